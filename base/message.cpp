@@ -1,0 +1,158 @@
+// The one place that writes text for people. Only libc: it runs before and after everything else in the
+// process.
+#include "base/message.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cerrno>
+#include <csignal>
+#include <cstdarg>
+#include <cstdio>
+#include <cstring>
+#include <ctime>
+
+namespace aoti_dbg {
+namespace {
+
+enum class AtStart : int { unknown, open, closed };
+// Zero-initialised, so that it is right even when a hook speaks before any constructor of this library has
+// run.
+std::atomic<AtStart> stderr_at_start{AtStart::unknown};
+
+void look_at_stderr() {
+    if (stderr_at_start.load(std::memory_order_relaxed) != AtStart::unknown) return;
+    const int kept = errno;
+    const bool open = fcntl(STDERR_FILENO, F_GETFD) != -1;
+    stderr_at_start.store(open ? AtStart::open : AtStart::closed, std::memory_order_relaxed);
+    errno = kept;
+}
+
+// 101 is the first priority open to programs: before the library's own static objects.
+__attribute__((constructor(101))) void look_at_stderr_early() {
+    look_at_stderr();
+}
+
+class ErrnoKeeper {
+  public:
+    ErrnoKeeper() : kept_(errno) {}
+    ~ErrnoKeeper() { errno = kept_; }
+    ErrnoKeeper(const ErrnoKeeper&) = delete;
+    ErrnoKeeper& operator=(const ErrnoKeeper&) = delete;
+
+  private:
+    int kept_;
+};
+
+/// Keeps the signals that a failing write raises (SIGPIPE: no reader; SIGXFSZ: the limit on file sizes) from
+/// the host: blocked while it lives, and taken back if they became pending through us.
+class WriteSignalGuard {
+  public:
+    WriteSignalGuard() {
+        sigemptyset(&ours_);
+        for (const int signal : kRaised)
+            sigaddset(&ours_, signal);
+        active_ = pthread_sigmask(SIG_BLOCK, &ours_, &before_) == 0;
+        // Only what was blocked before can have been pending; for all others this saves a system call.
+        for (const int signal : kRaised) {
+            if (active_ && sigismember(&before_, signal) == 1 && is_pending(signal))
+                sigdelset(&ours_, signal);
+        }
+    }
+    ~WriteSignalGuard() {
+        if (!active_) return;
+        const timespec no_wait{};
+        while (raised_ && sigtimedwait(&ours_, nullptr, &no_wait) == -1 && errno == EINTR) {
+        }
+        pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+    }
+    WriteSignalGuard(const WriteSignalGuard&) = delete;
+    WriteSignalGuard& operator=(const WriteSignalGuard&) = delete;
+
+    /// A write failed in the way that raises a signal.
+    void set_raised() { raised_ = true; }
+
+  private:
+    static constexpr int kRaised[] = {SIGPIPE, SIGXFSZ};
+
+    static bool is_pending(int signal) {
+        sigset_t pending;
+        sigemptyset(&pending);
+        sigpending(&pending);
+        return sigismember(&pending, signal) == 1;
+    }
+
+    sigset_t ours_{};
+    sigset_t before_{};
+    bool active_ = false;
+    bool raised_ = false;
+};
+
+const char* word_for(Severity severity) {
+    switch (severity) {
+        case Severity::info:
+            return "info";
+        case Severity::warn:
+            return "warn";
+        case Severity::error:
+            return "error";
+    }
+    return "error";
+}
+
+}  // namespace
+
+bool stderr_was_open() {
+    look_at_stderr();
+    return stderr_at_start.load(std::memory_order_relaxed) == AtStart::open;
+}
+
+bool write_quietly(int descriptor, const char* text, std::size_t length) {
+    const ErrnoKeeper keeper;
+    WriteSignalGuard guard;
+    while (length > 0) {
+        const ssize_t written = write(descriptor, text, length);
+        if (written < 0) {
+            if (errno == EINTR) continue;
+            if (errno == EPIPE || errno == EFBIG) guard.set_raised();
+            return false;
+        }
+        if (written == 0) return false;
+        text += written;
+        length -= static_cast<std::size_t>(written);
+    }
+    return true;
+}
+
+void message(Severity severity, const char* format, ...) {
+    if (!stderr_was_open()) return;
+    const ErrnoKeeper keeper;
+    char line[kMessageCap + 1];
+    const long tid = syscall(SYS_gettid);
+    const int prefix = std::snprintf(line, sizeof line, "aoti-dbg[%d:%ld] %s: ", static_cast<int>(getpid()),
+                                     tid, word_for(severity));
+    const auto start = static_cast<std::size_t>(prefix);
+    va_list arguments;
+    va_start(arguments, format);
+    const int wanted = std::vsnprintf(line + start, sizeof line - start, format, arguments);
+    va_end(arguments);
+    if (wanted < 0) return;
+    std::size_t length = start + static_cast<std::size_t>(wanted);
+    if (length + 1 > kMessageCap) {
+        length = kMessageCap - 1;
+        std::memset(line + length - 3, '.', 3);
+    }
+    // A value that the message quotes may hold line breaks or terminal controls; a message stays one plain
+    // line.
+    for (std::size_t i = start; i < length; ++i) {
+        const auto byte = static_cast<unsigned char>(line[i]);
+        if (byte < 0x20U || byte == 0x7fU) line[i] = ' ';
+    }
+    line[length] = '\n';
+    write_quietly(STDERR_FILENO, line, length + 1);
+}
+
+}  // namespace aoti_dbg

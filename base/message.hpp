@@ -1,0 +1,27 @@
+// One line to the person at the terminal: `aoti-dbg[pid:tid] warn: what happened; what we did; what to try`.
+// Each line is one write(2) of at most kMessageCap bytes, made without allocating. It must not raise SIGPIPE,
+// change errno, or write to a descriptor that was not standard error when the process started.
+#pragma once
+
+#include <cstddef>
+
+namespace aoti_dbg {
+
+enum class Severity { info, warn, error };
+
+/// Longest line, newline included; longer ones are cut and end in "...".
+inline constexpr std::size_t kMessageCap = 2048;
+
+/// printf-style. Safe from any thread, under the loader's lock and in a forked child; not from a signal
+/// handler.
+__attribute__((format(printf, 2, 3))) void message(Severity severity, const char* format, ...);
+
+/// Writes all of `text` to `descriptor`, over partial writes and EINTR, without ever raising SIGPIPE.
+/// Keeps errno. Returns false where something could not be written (closed, full, would block).
+bool write_quietly(int descriptor, const char* text, std::size_t length);
+
+/// Whether standard error was open when this library was loaded; if not, what now stands at its number
+/// belongs to the program and message() writes nothing.
+bool stderr_was_open();
+
+}  // namespace aoti_dbg

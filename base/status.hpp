@@ -1,0 +1,47 @@
+// Errors as values: a Status says what failed, on what, and why; a Result carries a value or a Status.
+// Nothing here throws, logs or aborts; callers decide what a failure means.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <variant>
+
+namespace aoti_dbg {
+
+class [[nodiscard]] Status {
+  public:
+    Status() = default;
+
+    /// `message` is one line without a full stop: what failed, on what, why.
+    static Status error(std::string message) {
+        Status status;
+        status.failed_ = true;
+        status.message_ = std::move(message);
+        return status;
+    }
+
+    [[nodiscard]] bool ok() const { return !failed_; }
+    [[nodiscard]] const std::string& message() const { return message_; }
+
+  private:
+    bool failed_ = false;
+    std::string message_;
+};
+
+template <typename T>
+class [[nodiscard]] Result {
+  public:
+    Result(T value) : content_(std::move(value)) {}  // NOLINT(google-explicit-constructor): reads as a return
+    Result(Status status) : content_(std::move(status)) {}  // NOLINT(google-explicit-constructor)
+
+    [[nodiscard]] bool ok() const { return std::holds_alternative<T>(content_); }
+    [[nodiscard]] T& value() { return std::get<T>(content_); }
+    [[nodiscard]] const T& value() const { return std::get<T>(content_); }
+    /// Only of a failed result.
+    [[nodiscard]] const Status& status() const { return std::get<Status>(content_); }
+
+  private:
+    std::variant<T, Status> content_;
+};
+
+}  // namespace aoti_dbg

@@ -1,0 +1,18 @@
+# Finds cuda.h, the only thing the library takes from the CUDA Toolkit: types of the driver's entry points.
+# Looks in the toolkit first, then in the NVIDIA wheels that torch brings along (AOTI_DBG_TORCH_PYTHON).
+find_package(CUDAToolkit QUIET)
+set(hints ${CUDAToolkit_INCLUDE_DIRS} /usr/local/cuda/include)
+set(AOTI_DBG_TORCH_PYTHON "" CACHE FILEPATH "A Python that has torch; scripts/setup makes one")
+if(AOTI_DBG_TORCH_PYTHON)
+  get_filename_component(venv_bin ${AOTI_DBG_TORCH_PYTHON} DIRECTORY)
+  file(GLOB wheel_includes ${venv_bin}/../lib/python*/site-packages/nvidia/*/include)
+  list(APPEND hints ${wheel_includes})
+endif()
+find_path(AOTI_DBG_CUDA_INCLUDE cuda.h HINTS ${hints})
+if(NOT AOTI_DBG_CUDA_INCLUDE)
+  message(FATAL_ERROR
+    "cuda.h was not found. Install the CUDA Toolkit (12.4 or later), or run scripts/setup and configure with "
+    "-DAOTI_DBG_TORCH_PYTHON=<its python>, or pass -DAOTI_DBG_CUDA_INCLUDE=<folder of cuda.h>.")
+endif()
+add_library(aoti_dbg_cuda_header INTERFACE)
+target_include_directories(aoti_dbg_cuda_header SYSTEM INTERFACE ${AOTI_DBG_CUDA_INCLUDE})

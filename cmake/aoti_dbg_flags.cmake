@@ -1,0 +1,38 @@
+# Compiler flags that every target of ours shares, and the one way to declare a folder's library.
+set(CMAKE_CXX_STANDARD 20)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+set(CMAKE_RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR})
+set(CMAKE_LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR})
+
+if(NOT CMAKE_BUILD_TYPE)
+  set(CMAKE_BUILD_TYPE RelWithDebInfo CACHE STRING "" FORCE)
+endif()
+
+set(AOTI_DBG_SANITIZE "" CACHE STRING "Sanitizers for -fsanitize=, for example address,undefined or thread")
+set(AOTI_DBG_SANITIZE_FLAGS "")
+if(AOTI_DBG_SANITIZE)
+  set(AOTI_DBG_SANITIZE_FLAGS -fsanitize=${AOTI_DBG_SANITIZE} -fno-omit-frame-pointer)
+  if(AOTI_DBG_SANITIZE MATCHES "undefined")
+    list(APPEND AOTI_DBG_SANITIZE_FLAGS -fno-sanitize-recover=undefined)
+  endif()
+endif()
+
+add_library(aoti_dbg_flags INTERFACE)
+target_compile_options(aoti_dbg_flags INTERFACE
+  $<$<COMPILE_LANGUAGE:C,CXX>:-Wall -Wextra -Wpedantic -Werror -Wshadow
+    -fvisibility=hidden -fno-semantic-interposition>
+  $<$<COMPILE_LANGUAGE:CXX>:-fvisibility-inlines-hidden -Wnon-virtual-dtor>
+  $<$<COMPILE_LANGUAGE:C,CXX>:${AOTI_DBG_SANITIZE_FLAGS}>)
+target_link_options(aoti_dbg_flags INTERFACE ${AOTI_DBG_SANITIZE_FLAGS})
+target_include_directories(aoti_dbg_flags INTERFACE ${CMAKE_SOURCE_DIR})
+target_link_libraries(aoti_dbg_flags INTERFACE Threads::Threads)
+
+# aoti_dbg_library(NAME base SOURCES a.cpp b.cpp LINK aoti_dbg_base ...)
+# One static library a folder, named aoti_dbg_<NAME>. Includes are written from the root: "base/status.hpp".
+function(aoti_dbg_library)
+  cmake_parse_arguments(ARG "" "NAME" "SOURCES;LINK" ${ARGN})
+  add_library(aoti_dbg_${ARG_NAME} STATIC ${ARG_SOURCES})
+  target_link_libraries(aoti_dbg_${ARG_NAME} PUBLIC aoti_dbg_flags ${ARG_LINK})
+endfunction()

@@ -1,0 +1,104 @@
+// Finds and reads the files of a package with plain system calls.
+
+#include "model/package_files.hpp"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <string_view>
+
+namespace aoti_dbg {
+namespace {
+
+/// Entries of a folder that are looked at. A package has a dozen; a compiler's cache folder can have
+/// thousands.
+constexpr int kMaxFolderEntries = 4096;
+/// Kernel sources that are read; a model has one, older compilers wrote one a kernel.
+constexpr std::size_t kMaxKernelSources = 512;
+
+bool ends_with(std::string_view text, std::string_view ending) {
+    return text.size() >= ending.size() && text.substr(text.size() - ending.size()) == ending;
+}
+
+class Descriptor {
+  public:
+    explicit Descriptor(int descriptor) : descriptor_(descriptor) {}
+    Descriptor(const Descriptor&) = delete;
+    Descriptor& operator=(const Descriptor&) = delete;
+    ~Descriptor() {
+        if (descriptor_ >= 0) ::close(descriptor_);
+    }
+    [[nodiscard]] int get() const { return descriptor_; }
+
+  private:
+    int descriptor_;
+};
+
+/// Fills `text` to its size, or cuts it where the file ends.
+bool fill(int descriptor, std::string& text) {
+    std::size_t done = 0;
+    while (done < text.size()) {
+        const ssize_t got = ::read(descriptor, text.data() + done, text.size() - done);
+        if (got < 0 && errno == EINTR) continue;
+        if (got < 0) return false;
+        if (got == 0) break;
+        done += static_cast<std::size_t>(got);
+    }
+    text.resize(done);
+    return true;
+}
+
+/// The kernel sources of `folder`, sorted; `models` counts the libraries in it.
+std::vector<std::string> list_kernel_sources(const std::string& folder, int& models) {
+    std::vector<std::string> sources;
+    DIR* const directory = ::opendir(folder.empty() ? "." : folder.c_str());
+    if (directory == nullptr) return sources;
+    for (int seen = 0; seen < kMaxFolderEntries; ++seen) {
+        const dirent* const entry = ::readdir(directory);
+        if (entry == nullptr) break;
+        const std::string_view name = entry->d_name;
+        if (ends_with(name, ".so")) ++models;
+        if (ends_with(name, ".kernel.cpp") && sources.size() < kMaxKernelSources) {
+            sources.push_back(folder + std::string(name));
+        }
+    }
+    ::closedir(directory);
+    std::sort(sources.begin(), sources.end());
+    return sources;
+}
+
+}  // namespace
+
+PackageFiles find_package_files(const std::string& so_path) {
+    PackageFiles files;
+    std::string base = so_path;
+    if (ends_with(base, ".so")) base.resize(base.size() - 3);
+    files.wrapper_source = base + ".cpp";
+    files.extern_nodes.push_back(base + ".json");
+    if (ends_with(base, ".wrapper")) files.extern_nodes.push_back(base.substr(0, base.size() - 8) + ".json");
+    int models = 0;
+    const std::size_t slash = so_path.rfind('/');
+    files.kernel_sources =
+        list_kernel_sources(slash == std::string::npos ? "" : so_path.substr(0, slash + 1), models);
+    if (models > 1 && ::access(files.wrapper_source.c_str(), R_OK) != 0) files.kernel_sources.clear();
+    return files;
+}
+
+bool read_file(const std::string& path, std::string& text) {
+    text.clear();
+    // O_NONBLOCK: opening a pipe of that name must not wait for its writer.
+    const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
+    struct stat status = {};
+    if (file.get() < 0 || ::fstat(file.get(), &status) != 0 || !S_ISREG(status.st_mode)) return false;
+    if (static_cast<std::size_t>(status.st_size) > kLargestFile) return false;
+    text.resize(static_cast<std::size_t>(status.st_size));
+    if (fill(file.get(), text)) return true;
+    text.clear();
+    return false;
+}
+
+}  // namespace aoti_dbg

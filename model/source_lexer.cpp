@@ -1,0 +1,120 @@
+// The lexer behind package.cpp. Characters are classified by hand: the <cctype> functions follow the locale
+// of the process that we are a guest in.
+
+#include "model/source_lexer.hpp"
+
+#include <algorithm>
+
+namespace aoti_dbg {
+namespace {
+
+bool is_digit(char c) {
+    return c >= '0' && c <= '9';
+}
+
+bool is_word_start(char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || c == '$' ||
+           static_cast<unsigned char>(c) >= 0x80;  // UTF-8 in identifiers
+}
+
+bool is_word_part(char c) {
+    return is_word_start(c) || is_digit(c);
+}
+
+bool is_blank(char c) {
+    return c == ' ' || (c >= '\t' && c <= '\r');
+}
+
+/// Longest delimiter that the language allows between R" and (.
+constexpr std::size_t kLongestDelimiter = 16;
+
+}  // namespace
+
+void SourceLexer::skip_blanks_and_comments() {
+    while (position_ < source_.size()) {
+        if (is_blank(source_[position_]) || (at(0) == '\\' && (at(1) == '\n' || at(1) == '\r'))) {
+            ++position_;
+        } else if (at(0) == '/' && at(1) == '/') {
+            do {  // a backslash before the line's end carries the comment on to the next line
+                position_ = std::min(source_.find('\n', position_ + 1), source_.size());
+            } while (position_ < source_.size() &&
+                     (source_[position_ - 1] == '\\' ||
+                      (source_[position_ - 1] == '\r' && source_[position_ - 2] == '\\')));
+        } else if (at(0) == '/' && at(1) == '*') {
+            const std::size_t close = source_.find("*/", position_ + 2);
+            position_ = close == std::string_view::npos ? source_.size() : close + 2;
+        } else {
+            return;
+        }
+    }
+}
+
+Token SourceLexer::next() {
+    skip_blanks_and_comments();
+    if (position_ >= source_.size()) return {};
+    const std::size_t start = position_;
+    const char first = source_[start];
+    if (is_digit(first) || (first == '.' && is_digit(at(1)))) {
+        while (is_word_part(at(0)) || at(0) == '.' || (at(0) == '\'' && is_word_part(at(1)))) {
+            ++position_;
+        }
+        return {Token::Kind::number, source_.substr(start, position_ - start)};
+    }
+    if (is_word_start(first)) {
+        while (is_word_part(at(0))) {
+            ++position_;
+        }
+        const std::string_view word = source_.substr(start, position_ - start);
+        if (at(0) == '"' && (word == "R" || word == "u8R" || word == "uR" || word == "UR" || word == "LR")) {
+            return raw_string();
+        }
+        return {Token::Kind::word, word};
+    }
+    if (first == '"' || first == '\'') return quoted(first);
+    ++position_;
+    return {Token::Kind::character, source_.substr(start, 1)};
+}
+
+Token SourceLexer::quoted(char quote) {
+    const std::size_t start = ++position_;
+    // A literal cannot hold a line's end: one that is left open (an apostrophe in an #error line) stops
+    // there.
+    while (position_ < source_.size() && source_[position_] != quote && source_[position_] != '\n') {
+        position_ += source_[position_] == '\\' ? 2 : 1;
+    }
+    position_ = std::min(position_, source_.size());
+    const std::string_view text = source_.substr(start, position_ - start);
+    if (at(0) == quote) ++position_;
+    return {quote == '"' ? Token::Kind::string : Token::Kind::number, text};
+}
+
+Token SourceLexer::raw_string() {
+    const std::size_t delimiter = position_ + 1;
+    const std::size_t open = source_.find('(', delimiter);
+    if (open == std::string_view::npos || open - delimiter > kLongestDelimiter) return quoted('"');
+    char closing[kLongestDelimiter + 2] = {')'};
+    const std::size_t length = source_.copy(closing + 1, open - delimiter, delimiter);
+    closing[length + 1] = '"';
+    const std::size_t close = source_.find(std::string_view(closing, length + 2), open + 1);
+    const std::size_t end = std::min(close, source_.size());
+    position_ = std::min(end + length + 2, source_.size());
+    return {Token::Kind::raw_string, source_.substr(open + 1, end - open - 1)};
+}
+
+std::string string_value(const Token& token) {
+    std::string value;
+    value.reserve(token.text.size());
+    for (std::size_t i = 0; i < token.text.size(); ++i) {
+        char c = token.text[i];
+        if (c == '\\' && token.kind == Token::Kind::string && i + 1 < token.text.size()) {
+            c = token.text[++i];
+            if (c == 'n') c = '\n';
+            if (c == 't') c = '\t';
+            if (c == 'r') c = '\r';
+        }
+        value.push_back(c);
+    }
+    return value;
+}
+
+}  // namespace aoti_dbg

@@ -1,0 +1,52 @@
+// Walks over C++ source and gives words, strings and single characters; comments never show. Just enough to
+// find declarations and calls in what Inductor generates. It takes any bytes: no recursion, no allocation,
+// every call of next() moves on. Not a compiler: no preprocessing, no types.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+namespace aoti_dbg {
+
+struct Token {
+    enum class Kind {
+        end,
+        word,        // identifier or keyword
+        number,      // as the preprocessor sees it: 1'000, 0x1p-3, 4L
+        string,      // text is what stands between the quotes, escapes untouched
+        raw_string,  // text is what stands between the brackets
+        character,   // one character of punctuation
+    };
+    Kind kind = Kind::end;
+    std::string_view text;
+
+    [[nodiscard]] bool is_word(std::string_view word) const { return kind == Kind::word && text == word; }
+    [[nodiscard]] bool is(char c) const { return kind == Kind::character && text.front() == c; }
+    [[nodiscard]] bool is_string() const { return kind == Kind::string || kind == Kind::raw_string; }
+};
+
+class SourceLexer {
+  public:
+    /// `source` must outlive the lexer and its tokens.
+    explicit SourceLexer(std::string_view source) : source_(source) {}
+
+    /// The next token; Kind::end for ever after the last one. What is left open at the end ends there.
+    Token next();
+
+  private:
+    void skip_blanks_and_comments();
+    Token quoted(char quote);
+    Token raw_string();
+    [[nodiscard]] char at(std::size_t ahead) const {
+        return position_ + ahead < source_.size() ? source_[position_ + ahead] : '\0';
+    }
+
+    std::string_view source_;
+    std::size_t position_ = 0;
+};
+
+/// The text of a string token with the usual escapes (\n \t \\ \" ...) undone.
+std::string string_value(const Token& token);
+
+}  // namespace aoti_dbg

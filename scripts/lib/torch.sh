@@ -1,0 +1,124 @@
+# Which Python has torch, and how to get one. Sourced by common.sh. Everything lies in the cache folder; nothing is
+# installed into the system's Python or the person's own environments.
+# shellcheck shell=bash
+
+torch_version=2.11.0
+# shellcheck disable=SC2154 # cache is of common.sh
+venv=$cache/venv-torch-$torch_version
+venv_stamp=$venv/.complete
+
+# has_torch PYTHON: it imports a torch that has AOTInductor's package loader, and numpy.
+has_torch() {
+    "$1" -c '
+import sys, numpy, torch
+sys.exit(tuple(int(part) for part in torch.__version__.split("+")[0].split(".")[:2]) < (2, 9))' >/dev/null 2>&1
+}
+
+# The Python to use, on stdout; fails when there is none yet. Order: the person's choice, the private environment,
+# the system's own when it has torch.
+torch_python() {
+    if [[ -n ${AOTI_DBG_TORCH_PYTHON:-} ]]; then
+        echo "$AOTI_DBG_TORCH_PYTHON"
+    elif [[ -e $venv_stamp ]]; then
+        echo "$venv/bin/python"
+    elif command -v python3 >/dev/null && has_torch python3; then
+        python3 -c 'import sys; print(sys.executable)'
+    else
+        return 1
+    fi
+}
+
+# pip writes INSTALLER when a package is whole: with it for both, an environment without a stamp is complete.
+venv_is_whole() {
+    "$venv/bin/python" - "$torch_version" >/dev/null 2>&1 <<'PYTHON'
+import importlib.metadata as metadata
+import sys
+
+for name in ("torch", "numpy"):
+    assert metadata.distribution(name).read_text("INSTALLER"), name
+import numpy
+import torch
+
+assert torch.__version__.split("+")[0] == sys.argv[1]
+PYTHON
+}
+
+# A Python that can make virtual environments: the distribution's first, as apt's python3-venv belongs to it.
+base_python() {
+    local candidate
+    for candidate in /usr/bin/python3 python3; do
+        if command -v "$candidate" >/dev/null && "$candidate" -c 'import ensurepip, venv' 2>/dev/null; then
+            echo "$candidate"
+            return
+        fi
+    done
+    return 1
+}
+
+pip_install() {
+    # pip's own lines, without its progress bars: one for each package that it fetches.
+    "$venv/bin/python" -m pip install --disable-pip-version-check --progress-bar off "$@" 2>&1 |
+        grep --line-buffered -E '^ *(Downloading|Installing collected|ERROR)|[Ee]rror|No matching' |
+        cut -c1-120 | sed -u 's/^ */     /'
+    return "${PIPESTATUS[0]}"
+}
+
+make_venv() {
+    local python
+    python=$(base_python) || die "no python3 with the modules venv and ensurepip (apt package python3-venv)"
+    say "-- torch $torch_version: installing into $venv (about 5 GB, once)"
+    rm -rf "$venv"
+    mkdir -p "$cache"
+    "$python" -m venv "$venv" && pip_install "torch==$torch_version" numpy && has_torch "$venv/bin/python"
+}
+
+# setup_torch OFFLINE(0|1): afterwards torch_python answers, or the script ends with what to do.
+setup_torch() {
+    local offline=$1
+    if [[ -n ${AOTI_DBG_TORCH_PYTHON:-} ]]; then
+        has_torch "$AOTI_DBG_TORCH_PYTHON" ||
+            die "AOTI_DBG_TORCH_PYTHON=$AOTI_DBG_TORCH_PYTHON cannot import torch (2.9 or later) and numpy"
+        return
+    fi
+    [[ -e $venv_stamp ]] && return
+    mkdir -p "$cache"
+    # Two setups at once must not install into one environment.
+    exec 9>"$cache/setup.lock"
+    flock 9
+    if [[ ! -e $venv_stamp ]]; then
+        if venv_is_whole; then
+            touch "$venv_stamp"
+        elif ((!offline)) && make_venv; then
+            touch "$venv_stamp"
+        else
+            rm -rf "$venv"
+            torch_python >/dev/null ||
+                die "no Python with torch: give one by AOTI_DBG_TORCH_PYTHON=<python>, or run scripts/setup with a network"
+            say "-- torch: taking the one of $(torch_python)"
+        fi
+    fi
+    exec 9>&-
+}
+
+# Whether a toolkit's cuda.h is where CMake looks without being told.
+has_cuda_header() {
+    local folder
+    for folder in /usr/local/cuda/include /usr/include "${CUDA_HOME:-/nonexistent}/include"; do
+        [[ -e $folder/cuda.h ]] && return 0
+    done
+    command -v nvcc >/dev/null
+}
+
+# The folder of cuda.h among the NVIDIA wheels that torch brings, for machines without a toolkit.
+wheel_cuda_include() {
+    "$1" - <<'PYTHON'
+import glob
+import sys
+
+for folder in sys.path:
+    for header in sorted(glob.glob(folder + "/nvidia/*/include/cuda.h")):
+        print(header.rsplit("/", 1)[0])
+        sys.exit(0)
+sys.exit(1)
+PYTHON
+}

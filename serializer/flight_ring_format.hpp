@@ -1,0 +1,97 @@
+// The flight ring on disk, version 1: what was known of the last calls of each thread, before they ran.
+// Written by the library through a shared mapping, so it survives SIGKILL; read by `aoti-dbg show`.
+//
+//   offset 0      FileHeader, 4096 bytes
+//   then blocks, back to back, each beginning at a multiple of 4096 with a BlockHeader that gives its length:
+//     names block    BlockHeader | entries: u16 length, bytes (no NUL) | ...   ids count on over the blocks
+//     thread block   BlockHeader | capacity x Record                           one ring
+//   A block of kind 0 or of length 0 ends the file.
+//
+// Integers are in the byte order of the machine that wrote (`magic` shows it). A record is being written
+// while its `seq` is 0. Fields are only ever added in reserved places; anything else raises kVersion.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace aoti_dbg::ring {
+
+inline constexpr std::uint64_t kMagic = 0x31474e5249544f41ULL;  // the bytes "AOTIRNG1", little-endian
+inline constexpr std::uint32_t kVersion = 1;
+inline constexpr std::size_t kPage = 4096;
+
+/// What a call is. The numbers are part of the format.
+enum class CallKind : std::uint8_t {
+    unknown = 0,
+    triton = 1,      // a kernel that the model itself launched
+    extern_op = 2,   // aoti_torch_<device>_<op>
+    proxy_op = 3,    // through aoti_torch_proxy_executor_call_function
+    dispatcher = 4,  // through aoti_torch_call_dispatcher
+    cpp_kernel = 5,  // cpp_fused_*
+    launch = 6,      // a kernel launched by anybody else: a library under an op, torch.compile, the program
+    graph = 7,       // cuGraphLaunch
+    run = 8,         // one inference: AOTInductorModelContainerRun
+    lifecycle = 9,   // a model created, deleted, its weights changed; a module or context that goes
+};
+
+enum RecordFlags : std::uint8_t {
+    kEnded = 1,            // came back; `result` holds what it returned
+    kLeftByException = 2,  // never came back: an exception went through it
+    kPrinted = 4,          // selected and printed
+};
+
+inline constexpr std::uint32_t kNoRun = 0xffffffffU;
+inline constexpr std::uint32_t kNoCall = 0xffffffffU;
+inline constexpr std::uint16_t kNoModel = 0xffffU;
+
+struct FileHeader {
+    std::uint64_t magic;
+    std::uint32_t version;
+    std::uint32_t record_bytes;  // sizeof(Record)
+    std::uint32_t pid;
+    std::uint32_t ended;  // 1: the process ended in good order and nothing came after
+    // Two moments on both clocks; a tick's length follows from them (the second is set at each run's begin).
+    std::uint64_t start_unix_ns;
+    std::uint64_t start_ticks;
+    std::uint64_t anchor_unix_ns;
+    std::uint64_t anchor_ticks;
+    std::uint64_t runs;  // runs begun so far
+    char program[256];   // the executable's path, cut, NUL-terminated
+    char library[32];    // our version
+};
+static_assert(sizeof(FileHeader) <= kPage);
+
+enum class BlockKind : std::uint32_t { end = 0, names = 1, thread = 2 };
+
+struct BlockHeader {
+    BlockKind kind;
+    std::uint32_t tid;       // thread block: whose ring
+    std::uint64_t bytes;     // of the whole block, this header included; a multiple of kPage
+    std::uint32_t capacity;  // thread block: records, a power of two
+    std::uint32_t ended;     // thread block: 1 when the thread has ended
+    std::uint64_t written;   // thread block: records ever begun; record i lies at i % capacity
+    std::uint64_t used;      // names block: bytes of complete entries after this header
+    std::uint32_t first_id;  // names block: id of its first entry
+    std::uint32_t count;     // names block: complete entries
+    std::uint64_t reserved[2];
+};
+static_assert(sizeof(BlockHeader) == 64);
+
+struct Record {
+    std::uint64_t seq;  // counts from 1 over the whole process, in the order in which calls began
+    std::uint64_t begin_ticks;
+    std::uint64_t end_ticks;  // 0: has not come back
+    std::uint64_t stream;     // CUstream as a number, 0 the legacy stream (and host calls)
+    std::uint32_t name;       // id in the names blocks
+    std::uint32_t run;        // number of the run in the process, kNoRun outside
+    std::uint32_t call;       // number of the model's own call within its run, kNoCall for others
+    std::uint32_t depth;      // calls of this thread that are open around it (a run counts)
+    std::uint64_t parent;     // seq of the call it was made in, 0: none
+    std::int32_t result;      // what the real function returned
+    std::uint16_t model;      // number of the model, kNoModel outside
+    CallKind kind;
+    std::uint8_t flags;
+};
+static_assert(sizeof(Record) == 64);
+
+}  // namespace aoti_dbg::ring

@@ -1,0 +1,189 @@
+// See flight_ring_reader.hpp. Every number that comes from the file is checked against the bytes at hand
+// before it is used; structures are copied out, since nothing says that a block is aligned.
+#include "serializer/flight_ring_reader.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <type_traits>
+
+namespace aoti_dbg::ring {
+namespace {
+
+// Kernel names repeat; a process that needs a million of them does not exist, a file that claims so does.
+constexpr std::size_t kMostNames = 1U << 20U;
+// Damage is described, not catalogued.
+constexpr std::size_t kMostNotes = 16;
+
+/// Requires offset + sizeof(T) <= bytes.size().
+template <typename T>
+T copy_at(std::string_view bytes, std::size_t offset) {
+    static_assert(std::is_trivially_copyable_v<T>);
+    T value;
+    std::memcpy(&value, bytes.data() + offset, sizeof value);
+    return value;
+}
+
+void note(Contents& contents, std::string text) {
+    if (contents.notes.size() < kMostNotes) contents.notes.push_back(std::move(text));
+}
+
+std::string at(std::size_t offset) {
+    return " at byte " + std::to_string(offset);
+}
+
+void read_names(std::string_view block, std::size_t offset, const BlockHeader& header, Contents& contents) {
+    std::string_view entries = block.substr(sizeof(BlockHeader));
+    entries = entries.substr(0, std::min<std::uint64_t>(header.used, entries.size()));
+    // A live writer may add to a block between our reading it and the next, so a gap in the ids is possible.
+    if (header.first_id < contents.names.size() || header.first_id > kMostNames) {
+        note(contents, "the names" + at(offset) + " have numbers out of order; left out");
+        return;
+    }
+    contents.names.resize(header.first_id);
+    for (std::uint32_t i = 0; i < header.count && contents.names.size() < kMostNames; ++i) {
+        if (entries.size() < sizeof(std::uint16_t)) break;
+        const std::size_t length = copy_at<std::uint16_t>(entries, 0);
+        entries.remove_prefix(sizeof(std::uint16_t));
+        if (entries.size() < length) break;
+        contents.names.emplace_back(entries.substr(0, length));
+        entries.remove_prefix(length);
+    }
+    if (contents.names.size() - header.first_id < header.count) {
+        note(contents, "the names" + at(offset) + " are cut off");
+    }
+}
+
+void read_thread(std::string_view block, std::size_t offset, const BlockHeader& header, Contents& contents) {
+    const std::string_view slots = block.substr(sizeof(BlockHeader));
+    const std::size_t there = slots.size() / sizeof(Record);
+    if (header.capacity > there) note(contents, "the thread's ring" + at(offset) + " is cut off");
+    Thread thread;
+    thread.tid = header.tid;
+    thread.ended = header.ended != 0;
+    thread.written = header.written;
+    const std::size_t count = std::min<std::size_t>(header.capacity, there);
+    for (std::size_t i = 0; i < count; ++i) {
+        const auto record = copy_at<Record>(slots, i * sizeof(Record));
+        if (record.seq != 0) thread.records.push_back(record);
+    }
+    std::sort(thread.records.begin(), thread.records.end(),
+              [](const Record& a, const Record& b) { return a.seq < b.seq; });
+    contents.threads.push_back(std::move(thread));
+}
+
+void read_blocks(std::string_view bytes, Contents& contents) {
+    std::size_t offset = kPage;
+    while (offset < bytes.size() && bytes.size() - offset >= sizeof(BlockHeader)) {
+        const auto header = copy_at<BlockHeader>(bytes, offset);
+        if (header.kind == BlockKind::end || header.bytes == 0) return;
+        if (header.bytes % kPage != 0) {
+            note(contents, "the block" + at(offset) + " has an impossible length; the rest is left out");
+            return;
+        }
+        const std::string_view block = bytes.substr(offset, header.bytes);
+        if (header.kind == BlockKind::names) {
+            read_names(block, offset, header, contents);
+        } else if (header.kind == BlockKind::thread) {
+            read_thread(block, offset, header, contents);
+        } else {
+            note(contents, "the block" + at(offset) + " is of an unknown kind; left out");
+        }
+        if (block.size() < header.bytes) {
+            note(contents, "the file ends inside the block" + at(offset));
+            return;
+        }
+        offset += header.bytes;
+    }
+}
+
+class Descriptor {
+  public:
+    explicit Descriptor(int number) : number_(number) {}
+    ~Descriptor() {
+        if (number_ >= 0) close(number_);
+    }
+    Descriptor(const Descriptor&) = delete;
+    Descriptor& operator=(const Descriptor&) = delete;
+    [[nodiscard]] int number() const { return number_; }
+
+  private:
+    int number_;
+};
+
+}  // namespace
+
+std::string_view Contents::name(std::uint32_t id) const {
+    return id < names.size() && !names[id].empty() ? std::string_view(names[id]) : std::string_view("?");
+}
+
+Result<Contents> parse_flight_ring(std::string_view bytes) {
+    if (bytes.size() < sizeof(FileHeader)) {
+        return Status::error("not a flight ring: too short for the header");
+    }
+    Contents contents;
+    contents.header = copy_at<FileHeader>(bytes, 0);
+    FileHeader& header = contents.header;
+    constexpr std::uint64_t kSwapped = __builtin_bswap64(kMagic);
+    if (header.magic == kSwapped) {
+        return Status::error(
+            "a flight ring of a machine with the other byte order; read it on such a machine");
+    }
+    if (header.magic != kMagic || header.version == 0) {
+        return Status::error("not a flight ring: it does not begin with the magic number");
+    }
+    if (header.version > kVersion) {
+        return Status::error("a flight ring of version " + std::to_string(header.version) +
+                             ", newer than what this program reads (" + std::to_string(kVersion) +
+                             "); use the aoti-dbg that came with the library");
+    }
+    if (header.record_bytes != sizeof(Record)) {
+        return Status::error("a damaged flight ring: records of " + std::to_string(header.record_bytes) +
+                             " bytes");
+    }
+    header.program[sizeof header.program - 1] = '\0';
+    header.library[sizeof header.library - 1] = '\0';
+    read_blocks(bytes, contents);
+    return contents;
+}
+
+Result<Contents> read_flight_ring(const std::string& path) {
+    const auto failed = [&path](const char* what) { return Status::error(path + ": " + what); };
+    // O_NONBLOCK: a named pipe must not hold us up.
+    const Descriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK));
+    struct stat info {};
+    if (file.number() < 0 || fstat(file.number(), &info) != 0) return failed(std::strerror(errno));
+    if (!S_ISREG(info.st_mode)) return failed("not a flight ring: not a regular file");
+    if (static_cast<std::uint64_t>(info.st_size) > kLargestFile) return failed("too large for a flight ring");
+    // What a live writer appends meanwhile is left out.
+    std::string bytes(static_cast<std::size_t>(info.st_size), '\0');
+    std::size_t have = 0;
+    while (have < bytes.size()) {
+        const ssize_t count = read(file.number(), bytes.data() + have, bytes.size() - have);
+        if (count < 0 && errno == EINTR) continue;
+        if (count < 0) return failed(std::strerror(errno));
+        if (count == 0) break;
+        have += static_cast<std::size_t>(count);
+    }
+    bytes.resize(have);
+    Result<Contents> contents = parse_flight_ring(bytes);
+    if (!contents.ok()) return Status::error(path + ": " + contents.status().message());
+    return contents;
+}
+
+std::vector<Call> merged_calls(const Contents& contents) {
+    std::vector<Call> calls;
+    for (const Thread& thread : contents.threads) {
+        for (const Record& record : thread.records)
+            calls.push_back({&thread, &record});
+    }
+    std::stable_sort(calls.begin(), calls.end(),
+                     [](const Call& a, const Call& b) { return a.record->seq < b.record->seq; });
+    return calls;
+}
+
+}  // namespace aoti_dbg::ring

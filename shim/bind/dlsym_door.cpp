@@ -1,0 +1,77 @@
+// Look-ups that may concern us: functions of a model's container get a stub, the driver's entry points our hooks.
+// Only what the real look-up found is ever substituted.
+#include "shim/bind/dlsym_door.hpp"
+
+#include <dlfcn.h>
+
+#include <cstring>
+
+#include "shim/bind/driver_table.hpp"
+#include "shim/bind/loaded_object.hpp"
+#include "shim/bind/real_dlsym.hpp"
+#include "shim/observe/models.hpp"
+#include "shim/observe/process.hpp"
+
+namespace aoti_dbg {
+namespace {
+
+using enum SlotRole;
+constexpr auto kLifecycle = ring::CallKind::lifecycle;
+
+// Of the container's functions those that say something about calls; with the words of stack arguments they take.
+constexpr ContainerFunction kContainerFunctions[] = {
+    {"AOTInductorModelContainerRun", run, ring::CallKind::run, 1},
+    {"AOTInductorModelContainerRunSingleThreaded", run, ring::CallKind::run, 1},
+    {"AOTInductorModelContainerRunConstantFolding", lifecycle, kLifecycle, 0},
+    {"AOTInductorModelContainerDelete", lifecycle, kLifecycle, 0},
+    {"AOTInductorModelContainerUpdateConstantBuffer", lifecycle, kLifecycle, 0},
+    {"AOTInductorModelContainerUpdateInactiveConstantBuffer", lifecycle, kLifecycle, 0},
+    {"AOTInductorModelContainerUpdateUserManagedConstantBuffer", lifecycle, kLifecycle, 0},
+    {"AOTInductorModelContainerUpdateUserManagedConstantBufferPairs", lifecycle, kLifecycle, 0},
+    {"AOTInductorModelContainerFreeInactiveConstantBuffer", lifecycle, kLifecycle, 0},
+    {"AOTInductorModelContainerSwapConstantBuffer", lifecycle, kLifecycle, 0},
+};
+
+/// The real answer, for a caller in whose place we ask. RTLD_DEFAULT would find our own exports, also where no
+/// driver is loaded at all, so for those names it is asked for what comes after us; then for the caller's own scope.
+void* really_look_up(void* handle, const char* name, const void* caller, bool is_driver_name) {
+    if (handle != RTLD_DEFAULT) return real_dlsym(handle, name);
+    void* const everywhere = is_driver_name ? RTLD_NEXT : RTLD_DEFAULT;
+    if (void* found = real_dlsym(everywhere, name); found != nullptr) return found;
+    if (const std::optional<LoadedObject> object = object_at(caller); object && !object->is_program) {
+        if (void* scope = dlopen(object->path.c_str(), RTLD_LAZY | RTLD_NOLOAD); scope != nullptr) {
+            void* found = real_dlsym(scope, name);
+            dlclose(scope);
+            if (found != nullptr) return found;
+        }
+    }
+    return real_dlsym(everywhere, name);  // fails again and leaves its message for dlerror()
+}
+
+}  // namespace
+
+const ContainerFunction* find_container_function(const char* name) {
+    for (const ContainerFunction& function : kContainerFunctions) {
+        if (strcmp(function.name, name) == 0) return &function;
+    }
+    return nullptr;
+}
+
+bool is_container_name(const char* name) {
+    static constexpr char kPrefix[] = "AOTInductorModelContainer";
+    return strncmp(name, kPrefix, sizeof kPrefix - 1) == 0;
+}
+
+}  // namespace aoti_dbg
+
+extern "C" __attribute__((visibility("hidden"))) void* aoti_dbg_dlsym_of_interest(void* handle, const char* name) {
+    using namespace aoti_dbg;
+    const void* caller = __builtin_return_address(0);
+    const bool is_driver_name = find_driver_hook(name) != nullptr;
+    void* found = really_look_up(handle, name, caller, is_driver_name);
+    if (found == nullptr) return nullptr;
+    ensure_process_ready();
+    if (is_driver_name) return substitute_driver_function(found);
+    if (is_container_name(name) && observing()) return container_function_found(name, found);
+    return found;
+}

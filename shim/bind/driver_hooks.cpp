@@ -1,0 +1,303 @@
+// The exported hooks of the CUDA driver. Each does the least it can and calls the real function with the very
+// arguments; the types are cuda.h's, the names are those of the library's symbols (cuda.h renames some by macro,
+// __CUDA_API_VERSION_INTERNAL takes that back). To add one: a line in hooks.def and its definition here.
+#define __CUDA_API_VERSION_INTERNAL
+#include <cuda.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "shim/bind/driver_table.hpp"
+#include "shim/observe/calls.hpp"
+#include "shim/observe/functions.hpp"
+#include "shim/observe/models.hpp"
+#include "shim/observe/names.hpp"
+#include "shim/observe/process.hpp"
+#include "shim/observe/thread_state.hpp"
+
+#if CUDA_VERSION < 12050
+struct CUctxCreateParams;
+#endif
+
+#define AOTI_DBG_EXPORT extern "C" __attribute__((visibility("default")))
+
+// The caller's stack pointer before the call, as the thunk measures it: two words above our frame pointer.
+#define AOTI_DBG_CALLER_FRAME (reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0)) + 2 * sizeof(void*))
+
+namespace aoti_dbg {
+namespace {
+
+constexpr CUresult kNoDriver = CUDA_ERROR_SHARED_OBJECT_SYMBOL_NOT_FOUND;
+
+template <DriverFunction kFunction, typename Type>
+Type* real_function() {
+    return reinterpret_cast<Type*>(real_driver_function(kFunction));
+}
+
+/// Records one call to the driver from here to end().
+class DriverCall {
+  public:
+    DriverCall(ring::CallKind kind, const void* function, const char* label, CUstream stream, std::uintptr_t frame,
+               const void* caller)
+        : errno_(errno), frame_(frame) {
+        try {
+            begin(kind, function, label, stream, caller);
+        } catch (...) {
+            switch_off("out of memory while a launch was recorded");
+        }
+        errno = errno_;
+    }
+
+    CUresult end(CUresult result) {
+        if (!begun_ || !observing()) return result;
+        const int kept_errno = errno;
+        if (ThreadState* state = thread_state(); state != nullptr) end_call(*state, frame_, result);
+        errno = kept_errno;
+        return result;
+    }
+
+  private:
+    void begin(ring::CallKind kind, const void* function, const char* label, CUstream stream, const void* caller) {
+        ThreadState* state = thread_state();
+        if (state == nullptr) return;
+        settle(*state, frame_);
+        const OpenCall* top = state->top();
+        // A launch inside a launch is the same launch, handed on by whoever interposes besides us.
+        if (top != nullptr && (top->kind == ring::CallKind::launch || top->kind == ring::CallKind::triton)) return;
+        CallStart start;
+        start.kind = kind;
+        start.frame = frame_;
+        start.stream = reinterpret_cast<std::uintptr_t>(stream);
+        if (kind == ring::CallKind::launch) {
+            if (top == nullptr) start.model = model_at(caller);
+            start.by_model = top == nullptr ? start.model != ring::kNoModel : top->kind == ring::CallKind::run;
+            if (start.by_model) start.kind = ring::CallKind::triton;
+        }
+        start.name = function != nullptr ? function_name(*state, function) : intern_name(label, {});
+        begun_ = begin_call(*state, start);
+    }
+
+    int errno_;
+    std::uintptr_t frame_;
+    bool begun_ = false;
+};
+
+/// Something that a crash report wants to know of and that nobody prints.
+template <typename Function, typename... Arguments>
+CUresult lifecycle(const char* label, std::uintptr_t frame, Function* real, Arguments... arguments) {
+    if (real == nullptr) return kNoDriver;
+    if (!observing()) return real(arguments...);
+    DriverCall call(ring::CallKind::lifecycle, nullptr, label, nullptr, frame, nullptr);
+    return call.end(real(arguments...));
+}
+
+template <typename Work>
+void unless_out_of_memory(Work work) {
+    const int kept_errno = errno;
+    try {
+        work();
+    } catch (...) {
+        switch_off("out of memory while a function's name was noted");
+    }
+    errno = kept_errno;
+}
+
+CUresult hand_out(CUresult result, void** function) {
+    if (result == CUDA_SUCCESS && function != nullptr) *function = substitute_driver_function(*function);
+    return result;
+}
+
+}  // namespace
+}  // namespace aoti_dbg
+
+using aoti_dbg::DriverFunction;
+using aoti_dbg::kNoDriver;
+using aoti_dbg::observing;
+
+#define AOTI_DBG_REAL(name) aoti_dbg::real_function<DriverFunction::name, decltype(::name)>()
+
+// ---- contexts ----
+
+AOTI_DBG_EXPORT CUresult cuInit(unsigned int flags) {
+    aoti_dbg::ensure_process_ready();
+    if (observing()) aoti_dbg::find_linked_models();
+    return aoti_dbg::lifecycle("cuInit", AOTI_DBG_CALLER_FRAME, AOTI_DBG_REAL(cuInit), flags);
+}
+
+AOTI_DBG_EXPORT CUresult cuCtxCreate(CUcontext* context, unsigned int flags, CUdevice device) {
+    return aoti_dbg::lifecycle("cuCtxCreate", AOTI_DBG_CALLER_FRAME, AOTI_DBG_REAL(cuCtxCreate), context, flags,
+                               device);
+}
+
+AOTI_DBG_EXPORT CUresult cuCtxCreate_v2(CUcontext* context, unsigned int flags, CUdevice device) {
+    return aoti_dbg::lifecycle("cuCtxCreate", AOTI_DBG_CALLER_FRAME, AOTI_DBG_REAL(cuCtxCreate_v2), context, flags,
+                               device);
+}
+
+AOTI_DBG_EXPORT CUresult cuCtxCreate_v3(CUcontext* context, CUexecAffinityParam* affinity, int count,
+                                        unsigned int flags, CUdevice device) {
+    return aoti_dbg::lifecycle("cuCtxCreate", AOTI_DBG_CALLER_FRAME, AOTI_DBG_REAL(cuCtxCreate_v3), context,
+                               affinity, count, flags, device);
+}
+
+AOTI_DBG_EXPORT CUresult cuCtxCreate_v4(CUcontext* context, CUctxCreateParams* parameters, unsigned int flags,
+                                        CUdevice device) {
+    return aoti_dbg::lifecycle("cuCtxCreate", AOTI_DBG_CALLER_FRAME, AOTI_DBG_REAL(cuCtxCreate_v4), context,
+                               parameters, flags, device);
+}
+
+// What goes with a context goes before the real call: afterwards its handles may already belong to others.
+#define AOTI_DBG_CONTEXT_GOES(name, label, Type)                                                              \
+    AOTI_DBG_EXPORT CUresult name(Type which) {                                                               \
+        if (observing()) aoti_dbg::unless_out_of_memory(aoti_dbg::forget_all);                                \
+        return aoti_dbg::lifecycle(label, AOTI_DBG_CALLER_FRAME, AOTI_DBG_REAL(name), which);                 \
+    }
+
+AOTI_DBG_CONTEXT_GOES(cuCtxDestroy, "cuCtxDestroy", CUcontext)
+AOTI_DBG_CONTEXT_GOES(cuCtxDestroy_v2, "cuCtxDestroy", CUcontext)
+AOTI_DBG_CONTEXT_GOES(cuDevicePrimaryCtxReset, "cuDevicePrimaryCtxReset", CUdevice)
+AOTI_DBG_CONTEXT_GOES(cuDevicePrimaryCtxReset_v2, "cuDevicePrimaryCtxReset", CUdevice)
+AOTI_DBG_CONTEXT_GOES(cuDevicePrimaryCtxRelease, "cuDevicePrimaryCtxRelease", CUdevice)
+AOTI_DBG_CONTEXT_GOES(cuDevicePrimaryCtxRelease_v2, "cuDevicePrimaryCtxRelease", CUdevice)
+
+AOTI_DBG_EXPORT CUresult cuDevicePrimaryCtxRetain(CUcontext* context, CUdevice device) {
+    return aoti_dbg::lifecycle("cuDevicePrimaryCtxRetain", AOTI_DBG_CALLER_FRAME,
+                               AOTI_DBG_REAL(cuDevicePrimaryCtxRetain), context, device);
+}
+
+// ---- launches ----
+
+#define AOTI_DBG_LAUNCH_KERNEL(name)                                                                          \
+    AOTI_DBG_EXPORT CUresult name(CUfunction function, unsigned int grid_x, unsigned int grid_y,              \
+                                  unsigned int grid_z, unsigned int block_x, unsigned int block_y,            \
+                                  unsigned int block_z, unsigned int shared_bytes, CUstream stream,           \
+                                  void** parameters, void** extra) {                                          \
+        auto* real = AOTI_DBG_REAL(name);                                                                     \
+        if (real == nullptr) return kNoDriver;                                                                \
+        if (!observing()) {                                                                                   \
+            return real(function, grid_x, grid_y, grid_z, block_x, block_y, block_z, shared_bytes, stream,    \
+                        parameters, extra);                                                                   \
+        }                                                                                                     \
+        aoti_dbg::DriverCall call(aoti_dbg::ring::CallKind::launch, function, nullptr, stream,                \
+                                  AOTI_DBG_CALLER_FRAME, __builtin_return_address(0));                        \
+        return call.end(real(function, grid_x, grid_y, grid_z, block_x, block_y, block_z, shared_bytes,       \
+                             stream, parameters, extra));                                                     \
+    }
+
+#define AOTI_DBG_LAUNCH_COOPERATIVE(name)                                                                     \
+    AOTI_DBG_EXPORT CUresult name(CUfunction function, unsigned int grid_x, unsigned int grid_y,              \
+                                  unsigned int grid_z, unsigned int block_x, unsigned int block_y,            \
+                                  unsigned int block_z, unsigned int shared_bytes, CUstream stream,           \
+                                  void** parameters) {                                                        \
+        auto* real = AOTI_DBG_REAL(name);                                                                     \
+        if (real == nullptr) return kNoDriver;                                                                \
+        if (!observing()) {                                                                                   \
+            return real(function, grid_x, grid_y, grid_z, block_x, block_y, block_z, shared_bytes, stream,    \
+                        parameters);                                                                          \
+        }                                                                                                     \
+        aoti_dbg::DriverCall call(aoti_dbg::ring::CallKind::launch, function, nullptr, stream,                \
+                                  AOTI_DBG_CALLER_FRAME, __builtin_return_address(0));                        \
+        return call.end(real(function, grid_x, grid_y, grid_z, block_x, block_y, block_z, shared_bytes,       \
+                             stream, parameters));                                                            \
+    }
+
+#define AOTI_DBG_LAUNCH_EX(name)                                                                              \
+    AOTI_DBG_EXPORT CUresult name(const CUlaunchConfig* config, CUfunction function, void** parameters,       \
+                                  void** extra) {                                                             \
+        auto* real = AOTI_DBG_REAL(name);                                                                     \
+        if (real == nullptr) return kNoDriver;                                                                \
+        if (!observing() || config == nullptr) return real(config, function, parameters, extra);              \
+        aoti_dbg::DriverCall call(aoti_dbg::ring::CallKind::launch, function, nullptr, config->hStream,       \
+                                  AOTI_DBG_CALLER_FRAME, __builtin_return_address(0));                        \
+        return call.end(real(config, function, parameters, extra));                                           \
+    }
+
+#define AOTI_DBG_LAUNCH_GRAPH(name)                                                                           \
+    AOTI_DBG_EXPORT CUresult name(CUgraphExec graph, CUstream stream) {                                       \
+        auto* real = AOTI_DBG_REAL(name);                                                                     \
+        if (real == nullptr) return kNoDriver;                                                                \
+        if (!observing()) return real(graph, stream);                                                         \
+        aoti_dbg::DriverCall call(aoti_dbg::ring::CallKind::graph, nullptr, "CUDA graph", stream,             \
+                                  AOTI_DBG_CALLER_FRAME, __builtin_return_address(0));                        \
+        return call.end(real(graph, stream));                                                                 \
+    }
+
+AOTI_DBG_LAUNCH_KERNEL(cuLaunchKernel)
+AOTI_DBG_LAUNCH_KERNEL(cuLaunchKernel_ptsz)
+AOTI_DBG_LAUNCH_COOPERATIVE(cuLaunchCooperativeKernel)
+AOTI_DBG_LAUNCH_COOPERATIVE(cuLaunchCooperativeKernel_ptsz)
+AOTI_DBG_LAUNCH_EX(cuLaunchKernelEx)
+AOTI_DBG_LAUNCH_EX(cuLaunchKernelEx_ptsz)
+AOTI_DBG_LAUNCH_GRAPH(cuGraphLaunch)
+AOTI_DBG_LAUNCH_GRAPH(cuGraphLaunch_ptsz)
+
+// ---- modules, libraries, and how functions get their names ----
+
+AOTI_DBG_EXPORT CUresult cuModuleLoad(CUmodule* module, const char* path) {
+    auto* real = AOTI_DBG_REAL(cuModuleLoad);
+    if (real == nullptr) return kNoDriver;
+    const CUresult result = real(module, path);
+    if (result == CUDA_SUCCESS && observing() && path != nullptr) {
+        aoti_dbg::unless_out_of_memory([&] { aoti_dbg::learn_module(*module, path); });
+    }
+    return result;
+}
+
+AOTI_DBG_EXPORT CUresult cuModuleUnload(CUmodule module) {
+    if (observing()) aoti_dbg::unless_out_of_memory([&] { aoti_dbg::forget_owner(module); });
+    return aoti_dbg::lifecycle("cuModuleUnload", AOTI_DBG_CALLER_FRAME, AOTI_DBG_REAL(cuModuleUnload), module);
+}
+
+AOTI_DBG_EXPORT CUresult cuModuleGetFunction(CUfunction* function, CUmodule module, const char* name) {
+    auto* real = AOTI_DBG_REAL(cuModuleGetFunction);
+    if (real == nullptr) return kNoDriver;
+    const void* caller = __builtin_return_address(0);
+    const CUresult result = real(function, module, name);
+    if (result == CUDA_SUCCESS && observing() && name != nullptr) {
+        aoti_dbg::unless_out_of_memory([&] { aoti_dbg::learn_function(*function, module, name, caller); });
+    }
+    return result;
+}
+
+AOTI_DBG_EXPORT CUresult cuLibraryUnload(CUlibrary library) {
+    if (observing()) aoti_dbg::unless_out_of_memory([&] { aoti_dbg::forget_owner(library); });
+    return aoti_dbg::lifecycle("cuLibraryUnload", AOTI_DBG_CALLER_FRAME, AOTI_DBG_REAL(cuLibraryUnload), library);
+}
+
+AOTI_DBG_EXPORT CUresult cuLibraryGetKernel(CUkernel* kernel, CUlibrary library, const char* name) {
+    auto* real = AOTI_DBG_REAL(cuLibraryGetKernel);
+    if (real == nullptr) return kNoDriver;
+    const void* caller = __builtin_return_address(0);
+    const CUresult result = real(kernel, library, name);
+    if (result == CUDA_SUCCESS && observing() && name != nullptr) {
+        aoti_dbg::unless_out_of_memory([&] { aoti_dbg::learn_function(*kernel, library, name, caller); });
+    }
+    return result;
+}
+
+AOTI_DBG_EXPORT CUresult cuKernelGetFunction(CUfunction* function, CUkernel kernel) {
+    auto* real = AOTI_DBG_REAL(cuKernelGetFunction);
+    if (real == nullptr) return kNoDriver;
+    const CUresult result = real(function, kernel);
+    if (result == CUDA_SUCCESS && observing()) {
+        aoti_dbg::unless_out_of_memory([&] { aoti_dbg::learn_same(*function, kernel); });
+    }
+    return result;
+}
+
+// ---- entry points ----
+
+AOTI_DBG_EXPORT CUresult cuGetProcAddress(const char* symbol, void** function, int version, cuuint64_t flags) {
+    auto* real = AOTI_DBG_REAL(cuGetProcAddress);
+    if (real == nullptr) return kNoDriver;
+    aoti_dbg::ensure_process_ready();
+    return aoti_dbg::hand_out(real(symbol, function, version, flags), function);
+}
+
+AOTI_DBG_EXPORT CUresult cuGetProcAddress_v2(const char* symbol, void** function, int version, cuuint64_t flags,
+                                             CUdriverProcAddressQueryResult* status) {
+    auto* real = AOTI_DBG_REAL(cuGetProcAddress_v2);
+    if (real == nullptr) return kNoDriver;
+    aoti_dbg::ensure_process_ready();
+    return aoti_dbg::hand_out(real(symbol, function, version, flags, status), function);
+}

@@ -1,0 +1,37 @@
+// Binds the import slots of one model: which of its imports get a stub, and what stands behind it.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "model/package.hpp"
+#include "shim/bind/dlsym_door.hpp"
+#include "shim/bind/loaded_object.hpp"
+
+namespace aoti_dbg {
+
+struct BindingReport {
+    std::size_t bound = 0;
+    std::size_t unbound = 0;             // wanted, and could not be
+    std::size_t unknown_prototypes = 0;  // bound; arguments are repeated by the stack's bounds
+    bool printer_baked_in = false;       // PyTorch's own debug printer is compiled in
+    std::string failure;                 // why a slot could not be written
+};
+
+/// `linked`: nobody announces its runs, so they are recognised by what every run does first and last.
+BindingReport bind_model(const LoadedObject& object, const PackageInfo& package, std::uint16_t model, bool linked);
+
+/// A stub before a function of the model's container, or nullptr.
+void* container_stub(const ContainerFunction& function, void* real, const LoadedObject& object,
+                     std::uint16_t model);
+
+/// Slots of `object` that hold functions of a model's container, as in a program that a model was linked to.
+void bind_container_imports(const LoadedObject& object);
+
+/// Whether slots of it still lead to us: if not, it was mapped anew.
+bool is_still_bound(const LoadedObject& object);
+
+/// A model by what it imports, and not a part of PyTorch itself.
+bool looks_like_model(const LoadedObject& object);
+
+}  // namespace aoti_dbg

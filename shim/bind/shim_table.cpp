@@ -1,0 +1,34 @@
+// The look-up in the generated table of shim functions: a binary search in constant data, no allocation, safe
+// at any time, also before constructors have run. The table is sorted by name; the compiler checks that.
+
+#include "shim/bind/shim_table.hpp"
+
+#include <algorithm>
+#include <iterator>
+
+namespace aoti_dbg {
+namespace {
+
+constexpr ShimSignature kShims[] = {
+#include "shim/bind/shim_table.inc"
+};
+
+constexpr bool is_sound() {
+    for (std::size_t i = 0; i < std::size(kShims); ++i) {
+        if (kShims[i].args.size() != kShims[i].mutates.size()) return false;
+        if (i > 0 && kShims[i - 1].name >= kShims[i].name) return false;
+    }
+    return true;
+}
+static_assert(is_sound(), "shim_table.inc must be sorted and say of each argument whether it is written");
+
+}  // namespace
+
+const ShimSignature* find_shim(std::string_view name) {
+    const auto* found = std::lower_bound(
+        std::begin(kShims), std::end(kShims), name,
+        [](const ShimSignature& shim, std::string_view wanted) { return shim.name < wanted; });
+    return found != std::end(kShims) && found->name == name ? found : nullptr;
+}
+
+}  // namespace aoti_dbg

@@ -1,0 +1,90 @@
+#include "shim/bind/slots.hpp"
+
+#include <algorithm>
+#include <deque>
+#include <map>
+#include <mutex>
+#include <tuple>
+
+#include "base/message.hpp"
+#include "shim/observe/names.hpp"
+#include "shim/observe/process.hpp"
+
+extern "C" __attribute__((visibility("hidden"))) const char aoti_dbg_stubs[];
+
+namespace aoti_dbg {
+namespace {
+
+constexpr std::size_t kStubBytes = 16;
+
+Slot g_slots[kSlots];
+
+using Key = std::tuple<const void*, const Name*, std::uint16_t>;
+
+struct Pool {
+    std::map<Key, std::uint32_t> by_key;
+    std::deque<std::uint32_t> retired;
+    std::uint32_t fresh = 0;  // slots never used begin here
+    bool said_full = false;
+};
+
+Pool& pool() {
+    static auto* instance = new Pool;
+    return *instance;
+}
+
+void* stub_at(std::uint32_t number) {
+    return const_cast<char*>(aoti_dbg_stubs) + number * kStubBytes;
+}
+
+}  // namespace
+
+void* stub_for(const Slot& wanted) {
+    const std::lock_guard lock(wiped_page().slots_mutex);
+    Pool& all = pool();
+    const Key key{wanted.real, wanted.name, wanted.model};
+    if (const auto found = all.by_key.find(key); found != all.by_key.end()) return stub_at(found->second);
+
+    std::uint32_t number = 0;
+    if (all.fresh < kSlots) {
+        number = all.fresh++;
+    } else if (!all.retired.empty()) {
+        number = all.retired.front();
+        all.retired.pop_front();
+    } else {
+        if (!all.said_full) {
+            message(Severity::warn,
+                    "all %u stubs are in use; '%s' and what comes after it is not seen; unload models that are no "
+                    "longer needed",
+                    kSlots, wanted.name->printed.c_str());
+        }
+        all.said_full = true;
+        return nullptr;
+    }
+    // The stub's address is published by whoever writes it into an import slot, which is after this.
+    g_slots[number] = wanted;
+    all.by_key.emplace(key, number);
+    return stub_at(number);
+}
+
+bool is_stub(const void* address) {
+    const auto* where = static_cast<const char*>(address);
+    return where >= aoti_dbg_stubs && where < aoti_dbg_stubs + kSlots * kStubBytes;
+}
+
+const Slot& slot_at(std::uint64_t number) { return g_slots[number]; }
+
+void retire_slots_of(std::uint16_t model) {
+    const std::lock_guard lock(wiped_page().slots_mutex);
+    Pool& all = pool();
+    for (auto entry = all.by_key.begin(); entry != all.by_key.end();) {
+        if (std::get<2>(entry->first) != model) {
+            ++entry;
+            continue;
+        }
+        all.retired.push_back(entry->second);
+        entry = all.by_key.erase(entry);
+    }
+}
+
+}  // namespace aoti_dbg

@@ -1,0 +1,53 @@
+// The pool of slots behind the stubs. A slot says which real function its stub stands before and what is known of
+// it. Slots are shared where name, real function and owner agree, so binding twice changes nothing.
+//
+// Slots of a model that left the process are retired and come back into use only when the pool is exhausted, oldest
+// first: no thread can be inside a function that is no longer mapped, so nobody is behind a retired stub.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "serializer/flight_ring_format.hpp"
+#include "shim/bind/shim_table.hpp"
+
+namespace aoti_dbg {
+
+struct Name;
+
+inline constexpr std::uint32_t kSlots = 64 * 256;  // as many as thunk_x86_64.S has stubs
+
+/// What passing through the stub means.
+enum class SlotRole : std::uint8_t {
+    call,        // a kernel or op
+    proxy,       // an op whose name is found by its number, the second argument
+    dispatcher,  // an op whose name and overload are its first two arguments
+    run,         // the borders of an inference
+    grad_mode,   // the borders of an inference in a model whose Run cannot be hooked
+    lifecycle,   // the model is changed or goes
+};
+
+/// The stack arguments are not known: as many words are repeated as can be read safely, at most kBlindWords.
+inline constexpr std::int32_t kUnknownWords = -1;
+inline constexpr std::int64_t kBlindWords = 4096;
+
+struct Slot {
+    void* real = nullptr;
+    const Name* name = nullptr;
+    std::int32_t stack_words = 0;
+    std::uint16_t model = ring::kNoModel;  // kNoModel: shared by all models
+    SlotRole role = SlotRole::call;
+    ring::CallKind kind = ring::CallKind::unknown;
+};
+
+/// The stub that stands before `wanted.real`, made or found; nullptr where the pool is full (said once).
+void* stub_for(const Slot& wanted);
+
+/// Whether `address` is one of our stubs.
+bool is_stub(const void* address);
+const Slot& slot_at(std::uint64_t number);
+
+/// The model left the process: its own slots (not the shared ones) may be used again.
+void retire_slots_of(std::uint16_t model);
+
+}  // namespace aoti_dbg

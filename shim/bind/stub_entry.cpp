@@ -1,0 +1,109 @@
+// What the thunk calls before and after the real function. Nothing may leave by an exception, errno stays as it
+// was, and whatever goes wrong the real function is called.
+#include <cerrno>
+#include <string>
+
+#include "shim/bind/slots.hpp"
+#include "shim/bind/stub_frame.hpp"
+#include "shim/observe/calls.hpp"
+#include "shim/observe/models.hpp"
+#include "shim/observe/names.hpp"
+#include "shim/observe/process.hpp"
+#include "shim/observe/thread_state.hpp"
+
+namespace aoti_dbg {
+namespace {
+
+class ErrnoKeeper {
+  public:
+    ErrnoKeeper() : kept_(errno) {}
+    ~ErrnoKeeper() { errno = kept_; }
+    ErrnoKeeper(const ErrnoKeeper&) = delete;
+    ErrnoKeeper& operator=(const ErrnoKeeper&) = delete;
+
+  private:
+    int kept_;
+};
+
+// A run that was recognised by its grad mode has no frame of its own: it ends when grad mode is restored.
+constexpr std::uintptr_t kNoFrame = UINTPTR_MAX;
+
+const Name* dispatched_name(const StubFrame& frame) {
+    const auto* op = reinterpret_cast<const char*>(frame.integer(0));
+    const auto* overload = reinterpret_cast<const char*>(frame.integer(1));
+    if (op == nullptr) return intern_name("dispatched op", {});
+    if (overload == nullptr || *overload == '\0') return intern_name(op, {});
+    return intern_name(std::string(op) + "." + overload, op);
+}
+
+/// Runs of a linked model, seen through grad mode: off begins one, the next setting ends it.
+void toggle_run(ThreadState& state, const Slot& slot, bool enabled) {
+    const OpenCall* run = innermost_run(state);
+    if (run != nullptr) {
+        if (run->frame == kNoFrame) end_call(state, kNoFrame, 0);
+        return;
+    }
+    if (enabled) return;
+    static const Name* const name = intern_name("run of a linked model", {});
+    begin_call(state, CallStart{name, ring::CallKind::run, slot.model, kNoFrame, 0, true, nullptr});
+}
+
+StubTarget before(const Slot& slot, StubFrame& frame) {
+    const StubTarget jump{slot.real, -1};
+    if (!observing()) return jump;
+    ThreadState* state = thread_state();
+    if (state == nullptr) return jump;
+    const std::uintptr_t address = frame.address();
+    settle(*state, address);
+
+    std::int64_t words = slot.stack_words;
+    if (words == kUnknownWords) {
+        const auto readable = static_cast<std::int64_t>(readable_stack_words(*state, address));
+        words = readable < kBlindWords ? readable : kBlindWords;
+        if (words == 0) {
+            state->counts.unsafe.raise();
+            return jump;
+        }
+    }
+    CallStart start{slot.name, slot.kind, slot.model, address, 0, true, &frame.padding};
+    if (slot.role == SlotRole::grad_mode) {
+        toggle_run(*state, slot, frame.integer(0) != 0);
+        return jump;
+    }
+    if (slot.role == SlotRole::proxy) {
+        const OpenCall* run = innermost_run(*state);
+        const std::uint16_t model =
+            run != nullptr ? run->model : model_at(reinterpret_cast<const void*>(frame.return_address));
+        start.name = proxy_op_name(model, frame.integer(1) & 0xffffffffU);
+    } else if (slot.role == SlotRole::dispatcher) {
+        start.name = dispatched_name(frame);
+    }
+    return begin_call(*state, start) ? StubTarget{slot.real, words} : jump;
+}
+
+}  // namespace
+}  // namespace aoti_dbg
+
+extern "C" {
+
+__attribute__((visibility("hidden"))) aoti_dbg::StubTarget aoti_dbg_before(std::uint64_t number,
+                                                                           aoti_dbg::StubFrame* frame) {
+    const aoti_dbg::ErrnoKeeper errno_keeper;
+    const aoti_dbg::Slot& slot = aoti_dbg::slot_at(number);
+    try {
+        return aoti_dbg::before(slot, *frame);
+    } catch (...) {
+        aoti_dbg::switch_off("out of memory while a call was recorded");
+        return {slot.real, -1};
+    }
+}
+
+__attribute__((visibility("hidden"))) void aoti_dbg_after(std::uint64_t /*number*/, aoti_dbg::StubFrame* frame) {
+    const aoti_dbg::ErrnoKeeper errno_keeper;
+    if (!aoti_dbg::observing()) return;
+    aoti_dbg::ThreadState* state = aoti_dbg::thread_state();
+    if (state == nullptr) return;
+    aoti_dbg::end_call(*state, frame->address(), static_cast<std::int32_t>(frame->results[0]));
+}
+
+}  // extern "C"

@@ -1,0 +1,18 @@
+// The library's beginning and end in a process. Until a model arrives or a kernel is launched it only reads its
+// options: LD_PRELOAD reaches every child, compilers included.
+#include <cstdlib>
+
+#include "shim/observe/models.hpp"
+#include "shim/observe/process.hpp"
+
+namespace {
+
+__attribute__((constructor)) void library_loaded() {
+    aoti_dbg::ensure_process_ready();
+    if (aoti_dbg::observing()) aoti_dbg::find_linked_models();
+    at_quick_exit(aoti_dbg::end_process);
+}
+
+__attribute__((destructor)) void library_leaves() { aoti_dbg::end_process(); }
+
+}  // namespace

@@ -1,0 +1,144 @@
+#include "shim/observe/calls.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <string_view>
+
+#include "shim/observe/clock.hpp"
+#include "shim/observe/names.hpp"
+#include "shim/observe/process.hpp"
+#include "shim/observe/session.hpp"
+#include "shim/observe/thread_state.hpp"
+
+namespace aoti_dbg {
+namespace {
+
+constexpr std::size_t kIndent = 2;  // blanks a level, for calls inside of calls
+
+void print_line(ThreadState& state, const std::string& line, std::uint32_t nesting) {
+    LineLog* log = state.session->log();
+    if (log == nullptr) return;
+    if (nesting == 0) {
+        log->write(line.data(), line.size());
+        return;
+    }
+    char text[2048];
+    const std::size_t blanks = std::min<std::size_t>(nesting * kIndent, 40);
+    const std::size_t length = std::min(line.size(), sizeof text - blanks);
+    memset(text, ' ', blanks);
+    memcpy(text + blanks, line.data(), length);
+    log->write(text, blanks + length);
+}
+
+/// How far a line is indented: calls that it lies in, runs not counted.
+std::uint32_t nesting_of(const ThreadState& state) {
+    std::uint32_t nesting = 0;
+    for (std::uint32_t i = 0; i < state.depth; ++i) nesting += state.open[i].kind != ring::CallKind::run ? 1 : 0;
+    return nesting;
+}
+
+/// Whether the frame of `call`, which lies above `frame` on this thread's stack, is no longer its frame.
+bool is_overwritten(ThreadState& state, const OpenCall& call, std::uintptr_t frame) {
+    // On another stack (a fiber's, perhaps freed by now) it must not be read.
+    if (call.cookie == nullptr || readable_stack_words(state, frame) == 0) return false;
+    if (reinterpret_cast<std::uintptr_t>(call.cookie) >= state.stack_high) return false;
+    return *call.cookie != call.seq;
+}
+
+bool is_printed_kind(ring::CallKind kind) {
+    return kind != ring::CallKind::run && kind != ring::CallKind::lifecycle;
+}
+
+}  // namespace
+
+OpenCall* innermost_run(ThreadState& state) {
+    const OpenCall* top = state.top();
+    return top == nullptr || top->run_index == 0 ? nullptr : &state.open[top->run_index - 1];
+}
+
+void settle(ThreadState& state, std::uintptr_t frame) {
+    // Stacks grow downwards: what was begun at or below this frame can no longer be running.
+    while (state.depth > 0) {
+        const OpenCall& left = state.open[state.depth - 1];
+        if (left.frame > frame && !is_overwritten(state, left, frame)) return;
+        --state.depth;
+        if (left.record != nullptr) ThreadRing::end(left.record, left.seq, 0, ring::kLeftByException, ticks());
+        state.counts.exceptions.raise();
+    }
+}
+
+bool begin_call(ThreadState& state, const CallStart& start) {
+    if (state.depth == kDeepest) {
+        state.counts.deep.raise();
+        return false;
+    }
+    Session& session = *state.session;
+    const OpenCall* parent = state.top();
+    OpenCall* run = innermost_run(state);
+    const bool is_run = start.kind == ring::CallKind::run;
+    const bool own = parent == nullptr ? start.by_model : parent == run;
+
+    OpenCall call;
+    call.frame = start.frame;
+    call.name = start.name;
+    call.kind = start.kind;
+    call.model = start.model == ring::kNoModel && run != nullptr ? run->model : start.model;
+    call.run = is_run ? session.next_run() : (run != nullptr ? run->run : ring::kNoRun);
+    call.run_index = is_run ? state.depth + 1 : (parent != nullptr ? parent->run_index : 0);
+    std::uint32_t number = ring::kNoCall;
+    if (is_printed_kind(start.kind)) {
+        const bool in_scope = own || options().scope == Scope::all;
+        state.counts.calls.raise();
+        if (own && run != nullptr) number = run->next_call++;
+        if (!in_scope) {
+            state.counts.children.raise();
+        } else if (!start.name->selected) {
+            state.counts.filtered.raise();
+        } else if (options().levels.any()) {
+            call.printed = true;
+        }
+    } else if (is_run) {
+        state.counts.runs.raise();
+        if (FlightRing* flight = session.ring()) flight->note_run_begun();
+    }
+
+    call.seq = session.next_seq();
+    call.cookie = start.cookie;
+    if (start.cookie != nullptr) *start.cookie = call.seq;
+    if (state.ring) {
+        session.publish_name(start.name->id);
+        ring::Record record{};
+        record.seq = call.seq;
+        record.begin_ticks = ticks();
+        record.stream = start.stream;
+        record.name = start.name->id;
+        record.run = call.run;
+        record.call = number;
+        record.depth = state.depth;
+        record.parent = parent == nullptr ? 0 : parent->seq;
+        record.model = call.model;
+        record.kind = start.kind;
+        record.flags = call.printed ? ring::kPrinted : 0;
+        call.record = state.ring.begin(record);
+    }
+    if (call.printed) {
+        state.counts.printed.raise();
+        print_line(state, start.name->before_line, nesting_of(state));
+    }
+    state.open[state.depth++] = call;
+    return true;
+}
+
+void end_call(ThreadState& state, std::uintptr_t frame, std::int32_t result) {
+    // What lies on top of it was left by an exception that was caught before this call came back.
+    settle(state, frame - 1);
+    if (state.depth == 0 || state.open[state.depth - 1].frame != frame) return;
+    const OpenCall& call = state.open[--state.depth];
+    if (call.kind == ring::CallKind::cpp_kernel) result = 0;  // these return nothing
+    if (call.record != nullptr) ThreadRing::end(call.record, call.seq, result, ring::kEnded, ticks());
+    if (result != 0 && call.kind != ring::CallKind::lifecycle) state.counts.failed.raise();
+    if (call.printed) print_line(state, call.name->after_line, nesting_of(state));
+}
+
+}  // namespace aoti_dbg

@@ -1,0 +1,238 @@
+#include "shim/observe/models.hpp"
+
+#include <link.h>
+
+#include <array>
+#include <atomic>
+#include <cerrno>
+#include <cstring>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "base/message.hpp"
+#include "model/package.hpp"
+#include "shim/bind/dlsym_door.hpp"
+#include "shim/bind/loaded_object.hpp"
+#include "shim/bind/model_binding.hpp"
+#include "shim/bind/slots.hpp"
+#include "shim/observe/names.hpp"
+#include "shim/observe/process.hpp"
+
+namespace aoti_dbg {
+namespace {
+
+struct Model {
+    std::uint16_t number = 0;
+    LoadedObject object;
+    PackageInfo package;
+    std::vector<const Name*> proxy_ops;
+    bool linked = false;      // not opened by a loader: its Run may be called without us
+    std::uint64_t loads = 0;  // the loader's count of unloaded objects when it arrived
+};
+
+// A model's number is never used again, so that what was recorded stays true; a process that loads more than this
+// has the later ones unseen.
+constexpr std::size_t kMostModels = ring::kNoModel;
+
+struct Registry {
+    std::vector<std::unique_ptr<Model>> live;
+    std::uint32_t numbers = 0;
+    std::uint64_t unbound = 0;
+    std::uint64_t walked_at = UINT64_MAX;  // the loader's count of loaded objects at the last walk
+};
+
+// Read without a lock by launching threads; what it points to is retired only when its library is gone.
+std::array<std::atomic<const Model*>, kMostModels> g_by_number;
+
+Registry& registry() {
+    static auto* instance = new Registry;
+    return *instance;
+}
+
+struct LoaderCounts {
+    std::uint64_t loaded = 0;
+    std::uint64_t unloaded = 0;
+};
+
+LoaderCounts loader_counts() {
+    LoaderCounts counts;
+    dl_iterate_phdr(
+        [](dl_phdr_info* info, std::size_t, void* out) {
+            static_cast<LoaderCounts*>(out)->loaded = info->dlpi_adds;
+            static_cast<LoaderCounts*>(out)->unloaded = info->dlpi_subs;
+            return 1;
+        },
+        &counts);
+    return counts;
+}
+
+bool overlap(const LoadedObject& one, const LoadedObject& other) {
+    return one.low < other.high && other.low < one.high;
+}
+
+/// Models whose library is no longer what it was: unmapped, or another one in its place.
+void retire_gone(Registry& all, const std::vector<LoadedObject>& objects) {
+    const auto is_gone = [&objects](const std::unique_ptr<Model>& model) {
+        for (const LoadedObject& object : objects) {
+            if (object.base == model->object.base && object.path == model->object.path) {
+                return !is_still_bound(object);
+            }
+        }
+        return true;
+    };
+    for (auto model = all.live.begin(); model != all.live.end();) {
+        if (!is_gone(*model)) {
+            ++model;
+            continue;
+        }
+        retire_slots_of((*model)->number);
+        g_by_number[(*model)->number].store(nullptr, std::memory_order_release);
+        // Left behind, not freed: another thread may be reading it at this moment. Its texts are given back.
+        Model* left = model->release();
+        left->package = {};
+        model = all.live.erase(model);
+    }
+}
+
+Model* find_live(Registry& all, const void* address) {
+    for (const std::unique_ptr<Model>& model : all.live) {
+        if (model->object.contains(reinterpret_cast<std::uintptr_t>(address))) return model.get();
+    }
+    return nullptr;
+}
+
+void say_once_what_is_missing(const Model& model, const BindingReport& report) {
+    if (report.printer_baked_in) {
+        message(Severity::info, "%s was compiled with PyTorch's debug printer; its lines come besides ours",
+                model.object.path.c_str());
+    }
+    if (!report.failure.empty()) {
+        message(Severity::warn, "%s; calls of this model are not seen", report.failure.c_str());
+    }
+    if (report.unknown_prototypes > 0 && !model.package.has_wrapper_source) {
+        message(Severity::info, "%s has no sources beside it: arguments of %zu functions are repeated by their "
+                "stack's bounds", model.object.path.c_str(), report.unknown_prototypes);
+    }
+}
+
+/// Under models_mutex.
+Model* arrive(Registry& all, const LoadedObject& object, bool linked) {
+    if (all.numbers == kMostModels) {
+        static bool said = false;
+        if (!said) message(Severity::warn, "more than %zu models were loaded; later ones are not seen", kMostModels);
+        said = true;
+        return nullptr;
+    }
+    auto model = std::make_unique<Model>();
+    model->number = static_cast<std::uint16_t>(all.numbers++);
+    model->object = object;
+    model->linked = linked;
+    model->package = read_package(object.path);
+    for (const std::string& op : model->package.proxy_ops) {
+        model->proxy_ops.push_back(op.empty() ? nullptr : intern_name(op, {}));
+    }
+    const BindingReport report = bind_model(object, model->package, model->number, linked);
+    all.unbound += report.unbound;
+    say_once_what_is_missing(*model, report);
+    Model* arrived = model.get();
+    g_by_number[arrived->number].store(arrived, std::memory_order_release);
+    all.live.push_back(std::move(model));
+    return arrived;
+}
+
+const Model* model_with(std::uint16_t number) {
+    return number < kMostModels ? g_by_number[number].load(std::memory_order_acquire) : nullptr;
+}
+
+}  // namespace
+
+void* container_function_found(const char* name, void* found) {
+    const int kept_errno = errno;
+    void* handed_out = found;
+    try {
+        const std::lock_guard lock(wiped_page().models_mutex);
+        Registry& all = registry();
+        // A library may have been replaced by another at the same address since it was last looked at.
+        const std::uint64_t unloaded = loader_counts().unloaded;
+        Model* model = find_live(all, found);
+        if (model == nullptr || model->loads != unloaded) {
+            const std::vector<LoadedObject> objects = loaded_objects();
+            retire_gone(all, objects);
+            model = find_live(all, found);
+            for (const LoadedObject& object : objects) {
+                if (model != nullptr || !object.contains(reinterpret_cast<std::uintptr_t>(found))) continue;
+                model = arrive(all, object, object.is_program);
+            }
+            if (model != nullptr) model->loads = unloaded;
+        }
+        const ContainerFunction* function = find_container_function(name);
+        if (model != nullptr && function != nullptr) {
+            void* stub = container_stub(*function, found, model->object, model->number);
+            if (stub != nullptr) handed_out = stub;
+        }
+    } catch (...) {
+        switch_off("out of memory while a model arrived");
+    }
+    errno = kept_errno;
+    return handed_out;
+}
+
+void find_linked_models() {
+    const int kept_errno = errno;
+    try {
+        const std::lock_guard lock(wiped_page().models_mutex);
+        Registry& all = registry();
+        const std::uint64_t loaded = loader_counts().loaded;
+        if (all.walked_at != loaded) {
+            all.walked_at = loaded;
+            for (const LoadedObject& object : loaded_objects()) {
+                bool known = false;
+                for (const std::unique_ptr<Model>& model : all.live) known = known || overlap(model->object, object);
+                if (known) continue;
+                if (looks_like_model(object)) arrive(all, object, true);
+                bind_container_imports(object);
+            }
+        }
+    } catch (...) {
+        switch_off("out of memory while looking for models");
+    }
+    errno = kept_errno;
+}
+
+std::uint16_t model_at(const void* address) {
+    const std::lock_guard lock(wiped_page().models_mutex);
+    const Model* model = find_live(registry(), address);
+    return model == nullptr ? ring::kNoModel : model->number;
+}
+
+const Name* proxy_op_name(std::uint16_t number, std::uint64_t index) {
+    static const Name* const unknown = intern_name("proxy executor op", {});
+    const Model* model = model_with(number);
+    if (model == nullptr || index >= model->proxy_ops.size()) return unknown;
+    return model->proxy_ops[index] != nullptr ? model->proxy_ops[index] : unknown;
+}
+
+const Name* launched_kernel_name(std::uint16_t number, std::string_view cubin, std::string_view function) {
+    const std::lock_guard lock(wiped_page().models_mutex);
+    const TritonKernel* only = nullptr;
+    std::size_t candidates = 0;
+    if (const Model* model = model_with(number); model != nullptr) {
+        for (const TritonKernel& kernel : model->package.triton_kernels) {
+            if (kernel.function != function) continue;
+            if (!cubin.empty() && kernel.cubin == cubin) return intern_name(kernel.name, function);
+            only = &kernel;
+            ++candidates;
+        }
+    }
+    return candidates == 1 ? intern_name(only->name, function) : intern_name(function, {});
+}
+
+ModelCounts count_models() {
+    const std::lock_guard lock(wiped_page().models_mutex);
+    const Registry& all = registry();
+    return {all.numbers, all.unbound};
+}
+
+}  // namespace aoti_dbg

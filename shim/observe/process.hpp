@@ -1,0 +1,60 @@
+// This process, as the library knows it: the options, and the session that records it. A fork's child has a session
+// of its own: everything that must not cross a fork lies in one page that the kernel wipes in the child, so that
+// also a raw clone() is noticed, without asking for the pid on every call.
+#pragma once
+
+#include <pthread.h>
+
+#include <atomic>
+
+#include "config/options.hpp"
+
+namespace aoti_dbg {
+
+class Session;
+
+/// A mutex that lies in the wiped page: all zeros is unlocked (as PTHREAD_MUTEX_INITIALIZER is on Linux), so a fork
+/// in the middle of another thread's critical section leaves no lock held in the child.
+class ForkSafeMutex {
+  public:
+    void lock() { pthread_mutex_lock(&mutex_); }
+    void unlock() { pthread_mutex_unlock(&mutex_); }
+
+  private:
+    pthread_mutex_t mutex_;
+};
+
+/// Locks are taken in this order, one at a time where possible; none is held over a call of the program's.
+struct WipedPage {
+    std::atomic<Session*> session;
+    ForkSafeMutex session_mutex;
+    ForkSafeMutex models_mutex;
+    ForkSafeMutex functions_mutex;
+    ForkSafeMutex slots_mutex;
+    ForkSafeMutex threads_mutex;
+    ForkSafeMutex names_mutex;
+};
+
+/// Reads the environment, says what is wrong with it, once. Every road into the library comes through here first,
+/// because programs call us from their own constructors, before ours have run.
+void ensure_process_ready();
+
+/// Only after ensure_process_ready().
+const Options& options();
+WipedPage& wiped_page();
+
+/// Whether calls are looked at, at all. False at level 0 and after something of ours broke.
+extern std::atomic<bool> g_observing;
+inline bool observing() { return g_observing.load(std::memory_order_relaxed); }
+
+/// Fail open: nothing is looked at from here on, and `why` is said once.
+void switch_off(const char* why);
+
+/// The session of this process, made at the first call that is recorded; nullptr when it ended or cannot be.
+Session* current_session();
+
+/// Ends the session: the log and the ring are closed in good order and the coverage is said. Called at exit, also by
+/// _exit. Later calls are not recorded. Does nothing in the child of a vfork, whose memory is its parent's.
+void end_process();
+
+}  // namespace aoti_dbg

@@ -1,0 +1,62 @@
+// The recording of one process: its log, its flight ring, its threads and its counts. Made at the first call that is
+// looked at; a fork's child makes its own.
+#pragma once
+
+#include <sys/types.h>
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "config/options.hpp"
+#include "shim/observe/coverage.hpp"
+#include "shim/report/flight_ring.hpp"
+#include "shim/report/line_log.hpp"
+
+namespace aoti_dbg {
+
+struct ThreadState;
+
+class Session {
+  public:
+    /// Opens what the options ask for. What cannot be opened is said once and left out.
+    explicit Session(const Options& options);
+
+    /// Takes a free thread state or makes one. Null only without memory.
+    ThreadState* attach_thread();
+    /// The calling thread ends.
+    void detach_thread(ThreadState* state);
+
+    [[nodiscard]] std::uint64_t next_seq() { return seq_.fetch_add(1, std::memory_order_relaxed) + 1; }
+    [[nodiscard]] std::uint32_t next_run() { return runs_.fetch_add(1, std::memory_order_relaxed); }
+    [[nodiscard]] LineLog* log() { return log_.get(); }
+    [[nodiscard]] FlightRing* ring() { return ring_.get(); }
+    [[nodiscard]] pid_t pid() const { return pid_; }
+
+    /// Readers of the ring know every name up to `id` afterwards. Cheap when they do already.
+    void publish_name(std::uint32_t id) {
+        if (ring_ && id >= published_.load(std::memory_order_acquire)) publish_names(id);
+    }
+
+    /// Closes log and ring in good order and says what was covered.
+    void end();
+
+  private:
+    void open_ring(const Options& options);
+    void publish_names(std::uint32_t id);
+    void say_coverage();
+
+    pid_t pid_;
+    std::unique_ptr<LineLog> log_;
+    std::unique_ptr<FlightRing> ring_;
+    std::atomic<std::uint64_t> seq_{0};
+    std::atomic<std::uint32_t> runs_{0};
+    std::atomic<std::uint32_t> published_{0};
+    std::vector<ThreadState*> threads_;  // all that were ever made, by threads_mutex
+    std::vector<ThreadState*> free_;     // those of threads that have ended
+    Counts ended_counts_;                // of threads that have ended
+};
+
+}  // namespace aoti_dbg

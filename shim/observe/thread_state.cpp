@@ -1,0 +1,70 @@
+#include "shim/observe/thread_state.hpp"
+
+#include <pthread.h>
+
+#include <cerrno>
+
+#include "shim/observe/process.hpp"
+#include "shim/observe/session.hpp"
+
+namespace aoti_dbg {
+namespace {
+
+// Initial-exec: a load, no call into the loader. A preloaded library gets static TLS.
+__thread ThreadState* t_state __attribute__((tls_model("initial-exec"))) = nullptr;
+
+pthread_key_t g_key;
+pthread_once_t g_key_once = PTHREAD_ONCE_INIT;
+bool g_have_key = false;
+
+void thread_ends(void* value) {
+    auto* state = static_cast<ThreadState*>(value);
+    t_state = nullptr;
+    // After a fork the state belongs to the parent's session, which is not ours to touch.
+    if (Session* session = wiped_page().session.load(std::memory_order_acquire); session == state->session) {
+        session->detach_thread(state);
+    }
+}
+
+ThreadState* attach() {
+    const int kept_errno = errno;
+    Session* session = current_session();
+    ThreadState* state = session == nullptr ? nullptr : session->attach_thread();
+    if (state != nullptr) {
+        pthread_once(&g_key_once, [] { g_have_key = pthread_key_create(&g_key, thread_ends) == 0; });
+        if (g_have_key) pthread_setspecific(g_key, state);
+        t_state = state;
+    }
+    errno = kept_errno;
+    return state;
+}
+
+}  // namespace
+
+ThreadState* thread_state() {
+    ThreadState* state = t_state;
+    Session* session = wiped_page().session.load(std::memory_order_acquire);
+    if (state != nullptr && state->session == session && session != nullptr) return state;
+    return attach();
+}
+
+std::uint64_t readable_stack_words(ThreadState& state, std::uintptr_t address) {
+    if (state.stack_high == 0) {
+        const int kept_errno = errno;
+        pthread_attr_t attributes;
+        if (pthread_getattr_np(pthread_self(), &attributes) == 0) {
+            void* low = nullptr;
+            std::size_t bytes = 0;
+            if (pthread_attr_getstack(&attributes, &low, &bytes) == 0) {
+                state.stack_low = reinterpret_cast<std::uintptr_t>(low);
+                state.stack_high = state.stack_low + bytes;
+            }
+            pthread_attr_destroy(&attributes);
+        }
+        errno = kept_errno;
+    }
+    if (address < state.stack_low || address >= state.stack_high) return 0;
+    return (state.stack_high - address) / sizeof(std::uint64_t);
+}
+
+}  // namespace aoti_dbg

@@ -1,0 +1,59 @@
+// What is known of one thread: the calls it is inside of, its ring, its counts.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "shim/observe/coverage.hpp"
+#include "shim/report/flight_ring.hpp"
+
+namespace aoti_dbg {
+
+class Session;
+struct Name;
+
+/// A call that has begun and not ended.
+struct OpenCall {
+    std::uintptr_t frame = 0;  // where its caller's stack stood
+    std::uint64_t seq = 0;
+    ring::Record* record = nullptr;
+    const std::uint64_t* cookie = nullptr;  // holds seq as long as its frame stands
+    const Name* name = nullptr;
+    std::uint32_t run = ring::kNoRun;  // of a run: its number; of others: the run it is part of
+    std::uint32_t next_call = 0;       // of a run: number of its next call
+    std::uint32_t run_index = 0;       // 1 + where the innermost run around it lies, 0: none; a run is its own
+    std::uint16_t model = ring::kNoModel;
+    ring::CallKind kind = ring::CallKind::unknown;
+    bool printed = false;
+};
+
+inline constexpr std::uint32_t kDeepest = 64;
+
+/// A launched function's name, as this thread last found it.
+struct CachedFunction {
+    const void* function = nullptr;
+    std::uint64_t epoch = 0;
+    const Name* name = nullptr;
+};
+
+struct ThreadState {
+    Session* session = nullptr;
+    std::uint32_t depth = 0;
+    std::array<OpenCall, kDeepest> open;
+    ThreadRing ring;
+    Counts counts;
+    std::array<CachedFunction, 64> functions;
+    std::uintptr_t stack_low = 0;  // bounds of the thread's own stack, 0: not asked for yet
+    std::uintptr_t stack_high = 0;
+
+    [[nodiscard]] OpenCall* top() { return depth == 0 ? nullptr : &open[depth - 1]; }
+};
+
+/// The calling thread's state, made at its first call; nullptr when nothing is to be recorded.
+ThreadState* thread_state();
+
+/// Words that can be read from `address` up to the end of the thread's stack; 0 where `address` lies elsewhere
+/// (a fiber's stack).
+std::uint64_t readable_stack_words(ThreadState& state, std::uintptr_t address);
+
+}  // namespace aoti_dbg

@@ -1,0 +1,70 @@
+// Writes the flight ring (serializer/flight_ring_format.hpp): one file a process, one ring of records a thread.
+// Beginning and ending a record are a few stores into a mapping; everything else happens once a thread or a name.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <string>
+
+#include "base/status.hpp"
+#include "serializer/flight_ring_format.hpp"
+#include "shim/report/preallocated_file.hpp"
+
+namespace aoti_dbg {
+
+/// The ring of one thread; only that thread writes records. A null ring takes and keeps nothing.
+class ThreadRing {
+  public:
+    ThreadRing() = default;
+    ThreadRing(ring::BlockHeader* header, ring::Record* records) : header_(header), records_(records) {}
+
+    [[nodiscard]] explicit operator bool() const { return header_ != nullptr; }
+    [[nodiscard]] ring::BlockHeader* header() const { return header_; }
+
+    /// Writes `record`, its seq last. Returns where it lies, until capacity more records have been begun.
+    ring::Record* begin(const ring::Record& record);
+    /// `where` from begin(); does nothing when another record has taken the place.
+    static void end(ring::Record* where, std::uint64_t seq, std::int32_t result, std::uint8_t flags,
+                    std::uint64_t ticks);
+
+  private:
+    ring::BlockHeader* header_ = nullptr;
+    ring::Record* records_ = nullptr;
+};
+
+class FlightRing {
+  public:
+    /// `records` is a power of two.
+    static Result<std::unique_ptr<FlightRing>> create(const std::string& path, std::uint32_t records);
+
+    /// A ring for the calling thread; a null one when the disk is full (said once).
+    ThreadRing add_thread();
+    /// The thread ends; its records stay readable until the place is needed.
+    void retire_thread(ThreadRing ring);
+
+    /// Makes every name up to and including `id` known to readers.
+    void publish_names(std::uint32_t id);
+
+    void note_run_begun();
+    void note_end();
+    [[nodiscard]] const std::string& path() const { return file_.path(); }
+
+  private:
+    FlightRing(PreallocatedFile file, ring::FileHeader* header, std::uint32_t records)
+        : file_(std::move(file)), header_(header), records_(records) {}
+    ring::BlockHeader* add_block(ring::BlockKind kind, std::size_t payload);
+    void give_up(const Status& status);
+
+    PreallocatedFile file_;
+    ring::FileHeader* header_;
+    std::uint32_t records_;
+    std::mutex mutex_;  // of what follows and of adding blocks
+    ring::BlockHeader* names_ = nullptr;
+    std::uint32_t names_published_ = 0;
+    std::deque<ThreadRing> ended_;
+    bool full_ = false;
+};
+
+}  // namespace aoti_dbg

@@ -1,0 +1,95 @@
+#include "shim/report/line_log.hpp"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include "base/message.hpp"
+#include "shim/report/out_folder.hpp"
+
+namespace aoti_dbg {
+
+Result<std::unique_ptr<LineLog>> LineLog::open(const std::string& destination) {
+    std::unique_ptr<LineLog> log(new LineLog);
+    if (destination == "stderr" || destination == "stdout") {
+        log->descriptor_ = destination == "stderr" ? STDERR_FILENO : STDOUT_FILENO;
+        return log;
+    }
+    const std::string wanted = absolute_path(destination);
+    struct stat info {};
+    if (stat(wanted.c_str(), &info) == 0 && !S_ISREG(info.st_mode)) {
+        // A terminal, a pipe, /dev/null: written as a stream. O_NONBLOCK keeps a pipe without reader from blocking.
+        const int opened = ::open(wanted.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+        if (opened < 0) return Status::error("cannot open " + wanted + ": " + strerror(errno));
+        log->descriptor_ = opened;
+        return log;
+    }
+    const std::string path = free_name(wanted);
+    Result<PreallocatedFile> made = PreallocatedFile::create(path);
+    if (!made.ok()) return made.status();
+    if (path != wanted) {
+        message(Severity::warn, "%s exists; writing to %s; remove it or use %%p in AOTI_DBG_LOG", wanted.c_str(),
+                path.c_str());
+    }
+    log->file_ = std::make_unique<PreallocatedFile>(std::move(made.value()));
+    return log;
+}
+
+void LineLog::write(const char* text, std::size_t length) {
+    if (file_) return write_mapped(text, length);
+    if (descriptor_ == STDERR_FILENO && !stderr_was_open()) return;
+    if (!write_quietly(descriptor_, text, length)) dropped_.fetch_add(1, std::memory_order_relaxed);
+}
+
+void LineLog::write_mapped(const char* text, std::size_t length) {
+    const std::lock_guard lock(mutex_);
+    if (closed_) return;
+    while (length > 0) {
+        if (used_ == kStep && !next_step()) {
+            dropped_.fetch_add(1, std::memory_order_relaxed);
+            return;
+        }
+        const std::size_t part = std::min(length, kStep - used_);
+        memcpy(step_ + used_, text, part);
+        used_ += part;
+        text += part;
+        length -= part;
+    }
+}
+
+bool LineLog::next_step() {
+    const int kept_errno = errno;
+    Result<char*> mapped = file_->extend(kStep, '\n');
+    if (!mapped.ok()) {
+        message(Severity::warn, "%s; the log ends here; set AOTI_DBG_LOG to a place with room",
+                mapped.status().message().c_str());
+        closed_ = true;
+    } else {
+        if (step_ != nullptr) munmap(step_, kStep);
+        step_ = mapped.value();
+        used_ = 0;
+    }
+    errno = kept_errno;
+    return mapped.ok();
+}
+
+void LineLog::close() {
+    if (!file_) return;
+    const std::lock_guard lock(mutex_);
+    if (step_ == nullptr) return;
+    closed_ = true;
+    if (used_ < kStep) {
+        if (Status cut = file_->truncate(file_->size() - kStep + used_); !cut.ok()) {
+            message(Severity::warn, "%s", cut.message().c_str());
+        }
+    }
+    munmap(step_, kStep);
+    step_ = nullptr;
+}
+
+}  // namespace aoti_dbg

@@ -1,0 +1,82 @@
+#include "shim/report/out_folder.hpp"
+
+#include <limits.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+
+#include "config/options_table.hpp"
+
+namespace aoti_dbg {
+namespace {
+
+Status make_folders(const std::string& path) {
+    for (std::size_t slash = path.find('/', 1);; slash = path.find('/', slash + 1)) {
+        const std::string part = path.substr(0, slash);
+        if (mkdir(part.c_str(), 0700) != 0 && errno != EEXIST) {
+            // A parent may be closed to us (EACCES, EROFS) and exist all the same; the last part decides.
+            struct stat info {};
+            if (stat(part.c_str(), &info) != 0) {
+                return Status::error("cannot make the folder " + part + ": " + strerror(errno));
+            }
+        }
+        if (slash == std::string::npos) break;
+    }
+    struct stat info {};
+    if (stat(path.c_str(), &info) != 0 || !S_ISDIR(info.st_mode)) {
+        return Status::error(path + " is not a folder");
+    }
+    if (access(path.c_str(), W_OK | X_OK) != 0) {
+        return Status::error("cannot write to the folder " + path + ": " + strerror(errno));
+    }
+    return {};
+}
+
+/// Replaces `folder/latest`, unless something that is no link stands there.
+void point_latest_at(const std::string& path) {
+    const std::size_t slash = path.rfind('/');
+    const std::string link = path.substr(0, slash + 1) + "latest";
+    const std::string fresh = link + "." + std::to_string(getpid());
+    struct stat info {};
+    if (lstat(link.c_str(), &info) == 0 && !S_ISLNK(info.st_mode)) return;
+    if (symlink(path.substr(slash + 1).c_str(), fresh.c_str()) != 0) return;
+    if (rename(fresh.c_str(), link.c_str()) != 0) unlink(fresh.c_str());
+}
+
+bool is_default_pattern(const std::string& pattern) {
+    for (const OptionInfo& option : option_table()) {
+        if (option.field == "out") return option.standard == pattern;
+    }
+    return false;
+}
+
+}  // namespace
+
+std::string absolute_path(std::string_view pattern) {
+    std::string path = expand_pattern(pattern, ::getenv);
+    if (!path.empty() && path.front() == '/') return path;
+    char here[PATH_MAX];
+    if (getcwd(here, sizeof here) == nullptr) return path;
+    return std::string(here) + "/" + path;
+}
+
+Result<std::string> make_out_folder(const Options& options) {
+    std::string path = absolute_path(options.out);
+    while (path.size() > 1 && path.back() == '/') path.pop_back();
+    if (Status made = make_folders(path); !made.ok()) return made;
+    if (is_default_pattern(options.out)) point_latest_at(path);
+    return path;
+}
+
+std::string free_name(const std::string& path) {
+    std::string name = path;
+    for (int number = 2; access(name.c_str(), F_OK) == 0 && number < 10000; ++number) {
+        name = path + "." + std::to_string(number);
+    }
+    return name;
+}
+
+}  // namespace aoti_dbg

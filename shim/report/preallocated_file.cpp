@@ -1,0 +1,100 @@
+#include "shim/report/preallocated_file.hpp"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+namespace aoti_dbg {
+namespace {
+
+Status failure(const char* what, const std::string& path, int error) {
+    return Status::error(std::string(what) + " " + path + ": " + strerror(error));
+}
+
+/// Written, not only mapped and set: a page that is in the cache already costs a sixth of one that is first touched
+/// through the mapping.
+int append_filled(int descriptor, std::size_t from, std::size_t bytes, char fill) {
+    char block[16 * 1024];
+    memset(block, fill, sizeof block);
+    for (std::size_t done = 0; done < bytes;) {
+        const std::size_t part = std::min(sizeof block, bytes - done);
+        const ssize_t written = pwrite(descriptor, block, part, static_cast<off_t>(from + done));
+        if (written > 0) {
+            done += static_cast<std::size_t>(written);
+        } else if (written == 0 || errno != EINTR) {
+            return written == 0 ? ENOSPC : errno;
+        }
+    }
+    return 0;
+}
+
+}  // namespace
+
+Result<PreallocatedFile> PreallocatedFile::create(const std::string& path) {
+    const int descriptor = open(path.c_str(), O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC | O_NOFOLLOW, 0600);
+    if (descriptor < 0) return failure("cannot create", path, errno);
+    struct stat info {};
+    PreallocatedFile file;
+    const bool known = fstat(descriptor, &info) == 0;
+    const int error = errno;
+    close(descriptor);
+    if (!known) return failure("cannot look at", path, error);
+    file.path_ = path;
+    file.device_ = info.st_dev;
+    file.inode_ = info.st_ino;
+    return file;
+}
+
+int PreallocatedFile::reopen() const {
+    const int descriptor = open(path_.c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+    if (descriptor < 0) return -1;
+    struct stat info {};
+    if (fstat(descriptor, &info) == 0 && info.st_dev == device_ && info.st_ino == inode_) return descriptor;
+    close(descriptor);
+    errno = ESTALE;
+    return -1;
+}
+
+Result<char*> PreallocatedFile::extend(std::size_t bytes, char fill) {
+    // Beyond this limit the kernel would send SIGXFSZ, which ends a program.
+    rlimit limit{};
+    if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY &&
+        size_ + bytes > limit.rlim_cur) {
+        return failure("cannot extend", path_, EFBIG);
+    }
+    const int descriptor = reopen();
+    if (descriptor < 0) return failure("cannot open again", path_, errno);
+    int error = fill != '\0'
+                    ? append_filled(descriptor, size_, bytes, fill)
+                    : posix_fallocate(descriptor, static_cast<off_t>(size_), static_cast<off_t>(bytes));
+    void* mapped = MAP_FAILED;
+    if (error == 0) {
+        mapped = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, static_cast<off_t>(size_));
+        if (mapped == MAP_FAILED) error = errno;
+    }
+    // A failed extension must not leave blocks behind that nobody writes.
+    if (error != 0 && ftruncate(descriptor, static_cast<off_t>(size_)) != 0) error = errno;
+    close(descriptor);
+    if (error != 0) return failure("cannot extend", path_, error);
+    madvise(mapped, bytes, MADV_DONTFORK);
+    size_ += bytes;
+    return static_cast<char*>(mapped);
+}
+
+Status PreallocatedFile::truncate(std::size_t size) {
+    const int descriptor = reopen();
+    if (descriptor < 0) return failure("cannot open again", path_, errno);
+    const int error = ftruncate(descriptor, static_cast<off_t>(size)) == 0 ? 0 : errno;
+    close(descriptor);
+    if (error != 0) return failure("cannot cut", path_, error);
+    size_ = size;
+    return {};
+}
+
+}  // namespace aoti_dbg

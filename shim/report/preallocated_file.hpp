@@ -1,0 +1,39 @@
+// A file that is written through mappings of parts that already have their blocks on disk: a full disk shows when
+// the file is extended, as an error, and never as a SIGBUS in the program. No descriptor stays open (programs close
+// what they do not know); each step opens the path again and checks that it is still the same file.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstddef>
+#include <string>
+
+#include "base/status.hpp"
+
+namespace aoti_dbg {
+
+class PreallocatedFile {
+  public:
+    /// Makes a new file, 0600; an existing one is an error. `path` should be absolute.
+    static Result<PreallocatedFile> create(const std::string& path);
+
+    /// Makes the file longer by `bytes` (a multiple of 4096), of zeros or of `fill`, and maps the new part, shared
+    /// and writable, out of reach of a fork's child. The caller unmaps it.
+    Result<char*> extend(std::size_t bytes, char fill = '\0');
+
+    /// Cuts the file. What is mapped beyond `size` must not be touched any more.
+    Status truncate(std::size_t size);
+
+    [[nodiscard]] const std::string& path() const { return path_; }
+    [[nodiscard]] std::size_t size() const { return size_; }
+
+  private:
+    [[nodiscard]] int reopen() const;
+
+    std::string path_;
+    std::size_t size_ = 0;
+    dev_t device_ = 0;
+    ino_t inode_ = 0;
+};
+
+}  // namespace aoti_dbg

@@ -1,0 +1,184 @@
+"""The models the tests run: small, but compiled and run by the real PyTorch, with nothing faked.
+
+Each function decorated with @model returns a Case. Its text is part of the key under which packages.py keeps the
+compiled package, so that a changed model is compiled again and the others are not. No model needs more than the
+CPU, and none depends on the clock or on random numbers that are not seeded here.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+
+import torch
+
+
+@dataclasses.dataclass
+class Case:
+    module: torch.nn.Module
+    inputs: tuple  # what export traces with, and what the tests run
+    more_inputs: list = dataclasses.field(default_factory=list)  # further inputs the package must accept
+    dynamic_shapes: object = None
+    config: dict = dataclasses.field(default_factory=dict)  # inductor options besides the defaults
+
+
+MODELS: dict[str, Callable[[], Case]] = {}
+
+
+def model(function: Callable[[], Case]) -> Callable[[], Case]:
+    MODELS[function.__name__] = function
+    return function
+
+
+# What victim.py wants done inside the custom op.
+on_my_op: Callable[[], None] | None = None
+
+
+# The custom op of `custom_op`: a process that runs that model must have imported this module.
+@torch.library.custom_op("mylib::my_op", mutates_args=())
+def my_op(x: torch.Tensor, scale: float) -> torch.Tensor:
+    if on_my_op:
+        on_my_op()
+    if torch.isnan(x).any():
+        raise ValueError("my_op takes no NaN")
+    return x * scale + 1.0
+
+
+@my_op.register_fake
+def _(x: torch.Tensor, scale: float) -> torch.Tensor:
+    return torch.empty_like(x)
+
+
+@model
+def linear_softmax() -> Case:
+    class Net(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.first = torch.nn.Linear(10, 16)
+            self.second = torch.nn.Linear(16, 4)
+
+        def forward(self, x):
+            return torch.softmax(self.second(torch.relu(self.first(x))), -1)
+
+    return Case(Net(), (torch.randn(8, 10),))
+
+
+@model
+def dynamic_batch() -> Case:
+    class Net(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.layer = torch.nn.Linear(12, 12)
+
+        def forward(self, x):
+            y = self.layer(x)
+            return torch.layer_norm(y + x, (12,)), y.sum(0)
+
+    batch = torch.export.Dim("batch", min=0, max=512)
+    return Case(
+        Net(),
+        (torch.randn(6, 12),),
+        more_inputs=[(torch.randn(1, 12),), (torch.randn(33, 12),), (torch.randn(512, 12),)],
+        dynamic_shapes=({0: batch},),
+    )
+
+
+@model
+def fallback_ops() -> Case:
+    class Net(torch.nn.Module):
+        def forward(self, x):
+            values, order = torch.sort(x, stable=True)
+            spectrum = torch.fft.fft(x).real
+            reduced = torch.zeros(5, 4).scatter_reduce(0, order.clamp(max=4), x, "sum")
+            return values, torch.cumsum(order, 0), spectrum, reduced, torch.topk(x, 2)[0]
+
+    return Case(Net(), (torch.randn(8, 4),))
+
+
+def _cat(ways: int) -> Case:
+    class Net(torch.nn.Module):
+        def forward(self, xs):
+            return torch.cat([x * (i + 1) for i, x in enumerate(xs)], 0)
+
+    return Case(Net(), ([torch.randn(2, 3) for _ in range(ways)],))
+
+
+@model
+def cat_100() -> Case:
+    return _cat(100)
+
+
+@model
+def cat_1000() -> Case:
+    return _cat(1000)
+
+
+@model
+def custom_op() -> Case:
+    class Net(torch.nn.Module):
+        def forward(self, x):
+            y = torch.ops.mylib.my_op(torch.sin(x), 2.5)
+            return torch.cos(y) + torch.ops.mylib.my_op(y, -1.0)
+
+    return Case(Net(), (torch.randn(4, 5),))
+
+
+@model
+def frozen_conv() -> Case:
+    class Net(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.conv = torch.nn.Conv2d(3, 8, 3, padding=1)
+            self.norm = torch.nn.BatchNorm2d(8)
+            self.head = torch.nn.Linear(8 * 8 * 8, 10)
+
+        def forward(self, x):
+            return self.head(torch.relu(self.norm(self.conv(x))).flatten(1))
+
+    # Freezing turns convolution and linear layer into mkldnn calls.
+    return Case(Net(), (torch.randn(2, 3, 8, 8),), config={"freezing": True})
+
+
+@model
+def embedding_index_put() -> Case:
+    class Net(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.table = torch.nn.Embedding(20, 6)
+
+        def forward(self, index, x):
+            rows = self.table(index)
+            return x.index_put((index,), rows, accumulate=True), torch.bincount(index, minlength=20)
+
+    return Case(Net(), (torch.tensor([3, 1, 3, 19]), torch.randn(20, 6)))
+
+
+@model
+def control_flow() -> Case:
+    class Net(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.register_buffer("calls", torch.zeros(2))
+
+        def forward(self, x, count):
+            self.calls.add_(1)
+            chosen = torch.cond(x.sum() > 0, lambda t: t.sin() @ t.t(), lambda t: t.cos() @ t.t() - 1, (x,))
+            rounds, grown = torch._higher_order_ops.while_loop(
+                lambda i, t: i > 0, lambda i, t: (i - 1, t * 1.5 + 1), (count, x)
+            )
+            same = chosen + self.calls[0]
+            return same, same, grown
+
+    return Case(
+        Net(),
+        (torch.ones(3, 3), torch.tensor(4)),
+        more_inputs=[(-torch.ones(3, 3), torch.tensor(0)), (torch.ones(3, 3), torch.tensor(1))],
+    )
+
+
+def build(name: str) -> Case:
+    """The same module, weights and inputs in every process."""
+    torch.manual_seed(len(name))
+    case = MODELS[name]()
+    case.module.eval()
+    return case

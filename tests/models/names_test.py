@@ -1,0 +1,87 @@
+"""Names and order of launches: the released package under the library, against PyTorch's printer.
+
+PyTorch's list comes from the same model compiled a second time with its printer. It must be a subsequence of ours,
+in order, and what is left over exactly what forgotten_by_pytorch.txt documents.
+"""
+
+import json
+import pathlib
+import tempfile
+import unittest
+
+import models
+import support
+
+
+def read_forgotten() -> set[str]:
+    lines = (support.here / "forgotten_by_pytorch.txt").read_text().splitlines()
+    return {line.strip() for line in lines if line.strip() and not line.startswith("#")}
+
+
+def leftover(ours: list[str], theirs: list[str]) -> list[str] | None:
+    """What is in `ours` besides `theirs`; None when `theirs` is no subsequence."""
+    extra, wanted = [], 0
+    for line in ours:
+        if wanted < len(theirs) and line == theirs[wanted]:
+            wanted += 1
+        else:
+            extra.append(line)
+    return extra if wanted == len(theirs) else None
+
+
+class Names(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        folder = tempfile.TemporaryDirectory()
+        cls.addClassCleanup(folder.cleanup)
+        place = pathlib.Path(folder.name)
+        judge = support.run_victim("sweep", "printer", "-", folder=place, preload=False)
+        assert judge.code == 0, judge.stderr
+        cls.theirs, name = {}, ""
+        for line in judge.stdout.splitlines():
+            if line.startswith("model "):
+                name = line.removeprefix("model ")
+            cls.theirs.setdefault(name, []).extend(support.launches(line))
+        cls.outcome = support.run_victim("sweep", "released", "marks.json", folder=place, preload=True)
+        assert cls.outcome.code == 0, cls.outcome.stderr
+        (log,) = cls.outcome.log.parent.glob(cls.outcome.log.name)
+        lines = [line for line in log.read_text().splitlines() if line]
+        marks = json.loads((place / "marks.json").read_text())
+        ends = [*list(marks.values())[1:], len(lines)]
+        cls.ours = {
+            name: support.launches("\n".join(lines[begin:end]))
+            for (name, begin), end in zip(marks.items(), ends)
+        }
+
+    def test_the_judge_named_something_in_every_model(self):
+        self.assertEqual(set(self.theirs), set(models.MODELS))
+        for name, lines in self.theirs.items():
+            self.assertTrue(lines, name)
+
+    def test_the_list_of_pytorch_is_a_subsequence_of_ours_for_every_model(self):
+        for name in models.MODELS:
+            with self.subTest(name):
+                self.assertIsNotNone(leftover(self.ours[name], self.theirs[name]), self.shown(name))
+
+    def test_what_is_left_over_is_exactly_the_documented_set(self):
+        found = set()
+        for name in models.MODELS:
+            extra = leftover(self.ours[name], self.theirs[name]) or []
+            found.update(support.launch_line.match(line)[2] for line in extra)
+        self.assertEqual(found, read_forgotten())
+
+    def test_every_launch_has_its_end_and_calls_of_one_model_do_not_cross(self):
+        for name, lines in self.ours.items():
+            with self.subTest(name):
+                kernels = support.kernels(lines)
+                self.assertEqual(lines, [line for kernel in kernels for line in support.both(kernel)])
+
+    def test_nothing_is_printed_to_standard_output_when_the_log_is_a_file(self):
+        self.assertEqual(support.launches(self.outcome.stdout), [])
+
+    def shown(self, name: str) -> str:
+        return "\n".join([f"{name}, ours:", *self.ours[name][:60], "PyTorch's:", *self.theirs[name][:60]])
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)

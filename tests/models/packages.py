@@ -1,0 +1,125 @@
+"""Compiles the models of models.py with AOTInductor, each once as released and once with PyTorch's own debug
+printer at level 3, and keeps the packages in the cache folder, so that a later run compiles nothing.
+
+As a program: `packages.py [--jobs N] [NAME...]` compiles what is missing, and says so line by line. It must never
+run under the library: the printer would then not be the judge.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import inspect
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+
+RELEASED = "released"
+PRINTER = "printer"
+
+
+def cache_folder() -> pathlib.Path:
+    home = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
+    return pathlib.Path(os.environ.get("AOTI_DBG_CACHE") or os.path.join(home, "aoti-dbg"))
+
+
+def package_path(name: str, variant: str) -> pathlib.Path:
+    """Where the package of this model lies or will lie: the name tells everything it was made from."""
+    import torch
+
+    import models
+
+    made_from = [
+        torch.__version__,
+        torch.backends.cpu.get_cpu_capability(),  # the code is compiled for this machine's vector unit
+        inspect.getsource(models.MODELS[name]),
+        inspect.getsource(models._cat) if name.startswith("cat_") else "",
+        inspect.getsource(models.build),
+        inspect.getsource(compile_package),
+    ]
+    key = hashlib.sha256("\0".join(made_from).encode()).hexdigest()[:16]
+    return cache_folder() / "models" / f"{name}-{variant}-{key}.pt2"
+
+
+def compile_package(name: str, variant: str) -> pathlib.Path:
+    import torch
+
+    import models
+
+    case = models.build(name)
+    target = package_path(name, variant)
+    target.parent.mkdir(parents=True, exist_ok=True)
+    config = dict(case.config)
+    if variant == PRINTER:
+        config["aot_inductor.debug_intermediate_value_printer"] = "3"
+    partial = target.with_name(f"{target.stem}.{os.getpid()}.pt2")
+    with torch.no_grad():  # freezing asks for it
+        exported = torch.export.export(case.module, case.inputs, dynamic_shapes=case.dynamic_shapes)
+        torch._inductor.aoti_compile_and_package(exported, package_path=str(partial), inductor_configs=config)
+    os.replace(partial, target)
+    return target
+
+
+def _start(name: str, variant: str) -> tuple:
+    scratch = tempfile.mkdtemp(prefix="aoti-dbg-compile-")
+    environment = dict(os.environ, TORCHINDUCTOR_CACHE_DIR=scratch, TORCHINDUCTOR_COMPILE_THREADS="1")
+    environment.pop("LD_PRELOAD", None)
+    # PyTorch's variable would bake the printer into the released package too.
+    environment.pop("AOT_INDUCTOR_DEBUG_INTERMEDIATE_VALUE_PRINTER", None)
+    if os.path.exists("/usr/bin/g++"):
+        environment.setdefault("CXX", "/usr/bin/g++")
+    log = open(os.path.join(scratch, "log"), "w+")
+    process = subprocess.Popen(
+        [sys.executable, __file__, "--one", name, variant], env=environment, stdin=subprocess.DEVNULL,
+        stdout=log, stderr=subprocess.STDOUT,
+    )  # fmt: skip
+    return process, name, variant, scratch, log, time.monotonic()
+
+
+def _finish(job: tuple) -> bool:
+    process, name, variant, scratch, log, started = job
+    failed = process.wait() != 0
+    seconds = time.monotonic() - started
+    print(f"{'FAILED' if failed else 'compiled'} {name} ({variant}) in {seconds:.0f} s", flush=True)
+    if failed:
+        log.seek(0)
+        print(log.read()[-4000:], flush=True)
+    log.close()
+    shutil.rmtree(scratch, ignore_errors=True)
+    return not failed
+
+
+def compile_missing(names: list[str], jobs: int) -> bool:
+    wanted = [(name, variant) for name in names for variant in (RELEASED, PRINTER)]
+    missing = [job for job in wanted if not package_path(*job).exists()]
+    print(f"{len(wanted) - len(missing)} packages at hand, {len(missing)} to compile", flush=True)
+    running: list[tuple] = []
+    good = True
+    while missing or running:
+        while missing and len(running) < jobs:
+            running.append(_start(*missing.pop(0)))
+        # Jobs take about as long as each other: waiting for the oldest keeps the others busy.
+        good = _finish(running.pop(0)) and good
+    return good
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("names", nargs="*")
+    parser.add_argument("--jobs", type=int, default=min(2, os.cpu_count() or 1))
+    parser.add_argument("--one", nargs=2, metavar=("NAME", "VARIANT"), help="compile one package in this process")
+    arguments = parser.parse_args()
+    if arguments.one:
+        compile_package(*arguments.one)
+        return 0
+    import models
+
+    return 0 if compile_missing(arguments.names or list(models.MODELS), arguments.jobs) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,101 @@
+"""What the tests here share: starting victim.py bare or under the library, and reading the names it left.
+
+The environment says where the library is: AOTI_DBG_LIBRARY, set by CTest.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+import unittest
+
+here = pathlib.Path(__file__).resolve().parent
+library = os.environ.get("AOTI_DBG_LIBRARY", str(here.parents[1] / "build" / "release" / "libaoti_dbg.so"))
+our_line = re.compile(r"^aoti-dbg\[\d+:\d+\] ")
+launch_line = re.compile(r"^\[ (before|after)_launch: (.+) \]$")
+
+
+@dataclasses.dataclass
+class Outcome:
+    code: int
+    stdout: str
+    stderr: str
+    folder: pathlib.Path  # where it ran
+    log: pathlib.Path  # pattern of its logs, with a * for the process
+
+    def logs(self) -> dict[int, list[str]]:
+        """The launch lines of each process that wrote some."""
+        found = {}
+        for path in self.log.parent.glob(self.log.name):
+            found[int(path.name.split(".")[1])] = read_log(path)
+        return found
+
+    def names(self) -> list[str]:
+        """The launch lines, of the one process that wrote some."""
+        (lines,) = [lines for lines in self.logs().values() if lines]
+        return lines
+
+
+def read_log(path: pathlib.Path) -> list[str]:
+    return launches(path.read_text())
+
+
+def launches(text: str) -> list[str]:
+    return [line for line in text.splitlines() if launch_line.match(line)]
+
+
+def kernels(lines: list[str]) -> list[str]:
+    """The kernels in order of launch."""
+    return [match[2] for line in lines if (match := launch_line.match(line)) and match[1] == "before"]
+
+
+def both(kernel: str) -> list[str]:
+    return [f"[ before_launch: {kernel} ]", f"[ after_launch: {kernel} ]"]
+
+
+def run_victim(*arguments: str, folder: pathlib.Path, preload: bool, script: str = "victim.py", **environment: str):
+    """Runs it in `folder`, which must exist. `environment` comes on top; an empty value removes a variable."""
+    variables = {key: value for key, value in os.environ.items() if not key.startswith(("AOTI_DBG_", "AOT_INDUCTOR_"))}
+    for kept in ("AOTI_DBG_CACHE", "AOTI_DBG_LIBRARY"):
+        if kept in os.environ:
+            variables[kept] = os.environ[kept]
+    log = folder / "log.*.txt"
+    if preload:
+        variables["LD_PRELOAD"] = " ".join(filter(None, [os.environ.get("AOTI_DBG_PRELOAD_FIRST"), library]))
+        variables.setdefault("AOTI_DBG_LOG", str(folder / "log.%p.txt"))
+        variables.setdefault("AOTI_DBG_LEVEL", "3")
+    variables.update(environment)
+    variables = {key: value for key, value in variables.items() if value}
+    finished = subprocess.run(
+        [sys.executable, str(here / script), *arguments], cwd=folder, env=variables, stdin=subprocess.DEVNULL,
+        capture_output=True, text=True, timeout=500,
+    )  # fmt: skip
+    return Outcome(finished.returncode, finished.stdout, finished.stderr, folder, log)
+
+
+class Test(unittest.TestCase):
+    """Each test has a folder of its own to run programs in."""
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+
+    def assert_alike(self, bare: Outcome, seen: Outcome, code: int = 0) -> None:
+        self.assertEqual(bare.code, code, bare.stderr)
+        self.assertEqual(seen.code, code, seen.stderr)
+        self.assertEqual(seen.stdout, bare.stdout)
+        self.assertEqual(program_lines(seen.stderr), program_lines(bare.stderr))
+
+
+def program_lines(stderr: str) -> list[str]:
+    """Without our lines, and without what may differ: numbers (processes, times, addresses) differ between any two
+    runs, and torch's stack traces show the frames of who stands between."""
+    ours = re.compile(f"{our_line.pattern}|{launch_line.pattern}|frame #")
+    lines = [line for line in stderr.splitlines() if not ours.match(line.strip())]
+    return [re.sub(r"0x[0-9a-f]+|\d+", "N", line) for line in lines]

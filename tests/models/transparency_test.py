@@ -1,0 +1,42 @@
+"""Every model bare and under the library: same standard output, which carries digests of all results, same exit code,
+and on standard error nothing besides but lines of ours.
+"""
+
+import pathlib
+import tempfile
+import unittest
+
+import support
+
+
+class Transparency(support.Test):
+    @classmethod
+    def setUpClass(cls):
+        folder = tempfile.TemporaryDirectory()
+        cls.addClassCleanup(folder.cleanup)
+        cls.bare = support.run_victim("sweep", "released", "-", folder=pathlib.Path(folder.name), preload=False)
+
+    def seen(self, *arguments: str, **environment: str) -> support.Outcome:
+        return support.run_victim(*arguments, folder=self.folder, preload=True, **environment)
+
+    def test_every_model_gives_the_same_bits_with_names_to_a_file(self):
+        self.assert_alike(self.bare, self.seen("sweep", "released", "-"))
+
+    def test_every_model_gives_the_same_bits_with_names_to_standard_error_and_all_calls(self):
+        self.assert_alike(self.bare, self.seen("sweep", "released", "-", AOTI_DBG_LOG="", AOTI_DBG_SCOPE="all"))
+
+    def test_every_model_gives_the_same_bits_at_level_0(self):
+        self.assert_alike(self.bare, self.seen("sweep", "released", "-", AOTI_DBG_LEVEL="0"))
+
+    def test_packages_with_the_printer_baked_in_print_what_they_print_and_it_is_said_once(self):
+        arguments = ("sweep", "printer", "-", "linear_softmax", "fallback_ops")
+        bare = support.run_victim(*arguments, folder=self.folder, preload=False)
+        seen = self.seen(*arguments)
+        self.assertEqual(len(support.launches(bare.stdout)), 20)
+        self.assert_alike(bare, seen)
+        said = [line for line in seen.stderr.splitlines() if support.our_line.match(line) and "printer" in line]
+        self.assertEqual(len(said), 1, seen.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)

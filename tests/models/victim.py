@@ -1,0 +1,204 @@
+"""The program under test: loads packages and runs them, in one of several ways. It knows nothing of the library.
+
+What it prints depends on the results alone (sums of the bytes, not rounded values), so that two runs can be
+compared as text. Its own lines go through C's stdio, the one that PyTorch's printer uses, so that they keep their
+order with the printer's lines.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import hashlib
+import json
+import multiprocessing
+import os
+import pathlib
+import sys
+import tempfile
+import threading
+import zipfile
+
+import torch
+
+import models
+import packages
+
+libc = ctypes.CDLL(None)
+
+
+def say(text: str) -> None:
+    libc.puts(text.encode())
+    libc.fflush(None)
+
+
+def load(name: str, variant: str = packages.RELEASED, num_runners: int = 1):
+    """A function of the inputs. Without torch._inductor, whose import takes longer than most of what is run here."""
+    path = str(packages.package_path(name, variant))
+    loader = torch._C._aoti.AOTIModelPackageLoader(path, "model", False, num_runners, -1)
+    return lambda *inputs: loader.run(torch.utils._pytree.tree_leaves(inputs))
+
+
+def unpack(name: str, folder: str) -> str:
+    """The model's .so, as a program finds it that unpacks the package itself."""
+    with zipfile.ZipFile(packages.package_path(name, packages.RELEASED)) as archive:
+        archive.extractall(folder)
+    return str(next(pathlib.Path(folder).rglob("*.wrapper.so")))
+
+
+def digest(result) -> str:
+    text = hashlib.sha256()
+    for tensor in torch.utils._pytree.tree_leaves(result):
+        text.update(f"{tensor.dtype} {list(tensor.shape)} {list(tensor.stride())} ".encode())
+        text.update(tensor.detach().contiguous().view(torch.uint8).numpy().tobytes() if tensor.numel() else b"")
+    return text.hexdigest()[:16]
+
+
+def run_all(name: str, runner) -> None:
+    case = models.build(name)
+    for inputs in [case.inputs, *case.more_inputs]:
+        result = digest(runner(*inputs))
+        libc.fflush(None)
+        say(f"result {name} {result}")
+
+
+def attempt(what: str, action) -> None:
+    """Runs what may raise, and says how it ended."""
+    try:
+        say(f"{what}: {digest(action())}")
+    except Exception as error:  # noqa: BLE001: whatever it is, it must be the same with the library
+        say(f"{what}: {type(error).__name__}: {str(error).splitlines()[0]}")
+
+
+def sweep(variant: str, marks: str, *names: str) -> None:
+    """Every model in turn. `marks` is a file for the number of lines the log held before each model, or '-'."""
+    log = os.environ.get("AOTI_DBG_LOG", "").replace("%p", str(os.getpid()))
+    before = {}
+    for name in names or models.MODELS:
+        if marks != "-":
+            before[name] = log_lines(log)
+        say(f"model {name}")
+        run_all(name, load(name, variant))
+    if marks != "-":
+        pathlib.Path(marks).write_text(json.dumps(before))
+
+
+def log_lines(log: str) -> int:
+    if not os.path.exists(log):
+        return 0
+    return sum(1 for line in pathlib.Path(log).read_bytes().splitlines() if line.strip(b"\0"))
+
+
+def threads(rounds: str) -> None:
+    """Two models at once, each in its own thread, and one model in two more."""
+    runners = {name: load(name) for name in ("linear_softmax", "fallback_ops")}
+    shared = load("dynamic_batch", num_runners=2)
+    answers: dict[str, set] = {}
+
+    def work(label: str, runner, inputs: tuple) -> None:
+        found = answers.setdefault(label, set())
+        for _ in range(int(rounds)):
+            found.add(digest(runner(*inputs)))
+
+    jobs = [(name, runner, models.build(name).inputs) for name, runner in runners.items()]
+    jobs += [(f"shared {i}", shared, models.build("dynamic_batch").inputs) for i in range(2)]
+    workers = [threading.Thread(target=work, args=job) for job in jobs]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+    for label in sorted(answers):
+        say(f"{label} {sorted(answers[label])}")
+
+
+def errors() -> None:
+    """Runs that fail in an op of ATen and in a custom op, each followed by a run that does not."""
+    linear, custom = load("linear_softmax"), load("custom_op")
+    good_linear, good_custom = models.build("linear_softmax").inputs, models.build("custom_op").inputs
+    attempt("wrong shape", lambda: linear(torch.ones(8, 11)))
+    attempt("good", lambda: linear(*good_linear))
+    attempt("wrong dtype", lambda: linear(torch.ones(8, 10, dtype=torch.float64)))
+    attempt("good", lambda: linear(*good_linear))
+    attempt("raises", lambda: custom(torch.full((4, 5), float("nan"))))
+    attempt("good", lambda: custom(*good_custom))
+
+
+def one(name: str) -> None:
+    run_all(name, load(name))
+
+
+def reload(rounds: str) -> None:
+    """The same package loaded twice at once, then unloaded and loaded again."""
+    for _ in range(int(rounds)):
+        first, second = load("linear_softmax"), load("linear_softmax")
+        run_all("linear_softmax", first)
+        run_all("linear_softmax", second)
+        del first
+        run_all("linear_softmax", second)
+        del second
+        run_all("custom_op", load("custom_op"))
+
+
+def shared_object() -> None:
+    """Two runners on one .so, which the dynamic loader maps once."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = unpack("linear_softmax", folder)
+        first, second = (torch._C._aoti.AOTIModelContainerRunnerCpu(path, 1) for _ in range(2))
+        case = models.build("linear_softmax")
+        for label, runner in (("first", first), ("second", second), ("first", first)):
+            say(f"{label} {digest(runner.run(list(case.inputs)))}")
+
+
+def child(queue) -> None:
+    case = models.build("linear_softmax")
+    queue.put((os.getpid(), digest(load("linear_softmax")(*case.inputs))))
+
+
+def children(method: str) -> None:
+    """A child by fork or spawn that runs a model of its own, while the parent has run one and runs it again."""
+    runner = load("linear_softmax")
+    run_all("linear_softmax", runner)
+    context = multiprocessing.get_context(method)
+    queue = context.Queue()
+    process = context.Process(target=child, args=(queue,))
+    process.start()
+    pid, answer = queue.get(timeout=120)
+    process.join()
+    say(f"child {answer} {process.exitcode}")
+    run_all("linear_softmax", runner)
+    print("child and parent", pid, os.getpid(), file=sys.stderr, flush=True)
+
+
+def inherited_model() -> None:
+    """A forked child that goes on with the model its parent loaded."""
+    runner = load("linear_softmax")
+    run_all("linear_softmax", runner)
+    pid = os.fork()
+    if pid == 0:
+        run_all("linear_softmax", runner)
+        os._exit(7)
+    _, status = os.waitpid(pid, 0)
+    say(f"child ended with {os.waitstatus_to_exitcode(status)}")
+    run_all("linear_softmax", runner)
+    print("child and parent", pid, os.getpid(), file=sys.stderr, flush=True)
+
+
+def exit_now(code: str) -> None:
+    one("linear_softmax")
+    os._exit(int(code))
+
+
+def abort() -> None:
+    one("linear_softmax")
+    os.abort()
+
+
+def exit_inside(code: str) -> None:
+    """The process ends in the middle of a call: a custom op never comes back."""
+    models.on_my_op = lambda: os._exit(int(code))
+    one("custom_op")
+
+
+if __name__ == "__main__":
+    torch.manual_seed(0)
+    globals()[sys.argv[1]](*sys.argv[2:])
+    libc.fflush(None)

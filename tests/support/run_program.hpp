@@ -1,0 +1,54 @@
+// Runs a program and says how it ended: for tests of whole processes, bare and with the library preloaded.
+// Must leave nothing behind: no process, no descriptor.
+#pragma once
+
+#include <chrono>
+#include <filesystem>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace aoti_dbg::test {
+
+struct Outcome {
+    std::string out;
+    std::string err;
+    int exit_code = -1;      // -1 when a signal ended it
+    int signal = 0;          // 0 when it exited
+    bool timed_out = false;  // then it was killed: signal is SIGKILL
+};
+
+using Variables = std::map<std::string, std::string>;
+
+/// `env` is added to this process's environment; a variable of our own or of PyTorch's printer that stands in
+/// this process's environment is not passed on. The program's standard input is empty. A program that cannot
+/// be started ends with exit code 127 and the reason in `err`.
+Outcome run_program(const std::vector<std::string>& argv, const Variables& env = {},
+                    std::chrono::seconds timeout = std::chrono::seconds(60), const std::string& cwd = "");
+
+/// The same under the library: LD_PRELOAD gets it in front, after a sanitizer's run-time library where the
+/// build has one.
+Outcome run_preloaded(const std::vector<std::string>& argv, const Variables& env = {},
+                      std::chrono::seconds timeout = std::chrono::seconds(60), const std::string& cwd = "");
+
+/// What run_preloaded puts into LD_PRELOAD; `library` empty: our own.
+std::string preload_value(const std::string& library = "");
+
+/// A fresh folder under the system's temp directory, removed with all that lies in it.
+class TempFolder {
+  public:
+    TempFolder();
+    ~TempFolder();
+    TempFolder(const TempFolder&) = delete;
+    TempFolder& operator=(const TempFolder&) = delete;
+    [[nodiscard]] const std::filesystem::path& path() const { return path_; }
+
+  private:
+    std::filesystem::path path_;
+};
+
+/// The whole of a file; empty when it cannot be read.
+std::string read_text(const std::filesystem::path& path);
+void write_text(const std::filesystem::path& path, const std::string& text);
+
+}  // namespace aoti_dbg::test

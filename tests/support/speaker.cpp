@@ -1,0 +1,12 @@
+// For message_test: started with standard error closed, opens argv[1], which so gets number 2, and speaks.
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "base/message.hpp"
+
+int main(int, char** argv) {
+    const int file = open(argv[1], O_WRONLY | O_CREAT | O_TRUNC, 0600);
+    aoti_dbg::message(aoti_dbg::Severity::error, "this must not land in the program's file");
+    if (aoti_dbg::stderr_was_open()) return 3;
+    return file == STDERR_FILENO ? 0 : 4;
+}

@@ -1,0 +1,183 @@
+// `aoti-dbg show` as a person meets it: rings written by hand, the text that comes out.
+#include <chrono>
+#include <cstring>
+
+#include "tests/support/catch.hpp"
+#include "tests/support/ring_writer.hpp"
+#include "tests/support/run_program.hpp"
+
+using namespace aoti_dbg;
+using namespace aoti_dbg::test;
+
+namespace fs = std::filesystem;
+
+namespace {
+
+bool contains(const std::string& text, const std::string& part) {
+    return text.find(part) != std::string::npos;
+}
+
+Outcome show(std::vector<std::string> arguments, const std::string& cwd = "") {
+    arguments.insert(arguments.begin(), {AOTI_DBG_TOOL, "show"});
+    return run_program(arguments, {}, std::chrono::seconds(60), cwd);
+}
+
+std::string ring_of(const std::vector<ring::Record>& records, const std::vector<std::string>& names = {"k"}) {
+    return file_start() + names_block(names) + thread_block(7, records);
+}
+
+std::string line_with(const std::string& text, const std::string& part) {
+    const std::size_t place = text.find(part);
+    if (place == std::string::npos) return {};
+    const std::size_t begin = text.rfind('\n', place) + 1;
+    return text.substr(begin, text.find('\n', place) - begin);
+}
+
+}  // namespace
+
+TEST_CASE("What cannot be shown is said in one line, with exit code 1") {
+    const TempFolder folder;
+    const std::string missing = folder.path() / "missing";
+    const Outcome none = show({missing});
+    CHECK(none.exit_code == 1);
+    CHECK(contains(none.err, missing + ": no such file or folder"));
+    CHECK(contains(show({folder.path()}).err, "no flight.ring in it or below it"));
+
+    const std::string file = folder.path() / "flight.ring";
+    write_text(file, "something else");
+    CHECK(contains(show({file}).err, "not a flight ring"));
+    ring::FileHeader header = file_header();
+    header.version = 9;
+    write_text(file, file_start(header));
+    const Outcome newer = show({folder.path()});
+    CHECK(newer.exit_code == 1);
+    CHECK(newer.out.empty());
+    CHECK(contains(newer.err, "version 9, newer"));
+    write_text(file, ring_of({record(1, 0)}));
+    CHECK(contains(show({folder.path(), "--thread", "99"}).err, "its threads are: 7"));
+}
+
+TEST_CASE("A reader that closes early is no failure of show") {
+    const TempFolder folder;
+    std::vector<ring::Record> many;
+    for (std::uint64_t seq = 1; seq <= 20000; ++seq)
+        many.push_back(record(seq, 0));
+    write_text(folder.path() / "flight.ring",
+               file_start() + names_block({"k"}) + thread_block(7, many, 32768));
+    const Outcome outcome =
+        run_program({"/bin/bash", "-c", "\"$0\" show --all \"$1\" | head -n 1; exit ${PIPESTATUS[0]}",
+                     AOTI_DBG_TOOL, folder.path()});
+    CHECK(outcome.exit_code == 0);
+    CHECK(outcome.err.empty());
+    CHECK(contains(outcome.out, "flight.ring"));
+}
+
+TEST_CASE("Names with terminal controls are made harmless") {
+    const TempFolder folder;
+    write_text(folder.path() / "flight.ring", ring_of({record(1, 0)}, {"evil\x1b[2J\nname"}));
+    const Outcome outcome = show({folder.path()});
+    CHECK(contains(outcome.out, "evil?[2J?name"));
+}
+
+TEST_CASE("A ring with nonsense in every field of a record is still shown") {
+    const TempFolder folder;
+    ring::Record nonsense;
+    std::memset(&nonsense, 0xff, sizeof nonsense);
+    write_text(folder.path() / "flight.ring", ring_of({record(1, 0), nonsense}));
+    const Outcome outcome = show({folder.path()});
+    CHECK(outcome.exit_code == 0);
+    CHECK(contains(outcome.out, "18446744073709551615"));
+}
+
+TEST_CASE("A ring without calls is shown as such") {
+    const TempFolder folder;
+    write_text(folder.path() / "flight.ring", file_start());
+    const Outcome outcome = show({folder.path()});
+    CHECK(outcome.exit_code == 0);
+    CHECK(contains(outcome.out, "no calls"));
+}
+
+TEST_CASE("Calls that began and did not end are marked, also those older than the tail") {
+    const TempFolder folder;
+    std::vector<ring::Record> records = {open_record(1, 0)};
+    for (std::uint64_t seq = 2; seq <= 30; ++seq)
+        records.push_back(record(seq, 1));
+    records.push_back(open_record(31, 2));
+    write_text(folder.path() / "flight.ring", ring_of(records, {"hung", "fine", "last"}));
+    const Outcome outcome = show({folder.path(), "--last", "3"});
+    CHECK(contains(line_with(outcome.out, "hung"), "<-- did not end"));
+    CHECK(contains(line_with(outcome.out, "last  "), "<-- did not end"));
+    CHECK(contains(outcome.out, "2 did not end"));
+    CHECK_FALSE(contains(outcome.out, "\n 28"));
+    CHECK(contains(outcome.out, "\n 29"));
+    CHECK(contains(outcome.out, "ended     not in good order"));
+}
+
+TEST_CASE("The table says state, depth and time before the end") {
+    const TempFolder folder;
+    std::vector<ring::Record> records;
+    for (std::uint64_t seq = 1; seq <= 4; ++seq)
+        records.push_back(record(seq, static_cast<std::uint32_t>(seq - 1)));
+    records[0].kind = ring::CallKind::run;
+    records[0].call = ring::kNoCall;
+    records[1].depth = 1;
+    records[1].result = 700;
+    records[2].depth = 2;
+    records[2].flags = ring::kLeftByException;
+    records[3].depth = 1;
+    ring::FileHeader header = file_header();
+    header.ended = 1;
+    SECTION("with both moments") {
+        write_text(
+            folder.path() / "flight.ring",
+            file_start(header) + names_block({"run", "mm", "kernel", "end"}) + thread_block(7, records));
+        const Outcome outcome = show({folder.path()});
+        CHECK(line_with(outcome.out, "before end") ==
+              "seq  before end  thread  run  call  kind    name        state");
+        // From the begin of the first call to the end of the last: 350 ticks of 2 ns.
+        CHECK(line_with(outcome.out, "  run     run") ==
+              "  1    0.700 us       7    0     -  run     run         ok");
+        CHECK(line_with(outcome.out, "mm") ==
+              "  2    0.500 us       7    0     2  triton    mm        error 700");
+        CHECK(line_with(outcome.out, "kernel") ==
+              "  3    0.300 us       7    0     3  triton      kernel  left by an exception");
+        CHECK(contains(outcome.out, "ended     in good order"));
+    }
+    SECTION("with one moment only") {
+        header.anchor_ticks = header.start_ticks;
+        header.anchor_unix_ns = header.start_unix_ns;
+        write_text(
+            folder.path() / "flight.ring",
+            file_start(header) + names_block({"run", "mm", "kernel", "end"}) + thread_block(7, records));
+        const Outcome outcome = show({folder.path()});
+        CHECK(line_with(outcome.out, "thread  run  call") ==
+              "seq  thread  run  call  kind    name        state");
+    }
+}
+
+TEST_CASE("A folder of runs means its latest, or else the newest, and the others are listed") {
+    const TempFolder folder;
+    const fs::path old_ring = folder.path() / "a-1" / "flight.ring";
+    const fs::path new_ring = folder.path() / "b-2" / "deeper" / "flight.ring";
+    fs::create_directories(old_ring.parent_path());
+    fs::create_directories(new_ring.parent_path());
+    write_text(old_ring, ring_of({record(1, 0)}, {"older"}));
+    write_text(new_ring, ring_of({record(1, 0)}, {"newer"}));
+    fs::last_write_time(old_ring, fs::file_time_type::clock::now() - std::chrono::hours(1));
+    const Outcome newest = show({folder.path()});
+    CHECK(contains(newest.out, "newer"));
+    CHECK(contains(newest.out.substr(newest.out.find("other rings")), old_ring.string()));
+    fs::create_directory_symlink("a-1", folder.path() / "latest");
+    CHECK(contains(show({folder.path()}).out, "older"));
+    CHECK(contains(show({(folder.path() / "latest").string()}).out, "older"));
+}
+
+TEST_CASE("Only one thread's calls are shown when asked for") {
+    const TempFolder folder;
+    write_text(folder.path() / "flight.ring", file_start() + names_block({"mine", "other"}) +
+                                                  thread_block(7, {record(1, 0)}) +
+                                                  thread_block(8, {record(2, 1)}));
+    const Outcome outcome = show({folder.path(), "--thread", "7"});
+    CHECK(contains(outcome.out, "mine"));
+    CHECK_FALSE(contains(outcome.out, "other"));
+}

@@ -1,0 +1,272 @@
+// `aoti-dbg run` and the command line as a script meets them: through process, exit and text.
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <csignal>
+
+#include "tests/support/catch.hpp"
+#include "tests/support/run_program.hpp"
+
+using namespace aoti_dbg;
+using namespace aoti_dbg::test;
+
+namespace fs = std::filesystem;
+
+namespace {
+
+bool contains(const std::string& text, const std::string& part) {
+    return text.find(part) != std::string::npos;
+}
+
+/// The command as installed: a copy of it with a stand-in for the library in `where` from there.
+struct Installation {
+    explicit Installation(const std::string& where = ".") {
+        fs::create_directories(folder.path() / "bin");
+        fs::create_directories(folder.path() / "bin" / where);
+        fs::copy_file(AOTI_DBG_TOOL, tool());
+        fs::copy_file(AOTI_DBG_STAND_IN, library(where));
+    }
+    [[nodiscard]] std::string tool() const { return folder.path() / "bin" / "aoti-dbg"; }
+    [[nodiscard]] std::string library(const std::string& where = ".") const {
+        return fs::canonical(folder.path() / "bin" / where) / "libaoti_dbg.so";
+    }
+    /// `aoti-dbg run <arguments>`, in a folder of its own.
+    [[nodiscard]] Outcome run(std::vector<std::string> arguments, const Variables& env = {}) const {
+        arguments.insert(arguments.begin(), {tool(), "run"});
+        return run_program(arguments, env, std::chrono::seconds(60), folder.path());
+    }
+    /// The value of a variable in a program started by `run <arguments>`.
+    [[nodiscard]] std::string variable(const std::string& name, std::vector<std::string> arguments = {},
+                                       const Variables& env = {}) const {
+        // Not a shell: some die under a preloaded ThreadSanitizer.
+        arguments.insert(arguments.end(), {"--", "printenv", name});
+        const Outcome outcome = run(arguments, env);
+        CHECK(outcome.err.empty());
+        CHECK(outcome.signal == 0);
+        return outcome.exit_code == 0 ? outcome.out.substr(0, outcome.out.size() - 1) : "unset";
+    }
+    TempFolder folder;
+};
+
+std::string line_with(const std::string& text, const std::string& part) {
+    const std::size_t place = text.find(part);
+    if (place == std::string::npos) return {};
+    const std::size_t begin = text.rfind('\n', place) + 1;
+    return text.substr(begin, text.find('\n', place) - begin);
+}
+
+/// A set of signals from the text of /proc/self/status; those beyond 31 are libc's own and left out.
+unsigned long signals_in(const std::string& status, const std::string& name) {
+    const std::string line = line_with(status, name);
+    return std::stoul("0" + line.substr(std::min(line.size(), name.size() + 1)), nullptr, 16) & 0x7fffffffU;
+}
+
+}  // namespace
+
+TEST_CASE("Without the library beside it, run starts nothing and says where it belongs") {
+    const Installation installation;
+    fs::remove(installation.library());
+    const Outcome outcome = installation.run({"--", "/bin/echo", "started"});
+    CHECK(outcome.exit_code == 125);
+    CHECK(outcome.out.empty());
+    CHECK(contains(outcome.err, "libaoti_dbg.so was not found"));
+}
+
+TEST_CASE("A program that is not there is 127, one that cannot be executed 126") {
+    const Installation installation;
+    CHECK(installation.run({"--", "no-such-program-here"}).exit_code == 127);
+    const Outcome missing = installation.run({"--", "/no/such/program"});
+    CHECK(missing.exit_code == 127);
+    CHECK(contains(missing.err, "/no/such/program could not be executed"));
+    CHECK(installation.run({"--", "/"}).exit_code == 126);
+    write_text(installation.folder.path() / "plain", "text");
+    CHECK(installation.run({"--", "./plain"}).exit_code == 126);
+}
+
+TEST_CASE("Wrong usage of run is 125 and starts nothing") {
+    const Installation installation;
+    const std::vector<std::string> wrong =
+        GENERATE(std::vector<std::string>{}, std::vector<std::string>{"--"},
+                 std::vector<std::string>{"--no-such-flag", "1", "--", "/bin/echo", "started"},
+                 std::vector<std::string>{"--level"},
+                 std::vector<std::string>{"--ring=x", "--", "/bin/echo", "started"});
+    const Outcome outcome = installation.run(wrong);
+    CHECK(outcome.exit_code == 125);
+    CHECK(outcome.out.empty());
+    CHECK_FALSE(outcome.err.empty());
+}
+
+TEST_CASE("A wrong value of a flag is refused with what is allowed and the nearest word") {
+    const Outcome outcome = Installation().run({"--scope", "modle", "--", "/bin/echo", "started"});
+    CHECK(outcome.exit_code == 125);
+    CHECK(outcome.out.empty());
+    CHECK(contains(outcome.err, "--scope: \"modle\""));
+    CHECK(contains(outcome.err, "did you mean \"model\"?"));
+}
+
+TEST_CASE("Death by a signal is passed on as death by the same signal") {
+    const int signal = GENERATE(SIGKILL, SIGSEGV, SIGABRT, SIGTERM, SIGINT, SIGPIPE);
+    const Outcome outcome =
+        Installation().run({"--", "/bin/sh", "-c", "ulimit -c 0; kill -" + std::to_string(signal) + " $$"});
+    CHECK(outcome.signal == signal);
+    CHECK(outcome.err.empty());
+}
+
+TEST_CASE("A signal sent to run alone reaches the program, which may answer it") {
+    // $PPID is the command; the program waits for what comes back from there.
+    const std::string script =
+        "trap 'echo caught; exit 5' TERM; kill -TERM $PPID; while :; do sleep 0.01; done";
+    const Outcome outcome = Installation().run({"--", "/bin/sh", "-c", script});
+    CHECK(outcome.out == "caught\n");
+    CHECK(outcome.exit_code == 5);
+}
+
+TEST_CASE("The program starts with the signal mask and dispositions of the caller") {
+    const Installation installation;
+    const std::vector<std::string> caller = {"env", "--ignore-signal=HUP,INT,CHLD",
+                                             "--block-signal=TERM,USR1,CHLD"};
+    std::vector<std::string> bare = caller;
+    std::vector<std::string> under = caller;
+    under.insert(under.end(), {installation.tool(), "run", "--"});
+    for (std::vector<std::string>* command : {&bare, &under}) {
+        command->insert(command->end(), {"cat", "/proc/self/status"});
+    }
+    const std::string expected = run_program(bare).out;
+    const std::string status = run_program(under).out;
+    CHECK(signals_in(expected, "SigIgn:") == 0x10003);
+    CHECK(signals_in(status, "SigIgn:") == 0x10003);
+    CHECK(signals_in(expected, "SigBlk:") == 0x14200);
+    CHECK(signals_in(status, "SigBlk:") == 0x14200);
+}
+
+TEST_CASE("An ignored SIGCHLD does not lose the program's exit code") {
+    const Installation installation;
+    const Outcome outcome = run_program(
+        {"env", "--ignore-signal=CHLD", installation.tool(), "run", "--", "/bin/sh", "-c", "exit 9"});
+    CHECK(outcome.exit_code == 9);
+}
+
+TEST_CASE("The program's exit code, arguments and output are its own") {
+    const Installation installation;
+    const Outcome outcome = installation.run({"--", "/bin/sh", "-c", "printf '<%s>' \"$@\"; exit 42", "sh",
+                                              "show", "--", "--level", "9", "", "run"});
+    CHECK(outcome.exit_code == 42);
+    CHECK(outcome.out == "<show><--><--level><9><><run>");
+    CHECK(outcome.err.empty());
+    CHECK(installation.run({"/bin/sh", "-c", "echo $0", "--help"}).out == "--help\n");
+}
+
+TEST_CASE("The library goes in front of what is preloaded already, but behind a sanitizer's") {
+    const Installation installation;
+    const std::string library = installation.library();
+    const std::string other = installation.folder.path() / "other.so";
+    const std::string sanitizer = installation.folder.path() / "libasan.so.8";
+    fs::copy_file(AOTI_DBG_STAND_IN, other);
+    fs::copy_file(AOTI_DBG_STAND_IN, sanitizer);
+    // A sanitized build of the command needs its run-time library in front, as any sanitized program does.
+    std::string first = preload_value(other);
+    first.resize(first.size() - other.size());
+    const auto preload = [&](const std::string& present) {
+        return installation.variable("LD_PRELOAD", {}, {{"LD_PRELOAD", first + present}});
+    };
+    CHECK(preload("") == first + library);
+    CHECK(preload(other) == first + library + ":" + other);
+    CHECK(preload(library + " " + other) == first + library + ":" + other);
+    CHECK(preload(other + ":" + sanitizer) == first + sanitizer + ":" + library + ":" + other);
+}
+
+TEST_CASE("The library is found beside the command and in the lib folders of an installation") {
+    const std::string where = GENERATE(".", "../lib", "../lib64");
+    const Installation installation(where);
+    CHECK(installation.variable("LD_PRELOAD") == installation.library(where));
+}
+
+TEST_CASE("Names are printed unless a flag or a variable says otherwise") {
+    const Installation installation;
+    CHECK(installation.variable("AOTI_DBG_LEVEL") == "3");
+    CHECK(installation.variable("AOTI_DBG_LEVEL", {}, {{"AOTI_DBG_LEVEL", "0"}}) == "0");
+    CHECK(installation.variable("AOTI_DBG_LEVEL", {"--level", "names"}, {{"AOTI_DBG_LEVEL", "0"}}) ==
+          "names");
+    CHECK(installation.variable("AOTI_DBG_LEVEL", {},
+                                {{"AOT_INDUCTOR_DEBUG_INTERMEDIATE_VALUE_PRINTER", "0"}}) == "unset");
+}
+
+TEST_CASE("Each flag sets its variable") {
+    const Installation installation;
+    const std::vector<std::string> flags = {"--scope", "all", "--out=here", "--log", "x",
+                                            "--ring",  "16",  "--filter",   "a,b"};
+    CHECK(installation.variable("AOTI_DBG_SCOPE", flags) == "all");
+    CHECK(installation.variable("AOTI_DBG_OUT", flags) == "here");
+    CHECK(installation.variable("AOTI_DBG_LOG", flags) == "x");
+    CHECK(installation.variable("AOTI_DBG_RING", flags) == "16");
+    CHECK(installation.variable("AOT_INDUCTOR_FILTERED_KERNELS_TO_PRINT", flags) == "a,b");
+}
+
+TEST_CASE("Blank lines that a killed program leaves at the end of its log are cut") {
+    const Installation installation;
+    const fs::path log = installation.folder.path() / "names.log";
+    const std::string pad = "yes '' | head -n 200000";
+    SECTION("behind text") {
+        const Outcome outcome =
+            installation.run({"--log", "names.log", "--", "/bin/sh", "-c",
+                              "{ echo; echo one; " + pad + "; } > names.log; kill -9 $$"});
+        CHECK(outcome.signal == SIGKILL);
+        CHECK(read_text(log) == "\none\n");
+    }
+    SECTION("without any text") {
+        (void)installation.run({"--log", "names.log", "--", "/bin/sh", "-c", pad + " > names.log"});
+        CHECK(fs::is_regular_file(log));
+        CHECK(read_text(log).empty());
+    }
+    SECTION("in the name that the library took because the first was taken") {
+        write_text(log, "before\n");
+        (void)installation.run({"--log", "names.log", "--", "/bin/sh", "-c",
+                                "{ echo one; " + pad + "; } > names.log.2; kill -9 $$"});
+        CHECK(read_text(log.string() + ".2") == "one\n");
+    }
+    SECTION("named by the process") {
+        const Outcome outcome = installation.run(
+            {"--log", "n%%%p.log", "--", "/bin/sh", "-c", "{ echo one; " + pad + "; } > n%$$.log; echo $$"});
+        const std::string pid = outcome.out.substr(0, outcome.out.find('\n'));
+        CHECK(read_text(installation.folder.path() / ("n%" + pid + ".log")) == "one\n");
+    }
+}
+
+TEST_CASE("A log that the program did not write, or that somebody still maps, is left alone") {
+    const Installation installation;
+    const fs::path log = installation.folder.path() / "names.log";
+    const std::string text = "one\n\n\n";
+    SECTION("older than the run") {
+        write_text(log, text);
+        fs::last_write_time(log, fs::file_time_type::clock::now() - std::chrono::hours(1));
+        (void)installation.run({"--log", "names.log", "--", "/bin/true"});
+        CHECK(read_text(log) == text);
+    }
+    SECTION("mapped") {
+        write_text(log, text);
+        const int file = open(log.c_str(), O_RDWR | O_CLOEXEC);
+        REQUIRE(file >= 0);
+        void* const map = mmap(nullptr, text.size(), PROT_READ, MAP_SHARED, file, 0);
+        close(file);
+        REQUIRE(map != MAP_FAILED);
+        (void)installation.run(
+            {"--log", "names.log", "--", "/bin/sh", "-c", "printf 'two\\n\\n\\n' > names.log"});
+        munmap(map, text.size());
+        CHECK(read_text(log) == "two\n\n\n");
+    }
+}
+
+TEST_CASE("Help comes from the table of options, and version and help succeed") {
+    const Outcome help = run_program({AOTI_DBG_TOOL, "run", "--help"});
+    CHECK(help.exit_code == 0);
+    for (const char* flag :
+         {"--level", "--filter", "--scope", "--out", "--log", "--ring", "AOTI_DBG_SCOPE"}) {
+        CHECK(contains(help.out, flag));
+    }
+    CHECK(run_program({AOTI_DBG_TOOL, "--help"}).exit_code == 0);
+    CHECK(contains(run_program({AOTI_DBG_TOOL, "--version"}).out, "aoti-dbg "));
+    CHECK(run_program({AOTI_DBG_TOOL}).exit_code == 2);
+    CHECK(run_program({AOTI_DBG_TOOL, "shwo"}).exit_code == 2);
+}

@@ -1,0 +1,1 @@
+#include "find_ring.hpp"

@@ -1,0 +1,148 @@
+// The generated table of shim functions: the look-up, what single functions must say, and what holds for all.
+// Functions are written down here from the header's text by hand, so that a wrong generator is seen.
+
+#include "shim/bind/shim_table.hpp"
+
+#include <iterator>
+#include <string>
+#include <string_view>
+
+#include "tests/support/catch.hpp"
+
+namespace aoti_dbg {
+namespace {
+
+constexpr ShimSignature kAll[] = {
+#include "shim/bind/shim_table.inc"
+};
+
+const ShimSignature& shim(const std::string& name) {
+    const ShimSignature* const found = find_shim(name);
+    INFO(name);
+    REQUIRE(found != nullptr);
+    return *found;
+}
+
+TEST_CASE("A name that is not in the table is not found, near misses included") {
+    CHECK(find_shim("") == nullptr);
+    CHECK(find_shim("aoti_torch_") == nullptr);
+    CHECK(find_shim("aoti_torch_cpu_addmm_ou") == nullptr);
+    CHECK(find_shim("aoti_torch_cpu_addmm_out_") == nullptr);
+    CHECK(find_shim("zzz") == nullptr);
+    CHECK(find_shim(std::string_view("\0", 1)) == nullptr);
+}
+
+TEST_CASE("A name need not end in a NUL") {
+    const std::string_view longer = "aoti_torch_cpu_mm_outside";
+    const ShimSignature* const found = find_shim(longer.substr(0, 21));
+    REQUIRE(found != nullptr);
+    CHECK(found->name == "aoti_torch_cpu_mm_out");
+}
+
+TEST_CASE("Every function of the table is found under its name, the first and the last too") {
+    for (const ShimSignature& entry : kAll) {
+        CHECK(shim(std::string(entry.name)).args == entry.args);
+    }
+    CHECK(std::size(kAll) > 700);
+}
+
+TEST_CASE("Register counts follow from the argument letters") {
+    for (const ShimSignature& entry : kAll) {
+        INFO(entry.name);
+        unsigned integers = 0;
+        unsigned floats = 0;
+        for (const char letter : entry.args) {
+            if (letter == 'C') {
+                floats += 2;
+            } else if (letter == 'd' || letter == 'f' || letter == 'c') {
+                floats += 1;
+            } else {
+                integers += 1;
+            }
+        }
+        CHECK(entry.integers == integers);
+        CHECK(entry.floats == floats);
+    }
+}
+
+TEST_CASE("A caller's output is written, a returned tensor is not, and a list of tensors has a length") {
+    for (const ShimSignature& entry : kAll) {
+        INFO(entry.name);
+        for (std::size_t i = 0; i < entry.args.size(); ++i) {
+            const char letter = entry.args[i];
+            if (letter == 'o') CHECK(entry.mutates[i] == 'm');
+            if (letter == 'r') CHECK(entry.mutates[i] == '-');
+            if (letter == 'l' || letter == 'L' || letter == 'O') {
+                REQUIRE(i + 1 < entry.args.size());
+                CHECK((entry.args[i + 1] == 'n' || entry.args[i + 1] == 'N'));
+            }
+        }
+    }
+}
+
+TEST_CASE("A complex<double> by value takes two vector registers, a complex<float> one") {
+    CHECK(shim("aoti_torch_scalar_to_tensor_complex128").args == "Cr");
+    CHECK(shim("aoti_torch_scalar_to_tensor_complex128").floats == 2);
+    CHECK(shim("aoti_torch_scalar_to_tensor_complex64").floats == 1);
+}
+
+TEST_CASE("Arguments beyond the registers are counted for the stack") {
+    // 15 integers and pointers: nine on the stack. Two doubles do not take part.
+    const ShimSignature& attention = shim("aoti_torch__scaled_dot_product_flash_attention_v2");
+    CHECK(attention.args == "iiidzzDrrrrWWrrr");
+    CHECK(attention.stack_words() == 9);
+    CHECK(shim("aoti_torch_get_data_ptr").stack_words() == 0);
+    CHECK(shim("aoti_torch_abi_version").args.empty());
+}
+
+TEST_CASE("Ops of an out variant: the caller's tensor comes first and is written") {
+    const ShimSignature& addmm = shim("aoti_torch_cuda_addmm_out");
+    CHECK(addmm.args == "oiiidd");
+    CHECK(addmm.mutates == "m-----");
+    CHECK(addmm.printed == "aoti_torch_cuda_addmm_out");
+    CHECK(addmm.kind == ShimKind::op);
+    CHECK(addmm.integers == 4);
+    CHECK(addmm.floats == 2);
+}
+
+TEST_CASE("Fallback ops are printed as PyTorch spells them") {
+    CHECK(shim("aoti_torch_cpu_sort_stable").printed == "at::_ops::sort_stable::call");
+    CHECK(shim("aoti_torch_cpu_sort_stable").args == "iZwzrr");
+    CHECK(shim("aoti_torch_cuda__fft_c2c").printed == "at::_ops::_fft_c2c::call");
+    CHECK(shim("aoti_torch_cpu_mkldnn_rnn_layer").printed == "at::_ops::mkldnn_rnn_layer::call");
+    CHECK(shim("aoti_torch_cpu_convolution").printed == "aoti_torch_cpu_convolution");
+    CHECK(shim("aoti_torch_cpu__linear_pointwise").printed == "aoti_torch_cpu__linear_pointwise");
+    CHECK(shim("aoti_torch_cpu__wrapped_linear_prepack").printed == "_quantized::_wrapped_linear_prepack");
+}
+
+TEST_CASE("Lists, optional tensors and lists of optional tensors are told apart") {
+    CHECK(shim("aoti_torch_cpu_cat").args == "lnwr");
+    CHECK(shim("aoti_torch_cpu_index_Tensor").args == "iLnr");
+    CHECK(shim("aoti_torch_index_put_out").args == "oilNib");
+    // A block size after an optional tensor is no length of a list.
+    CHECK(shim("aoti_torch_cpu__dyn_quant_pack_4bit_weight").args == "iiqwwwr");
+    CHECK(shim("aoti_torch_proxy_executor_call_function").args == "pzzazt");
+}
+
+TEST_CASE("Ops that work in place name what they write, wherever it stands") {
+    CHECK(shim("aoti_torch_cpu__fused_moving_avg_obs_fq_helper").mutates == "---mmmm--------");
+    CHECK(shim("aoti_torch_cuda_bernoulli__float").mutates == "m--");
+    CHECK(shim("aoti_torch_cpu_mkldnn__convolution_pointwise_binary_").mutates.substr(0, 3) == "m--");
+    CHECK(shim("aoti_torch_tensor_copy_").mutates == "-m");
+    CHECK(shim("aoti_torch_cuda_sort").mutates == "-----");
+}
+
+TEST_CASE("Kinds: ops, the two roads of custom ops, and bookkeeping") {
+    CHECK(shim("aoti_torch_proxy_executor_call_function").kind == ShimKind::proxy);
+    CHECK(shim("aoti_torch_call_dispatcher").kind == ShimKind::dispatcher);
+    CHECK(shim("torch_call_dispatcher").kind == ShimKind::dispatcher);
+    CHECK(shim("aoti_torch_index_put_out").kind == ShimKind::op);
+    CHECK(shim("aoti_torch__scaled_mm").kind == ShimKind::op);
+    CHECK(shim("aoti_torch_clone").kind == ShimKind::bookkeeping);
+    CHECK(shim("aoti_torch_zero_").kind == ShimKind::bookkeeping);
+    CHECK(shim("aoti_torch_check").kind == ShimKind::bookkeeping);
+    CHECK(shim("aoti_torch_delete_cuda_stream_guard").kind == ShimKind::bookkeeping);
+}
+
+}  // namespace
+}  // namespace aoti_dbg
