@@ -130,9 +130,10 @@ std::string summary(const std::string& path, const Contents& contents, const std
         "process   " + std::to_string(header.pid) + ", started " + local_time(header.start_unix_ns) + "\n";
     text += "ended     " + how_it_ended(header) + "\n";
     text += "runs      " + std::to_string(header.runs) + "\n";
-    text += "calls     " + std::to_string(begun) + ", the last " + std::to_string(calls.size()) + " kept of " +
-            std::to_string(contents.threads.size()) + (contents.threads.size() == 1 ? " thread, " : " threads, ") +
-            std::to_string(open) + " did not end\n";
+    text += "calls     " + std::to_string(begun) + ", the last " + std::to_string(calls.size()) +
+            " kept of " + std::to_string(contents.threads.size()) +
+            (contents.threads.size() == 1 ? " thread, " : " threads, ") + std::to_string(open) +
+            " did not end\n";
     for (const std::string& note : contents.notes)
         text += "damaged   " + note + "\n";
     return text;

@@ -1,5 +1,5 @@
-// The library's beginning and end in a process. Until a model arrives or a kernel is launched it only reads its
-// options: LD_PRELOAD reaches every child, compilers included.
+// The library's beginning and end in a process. Until a model arrives or a kernel is launched it only reads
+// its options: LD_PRELOAD reaches every child, compilers included.
 #include <cstdlib>
 
 #include "shim/observe/models.hpp"
@@ -13,6 +13,8 @@ __attribute__((constructor)) void library_loaded() {
     at_quick_exit(aoti_dbg::end_process);
 }
 
-__attribute__((destructor)) void library_leaves() { aoti_dbg::end_process(); }
+__attribute__((destructor)) void library_leaves() {
+    aoti_dbg::end_process();
+}
 
 }  // namespace

@@ -1,5 +1,5 @@
-// Look-ups that may concern us: functions of a model's container get a stub, the driver's entry points our hooks.
-// Only what the real look-up found is ever substituted.
+// Look-ups that may concern us: functions of a model's container get a stub, the driver's entry points our
+// hooks. Only what the real look-up found is ever substituted.
 #include "shim/bind/dlsym_door.hpp"
 
 #include <dlfcn.h>
@@ -18,7 +18,8 @@ namespace {
 using enum SlotRole;
 constexpr auto kLifecycle = ring::CallKind::lifecycle;
 
-// Of the container's functions those that say something about calls; with the words of stack arguments they take.
+// Of the container's functions those that say something about calls; with the words of stack arguments they
+// take.
 constexpr ContainerFunction kContainerFunctions[] = {
     {"AOTInductorModelContainerRun", run, ring::CallKind::run, 1},
     {"AOTInductorModelContainerRunSingleThreaded", run, ring::CallKind::run, 1},
@@ -32,8 +33,9 @@ constexpr ContainerFunction kContainerFunctions[] = {
     {"AOTInductorModelContainerSwapConstantBuffer", lifecycle, kLifecycle, 0},
 };
 
-/// The real answer, for a caller in whose place we ask. RTLD_DEFAULT would find our own exports, also where no
-/// driver is loaded at all, so for those names it is asked for what comes after us; then for the caller's own scope.
+/// The real answer, for a caller in whose place we ask. RTLD_DEFAULT would find our own exports, also where
+/// no driver is loaded at all, so for those names it is asked for what comes after us; then for the caller's
+/// own scope.
 void* really_look_up(void* handle, const char* name, const void* caller, bool is_driver_name) {
     if (handle != RTLD_DEFAULT) return real_dlsym(handle, name);
     void* const everywhere = is_driver_name ? RTLD_NEXT : RTLD_DEFAULT;
@@ -64,7 +66,8 @@ bool is_container_name(const char* name) {
 
 }  // namespace aoti_dbg
 
-extern "C" __attribute__((visibility("hidden"))) void* aoti_dbg_dlsym_of_interest(void* handle, const char* name) {
+extern "C" __attribute__((visibility("hidden"))) void* aoti_dbg_dlsym_of_interest(void* handle,
+                                                                                  const char* name) {
     using namespace aoti_dbg;
     const void* caller = __builtin_return_address(0);
     const bool is_driver_name = find_driver_hook(name) != nullptr;

@@ -1,6 +1,6 @@
-// The first step of every dlsym in the process: does this name concern us? Runs before anything is initialised and
-// in programs that are being started by a sanitizer's runtime: no thread-local storage, no libc beyond dlvsym, no
-// instrumentation (this file is compiled without).
+// The first step of every dlsym in the process: does this name concern us? Runs before anything is
+// initialised and in programs that are being started by a sanitizer's runtime: no thread-local storage, no
+// libc beyond dlvsym, no instrumentation (this file is compiled without).
 #include <dlfcn.h>
 
 #include <atomic>
@@ -17,8 +17,8 @@ std::atomic<DlsymFunction> g_real{nullptr};
 DlsymFunction find_real() {
     DlsymFunction real = g_real.load(std::memory_order_acquire);
     if (real != nullptr) return real;
-    // The version of this architecture's oldest glibc works on all of them; the newer one is tried first because
-    // an interposer that stands behind us exports it without a version and both find that.
+    // The version of this architecture's oldest glibc works on all of them; the newer one is tried first
+    // because an interposer that stands behind us exports it without a version and both find that.
     for (const char* version : {"GLIBC_2.34", "GLIBC_2.2.5", "GLIBC_2.17"}) {
         real = reinterpret_cast<DlsymFunction>(dlvsym(RTLD_NEXT, "dlsym", version));
         if (real != nullptr) break;
@@ -41,7 +41,8 @@ bool begins_with(const char* text, const char* prefix) {
 }
 
 bool is_equal(const char* one, const char* other) {
-    while (*one != '\0' && *one == *other) ++one, ++other;
+    while (*one != '\0' && *one == *other)
+        ++one, ++other;
     return *one == *other;
 }
 
@@ -57,7 +58,9 @@ bool is_of_interest(const char* name) {
 
 }  // namespace
 
-void* real_dlsym(void* handle, const char* name) { return find_real()(handle, name); }
+void* real_dlsym(void* handle, const char* name) {
+    return find_real()(handle, name);
+}
 
 }  // namespace aoti_dbg
 
@@ -70,7 +73,7 @@ __attribute__((visibility("hidden"))) void* aoti_dbg_route_dlsym(void* handle, c
     // RTLD_NEXT means "after the caller", which only the real one can answer; it finds our exports by itself.
     const bool ours = name != nullptr && handle != RTLD_NEXT && aoti_dbg::is_of_interest(name);
     return ours ? reinterpret_cast<void*>(&aoti_dbg_dlsym_of_interest)
-                     : reinterpret_cast<void*>(aoti_dbg::find_real());
+                : reinterpret_cast<void*>(aoti_dbg::find_real());
 }
 
 }  // extern "C"

@@ -1,5 +1,6 @@
 // The exported hooks of the CUDA driver. Each does the least it can and calls the real function with the very
-// arguments; the types are cuda.h's, the names are those of the library's symbols (cuda.h renames some by macro,
+// arguments; the types are cuda.h's, the names are those of the library's symbols (cuda.h renames some by
+// macro,
 // __CUDA_API_VERSION_INTERNAL takes that back). To add one: a line in hooks.def and its definition here.
 #define __CUDA_API_VERSION_INTERNAL
 #include <cuda.h>
@@ -22,7 +23,8 @@ struct CUctxCreateParams;
 #define AOTI_DBG_EXPORT extern "C" __attribute__((visibility("default")))
 
 // The caller's stack pointer before the call, as the thunk measures it: two words above our frame pointer.
-#define AOTI_DBG_CALLER_FRAME (reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0)) + 2 * sizeof(void*))
+#define AOTI_DBG_CALLER_FRAME \
+    (reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0)) + 2 * sizeof(void*))
 
 namespace aoti_dbg {
 namespace {
@@ -37,8 +39,8 @@ Type* real_function() {
 /// Records one call to the driver from here to end().
 class DriverCall {
   public:
-    DriverCall(ring::CallKind kind, const void* function, const char* label, CUstream stream, std::uintptr_t frame,
-               const void* caller)
+    DriverCall(ring::CallKind kind, const void* function, const char* label, CUstream stream,
+               std::uintptr_t frame, const void* caller)
         : errno_(errno), frame_(frame) {
         try {
             begin(kind, function, label, stream, caller);
@@ -57,20 +59,23 @@ class DriverCall {
     }
 
   private:
-    void begin(ring::CallKind kind, const void* function, const char* label, CUstream stream, const void* caller) {
+    void begin(ring::CallKind kind, const void* function, const char* label, CUstream stream,
+               const void* caller) {
         ThreadState* state = thread_state();
         if (state == nullptr) return;
         settle(*state, frame_);
         const OpenCall* top = state->top();
         // A launch inside a launch is the same launch, handed on by whoever interposes besides us.
-        if (top != nullptr && (top->kind == ring::CallKind::launch || top->kind == ring::CallKind::triton)) return;
+        if (top != nullptr && (top->kind == ring::CallKind::launch || top->kind == ring::CallKind::triton))
+            return;
         CallStart start;
         start.kind = kind;
         start.frame = frame_;
         start.stream = reinterpret_cast<std::uintptr_t>(stream);
         if (kind == ring::CallKind::launch) {
             if (top == nullptr) start.model = model_at(caller);
-            start.by_model = top == nullptr ? start.model != ring::kNoModel : top->kind == ring::CallKind::run;
+            start.by_model =
+                top == nullptr ? start.model != ring::kNoModel : top->kind == ring::CallKind::run;
             if (start.by_model) start.kind = ring::CallKind::triton;
         }
         start.name = function != nullptr ? function_name(*state, function) : intern_name(label, {});
@@ -125,13 +130,13 @@ AOTI_DBG_EXPORT CUresult cuInit(unsigned int flags) {
 }
 
 AOTI_DBG_EXPORT CUresult cuCtxCreate(CUcontext* context, unsigned int flags, CUdevice device) {
-    return aoti_dbg::lifecycle("cuCtxCreate", AOTI_DBG_CALLER_FRAME, AOTI_DBG_REAL(cuCtxCreate), context, flags,
-                               device);
+    return aoti_dbg::lifecycle("cuCtxCreate", AOTI_DBG_CALLER_FRAME, AOTI_DBG_REAL(cuCtxCreate), context,
+                               flags, device);
 }
 
 AOTI_DBG_EXPORT CUresult cuCtxCreate_v2(CUcontext* context, unsigned int flags, CUdevice device) {
-    return aoti_dbg::lifecycle("cuCtxCreate", AOTI_DBG_CALLER_FRAME, AOTI_DBG_REAL(cuCtxCreate_v2), context, flags,
-                               device);
+    return aoti_dbg::lifecycle("cuCtxCreate", AOTI_DBG_CALLER_FRAME, AOTI_DBG_REAL(cuCtxCreate_v2), context,
+                               flags, device);
 }
 
 AOTI_DBG_EXPORT CUresult cuCtxCreate_v3(CUcontext* context, CUexecAffinityParam* affinity, int count,
@@ -147,10 +152,10 @@ AOTI_DBG_EXPORT CUresult cuCtxCreate_v4(CUcontext* context, CUctxCreateParams* p
 }
 
 // What goes with a context goes before the real call: afterwards its handles may already belong to others.
-#define AOTI_DBG_CONTEXT_GOES(name, label, Type)                                                              \
-    AOTI_DBG_EXPORT CUresult name(Type which) {                                                               \
-        if (observing()) aoti_dbg::unless_out_of_memory(aoti_dbg::forget_all);                                \
-        return aoti_dbg::lifecycle(label, AOTI_DBG_CALLER_FRAME, AOTI_DBG_REAL(name), which);                 \
+#define AOTI_DBG_CONTEXT_GOES(name, label, Type)                                              \
+    AOTI_DBG_EXPORT CUresult name(Type which) {                                               \
+        if (observing()) aoti_dbg::unless_out_of_memory(aoti_dbg::forget_all);                \
+        return aoti_dbg::lifecycle(label, AOTI_DBG_CALLER_FRAME, AOTI_DBG_REAL(name), which); \
     }
 
 AOTI_DBG_CONTEXT_GOES(cuCtxDestroy, "cuCtxDestroy", CUcontext)
@@ -167,59 +172,59 @@ AOTI_DBG_EXPORT CUresult cuDevicePrimaryCtxRetain(CUcontext* context, CUdevice d
 
 // ---- launches ----
 
-#define AOTI_DBG_LAUNCH_KERNEL(name)                                                                          \
-    AOTI_DBG_EXPORT CUresult name(CUfunction function, unsigned int grid_x, unsigned int grid_y,              \
-                                  unsigned int grid_z, unsigned int block_x, unsigned int block_y,            \
-                                  unsigned int block_z, unsigned int shared_bytes, CUstream stream,           \
-                                  void** parameters, void** extra) {                                          \
-        auto* real = AOTI_DBG_REAL(name);                                                                     \
-        if (real == nullptr) return kNoDriver;                                                                \
-        if (!observing()) {                                                                                   \
-            return real(function, grid_x, grid_y, grid_z, block_x, block_y, block_z, shared_bytes, stream,    \
-                        parameters, extra);                                                                   \
-        }                                                                                                     \
-        aoti_dbg::DriverCall call(aoti_dbg::ring::CallKind::launch, function, nullptr, stream,                \
-                                  AOTI_DBG_CALLER_FRAME, __builtin_return_address(0));                        \
-        return call.end(real(function, grid_x, grid_y, grid_z, block_x, block_y, block_z, shared_bytes,       \
-                             stream, parameters, extra));                                                     \
+#define AOTI_DBG_LAUNCH_KERNEL(name)                                                                       \
+    AOTI_DBG_EXPORT CUresult name(CUfunction function, unsigned int grid_x, unsigned int grid_y,           \
+                                  unsigned int grid_z, unsigned int block_x, unsigned int block_y,         \
+                                  unsigned int block_z, unsigned int shared_bytes, CUstream stream,        \
+                                  void** parameters, void** extra) {                                       \
+        auto* real = AOTI_DBG_REAL(name);                                                                  \
+        if (real == nullptr) return kNoDriver;                                                             \
+        if (!observing()) {                                                                                \
+            return real(function, grid_x, grid_y, grid_z, block_x, block_y, block_z, shared_bytes, stream, \
+                        parameters, extra);                                                                \
+        }                                                                                                  \
+        aoti_dbg::DriverCall call(aoti_dbg::ring::CallKind::launch, function, nullptr, stream,             \
+                                  AOTI_DBG_CALLER_FRAME, __builtin_return_address(0));                     \
+        return call.end(real(function, grid_x, grid_y, grid_z, block_x, block_y, block_z, shared_bytes,    \
+                             stream, parameters, extra));                                                  \
     }
 
-#define AOTI_DBG_LAUNCH_COOPERATIVE(name)                                                                     \
-    AOTI_DBG_EXPORT CUresult name(CUfunction function, unsigned int grid_x, unsigned int grid_y,              \
-                                  unsigned int grid_z, unsigned int block_x, unsigned int block_y,            \
-                                  unsigned int block_z, unsigned int shared_bytes, CUstream stream,           \
-                                  void** parameters) {                                                        \
-        auto* real = AOTI_DBG_REAL(name);                                                                     \
-        if (real == nullptr) return kNoDriver;                                                                \
-        if (!observing()) {                                                                                   \
-            return real(function, grid_x, grid_y, grid_z, block_x, block_y, block_z, shared_bytes, stream,    \
-                        parameters);                                                                          \
-        }                                                                                                     \
-        aoti_dbg::DriverCall call(aoti_dbg::ring::CallKind::launch, function, nullptr, stream,                \
-                                  AOTI_DBG_CALLER_FRAME, __builtin_return_address(0));                        \
-        return call.end(real(function, grid_x, grid_y, grid_z, block_x, block_y, block_z, shared_bytes,       \
-                             stream, parameters));                                                            \
+#define AOTI_DBG_LAUNCH_COOPERATIVE(name)                                                                  \
+    AOTI_DBG_EXPORT CUresult name(CUfunction function, unsigned int grid_x, unsigned int grid_y,           \
+                                  unsigned int grid_z, unsigned int block_x, unsigned int block_y,         \
+                                  unsigned int block_z, unsigned int shared_bytes, CUstream stream,        \
+                                  void** parameters) {                                                     \
+        auto* real = AOTI_DBG_REAL(name);                                                                  \
+        if (real == nullptr) return kNoDriver;                                                             \
+        if (!observing()) {                                                                                \
+            return real(function, grid_x, grid_y, grid_z, block_x, block_y, block_z, shared_bytes, stream, \
+                        parameters);                                                                       \
+        }                                                                                                  \
+        aoti_dbg::DriverCall call(aoti_dbg::ring::CallKind::launch, function, nullptr, stream,             \
+                                  AOTI_DBG_CALLER_FRAME, __builtin_return_address(0));                     \
+        return call.end(real(function, grid_x, grid_y, grid_z, block_x, block_y, block_z, shared_bytes,    \
+                             stream, parameters));                                                         \
     }
 
-#define AOTI_DBG_LAUNCH_EX(name)                                                                              \
-    AOTI_DBG_EXPORT CUresult name(const CUlaunchConfig* config, CUfunction function, void** parameters,       \
-                                  void** extra) {                                                             \
-        auto* real = AOTI_DBG_REAL(name);                                                                     \
-        if (real == nullptr) return kNoDriver;                                                                \
-        if (!observing() || config == nullptr) return real(config, function, parameters, extra);              \
-        aoti_dbg::DriverCall call(aoti_dbg::ring::CallKind::launch, function, nullptr, config->hStream,       \
-                                  AOTI_DBG_CALLER_FRAME, __builtin_return_address(0));                        \
-        return call.end(real(config, function, parameters, extra));                                           \
+#define AOTI_DBG_LAUNCH_EX(name)                                                                        \
+    AOTI_DBG_EXPORT CUresult name(const CUlaunchConfig* config, CUfunction function, void** parameters, \
+                                  void** extra) {                                                       \
+        auto* real = AOTI_DBG_REAL(name);                                                               \
+        if (real == nullptr) return kNoDriver;                                                          \
+        if (!observing() || config == nullptr) return real(config, function, parameters, extra);        \
+        aoti_dbg::DriverCall call(aoti_dbg::ring::CallKind::launch, function, nullptr, config->hStream, \
+                                  AOTI_DBG_CALLER_FRAME, __builtin_return_address(0));                  \
+        return call.end(real(config, function, parameters, extra));                                     \
     }
 
-#define AOTI_DBG_LAUNCH_GRAPH(name)                                                                           \
-    AOTI_DBG_EXPORT CUresult name(CUgraphExec graph, CUstream stream) {                                       \
-        auto* real = AOTI_DBG_REAL(name);                                                                     \
-        if (real == nullptr) return kNoDriver;                                                                \
-        if (!observing()) return real(graph, stream);                                                         \
-        aoti_dbg::DriverCall call(aoti_dbg::ring::CallKind::graph, nullptr, "CUDA graph", stream,             \
-                                  AOTI_DBG_CALLER_FRAME, __builtin_return_address(0));                        \
-        return call.end(real(graph, stream));                                                                 \
+#define AOTI_DBG_LAUNCH_GRAPH(name)                                                               \
+    AOTI_DBG_EXPORT CUresult name(CUgraphExec graph, CUstream stream) {                           \
+        auto* real = AOTI_DBG_REAL(name);                                                         \
+        if (real == nullptr) return kNoDriver;                                                    \
+        if (!observing()) return real(graph, stream);                                             \
+        aoti_dbg::DriverCall call(aoti_dbg::ring::CallKind::graph, nullptr, "CUDA graph", stream, \
+                                  AOTI_DBG_CALLER_FRAME, __builtin_return_address(0));            \
+        return call.end(real(graph, stream));                                                     \
     }
 
 AOTI_DBG_LAUNCH_KERNEL(cuLaunchKernel)
@@ -245,7 +250,8 @@ AOTI_DBG_EXPORT CUresult cuModuleLoad(CUmodule* module, const char* path) {
 
 AOTI_DBG_EXPORT CUresult cuModuleUnload(CUmodule module) {
     if (observing()) aoti_dbg::unless_out_of_memory([&] { aoti_dbg::forget_owner(module); });
-    return aoti_dbg::lifecycle("cuModuleUnload", AOTI_DBG_CALLER_FRAME, AOTI_DBG_REAL(cuModuleUnload), module);
+    return aoti_dbg::lifecycle("cuModuleUnload", AOTI_DBG_CALLER_FRAME, AOTI_DBG_REAL(cuModuleUnload),
+                               module);
 }
 
 AOTI_DBG_EXPORT CUresult cuModuleGetFunction(CUfunction* function, CUmodule module, const char* name) {
@@ -261,7 +267,8 @@ AOTI_DBG_EXPORT CUresult cuModuleGetFunction(CUfunction* function, CUmodule modu
 
 AOTI_DBG_EXPORT CUresult cuLibraryUnload(CUlibrary library) {
     if (observing()) aoti_dbg::unless_out_of_memory([&] { aoti_dbg::forget_owner(library); });
-    return aoti_dbg::lifecycle("cuLibraryUnload", AOTI_DBG_CALLER_FRAME, AOTI_DBG_REAL(cuLibraryUnload), library);
+    return aoti_dbg::lifecycle("cuLibraryUnload", AOTI_DBG_CALLER_FRAME, AOTI_DBG_REAL(cuLibraryUnload),
+                               library);
 }
 
 AOTI_DBG_EXPORT CUresult cuLibraryGetKernel(CUkernel* kernel, CUlibrary library, const char* name) {
@@ -287,15 +294,16 @@ AOTI_DBG_EXPORT CUresult cuKernelGetFunction(CUfunction* function, CUkernel kern
 
 // ---- entry points ----
 
-AOTI_DBG_EXPORT CUresult cuGetProcAddress(const char* symbol, void** function, int version, cuuint64_t flags) {
+AOTI_DBG_EXPORT CUresult cuGetProcAddress(const char* symbol, void** function, int version,
+                                          cuuint64_t flags) {
     auto* real = AOTI_DBG_REAL(cuGetProcAddress);
     if (real == nullptr) return kNoDriver;
     aoti_dbg::ensure_process_ready();
     return aoti_dbg::hand_out(real(symbol, function, version, flags), function);
 }
 
-AOTI_DBG_EXPORT CUresult cuGetProcAddress_v2(const char* symbol, void** function, int version, cuuint64_t flags,
-                                             CUdriverProcAddressQueryResult* status) {
+AOTI_DBG_EXPORT CUresult cuGetProcAddress_v2(const char* symbol, void** function, int version,
+                                             cuuint64_t flags, CUdriverProcAddressQueryResult* status) {
     auto* real = AOTI_DBG_REAL(cuGetProcAddress_v2);
     if (real == nullptr) return kNoDriver;
     aoti_dbg::ensure_process_ready();

@@ -41,14 +41,17 @@ bool ready_to_substitute() {
     if (done.load(std::memory_order_acquire)) return true;
     void* handle = libcuda();
     if (handle == nullptr) return false;
-    for (DriverHook& hook : g_hooks) hook.in_libcuda.store(real_dlsym(handle, hook.name));
+    for (DriverHook& hook : g_hooks)
+        hook.in_libcuda.store(real_dlsym(handle, hook.name));
     done.store(true, std::memory_order_release);
     return true;
 }
 
 }  // namespace
 
-DriverHook& driver_hook(DriverFunction function) { return g_hooks[static_cast<unsigned>(function)]; }
+DriverHook& driver_hook(DriverFunction function) {
+    return g_hooks[static_cast<unsigned>(function)];
+}
 
 DriverHook* find_driver_hook(const char* name) {
     for (DriverHook& hook : g_hooks) {

@@ -1,6 +1,6 @@
-// The driver's entry points that are hooked: our function, the real one, and the one that lies in libcuda. The real
-// one is what the program would have called: the next definition in the loader's order, which may be another
-// library that interposes, else libcuda's own.
+// The driver's entry points that are hooked: our function, the real one, and the one that lies in libcuda.
+// The real one is what the program would have called: the next definition in the loader's order, which may be
+// another library that interposes, else libcuda's own.
 #pragma once
 
 #include <atomic>
@@ -17,9 +17,9 @@ enum class DriverFunction : unsigned {
 
 struct DriverHook {
     const char* name;
-    void* hook;                      // what we export
-    std::atomic<void*> real;         // what it calls
-    std::atomic<void*> in_libcuda;   // what is substituted when it is handed out
+    void* hook;                     // what we export
+    std::atomic<void*> real;        // what it calls
+    std::atomic<void*> in_libcuda;  // what is substituted when it is handed out
 };
 
 DriverHook& driver_hook(DriverFunction function);

@@ -1,5 +1,5 @@
-// The ways out of a process that run no destructors: _exit and _Exit (os._exit of Python, workers of pytest and
-// multiprocessing). What was recorded is closed in good order, then the real one is called.
+// The ways out of a process that run no destructors: _exit and _Exit (os._exit of Python, workers of pytest
+// and multiprocessing). What was recorded is closed in good order, then the real one is called.
 #include <dlfcn.h>
 #include <unistd.h>
 
@@ -20,6 +20,10 @@ namespace {
 }  // namespace
 
 extern "C" {
-__attribute__((visibility("default"))) void _exit(int status) { leave("_exit", status); }
-__attribute__((visibility("default"))) void _Exit(int status) { leave("_Exit", status); }
+__attribute__((visibility("default"))) void _exit(int status) {
+    leave("_exit", status);
+}
+__attribute__((visibility("default"))) void _Exit(int status) {
+    leave("_Exit", status);
+}
 }

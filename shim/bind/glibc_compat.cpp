@@ -1,5 +1,5 @@
-// Functions of newer glibc releases that the static C++ runtime would pull in, in hidden versions of our own, so
-// that the library loads on older systems too. Nothing here is exported.
+// Functions of newer glibc releases that the static C++ runtime would pull in, in hidden versions of our own,
+// so that the library loads on older systems too. Nothing here is exported.
 #include <link.h>
 #include <sys/random.h>
 
@@ -8,8 +8,8 @@
 
 extern "C" {
 
-// glibc 2.35: the unwinder asks which object a program counter lies in. Headers of that release declare it; before,
-// the answer's layout is this.
+// glibc 2.35: the unwinder asks which object a program counter lies in. Headers of that release declare it;
+// before, the answer's layout is this.
 #if !defined(DLFO_STRUCT_HAS_EH_DBASE)
 struct dl_find_object {
     unsigned long long dlfo_flags;
@@ -21,8 +21,7 @@ struct dl_find_object {
 };
 #endif
 
-__attribute__((visibility("hidden"))) int _dl_find_object(void* address,
-                                                               dl_find_object* result) noexcept {
+__attribute__((visibility("hidden"))) int _dl_find_object(void* address, dl_find_object* result) noexcept {
     struct Search {
         std::uintptr_t address;
         dl_find_object* result;

@@ -46,9 +46,9 @@ LoadedObject describe(const dl_phdr_info& info) {
 }
 
 struct Tables {
-    const ElfW(Sym)* symbols = nullptr;
+    const ElfW(Sym) * symbols = nullptr;
     const char* strings = nullptr;
-    const ElfW(Rela)* relocations[2] = {nullptr, nullptr};
+    const ElfW(Rela) * relocations[2] = {nullptr, nullptr};
     std::size_t counts[2] = {0, 0};
     std::size_t relative = 0;  // of relocations[1], first in it
 };
@@ -56,7 +56,9 @@ struct Tables {
 Tables tables_of(const LoadedObject& object) {
     Tables tables;
     // glibc leaves absolute addresses in most objects' dynamic sections, not in all (the vDSO).
-    const auto address = [&object](ElfW(Addr) value) { return value < object.base ? value + object.base : value; };
+    const auto address = [&object](ElfW(Addr) value) {
+        return value < object.base ? value + object.base : value;
+    };
     bool rela = true;
     for (const ElfW(Dyn)* entry = object.dynamic; entry != nullptr && entry->d_tag != DT_NULL; ++entry) {
         switch (entry->d_tag) {
@@ -162,7 +164,8 @@ Status write_slot(const LoadedObject& object, const ImportSlot& slot, void* valu
     const auto page_bytes = static_cast<std::uintptr_t>(sysconf(_SC_PAGESIZE));
     void* page = reinterpret_cast<void*>(place / page_bytes * page_bytes);
     if (read_only && mprotect(page, page_bytes, PROT_READ | PROT_WRITE) != 0) {
-        return Status::error("cannot make the import slots of " + object.path + " writable: " + strerror(errno));
+        return Status::error("cannot make the import slots of " + object.path +
+                             " writable: " + strerror(errno));
     }
     __atomic_store_n(slot.address, value, __ATOMIC_RELEASE);
     if (read_only) mprotect(page, page_bytes, PROT_READ);

@@ -1,5 +1,5 @@
-// The objects that the loader has mapped, and the slots where each keeps the addresses of what it imports. Reads
-// the loader's own tables; writes nothing but import slots.
+// The objects that the loader has mapped, and the slots where each keeps the addresses of what it imports.
+// Reads the loader's own tables; writes nothing but import slots.
 #pragma once
 
 #include <link.h>
@@ -15,14 +15,14 @@
 namespace aoti_dbg {
 
 struct LoadedObject {
-    std::string path;        // of the file; of the program itself what /proc/self/exe says
+    std::string path;  // of the file; of the program itself what /proc/self/exe says
     bool is_program = false;
     std::uintptr_t base = 0;  // what addresses in the file are relative to
     std::uintptr_t low = 0;   // the mapped range
     std::uintptr_t high = 0;
     std::uintptr_t relro_low = 0;  // made read-only after relocation
     std::uintptr_t relro_high = 0;
-    const ElfW(Dyn)* dynamic = nullptr;
+    const ElfW(Dyn) * dynamic = nullptr;
 
     [[nodiscard]] bool contains(std::uintptr_t address) const { return address >= low && address < high; }
 };
@@ -32,8 +32,8 @@ std::optional<LoadedObject> object_at(const void* address);
 
 std::vector<LoadedObject> loaded_objects();
 
-/// One imported function: where its address is kept, and its value in this object's symbol table (0: not defined
-/// here). `symbol` lives as long as the object is mapped.
+/// One imported function: where its address is kept, and its value in this object's symbol table (0: not
+/// defined here). `symbol` lives as long as the object is mapped.
 struct ImportSlot {
     const char* symbol;
     void** address;

@@ -18,7 +18,9 @@ using ring::CallKind;
 // Every run of a model begins by switching gradients off and ends by restoring them.
 constexpr std::string_view kGradMode = "aoti_torch_grad_mode_set_enabled";
 
-bool begins_with(std::string_view text, std::string_view prefix) { return text.substr(0, prefix.size()) == prefix; }
+bool begins_with(std::string_view text, std::string_view prefix) {
+    return text.substr(0, prefix.size()) == prefix;
+}
 
 /// Shim functions of a PyTorch that is newer than the table: aoti_torch_<device>_<op> is an op.
 bool is_unknown_op(std::string_view symbol) {
@@ -35,7 +37,8 @@ std::string op_of_unknown(std::string_view symbol) {
 }
 
 /// What is to stand before `symbol`; false: nothing.
-bool describe(std::string_view symbol, const PackageInfo& package, std::uint16_t model, bool linked, Slot& slot) {
+bool describe(std::string_view symbol, const PackageInfo& package, std::uint16_t model, bool linked,
+              Slot& slot) {
     if (const ShimSignature* shim = find_shim(symbol); shim != nullptr) {
         slot.stack_words = static_cast<std::int32_t>(shim->stack_words());
         switch (shim->kind) {
@@ -80,21 +83,23 @@ bool describe(std::string_view symbol, const PackageInfo& package, std::uint16_t
     return true;
 }
 
-/// The driver's entry points get the hook that we export; with the library preloaded it is there already, but not
-/// in a model that was opened with RTLD_DEEPBIND.
+/// The driver's entry points get the hook that we export; with the library preloaded it is there already, but
+/// not in a model that was opened with RTLD_DEEPBIND.
 bool bind_driver_import(const LoadedObject& object, const ImportSlot& import, BindingReport& report) {
     if (!begins_with(import.symbol, "cu") || find_driver_hook(import.symbol) == nullptr) return false;
     void* value = real_behind(object, import);
     void* hook = substitute_driver_function(value);
     if (hook != value) {
-        if (Status written = write_slot(object, import, hook); !written.ok()) report.failure = written.message();
+        if (Status written = write_slot(object, import, hook); !written.ok())
+            report.failure = written.message();
     }
     return true;
 }
 
 }  // namespace
 
-BindingReport bind_model(const LoadedObject& object, const PackageInfo& package, std::uint16_t model, bool linked) {
+BindingReport bind_model(const LoadedObject& object, const PackageInfo& package, std::uint16_t model,
+                         bool linked) {
     BindingReport report;
     for_each_import(object, [&](const ImportSlot& import) {
         const std::string_view symbol = import.symbol;
@@ -131,7 +136,8 @@ void* container_stub(const ContainerFunction& function, void* real, const Loaded
     wanted.kind = function.kind;
     wanted.stack_words = function.stack_words;
     wanted.model = model;
-    wanted.name = function.role == SlotRole::run ? intern_name("run of " + file, {}) : intern_name(function.name, {});
+    wanted.name =
+        function.role == SlotRole::run ? intern_name("run of " + file, {}) : intern_name(function.name, {});
     return stub_for(wanted);
 }
 

@@ -19,7 +19,8 @@ struct BindingReport {
 };
 
 /// `linked`: nobody announces its runs, so they are recognised by what every run does first and last.
-BindingReport bind_model(const LoadedObject& object, const PackageInfo& package, std::uint16_t model, bool linked);
+BindingReport bind_model(const LoadedObject& object, const PackageInfo& package, std::uint16_t model,
+                         bool linked);
 
 /// A stub before a function of the model's container, or nullptr.
 void* container_stub(const ContainerFunction& function, void* real, const LoadedObject& object,

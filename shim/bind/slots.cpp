@@ -54,7 +54,8 @@ void* stub_for(const Slot& wanted) {
     } else {
         if (!all.said_full) {
             message(Severity::warn,
-                    "all %u stubs are in use; '%s' and what comes after it is not seen; unload models that are no "
+                    "all %u stubs are in use; '%s' and what comes after it is not seen; unload models that "
+                    "are no "
                     "longer needed",
                     kSlots, wanted.name->printed.c_str());
         }
@@ -72,7 +73,9 @@ bool is_stub(const void* address) {
     return where >= aoti_dbg_stubs && where < aoti_dbg_stubs + kSlots * kStubBytes;
 }
 
-const Slot& slot_at(std::uint64_t number) { return g_slots[number]; }
+const Slot& slot_at(std::uint64_t number) {
+    return g_slots[number];
+}
 
 void retire_slots_of(std::uint16_t model) {
     const std::lock_guard lock(wiped_page().slots_mutex);

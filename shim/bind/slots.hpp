@@ -1,8 +1,9 @@
-// The pool of slots behind the stubs. A slot says which real function its stub stands before and what is known of
-// it. Slots are shared where name, real function and owner agree, so binding twice changes nothing.
+// The pool of slots behind the stubs. A slot says which real function its stub stands before and what is
+// known of it. Slots are shared where name, real function and owner agree, so binding twice changes nothing.
 //
-// Slots of a model that left the process are retired and come back into use only when the pool is exhausted, oldest
-// first: no thread can be inside a function that is no longer mapped, so nobody is behind a retired stub.
+// Slots of a model that left the process are retired and come back into use only when the pool is exhausted,
+// oldest first: no thread can be inside a function that is no longer mapped, so nobody is behind a retired
+// stub.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// What the thunk calls before and after the real function. Nothing may leave by an exception, errno stays as it
-// was, and whatever goes wrong the real function is called.
+// What the thunk calls before and after the real function. Nothing may leave by an exception, errno stays as
+// it was, and whatever goes wrong the real function is called.
 #include <cerrno>
 #include <string>
 
@@ -98,7 +98,8 @@ __attribute__((visibility("hidden"))) aoti_dbg::StubTarget aoti_dbg_before(std::
     }
 }
 
-__attribute__((visibility("hidden"))) void aoti_dbg_after(std::uint64_t /*number*/, aoti_dbg::StubFrame* frame) {
+__attribute__((visibility("hidden"))) void aoti_dbg_after(std::uint64_t /*number*/,
+                                                          aoti_dbg::StubFrame* frame) {
     const aoti_dbg::ErrnoKeeper errno_keeper;
     if (!aoti_dbg::observing()) return;
     aoti_dbg::ThreadState* state = aoti_dbg::thread_state();

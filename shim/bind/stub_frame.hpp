@@ -1,5 +1,5 @@
-// The frame that the thunk lays out for one passage through a stub, x86-64. thunk_x86_64.S has the same numbers.
-// Another architecture gets a thunk of its own and its own layout here, behind the same accessors.
+// The frame that the thunk lays out for one passage through a stub, x86-64. thunk_x86_64.S has the same
+// numbers. Another architecture gets a thunk of its own and its own layout here, behind the same accessors.
 #pragma once
 
 #include <cstddef>
@@ -8,7 +8,8 @@
 namespace aoti_dbg {
 
 #if !defined(__x86_64__)
-#error "No thunk for this architecture yet: write thunk_<arch>.S and dlsym_entry_<arch>.S, and its layout here."
+#error \
+    "No thunk for this architecture yet: write thunk_<arch>.S and dlsym_entry_<arch>.S, and its layout here."
 #endif
 
 struct StubFrame {

@@ -34,7 +34,8 @@ void print_line(ThreadState& state, const std::string& line, std::uint32_t nesti
 /// How far a line is indented: calls that it lies in, runs not counted.
 std::uint32_t nesting_of(const ThreadState& state) {
     std::uint32_t nesting = 0;
-    for (std::uint32_t i = 0; i < state.depth; ++i) nesting += state.open[i].kind != ring::CallKind::run ? 1 : 0;
+    for (std::uint32_t i = 0; i < state.depth; ++i)
+        nesting += state.open[i].kind != ring::CallKind::run ? 1 : 0;
     return nesting;
 }
 
@@ -63,7 +64,8 @@ void settle(ThreadState& state, std::uintptr_t frame) {
         const OpenCall& left = state.open[state.depth - 1];
         if (left.frame > frame && !is_overwritten(state, left, frame)) return;
         --state.depth;
-        if (left.record != nullptr) ThreadRing::end(left.record, left.seq, 0, ring::kLeftByException, ticks());
+        if (left.record != nullptr)
+            ThreadRing::end(left.record, left.seq, 0, ring::kLeftByException, ticks());
         state.counts.exceptions.raise();
     }
 }

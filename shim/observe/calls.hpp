@@ -1,5 +1,5 @@
-// The beginning and the end of a call: record, count, print. The road that every launch takes; at level 3 into a
-// file it makes no system call and allocates nothing.
+// The beginning and the end of a call: record, count, print. The road that every launch takes; at level 3
+// into a file it makes no system call and allocates nothing.
 #pragma once
 
 #include <cstdint>
@@ -17,12 +17,12 @@ struct CallStart {
     std::uint16_t model = ring::kNoModel;  // where known from elsewhere than the run
     std::uintptr_t frame = 0;              // where the caller's stack stands
     std::uint64_t stream = 0;
-    bool by_model = false;  // made by a model's own code, also where no run is open
+    bool by_model = false;            // made by a model's own code, also where no run is open
     std::uint64_t* cookie = nullptr;  // a word of the call's own stack frame, ours to mark; nullptr: none
 };
 
-/// Calls of this thread that did not end though their stack frames are gone were left by an exception: closes them.
-/// Gone are frames at or below `frame`, and those whose cookie was overwritten.
+/// Calls of this thread that did not end though their stack frames are gone were left by an exception: closes
+/// them. Gone are frames at or below `frame`, and those whose cookie was overwritten.
 void settle(ThreadState& state, std::uintptr_t frame);
 
 /// Records and prints. Call settle() first. Returns false when the call is too deep to keep account of; then

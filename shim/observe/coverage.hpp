@@ -1,4 +1,5 @@
-// What was seen and what was not: "saw nothing" is not "clean". Counted a thread, added up when the process ends.
+// What was seen and what was not: "saw nothing" is not "clean". Counted a thread, added up when the process
+// ends.
 #pragma once
 
 #include <atomic>
@@ -21,7 +22,7 @@ class Count {
 
 struct Counts {
     Count runs;
-    Count calls;       // of models, and launches outside of any
+    Count calls;  // of models, and launches outside of any
     Count printed;
     Count filtered;    // left out by the name filter
     Count children;    // made inside an op, or outside of any model: left out by the scope

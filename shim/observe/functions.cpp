@@ -44,8 +44,9 @@ std::string bare_file_name(std::string_view path) {
 const Name* name_of_symbol(std::string_view symbol) {
     int failed = 0;
     const std::string mangled(symbol);
-    char* readable =
-        symbol.substr(0, 2) == "_Z" ? abi::__cxa_demangle(mangled.c_str(), nullptr, nullptr, &failed) : nullptr;
+    char* readable = symbol.substr(0, 2) == "_Z"
+                         ? abi::__cxa_demangle(mangled.c_str(), nullptr, nullptr, &failed)
+                         : nullptr;
     const Name* name = intern_name(readable != nullptr ? readable : mangled, mangled);
     std::free(readable);
     return name;
@@ -76,7 +77,8 @@ const Name* look_up(const void* function) {
 
 template <typename Map, typename Predicate>
 void erase_where(Map& map, Predicate goes) {
-    for (auto entry = map.begin(); entry != map.end();) entry = goes(*entry) ? map.erase(entry) : std::next(entry);
+    for (auto entry = map.begin(); entry != map.end();)
+        entry = goes(*entry) ? map.erase(entry) : std::next(entry);
 }
 
 }  // namespace
@@ -104,7 +106,8 @@ void learn_function(const void* function, const void* owner, std::string_view sy
 void learn_same(const void* function, const void* kernel) {
     const std::lock_guard lock(wiped_page().functions_mutex);
     auto& functions = registry().functions;
-    if (const auto found = functions.find(kernel); found != functions.end()) functions[function] = found->second;
+    if (const auto found = functions.find(kernel); found != functions.end())
+        functions[function] = found->second;
     g_epoch.fetch_add(1, std::memory_order_release);
 }
 

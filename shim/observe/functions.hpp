@@ -1,6 +1,6 @@
-// Names of the functions that the driver launches: learnt when a program fetches them from a module or library, else
-// asked of the driver at the first launch. A handle can come back for another function, so what is known goes with
-// the module, library or context it belongs to.
+// Names of the functions that the driver launches: learnt when a program fetches them from a module or
+// library, else asked of the driver at the first launch. A handle can come back for another function, so what
+// is known goes with the module, library or context it belongs to.
 #pragma once
 
 #include <string_view>

@@ -32,8 +32,8 @@ struct Model {
     std::uint64_t loads = 0;  // the loader's count of unloaded objects when it arrived
 };
 
-// A model's number is never used again, so that what was recorded stays true; a process that loads more than this
-// has the later ones unseen.
+// A model's number is never used again, so that what was recorded stays true; a process that loads more than
+// this has the later ones unseen.
 constexpr std::size_t kMostModels = ring::kNoModel;
 
 struct Registry {
@@ -112,8 +112,10 @@ void say_once_what_is_missing(const Model& model, const BindingReport& report) {
         message(Severity::warn, "%s; calls of this model are not seen", report.failure.c_str());
     }
     if (report.unknown_prototypes > 0 && !model.package.has_wrapper_source) {
-        message(Severity::info, "%s has no sources beside it: arguments of %zu functions are repeated by their "
-                "stack's bounds", model.object.path.c_str(), report.unknown_prototypes);
+        message(Severity::info,
+                "%s has no sources beside it: arguments of %zu functions are repeated by their "
+                "stack's bounds",
+                model.object.path.c_str(), report.unknown_prototypes);
     }
 }
 
@@ -121,7 +123,8 @@ void say_once_what_is_missing(const Model& model, const BindingReport& report) {
 Model* arrive(Registry& all, const LoadedObject& object, bool linked) {
     if (all.numbers == kMostModels) {
         static bool said = false;
-        if (!said) message(Severity::warn, "more than %zu models were loaded; later ones are not seen", kMostModels);
+        if (!said)
+            message(Severity::warn, "more than %zu models were loaded; later ones are not seen", kMostModels);
         said = true;
         return nullptr;
     }
@@ -189,7 +192,8 @@ void find_linked_models() {
             all.walked_at = loaded;
             for (const LoadedObject& object : loaded_objects()) {
                 bool known = false;
-                for (const std::unique_ptr<Model>& model : all.live) known = known || overlap(model->object, object);
+                for (const std::unique_ptr<Model>& model : all.live)
+                    known = known || overlap(model->object, object);
                 if (known) continue;
                 if (looks_like_model(object)) arrive(all, object, true);
                 bind_container_imports(object);

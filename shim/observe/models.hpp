@@ -1,4 +1,5 @@
-// The models of this process: which library each is, what its package says, and the binding of its import slots.
+// The models of this process: which library each is, what its package says, and the binding of its import
+// slots.
 #pragma once
 
 #include <cstdint>
@@ -8,12 +9,12 @@ namespace aoti_dbg {
 
 struct Name;
 
-/// A function of a model's container was found at `found`: the model arrives, or is known. Returns what the caller
-/// of dlsym is handed: a stub, or `found` itself.
+/// A function of a model's container was found at `found`: the model arrives, or is known. Returns what the
+/// caller of dlsym is handed: a stub, or `found` itself.
 void* container_function_found(const char* name, void* found);
 
-/// Looks through the loaded objects for models that the program was linked with. Cheap when nothing was loaded
-/// since the last time.
+/// Looks through the loaded objects for models that the program was linked with. Cheap when nothing was
+/// loaded since the last time.
 void find_linked_models();
 
 /// The model whose code lies at `address`, kNoModel if none.
@@ -22,8 +23,8 @@ std::uint16_t model_at(const void* address);
 /// The op behind a number of the proxy executor.
 const Name* proxy_op_name(std::uint16_t model, std::uint64_t index);
 
-/// What PyTorch calls a kernel that a model launches: `cubin` is its image's file name without folder and ending
-/// (empty if it was not a file), `function` the name in it.
+/// What PyTorch calls a kernel that a model launches: `cubin` is its image's file name without folder and
+/// ending (empty if it was not a file), `function` the name in it.
 const Name* launched_kernel_name(std::uint16_t model, std::string_view cubin, std::string_view function);
 
 struct ModelCounts {

@@ -1,5 +1,5 @@
-// Names of kernels and ops, each interned once with everything that printing it takes. They live for ever: records
-// and threads point to them, also when the model that brought a name is long gone.
+// Names of kernels and ops, each interned once with everything that printing it takes. They live for ever:
+// records and threads point to them, also when the model that brought a name is long gone.
 #pragma once
 
 #include <cstdint>

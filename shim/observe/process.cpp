@@ -12,6 +12,7 @@
 
 #include "base/message.hpp"
 #include "shim/observe/session.hpp"
+#include "shim/report/out_folder.hpp"
 
 namespace aoti_dbg {
 
@@ -25,7 +26,9 @@ std::atomic<bool> g_ended{false};
 pthread_once_t g_once = PTHREAD_ONCE_INIT;
 
 // Where the kernel cannot wipe a page (before 4.14, some sandboxes), fork() at least calls this.
-void wipe_in_child() { new (g_page) WipedPage(); }
+void wipe_in_child() {
+    new (g_page) WipedPage();
+}
 
 WipedPage* make_page() {
     void* page = mmap(nullptr, sizeof(WipedPage), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -42,10 +45,15 @@ void make_ready() {
     g_page = make_page();
     pthread_atfork(nullptr, nullptr, wipe_in_child);
     std::vector<std::string> complaints;
-    g_options = new Options(parse_options(::getenv, complaints));
-    for (const std::string& complaint : complaints) message(Severity::warn, "%s", complaint.c_str());
+    auto* parsed = new Options(parse_options(::getenv, complaints));
+    parsed->out = anchored_pattern(parsed->out);
+    if (parsed->log != "stderr" && parsed->log != "stdout") parsed->log = anchored_pattern(parsed->log);
+    g_options = parsed;
+    for (const std::string& complaint : complaints)
+        message(Severity::warn, "%s", complaint.c_str());
     if (g_options->levels.stats || g_options->levels.files) {
-        message(Severity::warn, "levels 1 and 2 (files, stats) are not in this version; printing kernel names "
+        message(Severity::warn,
+                "levels 1 and 2 (files, stats) are not in this version; printing kernel names "
                 "(level 3)");
     }
     g_observing.store(g_options->levels.any(), std::memory_order_release);
@@ -54,16 +62,22 @@ void make_ready() {
 
 }  // namespace
 
-void ensure_process_ready() { pthread_once(&g_once, make_ready); }
+void ensure_process_ready() {
+    pthread_once(&g_once, make_ready);
+}
 
-const Options& options() { return *g_options; }
+const Options& options() {
+    return *g_options;
+}
 
-WipedPage& wiped_page() { return *g_page; }
+WipedPage& wiped_page() {
+    return *g_page;
+}
 
 void switch_off(const char* why) {
     if (!g_observing.exchange(false)) return;
-    message(Severity::error, "%s; nothing is looked at from here on; please report it with what this program does",
-            why);
+    message(Severity::error,
+            "%s; nothing is looked at from here on; please report it with what this program does", why);
 }
 
 Session* current_session() {
@@ -73,8 +87,8 @@ Session* current_session() {
     if (session != nullptr) return session;
     const std::lock_guard lock(page.session_mutex);
     session = page.session.load(std::memory_order_acquire);
-    // Reached at the end: the session has been closed, and no other is opened. A child that was forked since then
-    // is a process of its own, but one that ends as well.
+    // Reached at the end: the session has been closed, and no other is opened. A child that was forked since
+    // then is a process of its own, but one that ends as well.
     if (session != nullptr || g_ended.load(std::memory_order_relaxed)) return session;
     session = new (std::nothrow) Session(options());
     page.session.store(session, std::memory_order_release);

@@ -1,6 +1,6 @@
-// This process, as the library knows it: the options, and the session that records it. A fork's child has a session
-// of its own: everything that must not cross a fork lies in one page that the kernel wipes in the child, so that
-// also a raw clone() is noticed, without asking for the pid on every call.
+// This process, as the library knows it: the options, and the session that records it. A fork's child has a
+// session of its own: everything that must not cross a fork lies in one page that the kernel wipes in the
+// child, so that also a raw clone() is noticed, without asking for the pid on every call.
 #pragma once
 
 #include <pthread.h>
@@ -13,8 +13,8 @@ namespace aoti_dbg {
 
 class Session;
 
-/// A mutex that lies in the wiped page: all zeros is unlocked (as PTHREAD_MUTEX_INITIALIZER is on Linux), so a fork
-/// in the middle of another thread's critical section leaves no lock held in the child.
+/// A mutex that lies in the wiped page: all zeros is unlocked (as PTHREAD_MUTEX_INITIALIZER is on Linux), so
+/// a fork in the middle of another thread's critical section leaves no lock held in the child.
 class ForkSafeMutex {
   public:
     void lock() { pthread_mutex_lock(&mutex_); }
@@ -35,8 +35,8 @@ struct WipedPage {
     ForkSafeMutex names_mutex;
 };
 
-/// Reads the environment, says what is wrong with it, once. Every road into the library comes through here first,
-/// because programs call us from their own constructors, before ours have run.
+/// Reads the environment, says what is wrong with it, once. Every road into the library comes through here
+/// first, because programs call us from their own constructors, before ours have run.
 void ensure_process_ready();
 
 /// Only after ensure_process_ready().
@@ -45,7 +45,9 @@ WipedPage& wiped_page();
 
 /// Whether calls are looked at, at all. False at level 0 and after something of ours broke.
 extern std::atomic<bool> g_observing;
-inline bool observing() { return g_observing.load(std::memory_order_relaxed); }
+inline bool observing() {
+    return g_observing.load(std::memory_order_relaxed);
+}
 
 /// Fail open: nothing is looked at from here on, and `why` is said once.
 void switch_off(const char* why);
@@ -53,8 +55,9 @@ void switch_off(const char* why);
 /// The session of this process, made at the first call that is recorded; nullptr when it ended or cannot be.
 Session* current_session();
 
-/// Ends the session: the log and the ring are closed in good order and the coverage is said. Called at exit, also by
-/// _exit. Later calls are not recorded. Does nothing in the child of a vfork, whose memory is its parent's.
+/// Ends the session: the log and the ring are closed in good order and the coverage is said. Called at exit,
+/// also by _exit. Later calls are not recorded. Does nothing in the child of a vfork, whose memory is its
+/// parent's.
 void end_process();
 
 }  // namespace aoti_dbg

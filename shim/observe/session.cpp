@@ -18,7 +18,8 @@ Session::Session(const Options& options) : pid_(getpid()) {
     if (options.levels.any()) {
         Result<std::unique_ptr<LineLog>> log = LineLog::open(options.log);
         if (!log.ok()) {
-            message(Severity::warn, "%s; lines go to standard error; set AOTI_DBG_LOG to a file that can be made",
+            message(Severity::warn,
+                    "%s; lines go to standard error; set AOTI_DBG_LOG to a file that can be made",
                     log.status().message().c_str());
             log = LineLog::open("stderr");
         }
@@ -30,7 +31,8 @@ Session::Session(const Options& options) : pid_(getpid()) {
 void Session::open_ring(const Options& options) {
     const Result<std::string> folder = make_out_folder(options);
     if (!folder.ok()) {
-        message(Severity::warn, "%s; there is no flight ring; set AOTI_DBG_OUT to a folder that can be written",
+        message(Severity::warn,
+                "%s; there is no flight ring; set AOTI_DBG_OUT to a folder that can be written",
                 folder.status().message().c_str());
         return;
     }
@@ -94,7 +96,8 @@ void Session::say_coverage() {
     {
         const std::lock_guard lock(wiped_page().threads_mutex);
         all.add(ended_counts_);
-        for (const ThreadState* state : threads_) all.add(state->counts);
+        for (const ThreadState* state : threads_)
+            all.add(state->counts);
     }
     // "1 model, 3 runs, 195 calls; printed 195" and then only what is not zero.
     std::string text;

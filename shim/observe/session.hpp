@@ -1,5 +1,5 @@
-// The recording of one process: its log, its flight ring, its threads and its counts. Made at the first call that is
-// looked at; a fork's child makes its own.
+// The recording of one process: its log, its flight ring, its threads and its counts. Made at the first call
+// that is looked at; a fork's child makes its own.
 #pragma once
 
 #include <sys/types.h>

@@ -21,7 +21,7 @@ struct OpenCall {
     const Name* name = nullptr;
     std::uint32_t run = ring::kNoRun;  // of a run: its number; of others: the run it is part of
     std::uint32_t next_call = 0;       // of a run: number of its next call
-    std::uint32_t run_index = 0;       // 1 + where the innermost run around it lies, 0: none; a run is its own
+    std::uint32_t run_index = 0;  // 1 + where the innermost run around it lies, 0: none; a run is its own
     std::uint16_t model = ring::kNoModel;
     ring::CallKind kind = ring::CallKind::unknown;
     bool printed = false;
@@ -52,8 +52,8 @@ struct ThreadState {
 /// The calling thread's state, made at its first call; nullptr when nothing is to be recorded.
 ThreadState* thread_state();
 
-/// Words that can be read from `address` up to the end of the thread's stack; 0 where `address` lies elsewhere
-/// (a fiber's stack).
+/// Words that can be read from `address` up to the end of the thread's stack; 0 where `address` lies
+/// elsewhere (a fiber's stack).
 std::uint64_t readable_stack_words(ThreadState& state, std::uintptr_t address);
 
 }  // namespace aoti_dbg

@@ -24,7 +24,9 @@ void publish(T& field, T value) {
     __atomic_store_n(&field, value, __ATOMIC_RELEASE);
 }
 
-std::size_t whole_pages(std::size_t bytes) { return (bytes + ring::kPage - 1) / ring::kPage * ring::kPage; }
+std::size_t whole_pages(std::size_t bytes) {
+    return (bytes + ring::kPage - 1) / ring::kPage * ring::kPage;
+}
 
 }  // namespace
 
@@ -71,8 +73,10 @@ Result<std::unique_ptr<FlightRing>> FlightRing::create(const std::string& path, 
 
 void FlightRing::give_up(const Status& status) {
     if (!full_) {
-        message(Severity::warn, "%s; calls of new threads are not in the flight ring; set AOTI_DBG_OUT to a place "
-                "with room", status.message().c_str());
+        message(Severity::warn,
+                "%s; calls of new threads are not in the flight ring; set AOTI_DBG_OUT to a place "
+                "with room",
+                status.message().c_str());
     }
     full_ = true;
 }
@@ -98,7 +102,8 @@ ThreadRing FlightRing::add_thread() {
         ended_.pop_front();
         ring::BlockHeader* block = used.header();
         auto* records = reinterpret_cast<ring::Record*>(block + 1);
-        for (std::uint32_t i = 0; i < block->capacity; ++i) publish(records[i].seq, std::uint64_t{0});
+        for (std::uint32_t i = 0; i < block->capacity; ++i)
+            publish(records[i].seq, std::uint64_t{0});
         publish(block->written, std::uint64_t{0});
         block->tid = tid;
         publish(block->ended, std::uint32_t{0});
@@ -106,7 +111,8 @@ ThreadRing FlightRing::add_thread() {
     }
     if (full_) return {};
     // A reader that meets the block before its capacity is there finds no records in it.
-    ring::BlockHeader* block = add_block(ring::BlockKind::thread, std::size_t{records_} * sizeof(ring::Record));
+    ring::BlockHeader* block =
+        add_block(ring::BlockKind::thread, std::size_t{records_} * sizeof(ring::Record));
     if (block == nullptr) return {};
     block->tid = tid;
     publish(block->capacity, records_);
@@ -125,7 +131,8 @@ void FlightRing::publish_names(std::uint32_t id) {
     while (names_published_ <= id) {
         const Name* name = name_by_id(names_published_);
         if (name == nullptr) return;
-        const auto length = static_cast<std::uint16_t>(std::min<std::size_t>(name->printed.size(), 0xffff));
+        const auto length =
+            static_cast<std::uint16_t>(std::min(name->printed.size(), kNamesPayload - sizeof(std::uint16_t)));
         if (names_ == nullptr || names_->used + sizeof length + length > kNamesPayload) {
             ring::BlockHeader* block = full_ ? nullptr : add_block(ring::BlockKind::names, kNamesPayload);
             if (block == nullptr) return;

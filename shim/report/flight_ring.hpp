@@ -1,5 +1,6 @@
-// Writes the flight ring (serializer/flight_ring_format.hpp): one file a process, one ring of records a thread.
-// Beginning and ending a record are a few stores into a mapping; everything else happens once a thread or a name.
+// Writes the flight ring (serializer/flight_ring_format.hpp): one file a process, one ring of records a
+// thread. Beginning and ending a record are a few stores into a mapping; everything else happens once a
+// thread or a name.
 #pragma once
 
 #include <cstdint>

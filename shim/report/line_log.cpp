@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
 
 #include "base/message.hpp"
@@ -20,10 +21,11 @@ Result<std::unique_ptr<LineLog>> LineLog::open(const std::string& destination) {
         log->descriptor_ = destination == "stderr" ? STDERR_FILENO : STDOUT_FILENO;
         return log;
     }
-    const std::string wanted = absolute_path(destination);
+    const std::string wanted = expand_pattern(destination, ::getenv);
     struct stat info {};
     if (stat(wanted.c_str(), &info) == 0 && !S_ISREG(info.st_mode)) {
-        // A terminal, a pipe, /dev/null: written as a stream. O_NONBLOCK keeps a pipe without reader from blocking.
+        // A terminal, a pipe, /dev/null: written as a stream. O_NONBLOCK keeps a pipe without reader from
+        // blocking.
         const int opened = ::open(wanted.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
         if (opened < 0) return Status::error("cannot open " + wanted + ": " + strerror(errno));
         log->descriptor_ = opened;
@@ -33,8 +35,8 @@ Result<std::unique_ptr<LineLog>> LineLog::open(const std::string& destination) {
     Result<PreallocatedFile> made = PreallocatedFile::create(path);
     if (!made.ok()) return made.status();
     if (path != wanted) {
-        message(Severity::warn, "%s exists; writing to %s; remove it or use %%p in AOTI_DBG_LOG", wanted.c_str(),
-                path.c_str());
+        message(Severity::warn, "%s exists; writing to %s; remove it or use %%p in AOTI_DBG_LOG",
+                wanted.c_str(), path.c_str());
     }
     log->file_ = std::make_unique<PreallocatedFile>(std::move(made.value()));
     return log;

@@ -1,9 +1,9 @@
-// Where the lines of level 3 go: standard error, standard output, or a file. Whatever it is, a line is out of the
-// program's hands before the launch it announces: one write(2), or, into a file, a copy into a shared mapping,
-// which costs no system call and survives SIGKILL.
+// Where the lines of level 3 go: standard error, standard output, or a file. Whatever it is, a line is out of
+// the program's hands before the launch it announces: one write(2), or, into a file, a copy into a shared
+// mapping, which costs no system call and survives SIGKILL.
 //
-// A mapped log grows in steps of kStep, filled with newlines, so that it is text at any moment; close() cuts what
-// is left over. After a crash the blank rest stays, `aoti-dbg run` cuts it.
+// A mapped log grows in steps of kStep, filled with newlines, so that it is text at any moment; close() cuts
+// what is left over. After a crash the blank rest stays, `aoti-dbg run` cuts it.
 #pragma once
 
 #include <atomic>
@@ -23,7 +23,8 @@ class LineLog {
   public:
     static constexpr std::size_t kStep = 64 * 1024;
 
-    /// `destination` as AOTI_DBG_LOG. A file that exists is not touched: the next free name is taken, and said.
+    /// `destination` as AOTI_DBG_LOG, a file as an anchored pattern. A file that exists is not touched: the
+    /// next free name is taken, and said.
     static Result<std::unique_ptr<LineLog>> open(const std::string& destination);
 
     /// `text` is whole lines, shorter than kStep. From any thread. What cannot be written is counted.
@@ -43,8 +44,8 @@ class LineLog {
 
     int descriptor_ = -1;  // of a stream; -1: mapped file
     std::unique_ptr<PreallocatedFile> file_;
-    std::mutex mutex_;       // of what follows; held for a copy
-    char* step_ = nullptr;   // the mapped part
+    std::mutex mutex_;      // of what follows; held for a copy
+    char* step_ = nullptr;  // the mapped part
     std::size_t used_ = kStep;
     bool closed_ = false;
     std::atomic<std::uint64_t> dropped_{0};

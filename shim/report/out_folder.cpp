@@ -46,26 +46,30 @@ void point_latest_at(const std::string& path) {
     if (rename(fresh.c_str(), link.c_str()) != 0) unlink(fresh.c_str());
 }
 
-bool is_default_pattern(const std::string& pattern) {
+/// Whether the folder is named as by default, wherever it lies.
+bool is_default_pattern(std::string_view pattern) {
     for (const OptionInfo& option : option_table()) {
-        if (option.field == "out") return option.standard == pattern;
+        if (option.field != "out" || option.standard.size() > pattern.size()) continue;
+        if (pattern.substr(pattern.size() - option.standard.size()) == option.standard) return true;
     }
     return false;
 }
 
 }  // namespace
 
-std::string absolute_path(std::string_view pattern) {
-    std::string path = expand_pattern(pattern, ::getenv);
-    if (!path.empty() && path.front() == '/') return path;
+std::string anchored_pattern(const std::string& pattern) {
     char here[PATH_MAX];
-    if (getcwd(here, sizeof here) == nullptr) return path;
-    return std::string(here) + "/" + path;
+    if (pattern.empty() || pattern.front() == '/' || getcwd(here, sizeof here) == nullptr) return pattern;
+    std::string anchored;
+    for (const char* letter = here; *letter != '\0'; ++letter)
+        anchored.append(*letter == '%' ? 2 : 1, *letter);
+    return anchored + "/" + pattern;
 }
 
 Result<std::string> make_out_folder(const Options& options) {
-    std::string path = absolute_path(options.out);
-    while (path.size() > 1 && path.back() == '/') path.pop_back();
+    std::string path = expand_pattern(options.out, ::getenv);
+    while (path.size() > 1 && path.back() == '/')
+        path.pop_back();
     if (Status made = make_folders(path); !made.ok()) return made;
     if (is_default_pattern(options.out)) point_latest_at(path);
     return path;

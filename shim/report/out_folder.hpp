@@ -9,12 +9,12 @@
 
 namespace aoti_dbg {
 
-/// Expands the pattern, makes the folder and those above it (0700), and with the default pattern points
-/// `aoti_dbg/latest` at it. Returns its absolute path. An existing folder is used as it is.
+/// Expands the pattern (an anchored one), makes the folder and those above it (0700), and with the default
+/// pattern points `aoti_dbg/latest` at it. Returns its absolute path. An existing folder is used as it is.
 Result<std::string> make_out_folder(const Options& options);
 
-/// `pattern` expanded and made absolute against the working directory.
-std::string absolute_path(std::string_view pattern);
+/// A relative pattern put behind the working directory, which programs change later.
+std::string anchored_pattern(const std::string& pattern);
 
 /// `path` if nothing is there, else the first free of path.2, path.3 and so on.
 std::string free_name(const std::string& path);

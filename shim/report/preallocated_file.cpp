@@ -17,8 +17,8 @@ Status failure(const char* what, const std::string& path, int error) {
     return Status::error(std::string(what) + " " + path + ": " + strerror(error));
 }
 
-/// Written, not only mapped and set: a page that is in the cache already costs a sixth of one that is first touched
-/// through the mapping.
+/// Written, not only mapped and set: a page that is in the cache already costs a sixth of one that is first
+/// touched through the mapping.
 int append_filled(int descriptor, std::size_t from, std::size_t bytes, char fill) {
     char block[16 * 1024];
     memset(block, fill, sizeof block);
@@ -75,7 +75,8 @@ Result<char*> PreallocatedFile::extend(std::size_t bytes, char fill) {
                     : posix_fallocate(descriptor, static_cast<off_t>(size_), static_cast<off_t>(bytes));
     void* mapped = MAP_FAILED;
     if (error == 0) {
-        mapped = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, static_cast<off_t>(size_));
+        mapped =
+            mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, static_cast<off_t>(size_));
         if (mapped == MAP_FAILED) error = errno;
     }
     // A failed extension must not leave blocks behind that nobody writes.

@@ -1,6 +1,7 @@
-// A file that is written through mappings of parts that already have their blocks on disk: a full disk shows when
-// the file is extended, as an error, and never as a SIGBUS in the program. No descriptor stays open (programs close
-// what they do not know); each step opens the path again and checks that it is still the same file.
+// A file that is written through mappings of parts that already have their blocks on disk: a full disk shows
+// when the file is extended, as an error, and never as a SIGBUS in the program. No descriptor stays open
+// (programs close what they do not know); each step opens the path again and checks that it is still the same
+// file.
 #pragma once
 
 #include <sys/types.h>
@@ -17,8 +18,8 @@ class PreallocatedFile {
     /// Makes a new file, 0600; an existing one is an error. `path` should be absolute.
     static Result<PreallocatedFile> create(const std::string& path);
 
-    /// Makes the file longer by `bytes` (a multiple of 4096), of zeros or of `fill`, and maps the new part, shared
-    /// and writable, out of reach of a fork's child. The caller unmaps it.
+    /// Makes the file longer by `bytes` (a multiple of 4096), of zeros or of `fill`, and maps the new part,
+    /// shared and writable, out of reach of a fork's child. The caller unmaps it.
     Result<char*> extend(std::size_t bytes, char fill = '\0');
 
     /// Cuts the file. What is mapped beyond `size` must not be touched any more.

@@ -1,5 +1,6 @@
 """Compiles the models of models.py with AOTInductor, each once as released and once with PyTorch's own debug
-printer at level 3, and keeps the packages in the cache folder, so that a later run compiles nothing.
+printer at level 3 (one of them at level 2 too), and keeps the packages in the cache folder, so that a later run
+compiles nothing.
 
 As a program: `packages.py [--jobs N] [NAME...]` compiles what is missing, and says so line by line. It must never
 run under the library: the printer would then not be the judge.
@@ -19,7 +20,13 @@ import tempfile
 import time
 
 RELEASED = "released"
-PRINTER = "printer"
+PRINTER = "printer"  # PyTorch's debug printer, names: the judge of our names
+STATISTICS = "statistics"  # PyTorch's debug printer, values: to be recognised as such
+
+PRINTER_LEVELS = {PRINTER: "3", STATISTICS: "2"}
+
+# Part of every key: raise it when compile_package makes something else than before.
+RECIPE = 1
 
 
 def cache_folder() -> pathlib.Path:
@@ -34,34 +41,33 @@ def package_path(name: str, variant: str) -> pathlib.Path:
     import models
 
     made_from = [
+        str(RECIPE),
         torch.__version__,
         torch.backends.cpu.get_cpu_capability(),  # the code is compiled for this machine's vector unit
         inspect.getsource(models.MODELS[name]),
         inspect.getsource(models._cat) if name.startswith("cat_") else "",
         inspect.getsource(models.build),
-        inspect.getsource(compile_package),
     ]
     key = hashlib.sha256("\0".join(made_from).encode()).hexdigest()[:16]
     return cache_folder() / "models" / f"{name}-{variant}-{key}.pt2"
 
 
-def compile_package(name: str, variant: str) -> pathlib.Path:
+def compile_package(name: str, variant: str) -> None:
     import torch
 
     import models
 
     case = models.build(name)
+    config = dict(case.config)
+    if variant in PRINTER_LEVELS:
+        config["aot_inductor.debug_intermediate_value_printer"] = PRINTER_LEVELS[variant]
     target = package_path(name, variant)
     target.parent.mkdir(parents=True, exist_ok=True)
-    config = dict(case.config)
-    if variant == PRINTER:
-        config["aot_inductor.debug_intermediate_value_printer"] = "3"
-    partial = target.with_name(f"{target.stem}.{os.getpid()}.pt2")
-    with torch.no_grad():  # freezing asks for it
+    with tempfile.TemporaryDirectory(dir=target.parent, prefix=".partial-") as folder, torch.no_grad():
+        partial = os.path.join(folder, target.name)
         exported = torch.export.export(case.module, case.inputs, dynamic_shapes=case.dynamic_shapes)
-        torch._inductor.aoti_compile_and_package(exported, package_path=str(partial), inductor_configs=config)
-    os.replace(partial, target)
-    return target
+        torch._inductor.aoti_compile_and_package(exported, package_path=partial, inductor_configs=config)
+        os.replace(partial, target)
 
 
 def _start(name: str, variant: str) -> tuple:
@@ -95,6 +101,8 @@ def _finish(job: tuple) -> bool:
 
 def compile_missing(names: list[str], jobs: int) -> bool:
     wanted = [(name, variant) for name in names for variant in (RELEASED, PRINTER)]
+    if "linear_softmax" in names:
+        wanted.append(("linear_softmax", STATISTICS))
     missing = [job for job in wanted if not package_path(*job).exists()]
     print(f"{len(wanted) - len(missing)} packages at hand, {len(missing)} to compile", flush=True)
     running: list[tuple] = []

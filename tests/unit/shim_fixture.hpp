@@ -1,0 +1,60 @@
+// For tests that link the library's core into their own process: its options, set before anything reads them,
+// and what it recorded.
+#pragma once
+
+#include <cstdlib>
+#include <string>
+
+#include "serializer/flight_ring_reader.hpp"
+#include "shim/bind/slots.hpp"
+#include "shim/observe/names.hpp"
+#include "shim/observe/process.hpp"
+#include "shim/observe/session.hpp"
+#include "tests/support/run_program.hpp"
+
+namespace aoti_dbg::test {
+
+/// One a program: the library reads its options once.
+class CoreAtLevel3 {
+  public:
+    CoreAtLevel3() {
+        setenv("AOTI_DBG_LEVEL", "3", 1);
+        setenv("AOTI_DBG_LOG", (folder_.path() / "log").c_str(), 1);
+        setenv("AOTI_DBG_OUT", (folder_.path() / "out").c_str(), 1);
+        setenv("AOT_INDUCTOR_FILTERED_KERNELS_TO_PRINT", "", 1);
+        ensure_process_ready();
+    }
+
+    /// What level 3 has printed so far, without the blank rest of a mapped log.
+    [[nodiscard]] std::string printed() const {
+        std::string text = read_text(folder_.path() / "log");
+        while (text.size() > 1 && text[text.size() - 2] == '\n')
+            text.pop_back();
+        return text;
+    }
+
+    [[nodiscard]] std::string ring_path() const { return (folder_.path() / "out" / "flight.ring").string(); }
+
+  private:
+    TempFolder folder_;
+};
+
+inline CoreAtLevel3& core() {
+    static CoreAtLevel3 instance;
+    return instance;
+}
+
+template <typename Function>
+Function* stub_before(Function* real, const std::string& name, std::int32_t stack_words,
+                      SlotRole role = SlotRole::call, ring::CallKind kind = ring::CallKind::extern_op) {
+    core();
+    Slot slot;
+    slot.real = reinterpret_cast<void*>(real);
+    slot.name = intern_name(name, {});
+    slot.stack_words = stack_words;
+    slot.role = role;
+    slot.kind = kind;
+    return reinterpret_cast<Function*>(stub_for(slot));
+}
+
+}  // namespace aoti_dbg::test
