@@ -72,12 +72,14 @@ class DriverCall {
         start.kind = kind;
         start.frame = frame_;
         start.stream = reinterpret_cast<std::uintptr_t>(stream);
-        if (kind == ring::CallKind::launch) {
-            if (top == nullptr) start.model = model_at(caller);
-            start.by_model =
-                top == nullptr ? start.model != ring::kNoModel : top->kind == ring::CallKind::run;
-            if (start.by_model) start.kind = ring::CallKind::triton;
+        if (top == nullptr) {
+            start.model = model_at(caller);
+            start.by_model = start.model != ring::kNoModel;
+        } else {
+            // Within a run, copies and fills that PyTorch launches for the model are not the model's own.
+            start.by_model = is_model_entry(top->kind) && is_in_model(top->model, caller);
         }
+        if (kind == ring::CallKind::launch && start.by_model) start.kind = ring::CallKind::triton;
         start.name = function != nullptr ? function_name(*state, function) : intern_name(label, {});
         begun_ = begin_call(*state, start);
     }

@@ -31,11 +31,11 @@ void print_line(ThreadState& state, const std::string& line, std::uint32_t nesti
     log->write(text, blanks + length);
 }
 
-/// How far a line is indented: calls that it lies in, runs not counted.
+/// How far a line is indented: the calls that it lies in, but for those that only lead into a model.
 std::uint32_t nesting_of(const ThreadState& state) {
     std::uint32_t nesting = 0;
     for (std::uint32_t i = 0; i < state.depth; ++i)
-        nesting += state.open[i].kind != ring::CallKind::run ? 1 : 0;
+        nesting += is_model_entry(state.open[i].kind) ? 0 : 1;
     return nesting;
 }
 
@@ -47,9 +47,6 @@ bool is_overwritten(ThreadState& state, const OpenCall& call, std::uintptr_t fra
     return *call.cookie != call.seq;
 }
 
-bool is_printed_kind(ring::CallKind kind) {
-    return kind != ring::CallKind::run && kind != ring::CallKind::lifecycle;
-}
 
 }  // namespace
 
@@ -79,7 +76,7 @@ bool begin_call(ThreadState& state, const CallStart& start) {
     const OpenCall* parent = state.top();
     OpenCall* run = innermost_run(state);
     const bool is_run = start.kind == ring::CallKind::run;
-    const bool own = parent == nullptr ? start.by_model : parent == run;
+    const bool own = start.by_model && (parent == nullptr || is_model_entry(parent->kind));
 
     OpenCall call;
     call.frame = start.frame;
@@ -89,7 +86,7 @@ bool begin_call(ThreadState& state, const CallStart& start) {
     call.run = is_run ? session.next_run() : (run != nullptr ? run->run : ring::kNoRun);
     call.run_index = is_run ? state.depth + 1 : (parent != nullptr ? parent->run_index : 0);
     std::uint32_t number = ring::kNoCall;
-    if (is_printed_kind(start.kind)) {
+    if (!is_model_entry(start.kind)) {
         const bool in_scope = own || options().scope == Scope::all;
         state.counts.calls.raise();
         if (own && run != nullptr) number = run->next_call++;

@@ -21,6 +21,11 @@ struct CallStart {
     std::uint64_t* cookie = nullptr;  // a word of the call's own stack frame, ours to mark; nullptr: none
 };
 
+/// Calls that are not kernels or ops themselves and in which a model's code runs: recorded, never printed.
+inline bool is_model_entry(ring::CallKind kind) {
+    return kind == ring::CallKind::run || kind == ring::CallKind::lifecycle;
+}
+
 /// Calls of this thread that did not end though their stack frames are gone were left by an exception: closes
 /// them. Gone are frames at or below `frame`, and those whose cookie was overwritten.
 void settle(ThreadState& state, std::uintptr_t frame);

@@ -211,6 +211,11 @@ std::uint16_t model_at(const void* address) {
     return model == nullptr ? ring::kNoModel : model->number;
 }
 
+bool is_in_model(std::uint16_t number, const void* address) {
+    const Model* model = model_with(number);
+    return model != nullptr && model->object.contains(reinterpret_cast<std::uintptr_t>(address));
+}
+
 const Name* proxy_op_name(std::uint16_t number, std::uint64_t index) {
     static const Name* const unknown = intern_name("proxy executor op", {});
     const Model* model = model_with(number);

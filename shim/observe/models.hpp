@@ -20,6 +20,9 @@ void find_linked_models();
 /// The model whose code lies at `address`, kNoModel if none.
 std::uint16_t model_at(const void* address);
 
+/// Whether `address` lies in that model's code. Takes no lock.
+bool is_in_model(std::uint16_t model, const void* address);
+
 /// The op behind a number of the proxy executor.
 const Name* proxy_op_name(std::uint16_t model, std::uint64_t index);
 
