@@ -55,11 +55,10 @@ base_python() {
     return 1
 }
 
+# pip's own lines, without its progress bars: one for each package that it fetches.
 pip_install() {
-    # pip's own lines, without its progress bars: one for each package that it fetches.
-    "$venv/bin/python" -m pip install --disable-pip-version-check --progress-bar off "$@" 2>&1 |
-        grep --line-buffered -E '^ *(Downloading|Installing collected|ERROR)|[Ee]rror|No matching' |
-        cut -c1-120 | sed -u 's/^ */     /'
+    PYTHONUNBUFFERED=1 "$venv/bin/python" -m pip install --disable-pip-version-check --progress-bar off "$@" 2>&1 |
+        sed -unE '/^ *(Downloading|Installing collected)|[Ee]rror|ERROR|No matching/{s/^ */     /; s/^(.{120}).*/\1 .../; p}'
     return "${PIPESTATUS[0]}"
 }
 

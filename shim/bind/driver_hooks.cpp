@@ -80,7 +80,7 @@ class DriverCall {
             start.by_model = is_model_entry(top->kind) && is_in_model(top->model, caller);
         }
         if (kind == ring::CallKind::launch && start.by_model) start.kind = ring::CallKind::triton;
-        start.name = function != nullptr ? function_name(*state, function) : intern_name(label, {});
+        start.name = label == nullptr ? function_name(*state, function) : intern_name(label, {});
         begun_ = begin_call(*state, start);
     }
 

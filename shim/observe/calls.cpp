@@ -47,7 +47,6 @@ bool is_overwritten(ThreadState& state, const OpenCall& call, std::uintptr_t fra
     return *call.cookie != call.seq;
 }
 
-
 }  // namespace
 
 OpenCall* innermost_run(ThreadState& state) {

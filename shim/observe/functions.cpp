@@ -55,6 +55,7 @@ const Name* name_of_symbol(std::string_view symbol) {
 /// Both take a handle and give a name; which one knows it depends on where the handle came from.
 const Name* ask_driver(const void* function) {
     using GetName = int (*)(const char**, const void*);
+    if (function == nullptr) return intern_name("unknown kernel", {});
     for (const char* entry : {"cuFuncGetName", "cuKernelGetName"}) {
         const auto get = reinterpret_cast<GetName>(other_driver_function(entry));
         const char* symbol = nullptr;

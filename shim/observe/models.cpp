@@ -38,13 +38,15 @@ constexpr std::size_t kMostModels = ring::kNoModel;
 
 struct Registry {
     std::vector<std::unique_ptr<Model>> live;
-    std::uint32_t numbers = 0;
-    std::uint64_t unbound = 0;
     std::uint64_t walked_at = UINT64_MAX;  // the loader's count of loaded objects at the last walk
 };
 
 // Read without a lock by launching threads; what it points to is retired only when its library is gone.
 std::array<std::atomic<const Model*>, kMostModels> g_by_number;
+
+// Counted outside of the registry: they are read at the end of the process, where no lock can be waited for.
+std::atomic<std::uint32_t> g_numbers{0};
+std::atomic<std::uint64_t> g_unbound{0};
 
 Registry& registry() {
     static auto* instance = new Registry;
@@ -121,7 +123,7 @@ void say_once_what_is_missing(const Model& model, const BindingReport& report) {
 
 /// Under models_mutex.
 Model* arrive(Registry& all, const LoadedObject& object, bool linked) {
-    if (all.numbers == kMostModels) {
+    if (g_numbers == kMostModels) {
         static bool said = false;
         if (!said)
             message(Severity::warn, "more than %zu models were loaded; later ones are not seen", kMostModels);
@@ -129,7 +131,7 @@ Model* arrive(Registry& all, const LoadedObject& object, bool linked) {
         return nullptr;
     }
     auto model = std::make_unique<Model>();
-    model->number = static_cast<std::uint16_t>(all.numbers++);
+    model->number = static_cast<std::uint16_t>(g_numbers++);
     model->object = object;
     model->linked = linked;
     model->package = read_package(object.path);
@@ -137,7 +139,7 @@ Model* arrive(Registry& all, const LoadedObject& object, bool linked) {
         model->proxy_ops.push_back(op.empty() ? nullptr : intern_name(op, {}));
     }
     const BindingReport report = bind_model(object, model->package, model->number, linked);
-    all.unbound += report.unbound;
+    g_unbound += report.unbound;
     say_once_what_is_missing(*model, report);
     Model* arrived = model.get();
     g_by_number[arrived->number].store(arrived, std::memory_order_release);
@@ -239,9 +241,7 @@ const Name* launched_kernel_name(std::uint16_t number, std::string_view cubin, s
 }
 
 ModelCounts count_models() {
-    const std::lock_guard lock(wiped_page().models_mutex);
-    const Registry& all = registry();
-    return {all.numbers, all.unbound};
+    return {g_numbers, g_unbound};
 }
 
 }  // namespace aoti_dbg

@@ -2,17 +2,49 @@
 
 #include <unistd.h>
 
+#include <algorithm>
+#include <cstdarg>
 #include <cstdio>
 #include <mutex>
 #include <new>
 
 #include "base/message.hpp"
+#include "shim/observe/deadline_lock.hpp"
 #include "shim/observe/models.hpp"
 #include "shim/observe/process.hpp"
 #include "shim/observe/thread_state.hpp"
 #include "shim/report/out_folder.hpp"
 
 namespace aoti_dbg {
+namespace {
+
+/// The line of coverage, made without allocating: it is written on the way out, perhaps from a signal
+/// handler.
+class CoverageLine {
+  public:
+    void count(const char* before, std::uint64_t number, const char* one, const char* many) {
+        add("%s%llu %s", before, static_cast<unsigned long long>(number), number == 1 ? one : many);
+    }
+    void rest(std::uint64_t number, const char* what) {
+        if (number != 0) count("; ", number, what, what);
+    }
+    void file(const char* what, const char* path) { add("; %s: %s", what, path); }
+    [[nodiscard]] const char* text() const { return text_; }
+
+  private:
+    __attribute__((format(printf, 2, 3))) void add(const char* format, ...) {
+        va_list arguments;
+        va_start(arguments, format);
+        const int written = vsnprintf(text_ + used_, sizeof text_ - used_, format, arguments);
+        va_end(arguments);
+        if (written > 0) used_ = std::min(sizeof text_ - 1, used_ + static_cast<std::size_t>(written));
+    }
+
+    char text_[kMessageCap] = "";
+    std::size_t used_ = 0;
+};
+
+}  // namespace
 
 Session::Session(const Options& options) : pid_(getpid()) {
     if (options.levels.any()) {
@@ -93,42 +125,30 @@ void Session::end() {
 
 void Session::say_coverage() {
     Counts all;
-    {
-        const std::lock_guard lock(wiped_page().threads_mutex);
+    if (lock_with_deadline(wiped_page().threads_mutex)) {
+        const std::lock_guard lock(wiped_page().threads_mutex, std::adopt_lock);
         all.add(ended_counts_);
         for (const ThreadState* state : threads_)
             all.add(state->counts);
     }
-    // "1 model, 3 runs, 195 calls; printed 195" and then only what is not zero.
-    std::string text;
-    const auto count = [&text](std::uint64_t number, const char* one, const char* many) {
-        text += std::to_string(number) + " " + (number == 1 ? one : many);
-    };
-    const auto rest = [&text, &count](std::uint64_t number, const char* one, const char* many) {
-        if (number == 0) return;
-        text += "; ";
-        count(number, one, many);
-    };
     const ModelCounts models = count_models();
-    count(models.seen, "model", "models");
-    text += ", ";
-    count(all.runs.get(), "run", "runs");
-    text += ", ";
-    count(all.calls.get(), "call", "calls");
-    rest(all.printed.get(), "printed", "printed");
-    rest(all.filtered.get(), "left out by the filter", "left out by the filter");
-    rest(all.children.get(), "outside of the scope", "outside of the scope");
-    rest(all.failed.get(), "returned an error", "returned an error");
-    rest(all.exceptions.get(), "left by an exception", "left by exceptions");
-    rest(all.deep.get(), "nested too deep", "nested too deep");
-    rest(all.unsafe.get() + models.unbound, "not seen (arguments unknown)", "not seen (arguments unknown)");
-    if (log_) rest(log_->dropped(), "line lost", "lines lost");
-    if (log_ && !log_->path().empty()) text += "; log: " + log_->path();
-    if (ring_) text += "; ring: " + ring_->path();
-    message(Severity::info, "%s", text.c_str());
-    if (log_ && all.runs.get() + all.calls.get() == 0) {
-        message(Severity::warn, "saw no model and no launch: nothing was checked");
-    }
+
+    // "1 model, 3 runs, 195 calls; 195 printed" and then only what is not zero.
+    CoverageLine line;
+    line.count("", models.seen, "model", "models");
+    line.count(", ", all.runs.get(), "run", "runs");
+    line.count(", ", all.calls.get(), "call", "calls");
+    line.rest(all.printed.get(), "printed");
+    line.rest(all.filtered.get(), "left out by the filter");
+    line.rest(all.children.get(), "outside of the scope");
+    line.rest(all.failed.get(), "returned an error");
+    line.rest(all.exceptions.get(), "left by an exception");
+    line.rest(all.deep.get(), "nested too deep");
+    line.rest(all.unsafe.get() + models.unbound, "not seen (arguments unknown, or no stub free)");
+    if (log_) line.rest(log_->dropped(), "lines lost");
+    if (log_ && log_->path() != nullptr) line.file("log", log_->path());
+    if (ring_) line.file("ring", ring_->path());
+    message(Severity::info, "%s", line.text());
 }
 
 }  // namespace aoti_dbg

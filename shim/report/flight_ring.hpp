@@ -50,7 +50,7 @@ class FlightRing {
 
     void note_run_begun();
     void note_end();
-    [[nodiscard]] const std::string& path() const { return file_.path(); }
+    [[nodiscard]] const char* path() const { return file_.path().c_str(); }
 
   private:
     FlightRing(PreallocatedFile file, ring::FileHeader* header, std::uint32_t records)

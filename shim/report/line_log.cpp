@@ -11,6 +11,7 @@
 #include <cstring>
 
 #include "base/message.hpp"
+#include "shim/observe/deadline_lock.hpp"
 #include "shim/report/out_folder.hpp"
 
 namespace aoti_dbg {
@@ -81,10 +82,10 @@ bool LineLog::next_step() {
 }
 
 void LineLog::close() {
-    if (!file_) return;
-    const std::lock_guard lock(mutex_);
-    if (step_ == nullptr) return;
+    if (!file_ || !lock_with_deadline(mutex_)) return;
+    const std::lock_guard lock(mutex_, std::adopt_lock);
     closed_ = true;
+    if (step_ == nullptr) return;
     if (used_ < kStep) {
         if (Status cut = file_->truncate(file_->size() - kStep + used_); !cut.ok()) {
             message(Severity::warn, "%s", cut.message().c_str());

@@ -21,7 +21,7 @@ namespace aoti_dbg {
 
 class LineLog {
   public:
-    static constexpr std::size_t kStep = 64 * 1024;
+    static constexpr std::size_t kStep = std::size_t{64} * 1024;
 
     /// `destination` as AOTI_DBG_LOG, a file as an anchored pattern. A file that exists is not touched: the
     /// next free name is taken, and said.
@@ -30,12 +30,12 @@ class LineLog {
     /// `text` is whole lines, shorter than kStep. From any thread. What cannot be written is counted.
     void write(const char* text, std::size_t length);
 
-    /// Cuts the file to what was written. Nothing is written afterwards.
+    /// Cuts the file to what was written. Nothing is written afterwards. Allocates nothing unless it fails.
     void close();
 
     [[nodiscard]] std::uint64_t dropped() const { return dropped_.load(std::memory_order_relaxed); }
-    /// The file's name, empty for standard error and output.
-    [[nodiscard]] std::string path() const { return file_ ? file_->path() : std::string(); }
+    /// The file's name, nullptr for standard error and output.
+    [[nodiscard]] const char* path() const { return file_ ? file_->path().c_str() : nullptr; }
 
   private:
     LineLog() = default;

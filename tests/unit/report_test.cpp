@@ -85,7 +85,7 @@ TEST_CASE("a log never overwrites a file that is there") {
     const std::string path = folder.path() / "log";
     write_text(path, "old\n");
     const std::unique_ptr<LineLog> log = open_log(path);
-    CHECK(log->path() == path + ".2");
+    CHECK(std::string(log->path()) == path + ".2");
     log->write("new\n", 4);
     log->close();
     CHECK(read_text(path) == "old\n");

@@ -1,0 +1,20 @@
+// Taking a lock at the end of a process, perhaps in a signal handler that interrupted its holder: with a
+// deadline.
+#pragma once
+
+#include <time.h>
+
+namespace aoti_dbg {
+
+/// Tries for about a fifth of a second. The caller unlocks if it returned true.
+template <typename Mutex>
+[[nodiscard]] bool lock_with_deadline(Mutex& mutex) {
+    for (int tries = 0; tries < 200; ++tries) {
+        if (mutex.try_lock()) return true;
+        const timespec millisecond{0, 1000000};
+        nanosleep(&millisecond, nullptr);
+    }
+    return false;
+}
+
+}  // namespace aoti_dbg
