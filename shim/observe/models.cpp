@@ -17,6 +17,7 @@
 #include "shim/bind/loaded_object.hpp"
 #include "shim/bind/model_binding.hpp"
 #include "shim/bind/slots.hpp"
+#include "shim/observe/deadline_lock.hpp"
 #include "shim/observe/names.hpp"
 #include "shim/observe/process.hpp"
 
@@ -41,8 +42,26 @@ struct Registry {
     std::uint64_t walked_at = UINT64_MAX;  // the loader's count of loaded objects at the last walk
 };
 
-// Read without a lock by launching threads; what it points to is retired only when its library is gone.
+// Read without a lock by launching threads. What they point to is never freed: a thread may be reading it at
+// the moment in which its library goes.
 std::array<std::atomic<const Model*>, kMostModels> g_by_number;
+std::atomic<const std::vector<const Model*>*> g_live{nullptr};
+
+// The registry's lock is held while the loader is asked, and a library's constructor, which runs under the
+// loader's lock, may look a model up: each may wait for the other, so nobody waits for ever.
+class RegistryLock {
+  public:
+    RegistryLock() : held_(lock_with_deadline(wiped_page().models_mutex)) {}
+    ~RegistryLock() {
+        if (held_) wiped_page().models_mutex.unlock();
+    }
+    RegistryLock(const RegistryLock&) = delete;
+    RegistryLock& operator=(const RegistryLock&) = delete;
+    [[nodiscard]] bool held() const { return held_; }
+
+  private:
+    bool held_;
+};
 
 // Counted outside of the registry: they are read at the end of the process, where no lock can be waited for.
 std::atomic<std::uint32_t> g_numbers{0};
@@ -70,6 +89,13 @@ LoaderCounts loader_counts() {
     return counts;
 }
 
+void publish_live(const Registry& all) {
+    auto* live = new std::vector<const Model*>;
+    for (const std::unique_ptr<Model>& model : all.live)
+        live->push_back(model.get());
+    g_live.store(live, std::memory_order_release);
+}
+
 bool overlap(const LoadedObject& one, const LoadedObject& other) {
     return one.low < other.high && other.low < one.high;
 }
@@ -91,11 +117,10 @@ void retire_gone(Registry& all, const std::vector<LoadedObject>& objects) {
         }
         retire_slots_of((*model)->number);
         g_by_number[(*model)->number].store(nullptr, std::memory_order_release);
-        // Left behind, not freed: another thread may be reading it at this moment. Its texts are given back.
-        Model* left = model->release();
-        left->package = {};
+        model->release()->package = {};
         model = all.live.erase(model);
     }
+    publish_live(all);
 }
 
 Model* find_live(Registry& all, const void* address) {
@@ -144,6 +169,7 @@ Model* arrive(Registry& all, const LoadedObject& object, bool linked) {
     Model* arrived = model.get();
     g_by_number[arrived->number].store(arrived, std::memory_order_release);
     all.live.push_back(std::move(model));
+    publish_live(all);
     return arrived;
 }
 
@@ -157,7 +183,11 @@ void* container_function_found(const char* name, void* found) {
     const int kept_errno = errno;
     void* handed_out = found;
     try {
-        const std::lock_guard lock(wiped_page().models_mutex);
+        const RegistryLock lock;
+        if (!lock.held()) {
+            message(Severity::warn, "the loader and a model wait for each other; '%s' is not hooked", name);
+            return found;
+        }
         Registry& all = registry();
         // A library may have been replaced by another at the same address since it was last looked at.
         const std::uint64_t unloaded = loader_counts().unloaded;
@@ -187,10 +217,10 @@ void* container_function_found(const char* name, void* found) {
 void find_linked_models() {
     const int kept_errno = errno;
     try {
-        const std::lock_guard lock(wiped_page().models_mutex);
+        const RegistryLock lock;
         Registry& all = registry();
         const std::uint64_t loaded = loader_counts().loaded;
-        if (all.walked_at != loaded) {
+        if (lock.held() && all.walked_at != loaded) {
             all.walked_at = loaded;
             for (const LoadedObject& object : loaded_objects()) {
                 bool known = false;
@@ -208,9 +238,12 @@ void find_linked_models() {
 }
 
 std::uint16_t model_at(const void* address) {
-    const std::lock_guard lock(wiped_page().models_mutex);
-    const Model* model = find_live(registry(), address);
-    return model == nullptr ? ring::kNoModel : model->number;
+    const auto* live = g_live.load(std::memory_order_acquire);
+    if (live == nullptr) return ring::kNoModel;
+    for (const Model* model : *live) {
+        if (model->object.contains(reinterpret_cast<std::uintptr_t>(address))) return model->number;
+    }
+    return ring::kNoModel;
 }
 
 bool is_in_model(std::uint16_t number, const void* address) {
@@ -226,10 +259,10 @@ const Name* proxy_op_name(std::uint16_t number, std::uint64_t index) {
 }
 
 const Name* launched_kernel_name(std::uint16_t number, std::string_view cubin, std::string_view function) {
-    const std::lock_guard lock(wiped_page().models_mutex);
+    const RegistryLock lock;
     const TritonKernel* only = nullptr;
     std::size_t candidates = 0;
-    if (const Model* model = model_with(number); model != nullptr) {
+    if (const Model* model = model_with(number); lock.held() && model != nullptr) {
         for (const TritonKernel& kernel : model->package.triton_kernels) {
             if (kernel.function != function) continue;
             if (!cubin.empty() && kernel.cubin == cubin) return intern_name(kernel.name, function);

@@ -1,0 +1,41 @@
+// A loop of empty kernels on the GPU, by the CUDA runtime: what launching costs where launches are all there
+// is. Knows nothing of the library.
+#include <cuda_runtime.h>
+
+#include <cstdio>
+#include <cstdlib>
+
+#include "bench/timing.hpp"
+
+namespace {
+
+// Fewer than the 1024 launches that a stream takes before it makes the program wait, so that a round is
+// bounded by the launching thread or by the GPU, and not by both in turn.
+constexpr int kLaunches = 500;
+constexpr int kRounds = 800;  // about a second
+
+__global__ void empty_kernel(int) {}
+
+void check(cudaError_t error, const char* what) {
+    if (error == cudaSuccess) return;
+    std::fprintf(stderr, "empty_kernels: %s: %s\n", what, cudaGetErrorString(error));
+    std::exit(1);
+}
+
+}  // namespace
+
+int main() {
+    cudaStream_t stream = nullptr;
+    check(cudaStreamCreate(&stream), "cudaStreamCreate");
+    const auto round = [&] {
+        for (int i = 0; i < kLaunches; ++i)
+            empty_kernel<<<1, 32, 0, stream>>>(i);
+        check(cudaGetLastError(), "launch");
+        check(cudaStreamSynchronize(stream), "cudaStreamSynchronize");
+    };
+    for (int i = 0; i < 50; ++i)
+        round();  // until the clocks are up
+    bench::report(bench::median_of_rounds(kRounds, kLaunches, round));
+    check(cudaStreamDestroy(stream), "cudaStreamDestroy");
+    return 0;
+}

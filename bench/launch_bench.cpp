@@ -1,0 +1,38 @@
+// What an exported launch hook costs: launches through a driver that does nothing (null_driver.cpp, which it
+// links as libcuda.so.1), so that bare and preloaded differ by the hook alone. Knows nothing of the library.
+#include <cuda.h>
+
+#include <cstdio>
+
+#include "bench/timing.hpp"
+
+namespace {
+
+constexpr int kRounds = 21;
+constexpr int kLaunches = 20000;
+
+}  // namespace
+
+int main() {
+    CUdevice device = 0;
+    CUcontext context = nullptr;
+    CUmodule module = nullptr;
+    CUfunction function = nullptr;
+    if (cuInit(0) != CUDA_SUCCESS || cuDeviceGet(&device, 0) != CUDA_SUCCESS ||
+        cuDevicePrimaryCtxRetain(&context, device) != CUDA_SUCCESS ||
+        cuCtxSetCurrent(context) != CUDA_SUCCESS || cuModuleLoad(&module, "empty.cubin") != CUDA_SUCCESS ||
+        cuModuleGetFunction(&function, module, "empty_kernel") != CUDA_SUCCESS) {
+        std::fprintf(stderr, "launch_bench: this is not the driver it was linked with\n");
+        return 1;
+    }
+    int count = 0;
+    void* parameters[] = {&count};
+    int failed = 0;
+    bench::report(bench::median_of_rounds(kRounds, kLaunches, [&] {
+        for (int i = 0; i < kLaunches; ++i) {
+            failed +=
+                cuLaunchKernel(function, 1, 1, 1, 128, 1, 1, 0, nullptr, parameters, nullptr) != CUDA_SUCCESS;
+        }
+    }));
+    return failed == 0 ? 0 : 1;
+}

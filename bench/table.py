@@ -1,0 +1,81 @@
+"""Results of run.py as Markdown tables: for the terminal, for result files, and for the section of
+docs/BENCHMARKS.md that is generated. It measures nothing and decides nothing."""
+
+from __future__ import annotations
+
+import json
+import pathlib
+import statistics
+
+UNITS = {"ns": 1.0, "us": 1e3, "ms": 1e6}
+BEGIN, END = "<!-- begin of generated figures -->", "<!-- end of generated figures -->"
+
+
+def machine_line(machine: dict) -> str:
+    parts = [f"{machine['cpu']}, {machine['cores']} cores"]
+    if machine.get("gpu"):
+        parts.append(f"{machine['gpu']}, driver {machine['driver']}")
+    if machine.get("torch"):
+        parts.append(f"torch {machine['torch']}")
+    return "; ".join(parts)
+
+
+def _number(value: float) -> str:
+    return f"{value:.4g}" if value < 1000 else f"{value:.0f}"
+
+
+def _against_limit(row: dict, ratio: float, added: float, value: float) -> str:
+    if not row.get("limit"):
+        return ""
+    kind, limit = row["limit"]
+    found = {"value": value, "added": added, "ratio": ratio}[kind]
+    text = {"value": f"≤ {limit:g}", "added": f"≤ +{limit:g}", "ratio": f"≤ {limit:g}×"}[kind]
+    return f"{text}: {'reached' if found <= limit else 'MISSED'}"
+
+
+def group_table(result: dict) -> str:
+    """One group, measured once: a heading, who measured, and a row a variant."""
+    unit = result["unit"]
+    lines = [
+        f"**{result['title']}**",
+        "",
+        f"{result['when']}, {result['repetitions']} interleaved repetitions, load {result['load']:.1f} at the start; "
+        f"library {result['library']}.",
+        "",
+        f"| | {unit.replace('us', 'µs')}, median | lowest to highest | against {result['rows'][0]['name']} | more | "
+        "reach |",
+        "|---|---|---|---|---|---|",
+    ]
+    base = statistics.median(result["rows"][0]["values"]) / UNITS[unit]
+    for row in result["rows"]:
+        values = [value / UNITS[unit] for value in row["values"]]
+        middle = statistics.median(values)
+        ratio, added = middle / base, middle - base
+        against = ("", "") if row is result["rows"][0] else (f"{ratio:.3f}×", f"{added:+.3g}")
+        cells = (
+            row["name"], _number(middle), f"{_number(min(values))} to {_number(max(values))}", *against,
+            _against_limit(row, ratio, added, middle),
+        )  # fmt: skip
+        lines.append(f"| {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
+def read_results(path: pathlib.Path) -> list[dict]:
+    return [json.loads(line) for line in path.read_text().splitlines() if line]
+
+
+def newest(results: list[dict]) -> dict[str, list[dict]]:
+    """For each machine the newest result of each group, in the order in which the groups were first measured."""
+    machines: dict[str, dict[str, dict]] = {}
+    for result in results:
+        machines.setdefault(machine_line(result["machine"]), {})[result["group"]] = result
+    return {machine: list(groups.values()) for machine, groups in machines.items()}
+
+
+def write_docs(results: pathlib.Path, page: pathlib.Path) -> None:
+    parts = []
+    for machine, groups in newest(read_results(results)).items():
+        parts += [f"### {machine}", *map(group_table, groups)]
+    before, rest = page.read_text().split(BEGIN)
+    _, after = rest.split(END)
+    page.write_text(before + BEGIN + "\n" + "\n\n".join(parts) + "\n" + END + after)

@@ -1,0 +1,39 @@
+// What the benchmark programs share: the median of rounds, and the line that bench/run.py reads:
+//   value <nanoseconds a call or run, median of the rounds>
+// Knows nothing of the library.
+#pragma once
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <vector>
+
+namespace bench {
+
+using Clock = std::chrono::steady_clock;
+
+inline double nanoseconds_since(Clock::time_point start) {
+    return std::chrono::duration<double, std::nano>(Clock::now() - start).count();
+}
+
+/// Calls `round`, which makes `calls` calls and comes back when they are done, `rounds` times and once before
+/// to warm up. The median, in nanoseconds a call.
+template <typename Round>
+double median_of_rounds(int rounds, int calls, Round round) {
+    round();
+    std::vector<double> took;
+    for (int i = 0; i < rounds; ++i) {
+        const Clock::time_point start = Clock::now();
+        round();
+        took.push_back(nanoseconds_since(start) / calls);
+    }
+    std::nth_element(took.begin(), took.begin() + rounds / 2, took.end());
+    return took[static_cast<std::size_t>(rounds / 2)];
+}
+
+inline void report(double nanoseconds) {
+    std::printf("value %.2f\n", nanoseconds);
+    std::fflush(stdout);
+}
+
+}  // namespace bench

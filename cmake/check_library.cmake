@@ -1,0 +1,53 @@
+# Keeps what is promised of libaoti_dbg.so as a file: it needs libc alone, exports its hooks and nothing else, and no
+# symbol newer than the glibc that all current distributions have.
+#   cmake -DLIBRARY=... -DEXPORTS="a;b;c" -DNEWEST_GLIBC=2.34 -P check_library.cmake
+execute_process(COMMAND readelf -dW ${LIBRARY} OUTPUT_VARIABLE dynamic COMMAND_ERROR_IS_FATAL ANY)
+execute_process(COMMAND nm -D --defined-only ${LIBRARY} OUTPUT_VARIABLE defined COMMAND_ERROR_IS_FATAL ANY)
+execute_process(COMMAND nm -D --undefined-only ${LIBRARY} OUTPUT_VARIABLE undefined COMMAND_ERROR_IS_FATAL ANY)
+
+set(faults 0)
+macro(fault)
+  message("${ARGN}")
+  math(EXPR faults "${faults} + 1")
+endmacro()
+
+string(REGEX MATCHALL "Shared library: \\[[^]]*\\]" needed "${dynamic}")
+foreach(entry IN LISTS needed)
+  # ld-linux is the loader itself, which glibc's thread-local storage is reached through.
+  if(NOT entry MATCHES "\\[(libc\\.so\\.6|ld-linux-[a-z0-9-]+\\.so\\.[0-9])\\]")
+    fault("needs more than libc: ${entry}")
+  endif()
+endforeach()
+if(NOT needed)
+  fault("readelf shows no NEEDED entry at all")
+endif()
+
+set(found "")
+string(REPLACE "\n" ";" lines "${defined}")
+foreach(line IN LISTS lines)
+  if(line MATCHES "^[0-9a-f]+ [A-Za-z] (.+)$")
+    list(APPEND found ${CMAKE_MATCH_1})
+  endif()
+endforeach()
+set(missing ${EXPORTS})
+list(REMOVE_ITEM missing ${found})
+set(surplus ${found})
+list(REMOVE_ITEM surplus ${EXPORTS})
+if(missing)
+  fault("not exported: ${missing}")
+endif()
+if(surplus)
+  fault("exported, and in no list: ${surplus}")
+endif()
+
+string(REGEX MATCHALL "[^ \n]+@GLIBC_[0-9.]+" versioned "${undefined}")
+foreach(symbol IN LISTS versioned)
+  string(REGEX REPLACE ".*@GLIBC_" "" version ${symbol})
+  if(version VERSION_GREATER NEWEST_GLIBC)
+    fault("needs a newer glibc than ${NEWEST_GLIBC}: ${symbol}")
+  endif()
+endforeach()
+
+if(faults)
+  message(FATAL_ERROR "${faults} promises broken by ${LIBRARY}")
+endif()

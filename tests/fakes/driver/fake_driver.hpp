@@ -1,0 +1,176 @@
+// A software CUDA driver: what its files share. Memory lies on the host, a stream is a worker thread, a kernel is a
+// host function that a text file names. It behaves as the real driver does where programs can tell: order,
+// asynchronous errors, handles that die and come back, capture. It must be free of data races, must not print, and
+// must not need a GPU.
+//
+// Types and names come from cuda.h, with the renaming by macro taken back, so that the compiler compares every
+// definition with NVIDIA's declaration.
+//
+// Environment: FAKE_CUDA_INLINE=1 runs kernels in the launching thread; FAKE_CUDA_FAIL_AT=N makes kernel number N
+// of the process fault (error 700, sticky in its context); FAKE_CUDA_DEVICES=n.
+#pragma once
+
+#ifndef __CUDA_API_VERSION_INTERNAL
+#define __CUDA_API_VERSION_INTERNAL
+#endif
+#include <cuda.h>
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "driver/fake_pool.hpp"
+#include "driver/fake_queue.hpp"
+
+#define FAKE_API extern "C" __attribute__((visibility("default")))
+
+namespace fake_cuda {
+
+constexpr int kDriverVersion = 13000;
+
+struct Capture;
+
+struct Stream {
+    std::atomic<bool> alive{false};
+    Context* context = nullptr;
+    std::shared_ptr<Queue> queue;
+    bool blocking = true;  // orders itself with the legacy stream
+    unsigned int flags = 0;
+    int priority = 0;
+    std::shared_ptr<Capture> capture;  // under capture_mutex()
+    std::atomic<bool> captures{false};
+};
+
+struct Context {
+    std::atomic<bool> alive{false};
+    std::atomic<int> sticky{0};  // CUDA_ERROR_ILLEGAL_ADDRESS once a kernel faulted
+    int device = 0;
+    unsigned int flags = 0;
+    unsigned int api_version = 0;
+    std::uint64_t id = 0;
+    Stream* legacy = nullptr;
+    std::atomic<int> blocking_streams{0};
+};
+
+struct Event {
+    std::atomic<bool> alive{false};
+    Context* context = nullptr;
+    unsigned int flags = 0;
+    std::mutex mutex;
+    std::shared_ptr<Queue> queue;  // nullptr: never recorded
+    std::uint64_t ticket = 0;
+    std::uint64_t recorded_ns = 0;
+    std::shared_ptr<Capture> capture;
+};
+
+struct KernelImage;
+
+struct Module {
+    std::atomic<bool> alive{false};
+    Context* context = nullptr;
+    std::shared_ptr<const std::vector<KernelImage>> image;
+    std::vector<struct Function*> functions;  // under modules_mutex()
+    bool of_library = false;
+};
+
+struct Library {
+    std::atomic<bool> alive{false};
+    std::shared_ptr<const std::vector<KernelImage>> image;
+    std::vector<struct Kernel*> kernels;   // under modules_mutex()
+    std::vector<struct Module*> modules;   // one a context, made when asked for
+};
+
+/// What a launch needs to know; functions and kernels share it.
+struct Launchable {
+    const KernelImage* image = nullptr;
+    std::shared_ptr<const std::vector<KernelImage>> keeps_alive;
+    std::atomic<unsigned int> dynamic_shared{48 * 1024};
+};
+
+struct Function : Launchable {
+    std::atomic<bool> alive{false};
+    Module* module = nullptr;
+};
+
+struct Kernel : Launchable {
+    std::atomic<bool> alive{false};
+    Library* library = nullptr;
+};
+
+// The pools are never destroyed: workers may still be running when the process ends.
+struct Pools {
+    Pool<Context, 64> contexts;
+    Pool<Stream, 4096> streams;
+    Pool<Event, 4096> events;
+    Pool<Module, 2048> modules;
+    Pool<Library, 512> libraries;
+    Pool<Function, 8192> functions;
+    Pool<Kernel, 2048> kernels;
+};
+Pools& pools();
+std::mutex& modules_mutex();
+
+// ---- state of the process and of the thread (fake_context.cpp) ----
+
+/// What every call asks first: not in a forked child, after cuInit.
+CUresult enter();
+/// The same, and a living current context without a sticky error; returns it through `context`.
+CUresult enter(Context*& context);
+bool is_initialised();
+int device_count();
+Context* current_context();
+
+// ---- streams (fake_stream.cpp) ----
+
+/// What `handle` means to the calling thread: 0 and the two special values included. `per_thread` is set by the
+/// _ptsz and _ptds names.
+CUresult find_stream(CUstream handle, bool per_thread, Context* context, Stream*& stream);
+void make_legacy_stream(Context* context);
+/// Puts work on a stream in the order that CUDA promises between the legacy stream and the blocking ones.
+std::uint64_t submit_in_order(Stream* stream, Queue::Task task);
+void synchronize_context(Context* context);
+void end_streams_of(Context* context);
+void wait_event(Stream* stream, Event* event);
+
+// ---- capture (fake_capture.cpp) ----
+
+std::mutex& capture_mutex();
+/// For a call that is unsafe while somebody captures: the error it must return, after it has broken the captures
+/// that it may not happen beside. CUDA_SUCCESS where it is allowed.
+CUresult unsafe_during_capture();
+/// For work on the legacy stream, which would wait for streams that capture.
+CUresult implicit_during_capture(Stream* stream);
+/// Adds to the stream's capture. Only when stream->captures.
+CUresult capture_task(Stream* stream, std::function<void()> task);
+void forget_capture_of(Stream* stream);
+
+// ---- memory (fake_memory.cpp) ----
+
+void free_memory_of(Context* context);
+
+// ---- modules (fake_module.cpp, fake_kernels.cpp) ----
+
+void unload_modules_of(Context* context);
+
+struct KernelImage {
+    std::string name;
+    HostKernel kernel = nullptr;
+    std::vector<std::uint32_t> offsets;  // of each parameter
+    std::vector<std::uint32_t> sizes;
+    std::uint32_t bytes = 0;
+    bool is_nop = false;
+};
+
+/// The built-in kernel of that name and the letters of its parameters; false where there is none.
+bool find_builtin(const std::string& name, HostKernel& kernel, std::string& letters);
+
+// ---- launches (fake_launch.cpp) ----
+
+/// Counts the launch and says whether it is the one that must fault.
+bool counts_as_fault();
+
+}  // namespace fake_cuda

@@ -1,0 +1,106 @@
+// The kernels that a module may name. Parameters are given by address, as cuLaunchKernel takes them; letters: p a
+// pointer, l 8 bytes, i 4 bytes, f a float, t a tensor map of 128 bytes. A kernel returns false where it faults.
+#include <cstring>
+#include <thread>
+
+#include "driver/fake_driver.hpp"
+
+namespace fake_cuda {
+namespace {
+
+template <typename T>
+T value(const std::byte* const* parameters, std::size_t index) {
+    T result;
+    std::memcpy(&result, parameters[index], sizeof(T));
+    return result;
+}
+
+float* floats(const std::byte* const* p, std::size_t index) { return value<float*>(p, index); }
+std::int32_t integer(const std::byte* const* p, std::size_t index) { return value<std::int32_t>(p, index); }
+
+bool nop(const std::byte* const*) { return true; }
+
+bool fault(const std::byte* const*) { return false; }
+
+bool fill(const std::byte* const* p) {
+    for (std::int32_t i = 0; i < integer(p, 2); ++i) floats(p, 0)[i] = value<float>(p, 1);
+    return true;
+}
+
+bool add(const std::byte* const* p) {
+    for (std::int32_t i = 0; i < integer(p, 3); ++i) floats(p, 2)[i] = floats(p, 0)[i] + floats(p, 1)[i];
+    return true;
+}
+
+bool add_twice(const std::byte* const* p) {
+    for (std::int32_t i = 0; i < integer(p, 3); ++i) floats(p, 2)[i] = floats(p, 0)[i] + 2 * floats(p, 1)[i];
+    return true;
+}
+
+// in_out[i] = max(in_out[i] + bias[i % 16], 0): rows of 16, as the fake models have them.
+bool bias_relu(const std::byte* const* p) {
+    for (std::int32_t i = 0; i < integer(p, 2); ++i) {
+        const float sum = floats(p, 0)[i] + floats(p, 1)[i % 16];
+        floats(p, 0)[i] = sum > 0 ? sum : 0;
+    }
+    return true;
+}
+
+bool scale(const std::byte* const* p) {
+    for (std::int32_t i = 0; i < integer(p, 3); ++i) floats(p, 1)[i] = floats(p, 0)[i] * value<float>(p, 2);
+    return true;
+}
+
+// out[m, n] = a[m, k] x b[k, n]
+bool matmul(const std::byte* const* p) {
+    const std::int32_t rows = integer(p, 3);
+    const std::int32_t columns = integer(p, 4);
+    const std::int32_t inner = integer(p, 5);
+    for (std::int32_t m = 0; m < rows; ++m) {
+        for (std::int32_t n = 0; n < columns; ++n) {
+            float sum = 0;
+            for (std::int32_t k = 0; k < inner; ++k) sum += floats(p, 0)[m * inner + k] * floats(p, 1)[k * columns + n];
+            floats(p, 2)[m * columns + n] = sum;
+        }
+    }
+    return true;
+}
+
+bool count(const std::byte* const* p) {
+    ++*value<std::uint64_t*>(p, 0);
+    return true;
+}
+
+// Until another thread has written something there: work that has been launched and is not done.
+bool wait(const std::byte* const* p) {
+    const std::atomic_ref<std::uint32_t> flag(*value<std::uint32_t*>(p, 0));
+    while (flag.load(std::memory_order_acquire) == 0) std::this_thread::yield();
+    return true;
+}
+
+struct Builtin {
+    const char* name;
+    HostKernel kernel;
+    const char* letters;
+};
+
+constexpr Builtin kBuiltins[] = {
+    {"nop", nop, ""},           {"fault", fault, ""},       {"fill", fill, "pfi"},
+    {"add", add, "pppi"},       {"add_twice", add_twice, "pppi"}, {"bias_relu", bias_relu, "ppi"},
+    {"scale", scale, "ppfi"},   {"matmul", matmul, "pppiii"},     {"count", count, "p"},
+    {"wait", wait, "p"},
+};
+
+}  // namespace
+
+bool find_builtin(const std::string& name, HostKernel& kernel, std::string& letters) {
+    for (const Builtin& builtin : kBuiltins) {
+        if (name != builtin.name) continue;
+        kernel = builtin.kernel;
+        letters = builtin.letters;
+        return true;
+    }
+    return false;
+}
+
+}  // namespace fake_cuda

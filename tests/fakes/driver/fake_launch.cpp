@@ -1,0 +1,177 @@
+// Kernel launches. The fast way (FAKE_CUDA_INLINE=1, nobody captures) neither locks nor allocates: benches stand on
+// it.
+#include "driver/fake_cuda_control.h"
+
+#include <cstdlib>
+#include <cstring>
+
+#include "driver/fake_driver.hpp"
+
+namespace fake_cuda {
+namespace {
+
+std::atomic<std::uint64_t> g_launches{0};
+std::atomic<void (*)(const char*, std::uint64_t)> g_on_launch{nullptr};
+
+std::atomic<std::uint64_t>& fail_at() {
+    static std::atomic<std::uint64_t> number{[] {
+        const char* text = std::getenv("FAKE_CUDA_FAIL_AT");
+        return text == nullptr ? 0ULL : std::strtoull(text, nullptr, 10);
+    }()};
+    return number;
+}
+
+struct Shape {
+    unsigned int grid[3];
+    unsigned int block[3];
+    unsigned int shared;
+};
+
+CUresult check_shape(const Shape& shape, const Launchable* function) {
+    std::uint64_t threads = 1;
+    for (int i = 0; i < 3; ++i) {
+        if (shape.grid[i] == 0 || shape.block[i] == 0) return CUDA_ERROR_INVALID_VALUE;
+        threads *= shape.block[i];
+    }
+    if (threads > 1024 || shape.shared > function->dynamic_shared.load(std::memory_order_relaxed)) {
+        return CUDA_ERROR_INVALID_VALUE;
+    }
+    return CUDA_SUCCESS;
+}
+
+/// The one buffer that `extra` may name instead of kernelParams.
+CUresult find_buffer(void** extra, const std::byte*& buffer, std::size_t& bytes) {
+    for (; *extra != CU_LAUNCH_PARAM_END; extra += 2) {
+        if (*extra == CU_LAUNCH_PARAM_BUFFER_POINTER) {
+            buffer = static_cast<const std::byte*>(extra[1]);
+        } else if (*extra == CU_LAUNCH_PARAM_BUFFER_SIZE) {
+            bytes = *static_cast<const std::size_t*>(extra[1]);
+        } else {
+            return CUDA_ERROR_INVALID_VALUE;
+        }
+    }
+    return buffer == nullptr ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
+}
+
+CUresult find_parameters(const KernelImage& image, void** given, void** extra, const std::byte** parameters) {
+    const std::size_t count = image.offsets.size();
+    if (given != nullptr && extra != nullptr) return CUDA_ERROR_INVALID_VALUE;
+    if (count == 0) return CUDA_SUCCESS;
+    const std::byte* buffer = nullptr;
+    std::size_t bytes = 0;
+    if (given == nullptr) {
+        if (extra == nullptr) return CUDA_ERROR_INVALID_VALUE;
+        if (CUresult result = find_buffer(extra, buffer, bytes); result != CUDA_SUCCESS) return result;
+        if (bytes < image.bytes) return CUDA_ERROR_INVALID_VALUE;
+    }
+    for (std::size_t i = 0; i < count; ++i) {
+        parameters[i] = given != nullptr ? static_cast<const std::byte*>(given[i]) : buffer + image.offsets[i];
+        if (parameters[i] == nullptr) return CUDA_ERROR_INVALID_VALUE;
+    }
+    return CUDA_SUCCESS;
+}
+
+KernelTask keep_values(const KernelImage& image, const std::byte* const* parameters, bool faults) {
+    KernelTask task;
+    task.kernel = image.kernel;
+    task.offsets = image.offsets;
+    task.values.resize(image.bytes);
+    task.faults = faults;
+    for (std::size_t i = 0; i < image.offsets.size(); ++i) {
+        std::memcpy(task.values.data() + image.offsets[i], parameters[i], image.sizes[i]);
+    }
+    return task;
+}
+
+/// A kernel of a context that is broken does not run; one that faults breaks it.
+void run_in(Context* context, const KernelTask& task) {
+    if (context->sticky.load(std::memory_order_acquire) != 0) return;
+    if (!task.run()) context->sticky.store(CUDA_ERROR_ILLEGAL_ADDRESS, std::memory_order_release);
+}
+
+CUresult launch(CUfunction handle, const Shape& shape, CUstream stream_handle, void** given, void** extra,
+                bool per_thread) {
+    Context* context = nullptr;
+    if (CUresult result = enter(context); result != CUDA_SUCCESS) return result;
+    const Function* function = pools().functions.check(handle);
+    const Launchable* what = function;
+    if (function == nullptr) what = pools().kernels.check(handle);
+    if (what == nullptr || (function != nullptr && function->module->context != context)) {
+        return CUDA_ERROR_INVALID_HANDLE;
+    }
+    if (CUresult result = check_shape(shape, what); result != CUDA_SUCCESS) return result;
+    Stream* stream = nullptr;
+    if (CUresult result = find_stream(stream_handle, per_thread, context, stream); result != CUDA_SUCCESS) {
+        return result;
+    }
+    const KernelImage& image = *what->image;
+    const std::byte* parameters[64];
+    if (CUresult result = find_parameters(image, given, extra, parameters); result != CUDA_SUCCESS) return result;
+    if (CUresult result = implicit_during_capture(stream); result != CUDA_SUCCESS) return result;
+
+    const std::uint64_t number = g_launches.fetch_add(1, std::memory_order_relaxed) + 1;
+    if (auto callback = g_on_launch.load(std::memory_order_relaxed)) callback(image.name.c_str(), number);
+    const bool faults = number == fail_at().load(std::memory_order_relaxed);
+    if (stream->captures) {
+        return capture_task(stream, [context, task = keep_values(image, parameters, faults)] { run_in(context, task); });
+    }
+    if (runs_inline()) {
+        if (faults || !image.kernel(parameters)) context->sticky = CUDA_ERROR_ILLEGAL_ADDRESS;
+        return CUDA_SUCCESS;
+    }
+    submit_in_order(stream, [context, task = keep_values(image, parameters, faults)] { run_in(context, task); });
+    return CUDA_SUCCESS;
+}
+
+CUresult launch_host(CUstream handle, CUhostFn function, void* data, bool per_thread) {
+    Context* context = nullptr;
+    if (CUresult result = enter(context); result != CUDA_SUCCESS) return result;
+    if (function == nullptr) return CUDA_ERROR_INVALID_VALUE;
+    Stream* stream = nullptr;
+    if (CUresult result = find_stream(handle, per_thread, context, stream); result != CUDA_SUCCESS) return result;
+    if (stream->captures) return capture_task(stream, [function, data] { function(data); });
+    if (CUresult result = implicit_during_capture(stream); result != CUDA_SUCCESS) return result;
+    submit_in_order(stream, [function, data] { function(data); });
+    return CUDA_SUCCESS;
+}
+
+}  // namespace
+}  // namespace fake_cuda
+
+using namespace fake_cuda;
+
+FAKE_API void fake_cuda_fail_at(uint64_t number) { fail_at() = number; }
+FAKE_API uint64_t fake_cuda_launches() { return g_launches; }
+FAKE_API void fake_cuda_on_launch(void (*callback)(const char*, uint64_t)) { g_on_launch = callback; }
+
+#define FAKE_LAUNCH_FUNCTIONS(suffix, per_thread)                                                             \
+    FAKE_API CUresult cuLaunchKernel##suffix(CUfunction function, unsigned int grid_x, unsigned int grid_y,   \
+                                             unsigned int grid_z, unsigned int block_x, unsigned int block_y, \
+                                             unsigned int block_z, unsigned int shared, CUstream stream,      \
+                                             void** parameters, void** extra) {                               \
+        const Shape shape{{grid_x, grid_y, grid_z}, {block_x, block_y, block_z}, shared};                     \
+        return launch(function, shape, stream, parameters, extra, per_thread);                                \
+    }                                                                                                         \
+    FAKE_API CUresult cuLaunchCooperativeKernel##suffix(                                                      \
+        CUfunction function, unsigned int grid_x, unsigned int grid_y, unsigned int grid_z,                   \
+        unsigned int block_x, unsigned int block_y, unsigned int block_z, unsigned int shared,                \
+        CUstream stream, void** parameters) {                                                                 \
+        const Shape shape{{grid_x, grid_y, grid_z}, {block_x, block_y, block_z}, shared};                     \
+        return launch(function, shape, stream, parameters, nullptr, per_thread);                              \
+    }                                                                                                         \
+    FAKE_API CUresult cuLaunchKernelEx##suffix(const CUlaunchConfig* config, CUfunction function,             \
+                                               void** parameters, void** extra) {                             \
+        if (config == nullptr || (config->numAttrs > 0 && config->attrs == nullptr)) {                        \
+            return is_initialised() ? CUDA_ERROR_INVALID_VALUE : CUDA_ERROR_NOT_INITIALIZED;                  \
+        }                                                                                                     \
+        const Shape shape{{config->gridDimX, config->gridDimY, config->gridDimZ},                             \
+                          {config->blockDimX, config->blockDimY, config->blockDimZ},                          \
+                          config->sharedMemBytes};                                                            \
+        return launch(function, shape, config->hStream, parameters, extra, per_thread);                       \
+    }                                                                                                         \
+    FAKE_API CUresult cuLaunchHostFunc##suffix(CUstream stream, CUhostFn function, void* data) {              \
+        return launch_host(stream, function, data, per_thread);                                               \
+    }
+
+FAKE_LAUNCH_FUNCTIONS(, false)
+FAKE_LAUNCH_FUNCTIONS(_ptsz, true)

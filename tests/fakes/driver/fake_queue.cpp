@@ -1,0 +1,102 @@
+#include "driver/fake_queue.hpp"
+
+#include <csignal>
+#include <cstdlib>
+#include <thread>
+
+#include "driver/fake_driver.hpp"
+
+namespace fake_cuda {
+namespace {
+
+// As deep as the real driver's queue: a launch waits then, and memory stays flat.
+constexpr std::size_t kDeepest = 1024;
+
+}  // namespace
+
+bool runs_inline() {
+    static const bool value = [] {
+        const char* text = std::getenv("FAKE_CUDA_INLINE");
+        return text != nullptr && text[0] == '1';
+    }();
+    return value;
+}
+
+bool KernelTask::run() const {
+    if (faults) return false;
+    const std::byte* parameters[64];
+    for (std::size_t i = 0; i < offsets.size(); ++i) parameters[i] = values.data() + offsets[i];
+    return kernel(parameters);
+}
+
+void Queue::start_worker() {
+    worker_runs_ = true;
+    // The worker must not take signals that the program means for its own threads.
+    sigset_t all;
+    sigset_t before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    std::thread([self = shared_from_this()] { self->work(); }).detach();
+    pthread_sigmask(SIG_SETMASK, &before, nullptr);
+}
+
+std::uint64_t Queue::submit(Task task) {
+    std::unique_lock lock(mutex_);
+    if (runs_inline()) {
+        task();
+        completed_ = ++submitted_;
+        return submitted_;
+    }
+    if (!worker_runs_) start_worker();
+    progress_.wait(lock, [this] { return tasks_.size() < kDeepest; });
+    tasks_.push_back(std::move(task));
+    const std::uint64_t ticket = ++submitted_;
+    if (worker_sleeps_) has_work_.notify_one();
+    return ticket;
+}
+
+void Queue::submit_wait(const std::shared_ptr<Queue>& other, std::uint64_t ticket) {
+    if (other.get() == this || other->is_done(ticket)) return;
+    submit([other, ticket] { other->wait(ticket); });
+}
+
+std::uint64_t Queue::last_ticket() {
+    const std::lock_guard lock(mutex_);
+    return submitted_;
+}
+
+bool Queue::is_done(std::uint64_t ticket) {
+    const std::lock_guard lock(mutex_);
+    return completed_ >= ticket;
+}
+
+void Queue::wait(std::uint64_t ticket) {
+    std::unique_lock lock(mutex_);
+    progress_.wait(lock, [this, ticket] { return completed_ >= ticket; });
+}
+
+void Queue::stop() {
+    wait_all();
+    const std::lock_guard lock(mutex_);
+    stops_ = true;
+    has_work_.notify_one();
+}
+
+void Queue::work() {
+    std::unique_lock lock(mutex_);
+    while (true) {
+        worker_sleeps_ = true;
+        has_work_.wait(lock, [this] { return stops_ || !tasks_.empty(); });
+        worker_sleeps_ = false;
+        if (tasks_.empty()) return;
+        const Task task = std::move(tasks_.front());
+        tasks_.pop_front();
+        lock.unlock();
+        task();
+        lock.lock();
+        ++completed_;
+        progress_.notify_all();
+    }
+}
+
+}  // namespace fake_cuda

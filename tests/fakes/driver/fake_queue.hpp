@@ -1,0 +1,68 @@
+// The work of one stream: tasks run one after another, on a worker thread of their own or, with
+// FAKE_CUDA_INLINE=1, at once in the thread that submits them. Never touches handles: it outlives its stream while
+// events or other queues still refer to it.
+#pragma once
+
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+namespace fake_cuda {
+
+using HostKernel = bool (*)(const std::byte* const* parameters);
+
+/// One kernel with the values that its parameters had at the launch. Returns false from run() where it faults.
+struct KernelTask {
+    HostKernel kernel = nullptr;
+    std::vector<std::byte> values;
+    std::vector<std::uint32_t> offsets;
+    bool faults = false;  // as asked for by FAKE_CUDA_FAIL_AT
+
+    [[nodiscard]] bool run() const;
+};
+
+struct Context;
+
+class Queue : public std::enable_shared_from_this<Queue> {
+  public:
+    using Task = std::function<void()>;
+
+    explicit Queue(Context* context) : context_(context) {}
+
+    /// Waits while the queue is as long as the real one gets; returns the task's ticket.
+    std::uint64_t submit(Task task);
+    /// Blocks the queue, not the caller, until `other` has done its work up to `ticket`.
+    void submit_wait(const std::shared_ptr<Queue>& other, std::uint64_t ticket);
+
+    [[nodiscard]] std::uint64_t last_ticket();
+    [[nodiscard]] bool is_done(std::uint64_t ticket);
+    void wait(std::uint64_t ticket);
+    void wait_all() { wait(last_ticket()); }
+    /// Does what is left and ends the worker.
+    void stop();
+    [[nodiscard]] Context* context() const { return context_; }
+
+  private:
+    void work();
+    void start_worker();
+
+    Context* const context_;
+    std::mutex mutex_;
+    std::condition_variable has_work_;
+    std::condition_variable progress_;
+    std::deque<Task> tasks_;
+    std::uint64_t submitted_ = 0;
+    std::uint64_t completed_ = 0;
+    bool worker_runs_ = false;
+    bool worker_sleeps_ = false;
+    bool stops_ = false;
+};
+
+/// FAKE_CUDA_INLINE=1.
+bool runs_inline();
+
+}  // namespace fake_cuda

@@ -1,0 +1,268 @@
+// Stands in for libtorch_cpu.so: simple float tensors on the host behind the real names and signatures of the
+// AOTI C shim. Results are deterministic. Knows nothing of the library under test and must link to no driver.
+#include "tests/fakes/torch/fake_torch.h"
+
+#include <dlfcn.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <cmath>
+#include <cstdio>
+#include <cstring>
+#include <stdexcept>
+#include <vector>
+
+struct AtenTensorOpaque {
+    std::vector<float> owned;
+    float* data = nullptr;
+    int64_t elements = 0;
+};
+
+namespace {
+
+constexpr const char* kLibraryImage = "AOTI_DBG_FAKE_MODULE\nkernel fake_library_kernel nop\n";
+
+thread_local bool grad_mode = true;
+std::atomic<uint64_t> calls{0};
+
+AtenTensorHandle make_tensor(int64_t elements) {
+    auto* tensor = new AtenTensorOpaque;
+    tensor->owned.resize(static_cast<size_t>(elements));
+    tensor->data = tensor->owned.data();
+    tensor->elements = elements;
+    return tensor;
+}
+
+int64_t product(int64_t dims, const int64_t* sizes) {
+    int64_t elements = 1;
+    for (int64_t i = 0; i < dims; ++i)
+        elements *= sizes[i];
+    return elements;
+}
+
+template <typename Function>
+AtenTensorHandle mapped(AtenTensorHandle self, Function function) {
+    AtenTensorHandle made = make_tensor(self->elements);
+    std::transform(self->data, self->data + self->elements, made->data, function);
+    return made;
+}
+
+long number_from_environment(const char* name) {
+    const char* text = getenv(name);
+    return text == nullptr ? -1 : strtol(text, nullptr, 10);
+}
+
+[[noreturn]] void die(long by) {
+    if (by == 0) _exit(7);
+    if (by == SIGABRT) abort();
+    if (by == SIGSEGV) {
+        volatile int* volatile nowhere = nullptr;
+        *nowhere = 1;
+    }
+    kill(getpid(), SIGKILL);
+    for (;;)
+        pause();
+}
+
+/// Launches a kernel as cuBLAS would: through the driver found at run time, by a handle of its own.
+void launch_library_kernel() {
+    using Load = int (*)(void**, const void*);
+    using Get = int (*)(void**, void*, const char*);
+    using Launch = int (*)(void*, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void*,
+                           void**, void**);
+    void* driver = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD);
+    if (driver == nullptr) return;
+    const auto load = reinterpret_cast<Load>(dlsym(driver, "cuModuleLoadData"));
+    const auto get = reinterpret_cast<Get>(dlsym(driver, "cuModuleGetFunction"));
+    const auto launch = reinterpret_cast<Launch>(dlsym(driver, "cuLaunchKernel"));
+    static void* const function = [&]() -> void* {
+        void* module = nullptr;
+        void* found = nullptr;
+        if (load == nullptr || get == nullptr || load(&module, kLibraryImage) != 0) return nullptr;
+        return get(&found, module, "fake_library_kernel") == 0 ? found : nullptr;
+    }();
+    if (function != nullptr && launch != nullptr)
+        launch(function, 1, 1, 1, 32, 1, 1, 0, nullptr, nullptr, nullptr);
+    dlclose(driver);
+}
+
+}  // namespace
+
+extern "C" {
+
+void fake_torch_enter_call() {
+    static const long die_at = number_from_environment("FAKE_TORCH_DIE_AT");
+    static const long die_by = number_from_environment("FAKE_TORCH_DIE_BY");
+    const uint64_t number = calls.fetch_add(1) + 1;
+    if (die_at > 0 && number == static_cast<uint64_t>(die_at)) die(die_by);
+}
+
+uint64_t fake_torch_calls() {
+    return calls.load();
+}
+
+int64_t fake_torch_elements(AtenTensorHandle tensor) {
+    return tensor->elements;
+}
+
+bool aoti_torch_grad_mode_is_enabled() {
+    return grad_mode;
+}
+
+void aoti_torch_grad_mode_set_enabled(bool enabled) {
+    grad_mode = enabled;
+}
+
+int32_t aoti_torch_dtype_float32() {
+    return 6;
+}
+
+int32_t aoti_torch_device_type_cpu() {
+    return 0;
+}
+
+int32_t aoti_torch_device_type_cuda() {
+    return 1;
+}
+
+AOTITorchError aoti_torch_create_cuda_stream_guard(void* /*stream*/, int32_t /*device*/,
+                                                   CUDAStreamGuardHandle* guard) {
+    *guard = reinterpret_cast<CUDAStreamGuardHandle>(new int(0));
+    return 0;
+}
+
+AOTITorchError aoti_torch_delete_cuda_stream_guard(CUDAStreamGuardHandle guard) {
+    delete reinterpret_cast<int*>(guard);
+    return 0;
+}
+
+AOTITorchError aoti_torch_get_data_ptr(AtenTensorHandle tensor, void** data) {
+    *data = tensor->data;
+    return 0;
+}
+
+AOTITorchError aoti_torch_empty_strided(int64_t dims, const int64_t* sizes, const int64_t* /*strides*/,
+                                        int32_t /*dtype*/, int32_t /*device_type*/, int32_t /*device_index*/,
+                                        AtenTensorHandle* made) {
+    *made = make_tensor(product(dims, sizes));
+    return 0;
+}
+
+AOTITorchError aoti_torch_create_tensor_from_blob_v2(void* data, int64_t dims, const int64_t* sizes,
+                                                     const int64_t* /*strides*/, int64_t offset,
+                                                     int32_t /*dtype*/, int32_t /*device_type*/,
+                                                     int32_t /*device_index*/, AtenTensorHandle* made,
+                                                     int32_t /*layout*/, const uint8_t* /*metadata*/,
+                                                     int64_t /*metadata_size*/) {
+    auto* tensor = new AtenTensorOpaque;
+    tensor->data = static_cast<float*>(data) + offset;
+    tensor->elements = product(dims, sizes);
+    *made = tensor;
+    return 0;
+}
+
+AOTITorchError aoti_torch_delete_tensor_object(AtenTensorHandle tensor) {
+    delete tensor;
+    return 0;
+}
+
+void aoti_torch_print_tensor_handle(AtenTensorHandle tensor, const char* text) {
+    std::printf("[  %s  ]:\nNumber of elements: %lld\n", text, static_cast<long long>(tensor->elements));
+}
+
+AOTITorchError aoti_torch_cpu_addmm_out(AtenTensorHandle out, AtenTensorHandle self, AtenTensorHandle mat1,
+                                        AtenTensorHandle mat2, double beta, double alpha) {
+    fake_torch_enter_call();
+    for (int64_t i = 0; i < out->elements; ++i) {
+        const double added = beta * static_cast<double>(self->data[i % self->elements]);
+        const double multiplied = static_cast<double>(mat1->data[i % mat1->elements]) *
+                                  static_cast<double>(mat2->data[i % mat2->elements]);
+        out->data[i] = static_cast<float>(added + alpha * multiplied);
+    }
+    return 0;
+}
+
+AOTITorchError aoti_torch_cpu_sort_stable(AtenTensorHandle self, int32_t* stable, int64_t /*dim*/,
+                                          int32_t descending, AtenTensorHandle* values,
+                                          AtenTensorHandle* indices) {
+    fake_torch_enter_call();
+    if (stable == nullptr || *stable != 1) return 1;
+    *values = mapped(self, [](float value) { return value; });
+    *indices = make_tensor(self->elements);
+    std::stable_sort((*values)->data, (*values)->data + self->elements);
+    if (descending != 0) std::reverse((*values)->data, (*values)->data + self->elements);
+    for (int64_t i = 0; i < self->elements; ++i)
+        (*indices)->data[i] = static_cast<float>(i);
+    return 0;
+}
+
+AOTITorchError aoti_torch_cpu_cat(const AtenTensorHandle* tensors, int64_t count, int64_t /*dim*/,
+                                  AtenTensorHandle* made) {
+    fake_torch_enter_call();
+    int64_t elements = 0;
+    for (int64_t i = 0; i < count; ++i)
+        elements += tensors[i]->elements;
+    *made = make_tensor(elements);
+    float* next = (*made)->data;
+    for (int64_t i = 0; i < count; ++i)
+        next = std::copy_n(tensors[i]->data, tensors[i]->elements, next);
+    return 0;
+}
+
+AOTITorchError aoti_torch_cpu_abs(AtenTensorHandle self, AtenTensorHandle* made) {
+    fake_torch_enter_call();
+    if (self->data[0] == kThrowAt) throw std::runtime_error("abs was told to throw");
+    *made = mapped(self, [](float value) { return std::fabs(value); });
+    errno = ERANGE;  // a caller further up must find this, whoever looks at the call on the way
+    return 0;
+}
+
+AOTITorchError aoti_torch_cpu_neg(AtenTensorHandle self, AtenTensorHandle* made) {
+    fake_torch_enter_call();
+    if (self->data[0] == kFailAt) return 1;
+    *made = mapped(self, [](float value) { return -value; });
+    return 0;
+}
+
+AOTITorchError aoti_torch_cuda_mm_out(AtenTensorHandle out, AtenTensorHandle self, AtenTensorHandle mat2) {
+    fake_torch_enter_call();
+    for (int64_t i = 0; i < out->elements; ++i)
+        out->data[i] = self->data[i % self->elements] * mat2->data[i % mat2->elements];
+    return 0;
+}
+
+AOTITorchError aoti_torch_cuda_bmm_out(AtenTensorHandle out, AtenTensorHandle self, AtenTensorHandle mat2) {
+    launch_library_kernel();
+    fake_torch_enter_call();
+    for (int64_t i = 0; i < out->elements; ++i)
+        out->data[i] = self->data[i % self->elements] + mat2->data[i % mat2->elements];
+    return 0;
+}
+
+AOTITorchError aoti_torch_proxy_executor_call_function(AOTIProxyExecutorHandle /*executor*/, int index,
+                                                       int ints, int64_t* int_args, int tensors,
+                                                       AtenTensorHandle* tensor_args) {
+    fake_torch_enter_call();
+    if (ints != 1 || tensors != 2) return 1;
+    for (int64_t i = 0; i < tensor_args[0]->elements; ++i) {
+        const auto number = static_cast<float>(int_args[0]);
+        const float value = tensor_args[0]->data[i];
+        tensor_args[1]->data[i] = index == 0 ? value * number : value + number;
+    }
+    return 0;
+}
+
+AOTITorchError aoti_torch_call_dispatcher(const char* op, const char* overload, StableIValue* stack) {
+    fake_torch_enter_call();
+    if (strcmp(op, "mylib::shift") != 0 || strcmp(overload, "default") != 0) return 1;
+    auto* tensor = reinterpret_cast<AtenTensorHandle>(stack[0]);
+    for (int64_t i = 0; i < tensor->elements; ++i)
+        tensor->data[i] += 0.5F;
+    return 0;
+}
+
+}  // extern "C"

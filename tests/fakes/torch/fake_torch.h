@@ -1,0 +1,68 @@
+// Declarations of the few functions of the AOTI C shim that the fake has, with the signatures of PyTorch's
+// own headers (a test must build where no torch is), and of what only the fake has. No implementation here.
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+extern "C" {
+
+struct AtenTensorOpaque;
+using AtenTensorHandle = AtenTensorOpaque*;
+using AOTITorchError = int32_t;
+using StableIValue = uint64_t;
+struct CUDAStreamGuardOpaque;
+using CUDAStreamGuardHandle = CUDAStreamGuardOpaque*;
+struct AOTIProxyExecutorOpaque;
+using AOTIProxyExecutorHandle = AOTIProxyExecutorOpaque*;
+
+bool aoti_torch_grad_mode_is_enabled();
+void aoti_torch_grad_mode_set_enabled(bool enabled);
+int32_t aoti_torch_dtype_float32();
+int32_t aoti_torch_device_type_cpu();
+int32_t aoti_torch_device_type_cuda();
+AOTITorchError aoti_torch_create_cuda_stream_guard(void* stream, int32_t device,
+                                                   CUDAStreamGuardHandle* guard);
+AOTITorchError aoti_torch_delete_cuda_stream_guard(CUDAStreamGuardHandle guard);
+
+AOTITorchError aoti_torch_get_data_ptr(AtenTensorHandle tensor, void** data);
+AOTITorchError aoti_torch_empty_strided(int64_t dims, const int64_t* sizes, const int64_t* strides,
+                                        int32_t dtype, int32_t device_type, int32_t device_index,
+                                        AtenTensorHandle* made);
+AOTITorchError aoti_torch_create_tensor_from_blob_v2(void* data, int64_t dims, const int64_t* sizes,
+                                                     const int64_t* strides, int64_t offset, int32_t dtype,
+                                                     int32_t device_type, int32_t device_index,
+                                                     AtenTensorHandle* made, int32_t layout,
+                                                     const uint8_t* metadata, int64_t metadata_size);
+AOTITorchError aoti_torch_delete_tensor_object(AtenTensorHandle tensor);
+void aoti_torch_print_tensor_handle(AtenTensorHandle tensor, const char* text);
+
+AOTITorchError aoti_torch_cpu_addmm_out(AtenTensorHandle out, AtenTensorHandle self, AtenTensorHandle mat1,
+                                        AtenTensorHandle mat2, double beta, double alpha);
+AOTITorchError aoti_torch_cpu_sort_stable(AtenTensorHandle self, int32_t* stable, int64_t dim,
+                                          int32_t descending, AtenTensorHandle* values,
+                                          AtenTensorHandle* indices);
+AOTITorchError aoti_torch_cpu_cat(const AtenTensorHandle* tensors, int64_t count, int64_t dim,
+                                  AtenTensorHandle* made);
+/// Leaves by a std::runtime_error when the first element is kThrowAt.
+AOTITorchError aoti_torch_cpu_abs(AtenTensorHandle self, AtenTensorHandle* made);
+/// No release of torch has it: stands for a function that is newer than any table. Returns 1 when the first
+/// element is kFailAt.
+AOTITorchError aoti_torch_cpu_neg(AtenTensorHandle self, AtenTensorHandle* made);
+AOTITorchError aoti_torch_cuda_mm_out(AtenTensorHandle out, AtenTensorHandle self, AtenTensorHandle mat2);
+/// Launches `fake_library_kernel` by itself where the process has a driver.
+AOTITorchError aoti_torch_cuda_bmm_out(AtenTensorHandle out, AtenTensorHandle self, AtenTensorHandle mat2);
+AOTITorchError aoti_torch_proxy_executor_call_function(AOTIProxyExecutorHandle executor, int index, int ints,
+                                                       int64_t* int_args, int tensors,
+                                                       AtenTensorHandle* tensor_args);
+AOTITorchError aoti_torch_call_dispatcher(const char* op, const char* overload, StableIValue* stack);
+
+/// One more call of the process; ends it here when FAKE_TORCH_DIE_AT says this number (counted from 1), by the
+/// signal FAKE_TORCH_DIE_BY (11, 6, 9) or, when that is 0, by _exit(7). Not part of torch.
+void fake_torch_enter_call();
+uint64_t fake_torch_calls();
+int64_t fake_torch_elements(AtenTensorHandle tensor);
+}
+
+constexpr float kThrowAt = -12345.0F;
+constexpr float kFailAt = -54321.0F;

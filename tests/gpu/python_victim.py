@@ -1,0 +1,149 @@
+"""A Python program that uses the GPU in the ways people do, all in one process, as importing torch takes long:
+python_victim.py cpu|cuda PACKAGES_FOLDER
+
+It knows nothing of the library. Each case prints `name: digest`, or `name: error ...`; what is printed depends on the
+results alone, so that two runs can be compared as text. The packages come first: their launches begin the log.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import pathlib
+import sys
+import threading
+
+import torch
+
+device, packages = sys.argv[1], pathlib.Path(sys.argv[2])
+on_gpu = device == "cuda"
+
+
+def load(name: str, run_single_threaded: bool = False):
+    path = str(packages / f"{name}.pt2")
+    loader = torch._C._aoti.AOTIModelPackageLoader(path, "model", run_single_threaded, 1, -1)
+    return lambda *inputs: loader.run(list(inputs))
+
+
+def random(*shape: int, dtype=torch.float) -> torch.Tensor:
+    torch.manual_seed(1)
+    return torch.randn(*shape).to(dtype).to(device)
+
+
+def transformer_input() -> torch.Tensor:
+    return random(4, 128, 512, dtype=torch.half) if on_gpu else random(2, 16, 64)
+
+
+def digest(*tensors: torch.Tensor) -> str:
+    found = hashlib.sha256()
+    for tensor in tensors:
+        found.update(f"{tensor.dtype} {list(tensor.shape)} {list(tensor.stride())}".encode())
+        found.update(tensor.detach().cpu().contiguous().view(torch.uint8).numpy().tobytes())
+    return found.hexdigest()[:16]
+
+
+def package_transformer() -> str:
+    return digest(*load("transformer-released")(transformer_input()))
+
+
+def package_mixed() -> str:
+    return digest(*load("mixed-released")(random(128, 64)))
+
+
+def compiled() -> str:
+    """torch.compile, with a fused kernel and a matrix product."""
+
+    @torch.compile
+    def function(x, weight):
+        return torch.softmax(x @ weight, -1) * 2 + x.sum()
+
+    return digest(function(random(64, 64), random(64, 64)), function(random(64, 64), random(64, 64)))
+
+
+def user_kernel() -> str:
+    """A Triton kernel through Triton's own launcher."""
+    sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "bench"))
+    import user_kernel
+
+    return digest(user_kernel.add(random(1000), random(1000)))
+
+
+def capture_beside_a_model() -> str:
+    """Captures of CUDA graphs in one thread while another runs a model. Run single threaded, as a model must be for
+    that: else it asks for events, which breaks a capture without any library."""
+    model, model_input = load("transformer-released", run_single_threaded=True), transformer_input()
+    static, weight = random(64, 64), random(64, 64)
+    aside = torch.cuda.Stream()
+    with torch.cuda.stream(aside):
+        torch.relu(static @ weight)
+    torch.cuda.synchronize()
+    beside, warm, stop = set(), threading.Event(), threading.Event()
+
+    def run_the_model():
+        with torch.cuda.stream(torch.cuda.Stream()):
+            # Its memory is allocated before anything captures: allocating would break a capture, too.
+            kept = [model(model_input) for _ in range(8)]
+            torch.cuda.current_stream().synchronize()
+            warm.set()
+            while not stop.is_set():
+                kept = [*kept[-3:], model(model_input)]
+            torch.cuda.current_stream().synchronize()
+            beside.update(digest(*outputs) for outputs in kept)
+
+    thread = threading.Thread(target=run_the_model)
+    thread.start()
+    warm.wait()
+    captured = []
+    try:
+        for _ in range(10):
+            graph = torch.cuda.CUDAGraph()
+            with torch.cuda.stream(aside):
+                graph.capture_begin(capture_error_mode="global")
+                out = torch.relu(static @ weight) * 3
+                graph.capture_end()
+            captured.append((graph, out))
+        for _ in range(5):
+            graph = torch.cuda.CUDAGraph()
+            # This way empties the allocator's cache first, so that the other thread allocates again.
+            with torch.cuda.graph(graph, stream=aside, capture_error_mode="thread_local"):
+                out = torch.relu(static @ weight) * 3
+            captured.append((graph, out))
+    finally:
+        stop.set()
+        thread.join()
+    for graph, _ in captured:
+        graph.replay()
+    torch.cuda.synchronize()
+    return f"{sorted({digest(out) for _, out in captured})} {sorted(beside)}"
+
+
+def profiled() -> str:
+    """torch.profiler sees the kernels of a model: how often each ran."""
+    from torch.profiler import ProfilerActivity, profile
+
+    model, model_input = load("transformer-released"), transformer_input()
+    model(model_input)
+    activities = [ProfilerActivity.CPU, ProfilerActivity.CUDA] if on_gpu else [ProfilerActivity.CPU]
+    with profile(activities=activities) as seen:
+        for _ in range(3):
+            model(model_input)
+        if on_gpu:
+            torch.cuda.synchronize()
+    wanted = torch.autograd.DeviceType.CUDA if on_gpu else torch.autograd.DeviceType.CPU
+    names = sorted(event.name for event in seen.events() if event.device_type == wanted and "aoti" not in event.name)
+    found = hashlib.sha256("\n".join(names).encode()).hexdigest()[:16]
+    return f"{len(names)} events, {found}"
+
+
+CASES = [package_transformer, package_mixed, compiled]
+if on_gpu:
+    CASES += [user_kernel, capture_beside_a_model]
+CASES += [profiled]
+
+failed = 0
+for case in CASES:
+    try:
+        print(f"{case.__name__}: {case()}", flush=True)
+    except Exception as error:  # noqa: BLE001: whatever it is, it must be the same with the library
+        failed += 1
+        print(f"{case.__name__}: error {type(error).__name__}: {str(error).splitlines()[0][:300]}", flush=True)
+sys.exit(1 if failed else 0)
