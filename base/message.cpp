@@ -19,21 +19,23 @@ namespace aoti_dbg {
 namespace {
 
 enum class AtStart : int { unknown, open, closed };
-// Zero-initialised, so that it is right even when a hook speaks before any constructor of this library has
-// run.
+// Of standard error and standard output. Zero-initialised, so that it is right even when a hook speaks before
+// any constructor of this library has run.
 std::atomic<AtStart> stderr_at_start{AtStart::unknown};
+std::atomic<AtStart> stdout_at_start{AtStart::unknown};
 
-void look_at_stderr() {
-    if (stderr_at_start.load(std::memory_order_relaxed) != AtStart::unknown) return;
+void look_at(int descriptor, std::atomic<AtStart>& at_start) {
+    if (at_start.load(std::memory_order_relaxed) != AtStart::unknown) return;
     const int kept = errno;
-    const bool open = fcntl(STDERR_FILENO, F_GETFD) != -1;
-    stderr_at_start.store(open ? AtStart::open : AtStart::closed, std::memory_order_relaxed);
+    const bool open = fcntl(descriptor, F_GETFD) != -1;
+    at_start.store(open ? AtStart::open : AtStart::closed, std::memory_order_relaxed);
     errno = kept;
 }
 
 // 101 is the first priority open to programs: before the library's own static objects.
-__attribute__((constructor(101))) void look_at_stderr_early() {
-    look_at_stderr();
+__attribute__((constructor(101))) void look_early() {
+    look_at(STDERR_FILENO, stderr_at_start);
+    look_at(STDOUT_FILENO, stdout_at_start);
 }
 
 class ErrnoKeeper {
@@ -105,9 +107,11 @@ const char* word_for(Severity severity) {
 
 }  // namespace
 
-bool stderr_was_open() {
-    look_at_stderr();
-    return stderr_at_start.load(std::memory_order_relaxed) == AtStart::open;
+bool was_open_at_start(int descriptor) {
+    if (descriptor != STDERR_FILENO && descriptor != STDOUT_FILENO) return true;
+    std::atomic<AtStart>& at_start = descriptor == STDERR_FILENO ? stderr_at_start : stdout_at_start;
+    look_at(descriptor, at_start);
+    return at_start.load(std::memory_order_relaxed) == AtStart::open;
 }
 
 bool write_quietly(int descriptor, const char* text, std::size_t length) {
@@ -128,7 +132,7 @@ bool write_quietly(int descriptor, const char* text, std::size_t length) {
 }
 
 void message(Severity severity, const char* format, ...) {
-    if (!stderr_was_open()) return;
+    if (!was_open_at_start(STDERR_FILENO)) return;
     const ErrnoKeeper keeper;
     char line[kMessageCap + 1];
     const long tid = syscall(SYS_gettid);

@@ -20,8 +20,8 @@ __attribute__((format(printf, 2, 3))) void message(Severity severity, const char
 /// Keeps errno. Returns false where something could not be written (closed, full, would block).
 bool write_quietly(int descriptor, const char* text, std::size_t length);
 
-/// Whether standard error was open when this library was loaded; if not, what now stands at its number
-/// belongs to the program and message() writes nothing.
-bool stderr_was_open();
+/// Whether standard error or output was open when this library was loaded; if not, what now stands at its
+/// number belongs to the program. message() asks this itself. True for any other descriptor.
+bool was_open_at_start(int descriptor);
 
 }  // namespace aoti_dbg

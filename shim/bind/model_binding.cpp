@@ -149,7 +149,7 @@ void bind_container_imports(const LoadedObject& object) {
         if (real == nullptr || function == nullptr) return;
         const std::optional<LoadedObject> owner = object_at(real);
         if (!owner) return;
-        void* stub = container_stub(*function, real, *owner, ring::kNoModel);
+        void* stub = container_stub(*function, real, *owner, model_at(real));
         if (stub == nullptr) return;
         if (Status written = write_slot(object, import, stub); !written.ok()) {
             message(Severity::warn, "%s; runs called from there are not seen", written.message().c_str());

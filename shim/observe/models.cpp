@@ -222,14 +222,16 @@ void find_linked_models() {
         const std::uint64_t loaded = loader_counts().loaded;
         if (lock.held() && all.walked_at != loaded) {
             all.walked_at = loaded;
-            for (const LoadedObject& object : loaded_objects()) {
+            const std::vector<LoadedObject> objects = loaded_objects();
+            for (const LoadedObject& object : objects) {
                 bool known = false;
                 for (const std::unique_ptr<Model>& model : all.live)
                     known = known || overlap(model->object, object);
-                if (known) continue;
-                if (looks_like_model(object)) arrive(all, object, true);
-                bind_container_imports(object);
+                if (!known && looks_like_model(object)) arrive(all, object, true);
             }
+            // Only now it is known which of them is a model, whose Run another imports.
+            for (const LoadedObject& object : objects)
+                bind_container_imports(object);
         }
     } catch (...) {
         switch_off("out of memory while looking for models");

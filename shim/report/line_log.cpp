@@ -45,7 +45,7 @@ Result<std::unique_ptr<LineLog>> LineLog::open(const std::string& destination) {
 
 void LineLog::write(const char* text, std::size_t length) {
     if (file_) return write_mapped(text, length);
-    if (descriptor_ == STDERR_FILENO && !stderr_was_open()) return;
+    if (!was_open_at_start(descriptor_)) return;
     if (!write_quietly(descriptor_, text, length)) dropped_.fetch_add(1, std::memory_order_relaxed);
 }
 

@@ -1,6 +1,6 @@
 // closed_stderr WHEN FD FILE MODEL: closes descriptor FD (0, 1 or 2) before the program starts (WHEN exec: it
-// closes it and becomes itself once more) or after (WHEN late), opens FILE, which lands on that number, runs the
-// model, and exits 0 when FILE holds its own bytes and nothing else. 3: something else is in it.
+// closes it and becomes itself once more) or after (WHEN late), opens FILE, which lands on that number, runs
+// the model, and exits 0 when FILE holds its own bytes and nothing else. 3: something else is in it.
 #include <fcntl.h>
 #include <unistd.h>
 

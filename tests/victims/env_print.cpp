@@ -1,6 +1,6 @@
-// env_print [MODEL]: runs the model if told one, then becomes itself once more and prints what a program inherits:
-// its environment (without LD_PRELOAD and the variables that the library reads), open descriptors, signal mask,
-// ignored and caught signals. Without MODEL it prints at once.
+// env_print [MODEL]: runs the model if told one, then becomes itself once more and prints what a program
+// inherits: its environment (without LD_PRELOAD and the variables that the library reads), open descriptors,
+// signal mask, ignored and caught signals. Without MODEL it prints at once.
 #include <dirent.h>
 #include <unistd.h>
 
@@ -51,7 +51,8 @@ void print_signals() {
         const char* state = action.sa_handler == SIG_DFL   ? "default"
                             : action.sa_handler == SIG_IGN ? "ignored"
                                                            : "handled";
-        std::printf("signal %d: %s%s\n", signal, state, sigismember(&blocked, signal) == 1 ? ", blocked" : "");
+        std::printf("signal %d: %s%s\n", signal, state,
+                    sigismember(&blocked, signal) == 1 ? ", blocked" : "");
     }
 }
 

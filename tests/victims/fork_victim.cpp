@@ -55,6 +55,7 @@ void fork_in_thread(const victim::Model& model) {
     const double expected = model.run().sum;
     std::atomic<int> bad{0};
     std::vector<std::thread> threads;
+    threads.reserve(4);
     for (int i = 0; i < 4; ++i) {
         threads.emplace_back([&] {
             bool same = model.run().sum == expected;
@@ -72,7 +73,7 @@ void fork_in_thread(const victim::Model& model) {
 void vfork_exec(const victim::Model& model, const char* path) {
     victim::print("before", model.run());
     std::fflush(stdout);
-    const pid_t child = vfork();
+    const pid_t child = vfork();  // NOLINT(clang-analyzer-security.insecureAPI.vfork): that is tested
     if (child == 0) {
         execl("/proc/self/exe", "fork_victim", "one_run", path, static_cast<char*>(nullptr));
         _exit(98);

@@ -1,5 +1,5 @@
-// A model linked straight into a program: as a library it needs (the container is called through import slots), or
-// compiled in. No dlsym is asked for anything.
+// A model linked straight into a program: as a library it needs (the container is called through import
+// slots), or compiled in. No dlsym is asked for anything.
 #include <cstdio>
 
 #include "tests/victims/model_user.hpp"
@@ -17,7 +17,8 @@ namespace {
 /// A direct call: a function pointer would be a slot of another kind.
 int32_t run_linked(void* container, AtenTensorHandle* inputs, size_t input_count, AtenTensorHandle* outputs,
                    size_t output_count, void* stream, AOTIProxyExecutorHandle executor) {
-    return AOTInductorModelContainerRun(container, inputs, input_count, outputs, output_count, stream, executor);
+    return AOTInductorModelContainerRun(container, inputs, input_count, outputs, output_count, stream,
+                                        executor);
 }
 
 }  // namespace

@@ -1,13 +1,14 @@
 // Opens models as PyTorch's loader does, runs them as told, and prints what came out:
-//   model_host [--runs N] [--threads T] [--deepbind] [--local-torch] [--two-runners] [--reload K] [--then OTHER]
+//   model_host [--runs N] [--threads T] [--deepbind] [--local-torch] [--two-runners] [--reload K] [--then
+//   OTHER]
 //              [--throw] [--error] [--single] [--weights] [--quiet] [--cuda] [--handle-segv] MODEL [MODEL2]
 // What it prints must depend on nothing but its arguments.
+#include <unistd.h>
 #include <csignal>
 #include <cstring>
 #include <exception>
 #include <memory>
 #include <thread>
-#include <unistd.h>
 #include <vector>
 
 #include "tests/victims/model_user.hpp"
@@ -37,21 +38,36 @@ Arguments read(int argc, char** argv) {
     for (int i = 1; i < argc; ++i) {
         const std::string argument = argv[i];
         const auto next = [&] { return i + 1 < argc ? argv[++i] : "0"; };
-        if (argument == "--runs") all.runs = std::atoi(next());
-        else if (argument == "--threads") all.threads = std::atoi(next());
-        else if (argument == "--reload") all.reload = std::atoi(next());
-        else if (argument == "--then") all.then = next();
-        else if (argument == "--deepbind") all.flags = RTLD_DEEPBIND;
-        else if (argument == "--local-torch") all.torch_scope = RTLD_LOCAL;
-        else if (argument == "--two-runners") all.two_runners = true;
-        else if (argument == "--throw") all.throws = true;
-        else if (argument == "--error") all.error = true;
-        else if (argument == "--single") all.single = true;
-        else if (argument == "--weights") all.weights = true;
-        else if (argument == "--quiet") all.quiet = true;
-        else if (argument == "--cuda") all.cuda = true;
-        else if (argument == "--handle-segv") all.handle_segv = true;
-        else all.models.push_back(argument);
+        if (argument == "--runs")
+            all.runs = std::atoi(next());
+        else if (argument == "--threads")
+            all.threads = std::atoi(next());
+        else if (argument == "--reload")
+            all.reload = std::atoi(next());
+        else if (argument == "--then")
+            all.then = next();
+        else if (argument == "--deepbind")
+            all.flags = RTLD_DEEPBIND;
+        else if (argument == "--local-torch")
+            all.torch_scope = RTLD_LOCAL;
+        else if (argument == "--two-runners")
+            all.two_runners = true;
+        else if (argument == "--throw")
+            all.throws = true;
+        else if (argument == "--error")
+            all.error = true;
+        else if (argument == "--single")
+            all.single = true;
+        else if (argument == "--weights")
+            all.weights = true;
+        else if (argument == "--quiet")
+            all.quiet = true;
+        else if (argument == "--cuda")
+            all.cuda = true;
+        else if (argument == "--handle-segv")
+            all.handle_segv = true;
+        else
+            all.models.push_back(argument);
     }
     return all;
 }
@@ -67,7 +83,9 @@ void start_cuda() {
     victim::Torch::find(driver, "cuDevicePrimaryCtxRetain", retain);
     victim::Torch::find(driver, "cuCtxSetCurrent", set_current);
     void* context = nullptr;
-    std::printf("driver: %d %d %d\n", init(0), retain(&context, 0), set_current(context));
+    const int initialised = init(0);
+    const int retained = retain(&context, 0);
+    std::printf("driver: %d %d %d\n", initialised, retained, set_current(context));
 }
 
 /// A run from `depth` stack frames further down.

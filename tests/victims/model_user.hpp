@@ -1,5 +1,5 @@
-// What the victims share: a model opened and run as PyTorch's loader does it, over the fake libtorch. No check of
-// the library under test and no output to stdout here.
+// What the victims share: a model opened and run as PyTorch's loader does it, over the fake libtorch. No
+// check of the library under test and no output to stdout here.
 #pragma once
 
 #include <dlfcn.h>
@@ -85,9 +85,9 @@ class Model {
         if (handle_ == nullptr) give_up(path.c_str());
         int32_t (*create)(void**, size_t, const char*, const char*) = nullptr;
         Torch::find(handle_, "AOTInductorModelContainerCreateWithDevice", create);
-        for (const char* name : {"GetNumConstants", "GetConstantName", "GetNumInputs", "GetInputName",
-                                 "GetNumOutputs", "UpdateInactiveConstantBuffer", "RunConstantFolding",
-                                 "GetCallSpec"}) {
+        for (const char* name :
+             {"GetNumConstants", "GetConstantName", "GetNumInputs", "GetInputName", "GetNumOutputs",
+              "UpdateInactiveConstantBuffer", "RunConstantFolding", "GetCallSpec"}) {
             void* found = dlsym(handle_, ("AOTInductorModelContainer" + std::string(name)).c_str());
             if (found == nullptr) give_up(name);
         }

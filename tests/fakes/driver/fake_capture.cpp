@@ -1,7 +1,7 @@
 // Stream capture and graphs. A graph is the list of captured tasks in the order in which they were captured.
 #include <algorithm>
 
-#include "driver/fake_driver.hpp"
+#include "tests/fakes/driver/fake_driver.hpp"
 
 namespace fake_cuda {
 
@@ -52,7 +52,8 @@ CUresult begin(CUstream handle, CUstreamCaptureMode mode, bool per_thread) {
         return CUDA_ERROR_INVALID_VALUE;
     }
     Stream* stream = nullptr;
-    if (CUresult result = find_stream(handle, per_thread, context, stream); result != CUDA_SUCCESS) return result;
+    if (CUresult result = find_stream(handle, per_thread, context, stream); result != CUDA_SUCCESS)
+        return result;
     if (stream == context->legacy) return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
     const std::lock_guard lock(capture_mutex());
     if (stream->captures) return CUDA_ERROR_ILLEGAL_STATE;
@@ -84,7 +85,8 @@ CUresult end(CUstream handle, CUgraph* out, bool per_thread) {
     Context* context = nullptr;
     if (CUresult result = enter(context); result != CUDA_SUCCESS) return result;
     Stream* stream = nullptr;
-    if (CUresult result = find_stream(handle, per_thread, context, stream); result != CUDA_SUCCESS) return result;
+    if (CUresult result = find_stream(handle, per_thread, context, stream); result != CUDA_SUCCESS)
+        return result;
     if (out == nullptr) return CUDA_ERROR_INVALID_VALUE;
     *out = nullptr;
     const std::lock_guard lock(capture_mutex());
@@ -109,12 +111,14 @@ CUresult status_of(CUstream handle, CUstreamCaptureStatus* status, cuuint64_t* i
     if (CUresult result = enter(context); result != CUDA_SUCCESS) return result;
     if (status == nullptr) return CUDA_ERROR_INVALID_VALUE;
     Stream* stream = nullptr;
-    if (CUresult result = find_stream(handle, per_thread, context, stream); result != CUDA_SUCCESS) return result;
+    if (CUresult result = find_stream(handle, per_thread, context, stream); result != CUDA_SUCCESS)
+        return result;
     if (CUresult result = implicit_during_capture(stream); result != CUDA_SUCCESS) return result;
     const std::lock_guard lock(capture_mutex());
     *status = CU_STREAM_CAPTURE_STATUS_NONE;
     if (stream->capture == nullptr) return CUDA_SUCCESS;
-    *status = stream->capture->broken ? CU_STREAM_CAPTURE_STATUS_INVALIDATED : CU_STREAM_CAPTURE_STATUS_ACTIVE;
+    *status =
+        stream->capture->broken ? CU_STREAM_CAPTURE_STATUS_INVALIDATED : CU_STREAM_CAPTURE_STATUS_ACTIVE;
     if (id != nullptr) *id = stream->capture->id;
     return CUDA_SUCCESS;
 }
@@ -141,7 +145,8 @@ CUresult launch(CUgraphExec handle, CUstream stream_handle, bool per_thread) {
         return result;
     }
     auto work = [tasks = executable->tasks] {
-        for (const auto& task : *tasks) task();
+        for (const auto& task : *tasks)
+            task();
     };
     if (stream->captures) return capture_task(stream, std::move(work));
     if (CUresult result = implicit_during_capture(stream); result != CUDA_SUCCESS) return result;
@@ -164,9 +169,9 @@ CUresult unsafe_during_capture() {
     const std::lock_guard lock(capture_mutex());
     for (const auto& capture : captures()) {
         const bool mine = capture->thread == &t_thread;
-        const bool forbidden = mine ? capture->mode != CU_STREAM_CAPTURE_MODE_RELAXED
-                                    : capture->mode == CU_STREAM_CAPTURE_MODE_GLOBAL &&
-                                          t_mode == CU_STREAM_CAPTURE_MODE_GLOBAL;
+        const bool forbidden =
+            mine ? capture->mode != CU_STREAM_CAPTURE_MODE_RELAXED
+                 : capture->mode == CU_STREAM_CAPTURE_MODE_GLOBAL && t_mode == CU_STREAM_CAPTURE_MODE_GLOBAL;
         if (!forbidden) continue;
         capture->broken = true;
         result = CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
@@ -175,7 +180,8 @@ CUresult unsafe_during_capture() {
 }
 
 CUresult implicit_during_capture(Stream* stream) {
-    if (g_capturing.load(std::memory_order_acquire) == 0 || stream != stream->context->legacy) return CUDA_SUCCESS;
+    if (g_capturing.load(std::memory_order_acquire) == 0 || stream != stream->context->legacy)
+        return CUDA_SUCCESS;
     CUresult result = CUDA_SUCCESS;
     const std::lock_guard lock(capture_mutex());
     for (const auto& capture : captures()) {
@@ -212,25 +218,25 @@ FAKE_API CUresult cuThreadExchangeStreamCaptureMode(CUstreamCaptureMode* mode) {
     return CUDA_SUCCESS;
 }
 
-#define FAKE_CAPTURE_FUNCTIONS(suffix, per_thread)                                                            \
-    FAKE_API CUresult cuStreamBeginCapture_v2##suffix(CUstream stream, CUstreamCaptureMode mode) {            \
-        return begin(stream, mode, per_thread);                                                               \
-    }                                                                                                         \
-    FAKE_API CUresult cuStreamBeginCapture##suffix(CUstream stream) {                                         \
-        return begin(stream, CU_STREAM_CAPTURE_MODE_GLOBAL, per_thread);                                      \
-    }                                                                                                         \
-    FAKE_API CUresult cuStreamEndCapture##suffix(CUstream stream, CUgraph* graph) {                           \
-        return end(stream, graph, per_thread);                                                                \
-    }                                                                                                         \
-    FAKE_API CUresult cuStreamIsCapturing##suffix(CUstream stream, CUstreamCaptureStatus* status) {           \
-        return status_of(stream, status, nullptr, per_thread);                                                \
-    }                                                                                                         \
-    FAKE_API CUresult cuStreamGetCaptureInfo##suffix(CUstream stream, CUstreamCaptureStatus* status,          \
-                                                     cuuint64_t* id) {                                        \
-        return status_of(stream, status, id, per_thread);                                                     \
-    }                                                                                                         \
-    FAKE_API CUresult cuGraphLaunch##suffix(CUgraphExec graph, CUstream stream) {                             \
-        return launch(graph, stream, per_thread);                                                             \
+#define FAKE_CAPTURE_FUNCTIONS(suffix, per_thread)                                                   \
+    FAKE_API CUresult cuStreamBeginCapture_v2##suffix(CUstream stream, CUstreamCaptureMode mode) {   \
+        return begin(stream, mode, per_thread);                                                      \
+    }                                                                                                \
+    FAKE_API CUresult cuStreamBeginCapture##suffix(CUstream stream) {                                \
+        return begin(stream, CU_STREAM_CAPTURE_MODE_GLOBAL, per_thread);                             \
+    }                                                                                                \
+    FAKE_API CUresult cuStreamEndCapture##suffix(CUstream stream, CUgraph* graph) {                  \
+        return end(stream, graph, per_thread);                                                       \
+    }                                                                                                \
+    FAKE_API CUresult cuStreamIsCapturing##suffix(CUstream stream, CUstreamCaptureStatus* status) {  \
+        return status_of(stream, status, nullptr, per_thread);                                       \
+    }                                                                                                \
+    FAKE_API CUresult cuStreamGetCaptureInfo##suffix(CUstream stream, CUstreamCaptureStatus* status, \
+                                                     cuuint64_t* id) {                               \
+        return status_of(stream, status, id, per_thread);                                            \
+    }                                                                                                \
+    FAKE_API CUresult cuGraphLaunch##suffix(CUgraphExec graph, CUstream stream) {                    \
+        return launch(graph, stream, per_thread);                                                    \
     }
 
 FAKE_CAPTURE_FUNCTIONS(, false)

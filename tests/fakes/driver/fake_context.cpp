@@ -5,14 +5,15 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "driver/fake_driver.hpp"
+#include "tests/fakes/driver/fake_driver.hpp"
 
 namespace fake_cuda {
 namespace {
 
 struct ProcessState {
     std::atomic<bool> initialised{false};
-    std::atomic<bool> forked{false};  // a child of a process that had initialised: nothing works, as in reality
+    std::atomic<bool> forked{
+        false};  // a child of a process that had initialised: nothing works, as in reality
     std::mutex mutex;
     std::vector<Context*> primary;  // one a device, nullptr: none
     std::vector<int> retained;
@@ -72,7 +73,8 @@ CUresult destroy_context(CUcontext handle) {
     if (context == nullptr) return CUDA_ERROR_INVALID_CONTEXT;
     const std::lock_guard lock(state().mutex);
     const auto& primary = state().primary;
-    if (std::find(primary.begin(), primary.end(), context) != primary.end()) return CUDA_ERROR_INVALID_CONTEXT;
+    if (std::find(primary.begin(), primary.end(), context) != primary.end())
+        return CUDA_ERROR_INVALID_CONTEXT;
     end_context(context);
     return CUDA_SUCCESS;
 }
@@ -118,7 +120,9 @@ CUresult enter(Context*& context) {
     return static_cast<CUresult>(context->sticky.load(std::memory_order_acquire));
 }
 
-bool is_initialised() { return enter() == CUDA_SUCCESS; }
+bool is_initialised() {
+    return enter() == CUDA_SUCCESS;
+}
 
 int device_count() {
     static const int count = [] {
@@ -181,7 +185,9 @@ FAKE_API CUresult cuDeviceGetUuid_v2(CUuuid* uuid, CUdevice device) {
     return CUDA_SUCCESS;
 }
 
-FAKE_API CUresult cuDeviceGetUuid(CUuuid* uuid, CUdevice device) { return cuDeviceGetUuid_v2(uuid, device); }
+FAKE_API CUresult cuDeviceGetUuid(CUuuid* uuid, CUdevice device) {
+    return cuDeviceGetUuid_v2(uuid, device);
+}
 
 FAKE_API CUresult cuDeviceTotalMem_v2(std::size_t* bytes, CUdevice device) {
     if (CUresult result = check_device(device, bytes); result != CUDA_SUCCESS) return result;
@@ -192,16 +198,30 @@ FAKE_API CUresult cuDeviceTotalMem_v2(std::size_t* bytes, CUdevice device) {
 FAKE_API CUresult cuDeviceGetAttribute(int* value, CUdevice_attribute attribute, CUdevice device) {
     if (CUresult result = check_device(device, value); result != CUDA_SUCCESS) return result;
     switch (attribute) {
-        case CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR: *value = 9; break;
-        case CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR: *value = 0; break;
-        case CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT: *value = 4; break;
-        case CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK: *value = 1024; break;
-        case CU_DEVICE_ATTRIBUTE_WARP_SIZE: *value = 32; break;
+        case CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR:
+            *value = 9;
+            break;
+        case CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR:
+            *value = 0;
+            break;
+        case CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT:
+            *value = 4;
+            break;
+        case CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK:
+            *value = 1024;
+            break;
+        case CU_DEVICE_ATTRIBUTE_WARP_SIZE:
+            *value = 32;
+            break;
         case CU_DEVICE_ATTRIBUTE_UNIFIED_ADDRESSING:
         case CU_DEVICE_ATTRIBUTE_CAN_MAP_HOST_MEMORY:
         case CU_DEVICE_ATTRIBUTE_CAN_USE_HOST_POINTER_FOR_REGISTERED_MEM:
-        case CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED: *value = 1; break;
-        default: *value = 0; break;
+        case CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED:
+            *value = 1;
+            break;
+        default:
+            *value = 0;
+            break;
     }
     return attribute <= 0 || attribute >= CU_DEVICE_ATTRIBUTE_MAX ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
 }
@@ -237,10 +257,18 @@ FAKE_API CUresult cuDevicePrimaryCtxSetFlags_v2(CUdevice device, unsigned int fl
     return CUDA_SUCCESS;
 }
 
-FAKE_API CUresult cuDevicePrimaryCtxRelease_v2(CUdevice device) { return end_primary(device, false); }
-FAKE_API CUresult cuDevicePrimaryCtxRelease(CUdevice device) { return end_primary(device, false); }
-FAKE_API CUresult cuDevicePrimaryCtxReset_v2(CUdevice device) { return end_primary(device, true); }
-FAKE_API CUresult cuDevicePrimaryCtxReset(CUdevice device) { return end_primary(device, true); }
+FAKE_API CUresult cuDevicePrimaryCtxRelease_v2(CUdevice device) {
+    return end_primary(device, false);
+}
+FAKE_API CUresult cuDevicePrimaryCtxRelease(CUdevice device) {
+    return end_primary(device, false);
+}
+FAKE_API CUresult cuDevicePrimaryCtxReset_v2(CUdevice device) {
+    return end_primary(device, true);
+}
+FAKE_API CUresult cuDevicePrimaryCtxReset(CUdevice device) {
+    return end_primary(device, true);
+}
 
 FAKE_API CUresult cuCtxCreate(CUcontext* out, unsigned int flags, CUdevice device) {
     return create_context(out, flags, device, 3010);
@@ -262,8 +290,12 @@ FAKE_API CUresult cuCtxCreate_v4(CUcontext* out, CUctxCreateParams*, unsigned in
 }
 #endif
 
-FAKE_API CUresult cuCtxDestroy_v2(CUcontext context) { return destroy_context(context); }
-FAKE_API CUresult cuCtxDestroy(CUcontext context) { return destroy_context(context); }
+FAKE_API CUresult cuCtxDestroy_v2(CUcontext context) {
+    return destroy_context(context);
+}
+FAKE_API CUresult cuCtxDestroy(CUcontext context) {
+    return destroy_context(context);
+}
 
 FAKE_API CUresult cuCtxPushCurrent_v2(CUcontext handle) {
     if (CUresult result = enter(); result != CUDA_SUCCESS) return result;

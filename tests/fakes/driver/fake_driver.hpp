@@ -1,13 +1,13 @@
-// A software CUDA driver: what its files share. Memory lies on the host, a stream is a worker thread, a kernel is a
-// host function that a text file names. It behaves as the real driver does where programs can tell: order,
-// asynchronous errors, handles that die and come back, capture. It must be free of data races, must not print, and
-// must not need a GPU.
+// A software CUDA driver: what its files share. Memory lies on the host, a stream is a worker thread, a
+// kernel is a host function that a text file names. It behaves as the real driver does where programs can
+// tell: order, asynchronous errors, handles that die and come back, capture. It must be free of data races,
+// must not print, and must not need a GPU.
 //
-// Types and names come from cuda.h, with the renaming by macro taken back, so that the compiler compares every
-// definition with NVIDIA's declaration.
+// Types and names come from cuda.h, with the renaming by macro taken back, so that the compiler compares
+// every definition with NVIDIA's declaration.
 //
-// Environment: FAKE_CUDA_INLINE=1 runs kernels in the launching thread; FAKE_CUDA_FAIL_AT=N makes kernel number N
-// of the process fault (error 700, sticky in its context); FAKE_CUDA_DEVICES=n.
+// Environment: FAKE_CUDA_INLINE=1 runs kernels in the launching thread; FAKE_CUDA_FAIL_AT=N makes kernel
+// number N of the process fault (error 700, sticky in its context); FAKE_CUDA_DEVICES=n.
 #pragma once
 
 #ifndef __CUDA_API_VERSION_INTERNAL
@@ -23,8 +23,8 @@
 #include <string>
 #include <vector>
 
-#include "driver/fake_pool.hpp"
-#include "driver/fake_queue.hpp"
+#include "tests/fakes/driver/fake_pool.hpp"
+#include "tests/fakes/driver/fake_queue.hpp"
 
 #define FAKE_API extern "C" __attribute__((visibility("default")))
 
@@ -80,8 +80,8 @@ struct Module {
 struct Library {
     std::atomic<bool> alive{false};
     std::shared_ptr<const std::vector<KernelImage>> image;
-    std::vector<struct Kernel*> kernels;   // under modules_mutex()
-    std::vector<struct Module*> modules;   // one a context, made when asked for
+    std::vector<struct Kernel*> kernels;  // under modules_mutex()
+    std::vector<struct Module*> modules;  // one a context, made when asked for
 };
 
 /// What a launch needs to know; functions and kernels share it.
@@ -126,8 +126,8 @@ Context* current_context();
 
 // ---- streams (fake_stream.cpp) ----
 
-/// What `handle` means to the calling thread: 0 and the two special values included. `per_thread` is set by the
-/// _ptsz and _ptds names.
+/// What `handle` means to the calling thread: 0 and the two special values included. `per_thread` is set by
+/// the _ptsz and _ptds names.
 CUresult find_stream(CUstream handle, bool per_thread, Context* context, Stream*& stream);
 void make_legacy_stream(Context* context);
 /// Puts work on a stream in the order that CUDA promises between the legacy stream and the blocking ones.
@@ -139,8 +139,8 @@ void wait_event(Stream* stream, Event* event);
 // ---- capture (fake_capture.cpp) ----
 
 std::mutex& capture_mutex();
-/// For a call that is unsafe while somebody captures: the error it must return, after it has broken the captures
-/// that it may not happen beside. CUDA_SUCCESS where it is allowed.
+/// For a call that is unsafe while somebody captures: the error it must return, after it has broken the
+/// captures that it may not happen beside. CUDA_SUCCESS where it is allowed.
 CUresult unsafe_during_capture();
 /// For work on the legacy stream, which would wait for streams that capture.
 CUresult implicit_during_capture(Stream* stream);

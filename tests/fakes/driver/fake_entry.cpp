@@ -1,7 +1,7 @@
 // Errors' names, the version, and cuGetProcAddress.
 #include <cstring>
 
-#include "driver/fake_driver.hpp"
+#include "tests/fakes/driver/fake_driver.hpp"
 
 namespace fake_cuda {
 namespace {
@@ -12,7 +12,8 @@ struct ErrorText {
     const char* text;
 };
 
-#define FAKE_ERROR(code, text) {code, #code, text}
+#define FAKE_ERROR(code, text) \
+    { code, #code, text }
 constexpr ErrorText kErrors[] = {
     FAKE_ERROR(CUDA_SUCCESS, "no error"),
     FAKE_ERROR(CUDA_ERROR_INVALID_VALUE, "invalid argument"),
@@ -31,11 +32,13 @@ constexpr ErrorText kErrors[] = {
     FAKE_ERROR(CUDA_ERROR_CONTEXT_IS_DESTROYED, "context is destroyed"),
     FAKE_ERROR(CUDA_ERROR_NOT_SUPPORTED, "operation not supported"),
     FAKE_ERROR(CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED, "operation not permitted when stream is capturing"),
-    FAKE_ERROR(CUDA_ERROR_STREAM_CAPTURE_INVALIDATED, "operation failed due to a previous error during capture"),
+    FAKE_ERROR(CUDA_ERROR_STREAM_CAPTURE_INVALIDATED,
+               "operation failed due to a previous error during capture"),
     FAKE_ERROR(CUDA_ERROR_STREAM_CAPTURE_IMPLICIT,
                "operation would make the legacy stream depend on a capturing blocking stream"),
-    FAKE_ERROR(CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD, "attempt to terminate a thread-local capture sequence "
-                                                       "from another thread"),
+    FAKE_ERROR(CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD,
+               "attempt to terminate a thread-local capture sequence "
+               "from another thread"),
     FAKE_ERROR(CUDA_ERROR_UNKNOWN, "unknown error"),
 };
 #undef FAKE_ERROR
@@ -58,7 +61,7 @@ const EntryPoint* find_entry(const char* name, int version, bool& known) {
     static const EntryPoint entries[] = {
 #define FAKE_ENTRY(name, version, symbol, per_thread_symbol) \
     {#name, version, reinterpret_cast<void*>(&::symbol), reinterpret_cast<void*>(&::per_thread_symbol)},
-#include "driver/fake_entry_points.def"
+#include "tests/fakes/driver/fake_entry_points.def"
     };
     const EntryPoint* best = nullptr;
     for (const EntryPoint& entry : entries) {
@@ -86,7 +89,8 @@ CUresult look_up(const char* name, void** function, int version, cuuint64_t flag
     }
     *function = nullptr;
     if (entry == nullptr) return CUDA_ERROR_NOT_FOUND;
-    *function = (flags & CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM) != 0 ? entry->per_thread : entry->legacy;
+    *function =
+        (flags & CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM) != 0 ? entry->per_thread : entry->legacy;
     return CUDA_SUCCESS;
 }
 

@@ -1,9 +1,10 @@
-// The kernels that a module may name. Parameters are given by address, as cuLaunchKernel takes them; letters: p a
-// pointer, l 8 bytes, i 4 bytes, f a float, t a tensor map of 128 bytes. A kernel returns false where it faults.
+// The kernels that a module may name. Parameters are given by address, as cuLaunchKernel takes them; letters:
+// p a pointer, l 8 bytes, i 4 bytes, f a float, t a tensor map of 128 bytes. A kernel returns false where it
+// faults.
 #include <cstring>
 #include <thread>
 
-#include "driver/fake_driver.hpp"
+#include "tests/fakes/driver/fake_driver.hpp"
 
 namespace fake_cuda {
 namespace {
@@ -15,25 +16,36 @@ T value(const std::byte* const* parameters, std::size_t index) {
     return result;
 }
 
-float* floats(const std::byte* const* p, std::size_t index) { return value<float*>(p, index); }
-std::int32_t integer(const std::byte* const* p, std::size_t index) { return value<std::int32_t>(p, index); }
+float* floats(const std::byte* const* p, std::size_t index) {
+    return value<float*>(p, index);
+}
+std::int32_t integer(const std::byte* const* p, std::size_t index) {
+    return value<std::int32_t>(p, index);
+}
 
-bool nop(const std::byte* const*) { return true; }
+bool nop(const std::byte* const*) {
+    return true;
+}
 
-bool fault(const std::byte* const*) { return false; }
+bool fault(const std::byte* const*) {
+    return false;
+}
 
 bool fill(const std::byte* const* p) {
-    for (std::int32_t i = 0; i < integer(p, 2); ++i) floats(p, 0)[i] = value<float>(p, 1);
+    for (std::int32_t i = 0; i < integer(p, 2); ++i)
+        floats(p, 0)[i] = value<float>(p, 1);
     return true;
 }
 
 bool add(const std::byte* const* p) {
-    for (std::int32_t i = 0; i < integer(p, 3); ++i) floats(p, 2)[i] = floats(p, 0)[i] + floats(p, 1)[i];
+    for (std::int32_t i = 0; i < integer(p, 3); ++i)
+        floats(p, 2)[i] = floats(p, 0)[i] + floats(p, 1)[i];
     return true;
 }
 
 bool add_twice(const std::byte* const* p) {
-    for (std::int32_t i = 0; i < integer(p, 3); ++i) floats(p, 2)[i] = floats(p, 0)[i] + 2 * floats(p, 1)[i];
+    for (std::int32_t i = 0; i < integer(p, 3); ++i)
+        floats(p, 2)[i] = floats(p, 0)[i] + 2 * floats(p, 1)[i];
     return true;
 }
 
@@ -47,7 +59,8 @@ bool bias_relu(const std::byte* const* p) {
 }
 
 bool scale(const std::byte* const* p) {
-    for (std::int32_t i = 0; i < integer(p, 3); ++i) floats(p, 1)[i] = floats(p, 0)[i] * value<float>(p, 2);
+    for (std::int32_t i = 0; i < integer(p, 3); ++i)
+        floats(p, 1)[i] = floats(p, 0)[i] * value<float>(p, 2);
     return true;
 }
 
@@ -59,7 +72,8 @@ bool matmul(const std::byte* const* p) {
     for (std::int32_t m = 0; m < rows; ++m) {
         for (std::int32_t n = 0; n < columns; ++n) {
             float sum = 0;
-            for (std::int32_t k = 0; k < inner; ++k) sum += floats(p, 0)[m * inner + k] * floats(p, 1)[k * columns + n];
+            for (std::int32_t k = 0; k < inner; ++k)
+                sum += floats(p, 0)[m * inner + k] * floats(p, 1)[k * columns + n];
             floats(p, 2)[m * columns + n] = sum;
         }
     }
@@ -74,7 +88,8 @@ bool count(const std::byte* const* p) {
 // Until another thread has written something there: work that has been launched and is not done.
 bool wait(const std::byte* const* p) {
     const std::atomic_ref<std::uint32_t> flag(*value<std::uint32_t*>(p, 0));
-    while (flag.load(std::memory_order_acquire) == 0) std::this_thread::yield();
+    while (flag.load(std::memory_order_acquire) == 0)
+        std::this_thread::yield();
     return true;
 }
 
@@ -85,9 +100,15 @@ struct Builtin {
 };
 
 constexpr Builtin kBuiltins[] = {
-    {"nop", nop, ""},           {"fault", fault, ""},       {"fill", fill, "pfi"},
-    {"add", add, "pppi"},       {"add_twice", add_twice, "pppi"}, {"bias_relu", bias_relu, "ppi"},
-    {"scale", scale, "ppfi"},   {"matmul", matmul, "pppiii"},     {"count", count, "p"},
+    {"nop", nop, ""},
+    {"fault", fault, ""},
+    {"fill", fill, "pfi"},
+    {"add", add, "pppi"},
+    {"add_twice", add_twice, "pppi"},
+    {"bias_relu", bias_relu, "ppi"},
+    {"scale", scale, "ppfi"},
+    {"matmul", matmul, "pppiii"},
+    {"count", count, "p"},
     {"wait", wait, "p"},
 };
 

@@ -1,11 +1,11 @@
-// Kernel launches. The fast way (FAKE_CUDA_INLINE=1, nobody captures) neither locks nor allocates: benches stand on
-// it.
-#include "driver/fake_cuda_control.h"
+// Kernel launches. The fast way (FAKE_CUDA_INLINE=1, nobody captures) neither locks nor allocates: benches
+// stand on it.
+#include "tests/fakes/driver/fake_cuda_control.h"
 
 #include <cstdlib>
 #include <cstring>
 
-#include "driver/fake_driver.hpp"
+#include "tests/fakes/driver/fake_driver.hpp"
 
 namespace fake_cuda {
 namespace {
@@ -65,7 +65,8 @@ CUresult find_parameters(const KernelImage& image, void** given, void** extra, c
         if (bytes < image.bytes) return CUDA_ERROR_INVALID_VALUE;
     }
     for (std::size_t i = 0; i < count; ++i) {
-        parameters[i] = given != nullptr ? static_cast<const std::byte*>(given[i]) : buffer + image.offsets[i];
+        parameters[i] =
+            given != nullptr ? static_cast<const std::byte*>(given[i]) : buffer + image.offsets[i];
         if (parameters[i] == nullptr) return CUDA_ERROR_INVALID_VALUE;
     }
     return CUDA_SUCCESS;
@@ -78,6 +79,7 @@ KernelTask keep_values(const KernelImage& image, const std::byte* const* paramet
     task.values.resize(image.bytes);
     task.faults = faults;
     for (std::size_t i = 0; i < image.offsets.size(); ++i) {
+        // NOLINTNEXTLINE(clang-analyzer-core.CallAndMessage): find_parameters has filled in as many
         std::memcpy(task.values.data() + image.offsets[i], parameters[i], image.sizes[i]);
     }
     return task;
@@ -106,20 +108,23 @@ CUresult launch(CUfunction handle, const Shape& shape, CUstream stream_handle, v
     }
     const KernelImage& image = *what->image;
     const std::byte* parameters[64];
-    if (CUresult result = find_parameters(image, given, extra, parameters); result != CUDA_SUCCESS) return result;
+    if (CUresult result = find_parameters(image, given, extra, parameters); result != CUDA_SUCCESS)
+        return result;
     if (CUresult result = implicit_during_capture(stream); result != CUDA_SUCCESS) return result;
 
     const std::uint64_t number = g_launches.fetch_add(1, std::memory_order_relaxed) + 1;
     if (auto callback = g_on_launch.load(std::memory_order_relaxed)) callback(image.name.c_str(), number);
     const bool faults = number == fail_at().load(std::memory_order_relaxed);
     if (stream->captures) {
-        return capture_task(stream, [context, task = keep_values(image, parameters, faults)] { run_in(context, task); });
+        return capture_task(
+            stream, [context, task = keep_values(image, parameters, faults)] { run_in(context, task); });
     }
     if (runs_inline()) {
         if (faults || !image.kernel(parameters)) context->sticky = CUDA_ERROR_ILLEGAL_ADDRESS;
         return CUDA_SUCCESS;
     }
-    submit_in_order(stream, [context, task = keep_values(image, parameters, faults)] { run_in(context, task); });
+    submit_in_order(stream,
+                    [context, task = keep_values(image, parameters, faults)] { run_in(context, task); });
     return CUDA_SUCCESS;
 }
 
@@ -128,7 +133,8 @@ CUresult launch_host(CUstream handle, CUhostFn function, void* data, bool per_th
     if (CUresult result = enter(context); result != CUDA_SUCCESS) return result;
     if (function == nullptr) return CUDA_ERROR_INVALID_VALUE;
     Stream* stream = nullptr;
-    if (CUresult result = find_stream(handle, per_thread, context, stream); result != CUDA_SUCCESS) return result;
+    if (CUresult result = find_stream(handle, per_thread, context, stream); result != CUDA_SUCCESS)
+        return result;
     if (stream->captures) return capture_task(stream, [function, data] { function(data); });
     if (CUresult result = implicit_during_capture(stream); result != CUDA_SUCCESS) return result;
     submit_in_order(stream, [function, data] { function(data); });
@@ -140,37 +146,43 @@ CUresult launch_host(CUstream handle, CUhostFn function, void* data, bool per_th
 
 using namespace fake_cuda;
 
-FAKE_API void fake_cuda_fail_at(uint64_t number) { fail_at() = number; }
-FAKE_API uint64_t fake_cuda_launches() { return g_launches; }
-FAKE_API void fake_cuda_on_launch(void (*callback)(const char*, uint64_t)) { g_on_launch = callback; }
+FAKE_API void fake_cuda_fail_at(uint64_t number) {
+    fail_at() = number;
+}
+FAKE_API uint64_t fake_cuda_launches() {
+    return g_launches;
+}
+FAKE_API void fake_cuda_on_launch(void (*callback)(const char*, uint64_t)) {
+    g_on_launch = callback;
+}
 
-#define FAKE_LAUNCH_FUNCTIONS(suffix, per_thread)                                                             \
-    FAKE_API CUresult cuLaunchKernel##suffix(CUfunction function, unsigned int grid_x, unsigned int grid_y,   \
-                                             unsigned int grid_z, unsigned int block_x, unsigned int block_y, \
-                                             unsigned int block_z, unsigned int shared, CUstream stream,      \
-                                             void** parameters, void** extra) {                               \
-        const Shape shape{{grid_x, grid_y, grid_z}, {block_x, block_y, block_z}, shared};                     \
-        return launch(function, shape, stream, parameters, extra, per_thread);                                \
-    }                                                                                                         \
-    FAKE_API CUresult cuLaunchCooperativeKernel##suffix(                                                      \
-        CUfunction function, unsigned int grid_x, unsigned int grid_y, unsigned int grid_z,                   \
-        unsigned int block_x, unsigned int block_y, unsigned int block_z, unsigned int shared,                \
-        CUstream stream, void** parameters) {                                                                 \
-        const Shape shape{{grid_x, grid_y, grid_z}, {block_x, block_y, block_z}, shared};                     \
-        return launch(function, shape, stream, parameters, nullptr, per_thread);                              \
-    }                                                                                                         \
-    FAKE_API CUresult cuLaunchKernelEx##suffix(const CUlaunchConfig* config, CUfunction function,             \
-                                               void** parameters, void** extra) {                             \
-        if (config == nullptr || (config->numAttrs > 0 && config->attrs == nullptr)) {                        \
-            return is_initialised() ? CUDA_ERROR_INVALID_VALUE : CUDA_ERROR_NOT_INITIALIZED;                  \
-        }                                                                                                     \
-        const Shape shape{{config->gridDimX, config->gridDimY, config->gridDimZ},                             \
-                          {config->blockDimX, config->blockDimY, config->blockDimZ},                          \
-                          config->sharedMemBytes};                                                            \
-        return launch(function, shape, config->hStream, parameters, extra, per_thread);                       \
-    }                                                                                                         \
-    FAKE_API CUresult cuLaunchHostFunc##suffix(CUstream stream, CUhostFn function, void* data) {              \
-        return launch_host(stream, function, data, per_thread);                                               \
+#define FAKE_LAUNCH_FUNCTIONS(suffix, per_thread)                                                 \
+    FAKE_API CUresult cuLaunchKernel##suffix(                                                     \
+        CUfunction function, unsigned int grid_x, unsigned int grid_y, unsigned int grid_z,       \
+        unsigned int block_x, unsigned int block_y, unsigned int block_z, unsigned int shared,    \
+        CUstream stream, void** parameters, void** extra) {                                       \
+        const Shape shape{{grid_x, grid_y, grid_z}, {block_x, block_y, block_z}, shared};         \
+        return launch(function, shape, stream, parameters, extra, per_thread);                    \
+    }                                                                                             \
+    FAKE_API CUresult cuLaunchCooperativeKernel##suffix(                                          \
+        CUfunction function, unsigned int grid_x, unsigned int grid_y, unsigned int grid_z,       \
+        unsigned int block_x, unsigned int block_y, unsigned int block_z, unsigned int shared,    \
+        CUstream stream, void** parameters) {                                                     \
+        const Shape shape{{grid_x, grid_y, grid_z}, {block_x, block_y, block_z}, shared};         \
+        return launch(function, shape, stream, parameters, nullptr, per_thread);                  \
+    }                                                                                             \
+    FAKE_API CUresult cuLaunchKernelEx##suffix(const CUlaunchConfig* config, CUfunction function, \
+                                               void** parameters, void** extra) {                 \
+        if (config == nullptr || (config->numAttrs > 0 && config->attrs == nullptr)) {            \
+            return is_initialised() ? CUDA_ERROR_INVALID_VALUE : CUDA_ERROR_NOT_INITIALIZED;      \
+        }                                                                                         \
+        const Shape shape{{config->gridDimX, config->gridDimY, config->gridDimZ},                 \
+                          {config->blockDimX, config->blockDimY, config->blockDimZ},              \
+                          config->sharedMemBytes};                                                \
+        return launch(function, shape, config->hStream, parameters, extra, per_thread);           \
+    }                                                                                             \
+    FAKE_API CUresult cuLaunchHostFunc##suffix(CUstream stream, CUhostFn function, void* data) {  \
+        return launch_host(stream, function, data, per_thread);                                   \
     }
 
 FAKE_LAUNCH_FUNCTIONS(, false)

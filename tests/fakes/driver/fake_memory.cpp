@@ -3,7 +3,7 @@
 #include <cstring>
 #include <map>
 
-#include "driver/fake_driver.hpp"
+#include "tests/fakes/driver/fake_driver.hpp"
 
 namespace fake_cuda {
 namespace {
@@ -37,7 +37,8 @@ std::map<std::uintptr_t, Range>::iterator find_range(std::uintptr_t address, std
     auto at = all.upper_bound(address);
     if (at == all.begin()) return all.end();
     --at;
-    const bool inside = address - at->first <= at->second.bytes && bytes <= at->second.bytes - (address - at->first);
+    const bool inside =
+        address - at->first <= at->second.bytes && bytes <= at->second.bytes - (address - at->first);
     return inside ? at : all.end();
 }
 
@@ -76,7 +77,8 @@ CUresult enqueue(CUstream handle, bool per_thread, bool wait, std::function<void
     Context* context = nullptr;
     if (CUresult result = enter(context); result != CUDA_SUCCESS) return result;
     Stream* stream = nullptr;
-    if (CUresult result = find_stream(handle, per_thread, context, stream); result != CUDA_SUCCESS) return result;
+    if (CUresult result = find_stream(handle, per_thread, context, stream); result != CUDA_SUCCESS)
+        return result;
     if (wait) {
         if (CUresult result = unsafe_during_capture(); result != CUDA_SUCCESS) return result;
     }
@@ -88,9 +90,12 @@ CUresult enqueue(CUstream handle, bool per_thread, bool wait, std::function<void
     return static_cast<CUresult>(context->sticky.load());
 }
 
-void* at(CUdeviceptr address) { return reinterpret_cast<void*>(address); }
+void* at(CUdeviceptr address) {
+    return reinterpret_cast<void*>(address);
+}
 
-CUresult copy(CUdeviceptr to, CUdeviceptr from, std::size_t bytes, CUstream stream, bool per_thread, bool wait) {
+CUresult copy(CUdeviceptr to, CUdeviceptr from, std::size_t bytes, CUstream stream, bool per_thread,
+              bool wait) {
     if (bytes == 0) return CUDA_SUCCESS;
     if (to == 0 || from == 0) return CUDA_ERROR_INVALID_VALUE;
     return enqueue(stream, per_thread, wait, [=] { std::memmove(at(to), at(from), bytes); });
@@ -101,7 +106,8 @@ CUresult set(CUdeviceptr to, Unit value, std::size_t count, CUstream stream, boo
     if (!is_known(to, count * sizeof(Unit)) || to % sizeof(Unit) != 0) return CUDA_ERROR_INVALID_VALUE;
     return enqueue(stream, per_thread, wait, [=] {
         auto* units = static_cast<Unit*>(at(to));
-        for (std::size_t i = 0; i < count; ++i) units[i] = value;
+        for (std::size_t i = 0; i < count; ++i)
+            units[i] = value;
     });
 }
 
@@ -120,7 +126,8 @@ CUresult alloc_async(CUdeviceptr* out, std::size_t bytes, CUstream handle, bool 
     if (CUresult result = enter(context); result != CUDA_SUCCESS) return result;
     if (out == nullptr) return CUDA_ERROR_INVALID_VALUE;
     Stream* stream = nullptr;
-    if (CUresult result = find_stream(handle, per_thread, context, stream); result != CUDA_SUCCESS) return result;
+    if (CUresult result = find_stream(handle, per_thread, context, stream); result != CUDA_SUCCESS)
+        return result;
     if (stream->captures) return CUDA_ERROR_NOT_SUPPORTED;  // memory nodes of graphs are left out
     std::uintptr_t address = 0;
     const CUresult result = allocate(address, bytes, Kind::device, context);
@@ -238,60 +245,60 @@ FAKE_API CUresult cuMemHostGetDevicePointer_v2(CUdeviceptr* out, void* memory, u
     return CUDA_SUCCESS;
 }
 
-#define FAKE_MEMORY_FUNCTIONS(ptds, ptsz, per_thread)                                                         \
-    FAKE_API CUresult cuMemcpyHtoD_v2##ptds(CUdeviceptr to, const void* from, std::size_t bytes) {            \
-        if (!is_known(to, bytes)) return CUDA_ERROR_INVALID_VALUE;                                            \
-        return copy(to, reinterpret_cast<CUdeviceptr>(from), bytes, nullptr, per_thread, true);               \
-    }                                                                                                         \
-    FAKE_API CUresult cuMemcpyDtoH_v2##ptds(void* to, CUdeviceptr from, std::size_t bytes) {                  \
-        if (!is_known(from, bytes)) return CUDA_ERROR_INVALID_VALUE;                                          \
-        return copy(reinterpret_cast<CUdeviceptr>(to), from, bytes, nullptr, per_thread, true);               \
-    }                                                                                                         \
-    FAKE_API CUresult cuMemcpyDtoD_v2##ptds(CUdeviceptr to, CUdeviceptr from, std::size_t bytes) {            \
-        if (!is_known(to, bytes) || !is_known(from, bytes)) return CUDA_ERROR_INVALID_VALUE;                  \
-        return copy(to, from, bytes, nullptr, per_thread, false);                                             \
-    }                                                                                                         \
-    FAKE_API CUresult cuMemcpy##ptds(CUdeviceptr to, CUdeviceptr from, std::size_t bytes) {                   \
-        return copy(to, from, bytes, nullptr, per_thread, true);                                              \
-    }                                                                                                         \
-    FAKE_API CUresult cuMemcpyHtoDAsync_v2##ptsz(CUdeviceptr to, const void* from, std::size_t bytes,         \
-                                                 CUstream stream) {                                           \
-        if (!is_known(to, bytes)) return CUDA_ERROR_INVALID_VALUE;                                            \
-        return copy(to, reinterpret_cast<CUdeviceptr>(from), bytes, stream, per_thread, false);               \
-    }                                                                                                         \
-    FAKE_API CUresult cuMemcpyDtoHAsync_v2##ptsz(void* to, CUdeviceptr from, std::size_t bytes,               \
-                                                 CUstream stream) {                                           \
-        if (!is_known(from, bytes)) return CUDA_ERROR_INVALID_VALUE;                                          \
-        return copy(reinterpret_cast<CUdeviceptr>(to), from, bytes, stream, per_thread, false);               \
-    }                                                                                                         \
-    FAKE_API CUresult cuMemcpyDtoDAsync_v2##ptsz(CUdeviceptr to, CUdeviceptr from, std::size_t bytes,         \
-                                                 CUstream stream) {                                           \
-        if (!is_known(to, bytes) || !is_known(from, bytes)) return CUDA_ERROR_INVALID_VALUE;                  \
-        return copy(to, from, bytes, stream, per_thread, false);                                              \
-    }                                                                                                         \
-    FAKE_API CUresult cuMemcpyAsync##ptsz(CUdeviceptr to, CUdeviceptr from, std::size_t bytes,                \
-                                          CUstream stream) {                                                  \
-        return copy(to, from, bytes, stream, per_thread, false);                                              \
-    }                                                                                                         \
-    FAKE_API CUresult cuMemsetD8_v2##ptds(CUdeviceptr to, unsigned char value, std::size_t count) {           \
-        return set(to, value, count, nullptr, per_thread, false);                                             \
-    }                                                                                                         \
-    FAKE_API CUresult cuMemsetD32_v2##ptds(CUdeviceptr to, unsigned int value, std::size_t count) {           \
-        return set(to, value, count, nullptr, per_thread, false);                                             \
-    }                                                                                                         \
-    FAKE_API CUresult cuMemsetD8Async##ptsz(CUdeviceptr to, unsigned char value, std::size_t count,           \
-                                            CUstream stream) {                                                \
-        return set(to, value, count, stream, per_thread, false);                                              \
-    }                                                                                                         \
-    FAKE_API CUresult cuMemsetD32Async##ptsz(CUdeviceptr to, unsigned int value, std::size_t count,           \
-                                             CUstream stream) {                                               \
-        return set(to, value, count, stream, per_thread, false);                                              \
-    }                                                                                                         \
-    FAKE_API CUresult cuMemAllocAsync##ptsz(CUdeviceptr* out, std::size_t bytes, CUstream stream) {           \
-        return alloc_async(out, bytes, stream, per_thread);                                                   \
-    }                                                                                                         \
-    FAKE_API CUresult cuMemFreeAsync##ptsz(CUdeviceptr address, CUstream stream) {                            \
-        return free_async(address, stream, per_thread);                                                       \
+#define FAKE_MEMORY_FUNCTIONS(ptds, ptsz, per_thread)                                                 \
+    FAKE_API CUresult cuMemcpyHtoD_v2##ptds(CUdeviceptr to, const void* from, std::size_t bytes) {    \
+        if (!is_known(to, bytes)) return CUDA_ERROR_INVALID_VALUE;                                    \
+        return copy(to, reinterpret_cast<CUdeviceptr>(from), bytes, nullptr, per_thread, true);       \
+    }                                                                                                 \
+    FAKE_API CUresult cuMemcpyDtoH_v2##ptds(void* to, CUdeviceptr from, std::size_t bytes) {          \
+        if (!is_known(from, bytes)) return CUDA_ERROR_INVALID_VALUE;                                  \
+        return copy(reinterpret_cast<CUdeviceptr>(to), from, bytes, nullptr, per_thread, true);       \
+    }                                                                                                 \
+    FAKE_API CUresult cuMemcpyDtoD_v2##ptds(CUdeviceptr to, CUdeviceptr from, std::size_t bytes) {    \
+        if (!is_known(to, bytes) || !is_known(from, bytes)) return CUDA_ERROR_INVALID_VALUE;          \
+        return copy(to, from, bytes, nullptr, per_thread, false);                                     \
+    }                                                                                                 \
+    FAKE_API CUresult cuMemcpy##ptds(CUdeviceptr to, CUdeviceptr from, std::size_t bytes) {           \
+        return copy(to, from, bytes, nullptr, per_thread, true);                                      \
+    }                                                                                                 \
+    FAKE_API CUresult cuMemcpyHtoDAsync_v2##ptsz(CUdeviceptr to, const void* from, std::size_t bytes, \
+                                                 CUstream stream) {                                   \
+        if (!is_known(to, bytes)) return CUDA_ERROR_INVALID_VALUE;                                    \
+        return copy(to, reinterpret_cast<CUdeviceptr>(from), bytes, stream, per_thread, false);       \
+    }                                                                                                 \
+    FAKE_API CUresult cuMemcpyDtoHAsync_v2##ptsz(void* to, CUdeviceptr from, std::size_t bytes,       \
+                                                 CUstream stream) {                                   \
+        if (!is_known(from, bytes)) return CUDA_ERROR_INVALID_VALUE;                                  \
+        return copy(reinterpret_cast<CUdeviceptr>(to), from, bytes, stream, per_thread, false);       \
+    }                                                                                                 \
+    FAKE_API CUresult cuMemcpyDtoDAsync_v2##ptsz(CUdeviceptr to, CUdeviceptr from, std::size_t bytes, \
+                                                 CUstream stream) {                                   \
+        if (!is_known(to, bytes) || !is_known(from, bytes)) return CUDA_ERROR_INVALID_VALUE;          \
+        return copy(to, from, bytes, stream, per_thread, false);                                      \
+    }                                                                                                 \
+    FAKE_API CUresult cuMemcpyAsync##ptsz(CUdeviceptr to, CUdeviceptr from, std::size_t bytes,        \
+                                          CUstream stream) {                                          \
+        return copy(to, from, bytes, stream, per_thread, false);                                      \
+    }                                                                                                 \
+    FAKE_API CUresult cuMemsetD8_v2##ptds(CUdeviceptr to, unsigned char value, std::size_t count) {   \
+        return set(to, value, count, nullptr, per_thread, false);                                     \
+    }                                                                                                 \
+    FAKE_API CUresult cuMemsetD32_v2##ptds(CUdeviceptr to, unsigned int value, std::size_t count) {   \
+        return set(to, value, count, nullptr, per_thread, false);                                     \
+    }                                                                                                 \
+    FAKE_API CUresult cuMemsetD8Async##ptsz(CUdeviceptr to, unsigned char value, std::size_t count,   \
+                                            CUstream stream) {                                        \
+        return set(to, value, count, stream, per_thread, false);                                      \
+    }                                                                                                 \
+    FAKE_API CUresult cuMemsetD32Async##ptsz(CUdeviceptr to, unsigned int value, std::size_t count,   \
+                                             CUstream stream) {                                       \
+        return set(to, value, count, stream, per_thread, false);                                      \
+    }                                                                                                 \
+    FAKE_API CUresult cuMemAllocAsync##ptsz(CUdeviceptr* out, std::size_t bytes, CUstream stream) {   \
+        return alloc_async(out, bytes, stream, per_thread);                                           \
+    }                                                                                                 \
+    FAKE_API CUresult cuMemFreeAsync##ptsz(CUdeviceptr address, CUstream stream) {                    \
+        return free_async(address, stream, per_thread);                                               \
     }
 
 FAKE_MEMORY_FUNCTIONS(, , false)

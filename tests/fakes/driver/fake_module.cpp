@@ -3,15 +3,15 @@
 //     AOTI_DBG_FAKE_MODULE
 //     kernel <name> <built-in> [letters]     letters: the parameters, where they are more than the built-in's
 //
-// A CUkernel stands for a kernel in every context, a CUfunction for one in one: names of the one cannot be asked
-// with the other, launches take both.
+// A CUkernel stands for a kernel in every context, a CUfunction for one in one: names of the one cannot be
+// asked with the other, launches take both.
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
 #include <sstream>
 
-#include "driver/fake_driver.hpp"
+#include "tests/fakes/driver/fake_driver.hpp"
 
 namespace fake_cuda {
 namespace {
@@ -24,11 +24,15 @@ using Images = std::shared_ptr<const std::vector<KernelImage>>;
 std::uint32_t size_of_letter(char letter) {
     switch (letter) {
         case 'p':
-        case 'l': return 8;
+        case 'l':
+            return 8;
         case 'i':
-        case 'f': return 4;
-        case 't': return 128;
-        default: return 0;
+        case 'f':
+            return 4;
+        case 't':
+            return 128;
+        default:
+            return 0;
     }
 }
 
@@ -60,7 +64,8 @@ CUresult parse(const char* text, Images& images) {
         KernelImage image;
         words >> keyword >> image.name >> builtin >> given;
         if (keyword.empty()) continue;
-        if (keyword != "kernel" || !find_builtin(builtin, image.kernel, letters)) return CUDA_ERROR_INVALID_IMAGE;
+        if (keyword != "kernel" || !find_builtin(builtin, image.kernel, letters))
+            return CUDA_ERROR_INVALID_IMAGE;
         if (!given.empty() && given.compare(0, letters.size(), letters) != 0) return CUDA_ERROR_INVALID_IMAGE;
         if (!lay_out(given.empty() ? letters : given, image)) return CUDA_ERROR_INVALID_IMAGE;
         image.is_nop = builtin == "nop";
@@ -169,39 +174,6 @@ CUresult load_library(CUlibrary* out, const char* text) {
     return CUDA_SUCCESS;
 }
 
-CUresult parameter_info(const KernelImage* image, std::size_t index, std::size_t* offset, std::size_t* size) {
-    if (offset == nullptr || index >= image->offsets.size()) return CUDA_ERROR_INVALID_VALUE;
-    *offset = image->offsets[index];
-    if (size != nullptr) *size = image->sizes[index];
-    return CUDA_SUCCESS;
-}
-
-CUresult get_attribute(int* value, CUfunction_attribute attribute, const Launchable* function) {
-    if (function == nullptr) return CUDA_ERROR_INVALID_HANDLE;
-    if (value == nullptr) return CUDA_ERROR_INVALID_VALUE;
-    switch (attribute) {
-        case CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK: *value = 1024; return CUDA_SUCCESS;
-        case CU_FUNC_ATTRIBUTE_NUM_REGS: *value = 32; return CUDA_SUCCESS;
-        case CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES:
-            *value = static_cast<int>(function->dynamic_shared.load());
-            return CUDA_SUCCESS;
-        default: break;
-    }
-    if (attribute < 0 || attribute >= CU_FUNC_ATTRIBUTE_MAX) return CUDA_ERROR_INVALID_VALUE;
-    *value = 0;
-    return CUDA_SUCCESS;
-}
-
-CUresult set_attribute(Launchable* function, CUfunction_attribute attribute, int value) {
-    if (function == nullptr) return CUDA_ERROR_INVALID_HANDLE;
-    if (attribute == CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT) return CUDA_SUCCESS;
-    if (attribute != CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES || value < 0 || value > 227 * 1024) {
-        return CUDA_ERROR_INVALID_VALUE;
-    }
-    function->dynamic_shared = static_cast<unsigned int>(value);
-    return CUDA_SUCCESS;
-}
-
 }  // namespace
 
 std::mutex& modules_mutex() {
@@ -232,7 +204,8 @@ FAKE_API CUresult cuModuleLoadData(CUmodule* module, const void* image) {
     return load_module(module, static_cast<const char*>(image));
 }
 
-FAKE_API CUresult cuModuleLoadDataEx(CUmodule* module, const void* image, unsigned int, CUjit_option*, void**) {
+FAKE_API CUresult cuModuleLoadDataEx(CUmodule* module, const void* image, unsigned int, CUjit_option*,
+                                     void**) {
     return load_module(module, static_cast<const char*>(image));
 }
 
@@ -292,8 +265,8 @@ FAKE_API CUresult cuLibraryLoadData(CUlibrary* library, const void* code, CUjit_
     return load_library(library, static_cast<const char*>(code));
 }
 
-FAKE_API CUresult cuLibraryLoadFromFile(CUlibrary* library, const char* path, CUjit_option*, void**, unsigned int,
-                                        CUlibraryOption*, void**, unsigned int) {
+FAKE_API CUresult cuLibraryLoadFromFile(CUlibrary* library, const char* path, CUjit_option*, void**,
+                                        unsigned int, CUlibraryOption*, void**, unsigned int) {
     std::string text;
     if (CUresult result = read_file(path, text); result != CUDA_SUCCESS) return result;
     return load_library(library, text.c_str());
@@ -302,11 +275,13 @@ FAKE_API CUresult cuLibraryLoadFromFile(CUlibrary* library, const char* path, CU
 FAKE_API CUresult cuLibraryUnload(CUlibrary handle) {
     if (CUresult result = enter(); result != CUDA_SUCCESS) return result;
     if (CUresult result = unsafe_during_capture(); result != CUDA_SUCCESS) return result;
-    if (Context* context = current_context(); context != nullptr && context->alive) synchronize_context(context);
+    if (Context* context = current_context(); context != nullptr && context->alive)
+        synchronize_context(context);
     const std::lock_guard lock(modules_mutex());
     Library* library = pools().libraries.check(handle);
     if (library == nullptr) return CUDA_ERROR_INVALID_HANDLE;
-    for (Module* module : library->modules) end_module(module);
+    for (Module* module : library->modules)
+        end_module(module);
     for (Kernel* kernel : library->kernels) {
         kernel->keeps_alive.reset();
         pools().kernels.give_back(kernel);
@@ -364,8 +339,6 @@ FAKE_API CUresult cuLibraryGetModule(CUmodule* out, CUlibrary handle) {
     return CUDA_SUCCESS;
 }
 
-// ---- functions and kernels ----
-
 FAKE_API CUresult cuKernelGetFunction(CUfunction* out, CUkernel handle) {
     Context* context = nullptr;
     if (CUresult result = enter(context); result != CUDA_SUCCESS) return result;
@@ -378,63 +351,4 @@ FAKE_API CUresult cuKernelGetFunction(CUfunction* out, CUkernel handle) {
     if (function == nullptr) return CUDA_ERROR_OUT_OF_MEMORY;
     *out = reinterpret_cast<CUfunction>(function);
     return CUDA_SUCCESS;
-}
-
-FAKE_API CUresult cuKernelGetName(const char** name, CUkernel handle) {
-    if (CUresult result = enter(); result != CUDA_SUCCESS) return result;
-    const Kernel* kernel = pools().kernels.check(handle);
-    if (kernel == nullptr) return CUDA_ERROR_INVALID_HANDLE;
-    if (name == nullptr) return CUDA_ERROR_INVALID_VALUE;
-    *name = kernel->image->name.c_str();
-    return CUDA_SUCCESS;
-}
-
-FAKE_API CUresult cuFuncGetName(const char** name, CUfunction handle) {
-    if (CUresult result = enter(); result != CUDA_SUCCESS) return result;
-    const Function* function = pools().functions.check(handle);
-    if (function == nullptr) return CUDA_ERROR_INVALID_HANDLE;
-    if (name == nullptr) return CUDA_ERROR_INVALID_VALUE;
-    *name = function->image->name.c_str();
-    return CUDA_SUCCESS;
-}
-
-FAKE_API CUresult cuFuncGetModule(CUmodule* out, CUfunction handle) {
-    if (CUresult result = enter(); result != CUDA_SUCCESS) return result;
-    const Function* function = pools().functions.check(handle);
-    if (function == nullptr) return CUDA_ERROR_INVALID_HANDLE;
-    if (out == nullptr) return CUDA_ERROR_INVALID_VALUE;
-    *out = reinterpret_cast<CUmodule>(function->module);
-    return CUDA_SUCCESS;
-}
-
-FAKE_API CUresult cuFuncGetParamInfo(CUfunction handle, std::size_t index, std::size_t* offset, std::size_t* size) {
-    if (CUresult result = enter(); result != CUDA_SUCCESS) return result;
-    const Function* function = pools().functions.check(handle);
-    return function == nullptr ? CUDA_ERROR_INVALID_HANDLE : parameter_info(function->image, index, offset, size);
-}
-
-FAKE_API CUresult cuKernelGetParamInfo(CUkernel handle, std::size_t index, std::size_t* offset, std::size_t* size) {
-    if (CUresult result = enter(); result != CUDA_SUCCESS) return result;
-    const Kernel* kernel = pools().kernels.check(handle);
-    return kernel == nullptr ? CUDA_ERROR_INVALID_HANDLE : parameter_info(kernel->image, index, offset, size);
-}
-
-FAKE_API CUresult cuFuncGetAttribute(int* value, CUfunction_attribute attribute, CUfunction handle) {
-    if (CUresult result = enter(); result != CUDA_SUCCESS) return result;
-    return get_attribute(value, attribute, pools().functions.check(handle));
-}
-
-FAKE_API CUresult cuFuncSetAttribute(CUfunction handle, CUfunction_attribute attribute, int value) {
-    if (CUresult result = enter(); result != CUDA_SUCCESS) return result;
-    return set_attribute(pools().functions.check(handle), attribute, value);
-}
-
-FAKE_API CUresult cuKernelGetAttribute(int* value, CUfunction_attribute attribute, CUkernel handle, CUdevice) {
-    if (CUresult result = enter(); result != CUDA_SUCCESS) return result;
-    return get_attribute(value, attribute, pools().kernels.check(handle));
-}
-
-FAKE_API CUresult cuKernelSetAttribute(CUfunction_attribute attribute, int value, CUkernel handle, CUdevice) {
-    if (CUresult result = enter(); result != CUDA_SUCCESS) return result;
-    return set_attribute(pools().kernels.check(handle), attribute, value);
 }

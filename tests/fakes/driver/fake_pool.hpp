@@ -1,5 +1,5 @@
-// Handles of the software driver: fixed places, checked before they are believed, and used again: the handle given
-// out next is the one given back last, as programs see it from the real driver.
+// Handles of the software driver: fixed places, checked before they are believed, and used again: the handle
+// given out next is the one given back last, as programs see it from the real driver.
 #pragma once
 
 #include <array>

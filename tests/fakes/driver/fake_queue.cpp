@@ -1,10 +1,10 @@
-#include "driver/fake_queue.hpp"
+#include "tests/fakes/driver/fake_queue.hpp"
 
 #include <csignal>
 #include <cstdlib>
 #include <thread>
 
-#include "driver/fake_driver.hpp"
+#include "tests/fakes/driver/fake_driver.hpp"
 
 namespace fake_cuda {
 namespace {
@@ -25,7 +25,8 @@ bool runs_inline() {
 bool KernelTask::run() const {
     if (faults) return false;
     const std::byte* parameters[64];
-    for (std::size_t i = 0; i < offsets.size(); ++i) parameters[i] = values.data() + offsets[i];
+    for (std::size_t i = 0; i < offsets.size(); ++i)
+        parameters[i] = values.data() + offsets[i];
     return kernel(parameters);
 }
 

@@ -1,6 +1,6 @@
 // The work of one stream: tasks run one after another, on a worker thread of their own or, with
-// FAKE_CUDA_INLINE=1, at once in the thread that submits them. Never touches handles: it outlives its stream while
-// events or other queues still refer to it.
+// FAKE_CUDA_INLINE=1, at once in the thread that submits them. Never touches handles: it outlives its stream
+// while events or other queues still refer to it.
 #pragma once
 
 #include <condition_variable>
@@ -15,7 +15,8 @@ namespace fake_cuda {
 
 using HostKernel = bool (*)(const std::byte* const* parameters);
 
-/// One kernel with the values that its parameters had at the launch. Returns false from run() where it faults.
+/// One kernel with the values that its parameters had at the launch. Returns false from run() where it
+/// faults.
 struct KernelTask {
     HostKernel kernel = nullptr;
     std::vector<std::byte> values;

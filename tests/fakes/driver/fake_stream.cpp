@@ -1,7 +1,7 @@
 // Streams and events.
 #include <chrono>
 
-#include "driver/fake_driver.hpp"
+#include "tests/fakes/driver/fake_driver.hpp"
 
 namespace fake_cuda {
 namespace {
@@ -38,8 +38,8 @@ void end_stream(Stream* stream) {
     pools().streams.give_back(stream);
 }
 
-/// The streams behind CU_STREAM_PER_THREAD: one a context, gone with the thread. A stream may have gone with its
-/// context, and its place to another; then the queue is another.
+/// The streams behind CU_STREAM_PER_THREAD: one a context, gone with the thread. A stream may have gone with
+/// its context, and its place to another; then the queue is another.
 struct ThreadStreams {
     struct Mine {
         Stream* stream;
@@ -155,7 +155,8 @@ CUresult elapsed(float* milliseconds, CUevent first, CUevent second) {
     if (milliseconds == nullptr) return CUDA_ERROR_INVALID_VALUE;
     const std::scoped_lock lock(start->mutex, end->mutex);
     if (start->queue == nullptr || end->queue == nullptr) return CUDA_ERROR_INVALID_HANDLE;
-    if (!start->queue->is_done(start->ticket) || !end->queue->is_done(end->ticket)) return CUDA_ERROR_NOT_READY;
+    if (!start->queue->is_done(start->ticket) || !end->queue->is_done(end->ticket))
+        return CUDA_ERROR_NOT_READY;
     *milliseconds = static_cast<float>(static_cast<double>(end->recorded_ns - start->recorded_ns) * 1e-6);
     return CUDA_SUCCESS;
 }
@@ -206,7 +207,8 @@ std::uint64_t submit_in_order(Stream* stream, Queue::Task task) {
 }
 
 void synchronize_context(Context* context) {
-    for (const auto& queue : queues_of(context, false)) queue->wait_all();
+    for (const auto& queue : queues_of(context, false))
+        queue->wait_all();
 }
 
 void end_streams_of(Context* context) {
@@ -217,7 +219,8 @@ void end_streams_of(Context* context) {
             if (stream->context == context) ending.push_back(stream);
         });
     }
-    for (Stream* stream : ending) end_stream(stream);
+    for (Stream* stream : ending)
+        end_stream(stream);
 }
 
 }  // namespace fake_cuda
@@ -249,51 +252,53 @@ FAKE_API CUresult cuStreamDestroy_v2(CUstream handle) {
     return CUDA_SUCCESS;
 }
 
-FAKE_API CUresult cuStreamDestroy(CUstream handle) { return cuStreamDestroy_v2(handle); }
+FAKE_API CUresult cuStreamDestroy(CUstream handle) {
+    return cuStreamDestroy_v2(handle);
+}
 
-#define FAKE_STREAM_FUNCTIONS(suffix, per_thread)                                                             \
-    FAKE_API CUresult cuStreamSynchronize##suffix(CUstream handle) {                                          \
-        Context* context = nullptr;                                                                           \
-        if (CUresult result = enter(context); result != CUDA_SUCCESS) return result;                          \
-        Stream* stream = nullptr;                                                                             \
-        if (CUresult result = find_stream(handle, per_thread, context, stream); result != CUDA_SUCCESS) {     \
-            return result;                                                                                    \
-        }                                                                                                     \
-        if (CUresult result = unsafe_during_capture(); result != CUDA_SUCCESS) return result;                 \
-        if (stream->captures) return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;                                   \
-        if (stream == context->legacy) {                                                                      \
-            stream->queue->wait(submit_in_order(stream, [] {}));                                              \
-        } else {                                                                                              \
-            stream->queue->wait_all();                                                                        \
-        }                                                                                                     \
-        return static_cast<CUresult>(context->sticky.load());                                                 \
-    }                                                                                                         \
-    FAKE_API CUresult cuStreamQuery##suffix(CUstream handle) {                                                \
-        Context* context = nullptr;                                                                           \
-        if (CUresult result = enter(context); result != CUDA_SUCCESS) return result;                          \
-        Stream* stream = nullptr;                                                                             \
-        if (CUresult result = find_stream(handle, per_thread, context, stream); result != CUDA_SUCCESS) {     \
-            return result;                                                                                    \
-        }                                                                                                     \
-        if (CUresult result = unsafe_during_capture(); result != CUDA_SUCCESS) return result;                 \
-        return stream->queue->is_done(stream->queue->last_ticket()) ? CUDA_SUCCESS : CUDA_ERROR_NOT_READY;    \
-    }                                                                                                         \
-    FAKE_API CUresult cuStreamGetFlags##suffix(CUstream handle, unsigned int* flags) {                        \
-        Context* context = nullptr;                                                                           \
-        if (CUresult result = enter(context); result != CUDA_SUCCESS) return result;                          \
-        Stream* stream = nullptr;                                                                             \
-        if (flags == nullptr) return CUDA_ERROR_INVALID_VALUE;                                                \
-        if (CUresult result = find_stream(handle, per_thread, context, stream); result != CUDA_SUCCESS) {     \
-            return result;                                                                                    \
-        }                                                                                                     \
-        *flags = stream->flags;                                                                               \
-        return CUDA_SUCCESS;                                                                                  \
-    }                                                                                                         \
-    FAKE_API CUresult cuStreamWaitEvent##suffix(CUstream handle, CUevent event, unsigned int flags) {         \
-        return flags > 1 ? CUDA_ERROR_INVALID_VALUE : stream_wait(handle, event, per_thread);                 \
-    }                                                                                                         \
-    FAKE_API CUresult cuEventRecord##suffix(CUevent event, CUstream handle) {                                 \
-        return record(event, handle, per_thread);                                                             \
+#define FAKE_STREAM_FUNCTIONS(suffix, per_thread)                                                          \
+    FAKE_API CUresult cuStreamSynchronize##suffix(CUstream handle) {                                       \
+        Context* context = nullptr;                                                                        \
+        if (CUresult result = enter(context); result != CUDA_SUCCESS) return result;                       \
+        Stream* stream = nullptr;                                                                          \
+        if (CUresult result = find_stream(handle, per_thread, context, stream); result != CUDA_SUCCESS) {  \
+            return result;                                                                                 \
+        }                                                                                                  \
+        if (CUresult result = unsafe_during_capture(); result != CUDA_SUCCESS) return result;              \
+        if (stream->captures) return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;                                \
+        if (stream == context->legacy) {                                                                   \
+            stream->queue->wait(submit_in_order(stream, [] {}));                                           \
+        } else {                                                                                           \
+            stream->queue->wait_all();                                                                     \
+        }                                                                                                  \
+        return static_cast<CUresult>(context->sticky.load());                                              \
+    }                                                                                                      \
+    FAKE_API CUresult cuStreamQuery##suffix(CUstream handle) {                                             \
+        Context* context = nullptr;                                                                        \
+        if (CUresult result = enter(context); result != CUDA_SUCCESS) return result;                       \
+        Stream* stream = nullptr;                                                                          \
+        if (CUresult result = find_stream(handle, per_thread, context, stream); result != CUDA_SUCCESS) {  \
+            return result;                                                                                 \
+        }                                                                                                  \
+        if (CUresult result = unsafe_during_capture(); result != CUDA_SUCCESS) return result;              \
+        return stream->queue->is_done(stream->queue->last_ticket()) ? CUDA_SUCCESS : CUDA_ERROR_NOT_READY; \
+    }                                                                                                      \
+    FAKE_API CUresult cuStreamGetFlags##suffix(CUstream handle, unsigned int* flags) {                     \
+        Context* context = nullptr;                                                                        \
+        if (CUresult result = enter(context); result != CUDA_SUCCESS) return result;                       \
+        Stream* stream = nullptr;                                                                          \
+        if (flags == nullptr) return CUDA_ERROR_INVALID_VALUE;                                             \
+        if (CUresult result = find_stream(handle, per_thread, context, stream); result != CUDA_SUCCESS) {  \
+            return result;                                                                                 \
+        }                                                                                                  \
+        *flags = stream->flags;                                                                            \
+        return CUDA_SUCCESS;                                                                               \
+    }                                                                                                      \
+    FAKE_API CUresult cuStreamWaitEvent##suffix(CUstream handle, CUevent event, unsigned int flags) {      \
+        return flags > 1 ? CUDA_ERROR_INVALID_VALUE : stream_wait(handle, event, per_thread);              \
+    }                                                                                                      \
+    FAKE_API CUresult cuEventRecord##suffix(CUevent event, CUstream handle) {                              \
+        return record(event, handle, per_thread);                                                          \
     }
 
 FAKE_STREAM_FUNCTIONS(, false)
@@ -326,7 +331,9 @@ FAKE_API CUresult cuEventDestroy_v2(CUevent handle) {
     return CUDA_SUCCESS;
 }
 
-FAKE_API CUresult cuEventDestroy(CUevent handle) { return cuEventDestroy_v2(handle); }
+FAKE_API CUresult cuEventDestroy(CUevent handle) {
+    return cuEventDestroy_v2(handle);
+}
 
 FAKE_API CUresult cuEventQuery(CUevent handle) {
     std::shared_ptr<Queue> queue;

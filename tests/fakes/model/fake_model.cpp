@@ -1,7 +1,7 @@
-// A model as AOTInductor compiles it: the same exports, and in a run the same calls in the same order as a real
-// one. Built several times: FAKE_CUDA launches through the driver, FAKE_THOUSAND runs a thousand kernels,
-// FAKE_PRINTER has PyTorch's debug printer baked in, FAKE_THROWING lets exceptions leave Run. Must look like a
-// compiler's output: default visibility, calls through its import slots, nothing of ours.
+// A model as AOTInductor compiles it: the same exports, and in a run the same calls in the same order as a
+// real one. Built several times: FAKE_CUDA launches through the driver, FAKE_THOUSAND runs a thousand
+// kernels, FAKE_PRINTER has PyTorch's debug printer baked in, FAKE_THROWING lets exceptions leave Run. Must
+// look like a compiler's output: default visibility, calls through its import slots, nothing of ours.
 #ifdef FAKE_CUDA
 #include <cuda.h>
 #endif
@@ -21,8 +21,8 @@ void cpp_fused_mul_1(const float*, const float*, const float*, float*, float*, i
                      int64_t);
 void cpp_fused_mixed_2(const float*, double, int64_t, double, int64_t, const float*, double, int64_t, double,
                        float*, int64_t, int64_t);
-void cpp_fused_doubles_3(const float*, float*, int64_t, double, double, double, double, double, double, double,
-                         double, double);
+void cpp_fused_doubles_3(const float*, float*, int64_t, double, double, double, double, double, double,
+                         double, double, double);
 }
 void call_cat_200(const float* const* in, float* out);
 void call_cat_1000(const float* const* in, float* out);
@@ -96,7 +96,9 @@ struct Model {
         CHECKED(aoti_torch_create_tensor_from_blob_v2(values.data(), 1, &size, &stride, 0, cached_float32,
                                                       cached_cpu, 0, &weight, 0, nullptr, 0));
     }
-    ~Model() { aoti_torch_delete_tensor_object(weight); }
+    ~Model() {
+        aoti_torch_delete_tensor_object(weight);
+    }
     Model(const Model&) = delete;
     Model& operator=(const Model&) = delete;
 
@@ -119,8 +121,8 @@ CUfunction loadKernel(const std::string& file, const std::string& function, cons
 }
 
 void launchKernel(CUfunction function, void** arguments, void* stream) {
-    check_driver(cuLaunchKernel(function, 1, 1, 1, 32, 1, 1, 0, static_cast<CUstream>(stream), arguments,
-                                nullptr));
+    check_driver(
+        cuLaunchKernel(function, 1, 1, 1, 32, 1, 1, 0, static_cast<CUstream>(stream), arguments, nullptr));
 }
 
 AtenTensorHandle Model::run(AtenTensorHandle stolen, void* stream, AOTIProxyExecutorHandle /*executor*/) {
@@ -131,8 +133,10 @@ AtenTensorHandle Model::run(AtenTensorHandle stolen, void* stream, AOTIProxyExec
     Tensor buf0(kElements);
     CHECKED(aoti_torch_cuda_mm_out(buf0.get(), input.get(), weight));
     if (triton_poi_fused_relu_0 == nullptr)
-        triton_poi_fused_relu_0 = loadKernel("/tmp/elsewhere/crelu.cubin", "triton_poi_fused_relu_0", cubin_dir);
-    if (add_kernel_0 == nullptr) add_kernel_0 = loadKernel("/tmp/elsewhere/cadd.cubin", "add_kernel", cubin_dir);
+        triton_poi_fused_relu_0 =
+            loadKernel("/tmp/elsewhere/crelu.cubin", "triton_poi_fused_relu_0", cubin_dir);
+    if (add_kernel_0 == nullptr)
+        add_kernel_0 = loadKernel("/tmp/elsewhere/cadd.cubin", "add_kernel", cubin_dir);
     float* in_out = buf0.data();
     float* in = input.data();
     int32_t count = kElements;
@@ -176,7 +180,8 @@ AtenTensorHandle Model::run(AtenTensorHandle stolen, void* /*stream*/, AOTIProxy
     const Tensor buf2(kElements);
     cpp_fused_mul_1(buf0.data(), input.data(), buf0.data(), buf1.data(), buf2.data(), kElements, 3, 5, 7);
     const Tensor buf3(kElements);
-    cpp_fused_mixed_2(buf1.data(), 0.5, kElements, 0.25, 11, buf2.data(), 0.125, 13, 0.0625, buf3.data(), 17, 19);
+    cpp_fused_mixed_2(buf1.data(), 0.5, kElements, 0.25, 11, buf2.data(), 0.125, 13, 0.0625, buf3.data(), 17,
+                      19);
     const Tensor buf4(kElements);
     cpp_fused_doubles_3(buf3.data(), buf4.data(), kElements, 1.5, 2.5, 3.5, 4.5, 5.5, 6.5, 7.5, 8.5, 9.5);
 

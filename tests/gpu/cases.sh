@@ -1,0 +1,323 @@
+# The cases of scripts/gpu-check, which sources this: what each step does, and how a program is run bare and under
+# the library and compared. A case's function ends with 0 passed, 77 skipped, else failed, and chains with &&, as it
+# runs where `set -e` is off. Uses of it: root, build, library, out, python, device, argument, case_folder.
+# shellcheck shell=bash disable=SC2154,SC2034
+
+programs=$out/programs
+packages=$out/packages/$device
+nvcc=$(command -v nvcc || echo /usr/local/cuda/bin/nvcc)
+# Beside nvcc and not always on the path.
+PATH=$PATH:$(dirname "$nvcc"):/usr/local/cuda/bin
+
+limited() { timeout -k 5 "$@"; }
+skip() {
+    echo "note: $*"
+    return 77
+}
+need() {
+    local program
+    for program in "$@"; do
+        [[ -e $program ]] && continue
+        echo "note: no ${program#"$out"/}: scripts/gpu-check build comes first"
+        return 1
+    done
+}
+need_gpu() { [[ $device == cuda ]] || skip "needs a GPU"; }
+
+# ---- running bare and under the library ----
+
+# bare SECONDS COMMAND...: standard output, error and status into bare/.
+bare() { run_in bare "$@"; }
+
+# seen SECONDS COMMAND...: the same under the library at level 3, names into seen/log.PID. `scope` and `level` are
+# taken from the caller.
+seen() {
+    local seconds=$1
+    shift
+    run_in seen "$seconds" env LD_PRELOAD="$library" AOTI_DBG_LEVEL="${level:-3}" AOTI_DBG_SCOPE="${scope:-model}" \
+        AOTI_DBG_LOG="${log_to:-$case_folder/seen/log.%p}" AOTI_DBG_OUT="$case_folder/seen/out" "$@"
+}
+
+run_in() {
+    local folder=$case_folder/$1 seconds=$2 status=0
+    shift 2
+    mkdir -p "$folder"
+    (cd "$folder" && limited "$seconds" "$@" >stdout 2>stderr) || status=$?
+    echo "$status" >"$folder/status"
+    ((status != 124 && status != 137)) || echo "$folder: not done after $seconds s"
+}
+
+# Without our lines; numbers (processes, times, addresses) differ between any two runs, and torch's stack traces show
+# the frames of who stands between.
+program_errors() {
+    grep -avE '^aoti-dbg\[|^ *\[ (before|after)_launch: |frame #' "$1" | sed -E 's/0x[0-9a-f]+|[0-9]+/N/g'
+    return 0
+}
+
+# alike [STATUS]: what was printed and how it ended is the same, and, where given, as it ought to be.
+alike() {
+    cd "$case_folder" || return
+    diff bare/status seen/status && diff bare/stdout seen/stdout &&
+        diff <(program_errors bare/stderr) <(program_errors seen/stderr) || return
+    [[ -z ${1:-} || $(<bare/status) == "$1" ]] || {
+        tail -n 5 bare/stderr
+        echo "ended with $(<bare/status) even when bare"
+        return 1
+    }
+}
+
+# Names were written: the library was there, and what was compared was not twice the bare program.
+was_seen() {
+    cat "$case_folder"/seen/log.* >"$case_folder/log" 2>/dev/null
+    grep -q before_launch "$case_folder/log" || {
+        tail -n 5 "$case_folder/seen/stderr"
+        echo "no launch was logged: was the library loaded?"
+        return 1
+    }
+}
+
+# As many launches as the program says it made.
+counted() {
+    local number
+    number=$(sed -n 's/^launches //p' "$case_folder/seen/stdout" | tail -n 1)
+    [[ -z $number ]] || python3 "$root/tests/gpu/names.py" count "$case_folder/log" "$number"
+}
+
+# ---- step build: makes what is missing or older than its source ----
+
+fresh_enough() {
+    local program=$1 source
+    shift
+    for source in "$@"; do [[ $program -nt $source ]] || return 1; done
+}
+torch_program() {
+    local source=$1 program=$programs/$2
+    fresh_enough "$program" "$source" || limited 200 "$root/bench/torch_program.sh" "$python" "$source" "$program"
+}
+cuda_program() {
+    local source=$1 program=$programs/$2
+    shift 2
+    need_gpu || return
+    [[ -x $nvcc ]] || skip "no nvcc" || return
+    mkdir -p "$programs"
+    # For the oldest GPU that the toolkits in use can compile for; its PTX runs on every newer one.
+    fresh_enough "$program" "$source" ||
+        limited 200 "$nvcc" -O2 -std=c++17 -arch=sm_75 -I "$root" -o "$program" "$source" "$@"
+}
+driver_program() {
+    need_gpu || return
+    local toolkit=${nvcc%/bin/nvcc} program=$programs/driver_victim source=$root/tests/gpu/driver_victim.cpp
+    mkdir -p "$programs"
+    fresh_enough "$program" "$source" ||
+        limited 200 "${CXX:-g++}" -std=c++20 -O2 -Wall -Wextra -isystem "$toolkit/include" -o "$program" "$source" \
+            -L "$toolkit/lib64/stubs" -lcuda -ldl
+}
+compile_packages() {
+    limited 380 "$python" "$root/bench/compile_models.py" --device "$device" --out "$packages" \
+        {transformer,mixed}-{released,printer} linear-released 
+}
+build_cases() {
+    state=/dev/null # these know by themselves what is done
+    check "compile model_bench" torch_program "$root/bench/model_bench.cpp" model_bench
+    check "compile model_victim" torch_program "$root/tests/gpu/model_victim.cpp" model_victim
+    check "compile the example server" torch_program "$root/examples/server/main.cpp" aoti_server
+    check "compile empty_kernels" cuda_program "$root/bench/empty_kernels.cu" empty_kernels
+    check "compile runtime_victim" cuda_program "$root/tests/gpu/runtime_victim.cu" runtime_victim
+    check "compile runtime_victim, a stream a thread" cuda_program "$root/tests/gpu/runtime_victim.cu" \
+        runtime_victim_ptds --default-stream per-thread
+    check "compile driver_victim" driver_program
+    check "compile models with AOTInductor" compile_packages
+}
+
+# ---- programs bare and under the library ----
+
+runtime_case() {
+    need_gpu && need "$programs/$1" || return
+    local scope=all
+    bare 60 "$programs/$1" "$2"
+    seen 60 "$programs/$1" "$2"
+    alike && not_unexpected && was_seen && counted
+}
+# A victim that ends with 9 met something that it did not expect, whether the library is there or not.
+not_unexpected() { [[ $(<"$case_folder/bare/status") != 9 ]] || { cat "$case_folder/bare/stdout" && return 1; }; }
+
+# model_case MODE STATUS PACKAGE...
+model_case() {
+    local mode=$1 status=$2 paths
+    shift 2
+    paths=("${@/#/$packages/}")
+    need "$programs/model_victim" "${paths[@]}" || return
+    bare 120 "$programs/model_victim" "$mode" "$device" "${paths[@]}"
+    seen 120 "$programs/model_victim" "$mode" "$device" "${paths[@]}"
+    alike "$status" || return
+    case ${level:-3}${log_to:-} in
+        3) was_seen ;;
+        3stderr) grep -q before_launch "$case_folder/seen/stderr" ;;
+        *) ! compgen -G "$case_folder/seen/log.*" ;;
+    esac
+}
+model_case_with() {
+    local "$1" "$2"
+    shift 2
+    model_case "$@"
+}
+
+server_case() {
+    need "$programs/aoti_server" "$packages/linear-released.pt2" || return
+    local ask="printf '%s\n' '1 2 3 4 5 6 7 8 9 10 11 12' 'no numbers' '1 2' \"\$(seq -s ' ' 0 35)\" |"
+    bare 60 bash -c "$ask '$programs/aoti_server' '$packages/linear-released.pt2' 12"
+    seen 60 bash -c "$ask '$programs/aoti_server' '$packages/linear-released.pt2' 12"
+    alike 0 && was_seen && [[ $(grep -c '^ok' "$case_folder/seen/stdout") == 2 ]]
+}
+
+# ---- step test ----
+
+names_case() {
+    local released=("$packages"/{transformer,mixed}-released.pt2) printer=("$packages"/{transformer,mixed}-printer.pt2)
+    need "$programs/model_victim" "${released[@]}" "${printer[@]}" || return
+    bare 120 "$programs/model_victim" once "$device" "${printer[@]}"
+    seen 120 "$programs/model_victim" once "$device" "${released[@]}"
+    was_seen && python3 "$root/tests/gpu/names.py" subsequence "$case_folder/bare/stdout" "$case_folder/log"
+}
+
+# What the ops launch themselves, in the libraries they use, is shown indented.
+scope_case() {
+    local released=("$packages"/{transformer,mixed}-released.pt2) scope=all
+    need "$programs/model_victim" "${released[@]}" || return
+    seen 120 "$programs/model_victim" once "$device" "${released[@]}"
+    was_seen && need_gpu && grep -q '^ \+\[ before_launch: ' "$case_folder/log" &&
+        echo "note: $(grep -c '^ .*before_launch' "$case_folder/log") launches inside of ops"
+}
+
+python_case() {
+    need "$packages"/{transformer,mixed}-released.pt2 || return
+    bare 240 "$python" -W ignore "$root/tests/gpu/python_victim.py" "$device" "$packages"
+    seen 240 "$python" -W ignore "$root/tests/gpu/python_victim.py" "$device" "$packages"
+    cat "$case_folder/bare/stdout"
+    # What torch says on standard error depends on the time.
+    diff "$case_folder/bare/stdout" "$case_folder/seen/stdout" && was_seen || return
+    [[ $(<"$case_folder/bare/status") == 0 && $(<"$case_folder/seen/status") == 0 ]] || {
+        tail -n 20 "$case_folder/seen/stderr"
+        return 1
+    }
+    need "$programs/model_victim" || return
+    run_in names 120 env LD_PRELOAD="$library" AOTI_DBG_LEVEL=3 AOTI_DBG_LOG="$case_folder/names/log" \
+        AOTI_DBG_OUT="$case_folder/names/out" "$programs/model_victim" once "$device" \
+        "$packages"/{transformer,mixed}-released.pt2
+    python3 "$root/tests/gpu/names.py" begins "$case_folder/log" "$case_folder/names/log" &&
+        echo "note: $(wc -l <"$case_folder/bare/stdout") cases alike; names as in C++"
+}
+
+# A tool of CUDA's: works_with TOOL PATTERN COMMAND...: the lines of what it prints that match the pattern are the
+# same under the library, which is loaded too.
+works_with() {
+    local tool=$1 pattern=$2 scope=all
+    shift 2
+    need_gpu && need "$programs/runtime_victim" || return
+    command -v "$tool" >/dev/null || skip "no $tool" || return
+    bare 100 "$@"
+    cat "$case_folder"/bare/{stdout,stderr} | grep -aoE "$pattern" >"$case_folder/bare/lines" ||
+        skip "$tool does not work here without the library either: $(tail -n 1 "$case_folder/bare/stdout")" || return
+    seen 100 "$@"
+    cat "$case_folder"/seen/{stdout,stderr} | grep -aoE "$pattern" >"$case_folder/seen/lines"
+    diff "$case_folder/bare/lines" "$case_folder/seen/lines" && diff "$case_folder"/{bare,seen}/status &&
+        was_seen && echo "note: $(wc -l <"$case_folder/seen/lines") lines alike: $(head -n 1 "$case_folder/seen/lines")"
+}
+sanitizer_case() {
+    works_with compute-sanitizer 'ERROR SUMMARY: .*|Invalid __global__ .*|^sum .*' \
+        compute-sanitizer --tool memcheck "$programs/runtime_victim" "$1"
+}
+debugger_case() {
+    # The debugger hands its environment to the program: the library is in both.
+    works_with cuda-gdb 'exited (normally|with code [0-9]+)|CUDA_EXCEPTION_[0-9]+[^.]*|^sum .*' \
+        cuda-gdb -nx -batch -ex 'set startup-with-shell off' -ex run -ex 'info cuda kernels' --args \
+        "$programs/runtime_victim" "$1"
+}
+profiler_case() {
+    works_with ncu '[A-Za-z_]+\(.*\) \([0-9, ]+\)x\([0-9, ]+\), Context.*' \
+        ncu --target-processes all --launch-count 6 "$programs/runtime_victim" results
+}
+
+unit_case() {
+    local program=$1
+    # Programs of a build may look for files that lie beside them.
+    (cd "$(dirname "$program")" && limited 120 "$program")
+}
+
+test_cases() {
+    local program
+    check "names equal to PyTorch's printer (C++)" names_case
+    check "Python: models, torch.compile, captures, profiler" python_case
+    check "kernels of libraries inside ops" scope_case
+    check "transparency: models in C++" model_case results 0 transformer-released.pt2 mixed-released.pt2
+    check "transparency: the example server" server_case
+    check "CUDA runtime program" runtime_case runtime_victim results
+    check "CUDA runtime program, a stream a thread" runtime_case runtime_victim_ptds results
+    check "driver program" runtime_case driver_victim linked
+    check "driver program, entry points" runtime_case driver_victim entry_points
+    check "capture in one thread, launches in another" runtime_case runtime_victim graph_threads
+    check "compute-sanitizer" sanitizer_case results
+    check "compute-sanitizer finds a fault" sanitizer_case fault
+    check "cuda-gdb" debugger_case results
+    check "cuda-gdb stops at a fault" debugger_case fault
+    check "ncu" profiler_case
+    for program in "$build"/tests/*_test; do
+        # In a pack all of them can run anywhere; in a build ctest runs them.
+        [[ ! -x $program || -e $build/CMakeCache.txt ]] || check "unit: ${program##*/}" unit_case "$program"
+    done
+}
+
+# ---- step victims N/M ----
+
+victim_number=0
+victim() {
+    victim_number=$((victim_number + 1))
+    ((victim_number % ${argument#*/} == ${argument%/*} % ${argument#*/})) || return 0
+    check "$@"
+}
+# The modes that a program's table lists, from its source: it needs a driver to start.
+modes_of() { sed -nE 's/^ *\{"([a-z_]+)", [a-z_]+, (true|false)\},$/\1/p' "$1"; }
+
+victims_cases() {
+    ((${argument%/*} <= ${argument#*/})) || die "there is no part $argument"
+    local mode both=(transformer-released.pt2 mixed-released.pt2)
+    victim "model: threads" model_case threads 0 "${both[@]}"
+    victim "model: reload" model_case reload 0 "${both[@]}"
+    victim "model: refused" model_case refused 0 mixed-released.pt2
+    victim "model: exit at once" model_case exit_at_once 5 "${both[@]}"
+    victim "model: abort at once" model_case abort_at_once 134 "${both[@]}"
+    victim "model: with PyTorch's printer" model_case results 0 transformer-printer.pt2 mixed-printer.pt2
+    victim "model: level 0" model_case_with level=0 scope=model results 0 "${both[@]}"
+    victim "model: scope all" model_case_with level=3 scope=all results 0 "${both[@]}"
+    victim "model: names to standard error" model_case_with log_to=stderr scope=all results 0 "${both[@]}"
+    while read -r mode; do
+        victim "runtime: $mode" runtime_case runtime_victim "$mode"
+        victim "runtime, a stream a thread: $mode" runtime_case runtime_victim_ptds "$mode"
+    done < <(modes_of "$root/tests/gpu/runtime_victim.cu")
+    while read -r mode; do
+        victim "driver: $mode" runtime_case driver_victim "$mode"
+    done < <(modes_of "$root/tests/gpu/driver_victim.cpp")
+}
+
+# ---- step bench ----
+
+bench_case() {
+    local options=(--build "$build" --out "$out" --only "$1" --repetitions 5) table=$case_folder/table
+    [[ $device == cpu ]] || options+=(--gpu)
+    limited 280 "$root/scripts/bench" "${options[@]}" >"$table" || {
+        cat "$table"
+        return 1
+    }
+    # The table itself belongs to the results, too.
+    sed -n '/^\*\*/,$p' "$table" | tee -a "$out/results.md"
+    echo "note: $(grep -c ': reached' "$table") within reach, $(grep -c MISSED "$table") missed"
+}
+bench_cases() {
+    local group
+    for group in passage launch; do check "bench: $group" bench_case "$group"; done
+    if [[ $device == cuda ]]; then
+        for group in transformer empty-kernels; do check "bench: $group" bench_case "$group"; done
+    else
+        check "bench: transformer-cpu" bench_case transformer-cpu
+    fi
+}

@@ -1,0 +1,66 @@
+"""Compares lists of launches: what PyTorch's printer printed, and what the library logged for the same models.
+    names.py subsequence PRINTED LOG   PyTorch's list is a subsequence of ours, in order, and what is left over is
+                                       documented in forgotten_by_pytorch.txt
+    names.py begins LOG SHORT_LOG      the first log begins with all that the second one holds
+    names.py count LOG NUMBER          so many launches were begun and ended
+"""
+
+from __future__ import annotations
+
+import pathlib
+import re
+import sys
+
+LAUNCH = re.compile(r"^ *\[ (before|after)_launch: (.+) \]$")
+
+
+def launches(path: str) -> list[str]:
+    return [line.strip() for line in pathlib.Path(path).read_text().splitlines() if LAUNCH.match(line)]
+
+
+def forgotten() -> set[str]:
+    lines = pathlib.Path(__file__).with_name("forgotten_by_pytorch.txt").read_text().splitlines()
+    return {line.strip() for line in lines if line.strip() and not line.startswith("#")}
+
+
+def subsequence(printed: str, log: str) -> str | None:
+    theirs, ours = launches(printed), launches(log)
+    if not theirs:
+        return "PyTorch's printer printed nothing"
+    wanted, extra = 0, set()
+    for line in ours:
+        if wanted < len(theirs) and line == theirs[wanted]:
+            wanted += 1
+        else:
+            extra.add(LAUNCH.match(line)[2])
+    if wanted < len(theirs):
+        around = theirs[max(0, wanted - 3) : wanted + 3]
+        return f"line {wanted + 1} of PyTorch's {len(theirs)} is not in ours: {theirs[wanted]}; around it: {around}"
+    if unknown := extra - forgotten():
+        return f"printed by us and not by PyTorch, and not documented: {sorted(unknown)}"
+    print(f"note: {len(theirs)} lines of PyTorch's, {len(ours)} of ours, left over: {sorted(extra) or 'nothing'}")
+    return None
+
+
+def begins(log: str, short_log: str) -> str | None:
+    whole, start = launches(log), launches(short_log)
+    if not start or whole[: len(start)] != start:
+        return f"{len(start)} lines, of which {log} does not begin with all"
+    print(f"note: {len(start)} lines alike")
+    return None
+
+
+def count(log: str, number: str) -> str | None:
+    lines = launches(log)
+    begun = sum("before_launch" in line for line in lines)
+    if begun != int(number) or len(lines) != 2 * begun:
+        return f"{begun} launches begun and {len(lines) - begun} ended, where the program made {number}"
+    print(f"note: {begun} launches, each begun and ended")
+    return None
+
+
+if __name__ == "__main__":
+    wrong = {"subsequence": subsequence, "begins": begins, "count": count}[sys.argv[1]](*sys.argv[2:])
+    if wrong:
+        print(wrong)
+    sys.exit(1 if wrong else 0)

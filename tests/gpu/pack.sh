@@ -1,0 +1,30 @@
+# Gathers from a build what scripts/gpu-check needs on a machine that cannot build. Sourced by it.
+# shellcheck shell=bash
+
+# Programs and libraries without debug information, which would be most of their size.
+carry() {
+    mkdir -p "$(dirname "$2")"
+    cp -L "$1" "$2"
+    strip --strip-debug "$2"
+}
+
+# pack BUILD FOLDER
+pack() {
+    local build=$1 folder=$2 program
+    mkdir -p "$folder"
+    folder=$(cd "$folder" && pwd)
+    [[ $folder != "$build" ]] || die "the pack cannot be the build itself"
+    for program in libaoti_dbg.so aoti-dbg bench/passage_bench bench/launch_bench bench/null/libcuda.so.1; do
+        [[ -e $build/$program ]] || die "no $build/$program: cmake --build $build"
+        carry "$build/$program" "$folder/$program"
+    done
+    rm -rf "$folder/tests"
+    for program in "$build"/tests/*_test; do
+        [[ -x $program ]] || continue
+        # One that starts other programs of the build knows them by the place where they were built.
+        if ! strings -a "$program" | grep -qF "$build/"; then
+            carry "$program" "$folder/tests/$(basename "$program")"
+        fi
+    done
+    du -sh "$folder" | cut -f1 | sed "s|\$| in $folder|"
+}

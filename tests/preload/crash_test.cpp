@@ -1,0 +1,195 @@
+// What is left when a process ends badly, in the middle, or by halves (fork, exec), and when there is no room
+// to write. The log up to the call that killed it is the point of level 3.
+#include <sys/stat.h>
+
+#include "tests/preload/preload_support.hpp"
+#include "tests/support/catch.hpp"
+
+namespace aoti_dbg::test {
+namespace {
+
+namespace fs = std::filesystem;
+
+const Lines kRunLog = log_of(kOneRun);
+
+/// The log of a process that died inside its call `number`, counted from 1.
+Lines log_until(std::size_t number) {
+    const Lines whole = times(static_cast<int>(number / kOneRun.size()) + 1, kRunLog);
+    return {whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(2 * number - 1)};
+}
+
+std::size_t whole_logs(const std::vector<fs::path>& paths) {
+    return static_cast<std::size_t>(std::count_if(paths.begin(), paths.end(), [](const fs::path& path) {
+        return lines_of(read_text(path)) == kRunLog;
+    }));
+}
+
+TEST_CASE("After a death inside call N the log ends with the launch of N, and show marks it as not ended") {
+    for (const int signal : {9, 11, 6}) {
+        for (const std::size_t number : {1, 2, 6, 7, 10, 12, 13, 14, 15, 33, 1000}) {
+            CAPTURE(signal, number);
+            const Preloaded watched(model_host({"--quiet", "--runs", "200", model_path("cpu")}),
+                                    {{"FAKE_TORCH_DIE_AT", std::to_string(number)},
+                                     {"FAKE_TORCH_DIE_BY", std::to_string(signal)}});
+            CHECK(watched.outcome.signal == signal);
+            CHECK(watched.log_lines() == log_until(number));
+            const std::string shown = watched.show();
+            const Lines rows = rows_with(shown, kOneRun[(number - 1) % kOneRun.size()]);
+            REQUIRE_FALSE(rows.empty());
+            CHECK(ends_with(rows.back(), "<-- did not end"));
+            CHECK(ends_with(lines_of(shown).back(), "<-- did not end"));
+            // The call, and the run that it lies in.
+            CHECK(contains(shown, "2 did not end"));
+        }
+    }
+}
+
+TEST_CASE("Without a log file the ring alone tells the last call") {
+    const Preloaded watched(
+        model_host({model_path("cpu")}),
+        {{"AOTI_DBG_LOG", "/dev/null"}, {"FAKE_TORCH_DIE_AT", "5"}, {"FAKE_TORCH_DIE_BY", "9"}});
+    const Lines rows = rows_with(watched.show(), "cpp_fused_doubles_3");
+    REQUIRE(rows.size() == 1);
+    CHECK(ends_with(rows[0], "<-- did not end"));
+}
+
+TEST_CASE(
+    "_exit inside a call and after the last one leaves a log without padding and the line of coverage") {
+    const Preloaded inside(model_host({"--runs", "9", model_path("cpu")}),
+                           {{"FAKE_TORCH_DIE_AT", "17"}, {"FAKE_TORCH_DIE_BY", "0"}});
+    CHECK(inside.outcome.exit_code == 7);
+    CHECK(inside.log_lines() == log_until(17));
+    CHECK(contains(inside.outcome.err, "1 model, 2 runs, 17 calls; 17 printed"));
+
+    const Preloaded afterwards({victim_path("fork_victim"), "os_exit", model_path("cpu")});
+    CHECK(afterwards.outcome.exit_code == 5);
+    CHECK(afterwards.log_lines() == kRunLog);
+    CHECK(contains(afterwards.outcome.err, "1 model, 1 run, 14 calls; 14 printed"));
+
+    for (const Preloaded* watched : {&inside, &afterwards}) {
+        const std::string text = read_text(watched->log());
+        REQUIRE_FALSE(text.empty());
+        CHECK_FALSE(contains(text, "\n\n"));
+        CHECK(contains(watched->show(), "in good order"));
+    }
+}
+
+TEST_CASE("Children that end at once leave nothing in their parent's log and ring, and no files") {
+    const Preloaded watched({victim_path("fork_victim"), "fork_while_running", model_path("cpu")});
+    CHECK(watched.log_lines() == times(201, kRunLog));
+    CHECK(Preloaded::files(watched.folder(), "log").size() == 1);
+    CHECK(Preloaded::files(watched.out(), "flight").size() == 1);
+    CHECK(contains(watched.show(), "runs      201\n"));
+    CHECK(contains(watched.show(), "0 did not end"));
+}
+
+TEST_CASE(
+    "A forked child that runs a model has its own log and ring, its parent's hold only the parent's calls") {
+    struct Expected {
+        const char* mode;
+        int parent_runs;
+        std::size_t children;
+    };
+    for (const Expected& expected :
+         {Expected{"child_runs", 201, 8}, Expected{"fork_in_thread", 9, 4}, Expected{"vfork_exec", 2, 1}}) {
+        CAPTURE(expected.mode);
+        const Preloaded watched({victim_path("fork_victim"), expected.mode, model_path("cpu")});
+        CAPTURE(watched.outcome.err);
+        CHECK(watched.log_lines().size() == times(expected.parent_runs, kRunLog).size());
+        std::vector<fs::path> logs = Preloaded::files(watched.folder(), "log.");
+        CHECK(logs.size() == expected.children);
+        CHECK(whole_logs(logs) == expected.children);
+        CHECK(Preloaded::files(watched.out(), "flight").size() == expected.children + 1);
+        const std::string shown = Preloaded::show(watched.out() / "flight.ring");
+        CHECK(contains(shown, "runs      " + std::to_string(expected.parent_runs) + "\n"));
+        for (const fs::path& ring : Preloaded::files(watched.out(), "flight-")) {
+            CHECK(contains(Preloaded::show(ring), "runs      1\n"));
+        }
+    }
+}
+
+TEST_CASE("A process that becomes another program leaves its log behind, and the other writes its own") {
+    const Preloaded watched({victim_path("exec_victim"), model_path("cpu")});
+    CHECK(whole_logs(Preloaded::files(watched.folder(), "log")) == 2);
+}
+
+TEST_CASE("What is written is for its owner only") {
+    const Preloaded watched(model_host({model_path("cpu")}));
+    const auto mode = [](const fs::path& path) {
+        struct stat info {};
+        return stat(path.c_str(), &info) == 0 ? info.st_mode & 0777U : 0U;
+    };
+    CHECK(mode(watched.log()) == 0600U);
+    CHECK(mode(watched.out()) == 0700U);
+    CHECK(mode(watched.out() / "flight.ring") == 0600U);
+}
+
+TEST_CASE("Where nothing can be written the program runs on, and one line says so") {
+    const Lines argv = model_host({"--runs", "2", model_path("cpu")});
+    const Outcome bare = run_program(argv);
+    // No folder can be made in /proc, not even by root.
+    const Outcome watched = run_preloaded(argv, {{"AOTI_DBG_LEVEL", "3"}, {"AOTI_DBG_LOG", "log"}},
+                                          std::chrono::seconds(60), "/proc");
+    CHECK(watched.out == bare.out);
+    CHECK(watched.exit_code == 0);
+    std::size_t warnings = 0;
+    Lines log;
+    for (const std::string& line : lines_of(watched.err)) {
+        warnings += contains(line, " warn: ") ? 1 : 0;
+        if (line[0] == '[') log.push_back(line);
+    }
+    CHECK(warnings == 2);  // one for the log, one for the ring
+    CHECK(log == times(2, kRunLog));
+}
+
+TEST_CASE("A limit on file sizes ends no program, and what was lost is said") {
+    const std::string command = victim_path("model_host") + " --quiet --runs 3000 " + model_path("cpu");
+    for (const char* kilobytes : {"1", "8", "300", "1024"}) {
+        CAPTURE(kilobytes);
+        const Lines argv = {"/bin/bash", "-c", std::string("ulimit -f ") + kilobytes + "; exec " + command};
+        const Outcome bare = run_program(argv);
+        REQUIRE(bare.exit_code == 0);
+        const Preloaded watched(argv);
+        CAPTURE(watched.outcome.err);
+        CHECK(watched.outcome.out == bare.out);
+        CHECK(watched.outcome.exit_code == 0);
+        CHECK(watched.outcome.signal == 0);
+        CHECK(contains(watched.outcome.err, "File too large"));
+    }
+}
+
+TEST_CASE("A full disk ends no program, and what was lost is said") {
+    const Lines argv = model_host({"--quiet", "--runs", "3000", model_path("cpu")});
+    const std::string command = argv[0] + " --quiet --runs 3000 " + model_path("cpu");
+    const TempFolder disk;
+    const std::string at = disk.path().string();
+    const std::string mounted = "mount -t tmpfs -o size=SIZE none " + at;
+    const auto inside = [&](const std::string& size, const std::string& what) {
+        std::string mount = mounted;
+        mount.replace(mount.find("SIZE"), 4, size);
+        return Lines{"unshare", "-m", "/bin/sh", "-c", mount + " && exec " + what};
+    };
+    if (run_program(inside("64k", "/bin/true")).exit_code != 0) {
+        WARN("skipped: no file system can be mounted here");
+        return;
+    }
+    const Outcome bare = run_program(argv);
+    for (const char* size : {"4k", "64k", "600k", "2m"}) {
+        CAPTURE(size);
+        const Preloaded watched(inside(size, command),
+                                {{"AOTI_DBG_LOG", at + "/log"}, {"AOTI_DBG_OUT", at + "/out"}});
+        CAPTURE(watched.outcome.err);
+        CHECK(watched.outcome.out == bare.out);
+        CHECK(watched.outcome.exit_code == 0);
+        CHECK(contains(watched.outcome.err, "No space left on device"));
+    }
+}
+
+TEST_CASE("A log that takes nothing loses its lines and says how many") {
+    const Preloaded watched(model_host({model_path("cpu")}), {{"AOTI_DBG_LOG", "/dev/full"}});
+    CHECK(watched.outcome.exit_code == 0);
+    CHECK(contains(watched.outcome.err, "28 lines lost"));
+}
+
+}  // namespace
+}  // namespace aoti_dbg::test

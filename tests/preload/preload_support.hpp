@@ -1,0 +1,135 @@
+// What the tests of whole processes share: a victim run under the library with a log and an output folder of
+// its own, and what the log of the fake models has to be. No checks here.
+#pragma once
+
+#include <algorithm>
+#include <filesystem>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "tests/support/run_program.hpp"
+
+namespace aoti_dbg::test {
+
+using Lines = std::vector<std::string>;
+
+inline std::string victim_path(const std::string& name) {
+    return std::string(AOTI_DBG_VICTIMS) + "/" + name;
+}
+
+inline std::string model_path(const std::string& variant) {
+    return std::string(AOTI_DBG_FAKES) + "/" + variant + "/data/aotinductor/model/c" + variant +
+           ".wrapper.so";
+}
+
+inline Lines model_host(Lines arguments) {
+    arguments.insert(arguments.begin(), victim_path("model_host"));
+    return arguments;
+}
+
+/// The calls of one run of the fake model, by the names that PyTorch's printer has for them; the proxy
+/// executor's and the dispatcher's ops, which it does not print, go by their own.
+inline const Lines kOneRun = {
+    "aoti_torch_cpu_addmm_out", "cpp_fused_relu_0",   "cpp_fused_mul_1",    "cpp_fused_mixed_2",
+    "cpp_fused_doubles_3",      "cpp_fused_cat_200",  "cpp_fused_cat_1000", "at::_ops::sort_stable::call",
+    "at::_ops::cat::call",      "mylib::scale",       "mylib::bias",        "mylib::shift.default",
+    "at::_ops::neg::call",      "at::_ops::abs::call"};
+
+inline std::string before(const std::string& name) {
+    return "[ before_launch: " + name + " ]";
+}
+
+inline std::string after(const std::string& name) {
+    return "[ after_launch: " + name + " ]";
+}
+
+/// The log of these calls one after the other.
+inline Lines log_of(const Lines& names) {
+    Lines lines;
+    for (const std::string& name : names) {
+        lines.push_back(before(name));
+        lines.push_back(after(name));
+    }
+    return lines;
+}
+
+inline Lines times(int count, const Lines& lines) {
+    Lines all;
+    for (int i = 0; i < count; ++i)
+        all.insert(all.end(), lines.begin(), lines.end());
+    return all;
+}
+
+inline Lines joined(Lines first, const Lines& second) {
+    first.insert(first.end(), second.begin(), second.end());
+    return first;
+}
+
+/// Without blank ones: a process that was killed leaves its log padded with them.
+inline Lines lines_of(const std::string& text) {
+    Lines lines;
+    std::istringstream stream(text);
+    for (std::string line; std::getline(stream, line);) {
+        if (!line.empty()) lines.push_back(line);
+    }
+    return lines;
+}
+
+/// A victim under the library, at level 3 unless `env` says otherwise, logging to log() and writing to out().
+class Preloaded {
+  public:
+    explicit Preloaded(const Lines& argv, Variables env = {}) {
+        env.insert({"AOTI_DBG_LEVEL", "3"});
+        env.insert({"AOTI_DBG_LOG", log().string()});
+        env.insert({"AOTI_DBG_OUT", out().string()});
+        outcome = run_preloaded(argv, env, std::chrono::seconds(120), folder().string());
+    }
+
+    [[nodiscard]] const std::filesystem::path& folder() const { return folder_.path(); }
+    [[nodiscard]] std::filesystem::path log() const { return folder() / "log"; }
+    [[nodiscard]] std::filesystem::path out() const { return folder() / "out"; }
+    [[nodiscard]] Lines log_lines() const { return lines_of(read_text(log())); }
+
+    /// The paths in `where` whose file name begins with `prefix`, in order.
+    [[nodiscard]] static std::vector<std::filesystem::path> files(const std::filesystem::path& where,
+                                                                  const std::string& prefix) {
+        std::vector<std::filesystem::path> found;
+        std::error_code none;
+        for (const auto& entry : std::filesystem::directory_iterator(where, none)) {
+            if (entry.path().filename().string().rfind(prefix, 0) == 0) found.push_back(entry.path());
+        }
+        std::sort(found.begin(), found.end());
+        return found;
+    }
+
+    /// What `aoti-dbg show --all` says of a ring, or of the folder.
+    [[nodiscard]] static std::string show(const std::filesystem::path& place) {
+        return run_program({AOTI_DBG_TOOL, "show", "--all", place.string()}).out;
+    }
+    [[nodiscard]] std::string show() const { return show(out()); }
+
+    Outcome outcome;
+
+  private:
+    TempFolder folder_;
+};
+
+/// The rows of `show` that name this call.
+inline Lines rows_with(const std::string& shown, const std::string& name) {
+    Lines rows;
+    for (const std::string& line : lines_of(shown)) {
+        if (line.find(" " + name + " ") != std::string::npos) rows.push_back(line);
+    }
+    return rows;
+}
+
+inline bool ends_with(const std::string& text, const std::string& end) {
+    return text.size() >= end.size() && text.compare(text.size() - end.size(), end.size(), end) == 0;
+}
+
+inline bool contains(const std::string& text, const std::string& part) {
+    return text.find(part) != std::string::npos;
+}
+
+}  // namespace aoti_dbg::test
