@@ -38,8 +38,13 @@ _ALL = {**_LEVEL_3, "AOTI_DBG_SCOPE": "all"}
 _NOTHING_SELECTED = {**_LEVEL_3, "AOT_INDUCTOR_FILTERED_KERNELS_TO_PRINT": "no such kernel"}
 _COUNTING = {**_NOTHING_SELECTED, "AOTI_DBG_RING": "0"}
 
-_STUB = ("{bench}/passage_bench", "stub")
-_LAUNCH = ("{bench}/launch_bench",)
+# Rounds of 20000 calls: up to a second, and where lines are written as many as make some 200 MB of them.
+_MANY, _FEW = "2000", "101"
+_DIRECT = ("{bench}/passage_bench", "direct", _MANY)
+_STUB = ("{bench}/passage_bench", "stub", _MANY)
+_PRINTING_STUB = ("{bench}/passage_bench", "stub", _FEW)
+_LAUNCH = ("{bench}/launch_bench", _MANY)
+_PRINTING_LAUNCH = ("{bench}/launch_bench", _FEW)
 _EMPTY = ("{gpu}/empty_kernels",)
 
 
@@ -63,17 +68,17 @@ def _transformer(device: str, limits: bool) -> tuple[Variant, ...]:
 
 GROUPS = (
     Group("passage", "One passage through a stub", "ns", False, False, (
-        Variant("direct call", ("{bench}/passage_bench", "direct")),
+        Variant("direct call", _DIRECT),
         Variant("library off", _STUB, False, _OFF),
         Variant("counting", _STUB, False, _COUNTING, limit=(VALUE, 30)),
         Variant("flight ring", _STUB, False, _NOTHING_SELECTED),
-        Variant("flight ring, level 3 into a file", _STUB, False, _LEVEL_3, True),
+        Variant("flight ring, level 3 into a file", _PRINTING_STUB, False, _LEVEL_3, True),
     )),
     Group("launch", "An exported launch hook, before a driver that does nothing", "ns", False, False, (
         Variant("bare", _LAUNCH),
         Variant("level 0", _LAUNCH, True, _OFF, limit=(ADDED, 10)),
         Variant("level 3, recorded and not printed", _LAUNCH, True, _LEVEL_3, limit=(ADDED, 150)),
-        Variant("level 3 into a file (scope all)", _LAUNCH, True, _ALL, True, (ADDED, 150)),
+        Variant("level 3 into a file (scope all)", _PRINTING_LAUNCH, True, _ALL, True, (ADDED, 150)),
     )),
     Group("transformer-cpu", "Transformer of 2 layers, fp32, width 64, on one CPU thread, a run", "us", False, True,
           _transformer("cpu", False)),

@@ -1,6 +1,6 @@
 // What one passage through a stub costs, in one process and without a driver: a function that does nothing,
 // called directly or through its stub. The environment says what the library does meanwhile. Asserts nothing.
-//   passage_bench direct|stub
+//   passage_bench direct|stub ROUNDS
 #include <unistd.h>
 
 #include <cstdlib>
@@ -36,11 +36,11 @@ void* stub_before_nothing() {
 }  // namespace
 
 int main(int argc, char** argv) {
-    if (argc != 2) return 2;
+    if (argc != 3) return 2;
     aoti_dbg::ensure_process_ready();
     void* address = std::strcmp(argv[1], "stub") == 0 ? stub_before_nothing() : nullptr;
     Function volatile function = address != nullptr ? reinterpret_cast<Function>(address) : &do_nothing;
-    bench::report(bench::median_of_rounds(kRounds, kCalls, [&] {
+    bench::report(bench::median_of_rounds(std::atoi(argv[2]), kCalls, [&] {
         for (int call = 0; call < kCalls; ++call)
             function(nullptr, nullptr, nullptr, nullptr, 1.0, 1.0);
     }));

@@ -115,7 +115,7 @@ std::string how_it_ended(const FileHeader& header) {
     const std::filesystem::path link = "/proc/" + std::to_string(header.pid) + "/exe";
     if (std::filesystem::read_symlink(link, failed) == header.program && !failed)
         return "not yet: it is running";
-    return "not in good order: killed, crashed, or left by _exit";
+    return "not in good order: killed, crashed, or replaced by exec";
 }
 
 std::string summary(const std::string& path, const Contents& contents, const std::vector<Call>& calls) {

@@ -9,7 +9,11 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* kRingName = "flight.ring";
+/// flight.ring, and flight-PID.ring of further processes in one folder.
+bool is_ring_name(const std::string& name) {
+    return name.rfind("flight", 0) == 0 && name.find(".ring") != std::string::npos;
+}
+
 constexpr int kDeepest = 4;
 
 struct Candidate {
@@ -24,7 +28,7 @@ std::vector<Candidate> rings_below(const fs::path& folder) {
     for (; !failed && entry != fs::recursive_directory_iterator(); entry.increment(failed)) {
         if (entry.depth() >= kDeepest) entry.disable_recursion_pending();
         std::error_code unreadable;
-        if (entry->path().filename() != kRingName || !entry->is_regular_file(unreadable)) continue;
+        if (!is_ring_name(entry->path().filename().string()) || !entry->is_regular_file(unreadable)) continue;
         const fs::file_time_type time = entry->last_write_time(unreadable);
         if (!unreadable) found.push_back({entry->path(), time});
     }
@@ -32,6 +36,14 @@ std::vector<Candidate> rings_below(const fs::path& folder) {
         return a.time != b.time ? a.time > b.time : a.path > b.path;
     });
     return found;
+}
+
+fs::path newest_in(const fs::path& folder) {
+    std::error_code failed;
+    for (const Candidate& ring : rings_below(folder)) {
+        if (fs::equivalent(ring.path.parent_path(), folder, failed)) return ring.path;
+    }
+    return {};
 }
 
 }  // namespace
@@ -43,10 +55,9 @@ Result<FoundRing> find_ring(const std::string& place) {
     if (!fs::is_directory(status)) return FoundRing{place, {}};
 
     const std::vector<Candidate> below = rings_below(place);
-    fs::path chosen;
-    for (const fs::path& direct : {fs::path(place) / kRingName, fs::path(place) / "latest" / kRingName}) {
-        if (chosen.empty() && fs::is_regular_file(direct, failed)) chosen = direct;
-    }
+    // The newest that lies right here, else in `latest`, else anywhere below.
+    fs::path chosen = newest_in(place);
+    if (chosen.empty()) chosen = newest_in(fs::path(place) / "latest");
     if (chosen.empty() && !below.empty()) chosen = below.front().path;
     if (chosen.empty()) {
         return Status::error(place +

@@ -2,6 +2,7 @@
 // its options: LD_PRELOAD reaches every child, compilers included.
 #include <cstdlib>
 
+#include "shim/bind/driver_table.hpp"
 #include "shim/observe/models.hpp"
 #include "shim/observe/process.hpp"
 
@@ -9,7 +10,10 @@ namespace {
 
 __attribute__((constructor)) void library_loaded() {
     aoti_dbg::ensure_process_ready();
-    if (aoti_dbg::observing()) aoti_dbg::find_linked_models();
+    if (aoti_dbg::observing()) {
+        aoti_dbg::look_for_other_interposers();
+        aoti_dbg::find_linked_models();
+    }
     at_quick_exit(aoti_dbg::end_process);
 }
 

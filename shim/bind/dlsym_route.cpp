@@ -17,11 +17,15 @@ std::atomic<DlsymFunction> g_real{nullptr};
 DlsymFunction find_real() {
     DlsymFunction real = g_real.load(std::memory_order_acquire);
     if (real != nullptr) return real;
-    // The version of this architecture's oldest glibc works on all of them; the newer one is tried first
-    // because an interposer that stands behind us exports it without a version and both find that.
+    // By which name and version libc's own is found depends on its age and the architecture.
     for (const char* version : {"GLIBC_2.34", "GLIBC_2.2.5", "GLIBC_2.17"}) {
         real = reinterpret_cast<DlsymFunction>(dlvsym(RTLD_NEXT, "dlsym", version));
         if (real != nullptr) break;
+    }
+    // Versioned look-ups pass by other libraries that interpose dlsym without a version; this one does not.
+    if (real != nullptr) {
+        if (const auto next = reinterpret_cast<DlsymFunction>(real(RTLD_NEXT, "dlsym")); next != nullptr)
+            real = next;
     }
     g_real.store(real, std::memory_order_release);
     return real;

@@ -80,8 +80,16 @@ class DriverCall {
             start.by_model = is_model_entry(top->kind) && is_in_model(top->model, caller);
         }
         if (kind == ring::CallKind::launch && start.by_model) start.kind = ring::CallKind::triton;
-        start.name = label == nullptr ? function_name(*state, function) : intern_name(label, {});
+        start.name = name_of(*state, kind, function, label);
         begun_ = begin_call(*state, start);
+    }
+
+    static const Name* name_of(ThreadState& state, ring::CallKind kind, const void* function,
+                               const char* label) {
+        if (label == nullptr) return function_name(state, function);
+        if (kind != ring::CallKind::graph) return intern_name(label, {});
+        static const Name* const graph = intern_name(label, {});  // launched often: looked up once
+        return graph;
     }
 
     int errno_;

@@ -8,6 +8,7 @@
 #include "base/message.hpp"
 #include "shim/bind/loaded_object.hpp"
 #include "shim/bind/real_dlsym.hpp"
+#include "shim/observe/process.hpp"
 
 // Declared without types: this file only takes their addresses, driver_hooks.cpp defines them as cuda.h says.
 extern "C" {
@@ -36,13 +37,34 @@ void* libcuda() {
     return known;
 }
 
+void say_who_interposes(const void* address, const char* name) {
+    static std::atomic<bool> said{false};
+    if (!observing() || said.exchange(true)) return;
+    Dl_info info{};
+    dladdr(address, &info);
+    message(Severity::warn,
+            "%s also interposes %s and stands behind us; what reaches the driver past it is not seen; put "
+            "libaoti_dbg.so last in LD_PRELOAD",
+            info.dli_fname == nullptr ? "another library" : info.dli_fname, name);
+}
+
 bool ready_to_substitute() {
     static std::atomic<bool> done{false};
     if (done.load(std::memory_order_acquire)) return true;
     void* handle = libcuda();
     if (handle == nullptr) return false;
-    for (DriverHook& hook : g_hooks)
-        hook.in_libcuda.store(real_dlsym(handle, hook.name));
+    for (DriverHook& hook : g_hooks) {
+        void* in_libcuda = real_dlsym(handle, hook.name);
+        void* next = real_dlsym(RTLD_NEXT, hook.name);
+        if (next != nullptr && next != in_libcuda && next != hook.hook) {
+            // Another library stands behind us. Our hook calls it, as the loader's order has it, so handing
+            // the hook out for the driver's own function would send calls through it that it never got, or
+            // round in circles.
+            say_who_interposes(next, hook.name);
+            continue;
+        }
+        hook.in_libcuda.store(in_libcuda);
+    }
     done.store(true, std::memory_order_release);
     return true;
 }
@@ -74,6 +96,20 @@ void* find_real_driver_function(DriverFunction function) {
 void* other_driver_function(const char* name) {
     void* handle = libcuda();
     return handle == nullptr ? nullptr : real_dlsym(handle, name);
+}
+
+void look_for_other_interposers() {
+    void* first = real_dlsym(RTLD_DEFAULT, "dlsym");
+    Dl_info theirs{};
+    Dl_info ours{};
+    if (first == nullptr || dladdr(first, &theirs) == 0) return;
+    if (dladdr(reinterpret_cast<void*>(&look_for_other_interposers), &ours) == 0) return;
+    if (theirs.dli_fbase == ours.dli_fbase) return;
+    message(
+        Severity::warn,
+        "%s stands before our dlsym; models and launches that are looked up through it may not be seen; put "
+        "libaoti_dbg.so first in LD_PRELOAD",
+        theirs.dli_fname);
 }
 
 void* substitute_driver_function(void* found) {

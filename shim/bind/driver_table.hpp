@@ -19,7 +19,7 @@ struct DriverHook {
     const char* name;
     void* hook;                     // what we export
     std::atomic<void*> real;        // what it calls
-    std::atomic<void*> in_libcuda;  // what is substituted when it is handed out
+    std::atomic<void*> in_libcuda;  // what is substituted when it is handed out; nullptr: nothing is
 };
 
 DriverHook& driver_hook(DriverFunction function);
@@ -36,6 +36,9 @@ inline void* real_driver_function(DriverFunction function) {
 
 /// A function of the driver that has no hook, for our own use; nullptr when there is none.
 void* other_driver_function(const char* name);
+
+/// Says once if another library stands where it keeps us from seeing calls. Only looks.
+void look_for_other_interposers();
 
 /// Our hook, if `found` is the function in libcuda that it stands before; else `found` itself.
 void* substitute_driver_function(void* found);

@@ -38,8 +38,10 @@ LoadedObject describe(const dl_phdr_info& info) {
         } else if (header.p_type == PT_DYNAMIC) {
             object.dynamic = reinterpret_cast<const ElfW(Dyn)*>(from);
         } else if (header.p_type == PT_GNU_RELRO) {
-            object.relro_low = from;
-            object.relro_high = to;
+            // The loader protects whole pages: the last, if it is shared with writable data, stays writable.
+            const auto page = static_cast<std::uintptr_t>(sysconf(_SC_PAGESIZE));
+            object.relro_low = from / page * page;
+            object.relro_high = to / page * page;
         }
     }
     return object;

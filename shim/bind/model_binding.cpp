@@ -55,8 +55,10 @@ bool describe(std::string_view symbol, const PackageInfo& package, std::uint16_t
                 slot.kind = CallKind::dispatcher;
                 break;
             case ShimKind::bookkeeping:
-                if (!linked || symbol != kGradMode) return false;
-                slot.role = SlotRole::grad_mode;
+                // Bound in every model, because it is in every model: by it a library that was mapped anew,
+                // with fresh slots, is told from one that is known.
+                if (symbol != kGradMode) return false;
+                slot.role = linked ? SlotRole::grad_mode : SlotRole::mark;
                 slot.kind = CallKind::run;
                 slot.model = model;
                 break;
@@ -161,7 +163,7 @@ bool is_still_bound(const LoadedObject& object) {
     bool bound = false;
     bool any = false;
     for_each_import(object, [&](const ImportSlot& import) {
-        if (!begins_with(import.symbol, "aoti_torch_") && !begins_with(import.symbol, "cpp_fused_")) return;
+        if (import.symbol != kGradMode) return;
         any = true;
         bound = bound || is_stub(*import.address);
     });

@@ -26,6 +26,7 @@ enum class SlotRole : std::uint8_t {
     run,         // the borders of an inference
     grad_mode,   // the borders of an inference in a model whose Run cannot be hooked
     lifecycle,   // the model is changed or goes
+    mark,        // nothing: it shows that the model is bound
 };
 
 /// The stack arguments are not known: as many words are repeated as can be read safely, at most kBlindWords.

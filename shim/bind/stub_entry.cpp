@@ -50,7 +50,7 @@ void toggle_run(ThreadState& state, const Slot& slot, bool enabled) {
 
 StubTarget before(const Slot& slot, StubFrame& frame) {
     const StubTarget jump{slot.real, -1};
-    if (!observing()) return jump;
+    if (!observing() || slot.role == SlotRole::mark) return jump;
     ThreadState* state = thread_state();
     if (state == nullptr) return jump;
     const std::uintptr_t address = frame.address();

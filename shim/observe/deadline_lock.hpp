@@ -6,10 +6,10 @@
 
 namespace aoti_dbg {
 
-/// Tries for about a fifth of a second. The caller unlocks if it returned true.
+/// Tries for about `milliseconds`. The caller unlocks if it returned true.
 template <typename Mutex>
-[[nodiscard]] bool lock_with_deadline(Mutex& mutex) {
-    for (int tries = 0; tries < 200; ++tries) {
+[[nodiscard]] bool lock_with_deadline(Mutex& mutex, int milliseconds = 200) {
+    for (int tries = 0; tries < milliseconds; ++tries) {
         if (mutex.try_lock()) return true;
         const timespec millisecond{0, 1000000};
         nanosleep(&millisecond, nullptr);

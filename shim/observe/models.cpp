@@ -51,7 +51,7 @@ std::atomic<const std::vector<const Model*>*> g_live{nullptr};
 // loader's lock, may look a model up: each may wait for the other, so nobody waits for ever.
 class RegistryLock {
   public:
-    RegistryLock() : held_(lock_with_deadline(wiped_page().models_mutex)) {}
+    RegistryLock() : held_(lock_with_deadline(wiped_page().models_mutex, kPatience)) {}
     ~RegistryLock() {
         if (held_) wiped_page().models_mutex.unlock();
     }
@@ -60,6 +60,8 @@ class RegistryLock {
     [[nodiscard]] bool held() const { return held_; }
 
   private:
+    // Much longer than any model takes to arrive.
+    static constexpr int kPatience = 10000;
     bool held_;
 };
 

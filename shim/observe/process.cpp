@@ -4,7 +4,9 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <mutex>
 #include <new>
 #include <string>
@@ -23,6 +25,7 @@ namespace {
 WipedPage* g_page = nullptr;
 const Options* g_options = nullptr;
 std::atomic<bool> g_ended{false};
+pid_t g_loaded_by = 0;  // not a fork's child
 pthread_once_t g_once = PTHREAD_ONCE_INIT;
 
 // Where the kernel cannot wipe a page (before 4.14, some sandboxes), fork() at least calls this.
@@ -40,8 +43,32 @@ WipedPage* make_page() {
     return new (page) WipedPage();
 }
 
+bool is_mapped(pid_t process, const char* file) {
+    char path[64];
+    snprintf(path, sizeof path, "/proc/%d/maps", static_cast<int>(process));
+    FILE* maps = fopen(path, "re");
+    if (maps == nullptr) return false;
+    char line[4096];
+    bool found = false;
+    while (!found && fgets(line, sizeof line, maps) != nullptr)
+        found = strstr(line, file) != nullptr;
+    fclose(maps);
+    return found;
+}
+
+/// "Saw nothing" is not "clean". Said where something could have been seen, by the process that a person
+/// started: its children, compilers and workers, have the library as well.
+void say_if_nothing_was_seen() {
+    if (!is_mapped(getpid(), "/libtorch_cpu.so") && !is_mapped(getpid(), "/libcuda.so")) return;
+    if (is_mapped(getppid(), "/libaoti_dbg.so")) return;
+    message(Severity::warn,
+            "0 models, 0 runs, 0 calls: nothing was looked at, because no model was loaded and nothing "
+            "launched in a way that is seen; the README's section on limits says which are not");
+}
+
 void make_ready() {
     const int kept_errno = errno;
+    g_loaded_by = getpid();
     g_page = make_page();
     pthread_atfork(nullptr, nullptr, wipe_in_child);
     std::vector<std::string> complaints;
@@ -98,7 +125,11 @@ Session* current_session() {
 void end_process() {
     if (g_page == nullptr) return;
     Session* session = g_page->session.load(std::memory_order_acquire);
-    if (session == nullptr || session->pid() != getpid()) return;
+    if (session == nullptr) {
+        if (observing() && getpid() == g_loaded_by && !g_ended.exchange(true)) say_if_nothing_was_seen();
+        return;
+    }
+    if (session->pid() != getpid()) return;
     if (g_ended.exchange(true)) return;
     g_observing.store(false, std::memory_order_release);
     session->end();

@@ -71,7 +71,7 @@ void Session::open_ring(const Options& options) {
     // Several processes, or runs one after the other, may share a folder.
     std::string path = folder.value() + "/flight.ring";
     if (access(path.c_str(), F_OK) == 0) {
-        path = free_name(folder.value() + "/flight-" + std::to_string(pid_) + ".ring");
+        path = folder.value() + "/flight-" + std::to_string(pid_) + ".ring";
     }
     Result<std::unique_ptr<FlightRing>> ring = FlightRing::create(path, options.ring);
     if (ring.ok()) {

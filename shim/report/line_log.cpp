@@ -30,12 +30,13 @@ Result<std::unique_ptr<LineLog>> LineLog::open(const std::string& destination) {
         const int opened = ::open(wanted.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
         if (opened < 0) return Status::error("cannot open " + wanted + ": " + strerror(errno));
         log->descriptor_ = opened;
+        log->device_ = info.st_dev;
+        log->inode_ = info.st_ino;
         return log;
     }
-    const std::string path = free_name(wanted);
-    Result<PreallocatedFile> made = PreallocatedFile::create(path);
+    Result<PreallocatedFile> made = PreallocatedFile::create(wanted);
     if (!made.ok()) return made.status();
-    if (path != wanted) {
+    if (const std::string& path = made.value().path(); path != wanted) {
         message(Severity::warn, "%s exists; writing to %s; remove it or use %%p in AOTI_DBG_LOG",
                 wanted.c_str(), path.c_str());
     }
@@ -46,7 +47,17 @@ Result<std::unique_ptr<LineLog>> LineLog::open(const std::string& destination) {
 void LineLog::write(const char* text, std::size_t length) {
     if (file_) return write_mapped(text, length);
     if (!was_open_at_start(descriptor_)) return;
-    if (!write_quietly(descriptor_, text, length)) dropped_.fetch_add(1, std::memory_order_relaxed);
+    if (!is_still_ours() || !write_quietly(descriptor_, text, length))
+        dropped_.fetch_add(1, std::memory_order_relaxed);
+}
+
+bool LineLog::is_still_ours() const {
+    if (inode_ == 0) return true;
+    const int kept_errno = errno;
+    struct stat info {};
+    const bool ours = fstat(descriptor_, &info) == 0 && info.st_dev == device_ && info.st_ino == inode_;
+    errno = kept_errno;
+    return ours;
 }
 
 void LineLog::write_mapped(const char* text, std::size_t length) {

@@ -42,7 +42,12 @@ class LineLog {
     void write_mapped(const char* text, std::size_t length);
     bool next_step();
 
+    /// A descriptor that we opened may have been closed by the program and given to something else.
+    [[nodiscard]] bool is_still_ours() const;
+
     int descriptor_ = -1;  // of a stream; -1: mapped file
+    dev_t device_ = 0;     // of a stream that we opened
+    ino_t inode_ = 0;
     std::unique_ptr<PreallocatedFile> file_;
     std::mutex mutex_;      // of what follows; held for a copy
     char* step_ = nullptr;  // the mapped part

@@ -75,12 +75,4 @@ Result<std::string> make_out_folder(const Options& options) {
     return path;
 }
 
-std::string free_name(const std::string& path) {
-    std::string name = path;
-    for (int number = 2; access(name.c_str(), F_OK) == 0 && number < 10000; ++number) {
-        name = path + "." + std::to_string(number);
-    }
-    return name;
-}
-
 }  // namespace aoti_dbg

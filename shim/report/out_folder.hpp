@@ -16,7 +16,4 @@ Result<std::string> make_out_folder(const Options& options);
 /// A relative pattern put behind the working directory, which programs change later.
 std::string anchored_pattern(const std::string& pattern);
 
-/// `path` if nothing is there, else the first free of path.2, path.3 and so on.
-std::string free_name(const std::string& path);
-
 }  // namespace aoti_dbg

@@ -37,7 +37,13 @@ int append_filled(int descriptor, std::size_t from, std::size_t bytes, char fill
 }  // namespace
 
 Result<PreallocatedFile> PreallocatedFile::create(const std::string& path) {
-    const int descriptor = open(path.c_str(), O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC | O_NOFOLLOW, 0600);
+    constexpr int kFlags = O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC | O_NOFOLLOW;
+    std::string name = path;
+    int descriptor = open(name.c_str(), kFlags, 0600);
+    for (int number = 2; descriptor < 0 && errno == EEXIST && number < 100000; ++number) {
+        name = path + "." + std::to_string(number);
+        descriptor = open(name.c_str(), kFlags, 0600);
+    }
     if (descriptor < 0) return failure("cannot create", path, errno);
     struct stat info {};
     PreallocatedFile file;
@@ -45,7 +51,7 @@ Result<PreallocatedFile> PreallocatedFile::create(const std::string& path) {
     const int error = errno;
     close(descriptor);
     if (!known) return failure("cannot look at", path, error);
-    file.path_ = path;
+    file.path_ = name;
     file.device_ = info.st_dev;
     file.inode_ = info.st_ino;
     return file;

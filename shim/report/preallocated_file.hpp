@@ -15,7 +15,8 @@ namespace aoti_dbg {
 
 class PreallocatedFile {
   public:
-    /// Makes a new file, 0600; an existing one is an error. `path` should be absolute.
+    /// Makes a new file, 0600, under `path` or, where something is there, the first free of path.2, path.3
+    /// and so on; nothing is ever overwritten, also when processes race. `path` should be absolute.
     static Result<PreallocatedFile> create(const std::string& path);
 
     /// Makes the file longer by `bytes` (a multiple of 4096), of zeros or of `fill`, and maps the new part,

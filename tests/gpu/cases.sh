@@ -66,6 +66,15 @@ alike() {
     }
 }
 
+# good bare|seen: it ended with 0.
+good() {
+    [[ $(<"$case_folder/$1/status") == 0 ]] || {
+        tail -n 20 "$case_folder/$1/stderr"
+        echo "$1: ended with $(<"$case_folder/$1/status")"
+        return 1
+    }
+}
+
 # Names were written: the library was there, and what was compared was not twice the bare program.
 was_seen() {
     cat "$case_folder"/seen/log.* >"$case_folder/log" 2>/dev/null
@@ -108,9 +117,10 @@ driver_program() {
     need_gpu || return
     local toolkit=${nvcc%/bin/nvcc} program=$programs/driver_victim source=$root/tests/gpu/driver_victim.cpp
     mkdir -p "$programs"
+    local compile=("${CXX:-g++}" -std=c++20 -O2 -Wall -Wextra -isystem "$toolkit/include" -o "$program" "$source")
+    # Against the toolkit's stand-in for the driver, or the driver itself.
     fresh_enough "$program" "$source" ||
-        limited 200 "${CXX:-g++}" -std=c++20 -O2 -Wall -Wextra -isystem "$toolkit/include" -o "$program" "$source" \
-            -L "$toolkit/lib64/stubs" -lcuda -ldl
+        limited 100 "${compile[@]}" -L "$toolkit/lib64/stubs" -lcuda -ldl || limited 100 "${compile[@]}" -l:libcuda.so.1 -ldl
 }
 compile_packages() {
     limited 380 "$python" "$root/bench/compile_models.py" --device "$device" --out "$packages" \
@@ -177,7 +187,8 @@ names_case() {
     need "$programs/model_victim" "${released[@]}" "${printer[@]}" || return
     bare 120 "$programs/model_victim" once "$device" "${printer[@]}"
     seen 120 "$programs/model_victim" once "$device" "${released[@]}"
-    was_seen && python3 "$root/tests/gpu/names.py" subsequence "$case_folder/bare/stdout" "$case_folder/log"
+    good bare && good seen && was_seen &&
+        python3 "$root/tests/gpu/names.py" subsequence "$case_folder/bare/stdout" "$case_folder/log"
 }
 
 # What the ops launch themselves, in the libraries they use, is shown indented.
@@ -185,7 +196,7 @@ scope_case() {
     local released=("$packages"/{transformer,mixed}-released.pt2) scope=all
     need "$programs/model_victim" "${released[@]}" || return
     seen 120 "$programs/model_victim" once "$device" "${released[@]}"
-    was_seen && need_gpu && grep -q '^ \+\[ before_launch: ' "$case_folder/log" &&
+    good seen && was_seen && need_gpu && grep -q '^ \+\[ before_launch: ' "$case_folder/log" &&
         echo "note: $(grep -c '^ .*before_launch' "$case_folder/log") launches inside of ops"
 }
 
@@ -195,12 +206,8 @@ python_case() {
     seen 240 "$python" -W ignore "$root/tests/gpu/python_victim.py" "$device" "$packages"
     cat "$case_folder/bare/stdout"
     # What torch says on standard error depends on the time.
-    diff "$case_folder/bare/stdout" "$case_folder/seen/stdout" && was_seen || return
-    [[ $(<"$case_folder/bare/status") == 0 && $(<"$case_folder/seen/status") == 0 ]] || {
-        tail -n 20 "$case_folder/seen/stderr"
-        return 1
-    }
-    need "$programs/model_victim" || return
+    diff "$case_folder/bare/stdout" "$case_folder/seen/stdout" && good bare && good seen && was_seen &&
+        need "$programs/model_victim" || return
     run_in names 120 env LD_PRELOAD="$library" AOTI_DBG_LEVEL=3 AOTI_DBG_LOG="$case_folder/names/log" \
         AOTI_DBG_OUT="$case_folder/names/out" "$programs/model_victim" once "$device" \
         "$packages"/{transformer,mixed}-released.pt2

@@ -172,6 +172,17 @@ TEST_CASE("A folder of runs means its latest, or else the newest, and the others
     CHECK(contains(show({(folder.path() / "latest").string()}).out, "older"));
 }
 
+TEST_CASE("Of several rings in one folder the newest is shown and the others are listed") {
+    const TempFolder folder;
+    write_text(folder.path() / "flight.ring", ring_of({record(1, 0)}, {"older"}));
+    write_text(folder.path() / "flight-77.ring", ring_of({record(1, 0)}, {"newer"}));
+    fs::last_write_time(folder.path() / "flight.ring",
+                        fs::file_time_type::clock::now() - std::chrono::hours(1));
+    const Outcome outcome = show({folder.path()});
+    CHECK(contains(outcome.out, "newer"));
+    CHECK(contains(outcome.out.substr(outcome.out.find("other rings")), "flight.ring"));
+}
+
 TEST_CASE("Only one thread's calls are shown when asked for") {
     const TempFolder folder;
     write_text(folder.path() / "flight.ring", file_start() + names_block({"mine", "other"}) +
