@@ -1,0 +1,150 @@
+// Programs that reach the CUDA driver by every road, on the software driver: they must not notice the
+// library, and the library must not miss a launch. With other interposers beside us, before and behind.
+#include <string>
+#include <vector>
+
+#include "tests/preload/preload_support.hpp"
+#include "tests/support/catch.hpp"
+
+using namespace aoti_dbg::test;
+
+namespace {
+
+/// The kernels named in the log, once per launch.
+Lines launched(const Preloaded& run) {
+    Lines names;
+    const std::string mark = "[ before_launch: ";
+    for (const std::string& line : run.log_lines()) {
+        if (const std::size_t at = line.find(mark); at != std::string::npos) {
+            names.push_back(line.substr(at + mark.size(), line.size() - at - mark.size() - 2));
+        }
+    }
+    return names;
+}
+
+long count(const Lines& names, const std::string& name) {
+    return std::count(names.begin(), names.end(), name);
+}
+
+const Variables kAll = {{"AOTI_DBG_SCOPE", "all"}};
+
+Variables preloading(const std::string& libraries) {
+    Variables variables = kAll;
+    variables["LD_PRELOAD"] = libraries;
+    variables["AOTI_DBG_LEVEL"] = "3";
+    return variables;
+}
+
+std::string interposer(const std::string& name) {
+    return victim_path("libinterposer_" + name + ".so");
+}
+
+}  // namespace
+
+TEST_CASE("a program on the driver prints and returns the same with the library, at any level") {
+    for (const Lines& argv : std::vector<Lines>{{victim_path("driver_linked")},
+                                                {victim_path("driver_dlopen")},
+                                                {victim_path("driver_dlopen"), "ptsz"},
+                                                {victim_path("runtime_road")},
+                                                {victim_path("graph_capture")},
+                                                {victim_path("procaddr_linked")},
+                                                {victim_path("dlsym_semantics")}}) {
+        const Outcome bare = run_program(argv);
+        REQUIRE(bare.exit_code == 0);
+        for (const char* level : {"0", "3"}) {
+            const Preloaded run(argv, {{"AOTI_DBG_LEVEL", level}, {"AOTI_DBG_SCOPE", "all"}});
+            CAPTURE(argv, level, run.outcome.err);
+            CHECK(run.outcome.out == bare.out);
+            CHECK(run.outcome.exit_code == 0);
+            CHECK(run.outcome.signal == 0);
+        }
+    }
+}
+
+TEST_CASE("the same launches are seen by link, by dlsym and through cuGetProcAddress") {
+    const Lines linked = launched(Preloaded({victim_path("driver_linked")}, kAll));
+    const Lines looked_up = launched(Preloaded({victim_path("driver_dlopen")}, kAll));
+    const Lines per_thread = launched(Preloaded({victim_path("driver_dlopen"), "ptsz"}, kAll));
+    const Lines runtime = launched(Preloaded({victim_path("runtime_road")}, kAll));
+    for (const Lines& names : {linked, looked_up, per_thread, runtime}) {
+        CHECK(count(names, "add_kernel") >= 3);
+        CHECK(count(names, "fill_kernel") >= 1);
+    }
+    CHECK(looked_up == per_thread);
+}
+
+TEST_CASE("a launch outside of any model is recorded and not printed unless asked for") {
+    const Preloaded run({victim_path("driver_linked")});
+    CHECK(launched(run).empty());
+    CHECK(rows_with(run.show(), "add_kernel").size() >= 3);
+    CHECK(run.outcome.err.find("outside of the scope") != std::string::npos);
+}
+
+TEST_CASE("a launched graph is one record") {
+    const Lines names = launched(Preloaded({victim_path("graph_capture")}, kAll));
+    CHECK(count(names, "CUDA graph") >= 9);
+}
+
+TEST_CASE("a function whose module went is not known by its old name any more") {
+    // driver_linked launches a kernel of a library after it was unloaded: the driver refuses, and so do we.
+    const Preloaded run({victim_path("driver_linked")}, kAll);
+    CHECK(run.show().find("error 400") != std::string::npos);
+}
+
+TEST_CASE("with another library before our dlsym nothing changes and it is said what may be missed") {
+    for (const std::string& victim : Lines{"driver_dlopen", "runtime_road", "procaddr_linked"}) {
+        const Lines argv{victim_path(victim)};
+        const std::string theirs = interposer("dlsym");
+        const Outcome alone = run_program(argv, {{"LD_PRELOAD", preload_value(theirs)}});
+        const Outcome both = run_program(argv, preloading(preload_value(theirs) + ":" + preload_value()));
+        CHECK(both.out == alone.out);
+        CHECK(both.exit_code == alone.exit_code);
+        CHECK(both.err.find("stands before our dlsym") != std::string::npos);
+    }
+}
+
+TEST_CASE("a library that interposes dlsym behind us still gets the look-ups, and so do we") {
+    const Lines argv{victim_path("runtime_road")};
+    Variables variables = preloading(preload_value() + ":" + preload_value(interposer("dlsym")));
+    variables["INTERPOSER_REPORT"] = "1";
+    const Outcome both = run_program(argv, variables);
+    CHECK(both.out == run_program(argv).out);
+    CHECK(both.err.find("interposer_dlsym: saw look-ups: 1") != std::string::npos);
+    CHECK(both.err.find("[ before_launch: add_kernel ]") != std::string::npos);
+}
+
+TEST_CASE("a library that interposes cuGetProcAddress works before and behind us") {
+    const std::string theirs = preload_value(interposer("procaddr"));
+    for (const std::string& order : {theirs + ":" + preload_value(), preload_value() + ":" + theirs}) {
+        for (const std::string& victim : Lines{"driver_dlopen", "runtime_road", "procaddr_linked"}) {
+            CAPTURE(order, victim);
+            Variables variables = preloading(order);
+            variables["INTERPOSER_REPORT"] = "1";
+            const Outcome alone =
+                run_program({victim_path(victim)}, {{"LD_PRELOAD", theirs}, {"INTERPOSER_REPORT", "1"}});
+            const Outcome both = run_program({victim_path(victim)}, variables);
+            CHECK(both.exit_code == 0);
+            CHECK(both.err.find(alone.err) != std::string::npos);  // it saw what it sees without us
+            const bool missed = both.err.find("before_launch") == std::string::npos;
+            const bool said = both.err.find("also interposes") != std::string::npos;
+            CHECK((!missed || said));
+        }
+    }
+}
+
+TEST_CASE("a model on the driver has its kernels by PyTorch's names, its op's kernel below the op") {
+    const Lines argv = model_host({"--cuda", model_path("cuda")});
+    const Outcome bare = run_program(argv);
+    REQUIRE(bare.exit_code == 0);
+    const Preloaded own(argv);
+    CHECK(own.outcome.out == bare.out);
+    const Lines names = launched(own);
+    CHECK(count(names, "triton_poi_fused_relu_0") == 1);
+    CHECK(count(names, "add_kernel_0") >= 1);
+    CHECK(count(names, "add_kernel") == 0);
+    const Preloaded all(argv, kAll);
+    const Lines below = all.log_lines();
+    CHECK(below.size() > own.log_lines().size());
+    CHECK(std::any_of(below.begin(), below.end(),
+                      [](const std::string& line) { return line.rfind("  [ before_launch: ", 0) == 0; }));
+}

@@ -1,0 +1,60 @@
+// The pool of slots: what happens at its end, and when models come and go. A program of its own, because it uses
+// the pool up.
+#include <set>
+#include <string>
+
+#include "tests/support/catch.hpp"
+#include "tests/unit/shim_fixture.hpp"
+
+using namespace aoti_dbg;
+using namespace aoti_dbg::test;
+
+namespace {
+
+int one() { return 1; }
+int two() { return 2; }
+
+Slot slot_of(int (*real)(), const std::string& name, std::uint16_t model) {
+    core();
+    Slot slot;
+    slot.real = reinterpret_cast<void*>(real);
+    slot.name = intern_name(name, {});
+    slot.model = model;
+    slot.kind = ring::CallKind::cpp_kernel;
+    return slot;
+}
+
+int call(void* stub) { return reinterpret_cast<int (*)()>(stub)(); }
+
+}  // namespace
+
+TEST_CASE("the same name in two models has two stubs, each before its own function") {
+    void* first = stub_for(slot_of(one, "cpp_fused_same_0", 1));
+    void* second = stub_for(slot_of(two, "cpp_fused_same_0", 2));
+    REQUIRE(first != second);
+    CHECK(call(first) == 1);
+    CHECK(call(second) == 2);
+}
+
+TEST_CASE("a full pool leaves functions unhooked, and retired slots come back into use") {
+    std::set<void*> stubs;
+    std::uint32_t made = 0;
+    while (void* stub = stub_for(slot_of(one, "filler_" + std::to_string(made), 7))) {
+        stubs.insert(stub);
+        ++made;
+        REQUIRE(made <= kSlots);
+    }
+    CHECK(stubs.size() == made);
+    CHECK(made > kSlots - 10);
+    CHECK(call(*stubs.rbegin()) == 1);
+    CHECK(stub_for(slot_of(two, "one_more", 8)) == nullptr);
+    // What is there already is still found.
+    CHECK(stub_for(slot_of(one, "filler_0", 7)) != nullptr);
+
+    retire_slots_of(7);
+    void* reused = stub_for(slot_of(two, "one_more", 8));
+    REQUIRE(reused != nullptr);
+    CHECK(stubs.count(reused) == 1);
+    CHECK(call(reused) == 2);
+    CHECK(core().printed().find("before_launch: one_more") != std::string::npos);
+}
