@@ -51,6 +51,18 @@ __attribute__((visibility("hidden"))) int _dl_find_object(void* address, dl_find
     return found == 1 ? 0 : -1;
 }
 
+// glibc 2.38 gives number parsing of C23 names of its own when built against; the old ones do for us. Their
+// types are those of <cstdlib>.
+#define AOTI_DBG_C23_NAME(Type, name)                                                                    \
+    Type aoti_dbg_old_##name(const char*, char**, int) noexcept __asm__(#name);                          \
+    __attribute__((visibility("hidden"))) Type __isoc23_##name(const char* text, char** end, int base) { \
+        return aoti_dbg_old_##name(text, end, base);                                                     \
+    }
+AOTI_DBG_C23_NAME(long, strtol)
+AOTI_DBG_C23_NAME(unsigned long, strtoul)
+AOTI_DBG_C23_NAME(long long, strtoll)
+AOTI_DBG_C23_NAME(unsigned long long, strtoull)
+
 // glibc 2.36.
 __attribute__((visibility("hidden"))) std::uint32_t arc4random() noexcept {
     std::uint32_t value = 0;

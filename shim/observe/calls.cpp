@@ -44,7 +44,7 @@ bool is_overwritten(ThreadState& state, const OpenCall& call, std::uintptr_t fra
     // On another stack (a fiber's, perhaps freed by now) it must not be read.
     if (call.cookie == nullptr || readable_stack_words(state, frame) == 0) return false;
     if (reinterpret_cast<std::uintptr_t>(call.cookie) >= state.stack_high) return false;
-    return *call.cookie != call.seq;
+    return *call.cookie != call.mark;
 }
 
 }  // namespace
@@ -77,8 +77,9 @@ bool begin_call(ThreadState& state, const CallStart& start) {
     const bool is_run = start.kind == ring::CallKind::run;
     const bool own = start.by_model && (parent == nullptr || is_model_entry(parent->kind));
 
-    OpenCall call;
+    OpenCall& call = state.open[state.depth];
     call.frame = start.frame;
+    call.printed = false;
     call.name = start.name;
     call.kind = start.kind;
     call.model = start.model == ring::kNoModel && run != nullptr ? run->model : start.model;
@@ -101,10 +102,13 @@ bool begin_call(ThreadState& state, const CallStart& start) {
         if (FlightRing* flight = session.ring()) flight->note_run_begun();
     }
 
-    call.seq = session.next_seq();
+    call.record = nullptr;
+    call.mark = ++state.marks;
     call.cookie = start.cookie;
-    if (start.cookie != nullptr) *start.cookie = call.seq;
+    if (start.cookie != nullptr) *start.cookie = call.mark;
+    call.seq = 0;
     if (state.ring) {
+        call.seq = session.next_seq();
         session.publish_name(start.name->id);
         ring::Record record{};
         record.seq = call.seq;
@@ -124,7 +128,7 @@ bool begin_call(ThreadState& state, const CallStart& start) {
         state.counts.printed.raise();
         print_line(state, start.name->before_line, nesting_of(state));
     }
-    state.open[state.depth++] = call;
+    ++state.depth;
     return true;
 }
 

@@ -17,7 +17,8 @@ struct OpenCall {
     std::uintptr_t frame = 0;  // where its caller's stack stood
     std::uint64_t seq = 0;
     ring::Record* record = nullptr;
-    const std::uint64_t* cookie = nullptr;  // holds seq as long as its frame stands
+    std::uint64_t mark = 0;                 // of this call alone, in this thread
+    const std::uint64_t* cookie = nullptr;  // holds mark as long as its frame stands
     const Name* name = nullptr;
     std::uint32_t run = ring::kNoRun;  // of a run: its number; of others: the run it is part of
     std::uint32_t next_call = 0;       // of a run: number of its next call
@@ -39,6 +40,7 @@ struct CachedFunction {
 struct ThreadState {
     Session* session = nullptr;
     std::uint32_t depth = 0;
+    std::uint64_t marks = 0;
     std::array<OpenCall, kDeepest> open;
     ThreadRing ring;
     Counts counts;

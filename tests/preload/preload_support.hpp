@@ -14,6 +14,13 @@ namespace aoti_dbg::test {
 
 using Lines = std::vector<std::string>;
 
+/// A sanitizer's run-time is in the program: it refuses RTLD_DEEPBIND, and its memory grows.
+#ifdef AOTI_DBG_SANITIZED
+inline constexpr bool kSanitized = true;
+#else
+inline constexpr bool kSanitized = false;
+#endif
+
 inline std::string victim_path(const std::string& name) {
     return std::string(AOTI_DBG_VICTIMS) + "/" + name;
 }

@@ -16,7 +16,7 @@ constexpr ShimSignature kAll[] = {
 #include "shim/bind/shim_table.inc"
 };
 
-const ShimSignature& shim(const std::string& name) {
+const ShimSignature& shim(std::string_view name) {
     const ShimSignature* const found = find_shim(name);
     INFO(name);
     REQUIRE(found != nullptr);

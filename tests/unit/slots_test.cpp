@@ -1,5 +1,5 @@
-// The pool of slots: what happens at its end, and when models come and go. A program of its own, because it uses
-// the pool up.
+// The pool of slots: what happens at its end, and when models come and go. A program of its own, because it
+// uses the pool up.
 #include <set>
 #include <string>
 
@@ -11,8 +11,12 @@ using namespace aoti_dbg::test;
 
 namespace {
 
-int one() { return 1; }
-int two() { return 2; }
+int one() {
+    return 1;
+}
+int two() {
+    return 2;
+}
 
 Slot slot_of(int (*real)(), const std::string& name, std::uint16_t model) {
     core();
@@ -24,7 +28,9 @@ Slot slot_of(int (*real)(), const std::string& name, std::uint16_t model) {
     return slot;
 }
 
-int call(void* stub) { return reinterpret_cast<int (*)()>(stub)(); }
+int call(void* stub) {
+    return reinterpret_cast<int (*)()>(stub)();
+}
 
 }  // namespace
 
