@@ -6,9 +6,9 @@
 #include <unistd.h>
 
 #include <atomic>
-#include <initializer_list>
 #include <cstdio>
 #include <cstdlib>
+#include <initializer_list>
 
 namespace {
 
