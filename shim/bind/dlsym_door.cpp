@@ -70,11 +70,11 @@ extern "C" __attribute__((visibility("hidden"))) void* aoti_dbg_dlsym_of_interes
                                                                                   const char* name) {
     using namespace aoti_dbg;
     const void* caller = __builtin_return_address(0);
-    const bool is_driver_name = find_driver_hook(name) != nullptr;
-    void* found = really_look_up(handle, name, caller, is_driver_name);
+    DriverHook* hook = find_driver_hook(name);
+    void* found = really_look_up(handle, name, caller, hook != nullptr);
     if (found == nullptr) return nullptr;
     ensure_process_ready();
-    if (is_driver_name) return substitute_driver_function(found);
+    if (hook != nullptr) return substitute_looked_up(*hook, found);
     if (is_container_name(name) && observing()) return container_function_found(name, found);
     return found;
 }

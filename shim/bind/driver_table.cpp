@@ -37,15 +37,13 @@ void* libcuda() {
     return known;
 }
 
-void say_who_interposes(const void* address, const char* name) {
+void say_who_interposes(const void* address, const char* name, const char* where, const char* try_this) {
     static std::atomic<bool> said{false};
     if (!observing() || said.exchange(true)) return;
     Dl_info info{};
     dladdr(address, &info);
-    message(Severity::warn,
-            "%s also interposes %s and stands behind us; what reaches the driver past it is not seen; put "
-            "libaoti_dbg.so last in LD_PRELOAD",
-            info.dli_fname == nullptr ? "another library" : info.dli_fname, name);
+    message(Severity::warn, "%s also interposes %s%s; what reaches the driver past us is not seen; %s",
+            info.dli_fname == nullptr ? "another library" : info.dli_fname, name, where, try_this);
 }
 
 bool ready_to_substitute() {
@@ -60,7 +58,8 @@ bool ready_to_substitute() {
             // Another library stands behind us. Our hook calls it, as the loader's order has it, so handing
             // the hook out for the driver's own function would send calls through it that it never got, or
             // round in circles.
-            say_who_interposes(next, hook.name);
+            say_who_interposes(next, hook.name, " and stands behind us",
+                               "put libaoti_dbg.so last in LD_PRELOAD");
             continue;
         }
         hook.in_libcuda.store(in_libcuda);
@@ -118,6 +117,16 @@ void* substitute_driver_function(void* found) {
         if (found == hook.in_libcuda.load(std::memory_order_relaxed)) return hook.hook;
     }
     return found;
+}
+
+void* substitute_looked_up(DriverHook& hook, void* found) {
+    void* handed_out = substitute_driver_function(found);
+    if (handed_out == found && found != hook.hook &&
+        hook.in_libcuda.load(std::memory_order_relaxed) != nullptr) {
+        say_who_interposes(found, hook.name, " under the driver's name",
+                           "run without it, a profiler for example");
+    }
+    return handed_out;
 }
 
 }  // namespace aoti_dbg

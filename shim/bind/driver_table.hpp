@@ -43,4 +43,7 @@ void look_for_other_interposers();
 /// Our hook, if `found` is the function in libcuda that it stands before; else `found` itself.
 void* substitute_driver_function(void* found);
 
+/// The same for the answer to a look-up by name; says once when somebody else's function was found.
+void* substitute_looked_up(DriverHook& hook, void* found);
+
 }  // namespace aoti_dbg
