@@ -49,7 +49,7 @@ TEST_CASE("a program on the driver prints and returns the same with the library,
                                                 {victim_path("graph_capture")},
                                                 {victim_path("procaddr_linked")},
                                                 {victim_path("dlsym_semantics")}}) {
-        const Outcome bare = run_program(argv);
+        const Outcome bare = run_bare(argv);
         REQUIRE(bare.exit_code == 0);
         for (const char* level : {"0", "3"}) {
             const Preloaded run(argv, {{"AOTI_DBG_LEVEL", level}, {"AOTI_DBG_SCOPE", "all"}});
@@ -108,7 +108,7 @@ TEST_CASE("a library that interposes dlsym behind us still gets the look-ups, an
     Variables variables = preloading(preload_value() + ":" + preload_value(interposer("dlsym")));
     variables["INTERPOSER_REPORT"] = "1";
     const Outcome both = run_program(argv, variables);
-    CHECK(both.out == run_program(argv).out);
+    CHECK(both.out == run_bare(argv).out);
     CHECK(both.err.find("interposer_dlsym: saw look-ups: 1") != std::string::npos);
     CHECK(both.err.find("[ before_launch: add_kernel ]") != std::string::npos);
 }

@@ -20,6 +20,11 @@ inline constexpr bool kSanitized = true;
 #else
 inline constexpr bool kSanitized = false;
 #endif
+#ifdef AOTI_DBG_THREAD_SANITIZED
+inline constexpr bool kThreadSanitized = true;
+#else
+inline constexpr bool kThreadSanitized = false;
+#endif
 
 inline std::string victim_path(const std::string& name) {
     return std::string(AOTI_DBG_VICTIMS) + "/" + name;

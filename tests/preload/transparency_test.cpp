@@ -64,6 +64,8 @@ std::vector<Case> other_cases() {
                                {"no such program", {victim_path("model_host"), "/nowhere/model.so"}, {}},
                                {"a program without a model", {"/bin/echo", "hello"}, {}}};
     for (const char* mode : {"fork_while_running", "child_runs", "fork_in_thread", "vfork_exec", "os_exit"}) {
+        if (kThreadSanitized)
+            continue;  // its run-time does not carry threads across a fork and reports itself
         cases.push_back({mode, {victim_path("fork_victim"), mode, cpu}, {}});
     }
     return cases;
@@ -72,7 +74,7 @@ std::vector<Case> other_cases() {
 void check_same(const Case& victim) {
     CAPTURE(victim.what);
     const TempFolder elsewhere;
-    const Outcome bare = run_program(victim.argv, victim.env, std::chrono::seconds(120), elsewhere.path());
+    const Outcome bare = run_bare(victim.argv, victim.env, std::chrono::seconds(120), elsewhere.path());
     REQUIRE_FALSE(bare.timed_out);
     for (const char* level : {"0", "3"}) {
         for (const char* scope : {"model", "all"}) {

@@ -163,6 +163,13 @@ std::string preload_value(const std::string& library) {
     return value + own;
 }
 
+Outcome run_bare(const std::vector<std::string>& argv, const Variables& env, std::chrono::seconds timeout,
+                 const std::string& cwd) {
+    Variables with_runtime = env;
+    if (!kPreloadFirst.empty()) with_runtime.insert({"LD_PRELOAD", std::string(kPreloadFirst)});
+    return run_program(argv, with_runtime, timeout, cwd);
+}
+
 Outcome run_preloaded(const std::vector<std::string>& argv, const Variables& env,
                       std::chrono::seconds timeout, const std::string& cwd) {
     if (kLibrary.empty()) throw std::logic_error("this build has no libaoti_dbg.so to preload");

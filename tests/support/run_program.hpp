@@ -26,6 +26,11 @@ using Variables = std::map<std::string, std::string>;
 Outcome run_program(const std::vector<std::string>& argv, const Variables& env = {},
                     std::chrono::seconds timeout = std::chrono::seconds(60), const std::string& cwd = "");
 
+/// What a preloaded run is compared to: without the library, but, in a sanitized build, with the sanitizer's
+/// run-time library, which changes a program in ways of its own.
+Outcome run_bare(const std::vector<std::string>& argv, const Variables& env = {},
+                 std::chrono::seconds timeout = std::chrono::seconds(60), const std::string& cwd = "");
+
 /// The same under the library: LD_PRELOAD gets it in front, after a sanitizer's run-time library where the
 /// build has one.
 Outcome run_preloaded(const std::vector<std::string>& argv, const Variables& env = {},
