@@ -15,6 +15,8 @@
 #include <cstring>
 #include <ctime>
 
+#include "base/errno_keeper.hpp"
+
 namespace aoti_dbg {
 namespace {
 
@@ -37,17 +39,6 @@ __attribute__((constructor(101))) void look_early() {
     look_at(STDERR_FILENO, stderr_at_start);
     look_at(STDOUT_FILENO, stdout_at_start);
 }
-
-class ErrnoKeeper {
-  public:
-    ErrnoKeeper() : kept_(errno) {}
-    ~ErrnoKeeper() { errno = kept_; }
-    ErrnoKeeper(const ErrnoKeeper&) = delete;
-    ErrnoKeeper& operator=(const ErrnoKeeper&) = delete;
-
-  private:
-    int kept_;
-};
 
 /// Keeps the signals that a failing write raises (SIGPIPE: no reader; SIGXFSZ: the limit on file sizes) from
 /// the host: blocked while it lives, and taken back if they became pending through us.

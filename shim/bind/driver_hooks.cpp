@@ -5,9 +5,9 @@
 #define __CUDA_API_VERSION_INTERNAL
 #include <cuda.h>
 
-#include <cerrno>
 #include <cstring>
 
+#include "base/errno_keeper.hpp"
 #include "shim/bind/driver_table.hpp"
 #include "shim/observe/calls.hpp"
 #include "shim/observe/functions.hpp"
@@ -41,20 +41,19 @@ class DriverCall {
   public:
     DriverCall(ring::CallKind kind, const void* function, const char* label, CUstream stream,
                std::uintptr_t frame, const void* caller)
-        : errno_(errno), frame_(frame) {
+        : frame_(frame) {
+        const ErrnoKeeper errno_keeper;
         try {
             begin(kind, function, label, stream, caller);
         } catch (...) {
             switch_off("out of memory while a launch was recorded");
         }
-        errno = errno_;
     }
 
     CUresult end(CUresult result) {
         if (!begun_ || !observing()) return result;
-        const int kept_errno = errno;
+        const ErrnoKeeper errno_keeper;
         if (ThreadState* state = thread_state(); state != nullptr) end_call(*state, frame_, result);
-        errno = kept_errno;
         return result;
     }
 
@@ -92,7 +91,6 @@ class DriverCall {
         return graph;
     }
 
-    int errno_;
     std::uintptr_t frame_;
     bool begun_ = false;
 };
@@ -108,13 +106,12 @@ CUresult lifecycle(const char* label, std::uintptr_t frame, Function* real, Argu
 
 template <typename Work>
 void unless_out_of_memory(Work work) {
-    const int kept_errno = errno;
+    const ErrnoKeeper errno_keeper;
     try {
         work();
     } catch (...) {
         switch_off("out of memory while a function's name was noted");
     }
-    errno = kept_errno;
 }
 
 CUresult hand_out(CUresult result, void** function) {

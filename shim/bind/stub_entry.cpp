@@ -1,8 +1,8 @@
 // What the thunk calls before and after the real function. Nothing may leave by an exception, errno stays as
 // it was, and whatever goes wrong the real function is called.
-#include <cerrno>
 #include <string>
 
+#include "base/errno_keeper.hpp"
 #include "shim/bind/slots.hpp"
 #include "shim/bind/stub_frame.hpp"
 #include "shim/observe/calls.hpp"
@@ -13,17 +13,6 @@
 
 namespace aoti_dbg {
 namespace {
-
-class ErrnoKeeper {
-  public:
-    ErrnoKeeper() : kept_(errno) {}
-    ~ErrnoKeeper() { errno = kept_; }
-    ErrnoKeeper(const ErrnoKeeper&) = delete;
-    ErrnoKeeper& operator=(const ErrnoKeeper&) = delete;
-
-  private:
-    int kept_;
-};
 
 // A run that was recognised by its grad mode has no frame of its own: it ends when grad mode is restored.
 constexpr std::uintptr_t kNoFrame = UINTPTR_MAX;
