@@ -35,8 +35,11 @@ _OFF = {"AOTI_DBG_LEVEL": "0"}
 _LEVEL_3 = {"AOTI_DBG_LEVEL": "3", "AOTI_DBG_LOG": "{scratch}/log", "AOTI_DBG_OUT": "{scratch}/out"}
 _ALL = {**_LEVEL_3, "AOTI_DBG_SCOPE": "all"}
 # Calls are looked at and none is selected.
-_NOTHING_SELECTED = {**_LEVEL_3, "AOT_INDUCTOR_FILTERED_KERNELS_TO_PRINT": "no such kernel"}
-_COUNTING = {**_NOTHING_SELECTED, "AOTI_DBG_RING": "0"}
+_NOTHING_SELECTED = {**_LEVEL_3, "AOTI_DBG_KERNELS": "no such kernel"}
+# The same, but each call is followed to its end, because one that lies in it might be selected.
+_COUNTING = {**_NOTHING_SELECTED, "AOTI_DBG_SCOPE": "all", "AOTI_DBG_RING": "0"}
+
+_FILTER = "filter that matches nothing"
 
 # Rounds of 20000 calls: up to a second, and where lines are written as many as make some 200 MB of them.
 _MANY, _FEW = "2000", "101"
@@ -60,6 +63,7 @@ def _transformer(device: str, limits: bool) -> tuple[Variant, ...]:
     return (
         Variant("as released", released, False, threads),
         Variant("level 0", released, True, {**threads, **_OFF}, limit=(RATIO, 1.01) if limits else None),
+        Variant(_FILTER, released, True, {**threads, **_NOTHING_SELECTED}, limit=(RATIO, 1.01) if limits else None),
         Variant("level 3 into a file", released, True, {**threads, **_LEVEL_3}, True,
                 (RATIO, 1.05) if limits else None),
         Variant("PyTorch's printer, level 3 into a file", _model("printer", device), False, threads),
@@ -70,13 +74,14 @@ GROUPS = (
     Group("passage", "One passage through a stub", "ns", False, False, (
         Variant("direct call", _DIRECT),
         Variant("library off", _STUB, False, _OFF),
+        Variant(_FILTER, _STUB, False, _NOTHING_SELECTED),
         Variant("counting", _STUB, False, _COUNTING, limit=(VALUE, 30)),
-        Variant("flight ring", _STUB, False, _NOTHING_SELECTED),
         Variant("flight ring, level 3 into a file", _PRINTING_STUB, False, _LEVEL_3, True),
     )),
     Group("launch", "An exported launch hook, before a driver that does nothing", "ns", False, False, (
         Variant("bare", _LAUNCH),
         Variant("level 0", _LAUNCH, True, _OFF, limit=(ADDED, 10)),
+        Variant(_FILTER, _LAUNCH, True, _NOTHING_SELECTED),
         Variant("level 3, recorded and not printed", _LAUNCH, True, _LEVEL_3, limit=(ADDED, 150)),
         Variant("level 3 into a file (scope all)", _PRINTING_LAUNCH, True, _ALL, True, (ADDED, 150)),
     )),
@@ -85,6 +90,7 @@ GROUPS = (
     Group("empty-kernels", "Loop of empty kernels on the GPU, CUDA runtime, a launch", "us", True, False, (
         Variant("bare", _EMPTY),
         Variant("level 0", _EMPTY, True, _OFF),
+        Variant(_FILTER, _EMPTY, True, _NOTHING_SELECTED),
         Variant("level 3 into a file (scope all)", _EMPTY, True, _ALL, True),
     )),
     Group("transformer", "Transformer of 8 layers, fp16, width 512, batch 4 of 128 tokens, on the GPU, a run", "ms",

@@ -5,97 +5,34 @@
 #include <fcntl.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
-#include <sys/utsname.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <array>
 #include <cerrno>
 #include <csignal>
-#include <cstdlib>
 #include <cstring>
 #include <ctime>
-#include <filesystem>
-#include <optional>
-#include <string_view>
 
 #include "base/message.hpp"
 #include "cli/log_padding.hpp"
-#include "config/options.hpp"
+#include "cli/preloadable.hpp"
+#include "cli/run_environment.hpp"
+#include "cli/tally_page.hpp"
 
 namespace aoti_dbg::cli {
 namespace {
 
-namespace fs = std::filesystem;
-
 constexpr std::array kForwarded = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2};
 
-std::optional<std::string> find_library() {
-    std::error_code failed;
-    const fs::path folder = fs::read_symlink("/proc/self/exe", failed).parent_path();
-    if (failed) return std::nullopt;
-    utsname machine{};
-    uname(&machine);
-    const fs::path lib = folder / ".." / "lib";
-    for (const fs::path& place : {folder, lib, folder / ".." / "lib64",
-                                  lib / (std::string(machine.machine) + "-linux-gnu"), lib / "aoti-dbg"}) {
-        const fs::path library = fs::canonical(place / "libaoti_dbg.so", failed);
-        if (!failed) return library.string();
-    }
-    return std::nullopt;
-}
-
-/// LD_PRELOAD with the library in front of what stands there; a sanitizer's run-time library insists on the
-/// first place and keeps it.
-std::string with_preload(std::string_view present, const std::string& library) {
-    std::string sanitizers;
-    std::string others;
-    while (!present.empty()) {
-        const std::size_t end = present.find_first_of(": ");
-        const std::string entry(present.substr(0, end));
-        present = end == std::string_view::npos ? std::string_view() : present.substr(end + 1);
-        if (entry.empty() || entry == library) continue;
-        const std::string file = fs::path(entry).filename().string();
-        const bool sanitizer = file.rfind("libasan.so", 0) == 0 || file.rfind("libtsan.so", 0) == 0;
-        if (sanitizer) {
-            sanitizers += entry + ":";
-        } else {
-            others += ":" + entry;
-        }
-    }
-    return sanitizers + library + others;
-}
-
-bool is_set(const char* variable) {
-    const char* const value = std::getenv(variable);
-    return value != nullptr && *value != '\0';
-}
-
-/// Makes this process's environment the child's. It is too late for LD_PRELOAD to touch us.
-bool set_environment(const RunRequest& request) {
-    const std::optional<std::string> library = find_library();
-    if (!library) {
-        message(Severity::error,
-                "libaoti_dbg.so was not found; the program was not started; it belongs beside aoti-dbg or in "
-                "../lib from there");
-        return false;
-    }
-    if (library->find_first_of(": ") != std::string::npos) {
-        message(Severity::error,
-                "the path %s holds a blank or a colon, which LD_PRELOAD cannot carry; the program was not "
-                "started; install aoti-dbg elsewhere",
-                library->c_str());
-        return false;
-    }
-    const char* const present = std::getenv("LD_PRELOAD");
-    setenv("LD_PRELOAD", with_preload(present == nullptr ? "" : present, *library).c_str(), 1);
-    for (const auto& [variable, value] : request.variables)
-        setenv(variable.c_str(), value.c_str(), 1);
-    // Whoever asks for a run wants to see something.
-    if (!is_set("AOTI_DBG_LEVEL") && !is_set("AOT_INDUCTOR_DEBUG_INTERMEDIATE_VALUE_PRINTER")) {
-        setenv("AOTI_DBG_LEVEL", "3", 1);
-    }
-    return true;
+/// Where the preload is left to the program, what it starts in its turn may load the library all the same;
+/// but a secure start takes LD_PRELOAD out of the environment.
+void warn_of(const Finding& finding, bool preload) {
+    if (finding.obstacle == Obstacle::none) return;
+    const bool passes_on = preload && finding.obstacle != Obstacle::secure_execution;
+    message(Severity::warn, "%s %s; it is started %s%s; %s", finding.file.c_str(), finding.why.c_str(),
+            preload ? "all the same" : "without the library",
+            passes_on ? ", and programs that it starts may be seen" : "", finding.advice.c_str());
 }
 
 /// The signals that we wait for, blocked; and SIGCHLD at its default, since an inherited "ignore" would lose
@@ -130,7 +67,8 @@ class Signals {
 };
 
 /// Starts the program; returns 0 or the errno of why it could not be executed.
-int start(const std::vector<std::string>& program, const Signals& signals, pid_t& child) {
+int start(const std::vector<std::string>& program, const Signals& signals, const TallyPage& tally,
+          pid_t& child) {
     std::array<int, 2> report{};
     if (pipe2(report.data(), O_CLOEXEC) != 0) return errno;
     std::vector<char*> arguments;
@@ -140,6 +78,7 @@ int start(const std::vector<std::string>& program, const Signals& signals, pid_t
     arguments.push_back(nullptr);
     child = fork();
     if (child == 0) {
+        tally.mark_start();
         signals.restore();
         execvp(arguments[0], arguments.data());
         const int reason = errno;
@@ -187,13 +126,18 @@ void end_by(int signal) {
 }  // namespace
 
 int run(const RunRequest& request) {
-    if (!set_environment(request)) return kOwnTrouble;
+    const Finding finding = find_obstacle(request.program.front(), Caller::current());
+    // Such a loader ends over a library that it cannot load; the program comes before what we want to see.
+    const bool preload = finding.obstacle != Obstacle::other_loader;
+    const TallyPage tally;
+    if (!set_environment(request, preload, tally.path())) return kOwnTrouble;
+    warn_of(finding, preload);
     timespec started{};
     // The clock that file times are taken from.
     clock_gettime(CLOCK_REALTIME_COARSE, &started);
     const Signals signals;
     pid_t child = -1;
-    const int reason = start(request.program, signals, child);
+    const int reason = start(request.program, signals, tally, child);
     const char* const name = request.program.front().c_str();
     if (child < 0) {
         message(Severity::error, "no process could be started: %s", std::strerror(reason));
@@ -204,8 +148,11 @@ int run(const RunRequest& request) {
         message(Severity::error, "%s could not be executed: %s", name, std::strerror(reason));
         return reason == ENOENT ? kNotFound : kNotExecutable;
     }
-    const char* const log = std::getenv("AOTI_DBG_LOG");
-    if (log != nullptr) trim_log(log, child, started);
+    const std::string log = value_of("AOTI_DBG_LOG");
+    if (!log.empty() && !is_stream(log)) trim_log(log, child, started);
+    const bool ended_well = WIFEXITED(status) && WEXITSTATUS(status) == 0;
+    const bool met = judge(request.requirement, tally.seen(), finding, ended_well);
+    if (ended_well && !met) return kOwnTrouble;
     if (WIFEXITED(status)) return WEXITSTATUS(status);
     end_by(WTERMSIG(status));
     return 128 + WTERMSIG(status);

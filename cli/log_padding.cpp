@@ -11,13 +11,11 @@
 #include <cinttypes>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <utility>
-#include <vector>
 
-#include "config/options.hpp"
+#include "config/pattern.hpp"
 
 namespace aoti_dbg::cli {
 namespace {
@@ -81,28 +79,19 @@ bool trim_file(const std::string& path, const timespec& started) {
 }  // namespace
 
 std::string log_path(const std::string& pattern, pid_t pid) {
-    const Environment environment = [](const char* name) -> const char* { return std::getenv(name); };
-    std::vector<std::string> unused;
-    const std::string log = parse_options(
-                                [&](const char* name) {
-                                    return std::strcmp(name, "AOTI_DBG_LOG") == 0 ? pattern.c_str() : nullptr;
-                                },
-                                unused)
-                                .log;
-    if (log == "stderr" || log == "stdout") return {};
     std::string with_pid;
-    for (std::size_t i = 0; i < log.size(); ++i) {
-        const char letter = log[i] == '%' && i + 1 < log.size() ? log[i + 1] : '\0';
+    for (std::size_t i = 0; i < pattern.size(); ++i) {
+        const char letter = pattern[i] == '%' && i + 1 < pattern.size() ? pattern[i + 1] : '\0';
         if (letter == 't') return {};
         if (letter == 'p') {
             with_pid += std::to_string(pid);
         } else {
-            with_pid += log[i];
+            with_pid += pattern[i];
             if (letter == '%') with_pid += letter;
         }
         if (letter == 'p' || letter == '%') ++i;
     }
-    return expand_pattern(with_pid, environment);
+    return expand_pattern(with_pid, std::getenv);
 }
 
 void trim_log(const std::string& pattern, pid_t pid, const timespec& started) {

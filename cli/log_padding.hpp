@@ -10,7 +10,7 @@
 namespace aoti_dbg::cli {
 
 /// The file that AOTI_DBG_LOG=`pattern` meant for process `pid`; empty where that cannot be known from
-/// outside (a stream, or a pattern with the time in it).
+/// outside: a pattern with the time in it.
 std::string log_path(const std::string& pattern, pid_t pid);
 
 /// Cuts the newlines at the end of that file, and of its numbered followers, down to one. Leaves alone what

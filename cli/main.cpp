@@ -1,15 +1,21 @@
-// aoti-dbg: reads the command line and calls the command. Flags of `run` come from the table of options.
+// aoti-dbg: reads the command line and calls the command. Flags of `run` come from the table of
+// options.
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cstdio>
+#include <iterator>
 #include <list>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "base/status.hpp"
 #include "cli/cli_run.hpp"
 #include "cli/cli_show.hpp"
 #include "config/options_table.hpp"
+#include "config/words.hpp"
 
 namespace aoti_dbg::cli {
 namespace {
@@ -22,10 +28,13 @@ constexpr const char* kExamples =
 constexpr const char* kRunExamples =
     "Examples:\n"
     "  aoti-dbg run -- python infer.py\n"
-    "  aoti-dbg run --filter triton_poi_fused_relu_0 --log names.log -- ./server\n"
+    "  aoti-dbg run --kernels 'triton_*,!*_poi_*' --runs 10:20 --log names.log -- ./server\n"
+    "  aoti-dbg run --config rules.json -- python infer.py         options, and rules for single kernels\n"
+    "  aoti-dbg run --require model -- python -m pytest tests      in CI: fails where no model was seen\n"
     "\n"
-    "Ends as the program ended: with its exit code, or by the same signal. 125: trouble of aoti-dbg's own,\n"
-    "126: the program cannot be executed, 127: it was not found.\n";
+    "Ends as the program ended: with its exit code, or by the same signal. 125: trouble of aoti-dbg's own, "
+    "or\n"
+    "--require is not met; 126: the program cannot be executed; 127: it was not found.\n";
 constexpr const char* kShowExamples =
     "Examples:\n"
     "  aoti-dbg show aoti_dbg/20261121-093000-4242\n"
@@ -66,38 +75,96 @@ std::string description(const OptionInfo& info) {
     return wrapped(text, 76) + "\n[" + std::string(info.variable) + "]";
 }
 
+constexpr const char* kRequireHelp =
+    "Fail with exit code 125 where the program ended well and was not seen at work. Takes: model (one "
+    "arrived), "
+    "launch (a call was seen) or none. Default: none.";
+
+/// `; did you mean "word"?` for the nearest of `words`, dashes and case aside; empty where none is near.
+std::string did_you_mean(std::string_view typed, const std::vector<std::string>& words) {
+    const auto bare = [](std::string_view word) {
+        return word.substr(std::min(word.find_first_not_of('-'), word.size()));
+    };
+    std::vector<std::string_view> bare_words;
+    std::transform(words.begin(), words.end(), std::back_inserter(bare_words), bare);
+    const std::string_view nearest = nearest_word(lower_case(bare(typed)), bare_words);
+    const auto found = std::find(bare_words.begin(), bare_words.end(), nearest);
+    if (nearest.empty() || found == bare_words.end()) return {};
+    return "; did you mean \"" + words[static_cast<std::size_t>(found - bare_words.begin())] + "\"?";
+}
+
+/// The names by which flags of `app` are typed.
+std::vector<std::string> flag_names(const CLI::App& app) {
+    std::vector<std::string> names;
+    for (const CLI::Option* option : app.get_options()) {
+        for (const std::string& name : option->get_lnames())
+            names.push_back("--" + name);
+        for (const std::string& name : option->get_snames())
+            names.push_back("-" + name);
+    }
+    return names;
+}
+
 /// Where the program to be run begins in the command line of `run`; nothing behind that is ours to read.
-/// Every flag takes one value.
-std::size_t program_begin(const std::vector<std::string>& arguments) {
+/// Every flag but the one for help takes one value.
+Result<std::size_t> program_begin(const std::vector<std::string>& arguments,
+                                  const std::vector<std::string>& flags) {
     std::size_t i = 0;
     while (i < arguments.size()) {
         const std::string& argument = arguments[i];
         if (argument == "--" || argument.empty() || argument[0] != '-') break;
-        const bool alone =
-            argument == "-h" || argument == "--help" || argument.find('=') != std::string::npos;
+        const std::string flag = argument.substr(0, argument.find('='));
+        if (std::find(flags.begin(), flags.end(), flag) == flags.end()) {
+            return Status::error(flag + " is no flag of run" + did_you_mean(flag, flags));
+        }
+        const bool alone = argument == "-h" || argument == "--help" || flag != argument;
+        if (!alone && (i + 1 == arguments.size() || arguments[i + 1] == "--")) {
+            return Status::error(flag + " needs a value");
+        }
         i += alone ? 1 : 2;
     }
-    return std::min(i, arguments.size());
+    return i;
 }
 
-int run_command(const std::list<Flag>& flags, std::vector<std::string> program) {
-    if (!program.empty() && program.front() == "--") program.erase(program.begin());
-    if (program.empty()) {
-        std::fprintf(stderr, "aoti-dbg run: no program given; try: aoti-dbg run -- python script.py\n");
-        return kOwnTrouble;
+int refuse(const std::string& fault) {
+    std::fprintf(stderr, "aoti-dbg run: %s\n", fault.c_str());
+    return kOwnTrouble;
+}
+
+/// The flags of `run`, with the values that were typed.
+struct RunFlags {
+    std::list<Flag> options;  // those that set a variable
+    std::string require = "none";
+};
+
+void add_flags(CLI::App& app, RunFlags& flags) {
+    for (const OptionInfo& info : option_table()) {
+        if (info.flag.empty()) continue;
+        Flag& flag = flags.options.emplace_back(Flag{&info, {}, nullptr});
+        flag.option = app.add_option(std::string(info.flag), flag.value, description(info));
+        flag.option->type_name("")->take_last();
     }
+    app.add_option("--require", flags.require, wrapped(kRequireHelp, 76))->type_name("")->take_last();
+}
+
+int run_command(const RunFlags& flags, std::vector<std::string> program) {
+    if (!program.empty() && program.front() == "--") program.erase(program.begin());
+    if (program.empty()) return refuse("no program given; try: aoti-dbg run -- python script.py");
     RunRequest request;
     request.program = std::move(program);
-    for (const Flag& flag : flags) {
+    for (const Flag& flag : flags.options) {
         if (flag.option->count() == 0) continue;
         const std::string fault = fault_of_value(flag.info->variable, flag.value);
-        if (!fault.empty()) {
-            std::fprintf(stderr, "aoti-dbg run: %s: %s\n", std::string(flag.info->flag).c_str(),
-                         fault.c_str());
-            return kOwnTrouble;
-        }
+        if (!fault.empty()) return refuse(std::string(flag.info->flag) + ": " + fault);
         request.variables.emplace_back(flag.info->variable, flag.value);
     }
+    const std::optional<Requirement> requirement = requirement_named(flags.require);
+    if (!requirement) {
+        return refuse("--require: \"" + flags.require +
+                      "\" is not a value that it takes; allowed: model, launch or none" +
+                      did_you_mean(flags.require, {"model", "launch", "none"}));
+    }
+    request.requirement = *requirement;
     return run(request);
 }
 
@@ -111,13 +178,8 @@ int dispatch(std::vector<std::string> arguments) {
 
     CLI::App* const run_app = app.add_subcommand("run", "Run a program under the library");
     run_app->footer(kRunExamples);
-    std::list<Flag> flags;
-    for (const OptionInfo& info : option_table()) {
-        if (info.flag.empty()) continue;
-        Flag& flag = flags.emplace_back(Flag{&info, {}, nullptr});
-        flag.option = run_app->add_option(std::string(info.flag), flag.value, description(info));
-        flag.option->type_name("")->take_last();
-    }
+    RunFlags flags;
+    add_flags(*run_app, flags);
 
     ShowRequest show_request{"aoti_dbg", 20, false, std::nullopt};
     std::uint32_t thread = 0;
@@ -131,13 +193,24 @@ int dispatch(std::vector<std::string> arguments) {
     CLI::Option* const thread_option =
         show_app->add_option("--thread", thread, "Only the calls of this thread, by its number");
 
-    const bool is_run = !arguments.empty() && arguments.front() == "run";
+    if (arguments.empty()) {
+        std::fputs(app.help().c_str(), stderr);
+        return kWrongUsage;
+    }
+    const std::string command = arguments.front();
+    if (command.rfind('-', 0) != 0 && command != "run" && command != "show") {
+        std::fprintf(stderr, "aoti-dbg: %s is no command%s; see aoti-dbg --help\n", command.c_str(),
+                     did_you_mean(command, {"run", "show"}).c_str());
+        return kWrongUsage;
+    }
+    const bool is_run = command == "run";
     std::vector<std::string> program;
     if (is_run) {
         const std::vector<std::string> rest(arguments.begin() + 1, arguments.end());
-        const auto begin = static_cast<std::ptrdiff_t>(program_begin(rest));
-        program.assign(rest.begin() + begin, rest.end());
-        arguments.resize(1 + static_cast<std::size_t>(begin));
+        const Result<std::size_t> begin = program_begin(rest, flag_names(*run_app));
+        if (!begin.ok()) return refuse(begin.status().message());
+        program.assign(rest.begin() + static_cast<std::ptrdiff_t>(begin.value()), rest.end());
+        arguments.resize(1 + begin.value());
     }
     try {
         app.parse(std::vector<std::string>(arguments.rbegin(), arguments.rend()));

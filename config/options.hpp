@@ -1,13 +1,18 @@
-// What the person asked for: the variables of options.def turned into one immutable value.
-// Pure: it reads the environment through a function it is given, touches nothing, and never fails; a wrong
+// What the person asked for: the variables of options.def and the configuration file turned into one
+// immutable value. Pure: it reads through functions it is given, touches nothing, and never fails; a wrong
 // value becomes a complaint (one line: the value, what is allowed, what was taken instead) and the default.
 #pragma once
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "base/status.hpp"
+#include "config/name_patterns.hpp"
+#include "config/window.hpp"
 
 namespace aoti_dbg {
 
@@ -21,28 +26,58 @@ struct Levels {
 };
 
 enum class Scope { model, all };
+enum class Side { both, before, after };
+
+/// What differs for the calls whose names match; what is not set is as for all.
+struct Rule {
+    NamePatterns kernels;
+    std::optional<Levels> levels;
+    std::optional<Window> runs;
+    std::optional<Window> calls;
+    std::optional<Side> side;
+    bool operator==(const Rule&) const = default;
+};
+
+/// Which processes of a tree take part.
+struct Processes {
+    bool only_main = false;  // the one that was started, none of its children
+    NamePatterns names;      // of programs and command lines
+    bool operator==(const Processes&) const = default;
+};
 
 struct Options {
     Levels levels;
-    std::vector<std::string> filtered_kernels;  // lower case, trimmed; empty: every kernel
+    bool level_given = false;  // by anybody, be it 0
+    NamePatterns kernels;
+    Window runs;
+    Window calls;
+    Side side = Side::both;
+    std::vector<Rule> rules;
     Scope scope = Scope::model;
+    Processes processes;
+    std::string config;         // the configuration file, as given; empty: none
     std::string out;            // pattern of the output folder, unexpanded
     std::string log;            // "stderr", "stdout" or a file's pattern, unexpanded
     std::uint32_t ring = 4096;  // records a thread in the flight ring, a power of two; 0: no ring
+    bool operator==(const Options&) const = default;
 };
 
 /// The value of a variable, or nullptr. `getenv` does.
 using Environment = std::function<const char*(const char* name)>;
 
-/// Complaints are whole sentences without prefix, ready for message(Severity::warn, ...).
-Options parse_options(const Environment& environment, std::vector<std::string>& complaints);
+/// Where options come from.
+struct Sources {
+    Environment environment;
+    std::vector<std::string> variables;  // names of those that are set and begin with AOTI_DBG_
+    std::function<Result<std::string>(const std::string& path)> read_file;
+};
 
-/// Whether the filter lets a call through that PyTorch calls `printed` and the shim `symbol` (both may be
-/// equal). PyTorch's rule: case-insensitive, exact.
-bool passes_filter(const Options& options, std::string_view printed, std::string_view symbol);
+/// Those of this process. A file that is not a regular one, or larger than 1 MiB, is refused.
+Sources process_sources();
 
-/// Expands %p pid, %h host, %r rank (RANK, LOCAL_RANK, SLURM_PROCID, else 0), %t local time as
-/// 20261121-093000, %q{VAR} a variable, %% a per cent sign. Anything else stays as it stands.
-std::string expand_pattern(std::string_view pattern, const Environment& environment);
+/// The configuration file first, then the environment, which wins: a variable that is set replaces its option
+/// in the file, in the file's rules as well. Complaints are whole sentences without prefix, ready for
+/// message(Severity::warn, ...).
+Options parse_options(const Sources& sources, std::vector<std::string>& complaints);
 
 }  // namespace aoti_dbg

@@ -5,12 +5,27 @@ namespace aoti_dbg {
 
 const std::vector<OptionInfo>& option_table() {
     static const std::vector<OptionInfo> table = {
-#define AOTI_DBG_OPTION(field, variable, flag, values, standard, help) \
-    {#field, variable, flag, values, standard, help},
+#define AOTI_DBG_OPTION(field, variable, flag, form, values, standard, help) \
+    {#field, variable, flag, values, standard, help, FileForm::form},
 #include "config/options.def"
 #undef AOTI_DBG_OPTION
     };
     return table;
+}
+
+std::string_view form_in_words(FileForm form) {
+    switch (form) {
+        case FileForm::number:
+            return "a number or a string";
+        case FileForm::list:
+            return "a string or a list of strings";
+        case FileForm::number_or_list:
+            return "a number, a string or a list of strings";
+        case FileForm::none:
+        case FileForm::string:
+            break;
+    }
+    return "a string";
 }
 
 }  // namespace aoti_dbg

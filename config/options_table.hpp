@@ -1,4 +1,5 @@
-// The table of options as data, for who prints it (`aoti-dbg run --help`, docs/options.md). Parses nothing.
+// The table of options as data, for who prints it (`aoti-dbg run --help`, docs/options.md) and who reads
+// options. Parses nothing.
 #pragma once
 
 #include <string>
@@ -7,19 +8,32 @@
 
 namespace aoti_dbg {
 
+/// What a configuration file may give besides a string.
+enum class FileForm { none, string, number, list, number_or_list };
+
+/// "a number or a string", for sentences.
+std::string_view form_in_words(FileForm form);
+
 struct OptionInfo {
     std::string_view field;
-    std::string_view variable;
+    std::string_view variable;  // ends in a NUL byte, fit for getenv
     std::string_view flag;      // of `aoti-dbg run`; empty: none
     std::string_view values;    // what it takes, in words
     std::string_view standard;  // its default, as text; empty: unset
     std::string_view help;
+    FileForm form = FileForm::none;  // none: it cannot be in a configuration file
+
+    /// Its name in a configuration file: the flag without dashes; empty: none.
+    [[nodiscard]] constexpr std::string_view key() const {
+        return form == FileForm::none || flag.size() < 2 ? std::string_view() : flag.substr(2);
+    }
 };
 
 /// In the order of options.def, which is the order of reading.
 const std::vector<OptionInfo>& option_table();
 
-/// What is wrong with `value` for that option, or an empty string.
+/// What is wrong with `value` for that option, or an empty string. A configuration file is looked for, and
+/// must hold a JSON object; what that says is not judged.
 std::string fault_of_value(std::string_view variable, std::string_view value);
 
 }  // namespace aoti_dbg

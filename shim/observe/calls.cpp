@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <optional>
 #include <string_view>
 
 #include "shim/observe/clock.hpp"
@@ -47,6 +48,33 @@ bool is_overwritten(ThreadState& state, const OpenCall& call, std::uintptr_t fra
     return *call.cookie != call.mark;
 }
 
+struct Todo {
+    bool recorded = false;
+    bool print_before = false;
+    bool print_after = false;
+};
+
+/// Counts a call and says what is done with it. `number` is that of the model's own call that it is or lies
+/// in.
+Todo decide(ThreadState& state, const Treatment& treatment, std::uint32_t run, std::uint32_t number,
+            bool own) {
+    const auto known = [](std::uint32_t value, std::uint32_t none) {
+        return value == none ? std::nullopt : std::optional<std::uint64_t>(value);
+    };
+    state.counts.calls.raise();
+    if (!treatment.wants(known(run, ring::kNoRun), known(number, ring::kNoCall))) {
+        state.counts.filtered.raise();
+        return {};
+    }
+    if (!own && options().scope == Scope::model) {
+        state.counts.children.raise();
+        return {true, false, false};
+    }
+    state.counts.printed.raise();
+    const Selected sides = treatment.sides();
+    return {true, sides.before.any(), sides.after.any()};
+}
+
 }  // namespace
 
 OpenCall* innermost_run(ThreadState& state) {
@@ -75,39 +103,40 @@ bool begin_call(ThreadState& state, const CallStart& start) {
     const OpenCall* parent = state.top();
     OpenCall* run = innermost_run(state);
     const bool is_run = start.kind == ring::CallKind::run;
+    const bool is_call = !is_model_entry(start.kind);
     const bool own = start.by_model && (parent == nullptr || is_model_entry(parent->kind));
+
+    const std::uint32_t run_number = is_run ? session.next_run() : (run != nullptr ? run->run : ring::kNoRun);
+    const std::uint32_t own_number = own && is_call && run != nullptr ? run->next_call++ : ring::kNoCall;
+    const std::uint32_t number = own || !is_call || parent == nullptr ? own_number : parent->number;
+    Todo todo;
+    if (is_call) {
+        todo = decide(state, start.name->treatment, run_number, number, own);
+        // Whoever is not asked for is passed by at no more cost than this. Children that are printed are
+        // indented by the calls that they lie in, selected or not.
+        if (!todo.recorded && options().scope == Scope::model) return false;
+    } else {
+        todo.recorded = !is_run || may_select_run(options(), run_number);
+    }
+    if (is_run) state.counts.runs.raise();
 
     OpenCall& call = state.open[state.depth];
     call.frame = start.frame;
-    call.printed = false;
+    call.print_after = todo.print_after;
     call.name = start.name;
     call.kind = start.kind;
     call.model = start.model == ring::kNoModel && run != nullptr ? run->model : start.model;
-    call.run = is_run ? session.next_run() : (run != nullptr ? run->run : ring::kNoRun);
+    call.run = run_number;
+    call.number = number;
+    call.next_call = 0;
     call.run_index = is_run ? state.depth + 1 : (parent != nullptr ? parent->run_index : 0);
-    std::uint32_t number = ring::kNoCall;
-    if (!is_model_entry(start.kind)) {
-        const bool in_scope = own || options().scope == Scope::all;
-        state.counts.calls.raise();
-        if (own && run != nullptr) number = run->next_call++;
-        if (!in_scope) {
-            state.counts.children.raise();
-        } else if (!start.name->selected) {
-            state.counts.filtered.raise();
-        } else if (options().levels.any()) {
-            call.printed = true;
-        }
-    } else if (is_run) {
-        state.counts.runs.raise();
-        if (FlightRing* flight = session.ring()) flight->note_run_begun();
-    }
-
     call.record = nullptr;
     call.mark = ++state.marks;
     call.cookie = start.cookie;
     if (start.cookie != nullptr) *start.cookie = call.mark;
     call.seq = 0;
-    if (state.ring) {
+    if (state.ring && todo.recorded) {
+        if (is_run) session.ring()->note_run_begun();
         call.seq = session.next_seq();
         session.publish_name(start.name->id);
         ring::Record record{};
@@ -116,18 +145,15 @@ bool begin_call(ThreadState& state, const CallStart& start) {
         record.stream = start.stream;
         record.name = start.name->id;
         record.run = call.run;
-        record.call = number;
+        record.call = own_number;
         record.depth = state.depth;
         record.parent = parent == nullptr ? 0 : parent->seq;
         record.model = call.model;
         record.kind = start.kind;
-        record.flags = call.printed ? ring::kPrinted : 0;
+        record.flags = todo.print_before || todo.print_after ? ring::kPrinted : 0;
         call.record = state.ring.begin(record);
     }
-    if (call.printed) {
-        state.counts.printed.raise();
-        print_line(state, start.name->before_line, nesting_of(state));
-    }
+    if (todo.print_before) print_line(state, start.name->before_line, nesting_of(state));
     ++state.depth;
     return true;
 }
@@ -140,7 +166,7 @@ void end_call(ThreadState& state, std::uintptr_t frame, std::int32_t result) {
     if (call.kind == ring::CallKind::cpp_kernel) result = 0;  // these return nothing
     if (call.record != nullptr) ThreadRing::end(call.record, call.seq, result, ring::kEnded, ticks());
     if (result != 0 && call.kind != ring::CallKind::lifecycle) state.counts.failed.raise();
-    if (call.printed) print_line(state, call.name->after_line, nesting_of(state));
+    if (call.print_after) print_line(state, call.name->after_line, nesting_of(state));
 }
 
 }  // namespace aoti_dbg

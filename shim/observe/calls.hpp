@@ -30,8 +30,8 @@ inline bool is_model_entry(ring::CallKind kind) {
 /// them. Gone are frames at or below `frame`, and those whose cookie was overwritten.
 void settle(ThreadState& state, std::uintptr_t frame);
 
-/// Records and prints. Call settle() first. Returns false when the call is too deep to keep account of; then
-/// end_call must not be called.
+/// Records and prints. Call settle() first. Returns false when nothing is left to do after the call, because
+/// nobody asked for it or it is too deep to keep account of; then end_call must not be called.
 bool begin_call(ThreadState& state, const CallStart& start);
 
 /// Ends the innermost call if it was begun at `frame`; otherwise does nothing.

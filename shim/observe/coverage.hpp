@@ -24,7 +24,7 @@ struct Counts {
     Count runs;
     Count calls;  // of models, and launches outside of any
     Count printed;
-    Count filtered;    // left out by the name filter
+    Count filtered;    // not selected, by name or window
     Count children;    // made inside an op, or outside of any model: left out by the scope
     Count failed;      // came back with an error
     Count exceptions;  // left by an exception

@@ -20,6 +20,7 @@
 #include "shim/observe/deadline_lock.hpp"
 #include "shim/observe/names.hpp"
 #include "shim/observe/process.hpp"
+#include "shim/report/tally.hpp"
 
 namespace aoti_dbg {
 namespace {
@@ -168,6 +169,7 @@ Model* arrive(Registry& all, const LoadedObject& object, bool linked) {
     const BindingReport report = bind_model(object, model->package, model->number, linked);
     g_unbound += report.unbound;
     say_once_what_is_missing(*model, report);
+    count_in_tally(TallyCount::models);
     Model* arrived = model.get();
     g_by_number[arrived->number].store(arrived, std::memory_order_release);
     all.live.push_back(std::move(model));

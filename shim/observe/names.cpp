@@ -37,7 +37,7 @@ const Name* intern_name(std::string_view printed, std::string_view symbol) {
     std::string shown(printed.substr(0, kLongestName));
     if (shown.size() < printed.size()) shown += "...";
     all.names.push_back(Name{static_cast<std::uint32_t>(all.names.size()),
-                             passes_filter(options(), printed, symbol), shown,
+                             treatment_of(options(), printed, symbol), shown,
                              "[ before_launch: " + shown + " ]\n", "[ after_launch: " + shown + " ]\n"});
     const Name* made = &all.names.back();
     all.by_key.emplace(std::move(key), made);

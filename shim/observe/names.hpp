@@ -6,17 +6,19 @@
 #include <string>
 #include <string_view>
 
+#include "config/selection.hpp"
+
 namespace aoti_dbg {
 
 struct Name {
     std::uint32_t id;         // counts from 0
-    bool selected;            // by the filter
+    Treatment treatment;      // what is done with calls of this name
     std::string printed;      // what PyTorch's printer calls it
     std::string before_line;  // "[ before_launch: X ]\n"
     std::string after_line;
 };
 
-/// `symbol` is another name under which the filter knows it (the shim's, the mangled one).
+/// `symbol` is another name under which patterns know it (the shim's, the mangled one).
 /// The same pair gives the same Name. Never null.
 const Name* intern_name(std::string_view printed, std::string_view symbol);
 

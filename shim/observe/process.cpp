@@ -1,5 +1,6 @@
 #include "shim/observe/process.hpp"
 
+#include <limits.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -13,8 +14,12 @@
 #include <vector>
 
 #include "base/message.hpp"
+#include "config/pattern.hpp"
+#include "config/selection.hpp"
+#include "shim/observe/process_tree.hpp"
 #include "shim/observe/session.hpp"
 #include "shim/report/out_folder.hpp"
+#include "shim/report/tally.hpp"
 
 namespace aoti_dbg {
 
@@ -24,6 +29,7 @@ namespace {
 
 WipedPage* g_page = nullptr;
 const Options* g_options = nullptr;
+const std::string* g_folder = nullptr;  // the working directory at load
 std::atomic<bool> g_ended{false};
 pid_t g_loaded_by = 0;  // not a fork's child
 pthread_once_t g_once = PTHREAD_ONCE_INIT;
@@ -43,10 +49,8 @@ WipedPage* make_page() {
     return new (page) WipedPage();
 }
 
-bool is_mapped(pid_t process, const char* file) {
-    char path[64];
-    snprintf(path, sizeof path, "/proc/%d/maps", static_cast<int>(process));
-    FILE* maps = fopen(path, "re");
+bool is_mapped(const char* file) {
+    FILE* maps = fopen("/proc/self/maps", "re");
     if (maps == nullptr) return false;
     char line[4096];
     bool found = false;
@@ -56,14 +60,32 @@ bool is_mapped(pid_t process, const char* file) {
     return found;
 }
 
-/// "Saw nothing" is not "clean". Said where something could have been seen, by the process that a person
-/// started: its children, compilers and workers, have the library as well.
+bool is_start() {
+    return find_start().pid == getpid();
+}
+
+/// "Saw nothing" is not "clean". Said where something could have been seen, by the start alone: its children,
+/// compilers and workers, have the library as well.
 void say_if_nothing_was_seen() {
-    if (!is_mapped(getpid(), "/libtorch_cpu.so") && !is_mapped(getpid(), "/libcuda.so")) return;
-    if (is_mapped(getppid(), "/libaoti_dbg.so")) return;
+    if (!is_mapped("/libtorch_cpu.so") && !is_mapped("/libcuda.so")) return;
+    if (!is_start()) return;
     message(Severity::warn,
             "0 models, 0 runs, 0 calls: nothing was looked at, because no model was loaded and nothing "
             "launched in a way that is seen; the README's section on limits says which are not");
+}
+
+bool takes_part(const Processes& processes) {
+    return processes.only_main ? is_start() : matches_this_process(processes.names);
+}
+
+void say_about_options(std::vector<std::string> complaints) {
+    if (g_options->levels.stats || g_options->levels.files) {
+        complaints.emplace_back(
+            "levels 1 and 2 (files, stats) are not in this version; printing kernel names (level 3)");
+    }
+    if (complaints.empty() || !is_start()) return;
+    for (const std::string& complaint : complaints)
+        message(Severity::warn, "%s", complaint.c_str());
 }
 
 void make_ready() {
@@ -71,20 +93,39 @@ void make_ready() {
     g_loaded_by = getpid();
     g_page = make_page();
     pthread_atfork(nullptr, nullptr, wipe_in_child);
+    join_tally();
     std::vector<std::string> complaints;
-    auto* parsed = new Options(parse_options(::getenv, complaints));
-    parsed->out = anchored_pattern(parsed->out);
-    if (parsed->log != "stderr" && parsed->log != "stdout") parsed->log = anchored_pattern(parsed->log);
-    g_options = parsed;
-    for (const std::string& complaint : complaints)
-        message(Severity::warn, "%s", complaint.c_str());
-    if (g_options->levels.stats || g_options->levels.files) {
-        message(Severity::warn,
-                "levels 1 and 2 (files, stats) are not in this version; printing kernel names "
-                "(level 3)");
+    g_options = new Options(parse_options(process_sources(), complaints));
+    char here[PATH_MAX];
+    g_folder = new std::string(getcwd(here, sizeof here) != nullptr ? here : "");
+    say_about_options(std::move(complaints));
+    if (may_select(*g_options) && takes_part(g_options->processes)) {
+        count_in_tally(TallyCount::partaking);
+        g_observing.store(true, std::memory_order_release);
     }
-    g_observing.store(g_options->levels.any(), std::memory_order_release);
     errno = kept_errno;
+}
+
+/// Where relative names begin: where this process was when it was loaded; below a start that still runs,
+/// where that one is, because all of its processes have their output in one place.
+std::string anchor(const Origin& start) {
+    if (start.pid == getpid()) return *g_folder;
+    char folder[PATH_MAX];
+    const std::string link = "/proc/" + std::to_string(start.pid) + "/cwd";
+    const ssize_t length = readlink(link.c_str(), folder, sizeof folder);
+    return length > 0 && length < PATH_MAX ? std::string(folder, static_cast<std::size_t>(length))
+                                           : *g_folder;
+}
+
+Session* make_session() {
+    const Origin start = find_start();
+    Options anchored = options();
+    anchored.out = anchored_pattern(anchored.out, anchor(start), ::getenv);
+    if (anchored.log != "stderr" && anchored.log != "stdout") {
+        anchored.log = anchored_pattern(anchored.log, *g_folder, ::getenv);
+    }
+    count_in_tally(TallyCount::recording);
+    return new (std::nothrow) Session(anchored, start);
 }
 
 }  // namespace
@@ -117,7 +158,11 @@ Session* current_session() {
     // Reached at the end: the session has been closed, and no other is opened. A child that was forked since
     // then is a process of its own, but one that ends as well.
     if (session != nullptr || g_ended.load(std::memory_order_relaxed)) return session;
-    session = new (std::nothrow) Session(options());
+    if (options().processes.only_main && getpid() != g_loaded_by) {
+        g_observing.store(false, std::memory_order_release);  // a fork's child
+        return nullptr;
+    }
+    session = make_session();
     page.session.store(session, std::memory_order_release);
     return session;
 }

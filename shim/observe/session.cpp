@@ -9,9 +9,11 @@
 #include <new>
 
 #include "base/message.hpp"
+#include "config/selection.hpp"
 #include "shim/observe/deadline_lock.hpp"
 #include "shim/observe/models.hpp"
 #include "shim/observe/process.hpp"
+#include "shim/observe/process_tree.hpp"
 #include "shim/observe/thread_state.hpp"
 #include "shim/report/out_folder.hpp"
 
@@ -46,8 +48,8 @@ class CoverageLine {
 
 }  // namespace
 
-Session::Session(const Options& options) : pid_(getpid()) {
-    if (options.levels.any()) {
+Session::Session(const Options& options, const Origin& start) : pid_(getpid()) {
+    if (may_select(options)) {
         Result<std::unique_ptr<LineLog>> log = LineLog::open(options.log);
         if (!log.ok()) {
             message(Severity::warn,
@@ -57,11 +59,12 @@ Session::Session(const Options& options) : pid_(getpid()) {
         }
         if (log.ok()) log_ = std::move(log.value());
     }
-    if (options.ring != 0) open_ring(options);
+    if (options.ring != 0) open_ring(options, start);
 }
 
-void Session::open_ring(const Options& options) {
-    const Result<std::string> folder = make_out_folder(options);
+void Session::open_ring(const Options& options, const Origin& start) {
+    const std::string own_name = start.pid == pid_ ? std::string() : process_folder_name();
+    const Result<std::string> folder = make_out_folder(options, start, own_name);
     if (!folder.ok()) {
         message(Severity::warn,
                 "%s; there is no flight ring; set AOTI_DBG_OUT to a folder that can be written",
@@ -139,7 +142,7 @@ void Session::say_coverage() {
     line.count(", ", all.runs.get(), "run", "runs");
     line.count(", ", all.calls.get(), "call", "calls");
     line.rest(all.printed.get(), "printed");
-    line.rest(all.filtered.get(), "left out by the filter");
+    line.rest(all.filtered.get(), "not selected");
     line.rest(all.children.get(), "outside of the scope");
     line.rest(all.failed.get(), "returned an error");
     line.rest(all.exceptions.get(), "left by an exception");

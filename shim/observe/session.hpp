@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "config/options.hpp"
+#include "config/pattern.hpp"
 #include "shim/observe/coverage.hpp"
 #include "shim/report/flight_ring.hpp"
 #include "shim/report/line_log.hpp"
@@ -22,7 +23,7 @@ struct ThreadState;
 class Session {
   public:
     /// Opens what the options ask for. What cannot be opened is said once and left out.
-    explicit Session(const Options& options);
+    Session(const Options& options, const Origin& start);
 
     /// Takes a free thread state or makes one. Null only without memory.
     ThreadState* attach_thread();
@@ -44,7 +45,7 @@ class Session {
     void end();
 
   private:
-    void open_ring(const Options& options);
+    void open_ring(const Options& options, const Origin& start);
     void publish_names(std::uint32_t id);
     void say_coverage();
 

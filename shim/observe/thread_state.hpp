@@ -20,12 +20,13 @@ struct OpenCall {
     std::uint64_t mark = 0;                 // of this call alone, in this thread
     const std::uint64_t* cookie = nullptr;  // holds mark as long as its frame stands
     const Name* name = nullptr;
-    std::uint32_t run = ring::kNoRun;  // of a run: its number; of others: the run it is part of
-    std::uint32_t next_call = 0;       // of a run: number of its next call
+    std::uint32_t run = ring::kNoRun;      // of a run: its number; of others: the run it is part of
+    std::uint32_t next_call = 0;           // of a run: number of its next call
+    std::uint32_t number = ring::kNoCall;  // of the model's own call that it is or lies in
     std::uint32_t run_index = 0;  // 1 + where the innermost run around it lies, 0: none; a run is its own
     std::uint16_t model = ring::kNoModel;
     ring::CallKind kind = ring::CallKind::unknown;
-    bool printed = false;
+    bool print_after = false;
 };
 
 inline constexpr std::uint32_t kDeepest = 64;

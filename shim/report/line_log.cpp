@@ -11,6 +11,7 @@
 #include <cstring>
 
 #include "base/message.hpp"
+#include "config/pattern.hpp"
 #include "shim/observe/deadline_lock.hpp"
 #include "shim/report/out_folder.hpp"
 
@@ -64,11 +65,11 @@ void LineLog::write_mapped(const char* text, std::size_t length) {
     const std::lock_guard lock(mutex_);
     if (closed_) return;
     while (length > 0) {
-        if (used_ == kStep && !next_step()) {
+        if (used_ == step_bytes_ && !next_step()) {
             dropped_.fetch_add(1, std::memory_order_relaxed);
             return;
         }
-        const std::size_t part = std::min(length, kStep - used_);
+        const std::size_t part = std::min(length, step_bytes_ - used_);
         memcpy(step_ + used_, text, part);
         used_ += part;
         text += part;
@@ -78,14 +79,16 @@ void LineLog::write_mapped(const char* text, std::size_t length) {
 
 bool LineLog::next_step() {
     const int kept_errno = errno;
-    Result<char*> mapped = file_->extend(kStep, '\n');
+    const std::size_t bytes = std::clamp(file_->size(), kFirstStep, kLargestStep);
+    Result<char*> mapped = file_->extend(bytes, '\n');
     if (!mapped.ok()) {
         message(Severity::warn, "%s; the log ends here; set AOTI_DBG_LOG to a place with room",
                 mapped.status().message().c_str());
         closed_ = true;
     } else {
-        if (step_ != nullptr) munmap(step_, kStep);
+        if (step_ != nullptr) munmap(step_, step_bytes_);
         step_ = mapped.value();
+        step_bytes_ = bytes;
         used_ = 0;
     }
     errno = kept_errno;
@@ -97,12 +100,12 @@ void LineLog::close() {
     const std::lock_guard lock(mutex_, std::adopt_lock);
     closed_ = true;
     if (step_ == nullptr) return;
-    if (used_ < kStep) {
-        if (Status cut = file_->truncate(file_->size() - kStep + used_); !cut.ok()) {
+    if (used_ < step_bytes_) {
+        if (Status cut = file_->truncate(file_->size() - step_bytes_ + used_); !cut.ok()) {
             message(Severity::warn, "%s", cut.message().c_str());
         }
     }
-    munmap(step_, kStep);
+    munmap(step_, step_bytes_);
     step_ = nullptr;
 }
 

@@ -2,8 +2,9 @@
 // the program's hands before the launch it announces: one write(2), or, into a file, a copy into a shared
 // mapping, which costs no system call and survives SIGKILL.
 //
-// A mapped log grows in steps of kStep, filled with newlines, so that it is text at any moment; close() cuts
-// what is left over. After a crash the blank rest stays, `aoti-dbg run` cuts it.
+// A mapped log grows in steps, each as long as the log is, between kFirstStep and kLargestStep, and filled
+// with newlines, so that it is text at any moment; close() cuts what is left over. After a crash the blank
+// rest stays, `aoti-dbg run` cuts it.
 #pragma once
 
 #include <atomic>
@@ -21,13 +22,14 @@ namespace aoti_dbg {
 
 class LineLog {
   public:
-    static constexpr std::size_t kStep = std::size_t{64} * 1024;
+    static constexpr std::size_t kFirstStep = std::size_t{64} * 1024;
+    static constexpr std::size_t kLargestStep = std::size_t{1024} * 1024;
 
     /// `destination` as AOTI_DBG_LOG, a file as an anchored pattern. A file that exists is not touched: the
     /// next free name is taken, and said.
     static Result<std::unique_ptr<LineLog>> open(const std::string& destination);
 
-    /// `text` is whole lines, shorter than kStep. From any thread. What cannot be written is counted.
+    /// `text` is whole lines. From any thread. What cannot be written is counted.
     void write(const char* text, std::size_t length);
 
     /// Cuts the file to what was written. Nothing is written afterwards. Allocates nothing unless it fails.
@@ -51,7 +53,8 @@ class LineLog {
     std::unique_ptr<PreallocatedFile> file_;
     std::mutex mutex_;      // of what follows; held for a copy
     char* step_ = nullptr;  // the mapped part
-    std::size_t used_ = kStep;
+    std::size_t step_bytes_ = 0;
+    std::size_t used_ = 0;
     bool closed_ = false;
     std::atomic<std::uint64_t> dropped_{0};
 };

@@ -1,6 +1,5 @@
 #include "shim/report/out_folder.hpp"
 
-#include <limits.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -57,21 +56,15 @@ bool is_default_pattern(std::string_view pattern) {
 
 }  // namespace
 
-std::string anchored_pattern(const std::string& pattern) {
-    char here[PATH_MAX];
-    if (pattern.empty() || pattern.front() == '/' || getcwd(here, sizeof here) == nullptr) return pattern;
-    std::string anchored;
-    for (const char* letter = here; *letter != '\0'; ++letter)
-        anchored.append(*letter == '%' ? 2 : 1, *letter);
-    return anchored + "/" + pattern;
-}
-
-Result<std::string> make_out_folder(const Options& options) {
-    std::string path = expand_pattern(options.out, ::getenv);
+Result<std::string> make_out_folder(const Options& options, const Origin& start,
+                                    const std::string& own_name) {
+    std::string path = expand_pattern(options.out, ::getenv, start);
     while (path.size() > 1 && path.back() == '/')
         path.pop_back();
+    const std::string of_start = path;
+    if (!own_name.empty()) path += "/" + own_name;
     if (Status made = make_folders(path); !made.ok()) return made;
-    if (is_default_pattern(options.out)) point_latest_at(path);
+    if (is_default_pattern(options.out)) point_latest_at(of_start);
     return path;
 }
 

@@ -6,14 +6,14 @@
 
 #include "base/status.hpp"
 #include "config/options.hpp"
+#include "config/pattern.hpp"
 
 namespace aoti_dbg {
 
-/// Expands the pattern (an anchored one), makes the folder and those above it (0700), and with the default
-/// pattern points `aoti_dbg/latest` at it. Returns its absolute path. An existing folder is used as it is.
-Result<std::string> make_out_folder(const Options& options);
-
-/// A relative pattern put behind the working directory, which programs change later.
-std::string anchored_pattern(const std::string& pattern);
+/// Expands the pattern (an anchored one) for the start of the tree, makes the folder and those above it
+/// (0700), and with the default pattern points `aoti_dbg/latest` at it. A process that is not the start has
+/// `own_name` below that, unless it is empty. Returns the absolute path of its folder. An existing folder is
+/// used as it is.
+Result<std::string> make_out_folder(const Options& options, const Origin& start, const std::string& own_name);
 
 }  // namespace aoti_dbg

@@ -81,8 +81,8 @@ Result<char*> PreallocatedFile::extend(std::size_t bytes, char fill) {
                     : posix_fallocate(descriptor, static_cast<off_t>(size_), static_cast<off_t>(bytes));
     void* mapped = MAP_FAILED;
     if (error == 0) {
-        mapped =
-            mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, static_cast<off_t>(size_));
+        const int flags = MAP_SHARED | (fill != '\0' ? MAP_POPULATE : 0);
+        mapped = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, flags, descriptor, static_cast<off_t>(size_));
         if (mapped == MAP_FAILED) error = errno;
     }
     // A failed extension must not leave blocks behind that nobody writes.

@@ -20,7 +20,8 @@ class PreallocatedFile {
     static Result<PreallocatedFile> create(const std::string& path);
 
     /// Makes the file longer by `bytes` (a multiple of 4096), of zeros or of `fill`, and maps the new part,
-    /// shared and writable, out of reach of a fork's child. The caller unmaps it.
+    /// shared and writable, out of reach of a fork's child. What is filled is to be written from end to end,
+    /// so its pages are there at once. The caller unmaps it.
     Result<char*> extend(std::size_t bytes, char fill = '\0');
 
     /// Cuts the file. What is mapped beyond `size` must not be touched any more.

@@ -115,6 +115,16 @@ class Preloaded {
         return found;
     }
 
+    /// The flight rings of the processes that the victim started: each in a folder of its own.
+    [[nodiscard]] std::vector<std::filesystem::path> rings_of_others() const {
+        std::vector<std::filesystem::path> rings;
+        for (const std::filesystem::path& folder : files(out(), "")) {
+            const std::vector<std::filesystem::path> inside = files(folder, "flight");
+            rings.insert(rings.end(), inside.begin(), inside.end());
+        }
+        return rings;
+    }
+
     /// What `aoti-dbg show --all` says of a ring, or of the folder.
     [[nodiscard]] static std::string show(const std::filesystem::path& place) {
         return run_program({AOTI_DBG_TOOL, "show", "--all", place.string()}).out;

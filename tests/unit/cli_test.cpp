@@ -6,8 +6,7 @@
 
 #include <csignal>
 
-#include "tests/support/catch.hpp"
-#include "tests/support/run_program.hpp"
+#include "tests/unit/cli_installation.hpp"
 
 using namespace aoti_dbg;
 using namespace aoti_dbg::test;
@@ -15,40 +14,6 @@ using namespace aoti_dbg::test;
 namespace fs = std::filesystem;
 
 namespace {
-
-bool contains(const std::string& text, const std::string& part) {
-    return text.find(part) != std::string::npos;
-}
-
-/// The command as installed: a copy of it with a stand-in for the library in `where` from there.
-struct Installation {
-    explicit Installation(const std::string& where = ".") {
-        fs::create_directories(folder.path() / "bin");
-        fs::create_directories(folder.path() / "bin" / where);
-        fs::copy_file(AOTI_DBG_TOOL, tool());
-        fs::copy_file(AOTI_DBG_STAND_IN, library(where));
-    }
-    [[nodiscard]] std::string tool() const { return folder.path() / "bin" / "aoti-dbg"; }
-    [[nodiscard]] std::string library(const std::string& where = ".") const {
-        return fs::canonical(folder.path() / "bin" / where) / "libaoti_dbg.so";
-    }
-    /// `aoti-dbg run <arguments>`, in a folder of its own.
-    [[nodiscard]] Outcome run(std::vector<std::string> arguments, const Variables& env = {}) const {
-        arguments.insert(arguments.begin(), {tool(), "run"});
-        return run_program(arguments, env, std::chrono::seconds(60), folder.path());
-    }
-    /// The value of a variable in a program started by `run <arguments>`.
-    [[nodiscard]] std::string variable(const std::string& name, std::vector<std::string> arguments = {},
-                                       const Variables& env = {}) const {
-        // Not a shell: some die under a preloaded ThreadSanitizer.
-        arguments.insert(arguments.end(), {"--", "printenv", name});
-        const Outcome outcome = run(arguments, env);
-        CHECK(outcome.err.empty());
-        CHECK(outcome.signal == 0);
-        return outcome.exit_code == 0 ? outcome.out.substr(0, outcome.out.size() - 1) : "unset";
-    }
-    TempFolder folder;
-};
 
 std::string line_with(const std::string& text, const std::string& part) {
     const std::size_t place = text.find(part);
@@ -195,11 +160,11 @@ TEST_CASE("Names are printed unless a flag or a variable says otherwise") {
 
 TEST_CASE("Each flag sets its variable") {
     const Installation installation;
-    const std::vector<std::string> flags = {"--scope", "all", "--out=here", "--log", "x",
-                                            "--ring",  "16",  "--filter",   "a,b"};
+    const std::vector<std::string> flags = {"--scope", "all", "--out=/here", "--log", "/x",
+                                            "--ring",  "16",  "--filter",    "a,b"};
     CHECK(installation.variable("AOTI_DBG_SCOPE", flags) == "all");
-    CHECK(installation.variable("AOTI_DBG_OUT", flags) == "here");
-    CHECK(installation.variable("AOTI_DBG_LOG", flags) == "x");
+    CHECK(installation.variable("AOTI_DBG_OUT", flags) == "/here");
+    CHECK(installation.variable("AOTI_DBG_LOG", flags) == "/x");
     CHECK(installation.variable("AOTI_DBG_RING", flags) == "16");
     CHECK(installation.variable("AOT_INDUCTOR_FILTERED_KERNELS_TO_PRINT", flags) == "a,b");
 }
@@ -258,15 +223,53 @@ TEST_CASE("A log that the program did not write, or that somebody still maps, is
     }
 }
 
+TEST_CASE("An unknown flag of run starts nothing and names the nearest one") {
+    const Installation installation;
+    const auto said = [&](const std::vector<std::string>& flags) {
+        std::vector<std::string> arguments = flags;
+        arguments.insert(arguments.end(), {"--", "/bin/echo", "started"});
+        const Outcome outcome = installation.run(arguments);
+        CHECK(outcome.exit_code == 125);
+        CHECK(outcome.out.empty());
+        return outcome.err;
+    };
+    CHECK(contains(said({"--levle", "3"}), "--levle is no flag of run; did you mean \"--level\"?"));
+    CHECK(contains(said({"--Scope=all"}), "did you mean \"--scope\"?"));
+    CHECK(contains(said({"--level", "3", "--requires", "model"}), "did you mean \"--require\"?"));
+    CHECK_FALSE(contains(said({"--verbose"}), "did you mean"));
+    CHECK_FALSE(contains(said({"-x"}), "did you mean"));
+    CHECK_FALSE(contains(said({"--" + std::string(100000, 'l')}), "did you mean"));
+}
+
+TEST_CASE("A flag's value may follow behind a blank or an equals sign, and look like a flag") {
+    const Installation installation;
+    const std::string filter = "AOT_INDUCTOR_FILTERED_KERNELS_TO_PRINT";
+    CHECK(installation.variable(filter, {"--filter", "a=b"}) == "a=b");
+    CHECK(installation.variable(filter, {"--filter=a=b"}) == "a=b");
+    CHECK(installation.variable(filter, {"--filter", "--level"}) == "--level");
+    CHECK(installation.variable(filter, {"--filter=a", "--filter", "b"}) == "b");
+    CHECK(contains(installation.run({"--filter", "--", "/bin/echo"}).err, "--filter needs a value"));
+}
+
 TEST_CASE("Help comes from the table of options, and version and help succeed") {
     const Outcome help = run_program({AOTI_DBG_TOOL, "run", "--help"});
     CHECK(help.exit_code == 0);
-    for (const char* flag :
-         {"--level", "--filter", "--scope", "--out", "--log", "--ring", "AOTI_DBG_SCOPE"}) {
+    for (const char* flag : {"--level", "--filter", "--scope", "--out", "--log", "--ring", "--require",
+                             "AOTI_DBG_SCOPE", "Examples:"}) {
         CHECK(contains(help.out, flag));
     }
+    CHECK(contains(run_program({AOTI_DBG_TOOL, "--help"}).out, "Examples:"));
     CHECK(run_program({AOTI_DBG_TOOL, "--help"}).exit_code == 0);
     CHECK(contains(run_program({AOTI_DBG_TOOL, "--version"}).out, "aoti-dbg "));
-    CHECK(run_program({AOTI_DBG_TOOL}).exit_code == 2);
-    CHECK(run_program({AOTI_DBG_TOOL, "shwo"}).exit_code == 2);
+}
+
+TEST_CASE("Without a command the help comes, and an unknown one is told the nearest; both fail as usage") {
+    const Outcome bare = run_program({AOTI_DBG_TOOL});
+    CHECK(bare.exit_code == 2);
+    CHECK(bare.out.empty());
+    CHECK(contains(bare.err, "Examples:"));
+    const Outcome unknown = run_program({AOTI_DBG_TOOL, "shwo"});
+    CHECK(unknown.exit_code == 2);
+    CHECK(contains(unknown.err, "shwo is no command; did you mean \"show\"?"));
+    CHECK(run_program({AOTI_DBG_TOOL, "--no-such-flag"}).exit_code == 2);
 }

@@ -1,47 +1,16 @@
 // Options from variables: wrong values first, then what right ones mean.
 #include "config/options.hpp"
 
-#include <unistd.h>
-
-#include <map>
-
 #include "config/options_table.hpp"
 #include "tests/support/catch.hpp"
+#include "tests/unit/options_fixture.hpp"
 
 using namespace aoti_dbg;
 
 namespace {
 
-using Variables = std::map<std::string, std::string>;
-
-Environment environment_of(const Variables& variables) {
-    return [variables](const char* name) -> const char* {
-        const auto found = variables.find(name);
-        return found == variables.end() ? nullptr : found->second.c_str();
-    };
-}
-
-struct Parsed {
-    Options options;
-    std::vector<std::string> complaints;
-};
-
-Parsed parse(const Variables& variables) {
-    Parsed parsed;
-    // The environment outlives the call only; options must not point into it.
-    parsed.options = parse_options(environment_of(variables), parsed.complaints);
-    return parsed;
-}
-
-constexpr const char* kPytorchLevel = "AOT_INDUCTOR_DEBUG_INTERMEDIATE_VALUE_PRINTER";
-constexpr const char* kFilter = "AOT_INDUCTOR_FILTERED_KERNELS_TO_PRINT";
-
 Levels names() {
     return {true, false, false};
-}
-
-bool contains(const std::string& text, const std::string& part) {
-    return text.find(part) != std::string::npos;
 }
 
 }  // namespace
@@ -110,11 +79,17 @@ TEST_CASE("Empty and blank values count as unset") {
                                  {"AOTI_DBG_SCOPE", blank},
                                  {"AOTI_DBG_OUT", blank},
                                  {"AOTI_DBG_LOG", blank},
-                                 {"AOTI_DBG_RING", blank}});
+                                 {"AOTI_DBG_RING", blank},
+                                 {"AOTI_DBG_KERNELS", blank},
+                                 {"AOTI_DBG_RUNS", blank},
+                                 {"AOTI_DBG_CALLS", blank},
+                                 {"AOTI_DBG_SIDE", blank},
+                                 {"AOTI_DBG_CONFIG", blank},
+                                 {"AOTI_DBG_PROCESSES", blank}});
     CHECK(parsed.complaints.empty());
     CHECK(parsed.options.log == "stderr");
     CHECK(parsed.options.ring == 4096);
-    CHECK(parsed.options.filtered_kernels.empty());
+    CHECK(parsed.options == parse({}).options);
 }
 
 TEST_CASE("Without variables everything is off, and the defaults are those of the table") {
@@ -125,6 +100,11 @@ TEST_CASE("Without variables everything is off, and the defaults are those of th
     CHECK(parsed.options.out == "aoti_dbg/%t-%p");
     CHECK(parsed.options.log == "stderr");
     CHECK(parsed.options.ring == 4096);
+    CHECK(parsed.options.kernels.matches_everything());
+    CHECK(parsed.options.runs.holds_everything());
+    CHECK(parsed.options.calls.holds_everything());
+    CHECK(parsed.options.side == Side::both);
+    CHECK(parsed.options.processes == Processes{});
 }
 
 TEST_CASE("PyTorch's numbers are names for sets") {
@@ -139,28 +119,116 @@ TEST_CASE("AOTI_DBG_LEVEL wins over PyTorch's variable, also to switch off") {
     CHECK(parse({{kPytorchLevel, "2"}, {"AOTI_DBG_LEVEL", "3"}}).options.levels == names());
 }
 
-TEST_CASE("A filter separates at commas outside of brackets only, trims and lowers") {
+TEST_CASE("A filter separates at commas outside of brackets only, and trims") {
     const Options options =
         parse({{kFilter, " Triton_A ,, void gemm<float, 4>(int, long) ,at::_ops::sort_stable::call,"}})
             .options;
-    CHECK(options.filtered_kernels == std::vector<std::string>{"triton_a", "void gemm<float, 4>(int, long)",
-                                                               "at::_ops::sort_stable::call"});
+    for (const std::string name :
+         {"triton_a", "void gemm<float, 4>(int, long)", "at::_ops::sort_stable::call"})
+        CHECK(options.kernels.match(name));
+    for (const std::string name : {"void gemm<float", "4>(int", "", " "})
+        CHECK_FALSE(options.kernels.match(name));
 }
 
 TEST_CASE("Brackets that do not close cannot swallow the names behind them") {
-    const Options options = parse({{kFilter, "less<,b,c>d"}}).options;
-    CHECK(options.filtered_kernels == std::vector<std::string>{"less<,b,c>d"});
-    CHECK(parse({{kFilter, "a<b,c"}}).options.filtered_kernels == std::vector<std::string>{"a<b", "c"});
-    CHECK(parse({{kFilter, "a>b,c"}}).options.filtered_kernels == std::vector<std::string>{"a>b", "c"});
+    CHECK(parse({{kFilter, "less<,b,c>d"}}).options.kernels.match("less<,b,c>d"));
+    for (const std::string text : {"a<b,c", "a>b,c"}) {
+        const NamePatterns kernels = parse({{kFilter, text}}).options.kernels;
+        CHECK(kernels.match(text.substr(0, 3)));
+        CHECK(kernels.match("c"));
+        CHECK_FALSE(kernels.match(text));
+    }
 }
 
-TEST_CASE("A filter matches whole names in any case, PyTorch's or the shim's") {
-    const Options options = parse({{kFilter, "At::_Ops::sort_stable::call,cpp_fused_1"}}).options;
-    CHECK(passes_filter(options, "at::_ops::sort_stable::call", "aoti_torch_cpu_sort_stable"));
-    CHECK(passes_filter(options, "something else", "CPP_fused_1"));
-    CHECK_FALSE(passes_filter(options, "cpp_fused_10", "cpp_fused_10"));
-    CHECK_FALSE(passes_filter(options, "cpp_fused_", ""));
-    CHECK(passes_filter(Options{}, "anything", ""));
+TEST_CASE("A filter matches whole names in any case, PyTorch's or the shim's, and knows no patterns") {
+    const NamePatterns kernels =
+        parse({{kFilter, "At::_Ops::sort_stable::call,cpp_fused_1,!cpp_fused_2,*"}}).options.kernels;
+    CHECK(kernels.match("at::_ops::sort_stable::call", "aoti_torch_cpu_sort_stable"));
+    CHECK(kernels.match("something else", "CPP_fused_1"));
+    CHECK_FALSE(kernels.match("cpp_fused_10", "cpp_fused_10"));
+    CHECK_FALSE(kernels.match("cpp_fused_", ""));
+    CHECK(kernels.match("!cpp_fused_2"));
+    CHECK(Options{}.kernels.match("anything", ""));
+}
+
+TEST_CASE("AOTI_DBG_KERNELS wins over PyTorch's filter, and a wrong one leaves it standing") {
+    const NamePatterns both = parse({{kFilter, "a"}, {"AOTI_DBG_KERNELS", "b*"}}).options.kernels;
+    CHECK(both.match("bc"));
+    CHECK_FALSE(both.match("a"));
+    const Parsed wrong = parse({{kFilter, "a"}, {"AOTI_DBG_KERNELS", ", !"}});
+    CHECK(wrong.options.kernels == NamePatterns::exact("a"));
+    REQUIRE(wrong.complaints.size() == 1);
+    CHECK(contains(wrong.complaints[0], "no pattern is in it"));
+}
+
+TEST_CASE("A wrong window gives the reason, and everything stays in the window") {
+    const auto reason_for = [](const std::string& text) {
+        const Parsed parsed = parse({{"AOTI_DBG_RUNS", text}});
+        CHECK(parsed.options.runs.holds_everything());
+        REQUIRE(parsed.complaints.size() == 1);
+        return parsed.complaints[0];
+    };
+    CHECK(contains(reason_for("5:3"), "nothing is in it"));
+    CHECK(contains(reason_for("-3:"), "counts from the end"));
+    CHECK(contains(reason_for("::0"), "its step is 0"));
+    CHECK(contains(reason_for("ten"), "neither a number nor a slice"));
+}
+
+TEST_CASE("The words main and all say which processes take part, alone and in any case") {
+    CHECK(parse({{"AOTI_DBG_PROCESSES", "MAIN"}}).options.processes == Processes{true, {}});
+    CHECK(parse({{"AOTI_DBG_PROCESSES", "All"}}).options.processes == Processes{});
+    CHECK(parse({{"AOTI_DBG_PROCESSES", "python*,!*worker*"}}).options.processes ==
+          Processes{false, NamePatterns::globs("python*,!*worker*")});
+    const std::string mixed =
+        GENERATE("main,python*", "python*,ALL", "!main", "! all", "main,all", "main,main");
+    const Parsed parsed = parse({{"AOTI_DBG_PROCESSES", mixed}});
+    CHECK(parsed.options.processes == Processes{});
+    REQUIRE(parsed.complaints.size() == 1);
+    CHECK(contains(parsed.complaints[0], "main and all stand alone"));
+}
+
+TEST_CASE("An unknown variable of ours is named, with the one that may have been meant") {
+    const Parsed parsed = parse({{"AOTI_DBG_KERNAL", "a"}, {"AOTI_DBG_WHATEVER_THIS_IS", "1"}});
+    CHECK(parsed.options == parse({}).options);
+    REQUIRE(parsed.complaints.size() == 2);
+    CHECK(contains(parsed.complaints[0], "AOTI_DBG_KERNAL is not a variable that is known"));
+    CHECK(contains(parsed.complaints[0], "did you mean AOTI_DBG_KERNELS?"));
+    CHECK_FALSE(contains(parsed.complaints[1], "did you mean"));
+}
+
+TEST_CASE("Variables of the command and of the source tree are known, and an empty unknown one is unset") {
+    CHECK(parse({{"AOTI_DBG_TALLY", "/proc/1/fd/3"}, {"AOTI_DBG_CACHE", "/c"}, {"AOTI_DBG_LEVLE", ""}})
+              .complaints.empty());
+}
+
+TEST_CASE("A complaint is one line of printable text, whatever the value holds") {
+    const Parsed parsed = parse({{"AOTI_DBG_SCOPE", "a\nb\x1b[31m\x7f\xff\xc2\x9b\xe2\x82\xac\xe2"}});
+    REQUIRE(parsed.complaints.size() == 1);
+    CHECK(contains(parsed.complaints[0], R"("a\nb\x1b[31m\x7f\xff\xc2\x9b)"
+                                         "\xe2\x82\xac"
+                                         R"(\xe2")"));
+}
+
+TEST_CASE("More wrong options than a person reads at once are counted") {
+    Variables variables;
+    for (int i = 0; i < 30; ++i)
+        variables["AOTI_DBG_WRONG_" + std::to_string(i)] = "1";
+    const Parsed parsed = parse(variables);
+    REQUIRE(parsed.complaints.size() == 9);
+    CHECK(parsed.complaints.back() == "and 22 more wrong options");
+}
+
+TEST_CASE("Whether anybody gave a level is known, be it 0") {
+    CHECK_FALSE(parse({}).options.level_given);
+    CHECK_FALSE(parse({{"AOTI_DBG_LEVEL", "9"}}).options.level_given);
+    CHECK(parse({{kPytorchLevel, "0"}}).options.level_given);
+    CHECK(parse({{"AOTI_DBG_LEVEL", "0"}}).options.level_given);
+}
+
+TEST_CASE("Nothing is read through sources that are not there") {
+    std::vector<std::string> complaints;
+    CHECK(parse_options(Sources{}, complaints) == parse({}).options);
+    CHECK(complaints.empty());
 }
 
 TEST_CASE("A ring is rounded up to a power of two, and 0 is none") {
@@ -174,26 +242,6 @@ TEST_CASE("A ring is rounded up to a power of two, and 0 is none") {
 TEST_CASE("The log is a stream in any case of letters, and otherwise a file whose name is kept") {
     CHECK(parse({{"AOTI_DBG_LOG", "STDOUT"}}).options.log == "stdout");
     CHECK(parse({{"AOTI_DBG_LOG", "Names-%p.Log"}}).options.log == "Names-%p.Log");
-}
-
-TEST_CASE("A pattern that is not complete stays as it stands") {
-    const Environment none = environment_of({});
-    for (const std::string text : {"%", "a%", "%x", "%q", "%q{", "%q{OPEN", "100%z%"}) {
-        CHECK(expand_pattern(text, none) == text);
-    }
-    CHECK(expand_pattern("", none).empty());
-    CHECK(expand_pattern("a%%p", none) == "a%p");
-    CHECK(expand_pattern("[%q{MISSING}]", none) == "[]");
-}
-
-TEST_CASE("Patterns take process, rank, time and variables") {
-    const Environment environment = environment_of({{"LOCAL_RANK", "5"}, {"RANK", ""}, {"JOB", "a%p"}});
-    CHECK(expand_pattern("x-%p", environment) == "x-" + std::to_string(getpid()));
-    CHECK(expand_pattern("%r/%q{JOB}", environment) == "5/a%p");
-    CHECK(expand_pattern("%r", environment_of({})) == "0");
-    CHECK(expand_pattern("%r", environment_of({{"SLURM_PROCID", "7"}})) == "7");
-    CHECK(expand_pattern("%t", environment).size() == std::string("20261121-093000").size());
-    CHECK_FALSE(expand_pattern("%h", environment).empty());
 }
 
 TEST_CASE("The table can be asked about a value without parsing an environment") {

@@ -204,24 +204,24 @@ TEST_CASE("a read-only place is an error that says where") {
     CHECK(flight.status().message().find("/proc/no/such/flight.ring") != std::string::npos);
     Options options;
     options.out = "/proc/version/x";
-    CHECK_FALSE(make_out_folder(options).ok());
+    CHECK_FALSE(make_out_folder(options, Origin::here_and_now(), "").ok());
 }
 
 TEST_CASE("the output folder is closed to others and latest points at it") {
     const TempFolder folder;
     Options options;
     options.out = folder.path() / "aoti_dbg/%t-%p";
-    const Result<std::string> made = make_out_folder(options);
+    const Origin start{4242, 1000000000};
+    const Result<std::string> made = make_out_folder(options, start, "");
     REQUIRE(made.ok());
+    CHECK(made.value().find("-4242") != std::string::npos);
     struct stat info {};
     REQUIRE(stat(made.value().c_str(), &info) == 0);
     CHECK((info.st_mode & 0777) == 0700);
     CHECK(std::filesystem::equivalent(folder.path() / "aoti_dbg/latest", made.value()));
-}
 
-TEST_CASE("a relative pattern stays where it was when the program changes its folder") {
-    const std::string anchored = anchored_pattern("x/%p");
-    CHECK(anchored.front() == '/');
-    CHECK(anchored.find("/x/%p") != std::string::npos);
-    CHECK(anchored_pattern("/abs/%p") == "/abs/%p");
+    const Result<std::string> of_child = make_out_folder(options, start, "worker-7");
+    REQUIRE(of_child.ok());
+    CHECK(of_child.value() == made.value() + "/worker-7");
+    CHECK(std::filesystem::equivalent(folder.path() / "aoti_dbg/latest", made.value()));
 }

@@ -1,0 +1,137 @@
+// See run_environment.hpp. Places are made absolute, since a program may change its working directory before
+// it starts others, and all of them are to write to one folder.
+#include "cli/run_environment.hpp"
+
+#include <fcntl.h>
+#include <sys/auxv.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <optional>
+
+#include "base/message.hpp"
+#include "cli/shared_descriptor.hpp"
+#include "config/options.hpp"
+#include "config/pattern.hpp"
+#include "config/words.hpp"
+#include "serializer/tally_format.hpp"
+
+namespace aoti_dbg::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+fs::path own_folder() {
+    std::error_code failed;
+    const fs::path program = fs::read_symlink("/proc/self/exe", failed);
+    if (!failed) return program.parent_path();
+    // Without /proc: the path that we were executed by.
+    const auto* const executed = reinterpret_cast<const char*>(getauxval(AT_EXECFN));
+    return executed == nullptr ? fs::path() : fs::canonical(executed, failed).parent_path();
+}
+
+std::optional<std::string> find_library() {
+    const fs::path folder = own_folder();
+    utsname machine{};
+    uname(&machine);
+    const fs::path lib = folder / ".." / "lib";
+    for (const fs::path& place : {folder, lib, folder / ".." / "lib64",
+                                  lib / (std::string(machine.machine) + "-linux-gnu"), lib / "aoti-dbg"}) {
+        std::error_code failed;
+        const fs::path library = fs::canonical(place / "libaoti_dbg.so", failed);
+        if (!failed) return library.string();
+    }
+    return std::nullopt;
+}
+
+/// The library as an entry of LD_PRELOAD, where blanks and colons separate and `$` begins a token.
+std::optional<std::string> preload_entry(const std::string& library) {
+    if (library.find_first_of(": $") == std::string::npos) return library;
+    // Stays open: the path leads to it as long as we live, which is longer than the program does.
+    const int descriptor = open(library.c_str(), O_RDONLY | O_CLOEXEC);
+    return descriptor < 0 ? std::nullopt : path_for_others(descriptor);
+}
+
+/// LD_PRELOAD with the library in front of what stands there; a sanitizer's run-time library insists on the
+/// first place and keeps it.
+std::string with_preload(std::string_view present, const std::string& library) {
+    std::string sanitizers;
+    std::string others;
+    while (!present.empty()) {
+        const std::size_t end = present.find_first_of(": ");
+        const std::string entry(present.substr(0, end));
+        present = end == std::string_view::npos ? std::string_view() : present.substr(end + 1);
+        if (entry.empty() || entry == library) continue;
+        const std::string file = fs::path(entry).filename().string();
+        const bool sanitizer = file.rfind("libasan.so", 0) == 0 || file.rfind("libtsan.so", 0) == 0;
+        if (sanitizer) {
+            sanitizers += entry + ":";
+        } else {
+            others += ":" + entry;
+        }
+    }
+    return sanitizers + library + others;
+}
+
+bool set_preload() {
+    const std::optional<std::string> library = find_library();
+    if (!library) {
+        message(Severity::error,
+                "libaoti_dbg.so was not found; the program was not started; it belongs beside aoti-dbg or in "
+                "../lib from there");
+        return false;
+    }
+    const std::optional<std::string> entry = preload_entry(*library);
+    if (!entry) {
+        message(
+            Severity::error,
+            "LD_PRELOAD cannot carry the path %s, and there is no /proc to name it by; the program was not "
+            "started; install aoti-dbg where no path holds a blank, a colon or a dollar sign",
+            library->c_str());
+        return false;
+    }
+    const char* const present = std::getenv("LD_PRELOAD");
+    setenv("LD_PRELOAD", with_preload(present == nullptr ? "" : present, *entry).c_str(), 1);
+    return true;
+}
+
+/// What is set stands for all that the options say, be it in a file or by default: the environment wins.
+void anchor_places(const Options& options) {
+    std::error_code failed;
+    const std::string here = fs::current_path(failed).string();
+    setenv("AOTI_DBG_OUT", anchored_pattern(options.out, here, std::getenv).c_str(), 1);
+    if (!is_stream(options.log)) {
+        setenv("AOTI_DBG_LOG", anchored_pattern(options.log, here, std::getenv).c_str(), 1);
+    }
+    if (!options.config.empty()) {
+        setenv("AOTI_DBG_CONFIG", (fs::path(here) / options.config).c_str(), 1);
+    }
+}
+
+}  // namespace
+
+std::string value_of(const char* variable) {
+    const char* const value = std::getenv(variable);
+    return std::string(trimmed(value == nullptr ? "" : value));
+}
+
+bool is_stream(const std::string& log) {
+    return equal_ignoring_case(log, "stderr") || equal_ignoring_case(log, "stdout");
+}
+
+bool set_environment(const RunRequest& request, bool preload, const std::string& tally) {
+    if (preload && !set_preload()) return false;
+    for (const auto& [variable, value] : request.variables)
+        setenv(variable.c_str(), value.c_str(), 1);
+    std::vector<std::string> said_by_the_library;
+    const Options options = parse_options(process_sources(), said_by_the_library);
+    anchor_places(options);
+    if (!tally.empty()) setenv(tally::kVariable, tally.c_str(), 1);
+    // Whoever asks for a run wants to see something.
+    if (!options.level_given) setenv("AOTI_DBG_LEVEL", "3", 1);
+    return true;
+}
+
+}  // namespace aoti_dbg::cli

@@ -1,0 +1,87 @@
+// See run_result.hpp.
+#include "cli/run_result.hpp"
+
+#include <string>
+
+#include "base/message.hpp"
+
+namespace aoti_dbg::cli {
+namespace {
+
+struct Account {
+    std::string what;
+    std::string advice;
+};
+
+std::string counted(std::uint32_t number, const char* thing) {
+    return std::to_string(number) + " " + thing + (number == 1 ? "" : "s");
+}
+
+constexpr const char* kWayDown =
+    "check that nothing on the way to it clears the environment or sets LD_PRELOAD anew (env -i, sudo, ssh, "
+    "a "
+    "container)";
+
+Account account_of_none(const Finding& finding) {
+    const std::string what = "no process loaded libaoti_dbg.so";
+    if (finding.obstacle == Obstacle::none) return {what, kWayDown};
+    return {what + ", since " + finding.file + " " + finding.why, finding.advice};
+}
+
+/// How far the run came towards a call that was seen.
+Account account_of(const std::optional<Seen>& seen, const Finding& finding) {
+    if (!seen) {
+        return {"nobody could count what was seen",
+                "check that /proc is mounted and that ulimit -f allows 4 KiB"};
+    }
+    if (seen->loaded == 0) return account_of_none(finding);
+    const std::string loaded = counted(seen->loaded, "program") + " loaded libaoti_dbg.so";
+    if (seen->partaking == 0) {
+        return {loaded + ", and none took part", "check AOTI_DBG_LEVEL and AOTI_DBG_PROCESSES"};
+    }
+    if (seen->models == 0) {
+        const std::string calls = seen->recording == 0 ? "" : ", though calls were seen";
+        return {loaded + ", and no model arrived" + calls,
+                std::string("check that a model is loaded; if one is, ") + kWayDown};
+    }
+    return {counted(seen->models, "model") + " arrived, and no call was seen", "check that the model is run"};
+}
+
+bool is_met(Requirement requirement, const std::optional<Seen>& seen) {
+    switch (requirement) {
+        case Requirement::none:
+            return true;
+        case Requirement::launch:
+            return seen && seen->recording > 0;
+        case Requirement::model:
+            return seen && seen->models > 0;
+    }
+    return false;
+}
+
+}  // namespace
+
+std::optional<Requirement> requirement_named(std::string_view word) {
+    if (word == "none") return Requirement::none;
+    if (word == "launch") return Requirement::launch;
+    if (word == "model") return Requirement::model;
+    return std::nullopt;
+}
+
+bool judge(Requirement requirement, const std::optional<Seen>& seen, const Finding& finding,
+           bool ended_well) {
+    const bool met = is_met(requirement, seen);
+    if (met && (!seen || seen->loaded > 0)) return true;
+    const Account account = account_of(seen, finding);
+    if (met) {
+        message(Severity::warn, "%s; nothing was seen; %s", account.what.c_str(), account.advice.c_str());
+        return true;
+    }
+    message(Severity::error, "--require %s is not met: %s; %s; %s",
+            requirement == Requirement::model ? "model" : "launch", account.what.c_str(),
+            ended_well ? "the exit code is 125 instead of 0" : "the program's own failure is passed on",
+            account.advice.c_str());
+    return false;
+}
+
+}  // namespace aoti_dbg::cli

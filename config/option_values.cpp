@@ -1,0 +1,234 @@
+// One take_<field>() an option. Must not throw, use the locale, or touch the process.
+#include "config/option_values.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <initializer_list>
+#include <utility>
+
+#include "config/words.hpp"
+
+namespace aoti_dbg {
+namespace {
+
+constexpr std::uint32_t kLargestRing = 1U << 20U;  // 64 MiB a thread
+
+Fault unknown_word(std::string_view word, const std::vector<std::string_view>& known) {
+    return {{}, std::string(nearest_word(lower_case(word), known)), {}};
+}
+
+std::optional<std::uint64_t> decimal(std::string_view text) {
+    std::uint64_t number = 0;
+    const char* const end = text.data() + text.size();
+    const std::from_chars_result read = std::from_chars(text.data(), end, number);
+    if (read.ptr != end || text.empty()) return std::nullopt;
+    // A number beyond 64 bits is a number all the same: the largest.
+    if (read.ec == std::errc::result_out_of_range) return UINT64_MAX;
+    if (read.ec != std::errc()) return std::nullopt;
+    return number;
+}
+
+bool take_level_number(std::string_view text, Options& options) {
+    const std::optional<std::uint64_t> number = decimal(text);
+    if (!number || *number > 3) return false;
+    options.levels = {*number == 3, *number == 2, *number == 1};
+    options.level_given = true;
+    return true;
+}
+
+Taken take_pytorch_level(const Texts& texts, Options& options) {
+    if (texts.size() == 1 && take_level_number(texts.front(), options)) return std::nullopt;
+    return Fault{};
+}
+
+Taken take_level(const Texts& texts, Options& options) {
+    if (texts.size() == 1 && take_level_number(texts.front(), options)) return std::nullopt;
+    Levels levels;
+    for (const std::string_view text : texts) {
+        for (const std::string_view word : split_list(text, Commas::all)) {
+            if (equal_ignoring_case(word, "names")) {
+                levels.names = true;
+            } else if (equal_ignoring_case(word, "stats")) {
+                levels.stats = true;
+            } else if (equal_ignoring_case(word, "files")) {
+                levels.files = true;
+            } else {
+                return unknown_word(word, {"names", "stats", "files"});
+            }
+        }
+    }
+    if (!levels.any()) return Fault{};
+    options.levels = levels;
+    options.level_given = true;
+    return std::nullopt;
+}
+
+NamePatterns gathered(const Texts& texts, NamePatterns (*patterns_of)(std::string_view)) {
+    NamePatterns all;
+    for (const std::string_view text : texts)
+        all.append(patterns_of(text));
+    return all;
+}
+
+Taken take_filter(const Texts& texts, Options& options) {
+    options.kernels = gathered(texts, NamePatterns::exact);
+    return std::nullopt;
+}
+
+Taken take_kernels(const Texts& texts, Options& options) {
+    NamePatterns patterns = gathered(texts, NamePatterns::globs);
+    if (patterns.matches_everything()) return Fault{"no pattern is in it", {}, {}};
+    options.kernels = std::move(patterns);
+    return std::nullopt;
+}
+
+Taken take_window(const Texts& texts, Window& window) {
+    const Result<Window> parsed = parse_window(texts.size() == 1 ? texts.front() : std::string_view());
+    if (!parsed.ok()) return Fault{parsed.status().message(), {}, {}};
+    window = parsed.value();
+    return std::nullopt;
+}
+
+Taken take_runs(const Texts& texts, Options& options) {
+    return take_window(texts, options.runs);
+}
+
+Taken take_calls(const Texts& texts, Options& options) {
+    return take_window(texts, options.calls);
+}
+
+/// For options that take one of a few words.
+template <typename Choice>
+Taken take_word(const Texts& texts, std::initializer_list<std::pair<std::string_view, Choice>> words,
+                Choice& choice) {
+    const std::string_view given = texts.size() == 1 ? texts.front() : std::string_view();
+    std::vector<std::string_view> known;
+    for (const auto& [word, meaning] : words) {
+        if (equal_ignoring_case(given, word)) {
+            choice = meaning;
+            return std::nullopt;
+        }
+        known.push_back(word);
+    }
+    return unknown_word(given, known);
+}
+
+Taken take_side(const Texts& texts, Options& options) {
+    return take_word(texts, {{"before", Side::before}, {"after", Side::after}, {"both", Side::both}},
+                     options.side);
+}
+
+Taken take_scope(const Texts& texts, Options& options) {
+    return take_word(texts, {{"model", Scope::model}, {"all", Scope::all}}, options.scope);
+}
+
+bool is_word_of_processes(std::string_view piece) {
+    if (!piece.empty() && piece.front() == '!') piece = trimmed(piece.substr(1));
+    return equal_ignoring_case(piece, "main") || equal_ignoring_case(piece, "all");
+}
+
+Taken take_processes(const Texts& texts, Options& options) {
+    Texts pieces;
+    for (const std::string_view text : texts)
+        for (const std::string_view piece : split_list(text, Commas::outside_brackets))
+            pieces.push_back(piece);
+    if (pieces.size() == 1 && equal_ignoring_case(pieces.front(), "all")) {
+        options.processes = Processes{};
+        return std::nullopt;
+    }
+    if (pieces.size() == 1 && equal_ignoring_case(pieces.front(), "main")) {
+        options.processes = Processes{true, {}};
+        return std::nullopt;
+    }
+    if (std::any_of(pieces.begin(), pieces.end(), is_word_of_processes)) {
+        return Fault{"main and all stand alone", {}, {}};
+    }
+    NamePatterns names = gathered(pieces, NamePatterns::globs);
+    if (names.matches_everything()) return Fault{"no pattern is in it", {}, {}};
+    options.processes = Processes{false, std::move(names)};
+    return std::nullopt;
+}
+
+/// Names of files: whatever stands there.
+Taken take_text(const Texts& texts, std::string& place) {
+    if (texts.size() != 1) return Fault{};
+    place = texts.front();
+    return std::nullopt;
+}
+
+Taken take_config(const Texts& texts, Options& options) {
+    return take_text(texts, options.config);
+}
+
+Taken take_out(const Texts& texts, Options& options) {
+    return take_text(texts, options.out);
+}
+
+Taken take_log(const Texts& texts, Options& options) {
+    Taken fault = take_text(texts, options.log);
+    const bool stream =
+        equal_ignoring_case(options.log, "stderr") || equal_ignoring_case(options.log, "stdout");
+    if (stream) options.log = lower_case(options.log);
+    return fault;
+}
+
+Taken take_ring(const Texts& texts, Options& options) {
+    const std::optional<std::uint64_t> number = texts.size() == 1 ? decimal(texts.front()) : std::nullopt;
+    if (!number) return Fault{};
+    if (*number > kLargestRing) {
+        options.ring = kLargestRing;
+        return Fault{{}, {}, "the largest, " + std::to_string(kLargestRing) + ", is taken"};
+    }
+    std::uint32_t rounded = *number == 0 ? 0 : 1;
+    while (rounded < *number)
+        rounded *= 2;
+    options.ring = rounded;
+    return std::nullopt;
+}
+
+constexpr OptionRow kRows[] = {
+#define AOTI_DBG_OPTION(field, variable, flag, form, values, standard, help) \
+    {{#field, variable, flag, values, standard, help, FileForm::form}, take_##field},
+#include "config/options.def"
+#undef AOTI_DBG_OPTION
+};
+
+void unset_levels(Rule& rule) {
+    rule.levels.reset();
+}
+
+constexpr RulePart kRuleParts[] = {
+    // A rule's names say what it is about; the option of that name does not replace them.
+    {"kernels", [](const Options& options, Rule& rule) { rule.kernels = options.kernels; }, [](Rule&) {}},
+    {"pytorch_level", [](const Options& options, Rule& rule) { rule.levels = options.levels; }, unset_levels},
+    {"level", [](const Options& options, Rule& rule) { rule.levels = options.levels; }, unset_levels},
+    {"runs", [](const Options& options, Rule& rule) { rule.runs = options.runs; },
+     [](Rule& rule) { rule.runs.reset(); }},
+    {"calls", [](const Options& options, Rule& rule) { rule.calls = options.calls; },
+     [](Rule& rule) { rule.calls.reset(); }},
+    {"side", [](const Options& options, Rule& rule) { rule.side = options.side; },
+     [](Rule& rule) { rule.side.reset(); }},
+};
+
+}  // namespace
+
+std::span<const OptionRow> option_rows() {
+    return kRows;
+}
+
+const RulePart* rule_part(std::string_view field) {
+    for (const RulePart& part : kRuleParts)
+        if (part.field == field) return &part;
+    return nullptr;
+}
+
+std::string explanation(const OptionInfo& info, const Fault& fault, std::string_view instead) {
+    std::string text;
+    if (!fault.why.empty()) text += ": " + fault.why;
+    if (!instead.empty()) text += "; " + std::string(instead);
+    text += "; allowed: " + std::string(info.values);
+    if (!fault.suggestion.empty()) text += "; did you mean \"" + fault.suggestion + "\"?";
+    return text;
+}
+
+}  // namespace aoti_dbg

@@ -1,0 +1,85 @@
+#include "config/pattern.hpp"
+
+#include <unistd.h>
+
+#include <array>
+#include <ctime>
+
+namespace aoti_dbg {
+namespace {
+
+std::string host_name() {
+    std::array<char, 256> name{};
+    if (gethostname(name.data(), name.size() - 1) != 0 || name[0] == '\0') return "localhost";
+    return name.data();
+}
+
+std::string local_time(std::int64_t unix_seconds) {
+    const std::time_t moment = unix_seconds;
+    std::tm parts{};
+    std::array<char, 32> text{};
+    if (localtime_r(&moment, &parts) == nullptr ||
+        std::strftime(text.data(), text.size(), "%Y%m%d-%H%M%S", &parts) == 0) {
+        return "00000000-000000";
+    }
+    return text.data();
+}
+
+}  // namespace
+
+Origin Origin::here_and_now() {
+    return {getpid(), std::time(nullptr)};
+}
+
+const char* rank_of(const Environment& environment) {
+    for (const char* variable : {"RANK", "LOCAL_RANK", "SLURM_PROCID"}) {
+        const char* const value = environment(variable);
+        if (value != nullptr && *value != '\0') return value;
+    }
+    return nullptr;
+}
+
+std::string as_pattern(std::string_view text) {
+    std::string pattern;
+    for (const char letter : text)
+        pattern.append(letter == '%' ? 2 : 1, letter);
+    return pattern;
+}
+
+std::string anchored_pattern(const std::string& pattern, const std::string& folder,
+                             const Environment& environment) {
+    if (folder.empty() || expand_pattern(pattern, environment).substr(0, 1) == "/") return pattern;
+    return as_pattern(folder == "/" ? "" : folder) + "/" + pattern;
+}
+
+std::string expand_pattern(std::string_view pattern, const Environment& environment, const Origin& origin) {
+    std::string result;
+    for (std::size_t i = 0; i < pattern.size(); ++i) {
+        const char letter = pattern[i] == '%' && i + 1 < pattern.size() ? pattern[i + 1] : '\0';
+        std::size_t used = 1;  // characters after the per cent sign
+        if (letter == 'p') {
+            result += std::to_string(origin.pid);
+        } else if (letter == 'h') {
+            result += host_name();
+        } else if (letter == 'r') {
+            const char* const rank = rank_of(environment);
+            result += rank == nullptr ? "0" : rank;
+        } else if (letter == 't') {
+            result += local_time(origin.unix_seconds);
+        } else if (letter == '%') {
+            result += '%';
+        } else if (const std::size_t close = pattern.find('}', i);
+                   pattern.substr(i, 3) == "%q{" && close != std::string_view::npos) {
+            const char* const value = environment(std::string(pattern.substr(i + 3, close - i - 3)).c_str());
+            if (value != nullptr) result += value;
+            used = close - i;
+        } else {
+            result += pattern[i];
+            used = 0;
+        }
+        i += used;
+    }
+    return result;
+}
+
+}  // namespace aoti_dbg

@@ -1,0 +1,39 @@
+// How names, windows, sides and rules come together. Must stay a pure function.
+#include "config/selection.hpp"
+
+#include <algorithm>
+
+namespace aoti_dbg {
+
+Treatment treatment_of(const Options& options, std::string_view printed, std::string_view symbol) {
+    Treatment treatment{options.levels, options.runs, options.calls, options.side};
+    const auto rule = std::find_if(options.rules.begin(), options.rules.end(),
+                                   [&](const Rule& each) { return each.kernels.match(printed, symbol); });
+    if (rule != options.rules.end()) {
+        treatment.levels = rule->levels.value_or(treatment.levels);
+        treatment.runs = rule->runs.value_or(treatment.runs);
+        treatment.calls = rule->calls.value_or(treatment.calls);
+        treatment.side = rule->side.value_or(treatment.side);
+    }
+    if (!options.kernels.match(printed, symbol)) treatment.levels = {};
+    return treatment;
+}
+
+Selected select(const Options& options, const CallPlace& place) {
+    const Treatment treatment = treatment_of(options, place.printed, place.symbol);
+    return treatment.wants(place.run, place.call) ? treatment.sides() : Selected{};
+}
+
+bool may_select(const Options& options) {
+    return options.levels.any() ||
+           std::any_of(options.rules.begin(), options.rules.end(),
+                       [](const Rule& rule) { return rule.levels && rule.levels->any(); });
+}
+
+bool may_select_run(const Options& options, std::uint64_t run) {
+    return options.runs.holds(run) ||
+           std::any_of(options.rules.begin(), options.rules.end(),
+                       [run](const Rule& rule) { return rule.runs && rule.runs->holds(run); });
+}
+
+}  // namespace aoti_dbg

@@ -1,0 +1,84 @@
+// Options of this process: its environment, and the file that it names. The only file of this folder that
+// touches the process; it leaves no descriptor and no errno behind.
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <string_view>
+
+#include "base/errno_keeper.hpp"
+#include "config/options.hpp"
+
+namespace aoti_dbg {
+namespace {
+
+constexpr std::size_t kLargestFile = 1U
+                                     << 20U;  // rules for every kernel of a large model are a tenth of this
+
+Status too_large() {
+    return Status::error("it is larger than 1 MiB");
+}
+
+class Descriptor {
+  public:
+    /// O_NONBLOCK: to open a pipe without a writer must not wait.
+    explicit Descriptor(const std::string& path)
+        : number_(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)) {}
+    ~Descriptor() {
+        if (number_ >= 0) close(number_);
+    }
+    Descriptor(const Descriptor&) = delete;
+    Descriptor& operator=(const Descriptor&) = delete;
+    [[nodiscard]] int number() const { return number_; }
+
+  private:
+    int number_;
+};
+
+Result<std::string> read_file(const std::string& path) {
+    const ErrnoKeeper keeper;
+    const Descriptor file(path);
+    if (file.number() < 0) return Status::error(std::string("it cannot be opened: ") + strerror(errno));
+    struct stat info {};
+    if (fstat(file.number(), &info) != 0)
+        return Status::error(std::string("it cannot be read: ") + strerror(errno));
+    if (!S_ISREG(info.st_mode)) return Status::error("it is not a regular file");
+    if (info.st_size > static_cast<off_t>(kLargestFile)) return too_large();
+    std::string text;
+    std::array<char, 16384> block{};
+    // To its end, not to its size: that of files in /proc is 0, and others grow.
+    while (true) {
+        const ssize_t got = read(file.number(), block.data(), block.size());
+        if (got < 0 && errno == EINTR) continue;
+        if (got < 0) return Status::error(std::string("it cannot be read: ") + strerror(errno));
+        if (got == 0) return text;
+        text.append(block.data(), static_cast<std::size_t>(got));
+        if (text.size() > kLargestFile) return too_large();
+    }
+}
+
+/// Sorted: the order in the environment is nobody's intention.
+std::vector<std::string> our_variables() {
+    constexpr std::string_view kPrefix = "AOTI_DBG_";
+    std::vector<std::string> names;
+    for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
+        const std::string_view text(*entry);
+        if (text.substr(0, kPrefix.size()) == kPrefix) names.emplace_back(text.substr(0, text.find('=')));
+    }
+    std::sort(names.begin(), names.end());
+    names.erase(std::unique(names.begin(), names.end()), names.end());
+    return names;
+}
+
+}  // namespace
+
+Sources process_sources() {
+    return {[](const char* name) -> const char* { return getenv(name); }, our_variables(), read_file};
+}
+
+}  // namespace aoti_dbg

@@ -1,0 +1,61 @@
+// Python's slices, without what needs to know the end.
+#include "config/window.hpp"
+
+#include <array>
+#include <charconv>
+#include <cstddef>
+#include <optional>
+#include <string>
+
+#include "config/words.hpp"
+
+namespace aoti_dbg {
+namespace {
+
+Status no_slice() {
+    return Status::error("it is neither a number nor a slice");
+}
+
+/// Beyond 64 bits everything is as far away as the largest number.
+Result<std::uint64_t> bound(std::string_view text) {
+    std::uint64_t number = 0;
+    const char* const end = text.data() + text.size();
+    const std::from_chars_result read = std::from_chars(text.data(), end, number);
+    if (read.ptr != end || read.ec == std::errc::invalid_argument) return no_slice();
+    return read.ec == std::errc::result_out_of_range ? UINT64_MAX : number;
+}
+
+}  // namespace
+
+Result<Window> parse_window(std::string_view text) {
+    Window window;
+    const std::array<std::uint64_t*, 3> fields = {&window.begin, &window.end, &window.step};
+    std::size_t field = 0;
+    bool is_slice = false;
+    std::string_view rest = text;
+    while (true) {
+        const std::size_t colon = rest.find(':');
+        const std::string_view part = trimmed(rest.substr(0, colon));
+        if (field == fields.size()) return no_slice();
+        if (!part.empty()) {
+            // A minus before digits only: "-x" is no slice at all.
+            const bool from_end = part.front() == '-';
+            const Result<std::uint64_t> number = bound(from_end ? part.substr(1) : part);
+            if (!number.ok()) return number.status();
+            if (from_end) return Status::error("it counts from the end, which is not known beforehand");
+            *fields[field] = number.value();
+        } else if (colon == std::string_view::npos && !is_slice) {
+            return no_slice();
+        }
+        if (colon == std::string_view::npos) break;
+        is_slice = true;
+        ++field;
+        rest.remove_prefix(colon + 1);
+    }
+    if (window.step == 0) return Status::error("its step is 0");
+    if (!is_slice && window.begin < UINT64_MAX) window.end = window.begin + 1;
+    if (window.begin >= window.end) return Status::error("nothing is in it");
+    return window;
+}
+
+}  // namespace aoti_dbg

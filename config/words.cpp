@@ -1,0 +1,150 @@
+// Distance of words, lists and escapes, by hand: the locale must not have a say in what an option means.
+#include "config/words.hpp"
+
+#include <algorithm>
+#include <array>
+
+namespace aoti_dbg {
+namespace {
+
+constexpr std::size_t kQuoted = 80;  // bytes of a wrong value that a complaint repeats
+
+char lower(char c) {
+    return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+}
+
+std::size_t edit_distance(std::string_view one, std::string_view other) {
+    constexpr std::size_t kLongest = 32;
+    if (one.size() > kLongest || other.size() > kLongest) return kLongest;
+    std::array<std::size_t, kLongest + 1> row{};
+    for (std::size_t j = 0; j <= other.size(); ++j)
+        row[j] = j;
+    for (std::size_t i = 1; i <= one.size(); ++i) {
+        std::size_t diagonal = row[0];
+        row[0] = i;
+        for (std::size_t j = 1; j <= other.size(); ++j) {
+            const std::size_t replaced = diagonal + (one[i - 1] == other[j - 1] ? 0 : 1);
+            diagonal = row[j];
+            row[j] = std::min({row[j] + 1, row[j - 1] + 1, replaced});
+        }
+    }
+    return row[other.size()];
+}
+
+/// Bytes of the well-formed UTF-8 character that `text` begins with; 0 when it does not.
+std::size_t utf8_length(std::string_view text) {
+    const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
+    const unsigned char lead = byte(0);
+    if (lead < 0x80) return 1;
+    if (lead < 0xC2 || lead > 0xF4) return 0;
+    const std::size_t length = lead < 0xE0 ? 2 : lead < 0xF0 ? 3 : 4;
+    if (text.size() < length) return 0;
+    for (std::size_t i = 1; i < length; ++i)
+        if (byte(i) < 0x80 || byte(i) > 0xBF) return 0;
+    // Longer than needed, half of a surrogate pair, beyond the last character.
+    if (lead == 0xE0 && byte(1) < 0xA0) return 0;
+    if (lead == 0xED && byte(1) > 0x9F) return 0;
+    if (lead == 0xF0 && byte(1) < 0x90) return 0;
+    if (lead == 0xF4 && byte(1) > 0x8F) return 0;
+    return length;
+}
+
+/// U+0080 to U+009F are control characters, too: some terminals obey them.
+bool is_control(std::string_view character) {
+    const auto lead = static_cast<unsigned char>(character[0]);
+    if (character.size() == 1) return lead < 0x20 || lead == 0x7F;
+    return lead == 0xC2 && static_cast<unsigned char>(character[1]) < 0xA0;
+}
+
+std::string escaped(std::string_view bytes) {
+    constexpr std::string_view kDigits = "0123456789abcdef";
+    std::string text;
+    for (const char c : bytes) {
+        const auto code = static_cast<unsigned char>(c);
+        if (c == '\n') {
+            text += "\\n";
+        } else if (c == '\t') {
+            text += "\\t";
+        } else if (c == '\r') {
+            text += "\\r";
+        } else {
+            text += {'\\', 'x', kDigits[code >> 4U], kDigits[code & 15U]};
+        }
+    }
+    return text;
+}
+
+}  // namespace
+
+std::string lower_case(std::string_view text) {
+    std::string result(text);
+    std::transform(result.begin(), result.end(), result.begin(), lower);
+    return result;
+}
+
+bool equal_ignoring_case(std::string_view one, std::string_view other) {
+    return one.size() == other.size() && std::equal(one.begin(), one.end(), other.begin(),
+                                                    [](char a, char b) { return lower(a) == lower(b); });
+}
+
+std::string_view trimmed(std::string_view text) {
+    constexpr std::string_view kBlanks = " \t\r\n\v\f";
+    const std::size_t first = text.find_first_not_of(kBlanks);
+    if (first == std::string_view::npos) return {};
+    return text.substr(first, text.find_last_not_of(kBlanks) - first + 1);
+}
+
+std::vector<std::string_view> split_list(std::string_view text, Commas commas) {
+    const bool nested = commas == Commas::outside_brackets;
+    std::vector<std::string_view> pieces;
+    std::size_t begin = 0;
+    std::size_t depth = 0;
+    for (std::size_t i = 0; i <= text.size(); ++i) {
+        if (i < text.size()) {
+            if (nested && (text[i] == '<' || text[i] == '(')) ++depth;
+            if (nested && (text[i] == '>' || text[i] == ')') && depth > 0) --depth;
+            if (text[i] != ',' || depth > 0) continue;
+        }
+        const std::string_view piece = trimmed(text.substr(begin, i - begin));
+        if (!piece.empty()) pieces.push_back(piece);
+        begin = i + 1;
+    }
+    if (depth > 0) return split_list(text, Commas::all);
+    return pieces;
+}
+
+std::string_view nearest_word(std::string_view text, const std::vector<std::string_view>& words) {
+    std::string_view best;
+    std::size_t best_distance = 3;  // more than two slips is another word
+    for (const std::string_view word : words) {
+        const std::size_t distance = edit_distance(text, word);
+        if (distance < best_distance && distance < word.size()) {
+            best = word;
+            best_distance = distance;
+        }
+    }
+    return best;
+}
+
+std::string printable(std::string_view text, std::size_t most) {
+    std::string result;
+    std::size_t i = 0;
+    while (i < text.size()) {
+        const std::size_t length = utf8_length(text.substr(i));
+        const std::string_view character = text.substr(i, std::max<std::size_t>(length, 1));
+        if (i + character.size() > most) return result + "...";
+        if (length == 0 || is_control(character)) {
+            result += escaped(character);
+        } else {
+            result += character;
+        }
+        i += character.size();
+    }
+    return result;
+}
+
+std::string quoted(std::string_view text) {
+    return "\"" + printable(text, kQuoted) + "\"";
+}
+
+}  // namespace aoti_dbg

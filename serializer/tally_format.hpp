@@ -1,0 +1,32 @@
+// What `aoti-dbg run` wants to know of the processes that it started: a page of shared memory, made by the
+// command, named to the library by AOTI_DBG_TALLY (a path below /proc), mapped by each process at its start
+// and raised by atomic additions. It survives whatever end a process meets.
+//
+//   bytes  0..7   magic "AOTITLY1"
+//   bytes  8..15  pid of the program that was started (the start), 32 bits; 0
+//   bytes 16..23  when it was started, nanoseconds since 1970
+//   bytes 24..    counts, 32 bits each
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace aoti_dbg::tally {
+
+inline constexpr char kVariable[] = "AOTI_DBG_TALLY";
+inline constexpr std::uint64_t kMagic = 0x31594c5449544f41;  // "AOTITLY1" as little-endian bytes
+inline constexpr std::size_t kBytes = 4096;
+
+struct Page {
+    std::uint64_t magic;
+    std::int32_t start_pid;
+    std::uint32_t reserved;
+    std::int64_t start_unix_ns;
+    std::uint32_t loaded;     // processes (and programs they became) that loaded the library
+    std::uint32_t partaking;  // of these, those that AOTI_DBG_PROCESSES lets in and that look at anything
+    std::uint32_t models;     // models that arrived
+    std::uint32_t recording;  // processes that saw a call
+};
+static_assert(sizeof(Page) == 40);
+
+}  // namespace aoti_dbg::tally

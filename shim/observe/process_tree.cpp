@@ -1,0 +1,123 @@
+#include "shim/observe/process_tree.hpp"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+
+#include "shim/report/tally.hpp"
+
+namespace aoti_dbg {
+namespace {
+
+constexpr std::size_t kLongestCommandLine = 64 * 1024;
+constexpr std::size_t kLargestMaps = 16 * 1024 * 1024;
+constexpr int kOldestAncestor = 64;  // generations; a tree of processes is never that deep
+
+/// A file of /proc, up to `most` bytes; empty where it cannot be read.
+std::string read_proc(const std::string& path, std::size_t most) {
+    std::string text;
+    const int descriptor = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+    if (descriptor < 0) return text;
+    char piece[16 * 1024];
+    while (text.size() < most) {
+        const ssize_t got = read(descriptor, piece, sizeof piece);
+        if (got > 0) {
+            text.append(piece, static_cast<std::size_t>(got));
+        } else if (got == 0 || errno != EINTR) {
+            break;
+        }
+    }
+    close(descriptor);
+    return text;
+}
+
+std::string proc_path(int pid, const char* file) {
+    return "/proc/" + std::to_string(pid) + "/" + file;
+}
+
+bool has_the_library(int pid) {
+    return read_proc(proc_path(pid, "maps"), kLargestMaps).find("/libaoti_dbg.so") != std::string::npos;
+}
+
+/// Field `number` of /proc/<pid>/stat, counted from 1 as proc(5) does; behind the name, which may hold
+/// anything.
+std::int64_t stat_field(int pid, int number) {
+    const std::string stat = read_proc(proc_path(pid, "stat"), 4096);
+    std::size_t place = stat.rfind(')');
+    for (int field = 2; field < number && place != std::string::npos; ++field)
+        place = stat.find(' ', place + 1);
+    return place == std::string::npos ? -1 : strtoll(stat.c_str() + place + 1, nullptr, 10);
+}
+
+/// The same for every process that asks, which its own clock would not be.
+std::int64_t start_time(int pid) {
+    const std::string stat = read_proc("/proc/stat", 1024 * 1024);
+    const std::size_t boot = stat.find("\nbtime ");
+    const std::int64_t ticks = stat_field(pid, 22);
+    const long ticks_a_second = sysconf(_SC_CLK_TCK);
+    if (boot == std::string::npos || ticks < 0 || ticks_a_second <= 0) {
+        return Origin::here_and_now().unix_seconds;
+    }
+    return strtoll(stat.c_str() + boot + sizeof "\nbtime " - 1, nullptr, 10) + ticks / ticks_a_second;
+}
+
+std::string command_line() {
+    std::string line = read_proc("/proc/self/cmdline", kLongestCommandLine);
+    while (!line.empty() && line.back() == '\0')
+        line.pop_back();
+    for (char& letter : line) {
+        if (letter == '\0') letter = ' ';
+    }
+    return line;
+}
+
+std::string file_name(const std::string& path) {
+    return path.substr(path.rfind('/') + 1);
+}
+
+std::string rank_name() {
+    const char* const rank = rank_of(::getenv);
+    return rank == nullptr ? std::string() : std::string("rank") + rank;
+}
+
+}  // namespace
+
+Origin find_start() {
+    if (const std::optional<Origin> told = tallied_start()) return *told;
+    int start = getpid();
+    for (int generation = 0; generation < kOldestAncestor; ++generation) {
+        const auto parent = static_cast<int>(stat_field(start, 4));
+        if (parent <= 0 || !has_the_library(parent)) break;
+        start = parent;
+    }
+    return {start, start_time(start)};
+}
+
+bool matches_this_process(const NamePatterns& names) {
+    if (names.matches_everything()) return true;
+    char executable[4096];
+    const ssize_t length = readlink("/proc/self/exe", executable, sizeof executable);
+    const std::string program =
+        file_name(std::string(executable, length > 0 ? static_cast<std::size_t>(length) : 0));
+    const std::string line = command_line();
+    return names.match({program, file_name(program_invocation_name), rank_name(), line});
+}
+
+std::string process_folder_name() {
+    constexpr std::size_t kLongest = 64;
+    std::string name = rank_name();
+    if (!name.empty()) name += '-';
+    name += std::string(program_invocation_short_name);
+    if (name.size() > kLongest) name.resize(kLongest);
+    for (char& letter : name) {
+        const bool plain = (letter >= '0' && letter <= '9') || (letter >= 'a' && letter <= 'z') ||
+                           (letter >= 'A' && letter <= 'Z') || letter == '.' || letter == '_' ||
+                           letter == '-';
+        if (!plain) letter = '_';
+    }
+    return name + "-" + std::to_string(getpid());
+}
+
+}  // namespace aoti_dbg

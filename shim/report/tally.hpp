@@ -1,0 +1,20 @@
+// This process's part in the tally of `aoti-dbg run` (serializer/tally_format.hpp). Without that command all
+// of it does nothing.
+#pragma once
+
+#include <optional>
+
+#include "config/pattern.hpp"
+
+namespace aoti_dbg {
+
+/// Maps the page that AOTI_DBG_TALLY names and counts this process in. Once, at load.
+void join_tally();
+
+enum class TallyCount { partaking, models, recording };
+void count_in_tally(TallyCount what);
+
+/// The process that `aoti-dbg run` started.
+std::optional<Origin> tallied_start();
+
+}  // namespace aoti_dbg

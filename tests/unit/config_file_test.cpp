@@ -1,0 +1,393 @@
+// The configuration file: files that are none first, then wrong entries, then what right ones mean and who
+// wins.
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "config/json_text.hpp"
+#include "config/option_values.hpp"
+#include "tests/support/catch.hpp"
+#include "tests/support/run_program.hpp"
+#include "tests/unit/options_fixture.hpp"
+
+using namespace aoti_dbg;
+
+namespace {
+
+/// The one complaint about a file that holds `json`; the file must change nothing.
+std::string refused(const std::string& json) {
+    const Parsed parsed = parse_file(json);
+    Options expected = parse({}).options;
+    expected.config = "c.json";
+    CHECK(parsed.options == expected);
+    REQUIRE(parsed.complaints.size() == 1);
+    return parsed.complaints[0];
+}
+
+std::vector<std::string> complaints_about(const std::string& json) {
+    return parse_file(json).complaints;
+}
+
+Options options_of(const std::string& json, const Variables& variables = {}) {
+    Parsed parsed = parse_file(json, variables);
+    CAPTURE(parsed.complaints);
+    CHECK(parsed.complaints.empty());
+    return parsed.options;
+}
+
+int open_descriptors() {
+    int count = 0;
+    for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) {
+        (void)entry;
+        ++count;
+    }
+    return count;
+}
+
+}  // namespace
+
+TEST_CASE("A file that is not there is said, and the options are as without it") {
+    const Parsed parsed = parse({{"AOTI_DBG_CONFIG", "none.json"}, {"AOTI_DBG_LEVEL", "3"}});
+    CHECK(parsed.options.levels.names);
+    REQUIRE(parsed.complaints.size() == 1);
+    CHECK(parsed.complaints[0] ==
+          "AOTI_DBG_CONFIG=\"none.json\" is not used: it cannot be opened: no such file");
+}
+
+TEST_CASE("A file that cannot be what is meant is refused without a descriptor left or a wait") {
+    const test::TempFolder folder;
+    const auto read = process_sources().read_file;
+    const auto why = [&](const std::string& path) {
+        const Result<std::string> text = read(path);
+        return text.ok() ? std::string("it was read") : text.status().message();
+    };
+    const int before = open_descriptors();
+    CHECK(contains(why(folder.path() / "none"), "it cannot be opened"));
+    CHECK(contains(why(folder.path()), "not a regular file"));
+    CHECK(contains(why("/dev/null"), "not a regular file"));
+    REQUIRE(mkfifo((folder.path() / "pipe").c_str(), 0600) == 0);
+    CHECK(contains(why(folder.path() / "pipe"), "not a regular file"));
+    const std::string large = folder.path() / "large";
+    const int file = open(large.c_str(), O_CREAT | O_WRONLY | O_CLOEXEC, 0600);
+    REQUIRE(file >= 0);
+    REQUIRE(ftruncate(file, (1 << 20) + 1) == 0);
+    CHECK(contains(why(large), "larger than 1 MiB"));
+    REQUIRE(ftruncate(file, 1 << 20) == 0);
+    CHECK(read(large).value().size() == 1U << 20U);
+    close(file);
+    // Its size is said to be 0.
+    CHECK(contains(read("/proc/self/status").value(), "Name:"));
+    CHECK(open_descriptors() == before);
+}
+
+TEST_CASE("What is not JSON is refused as a whole, and said where it stops to be") {
+    CHECK(contains(refused(""), "c.json:1:1: the file ends where an object, { ... } is expected"));
+    CHECK(contains(refused("level: 3"), "c.json:1:1: an object, { ... } is expected here"));
+    CHECK(contains(refused("{\"level\": 3,}"), "c.json:1:13: a key in double quotes is expected here"));
+    CHECK(contains(refused("{level: 3}"),
+                   "c.json:1:2: a key in double quotes or a closing } is expected here"));
+    CHECK(contains(refused("{\"level\" 3}"), "c.json:1:10: a colon is expected here"));
+    CHECK(contains(refused("{\"level\": 3 \"ring\": 4}"), "c.json:1:13: a comma or a closing } is expected"));
+    CHECK(contains(refused("{\"level\": 03}"), "c.json:1:12: a comma or a closing } is expected"));
+    CHECK(contains(refused("{\"level\": names}"),
+                   "c.json:1:11: a value (strings in double quotes) is expected"));
+    CHECK(contains(refused("{\"level\": 'names'}"), "c.json:1:11: a value (strings in double quotes)"));
+    CHECK(contains(refused("{\"level\": }"), "c.json:1:11: a value"));
+    CHECK(contains(refused("{\"level\": tru}"), "c.json:1:11: a value"));
+    CHECK(contains(refused("{\"level\": 3"),
+                   "c.json:1:12: the file ends where a comma or a closing } is expected"));
+    CHECK(contains(refused("{\"level\":"), "c.json:1:10: the file ends where a value"));
+    CHECK(contains(refused("{\"level\": [\"names\" 3]}"), "c.json:1:20: a comma or a closing ] is expected"));
+    CHECK(contains(refused("{\"level\": [1,]}"), "c.json:1:14: a value"));
+    CHECK(contains(refused("{} {}"), "c.json:1:4: nothing more is expected here"));
+    CHECK(contains(refused("{} // that is all"), "c.json:1:4: nothing more"));
+    CHECK(contains(refused("[]"), "c.json:1:1: an object, { ... }, is expected here"));
+    CHECK(contains(refused("3"), "c.json:1:1: an object"));
+}
+
+TEST_CASE("A broken string or number is said to be one") {
+    CHECK(contains(refused("{\"level\": \"names}"), "c.json:1:11: the file ends within this string"));
+    CHECK(contains(refused("{\"level"), "c.json:1:2: the file ends within this string"));
+    CHECK(contains(refused("{\"level\": \""), "c.json:1:11: the file ends within this string"));
+    CHECK(contains(refused("{\"log\": \"a\nb\"}"), "c.json:1:11: a string holds a line break"));
+    CHECK(contains(refused("{\"log\": \"a\\qb\"}"), "c.json:1:12: a string holds an escape"));
+    CHECK(contains(refused("{\"log\": \"\\ud800\"}"), "a string holds an escape"));
+    CHECK(contains(refused("{\"log\": \"a\xFF\"}"), "c.json:1:11: a string is not UTF-8"));
+    CHECK(contains(refused("{\"log\": \"\xC3(\"}"), "a string is not UTF-8"));
+    CHECK(contains(refused("{\"ring\": 1e999}"), "c.json:1:10: a number is too large"));
+    CHECK(contains(refused("{\"ring\": 1.}"), "c.json:1:10: a number is not written as in JSON"));
+    CHECK(contains(refused("{\"ring\": -}"), "c.json:1:10: a number is not written as in JSON"));
+    CHECK(contains(refused("{\"ring\": +1}"), "c.json:1:10: a number is not written as in JSON"));
+}
+
+TEST_CASE("A NUL byte does not end a file unnoticed") {
+    using namespace std::string_literals;
+    CHECK(contains(refused("{}\0{\"level\": 3}"s), "c.json:1:3: a NUL byte is in the file"));
+    CHECK(contains(refused("{\"level\": 3\0}"s), "a NUL byte"));
+}
+
+TEST_CASE("Nesting without end, and values without end, use up nothing") {
+    CHECK(contains(refused(std::string(100000, '[')), "c.json:1:17: nothing here is nested so deeply"));
+    std::string objects;
+    for (int i = 0; i < 100000; ++i)
+        objects += "{\"a\":";
+    CHECK(contains(refused(objects), "nothing here is nested so deeply"));
+    std::string values = "{\"kernels\": [0";
+    for (int i = 0; i < 200000; ++i)
+        values += ",0";
+    CHECK(contains(refused(values + "]}"), "there are more than 65536 values"));
+}
+
+TEST_CASE("Lines end in LF or CR LF, columns count characters, and a byte order mark has no width") {
+    CHECK(contains(refused("{\r\n  \"level\": 3,\r\n  oops\r\n}"), "c.json:3:3: "));
+    CHECK(contains(refused("{\"log\": \"\xC3\xA4\xE2\x82\xAC\", oops}"), "c.json:1:15: "));
+    CHECK(contains(refused("\xEF\xBB\xBF{oops}"), "c.json:1:2: "));
+    CHECK(contains(refused("\n\n\xEF\xBB\xBF{}"), "c.json:3:1: "));
+    CHECK(options_of("\xEF\xBB\xBF{\"level\": 3}").levels.names);
+    CHECK(contains(refused("\xEF\xBB"), "c.json:1:"));
+}
+
+TEST_CASE("A wrong value is ignored alone, with its place, what is allowed and what may have been meant") {
+    const Parsed parsed = parse_file("{\n  \"ring\": 8,\n  \"scope\": \"modle\"\n}");
+    CHECK(parsed.options.ring == 8);
+    REQUIRE(parsed.complaints.size() == 1);
+    CHECK(
+        parsed.complaints[0] ==
+        "AOTI_DBG_CONFIG=c.json:3:12: \"modle\" is not a value that \"scope\" takes; it is ignored; allowed: "
+        "model or all; did you mean \"model\"?");
+}
+
+TEST_CASE("A value of the wrong type is ignored, and its type is named") {
+    CHECK(
+        contains(refused("{\"ring\": [4]}"), "c.json:1:10: \"ring\" takes a number or a string, not a list"));
+    CHECK(contains(refused("{\"level\": null}"), "a number, a string or a list of strings, not null"));
+    CHECK(contains(refused("{\"level\": {}}"), "not an object"));
+    CHECK(contains(refused("{\"scope\": 1}"), "\"scope\" takes a string, not a number"));
+    CHECK(contains(refused("{\"kernels\": true}"), "a string or a list of strings, not true or false"));
+    CHECK(contains(refused("{\"kernels\": [\"a\", 1]}"),
+                   "c.json:1:19: \"kernels\" takes a string or a list of strings, not with a number in it"));
+    CHECK(contains(refused("{\"level\": [3]}"), "not with a number in it"));
+    CHECK(contains(refused("{\"rules\": {}}"),
+                   "c.json:1:11: \"rules\" takes a list of objects, not an object"));
+    CHECK(contains(refused("{\"rules\": [3]}"), "c.json:1:12: a rule is an object, not a number"));
+}
+
+TEST_CASE("Numbers that the option does not take are refused as they are written") {
+    CHECK(contains(refused("{\"level\": 1.5}"), "\"1.5\" is not a value that \"level\" takes"));
+    CHECK(contains(refused("{\"level\": -0}"), "\"-0\" is not a value"));
+    CHECK(contains(refused("{\"runs\": 1e3}"),
+                   "\"1e3\" is not a value that \"runs\" takes: it is neither a number"));
+    CHECK(contains(refused("{\"runs\": -3}"), "counts from the end"));
+    CHECK(contains(refused("{\"level\": 18446744073709551616}"), "\"18446744073709551616\" is not a value"));
+    const Parsed large = parse_file("{\"ring\": 18446744073709551616}");
+    CHECK(large.options.ring == 1048576);
+    REQUIRE(large.complaints.size() == 1);
+    CHECK(contains(large.complaints[0], "the largest, 1048576, is taken"));
+}
+
+TEST_CASE("An unknown key is named with the one that may have been meant") {
+    CHECK(contains(refused("{\"kernal\": 1}"), "c.json:1:2: \"kernal\" is not a key that is known here"));
+    CHECK(contains(refused("{\"kernal\": 1}"), "did you mean \"kernels\"?"));
+    CHECK(contains(refused("{\"--level\": 3}"), "did you mean \"level\"?"));
+    CHECK(contains(refused("{\"AOTI_DBG_LEVEL\": 3}"), "did you mean \"level\"?"));
+    CHECK(contains(refused("{\"Level\": 3}"), "did you mean \"level\"?"));
+    CHECK_FALSE(contains(refused("{\"everything\": {\"level\": [3]}}"), "did you mean"));
+    CHECK(contains(refused("{\"a\\nb\\u0000\": 1}"), R"("a\nb\x00" is not a key)"));
+}
+
+TEST_CASE("A file cannot name another file") {
+    CHECK(contains(refused("{\"config\": \"d.json\"}"), "cannot name another one"));
+}
+
+TEST_CASE("Of a key that stands there twice the first one counts") {
+    const Parsed parsed = parse_file("{\"ring\": 8,\n\"ring\": 16, \"ring\": 32}");
+    CHECK(parsed.options.ring == 8);
+    REQUIRE(parsed.complaints.size() == 2);
+    CHECK(contains(parsed.complaints[0],
+                   "c.json:2:1: \"ring\" stands here a second time; the first one counts"));
+}
+
+TEST_CASE("A NUL character in a string is refused") {
+    CHECK(contains(refused("{\"log\": \"a\\u0000b\"}"), "\"a\\x00b\" holds a NUL character"));
+}
+
+TEST_CASE("A rule without names is ignored, one with a wrong field keeps the rest") {
+    CHECK(contains(refused("{\"rules\": [{\"side\": \"after\"}]}"), "c.json:1:12: a rule needs \"kernels\""));
+    CHECK(contains(refused("{\"rules\": [{\"kernels\": \"\"}]}"), "a rule needs \"kernels\""));
+    CHECK(complaints_about("{\"rules\": [{\"kernels\": \",\", \"level\": 3}]}").size() == 2);
+    CHECK_FALSE(parse_file("{\"rules\": [{\"kernels\": \",\", \"level\": 3}]}").options.level_given);
+    const Parsed parsed = parse_file(
+        "{\"rules\": [{\"kernels\": \"a\", \"side\": \"afer\", \"scope\": \"all\", \"runs\": 3}]}");
+    REQUIRE(parsed.complaints.size() == 2);
+    CHECK(contains(parsed.complaints[0],
+                   "\"scope\" is not a key that is known here; it is ignored; allowed: "
+                   "level, kernels, runs, calls, side"));
+    CHECK(contains(parsed.complaints[1], "did you mean \"after\"?"));
+    REQUIRE(parsed.options.rules.size() == 1);
+    CHECK(parsed.options.rules[0] ==
+          Rule{NamePatterns::globs("a"), std::nullopt, Window{3, 4, 1}, std::nullopt, std::nullopt});
+}
+
+TEST_CASE("A thousand wrong entries are eight complaints and a number") {
+    std::string json = "{\"level\": 3";
+    for (int i = 0; i < 1000; ++i)
+        json += ",\n\"wrong" + std::to_string(i) + "\": 1";
+    const Parsed parsed = parse_file(json + "}");
+    CHECK(parsed.options.levels.names);
+    REQUIRE(parsed.complaints.size() == 9);
+    CHECK(parsed.complaints.back() == "and 992 more wrong options");
+}
+
+TEST_CASE("A path with a line break in it does not break a complaint") {
+    const Parsed parsed = parse({{"AOTI_DBG_CONFIG", "a\nb"}}, {{"a\nb", "{"}});
+    REQUIRE(parsed.complaints.size() == 1);
+    CHECK(contains(parsed.complaints[0], R"(AOTI_DBG_CONFIG=a\nb:1:2: )"));
+}
+
+TEST_CASE("Blank values in a file count as unset, as in variables") {
+    CHECK(options_of(
+              R"({"level": "", "kernels": [], "filter": ["", " "], "runs": " ", "out": "", "rules": []})")
+              .out == "aoti_dbg/%t-%p");
+}
+
+// Every option, given by its variable and by the file, in each form that a file may use.
+TEST_CASE("Each option means the same in a variable and in a file") {
+    struct Example {
+        std::string_view field;
+        std::string value;
+        std::vector<std::string> json;  // that say the same
+    };
+    const std::vector<Example> examples = {
+        {"level", "3", {"3", R"("3")", R"(["3"])"}},
+        {"level", "names,stats", {R"("names,stats")", R"(["names", "stats"])", R"(["stats,names"])"}},
+        {"filter", "a,b<c,d>", {R"("a,b<c,d>")", R"(["a", "b<c,d>"])"}},
+        {"kernels", "triton_*,!*_poi_*", {R"("triton_*,!*_poi_*")", R"(["triton_*", "!*_poi_*"])"}},
+        {"runs", "10:20", {R"("10:20")"}},
+        {"runs", "7", {"7", R"("7")"}},
+        {"calls", "::1000", {R"("::1000")"}},
+        {"calls", "0", {"0", R"("0")"}},
+        {"side", "after", {R"("after")", R"(" After ")"}},
+        {"scope", "all", {R"("all")"}},
+        {"processes", "main", {R"("main")", R"(["main"])"}},
+        {"processes", "python*,!*worker*", {R"("python*,!*worker*")", R"(["python*", "!*worker*"])"}},
+        {"out", "/tmp/%p", {R"("/tmp/%p")"}},
+        {"log", "names.log", {R"("names.log")"}},
+        {"ring", "100", {"100", R"("100")"}},
+    };
+    for (const OptionRow& row : option_rows()) {
+        if (row.info.key().empty()) continue;
+        CAPTURE(std::string(row.info.field));
+        bool has_number = false;
+        bool has_list = false;
+        bool has_string = false;
+        for (const Example& example : examples) {
+            if (example.field != row.info.field) continue;
+            Options by_variable = parse({{std::string(row.info.variable), example.value}}).options;
+            CHECK_FALSE(by_variable == parse({}).options);
+            by_variable.config = "c.json";
+            for (const std::string& json : example.json) {
+                CAPTURE(json);
+                CHECK(options_of("{\"" + std::string(row.info.key()) + "\": " + json + "}") == by_variable);
+                has_string = has_string || json.front() == '"';
+                has_list = has_list || json.front() == '[';
+                has_number = has_number || (json.front() >= '0' && json.front() <= '9');
+            }
+        }
+        // An option without an example here fails, and so does one without an example of a form that it
+        // takes.
+        const FileForm form = row.info.form;
+        CHECK(has_string);
+        CHECK(has_list == (form == FileForm::list || form == FileForm::number_or_list));
+        CHECK(has_number == (form == FileForm::number || form == FileForm::number_or_list));
+    }
+}
+
+TEST_CASE("An element of a list keeps its brackets to itself") {
+    const NamePatterns kernels = options_of(R"({"kernels": ["less<", "more>", "a,b"]})").kernels;
+    for (const std::string name : {"less<", "more>", "a", "b"})
+        CHECK(kernels.match(name));
+    CHECK_FALSE(kernels.match("less<,more>"));
+}
+
+TEST_CASE("A variable wins over the file, and a wrong one leaves the file's word standing") {
+    const std::string json = R"({"scope": "all", "ring": 8, "kernels": "a", "level": 2})";
+    CHECK(options_of(json, {{"AOTI_DBG_SCOPE", "model"}}).scope == Scope::model);
+    CHECK(options_of(json, {{"AOTI_DBG_SCOPE", "model"}}).ring == 8);
+    CHECK(options_of(json, {{kFilter, "b"}}).kernels == NamePatterns::exact("b"));
+    CHECK(options_of(json, {{kPytorchLevel, "3"}}).levels == Levels{true, false, false});
+    CHECK_FALSE(options_of(json, {{kPytorchLevel, "0"}}).levels.any());
+    const Parsed wrong = parse_file(json, {{"AOTI_DBG_SCOPE", "modle"}});
+    CHECK(wrong.options.scope == Scope::all);
+    REQUIRE(wrong.complaints.size() == 1);
+    CHECK(contains(wrong.complaints[0], "what the configuration file says is taken"));
+}
+
+TEST_CASE("Within a file, too, patterns win over PyTorch's filter") {
+    CHECK(options_of(R"({"kernels": "a*", "filter": "b"})").kernels == NamePatterns::globs("a*"));
+}
+
+TEST_CASE("A variable replaces its option in the file's rules as well, a wrong or another one does not") {
+    const std::string json =
+        R"({"rules": [{"kernels": "a", "level": 3, "runs": 1, "calls": 2, "side": "after"}]})";
+    const Rule whole{NamePatterns::globs("a"), Levels{true, false, false}, Window{1, 2, 1}, Window{2, 3, 1},
+                     Side::after};
+    const auto rule_with = [&](const char* variable, const char* value) {
+        const Parsed parsed = parse_file(json, {{variable, value}});
+        REQUIRE(parsed.options.rules.size() == 1);
+        return parsed.options.rules[0];
+    };
+    Rule expected = whole;
+    CHECK(rule_with("AOTI_DBG_KERNELS", "b") == expected);
+    CHECK(rule_with(kFilter, "b") == expected);
+    CHECK(rule_with("AOTI_DBG_RING", "1") == expected);
+    CHECK(rule_with("AOTI_DBG_LEVEL", "wrong") == expected);
+    CHECK(rule_with("AOTI_DBG_RUNS", " ") == expected);
+    expected.levels.reset();
+    CHECK(rule_with("AOTI_DBG_LEVEL", "0") == expected);
+    CHECK(rule_with(kPytorchLevel, "2") == expected);
+    expected = whole;
+    expected.runs.reset();
+    CHECK(rule_with("AOTI_DBG_RUNS", ":") == expected);
+    expected = whole;
+    expected.calls.reset();
+    CHECK(rule_with("AOTI_DBG_CALLS", "1") == expected);
+    expected = whole;
+    expected.side.reset();
+    CHECK(rule_with("AOTI_DBG_SIDE", "both") == expected);
+}
+
+TEST_CASE("A level in a rule is a level that somebody gave") {
+    CHECK(options_of(R"({"rules": [{"kernels": "a", "level": 0}]})").level_given);
+    CHECK(options_of(R"({"level": 0})").level_given);
+    CHECK_FALSE(options_of(R"({"ring": 8, "rules": [{"kernels": "a", "side": "after"}]})").level_given);
+}
+
+TEST_CASE("Asked about a file beforehand, the table says whether it can be read and is an object") {
+    const test::TempFolder folder;
+    const std::string path = folder.path() / "c.json";
+    const auto fault_with = [&](const std::string& text) {
+        const int file = open(path.c_str(), O_CREAT | O_TRUNC | O_WRONLY | O_CLOEXEC, 0600);
+        REQUIRE(file >= 0);
+        REQUIRE(write(file, text.data(), text.size()) == static_cast<ssize_t>(text.size()));
+        close(file);
+        return fault_of_value("AOTI_DBG_CONFIG", path);
+    };
+    CHECK(contains(fault_of_value("AOTI_DBG_CONFIG", path), "it cannot be opened"));
+    CHECK(
+        contains(fault_with("{\n,"), path + ":2:1: a key in double quotes or a closing } is expected here"));
+    CHECK(contains(fault_with("[]"), path + ":1:1: an object"));
+    CHECK(fault_with("{\"levle\": 3}").empty());
+}
+
+TEST_CASE("The sources of a process are its environment") {
+    REQUIRE(setenv("AOTI_DBG_RING", "77", 1) == 0);
+    const Sources sources = process_sources();
+    CHECK(std::string(sources.environment("AOTI_DBG_RING")) == "77");
+    CHECK(std::count(sources.variables.begin(), sources.variables.end(), "AOTI_DBG_RING") == 1);
+    CHECK(std::all_of(sources.variables.begin(), sources.variables.end(),
+                      [](const std::string& name) { return name.rfind("AOTI_DBG_", 0) == 0; }));
+    unsetenv("AOTI_DBG_RING");
+}

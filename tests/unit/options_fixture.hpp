@@ -1,0 +1,85 @@
+// Options out of made-up variables and files, for the tests of config/.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "config/options.hpp"
+
+namespace aoti_dbg {
+
+using Variables = std::map<std::string, std::string>;
+
+inline Environment environment_of(const Variables& variables) {
+    return [variables](const char* name) -> const char* {
+        const auto found = variables.find(name);
+        return found == variables.end() ? nullptr : found->second.c_str();
+    };
+}
+
+/// `files` by path; any other is missing.
+inline Sources sources_of(const Variables& variables, const Variables& files = {}) {
+    Sources sources;
+    sources.environment = environment_of(variables);
+    for (const auto& [name, value] : variables)
+        if (name.rfind("AOTI_DBG_", 0) == 0) sources.variables.push_back(name);
+    sources.read_file = [files](const std::string& path) -> Result<std::string> {
+        const auto found = files.find(path);
+        if (found == files.end()) return Status::error("it cannot be opened: no such file");
+        return found->second;
+    };
+    return sources;
+}
+
+struct Parsed {
+    Options options;
+    std::vector<std::string> complaints;
+    bool operator==(const Parsed&) const = default;
+};
+
+/// The sources are gone when it returns: options must not point into them.
+inline Parsed parse(const Variables& variables, const Variables& files = {}) {
+    Parsed parsed;
+    parsed.options = parse_options(sources_of(variables, files), parsed.complaints);
+    return parsed;
+}
+
+/// With `json` as the configuration file `c.json`.
+inline Parsed parse_file(const std::string& json, Variables variables = {}) {
+    variables["AOTI_DBG_CONFIG"] = "c.json";
+    return parse(variables, {{"c.json", json}});
+}
+
+inline bool contains(std::string_view text, std::string_view part) {
+    return text.find(part) != std::string_view::npos;
+}
+
+constexpr const char* kPytorchLevel = "AOT_INDUCTOR_DEBUG_INTERMEDIATE_VALUE_PRINTER";
+constexpr const char* kFilter = "AOT_INDUCTOR_FILTERED_KERNELS_TO_PRINT";
+
+/// xorshift64*: the same everywhere, unlike the distributions of <random>.
+class Random {
+  public:
+    explicit Random(std::uint64_t seed) : state_(seed * 2 + 1) {}
+
+    std::size_t below(std::size_t bound) {
+        state_ ^= state_ >> 12U;
+        state_ ^= state_ << 25U;
+        state_ ^= state_ >> 27U;
+        return bound == 0 ? 0 : static_cast<std::size_t>((state_ * 0x2545F4914F6CDD1DULL) >> 33U) % bound;
+    }
+    bool one_in(std::size_t times) { return below(times) == 0; }
+    template <typename List>
+    const auto& one_of(const List& list) {
+        return *(std::begin(list) + static_cast<std::ptrdiff_t>(below(std::size(list))));
+    }
+
+  private:
+    std::uint64_t state_;
+};
+
+}  // namespace aoti_dbg

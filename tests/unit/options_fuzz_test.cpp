@@ -1,0 +1,220 @@
+// Throws damaged values and files at the readers of options. Whatever they hold, there are options that make
+// sense and a few lines for the person. The random numbers are always the same. Meant for the sanitizer
+// builds; in others it still checks what must hold of any result.
+#include <algorithm>
+
+#include "config/option_values.hpp"
+#include "tests/support/catch.hpp"
+#include "tests/unit/options_fixture.hpp"
+
+using namespace aoti_dbg;
+using namespace std::string_view_literals;
+
+namespace {
+
+constexpr int kRounds = 20000;
+constexpr std::size_t kLongest = 2048;
+
+bool is_one_printable_line(const std::string& text) {
+    return !text.empty() && text.size() <= 2000 && std::all_of(text.begin(), text.end(), [](char c) {
+        return static_cast<unsigned char>(c) >= 0x20 && c != 0x7F;
+    });
+}
+
+void check_window(const Window& window) {
+    REQUIRE(window.begin < window.end);
+    REQUIRE(window.step > 0);
+}
+
+/// A complaint that names a place must name one in the file.
+void check_place(const std::string& complaint, const std::string& json) {
+    const std::string prefix = "AOTI_DBG_CONFIG=c.json:";
+    if (complaint.rfind(prefix, 0) != 0) return;
+    const long line = std::strtol(complaint.c_str() + prefix.size(), nullptr, 10);
+    REQUIRE(line >= 1);
+    REQUIRE(line <= 1 + std::count(json.begin(), json.end(), '\n'));
+}
+
+void check(const Variables& variables, const std::string& json) {
+    CAPTURE(variables, json);
+    const Parsed parsed = json.empty() ? parse(variables) : parse_file(json, variables);
+    REQUIRE(parsed.complaints.size() <= 9);
+    for (const std::string& complaint : parsed.complaints) {
+        CAPTURE(complaint);
+        REQUIRE(is_one_printable_line(complaint));
+        check_place(complaint, json);
+    }
+    const std::uint32_t ring = parsed.options.ring;
+    REQUIRE((ring & (ring - 1)) == 0);
+    REQUIRE(ring <= 1048576);
+    REQUIRE_FALSE(parsed.options.log.empty());
+    REQUIRE_FALSE(parsed.options.out.empty());
+    check_window(parsed.options.runs);
+    check_window(parsed.options.calls);
+    for (const Rule& rule : parsed.options.rules) {
+        REQUIRE_FALSE(rule.kernels.matches_everything());
+        check_window(rule.runs.value_or(Window()));
+        check_window(rule.calls.value_or(Window()));
+    }
+    REQUIRE((json.empty() ? parse(variables) : parse_file(json, variables)) == parsed);
+}
+
+const std::vector<std::string>& good_values() {
+    static const std::vector<std::string> values = {"0",
+                                                    "3",
+                                                    "names,stats",
+                                                    "triton_*,!*_poi_*",
+                                                    "gemm<float, 4>(int),[a-f]*",
+                                                    "10:20",
+                                                    "::1000",
+                                                    "before",
+                                                    "both",
+                                                    "model",
+                                                    "all",
+                                                    "main",
+                                                    "aoti/%t-%p",
+                                                    "stderr",
+                                                    "4096",
+                                                    "1048576",
+                                                    "python*",
+                                                    "99999999999999999999"};
+    return values;
+}
+
+const std::vector<std::string>& good_files() {
+    static const std::vector<std::string> files = {
+        R"({"level": 3, "kernels": ["triton_*", "!*_poi_*"], "runs": "10:20", "calls": 0, "side": "after"})",
+        R"({"filter": "a,b<c, d>", "scope": "all", "processes": "main", "out": "o", "log": "l", "ring": 1e2})",
+        "{\r\n  \"level\": [\"names\", \"files\"],\r\n  \"rules\": [\r\n    {\"kernels\": \"a\", \"level\": "
+        "0, \"runs\": 3},\r\n"
+        "    {\"kernels\": [\"\\u00e9*\", \"\\ud83d\\ude00\"], \"calls\": \"::7\", \"side\": \"before\"}\r\n "
+        " ]\r\n}\r\n",
+        "\xEF\xBB\xBF{\"a\": [true, false, null, -1.5e-3, {\"b\": {}}], \"rules\": [{\"kernels\": "
+        "\"\xC3\xA4?\"}]}",
+    };
+    return files;
+}
+
+std::string stretch(const std::string& text, Random& random) {
+    const std::size_t start = random.below(text.size());
+    return text.substr(start, 1 + random.below(text.size() - start));
+}
+
+void damage(std::string& text, const std::vector<std::string>& seeds, std::string_view spice,
+            Random& random) {
+    const std::size_t place = random.below(text.size() + 1);
+    switch (random.below(6)) {
+        case 0:
+            text.insert(place, 1, random.one_of(spice));
+            break;
+        case 1:
+            text.insert(place, stretch(random.one_of(seeds), random));
+            break;
+        case 2:
+            text.erase(place, 1 + random.below(8));
+            break;
+        case 3:
+            text.resize(place);
+            break;
+        case 4:
+            text = random.one_of(seeds);
+            break;
+        default:
+            if (place < text.size()) text[place] = static_cast<char>(random.below(256));
+    }
+    if (text.size() > kLongest) text.resize(kLongest);
+}
+
+constexpr std::string_view kSpice = "\"'\\/*(){}[]<>,;=:.!?-+eE019\n\r\t\0\xff\xc2\x9b\xef\xbb\xbf"sv;
+
+/// As a variable holds it: to the first NUL.
+std::string without_nul(const std::string& text) {
+    return text.substr(0, text.find('\0'));
+}
+
+}  // namespace
+
+TEST_CASE("Damaged values of variables give options that make sense, the same each time") {
+    Random random(1);
+    std::string text = "0";
+    for (int round = 0; round < kRounds; ++round) {
+        damage(text, good_values(), kSpice, random);
+        Variables variables;
+        for (int i = 0; i < 3; ++i)
+            variables[std::string(random.one_of(option_rows()).info.variable)] = without_nul(text);
+        variables.erase("AOTI_DBG_CONFIG");
+        variables["AOTI_DBG_" + without_nul(stretch(random.one_of(good_values()), random))] = text;
+        check(variables, {});
+    }
+}
+
+TEST_CASE("Damaged files give options that make sense, the same each time") {
+    Random random(2);
+    std::string json = good_files().front();
+    for (int round = 0; round < kRounds; ++round) {
+        damage(json, good_files(), kSpice, random);
+        check({}, json);
+    }
+}
+
+TEST_CASE("Files in which one value was put in place of another are read for what is right in them") {
+    Random random(3);
+    const std::vector<std::string> values = {"1e999",
+                                             "-0",
+                                             "1.5",
+                                             "18446744073709551616",
+                                             "\"\"",
+                                             "\"\\u0000\"",
+                                             "null",
+                                             "[]",
+                                             "{}",
+                                             "[[]]",
+                                             "[\"\"]",
+                                             "\"main\"",
+                                             "\"a\\nb\"",
+                                             "true",
+                                             "\"::2\"",
+                                             "[\"names\"]",
+                                             "{\"kernels\": 1}",
+                                             "[{\"kernels\": \"a\", \"side\": 1}]"};
+    const std::vector<std::string> keys = {"level", "filter", "kernels", "runs", "calls",
+                                           "side",  "scope",  "out",     "log",  "processes",
+                                           "rules", "ring",   "config",  "x\\n"};
+    for (int round = 0; round < kRounds; ++round) {
+        std::string json;
+        for (std::size_t i = 0; i <= random.below(16); ++i)
+            json += (json.empty() ? "{\"" : ",\n\"") + random.one_of(keys) + "\": " + random.one_of(values);
+        check({}, json + "}");
+    }
+}
+
+TEST_CASE("A file may end anywhere") {
+    for (const std::string& whole : good_files())
+        for (std::size_t length = 1; length <= whole.size(); ++length)
+            check({}, whole.substr(0, length));
+}
+
+TEST_CASE("Random bytes are no file, and are said not to be") {
+    Random random(4);
+    for (int round = 0; round < kRounds / 4; ++round) {
+        std::string bytes;
+        for (std::size_t length = 1 + random.below(64); bytes.size() < length;)
+            bytes += static_cast<char>(random.below(256));
+        check({}, bytes);
+        CHECK(parse_file(bytes).complaints.size() == 1);
+    }
+}
+
+TEST_CASE("Values of a megabyte are read and quoted in part") {
+    for (const char filling : {'a', '*', '[', '<', ',', '9', ':', '\x01', '\xC3'}) {
+        const std::string huge(1U << 20U, filling);
+        for (const OptionRow& row : option_rows()) {
+            if (row.info.variable == "AOTI_DBG_CONFIG") continue;
+            check({{std::string(row.info.variable), huge}}, {});
+            if (!row.info.key().empty())
+                check({}, "{\"" + std::string(row.info.key()) + "\": \"" + huge + "\"}");
+        }
+        check({}, "{\"" + huge + "\": 1}");
+    }
+    check({{"AOTI_DBG_" + std::string(1U << 20U, 'X'), "1"}}, {});
+}

@@ -1,0 +1,58 @@
+// Patterns in names of folders and files.
+#include "config/pattern.hpp"
+
+#include <unistd.h>
+
+#include <map>
+
+#include "tests/support/catch.hpp"
+
+using namespace aoti_dbg;
+
+namespace {
+
+Environment environment_of(const std::map<std::string, std::string>& variables) {
+    return [variables](const char* name) -> const char* {
+        const auto found = variables.find(name);
+        return found == variables.end() ? nullptr : found->second.c_str();
+    };
+}
+
+}  // namespace
+
+TEST_CASE("A pattern that is not complete stays as it stands") {
+    const Environment none = environment_of({});
+    for (const std::string text : {"%", "a%", "%x", "%q", "%q{", "%q{OPEN", "100%z%"}) {
+        CHECK(expand_pattern(text, none) == text);
+    }
+    CHECK(expand_pattern("", none).empty());
+    CHECK(expand_pattern("a%%p", none) == "a%p");
+    CHECK(expand_pattern("[%q{MISSING}]", none) == "[]");
+}
+
+TEST_CASE("Patterns take process, rank, time and variables") {
+    const Environment environment = environment_of({{"LOCAL_RANK", "5"}, {"RANK", ""}, {"JOB", "a%p"}});
+    CHECK(expand_pattern("x-%p", environment) == "x-" + std::to_string(getpid()));
+    CHECK(expand_pattern("%r/%q{JOB}", environment) == "5/a%p");
+    CHECK(expand_pattern("%r", environment_of({})) == "0");
+    CHECK(expand_pattern("%r", environment_of({{"SLURM_PROCID", "7"}})) == "7");
+    CHECK(expand_pattern("%t", environment).size() == std::string("20261121-093000").size());
+    CHECK_FALSE(expand_pattern("%h", environment).empty());
+    CHECK(expand_pattern("%p-%t", environment, {42, 0}).substr(0, 4) == "42-1");
+}
+
+TEST_CASE("A text made a pattern stands for itself") {
+    const std::string text = "100%/%p%%";
+    CHECK(expand_pattern(as_pattern(text), environment_of({})) == text);
+}
+
+TEST_CASE("A relative pattern stays where it was when the program changes its folder") {
+    const Environment environment = environment_of({{"JOB", "/jobs/7"}, {"NAME", "x"}});
+    CHECK(anchored_pattern("x/%p", "/here", environment) == "/here/x/%p");
+    CHECK(anchored_pattern("x", "/", environment) == "/x");
+    CHECK(anchored_pattern("x/%p", "/100%here", environment) == "/100%%here/x/%p");
+    CHECK(anchored_pattern("x/%p", "", environment) == "x/%p");
+    CHECK(anchored_pattern("/abs/%p", "/here", environment) == "/abs/%p");
+    CHECK(anchored_pattern("%q{JOB}/x", "/here", environment) == "%q{JOB}/x");
+    CHECK(anchored_pattern("%q{NAME}/x", "/here", environment) == "/here/%q{NAME}/x");
+}

@@ -1,0 +1,180 @@
+// Selection, as the README explains it: each line of selection_examples.def, then what holds of all of them.
+#include "config/selection.hpp"
+
+#include <set>
+
+#include "config/option_values.hpp"
+#include "tests/support/catch.hpp"
+#include "tests/unit/options_fixture.hpp"
+
+using namespace aoti_dbg;
+
+namespace {
+
+struct Kernel {
+    std::string_view printed;
+    std::string_view symbol;
+};
+
+constexpr Kernel kKernels[] = {
+#define AOTI_DBG_EXAMPLE_KERNEL(printed, symbol) {printed, symbol},
+#include "tests/unit/selection_examples.def"
+};
+
+/// The examples' lists: "a; b".
+std::set<std::string> set_of(std::string_view list) {
+    std::set<std::string> result;
+    while (!list.empty()) {
+        const std::size_t end = list.find("; ");
+        result.emplace(list.substr(0, end));
+        list.remove_prefix(end == std::string_view::npos ? list.size() : end + 2);
+    }
+    return result;
+}
+
+/// "--runs 7 --calls :3" as `aoti-dbg run` would pass it on; level 3 where none is given.
+Variables variables_of(std::string_view flags, Variables variables = {}) {
+    while (!flags.empty()) {
+        const std::size_t blank = flags.find(' ');
+        const std::size_t next = std::min(flags.find(" --"), flags.size());
+        for (const OptionInfo& info : option_table())
+            if (info.flag == flags.substr(0, blank))
+                variables[std::string(info.variable)] = flags.substr(blank + 1, next - blank - 1);
+        flags.remove_prefix(std::min(next + 1, flags.size()));
+    }
+    return variables;
+}
+
+Options options_of(std::string_view flags, const std::string& json = {}) {
+    Variables variables = variables_of(flags);
+    if (json.empty()) variables.emplace("AOTI_DBG_LEVEL", "3");
+    Parsed parsed = json.empty() ? parse(variables) : parse_file(json, variables);
+    CAPTURE(parsed.complaints);
+    REQUIRE(parsed.complaints.empty());
+    return parsed.options;
+}
+
+std::string symbol_of(std::string_view printed) {
+    for (const Kernel& kernel : kKernels)
+        if (kernel.printed == printed) return std::string(kernel.symbol);
+    return {};
+}
+
+std::string lines(const Selected& selected) {
+    if (selected.before.any() && selected.after.any()) return "before; after";
+    return selected.before.any() ? "before" : selected.after.any() ? "after" : "";
+}
+
+std::string lines_printed(const Options& options, std::string_view kernel, int run, int call) {
+    const auto number = [](int value) {
+        return value < 0 ? std::nullopt : std::optional<std::uint64_t>(static_cast<std::uint64_t>(value));
+    };
+    return lines(select(options, {kernel, symbol_of(kernel), number(run), number(call)}));
+}
+
+void check_patterns(const std::string& patterns, std::string_view expected) {
+    CAPTURE(patterns);
+    const Options options = options_of("--kernels " + patterns);
+    std::set<std::string> selected;
+    for (const Kernel& kernel : kKernels)
+        if (select(options, {kernel.printed, kernel.symbol, 0, 0}).any()) selected.emplace(kernel.printed);
+    CHECK(selected == set_of(expected));
+}
+
+void check_window(const std::string& window, std::string_view expected) {
+    CAPTURE(window);
+    std::set<std::string> runs;
+    std::set<std::string> calls;
+    for (std::uint64_t number = 0; number < 10; ++number) {
+        if (select(options_of("--runs " + window), {"k", "k", number, 5}).any())
+            runs.insert(std::to_string(number));
+        if (select(options_of("--calls " + window), {"k", "k", 5, number}).any())
+            calls.insert(std::to_string(number));
+    }
+    CHECK(runs == set_of(expected));
+    CHECK(calls == set_of(expected));
+}
+
+std::string example_file() {
+    std::string text;
+#define AOTI_DBG_EXAMPLE_FILE(json) text = json;
+#include "tests/unit/selection_examples.def"
+    return text;
+}
+
+void check_call(const std::string& flags, int run, int call, const std::string& expected) {
+    CAPTURE(flags, run, call);
+    CHECK(lines_printed(options_of(flags), "k", run, call) == expected);
+}
+
+void check_call_with_file(const std::string& flags, std::string_view kernel, int run, int call,
+                          const std::string& expected) {
+    CAPTURE(flags, std::string(kernel), run, call);
+    CHECK(lines_printed(options_of(flags, example_file()), kernel, run, call) == expected);
+}
+
+}  // namespace
+
+TEST_CASE("Patterns select what their examples say, and nothing else") {
+#define AOTI_DBG_EXAMPLE_PATTERNS(patterns, selected) check_patterns(patterns, selected);
+#include "tests/unit/selection_examples.def"
+}
+
+TEST_CASE("Windows hold the numbers that their examples say, of runs and of calls") {
+#define AOTI_DBG_EXAMPLE_WINDOW(window, selected) check_window(window, selected);
+#include "tests/unit/selection_examples.def"
+}
+
+TEST_CASE("Windows and sides together select what their examples say") {
+#define AOTI_DBG_EXAMPLE_CALL(flags, run, call, printed) check_call(flags, run, call, printed);
+#include "tests/unit/selection_examples.def"
+}
+
+TEST_CASE("The example of a configuration file selects what is said beside it") {
+#define AOTI_DBG_EXAMPLE_FILE_CALL(flags, kernel, run, call, printed) \
+    check_call_with_file(flags, kernel, run, call, printed);
+#include "tests/unit/selection_examples.def"
+}
+
+TEST_CASE("Nothing is selected at level 0, and then nothing may be") {
+    const Options options = parse({{"AOTI_DBG_LEVEL", "0"}, {"AOTI_DBG_KERNELS", "*"}}).options;
+    CHECK_FALSE(may_select(options));
+    CHECK_FALSE(select(options, {"k", "k", 0, 0}).any());
+}
+
+TEST_CASE("A rule can raise the level where it is 0 for all") {
+    const Options options =
+        parse_file(R"({"level": 0, "rules": [{"kernels": "a*", "level": "names,stats"}]})").options;
+    CHECK(may_select(options));
+    CHECK(select(options, {"ab", "x", 0, 0}).after == Levels{true, true, false});
+    CHECK(select(options, {"x", "ab", 0, 0}).any());
+    CHECK_FALSE(select(options, {"x", "x", 0, 0}).any());
+    CHECK_FALSE(
+        may_select(parse_file(R"({"rules": [{"kernels": "a", "level": 0}, {"kernels": "b"}]})").options));
+}
+
+TEST_CASE("The first rule that matches decides alone, also where it says nothing") {
+    const Options options = parse_file(R"({"level": 3, "rules": [{"kernels": "a*"},
+        {"kernels": "*", "level": 0}, {"kernels": "b", "level": 3}]})")
+                                .options;
+    CHECK(select(options, {"a", "a", 0, 0}).any());
+    CHECK_FALSE(select(options, {"b", "b", 0, 0}).any());
+}
+
+TEST_CASE("A rule cannot bring back a name that is not selected at all") {
+    const Options options =
+        parse_file(R"({"level": 3, "kernels": "a*", "rules": [{"kernels": "*", "level": 3}]})").options;
+    CHECK(select(options, {"a", "", 0, 0}).any());
+    CHECK_FALSE(select(options, {"b", "", 0, 0}).any());
+    CHECK_FALSE(treatment_of(options, "b", "b").levels.any());
+}
+
+TEST_CASE("A treatment is the same answer, worked out once a name") {
+    const Options options =
+        parse({{"AOTI_DBG_LEVEL", "3"}, {"AOTI_DBG_RUNS", "2:4"}, {"AOTI_DBG_SIDE", "before"}}).options;
+    const Treatment treatment = treatment_of(options, "k", "k");
+    CHECK(treatment.wants(2, 0));
+    CHECK_FALSE(treatment.wants(4, 0));
+    CHECK_FALSE(treatment.wants(std::nullopt, std::nullopt));
+    CHECK(treatment.sides() == Selected{Levels{true, false, false}, Levels{}});
+}
