@@ -164,20 +164,25 @@ class Reader {
         const bool is_list = value.kind == JsonValue::Kind::array && takes_list(info.form);
         if (is_list) {
             for (const JsonValue& child : value.children)
-                if (!add_text(child, info, FileForm::string, texts)) return std::nullopt;
-        } else if (!add_text(value, info, info.form, texts)) {
+                if (!add_text(child, info, Place::in_list, texts)) return std::nullopt;
+        } else if (!add_text(value, info, Place::alone, texts)) {
             return std::nullopt;
         }
         return texts;
     }
 
-    bool add_text(const JsonValue& value, const OptionInfo& info, FileForm form, Texts& texts) {
-        const bool is_number = value.kind == JsonValue::Kind::number && takes_number(form);
+    enum class Place { alone, in_list };
+
+    bool add_text(const JsonValue& value, const OptionInfo& info, Place where, Texts& texts) {
+        const bool is_number =
+            value.kind == JsonValue::Kind::number && where == Place::alone && takes_number(info.form);
         if (!is_number && value.kind != JsonValue::Kind::string) {
             complain(value.at, [&] {
-                return quoted(info.key()) + " takes " + std::string(form_in_words(info.form)) + ", not " +
-                       std::string(form == info.form ? "" : "with ") +
-                       std::string(kind_in_words(value.kind)) + (form == info.form ? "; " : " in it; ") +
+                const std::string takes =
+                    where == Place::in_list
+                        ? "a list for " + quoted(info.key()) + " holds strings"
+                        : quoted(info.key()) + " takes " + std::string(form_in_words(info.form));
+                return takes + ", not " + std::string(kind_in_words(value.kind)) + "; " +
                        std::string(kIgnored);
             });
             return false;

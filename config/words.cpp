@@ -13,22 +13,25 @@ char lower(char c) {
     return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
 }
 
+/// Letters to insert, remove, replace, or swap with their neighbour.
 std::size_t edit_distance(std::string_view one, std::string_view other) {
     constexpr std::size_t kLongest = 32;
     if (one.size() > kLongest || other.size() > kLongest) return kLongest;
-    std::array<std::size_t, kLongest + 1> row{};
-    for (std::size_t j = 0; j <= other.size(); ++j)
-        row[j] = j;
-    for (std::size_t i = 1; i <= one.size(); ++i) {
-        std::size_t diagonal = row[0];
-        row[0] = i;
-        for (std::size_t j = 1; j <= other.size(); ++j) {
-            const std::size_t replaced = diagonal + (one[i - 1] == other[j - 1] ? 0 : 1);
-            diagonal = row[j];
-            row[j] = std::min({row[j] + 1, row[j - 1] + 1, replaced});
+    std::array<std::array<std::size_t, kLongest + 1>, kLongest + 1>
+        to{};  // from i letters of one to j of other
+    for (std::size_t i = 0; i <= one.size(); ++i) {
+        for (std::size_t j = 0; j <= other.size(); ++j) {
+            if (i == 0 || j == 0) {
+                to[i][j] = i + j;
+                continue;
+            }
+            const std::size_t replaced = to[i - 1][j - 1] + (one[i - 1] == other[j - 1] ? 0 : 1);
+            to[i][j] = std::min({to[i - 1][j] + 1, to[i][j - 1] + 1, replaced});
+            if (i > 1 && j > 1 && one[i - 1] == other[j - 2] && one[i - 2] == other[j - 1])
+                to[i][j] = std::min(to[i][j], to[i - 2][j - 2] + 1);
         }
     }
-    return row[other.size()];
+    return to[one.size()][other.size()];
 }
 
 /// Bytes of the well-formed UTF-8 character that `text` begins with; 0 when it does not.
@@ -118,7 +121,7 @@ std::string_view nearest_word(std::string_view text, const std::vector<std::stri
     std::size_t best_distance = 3;  // more than two slips is another word
     for (const std::string_view word : words) {
         const std::size_t distance = edit_distance(text, word);
-        if (distance < best_distance && distance < word.size()) {
+        if (distance < best_distance && distance * 2 < word.size()) {  // half of a word is another one, too
             best = word;
             best_distance = distance;
         }

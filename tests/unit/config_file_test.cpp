@@ -168,8 +168,8 @@ TEST_CASE("A value of the wrong type is ignored, and its type is named") {
     CHECK(contains(refused("{\"scope\": 1}"), "\"scope\" takes a string, not a number"));
     CHECK(contains(refused("{\"kernels\": true}"), "a string or a list of strings, not true or false"));
     CHECK(contains(refused("{\"kernels\": [\"a\", 1]}"),
-                   "c.json:1:19: \"kernels\" takes a string or a list of strings, not with a number in it"));
-    CHECK(contains(refused("{\"level\": [3]}"), "not with a number in it"));
+                   "c.json:1:19: a list for \"kernels\" holds strings, not a number"));
+    CHECK(contains(refused("{\"level\": [3]}"), "a list for \"level\" holds strings, not a number"));
     CHECK(contains(refused("{\"rules\": {}}"),
                    "c.json:1:11: \"rules\" takes a list of objects, not an object"));
     CHECK(contains(refused("{\"rules\": [3]}"), "c.json:1:12: a rule is an object, not a number"));

@@ -12,7 +12,7 @@ using namespace std::string_view_literals;
 
 namespace {
 
-constexpr int kRounds = 20000;
+constexpr int kRounds = 6000;
 constexpr std::size_t kLongest = 2048;
 
 bool is_one_printable_line(const std::string& text) {
@@ -21,42 +21,45 @@ bool is_one_printable_line(const std::string& text) {
     });
 }
 
-void check_window(const Window& window) {
-    REQUIRE(window.begin < window.end);
-    REQUIRE(window.step > 0);
+/// A complaint that names a place must name one in the file.
+bool names_a_place(const std::string& complaint, const std::string& json) {
+    const std::string prefix = "AOTI_DBG_CONFIG=c.json:";
+    if (complaint.rfind(prefix, 0) != 0) return true;
+    const long line = std::strtol(complaint.c_str() + prefix.size(), nullptr, 10);
+    return line >= 1 && line <= 1 + std::count(json.begin(), json.end(), '\n');
 }
 
-/// A complaint that names a place must name one in the file.
-void check_place(const std::string& complaint, const std::string& json) {
-    const std::string prefix = "AOTI_DBG_CONFIG=c.json:";
-    if (complaint.rfind(prefix, 0) != 0) return;
-    const long line = std::strtol(complaint.c_str() + prefix.size(), nullptr, 10);
-    REQUIRE(line >= 1);
-    REQUIRE(line <= 1 + std::count(json.begin(), json.end(), '\n'));
+bool makes_sense(const Window& window) {
+    return window.begin < window.end && window.step > 0;
+}
+
+/// What does not make sense, or nothing.
+std::string_view nonsense_in(const Parsed& parsed, const std::string& json) {
+    if (parsed.complaints.size() > 9) return "more complaints than a person reads";
+    for (const std::string& complaint : parsed.complaints) {
+        if (!is_one_printable_line(complaint)) return "a complaint that is not a printable line";
+        if (!names_a_place(complaint, json)) return "a place that is not in the file";
+    }
+    const Options& options = parsed.options;
+    if ((options.ring & (options.ring - 1)) != 0 || options.ring > 1048576) return "the size of the ring";
+    if (options.log.empty() || options.out.empty()) return "nowhere to write to";
+    if (!makes_sense(options.runs) || !makes_sense(options.calls)) return "an empty window";
+    for (const Rule& rule : options.rules) {
+        if (rule.kernels.matches_everything()) return "a rule for nobody";
+        if (!makes_sense(rule.runs.value_or(Window())) || !makes_sense(rule.calls.value_or(Window())))
+            return "an empty window in a rule";
+    }
+    return {};
 }
 
 void check(const Variables& variables, const std::string& json) {
-    CAPTURE(variables, json);
-    const Parsed parsed = json.empty() ? parse(variables) : parse_file(json, variables);
-    REQUIRE(parsed.complaints.size() <= 9);
-    for (const std::string& complaint : parsed.complaints) {
-        CAPTURE(complaint);
-        REQUIRE(is_one_printable_line(complaint));
-        check_place(complaint, json);
-    }
-    const std::uint32_t ring = parsed.options.ring;
-    REQUIRE((ring & (ring - 1)) == 0);
-    REQUIRE(ring <= 1048576);
-    REQUIRE_FALSE(parsed.options.log.empty());
-    REQUIRE_FALSE(parsed.options.out.empty());
-    check_window(parsed.options.runs);
-    check_window(parsed.options.calls);
-    for (const Rule& rule : parsed.options.rules) {
-        REQUIRE_FALSE(rule.kernels.matches_everything());
-        check_window(rule.runs.value_or(Window()));
-        check_window(rule.calls.value_or(Window()));
-    }
-    REQUIRE((json.empty() ? parse(variables) : parse_file(json, variables)) == parsed);
+    const auto parse_once = [&] { return json.empty() ? parse(variables) : parse_file(json, variables); };
+    const Parsed parsed = parse_once();
+    const std::string_view nonsense = nonsense_in(parsed, json);
+    const bool is_steady = parse_once() == parsed;
+    if (nonsense.empty() && is_steady) return;
+    CAPTURE(variables, json, parsed.complaints, std::string(nonsense), is_steady);
+    FAIL("what was parsed does not make sense, or is not the same each time");
 }
 
 const std::vector<std::string>& good_values() {
@@ -196,24 +199,23 @@ TEST_CASE("A file may end anywhere") {
 
 TEST_CASE("Random bytes are no file, and are said not to be") {
     Random random(4);
+    int taken = 0;
     for (int round = 0; round < kRounds / 4; ++round) {
         std::string bytes;
         for (std::size_t length = 1 + random.below(64); bytes.size() < length;)
             bytes += static_cast<char>(random.below(256));
         check({}, bytes);
-        CHECK(parse_file(bytes).complaints.size() == 1);
+        if (parse_file(bytes).complaints.size() != 1) ++taken;
     }
+    CHECK(taken == 0);
 }
 
 TEST_CASE("Values of a megabyte are read and quoted in part") {
-    for (const char filling : {'a', '*', '[', '<', ',', '9', ':', '\x01', '\xC3'}) {
+    for (const char filling : {'a', '<', '\x01'}) {
         const std::string huge(1U << 20U, filling);
-        for (const OptionRow& row : option_rows()) {
-            if (row.info.variable == "AOTI_DBG_CONFIG") continue;
-            check({{std::string(row.info.variable), huge}}, {});
-            if (!row.info.key().empty())
-                check({}, "{\"" + std::string(row.info.key()) + "\": \"" + huge + "\"}");
-        }
+        for (const OptionRow& row : option_rows())
+            if (row.info.variable != "AOTI_DBG_CONFIG") check({{std::string(row.info.variable), huge}}, {});
+        check({}, "{\"kernels\": \"" + huge + "\"}");
         check({}, "{\"" + huge + "\": 1}");
     }
     check({{"AOTI_DBG_" + std::string(1U << 20U, 'X'), "1"}}, {});

@@ -32,6 +32,13 @@ TEST_CASE("A value that is near nothing gets no suggestion") {
     CHECK_FALSE(contains(parsed.complaints[0], "did you mean"));
 }
 
+TEST_CASE("Two letters in the wrong order are one slip, and half of a word is another word") {
+    CHECK(contains(parse({{"AOTI_DBG_SIDE", "boht"}}).complaints.at(0), "did you mean \"both\"?"));
+    CHECK_FALSE(contains(parse({{"AOTI_DBG_SIDE", "bush"}}).complaints.at(0), "did you mean"));
+    CHECK_FALSE(
+        contains(parse_file(R"({"rules": [{"kernels": "a", "ring": 1}]})").complaints.at(0), "did you mean"));
+}
+
 TEST_CASE("Levels that do not exist are refused") {
     const std::string text = GENERATE("4", "-1", "3.0", "0x3", "99999999999999999999999", "names;stats", ",",
                                       "3,names", "names,stat");

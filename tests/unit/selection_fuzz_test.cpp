@@ -15,7 +15,7 @@ using namespace aoti_dbg;
 
 namespace {
 
-constexpr std::uint64_t kOptionSets = 6000;
+constexpr std::uint64_t kOptionSets = 4000;
 constexpr int kPlaces = 12;              // calls asked about, for each set of options
 constexpr std::uint64_t kFarthest = 40;  // no number asked about is as large
 constexpr std::string_view kLetters = "abAB_0[]-!";
@@ -33,8 +33,8 @@ std::set<char> members_of(const std::string& set) {
     std::set<char> members;
     for (std::size_t i = 0; i < set.size(); ++i) {
         if (i + 2 < set.size() && set[i + 1] == '-') {
-            for (int c = set[i]; c <= set[i + 2]; ++c)
-                members.insert(static_cast<char>(c));
+            for (char c = set[i]; c <= set[i + 2]; ++c)  // ASCII: cannot run over
+                members.insert(c);
             i += 2;
         } else {
             members.insert(set[i]);
@@ -357,8 +357,10 @@ TEST_CASE("Random options decide about random calls as the naive selection does"
         const Variables variables = variables_of(wanted.variables);
         const std::string json = json_of(wanted);
         const Parsed parsed = parse_file(json, variables);
-        CAPTURE(seed, json, variables, parsed.complaints);
-        REQUIRE(parsed.complaints.empty());
+        if (!parsed.complaints.empty()) {
+            CAPTURE(seed, json, variables, parsed.complaints);
+            FAIL("a complaint about what is right");
+        }
         for (int i = 0; i < kPlaces; ++i) {
             const Place place = maker.place();
             const Selected expected = naive_select(wanted, place);
@@ -366,6 +368,7 @@ TEST_CASE("Random options decide about random calls as the naive selection does"
                 select(parsed.options, {place.printed, place.symbol, place.run, place.call});
             if (expected.any()) ++selected;
             if (answer == expected && (!answer.any() || may_select(parsed.options))) continue;
+            CAPTURE(seed, json, variables);
             CAPTURE(place.printed, place.symbol, place.run.has_value(), place.run.value_or(0),
                     place.call.value_or(0));
             CAPTURE(answer.before.any(), answer.after.any(), expected.before.any(), expected.after.any());
@@ -380,7 +383,7 @@ TEST_CASE("Random options decide about random calls as the naive selection does"
 TEST_CASE("Random globs take what the naive matcher takes") {
     constexpr std::string_view kPatternLetters = "ab*?[]!-A";
     std::size_t matches = 0;
-    for (std::uint64_t seed = 1; seed <= 100000; ++seed) {
+    for (std::uint64_t seed = 1; seed <= 50000; ++seed) {
         Random random(seed);
         std::string pattern;
         std::string text;
@@ -394,5 +397,5 @@ TEST_CASE("Random globs take what the naive matcher takes") {
         CAPTURE(seed, pattern, text, expected);
         FAIL("matched otherwise");
     }
-    CHECK(matches > 5000);
+    CHECK(matches > 2500);
 }
