@@ -75,6 +75,29 @@ Todo decide(ThreadState& state, const Treatment& treatment, std::uint32_t run, s
     return {true, sides.before.any(), sides.after.any()};
 }
 
+/// Puts the call, which is about to become the innermost, into the flight ring. `number` is its own.
+void write_record(ThreadState& state, OpenCall& call, std::uint64_t stream, std::uint32_t number,
+                  bool printed) {
+    Session& session = *state.session;
+    const OpenCall* parent = state.top();
+    if (call.kind == ring::CallKind::run) session.ring()->note_run_begun();
+    session.publish_name(call.name->id);
+    call.seq = session.next_seq();
+    ring::Record record{};
+    record.seq = call.seq;
+    record.begin_ticks = ticks();
+    record.stream = stream;
+    record.name = call.name->id;
+    record.run = call.run;
+    record.call = number;
+    record.depth = state.depth;
+    record.parent = parent == nullptr ? 0 : parent->seq;
+    record.model = call.model;
+    record.kind = call.kind;
+    record.flags = printed ? ring::kPrinted : 0;
+    call.record = state.ring.begin(record);
+}
+
 }  // namespace
 
 OpenCall* innermost_run(ThreadState& state) {
@@ -99,14 +122,14 @@ bool begin_call(ThreadState& state, const CallStart& start) {
         state.counts.deep.raise();
         return false;
     }
-    Session& session = *state.session;
     const OpenCall* parent = state.top();
     OpenCall* run = innermost_run(state);
     const bool is_run = start.kind == ring::CallKind::run;
     const bool is_call = !is_model_entry(start.kind);
     const bool own = start.by_model && (parent == nullptr || is_model_entry(parent->kind));
 
-    const std::uint32_t run_number = is_run ? session.next_run() : (run != nullptr ? run->run : ring::kNoRun);
+    const std::uint32_t run_number =
+        is_run ? state.session->next_run() : (run != nullptr ? run->run : ring::kNoRun);
     const std::uint32_t own_number = own && is_call && run != nullptr ? run->next_call++ : ring::kNoCall;
     const std::uint32_t number = own || !is_call || parent == nullptr ? own_number : parent->number;
     Todo todo;
@@ -130,28 +153,13 @@ bool begin_call(ThreadState& state, const CallStart& start) {
     call.number = number;
     call.next_call = 0;
     call.run_index = is_run ? state.depth + 1 : (parent != nullptr ? parent->run_index : 0);
+    call.seq = 0;
     call.record = nullptr;
     call.mark = ++state.marks;
     call.cookie = start.cookie;
     if (start.cookie != nullptr) *start.cookie = call.mark;
-    call.seq = 0;
     if (state.ring && todo.recorded) {
-        if (is_run) session.ring()->note_run_begun();
-        call.seq = session.next_seq();
-        session.publish_name(start.name->id);
-        ring::Record record{};
-        record.seq = call.seq;
-        record.begin_ticks = ticks();
-        record.stream = start.stream;
-        record.name = start.name->id;
-        record.run = call.run;
-        record.call = own_number;
-        record.depth = state.depth;
-        record.parent = parent == nullptr ? 0 : parent->seq;
-        record.model = call.model;
-        record.kind = start.kind;
-        record.flags = todo.print_before || todo.print_after ? ring::kPrinted : 0;
-        call.record = state.ring.begin(record);
+        write_record(state, call, start.stream, own_number, todo.print_before || todo.print_after);
     }
     if (todo.print_before) print_line(state, start.name->before_line, nesting_of(state));
     ++state.depth;
