@@ -19,8 +19,9 @@ constexpr std::string_view kConfig = "AOTI_DBG_CONFIG";
 // Of ours, but no options: between the command and the library, and of the scripts and tests of the source
 // tree, whose programs inherit them.
 constexpr std::string_view kOtherVariables[] = {
-    "AOTI_DBG_TALLY",  "AOTI_DBG_CACHE",        "AOTI_DBG_LIBRARY", "AOTI_DBG_PRELOAD_FIRST",
-    "AOTI_DBG_SERVER", "AOTI_DBG_TORCH_PYTHON", "AOTI_DBG_VERBOSE",
+    "AOTI_DBG_TALLY",   "AOTI_DBG_CACHE",         "AOTI_DBG_GPU_OUT",     "AOTI_DBG_LIBRARY",
+    "AOTI_DBG_OFFLINE", "AOTI_DBG_PRELOAD_FIRST", "AOTI_DBG_RANDOM_SETS", "AOTI_DBG_SERVER",
+    "AOTI_DBG_TOOL",    "AOTI_DBG_TORCH_PYTHON",  "AOTI_DBG_VERBOSE",
 };
 
 /// Empty when it is not set or blank, which is the same here.

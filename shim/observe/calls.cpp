@@ -168,7 +168,7 @@ bool begin_call(ThreadState& state, const CallStart& start) {
 
 void end_call(ThreadState& state, std::uintptr_t frame, std::int32_t result) {
     // What lies on top of it was left by an exception that was caught before this call came back.
-    settle(state, frame - 1);
+    if (state.depth != 0 && state.open[state.depth - 1].frame != frame) settle(state, frame - 1);
     if (state.depth == 0 || state.open[state.depth - 1].frame != frame) return;
     const OpenCall& call = state.open[--state.depth];
     if (call.kind == ring::CallKind::cpp_kernel) result = 0;  // these return nothing

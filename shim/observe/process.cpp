@@ -24,11 +24,11 @@
 namespace aoti_dbg {
 
 std::atomic<bool> g_observing{false};
+const Options* g_options = nullptr;
+WipedPage* g_wiped_page = nullptr;
 
 namespace {
 
-WipedPage* g_page = nullptr;
-const Options* g_options = nullptr;
 const std::string* g_folder = nullptr;  // the working directory at load
 std::atomic<bool> g_ended{false};
 pid_t g_loaded_by = 0;  // not a fork's child
@@ -36,7 +36,7 @@ pthread_once_t g_once = PTHREAD_ONCE_INIT;
 
 // Where the kernel cannot wipe a page (before 4.14, some sandboxes), fork() at least calls this.
 void wipe_in_child() {
-    new (g_page) WipedPage();
+    new (g_wiped_page) WipedPage();
 }
 
 WipedPage* make_page() {
@@ -91,7 +91,7 @@ void say_about_options(std::vector<std::string> complaints) {
 void make_ready() {
     const int kept_errno = errno;
     g_loaded_by = getpid();
-    g_page = make_page();
+    g_wiped_page = make_page();
     pthread_atfork(nullptr, nullptr, wipe_in_child);
     join_tally();
     std::vector<std::string> complaints;
@@ -134,14 +134,6 @@ void ensure_process_ready() {
     pthread_once(&g_once, make_ready);
 }
 
-const Options& options() {
-    return *g_options;
-}
-
-WipedPage& wiped_page() {
-    return *g_page;
-}
-
 void switch_off(const char* why) {
     if (!g_observing.exchange(false)) return;
     message(Severity::error,
@@ -168,8 +160,8 @@ Session* current_session() {
 }
 
 void end_process() {
-    if (g_page == nullptr) return;
-    Session* session = g_page->session.load(std::memory_order_acquire);
+    if (g_wiped_page == nullptr) return;
+    Session* session = g_wiped_page->session.load(std::memory_order_acquire);
     if (session == nullptr) {
         if (observing() && getpid() == g_loaded_by && !g_ended.exchange(true)) say_if_nothing_was_seen();
         return;

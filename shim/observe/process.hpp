@@ -40,9 +40,15 @@ struct WipedPage {
 /// first, because programs call us from their own constructors, before ours have run.
 void ensure_process_ready();
 
-/// Only after ensure_process_ready().
-const Options& options();
-WipedPage& wiped_page();
+/// Only after ensure_process_ready(). Asked several times a launch, so inline.
+extern const Options* g_options;
+extern WipedPage* g_wiped_page;
+inline const Options& options() {
+    return *g_options;
+}
+inline WipedPage& wiped_page() {
+    return *g_wiped_page;
+}
 
 /// Whether calls are looked at, at all. False at level 0 and after something of ours broke.
 extern std::atomic<bool> g_observing;

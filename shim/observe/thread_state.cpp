@@ -8,10 +8,10 @@
 #include "shim/observe/session.hpp"
 
 namespace aoti_dbg {
-namespace {
 
-// Initial-exec: a load, no call into the loader. A preloaded library gets static TLS.
-__thread ThreadState* t_state __attribute__((tls_model("initial-exec"))) = nullptr;
+__thread ThreadState* t_thread_state __attribute__((tls_model("initial-exec"))) = nullptr;
+
+namespace {
 
 pthread_key_t g_key;
 pthread_once_t g_key_once = PTHREAD_ONCE_INIT;
@@ -19,33 +19,26 @@ bool g_have_key = false;
 
 void thread_ends(void* value) {
     auto* state = static_cast<ThreadState*>(value);
-    t_state = nullptr;
+    t_thread_state = nullptr;
     // After a fork the state belongs to the parent's session, which is not ours to touch.
     if (Session* session = wiped_page().session.load(std::memory_order_acquire); session == state->session) {
         session->detach_thread(state);
     }
 }
 
-ThreadState* attach() {
+}  // namespace
+
+ThreadState* attach_thread_state() {
     const int kept_errno = errno;
     Session* session = current_session();
     ThreadState* state = session == nullptr ? nullptr : session->attach_thread();
     if (state != nullptr) {
         pthread_once(&g_key_once, [] { g_have_key = pthread_key_create(&g_key, thread_ends) == 0; });
         if (g_have_key) pthread_setspecific(g_key, state);
-        t_state = state;
+        t_thread_state = state;
     }
     errno = kept_errno;
     return state;
-}
-
-}  // namespace
-
-ThreadState* thread_state() {
-    ThreadState* state = t_state;
-    Session* session = wiped_page().session.load(std::memory_order_acquire);
-    if (state != nullptr && state->session == session && session != nullptr) return state;
-    return attach();
 }
 
 std::uint64_t readable_stack_words(ThreadState& state, std::uintptr_t address) {

@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "shim/observe/coverage.hpp"
+#include "shim/observe/process.hpp"
 #include "shim/report/flight_ring.hpp"
 
 namespace aoti_dbg {
@@ -52,8 +53,19 @@ struct ThreadState {
     [[nodiscard]] OpenCall* top() { return depth == 0 ? nullptr : &open[depth - 1]; }
 };
 
+// Initial-exec: a load, no call into the loader. A preloaded library gets static TLS.
+extern __thread ThreadState* t_thread_state __attribute__((tls_model("initial-exec")));
+
+/// Makes the calling thread's state where it has none of the present session.
+ThreadState* attach_thread_state();
+
 /// The calling thread's state, made at its first call; nullptr when nothing is to be recorded.
-ThreadState* thread_state();
+inline ThreadState* thread_state() {
+    ThreadState* const state = t_thread_state;
+    const Session* const session = wiped_page().session.load(std::memory_order_acquire);
+    if (state != nullptr && state->session == session && session != nullptr) return state;
+    return attach_thread_state();
+}
 
 /// Words that can be read from `address` up to the end of the thread's stack; 0 where `address` lies
 /// elsewhere (a fiber's stack).

@@ -200,6 +200,22 @@ scope_case() {
         echo "note: $(grep -c '^ .*before_launch' "$case_folder/log") launches inside of ops"
 }
 
+# The second of two runs, its Triton kernels (or those of the CPU), one side, by the command: what is left of the log of
+# the second model alone.
+selection_case() {
+    local kernels='triton_*' first=$packages/transformer-released.pt2 second=$packages/mixed-released.pt2
+    [[ $device == cuda ]] || kernels='cpp_*'
+    need "$programs/model_victim" "$first" "$second" || return
+    seen 120 "$programs/model_victim" once "$device" "$second"
+    good seen && was_seen || return
+    grep -F "[ before_launch: ${kernels%\*}" "$case_folder/log" >"$case_folder/expected" || return
+    run_in selected 120 "$build/aoti-dbg" run --kernels "$kernels,!no_such_*" --runs 1 --side before --require launch \
+        --log "$case_folder/selected/log" --out "$case_folder/selected/out" -- \
+        "$programs/model_victim" once "$device" "$first" "$second"
+    good selected && diff "$case_folder/expected" "$case_folder/selected/log" &&
+        echo "note: $(wc -l <"$case_folder/expected") lines of $(wc -l <"$case_folder/log")"
+}
+
 python_case() {
     need "$packages"/{transformer,mixed}-released.pt2 || return
     bare 240 "$python" -W ignore "$root/tests/gpu/python_victim.py" "$device" "$packages"
@@ -237,8 +253,9 @@ sanitizer_case() {
         compute-sanitizer --tool memcheck "$programs/runtime_victim" "$1"
 }
 debugger_case() {
-    # The debugger hands its environment to the program: the library is in both.
-    works_with cuda-gdb 'exited (normally|with code [0-9]+)|CUDA_EXCEPTION_[0-9]+[^.]*|^sum .*' \
+    # The debugger hands its environment to the program: the library is in both. What the program prints can stand in
+    # the middle of a line of the debugger's.
+    works_with cuda-gdb 'exited (normally|with code [0-9]+)|CUDA_EXCEPTION_[0-9]+[^.]*|sum [0-9.]+' \
         cuda-gdb -nx -batch -ex 'set startup-with-shell off' -ex run -ex 'info cuda kernels' --args \
         "$programs/runtime_victim" "$1"
 }
@@ -258,6 +275,7 @@ test_cases() {
     check "names equal to PyTorch's printer (C++)" names_case
     check "Python: models, torch.compile, captures, profiler" python_case
     check "kernels of libraries inside ops" scope_case
+    check "selection by the command" selection_case
     check "transparency: models in C++" model_case results 0 transformer-released.pt2 mixed-released.pt2
     check "transparency: the example server" server_case
     check "CUDA runtime program" runtime_case runtime_victim results
