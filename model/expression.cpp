@@ -43,7 +43,7 @@ bool looks_like_tensor(std::string_view name) {
 }
 
 /// A later view lies on top of an earlier one; where it says nothing the earlier one holds.
-void lay_over(std::optional<TensorView>& view, TensorView below) {
+void lay_over(std::optional<WrittenView>& view, WrittenView below) {
     if (!view) {
         view = std::move(below);
         return;
@@ -101,7 +101,7 @@ std::string Scope::spelled_out(const Statement& statement, TokenRange range) {
     return keeper_.keep(statement.text(range));
 }
 
-TensorView Scope::kept(const TensorView& view) {
+WrittenView Scope::kept(const WrittenView& view) {
     return {keeper_.keep(view.sizes), keeper_.keep(view.strides), keeper_.keep(view.offset),
             keeper_.keep(view.dtype)};
 }
@@ -114,7 +114,7 @@ void Scope::see_view(const Statement& statement, std::size_t open, Core& core) {
     core.is_tensor = true;
     core.range = parts.empty() ? TokenRange{} : parts[0];
     if (parts.size() < 5) return;
-    TensorView view;
+    WrittenView view;
     view.sizes = spelled_out(statement, parts[2]);
     view.strides = spelled_out(statement, parts[3]);
     view.offset = spelled_out(statement, parts[4]);

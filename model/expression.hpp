@@ -44,7 +44,7 @@ class Scope {
     /// An expression without what only wraps it.
     struct Core {
         TokenRange range;
-        std::optional<TensorView> view;
+        std::optional<WrittenView> view;
         bool is_tensor = false;    // by what stood around it
         bool is_address = false;   // &
         bool is_optional = false;  // &temporary_reference(...)
@@ -55,7 +55,7 @@ class Scope {
     void see_view(const Statement& statement, std::size_t open, Core& core);
     std::optional<TensorName> tensor_of(const Statement& statement, const Core& core);
     bool list(const Statement& statement, TokenRange range, Argument& argument);
-    TensorView kept(const TensorView& view);
+    WrittenView kept(const WrittenView& view);
     std::string spelled_out(const Statement& statement, TokenRange range);
 
     Keeper& keeper_;

@@ -47,17 +47,17 @@ enum class Access : std::uint8_t {
 
 /// How an argument looks at a tensor that has another name; texts as written, arrays spelled out. What does
 /// not differ is empty.
-struct TensorView {
+struct WrittenView {
     std::string sizes;
     std::string strides;
     std::string offset;
     std::string dtype;
-    bool operator==(const TensorView&) const = default;
+    bool operator==(const WrittenView&) const = default;
 };
 
 struct TensorName {
     std::string name;  // buf4, arg5_1, l1_bias; empty for an absent element of a list
-    std::optional<TensorView> view;
+    std::optional<WrittenView> view;
     bool operator==(const TensorName&) const = default;
 };
 

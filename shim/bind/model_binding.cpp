@@ -17,6 +17,7 @@ using ring::CallKind;
 
 // Every run of a model begins by switching gradients off and ends by restoring them.
 constexpr std::string_view kGradMode = "aoti_torch_grad_mode_set_enabled";
+constexpr std::string_view kDataPointer = "aoti_torch_get_data_ptr";
 
 bool begins_with(std::string_view text, std::string_view prefix) {
     return text.substr(0, prefix.size()) == prefix;
@@ -38,7 +39,13 @@ std::string op_of_unknown(std::string_view symbol) {
 
 /// What is to stand before `symbol`; false: nothing.
 bool describe(std::string_view symbol, const PackageInfo& package, std::uint16_t model, bool linked,
-              Slot& slot) {
+              bool measured, Slot& slot) {
+    if (measured && symbol == kDataPointer) {
+        slot.role = SlotRole::pointer;
+        slot.model = model;
+        slot.name = intern_name(symbol, {});
+        return true;
+    }
     if (const ShimSignature* shim = find_shim(symbol); shim != nullptr) {
         slot.stack_words = static_cast<std::int32_t>(shim->stack_words());
         switch (shim->kind) {
@@ -63,14 +70,15 @@ bool describe(std::string_view symbol, const PackageInfo& package, std::uint16_t
                 slot.model = model;
                 break;
         }
-        slot.name = intern_name(shim->printed, shim->name);
+        slot.name = name_of_shim_function(symbol);
+        slot.shim = shim;
         return true;
     }
     if (is_unknown_op(symbol)) {
         slot.role = SlotRole::call;
         slot.kind = CallKind::extern_op;
         slot.stack_words = kUnknownWords;
-        slot.name = intern_name(op_of_unknown(symbol), symbol);
+        slot.name = name_of_shim_function(symbol);
         return true;
     }
     const auto prototype = package.cpp_kernels.find(symbol);
@@ -78,6 +86,8 @@ bool describe(std::string_view symbol, const PackageInfo& package, std::uint16_t
     slot.role = SlotRole::call;
     slot.kind = CallKind::cpp_kernel;
     slot.model = model;
+    if (prototype != package.cpp_kernels.end())
+        slot.integers = static_cast<std::uint16_t>(prototype->second.integers);
     slot.stack_words = prototype == package.cpp_kernels.end()
                            ? kUnknownWords
                            : static_cast<std::int32_t>(prototype->second.stack_words());
@@ -101,7 +111,7 @@ bool bind_driver_import(const LoadedObject& object, const ImportSlot& import, Bi
 }  // namespace
 
 BindingReport bind_model(const LoadedObject& object, const PackageInfo& package, std::uint16_t model,
-                         bool linked) {
+                         bool linked, bool measured) {
     BindingReport report;
     for_each_import(object, [&](const ImportSlot& import) {
         const std::string_view symbol = import.symbol;
@@ -110,7 +120,7 @@ BindingReport bind_model(const LoadedObject& object, const PackageInfo& package,
         }
         if (bind_driver_import(object, import, report)) return;
         Slot wanted;
-        if (is_stub(*import.address) || !describe(symbol, package, model, linked, wanted)) return;
+        if (is_stub(*import.address) || !describe(symbol, package, model, linked, measured, wanted)) return;
         wanted.real = real_behind(object, import);
         void* stub = wanted.real == nullptr ? nullptr : stub_for(wanted);
         if (stub == nullptr) {
@@ -126,6 +136,21 @@ BindingReport bind_model(const LoadedObject& object, const PackageInfo& package,
         if (wanted.stack_words == kUnknownWords) ++report.unknown_prototypes;
     });
     return report;
+}
+
+const Name* name_of_shim_function(std::string_view symbol) {
+    const ShimSignature* shim = find_shim(symbol);
+    return shim != nullptr ? intern_name(shim->printed, shim->name) : intern_name(op_of_unknown(symbol), symbol);
+}
+
+bool is_cuda_model(const LoadedObject& object) {
+    bool found = false;
+    for_each_import(object, [&found](const ImportSlot& import) {
+        const std::string_view symbol = import.symbol;
+        found = found || begins_with(symbol, "aoti_torch_cuda_") || begins_with(symbol, "cuLaunchKernel") ||
+                symbol == "aoti_torch_create_cuda_stream_guard";
+    });
+    return found;
 }
 
 void* container_stub(const ContainerFunction& function, void* real, const LoadedObject& object,

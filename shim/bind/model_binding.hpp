@@ -3,12 +3,15 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 #include "model/package.hpp"
 #include "shim/bind/dlsym_door.hpp"
 #include "shim/bind/loaded_object.hpp"
 
 namespace aoti_dbg {
+
+struct Name;
 
 struct BindingReport {
     std::size_t bound = 0;
@@ -18,9 +21,16 @@ struct BindingReport {
     std::string failure;                 // why a slot could not be written
 };
 
+/// `measured`: pointers that the model asks for are noted for level 2.
 /// `linked`: nobody announces its runs, so they are recognised by what every run does first and last.
 BindingReport bind_model(const LoadedObject& object, const PackageInfo& package, std::uint16_t model,
-                         bool linked);
+                         bool linked, bool measured);
+
+/// The name of an op by its shim function, known to the table or not.
+const Name* name_of_shim_function(std::string_view symbol);
+
+/// Whether it works on a CUDA device, by what it imports.
+bool is_cuda_model(const LoadedObject& object);
 
 /// A stub before a function of the model's container, or nullptr.
 void* container_stub(const ContainerFunction& function, void* real, const LoadedObject& object,

@@ -27,6 +27,7 @@ enum class SlotRole : std::uint8_t {
     grad_mode,   // the borders of an inference in a model whose Run cannot be hooked
     lifecycle,   // the model is changed or goes
     mark,        // nothing: it shows that the model is bound
+    pointer,     // the model asks for a tensor's address
 };
 
 /// The stack arguments are not known: as many words are repeated as can be read safely, at most kBlindWords.
@@ -38,8 +39,10 @@ struct Slot {
     const Name* name = nullptr;
     std::int32_t stack_words = 0;
     std::uint16_t model = ring::kNoModel;  // kNoModel: shared by all models
+    std::uint16_t integers = 0;             // of a cpp kernel: its integer arguments, as far as they are known
     SlotRole role = SlotRole::call;
     ring::CallKind kind = ring::CallKind::unknown;
+    const ShimSignature* shim = nullptr;  // of a function of the shim
 };
 
 /// The stub that stands before `wanted.real`, made or found; nullptr where the pool is full (said once).

@@ -5,6 +5,7 @@
 #include "base/errno_keeper.hpp"
 #include "shim/bind/slots.hpp"
 #include "shim/bind/stub_frame.hpp"
+#include "shim/measure/measuring.hpp"
 #include "shim/observe/calls.hpp"
 #include "shim/observe/models.hpp"
 #include "shim/observe/names.hpp"
@@ -34,12 +35,17 @@ void toggle_run(ThreadState& state, const Slot& slot, bool enabled) {
     }
     if (enabled) return;
     static const Name* const name = intern_name("run of a linked model", {});
-    begin_call(state, CallStart{name, ring::CallKind::run, slot.model, kNoFrame, 0, true, nullptr});
+    begin_call(state, CallStart{name, ring::CallKind::run, slot.model, kNoFrame, 0, true, nullptr, {}});
 }
 
 StubTarget before(const Slot& slot, StubFrame& frame) {
     const StubTarget jump{slot.real, -1};
     if (!observing() || slot.role == SlotRole::mark) return jump;
+    if (slot.role == SlotRole::pointer) {
+        if (MeasuredModel* model = measured_model(slot.model); model != nullptr)
+            note_pointer(thread_state_if_any(), *model, reinterpret_cast<TensorHandle>(frame.integer(0)));
+        return jump;
+    }
     ThreadState* state = thread_state();
     if (state == nullptr) return jump;
     const std::uintptr_t address = frame.address();
@@ -54,7 +60,7 @@ StubTarget before(const Slot& slot, StubFrame& frame) {
             return jump;
         }
     }
-    CallStart start{slot.name, slot.kind, slot.model, address, 0, true, &frame.padding};
+    CallStart start{slot.name, slot.kind, slot.model, address, 0, true, &frame.padding, {&slot, &frame}};
     if (slot.role == SlotRole::grad_mode) {
         toggle_run(*state, slot, frame.integer(0) != 0);
         return jump;

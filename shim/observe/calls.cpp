@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "shim/observe/clock.hpp"
+#include "shim/observe/models.hpp"
 #include "shim/observe/names.hpp"
 #include "shim/observe/process.hpp"
 #include "shim/observe/session.hpp"
@@ -50,8 +51,8 @@ bool is_overwritten(ThreadState& state, const OpenCall& call, std::uintptr_t fra
 
 struct Todo {
     bool recorded = false;
-    bool print_before = false;
-    bool print_after = false;
+    Levels before;
+    Levels after;
 };
 
 /// Counts a call and says what is done with it. `number` is that of the model's own call that it is or lies
@@ -68,11 +69,27 @@ Todo decide(ThreadState& state, const Treatment& treatment, std::uint32_t run, s
     }
     if (!own && options().scope == Scope::model) {
         state.counts.children.raise();
-        return {true, false, false};
+        return {true, {}, {}};
     }
     state.counts.printed.raise();
     const Selected sides = treatment.sides();
-    return {true, sides.before.any(), sides.after.any()};
+    return {true, sides.before, sides.after};
+}
+
+struct Shown {
+    bool line = false;     // the launch line of level 3
+    bool tensors = false;  // level 2
+};
+
+/// The name stands in for what a level cannot do here.
+Shown shown(const Levels& levels, const MeasuredModel* measured, const Passage& passage) {
+    const bool tensors = levels.stats && measured != nullptr && has_arguments(passage);
+    return {levels.names || levels.files || (levels.stats && !tensors), tensors};
+}
+
+/// PyTorch prints the inputs of a run whatever its filter says.
+bool wants_inputs(std::uint32_t run) {
+    return options().levels.stats && options().side != Side::after && may_select_run(options(), run);
 }
 
 /// Puts the call, which is about to become the innermost, into the flight ring. `number` is its own.
@@ -132,6 +149,13 @@ bool begin_call(ThreadState& state, const CallStart& start) {
         is_run ? state.session->next_run() : (run != nullptr ? run->run : ring::kNoRun);
     const std::uint32_t own_number = own && is_call && run != nullptr ? run->next_call++ : ring::kNoCall;
     const std::uint32_t number = own || !is_call || parent == nullptr ? own_number : parent->number;
+    const std::uint16_t model = start.model == ring::kNoModel && run != nullptr ? run->model : start.model;
+    const MeasuredModel* measured =
+        measuring() && start.passage.slot != nullptr ? measured_model(model) : nullptr;
+    // Sites are told by order, so the calls that are not selected count as well.
+    const std::uint32_t site = measured != nullptr && is_call && own && run != nullptr
+                                   ? match_site(state, *measured, model, run_number, start.passage)
+                                   : kNone;
     Todo todo;
     if (is_call) {
         todo = decide(state, start.name->treatment, run_number, number, own);
@@ -145,10 +169,9 @@ bool begin_call(ThreadState& state, const CallStart& start) {
 
     OpenCall& call = state.open[state.depth];
     call.frame = start.frame;
-    call.print_after = todo.print_after;
     call.name = start.name;
     call.kind = start.kind;
-    call.model = start.model == ring::kNoModel && run != nullptr ? run->model : start.model;
+    call.model = model;
     call.run = run_number;
     call.number = number;
     call.next_call = 0;
@@ -159,9 +182,19 @@ bool begin_call(ThreadState& state, const CallStart& start) {
     call.cookie = start.cookie;
     if (start.cookie != nullptr) *start.cookie = call.mark;
     if (state.ring && todo.recorded) {
-        write_record(state, call, start.stream, own_number, todo.print_before || todo.print_after);
+        write_record(state, call, start.stream, own_number, todo.before.any() || todo.after.any());
     }
-    if (todo.print_before) print_line(state, start.name->before_line, nesting_of(state));
+    call.site = site;
+    call.passage = start.passage;
+    const Shown before = shown(todo.before, measured, start.passage);
+    const Shown after = shown(todo.after, measured, start.passage);
+    call.print_after = after.line;
+    call.measure_after = after.tensors;
+    if (before.line) print_line(state, start.name->before_line, nesting_of(state));
+    if (before.tensors) measure_call(state, *measured, call, When::before, 0);
+    if (is_run && measured != nullptr && wants_inputs(run_number)) {
+        measure_inputs(state, *measured, start.passage);
+    }
     ++state.depth;
     return true;
 }
@@ -175,6 +208,9 @@ void end_call(ThreadState& state, std::uintptr_t frame, std::int32_t result) {
     if (call.record != nullptr) ThreadRing::end(call.record, call.seq, result, ring::kEnded, ticks());
     if (result != 0 && call.kind != ring::CallKind::lifecycle) state.counts.failed.raise();
     if (call.print_after) print_line(state, call.name->after_line, nesting_of(state));
+    if (!call.measure_after) return;
+    const MeasuredModel* measured = measured_model(call.model);
+    if (measured != nullptr) measure_call(state, *measured, call, When::after, result);
 }
 
 }  // namespace aoti_dbg

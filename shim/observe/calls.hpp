@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "serializer/flight_ring_format.hpp"
+#include "shim/measure/measuring.hpp"
 
 namespace aoti_dbg {
 
@@ -19,6 +20,7 @@ struct CallStart {
     std::uint64_t stream = 0;
     bool by_model = false;            // made by a model's own code, also where no run is open
     std::uint64_t* cookie = nullptr;  // a word of the call's own stack frame, ours to mark; nullptr: none
+    Passage passage = {};             // of what came through a stub
 };
 
 /// Calls that are not kernels or ops themselves and in which a model's code runs: recorded, never printed.

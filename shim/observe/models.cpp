@@ -9,6 +9,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/message.hpp"
@@ -17,6 +18,7 @@
 #include "shim/bind/loaded_object.hpp"
 #include "shim/bind/model_binding.hpp"
 #include "shim/bind/slots.hpp"
+#include "shim/measure/measured_model.hpp"
 #include "shim/observe/deadline_lock.hpp"
 #include "shim/observe/names.hpp"
 #include "shim/observe/process.hpp"
@@ -30,6 +32,7 @@ struct Model {
     LoadedObject object;
     PackageInfo package;
     std::vector<const Name*> proxy_ops;
+    std::unique_ptr<MeasuredModel> measured;
     bool linked = false;      // not opened by a loader: its Run may be called without us
     std::uint64_t loads = 0;  // the loader's count of unloaded objects when it arrived
 };
@@ -149,6 +152,29 @@ void say_once_what_is_missing(const Model& model, const BindingReport& report) {
     }
 }
 
+/// Level 2 on what can be measured; of other models names are printed, which is said once.
+std::unique_ptr<MeasuredModel> measured_part(const LoadedObject& object) {
+    static bool said_cuda = false;
+    static bool said_getters = false;
+    if (is_cuda_model(object)) {
+        if (!std::exchange(said_cuda, true)) {
+            message(Severity::warn,
+                    "level 2 (stats) measures CPU models only in this version; %s runs on CUDA: its kernels' "
+                    "names are printed (level 3)",
+                    object.path.c_str());
+        }
+        return nullptr;
+    }
+    std::unique_ptr<MeasuredModel> measured = MeasuredModel::read(object);
+    if (measured == nullptr && !std::exchange(said_getters, true)) {
+        message(Severity::warn,
+                "the PyTorch behind %s lacks functions that tell what a tensor is; its kernels' names are "
+                "printed (level 3)",
+                object.path.c_str());
+    }
+    return measured;
+}
+
 /// Under models_mutex.
 Model* arrive(Registry& all, const LoadedObject& object, bool linked) {
     if (g_numbers == kMostModels) {
@@ -166,7 +192,9 @@ Model* arrive(Registry& all, const LoadedObject& object, bool linked) {
     for (const std::string& op : model->package.proxy_ops) {
         model->proxy_ops.push_back(op.empty() ? nullptr : intern_name(op, {}));
     }
-    const BindingReport report = bind_model(object, model->package, model->number, linked);
+    if (measuring()) model->measured = measured_part(object);
+    const BindingReport report =
+        bind_model(object, model->package, model->number, linked, model->measured != nullptr);
     g_unbound += report.unbound;
     say_once_what_is_missing(*model, report);
     count_in_tally(TallyCount::models);
@@ -277,6 +305,11 @@ const Name* launched_kernel_name(std::uint16_t number, std::string_view cubin, s
         }
     }
     return candidates == 1 ? intern_name(only->name, function) : intern_name(function, {});
+}
+
+MeasuredModel* measured_model(std::uint16_t number) {
+    const Model* model = model_with(number);
+    return model == nullptr ? nullptr : model->measured.get();
 }
 
 ModelCounts count_models() {

@@ -7,6 +7,7 @@
 
 namespace aoti_dbg {
 
+class MeasuredModel;
 struct Name;
 
 /// A function of a model's container was found at `found`: the model arrives, or is known. Returns what the
@@ -29,6 +30,9 @@ const Name* proxy_op_name(std::uint16_t model, std::uint64_t index);
 /// What PyTorch calls a kernel that a model launches: `cubin` is its image's file name without folder and
 /// ending (empty if it was not a file), `function` the name in it.
 const Name* launched_kernel_name(std::uint16_t model, std::string_view cubin, std::string_view function);
+
+/// What level 2 needs of a model; nullptr where it is not measured. Never freed. Takes no lock.
+MeasuredModel* measured_model(std::uint16_t model);
 
 struct ModelCounts {
     std::uint64_t seen = 0;

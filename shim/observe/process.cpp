@@ -25,6 +25,7 @@ namespace aoti_dbg {
 
 std::atomic<bool> g_observing{false};
 const Options* g_options = nullptr;
+bool g_measuring = false;
 WipedPage* g_wiped_page = nullptr;
 
 namespace {
@@ -78,10 +79,17 @@ bool takes_part(const Processes& processes) {
     return processes.only_main ? is_start() : matches_this_process(processes.names);
 }
 
+/// Whether the options ask for it, for any call.
+bool asks_for(bool Levels::*what) {
+    bool asked = g_options->levels.*what;
+    for (const Rule& rule : g_options->rules)
+        asked = asked || (rule.levels && (*rule.levels).*what);
+    return asked;
+}
+
 void say_about_options(std::vector<std::string> complaints) {
-    if (g_options->levels.stats || g_options->levels.files) {
-        complaints.emplace_back(
-            "levels 1 and 2 (files, stats) are not in this version; printing kernel names (level 3)");
+    if (asks_for(&Levels::files)) {
+        complaints.emplace_back("level 1 (files) is not in this version; printing kernel names (level 3)");
     }
     if (complaints.empty() || !is_start()) return;
     for (const std::string& complaint : complaints)
@@ -96,6 +104,7 @@ void make_ready() {
     join_tally();
     std::vector<std::string> complaints;
     g_options = new Options(parse_options(process_sources(), complaints));
+    g_measuring = asks_for(&Levels::stats);
     char here[PATH_MAX];
     g_folder = new std::string(getcwd(here, sizeof here) != nullptr ? here : "");
     say_about_options(std::move(complaints));

@@ -34,6 +34,7 @@ struct WipedPage {
     ForkSafeMutex slots_mutex;
     ForkSafeMutex threads_mutex;
     ForkSafeMutex names_mutex;
+    ForkSafeMutex constants_mutex;  // of MeasuredModel
 };
 
 /// Reads the environment, says what is wrong with it, once. Every road into the library comes through here
@@ -54,6 +55,12 @@ inline WipedPage& wiped_page() {
 extern std::atomic<bool> g_observing;
 inline bool observing() {
     return g_observing.load(std::memory_order_relaxed);
+}
+
+/// Whether any call may be measured (level 2): known from the options alone.
+extern bool g_measuring;
+inline bool measuring() {
+    return g_measuring;
 }
 
 /// Fail open: nothing is looked at from here on, and `why` is said once.

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdint>
 
+#include "shim/measure/measuring.hpp"
 #include "shim/observe/coverage.hpp"
 #include "shim/observe/process.hpp"
 #include "shim/report/flight_ring.hpp"
@@ -27,7 +28,10 @@ struct OpenCall {
     std::uint32_t run_index = 0;  // 1 + where the innermost run around it lies, 0: none; a run is its own
     std::uint16_t model = ring::kNoModel;
     ring::CallKind kind = ring::CallKind::unknown;
-    bool print_after = false;
+    bool print_after = false;    // its line
+    bool measure_after = false;  // its tensors
+    std::uint32_t site = kNone;  // of a measured call
+    Passage passage;             // likewise
 };
 
 inline constexpr std::uint32_t kDeepest = 64;
@@ -49,6 +53,7 @@ struct ThreadState {
     std::array<CachedFunction, 64> functions;
     std::uintptr_t stack_low = 0;  // bounds of the thread's own stack, 0: not asked for yet
     std::uintptr_t stack_high = 0;
+    MeasuringThreadPtr measuring;  // made at the first call that level 2 looks at
 
     [[nodiscard]] OpenCall* top() { return depth == 0 ? nullptr : &open[depth - 1]; }
 };
@@ -65,6 +70,13 @@ inline ThreadState* thread_state() {
     const Session* const session = wiped_page().session.load(std::memory_order_acquire);
     if (state != nullptr && state->session == session && session != nullptr) return state;
     return attach_thread_state();
+}
+
+/// The same, but none is made.
+inline ThreadState* thread_state_if_any() {
+    ThreadState* const state = t_thread_state;
+    const Session* const session = wiped_page().session.load(std::memory_order_acquire);
+    return state != nullptr && state->session == session ? state : nullptr;
 }
 
 /// Words that can be read from `address` up to the end of the thread's stack; 0 where `address` lies

@@ -128,7 +128,7 @@ TEST_CASE("A linear model is read whole: inputs, weights, calls, memory, outputs
     CHECK(linear.arguments[1].label() == "first_bias");
     CHECK(linear.arguments[2].access == Access::reads);
     CHECK(linear.arguments[3].tensors ==
-          std::vector<TensorName>{{"first_weight", TensorView{"{10L, 16L}", "{1L, 10L}", "0L", ""}}});
+          std::vector<TensorName>{{"first_weight", WrittenView{"{10L, 16L}", "{1L, 10L}", "0L", ""}}});
     CHECK(linear.arguments[4].kind == ArgumentKind::scalar);
     CHECK(linear.arguments[4].value == "1L");
 

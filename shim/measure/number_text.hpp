@@ -1,0 +1,15 @@
+// Numbers as C++ streams write them, whatever the program's locale: PyTorch's printer uses std::cout.
+#pragma once
+
+#include <string>
+
+namespace aoti_dbg {
+
+/// Six significant digits, as %g.
+std::string number_text(double value);
+
+/// With so many digits after the point: as %.4f, as %.4e.
+std::string fixed_text(double value, int digits);
+std::string scientific_text(double value, int digits);
+
+}  // namespace aoti_dbg

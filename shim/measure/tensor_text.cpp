@@ -1,0 +1,88 @@
+#include "shim/measure/tensor_text.hpp"
+
+#include "shim/measure/number_text.hpp"
+
+namespace aoti_dbg {
+namespace {
+
+std::string list_text(const std::vector<std::int64_t>& numbers) {
+    std::string text = "[";
+    for (std::size_t i = 0; i < numbers.size(); ++i)
+        text += (i == 0 ? "" : ", ") + std::to_string(numbers[i]);
+    return text + "]";
+}
+
+std::string device_text(const TensorInfo& info) {
+    if (info.on_cpu) return "cpu";
+    if (!info.on_cuda) return "type " + std::to_string(info.device_type);
+    return info.device_index < 0 ? "cuda" : "cuda:" + std::to_string(info.device_index);
+}
+
+std::string dtype_text(const TensorInfo& info) {
+    return info.dtype ? dtype_name(*info.dtype) : "code " + std::to_string(info.dtype_code);
+}
+
+/// Integers with all their digits: PyTorch rounds them to six.
+std::string exact_text(const Number& number) {
+    switch (number.kind) {
+        case Number::Kind::signed_integer: return std::to_string(number.signed_integer);
+        case Number::Kind::unsigned_integer: return std::to_string(number.unsigned_integer);
+        case Number::Kind::floating: break;
+    }
+    return number_text(number.floating);
+}
+
+std::string pair_text(double real, double imaginary) {
+    return "(" + number_text(real) + "," + number_text(imaginary) + ")";
+}
+
+std::string counts_text(std::uint64_t nan, std::uint64_t positive, std::uint64_t negative) {
+    if (nan + positive + negative == 0) return {};
+    return "NaN/Inf: " + std::to_string(nan) + " NaN, " + std::to_string(positive) + " +Inf, " +
+           std::to_string(negative) + " -Inf\n";
+}
+
+std::string statistics_text(const TensorStatistics& statistics) {
+    const RealStatistics& real = statistics.real;
+    const RealStatistics& imaginary = statistics.imaginary;
+    if (is_complex(statistics.dtype)) {
+        return "Mean value: " + pair_text(real.all.mean, imaginary.all.mean) + "\n" +
+               counts_text(real.nan + imaginary.nan, real.positive_infinity + imaginary.positive_infinity,
+                           real.negative_infinity + imaginary.negative_infinity);
+    }
+    return "Mean value: " + number_text(real.all.mean) + "\n" +
+           "Min value: " + exact_text(real.all.minimum) + "\n" +
+           "Max value: " + exact_text(real.all.maximum) + "\n" +
+           "Std value: " + number_text(real.all.standard_deviation) + "\n" +
+           counts_text(real.nan, real.positive_infinity, real.negative_infinity);
+}
+
+}  // namespace
+
+std::string tensor_text(std::string_view title, const TensorInfo& info, const TensorStatistics* statistics) {
+    const std::uint64_t count = element_count(info.sizes);
+    std::string text = "[  ";
+    text.append(title).append("  ]:\n");
+    if (statistics != nullptr && count <= kMostPrintedValues) text += values_text(info);
+    text += "Number of elements: " + std::to_string(count) + "\n";
+    text += "Dtype: " + dtype_text(info) + "\n";
+    if (statistics == nullptr) {
+        text += std::string("Not measured: ") + (info.unmeasured == nullptr ? "" : info.unmeasured) + "\n";
+    } else if (count > 0) {
+        text += statistics_text(*statistics);
+    }
+    text += "Device: " + device_text(info) + "\n";
+    text += "Size: " + list_text(info.sizes) + "\n";
+    if (info.is_strided) text += "Stride: " + list_text(info.strides) + "\n";
+    text += std::string("Layout: ") + (info.is_strided ? "Strided" : "not strided") + "\n";
+    text += std::string("Is contiguous: ") + (info.is_contiguous() ? "1" : "0") + "\n";
+    text += "Requires grad: 0\n\n";  // gradients are off in a run
+    return text;
+}
+
+std::string scalar_line(std::string_view title, std::string_view value) {
+    std::string line = "[  ";
+    return line.append(title).append(": ").append(value).append("  ]\n");
+}
+
+}  // namespace aoti_dbg
