@@ -3,6 +3,7 @@
 #include <locale.h>
 
 #include <cstdio>
+#include <cstdlib>
 
 namespace aoti_dbg {
 namespace {
@@ -32,6 +33,11 @@ std::string formatted(const char* format, int digits, double value) {
     return {text, length < 0 ? 0 : static_cast<std::size_t>(length)};
 }
 
+bool is_same(const std::string& text, double value) {
+    const PlainLocale locale;
+    return strtod(text.c_str(), nullptr) == value;
+}
+
 }  // namespace
 
 std::string number_text(double value) {
@@ -44,6 +50,17 @@ std::string fixed_text(double value, int digits) {
 
 std::string scientific_text(double value, int digits) {
     return formatted("%.*e", digits, value);
+}
+
+std::string shortest_text(double value) {
+    if (value - value != 0 || value == 0) return number_text(value);
+    int digits = 0;
+    while (digits < 16 && !is_same(scientific_text(value, digits), value))
+        ++digits;
+    const std::string text = scientific_text(value, digits);
+    const int exponent = std::stoi(text.substr(text.find('e') + 1));
+    if (exponent < -4 || exponent >= 16) return text;
+    return fixed_text(value, digits > exponent ? digits - exponent : 0);
 }
 
 }  // namespace aoti_dbg

@@ -12,4 +12,7 @@ std::string number_text(double value);
 std::string fixed_text(double value, int digits);
 std::string scientific_text(double value, int digits);
 
+/// As few digits as tell it from every other double; without an exponent from 1e-4 to 1e16.
+std::string shortest_text(double value);
+
 }  // namespace aoti_dbg

@@ -18,8 +18,32 @@ std::string device_text(const TensorInfo& info) {
     return info.device_index < 0 ? "cuda" : "cuda:" + std::to_string(info.device_index);
 }
 
+/// The name that C++ has for it, or PyTorch; as the printer happens to show it.
+const char* printed_dtype(DType dtype) {
+    switch (dtype) {
+        case DType::float64: return "double";
+        case DType::float8_e4m3fn: return "c10::Float8_e4m3fn";
+        case DType::float8_e5m2: return "c10::Float8_e5m2";
+        case DType::float8_e4m3fnuz: return "c10::Float8_e4m3fnuz";
+        case DType::float8_e5m2fnuz: return "c10::Float8_e5m2fnuz";
+        case DType::float8_e8m0fnu: return "c10::Float8_e8m0fnu";
+        case DType::complex32: return "c10::complex<c10::Half>";
+        case DType::complex64: return "c10::complex<float>";
+        case DType::complex128: return "c10::complex<double>";
+        case DType::int8: return "signed char";
+        case DType::int16: return "short int";
+        case DType::int32: return "int";
+        case DType::int64: return "long int";
+        case DType::uint8: return "unsigned char";
+        case DType::uint16: return "short unsigned int";
+        case DType::uint32: return "unsigned int";
+        case DType::uint64: return "long unsigned int";
+        default: return dtype_name(dtype);
+    }
+}
+
 std::string dtype_text(const TensorInfo& info) {
-    return info.dtype ? dtype_name(*info.dtype) : "code " + std::to_string(info.dtype_code);
+    return info.dtype ? printed_dtype(*info.dtype) : "code " + std::to_string(info.dtype_code);
 }
 
 /// Integers with all their digits: PyTorch rounds them to six.

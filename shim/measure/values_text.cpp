@@ -133,8 +133,7 @@ Format format_of(const double* values, std::size_t count) {
         whole = whole && is_whole(values[i]);
         const double size = magnitude(values[i]);
         if (!any || size < smallest) smallest = size;
-        // Of the numbers after the first at::print compares the number itself, not its magnitude.
-        if (!any || values[i] > largest) largest = any ? values[i] : size;
+        if (!any || size > largest) largest = size;
         any = true;
     }
     const int low = any ? digits_before_point(smallest) : 1;
@@ -160,17 +159,18 @@ Format format_of(const double* values, std::size_t count) {
 }
 
 std::string scale_text(double scale) {
-    return number_text(scale) + " *\n";
+    return shortest_text(scale) + " *\n";
 }
 
 std::string matrix_text(const double* values, std::size_t rows, std::size_t columns, std::size_t indent) {
     const Format format = format_of(values, rows * columns);
     const std::string margin(indent, ' ');
     const std::size_t in_line = (kLineWidth - indent) / (format.width + 1);
-    std::string text = margin;
+    const bool is_cut = in_line < columns;
+    std::string text = is_cut || format.scale != 1 ? std::string() : margin;
     for (std::size_t first = 0; first < columns; first += in_line) {
         const std::size_t end = first + in_line < columns ? first + in_line : columns;
-        if (in_line < columns) {
+        if (is_cut) {
             if (first != 0) text += "\n";
             text += "Columns " + std::to_string(first + 1) + " to " + std::to_string(end) + margin;
         }
@@ -221,7 +221,7 @@ std::string values_text(const TensorInfo& info) {
     const std::vector<double> values = read_values(info);
     std::string text;
     if (info.sizes.empty()) {
-        text = number_text(values[0]) + "\n";
+        text = shortest_text(values[0]) + "\n";
     } else if (values.empty()) {
         text = {};
     } else if (info.sizes.size() == 1) {
