@@ -140,7 +140,8 @@ BindingReport bind_model(const LoadedObject& object, const PackageInfo& package,
 
 const Name* name_of_shim_function(std::string_view symbol) {
     const ShimSignature* shim = find_shim(symbol);
-    return shim != nullptr ? intern_name(shim->printed, shim->name) : intern_name(op_of_unknown(symbol), symbol);
+    return shim != nullptr ? intern_name(shim->printed, shim->name)
+                           : intern_name(op_of_unknown(symbol), symbol);
 }
 
 bool is_cuda_model(const LoadedObject& object) {

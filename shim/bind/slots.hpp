@@ -39,7 +39,7 @@ struct Slot {
     const Name* name = nullptr;
     std::int32_t stack_words = 0;
     std::uint16_t model = ring::kNoModel;  // kNoModel: shared by all models
-    std::uint16_t integers = 0;             // of a cpp kernel: its integer arguments, as far as they are known
+    std::uint16_t integers = 0;            // of a cpp kernel: its integer arguments, as far as they are known
     SlotRole role = SlotRole::call;
     ring::CallKind kind = ring::CallKind::unknown;
     const ShimSignature* shim = nullptr;  // of a function of the shim

@@ -22,6 +22,7 @@ class ShimReader {
         : letters_(shim.args),
           frame_(frame),
           site_(site != nullptr && site->arguments.size() == letters_.size() ? site : nullptr),
+          op_(site),
           after_(after) {}
 
     std::vector<CallArgument> read() {
@@ -36,24 +37,40 @@ class ShimReader {
     void take(char letter) {
         switch (letter) {
             case 'i':
-            case 'o': return tensor(frame_.pointer<TensorHandle>());
-            case 'q': return optional(frame_.pointer<Handles>());
-            case 'r': return returned(frame_.pointer<Handles>());
-            case 'l': return list(frame_.pointer<Handles>());
-            case 'L': return optionals(frame_.pointer<const Handles*>());
-            case 't': return sized_list(frame_.pointer<Handles>());
-            case 'd': return scalar(number_text(frame_.real()));
-            case 'f': return scalar(number_text(static_cast<double>(frame_.single())));
-            case 'c': frame_.real(); return;
+            case 'o':
+                return tensor(frame_.pointer<TensorHandle>());
+            case 'q':
+                return optional(frame_.pointer<Handles>());
+            case 'r':
+                return returned(frame_.pointer<Handles>());
+            case 'l':
+                return list(frame_.pointer<Handles>());
+            case 'L':
+                return optionals(frame_.pointer<const Handles*>());
+            case 't':
+                return sized_list(frame_.pointer<Handles>());
+            case 'd':
+                return scalar(number_text(frame_.real()));
+            case 'f':
+                return scalar(number_text(static_cast<double>(frame_.single())));
+            case 'c':
+                frame_.real();
+                return;
             case 'C':
                 frame_.real();
                 frame_.real();
                 return;
-            case 'w': return integer(static_cast<std::int64_t>(frame_.integer()));
-            case 'u': return scalar(std::to_string(frame_.integer()));
-            case 'z': return integer(static_cast<std::int32_t>(frame_.integer()));
-            case 'y': return integer(static_cast<std::int64_t>(frame_.integer() & 0xffffffffU));
-            default: frame_.integer(); return;
+            case 'w':
+                return integer(static_cast<std::int64_t>(frame_.integer()));
+            case 'u':
+                return scalar(std::to_string(frame_.integer()));
+            case 'z':
+                return integer(static_cast<std::int32_t>(frame_.integer()));
+            case 'y':
+                return integer(static_cast<std::int64_t>(frame_.integer() & 0xffffffffU));
+            default:
+                frame_.integer();
+                return;
         }
     }
 
@@ -106,27 +123,40 @@ class ShimReader {
     void list(Handles handles) {
         const std::size_t position = at_;
         const std::size_t count = length();
-        elements(position, handles == nullptr ? 0 : count, false, [handles](std::size_t i) { return handles[i]; });
+        elements(position, handles == nullptr ? 0 : count, [handles](std::size_t i) { return handles[i]; });
     }
 
     void optionals(const Handles* places) {
         const std::size_t position = at_;
         const std::size_t count = length();
-        elements(position, places == nullptr ? 0 : count, false,
+        elements(position, places == nullptr ? 0 : count,
                  [places](std::size_t i) { return places[i] == nullptr ? nullptr : *places[i]; });
     }
 
-    /// What the proxy executor gets: inputs and outputs in one list, told apart by who made them.
+    /// What the proxy executor gets: all tensors of the op in one list, what it makes last. Where nothing
+    /// says which those are, each may be one.
     void sized_list(Handles handles) {
-        elements(at_, handles == nullptr ? 0 : last_integer_, true, [handles](std::size_t i) { return handles[i]; });
+        const std::size_t count = handles == nullptr ? 0 : last_integer_;
+        struct Operand {
+            std::string name;
+            bool is_made;
+        };
+        std::vector<Operand> operands;
+        for (std::size_t i = 0; op_ != nullptr && i < op_->arguments.size(); ++i) {
+            for (const TensorName& tensor : op_->arguments[i].tensors)
+                operands.push_back({tensor.name, op_->arguments[i].access == Access::writes});
+        }
+        const bool known = operands.size() == count;
+        for (std::size_t i = 0; i < count; ++i)
+            add(known ? operands[i].name : label_in_list(i), handles[i], !known || operands[i].is_made);
     }
 
     template <typename Element>
-    void elements(std::size_t position, std::size_t count, bool only_after, Element element) {
+    void elements(std::size_t position, std::size_t count, Element element) {
         const std::size_t resume = at_;
         at_ = position;
         for (std::size_t i = 0; i < count; ++i)
-            add(label_in_list(i), element(i), only_after);
+            add(label_in_list(i), element(i), false);
         at_ = resume;
     }
 
@@ -137,7 +167,8 @@ class ShimReader {
 
     void scalar(std::string text) {
         const Argument* argument = written();
-        if (argument == nullptr || argument->kind != ArgumentKind::scalar || !is_symbol(argument->text)) return;
+        if (argument == nullptr || argument->kind != ArgumentKind::scalar || !is_symbol(argument->text))
+            return;
         CallArgument found;
         found.kind = CallArgument::Kind::scalar;
         found.label = argument->text;
@@ -147,7 +178,8 @@ class ShimReader {
 
     std::string_view letters_;
     FrameReader frame_;
-    const CallSite* site_;
+    const CallSite* site_;  // whose arguments are those of the frame
+    const CallSite* op_;    // whose arguments may be those of an op behind the proxy executor
     bool after_;
     std::size_t at_ = 0;
     std::size_t last_integer_ = 0;

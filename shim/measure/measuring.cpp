@@ -66,8 +66,10 @@ std::uint32_t id_of(const MeasuredModel& model, const Passage& passage) {
     switch (passage.slot->role) {
         case SlotRole::proxy:
             return model.plan().id_of(proxy_key(static_cast<std::uint32_t>(passage.frame->integer(1))));
-        case SlotRole::dispatcher: return model.plan().id_of(dispatched_key(*passage.frame));
-        default: return model.id_of(passage.slot->name);
+        case SlotRole::dispatcher:
+            return model.plan().id_of(dispatched_key(*passage.frame));
+        default:
+            return model.id_of(passage.slot->name);
     }
 }
 
@@ -78,7 +80,8 @@ class TensorFinder {
         : model_(model), thread_(thread) {}
 
     bool find(const CallArgument& argument, TensorInfo& info) const {
-        if (argument.kind == CallArgument::Kind::tensor) return read_tensor(model_.api(), argument.handle, info);
+        if (argument.kind == CallArgument::Kind::tensor)
+            return read_tensor(model_.api(), argument.handle, info);
         if (argument.address == nullptr) return false;
         if (model_.is_constant(argument.label)) return model_.constant_at(argument.address, info);
         // The newest first: a handle from before may be gone, and its memory another tensor's.
@@ -120,7 +123,8 @@ void note_pointer(ThreadState* state, MeasuredModel& model, TensorHandle handle)
     MeasuringThread& own = own_part(*state);
     if (std::exchange(own.pointers_are_old, false)) own.pointers.clear();
     void* address = nullptr;
-    if (own.pointers.size() < kMostPointers && model.api().data_ptr(handle, &address) == 0 && address != nullptr)
+    if (own.pointers.size() < kMostPointers && model.api().data_ptr(handle, &address) == 0 &&
+        address != nullptr)
         own.pointers.push_back({address, handle});
 }
 
@@ -152,8 +156,8 @@ void measure_call(ThreadState& state, const MeasuredModel& model, const OpenCall
     const DefaultFloatState float_state;
     const CallSite* site = model.site(call.site);
     const TensorFinder finder(model, own_part(state));
-    const std::string prefix =
-        std::string(when == When::before ? "before_launch - " : "after_launch - ") + call.name->printed + " - ";
+    const std::string prefix = std::string(when == When::before ? "before_launch - " : "after_launch - ") +
+                               call.name->printed + " - ";
     const bool by_proxy = call.kind == ring::CallKind::proxy_op;
     for (const CallArgument& argument : arguments_of(call, site, when)) {
         const std::string title = prefix + argument.label;
@@ -161,8 +165,7 @@ void measure_call(ThreadState& state, const MeasuredModel& model, const OpenCall
             print(state, scalar_line(title, argument.text));
             continue;
         }
-        const bool is_made = by_proxy ? site == nullptr || model.is_made_by(call.site, argument.label)
-                                      : argument.only_after;
+        const bool is_made = argument.only_after || (by_proxy && model.is_made_by(call.site, argument.label));
         // Where the call failed nothing may have been made.
         if (is_made && (when == When::before || result != 0)) continue;
         TensorInfo info;

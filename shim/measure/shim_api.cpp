@@ -23,8 +23,8 @@ class Library {
 
     template <typename Function>
     bool find(const std::string& name, Function*& function) const {
-        function = handle_ == nullptr ? nullptr
-                                      : reinterpret_cast<Function*>(real_dlsym(handle_, name.c_str()));
+        function =
+            handle_ == nullptr ? nullptr : reinterpret_cast<Function*>(real_dlsym(handle_, name.c_str()));
         return function != nullptr;
     }
 

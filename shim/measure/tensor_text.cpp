@@ -21,24 +21,42 @@ std::string device_text(const TensorInfo& info) {
 /// The name that C++ has for it, or PyTorch; as the printer happens to show it.
 const char* printed_dtype(DType dtype) {
     switch (dtype) {
-        case DType::float64: return "double";
-        case DType::float8_e4m3fn: return "c10::Float8_e4m3fn";
-        case DType::float8_e5m2: return "c10::Float8_e5m2";
-        case DType::float8_e4m3fnuz: return "c10::Float8_e4m3fnuz";
-        case DType::float8_e5m2fnuz: return "c10::Float8_e5m2fnuz";
-        case DType::float8_e8m0fnu: return "c10::Float8_e8m0fnu";
-        case DType::complex32: return "c10::complex<c10::Half>";
-        case DType::complex64: return "c10::complex<float>";
-        case DType::complex128: return "c10::complex<double>";
-        case DType::int8: return "signed char";
-        case DType::int16: return "short int";
-        case DType::int32: return "int";
-        case DType::int64: return "long int";
-        case DType::uint8: return "unsigned char";
-        case DType::uint16: return "short unsigned int";
-        case DType::uint32: return "unsigned int";
-        case DType::uint64: return "long unsigned int";
-        default: return dtype_name(dtype);
+        case DType::float64:
+            return "double";
+        case DType::float8_e4m3fn:
+            return "c10::Float8_e4m3fn";
+        case DType::float8_e5m2:
+            return "c10::Float8_e5m2";
+        case DType::float8_e4m3fnuz:
+            return "c10::Float8_e4m3fnuz";
+        case DType::float8_e5m2fnuz:
+            return "c10::Float8_e5m2fnuz";
+        case DType::float8_e8m0fnu:
+            return "c10::Float8_e8m0fnu";
+        case DType::complex32:
+            return "c10::complex<c10::Half>";
+        case DType::complex64:
+            return "c10::complex<float>";
+        case DType::complex128:
+            return "c10::complex<double>";
+        case DType::int8:
+            return "signed char";
+        case DType::int16:
+            return "short int";
+        case DType::int32:
+            return "int";
+        case DType::int64:
+            return "long int";
+        case DType::uint8:
+            return "unsigned char";
+        case DType::uint16:
+            return "short unsigned int";
+        case DType::uint32:
+            return "unsigned int";
+        case DType::uint64:
+            return "long unsigned int";
+        default:
+            return dtype_name(dtype);
     }
 }
 
@@ -49,9 +67,12 @@ std::string dtype_text(const TensorInfo& info) {
 /// Integers with all their digits: PyTorch rounds them to six.
 std::string exact_text(const Number& number) {
     switch (number.kind) {
-        case Number::Kind::signed_integer: return std::to_string(number.signed_integer);
-        case Number::Kind::unsigned_integer: return std::to_string(number.unsigned_integer);
-        case Number::Kind::floating: break;
+        case Number::Kind::signed_integer:
+            return std::to_string(number.signed_integer);
+        case Number::Kind::unsigned_integer:
+            return std::to_string(number.unsigned_integer);
+        case Number::Kind::floating:
+            break;
     }
     return number_text(number.floating);
 }
@@ -74,9 +95,8 @@ std::string statistics_text(const TensorStatistics& statistics) {
                counts_text(real.nan + imaginary.nan, real.positive_infinity + imaginary.positive_infinity,
                            real.negative_infinity + imaginary.negative_infinity);
     }
-    return "Mean value: " + number_text(real.all.mean) + "\n" +
-           "Min value: " + exact_text(real.all.minimum) + "\n" +
-           "Max value: " + exact_text(real.all.maximum) + "\n" +
+    return "Mean value: " + number_text(real.all.mean) + "\n" + "Min value: " + exact_text(real.all.minimum) +
+           "\n" + "Max value: " + exact_text(real.all.maximum) + "\n" +
            "Std value: " + number_text(real.all.standard_deviation) + "\n" +
            counts_text(real.nan, real.positive_infinity, real.negative_infinity);
 }

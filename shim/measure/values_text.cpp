@@ -1,5 +1,6 @@
 // The values of a small tensor in the layout of at::print: one format for a matrix, chosen by its smallest
 // and largest magnitude; tensors of more dimensions as a list of matrices.
+#include <cstdlib>
 #include <cstring>
 
 #include "shim/measure/number_text.hpp"
@@ -13,27 +14,48 @@ constexpr std::size_t kLineWidth = 80;
 
 const char* type_name(DType dtype) {
     switch (dtype) {
-        case DType::float64: return "Double";
-        case DType::float32: return "Float";
-        case DType::float16: return "Half";
-        case DType::bfloat16: return "BFloat16";
-        case DType::float8_e4m3fn: return "Float8_e4m3fn";
-        case DType::float8_e5m2: return "Float8_e5m2";
-        case DType::float8_e4m3fnuz: return "Float8_e4m3fnuz";
-        case DType::float8_e5m2fnuz: return "Float8_e5m2fnuz";
-        case DType::float8_e8m0fnu: return "Float8_e8m0fnu";
-        case DType::complex32: return "ComplexHalf";
-        case DType::complex64: return "ComplexFloat";
-        case DType::complex128: return "ComplexDouble";
-        case DType::int8: return "Char";
-        case DType::int16: return "Short";
-        case DType::int32: return "Int";
-        case DType::int64: return "Long";
-        case DType::uint8: return "Byte";
-        case DType::uint16: return "UInt16";
-        case DType::uint32: return "UInt32";
-        case DType::uint64: return "UInt64";
-        case DType::boolean: return "Bool";
+        case DType::float64:
+            return "Double";
+        case DType::float32:
+            return "Float";
+        case DType::float16:
+            return "Half";
+        case DType::bfloat16:
+            return "BFloat16";
+        case DType::float8_e4m3fn:
+            return "Float8_e4m3fn";
+        case DType::float8_e5m2:
+            return "Float8_e5m2";
+        case DType::float8_e4m3fnuz:
+            return "Float8_e4m3fnuz";
+        case DType::float8_e5m2fnuz:
+            return "Float8_e5m2fnuz";
+        case DType::float8_e8m0fnu:
+            return "Float8_e8m0fnu";
+        case DType::complex32:
+            return "ComplexHalf";
+        case DType::complex64:
+            return "ComplexFloat";
+        case DType::complex128:
+            return "ComplexDouble";
+        case DType::int8:
+            return "Char";
+        case DType::int16:
+            return "Short";
+        case DType::int32:
+            return "Int";
+        case DType::int64:
+            return "Long";
+        case DType::uint8:
+            return "Byte";
+        case DType::uint16:
+            return "UInt16";
+        case DType::uint32:
+            return "UInt32";
+        case DType::uint64:
+            return "UInt64";
+        case DType::boolean:
+            return "Bool";
     }
     return "";
 }
@@ -54,20 +76,34 @@ Type bits_at(const unsigned char* at) {
 
 double element(DType dtype, const unsigned char* at) {
     switch (dtype) {
-        case DType::float64: return loaded<double>(at);
-        case DType::float32: return loaded<float>(at);
-        case DType::float16: return decode_float16(bits_at<std::uint16_t>(at));
-        case DType::bfloat16: return decode_bfloat16(bits_at<std::uint16_t>(at));
-        case DType::int8: return loaded<std::int8_t>(at);
-        case DType::int16: return loaded<std::int16_t>(at);
-        case DType::int32: return loaded<std::int32_t>(at);
-        case DType::int64: return loaded<std::int64_t>(at);
-        case DType::uint8: return loaded<std::uint8_t>(at);
-        case DType::uint16: return loaded<std::uint16_t>(at);
-        case DType::uint32: return loaded<std::uint32_t>(at);
-        case DType::uint64: return loaded<std::uint64_t>(at);
-        case DType::boolean: return *at == 0 ? 0 : 1;
-        default: return decode_float8(dtype, *at);
+        case DType::float64:
+            return loaded<double>(at);
+        case DType::float32:
+            return loaded<float>(at);
+        case DType::float16:
+            return decode_float16(bits_at<std::uint16_t>(at));
+        case DType::bfloat16:
+            return decode_bfloat16(bits_at<std::uint16_t>(at));
+        case DType::int8:
+            return loaded<std::int8_t>(at);
+        case DType::int16:
+            return loaded<std::int16_t>(at);
+        case DType::int32:
+            return loaded<std::int32_t>(at);
+        case DType::int64:
+            return loaded<std::int64_t>(at);
+        case DType::uint8:
+            return loaded<std::uint8_t>(at);
+        case DType::uint16:
+            return loaded<std::uint16_t>(at);
+        case DType::uint32:
+            return loaded<std::uint32_t>(at);
+        case DType::uint64:
+            return loaded<std::uint64_t>(at);
+        case DType::boolean:
+            return *at == 0 ? 0 : 1;
+        default:
+            return decode_float8(dtype, *at);
     }
 }
 
@@ -148,11 +184,8 @@ Format format_of(const double* values, std::size_t count) {
         return {Style::scientific, wide ? std::size_t{12} : std::size_t{11}, 1};
     }
     if (high > 5 || high < 0) {
-        double scale = 1;
-        for (int i = 1; i < high; ++i)
-            scale *= 10;
-        for (int i = high; i < 1; ++i)
-            scale /= 10;
+        // As a literal would be rounded, which a product of tens is not.
+        const double scale = strtod(("1e" + std::to_string(high - 1)).c_str(), nullptr);
         return {Style::fixed, 7, scale};
     }
     return {Style::fixed, high == 0 ? std::size_t{7} : static_cast<std::size_t>(high) + 6, 1};

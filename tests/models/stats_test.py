@@ -6,6 +6,7 @@ What a buffer holds that no call has written yet is nobody's business: such reco
 
 from __future__ import annotations
 
+import math
 import pathlib
 import re
 import struct
@@ -72,8 +73,10 @@ def differences(ours: Record, theirs: Record) -> list[str]:
         if field in theirs.fields and f"{as_float32(ours.number(field)):g}" != theirs.fields[field]:
             found.append(f"{field}: {ours.fields[field]} for {theirs.fields[field]}")
     if "Mean value" in theirs.fields:
-        # The mean of the magnitudes is at most that of these, and is not printed.
-        magnitude = max(abs(theirs.number("Min value")), abs(theirs.number("Max value")))
+        # The mean of the magnitudes is not printed; it is at most the root of the mean square.
+        count = int(ours.fields["Number of elements"])
+        spread = ours.number("Std value") ** 2 * (count - 1) / count if count > 1 else 0.0
+        magnitude = math.sqrt(ours.number("Mean value") ** 2 + spread)
         allowed = 1e-5 * magnitude + unit_of_last_digit(theirs.fields["Mean value"])
         if not abs(ours.number("Mean value") - theirs.number("Mean value")) <= allowed:
             found.append(f"Mean value: {ours.fields['Mean value']} for {theirs.fields['Mean value']}")

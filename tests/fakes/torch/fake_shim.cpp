@@ -20,6 +20,8 @@ struct AtenTensorOpaque {
     std::vector<float> owned;
     float* data = nullptr;
     int64_t elements = 0;
+    int64_t stride = 1;
+    int64_t offset = 0;
 };
 
 namespace {
@@ -145,6 +147,46 @@ AOTITorchError aoti_torch_get_data_ptr(AtenTensorHandle tensor, void** data) {
     return 0;
 }
 
+AOTITorchError aoti_torch_get_dim(AtenTensorHandle /*tensor*/, int64_t* dim) {
+    *dim = 1;
+    return 0;
+}
+
+AOTITorchError aoti_torch_get_sizes(AtenTensorHandle tensor, int64_t** sizes) {
+    *sizes = &tensor->elements;
+    return 0;
+}
+
+AOTITorchError aoti_torch_get_strides(AtenTensorHandle tensor, int64_t** strides) {
+    *strides = &tensor->stride;
+    return 0;
+}
+
+AOTITorchError aoti_torch_get_dtype(AtenTensorHandle /*tensor*/, int32_t* dtype) {
+    *dtype = aoti_torch_dtype_float32();
+    return 0;
+}
+
+AOTITorchError aoti_torch_get_device_type(AtenTensorHandle /*tensor*/, int32_t* type) {
+    *type = aoti_torch_device_type_cpu();
+    return 0;
+}
+
+AOTITorchError aoti_torch_get_device_index(AtenTensorHandle /*tensor*/, int32_t* index) {
+    *index = -1;
+    return 0;
+}
+
+AOTITorchError aoti_torch_get_storage_offset(AtenTensorHandle tensor, int64_t* offset) {
+    *offset = tensor->offset;
+    return 0;
+}
+
+AOTITorchError aoti_torch_get_storage_size(AtenTensorHandle tensor, int64_t* bytes) {
+    *bytes = (tensor->offset + tensor->elements) * static_cast<int64_t>(sizeof(float));
+    return 0;
+}
+
 AOTITorchError aoti_torch_empty_strided(int64_t dims, const int64_t* sizes, const int64_t* /*strides*/,
                                         int32_t /*dtype*/, int32_t /*device_type*/, int32_t /*device_index*/,
                                         AtenTensorHandle* made) {
@@ -161,6 +203,7 @@ AOTITorchError aoti_torch_create_tensor_from_blob_v2(void* data, int64_t dims, c
     auto* tensor = new AtenTensorOpaque;
     tensor->data = static_cast<float*>(data) + offset;
     tensor->elements = product(dims, sizes);
+    tensor->offset = offset;
     *made = tensor;
     return 0;
 }

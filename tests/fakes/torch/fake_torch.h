@@ -26,6 +26,14 @@ AOTITorchError aoti_torch_create_cuda_stream_guard(void* stream, int32_t device,
 AOTITorchError aoti_torch_delete_cuda_stream_guard(CUDAStreamGuardHandle guard);
 
 AOTITorchError aoti_torch_get_data_ptr(AtenTensorHandle tensor, void** data);
+AOTITorchError aoti_torch_get_dim(AtenTensorHandle tensor, int64_t* dim);
+AOTITorchError aoti_torch_get_sizes(AtenTensorHandle tensor, int64_t** sizes);
+AOTITorchError aoti_torch_get_strides(AtenTensorHandle tensor, int64_t** strides);
+AOTITorchError aoti_torch_get_dtype(AtenTensorHandle tensor, int32_t* dtype);
+AOTITorchError aoti_torch_get_device_type(AtenTensorHandle tensor, int32_t* type);
+AOTITorchError aoti_torch_get_device_index(AtenTensorHandle tensor, int32_t* index);
+AOTITorchError aoti_torch_get_storage_offset(AtenTensorHandle tensor, int64_t* offset);
+AOTITorchError aoti_torch_get_storage_size(AtenTensorHandle tensor, int64_t* bytes);
 AOTITorchError aoti_torch_empty_strided(int64_t dims, const int64_t* sizes, const int64_t* strides,
                                         int32_t dtype, int32_t device_type, int32_t device_index,
                                         AtenTensorHandle* made);

@@ -1,0 +1,190 @@
+// Arguments out of frames that a thunk would have laid out; handles are numbers that nothing follows.
+#include "shim/measure/arguments.hpp"
+
+#include <cstring>
+
+#include "tests/support/catch.hpp"
+
+namespace aoti_dbg {
+namespace {
+
+/// A frame with room for stack arguments, filled in the order of a call.
+class Frame {
+  public:
+    Frame& integer(std::uint64_t value) {
+        if (integers_ < 6) {
+            frame().integers[integers_++] = value;
+        } else {
+            stack(value);
+        }
+        return *this;
+    }
+    Frame& pointer(const void* value) { return integer(reinterpret_cast<std::uint64_t>(value)); }
+    Frame& real(double value) {
+        if (vectors_ < 8) {
+            frame().vectors[vectors_++][0] = value;
+        } else {
+            stack(__builtin_bit_cast(std::uint64_t, value));
+        }
+        return *this;
+    }
+    operator const StubFrame&() { return frame(); }
+
+  private:
+    StubFrame& frame() { return *reinterpret_cast<StubFrame*>(words_); }
+    void stack(std::uint64_t value) { words_[offsetof(StubFrame, stack_arguments) / 8 + stack_++] = value; }
+
+    alignas(16) std::uint64_t words_[128] = {};
+    unsigned integers_ = 0;
+    unsigned vectors_ = 0;
+    unsigned stack_ = 0;
+};
+
+TensorHandle handle(std::uintptr_t number) {
+    return reinterpret_cast<TensorHandle>(number);
+}
+
+ShimSignature shim(std::string_view letters) {
+    return {"aoti_torch_cpu_thing", "at::_ops::thing::call", letters, "", ShimKind::op, 0, 0};
+}
+
+std::vector<std::string> labels(const std::vector<CallArgument>& arguments) {
+    std::vector<std::string> found;
+    for (const CallArgument& argument : arguments)
+        found.push_back(argument.label);
+    return found;
+}
+
+Argument tensor(const std::string& name, Access access = Access::reads) {
+    Argument argument;
+    argument.kind = ArgumentKind::tensor;
+    argument.access = access;
+    argument.text = name;
+    argument.tensors = {TensorName{name, std::nullopt}};
+    return argument;
+}
+
+Argument scalar(const std::string& text, const std::string& type = {}) {
+    Argument argument;
+    argument.kind = ArgumentKind::scalar;
+    argument.text = text;
+    argument.type = type;
+    return argument;
+}
+
+using Labels = std::vector<std::string>;
+
+TEST_CASE("Absent tensors are left out: null handles, null places, null elements of lists") {
+    const TensorHandle there = handle(16);
+    const TensorHandle list[] = {nullptr, there, nullptr};
+    const TensorHandle* const optionals[] = {nullptr, &there};
+    Frame frame;
+    frame.integer(0).integer(0).pointer(&there).pointer(list).integer(3).pointer(optionals).integer(2);
+    const auto found = shim_arguments(shim("iqqlnLn"), frame, nullptr, false);
+    CHECK(labels(found) == Labels{"arg2", "arg3[1]", "arg5[1]"});
+    for (const CallArgument& argument : found)
+        CHECK(argument.handle == there);
+}
+
+TEST_CASE("Places of returned tensors are not followed before the call, and those that nobody wanted never") {
+    const TensorHandle made = handle(32);
+    Frame frame;
+    frame.integer(16).pointer(&made).integer(0);
+    CHECK(labels(shim_arguments(shim("irr"), frame, nullptr, false)) == Labels{"arg0"});
+    const auto after = shim_arguments(shim("irr"), frame, nullptr, true);
+    CHECK(labels(after) == Labels{"arg0", "arg1"});
+    CHECK(after[1].handle == made);
+}
+
+TEST_CASE("Integers and floating-point numbers spill to one stack, in their order") {
+    Frame frame;
+    for (std::uint64_t i = 1; i <= 6; ++i)
+        frame.integer(i);
+    for (int i = 0; i < 8; ++i)
+        frame.real(0.5);
+    frame.real(2.5).integer(64).real(3.5).integer(80);
+    CallSite site;
+    for (int i = 0; i < 6; ++i)
+        site.arguments.push_back(scalar("1L"));
+    for (int i = 0; i < 8; ++i)
+        site.arguments.push_back(scalar("0.5"));
+    site.arguments.push_back(scalar("s0"));
+    site.arguments.push_back(tensor("buf1"));
+    site.arguments.push_back(scalar("s1"));
+    site.arguments.push_back(tensor("buf2"));
+    const auto found = shim_arguments(shim("wwwwwwdddddddddidi"), frame, &site, false);
+    CHECK(labels(found) == Labels{"s0", "buf1", "s1", "buf2"});
+    REQUIRE(found.size() == 4);
+    CHECK(found[0].text == "2.5");
+    CHECK(found[1].handle == handle(64));
+    CHECK(found[2].text == "3.5");
+    CHECK(found[3].handle == handle(80));
+}
+
+TEST_CASE("What the upper half of a register holds is no part of a 32-bit number") {
+    CallSite site;
+    site.arguments = {scalar("s0"), scalar("s1")};
+    Frame frame;
+    frame.integer(0xdeadbeefffffffffULL).integer(0xdeadbeef00000007ULL);
+    const auto found = shim_arguments(shim("zy"), frame, &site, false);
+    REQUIRE(found.size() == 2);
+    CHECK(found[0].text == "-1");
+    CHECK(found[1].text == "7");
+}
+
+TEST_CASE("A site with another number of arguments names nothing") {
+    CallSite site;
+    site.arguments = {tensor("buf0")};
+    Frame frame;
+    frame.integer(16).integer(32);
+    CHECK(labels(shim_arguments(shim("ii"), frame, &site, false)) == Labels{"arg0", "arg1"});
+}
+
+TEST_CASE(
+    "Of the proxy executor's list what the op makes is known by its site, and anything may be without one") {
+    const TensorHandle list[] = {handle(16), handle(32), handle(48)};
+    Frame frame;
+    frame.integer(1).integer(0).integer(0).integer(0).integer(3).pointer(list);
+    CallSite site;
+    site.arguments = {tensor("buf0"), scalar("2.5"), tensor("arg1_1"), tensor("buf1", Access::writes)};
+    const auto found = shim_arguments(shim("pzzazt"), frame, &site, false);
+    CHECK(labels(found) == Labels{"buf0", "arg1_1", "buf1"});
+    REQUIRE(found.size() == 3);
+    CHECK_FALSE(found[1].only_after);
+    CHECK(found[2].only_after);
+
+    for (const CallArgument& argument : shim_arguments(shim("pzzazt"), frame, nullptr, false))
+        CHECK(argument.only_after);
+}
+
+TEST_CASE("A kernel's pointers and symbols are told by its site; numbers written as such are left out") {
+    CallSite site;
+    site.arguments = {tensor("buf0"), scalar("0.5", "double"), scalar("s77", "int64_t"), tensor("arg5_1"),
+                      scalar("32L", "const int64_t")};
+    Frame frame;
+    frame.integer(64).real(0.5).integer(8).integer(128).integer(32);
+    const auto found = kernel_arguments(frame, &site, 0);
+    CHECK(labels(found) == Labels{"buf0", "s77", "arg5_1"});
+    REQUIRE(found.size() == 3);
+    CHECK(found[0].kind == CallArgument::Kind::pointer);
+    CHECK(found[0].address == handle(64));
+    CHECK(found[1].text == "8");
+    CHECK(found[2].address == handle(128));
+}
+
+TEST_CASE("Decoding of a kernel stops where the kind of an argument is not known") {
+    CallSite site;
+    site.arguments = {tensor("buf0"), scalar("s77"), tensor("buf1")};
+    Frame frame;
+    frame.integer(64).integer(8).integer(128);
+    CHECK(labels(kernel_arguments(frame, &site, 0)) == Labels{"buf0"});
+}
+
+TEST_CASE("Without a site a kernel's integer arguments go by position, each perhaps a pointer") {
+    Frame frame;
+    frame.integer(64).integer(8);
+    CHECK(labels(kernel_arguments(frame, nullptr, 2)) == Labels{"arg0", "arg1"});
+}
+
+}  // namespace
+}  // namespace aoti_dbg
