@@ -1,6 +1,6 @@
-// The inner loops of the CPU implementation, over blocks that fit the first cache. They are compiled once for the
-// processor that every build runs on and once for x86-64-v3; which is used is looked up, not resolved by the
-// loader: an ifunc would run before the library is relocated.
+// The inner loops of the CPU implementation, over blocks that fit the first cache. They are compiled once for
+// the processor that every build runs on and once for x86-64-v3; which is used is looked up, not resolved by
+// the loader: an ifunc would run before the library is relocated.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// The CPU implementation: blocks of elements are decoded to doubles, which are exact for all but 64-bit integers,
-// and summed relative to one of them. What is not finite is rare, and looked at element by element.
+// The CPU implementation: blocks of elements are decoded to doubles, which are exact for all but 64-bit
+// integers, and summed relative to one of them. What is not finite is rare, and looked at element by element.
 #include "stats_kernels/cpu_statistics.hpp"
 
 #include "stats_kernels/content_hash.hpp"
@@ -127,8 +127,10 @@ class NumberStatistics {
         if (kept == 0) return;
         kernels_.summarise(numbers, kept, summary);
         take(original, block, summary, kept, into);
-        if (summary.squares <= kLargest) add_moments(summary, kept, into);
-        else add_moments_carefully(numbers, kept, into);
+        if (summary.squares <= kLargest)
+            add_moments(summary, kept, into);
+        else
+            add_moments_carefully(numbers, kept, into);
         into.finite += kept;
     }
 
@@ -208,8 +210,10 @@ class BlockStatistics {
 
     void add(const Block& block, TensorPartial& into) const {
         if (wants(wanted_, Wanted::hash)) into.hash += hash_of(block, element_size(dtype_));
-        if (wants(wanted_, Wanted::printed | Wanted::indices)) add_numbers(block, into);
-        else if (wants(wanted_, Wanted::findings) && !is_integer(dtype_)) add_findings(block, into);
+        if (wants(wanted_, Wanted::printed | Wanted::indices))
+            add_numbers(block, into);
+        else if (wants(wanted_, Wanted::findings) && !is_integer(dtype_))
+            add_findings(block, into);
     }
 
   private:
@@ -276,8 +280,10 @@ TensorPartial measure_range(const TensorView& tensor, Wanted wanted, std::uint64
         const std::uint64_t left = end - at;
         const auto count = static_cast<std::uint32_t>(left < kBlockElements ? left : kBlockElements);
         const unsigned char* raw = gathered;
-        if (layout.is_contiguous()) raw = data + at * bytes;
-        else walk.gather(count, gathered);
+        if (layout.is_contiguous())
+            raw = data + at * bytes;
+        else
+            walk.gather(count, gathered);
         statistics.add(Block{raw, count, at}, partial);
     }
     return partial;

@@ -1,5 +1,5 @@
-// The CPU implementation against a naive judge, over dtypes, layouts, contents and splits. The seeds are fixed; a
-// failure prints what was measured.
+// The CPU implementation against a naive judge, over dtypes, layouts, contents and splits. The seeds are
+// fixed; a failure prints what was measured.
 #include <algorithm>
 #include <cfenv>
 #if defined(__x86_64__)
@@ -96,7 +96,8 @@ TEST_CASE("The first of equal extremes counts, and zeros of both signs are equal
 }
 
 TEST_CASE("The first NaN is where minimum and maximum are, as in torch") {
-    const TensorStatistics statistics = measure(floats({1, INFINITY, NAN, -INFINITY, NAN}).view(), Wanted::indices);
+    const TensorStatistics statistics =
+        measure(floats({1, INFINITY, NAN, -INFINITY, NAN}).view(), Wanted::indices);
     CHECK(statistics.real.minimum_index == 2);
     CHECK(statistics.real.maximum_index == 2);
     CHECK(statistics.real.first_nonfinite == 1);
@@ -173,15 +174,17 @@ TEST_CASE("A large offset costs mean and standard deviation no digits, whatever 
         value = static_cast<float>(1e4 + normal(random));
     const Sample sample = floats(values);
     for (int round = 0; round < 4; ++round)
-        CHECK(difference(measure_in_pieces(sample, Wanted::printed, random), sample, Wanted::printed, 1e-12) == "");
+        CHECK(difference(measure_in_pieces(sample, Wanted::printed, random), sample, Wanted::printed,
+                         1e-12) == "");
 }
 
 TEST_CASE("A hash is the same in every layout and another after any change") {
     Random random(3);
     for (std::uint32_t number = 0; number < kDTypes; ++number)
         for (int round = 0; round < 12; ++round) {
-            const Sample sample = make_sample(static_cast<DType>(number), Shape::contiguous,
-                                              round % 2 == 0 ? Content::any_bits : Content::constant, 700, random);
+            const Sample sample =
+                make_sample(static_cast<DType>(number), Shape::contiguous,
+                            round % 2 == 0 ? Content::any_bits : Content::constant, 700, random);
             INFO(sample.name());
             const std::uint64_t hash = hash_of(sample);
             REQUIRE(hash_of(laid_out_anew(sample, random)) == hash);
@@ -233,7 +236,9 @@ TEST_CASE("Hashes of similar small tensors do not meet") {
     for (int a = 0; a < 64; ++a)
         for (int b = 0; b < 64; ++b) {
             hashes.push_back(hash_of(floats({static_cast<float>(a), 0, 0, 0, static_cast<float>(b)})));
-            if (b > 0) hashes.push_back(hash_of(floats(std::vector<float>(static_cast<std::size_t>(b) * 4, static_cast<float>(a)))));
+            if (b > 0)
+                hashes.push_back(hash_of(
+                    floats(std::vector<float>(static_cast<std::size_t>(b) * 4, static_cast<float>(a)))));
         }
     std::sort(hashes.begin(), hashes.end());
     CHECK(std::adjacent_find(hashes.begin(), hashes.end()) == hashes.end());

@@ -1,6 +1,6 @@
-// Tensors of every dtype and layout made up from a seed, and a naive judge of their statistics: long double and
-// 128-bit integers, element after element, with arithmetic of its own. Used by the unit tests and, compiled by
-// nvcc, by tests/gpu/stats_victim.cu; it knows nothing of how statistics are computed.
+// Tensors of every dtype and layout made up from a seed, and a naive judge of their statistics: long double
+// and 128-bit integers, element after element, with arithmetic of its own. Used by the unit tests and,
+// compiled by nvcc, by tests/gpu/stats_victim.cu; it knows nothing of how statistics are computed.
 #pragma once
 
 #include <algorithm>
@@ -48,26 +48,41 @@ inline double ieee_float(std::uint64_t bits, int exponent_bits, int mantissa_bit
 /// Of any float kind but the complex ones.
 inline double float_value(DType dtype, std::uint64_t bits) {
     switch (dtype) {
-        case DType::float64: return ieee_float(bits, 11, 52);
-        case DType::float32: return ieee_float(bits, 8, 23);
-        case DType::float16: return ieee_float(bits, 5, 10);
-        case DType::bfloat16: return ieee_float(bits, 8, 7);
-        case DType::float8_e5m2: return ieee_float(bits, 5, 2);
-        case DType::float8_e4m3fn: return (bits & 0x7fU) == 0x7fU ? std::nan("") : small_float(bits, 4, 3, 7);
-        case DType::float8_e4m3fnuz: return bits == 0x80U ? std::nan("") : small_float(bits, 4, 3, 8);
-        case DType::float8_e5m2fnuz: return bits == 0x80U ? std::nan("") : small_float(bits, 5, 2, 16);
-        default: return bits == 0xffU ? std::nan("") : std::ldexp(1.0, static_cast<int>(bits) - 127);
+        case DType::float64:
+            return ieee_float(bits, 11, 52);
+        case DType::float32:
+            return ieee_float(bits, 8, 23);
+        case DType::float16:
+            return ieee_float(bits, 5, 10);
+        case DType::bfloat16:
+            return ieee_float(bits, 8, 7);
+        case DType::float8_e5m2:
+            return ieee_float(bits, 5, 2);
+        case DType::float8_e4m3fn:
+            return (bits & 0x7fU) == 0x7fU ? std::nan("") : small_float(bits, 4, 3, 7);
+        case DType::float8_e4m3fnuz:
+            return bits == 0x80U ? std::nan("") : small_float(bits, 4, 3, 8);
+        case DType::float8_e5m2fnuz:
+            return bits == 0x80U ? std::nan("") : small_float(bits, 5, 2, 16);
+        default:
+            return bits == 0xffU ? std::nan("") : std::ldexp(1.0, static_cast<int>(bits) - 127);
     }
 }
 
 inline Int128 integer_value(DType dtype, std::uint64_t bits) {
     switch (dtype) {
-        case DType::int8: return static_cast<std::int8_t>(bits);
-        case DType::int16: return static_cast<std::int16_t>(bits);
-        case DType::int32: return static_cast<std::int32_t>(bits);
-        case DType::int64: return static_cast<std::int64_t>(bits);
-        case DType::boolean: return bits != 0 ? 1 : 0;
-        default: return bits;
+        case DType::int8:
+            return static_cast<std::int8_t>(bits);
+        case DType::int16:
+            return static_cast<std::int16_t>(bits);
+        case DType::int32:
+            return static_cast<std::int32_t>(bits);
+        case DType::int64:
+            return static_cast<std::int64_t>(bits);
+        case DType::boolean:
+            return bits != 0 ? 1 : 0;
+        default:
+            return bits;
     }
 }
 
@@ -134,7 +149,8 @@ inline void make_layout(Sample& sample, Shape shape, std::uint64_t largest, Rand
     std::uint64_t left = largest;
     sample.sizes.clear();
     for (std::uint64_t d = 0; d < rank; ++d) {
-        const std::uint64_t bound = d + 1 == rank ? left : std::min<std::uint64_t>(left, 1 + below(random, 9));
+        const std::uint64_t bound =
+            d + 1 == rank ? left : std::min<std::uint64_t>(left, 1 + below(random, 9));
         const std::uint64_t size = shape == Shape::single ? 1 : 1 + below(random, bound);
         sample.sizes.push_back(static_cast<std::int64_t>(size));
         left = std::max<std::uint64_t>(left / size, 1);
@@ -174,11 +190,15 @@ void store(unsigned char* to, T value) {
 /// Bits of the float kind that are nearest to `value`, by search among all values where there are few.
 inline void store_float(DType dtype, unsigned char* to, double value) {
     switch (dtype) {
-        case DType::float64: return store(to, value);
-        case DType::float32: return store(to, static_cast<float>(value));
+        case DType::float64:
+            return store(to, value);
+        case DType::float32:
+            return store(to, static_cast<float>(value));
         case DType::bfloat16:
-            return store(to, static_cast<std::uint16_t>(std::bit_cast<std::uint32_t>(static_cast<float>(value)) >> 16U));
-        default: break;
+            return store(to, static_cast<std::uint16_t>(
+                                 std::bit_cast<std::uint32_t>(static_cast<float>(value)) >> 16U));
+        default:
+            break;
     }
     const std::uint32_t bits = 8 * element_size(dtype);
     const int mantissa = dtype == DType::float16 ? 10 : (dtype == DType::float8_e8m0fnu ? 0 : 2);
@@ -189,8 +209,10 @@ inline void store_float(DType dtype, unsigned char* to, double value) {
         --high;
     while (low < high) {
         const std::uint64_t middle = (low + high + 1) / 2;
-        if (float_value(dtype, middle) <= std::fabs(value)) low = middle;
-        else high = middle - 1;
+        if (float_value(dtype, middle) <= std::fabs(value))
+            low = middle;
+        else
+            high = middle - 1;
     }
     if (value < 0 && mantissa > 0) low |= 1ULL << (bits - 1);
     std::memcpy(to, &low, bits / 8);
@@ -200,16 +222,49 @@ inline void fill_float(DType dtype, unsigned char* to, Content content, double c
     std::normal_distribution<double> normal;
     const std::uint64_t bits = random();
     const std::uint32_t bytes = element_size(dtype);
-    const std::uint64_t pool[] = {0, 1, 2, 0x7f, 0x80, 0x7c, 0xfc, 0xff, 0x78, 0xf8, 0x7bff, 0xfbff, 0x7c00, 0xfc00,
-                                  0x7e00, 0x8000, 0x8001, 0x7f80, 0xff80, 0x7fc0, 0x7f7f, 0x7f800000, 0xff800000,
-                                  0x7fc00000, 0x80000000, 0x00800000, 0x7f7fffff, 0x7ff0000000000000,
-                                  0xfff0000000000000, 0x7ff8000000000000, 0x8000000000000000, 0x3ff0000000000000};
+    const std::uint64_t pool[] = {0,
+                                  1,
+                                  2,
+                                  0x7f,
+                                  0x80,
+                                  0x7c,
+                                  0xfc,
+                                  0xff,
+                                  0x78,
+                                  0xf8,
+                                  0x7bff,
+                                  0xfbff,
+                                  0x7c00,
+                                  0xfc00,
+                                  0x7e00,
+                                  0x8000,
+                                  0x8001,
+                                  0x7f80,
+                                  0xff80,
+                                  0x7fc0,
+                                  0x7f7f,
+                                  0x7f800000,
+                                  0xff800000,
+                                  0x7fc00000,
+                                  0x80000000,
+                                  0x00800000,
+                                  0x7f7fffff,
+                                  0x7ff0000000000000,
+                                  0xfff0000000000000,
+                                  0x7ff8000000000000,
+                                  0x8000000000000000,
+                                  0x3ff0000000000000};
     switch (content) {
-        case Content::ordinary: return store_float(dtype, to, normal(random));
-        case Content::offset: return store_float(dtype, to, 1e4 + normal(random));
-        case Content::constant: return store_float(dtype, to, constant);
-        case Content::tiny: return store_float(dtype, to, normal(random) * 1e-30);
-        case Content::huge: return store_float(dtype, to, normal(random) * 1e37);
+        case Content::ordinary:
+            return store_float(dtype, to, normal(random));
+        case Content::offset:
+            return store_float(dtype, to, 1e4 + normal(random));
+        case Content::constant:
+            return store_float(dtype, to, constant);
+        case Content::tiny:
+            return store_float(dtype, to, normal(random) * 1e-30);
+        case Content::huge:
+            return store_float(dtype, to, normal(random) * 1e37);
         case Content::specials: {
             const std::uint64_t chosen = pool[bits % (sizeof(pool) / sizeof(pool[0]))];
             std::memcpy(to, &chosen, bytes);
@@ -223,11 +278,14 @@ inline void fill_float(DType dtype, unsigned char* to, Content content, double c
             if (dtype == DType::float16) return store(to, halves[bits % 3]);
             [[fallthrough]];
         }
-        default: std::memcpy(to, &bits, bytes); return;
+        default:
+            std::memcpy(to, &bits, bytes);
+            return;
     }
 }
 
-inline void fill_integer(DType dtype, unsigned char* to, Content content, std::uint64_t constant, Random& random) {
+inline void fill_integer(DType dtype, unsigned char* to, Content content, std::uint64_t constant,
+                         Random& random) {
     const std::uint32_t bytes = element_size(dtype);
     std::uint64_t bits = random();
     const std::uint64_t top = 1ULL << (8 * bytes - 1);
@@ -246,8 +304,10 @@ inline void fill(Sample& sample, Content content, Random& random) {
     const double constant = below(random, 3) == 0 ? 0.0 : static_cast<double>(below(random, 100)) - 50;
     const std::uint64_t bits = random();
     for (std::size_t at = 0; at + bytes <= sample.storage.size(); at += bytes) {
-        if (is_integer(part)) fill_integer(part, sample.storage.data() + at, content, bits, random);
-        else fill_float(part, sample.storage.data() + at, content, constant, random);
+        if (is_integer(part))
+            fill_integer(part, sample.storage.data() + at, content, bits, random);
+        else
+            fill_float(part, sample.storage.data() + at, content, constant, random);
     }
 }
 
@@ -374,11 +434,12 @@ inline bool near_deviation(double got, long double expected, const Expected& all
 
 inline bool same_integer(const Number& got, Int128 expected) {
     if (got.kind == Number::Kind::signed_integer) return got.signed_integer == expected;
-    return got.kind == Number::Kind::unsigned_integer && static_cast<Int128>(got.unsigned_integer) == expected;
+    return got.kind == Number::Kind::unsigned_integer &&
+           static_cast<Int128>(got.unsigned_integer) == expected;
 }
 
-#define STATS_FIXTURE_EXPECT(condition)               \
-    do {                                              \
+#define STATS_FIXTURE_EXPECT(condition)              \
+    do {                                             \
         if (!(condition)) return "not: " #condition; \
     } while (false)
 
@@ -404,7 +465,8 @@ inline std::string difference(const RealStatistics& got, const Expected& want, D
     if (is_integer(dtype)) {
         STATS_FIXTURE_EXPECT(same_integer(got.finite.minimum, want.integer_minimum));
         STATS_FIXTURE_EXPECT(same_integer(got.all.maximum, want.integer_maximum));
-        STATS_FIXTURE_EXPECT((static_cast<Int128>(got.sum_high) << 64U) + static_cast<Int128>(got.sum_low) == want.sum);
+        STATS_FIXTURE_EXPECT((static_cast<Int128>(got.sum_high) << 64U) + static_cast<Int128>(got.sum_low) ==
+                             want.sum);
     } else {
         STATS_FIXTURE_EXPECT(same(got.finite.minimum.floating, want.minimum));
         STATS_FIXTURE_EXPECT(same(got.finite.maximum.floating, want.maximum));
@@ -417,10 +479,14 @@ inline std::string difference(const RealStatistics& got, const Expected& want, D
         const bool both = want.positive_infinity > 0 && want.negative_infinity > 0;
         STATS_FIXTURE_EXPECT(both ? std::isnan(got.all.mean) : std::isinf(got.all.mean));
         STATS_FIXTURE_EXPECT(both || (got.all.mean > 0) == (want.positive_infinity > 0));
-        if (want.negative_infinity > 0) STATS_FIXTURE_EXPECT(got.all.minimum.floating == -INFINITY);
-        else STATS_FIXTURE_EXPECT(want.finite == 0 || got.all.minimum.floating == got.finite.minimum.floating);
-        if (want.positive_infinity > 0) STATS_FIXTURE_EXPECT(got.all.maximum.floating == INFINITY);
-        else STATS_FIXTURE_EXPECT(want.finite == 0 || got.all.maximum.floating == got.finite.maximum.floating);
+        if (want.negative_infinity > 0)
+            STATS_FIXTURE_EXPECT(got.all.minimum.floating == -INFINITY);
+        else
+            STATS_FIXTURE_EXPECT(want.finite == 0 || got.all.minimum.floating == got.finite.minimum.floating);
+        if (want.positive_infinity > 0)
+            STATS_FIXTURE_EXPECT(got.all.maximum.floating == INFINITY);
+        else
+            STATS_FIXTURE_EXPECT(want.finite == 0 || got.all.maximum.floating == got.finite.maximum.floating);
     }
     if (want.finite != want.count) STATS_FIXTURE_EXPECT(std::isnan(got.all.standard_deviation));
     if (!wants(wanted, Wanted::indices)) return "";
@@ -431,7 +497,8 @@ inline std::string difference(const RealStatistics& got, const Expected& want, D
 
 #undef STATS_FIXTURE_EXPECT
 
-inline std::string difference(const TensorStatistics& got, const Sample& sample, Wanted wanted, double tolerance) {
+inline std::string difference(const TensorStatistics& got, const Sample& sample, Wanted wanted,
+                              double tolerance) {
     const bool in_order = depends_on_order(wanted) || lies_in_logical_order(sample.sizes, sample.strides);
     const DType dtype = part_dtype(sample.dtype);
     std::string text = difference(got.real, judge(sample, 0), dtype, wanted, in_order, tolerance);
@@ -443,6 +510,7 @@ inline std::string difference(const TensorStatistics& got, const Sample& sample,
 }
 
 inline constexpr Wanted kEverything = Wanted::findings | Wanted::printed | Wanted::indices | Wanted::hash;
-inline constexpr Wanted kWantedSets[] = {Wanted::findings, Wanted::printed, Wanted::indices, Wanted::hash, kEverything};
+inline constexpr Wanted kWantedSets[] = {Wanted::findings, Wanted::printed, Wanted::indices, Wanted::hash,
+                                         kEverything};
 
 }  // namespace stats_fixture
