@@ -13,10 +13,6 @@ namespace {
 
 constexpr double kLargest = 0x1.fffffffffffffp1023;
 
-bool is_finite(double value) {
-    return value >= -kLargest && value <= kLargest;
-}
-
 /// Elements that were read, in logical order.
 struct Block {
     const unsigned char* raw;
@@ -45,23 +41,37 @@ std::uint64_t hash_of(const Block& block, std::uint32_t element_bytes) {
     return hash;
 }
 
+template <typename Is>
+void count_specials(const double* numbers, const Block& block, const Is& is, std::uint64_t& count,
+                    std::uint64_t& first) {
+    std::uint64_t found = 0;
+    for (std::uint32_t i = 0; i < block.count; ++i)
+        found += is(numbers[i]) ? 1 : 0;
+    count += found;
+    if (found == 0 || first != kNoIndex) return;  // blocks come in order
+    std::uint32_t at = 0;
+    while (!is(numbers[at]))
+        ++at;
+    first = block.first_index + at;
+}
+
 /// Counts what is not finite; the finite ones move to the front of `numbers`. Returns how many they are.
+/// Without branches on the numbers: a mask of -Inf is as good as random.
 std::uint32_t set_specials_aside(double* numbers, const Block& block, PartialStatistics& into) {
+    count_specials(
+        numbers, block, [](double number) { return number != number; }, into.nan, into.first_nan);
+    count_specials(
+        numbers, block, [](double number) { return number > kLargest; }, into.positive_infinity,
+        into.first_positive_infinity);
+    count_specials(
+        numbers, block, [](double number) { return number < -kLargest; }, into.negative_infinity,
+        into.first_negative_infinity);
     std::uint32_t kept = 0;
     for (std::uint32_t i = 0; i < block.count; ++i) {
         const double number = numbers[i];
-        if (is_finite(number)) {
-            numbers[kept++] = number;
-        } else if (number != number) {
-            ++into.nan;
-            take_lower(into.first_nan, block.first_index + i);
-        } else if (number > 0) {
-            ++into.positive_infinity;
-            take_lower(into.first_positive_infinity, block.first_index + i);
-        } else {
-            ++into.negative_infinity;
-            take_lower(into.first_negative_infinity, block.first_index + i);
-        }
+        numbers[kept] = number;
+        kept +=
+            static_cast<std::uint32_t>(number >= -kLargest) & static_cast<std::uint32_t>(number <= kLargest);
     }
     return kept;
 }

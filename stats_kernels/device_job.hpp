@@ -20,7 +20,7 @@ struct DeviceDim {
     std::int64_t stride = 0;  // in elements
 };
 
-/// Zeroed `sequence` before the launch. Aligned, so that a warp writes it in one go.
+/// Its `sequence` is not the launch's before it. Aligned, so that a warp writes it in one go.
 struct alignas(16) DeviceResult {
     TensorPartial partial;
     std::uint32_t sequence = 0;

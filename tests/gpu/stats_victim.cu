@@ -12,7 +12,7 @@
 #include <memory>
 
 #include "stats_kernels/cpu_statistics.hpp"
-#include "tests/unit/stats_fixture.hpp"
+#include "tests/unit/stats_judge.hpp"
 
 namespace {
 

@@ -9,7 +9,7 @@
 #include "stats_kernels/cpu_blocks.hpp"
 #include "stats_kernels/cpu_statistics.hpp"
 #include "tests/support/catch.hpp"
-#include "tests/unit/stats_fixture.hpp"
+#include "tests/unit/stats_judge.hpp"
 
 using namespace aoti_dbg;
 using namespace stats_fixture;
@@ -50,7 +50,7 @@ Sample floats(const std::vector<float>& values) {
     sample.sizes = {static_cast<std::int64_t>(values.size())};
     sample.strides = {1};
     sample.storage.resize(values.size() * 4);
-    std::memcpy(sample.storage.data(), values.data(), sample.storage.size());
+    if (!values.empty()) std::memcpy(sample.storage.data(), values.data(), sample.storage.size());
     return sample;
 }
 

@@ -2,7 +2,7 @@
 // that are known. The device fills its table with the same functions.
 #include "stats_kernels/element_decode.hpp"
 #include "tests/support/catch.hpp"
-#include "tests/unit/stats_fixture.hpp"
+#include "tests/unit/stats_samples.hpp"
 
 using namespace aoti_dbg;
 using stats_fixture::float_value;

@@ -4,7 +4,7 @@
 #include "stats_kernels/device_code.hpp"
 #include "stats_kernels/launch_plan.hpp"
 #include "tests/support/catch.hpp"
-#include "tests/unit/stats_fixture.hpp"
+#include "tests/unit/stats_samples.hpp"
 
 using namespace aoti_dbg;
 using namespace stats_fixture;

@@ -3,7 +3,7 @@
 
 #include "stats_kernels/logical_walk.hpp"
 #include "tests/support/catch.hpp"
-#include "tests/unit/stats_fixture.hpp"
+#include "tests/unit/stats_samples.hpp"
 
 using namespace aoti_dbg;
 using namespace stats_fixture;
