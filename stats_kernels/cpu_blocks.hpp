@@ -1,6 +1,6 @@
-// The inner loops of the CPU implementation, over blocks that fit the first cache. They are compiled once for the
-// processor that every build runs on and once for x86-64-v3; which is used is looked up, not resolved by the
-// loader: an ifunc would run before the library is relocated.
+// The inner loops of the CPU implementation, over blocks that fit the first cache. They are compiled once for
+// the processor that every build runs on and once for x86-64-v3; which is used is looked up, not resolved by
+// the loader: an ifunc would run before the library is relocated.
 #pragma once
 
 #include <cstdint>
@@ -28,7 +28,7 @@ struct BlockKernels {
     void (*decode)(DType dtype, const unsigned char* raw, std::uint32_t count, double* numbers);
     /// `numbers` has room for kBlockElements, of which those after `count` are overwritten. `count` > 0.
     void (*summarise)(double* numbers, std::uint32_t count, BlockSummary& summary);
-    /// Whether any element's exponent is all ones: Inf or NaN. Kinds of float but float8.
+    /// Whether any element is Inf or NaN, by its bits. Kinds of float, not complex.
     bool (*any_special)(DType dtype, const unsigned char* raw, std::uint32_t count);
 };
 

@@ -1,5 +1,5 @@
 // The inner loops for the processor that everything else is compiled for, and the choice among them.
-#define AOTI_DBG_LANES 4
+#define AOTI_DBG_LANES 2
 #define AOTI_DBG_BLOCKS_NAME "baseline"
 #include "stats_kernels/cpu_blocks.inc"
 

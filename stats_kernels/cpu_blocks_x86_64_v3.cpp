@@ -1,5 +1,5 @@
 // The inner loops for processors with AVX2 and FMA. CMake compiles this file, and no other, for them.
-#define AOTI_DBG_LANES 8
+#define AOTI_DBG_LANES 4
 #define AOTI_DBG_BLOCKS_NAME "x86-64-v3"
 #include "stats_kernels/cpu_blocks.inc"
 

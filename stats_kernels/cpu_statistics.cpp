@@ -1,5 +1,5 @@
-// The CPU implementation: blocks of elements are decoded to doubles, which are exact for all but 64-bit integers,
-// and summed relative to one of them. What is not finite is rare, and looked at element by element.
+// The CPU implementation: blocks of elements are decoded to doubles, which are exact for all but 64-bit
+// integers, and summed relative to one of them. What is not finite is rare, and looked at element by element.
 #include "stats_kernels/cpu_statistics.hpp"
 
 #include "stats_kernels/content_hash.hpp"
@@ -12,10 +12,6 @@ namespace aoti_dbg {
 namespace {
 
 constexpr double kLargest = 0x1.fffffffffffffp1023;
-
-bool is_finite(double value) {
-    return value >= -kLargest && value <= kLargest;
-}
 
 /// Elements that were read, in logical order.
 struct Block {
@@ -45,23 +41,37 @@ std::uint64_t hash_of(const Block& block, std::uint32_t element_bytes) {
     return hash;
 }
 
+template <typename Is>
+void count_specials(const double* numbers, const Block& block, const Is& is, std::uint64_t& count,
+                    std::uint64_t& first) {
+    std::uint64_t found = 0;
+    for (std::uint32_t i = 0; i < block.count; ++i)
+        found += is(numbers[i]) ? 1 : 0;
+    count += found;
+    if (found == 0 || first != kNoIndex) return;  // blocks come in order
+    std::uint32_t at = 0;
+    while (!is(numbers[at]))
+        ++at;
+    first = block.first_index + at;
+}
+
 /// Counts what is not finite; the finite ones move to the front of `numbers`. Returns how many they are.
+/// Without branches on the numbers: a mask of -Inf is as good as random.
 std::uint32_t set_specials_aside(double* numbers, const Block& block, PartialStatistics& into) {
+    count_specials(
+        numbers, block, [](double number) { return number != number; }, into.nan, into.first_nan);
+    count_specials(
+        numbers, block, [](double number) { return number > kLargest; }, into.positive_infinity,
+        into.first_positive_infinity);
+    count_specials(
+        numbers, block, [](double number) { return number < -kLargest; }, into.negative_infinity,
+        into.first_negative_infinity);
     std::uint32_t kept = 0;
     for (std::uint32_t i = 0; i < block.count; ++i) {
         const double number = numbers[i];
-        if (is_finite(number)) {
-            numbers[kept++] = number;
-        } else if (number != number) {
-            ++into.nan;
-            take_lower(into.first_nan, block.first_index + i);
-        } else if (number > 0) {
-            ++into.positive_infinity;
-            take_lower(into.first_positive_infinity, block.first_index + i);
-        } else {
-            ++into.negative_infinity;
-            take_lower(into.first_negative_infinity, block.first_index + i);
-        }
+        numbers[kept] = number;
+        kept +=
+            static_cast<std::uint32_t>(number >= -kLargest) & static_cast<std::uint32_t>(number <= kLargest);
     }
     return kept;
 }
@@ -127,8 +137,10 @@ class NumberStatistics {
         if (kept == 0) return;
         kernels_.summarise(numbers, kept, summary);
         take(original, block, summary, kept, into);
-        if (summary.squares <= kLargest) add_moments(summary, kept, into);
-        else add_moments_carefully(numbers, kept, into);
+        if (summary.squares <= kLargest)
+            add_moments(summary, kept, into);
+        else
+            add_moments_carefully(numbers, kept, into);
         into.finite += kept;
     }
 
@@ -208,8 +220,10 @@ class BlockStatistics {
 
     void add(const Block& block, TensorPartial& into) const {
         if (wants(wanted_, Wanted::hash)) into.hash += hash_of(block, element_size(dtype_));
-        if (wants(wanted_, Wanted::printed | Wanted::indices)) add_numbers(block, into);
-        else if (wants(wanted_, Wanted::findings) && !is_integer(dtype_)) add_findings(block, into);
+        if (wants(wanted_, Wanted::printed | Wanted::indices))
+            add_numbers(block, into);
+        else if (wants(wanted_, Wanted::findings) && !is_integer(dtype_))
+            add_findings(block, into);
     }
 
   private:
@@ -276,8 +290,10 @@ TensorPartial measure_range(const TensorView& tensor, Wanted wanted, std::uint64
         const std::uint64_t left = end - at;
         const auto count = static_cast<std::uint32_t>(left < kBlockElements ? left : kBlockElements);
         const unsigned char* raw = gathered;
-        if (layout.is_contiguous()) raw = data + at * bytes;
-        else walk.gather(count, gathered);
+        if (layout.is_contiguous())
+            raw = data + at * bytes;
+        else
+            walk.gather(count, gathered);
         statistics.add(Block{raw, count, at}, partial);
     }
     return partial;

@@ -1,5 +1,5 @@
-// What the threads of a block share, and how they become one partial result. Every function here is called by all
-// threads of the block.
+// What the threads of a block share, and how they become one partial result. Every function here is called by
+// all threads of the block.
 #pragma once
 
 #include "stats_kernels/device_job.hpp"
@@ -49,8 +49,7 @@ __device__ inline TensorPartial& shared_total() {
 }
 
 __device__ inline void clear_specials() {
-    if (threadIdx.x < 2)
-        shared().specials[threadIdx.x] = Specials{0, 0, 0, kNoIndex, kNoIndex, kNoIndex};
+    if (threadIdx.x < 2) shared().specials[threadIdx.x] = Specials{0, 0, 0, kNoIndex, kNoIndex, kNoIndex};
     if (threadIdx.x == 2) shared().hash = 0;
 }
 
@@ -75,10 +74,12 @@ __device__ inline std::uint64_t count_of_lanes(std::uint64_t value, unsigned lan
 
 /// Each group of `lanes` neighbours ends with the merge of their parts. The moments go in two sums around the
 /// common mean, which is shorter than a chain of pairwise merges with a division each.
-__device__ __noinline__ void merge_lanes(PartialStatistics& part, unsigned lanes, bool integers, bool indices) {
+__device__ __noinline__ void merge_lanes(PartialStatistics& part, unsigned lanes, bool integers,
+                                         bool indices) {
     const std::uint64_t finite = count_of_lanes(part.finite, lanes);
     const auto own = static_cast<double>(part.finite);
-    const double mean = sum_of_lanes(finite > 0 ? part.mean * (own / static_cast<double>(finite)) : 0.0, lanes);
+    const double mean =
+        sum_of_lanes(finite > 0 ? part.mean * (own / static_cast<double>(finite)) : 0.0, lanes);
     const double distance = part.mean - mean;
     part.m2 = sum_of_lanes(part.finite > 0 ? part.m2 + own * distance * distance : 0.0, lanes);
     part.mean = mean;
@@ -87,8 +88,10 @@ __device__ __noinline__ void merge_lanes(PartialStatistics& part, unsigned lanes
     const std::uint64_t minimum = least_of_lanes(part.minimum_key, lanes);
     const std::uint64_t maximum = ~least_of_lanes(~part.maximum_key, lanes);
     if (indices) {
-        part.minimum_index = least_of_lanes(part.minimum_key == minimum ? part.minimum_index : kNoIndex, lanes);
-        part.maximum_index = least_of_lanes(part.maximum_key == maximum ? part.maximum_index : kNoIndex, lanes);
+        part.minimum_index =
+            least_of_lanes(part.minimum_key == minimum ? part.minimum_index : kNoIndex, lanes);
+        part.maximum_index =
+            least_of_lanes(part.maximum_key == maximum ? part.maximum_index : kNoIndex, lanes);
     }
     part.minimum_key = minimum;
     part.maximum_key = maximum;
@@ -126,7 +129,8 @@ __device__ inline void merge_block(PartialStatistics& part, bool integers, bool 
 }
 
 /// Leaves the merge in shared_total(), seen by all threads.
-__device__ inline void total_of_block(PartialStatistics* parts, unsigned long long hash, const DeviceJob& job) {
+__device__ inline void total_of_block(PartialStatistics* parts, unsigned long long hash,
+                                      const DeviceJob& job) {
     const bool integers = is_integer(job.dtype);
     const bool indices = depends_on_order(job.wanted);
     merge_block(parts[0], integers, indices);

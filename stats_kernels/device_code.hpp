@@ -1,4 +1,5 @@
-// The compiled CUDA kernels, for cuModuleLoadData. Loading them is the caller's: nothing here knows the driver.
+// The compiled CUDA kernels, for cuModuleLoadData. Loading them is the caller's: nothing here knows the
+// driver.
 #pragma once
 
 #include <cstddef>

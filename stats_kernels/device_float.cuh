@@ -1,7 +1,7 @@
-// What a thread knows of the floating-point numbers that it has read. The fast way takes all numbers of a turn as
-// finite, sums their distances from the first one in the numbers' own precision, and looks at the sum of squares:
-// it is finite, and far from underflow, exactly if that was right. If not, the numbers are taken one by one in
-// double. Each turn ends in a merge in double, so that no sum ever runs long.
+// What a thread knows of the floating-point numbers that it has read. The fast way takes all numbers of a
+// turn as finite, sums their distances from the first one in the numbers' own precision, and looks at the sum
+// of squares: it is finite, and far from underflow, exactly if that was right. If not, the numbers are taken
+// one by one in double. Each turn ends in a merge in double, so that no sum ever runs long.
 #pragma once
 
 #include "stats_kernels/device_kinds.cuh"
@@ -34,7 +34,8 @@ struct CarefulTurn {
     unsigned zeros;
 };
 
-__device__ inline std::uint64_t logical_index(std::uint64_t first_group, unsigned element, unsigned in_group) {
+__device__ inline std::uint64_t logical_index(std::uint64_t first_group, unsigned element,
+                                              unsigned in_group) {
     return (first_group + std::uint64_t{element / in_group} * kBlockThreads) * in_group + element % in_group;
 }
 
@@ -148,14 +149,17 @@ class FloatPart {
         const double total = count_ + count;
         const double weight = count * reciprocal(total);
         const double distance = mean - mean_;
-        if (sizeof(Real) == 4 || distance - distance == 0) mean_ += distance * weight;
-        else mean_ = mean_ * (1 - weight) + mean * weight;
+        if (sizeof(Real) == 4 || distance - distance == 0)
+            mean_ += distance * weight;
+        else
+            mean_ = mean_ * (1 - weight) + mean * weight;
         m2_ += m2;
         if (count_ != 0) m2_ += distance * distance * (count_ * weight);
         count_ = total;
     }
 
-    __device__ void add_carefully(const unsigned (&words)[kWords], std::uint64_t first_group, unsigned valid) {
+    __device__ void add_carefully(const unsigned (&words)[kWords], std::uint64_t first_group,
+                                  unsigned valid) {
         unsigned copy[kWords];  // its address is taken; `words` stay in registers
 #pragma unroll
         for (unsigned i = 0; i < kWords; ++i)

@@ -1,5 +1,5 @@
-// What a thread knows of the integers that it has read, exactly: up to 32 bits by their sum and sum of squares,
-// 64-bit ones by a 128-bit sum and moments of exact distances.
+// What a thread knows of the integers that it has read, exactly: up to 32 bits by their sum and sum of
+// squares, 64-bit ones by a 128-bit sum and moments of exact distances.
 #pragma once
 
 #include "stats_kernels/device_float.cuh"
@@ -62,8 +62,10 @@ struct TurnSums {
     unsigned zeros = 0;
 
     __device__ explicit TurnSums(const unsigned (&words)[kWords]) {
-        if constexpr (sizeof(T) == 1) add_bytes(words);
-        else add_each(words);
+        if constexpr (sizeof(T) == 1)
+            add_bytes(words);
+        else
+            add_each(words);
     }
 
   private:
@@ -78,7 +80,8 @@ struct TurnSums {
                 square_total = __dp4a(static_cast<int>(words[i]), static_cast<int>(words[i]), square_total);
             } else {
                 total = static_cast<int>(__dp4a(words[i], 0x01010101U, static_cast<unsigned>(total)));
-                square_total = static_cast<int>(__dp4a(words[i], words[i], static_cast<unsigned>(square_total)));
+                square_total =
+                    static_cast<int>(__dp4a(words[i], words[i], static_cast<unsigned>(square_total)));
             }
             const unsigned marks = (((words[i] & 0x7f7f7f7fU) + 0x7f7f7f7fU) | words[i]) & 0x80808080U;
             nonzero = __dp4a(marks, 0x01010101U, nonzero);
@@ -141,7 +144,8 @@ class NarrowIntegers {
 #pragma unroll
         for (unsigned i = 0; i < kWords; ++i) {
             words[i] = read[i];
-            if (kBoolean) words[i] = ((((read[i] & 0x7f7f7f7fU) + 0x7f7f7f7fU) | read[i]) & 0x80808080U) >> 7U;
+            if (kBoolean)
+                words[i] = ((((read[i] & 0x7f7f7f7fU) + 0x7f7f7f7fU) | read[i]) & 0x80808080U) >> 7U;
         }
         const TurnSums<T> sums(words);
         const auto missing = static_cast<std::int64_t>(kNumbers - valid);
@@ -186,8 +190,10 @@ class NarrowIntegers {
         part.zeros = zeros_;
         part.sum_low = static_cast<std::uint64_t>(sum_);
         part.sum_high = sum_ < 0 ? UINT64_MAX : 0;
-        if constexpr (IsSigned<T>::value) extremes_.template finish<std::int64_t>(part);
-        else extremes_.template finish<std::uint64_t>(part);
+        if constexpr (IsSigned<T>::value)
+            extremes_.template finish<std::int64_t>(part);
+        else
+            extremes_.template finish<std::uint64_t>(part);
     }
 
   private:
@@ -253,8 +259,10 @@ class WideIntegers {
     }
 
     static __device__ Wide extended(T value) {
-        if constexpr (IsSigned<T>::value) return static_cast<Wide>(static_cast<SignedWide>(value));
-        else return value;
+        if constexpr (IsSigned<T>::value)
+            return static_cast<Wide>(static_cast<SignedWide>(value));
+        else
+            return value;
     }
 
     /// From the exact distance: both may be beyond 2^53.

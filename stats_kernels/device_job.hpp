@@ -1,11 +1,11 @@
-// What host and device say to one another: a job a tensor, any number of jobs a launch, results into host-mapped
-// memory. Plain structs; both sides read the same bytes.
+// What host and device say to one another: a job a tensor, any number of jobs a launch, results into
+// host-mapped memory. Plain structs; both sides read the same bytes.
 //
 //   host   fills a StatisticsLaunch, plan_launch() deals out the blocks, cuLaunchKernel(kStatisticsKernel)
 //   device writes each job's DeviceResult, its `sequence` last: who sees the number there sees the rest
 //
-// Jobs and dimensions of the usual few tensors travel in the launch's parameters; for more of them `far_*` lead to
-// memory that the device can read and that stays as it is until the launch is over.
+// Jobs and dimensions of the usual few tensors travel in the launch's parameters; for more of them `far_*`
+// lead to memory that the device can read and that stays as it is until the launch is over.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@ struct DeviceDim {
     std::int64_t stride = 0;  // in elements
 };
 
-/// Zeroed `sequence` before the launch. Aligned, so that a warp writes it in one go.
+/// Its `sequence` is not the launch's before it. Aligned, so that a warp writes it in one go.
 struct alignas(16) DeviceResult {
     TensorPartial partial;
     std::uint32_t sequence = 0;
@@ -50,7 +50,7 @@ inline constexpr std::uint32_t kBlockThreads = 256;
 
 /// The kernel's one parameter.
 struct StatisticsLaunch {
-    std::uint64_t scratch = 0;  // device address, scratch_bytes(); one launch at a time may use it
+    std::uint64_t scratch = 0;   // device address, scratch_bytes(); one launch at a time may use it
     std::uint64_t far_jobs = 0;  // of DeviceJob; 0: near_jobs
     std::uint64_t far_dims = 0;  // of DeviceDim; 0: near_dims
     std::uint32_t jobs = 0;

@@ -1,5 +1,5 @@
-// The elements in a thread's 64 bytes, for each kind of number. All indices are known when compiling, so that the
-// words stay in registers.
+// The elements in a thread's 64 bytes, for each kind of number. All indices are known when compiling, so that
+// the words stay in registers.
 #pragma once
 
 #include <cuda_bf16.h>
@@ -97,7 +97,8 @@ __device__ Extremes<float> paired_extremes(const unsigned (&words)[kWords]) {
         maximum = __hmax2(maximum, pair(i));
         zeros = __hadd2(zeros, __heq2(pair(i), zero));
     }
-    return {fminf(__low2float(minimum), __high2float(minimum)), fmaxf(__low2float(maximum), __high2float(maximum)),
+    return {fminf(__low2float(minimum), __high2float(minimum)),
+            fmaxf(__low2float(maximum), __high2float(maximum)),
             static_cast<unsigned>(__low2float(zeros) + __high2float(zeros))};
 }
 
@@ -110,8 +111,10 @@ struct Float16 {
     }
     template <unsigned kPart, unsigned kParts>
     static __device__ Extremes<Real> extremes(const unsigned (&words)[kWords]) {
-        if constexpr (kParts == 1) return paired_extremes<__half2>(words);
-        else return plain_extremes<Float16, kPart, kParts>(words);
+        if constexpr (kParts == 1)
+            return paired_extremes<__half2>(words);
+        else
+            return plain_extremes<Float16, kPart, kParts>(words);
     }
 };
 
@@ -151,11 +154,14 @@ __device__ inline double number_of(DType dtype, const unsigned* words, unsigned 
     switch (dtype) {
         case DType::float64:
             return __hiloint2double(static_cast<int>(words[2 * i + 1]), static_cast<int>(words[2 * i]));
-        case DType::float32: return __uint_as_float(words[i]);
+        case DType::float32:
+            return __uint_as_float(words[i]);
         case DType::float16:
             return __half2float(__ushort_as_half(static_cast<unsigned short>(words[i / 2] >> (i % 2 * 16))));
-        case DType::bfloat16: return __uint_as_float(words[i / 2] >> (i % 2 * 16) << 16U);
-        default: return shared().float8[words[i / 4] >> (i % 4 * 8) & 0xffU];
+        case DType::bfloat16:
+            return __uint_as_float(words[i / 2] >> (i % 2 * 16) << 16U);
+        default:
+            return shared().float8[words[i / 4] >> (i % 4 * 8) & 0xffU];
     }
 }
 

@@ -1,5 +1,6 @@
-// Reading a tensor on the device by groups of 16 bytes in logical order. The fast way, whole aligned tiles, is in
-// device_sweep.cuh; here is everything else: ends, any alignment, any strides. Never reads what no element covers.
+// Reading a tensor on the device by groups of 16 bytes in logical order. The fast way, whole aligned tiles,
+// is in device_sweep.cuh; here is everything else: ends, any alignment, any strides. Never reads what no
+// element covers.
 #pragma once
 
 #include "stats_kernels/content_hash.hpp"
@@ -80,7 +81,8 @@ __device__ __noinline__ Place place_of(std::uint64_t index) {
     return place;
 }
 
-/// Elements of `kBytes` that lie anywhere. The loads are independent of one another: all are under way at once.
+/// Elements of `kBytes` that lie anywhere. The loads are independent of one another: all are under way at
+/// once.
 template <unsigned kBytes>
 __device__ uint4 gather(std::uint64_t first, unsigned count) {
     using Bits = typename ElementBits<kBytes>::Type;
@@ -136,18 +138,23 @@ __device__ inline uint4 load_group(std::uint64_t first, unsigned count, unsigned
     if (job.rank == 0)
         return load_bytes(reinterpret_cast<const unsigned char*>(job.data) + first * bytes, count * bytes);
     switch (bytes) {
-        case 1: return gather<1>(first, count);
-        case 2: return gather<2>(first, count);
-        case 4: return gather<4>(first, count);
-        case 8: return gather<8>(first, count);
-        default: return gather<16>(first, count);
+        case 1:
+            return gather<1>(first, count);
+        case 2:
+            return gather<2>(first, count);
+        case 4:
+            return gather<4>(first, count);
+        case 8:
+            return gather<8>(first, count);
+        default:
+            return gather<16>(first, count);
     }
 }
 
 /// A thread's groups of a tile, of which not all are there or none lies where a vector load could take it.
 struct RaggedTurn {
     uint4 groups[kGroups];
-    unsigned valid;           // elements: always the first, since only the last group of a tensor is not whole
+    unsigned valid;  // elements: always the first, since only the last group of a tensor is not whole
     unsigned long long hash;  // of the groups as they are
 };
 

@@ -1,6 +1,6 @@
 // Bits of the narrow floating-point kinds as float, exactly: every one of their values is a float. Integer
-// arithmetic and one exact multiplication by a power of two, so that the host's compiler can vectorise it and no
-// flush-to-zero mode changes it.
+// arithmetic and one exact multiplication by a power of two, so that the host's compiler can vectorise it and
+// no flush-to-zero mode changes it.
 #pragma once
 
 #include <cstdint>
@@ -57,17 +57,21 @@ AOTI_DBG_HOST_DEVICE AOTI_DBG_ALWAYS_INLINE constexpr float decode_float8(DType 
     const std::uint32_t magnitude = bits & 0x7fU;
     const float nan = float_of_bits(kFloatNan);
     switch (dtype) {
-        case DType::float8_e4m3fn: return magnitude == 0x7fU ? nan : decode_finite_float8<4, 7>(bits);
+        case DType::float8_e4m3fn:
+            return magnitude == 0x7fU ? nan : decode_finite_float8<4, 7>(bits);
         case DType::float8_e5m2:
             if (magnitude > 0x7cU) return nan;
             if (magnitude < 0x7cU) return decode_finite_float8<5, 15>(bits);
             return float_of_bits(kFloatInfinity | (static_cast<std::uint32_t>(bits & 0x80U) << 24U));
-        case DType::float8_e4m3fnuz: return bits == 0x80U ? nan : decode_finite_float8<4, 8>(bits);
-        case DType::float8_e5m2fnuz: return bits == 0x80U ? nan : decode_finite_float8<5, 16>(bits);
+        case DType::float8_e4m3fnuz:
+            return bits == 0x80U ? nan : decode_finite_float8<4, 8>(bits);
+        case DType::float8_e5m2fnuz:
+            return bits == 0x80U ? nan : decode_finite_float8<5, 16>(bits);
         case DType::float8_e8m0fnu:
             if (bits == 0xffU) return nan;
             return float_of_bits(bits == 0 ? 0x00400000U : static_cast<std::uint32_t>(bits) << 23U);
-        default: return nan;
+        default:
+            return nan;
     }
 }
 

@@ -1,6 +1,6 @@
-// A launch costs the same whatever it reads, and a block that reads 16 KiB is done in about a microsecond: small
-// tensors get a block for each 16 KiB, so that all of them are read at the same time; the device's capacity is the
-// bound, in proportion.
+// A launch costs the same whatever it reads, and a block that reads 16 KiB is done in about a microsecond:
+// small tensors get a block for each 16 KiB, so that all of them are read at the same time; the device's
+// capacity is the bound, in proportion.
 #include "stats_kernels/launch_plan.hpp"
 
 namespace aoti_dbg {
@@ -12,7 +12,8 @@ constexpr std::uint64_t kTileBytes = std::uint64_t{kBlockThreads} * 64;
 
 std::uint64_t tiles_of(const DeviceJob& job) {
     // Nothing is wanted but what integers cannot have.
-    if (is_integer(job.dtype) && !wants(job.wanted, Wanted::printed | Wanted::indices | Wanted::hash)) return 0;
+    if (is_integer(job.dtype) && !wants(job.wanted, Wanted::printed | Wanted::indices | Wanted::hash))
+        return 0;
     const std::uint64_t group = 16 / element_size(job.dtype);
     const std::uint64_t groups = job.count / group + (job.count % group != 0 ? 1 : 0);
     return groups / (kTileBytes / 16) + (groups % (kTileBytes / 16) != 0 ? 1 : 0);

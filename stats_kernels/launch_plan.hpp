@@ -22,8 +22,8 @@ struct JobTable {
 /// Into the parameters of a launch.
 JobTable near_table(StatisticsLaunch& launch);
 
-/// False, and nothing changed, where jobs or dimensions do not fit any more. `result` is a device address; the
-/// data need not be aligned.
+/// False, and nothing changed, where jobs or dimensions do not fit any more. `result` is a device address;
+/// the data need not be aligned.
 bool add_job(JobTable& table, const TensorView& tensor, Wanted wanted, std::uint64_t result);
 
 /// Deals out blocks, by what each tensor has to be read of; returns their number, the grid of the launch.

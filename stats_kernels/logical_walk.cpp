@@ -9,7 +9,8 @@ namespace {
 
 /// A size known to the compiler is a plain load and store.
 template <std::size_t kBytes>
-void copy_strided(const unsigned char* from, std::int64_t stride_bytes, std::int64_t count, unsigned char* to) {
+void copy_strided(const unsigned char* from, std::int64_t stride_bytes, std::int64_t count,
+                  unsigned char* to) {
     for (std::int64_t i = 0; i < count; ++i)
         std::memcpy(to + i * static_cast<std::int64_t>(kBytes), from + i * stride_bytes, kBytes);
 }
@@ -22,17 +23,23 @@ void copy_run(const unsigned char* from, std::uint32_t bytes, std::int64_t strid
         return;
     }
     switch (bytes) {
-        case 1: return copy_strided<1>(from, stride_bytes, count, to);
-        case 2: return copy_strided<2>(from, stride_bytes, count, to);
-        case 4: return copy_strided<4>(from, stride_bytes, count, to);
-        case 8: return copy_strided<8>(from, stride_bytes, count, to);
-        default: return copy_strided<16>(from, stride_bytes, count, to);
+        case 1:
+            return copy_strided<1>(from, stride_bytes, count, to);
+        case 2:
+            return copy_strided<2>(from, stride_bytes, count, to);
+        case 4:
+            return copy_strided<4>(from, stride_bytes, count, to);
+        case 8:
+            return copy_strided<8>(from, stride_bytes, count, to);
+        default:
+            return copy_strided<16>(from, stride_bytes, count, to);
     }
 }
 
 }  // namespace
 
-LogicalWalk::LogicalWalk(const void* data, std::uint32_t element_bytes, const Layout& layout, std::uint64_t begin)
+LogicalWalk::LogicalWalk(const void* data, std::uint32_t element_bytes, const Layout& layout,
+                         std::uint64_t begin)
     : at_(static_cast<const unsigned char*>(data)), element_bytes_(element_bytes), layout_(layout) {
     for (std::uint32_t d = layout.rank; d-- > 0;) {
         const auto size = static_cast<std::uint64_t>(layout.sizes[d]);

@@ -7,7 +7,8 @@ namespace aoti_dbg {
 
 class LogicalWalk {
   public:
-    /// `layout` comes from collapse(), has at least one element, and outlives this. Stands at element `begin`.
+    /// `layout` comes from collapse(), has at least one element, and outlives this. Stands at element
+    /// `begin`.
     LogicalWalk(const void* data, std::uint32_t element_bytes, const Layout& layout, std::uint64_t begin);
 
     /// Copies the next `count` elements to `to`, one after the other.

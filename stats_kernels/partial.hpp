@@ -10,8 +10,8 @@ namespace aoti_dbg {
 
 inline constexpr std::uint64_t kNoIndex = UINT64_MAX;
 
-/// Values as unsigned numbers in the same order, so that one comparison serves every dtype. Both zeros are the
-/// same value, and NaN has no place.
+/// Values as unsigned numbers in the same order, so that one comparison serves every dtype. Both zeros are
+/// the same value, and NaN has no place.
 AOTI_DBG_HOST_DEVICE constexpr std::uint64_t key_of(double value) {
     const std::uint64_t bits = bits_of_double(value + 0.0);
     return (bits >> 63U) != 0 ? ~bits : bits | (1ULL << 63U);
@@ -26,7 +26,8 @@ AOTI_DBG_HOST_DEVICE constexpr double double_of_key(std::uint64_t key) {
     return double_of_bits((key >> 63U) != 0 ? key & ~(1ULL << 63U) : ~key);
 }
 
-/// Of real numbers: of one part of a complex tensor. 128 bytes, no padding: it goes through host-mapped memory.
+/// Of real numbers: of one part of a complex tensor. 128 bytes, no padding: it goes through host-mapped
+/// memory.
 struct PartialStatistics {
     std::uint64_t finite = 0;  // the elements that mean, m2, minimum and maximum are of
     double mean = 0;

@@ -8,6 +8,6 @@
 #define AOTI_DBG_HOST_DEVICE
 #endif
 
-// For what is compiled more than once for the host, with different instructions: a copy of its own in an object
-// file might be the one that the linker takes for all.
+// For what is compiled more than once for the host, with different instructions: a copy of its own in an
+// object file might be the one that the linker takes for all.
 #define AOTI_DBG_ALWAYS_INLINE __attribute__((always_inline))

@@ -42,10 +42,10 @@ Moments finite_moments(const PartialStatistics& partial, DType dtype) {
     const std::uint64_t zero = is_integer(dtype) && !is_unsigned(dtype) ? key_of(std::int64_t{0}) : 0;
     Moments moments;
     moments.count = partial.finite;
-    moments.minimum = none && !is_integer(dtype) ? floating(kNan)
-                                                 : number_of_key(dtype, none ? zero : partial.minimum_key);
-    moments.maximum = none && !is_integer(dtype) ? floating(kNan)
-                                                 : number_of_key(dtype, none ? zero : partial.maximum_key);
+    moments.minimum =
+        none && !is_integer(dtype) ? floating(kNan) : number_of_key(dtype, none ? zero : partial.minimum_key);
+    moments.maximum =
+        none && !is_integer(dtype) ? floating(kNan) : number_of_key(dtype, none ? zero : partial.maximum_key);
     moments.mean = none ? kNan : partial.mean;
     // A tensor of 2^63 elements would be needed for the difference in one unit to matter.
     moments.standard_deviation =
@@ -64,10 +64,14 @@ Moments propagated(const PartialStatistics& partial, const Moments& finite) {
         all.mean = kNan;
         return all;
     }
-    if (partial.negative_infinity > 0) all.minimum = floating(-kInfinity);
-    else if (finite.count == 0) all.minimum = floating(kInfinity);
-    if (partial.positive_infinity > 0) all.maximum = floating(kInfinity);
-    else if (finite.count == 0) all.maximum = floating(-kInfinity);
+    if (partial.negative_infinity > 0)
+        all.minimum = floating(-kInfinity);
+    else if (finite.count == 0)
+        all.minimum = floating(kInfinity);
+    if (partial.positive_infinity > 0)
+        all.maximum = floating(kInfinity);
+    else if (finite.count == 0)
+        all.maximum = floating(-kInfinity);
     const bool both = partial.positive_infinity > 0 && partial.negative_infinity > 0;
     all.mean = both ? kNan : (partial.positive_infinity > 0 ? kInfinity : -kInfinity);
     return all;
@@ -101,8 +105,8 @@ RealStatistics finish_part(const PartialStatistics& partial, DType dtype, Wanted
     real.zeros = partial.zeros;
     if (in_order) {
         real.first_nan = partial.first_nan;
-        real.first_nonfinite =
-            first_of(partial.first_nan, first_of(partial.first_positive_infinity, partial.first_negative_infinity));
+        real.first_nonfinite = first_of(
+            partial.first_nan, first_of(partial.first_positive_infinity, partial.first_negative_infinity));
     }
     if (!wants(wanted, Wanted::indices)) return real;
     const auto index = [&](std::uint64_t beyond, std::uint64_t within, std::uint64_t opposite) {
@@ -129,9 +133,12 @@ std::uint64_t finish_hash(std::uint64_t content, DType dtype, std::span<const st
 
 double Number::as_double() const {
     switch (kind) {
-        case Kind::signed_integer: return static_cast<double>(signed_integer);
-        case Kind::unsigned_integer: return static_cast<double>(unsigned_integer);
-        default: return floating;
+        case Kind::signed_integer:
+            return static_cast<double>(signed_integer);
+        case Kind::unsigned_integer:
+            return static_cast<double>(unsigned_integer);
+        default:
+            return floating;
     }
 }
 

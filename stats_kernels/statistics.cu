@@ -1,15 +1,16 @@
-// The CUDA kernel: statistics of any number of tensors in one launch. Each block reads its share of one tensor; the
-// block of a tensor that is done last merges what the others left and writes the result to the host's memory.
-// Bandwidth is the aim: each byte is read once, 16 of them at a time, four such loads under way in each thread.
-// Must not use the CUDA runtime at run time, allocate, or read a byte that no element covers.
+// The CUDA kernel: statistics of any number of tensors in one launch. Each block reads its share of one
+// tensor; the block of a tensor that is done last merges what the others left and writes the result to the
+// host's memory. Bandwidth is the aim: each byte is read once, 16 of them at a time, four such loads under
+// way in each thread. Must not use the CUDA runtime at run time, allocate, or read a byte that no element
+// covers.
 #include "stats_kernels/device_integer.cuh"
 
 namespace aoti_dbg::device {
 
 namespace {
 
-/// How much of the work is compiled in. What is wanted beyond it costs a branch, and is not there at all in the
-/// sweeps for less.
+/// How much of the work is compiled in. What is wanted beyond it costs a branch, and is not there at all in
+/// the sweeps for less.
 enum class Depth { findings, printed, indices, hash };
 
 __device__ Depth depth_of(Wanted wanted) {
@@ -72,10 +73,14 @@ __device__ void sweep(PartialStatistics* parts, unsigned long long& hash) {
 template <typename Kind, unsigned kBytes>
 __device__ void sweep_real(PartialStatistics* parts, unsigned long long& hash) {
     switch (depth_of(shared_job().wanted)) {
-        case Depth::findings: return sweep<kBytes, false, FindingsOnly<Kind, 1>>(parts, hash);
-        case Depth::printed: return sweep<kBytes, false, RealNumbers<Kind, false>>(parts, hash);
-        case Depth::indices: return sweep<kBytes, false, RealNumbers<Kind, true>>(parts, hash);
-        case Depth::hash: return sweep<kBytes, true, RealNumbers<Kind, true>>(parts, hash);
+        case Depth::findings:
+            return sweep<kBytes, false, FindingsOnly<Kind, 1>>(parts, hash);
+        case Depth::printed:
+            return sweep<kBytes, false, RealNumbers<Kind, false>>(parts, hash);
+        case Depth::indices:
+            return sweep<kBytes, false, RealNumbers<Kind, true>>(parts, hash);
+        case Depth::hash:
+            return sweep<kBytes, true, RealNumbers<Kind, true>>(parts, hash);
     }
 }
 
@@ -83,26 +88,34 @@ __device__ void sweep_real(PartialStatistics* parts, unsigned long long& hash) {
 template <typename Kind, unsigned kBytes>
 __device__ void sweep_complex(PartialStatistics* parts, unsigned long long& hash) {
     switch (depth_of(shared_job().wanted)) {
-        case Depth::findings: return sweep<kBytes, false, FindingsOnly<Kind, 2>>(parts, hash);
+        case Depth::findings:
+            return sweep<kBytes, false, FindingsOnly<Kind, 2>>(parts, hash);
         case Depth::printed:
-        case Depth::indices: return sweep<kBytes, false, ComplexNumbers<Kind, true>>(parts, hash);
-        case Depth::hash: return sweep<kBytes, true, ComplexNumbers<Kind, true>>(parts, hash);
+        case Depth::indices:
+            return sweep<kBytes, false, ComplexNumbers<Kind, true>>(parts, hash);
+        case Depth::hash:
+            return sweep<kBytes, true, ComplexNumbers<Kind, true>>(parts, hash);
     }
 }
 
 template <typename Plain, typename Indexed, unsigned kBytes>
 __device__ void sweep_integers(PartialStatistics* parts, unsigned long long& hash) {
     switch (depth_of(shared_job().wanted)) {
-        case Depth::findings: return;  // an integer is neither NaN nor Inf
-        case Depth::printed: return sweep<kBytes, false, Plain>(parts, hash);
-        case Depth::indices: return sweep<kBytes, false, Indexed>(parts, hash);
-        case Depth::hash: return sweep<kBytes, true, Indexed>(parts, hash);
+        case Depth::findings:
+            return;  // an integer is neither NaN nor Inf
+        case Depth::printed:
+            return sweep<kBytes, false, Plain>(parts, hash);
+        case Depth::indices:
+            return sweep<kBytes, false, Indexed>(parts, hash);
+        case Depth::hash:
+            return sweep<kBytes, true, Indexed>(parts, hash);
     }
 }
 
 template <typename T, bool kBoolean = false>
 __device__ void sweep_narrow(PartialStatistics* parts, unsigned long long& hash) {
-    sweep_integers<NarrowIntegers<T, kBoolean, false>, NarrowIntegers<T, kBoolean, true>, sizeof(T)>(parts, hash);
+    sweep_integers<NarrowIntegers<T, kBoolean, false>, NarrowIntegers<T, kBoolean, true>, sizeof(T)>(parts,
+                                                                                                     hash);
 }
 
 template <typename T>
@@ -112,23 +125,40 @@ __device__ void sweep_wide(PartialStatistics* parts, unsigned long long& hash) {
 
 __device__ void sweep_job(PartialStatistics* parts, unsigned long long& hash) {
     switch (shared_job().dtype) {
-        case DType::float64: return sweep_real<Float64, 8>(parts, hash);
-        case DType::float32: return sweep_real<Float32, 4>(parts, hash);
-        case DType::float16: return sweep_real<Float16, 2>(parts, hash);
-        case DType::bfloat16: return sweep_real<BFloat16, 2>(parts, hash);
-        case DType::complex32: return sweep_complex<Float16, 4>(parts, hash);
-        case DType::complex64: return sweep_complex<Float32, 8>(parts, hash);
-        case DType::complex128: return sweep_complex<Float64, 16>(parts, hash);
-        case DType::int8: return sweep_narrow<std::int8_t>(parts, hash);
-        case DType::int16: return sweep_narrow<std::int16_t>(parts, hash);
-        case DType::int32: return sweep_narrow<std::int32_t>(parts, hash);
-        case DType::int64: return sweep_wide<std::int64_t>(parts, hash);
-        case DType::uint8: return sweep_narrow<std::uint8_t>(parts, hash);
-        case DType::uint16: return sweep_narrow<std::uint16_t>(parts, hash);
-        case DType::uint32: return sweep_narrow<std::uint32_t>(parts, hash);
-        case DType::uint64: return sweep_wide<std::uint64_t>(parts, hash);
-        case DType::boolean: return sweep_narrow<std::uint8_t, true>(parts, hash);
-        default: return sweep_real<Float8, 1>(parts, hash);
+        case DType::float64:
+            return sweep_real<Float64, 8>(parts, hash);
+        case DType::float32:
+            return sweep_real<Float32, 4>(parts, hash);
+        case DType::float16:
+            return sweep_real<Float16, 2>(parts, hash);
+        case DType::bfloat16:
+            return sweep_real<BFloat16, 2>(parts, hash);
+        case DType::complex32:
+            return sweep_complex<Float16, 4>(parts, hash);
+        case DType::complex64:
+            return sweep_complex<Float32, 8>(parts, hash);
+        case DType::complex128:
+            return sweep_complex<Float64, 16>(parts, hash);
+        case DType::int8:
+            return sweep_narrow<std::int8_t>(parts, hash);
+        case DType::int16:
+            return sweep_narrow<std::int16_t>(parts, hash);
+        case DType::int32:
+            return sweep_narrow<std::int32_t>(parts, hash);
+        case DType::int64:
+            return sweep_wide<std::int64_t>(parts, hash);
+        case DType::uint8:
+            return sweep_narrow<std::uint8_t>(parts, hash);
+        case DType::uint16:
+            return sweep_narrow<std::uint16_t>(parts, hash);
+        case DType::uint32:
+            return sweep_narrow<std::uint32_t>(parts, hash);
+        case DType::uint64:
+            return sweep_wide<std::uint64_t>(parts, hash);
+        case DType::boolean:
+            return sweep_narrow<std::uint8_t, true>(parts, hash);
+        default:
+            return sweep_real<Float8, 1>(parts, hash);
     }
 }
 
@@ -136,7 +166,8 @@ __device__ void sweep_job(PartialStatistics* parts, unsigned long long& hash) {
 __device__ void fetch_job(const StatisticsLaunch& launch) {
     const bool far = launch.far_jobs != 0;
     const auto* jobs = far ? reinterpret_cast<const DeviceJob*>(launch.far_jobs) : launch.near_jobs;
-    const auto* dims = launch.far_dims != 0 ? reinterpret_cast<const DeviceDim*>(launch.far_dims) : launch.near_dims;
+    const auto* dims =
+        launch.far_dims != 0 ? reinterpret_cast<const DeviceDim*>(launch.far_dims) : launch.near_dims;
     for (unsigned j = threadIdx.x; j < launch.jobs; j += kBlockThreads) {
         if (blockIdx.x - jobs[j].first_block >= jobs[j].blocks) continue;
         *reinterpret_cast<DeviceJob*>(shared().job_words) = jobs[j];
@@ -172,14 +203,16 @@ __device__ bool hand_over(const StatisticsLaunch& launch, const DeviceJob& job) 
     auto* totals = reinterpret_cast<TensorPartial*>(launch.scratch + kScratchCounterBytes);
     constexpr unsigned kTotalWords = sizeof(TensorPartial) / 8;
     if (threadIdx.x < kTotalWords) {
-        reinterpret_cast<std::uint64_t*>(totals + blockIdx.x)[threadIdx.x] = shared().total_words[threadIdx.x];
+        reinterpret_cast<std::uint64_t*>(totals + blockIdx.x)[threadIdx.x] =
+            shared().total_words[threadIdx.x];
         __threadfence();
     }
     __syncthreads();
     if (threadIdx.x == 0) {
         // Wraps around to zero with the last block: the next launch finds it as this one did.
         auto* counters = reinterpret_cast<unsigned*>(launch.scratch);
-        shared().is_last = atomicInc(counters + shared().job_number, job.blocks - 1) == job.blocks - 1 ? 1 : 0;
+        shared().is_last =
+            atomicInc(counters + shared().job_number, job.blocks - 1) == job.blocks - 1 ? 1 : 0;
         __threadfence();
     }
     __syncthreads();

@@ -1,5 +1,5 @@
-// A tensor as an address and how to walk it: every dtype that an AOTI shim can carry, strides in elements, any
-// layout (expanded, transposed, gaps, overlapping). It owns nothing and reads nothing of the tensor.
+// A tensor as an address and how to walk it: every dtype that an AOTI shim can carry, strides in elements,
+// any layout (expanded, transposed, gaps, overlapping). It owns nothing and reads nothing of the tensor.
 #pragma once
 
 #include <cstdint>
@@ -41,20 +41,25 @@ inline constexpr std::uint32_t kMaxRank = 64;
 /// Bytes of an element; of both parts of a complex one.
 AOTI_DBG_HOST_DEVICE constexpr std::uint32_t element_size(DType dtype) {
     switch (dtype) {
-        case DType::complex128: return 16;
+        case DType::complex128:
+            return 16;
         case DType::float64:
         case DType::complex64:
         case DType::int64:
-        case DType::uint64: return 8;
+        case DType::uint64:
+            return 8;
         case DType::float32:
         case DType::complex32:
         case DType::int32:
-        case DType::uint32: return 4;
+        case DType::uint32:
+            return 4;
         case DType::float16:
         case DType::bfloat16:
         case DType::int16:
-        case DType::uint16: return 2;
-        default: return 1;
+        case DType::uint16:
+            return 2;
+        default:
+            return 1;
     }
 }
 
@@ -74,10 +79,14 @@ AOTI_DBG_HOST_DEVICE constexpr bool is_unsigned(DType dtype) {
 /// The dtype of one part: itself unless complex.
 AOTI_DBG_HOST_DEVICE constexpr DType part_dtype(DType dtype) {
     switch (dtype) {
-        case DType::complex32: return DType::float16;
-        case DType::complex64: return DType::float32;
-        case DType::complex128: return DType::float64;
-        default: return dtype;
+        case DType::complex32:
+            return DType::float16;
+        case DType::complex64:
+            return DType::float32;
+        case DType::complex128:
+            return DType::float64;
+        default:
+            return dtype;
     }
 }
 
@@ -104,8 +113,8 @@ struct Layout {
     [[nodiscard]] bool is_contiguous() const { return rank == 0 || (rank == 1 && strides[0] == 1); }
 };
 
-/// Merges neighbouring dimensions that one stride can walk. Row-major logical order stays what it was. A tensor
-/// without elements becomes rank 1 of size 0.
+/// Merges neighbouring dimensions that one stride can walk. Row-major logical order stays what it was. A
+/// tensor without elements becomes rank 1 of size 0.
 Layout collapse(std::span<const std::int64_t> sizes, std::span<const std::int64_t> strides);
 
 /// The same elements in the order in which they lie in memory, collapsed: for what does not depend on the

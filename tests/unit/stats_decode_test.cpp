@@ -1,8 +1,8 @@
-// Every bit pattern of the narrow float kinds, against their definition in powers of two and against values that
-// are known. The device fills its table with the same functions.
+// Every bit pattern of the narrow float kinds, against their definition in powers of two and against values
+// that are known. The device fills its table with the same functions.
 #include "stats_kernels/element_decode.hpp"
 #include "tests/support/catch.hpp"
-#include "tests/unit/stats_fixture.hpp"
+#include "tests/unit/stats_samples.hpp"
 
 using namespace aoti_dbg;
 using stats_fixture::float_value;
@@ -33,7 +33,8 @@ TEST_CASE("Every float8 of the five kinds decodes to its value") {
         const auto dtype = static_cast<DType>(number);
         for (std::uint32_t bits = 0; bits < 256; ++bits) {
             INFO(dtype_name(dtype) << " " << bits);
-            REQUIRE(same_value(decode_float8(dtype, static_cast<std::uint8_t>(bits)), float_value(dtype, bits)));
+            REQUIRE(
+                same_value(decode_float8(dtype, static_cast<std::uint8_t>(bits)), float_value(dtype, bits)));
         }
     }
 }

@@ -4,7 +4,7 @@
 #include "stats_kernels/device_code.hpp"
 #include "stats_kernels/launch_plan.hpp"
 #include "tests/support/catch.hpp"
-#include "tests/unit/stats_fixture.hpp"
+#include "tests/unit/stats_samples.hpp"
 
 using namespace aoti_dbg;
 using namespace stats_fixture;
@@ -47,7 +47,8 @@ TEST_CASE("Blocks follow one another and stay within what the scratch buffer is 
     for (int round = 0; round < 300; ++round) {
         std::vector<DeviceJob> jobs(1 + below(random, 100));
         for (DeviceJob& job : jobs)
-            job = job_of(static_cast<DType>(below(random, kDTypes)), below(random, 1ULL << below(random, 40)));
+            job =
+                job_of(static_cast<DType>(below(random, kDTypes)), below(random, 1ULL << below(random, 40)));
         const DeviceLimits limits{1 + static_cast<std::uint32_t>(below(random, 200)), 4};
         const std::uint32_t grid = plan_launch(jobs, limits);
         std::uint32_t next = 0;

@@ -3,7 +3,7 @@
 
 #include "stats_kernels/logical_walk.hpp"
 #include "tests/support/catch.hpp"
-#include "tests/unit/stats_fixture.hpp"
+#include "tests/unit/stats_samples.hpp"
 
 using namespace aoti_dbg;
 using namespace stats_fixture;
@@ -77,8 +77,8 @@ TEST_CASE("Collapsing keeps the order of elements, memory order keeps the elemen
 TEST_CASE("A walk from anywhere in any steps reads the elements in order") {
     Random random(21);
     for (int round = 0; round < 500; ++round) {
-        Sample sample = make_sample(DType::uint32, static_cast<Shape>(below(random, kShapes)), Content::any_bits, 300,
-                                    random);
+        Sample sample = make_sample(DType::uint32, static_cast<Shape>(below(random, kShapes)),
+                                    Content::any_bits, 300, random);
         const std::vector<std::int64_t> offsets = sample.offsets();
         if (offsets.empty()) continue;
         INFO("round " << round << ": " << sample.name());
@@ -86,11 +86,13 @@ TEST_CASE("A walk from anywhere in any steps reads the elements in order") {
         std::uint64_t at = below(random, offsets.size());
         LogicalWalk walk(sample.view().data, 4, layout, at);
         while (at < offsets.size()) {
-            const auto step = static_cast<std::uint32_t>(std::min<std::uint64_t>(1 + below(random, 50), offsets.size() - at));
+            const auto step = static_cast<std::uint32_t>(
+                std::min<std::uint64_t>(1 + below(random, 50), offsets.size() - at));
             std::vector<unsigned char> read(std::size_t{step} * 4);
             walk.gather(step, read.data());
             for (std::uint32_t i = 0; i < step; ++i)
-                REQUIRE(std::memcmp(read.data() + std::size_t{i} * 4, sample.element(offsets[at + i]), 4) == 0);
+                REQUIRE(std::memcmp(read.data() + std::size_t{i} * 4, sample.element(offsets[at + i]), 4) ==
+                        0);
             at += step;
         }
     }
