@@ -34,8 +34,8 @@ std::unique_ptr<MeasuredModel> MeasuredModel::read(const LoadedObject& object) {
     return std::unique_ptr<MeasuredModel>(new MeasuredModel(*api, read_call_sites_of(object.path)));
 }
 
-MeasuredModel::MeasuredModel(ShimApi api, WrapperInfo info)
-    : api_(std::move(api)), info_(std::move(info)), plan_(info_.run) {
+MeasuredModel::MeasuredModel(const ShimApi& api, WrapperInfo info)
+    : api_(api), info_(std::move(info)), plan_(info_.run) {
     std::unordered_set<std::string> known(info_.inputs.begin(), info_.inputs.end());
     for (const ConstantInfo& constant : info_.constants)
         constants_.insert(constant.name);

@@ -42,7 +42,7 @@ class MeasuredModel {
     bool constant_at(const void* address, TensorInfo& info) const;
 
   private:
-    MeasuredModel(ShimApi api, WrapperInfo info);
+    MeasuredModel(const ShimApi& api, WrapperInfo info);
 
     ShimApi api_;
     WrapperInfo info_;

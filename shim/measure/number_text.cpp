@@ -57,7 +57,7 @@ std::string shortest_text(double value) {
     int digits = 0;
     while (digits < 16 && !is_same(scientific_text(value, digits), value))
         ++digits;
-    const std::string text = scientific_text(value, digits);
+    std::string text = scientific_text(value, digits);
     const int exponent = std::stoi(text.substr(text.find('e') + 1));
     if (exponent < -4 || exponent >= 16) return text;
     return fixed_text(value, digits > exponent ? digits - exponent : 0);
