@@ -30,27 +30,36 @@ constexpr std::size_t kLongestDelimiter = 16;
 
 }  // namespace
 
-void SourceLexer::skip_blanks_and_comments() {
-    while (position_ < source_.size()) {
-        if (is_blank(source_[position_]) || (at(0) == '\\' && (at(1) == '\n' || at(1) == '\r'))) {
-            ++position_;
-        } else if (at(0) == '/' && at(1) == '/') {
-            do {  // a backslash before the line's end carries the comment on to the next line
-                position_ = std::min(source_.find('\n', position_ + 1), source_.size());
-            } while (position_ < source_.size() &&
-                     (source_[position_ - 1] == '\\' ||
-                      (source_[position_ - 1] == '\r' && source_[position_ - 2] == '\\')));
-        } else if (at(0) == '/' && at(1) == '*') {
-            const std::size_t close = source_.find("*/", position_ + 2);
-            position_ = close == std::string_view::npos ? source_.size() : close + 2;
-        } else {
-            return;
-        }
+void SourceLexer::skip_blanks() {
+    while (position_ < source_.size() &&
+           (is_blank(source_[position_]) || (at(0) == '\\' && (at(1) == '\n' || at(1) == '\r')))) {
+        ++position_;
     }
 }
 
+Token SourceLexer::comment() {
+    const std::size_t start = position_ + 2;
+    if (at(1) == '*') {
+        const std::size_t close = source_.find("*/", start);
+        position_ = close == std::string_view::npos ? source_.size() : close + 2;
+        return {Token::Kind::comment, source_.substr(start, std::min(close, source_.size()) - start)};
+    }
+    do {  // a backslash before the line's end carries the comment on to the next line
+        position_ = std::min(source_.find('\n', position_ + 1), source_.size());
+    } while (position_ < source_.size() &&
+             (source_[position_ - 1] == '\\' ||
+              (source_[position_ - 1] == '\r' && source_[position_ - 2] == '\\')));
+    return {Token::Kind::comment, source_.substr(start, position_ - start)};
+}
+
 Token SourceLexer::next() {
-    skip_blanks_and_comments();
+    for (;;) {
+        skip_blanks();
+        begin_ = position_;
+        if (!at_comment()) break;
+        const Token token = comment();
+        if (keeps_comments_) return token;
+    }
     if (position_ >= source_.size()) return {};
     const std::size_t start = position_;
     const char first = source_[start];
@@ -90,8 +99,10 @@ Token SourceLexer::quoted(char quote) {
 
 Token SourceLexer::raw_string() {
     const std::size_t delimiter = position_ + 1;
-    const std::size_t open = source_.find('(', delimiter);
-    if (open == std::string_view::npos || open - delimiter > kLongestDelimiter) return quoted('"');
+    // Looked for no farther than it may lie: a text full of R" must not be searched to its end each time.
+    const std::size_t length_of_delimiter = source_.substr(delimiter, kLongestDelimiter + 1).find('(');
+    if (length_of_delimiter == std::string_view::npos) return quoted('"');
+    const std::size_t open = delimiter + length_of_delimiter;
     char closing[kLongestDelimiter + 2] = {')'};
     const std::size_t length = source_.copy(closing + 1, open - delimiter, delimiter);
     closing[length + 1] = '"';

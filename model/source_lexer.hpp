@@ -17,6 +17,7 @@ struct Token {
         string,      // text is what stands between the quotes, escapes untouched
         raw_string,  // text is what stands between the brackets
         character,   // one character of punctuation
+        comment,     // text is what stands between its marks; only for who asked for them
     };
     Kind kind = Kind::end;
     std::string_view text;
@@ -28,14 +29,23 @@ struct Token {
 
 class SourceLexer {
   public:
+    enum class Comments { skip, keep };
+
     /// `source` must outlive the lexer and its tokens.
-    explicit SourceLexer(std::string_view source) : source_(source) {}
+    explicit SourceLexer(std::string_view source, Comments comments = Comments::skip)
+        : source_(source), keeps_comments_(comments == Comments::keep) {}
 
     /// The next token; Kind::end for ever after the last one. What is left open at the end ends there.
     Token next();
 
+    /// Where the last token begins and ends in the source, with its quotes and marks.
+    [[nodiscard]] std::size_t begin() const { return begin_; }
+    [[nodiscard]] std::size_t end() const { return position_; }
+
   private:
-    void skip_blanks_and_comments();
+    void skip_blanks();
+    [[nodiscard]] bool at_comment() const { return at(0) == '/' && (at(1) == '/' || at(1) == '*'); }
+    Token comment();
     Token quoted(char quote);
     Token raw_string();
     [[nodiscard]] char at(std::size_t ahead) const {
@@ -44,6 +54,8 @@ class SourceLexer {
 
     std::string_view source_;
     std::size_t position_ = 0;
+    std::size_t begin_ = 0;
+    bool keeps_comments_;
 };
 
 /// The text of a string token with the usual escapes (\n \t \\ \" ...) undone.

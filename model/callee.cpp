@@ -1,0 +1,186 @@
+#include "model/callee.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+namespace aoti_dbg {
+namespace {
+
+bool starts_with(std::string_view text, std::string_view beginning) {
+    return text.substr(0, beginning.size()) == beginning;
+}
+
+bool ends_with(std::string_view text, std::string_view ending) {
+    return text.size() >= ending.size() && text.substr(text.size() - ending.size()) == ending;
+}
+
+/// aoti_torch_cpu_addmm_out_v2 -> aoti_torch_cpu_addmm_out
+std::string_view without_version(std::string_view function) {
+    const std::size_t at = function.rfind("_v");
+    if (at == std::string_view::npos || at + 2 >= function.size()) return function;
+    for (const char c : function.substr(at + 2)) {
+        if (c < '0' || c > '9') return function;
+    }
+    return function.substr(0, at);
+}
+
+bool is_one_of(std::string_view word, std::initializer_list<std::string_view> words) {
+    return std::find(words.begin(), words.end(), word) != words.end();
+}
+
+/// The shim functions that Inductor writes as ops; the same rule as in shim/bind/model_binding.
+bool is_op(std::string_view function) {
+    if (is_one_of(function, {"aoti_torch__mm_plus_mm_out", "aoti_torch_scatter_out",
+                             "aoti_torch_scatter_reduce_out", "aoti_torch_index_put_out"})) {
+        return true;
+    }
+    for (const std::string_view device : {"cpu_", "cuda_", "xpu_", "mps_", "aten_", "mkldnn_"}) {
+        if (!starts_with(function.substr(11), device)) continue;
+        const std::string_view op = function.substr(11 + device.size());
+        return op != "guard_set_index" && !starts_with(op, "caching_allocator_");
+    }
+    return false;
+}
+
+}  // namespace
+
+std::string proxy_key(std::uint32_t node) {
+    return "aoti_torch_proxy_executor_call_function:" + std::to_string(node);
+}
+
+std::string dispatcher_key(std::string_view op, std::string_view overload) {
+    std::string key = "aoti_torch_call_dispatcher:";
+    key.append(op).append(".").append(overload);
+    return key;
+}
+
+std::size_t number_value(const Token& token) {
+    constexpr std::size_t kLargest = std::numeric_limits<std::uint32_t>::max();
+    if (token.kind != Token::Kind::number || token.text.empty()) return kLargest;
+    std::size_t value = 0;
+    for (const char c : token.text) {
+        if (c == 'L' || c == 'U' || c == 'l' || c == 'u') break;
+        if (c < '0' || c > '9') return kLargest;
+        value = std::min(value * 10 + static_cast<std::size_t>(c - '0'), kLargest);
+    }
+    return value;
+}
+
+Callee find_callee(const Statement& statement, TokenRange range) {
+    std::size_t at = range.first;
+    if (statement[at].is_word("AOTI_TORCH_ERROR_CODE_CHECK")) at += 2;
+    Callee callee;
+    if (statement[at].is_word("kernels") && statement[at + 1].is('.')) {
+        callee.is_member = true;
+        at += 2;
+    }
+    if (at + 1 >= range.last || statement[at].kind != Token::Kind::word || !statement[at + 1].is('('))
+        return callee;
+    callee.name = statement[at].text;
+    callee.open = at + 1;
+    return callee;
+}
+
+std::optional<CallKind> kind_by_name(const Callee& callee) {
+    const std::string_view name = callee.name;
+    if (starts_with(name, "cpp_")) return CallKind::cpp;
+    if (callee.is_member) return CallKind::device_kernel;
+    if (name == "aoti_torch_proxy_executor_call_function") return CallKind::proxy;
+    if (name == "aoti_torch_call_dispatcher" || name == "torch_call_dispatcher") return CallKind::dispatcher;
+    if (!starts_with(name, "aoti_torch_")) return std::nullopt;
+    if (is_one_of(name, {"aoti_torch_copy_", "aoti_torch_zero_", "aoti_torch_tensor_copy_",
+                         "aoti_torch_clone", "aoti_torch_clone_preserve_strides"})) {
+        return CallKind::copy;
+    }
+    return is_op(name) ? std::optional(CallKind::op) : std::nullopt;
+}
+
+void apply_kernel(const TritonKernelInfo* kernel, Keeper& keeper, CallSite& site) {
+    // Behind the kernel's own arguments stand device, stream, kernel table and folder of images.
+    constexpr std::size_t kLauncherArguments = 4;
+    const std::size_t own = kernel != nullptr
+                                ? kernel->parameters.size()
+                                : site.arguments.size() - std::min(site.arguments.size(), kLauncherArguments);
+    if (site.arguments.size() > own) site.arguments.resize(own);
+    for (std::size_t at = 0; at < site.arguments.size(); ++at) {
+        Argument& argument = site.arguments[at];
+        if (argument.kind == ArgumentKind::tensor) argument.access = Access::unknown;
+        if (kernel == nullptr) continue;
+        const TritonParameter& parameter = kernel->parameters[at];
+        argument.parameter = keeper.keep(parameter.name);
+        argument.type = keeper.keep(parameter.type);
+        if (argument.kind == ArgumentKind::tensor && !kernel->source.empty())
+            argument.access = parameter.access;
+    }
+}
+
+void apply_prototype(const Callees& callees, Keeper& keeper, CallSite& site) {
+    const auto found = callees.cpp_kernels.find(site.function);
+    for (std::size_t at = 0; at < site.arguments.size(); ++at) {
+        Argument& argument = site.arguments[at];
+        if (found == callees.cpp_kernels.end() || at >= found->second.size()) {
+            if (argument.kind == ArgumentKind::tensor) argument.access = Access::unknown;
+            continue;
+        }
+        const CppParameter& parameter = found->second[at];
+        argument.parameter = keeper.keep(parameter.name);
+        argument.type = keeper.keep(parameter.type);
+        argument.access = parameter.access;
+    }
+}
+
+void apply_op_rules(CallSite& site) {
+    if (site.arguments.empty() || site.arguments[0].tensors.empty()) return;
+    const std::string_view function = without_version(site.function);
+    if (ends_with(function, "_out")) {
+        site.arguments[0].access = Access::writes;
+    } else if (function == "aoti_torch_copy_" || function == "aoti_torch_zero_" ||
+               function == "aoti_torch_tensor_copy_") {
+        const std::size_t target = function == "aoti_torch_tensor_copy_" ? 1 : 0;
+        if (target < site.arguments.size()) site.arguments[target].access = Access::writes;
+    } else if (ends_with(function, "_")) {
+        site.arguments[0].access = Access::updates;  // an op that works in place
+    }
+}
+
+void apply_extern_node(const ExternNode& node, Keeper& keeper, CallSite& site) {
+    site.name = keeper.keep(node.target);
+    std::vector<TensorName> tensors = std::move(site.arguments.back().tensors);
+    std::size_t inputs = 0;
+    for (const ExternNode::Input& input : node.inputs) {
+        inputs += input.tensors;
+    }
+    if (inputs + node.outputs != tensors.size()) {
+        site.arguments.back().tensors = std::move(tensors);  // not as we understand it: as it is written
+        site.arguments.back().access = Access::unknown;
+        return;
+    }
+    site.arguments.clear();
+    auto next = tensors.begin();
+    for (const ExternNode::Input& input : node.inputs) {
+        if (!keeper.allows_entry()) return;
+        Argument argument;
+        argument.parameter = keeper.keep(input.name);
+        argument.value = keeper.keep(input.value);
+        argument.text = argument.value;
+        argument.kind = input.tensors == 0 ? ArgumentKind::scalar : ArgumentKind::tensor;
+        if (input.tensors > 1) argument.kind = ArgumentKind::tensor_list;
+        if (input.tensors == 0 && input.value.empty()) argument.kind = ArgumentKind::absent;
+        for (std::size_t taken = 0; taken < input.tensors; ++taken) {
+            argument.tensors.push_back(std::move(*next++));
+        }
+        if (!argument.tensors.empty()) argument.text = argument.tensors[0].name;
+        site.arguments.push_back(std::move(argument));
+    }
+    for (; next != tensors.end() && keeper.allows_entry(); ++next) {
+        Argument argument;
+        argument.kind = ArgumentKind::tensor;
+        argument.access = Access::writes;
+        argument.text = next->name;
+        argument.tensors.push_back(std::move(*next));
+        site.arguments.push_back(std::move(argument));
+    }
+}
+
+}  // namespace aoti_dbg

@@ -1,0 +1,126 @@
+#include "model/package_json.hpp"
+
+#include <cstddef>
+#include <functional>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+namespace aoti_dbg {
+namespace {
+
+/// Tells of each value where it lies: keys and positions from the root on. What lies deeper than kDepth is
+/// left out.
+class JsonWalk : public nlohmann::json_sax<nlohmann::json> {
+  public:
+    static constexpr std::size_t kDepth = 12;
+
+    /// `key` is empty for an element of a list, `at` 0 for a member of an object.
+    struct Step {
+        std::string key;
+        std::size_t at = 0;
+    };
+    using Path = std::vector<Step>;
+    using See = std::function<void(const Path&, const std::string& value)>;
+
+    JsonWalk(Keeper& keeper, See see) : keeper_(keeper), see_(std::move(see)) {}
+
+    bool null() override { return value({}); }
+    bool boolean(bool is) override { return value(is ? "true" : "false"); }
+    bool number_integer(number_integer_t number) override { return value(std::to_string(number)); }
+    bool number_unsigned(number_unsigned_t number) override { return value(std::to_string(number)); }
+    bool number_float(number_float_t, const string_t& text) override { return value(text); }
+    bool string(string_t& text) override { return value(text); }
+    bool binary(binary_t&) override { return value({}); }
+    bool start_object(std::size_t) override { return open(); }
+    bool start_array(std::size_t) override { return open(); }
+    bool end_object() override { return close(); }
+    bool end_array() override { return close(); }
+    bool key(string_t& name) override {
+        if (depth_ <= kDepth) path_.back().key = keeper_.keep(name);
+        return !keeper_.is_exhausted();
+    }
+    bool parse_error(std::size_t, const std::string&, const nlohmann::json::exception&) override {
+        return false;
+    }
+
+  private:
+    bool value(const std::string& text) {
+        ++keeper_.steps;
+        if (depth_ <= kDepth) see_(path_, text);
+        if (depth_ > 0 && depth_ <= kDepth) ++path_.back().at;
+        return !keeper_.is_exhausted();
+    }
+    bool open() {
+        ++keeper_.steps;
+        if (++depth_ <= kDepth) path_.emplace_back();
+        return true;
+    }
+    bool close() {
+        if (depth_-- <= kDepth) path_.pop_back();
+        if (depth_ > 0 && depth_ <= kDepth) ++path_.back().at;
+        return true;
+    }
+
+    Keeper& keeper_;
+    See see_;
+    Path path_;
+    std::size_t depth_ = 0;
+};
+
+void walk(std::string_view json, Keeper& keeper, const JsonWalk::See& see) {
+    if (json.empty()) return;
+    JsonWalk reader(keeper, see);
+    (void)nlohmann::json::sax_parse(json.begin(), json.end(), &reader);
+}
+
+}  // namespace
+
+std::vector<ExternNode> read_extern_nodes(std::string_view json, Keeper& keeper) {
+    std::vector<ExternNode> nodes;
+    // nodes / N / node / inputs / M / arg / as_tensor / name
+    walk(json, keeper, [&](const JsonWalk::Path& path, const std::string& value) {
+        if (path.size() < 4 || path[0].key != "nodes" || path[2].key != "node") return;
+        const std::size_t at = path[1].at;
+        if (!keeper.allows(at, kMaxPositions)) return;
+        if (nodes.size() <= at) nodes.resize(at + 1);
+        ExternNode& node = nodes[at];
+        if (path.size() == 4 && path[3].key == "target") node.target = keeper.keep(value);
+        const bool is_tensor_name =
+            path.back().key == "name" && path.size() >= 2 &&
+            (path[path.size() - 2].key == "as_tensor" || path[path.size() - 3].key == "as_tensors");
+        if (path[3].key == "outputs" && is_tensor_name) ++node.outputs;
+        if (path[3].key != "inputs" || path.size() < 6) return;
+        const std::size_t input = path[4].at;
+        if (!keeper.allows(input, kMaxPositions)) return;
+        if (node.inputs.size() <= input) {
+            if (!keeper.allows_entries(input + 1 - node.inputs.size())) return;
+            node.inputs.resize(input + 1);
+        }
+        if (path.size() == 6 && path[5].key == "name") node.inputs[input].name = keeper.keep(value);
+        if (path[5].key != "arg") return;
+        if (is_tensor_name) {
+            ++node.inputs[input].tensors;
+        } else if (path.size() == 7 && path[6].key != "as_none") {
+            node.inputs[input].value = keeper.keep(value);
+        } else if (path.size() == 8 && path[7].key.empty()) {  // a list: as_ints
+            std::string& text = node.inputs[input].value;
+            if (text.size() < kMaxText) text += (text.empty() ? "" : ", ") + keeper.keep(value);
+        }
+    });
+    return nodes;
+}
+
+std::map<std::string, KernelOrigin, std::less<>> read_kernel_information(std::string_view json,
+                                                                         Keeper& keeper) {
+    std::map<std::string, KernelOrigin, std::less<>> origins;
+    walk(json, keeper, [&](const JsonWalk::Path& path, const std::string& value) {
+        if (path.size() != 3 || !keeper.allows_entry()) return;
+        KernelOrigin& origin = origins[path[0].key];
+        if (path[1].key == "stack_traces") origin.stack_traces.push_back(keeper.keep(value));
+        if (path[1].key == "post_grad_nodes") origin.post_grad_nodes.push_back(keeper.keep(value));
+        if (path[1].key == "pre_grad_nodes") origin.pre_grad_nodes.push_back(keeper.keep(value));
+    });
+    return origins;
+}
+
+}  // namespace aoti_dbg

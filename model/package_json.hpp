@@ -1,0 +1,24 @@
+// The JSON files of a package: the ops behind the proxy executor, and where kernels come from. Read as a
+// stream of values, so that depth and size cost nothing; a broken file gives nothing.
+#pragma once
+
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "model/reading_limits.hpp"
+#include "model/run_body.hpp"
+#include "model/wrapper_info.hpp"
+
+namespace aoti_dbg {
+
+/// {"nodes": [{"name": "buf1", "node": {"target": "mylib::op", "inputs": [{"name": "x", "arg": {"as_tensor":
+/// ...
+std::vector<ExternNode> read_extern_nodes(std::string_view json, Keeper& keeper);
+
+/// {"triton_poi_fused_0:1": {"stack_traces": [...], "post_grad_nodes": [...], "pre_grad_nodes": [...]}}
+std::map<std::string, KernelOrigin, std::less<>> read_kernel_information(std::string_view json,
+                                                                         Keeper& keeper);
+
+}  // namespace aoti_dbg

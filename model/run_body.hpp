@@ -1,0 +1,45 @@
+// Reads the body of a model's run_impl into call sites, control flow and memory (wrapper_info.hpp).
+#pragma once
+
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "model/reading_limits.hpp"
+#include "model/statement.hpp"
+#include "model/wrapper_info.hpp"
+
+namespace aoti_dbg {
+
+/// A parameter of a cpp_* kernel, as its prototype declares it.
+struct CppParameter {
+    std::string name;
+    std::string type;  // const float*
+    Access access = Access::reads;
+};
+
+/// An op behind the proxy executor, from the JSON beside the model.
+struct ExternNode {
+    struct Input {
+        std::string name;
+        std::string value;        // of what is no tensor
+        std::size_t tensors = 0;  // how many of the call's tensors it takes
+    };
+    std::string target;  // mylib::my_op
+    std::vector<Input> inputs;
+    std::size_t outputs = 0;  // how many of the call's tensors, at the end, are outputs
+};
+
+/// What is known of the things that a body calls.
+struct Callees {
+    std::map<std::string, std::vector<CppParameter>, std::less<>> cpp_kernels;
+    std::map<std::string, std::uint32_t, std::less<>> triton_kernels;  // index by name
+    std::vector<ExternNode> extern_nodes;
+};
+
+/// Reads from after the bracket that opens the body to after the one that closes it.
+void read_run_body(StatementReader& reader, const Callees& callees, const WrapperInfo& wrapper,
+                   Keeper& keeper, RunBody& body);
+
+}  // namespace aoti_dbg

@@ -1,0 +1,207 @@
+#include "model/triton_helper.hpp"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+namespace aoti_dbg {
+namespace {
+
+constexpr std::string_view kCall = "call_";
+
+bool starts_with(std::string_view text, std::string_view beginning) {
+    return text.substr(0, beginning.size()) == beginning;
+}
+
+/// Skips to the end of the block that has just been opened, showing each statement to `see`.
+template <typename See>
+void for_each_in_block(StatementReader& reader, const See& see) {
+    Statement statement;
+    for (std::size_t depth = 1; depth > 0;) {
+        reader.next(statement);
+        see(statement);
+        if (statement.end() == Statement::End::source_ends) return;
+        if (statement.end() == Statement::End::block_opens) ++depth;
+        if (statement.end() == Statement::End::block_closes) --depth;
+    }
+}
+
+/// The last word of a declaration is what it declares; `int64_t xnumel`, `void* kernel_args_[]`.
+std::string_view declared(const Statement& statement, TokenRange range) {
+    for (std::size_t at = range.last; at-- > range.first;) {
+        if (statement[at].kind == Token::Kind::word) return statement[at].text;
+    }
+    return {};
+}
+
+/// What the wrapper adds behind the kernel's own arguments.
+bool is_launcher_parameter(std::string_view name) {
+    return name == "device_idx_" || name == "stream_" || name == "kernels_" || name == "cubin_dir_";
+}
+
+class HelperReader {
+  public:
+    HelperReader(TritonKernelInfo& kernel, Keeper& keeper) : kernel_(kernel), keeper_(keeper) {}
+
+    void see_parameters(const Statement& head, std::size_t open) {
+        std::vector<TokenRange> parts;
+        head.split(open, parts);
+        for (const TokenRange& part : parts) {
+            const std::size_t assigned = head.find('=', part);
+            const std::string_view name = declared(head, {part.first, assigned});
+            if (is_launcher_parameter(name)) break;
+            if (!keeper_.allows_entry()) break;
+            indices_.emplace(name, static_cast<std::uint32_t>(kernel_.parameters.size()));
+            kernel_.parameters.push_back({keeper_.keep(name), {}, Access::reads});
+        }
+    }
+
+    void see(const Statement& statement) {
+        for (const std::string_view comment : statement.comments()) {
+            if (kernel_.source.empty() && comment.find("@triton") != std::string_view::npos) {
+                kernel_.source = keeper_.keep(comment, kMaxKernelText);
+            }
+        }
+        const std::size_t assigned = statement.find('=', statement.all());
+        if (assigned + 1 >= statement.size()) return;
+        const TokenRange value = {assigned + 1, statement.size()};
+        if (statement[value.first].is_word("loadKernel")) {
+            see_load(statement, value.first + 1);
+        } else if (statement[value.first].is('{')) {
+            see_launched(statement, value.first);
+        } else {
+            see_variable(declared(statement, {0, assigned}), statement, value);
+        }
+    }
+
+  private:
+    /// loadKernel("/tmp/x/c2ee.cubin", "triton_poi_fused_0", 0, cubin_dir_)
+    void see_load(const Statement& statement, std::size_t open) {
+        std::vector<TokenRange> parts;
+        statement.split(open, parts);
+        if (parts.size() < 2) return;
+        std::string path;
+        std::string function;
+        for (std::size_t at = parts[0].first; at < parts[0].last; ++at) {
+            if (statement[at].is_string()) path += string_value(statement[at]);
+        }
+        for (std::size_t at = parts[1].first; at < parts[1].last; ++at) {
+            if (statement[at].is_string()) function += string_value(statement[at]);
+        }
+        std::string_view stem = path;
+        stem.remove_prefix(std::min(stem.size(), stem.rfind('/') + 1));
+        kernel_.cubin = keeper_.keep(stem.substr(0, stem.rfind('.')));
+        kernel_.function = keeper_.keep(function);
+    }
+
+    /// CUdeviceptr var_0 = reinterpret_cast<CUdeviceptr>(in_ptr0.data_ptr()); int var_2 = xnumel;
+    void see_variable(std::string_view name, const Statement& statement, TokenRange value) {
+        for (std::size_t at = value.first; at < value.last; ++at) {
+            ++keeper_.steps;
+            const auto parameter = indices_.find(statement[at].text);
+            if (statement[at].kind != Token::Kind::word || parameter == indices_.end()) continue;
+            if (keeper_.allows(variables_.size(), kMaxNames)) variables_[name] = parameter->second;
+            return;
+        }
+    }
+
+    /// void* kernel_args_[] = {&var_0, &var_1, &global_scratch_4};
+    void see_launched(const Statement& statement, std::size_t open) {
+        if (!kernel_.launched.empty()) return;
+        std::vector<TokenRange> parts;
+        statement.split(open, parts);
+        for (const TokenRange& part : parts) {
+            if (!keeper_.allows_entry()) return;
+            // A TMA descriptor is passed as parts of a variable: &var_0.m, &var_0.strides[0].
+            const auto variable = variables_.find(statement[part.first + 1].text);
+            kernel_.launched.push_back(variable == variables_.end() ? kNone : variable->second);
+        }
+    }
+
+    TritonKernelInfo& kernel_;
+    Keeper& keeper_;
+    std::map<std::string_view, std::uint32_t> indices_;    // of parameters
+    std::map<std::string_view, std::uint32_t> variables_;  // and the parameter that each carries
+};
+
+/// A Python literal as the lexer sees it: 'name' comes as a quoted token, whatever its quotes.
+bool is_quoted(const Token& token, std::string_view source) {
+    if (token.is_string()) return true;
+    return token.kind == Token::Kind::number && token.text.data() > source.data() &&
+           token.text.data()[-1] == '\'';
+}
+
+/// After 'signature': the names and types between the braces.
+std::map<std::string_view, std::string_view> read_signature(SourceLexer& lexer, std::string_view source) {
+    std::map<std::string_view, std::string_view> types;
+    std::string_view name;
+    for (Token token = lexer.next(); token.kind != Token::Kind::end && !token.is('}'); token = lexer.next()) {
+        if (!is_quoted(token, source)) continue;
+        if (name.empty()) {
+            name = token.text;
+        } else {
+            if (types.size() < kMaxNames) types[name] = token.text;
+            name = {};
+        }
+    }
+    return types;
+}
+
+/// Whether a kernel that Inductor wrote writes to this argument: its names follow a rule.
+Access access_of(const TritonParameter& parameter, const TritonKernelInfo& kernel) {
+    if (parameter.type.empty() || parameter.type[0] != '*') return Access::reads;
+    if (kernel.is_user_defined) return Access::unknown;
+    if (starts_with(parameter.name, "out_ptr")) return Access::writes;
+    if (starts_with(parameter.name, "in_out_ptr")) return Access::updates;
+    return Access::reads;
+}
+
+}  // namespace
+
+void read_triton_source(std::string_view source, TritonKernelInfo& kernel, Keeper& keeper) {
+    SourceLexer lexer(source);
+    std::map<std::string_view, std::string_view> types;
+    for (Token token = lexer.next(); token.kind != Token::Kind::end; token = lexer.next()) {
+        ++keeper.steps;
+        if (token.is_word("user_autotune")) kernel.is_user_defined = true;
+        if (token.is_word("jit")) break;  // behind it stands the code
+        if (!is_quoted(token, source)) continue;
+        if (token.text == "signature" && types.empty()) types = read_signature(lexer, source);
+        if (token.text == "mutated_arg_names" && kernel.mutated.empty()) {
+            for (token = lexer.next(); token.kind != Token::Kind::end && !token.is(']');
+                 token = lexer.next()) {
+                ++keeper.steps;
+                if (is_quoted(token, source) && keeper.allows_entry())
+                    kernel.mutated.push_back(keeper.keep(token.text));
+            }
+        }
+    }
+    std::vector<std::string_view> mutated(kernel.mutated.begin(), kernel.mutated.end());
+    std::sort(mutated.begin(), mutated.end());
+    for (TritonParameter& parameter : kernel.parameters) {
+        const auto type = types.find(parameter.name);
+        if (type != types.end()) parameter.type = keeper.keep(type->second);
+        parameter.access = access_of(parameter, kernel);
+        if (parameter.access != Access::writes &&
+            std::binary_search(mutated.begin(), mutated.end(), std::string_view(parameter.name))) {
+            parameter.access = Access::updates;
+        }
+    }
+}
+
+std::optional<TritonKernelInfo> read_triton_helper(const Statement& head, StatementReader& reader,
+                                                   Keeper& keeper) {
+    const std::size_t open = head.find('(', head.all());
+    if (open == 0 || open >= head.size()) return std::nullopt;
+    const std::string_view function = head[open - 1].text;
+    if (!starts_with(function, kCall) || !head[open - 2].is_word("void")) return std::nullopt;
+    TritonKernelInfo kernel;
+    kernel.name = keeper.keep(function.substr(kCall.size()));
+    HelperReader helper(kernel, keeper);
+    helper.see_parameters(head, open);
+    for_each_in_block(reader, [&](const Statement& statement) { helper.see(statement); });
+    read_triton_source(kernel.source, kernel, keeper);
+    return kernel;
+}
+
+}  // namespace aoti_dbg
