@@ -1,0 +1,214 @@
+// What measuring tensors costs on a GPU: bandwidth over 1 GiB of each kind of number, with each set of
+// statistics, beside a device-to-device copy and CUB's sum of the same run; and the cost of a launch over few
+// small tensors. Nothing here is a test.
+//
+//   nvcc -std=c++20 -O3 -arch=native -I . -o stats_bench bench/stats_bench.cu \
+//        build/dev/stats_kernels/libaoti_dbg_stats_kernels.a -ldl
+#include <cuda_fp16.h>
+#include <cuda_runtime.h>
+
+#include <algorithm>
+#include <cub/device/device_reduce.cuh>
+#include <memory>
+#include <string>
+
+#include "tests/gpu/stats_device.hpp"
+
+namespace {
+
+using namespace aoti_dbg;
+using namespace stats_device;
+
+constexpr std::uint64_t kBytes = 1ULL << 30U;
+constexpr int kRounds = 15;
+
+void must(cudaError_t error) {
+    if (error != cudaSuccess) fail(cudaGetErrorName(error), static_cast<int>(error));
+}
+
+__global__ void fill_floats(float* data, std::uint64_t count) {
+    for (std::uint64_t i = blockIdx.x * std::uint64_t{blockDim.x} + threadIdx.x; i < count;
+         i += std::uint64_t{gridDim.x} * blockDim.x) {
+        const auto bits = static_cast<unsigned>((i + 1) * 0x9e3779b97f4a7c15ULL >> 40U);
+        data[i] = static_cast<float>(bits) / 8388608.0F - 1.0F;
+    }
+}
+
+__global__ void to_halves(const float* from, __half* to, std::uint64_t count) {
+    for (std::uint64_t i = blockIdx.x * std::uint64_t{blockDim.x} + threadIdx.x; i < count;
+         i += std::uint64_t{gridDim.x} * blockDim.x)
+        to[i] = __float2half(from[i % (count / 2)]);
+}
+
+__global__ void nothing() {}
+
+/// Milliseconds of the median of kRounds.
+template <typename Work>
+double median_ms(const Work& work) {
+    cudaEvent_t begin = nullptr;
+    cudaEvent_t end = nullptr;
+    must(cudaEventCreate(&begin));
+    must(cudaEventCreate(&end));
+    work();
+    work();
+    std::vector<float> all;
+    for (int i = 0; i < kRounds; ++i) {
+        must(cudaEventRecord(begin));
+        work();
+        must(cudaEventRecord(end));
+        must(cudaEventSynchronize(end));
+        float ms = 0;
+        must(cudaEventElapsedTime(&ms, begin, end));
+        all.push_back(ms);
+    }
+    must(cudaEventDestroy(begin));
+    must(cudaEventDestroy(end));
+    std::sort(all.begin(), all.end());
+    return all[all.size() / 2];
+}
+
+struct Add {
+    template <typename A, typename B>
+    __device__ float operator()(const A& a, const B& b) const {
+        return static_cast<float>(a) + static_cast<float>(b);
+    }
+};
+
+class Bench {
+  public:
+    void run() {
+        must(cudaMalloc(&data_, kBytes));
+        must(cudaMalloc(&other_, kBytes));
+        must(cudaMemset(scratch_.pointer_for_writing(), 0, kScratchCounterBytes));
+        const double copy_ms =
+            median_ms([&] { must(cudaMemcpyAsync(other_, data_, kBytes, cudaMemcpyDeviceToDevice)); });
+        copy_rate_ = 2 * static_cast<double>(kBytes) / copy_ms / 1e6;
+        std::printf("device copy of 1 GiB: %.3f ms, %.0f GB/s read and written\n\n", copy_ms, copy_rate_);
+        std::printf("%-9s %-28s %9s %8s %8s\n", "1 GiB of", "", "ms", "GB/s", "of copy");
+        fill_floats<<<1024, 256>>>(static_cast<float*>(data_), kBytes / 4);
+        kind<float>(DType::float32);
+        to_halves<<<1024, 256>>>(static_cast<float*>(data_), static_cast<__half*>(other_), kBytes / 2);
+        std::swap(data_, other_);
+        kind<__half>(DType::float16);
+        bandwidth(DType::bfloat16, "printed", Wanted::findings | Wanted::printed);
+        kind<signed char>(DType::int8);
+        for (const DType dtype : {DType::float8_e4m3fn, DType::int16, DType::int32, DType::int64,
+                                  DType::float64, DType::complex64, DType::boolean})
+            bandwidth(dtype, "printed", Wanted::findings | Wanted::printed);
+        transposed();
+        std::printf("\n%-44s %9s\n", "a launch, 2000 in a row", "us");
+        const double empty = median_ms([&] {
+            for (int i = 0; i < kInARow; ++i)
+                nothing<<<1, 32>>>();
+        });
+        std::printf("%-44s %9.2f\n", "an empty kernel", empty * 1000 / kInARow);
+        for (const std::uint64_t bytes : {1ULL << 20U, 1ULL << 16U, 1ULL << 12U})
+            for (const std::uint32_t tensors : {1U, 3U, 8U})
+                for (const Wanted wanted : {Wanted::findings, Wanted::findings | Wanted::printed, kAll})
+                    launches(bytes, tensors, wanted);
+    }
+
+  private:
+    static constexpr Wanted kAll = Wanted::findings | Wanted::printed | Wanted::indices | Wanted::hash;
+    static constexpr int kInARow = 2000;
+
+    struct Scratch : DeviceMemory {
+        using DeviceMemory::DeviceMemory;
+        [[nodiscard]] void* pointer_for_writing() const { return reinterpret_cast<void*>(address()); }
+    };
+
+    template <typename T>
+    void kind(DType dtype) {
+        std::size_t bytes = 0;
+        float* sum = nullptr;
+        void* temporary = nullptr;
+        const auto* data = static_cast<const T*>(data_);
+        const auto count = static_cast<long long>(kBytes / sizeof(T));
+        must(cudaMalloc(&sum, sizeof(float)));
+        must(cub::DeviceReduce::Reduce(nullptr, bytes, data, sum, count, Add{}, 0.0F));
+        must(cudaMalloc(&temporary, bytes));
+        const double ms = median_ms(
+            [&] { must(cub::DeviceReduce::Reduce(temporary, bytes, data, sum, count, Add{}, 0.0F)); });
+        line(dtype, "CUB, sum", ms);
+        must(cudaFree(temporary));
+        must(cudaFree(sum));
+        bandwidth(dtype, "findings", Wanted::findings);
+        bandwidth(dtype, "printed", Wanted::findings | Wanted::printed);
+        bandwidth(dtype, "printed, indices", Wanted::findings | Wanted::indices);
+        bandwidth(dtype, "printed, indices, hash", kAll);
+    }
+
+    void line(DType dtype, const char* what, double ms) const {
+        const double rate = static_cast<double>(kBytes) / ms / 1e6;
+        std::printf("%-9.9s %-28s %9.3f %8.0f %7.0f%%\n", dtype_name(dtype), what, ms, rate,
+                    100 * rate / copy_rate_);
+    }
+
+    StatisticsLaunch launch_of(const TensorView& tensor, std::uint32_t tensors, Wanted wanted,
+                               std::uint32_t& grid) {
+        StatisticsLaunch launch;
+        JobTable table = near_table(launch);
+        for (std::uint32_t i = 0; i < tensors; ++i) {
+            TensorView one = tensor;
+            one.data = static_cast<const char*>(tensor.data) + i * (kBytes / 16);
+            if (!add_job(table, one, wanted, results_.address(i))) fail("a job does not fit", 0);
+        }
+        grid = plan_launch({launch.near_jobs, tensors}, device_.limits());
+        launch.jobs = tensors;
+        launch.sequence = 1;
+        launch.scratch = scratch_.address();
+        return launch;
+    }
+
+    void bandwidth(DType dtype, const char* what, Wanted wanted) {
+        const std::int64_t sizes[] = {static_cast<std::int64_t>(kBytes / element_size(dtype))};
+        const std::int64_t strides[] = {1};
+        std::uint32_t grid = 0;
+        StatisticsLaunch launch = launch_of({data_, dtype, sizes, strides}, 1, wanted, grid);
+        line(dtype, what, median_ms([&] { device_.launch(launch, grid, nullptr); }));
+    }
+
+    void transposed() {
+        const std::int64_t sizes[] = {16384, 16384};
+        const std::int64_t strides[] = {1, 16384};
+        for (const Wanted wanted : {Wanted::findings | Wanted::printed, kAll}) {
+            std::uint32_t grid = 0;
+            StatisticsLaunch launch = launch_of({data_, DType::float32, sizes, strides}, 1, wanted, grid);
+            line(DType::float32, depends_on_order(wanted) ? "transposed, everything" : "transposed, printed",
+                 median_ms([&] { device_.launch(launch, grid, nullptr); }));
+        }
+    }
+
+    void launches(std::uint64_t bytes, std::uint32_t tensors, Wanted wanted) {
+        const std::int64_t sizes[] = {static_cast<std::int64_t>(bytes / 2)};
+        const std::int64_t strides[] = {1};
+        std::uint32_t grid = 0;
+        StatisticsLaunch launch = launch_of({data_, DType::float16, sizes, strides}, tensors, wanted, grid);
+        const double ms = median_ms([&] {
+            for (int i = 0; i < kInARow; ++i)
+                device_.launch(launch, grid, nullptr);
+        });
+        const char* what = wants(wanted, Wanted::hash)
+                               ? "everything"
+                               : (wants(wanted, Wanted::printed) ? "printed" : "findings");
+        char text[96];
+        std::snprintf(text, sizeof(text), "%u x %llu KB fp16, %u blocks, %s", tensors,
+                      static_cast<unsigned long long>(bytes / 1024), grid, what);
+        std::printf("%-44s %9.2f\n", text, ms * 1000 / kInARow);
+    }
+
+    Device device_;
+    Scratch scratch_{scratch_bytes(16384)};
+    Mapped<DeviceResult> results_{kNearJobs};
+    void* data_ = nullptr;
+    void* other_ = nullptr;
+    double copy_rate_ = 0;
+};
+
+}  // namespace
+
+int main() {
+    Bench().run();
+    must(cudaDeviceSynchronize());
+    return 0;
+}

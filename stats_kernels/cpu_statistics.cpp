@@ -1,0 +1,312 @@
+// The CPU implementation: blocks of elements are decoded to doubles, which are exact for all but 64-bit
+// integers, and summed relative to one of them. What is not finite is rare, and looked at element by element.
+#include "stats_kernels/cpu_statistics.hpp"
+
+#include "stats_kernels/content_hash.hpp"
+#include "stats_kernels/cpu_blocks.hpp"
+#include "stats_kernels/float_state.hpp"
+#include "stats_kernels/logical_walk.hpp"
+
+namespace aoti_dbg {
+
+namespace {
+
+constexpr double kLargest = 0x1.fffffffffffffp1023;
+
+/// Elements that were read, in logical order.
+struct Block {
+    const unsigned char* raw;
+    std::uint32_t count;
+    std::uint64_t first_index;
+};
+
+std::uint64_t load_word(const unsigned char* raw) {
+    std::uint64_t word = 0;
+    __builtin_memcpy(&word, raw, sizeof(word));
+    return word;
+}
+
+std::uint64_t hash_of(const Block& block, std::uint32_t element_bytes) {
+    const std::size_t bytes = std::size_t{block.count} * element_bytes;
+    std::uint64_t group = block.first_index * element_bytes / kHashGroupBytes;
+    std::uint64_t hash = 0;
+    std::size_t at = 0;
+    for (; at + kHashGroupBytes <= bytes; at += kHashGroupBytes, ++group)
+        hash += hash_group(group, load_word(block.raw + at), load_word(block.raw + at + 8));
+    if (at < bytes) {
+        unsigned char last[kHashGroupBytes] = {};
+        __builtin_memcpy(last, block.raw + at, bytes - at);
+        hash += hash_group(group, load_word(last), load_word(last + 8));
+    }
+    return hash;
+}
+
+template <typename Is>
+void count_specials(const double* numbers, const Block& block, const Is& is, std::uint64_t& count,
+                    std::uint64_t& first) {
+    std::uint64_t found = 0;
+    for (std::uint32_t i = 0; i < block.count; ++i)
+        found += is(numbers[i]) ? 1 : 0;
+    count += found;
+    if (found == 0 || first != kNoIndex) return;  // blocks come in order
+    std::uint32_t at = 0;
+    while (!is(numbers[at]))
+        ++at;
+    first = block.first_index + at;
+}
+
+/// Counts what is not finite; the finite ones move to the front of `numbers`. Returns how many they are.
+/// Without branches on the numbers: a mask of -Inf is as good as random.
+std::uint32_t set_specials_aside(double* numbers, const Block& block, PartialStatistics& into) {
+    count_specials(
+        numbers, block, [](double number) { return number != number; }, into.nan, into.first_nan);
+    count_specials(
+        numbers, block, [](double number) { return number > kLargest; }, into.positive_infinity,
+        into.first_positive_infinity);
+    count_specials(
+        numbers, block, [](double number) { return number < -kLargest; }, into.negative_infinity,
+        into.first_negative_infinity);
+    std::uint32_t kept = 0;
+    for (std::uint32_t i = 0; i < block.count; ++i) {
+        const double number = numbers[i];
+        numbers[kept] = number;
+        kept +=
+            static_cast<std::uint32_t>(number >= -kLargest) & static_cast<std::uint32_t>(number <= kLargest);
+    }
+    return kept;
+}
+
+std::uint64_t index_of(const double* numbers, const Block& block, double number) {
+    for (std::uint32_t i = 0; i < block.count; ++i)
+        if (numbers[i] == number) return block.first_index + i;
+    return kNoIndex;
+}
+
+/// Finite numbers whose squares may overflow: weighed before they are added.
+void add_moments_carefully(const double* numbers, std::uint32_t count, PartialStatistics& into) {
+    double mean = 0;
+    for (std::uint32_t i = 0; i < count; ++i)
+        mean += numbers[i] / count;
+    double m2 = 0;
+    for (std::uint32_t i = 0; i < count; ++i)
+        m2 += (numbers[i] - mean) * (numbers[i] - mean);
+    auto so_far = static_cast<double>(into.finite);
+    merge_moments(so_far, into.mean, into.m2, count, mean, m2);
+}
+
+void add_moments(const BlockSummary& summary, std::uint32_t count, PartialStatistics& into) {
+    const double shifted_mean = summary.sum / count;
+    const double m2 = summary.squares - summary.sum * shifted_mean;
+    auto so_far = static_cast<double>(into.finite);
+    merge_moments(so_far, into.mean, into.m2, count, summary.shift + shifted_mean, m2 > 0 ? m2 : 0);
+}
+
+void add_extremes(PartialStatistics& into, std::uint64_t minimum_key, std::uint64_t maximum_key,
+                  const auto& index_of_minimum, const auto& index_of_maximum) {
+    // Blocks come in order: an equal value later on is not the first.
+    const bool first = into.finite == 0;
+    if (first || minimum_key < into.minimum_key) {
+        into.minimum_key = minimum_key;
+        into.minimum_index = index_of_minimum();
+    }
+    if (first || maximum_key > into.maximum_key) {
+        into.maximum_key = maximum_key;
+        into.maximum_index = index_of_maximum();
+    }
+}
+
+/// One after the other, without a word on what is wanted: Tensor below decides.
+class NumberStatistics {
+  public:
+    NumberStatistics(DType dtype, Wanted wanted, const BlockKernels& kernels)
+        : dtype_(dtype), indices_(wants(wanted, Wanted::indices)), kernels_(kernels) {}
+
+    /// `numbers` has room for kBlockElements, and is used up.
+    void add(double* numbers, const Block& block, PartialStatistics& into) const {
+        BlockSummary summary;
+        kernels_.summarise(numbers, block.count, summary);
+        if (summary.squares <= kLargest) {
+            take(numbers, block, summary, block.count, into);
+            add_moments(summary, block.count, into);
+            into.finite += block.count;
+            return;
+        }
+        double original[kBlockElements];
+        __builtin_memcpy(original, numbers, block.count * sizeof(double));
+        const std::uint32_t kept = set_specials_aside(numbers, block, into);
+        if (kept == 0) return;
+        kernels_.summarise(numbers, kept, summary);
+        take(original, block, summary, kept, into);
+        if (summary.squares <= kLargest)
+            add_moments(summary, kept, into);
+        else
+            add_moments_carefully(numbers, kept, into);
+        into.finite += kept;
+    }
+
+  private:
+    void take(const double* numbers, const Block& block, const BlockSummary& summary, std::uint32_t count,
+              PartialStatistics& into) const {
+        add_extremes(
+            into, key(summary.minimum), key(summary.maximum),
+            [&] { return indices_ ? index_of(numbers, block, summary.minimum) : kNoIndex; },
+            [&] { return indices_ ? index_of(numbers, block, summary.maximum) : kNoIndex; });
+        into.zeros += summary.zeros;
+        if (is_integer(dtype_)) {
+            // Distances of integers below 2^33 in a block are exact, and so is their sum.
+            const auto sum = static_cast<std::int64_t>(summary.sum) +
+                             static_cast<std::int64_t>(summary.shift) * static_cast<std::int64_t>(count);
+            add_to_sum(into, static_cast<std::uint64_t>(sum), sum < 0 ? UINT64_MAX : 0);
+        }
+    }
+
+    [[nodiscard]] std::uint64_t key(double number) const {
+        if (!is_integer(dtype_)) return key_of(number);
+        if (is_unsigned(dtype_)) return key_of(static_cast<std::uint64_t>(number));
+        return key_of(static_cast<std::int64_t>(number));
+    }
+
+    DType dtype_;
+    bool indices_;
+    const BlockKernels& kernels_;
+};
+
+/// The distance as double, from the exact one: both may be beyond 2^53.
+template <typename T>
+double distance(T from, T to) {
+    const auto a = static_cast<std::uint64_t>(from);
+    const auto b = static_cast<std::uint64_t>(to);
+    return to >= from ? static_cast<double>(b - a) : -static_cast<double>(a - b);
+}
+
+/// 64-bit integers: extremes and sum in integers, the moments from exact distances.
+template <typename T>
+void add_wide_integers(const Block& block, PartialStatistics& into) {
+    const auto element = [&](std::uint32_t i) {
+        return static_cast<T>(load_word(block.raw + std::size_t{i} * sizeof(T)));
+    };
+    const T shift = element(0);
+    T minimum = shift;
+    T maximum = shift;
+    BlockSummary summary;
+    for (std::uint32_t i = 0; i < block.count; ++i) {
+        const T number = element(i);
+        if (number < minimum) minimum = number;
+        if (number > maximum) maximum = number;
+        into.zeros += number == 0 ? 1 : 0;
+        const bool negative = number < T{0};
+        add_to_sum(into, static_cast<std::uint64_t>(number), negative ? UINT64_MAX : 0);
+        const double d = distance(shift, number);
+        summary.sum += d;
+        summary.squares += d * d;
+    }
+    const auto find = [&](T number) {
+        for (std::uint32_t i = 0; i < block.count; ++i)
+            if (element(i) == number) return block.first_index + i;
+        return kNoIndex;
+    };
+    add_extremes(
+        into, key_of(minimum), key_of(maximum), [&] { return find(minimum); }, [&] { return find(maximum); });
+    summary.shift = static_cast<double>(shift);
+    add_moments(summary, block.count, into);
+    into.finite += block.count;
+}
+
+/// What is wanted of a tensor's blocks.
+class BlockStatistics {
+  public:
+    BlockStatistics(DType dtype, Wanted wanted, const BlockKernels& kernels)
+        : dtype_(dtype), wanted_(wanted), kernels_(kernels), numbers_(part_dtype(dtype), wanted, kernels) {}
+
+    void add(const Block& block, TensorPartial& into) const {
+        if (wants(wanted_, Wanted::hash)) into.hash += hash_of(block, element_size(dtype_));
+        if (wants(wanted_, Wanted::printed | Wanted::indices))
+            add_numbers(block, into);
+        else if (wants(wanted_, Wanted::findings) && !is_integer(dtype_))
+            add_findings(block, into);
+    }
+
+  private:
+    void add_numbers(const Block& block, TensorPartial& into) const {
+        if (dtype_ == DType::int64) return add_wide_integers<std::int64_t>(block, into.parts[0]);
+        if (dtype_ == DType::uint64) return add_wide_integers<std::uint64_t>(block, into.parts[0]);
+        for (std::uint32_t part = 0; part < (is_complex(dtype_) ? 2U : 1U); ++part) {
+            alignas(64) double numbers[kBlockElements];
+            read(block, part, numbers);
+            numbers_.add(numbers, block, into.parts[part]);
+        }
+    }
+
+    void add_findings(const Block& block, TensorPartial& into) const {
+        const std::uint32_t parts = is_complex(dtype_) ? 2 : 1;
+        if (!kernels_.any_special(part_dtype(dtype_), block.raw, block.count * parts)) return;
+        for (std::uint32_t part = 0; part < parts; ++part) {
+            alignas(64) double numbers[kBlockElements];
+            read(block, part, numbers);
+            set_specials_aside(numbers, block, into.parts[part]);
+        }
+    }
+
+    void read(const Block& block, std::uint32_t part, double* numbers) const {
+        if (!is_complex(dtype_)) return kernels_.decode(dtype_, block.raw, block.count, numbers);
+        constexpr std::uint32_t kHalf = kBlockElements / 2;
+        const std::uint32_t bytes = element_size(dtype_);
+        for (std::uint32_t begin = 0; begin < block.count; begin += kHalf) {
+            alignas(64) double both[kBlockElements];
+            const std::uint32_t count = block.count - begin < kHalf ? block.count - begin : kHalf;
+            kernels_.decode(part_dtype(dtype_), block.raw + std::size_t{begin} * bytes, count * 2, both);
+            for (std::uint32_t i = 0; i < count; ++i)
+                numbers[begin + i] = both[2 * i + part];
+        }
+    }
+
+    DType dtype_;
+    Wanted wanted_;
+    const BlockKernels& kernels_;
+    NumberStatistics numbers_;
+};
+
+}  // namespace
+
+std::uint64_t range_begin(std::uint64_t count, std::uint32_t part, std::uint32_t parts) {
+    if (part >= parts) return count;
+    const std::uint64_t grains = count / kRangeGrain;
+    return (grains / parts * part + grains % parts * part / parts) * kRangeGrain;
+}
+
+TensorPartial measure_range(const TensorView& tensor, Wanted wanted, std::uint64_t begin, std::uint64_t end,
+                            const BlockKernels& kernels) {
+    TensorPartial partial;
+    if (begin >= end) return partial;
+    const DefaultFloatState state;
+    const Layout layout = depends_on_order(wanted) ? collapse(tensor.sizes, tensor.strides)
+                                                   : collapse_in_memory_order(tensor.sizes, tensor.strides);
+    const std::uint32_t bytes = element_size(tensor.dtype);
+    const auto* data = static_cast<const unsigned char*>(tensor.data);
+    LogicalWalk walk(data, bytes, layout, begin);
+    const BlockStatistics statistics(tensor.dtype, wanted, kernels);
+    unsigned char gathered[std::size_t{kBlockElements} * 16];
+    for (std::uint64_t at = begin; at < end; at += kBlockElements) {
+        const std::uint64_t left = end - at;
+        const auto count = static_cast<std::uint32_t>(left < kBlockElements ? left : kBlockElements);
+        const unsigned char* raw = gathered;
+        if (layout.is_contiguous())
+            raw = data + at * bytes;
+        else
+            walk.gather(count, gathered);
+        statistics.add(Block{raw, count, at}, partial);
+    }
+    return partial;
+}
+
+TensorPartial measure_range(const TensorView& tensor, Wanted wanted, std::uint64_t begin, std::uint64_t end) {
+    return measure_range(tensor, wanted, begin, end, block_kernels());
+}
+
+TensorStatistics measure(const TensorView& tensor, Wanted wanted) {
+    const TensorPartial partial = measure_range(tensor, wanted, 0, element_count(tensor.sizes));
+    const DefaultFloatState state;
+    return finish(partial, tensor, wanted);
+}
+
+}  // namespace aoti_dbg

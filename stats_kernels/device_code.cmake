@@ -1,0 +1,37 @@
+# Compiles statistics.cu into a fatbin, which device_code.S embeds. Without nvcc the library has no device code, and
+# says so by has_device_code(). No library of the toolkit is linked.
+find_package(CUDAToolkit QUIET)
+find_program(AOTI_DBG_NVCC nvcc HINTS ${CUDAToolkit_BIN_DIR} /usr/local/cuda/bin)
+set(AOTI_DBG_CUDA_ARCHITECTURES "75;80;86;89;90;100;120" CACHE STRING
+  "Compute capabilities to compile for; those that nvcc does not know are left out, the newest is there as PTX too")
+
+if(NOT AOTI_DBG_NVCC)
+  message(STATUS "nvcc was not found: tensors on a GPU will have no statistics")
+  return()
+endif()
+
+execute_process(COMMAND ${AOTI_DBG_NVCC} --list-gpu-arch
+  OUTPUT_VARIABLE known OUTPUT_STRIP_TRAILING_WHITESPACE COMMAND_ERROR_IS_FATAL ANY)
+set(targets "")
+set(newest "")
+foreach(capability IN LISTS AOTI_DBG_CUDA_ARCHITECTURES)
+  if(known MATCHES "compute_${capability}(\n|$)")
+    list(APPEND targets -gencode arch=compute_${capability},code=sm_${capability})
+    set(newest ${capability})
+  endif()
+endforeach()
+if(NOT newest)
+  message(FATAL_ERROR "nvcc knows none of AOTI_DBG_CUDA_ARCHITECTURES=${AOTI_DBG_CUDA_ARCHITECTURES}")
+endif()
+list(APPEND targets -gencode arch=compute_${newest},code=compute_${newest})
+
+set(fatbin ${CMAKE_CURRENT_BINARY_DIR}/statistics.fatbin)
+# Compressed, in the way that every driver can undo: a fifth of the size.
+add_custom_command(OUTPUT ${fatbin}
+  COMMAND ${AOTI_DBG_NVCC} -std=c++20 -O3 -Werror all-warnings -I ${CMAKE_SOURCE_DIR} ${targets}
+    -Xfatbin -compress-all -MD -MF ${fatbin}.d -MT ${fatbin} -fatbin -o ${fatbin} ${CMAKE_CURRENT_SOURCE_DIR}/statistics.cu
+  DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/statistics.cu DEPFILE ${fatbin}.d
+  COMMENT "Compiling device code for ${AOTI_DBG_CUDA_ARCHITECTURES}" VERBATIM)
+target_sources(aoti_dbg_stats_kernels PRIVATE ${fatbin})
+set_source_files_properties(device_code.S PROPERTIES
+  COMPILE_DEFINITIONS "AOTI_DBG_FATBIN=\"${fatbin}\"" OBJECT_DEPENDS ${fatbin})

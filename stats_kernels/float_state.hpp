@@ -1,0 +1,46 @@
+// The floating-point state that our arithmetic runs in: default rounding, denormals kept, nothing trapped.
+// The caller's mode and sticky flags come back afterwards: a program may have set them, and may look.
+#pragma once
+
+#include <cstdint>
+#if defined(__x86_64__)
+#include <xmmintrin.h>
+#endif
+
+namespace aoti_dbg {
+
+class DefaultFloatState {
+  public:
+#if defined(__x86_64__)
+    DefaultFloatState() : kept_(_mm_getcsr()) {
+        _mm_setcsr(0x1f80U);
+    }
+    ~DefaultFloatState() {
+        _mm_setcsr(kept_);
+    }
+#elif defined(__aarch64__)
+    DefaultFloatState() {
+        asm volatile("mrs %0, fpcr\n\tmrs %1, fpsr" : "=r"(kept_), "=r"(kept_status_));
+        asm volatile("msr fpcr, %0" : : "r"(std::uint64_t{0}));
+    }
+    ~DefaultFloatState() {
+        asm volatile("msr fpcr, %0\n\tmsr fpsr, %1" : : "r"(kept_), "r"(kept_status_));
+    }
+#else
+    DefaultFloatState() = default;
+    ~DefaultFloatState() = default;
+#endif
+    DefaultFloatState(const DefaultFloatState&) = delete;
+    DefaultFloatState& operator=(const DefaultFloatState&) = delete;
+
+#if defined(__x86_64__)
+  private:
+    unsigned kept_;
+#elif defined(__aarch64__)
+  private:
+    std::uint64_t kept_ = 0;
+    std::uint64_t kept_status_ = 0;
+#endif
+};
+
+}  // namespace aoti_dbg

@@ -1,0 +1,127 @@
+// A tensor as an address and how to walk it: every dtype that an AOTI shim can carry, strides in elements,
+// any layout (expanded, transposed, gaps, overlapping). It owns nothing and reads nothing of the tensor.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "stats_kernels/portable.hpp"
+
+namespace aoti_dbg {
+
+/// Our own numbers; nothing on disk or in PyTorch knows them but the hash (README.md), so none may change.
+enum class DType : std::uint8_t {
+    float64,
+    float32,
+    float16,
+    bfloat16,
+    float8_e4m3fn,
+    float8_e5m2,
+    float8_e4m3fnuz,
+    float8_e5m2fnuz,
+    float8_e8m0fnu,
+    complex32,
+    complex64,
+    complex128,
+    int8,
+    int16,
+    int32,
+    int64,
+    uint8,
+    uint16,
+    uint32,
+    uint64,
+    boolean,
+};
+inline constexpr std::uint32_t kDTypes = 21;
+
+/// PyTorch refuses more dimensions than this.
+inline constexpr std::uint32_t kMaxRank = 64;
+
+/// Bytes of an element; of both parts of a complex one.
+AOTI_DBG_HOST_DEVICE constexpr std::uint32_t element_size(DType dtype) {
+    switch (dtype) {
+        case DType::complex128:
+            return 16;
+        case DType::float64:
+        case DType::complex64:
+        case DType::int64:
+        case DType::uint64:
+            return 8;
+        case DType::float32:
+        case DType::complex32:
+        case DType::int32:
+        case DType::uint32:
+            return 4;
+        case DType::float16:
+        case DType::bfloat16:
+        case DType::int16:
+        case DType::uint16:
+            return 2;
+        default:
+            return 1;
+    }
+}
+
+AOTI_DBG_HOST_DEVICE constexpr bool is_complex(DType dtype) {
+    return dtype >= DType::complex32 && dtype <= DType::complex128;
+}
+
+/// bool too.
+AOTI_DBG_HOST_DEVICE constexpr bool is_integer(DType dtype) {
+    return dtype >= DType::int8;
+}
+
+AOTI_DBG_HOST_DEVICE constexpr bool is_unsigned(DType dtype) {
+    return dtype >= DType::uint8;
+}
+
+/// The dtype of one part: itself unless complex.
+AOTI_DBG_HOST_DEVICE constexpr DType part_dtype(DType dtype) {
+    switch (dtype) {
+        case DType::complex32:
+            return DType::float16;
+        case DType::complex64:
+            return DType::float32;
+        case DType::complex128:
+            return DType::float64;
+        default:
+            return dtype;
+    }
+}
+
+/// As torch writes it, without "torch.": "bfloat16", "bool".
+const char* dtype_name(DType dtype);
+
+struct TensorView {
+    const void* data = nullptr;
+    DType dtype = DType::float32;
+    std::span<const std::int64_t> sizes;    // at most kMaxRank
+    std::span<const std::int64_t> strides;  // in elements, as many as sizes
+};
+
+/// 1 for rank 0; 0 where any size is 0.
+std::uint64_t element_count(std::span<const std::int64_t> sizes);
+
+/// Sizes and strides by value, without dimensions of size 1.
+struct Layout {
+    std::uint32_t rank = 0;
+    std::int64_t sizes[kMaxRank] = {};
+    std::int64_t strides[kMaxRank] = {};
+
+    /// The elements lie one after the other.
+    [[nodiscard]] bool is_contiguous() const { return rank == 0 || (rank == 1 && strides[0] == 1); }
+};
+
+/// Merges neighbouring dimensions that one stride can walk. Row-major logical order stays what it was. A
+/// tensor without elements becomes rank 1 of size 0.
+Layout collapse(std::span<const std::int64_t> sizes, std::span<const std::int64_t> strides);
+
+/// The same elements in the order in which they lie in memory, collapsed: for what does not depend on the
+/// logical index. A transposed tensor becomes contiguous.
+Layout collapse_in_memory_order(std::span<const std::int64_t> sizes, std::span<const std::int64_t> strides);
+
+/// Whether the two are the same: no later element lies before an earlier one.
+bool lies_in_logical_order(std::span<const std::int64_t> sizes, std::span<const std::int64_t> strides);
+
+}  // namespace aoti_dbg

@@ -1,0 +1,279 @@
+// The statistics kernel on a real GPU, through the driver alone, against the CPU implementation and the naive
+// judge: dtypes, layouts and contents on random grids, two streams at once, and a billion floats far from
+// zero. Says what differs, and ends with 1 then, with 2 where it could not run. stats_victim [SEED]
+//
+//   LIBRARY=build/dev/stats_kernels/libaoti_dbg_stats_kernels.a
+//   nvcc -std=c++20 -O2 -I . -o stats_victim tests/gpu/stats_victim.cu $LIBRARY -ldl
+//   g++ -std=c++20 -O2 -pthread -I . -I <folder of cuda.h> -x c++ tests/gpu/stats_victim.cu -x none $LIBRARY
+//   -ldl
+// No device code is in this file: either does.
+#include "tests/gpu/stats_device.hpp"
+
+#include <memory>
+
+#include "stats_kernels/cpu_statistics.hpp"
+#include "tests/unit/stats_judge.hpp"
+
+namespace {
+
+using namespace aoti_dbg;
+using namespace stats_fixture;
+using namespace stats_device;
+
+/// Of the mean, in units of the mean of |x|, and of the standard deviation.
+constexpr double kTolerance = 1e-6;
+int g_faults = 0;
+int g_checked = 0;
+
+void fault(const std::string& what, const std::string& where) {
+    if (++g_faults <= 20) std::printf("DIFFERS: %s: %s\n", where.c_str(), what.c_str());
+}
+
+/// A stream of its own, with its own scratch buffer.
+struct Lane {
+    static constexpr std::uint32_t kBlocks = 8192;
+    CUstream stream = nullptr;
+    DeviceMemory scratch{scratch_bytes(kBlocks)};
+
+    Lane() {
+        STATS_DRIVER(cuStreamCreate, &stream, CU_STREAM_NON_BLOCKING);
+        scratch.clear(kScratchCounterBytes);
+        STATS_DRIVER(cuCtxSynchronize);
+    }
+};
+
+/// A tensor on the device, and what is to be known of it.
+struct Measured {
+    Sample sample;
+    Wanted wanted = Wanted::nothing;
+    std::unique_ptr<DeviceMemory> memory;
+    std::size_t result = 0;
+};
+
+/// Blocks at random, or as planned.
+std::uint32_t deal_blocks(std::span<DeviceJob> jobs, const DeviceLimits& limits, Random& random) {
+    if (below(random, 3) == 0) return plan_launch(jobs, limits);
+    std::uint32_t next = 0;
+    for (DeviceJob& job : jobs) {
+        job.first_block = next;
+        job.blocks = 1 + static_cast<std::uint32_t>(below(random, below(random, 4) == 0 ? 300 : 5));
+        next += job.blocks;
+    }
+    return next;
+}
+
+bool same_exactly(const RealStatistics& a, const RealStatistics& b) {
+    const auto same_number = [](const Number& x, const Number& y) {
+        return x.signed_integer == y.signed_integer && x.unsigned_integer == y.unsigned_integer &&
+               (x.floating == y.floating || (std::isnan(x.floating) && std::isnan(y.floating)));
+    };
+    return a.nan == b.nan && a.positive_infinity == b.positive_infinity && a.zeros == b.zeros &&
+           a.negative_infinity == b.negative_infinity && a.minimum_index == b.minimum_index &&
+           a.maximum_index == b.maximum_index && a.first_nonfinite == b.first_nonfinite &&
+           a.first_nan == b.first_nan && a.sum_low == b.sum_low && a.sum_high == b.sum_high &&
+           same_number(a.all.minimum, b.all.minimum) && same_number(a.all.maximum, b.all.maximum) &&
+           same_number(a.finite.minimum, b.finite.minimum) && same_number(a.finite.maximum, b.finite.maximum);
+}
+
+void check(const Measured& tensor, const TensorPartial& partial) {
+    ++g_checked;
+    const std::string where =
+        tensor.sample.name() + ", wanted " + std::to_string(static_cast<int>(tensor.wanted));
+    // What more was measured than wanted is nobody's business.
+    const TensorStatistics got = finish(partial, tensor.sample.view(), tensor.wanted);
+    const TensorStatistics cpu = measure(tensor.sample.view(), tensor.wanted);
+    if (got.hash != cpu.hash) fault("hash", where);
+    const std::string text = difference(got, tensor.sample, tensor.wanted, kTolerance);
+    if (!text.empty()) return fault(text, where);
+    if (wants(tensor.wanted, Wanted::printed | Wanted::indices) &&
+        (!same_exactly(got.real, cpu.real) || !same_exactly(got.imaginary, cpu.imaginary)))
+        fault("not what the CPU says", where);
+}
+
+/// Launches of several tensors each, in two streams at once; then all of them are looked at.
+void check_matrix(const Device& device, Random& random) {
+    constexpr std::uint32_t kLaunches = 16;
+    constexpr std::uint32_t kMost = 40;
+    Lane lanes[2];
+    Mapped<DeviceResult> results(std::size_t{kLaunches} * kMost);
+    Mapped<DeviceJob> far_jobs(std::size_t{kLaunches} * kMost);
+    Mapped<DeviceDim> far_dims(std::size_t{kLaunches} * kMost * 16);
+    std::uint32_t sequence = 0;
+    std::uint32_t next_dtype = 0;
+    for (int round = 0; round < 45; ++round) {
+        std::vector<Measured> tensors;
+        std::vector<StatisticsLaunch> launches(kLaunches);
+        std::vector<std::uint32_t> grids(kLaunches);
+        ++sequence;
+        for (std::uint32_t n = 0; n < kLaunches; ++n) {
+            StatisticsLaunch& launch = launches[n];
+            const bool far = below(random, 2) == 0;
+            JobTable table = near_table(launch);
+            if (far) {
+                table.jobs = far_jobs.all().subspan(std::size_t{n} * kMost, kMost);
+                table.dims = far_dims.all().subspan(std::size_t{n} * kMost * 16, std::size_t{kMost} * 16);
+                launch.far_jobs = far_jobs.address(std::size_t{n} * kMost);
+                launch.far_dims = far_dims.address(std::size_t{n} * kMost * 16);
+            }
+            for (std::uint64_t left = 1 + below(random, far ? kMost : kNearJobs); left > 0; --left) {
+                Measured tensor;
+                const std::uint64_t largest =
+                    below(random, 40) == 0 ? 300000 : (below(random, 3) == 0 ? 9000 : 200);
+                tensor.sample = make_sample(static_cast<DType>(next_dtype++ % kDTypes),
+                                            static_cast<Shape>(below(random, kShapes)),
+                                            static_cast<Content>(below(random, kContents)), largest, random);
+                tensor.wanted = kWantedSets[below(random, std::size(kWantedSets))];
+                const std::vector<unsigned char>& storage = tensor.sample.storage;
+                tensor.memory = std::make_unique<DeviceMemory>(storage.size());
+                if (!storage.empty()) tensor.memory->fill_from(storage.data(), storage.size());
+                tensor.result = std::size_t{n} * kMost + table.used_jobs;
+                if (!add_job(table, tensor.sample.view(tensor.memory->pointer()), tensor.wanted,
+                             results.address(tensor.result)))
+                    break;
+                tensors.push_back(std::move(tensor));
+            }
+            launch.jobs = table.used_jobs;
+            launch.sequence = sequence;
+            launch.scratch = lanes[n % 2].scratch.address();
+            grids[n] = deal_blocks(table.jobs.first(table.used_jobs), device.limits(), random);
+        }
+        STATS_DRIVER(cuCtxSynchronize);  // a copy of pageable memory may be under way when its call is over
+        for (std::uint32_t n = 0; n < kLaunches; ++n)
+            if (launches[n].jobs > 0) device.launch(launches[n], grids[n], lanes[n % 2].stream);
+        for (const Measured& tensor : tensors) {
+            await(results[tensor.result], sequence);
+            check(tensor, results[tensor.result].partial);
+        }
+        STATS_DRIVER(cuCtxSynchronize);
+    }
+    std::printf("matrix: %d tensors\n", g_checked);
+}
+
+/// One tensor by several grids: all that is exact must not depend on them.
+class Grids {
+  public:
+    explicit Grids(const Device& device) : device_(device) {}
+
+    void check(const char* name, const TensorView& view, const TensorView& on_host, long double mean,
+               long double deviation, double tolerance) {
+        TensorStatistics first = on_cpu(on_host);
+        for (const std::uint32_t blocks : {0U, 1U, 37U, 528U, 4099U}) {
+            StatisticsLaunch launch;
+            JobTable table = near_table(launch);
+            if (!add_job(table, view, kEverything, results_.address(0))) fail("a job does not fit", 0);
+            std::uint32_t grid = plan_launch({launch.near_jobs, 1}, device_.limits());
+            if (blocks > 0) grid = launch.near_jobs[0].blocks = blocks;
+            launch.jobs = 1;
+            launch.sequence = ++sequence_;
+            launch.scratch = lane_.scratch.address();
+            device_.launch(launch, grid, lane_.stream);
+            await(results_[0], sequence_);
+            const TensorStatistics got = finish(results_[0].partial, view, kEverything);
+            const std::string where = std::string(name) + ", " + std::to_string(grid) + " blocks";
+            const double mean_error = error(got.real.all.mean, mean);
+            const double deviation_error = error(got.real.all.standard_deviation, deviation);
+            std::printf("%s: mean %.12g (off by %.1e), std %.9g (off by %.1e)\n", where.c_str(),
+                        got.real.all.mean, mean_error, got.real.all.standard_deviation, deviation_error);
+            if (!(mean_error <= tolerance) || !(deviation_error <= tolerance)) fault("mean or std", where);
+            if (got.hash != first.hash) fault("hash", where);
+            if (!same_exactly(got.real, first.real)) fault("not what the CPU says", where);
+            ++g_checked;
+        }
+    }
+
+  private:
+    static double error(double got, long double expected) {
+        return static_cast<double>(std::fabs((static_cast<long double>(got) - expected) / expected));
+    }
+
+    static TensorStatistics on_cpu(const TensorView& view) {
+        const std::uint32_t parts = std::max(1U, std::thread::hardware_concurrency());
+        const std::uint64_t count = element_count(view.sizes);
+        std::vector<TensorPartial> partials(parts);
+        std::vector<std::thread> threads;
+        for (std::uint32_t i = 0; i < parts; ++i)
+            threads.emplace_back([&, i] {
+                partials[i] = measure_range(view, kEverything, range_begin(count, i, parts),
+                                            range_begin(count, i + 1, parts));
+            });
+        for (std::thread& thread : threads)
+            thread.join();
+        for (std::uint32_t i = 1; i < parts; ++i)
+            merge(partials[0], partials[i]);
+        return finish(partials[0], view, kEverything);
+    }
+
+    const Device& device_;
+    Lane lane_;
+    Mapped<DeviceResult> results_{1};
+    std::uint32_t sequence_ = 0;
+};
+
+/// Numbers that look normal enough: the sum of four, from a counter, so that threads need no order.
+float made_up(std::uint64_t i, double mean, double deviation) {
+    std::uint64_t bits = (i + 1) * 0x9e3779b97f4a7c15ULL;
+    bits = (bits ^ (bits >> 30U)) * 0xbf58476d1ce4e5b9ULL;
+    bits = (bits ^ (bits >> 27U)) * 0x94d049bb133111ebULL;
+    bits ^= bits >> 31U;
+    double sum = 0;
+    for (unsigned part = 0; part < 4; ++part)
+        sum += static_cast<double>(bits >> (part * 16) & 0xffffU) / 65536 - 0.5;
+    return static_cast<float>(mean + deviation * 1.7320508 * sum);
+}
+
+void check_accuracy(const Device& device, const char* name, std::uint64_t count, double mean,
+                    double deviation, bool outlier) {
+    std::vector<float> values(count);
+    const std::uint64_t threads = std::max(1U, std::thread::hardware_concurrency());
+    std::vector<long double> sums(threads);
+    std::vector<long double> squares(threads);
+    const auto in_threads = [&](auto work) {
+        std::vector<std::thread> all;
+        for (std::uint64_t t = 0; t < threads; ++t)
+            all.emplace_back([&, t] {
+                work(t, count / threads * t, t + 1 == threads ? count : count / threads * (t + 1));
+            });
+        for (std::thread& thread : all)
+            thread.join();
+    };
+    const auto total = [](const std::vector<long double>& parts) {
+        long double sum = 0;
+        for (const long double part : parts)
+            sum += part;
+        return sum;
+    };
+    in_threads([&](std::uint64_t t, std::uint64_t begin, std::uint64_t end) {
+        for (std::uint64_t i = begin; i < end; ++i)
+            values[i] = outlier && i == 12345 ? 1e12F : made_up(i, mean, deviation);
+        for (std::uint64_t i = begin; i < end; ++i)
+            sums[t] += values[i];
+    });
+    const long double true_mean = total(sums) / static_cast<long double>(count);
+    in_threads([&](std::uint64_t t, std::uint64_t begin, std::uint64_t end) {
+        for (std::uint64_t i = begin; i < end; ++i)
+            squares[t] += (values[i] - true_mean) * (values[i] - true_mean);
+    });
+    const long double true_deviation = std::sqrt(total(squares) / static_cast<long double>(count - 1));
+    const DeviceMemory memory(count * 4);
+    memory.fill_from(values.data(), count * 4);
+    STATS_DRIVER(cuCtxSynchronize);
+    const std::int64_t sizes[] = {static_cast<std::int64_t>(count)};
+    const std::int64_t strides[] = {1};
+    Grids(device).check(name, {memory.pointer(), DType::float32, sizes, strides},
+                        {values.data(), DType::float32, sizes, strides}, true_mean, true_deviation,
+                        kTolerance);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    const Device device;
+    Random random(argc > 1 ? std::strtoull(argv[1], nullptr, 10) : 1);
+    check_matrix(device, random);
+    check_accuracy(device, "mean 1, std 0.01", 100003, 1, 0.01, false);
+    check_accuracy(device, "mean 1e6, std 1", 1U << 24U, 1e6, 1, false);
+    check_accuracy(device, "mean 3, std 1, one of 1e12", (1U << 24U) + 5, 3, 1, true);
+    check_accuracy(device, "mean 1e4, std 1, 1e9 of them", 1000000000, 1e4, 1, false);
+    std::printf("%s: %d tensors checked, %d differ\n", g_faults == 0 ? "ok" : "FAILED", g_checked, g_faults);
+    return g_faults == 0 ? 0 : 1;
+}

@@ -1,0 +1,173 @@
+// A naive judge of statistics: long double and 128-bit integers, element after element, over the samples of
+// stats_samples.hpp. It shares no arithmetic with what it judges.
+#pragma once
+
+#include "tests/unit/stats_samples.hpp"
+
+namespace stats_fixture {
+
+struct Expected {
+    std::uint64_t count = 0, nan = 0, positive_infinity = 0, negative_infinity = 0, zeros = 0;
+    std::uint64_t finite = 0;
+    long double mean = NAN, deviation = NAN, magnitude = 0;  // of the finite; magnitude is the mean of |x|
+    long double minimum = NAN, maximum = NAN;
+    Int128 sum = 0, integer_minimum = 0, integer_maximum = 0;
+    std::uint64_t first_nan = kNoIndex, first_nonfinite = kNoIndex;
+    std::uint64_t minimum_index = kNoIndex, maximum_index = kNoIndex;
+};
+
+inline Expected judge(const Sample& sample, std::uint32_t part) {
+    const DType dtype = part_dtype(sample.dtype);
+    const std::uint32_t bytes = element_size(dtype);
+    Expected expected;
+    std::vector<long double> finite;
+    std::uint64_t index = 0;
+    long double least = 0;
+    long double most = 0;
+    for (const std::int64_t offset : sample.offsets()) {
+        std::uint64_t bits = 0;
+        std::memcpy(&bits, sample.element(offset) + part * bytes, bytes);
+        const std::uint64_t at = index++;
+        const Int128 integer = is_integer(dtype) ? integer_value(dtype, bits) : 0;
+        const long double value = is_integer(dtype) ? static_cast<long double>(integer)
+                                                    : static_cast<long double>(float_value(dtype, bits));
+        if (std::isnan(value)) {
+            if (expected.nan++ == 0) expected.first_nan = at;
+        } else if (std::isinf(value)) {
+            ++(value > 0 ? expected.positive_infinity : expected.negative_infinity);
+        } else {
+            if (finite.empty() || integer < expected.integer_minimum) expected.integer_minimum = integer;
+            if (finite.empty() || integer > expected.integer_maximum) expected.integer_maximum = integer;
+            finite.push_back(value);
+            expected.sum += integer;
+        }
+        if (!std::isfinite(value) && expected.first_nonfinite == kNoIndex) expected.first_nonfinite = at;
+        if (value == 0) ++expected.zeros;
+        if (!std::isnan(value) && (expected.minimum_index == kNoIndex || value < least)) {
+            expected.minimum_index = at;
+            least = value;
+        }
+        if (!std::isnan(value) && (expected.maximum_index == kNoIndex || value > most)) {
+            expected.maximum_index = at;
+            most = value;
+        }
+    }
+    if (expected.nan > 0) expected.minimum_index = expected.maximum_index = expected.first_nan;
+    expected.count = index;
+    expected.finite = finite.size();
+    if (finite.empty()) return expected;
+    const auto count = static_cast<long double>(finite.size());
+    expected.mean = 0;
+    for (const long double value : finite) {
+        expected.mean += value / count;
+        expected.magnitude += std::fabs(value) / count;
+    }
+    long double squares = 0;
+    for (const long double value : finite)
+        squares += (value - expected.mean) * (value - expected.mean);
+    if (finite.size() > 1) expected.deviation = std::sqrt(squares / (count - 1));
+    expected.minimum = *std::min_element(finite.begin(), finite.end());
+    expected.maximum = *std::max_element(finite.begin(), finite.end());
+    return expected;
+}
+
+inline bool same(double got, long double expected) {
+    if (std::isnan(expected)) return std::isnan(got);
+    return got == static_cast<double>(expected);
+}
+
+inline bool near(double got, long double expected, long double margin) {
+    if (std::isnan(expected)) return std::isnan(got);
+    return std::fabs(static_cast<long double>(got) - expected) <= margin;
+}
+
+/// Squares beyond the range of double are Inf, or 0, in ours; README.md says so.
+inline bool near_deviation(double got, long double expected, const Expected& all, double tolerance) {
+    if (expected > 1e150L && std::isinf(got) && got > 0) return true;
+    if (expected < 1e-150L && got >= 0 && got <= 1e-150) return true;
+    // What rounding the mean of so large numbers costs.
+    return near(got, expected, tolerance * expected + 1e-15L * all.magnitude);
+}
+
+inline bool same_integer(const Number& got, Int128 expected) {
+    if (got.kind == Number::Kind::signed_integer) return got.signed_integer == expected;
+    return got.kind == Number::Kind::unsigned_integer &&
+           static_cast<Int128>(got.unsigned_integer) == expected;
+}
+
+#define STATS_FIXTURE_EXPECT(condition)              \
+    do {                                             \
+        if (!(condition)) return "not: " #condition; \
+    } while (false)
+
+/// Empty if `got` is what it has to be; else what is not. `tolerance` is of mean and standard deviation.
+inline std::string difference(const RealStatistics& got, const Expected& want, DType dtype, Wanted wanted,
+                              bool in_order, double tolerance) {
+    const bool printed = wants(wanted, Wanted::printed | Wanted::indices);
+    const bool findings = printed || wants(wanted, Wanted::findings);
+    if (findings) {
+        STATS_FIXTURE_EXPECT(got.nan == want.nan);
+        STATS_FIXTURE_EXPECT(got.positive_infinity == want.positive_infinity);
+        STATS_FIXTURE_EXPECT(got.negative_infinity == want.negative_infinity);
+        STATS_FIXTURE_EXPECT(got.first_nan == (in_order ? want.first_nan : kNoIndex));
+        STATS_FIXTURE_EXPECT(got.first_nonfinite == (in_order ? want.first_nonfinite : kNoIndex));
+    }
+    if (!printed) return "";
+    STATS_FIXTURE_EXPECT(got.zeros == want.zeros);
+    STATS_FIXTURE_EXPECT(got.all.count == want.count);
+    STATS_FIXTURE_EXPECT(got.finite.count == want.finite);
+    // Where doubles are denormal they have no more digits.
+    STATS_FIXTURE_EXPECT(near(got.finite.mean, want.mean, tolerance * want.magnitude + 0x1p-1060L));
+    STATS_FIXTURE_EXPECT(near_deviation(got.finite.standard_deviation, want.deviation, want, tolerance));
+    if (is_integer(dtype)) {
+        STATS_FIXTURE_EXPECT(same_integer(got.finite.minimum, want.integer_minimum));
+        STATS_FIXTURE_EXPECT(same_integer(got.all.maximum, want.integer_maximum));
+        STATS_FIXTURE_EXPECT((static_cast<Int128>(got.sum_high) << 64U) + static_cast<Int128>(got.sum_low) ==
+                             want.sum);
+    } else {
+        STATS_FIXTURE_EXPECT(same(got.finite.minimum.floating, want.minimum));
+        STATS_FIXTURE_EXPECT(same(got.finite.maximum.floating, want.maximum));
+    }
+    // As torch: any NaN makes all NaN; Inf makes the standard deviation NaN.
+    if (want.nan > 0) {
+        STATS_FIXTURE_EXPECT(std::isnan(got.all.mean) && std::isnan(got.all.minimum.floating));
+        STATS_FIXTURE_EXPECT(std::isnan(got.all.maximum.floating));
+    } else if (want.positive_infinity + want.negative_infinity > 0) {
+        const bool both = want.positive_infinity > 0 && want.negative_infinity > 0;
+        STATS_FIXTURE_EXPECT(both ? std::isnan(got.all.mean) : std::isinf(got.all.mean));
+        STATS_FIXTURE_EXPECT(both || (got.all.mean > 0) == (want.positive_infinity > 0));
+        if (want.negative_infinity > 0)
+            STATS_FIXTURE_EXPECT(got.all.minimum.floating == -INFINITY);
+        else
+            STATS_FIXTURE_EXPECT(want.finite == 0 || got.all.minimum.floating == got.finite.minimum.floating);
+        if (want.positive_infinity > 0)
+            STATS_FIXTURE_EXPECT(got.all.maximum.floating == INFINITY);
+        else
+            STATS_FIXTURE_EXPECT(want.finite == 0 || got.all.maximum.floating == got.finite.maximum.floating);
+    }
+    if (want.finite != want.count) STATS_FIXTURE_EXPECT(std::isnan(got.all.standard_deviation));
+    if (!wants(wanted, Wanted::indices)) return "";
+    STATS_FIXTURE_EXPECT(got.minimum_index == want.minimum_index);
+    STATS_FIXTURE_EXPECT(got.maximum_index == want.maximum_index);
+    return "";
+}
+
+#undef STATS_FIXTURE_EXPECT
+
+inline std::string difference(const TensorStatistics& got, const Sample& sample, Wanted wanted,
+                              double tolerance) {
+    const bool in_order = depends_on_order(wanted) || lies_in_logical_order(sample.sizes, sample.strides);
+    const DType dtype = part_dtype(sample.dtype);
+    std::string text = difference(got.real, judge(sample, 0), dtype, wanted, in_order, tolerance);
+    if (text.empty() && is_complex(sample.dtype)) {
+        text = difference(got.imaginary, judge(sample, 1), dtype, wanted, in_order, tolerance);
+        if (!text.empty()) text = "imaginary part, " + text;
+    }
+    return text;
+}
+
+inline constexpr Wanted kEverything = Wanted::findings | Wanted::printed | Wanted::indices | Wanted::hash;
+inline constexpr Wanted kWantedSets[] = {Wanted::findings, Wanted::printed, Wanted::indices, Wanted::hash,
+                                         kEverything};
+
+}  // namespace stats_fixture
