@@ -322,7 +322,7 @@ TEST_CASE("A thousand random sets of options change nothing in what a program do
         if (watched.out == bare.out && watched.exit_code == bare.exit_code && watched.signal == 0) continue;
         std::string told;
         for (const auto& [variable, value] : variables)
-            told += variable + "=" + value + "\n";
+            told.append(variable).append("=").append(value).append("\n");
         CAPTURE(seed, set, told, watched.err, watched.exit_code, watched.signal);
         CHECK(watched.out == bare.out);
         FAIL("the program noticed");
