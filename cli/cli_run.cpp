@@ -19,6 +19,7 @@
 #include "cli/preloadable.hpp"
 #include "cli/run_environment.hpp"
 #include "cli/tally_page.hpp"
+#include "config/selection.hpp"
 
 namespace aoti_dbg::cli {
 namespace {
@@ -130,7 +131,8 @@ int run(const RunRequest& request) {
     // Such a loader ends over a library that it cannot load; the program comes before what we want to see.
     const bool preload = finding.obstacle != Obstacle::other_loader;
     const TallyPage tally;
-    if (!set_environment(request, preload, tally.path())) return kOwnTrouble;
+    const std::optional<Options> options = set_environment(request, preload, tally.path());
+    if (!options) return kOwnTrouble;
     warn_of(finding, preload);
     timespec started{};
     // The clock that file times are taken from.
@@ -151,7 +153,7 @@ int run(const RunRequest& request) {
     const std::string log = value_of("AOTI_DBG_LOG");
     if (!log.empty() && !is_stream(log)) trim_log(log, child, started);
     const bool ended_well = WIFEXITED(status) && WEXITSTATUS(status) == 0;
-    const bool met = judge(request.requirement, tally.seen(), finding, ended_well);
+    const bool met = judge(request.requirement, tally.seen(), finding, may_select(*options), ended_well);
     if (ended_well && !met) return kOwnTrouble;
     if (WIFEXITED(status)) return WEXITSTATUS(status);
     end_by(WTERMSIG(status));

@@ -41,6 +41,14 @@ bool is_mapped(const struct stat& file) {
     return false;
 }
 
+/// Whether the kernel knows of others that have the file open or mapped, be they hidden from us. On some file
+/// systems it cannot be asked; then the answer is no.
+bool is_open_elsewhere(int descriptor) {
+    if (fcntl(descriptor, F_SETLEASE, F_WRLCK) != 0) return errno == EAGAIN;
+    fcntl(descriptor, F_SETLEASE, F_UNLCK);
+    return false;
+}
+
 /// Bytes of the file that are kept: up to and with the first of the newlines at its end.
 off_t kept_length(int descriptor, off_t length) {
     std::array<char, 65536> piece{};
@@ -70,7 +78,9 @@ bool trim_file(const std::string& path, const timespec& started) {
             std::pair(changed.tv_sec, changed.tv_nsec) >= std::pair(started.tv_sec, started.tv_nsec);
         const off_t kept = written ? kept_length(descriptor, info.st_size) : info.st_size;
         // If it cannot be cut, it keeps its blank lines, which is only ugly.
-        if (kept < info.st_size && !is_mapped(info)) (void)!ftruncate(descriptor, kept);
+        if (kept < info.st_size && !is_open_elsewhere(descriptor) && !is_mapped(info)) {
+            (void)!ftruncate(descriptor, kept);
+        }
     }
     close(descriptor);
     return true;

@@ -118,7 +118,8 @@ Result<std::size_t> program_begin(const std::vector<std::string>& arguments,
             return Status::error(flag + " is no flag of run" + did_you_mean(flag, flags));
         }
         const bool alone = argument == "-h" || argument == "--help" || flag != argument;
-        if (!alone && (i + 1 == arguments.size() || arguments[i + 1] == "--")) {
+        const bool is_empty = argument == flag + "=";
+        if (is_empty || (!alone && (i + 1 == arguments.size() || arguments[i + 1] == "--"))) {
             return Status::error(flag + " needs a value");
         }
         i += alone ? 1 : 2;

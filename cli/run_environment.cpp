@@ -7,6 +7,7 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <optional>
@@ -54,6 +55,8 @@ std::optional<std::string> preload_entry(const std::string& library) {
     return descriptor < 0 ? std::nullopt : path_for_others(descriptor);
 }
 
+constexpr const char* kSanitizers[] = {"libasan.so", "libtsan.so", "libclang_rt.asan", "libclang_rt.tsan"};
+
 /// LD_PRELOAD with the library in front of what stands there; a sanitizer's run-time library insists on the
 /// first place and keeps it.
 std::string with_preload(std::string_view present, const std::string& library) {
@@ -65,7 +68,8 @@ std::string with_preload(std::string_view present, const std::string& library) {
         present = end == std::string_view::npos ? std::string_view() : present.substr(end + 1);
         if (entry.empty() || entry == library) continue;
         const std::string file = fs::path(entry).filename().string();
-        const bool sanitizer = file.rfind("libasan.so", 0) == 0 || file.rfind("libtsan.so", 0) == 0;
+        const bool sanitizer = std::any_of(std::begin(kSanitizers), std::end(kSanitizers),
+                                           [&file](const char* begin) { return file.rfind(begin, 0) == 0; });
         if (sanitizer) {
             sanitizers += entry + ":";
         } else {
@@ -121,17 +125,17 @@ bool is_stream(const std::string& log) {
     return equal_ignoring_case(log, "stderr") || equal_ignoring_case(log, "stdout");
 }
 
-bool set_environment(const RunRequest& request, bool preload, const std::string& tally) {
-    if (preload && !set_preload()) return false;
+std::optional<Options> set_environment(const RunRequest& request, bool preload, const std::string& tally) {
+    if (preload && !set_preload()) return std::nullopt;
     for (const auto& [variable, value] : request.variables)
         setenv(variable.c_str(), value.c_str(), 1);
+    // Whoever asks for a run wants to see something.
+    setenv(kDefaultLevelVariable, "3", 1);
     std::vector<std::string> said_by_the_library;
-    const Options options = parse_options(process_sources(), said_by_the_library);
+    Options options = parse_options(process_sources(), said_by_the_library);
     anchor_places(options);
     if (!tally.empty()) setenv(tally::kVariable, tally.c_str(), 1);
-    // Whoever asks for a run wants to see something.
-    if (!options.level_given) setenv("AOTI_DBG_LEVEL", "3", 1);
-    return true;
+    return options;
 }
 
 }  // namespace aoti_dbg::cli

@@ -18,9 +18,9 @@ std::string counted(std::uint32_t number, const char* thing) {
 }
 
 constexpr const char* kWayDown =
-    "check that nothing on the way to it clears the environment or sets LD_PRELOAD anew (env -i, sudo, ssh, "
-    "a "
-    "container)";
+    "check that nothing on the way to it clears the environment, sets LD_PRELOAD anew, or changes the user "
+    "or "
+    "the process namespace (env -i, sudo, ssh, setpriv, a container)";
 
 Account account_of_none(const Finding& finding) {
     const std::string what = "no process loaded libaoti_dbg.so";
@@ -38,6 +38,9 @@ Account account_of(const std::optional<Seen>& seen, const Finding& finding) {
     const std::string loaded = counted(seen->loaded, "program") + " loaded libaoti_dbg.so";
     if (seen->partaking == 0) {
         return {loaded + ", and none took part", "check AOTI_DBG_LEVEL and AOTI_DBG_PROCESSES"};
+    }
+    if (seen->recording == 0 && seen->left_out > 0) {
+        return {"AOTI_DBG_PROCESSES leaves out every process that made calls", "check its patterns"};
     }
     if (seen->models == 0) {
         const std::string calls = seen->recording == 0 ? "" : ", though calls were seen";
@@ -68,10 +71,11 @@ std::optional<Requirement> requirement_named(std::string_view word) {
     return std::nullopt;
 }
 
-bool judge(Requirement requirement, const std::optional<Seen>& seen, const Finding& finding,
+bool judge(Requirement requirement, const std::optional<Seen>& seen, const Finding& finding, bool asked,
            bool ended_well) {
     const bool met = is_met(requirement, seen);
-    if (met && (!seen || seen->loaded > 0)) return true;
+    const bool in_vain = seen && (seen->loaded == 0 || (seen->recording == 0 && seen->left_out > 0));
+    if (met && !(in_vain && asked)) return true;
     const Account account = account_of(seen, finding);
     if (met) {
         message(Severity::warn, "%s; nothing was seen; %s", account.what.c_str(), account.advice.c_str());

@@ -13,8 +13,10 @@ enum class Requirement { none, launch, model };
 
 std::optional<Requirement> requirement_named(std::string_view word);
 
-/// Says at most one line. `seen` is empty where nobody could count; `ended_well` where the program's exit
-/// code is 0, so that an unmet requirement decides. Returns whether the requirement is met.
-bool judge(Requirement requirement, const std::optional<Seen>& seen, const Finding& finding, bool ended_well);
+/// Says at most one line. `seen` is empty where nobody could count; `asked` where the options select
+/// anything; `ended_well` where the program's exit code is 0, so that an unmet requirement decides. Returns
+/// whether the requirement is met.
+bool judge(Requirement requirement, const std::optional<Seen>& seen, const Finding& finding, bool asked,
+           bool ended_well);
 
 }  // namespace aoti_dbg::cli

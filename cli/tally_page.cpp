@@ -68,7 +68,8 @@ void TallyPage::mark_start() const {
 
 std::optional<Seen> TallyPage::seen() const {
     if (page_ == nullptr) return std::nullopt;
-    return Seen{count(page_->loaded), count(page_->partaking), count(page_->models), count(page_->recording)};
+    return Seen{count(page_->loaded), count(page_->partaking), count(page_->models), count(page_->recording),
+                count(page_->left_out)};
 }
 
 }  // namespace aoti_dbg::cli

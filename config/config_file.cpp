@@ -232,7 +232,7 @@ class Reader {
                      [] { return "a rule needs \"kernels\", which say what it is for; it is ignored"; });
             return;
         }
-        options_.level_given = options_.level_given || scratch.level_given;
+        options_.level_given = options_.level_given || (rule.levels && rule.levels->any());
         options_.rules.push_back(std::move(rule));
     }
 

@@ -16,12 +16,11 @@ namespace {
 
 constexpr std::string_view kConfig = "AOTI_DBG_CONFIG";
 
-// Of ours, but no options: between the command and the library, and of the scripts and tests of the source
-// tree, whose programs inherit them.
+// Of ours, but no options: between the command and the library, and of the scripts of the source tree, whose
+// programs inherit them.
 constexpr std::string_view kOtherVariables[] = {
-    "AOTI_DBG_TALLY",   "AOTI_DBG_CACHE",         "AOTI_DBG_GPU_OUT",     "AOTI_DBG_LIBRARY",
-    "AOTI_DBG_OFFLINE", "AOTI_DBG_PRELOAD_FIRST", "AOTI_DBG_RANDOM_SETS", "AOTI_DBG_SERVER",
-    "AOTI_DBG_TOOL",    "AOTI_DBG_TORCH_PYTHON",  "AOTI_DBG_VERBOSE",
+    "AOTI_DBG_TALLY",   kDefaultLevelVariable,   "AOTI_DBG_CACHE",   "AOTI_DBG_GPU_OUT",
+    "AOTI_DBG_OFFLINE", "AOTI_DBG_TORCH_PYTHON", "AOTI_DBG_VERBOSE",
 };
 
 /// Empty when it is not set or blank, which is the same here.
@@ -114,6 +113,9 @@ Options parse_options(const Sources& sources, std::vector<std::string>& complain
     set_defaults(options);
     const Fields in_file = read_file(sources, options, gathered);
     read_environment(sources.environment, in_file, options, gathered);
+    if (!options.level_given && value_of(sources.environment, kDefaultLevelVariable) == "3") {
+        options.levels.names = true;
+    }
     look_for_unknown(sources, gathered);
     gathered.close();
     return options;

@@ -47,7 +47,7 @@ struct Processes {
 
 struct Options {
     Levels levels;
-    bool level_given = false;  // by anybody, be it 0
+    bool level_given = false;  // by anybody, be it 0, or by a rule that raises it
     NamePatterns kernels;
     Window runs;
     Window calls;
@@ -74,6 +74,9 @@ struct Sources {
 
 /// Those of this process. A file that is not a regular one, or larger than 1 MiB, is refused.
 Sources process_sources();
+
+/// Set by `aoti-dbg run`: the level where nobody gives one.
+inline constexpr char kDefaultLevelVariable[] = "AOTI_DBG_DEFAULT_LEVEL";
 
 /// The configuration file first, then the environment, which wins: a variable that is set replaces its option
 /// in the file, in the file's rules as well. Complaints are whole sentences without prefix, ready for

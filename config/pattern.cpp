@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <ctime>
 
@@ -62,8 +63,10 @@ std::string expand_pattern(std::string_view pattern, const Environment& environm
         } else if (letter == 'h') {
             result += host_name();
         } else if (letter == 'r') {
-            const char* const rank = rank_of(environment);
-            result += rank == nullptr ? "0" : rank;
+            // Part of a name: it must not lead elsewhere.
+            std::string rank = rank_of(environment) == nullptr ? "0" : rank_of(environment);
+            std::replace(rank.begin(), rank.end(), '/', '_');
+            result += rank;
         } else if (letter == 't') {
             result += local_time(origin.unix_seconds);
         } else if (letter == '%') {

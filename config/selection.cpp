@@ -30,6 +30,12 @@ bool may_select(const Options& options) {
                        [](const Rule& rule) { return rule.levels && rule.levels->any(); });
 }
 
+bool follows_unselected(const Options& options) {
+    return options.scope == Scope::all || !options.calls.holds_everything() ||
+           std::any_of(options.rules.begin(), options.rules.end(),
+                       [](const Rule& rule) { return rule.calls && !rule.calls->holds_everything(); });
+}
+
 bool may_select_run(const Options& options, std::uint64_t run) {
     return options.runs.holds(run) ||
            std::any_of(options.rules.begin(), options.rules.end(),

@@ -57,6 +57,10 @@ Selected select(const Options& options, const CallPlace& place);
 /// Whether any call at all may be selected.
 bool may_select(const Options& options);
 
+/// Whether calls that are not selected must be followed to their end, because a call that lies in them takes
+/// something from them: its indentation, or its number where calls are selected by that.
+bool follows_unselected(const Options& options);
+
 /// Whether any call of the run with this number may be.
 bool may_select_run(const Options& options, std::uint64_t run);
 

@@ -3,7 +3,7 @@
 // and raised by atomic additions. It survives whatever end a process meets.
 //
 //   bytes  0..7   magic "AOTITLY1"
-//   bytes  8..15  pid of the program that was started (the start), 32 bits; 0
+//   bytes  8..15  pid of the program that was started (the start); whether options were complained of
 //   bytes 16..23  when it was started, nanoseconds since 1970
 //   bytes 24..    counts, 32 bits each
 #pragma once
@@ -20,13 +20,15 @@ inline constexpr std::size_t kBytes = 4096;
 struct Page {
     std::uint64_t magic;
     std::int32_t start_pid;
-    std::uint32_t reserved;
+    std::uint32_t complained;  // 1: somebody has said what is wrong with the options
     std::int64_t start_unix_ns;
     std::uint32_t loaded;     // processes (and programs they became) that loaded the library
-    std::uint32_t partaking;  // of these, those that AOTI_DBG_PROCESSES lets in and that look at anything
+    std::uint32_t partaking;  // of these, those that look at anything, by their level and by processes main
     std::uint32_t models;     // models that arrived
     std::uint32_t recording;  // processes that saw a call
+    std::uint32_t left_out;   // processes that would have, but for the patterns of AOTI_DBG_PROCESSES
+    std::uint32_t reserved;
 };
-static_assert(sizeof(Page) == 40);
+static_assert(sizeof(Page) == 48);
 
 }  // namespace aoti_dbg::tally

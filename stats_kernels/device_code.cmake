@@ -2,7 +2,12 @@
 # says so by has_device_code(). No library of the toolkit is linked.
 find_package(CUDAToolkit QUIET)
 find_program(AOTI_DBG_NVCC nvcc HINTS ${CUDAToolkit_BIN_DIR} /usr/local/cuda/bin)
-set(AOTI_DBG_CUDA_ARCHITECTURES "75;80;86;89;90;100;120" CACHE STRING
+# What is not shipped is compiled for one: all of them take minutes.
+set(capabilities "75;80;86;89;90;100;120")
+if(AOTI_DBG_SANITIZE OR CMAKE_BUILD_TYPE STREQUAL "Debug")
+  set(capabilities 90)
+endif()
+set(AOTI_DBG_CUDA_ARCHITECTURES "${capabilities}" CACHE STRING
   "Compute capabilities to compile for; those that nvcc does not know are left out, the newest is there as PTX too")
 
 if(NOT AOTI_DBG_NVCC)
@@ -29,7 +34,7 @@ set(fatbin ${CMAKE_CURRENT_BINARY_DIR}/statistics.fatbin)
 # Compressed, in the way that every driver can undo: a fifth of the size.
 add_custom_command(OUTPUT ${fatbin}
   COMMAND ${AOTI_DBG_NVCC} -std=c++20 -O3 -Werror all-warnings -I ${CMAKE_SOURCE_DIR} ${targets}
-    -Xfatbin -compress-all -MD -MF ${fatbin}.d -MT ${fatbin} -fatbin -o ${fatbin} ${CMAKE_CURRENT_SOURCE_DIR}/statistics.cu
+    --threads 0 -Xfatbin -compress-all -MD -MF ${fatbin}.d -MT ${fatbin} -fatbin -o ${fatbin} ${CMAKE_CURRENT_SOURCE_DIR}/statistics.cu
   DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/statistics.cu DEPFILE ${fatbin}.d
   COMMENT "Compiling device code for ${AOTI_DBG_CUDA_ARCHITECTURES}" VERBATIM)
 target_sources(aoti_dbg_stats_kernels PRIVATE ${fatbin})

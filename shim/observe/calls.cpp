@@ -62,6 +62,7 @@ Todo decide(ThreadState& state, const Treatment& treatment, std::uint32_t run, s
     const auto known = [](std::uint32_t value, std::uint32_t none) {
         return value == none ? std::nullopt : std::optional<std::uint64_t>(value);
     };
+    if (state.counts.calls.get() == 0) state.session->note_first_call();
     state.counts.calls.raise();
     if (!treatment.wants(known(run, ring::kNoRun), known(number, ring::kNoCall))) {
         state.counts.filtered.raise();
@@ -159,9 +160,8 @@ bool begin_call(ThreadState& state, const CallStart& start) {
     Todo todo;
     if (is_call) {
         todo = decide(state, start.name->treatment, run_number, number, own);
-        // Whoever is not asked for is passed by at no more cost than this. Children that are printed are
-        // indented by the calls that they lie in, selected or not.
-        if (!todo.recorded && options().scope == Scope::model) return false;
+        // Whoever is not asked for is passed by at no more cost than this.
+        if (!todo.recorded && !g_follow_unselected) return false;
     } else {
         todo.recorded = !is_run || may_select_run(options(), run_number);
     }

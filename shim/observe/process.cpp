@@ -2,8 +2,10 @@
 
 #include <limits.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
@@ -25,6 +27,7 @@ namespace aoti_dbg {
 
 std::atomic<bool> g_observing{false};
 const Options* g_options = nullptr;
+bool g_follow_unselected = false;
 bool g_measuring = false;
 WipedPage* g_wiped_page = nullptr;
 
@@ -50,48 +53,34 @@ WipedPage* make_page() {
     return new (page) WipedPage();
 }
 
-bool is_mapped(const char* file) {
-    FILE* maps = fopen("/proc/self/maps", "re");
-    if (maps == nullptr) return false;
-    char line[4096];
-    bool found = false;
-    while (!found && fgets(line, sizeof line, maps) != nullptr)
-        found = strstr(line, file) != nullptr;
-    fclose(maps);
-    return found;
-}
-
 bool is_start() {
     return find_start().pid == getpid();
 }
 
-/// "Saw nothing" is not "clean". Said where something could have been seen, by the start alone: its children,
-/// compilers and workers, have the library as well.
+/// "Saw nothing" is not "clean". Said where something could have been seen, and not by children of who has
+/// the library as well: compilers and workers. Allocates nothing: _exit may be called by a signal handler.
 void say_if_nothing_was_seen() {
-    if (!is_mapped("/libtorch_cpu.so") && !is_mapped("/libcuda.so")) return;
-    if (!is_start()) return;
+    if (!has_mapped(getpid(), "/libtorch_cpu.so") && !has_mapped(getpid(), "/libcuda.so")) return;
+    if (has_mapped(getppid(), "/libaoti_dbg.so")) return;
     message(Severity::warn,
             "0 models, 0 runs, 0 calls: nothing was looked at, because no model was loaded and nothing "
             "launched in a way that is seen; the README's section on limits says which are not");
 }
 
-bool takes_part(const Processes& processes) {
-    return processes.only_main ? is_start() : matches_this_process(processes.names);
-}
-
 /// Whether the options ask for it, for any call.
 bool asks_for(bool Levels::*what) {
-    bool asked = g_options->levels.*what;
-    for (const Rule& rule : g_options->rules)
-        asked = asked || (rule.levels && (*rule.levels).*what);
-    return asked;
+    return g_options->levels.*what ||
+           std::any_of(g_options->rules.begin(), g_options->rules.end(),
+                       [what](const Rule& rule) { return rule.levels && (*rule.levels).*what; });
 }
 
+/// Once for a tree of processes: under `aoti-dbg run` by the first that has something to say, else by the
+/// start.
 void say_about_options(std::vector<std::string> complaints) {
     if (asks_for(&Levels::files)) {
         complaints.emplace_back("level 1 (files) is not in this version; printing kernel names (level 3)");
     }
-    if (complaints.empty() || !is_start()) return;
+    if (complaints.empty() || !(tallied_start() ? first_to_complain() : is_start())) return;
     for (const std::string& complaint : complaints)
         message(Severity::warn, "%s", complaint.c_str());
 }
@@ -108,7 +97,8 @@ void make_ready() {
     char here[PATH_MAX];
     g_folder = new std::string(getcwd(here, sizeof here) != nullptr ? here : "");
     say_about_options(std::move(complaints));
-    if (may_select(*g_options) && takes_part(g_options->processes)) {
+    g_follow_unselected = follows_unselected(*g_options);
+    if (may_select(*g_options) && (!g_options->processes.only_main || is_start())) {
         count_in_tally(TallyCount::partaking);
         g_observing.store(true, std::memory_order_release);
     }
@@ -122,8 +112,14 @@ std::string anchor(const Origin& start) {
     char folder[PATH_MAX];
     const std::string link = "/proc/" + std::to_string(start.pid) + "/cwd";
     const ssize_t length = readlink(link.c_str(), folder, sizeof folder);
-    return length > 0 && length < PATH_MAX ? std::string(folder, static_cast<std::size_t>(length))
-                                           : *g_folder;
+    if (length <= 0 || length >= PATH_MAX) return *g_folder;
+    folder[length] = '\0';
+    // Of a folder that was removed the link says a name that stands for nothing, or for another folder.
+    struct stat named {};
+    struct stat real {};
+    const bool same = stat(folder, &named) == 0 && stat(link.c_str(), &real) == 0 &&
+                      named.st_dev == real.st_dev && named.st_ino == real.st_ino;
+    return same ? folder : *g_folder;
 }
 
 Session* make_session() {
@@ -133,8 +129,13 @@ Session* make_session() {
     if (anchored.log != "stderr" && anchored.log != "stdout") {
         anchored.log = anchored_pattern(anchored.log, *g_folder, ::getenv);
     }
-    count_in_tally(TallyCount::recording);
     return new (std::nothrow) Session(anchored, start);
+}
+
+/// Asked at the first call: workers that are forked learn their rank after they were loaded.
+bool takes_part(const Processes& processes) {
+    if (processes.only_main) return getpid() == g_loaded_by;
+    return matches_this_process(processes.names);
 }
 
 }  // namespace
@@ -159,8 +160,9 @@ Session* current_session() {
     // Reached at the end: the session has been closed, and no other is opened. A child that was forked since
     // then is a process of its own, but one that ends as well.
     if (session != nullptr || g_ended.load(std::memory_order_relaxed)) return session;
-    if (options().processes.only_main && getpid() != g_loaded_by) {
-        g_observing.store(false, std::memory_order_release);  // a fork's child
+    if (!takes_part(options().processes)) {
+        count_in_tally(TallyCount::left_out);
+        g_observing.store(false, std::memory_order_release);
         return nullptr;
     }
     session = make_session();

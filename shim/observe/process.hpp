@@ -43,6 +43,7 @@ void ensure_process_ready();
 
 /// Only after ensure_process_ready(). Asked several times a launch, so inline.
 extern const Options* g_options;
+extern bool g_follow_unselected;  // follows_unselected() of the options
 extern WipedPage* g_wiped_page;
 inline const Options& options() {
     return *g_options;

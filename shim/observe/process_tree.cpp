@@ -3,16 +3,18 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <cstdio>
 #include <cstdlib>
+#include <cstring>
 
 #include "shim/report/tally.hpp"
 
 namespace aoti_dbg {
 namespace {
 
-constexpr std::size_t kLongestCommandLine = 64 * 1024;
-constexpr std::size_t kLargestMaps = 16 * 1024 * 1024;
+constexpr std::size_t kLongestCommandLine = std::size_t{64} * 1024;
 constexpr int kOldestAncestor = 64;  // generations; a tree of processes is never that deep
 
 /// A file of /proc, up to `most` bytes; empty where it cannot be read.
@@ -38,7 +40,7 @@ std::string proc_path(int pid, const char* file) {
 }
 
 bool has_the_library(int pid) {
-    return read_proc(proc_path(pid, "maps"), kLargestMaps).find("/libaoti_dbg.so") != std::string::npos;
+    return has_mapped(pid, "/libaoti_dbg.so");
 }
 
 /// Field `number` of /proc/<pid>/stat, counted from 1 as proc(5) does; behind the name, which may hold
@@ -53,7 +55,7 @@ std::int64_t stat_field(int pid, int number) {
 
 /// The same for every process that asks, which its own clock would not be.
 std::int64_t start_time(int pid) {
-    const std::string stat = read_proc("/proc/stat", 1024 * 1024);
+    const std::string stat = read_proc("/proc/stat", std::size_t{1024} * 1024);
     const std::size_t boot = stat.find("\nbtime ");
     const std::int64_t ticks = stat_field(pid, 22);
     const long ticks_a_second = sysconf(_SC_CLK_TCK);
@@ -83,6 +85,28 @@ std::string rank_name() {
 }
 
 }  // namespace
+
+bool has_mapped(int pid, const char* file) {
+    char path[32];
+    snprintf(path, sizeof path, "/proc/%d/maps", pid);
+    const int descriptor = open(path, O_RDONLY | O_CLOEXEC);
+    if (descriptor < 0) return false;
+    const std::size_t length = strlen(file);
+    char piece[4096];
+    std::size_t kept = 0;  // of the piece before: the name may lie across
+    bool found = false;
+    while (!found) {
+        const ssize_t got = read(descriptor, piece + kept, sizeof piece - kept);
+        if (got < 0 && errno == EINTR) continue;
+        if (got <= 0) break;
+        const std::size_t filled = kept + static_cast<std::size_t>(got);
+        found = memmem(piece, filled, file, length) != nullptr;
+        kept = std::min(filled, length - 1);
+        memmove(piece, piece + filled - kept, kept);
+    }
+    close(descriptor);
+    return found;
+}
 
 Origin find_start() {
     if (const std::optional<Origin> told = tallied_start()) return *told;

@@ -13,6 +13,10 @@ namespace aoti_dbg {
 /// As `aoti-dbg run` tells it; else the last ancestor without a gap that has the library. Reads /proc.
 Origin find_start();
 
+/// Whether some file of that name is mapped by the process. Allocates nothing: asked on the way out, perhaps
+/// by a signal handler.
+bool has_mapped(int pid, const char* file);
+
 /// Whether this process takes part, going by the name of the program, of its first argument, `rank<N>`, and
 /// the whole command line.
 bool matches_this_process(const NamePatterns& names);

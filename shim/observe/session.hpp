@@ -15,6 +15,7 @@
 #include "shim/observe/coverage.hpp"
 #include "shim/report/flight_ring.hpp"
 #include "shim/report/line_log.hpp"
+#include "shim/report/tally.hpp"
 
 namespace aoti_dbg {
 
@@ -36,6 +37,11 @@ class Session {
     [[nodiscard]] FlightRing* ring() { return ring_.get(); }
     [[nodiscard]] pid_t pid() const { return pid_; }
 
+    /// A thread is about to make its first call.
+    void note_first_call() {
+        if (!has_calls_.exchange(true, std::memory_order_relaxed)) count_in_tally(TallyCount::recording);
+    }
+
     /// Readers of the ring know every name up to `id` afterwards. Cheap when they do already.
     void publish_name(std::uint32_t id) {
         if (ring_ && id >= published_.load(std::memory_order_acquire)) publish_names(id);
@@ -52,6 +58,7 @@ class Session {
     pid_t pid_;
     std::unique_ptr<LineLog> log_;
     std::unique_ptr<FlightRing> ring_;
+    std::atomic<bool> has_calls_{false};
     std::atomic<std::uint64_t> seq_{0};
     std::atomic<std::uint32_t> runs_{0};
     std::atomic<std::uint32_t> published_{0};

@@ -45,11 +45,13 @@ void point_latest_at(const std::string& path) {
     if (rename(fresh.c_str(), link.c_str()) != 0) unlink(fresh.c_str());
 }
 
-/// Whether the folder is named as by default, wherever it lies.
+/// Whether the folder is named as by default, wherever it lies. `pattern` has no slash at its end.
 bool is_default_pattern(std::string_view pattern) {
     for (const OptionInfo& option : option_table()) {
-        if (option.field != "out" || option.standard.size() > pattern.size()) continue;
-        if (pattern.substr(pattern.size() - option.standard.size()) == option.standard) return true;
+        if (option.field != "out") continue;
+        const std::string standard = "/" + std::string(option.standard);
+        return pattern.size() >= standard.size() &&
+               pattern.substr(pattern.size() - standard.size()) == standard;
     }
     return false;
 }
@@ -58,13 +60,14 @@ bool is_default_pattern(std::string_view pattern) {
 
 Result<std::string> make_out_folder(const Options& options, const Origin& start,
                                     const std::string& own_name) {
-    std::string path = expand_pattern(options.out, ::getenv, start);
-    while (path.size() > 1 && path.back() == '/')
-        path.pop_back();
+    std::string pattern = options.out;
+    while (pattern.size() > 1 && pattern.back() == '/')
+        pattern.pop_back();
+    std::string path = expand_pattern(pattern, ::getenv, start);
     const std::string of_start = path;
     if (!own_name.empty()) path += "/" + own_name;
     if (Status made = make_folders(path); !made.ok()) return made;
-    if (is_default_pattern(options.out)) point_latest_at(of_start);
+    if (is_default_pattern(pattern)) point_latest_at(of_start);
     return path;
 }
 

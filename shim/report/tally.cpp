@@ -57,7 +57,13 @@ void count_in_tally(TallyCount what) {
             return raise(g_page->models);
         case TallyCount::recording:
             return raise(g_page->recording);
+        case TallyCount::left_out:
+            return raise(g_page->left_out);
     }
+}
+
+bool first_to_complain() {
+    return g_page != nullptr && __atomic_exchange_n(&g_page->complained, 1, __ATOMIC_RELAXED) == 0;
 }
 
 std::optional<Origin> tallied_start() {

@@ -11,8 +11,11 @@ namespace aoti_dbg {
 /// Maps the page that AOTI_DBG_TALLY names and counts this process in. Once, at load.
 void join_tally();
 
-enum class TallyCount { partaking, models, recording };
+enum class TallyCount { partaking, models, recording, left_out };
 void count_in_tally(TallyCount what);
+
+/// True once for all processes of a run.
+bool first_to_complain();
 
 /// The process that `aoti-dbg run` started.
 std::optional<Origin> tallied_start();

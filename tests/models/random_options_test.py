@@ -1,7 +1,7 @@
 """Random sets of options, right and wrong, must never show in a program's answers: the server of examples/, which starts
 in half a second, on a real model.
 
-AOTI_DBG_SERVER says where it is, AOTI_DBG_RANDOM_SETS how many sets are tried (100).
+AOTI_DBGTEST_SERVER says where it is, AOTI_DBGTEST_RANDOM_SETS how many sets are tried (100).
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class RandomSets(unittest.TestCase):
             folder = pathlib.Path(name)
             (folder / "options.json").write_text('{"level": 3, "rules": [{"kernels": "cpp_*", "side": "after"}]}')
             (folder / "broken.json").write_text('{"level": ')
-            command = [os.environ["AOTI_DBG_SERVER"], str(packages.package_path("dynamic_batch", "released")), "12"]
+            command = [os.environ["AOTI_DBGTEST_SERVER"], str(packages.package_path("dynamic_batch", "released")), "12"]
             requests = "\n".join((" ".join(map(str, range(24))), "what?", " ".join(map(str, range(12))))) + "\n"
             plain = {key: value for key, value in os.environ.items() if not key.startswith(("AOTI_DBG_", "AOT_IND"))}
 
@@ -61,7 +61,7 @@ class RandomSets(unittest.TestCase):
 
             sets = [
                 {key: dice.choice(values) for key, values in self.values.items() if dice.random() < 0.4}
-                for _ in range(int(os.environ.get("AOTI_DBG_RANDOM_SETS", "100")))
+                for _ in range(int(os.environ.get("AOTI_DBGTEST_RANDOM_SETS", "100")))
             ]
             with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
                 noticed = [chosen for chosen in pool.map(attempt, sets) if chosen is not None]

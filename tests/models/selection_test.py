@@ -1,6 +1,6 @@
 """Options on real models: the same by variable, by configuration file and by command line, and what wins over what.
 
-AOTI_DBG_TOOL says where the command is.
+AOTI_DBGTEST_TOOL says where the command is.
 """
 
 import fnmatch
@@ -15,7 +15,7 @@ import unittest
 import support
 
 models = ("linear_softmax", "fallback_ops")
-tool = os.environ["AOTI_DBG_TOOL"]
+tool = os.environ["AOTI_DBGTEST_TOOL"]
 
 
 def kept(pattern):
@@ -39,6 +39,9 @@ options = (
     ("runs", "0:1", "0:1", None),
     ("calls", "1:", "1:", None),
     ("scope", "all", "all", None),
+    ("ring", "0", 0, lambda lines: lines),
+    ("processes", "main", "main", lambda lines: lines),
+    ("processes", "!python*", ["!python*"], lambda lines: []),
 )  # fmt: skip
 
 
@@ -95,7 +98,6 @@ class Options(support.Test):
         self.assertEqual(first_run, everything[: len(first_run)])
         self.assertLess(len(first_run), len(everything))
         kernels = support.kernels(first_run)
-        (window / "log").mkdir()
         for text, part in (("1:3", kernels[1:3]), ("::2", kernels[::2]), ("0", kernels[:1])):
             folder = pathlib.Path(tempfile.mkdtemp(dir=self.folder))
             names = self.sweep(folder, AOTI_DBG_RUNS="0", AOTI_DBG_CALLS=text).names()

@@ -1,6 +1,6 @@
 """The C++ server of examples/: same answers bare and under the library, without recompiling it, and names in the log.
 
-AOTI_DBG_SERVER says where it is.
+AOTI_DBGTEST_SERVER says where it is.
 """
 
 import concurrent.futures
@@ -24,7 +24,7 @@ class Server(unittest.TestCase):
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
         self.folder = pathlib.Path(folder.name)
-        self.command = [os.environ["AOTI_DBG_SERVER"], str(packages.package_path("dynamic_batch", "released")), "12"]
+        self.command = [os.environ["AOTI_DBGTEST_SERVER"], str(packages.package_path("dynamic_batch", "released")), "12"]
         self.bare = {key: value for key, value in os.environ.items() if not key.startswith("AOTI_DBG_")}
         self.preloaded = dict(
             self.bare, LD_PRELOAD=support.library, AOTI_DBG_LEVEL="3", AOTI_DBG_LOG=str(self.folder / "log.%p.txt")

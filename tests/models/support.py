@@ -1,6 +1,6 @@
 """What the tests here share: starting victim.py bare or under the library, and reading the names it left.
 
-The environment says where the library is: AOTI_DBG_LIBRARY, set by CTest.
+The environment says where the library is: AOTI_DBGTEST_LIBRARY, set by CTest.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import tempfile
 import unittest
 
 here = pathlib.Path(__file__).resolve().parent
-library = os.environ.get("AOTI_DBG_LIBRARY", str(here.parents[1] / "build" / "release" / "libaoti_dbg.so"))
+library = os.environ.get("AOTI_DBGTEST_LIBRARY", str(here.parents[1] / "build" / "release" / "libaoti_dbg.so"))
 our_line = re.compile(r"^aoti-dbg\[\d+:\d+\] ")
 launch_line = re.compile(r"^\[ (before|after)_launch: (.+) \]$")
 
@@ -61,12 +61,12 @@ def both(kernel: str) -> list[str]:
 def run_victim(*arguments: str, folder: pathlib.Path, preload: bool, script: str = "victim.py", **environment: str):
     """Runs it in `folder`, which must exist. `environment` comes on top; an empty value removes a variable."""
     variables = {key: value for key, value in os.environ.items() if not key.startswith(("AOTI_DBG_", "AOT_INDUCTOR_"))}
-    for kept in ("AOTI_DBG_CACHE", "AOTI_DBG_LIBRARY"):
+    for kept in ("AOTI_DBG_CACHE", "AOTI_DBGTEST_LIBRARY"):
         if kept in os.environ:
             variables[kept] = os.environ[kept]
     log = folder / "log.*.txt"
     if preload:
-        variables["LD_PRELOAD"] = " ".join(filter(None, [os.environ.get("AOTI_DBG_PRELOAD_FIRST"), library]))
+        variables["LD_PRELOAD"] = " ".join(filter(None, [os.environ.get("AOTI_DBGTEST_PRELOAD_FIRST"), library]))
         variables.setdefault("AOTI_DBG_LOG", str(folder / "log.%p.txt"))
         variables.setdefault("AOTI_DBG_LEVEL", "3")
     variables.update(environment)

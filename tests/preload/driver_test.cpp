@@ -132,6 +132,17 @@ TEST_CASE("a library that interposes cuGetProcAddress works before and behind us
     }
 }
 
+TEST_CASE("_exit out of a signal handler that interrupted an allocation ends the program all the same") {
+    if (kSanitized) return;  // the sanitizers' own allocator is not made for it
+    for (int i = 0; i < 40; ++i) {
+        const Outcome outcome = run_preloaded({victim_path("exit_in_handler")}, {{"AOTI_DBG_LEVEL", "3"}},
+                                              std::chrono::seconds(20));
+        CAPTURE(i, outcome.err);
+        REQUIRE_FALSE(outcome.timed_out);
+        REQUIRE(outcome.exit_code == 3);
+    }
+}
+
 TEST_CASE("a model on the driver has its kernels by PyTorch's names, its op's kernel below the op") {
     const Lines argv = model_host({"--cuda", model_path("cuda")});
     const Outcome bare = run_program(argv);

@@ -188,6 +188,40 @@ TEST_CASE("A wrong word is said once, by the process that was started, and stops
     }
 }
 
+TEST_CASE("Under the command a wrong word is said once for all processes, whoever has it") {
+    const Lines program = {
+        "bash", "-c",
+        "exec env AOTI_DBG_SIDE=befor " + victim_path("fork_victim") + " vfork_exec " + model_path("cpu")};
+    Lines command = {AOTI_DBG_TOOL, "run",       "--out", "/dev/null/none", "--ring", "0",
+                     "--log",       "/dev/null", "--"};
+    command.insert(command.end(), program.begin(), program.end());
+    const Outcome outcome = run_program(command);
+    const std::string word = "did you mean \"before\"?";
+    CAPTURE(outcome.err);
+    const std::size_t place = outcome.err.find(word);
+    CHECK(place != std::string::npos);
+    CHECK(outcome.err.find(word, place + 1) == std::string::npos);
+}
+
+TEST_CASE("An op that is not selected hands its number on to the kernels that it launches") {
+#ifdef AOTI_DBG_HAS_FAKE_CUDA
+    std::size_t seen = 0;
+    for (std::size_t number = 0; number < kOneRun.size(); ++number) {
+        const auto kernels_in = [number](const std::string& scope) {
+            const Variables variables = {{"AOTI_DBG_SCOPE", scope},
+                                         {"AOTI_DBG_KERNELS", "fake_library_*"},
+                                         {"AOTI_DBG_CALLS", std::to_string(number)}};
+            const Preloaded watched(model_host({"--cuda", model_path("cuda")}), variables);
+            return rows_with(watched.show(), "fake_library_kernel").size();
+        };
+        CAPTURE(number);
+        CHECK(kernels_in("model") == kernels_in("all"));
+        seen += kernels_in("model");
+    }
+    CHECK(seen > 0);
+#endif
+}
+
 TEST_CASE("Of a tree of processes the start's folder holds one for each other process that takes part") {
     const Preloaded watched({victim_path("fork_victim"), "child_runs", model_path("cpu")}, {{"RANK", "3"}});
     CHECK(Preloaded::files(watched.out(), "flight").size() == 1);
@@ -230,6 +264,12 @@ TEST_CASE("The command tells by the library what was seen, and --require makes a
     CHECK(run({"--require", "model"}, model).exit_code == 0);
     CHECK(run({"--require", "launch"}, model).exit_code == 0);
     CHECK(run({"--require", "launch", "--level", "0"}, model).exit_code == 125);
+    const Outcome no_run = run({"--require", "launch"}, model_host({"--runs", "0", model_path("cpu")}));
+    CHECK(no_run.exit_code == 125);
+    CHECK(contains(no_run.err, "1 model arrived, and no call was seen"));
+    const Outcome nobody = run({"--processes", "pyhton*"}, model);
+    CHECK(nobody.exit_code == 0);
+    CHECK(contains(nobody.err, "AOTI_DBG_PROCESSES leaves out every process"));
     const Outcome none = run({"--require", "model"}, {"/bin/true"});
     CHECK(none.exit_code == 125);
     CHECK(contains(none.err, "--require model"));
@@ -282,7 +322,7 @@ TEST_CASE("A thousand random sets of options change nothing in what a program do
         if (watched.out == bare.out && watched.exit_code == bare.exit_code && watched.signal == 0) continue;
         std::string told;
         for (const auto& [variable, value] : variables)
-            told += variable + "=" + value + "\n";
+            told.append(variable).append("=").append(value).append("\n");
         CAPTURE(seed, set, told, watched.err, watched.exit_code, watched.signal);
         CHECK(watched.out == bare.out);
         FAIL("the program noticed");

@@ -188,7 +188,7 @@ TEST_CASE("A program with a loader that would refuse the library is started with
     }
     fs::copy_file("/lib64/ld-linux-x86-64.so.2", installation.folder.path() / "ld-musl-x86_64.so.1");
     write_program(installation.folder.path() / "program", bytes);
-    const Outcome outcome = installation.run({"--", "./program", "LD_PRELOAD", "AOTI_DBG_LEVEL"});
+    const Outcome outcome = installation.run({"--", "./program", "LD_PRELOAD", "AOTI_DBG_DEFAULT_LEVEL"});
     CHECK(outcome.out == "3\n");
     CHECK(contains(outcome.err,
                    "./program is loaded by ./ld-musl-x86_64.so.1, which is not glibc's and would "
@@ -254,7 +254,7 @@ TEST_CASE("A setuid program runs with a warning, and nothing loads the library")
         return;
     }
     if (ignores_rights(program)) return;
-    const Outcome outcome = installation.run({"--", program, "AOTI_DBG_LEVEL"});
+    const Outcome outcome = installation.run({"--", program, "AOTI_DBG_DEFAULT_LEVEL"});
     CHECK(outcome.out == "3\n");
     CHECK(outcome.exit_code == 0);
     CHECK(

@@ -249,7 +249,7 @@ TEST_CASE("An empty environment is enough for run and for the program") {
     const Outcome outcome = run_program({"env", "-i", installation.tool(), "run", "--", "printenv"});
     CHECK(outcome.exit_code == 0);
     CHECK(outcome.err.empty());
-    CHECK(contains(outcome.out, "AOTI_DBG_LEVEL=3\n"));
+    CHECK(contains(outcome.out, "AOTI_DBG_DEFAULT_LEVEL=3\n"));
     CHECK(contains(outcome.out, "AOTI_DBG_TALLY=/proc/"));
     // Nothing came besides what is ours; a shell in between would have added to it.
     std::istringstream lines(outcome.out);
@@ -295,9 +295,10 @@ TEST_CASE("A level of the configuration file is not overruled by the command's o
     write_text(installation.folder.path() / "level.json", R"({"level": 0})");
     write_text(installation.folder.path() / "rules.json", R"({"rules": [{"kernels": "a", "level": 3}]})");
     write_text(installation.folder.path() / "kernels.json", R"({"kernels": "a"})");
-    CHECK(installation.variable("AOTI_DBG_LEVEL", {"--config", "level.json"}) == "unset");
-    CHECK(installation.variable("AOTI_DBG_LEVEL", {"--config", "rules.json"}) == "unset");
-    CHECK(installation.variable("AOTI_DBG_LEVEL", {"--config", "kernels.json"}) == "3");
+    for (const char* file : {"level.json", "rules.json", "kernels.json"}) {
+        CHECK(installation.variable("AOTI_DBG_LEVEL", {"--config", file}) == "unset");
+        CHECK(installation.variable("AOTI_DBG_DEFAULT_LEVEL", {"--config", file}) == "3");
+    }
 }
 
 TEST_CASE("A working directory whose name holds per cent signs is no pattern") {

@@ -150,7 +150,8 @@ TEST_CASE("The library is found beside the command and in the lib folders of an 
 
 TEST_CASE("Names are printed unless a flag or a variable says otherwise") {
     const Installation installation;
-    CHECK(installation.variable("AOTI_DBG_LEVEL") == "3");
+    CHECK(installation.variable("AOTI_DBG_DEFAULT_LEVEL") == "3");
+    CHECK(installation.variable("AOTI_DBG_LEVEL") == "unset");
     CHECK(installation.variable("AOTI_DBG_LEVEL", {}, {{"AOTI_DBG_LEVEL", "0"}}) == "0");
     CHECK(installation.variable("AOTI_DBG_LEVEL", {"--level", "names"}, {{"AOTI_DBG_LEVEL", "0"}}) ==
           "names");

@@ -360,7 +360,8 @@ TEST_CASE("A variable replaces its option in the file's rules as well, a wrong o
 }
 
 TEST_CASE("A level in a rule is a level that somebody gave") {
-    CHECK(options_of(R"({"rules": [{"kernels": "a", "level": 0}]})").level_given);
+    CHECK(options_of(R"({"rules": [{"kernels": "a", "level": 2}]})").level_given);
+    CHECK_FALSE(options_of(R"({"rules": [{"kernels": "a", "level": 0}]})").level_given);
     CHECK(options_of(R"({"level": 0})").level_given);
     CHECK_FALSE(options_of(R"({"ring": 8, "rules": [{"kernels": "a", "side": "after"}]})").level_given);
 }

@@ -35,6 +35,7 @@ TEST_CASE("Patterns take process, rank, time and variables") {
     CHECK(expand_pattern("x-%p", environment) == "x-" + std::to_string(getpid()));
     CHECK(expand_pattern("%r/%q{JOB}", environment) == "5/a%p");
     CHECK(expand_pattern("%r", environment_of({})) == "0");
+    CHECK(expand_pattern("out-%r", environment_of({{"RANK", "../../up"}})) == "out-.._.._up");
     CHECK(expand_pattern("%r", environment_of({{"SLURM_PROCID", "7"}})) == "7");
     CHECK(expand_pattern("%t", environment).size() == std::string("20261121-093000").size());
     CHECK_FALSE(expand_pattern("%h", environment).empty());

@@ -220,6 +220,18 @@ TEST_CASE("the output folder is closed to others and latest points at it") {
     CHECK((info.st_mode & 0777) == 0700);
     CHECK(std::filesystem::equivalent(folder.path() / "aoti_dbg/latest", made.value()));
 
+    for (const char* other : {"mine-aoti_dbg/%t-%p", "aoti_dbg/%p", "x/%t-%p"}) {
+        Options elsewhere;
+        elsewhere.out = folder.path() / "elsewhere" / other;
+        REQUIRE(make_out_folder(elsewhere, start, "").ok());
+    }
+    CHECK_FALSE(std::filesystem::exists(folder.path() / "elsewhere/mine-aoti_dbg/latest"));
+    CHECK_FALSE(std::filesystem::exists(folder.path() / "elsewhere/aoti_dbg/latest"));
+    Options with_slash;
+    with_slash.out = (folder.path() / "slash/aoti_dbg/%t-%p").string() + "//";
+    REQUIRE(make_out_folder(with_slash, start, "").ok());
+    CHECK(std::filesystem::exists(folder.path() / "slash/aoti_dbg/latest"));
+
     const Result<std::string> of_child = make_out_folder(options, start, "worker-7");
     REQUIRE(of_child.ok());
     CHECK(of_child.value() == made.value() + "/worker-7");

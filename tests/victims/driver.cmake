@@ -2,7 +2,7 @@
 foreach(name driver_linked graph_capture procaddr_linked)
   aoti_dbg_victim(${name} SOURCES ${name}.cpp LINK fake_cuda aoti_dbg_cuda_header)
 endforeach()
-foreach(name driver_dlopen runtime_road)
+foreach(name driver_dlopen exit_in_handler runtime_road)
   aoti_dbg_victim(${name} SOURCES ${name}.cpp LINK aoti_dbg_cuda_header)
   add_dependencies(${name} fake_cuda)
 endforeach()
