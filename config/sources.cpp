@@ -11,6 +11,7 @@
 #include <cstring>
 #include <string_view>
 
+#include "base/descriptor.hpp"
 #include "base/errno_keeper.hpp"
 #include "config/options.hpp"
 
@@ -24,25 +25,10 @@ Status too_large() {
     return Status::error("it is larger than 1 MiB");
 }
 
-class Descriptor {
-  public:
-    /// O_NONBLOCK: to open a pipe without a writer must not wait.
-    explicit Descriptor(const std::string& path)
-        : number_(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)) {}
-    ~Descriptor() {
-        if (number_ >= 0) close(number_);
-    }
-    Descriptor(const Descriptor&) = delete;
-    Descriptor& operator=(const Descriptor&) = delete;
-    [[nodiscard]] int number() const { return number_; }
-
-  private:
-    int number_;
-};
-
 Result<std::string> read_file(const std::string& path) {
     const ErrnoKeeper keeper;
-    const Descriptor file(path);
+    // O_NONBLOCK: to open a pipe without a writer must not wait.
+    const Descriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
     if (file.number() < 0) return Status::error(std::string("it cannot be opened: ") + strerror(errno));
     struct stat info {};
     if (fstat(file.number(), &info) != 0)

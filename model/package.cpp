@@ -284,6 +284,7 @@ void read_files(const std::string& so_path, PackageInfo& info) {
     std::string text;
     info.has_wrapper_source = read_file(files.wrapper_source, text);
     if (info.has_wrapper_source) {
+        info.prints_names = text.find("\"[ before_launch: ") != std::string::npos;
         find_prototypes(text, info);
         find_triton_kernels(text, info);
     }

@@ -34,6 +34,8 @@ struct PackageInfo {
     std::vector<TritonKernel> triton_kernels;
     std::vector<std::string> proxy_ops;  // by extern node index; empty string where the JSON does not say
     bool has_wrapper_source = false;
+    bool prints_names =
+        false;  // PyTorch's own printer for names is in it; it imports nothing that would tell
 };
 
 /// Reads what lies beside `so_path` (`X.wrapper.so`: X.wrapper.cpp, *.kernel.cpp, X.wrapper.json or X.json

@@ -11,6 +11,8 @@
 #include <cstring>
 #include <type_traits>
 
+#include "base/descriptor.hpp"
+
 namespace aoti_dbg::ring {
 namespace {
 
@@ -100,20 +102,6 @@ void read_blocks(std::string_view bytes, Contents& contents) {
         offset += header.bytes;
     }
 }
-
-class Descriptor {
-  public:
-    explicit Descriptor(int number) : number_(number) {}
-    ~Descriptor() {
-        if (number_ >= 0) close(number_);
-    }
-    Descriptor(const Descriptor&) = delete;
-    Descriptor& operator=(const Descriptor&) = delete;
-    [[nodiscard]] int number() const { return number_; }
-
-  private:
-    int number_;
-};
 
 }  // namespace
 

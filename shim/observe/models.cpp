@@ -137,7 +137,7 @@ Model* find_live(Registry& all, const void* address) {
 }
 
 void say_once_what_is_missing(const Model& model, const BindingReport& report) {
-    if (report.printer_baked_in) {
+    if (report.printer_baked_in || model.package.prints_names) {
         message(Severity::info, "%s was compiled with PyTorch's debug printer; its lines come besides ours",
                 model.object.path.c_str());
     }

@@ -32,7 +32,10 @@ class Transparency(support.Test):
         arguments = ("sweep", "printer", "-", "linear_softmax", "fallback_ops")
         bare = support.run_victim(*arguments, folder=self.folder, preload=False)
         self.assertEqual(len(support.launches(bare.stdout)), 20)
-        self.assert_alike(bare, self.seen(*arguments))
+        seen = self.seen(*arguments)
+        self.assert_alike(bare, seen)
+        said = [line for line in seen.stderr.splitlines() if support.our_line.match(line) and "printer" in line]
+        self.assertEqual(len(said), 2, "once for each of the two models: " + seen.stderr)
 
     def test_a_package_with_the_printer_for_values_baked_in_is_pointed_out_once(self):
         seen = self.seen("sweep", "statistics", "-", "linear_softmax")

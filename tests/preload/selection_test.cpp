@@ -148,7 +148,7 @@ TEST_CASE("Variable, configuration file and flag say the same") {
         const std::string log = folder.path() / "log";
         Variables outputs = {{"AOTI_DBG_LOG", log}, {"AOTI_DBG_OUT", (folder.path() / "out").string()}};
         if (!levels) outputs["AOTI_DBG_LEVEL"] = level;
-        const Outcome by_flag = run_program(command, outputs);
+        const Outcome by_flag = run_bare(command, outputs);
 
         CHECK(by_file.log_lines() == by_variable.log_lines());
         CHECK(lines_of(read_text(log)) == by_variable.log_lines());
@@ -189,13 +189,12 @@ TEST_CASE("A wrong word is said once, by the process that was started, and stops
 }
 
 TEST_CASE("Under the command a wrong word is said once for all processes, whoever has it") {
-    const Lines program = {
-        "bash", "-c",
-        "exec env AOTI_DBG_SIDE=befor " + victim_path("fork_victim") + " vfork_exec " + model_path("cpu")};
+    const Lines program = {"env",        "AOTI_DBG_SIDE=befor", "env", victim_path("fork_victim"),
+                           "vfork_exec", model_path("cpu")};
     Lines command = {AOTI_DBG_TOOL, "run",       "--out", "/dev/null/none", "--ring", "0",
                      "--log",       "/dev/null", "--"};
     command.insert(command.end(), program.begin(), program.end());
-    const Outcome outcome = run_program(command);
+    const Outcome outcome = run_bare(command);
     const std::string word = "did you mean \"before\"?";
     CAPTURE(outcome.err);
     const std::size_t place = outcome.err.find(word);
@@ -258,7 +257,7 @@ TEST_CASE("The command tells by the library what was seen, and --require makes a
         arguments.insert(arguments.begin(), {AOTI_DBG_TOOL, "run"});
         arguments.emplace_back("--");
         arguments.insert(arguments.end(), program.begin(), program.end());
-        return run_program(arguments, {}, std::chrono::seconds(60), folder.path());
+        return run_bare(arguments, {}, std::chrono::seconds(60), folder.path());
     };
     const Lines model = model_host({model_path("cpu")});
     CHECK(run({"--require", "model"}, model).exit_code == 0);

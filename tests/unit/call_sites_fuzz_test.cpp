@@ -56,7 +56,7 @@ void check_body(const RunBody& body) {
 }
 
 WrapperInfo check(std::string_view text, std::string_view json = {}) {
-    const WrapperInfo info = read_wrapper(text, json, json);
+    WrapperInfo info = read_wrapper(text, json, json);
     REQUIRE(info.steps <= 64 + kStepsPerByte * (text.size() + 2 * json.size()));
     check_body(info.run);
     check_body(info.folding);

@@ -242,6 +242,7 @@ TEST_CASE("The files of a package are found by the name of its library") {
     folder.write("cx.wrapper_metadata.json", R"({"nodes": [{"node": {"target": "wrong"}}]})");
     const PackageInfo info = read_package(folder.at("cx.wrapper.so"));
     CHECK(info.has_wrapper_source);
+    CHECK_FALSE(info.prints_names);
     CHECK(info.cpp_kernels.at("cpp_fused_a") == Prototype{1, 0});  // the wrapper's own word counts
     CHECK(info.cpp_kernels.at("cpp_fused_b") == Prototype{0, 1});
     CHECK(info.triton_kernels.size() == 1);
@@ -272,6 +273,13 @@ TEST_CASE("A pipe, a folder or a huge file in the wrapper's place is not read an
         REQUIRE(::truncate(path.c_str(), off_t{1} << 30) == 0);
     }
     CHECK_FALSE(read_package(folder.at("cx.wrapper.so")).has_wrapper_source);
+}
+
+TEST_CASE("A wrapper source that prints names is known for it") {
+    const Folder folder;
+    folder.write("cx.wrapper.so", "");
+    folder.write("cx.wrapper.cpp", "void run() { printf(\"[ before_launch: a ]\\n\"); }");
+    CHECK(read_package(folder.at("cx.wrapper.so")).prints_names);
 }
 
 }  // namespace
