@@ -5,10 +5,10 @@ cmake_minimum_required(VERSION 3.22)
 set(may_base "")
 set(may_config base)
 set(may_stats_kernels base)
-set(may_serializer base)
+set(may_serializer base stats_kernels)
 set(may_model base)
 set(may_shim base config stats_kernels serializer model)
-set(may_cli base config serializer model)
+set(may_cli base config stats_kernels serializer model)
 set(folders base config stats_kernels serializer model shim cli)
 
 # Headers of vendors, by how their names begin, and the one folder where they may be.
