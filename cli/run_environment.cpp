@@ -112,6 +112,9 @@ void anchor_places(const Options& options) {
     if (!options.config.empty()) {
         setenv("AOTI_DBG_CONFIG", (fs::path(here) / options.config).c_str(), 1);
     }
+    if (const std::string entries = value_of("AOTI_DBG_SUPPRESS"); !entries.empty()) {
+        setenv("AOTI_DBG_SUPPRESS", anchored_suppressions(entries, here).c_str(), 1);
+    }
 }
 
 }  // namespace

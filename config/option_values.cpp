@@ -118,6 +118,72 @@ Taken take_side(const Texts& texts, Options& options) {
                      options.side);
 }
 
+Taken take_check(const Texts& texts, Options& options) {
+    Check check;
+    bool none = false;
+    for (const std::string_view text : texts) {
+        for (const std::string_view word : split_list(text, Commas::all)) {
+            if (equal_ignoring_case(word, "nan")) {
+                check.nan = true;
+            } else if (equal_ignoring_case(word, "inf")) {
+                check.inf = true;
+            } else if (equal_ignoring_case(word, "none") || equal_ignoring_case(word, "off")) {
+                none = true;
+            } else {
+                return unknown_word(word, {"nan", "inf", "none"});
+            }
+        }
+    }
+    if (none && check.any()) return Fault{"none stands alone", {}, {}};
+    if (!none && !check.any()) return Fault{};
+    options.check = check;
+    return std::nullopt;
+}
+
+Taken take_on_finding(const Texts& texts, Options& options) {
+    return take_word(
+        texts, {{"report", OnFinding::report}, {"raise", OnFinding::raise}, {"abort", OnFinding::abort}},
+        options.on_finding);
+}
+
+Taken take_suppress(const Texts& texts, Options& options) {
+    Suppressions suppressions;
+    for (const std::string_view text : texts) {
+        const Status added = suppressions.add_list(text);
+        if (!added.ok()) return Fault{added.message(), {}, {}};
+    }
+    if (suppressions.empty()) return Fault{"no pattern is in it", {}, {}};
+    options.suppress = std::move(suppressions);
+    return std::nullopt;
+}
+
+Taken take_format(const Texts& texts, Options& options) {
+    return take_word(
+        texts,
+        {{"text", OutputFormat::text}, {"compact", OutputFormat::compact}, {"jsonl", OutputFormat::jsonl}},
+        options.format);
+}
+
+Taken take_switch(const Texts& texts, bool& choice) {
+    return take_word(texts, {{"on", true}, {"off", false}, {"1", true}, {"0", false}}, choice);
+}
+
+Taken take_reuse(const Texts& texts, Options& options) {
+    return take_switch(texts, options.reuse);
+}
+
+Taken take_on_full(const Texts& texts, Options& options) {
+    return take_word(texts, {{"wait", OnFull::wait}, {"drop", OnFull::drop}}, options.on_full);
+}
+
+Taken take_sync(const Texts& texts, Options& options) {
+    return take_switch(texts, options.sync);
+}
+
+Taken take_evidence(const Texts& texts, Options& options) {
+    return take_switch(texts, options.evidence);
+}
+
 Taken take_scope(const Texts& texts, Options& options) {
     return take_word(texts, {{"model", Scope::model}, {"all", Scope::all}}, options.scope);
 }

@@ -15,6 +15,7 @@ namespace aoti_dbg {
 namespace {
 
 constexpr std::string_view kConfig = "AOTI_DBG_CONFIG";
+constexpr std::string_view kSuppress = "AOTI_DBG_SUPPRESS";
 
 // Of ours, but no options: between the command and the library, and of the scripts of the source tree, whose
 // programs inherit them.
@@ -87,6 +88,32 @@ void read_environment(const Environment& environment, const Fields& in_file, Opt
     }
 }
 
+/// Entries of AOTI_DBG_SUPPRESS that stand in files.
+void read_suppressions(const Sources& sources, Options& options, Complaints& complaints) {
+    const auto complain = [&](std::string_view file, std::string_view what) {
+        complaints.add(
+            [&] { return std::string(kSuppress) + "=" + printable(file, 200) + ": " + std::string(what); });
+    };
+    const auto text_of = [&](const std::string& file) {
+        return sources.read_file ? sources.read_file(file) : Status::error("it cannot be read here");
+    };
+    for (const std::string& file : options.suppress.files()) {
+        const Result<std::string> text = text_of(file);
+        if (!text.ok()) {
+            complain(file, printable(text.status().message(), 200) + "; none of its findings are suppressed");
+            continue;
+        }
+        for (const std::string& fault : options.suppress.add_lines(text.value()))
+            complain(file, fault);
+    }
+    // Who wrote a file's name without a slash would wonder why nothing is suppressed.
+    for (const std::string& pattern : options.suppress.plain_patterns()) {
+        if (text_of(pattern).ok())
+            complain(pattern, "it is taken as the name of a kernel; the file of that name is ./" +
+                                  printable(pattern, 200));
+    }
+}
+
 void look_for_unknown(const Sources& sources, Complaints& complaints) {
     Fields known;
     for (const OptionRow& row : option_rows())
@@ -113,7 +140,10 @@ Options parse_options(const Sources& sources, std::vector<std::string>& complain
     set_defaults(options);
     const Fields in_file = read_file(sources, options, gathered);
     read_environment(sources.environment, in_file, options, gathered);
-    if (!options.level_given && value_of(sources.environment, kDefaultLevelVariable) == "3") {
+    read_suppressions(sources, options, gathered);
+    // Who asks for findings alone wants nothing else printed.
+    const bool has_something_to_do = options.level_given || (options.check && options.check->any());
+    if (!has_something_to_do && value_of(sources.environment, kDefaultLevelVariable) == "3") {
         options.levels.names = true;
     }
     look_for_unknown(sources, gathered);
@@ -128,6 +158,12 @@ std::string fault_of_value(std::string_view variable, std::string_view value) {
         Options unused;
         if (const Taken fault = row.take({text}, unused)) {
             return quoted(text) + " is not a value that it takes" + explanation(row.info, *fault, {});
+        }
+        if (variable == kSuppress) {
+            for (const std::string& name : unused.suppress.files()) {
+                const Result<std::string> file = process_sources().read_file(name);
+                if (!file.ok()) return quoted(name) + " cannot be used: " + file.status().message();
+            }
         }
         if (variable != kConfig) return {};
         const Result<std::string> file = process_sources().read_file(std::string(text));

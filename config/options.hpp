@@ -12,6 +12,7 @@
 
 #include "base/status.hpp"
 #include "config/name_patterns.hpp"
+#include "config/suppressions.hpp"
 #include "config/window.hpp"
 
 namespace aoti_dbg {
@@ -27,6 +28,17 @@ struct Levels {
 
 enum class Scope { model, all };
 enum class Side { both, before, after };
+enum class OutputFormat { text, compact, jsonl };
+enum class OnFinding { report, raise, abort };
+enum class OnFull { wait, drop };
+
+/// What counts as a finding.
+struct Check {
+    bool nan = false;
+    bool inf = false;
+    [[nodiscard]] bool any() const { return nan || inf; }
+    bool operator==(const Check&) const = default;
+};
 
 /// What differs for the calls whose names match; what is not set is as for all.
 struct Rule {
@@ -53,12 +65,20 @@ struct Options {
     Window calls;
     Side side = Side::both;
     std::vector<Rule> rules;
+    std::optional<Check> check;  // unset: nan for calls at level 2
+    OnFinding on_finding = OnFinding::report;
+    Suppressions suppress;
+    OutputFormat format = OutputFormat::text;
+    bool reuse = true;
+    OnFull on_full = OnFull::wait;
+    bool sync = false;
     Scope scope = Scope::model;
     Processes processes;
     std::string config;         // the configuration file, as given; empty: none
     std::string out;            // pattern of the output folder, unexpanded
     std::string log;            // "stderr", "stdout" or a file's pattern, unexpanded
     std::uint32_t ring = 4096;  // records a thread in the flight ring, a power of two; 0: no ring
+    bool evidence = true;
     bool operator==(const Options&) const = default;
 };
 

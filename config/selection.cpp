@@ -4,18 +4,39 @@
 #include <algorithm>
 
 namespace aoti_dbg {
+namespace {
+
+/// Whether `is_so` holds of the levels for all, or of those of any rule.
+template <typename Predicate>
+bool any_levels(const Options& options, Predicate is_so) {
+    return is_so(options.levels) ||
+           std::any_of(options.rules.begin(), options.rules.end(),
+                       [&](const Rule& rule) { return rule.levels && is_so(*rule.levels); });
+}
+
+bool is_checking(const Options& options) {
+    return options.check && options.check->any();
+}
+
+}  // namespace
 
 Treatment treatment_of(const Options& options, std::string_view printed, std::string_view symbol) {
-    Treatment treatment{options.levels, options.runs, options.calls, options.side};
+    Treatment treatment{options.levels, {}, options.runs, options.calls, options.side};
+    bool switched_off = false;
     const auto rule = std::find_if(options.rules.begin(), options.rules.end(),
                                    [&](const Rule& each) { return each.kernels.match(printed, symbol); });
     if (rule != options.rules.end()) {
         treatment.levels = rule->levels.value_or(treatment.levels);
+        switched_off = rule->levels && !rule->levels->any();
         treatment.runs = rule->runs.value_or(treatment.runs);
         treatment.calls = rule->calls.value_or(treatment.calls);
         treatment.side = rule->side.value_or(treatment.side);
     }
-    if (!options.kernels.match(printed, symbol)) treatment.levels = {};
+    if (!options.kernels.match(printed, symbol)) {
+        treatment.levels = {};
+        return treatment;
+    }
+    if (!switched_off) treatment.check = options.check.value_or(Check{treatment.levels.stats, false});
     return treatment;
 }
 
@@ -25,9 +46,11 @@ Selected select(const Options& options, const CallPlace& place) {
 }
 
 bool may_select(const Options& options) {
-    return options.levels.any() ||
-           std::any_of(options.rules.begin(), options.rules.end(),
-                       [](const Rule& rule) { return rule.levels && rule.levels->any(); });
+    return is_checking(options) || any_levels(options, [](const Levels& levels) { return levels.any(); });
+}
+
+bool may_measure(const Options& options) {
+    return is_checking(options) || any_levels(options, [](const Levels& levels) { return levels.stats; });
 }
 
 bool follows_unselected(const Options& options) {

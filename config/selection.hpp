@@ -13,13 +13,15 @@ namespace aoti_dbg {
 struct Selected {
     Levels before;
     Levels after;
-    [[nodiscard]] bool any() const { return before.any() || after.any(); }
+    Check check = {};  // on both sides, whatever AOTI_DBG_SIDE says: what goes in excuses what comes out
+    [[nodiscard]] bool any() const { return before.any() || after.any() || check.any(); }
     bool operator==(const Selected&) const = default;
 };
 
 /// The part of the answer that depends on the call's name alone: worked out once a name.
 struct Treatment {
     Levels levels;
+    Check check;
     Window runs;
     Window calls;
     Side side = Side::both;
@@ -27,10 +29,10 @@ struct Treatment {
     /// `run` and `call` number from 0; a call outside of any run has neither. Such a call is in no window but
     /// the one that holds everything.
     [[nodiscard]] bool wants(std::optional<std::uint64_t> run, std::optional<std::uint64_t> call) const {
-        return levels.any() && in(runs, run) && in(calls, call);
+        return (levels.any() || check.any()) && in(runs, run) && in(calls, call);
     }
     [[nodiscard]] Selected sides() const {
-        return {side == Side::after ? Levels{} : levels, side == Side::before ? Levels{} : levels};
+        return {side == Side::after ? Levels{} : levels, side == Side::before ? Levels{} : levels, check};
     }
 
   private:
@@ -40,8 +42,8 @@ struct Treatment {
 };
 
 /// `printed` is what PyTorch calls it, `symbol` the shim's or the mangled name; patterns know it by both.
-/// Names that `kernels` does not match get no levels. The first rule that matches the name says what differs
-/// for it.
+/// With names that `kernels` does not match nothing is done. The first rule that matches the name says what
+/// differs for it; one that says level 0 switches the search for findings off, too.
 Treatment treatment_of(const Options& options, std::string_view printed, std::string_view symbol);
 
 /// Where a call stands. Its number is that of the model's own call that it is or lies in.
@@ -56,6 +58,9 @@ Selected select(const Options& options, const CallPlace& place);
 
 /// Whether any call at all may be selected.
 bool may_select(const Options& options);
+
+/// Whether any call may be measured: printed with statistics, or looked at for findings.
+bool may_measure(const Options& options);
 
 /// Whether calls that are not selected must be followed to their end, because a call that lies in them takes
 /// something from them: its indentation, or its number where calls are selected by that.

@@ -72,8 +72,8 @@ Todo decide(ThreadState& state, const Treatment& treatment, std::uint32_t run, s
         state.counts.children.raise();
         return {true, {}, {}};
     }
-    state.counts.printed.raise();
     const Selected sides = treatment.sides();
+    if (sides.before.any() || sides.after.any()) state.counts.printed.raise();
     return {true, sides.before, sides.after};
 }
 

@@ -93,7 +93,7 @@ void make_ready() {
     join_tally();
     std::vector<std::string> complaints;
     g_options = new Options(parse_options(process_sources(), complaints));
-    g_measuring = asks_for(&Levels::stats);
+    g_measuring = may_measure(*g_options);
     char here[PATH_MAX];
     g_folder = new std::string(getcwd(here, sizeof here) != nullptr ? here : "");
     say_about_options(std::move(complaints));

@@ -58,7 +58,7 @@ inline bool observing() {
     return g_observing.load(std::memory_order_relaxed);
 }
 
-/// Whether any call may be measured (level 2): known from the options alone.
+/// Whether any call may be measured (level 2, or for findings): known from the options alone.
 extern bool g_measuring;
 inline bool measuring() {
     return g_measuring;

@@ -27,6 +27,14 @@ class RandomSets(unittest.TestCase):
         "AOTI_DBG_RUNS": ["0", "1:", "::2", "-1", "x"],
         "AOTI_DBG_CALLS": ["1", ":1", "0:9:3", "2:1"],
         "AOTI_DBG_SIDE": ["before", "after", "both", "left"],
+        "AOTI_DBG_CHECK": ["nan", "nan,inf", "none", "nan,none", "zero"],
+        "AOTI_DBG_ON_FINDING": ["report", "reprot"],  # the others are meant to show
+        "AOTI_DBG_SUPPRESS": ["*", "nan in cpp_* - buf0", "zero in x", "./known.txt", "/missing"],
+        "AOTI_DBG_FORMAT": ["text", "compact", "jsonl", "json"],
+        "AOTI_DBG_REUSE": ["on", "off", "maybe"],
+        "AOTI_DBG_ON_FULL": ["wait", "drop", "stop"],
+        "AOTI_DBG_SYNC": ["1", "0", "2"],
+        "AOTI_DBG_EVIDENCE": ["on", "off", ""],
         "AOTI_DBG_SCOPE": ["model", "all", "some"],
         "AOTI_DBG_PROCESSES": ["main", "all", "aoti_server", "!*"],
         "AOTI_DBG_RING": ["0", "1", "100", "-1"],
@@ -41,6 +49,7 @@ class RandomSets(unittest.TestCase):
             folder = pathlib.Path(name)
             (folder / "options.json").write_text('{"level": 3, "rules": [{"kernels": "cpp_*", "side": "after"}]}')
             (folder / "broken.json").write_text('{"level": ')
+            (folder / "known.txt").write_text("nan in cpp_*  # known\n")
             command = [os.environ["AOTI_DBGTEST_SERVER"], str(packages.package_path("dynamic_batch", "released")), "12"]
             requests = "\n".join((" ".join(map(str, range(24))), "what?", " ".join(map(str, range(12))))) + "\n"
             plain = {key: value for key, value in os.environ.items() if not key.startswith(("AOTI_DBG_", "AOT_IND"))}

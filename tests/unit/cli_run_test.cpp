@@ -293,6 +293,14 @@ TEST_CASE("A configuration file's place becomes absolute, and so do those that i
     CHECK(installation.variable("AOTI_DBG_LOG", {}, env) == here + "/names.log");
 }
 
+TEST_CASE("Files of known findings have absolute places, and entries stay as they are") {
+    const Installation installation;
+    const std::string here = fs::canonical(installation.folder.path());
+    write_text(installation.folder.path() / "known.txt", "nan in a\n");
+    CHECK(installation.variable("AOTI_DBG_SUPPRESS", {"--suppress", "nan in b - buf0, ./known.txt"}) ==
+          "nan in b - buf0," + here + "/./known.txt");
+}
+
 TEST_CASE("A level of the configuration file is not overruled by the command's own default") {
     const Installation installation;
     write_text(installation.folder.path() / "level.json", R"({"level": 0})");

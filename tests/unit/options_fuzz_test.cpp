@@ -80,6 +80,9 @@ const std::vector<std::string>& good_values() {
                                                     "4096",
                                                     "1048576",
                                                     "python*",
+                                                    "nan,inf",
+                                                    "nan in a<b, c> - buf0,./known.txt,inf in *",
+                                                    "raise",
                                                     "99999999999999999999"};
     return values;
 }
@@ -88,6 +91,7 @@ const std::vector<std::string>& good_files() {
     static const std::vector<std::string> files = {
         R"({"level": 3, "kernels": ["triton_*", "!*_poi_*"], "runs": "10:20", "calls": 0, "side": "after"})",
         R"({"filter": "a,b<c, d>", "scope": "all", "processes": "main", "out": "o", "log": "l", "ring": 1e2})",
+        R"({"check": ["nan"], "suppress": ["nan in a - b", "./k"], "on-finding": "raise", "sync": 1})",
         "{\r\n  \"level\": [\"names\", \"files\"],\r\n  \"rules\": [\r\n    {\"kernels\": \"a\", \"level\": "
         "0, \"runs\": 3},\r\n"
         "    {\"kernels\": [\"\\u00e9*\", \"\\ud83d\\ude00\"], \"calls\": \"::7\", \"side\": \"before\"}\r\n "

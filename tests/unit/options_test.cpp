@@ -92,6 +92,9 @@ TEST_CASE("Empty and blank values count as unset") {
                                  {"AOTI_DBG_CALLS", blank},
                                  {"AOTI_DBG_SIDE", blank},
                                  {"AOTI_DBG_CONFIG", blank},
+                                 {"AOTI_DBG_CHECK", blank},
+                                 {"AOTI_DBG_SUPPRESS", blank},
+                                 {"AOTI_DBG_SYNC", blank},
                                  {"AOTI_DBG_PROCESSES", blank}});
     CHECK(parsed.complaints.empty());
     CHECK(parsed.options.log == "stderr");
@@ -112,6 +115,40 @@ TEST_CASE("Without variables everything is off, and the defaults are those of th
     CHECK(parsed.options.calls.holds_everything());
     CHECK(parsed.options.side == Side::both);
     CHECK(parsed.options.processes == Processes{});
+    CHECK_FALSE(parsed.options.check);
+    CHECK(parsed.options.on_finding == OnFinding::report);
+    CHECK(parsed.options.suppress.empty());
+    CHECK(parsed.options.format == OutputFormat::text);
+    CHECK(parsed.options.reuse);
+    CHECK(parsed.options.on_full == OnFull::wait);
+    CHECK_FALSE(parsed.options.sync);
+    CHECK(parsed.options.evidence);
+}
+
+TEST_CASE("What counts as a finding is a list, and none stands alone") {
+    const auto check_of = [](const std::string& text) { return parse({{"AOTI_DBG_CHECK", text}}); };
+    CHECK(check_of("NaN").options.check == Check{true, false});
+    CHECK(check_of("inf, nan").options.check == Check{true, true});
+    CHECK(check_of("off").options.check == Check{});
+    const std::string wrong = GENERATE("nan,none", "zero", ",", "1", "nan;inf");
+    const Parsed parsed = check_of(wrong);
+    CHECK_FALSE(parsed.options.check);
+    CHECK(parsed.complaints.size() == 1);
+}
+
+TEST_CASE("Who asks for findings alone gets no names from `aoti-dbg run`") {
+    CHECK(parse({{kDefaultLevelVariable, "3"}}).options.levels == names());
+    CHECK(parse({{kDefaultLevelVariable, "3"}, {"AOTI_DBG_CHECK", "none"}}).options.levels == names());
+    CHECK_FALSE(parse({{kDefaultLevelVariable, "3"}, {"AOTI_DBG_CHECK", "nan"}}).options.levels.any());
+    CHECK(parse({{"AOTI_DBG_LEVEL", "2"}, {"AOTI_DBG_CHECK", "nan"}}).options.levels.stats);
+}
+
+TEST_CASE("A switch takes on and off, 1 and 0, and nothing else") {
+    CHECK_FALSE(parse({{"AOTI_DBG_REUSE", "Off"}}).options.reuse);
+    CHECK(parse({{"AOTI_DBG_SYNC", "1"}}).options.sync);
+    CHECK_FALSE(parse({{"AOTI_DBG_EVIDENCE", "0"}}).options.evidence);
+    CHECK(contains(parse({{"AOTI_DBG_REUSE", "2"}}).complaints.at(0), "the default, on, is taken"));
+    CHECK(contains(parse({{"AOTI_DBG_REUSE", "of"}}).complaints.at(0), "did you mean"));
 }
 
 TEST_CASE("PyTorch's numbers are names for sets") {
@@ -251,8 +288,30 @@ TEST_CASE("The log is a stream in any case of letters, and otherwise a file whos
     CHECK(parse({{"AOTI_DBG_LOG", "Names-%p.Log"}}).options.log == "Names-%p.Log");
 }
 
+TEST_CASE("Known findings are read from files, and what is wrong in one is said with its line") {
+    const Parsed parsed = parse({{"AOTI_DBG_SUPPRESS", "inf in mask,/known.txt"}},
+                                {{"/known.txt", "# ours\nnan in a - buf0\nzero in b\n"}});
+    CHECK(parsed.options.suppress.match("inf", "mask", {}, "x"));
+    CHECK(parsed.options.suppress.match("nan", "a", {}, "buf0"));
+    CHECK_FALSE(parsed.options.suppress.match("nan", "b", {}, "buf0"));
+    REQUIRE(parsed.complaints.size() == 1);
+    CHECK(contains(parsed.complaints[0], "AOTI_DBG_SUPPRESS=/known.txt: line 3: \"zero\" is no kind of"));
+}
+
+TEST_CASE("A file of known findings that cannot be read is said, as is one that is written like a kernel") {
+    const Parsed missing = parse({{"AOTI_DBG_SUPPRESS", "a,./none.txt"}});
+    CHECK(missing.options.suppress.match("nan", "a", {}, {}));
+    REQUIRE(missing.complaints.size() == 1);
+    CHECK(contains(missing.complaints[0], "AOTI_DBG_SUPPRESS=./none.txt: it cannot be opened"));
+    const Parsed bare = parse({{"AOTI_DBG_SUPPRESS", "known.txt"}}, {{"known.txt", "nan in a\n"}});
+    CHECK_FALSE(bare.options.suppress.match("nan", "a", {}, {}));
+    REQUIRE(bare.complaints.size() == 1);
+    CHECK(contains(bare.complaints[0], "the file of that name is ./known.txt"));
+}
+
 TEST_CASE("The table can be asked about a value without parsing an environment") {
     CHECK(fault_of_value("AOTI_DBG_SCOPE", "all").empty());
     CHECK(contains(fault_of_value("AOTI_DBG_SCOPE", "al"), "did you mean \"all\"?"));
     CHECK_FALSE(fault_of_value("AOTI_DBG_NOTHING", "1").empty());
+    CHECK(contains(fault_of_value("AOTI_DBG_SUPPRESS", "a,/no/such/file"), "cannot be used"));
 }

@@ -126,6 +126,7 @@ struct Said {
     std::optional<Pieces> filter, kernels;
     std::optional<Slice> runs, calls;
     std::optional<Side> side;
+    std::optional<Check> check;  // no rule says it
 };
 
 struct Wanted {
@@ -163,10 +164,14 @@ Selected naive_select(const Wanted& wanted, const Place& place) {
     const Slice runs = first_of({&own.runs, &rule.runs, &file.runs}).value_or(Slice());
     const Slice calls = first_of({&own.calls, &rule.calls, &file.calls}).value_or(Slice());
     const Side side = first_of({&own.side, &rule.side, &file.side}).value_or(Side::both);
-    if (!level || !runs.holds(place.run) || !calls.holds(place.call)) return {};
+    if (!runs.holds(place.run) || !calls.holds(place.call)) return {};
+    const Levels levels = level ? level->levels : Levels();
+    const bool rule_is_replaced = own.level || own.pytorch_level;
+    const bool is_off = !rule_is_replaced && rule.level && !rule.level->levels.any();
     Selected selected;
-    if (side != Side::after) selected.before = level->levels;
-    if (side != Side::before) selected.after = level->levels;
+    if (!is_off) selected.check = first_of({&own.check, &file.check}).value_or(Check{levels.stats, false});
+    if (side != Side::after) selected.before = levels;
+    if (side != Side::before) selected.after = levels;
     return selected;
 }
 
@@ -187,6 +192,7 @@ class Maker {
             Said rule = said(2);
             rule.pytorch_level.reset();
             rule.filter.reset();
+            rule.check.reset();
             rule.kernels = pieces();
             result.rules.push_back(rule);
         }
@@ -215,6 +221,8 @@ class Maker {
         if (random_.one_in(rarity)) result.calls = slice();
         if (random_.one_in(rarity))
             result.side = random_.one_of(std::array{Side::both, Side::before, Side::after});
+        if (random_.one_in(rarity * 3))
+            result.check = random_.one_of(std::array{Check{}, Check{true, false}, Check{true, true}});
         return result;
     }
     std::string name() {
@@ -306,6 +314,10 @@ std::string text_of(Side side) {
     return side == Side::both ? "both" : side == Side::before ? "Before" : "AFTER";
 }
 
+std::string text_of(Check check) {
+    return check.inf ? "nan,inf" : check.nan ? "NaN" : "none";
+}
+
 Variables variables_of(const Said& said) {
     Variables variables;
     if (said.pytorch_level) variables[kPytorchLevel] = said.pytorch_level->text;
@@ -315,6 +327,7 @@ Variables variables_of(const Said& said) {
     if (said.runs) variables["AOTI_DBG_RUNS"] = said.runs->text();
     if (said.calls) variables["AOTI_DBG_CALLS"] = said.calls->text();
     if (said.side) variables["AOTI_DBG_SIDE"] = text_of(*said.side);
+    if (said.check) variables["AOTI_DBG_CHECK"] = text_of(*said.check);
     return variables;
 }
 
@@ -330,6 +343,7 @@ std::string json_of(const Said& said, const std::string& more = {}) {
     if (said.runs) add("runs", said.runs->is_number ? said.runs->text() : quote(said.runs->text()));
     if (said.calls) add("calls", quote(said.calls->text()));
     if (said.side) add("side", quote(text_of(*said.side)));
+    if (said.check) add("check", quote(text_of(*said.check)));
     if (said.kernels) {
         std::string list;
         for (const Piece& piece : *said.kernels)
@@ -371,7 +385,8 @@ TEST_CASE("Random options decide about random calls as the naive selection does"
             CAPTURE(seed, json, variables);
             CAPTURE(place.printed, place.symbol, place.run.has_value(), place.run.value_or(0),
                     place.call.value_or(0));
-            CAPTURE(answer.before.any(), answer.after.any(), expected.before.any(), expected.after.any());
+            CAPTURE(answer.before.any(), answer.after.any(), answer.check.nan, answer.check.inf);
+            CAPTURE(expected.before.any(), expected.after.any(), expected.check.nan, expected.check.inf);
             FAIL("selected otherwise");
         }
     }

@@ -142,6 +142,38 @@ TEST_CASE("Nothing is selected at level 0, and then nothing may be") {
     CHECK_FALSE(select(options, {"k", "k", 0, 0}).any());
 }
 
+TEST_CASE("Level 2 looks for NaN unless it is said otherwise, and a search alone prints nothing") {
+    const auto selected = [](const Variables& variables) {
+        const Options options = parse(variables).options;
+        const Selected result = select(options, {"k", "k", 0, 0});
+        CHECK(may_select(options) == result.any());
+        CHECK(may_measure(options) == (result.after.stats || result.check.any()));
+        return result;
+    };
+    CHECK(selected({{"AOTI_DBG_LEVEL", "2"}}).check == Check{true, false});
+    CHECK(selected({{"AOTI_DBG_LEVEL", "2"}, {"AOTI_DBG_CHECK", "inf"}}).check == Check{false, true});
+    CHECK(selected({{"AOTI_DBG_LEVEL", "2"}, {"AOTI_DBG_CHECK", "none"}}).check == Check{});
+    CHECK(selected({{"AOTI_DBG_LEVEL", "3"}}).check == Check{});
+    CHECK(selected({{"AOTI_DBG_CHECK", "nan"}}) == Selected{{}, {}, {true, false}});
+    CHECK(selected({{"AOTI_DBG_CHECK", "nan"}, {"AOTI_DBG_SIDE", "before"}}).check.nan);
+    CHECK_FALSE(selected({{"AOTI_DBG_CHECK", "none"}}).any());
+    CHECK_FALSE(
+        select(parse({{"AOTI_DBG_CHECK", "nan"}, {"AOTI_DBG_KERNELS", "a"}}).options, {"k", "k", 0, 0})
+            .any());
+}
+
+TEST_CASE("A rule with level 0 switches the search for findings off, and one with level 2 on") {
+    const auto check_of = [](const std::string& json, std::string_view kernel) {
+        return select(parse_file(json).options, {kernel, kernel, 0, 0}).check;
+    };
+    const std::string off = R"({"check": "nan,inf", "rules": [{"kernels": "a", "level": 0}]})";
+    CHECK(check_of(off, "a") == Check{});
+    CHECK(check_of(off, "b") == Check{true, true});
+    const std::string on = R"({"rules": [{"kernels": "a", "level": 2}]})";
+    CHECK(check_of(on, "a") == Check{true, false});
+    CHECK(check_of(on, "b") == Check{});
+}
+
 TEST_CASE("A rule can raise the level where it is 0 for all") {
     const Options options =
         parse_file(R"({"level": 0, "rules": [{"kernels": "a*", "level": "names,stats"}]})").options;
