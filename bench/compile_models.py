@@ -1,9 +1,10 @@
-"""Compiles the models of the benchmarks and of the checks on a GPU with AOTInductor, all in one process:
-compile_models.py --device cpu|cuda --out FOLDER PACKAGE...
+"""Compiles the models of the benchmarks and of the checks on a GPU with AOTInductor:
+compile_models.py --device cpu|cuda --out FOLDER [--jobs N] PACKAGE...
 
 A package is a model of MODELS and a variant: `transformer-released` as PyTorch makes it, `transformer-printer` with
-PyTorch's own debug printer for names baked in. Those that are there, made by this very file and this torch, are not
-made again. Must never run under the library: the printer would not be the judge.
+PyTorch's own debug printer for names baked in, `transformer-statistics` with that for values. Beside them lies
+`transformer.inputs.pt`, a list of what the model is to be run with. What is there, made by this very file and this
+torch, is not made again. Must never run under the library: the printer would not be the judge.
 """
 
 from __future__ import annotations
@@ -13,40 +14,40 @@ import hashlib
 import importlib.metadata
 import os
 import pathlib
+import subprocess
 import sys
 import time
 
-VARIANTS = {"released": {}, "printer": {"aot_inductor.debug_intermediate_value_printer": "3"}}
+here = pathlib.Path(__file__).resolve()
+models_of_tests = here.parents[1] / "tests" / "models"
+PRINTER = "aot_inductor.debug_intermediate_value_printer"
+VARIANTS = {"released": {}, "printer": {PRINTER: "3"}, "statistics": {PRINTER: "2"}}
+
+
+def of_tests(name: str):
+    """A model of tests/models, as it is."""
+
+    def make(torch, device):
+        import models
+
+        return models.build(name)
+
+    return make
 
 
 def transformer(torch, device):
-    class Block(torch.nn.Module):
-        """Pre-norm: attention with the three projections in one, then a GELU layer four times as wide."""
+    import models
 
-        def __init__(self, width: int, heads: int):
-            super().__init__()
-            self.heads = heads
-            self.norm_1 = torch.nn.LayerNorm(width)
-            self.norm_2 = torch.nn.LayerNorm(width)
-            self.qkv = torch.nn.Linear(width, 3 * width)
-            self.out = torch.nn.Linear(width, width)
-            self.up = torch.nn.Linear(width, 4 * width)
-            self.down = torch.nn.Linear(4 * width, width)
-
-        def forward(self, x):
-            q, k, v = self.qkv(self.norm_1(x)).unflatten(-1, (3, self.heads, -1)).permute(2, 0, 3, 1, 4)
-            attended = torch.nn.functional.scaled_dot_product_attention(q, k, v)
-            x = x + self.out(attended.transpose(1, 2).flatten(2))
-            return x + self.down(torch.nn.functional.gelu(self.up(self.norm_2(x))))
-
-    if device == "cuda":
-        model = torch.nn.Sequential(*[Block(512, 8) for _ in range(8)]).cuda().half()
-        return model, torch.randn(4, 128, 512, device="cuda", dtype=torch.half)
-    return torch.nn.Sequential(*[Block(64, 4) for _ in range(2)]), torch.randn(2, 16, 64)
+    if device == "cpu":
+        return models.build("transformer")
+    blocks = torch.nn.Sequential(*[models.TransformerBlock(512, 8) for _ in range(8)])
+    return models.Case(blocks.half(), (torch.randn(4, 128, 512, dtype=torch.half),))
 
 
 def mixed(torch, device):
     """Ops that go different ways: sort, cumsum, fft, and on a GPU a Triton kernel that a user wrote."""
+    import models
+
     if device == "cuda":
         import user_kernel
 
@@ -64,41 +65,63 @@ def mixed(torch, device):
             ordered, _ = torch.sort(y, stable=True)
             return torch.cumsum(ordered, 0), torch.fft.fft(y).real, add(y, ordered)
 
-    return Mixed().to(device), torch.randn(128, 64, device=device)
+    return models.Case(Mixed(), (torch.randn(128, 64),))
 
 
 def linear(torch, device):
     """For the example server: any number of rows of 12 numbers."""
-    model = torch.nn.Sequential(torch.nn.Linear(12, 8), torch.nn.Softmax(-1)).to(device)
-    return model, torch.randn(6, 12, device=device)
+    import models
 
-
-MODELS = {"transformer": transformer, "mixed": mixed, "linear": linear}
-
-
-def compile_package(torch, device: str, package: str, target: pathlib.Path) -> None:
-    name, variant = package.split("-")
-    torch.manual_seed(0)
-    model, example = MODELS[name](torch, device)
+    model = torch.nn.Sequential(torch.nn.Linear(12, 8), torch.nn.Softmax(-1))
     rows = {0: torch.export.Dim("rows", min=1, max=1024)}
+    return models.Case(model, (torch.randn(6, 12),), dynamic_shapes=(rows,))
+
+
+def pointwise(torch, device):
+    """One kernel that reads and writes 1 GiB on a GPU, 64 MiB on a CPU: nothing but bandwidth."""
+    import models
+
+    class Net(torch.nn.Module):
+        def forward(self, x):
+            return torch.relu(x) * 2 + 1
+
+    return models.Case(Net(), (torch.randn(1 << (28 if device == "cuda" else 24)),))
+
+
+MODELS = {"transformer": transformer, "mixed": mixed, "linear": linear, "pointwise": pointwise}
+for _name in ("linear_softmax", "frozen_conv", "dynamic_batch", "indices_and_masks", "masked_attention", "custom_op",
+              "cat_100"):  # fmt: skip
+    MODELS[_name] = of_tests(_name)
+
+
+def compile_packages(torch, device: str, name: str, packages: list[str], folder: pathlib.Path) -> None:
+    torch.manual_seed(0)
+    case = MODELS[name](torch, device)
+    # PyTorch wants the ending .pt2.
+    partial = folder / f"partial-{os.getpid()}.pt2"
+    # The benchmark's is large, and made where it runs.
+    if name != "pointwise":
+        inputs = [torch.utils._pytree.tree_leaves(one) for one in (case.inputs, *case.more_inputs)]
+        torch.save(inputs, partial)
+        partial.replace(folder / f"{name}.inputs.pt")
+    example = torch.utils._pytree.tree_map(lambda tensor: tensor.to(device), case.inputs)
     with torch.no_grad():
         # A Triton kernel of the user's is only seen by the strict way of exporting.
         exported = torch.export.export(
-            model.eval(), (example,), strict=name == "mixed", dynamic_shapes=(rows,) if name == "linear" else None
+            case.module.eval().to(device), example, strict=name == "mixed", dynamic_shapes=case.dynamic_shapes
         )
-        # PyTorch wants the ending .pt2.
-        partial = target.with_name(f"partial-{os.getpid()}-{target.name}")
-        torch._inductor.aoti_compile_and_package(
-            exported, package_path=str(partial), inductor_configs=VARIANTS[variant]
-        )
-        partial.replace(target)
+        for package in packages:
+            started = time.monotonic()
+            config = {**(case.config if device == "cpu" else {}), **VARIANTS[package.partition("-")[2]]}
+            torch._inductor.aoti_compile_and_package(exported, package_path=str(partial), inductor_configs=config)
+            partial.replace(folder / f"{package}.pt2")
+            print(f"compiled {package} for {device} in {time.monotonic() - started:.0f} s", flush=True)
 
 
 def forget_others(folder: pathlib.Path) -> None:
-    """Removes packages that were made by another version of this file or by another torch."""
-    here = pathlib.Path(__file__).resolve()
+    """Removes packages that were made by another version of these files or by another torch."""
     key = hashlib.sha256(importlib.metadata.version("torch").encode())
-    for source in (here, here.with_name("user_kernel.py")):
+    for source in (here, here.with_name("user_kernel.py"), models_of_tests / "models.py"):
         key.update(source.read_bytes())
     stamp = folder / "made-by"
     if stamp.exists() and stamp.read_text() == key.hexdigest():
@@ -109,33 +132,51 @@ def forget_others(folder: pathlib.Path) -> None:
     stamp.write_text(key.hexdigest())
 
 
+def compile_in_processes(arguments: argparse.Namespace, by_model: dict[str, list[str]]) -> int:
+    waiting, running, status = list(by_model.values()), [], 0
+    command = [sys.executable, str(here), "--device", arguments.device, "--out", str(arguments.out), "--jobs", "1"]
+    while waiting or running:
+        while waiting and len(running) < arguments.jobs:
+            running.append(subprocess.Popen([*command, *waiting.pop(0)]))
+        # They take about as long as each other: waiting for the oldest keeps the others busy.
+        status = running.pop(0).wait() or status
+    return 1 if status else 0
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("packages", nargs="+")
     parser.add_argument("--device", choices=("cpu", "cuda"), required=True)
     parser.add_argument("--out", type=pathlib.Path, required=True)
+    parser.add_argument("--jobs", type=int, default=max(1, min(8, len(os.sched_getaffinity(0)) // 2)))
     arguments = parser.parse_args()
-    for package in arguments.packages:
+    by_model: dict[str, list[str]] = {}
+    for package in dict.fromkeys(arguments.packages):
         name, _, variant = package.partition("-")
         if name not in MODELS or variant not in VARIANTS:
             parser.error(f"no package {package}")
+        by_model.setdefault(name, []).append(package)
 
     forget_others(arguments.out)
-    missing = [name for name in arguments.packages if not (arguments.out / f"{name}.pt2").exists()]
-    print(f"{len(arguments.packages) - len(missing)} packages at hand, {len(missing)} to compile", flush=True)
-    if not missing:
-        return 0
+    for name, packages in list(by_model.items()):
+        by_model[name] = [package for package in packages if not (arguments.out / f"{package}.pt2").exists()]
+        if not by_model[name]:
+            del by_model[name]
+    missing = sum(map(len, by_model.values()))
+    print(f"{len(set(arguments.packages)) - missing} packages at hand, {missing} to compile", flush=True)
     # PyTorch's variable would bake the printer into the released packages too.
     os.environ.pop("AOT_INDUCTOR_DEBUG_INTERMEDIATE_VALUE_PRINTER", None)
     # A compiler that links libstdc++ statically makes models that crash when they are loaded.
     if os.path.exists("/usr/bin/g++"):
         os.environ.setdefault("CXX", "/usr/bin/g++")
-    import torch
+    if arguments.jobs > 1 and len(by_model) > 1:
+        return compile_in_processes(arguments, by_model)
+    if by_model:
+        import torch
 
-    for package in missing:
-        started = time.monotonic()
-        compile_package(torch, arguments.device, package, arguments.out / f"{package}.pt2")
-        print(f"compiled {package} for {arguments.device} in {time.monotonic() - started:.0f} s", flush=True)
+        sys.path.insert(0, str(models_of_tests))
+        for name, packages in by_model.items():
+            compile_packages(torch, arguments.device, name, packages, arguments.out)
     return 0
 
 

@@ -18,18 +18,23 @@ class Variant:
     preload: bool = False
     environment: dict = dataclasses.field(default_factory=dict)  # {scratch} is a folder of this run's own
     lines: bool = False  # must have written launch lines into its log: else it measured something else
+    counted: bool = False  # how much it measured a run is told from its events
     limit: tuple[str, float] | None = None
 
 
 @dataclasses.dataclass(frozen=True)
 class Group:
-    key: str
+    key: str  # groups whose keys begin with the same word and a colon can be asked for by that word
     title: str
     unit: str  # ns, us or ms; programs report nanoseconds
     needs_gpu: bool
     needs_torch: bool
     variants: tuple[Variant, ...]
 
+
+# OpenMP's threads spin while they wait: on a machine that does anything else, that is all one would measure. Kernels
+# of Inductor ask for as many as it was compiled for, whatever OMP_NUM_THREADS says.
+_ONE_THREAD = {"OMP_NUM_THREADS": "1", "OMP_THREAD_LIMIT": "1"}
 
 _OFF = {"AOTI_DBG_LEVEL": "0"}
 _LEVEL_3 = {"AOTI_DBG_LEVEL": "3", "AOTI_DBG_LOG": "{scratch}/log", "AOTI_DBG_OUT": "{scratch}/out"}
@@ -51,23 +56,49 @@ _PRINTING_LAUNCH = ("{bench}/launch_bench", _FEW)
 _EMPTY = ("{gpu}/empty_kernels",)
 
 
-def _model(package: str, device: str) -> tuple[str, ...]:
-    shape = ("half", "{seconds}", "4", "128", "512") if device == "cuda" else ("float", "{seconds}", "2", "16", "64")
-    return ("{gpu}/model_bench", "{packages}/" + f"{device}/transformer-{package}.pt2", device, *shape)
+_SHAPES = {
+    ("transformer", "cuda"): ("half", "4", "128", "512"),
+    ("transformer", "cpu"): ("float", "2", "16", "64"),
+    ("pointwise", "cuda"): ("float", str(1 << 28)),
+    ("pointwise", "cpu"): ("float", str(1 << 24)),
+}
+
+
+def _model(package: str, device: str, length: str = "{seconds}") -> tuple[str, ...]:
+    dtype, *shape = _SHAPES[package.split("-")[0], device]
+    return ("{gpu}/model_bench", "{packages}/" + f"{device}/{package}.pt2", device, dtype, length, *shape)
 
 
 def _transformer(device: str, limits: bool) -> tuple[Variant, ...]:
-    released = _model("released", device)
-    # OpenMP's threads spin while they wait: on a machine that does anything else, that is all one would measure.
-    threads = {"OMP_NUM_THREADS": "1"}
+    released = _model("transformer-released", device)
     return (
-        Variant("as released", released, False, threads),
-        Variant("level 0", released, True, {**threads, **_OFF}, limit=(RATIO, 1.01) if limits else None),
-        Variant(_FILTER, released, True, {**threads, **_NOTHING_SELECTED}, limit=(RATIO, 1.01) if limits else None),
-        Variant("level 3 into a file", released, True, {**threads, **_LEVEL_3}, True,
+        Variant("as released", released, False, _ONE_THREAD),
+        Variant("level 0", released, True, {**_ONE_THREAD, **_OFF}, limit=(RATIO, 1.01) if limits else None),
+        Variant(_FILTER, released, True, {**_ONE_THREAD, **_NOTHING_SELECTED}, limit=(RATIO, 1.01) if limits else None),
+        Variant("level 3 into a file", released, True, {**_ONE_THREAD, **_LEVEL_3}, True,
                 (RATIO, 1.05) if limits else None),
-        Variant("PyTorch's printer, level 3 into a file", _model("printer", device), False, threads),
+        Variant("PyTorch's printer, level 3 into a file", _model("transformer-printer", device), False, _ONE_THREAD),
     )
+
+
+def _level_2(model: str, device: str, length: str, printer_length: str, limits: tuple = ()) -> tuple[Variant, ...]:
+    """Lengths are rounds times runs, which bounds what is written."""
+    released = _model(f"{model}-released", device, length)
+    printer = _model(f"{model}-statistics", device, printer_length)
+    files = {**_ONE_THREAD, "AOTI_DBG_LOG": "{scratch}/log", "AOTI_DBG_OUT": "{scratch}/out"}
+    level_2 = {**files, "AOTI_DBG_LEVEL": "2"}
+    reach = [(RATIO, limit) for limit in limits] or [None, None]
+    variants = [
+        Variant("as released", released, False, _ONE_THREAD),
+        Variant("level 2", released, True, level_2, True, True, reach[0]),
+        Variant("level 2, everything (AOTI_DBG_REUSE=off)", released, True, {**level_2, "AOTI_DBG_REUSE": "off"}, True,
+                True, reach[1]),
+        Variant("findings alone (AOTI_DBG_CHECK=nan)", released, True, {**files, "AOTI_DBG_CHECK": "nan"}),
+        Variant("PyTorch's printer, level 2 into a file", printer, False, _ONE_THREAD),
+    ]  # fmt: skip
+    if device == "cuda":
+        variants.append(Variant("CUDA_LAUNCH_BLOCKING=1", released, False, {**_ONE_THREAD, "CUDA_LAUNCH_BLOCKING": "1"}))
+    return tuple(variants)
 
 
 GROUPS = (
@@ -95,4 +126,12 @@ GROUPS = (
     )),
     Group("transformer", "Transformer of 8 layers, fp16, width 512, batch 4 of 128 tokens, on the GPU, a run", "ms",
           True, True, _transformer("cuda", True)),
+    Group("level-2:transformer-cpu", "Level 2: transformer of 2 layers, fp32, width 64, on one CPU thread, a run", "us",
+          False, True, _level_2("transformer", "cpu", "300x1", "100x1")),
+    Group("level-2:pointwise-cpu", "Level 2: relu(x) * 2 + 1 on 64 MiB of fp32, on one CPU thread, a run", "ms",
+          False, True, _level_2("pointwise", "cpu", "30x1", "10x1")),
+    Group("level-2:transformer", "Level 2: transformer of 8 layers, fp16, width 512, 4 of 128 tokens, on the GPU",
+          "ms", True, True, _level_2("transformer", "cuda", "31x20", "5x4", (1.3, 1.7))),
+    Group("level-2:pointwise", "Level 2: relu(x) * 2 + 1 on 1 GiB of fp32, on the GPU, a run", "ms", True, True,
+          _level_2("pointwise", "cuda", "31x20", "5x4", (2.6, 3.2))),
 )  # fmt: skip

@@ -19,6 +19,7 @@ import tempfile
 import time
 
 import groups
+import measured
 import table
 
 
@@ -55,6 +56,7 @@ class Runner:
     def __init__(self, arguments: argparse.Namespace):
         self.library = arguments.library.resolve()
         self.scratch = arguments.scratch
+        self.measured: dict[str, dict] = {}  # by the name of a variant of the group at hand: tensors, bytes
         self.folders = {
             "bench": str(arguments.bench.resolve()),
             "gpu": str(arguments.programs.resolve()),
@@ -92,6 +94,11 @@ class Runner:
             written = log.stat().st_size if log.exists() else 0
             if (written > 0) != variant.lines:
                 raise BenchError(f"'{variant.name}' left {written} bytes of launch lines: it measured something else")
+            if variant.counted and variant.name not in self.measured:
+                found = measured.measured_in_a_run(pathlib.Path(scratch, "out", "events.jsonl"))
+                if not found or not found["tensors"]:
+                    raise BenchError(f"'{variant.name}' measured nothing")
+                self.measured[variant.name] = found
             return self.last_value(out)
 
     @staticmethod
@@ -107,6 +114,7 @@ class Runner:
 
 def measure(group: groups.Group, runner: Runner, repetitions: int) -> list[list[float]]:
     found: list[list[float]] = [[] for _ in group.variants]
+    runner.measured = {}
     for variant in group.variants:  # Files and caches are cold once: that is not what is measured.
         runner.run(variant)
     for repetition in range(repetitions):
@@ -123,6 +131,7 @@ def available(group: groups.Group, arguments: argparse.Namespace) -> bool:
 
 
 def main() -> int:
+    known = {word for group in groups.GROUPS for word in (group.key, group.key.partition(":")[0])}
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--bench", type=pathlib.Path, help="folder of passage_bench and launch_bench")
     parser.add_argument("--programs", type=pathlib.Path, help="folder of model_bench and empty_kernels")
@@ -132,7 +141,8 @@ def main() -> int:
     parser.add_argument("--scratch", type=pathlib.Path, help="where logs are written meanwhile")
     parser.add_argument("--torch-python", default="")
     parser.add_argument("--gpu", action="store_true", help="also what needs a GPU")
-    parser.add_argument("--only", nargs="*", default=[], choices=[group.key for group in groups.GROUPS])
+    parser.add_argument("--only", nargs="*", default=[], choices=sorted(known),
+                        metavar="GROUP")  # fmt: skip
     parser.add_argument("--repetitions", type=int, default=7)
     parser.add_argument("--seconds", type=float, default=1.5, help="how long a model is measured in each process")
     parser.add_argument("--write-docs", type=pathlib.Path, metavar="PAGE", help="only write the figures into PAGE")
@@ -147,11 +157,12 @@ def main() -> int:
     runner = Runner(arguments)
     status = 0
     for group in groups.GROUPS:
-        if arguments.only and group.key not in arguments.only:
+        if arguments.only and not {group.key, group.key.partition(":")[0]} & set(arguments.only):
             continue
         if not available(group, arguments):
-            # Asked for by name, it must not be left out in silence.
-            status = 1 if arguments.only else status
+            # Asked for by name, it must not be left out in silence; of a family, what needs a GPU may be.
+            if group.key in arguments.only or (arguments.only and arguments.gpu >= group.needs_gpu):
+                status = 1
             print(f"not measured: {group.title}: {'needs a GPU' if group.needs_gpu else 'needs LibTorch'}\n")
             continue
         load = os.getloadavg()[0]
@@ -165,7 +176,8 @@ def main() -> int:
             "group": group.key, "title": group.title, "unit": group.unit, "machine": machine, "library": library,
             "when": time.strftime("%Y-%m-%d %H:%M"), "load": load, "repetitions": arguments.repetitions,
             "rows": [
-                {"name": variant.name, "limit": variant.limit, "values": row}
+                {"name": variant.name, "limit": variant.limit, "values": row,
+                 "measured": runner.measured.get(variant.name)}
                 for variant, row in zip(group.variants, values)
             ],
         }  # fmt: skip

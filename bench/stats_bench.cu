@@ -40,6 +40,20 @@ __global__ void to_halves(const float* from, __half* to, std::uint64_t count) {
         to[i] = __float2half(from[i % (count / 2)]);
 }
 
+/// No float8 is NaN with this bit cleared.
+__global__ void clear_bits(unsigned* data, std::uint64_t count, unsigned bits) {
+    for (std::uint64_t i = blockIdx.x * std::uint64_t{blockDim.x} + threadIdx.x; i < count;
+         i += std::uint64_t{gridDim.x} * blockDim.x)
+        data[i] &= ~bits;
+}
+
+/// As an attention mask: each other row of 64 is -Inf.
+__global__ void mask_halves(__half* data, std::uint64_t count) {
+    for (std::uint64_t i = blockIdx.x * std::uint64_t{blockDim.x} + threadIdx.x; i < count;
+         i += std::uint64_t{gridDim.x} * blockDim.x)
+        if (i / 64 % 2 == 1) data[i] = __ushort_as_half(0xfc00U);
+}
+
 __global__ void nothing() {}
 
 /// Milliseconds of the median of kRounds.
@@ -90,27 +104,33 @@ class Bench {
         to_halves<<<1024, 256>>>(static_cast<float*>(data_), static_cast<__half*>(other_), kBytes / 2);
         std::swap(data_, other_);
         kind<__half>(DType::float16);
-        bandwidth(DType::bfloat16, "printed", Wanted::findings | Wanted::printed);
+        both(DType::bfloat16, "");
         kind<signed char>(DType::int8);
-        for (const DType dtype : {DType::float8_e4m3fn, DType::int16, DType::int32, DType::int64,
-                                  DType::float64, DType::complex64, DType::boolean})
-            bandwidth(dtype, "printed", Wanted::findings | Wanted::printed);
+        for (const DType dtype :
+             {DType::int16, DType::int32, DType::int64, DType::float64, DType::complex64, DType::boolean})
+            both(dtype, "");
         transposed();
-        std::printf("\n%-44s %9s\n", "a launch, 2000 in a row", "us");
-        const double empty = median_ms([&] {
-            for (int i = 0; i < kInARow; ++i)
-                nothing<<<1, 32>>>();
-        });
-        std::printf("%-44s %9.2f\n", "an empty kernel", empty * 1000 / kInARow);
-        for (const std::uint64_t bytes : {1ULL << 20U, 1ULL << 16U, 1ULL << 12U})
-            for (const std::uint32_t tensors : {1U, 3U, 8U})
-                for (const Wanted wanted : {Wanted::findings, Wanted::findings | Wanted::printed, kAll})
-                    launches(bytes, tensors, wanted);
+        std::printf("\n%-44s %9s %9s\n", "us a launch, 500 in a row", "stream", "graph");
+        in_a_row("an empty kernel", [](CUstream stream) { nothing<<<1, 32, 0, stream>>>(); });
+        for (const std::uint64_t bytes : {1ULL << 12U, 1ULL << 16U, 1ULL << 19U, 1ULL << 21U, 1ULL << 22U})
+            for (const std::uint32_t tensors : {1U, 3U, 6U, 8U})
+                launches(bytes, tensors, kPrinted);
+        for (const Wanted wanted : {Wanted::findings, kPrinted, kPrinted | Wanted::indices, kAll}) {
+            launches(1ULL << 16U, 3, wanted);
+            launches(10000, 3, wanted);
+        }
+        std::printf("\n");
+        clear_bits<<<1024, 256>>>(static_cast<unsigned*>(data_), kBytes / 4, 0x08080808U);
+        both(DType::float8_e4m3fn, "");
+        both(DType::float8_e5m2fnuz, "");
+        mask_halves<<<1024, 256>>>(static_cast<__half*>(data_), kBytes / 2);
+        both(DType::float16, "half -Inf: ");
     }
 
   private:
-    static constexpr Wanted kAll = Wanted::findings | Wanted::printed | Wanted::indices | Wanted::hash;
-    static constexpr int kInARow = 2000;
+    static constexpr Wanted kPrinted = Wanted::findings | Wanted::printed;
+    static constexpr Wanted kAll = kPrinted | Wanted::indices | Wanted::hash;
+    static constexpr int kInARow = 500;
 
     struct Scratch : DeviceMemory {
         using DeviceMemory::DeviceMemory;
@@ -133,7 +153,7 @@ class Bench {
         must(cudaFree(temporary));
         must(cudaFree(sum));
         bandwidth(dtype, "findings", Wanted::findings);
-        bandwidth(dtype, "printed", Wanted::findings | Wanted::printed);
+        bandwidth(dtype, "printed", kPrinted);
         bandwidth(dtype, "printed, indices", Wanted::findings | Wanted::indices);
         bandwidth(dtype, "printed, indices, hash", kAll);
     }
@@ -168,10 +188,15 @@ class Bench {
         line(dtype, what, median_ms([&] { device_.launch(launch, grid, nullptr); }));
     }
 
+    void both(DType dtype, const std::string& note) {
+        bandwidth(dtype, (note + "printed").c_str(), kPrinted);
+        bandwidth(dtype, (note + "everything").c_str(), kAll);
+    }
+
     void transposed() {
         const std::int64_t sizes[] = {16384, 16384};
         const std::int64_t strides[] = {1, 16384};
-        for (const Wanted wanted : {Wanted::findings | Wanted::printed, kAll}) {
+        for (const Wanted wanted : {kPrinted, kAll}) {
             std::uint32_t grid = 0;
             StatisticsLaunch launch = launch_of({data_, DType::float32, sizes, strides}, 1, wanted, grid);
             line(DType::float32, depends_on_order(wanted) ? "transposed, everything" : "transposed, printed",
@@ -184,17 +209,38 @@ class Bench {
         const std::int64_t strides[] = {1};
         std::uint32_t grid = 0;
         StatisticsLaunch launch = launch_of({data_, DType::float16, sizes, strides}, tensors, wanted, grid);
-        const double ms = median_ms([&] {
-            for (int i = 0; i < kInARow; ++i)
-                device_.launch(launch, grid, nullptr);
-        });
         const char* what = wants(wanted, Wanted::hash)
                                ? "everything"
-                               : (wants(wanted, Wanted::printed) ? "printed" : "findings");
+                               : (wants(wanted, Wanted::indices)
+                                      ? "indices"
+                                      : (wants(wanted, Wanted::printed) ? "printed" : "findings"));
         char text[96];
-        std::snprintf(text, sizeof(text), "%u x %llu KB fp16, %u blocks, %s", tensors,
-                      static_cast<unsigned long long>(bytes / 1024), grid, what);
-        std::printf("%-44s %9.2f\n", text, ms * 1000 / kInARow);
+        std::snprintf(text, sizeof(text), "%u x %g KiB fp16, %u blocks, %s", tensors,
+                      static_cast<double>(bytes) / 1024, grid, what);
+        in_a_row(text, [&](CUstream stream) { device_.launch(launch, grid, stream); });
+    }
+
+    /// By the stream, which the host may not fill fast enough, and by a graph, where the GPU alone counts.
+    template <typename Launch>
+    void in_a_row(const char* text, const Launch& launch) {
+        cudaStream_t stream = nullptr;
+        cudaGraph_t graph = nullptr;
+        cudaGraphExec_t ready = nullptr;
+        must(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+        must(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
+        for (int i = 0; i < kInARow; ++i)
+            launch(stream);
+        must(cudaStreamEndCapture(stream, &graph));
+        must(cudaGraphInstantiate(&ready, graph, 0));
+        const double by_graph = median_ms([&] { must(cudaGraphLaunch(ready, nullptr)); });
+        const double by_stream = median_ms([&] {
+            for (int i = 0; i < kInARow; ++i)
+                launch(nullptr);
+        });
+        must(cudaGraphExecDestroy(ready));
+        must(cudaGraphDestroy(graph));
+        must(cudaStreamDestroy(stream));
+        std::printf("%-44s %9.2f %9.2f\n", text, by_stream * 1000 / kInARow, by_graph * 1000 / kInARow);
     }
 
     Device device_;

@@ -33,9 +33,22 @@ def _against_limit(row: dict, ratio: float, added: float, value: float) -> str:
     return f"{text}: {'reached' if found <= limit else 'MISSED'}"
 
 
+def _amount(size: int) -> str:
+    for unit, bytes_of_it in (("GiB", 1 << 30), ("MiB", 1 << 20)):
+        if size >= bytes_of_it:
+            return f"{size / bytes_of_it:.3g} {unit}"
+    return f"{size / 1024:.3g} KiB"
+
+
+def _measured(row: dict) -> str:
+    found = row.get("measured")
+    return f"{found['tensors']}, {_amount(found['bytes'])}" if found else ""
+
+
 def group_table(result: dict) -> str:
     """One group, measured once: a heading, who measured, and a row a variant."""
     unit = result["unit"]
+    has_measured = any(row.get("measured") for row in result["rows"])
     lines = [
         f"**{result['title']}**",
         "",
@@ -43,8 +56,9 @@ def group_table(result: dict) -> str:
         f"library {result['library']}.",
         "",
         f"| | {unit.replace('us', 'µs')}, median | lowest to highest | against {result['rows'][0]['name']} | more | "
-        "reach |",
-        "|---|---|---|---|---|---|",
+        + ("tensors measured, of | " if has_measured else "")
+        + "reach |",
+        "|---|---|---|---|---|---|" + "---|" * has_measured,
     ]
     base = statistics.median(result["rows"][0]["values"]) / UNITS[unit]
     for row in result["rows"]:
@@ -54,7 +68,7 @@ def group_table(result: dict) -> str:
         against = ("", "") if row is result["rows"][0] else (f"{ratio:.3f}×", f"{added:+.3g}")
         cells = (
             row["name"], _number(middle), f"{_number(min(values))} to {_number(max(values))}", *against,
-            _against_limit(row, ratio, added, middle),
+            *([_measured(row)] if has_measured else []), _against_limit(row, ratio, added, middle),
         )  # fmt: skip
         lines.append(f"| {' | '.join(cells)} |")
     return "\n".join(lines)

@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "base/message.hpp"
-#include "cli/find_ring.hpp"
+#include "cli/find_recorded.hpp"
 #include "serializer/flight_ring_reader.hpp"
 
 namespace aoti_dbg::cli {
@@ -223,7 +223,7 @@ int print(const std::string& text) {
 }  // namespace
 
 int show(const ShowRequest& request) {
-    const Result<FoundRing> found = find_ring(request.place);
+    const Result<FoundFile> found = find_recorded(request.place, Recorded::ring);
     if (!found.ok()) {
         message(Severity::error, "%s", found.status().message().c_str());
         return 1;

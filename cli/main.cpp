@@ -14,6 +14,7 @@
 #include "base/status.hpp"
 #include "cli/cli_run.hpp"
 #include "cli/cli_show.hpp"
+#include "cli/cli_show_events.hpp"
 #include "config/options_table.hpp"
 #include "config/words.hpp"
 
@@ -38,7 +39,8 @@ constexpr const char* kRunExamples =
 constexpr const char* kShowExamples =
     "Examples:\n"
     "  aoti-dbg show aoti_dbg/20261121-093000-4242\n"
-    "  aoti-dbg show --thread 4250 --last 100 aoti_dbg\n";
+    "  aoti-dbg show --thread 4250 --last 100 aoti_dbg\n"
+    "  aoti-dbg show --format compact aoti_dbg | less -S      every tensor of the newest run\n";
 
 constexpr int kWrongUsage = 2;
 
@@ -169,6 +171,47 @@ int run_command(const RunFlags& flags, std::vector<std::string> program) {
     return run(request);
 }
 
+/// The flags of `show`, with the values that were typed.
+struct ShowFlags {
+    std::string place = "aoti_dbg";
+    std::size_t last = 20;
+    bool all = false;
+    std::uint32_t thread = 0;
+    CLI::Option* thread_option = nullptr;
+    std::string format;
+};
+
+void add_flags(CLI::App& app, ShowFlags& flags) {
+    app.add_option("place", flags.place, "A recorded file, or a folder with such in or below it (aoti_dbg)");
+    CLI::Option* const last =
+        app.add_option("--last", flags.last, "How many calls (20); older ones that did not end come too");
+    CLI::Option* const all = app.add_flag("--all", flags.all, "Every call that the ring holds");
+    flags.thread_option =
+        app.add_option("--thread", flags.thread, "Only the calls of this thread, by its number");
+    app.add_option("--format", flags.format,
+                   "Instead of the ring the tensors that level 2 recorded (events.jsonl),\n"
+                   "all of them. Takes: text (as PyTorch prints), compact or jsonl")
+        ->type_name("")
+        ->excludes(last)
+        ->excludes(all);
+}
+
+int show_command(const ShowFlags& flags) {
+    std::optional<std::uint32_t> thread;
+    if (flags.thread_option->count() > 0) thread = flags.thread;
+    if (flags.format.empty()) return show({flags.place, flags.last, flags.all, thread});
+    const std::optional<EventFormat> format = event_format_named(lower_case(flags.format));
+    if (!format) {
+        std::fprintf(
+            stderr,
+            "aoti-dbg show: --format: \"%s\" is not a value that it takes; allowed: text, compact or "
+            "jsonl%s\n",
+            flags.format.c_str(), did_you_mean(flags.format, {"text", "compact", "jsonl"}).c_str());
+        return kWrongUsage;
+    }
+    return show_events({flags.place, *format, thread});
+}
+
 int dispatch(std::vector<std::string> arguments) {
     CLI::App app("Sees every kernel that an unchanged AOTInductor model launches.", "aoti-dbg");
     app.set_version_flag("--version", std::string("aoti-dbg ") + AOTI_DBG_VERSION, "Print the version");
@@ -182,17 +225,11 @@ int dispatch(std::vector<std::string> arguments) {
     RunFlags flags;
     add_flags(*run_app, flags);
 
-    ShowRequest show_request{"aoti_dbg", 20, false, std::nullopt};
-    std::uint32_t thread = 0;
-    CLI::App* const show_app = app.add_subcommand("show", "Print the last calls that a flight ring holds");
+    CLI::App* const show_app =
+        app.add_subcommand("show", "Print the last calls that a flight ring holds, or recorded tensors");
     show_app->footer(kShowExamples);
-    show_app->add_option("place", show_request.place,
-                         "A ring, or a folder with rings in or below it (aoti_dbg)");
-    show_app->add_option("--last", show_request.last,
-                         "How many calls (20); older ones that did not end come too");
-    show_app->add_flag("--all", show_request.all, "Every call that the ring holds");
-    CLI::Option* const thread_option =
-        show_app->add_option("--thread", thread, "Only the calls of this thread, by its number");
+    ShowFlags show_flags;
+    add_flags(*show_app, show_flags);
 
     if (arguments.empty()) {
         std::fputs(app.help().c_str(), stderr);
@@ -220,8 +257,7 @@ int dispatch(std::vector<std::string> arguments) {
         return is_run ? kOwnTrouble : kWrongUsage;
     }
     if (is_run) return run_command(flags, std::move(program));
-    if (thread_option->count() > 0) show_request.thread = thread;
-    return show(show_request);
+    return show_command(show_flags);
 }
 
 }  // namespace

@@ -164,6 +164,13 @@ Taken take_format(const Texts& texts, Options& options) {
         options.format);
 }
 
+Taken take_stats(const Texts& texts, Options& options) {
+    return take_word(
+        texts,
+        {{"printed", StatsDetail::printed}, {"indices", StatsDetail::indices}, {"full", StatsDetail::full}},
+        options.stats);
+}
+
 Taken take_switch(const Texts& texts, bool& choice) {
     return take_word(texts, {{"on", true}, {"off", false}, {"1", true}, {"0", false}}, choice);
 }

@@ -29,6 +29,7 @@ struct Levels {
 enum class Scope { model, all };
 enum class Side { both, before, after };
 enum class OutputFormat { text, compact, jsonl };
+enum class StatsDetail { printed, indices, full };  // each with what is before it
 enum class OnFinding { report, raise, abort };
 enum class OnFull { wait, drop };
 
@@ -69,6 +70,7 @@ struct Options {
     OnFinding on_finding = OnFinding::report;
     Suppressions suppress;
     OutputFormat format = OutputFormat::text;
+    StatsDetail stats = StatsDetail::printed;
     bool reuse = true;
     OnFull on_full = OnFull::wait;
     bool sync = false;

@@ -81,12 +81,15 @@ std::vector<std::string> Suppressions::add_lines(std::string_view text) {
         const std::string_view line = trimmed(without_comment(text.substr(0, end)));
         text = end == std::string_view::npos ? std::string_view() : text.substr(end + 1);
         if (line.empty()) continue;
-        Result<Entry> entry = read_entry(line);
-        if (entry.ok()) {
-            entries_.push_back(std::move(entry.value()));
-        } else {
-            faults.push_back("line " + std::to_string(number) + ": " + entry.status().message() +
-                             "; the line is ignored");
+        // As a finding prints them: several where several outputs have it.
+        for (const std::string_view piece : split_list(line, Commas::outside_brackets)) {
+            Result<Entry> entry = read_entry(piece);
+            if (entry.ok()) {
+                entries_.push_back(std::move(entry.value()));
+            } else {
+                faults.push_back("line " + std::to_string(number) + ": " + entry.status().message() +
+                                 "; it is ignored");
+            }
         }
     }
     return faults;

@@ -164,7 +164,8 @@ void read_triton_source(std::string_view source, TritonKernelInfo& kernel, Keepe
     for (Token token = lexer.next(); token.kind != Token::Kind::end; token = lexer.next()) {
         ++keeper.steps;
         if (token.is_word("user_autotune")) kernel.is_user_defined = true;
-        if (token.is_word("jit")) break;  // behind it stands the code
+        // Behind it stands the code; a helper function that the kernel calls may come before the signature.
+        if (token.is_word("jit") && !types.empty()) break;
         if (!is_quoted(token, source)) continue;
         if (token.text == "signature" && types.empty()) types = read_signature(lexer, source);
         if (token.text == "mutated_arg_names" && kernel.mutated.empty()) {
@@ -181,7 +182,7 @@ void read_triton_source(std::string_view source, TritonKernelInfo& kernel, Keepe
     for (TritonParameter& parameter : kernel.parameters) {
         const auto type = types.find(parameter.name);
         if (type != types.end()) parameter.type = keeper.keep(type->second);
-        parameter.access = access_of(parameter, kernel);
+        parameter.access = types.empty() ? Access::unknown : access_of(parameter, kernel);
         if (parameter.access != Access::writes &&
             std::binary_search(mutated.begin(), mutated.end(), std::string_view(parameter.name))) {
             parameter.access = Access::updates;

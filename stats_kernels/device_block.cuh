@@ -1,5 +1,5 @@
-// What the threads of a block share, and how they become one partial result. Every function here is called by
-// all threads of the block.
+// What the threads of a block share, and how what they know becomes one. A launch over small tensors is all
+// latency: lanes are merged side by side, by the reducing instructions where there are some.
 #pragma once
 
 #include "stats_kernels/device_job.hpp"
@@ -8,6 +8,30 @@ namespace aoti_dbg::device {
 
 inline constexpr unsigned kAllLanes = 0xffffffffU;
 inline constexpr unsigned kWarps = kBlockThreads / 32;
+
+__extension__ using Wide = unsigned __int128;
+__extension__ using SignedWide = __int128;
+
+/// Of one part of a tensor: what a thread, a warp, a block or all of them know. Sums around a reference can
+/// be added up once the references are the same; double makes up for any that is not far beyond the numbers.
+struct Known {
+    double count = 0;  // of finite elements
+    double reference = 0;
+    double sum = 0;  // of distances from it
+    double squares = 0;
+    std::uint64_t zeros = 0;
+    std::uint64_t minimum_key = UINT64_MAX;
+    std::uint64_t maximum_key = 0;
+    std::uint64_t sum_low = 0;  // of integers
+    std::uint64_t sum_high = 0;
+};
+
+/// What a warp leaves in shared memory.
+struct Located {
+    Known known;
+    std::uint64_t minimum_index = kNoIndex;
+    std::uint64_t maximum_index = kNoIndex;
+};
 
 /// What is not finite is rare: its counts are added up here at once, and cost the threads no registers.
 struct Specials {
@@ -22,11 +46,14 @@ struct Specials {
 struct Shared {
     std::uint64_t job_words[sizeof(DeviceJob) / 8];
     std::uint64_t dim_words[kMaxRank * sizeof(DeviceDim) / 8];
-    std::uint64_t warp_words[kWarps][sizeof(PartialStatistics) / 8];
+    std::uint64_t warp_words[2][kWarps][sizeof(Located) / 8];  // of both parts
+    std::uint64_t kept_words[2][kWarps][sizeof(Located) / 8];  // of all tiles so far, where they are staged
     std::uint64_t total_words[sizeof(TensorPartial) / 8];
-    unsigned long long hash;
+    unsigned long long hashes[kWarps];
     Specials specials[2];
     float float8[256];
+    uint4 staged[kBlockThreads * 4];  // of tensors that no vector load can take
+    uint4 end;                        // behind the last whole group, where it is this block's
     unsigned job_number;
     unsigned is_last;
 };
@@ -48,104 +75,154 @@ __device__ inline TensorPartial& shared_total() {
     return *reinterpret_cast<TensorPartial*>(shared().total_words);
 }
 
-__device__ inline void clear_specials() {
-    if (threadIdx.x < 2) shared().specials[threadIdx.x] = Specials{0, 0, 0, kNoIndex, kNoIndex, kNoIndex};
-    if (threadIdx.x == 2) shared().hash = 0;
+__device__ inline Located& left_by_warp(unsigned part, unsigned warp) {
+    return *reinterpret_cast<Located*>(shared().warp_words[part][warp]);
 }
 
-template <typename T>
-__device__ T sum_of_lanes(T value, unsigned lanes) {
-    for (unsigned step = lanes / 2; step > 0; step /= 2)
+__device__ inline Located& kept_of_warp(unsigned part, unsigned warp) {
+    return *reinterpret_cast<Located*>(shared().kept_words[part][warp]);
+}
+
+/// By the first threads of a block.
+__device__ inline void clear_findings() {
+    if (threadIdx.x < 2) shared().specials[threadIdx.x] = Specials{0, 0, 0, kNoIndex, kNoIndex, kNoIndex};
+    if (threadIdx.x < kWarps) shared().hashes[threadIdx.x] = 0;
+}
+
+/// 1 / value to all but the last bit, without the division's subroutine.
+__device__ inline double reciprocal(double value) {
+    double guess;
+    asm("rcp.approx.ftz.f64 %0, %1;" : "=d"(guess) : "d"(value));
+    guess *= fma(-value, guess, 2.0);
+    return guess * fma(-value, guess, 2.0);
+}
+
+/// In any order. Known by one thread.
+__device__ inline void absorb(Located& into, const Located& other) {
+    Known& known = into.known;
+    if (other.known.count == 0) return;
+    if (known.count == 0) {
+        into = other;
+        return;
+    }
+    const auto settle = [](const Known& from, double& mean, double& m2) {
+        const double distance = from.sum * reciprocal(from.count);
+        m2 = fmax(from.squares - from.sum * distance, 0.0);
+        mean = from.reference + distance;
+    };
+    double mean = 0;
+    double m2 = 0;
+    settle(known, known.reference, known.squares);
+    settle(other.known, mean, m2);
+    merge_moments(known.count, known.reference, known.squares, other.known.count, mean, m2);
+    known.sum = 0;
+    known.zeros += other.known.zeros;
+    if (other.known.minimum_key < known.minimum_key) into.minimum_index = kNoIndex;
+    if (other.known.minimum_key <= known.minimum_key) {
+        known.minimum_key = other.known.minimum_key;
+        take_lower(into.minimum_index, other.minimum_index);
+    }
+    if (other.known.maximum_key > known.maximum_key) into.maximum_index = kNoIndex;
+    if (other.known.maximum_key >= known.maximum_key) {
+        known.maximum_key = other.known.maximum_key;
+        take_lower(into.maximum_index, other.maximum_index);
+    }
+    known.sum_low += other.known.sum_low;
+    known.sum_high += other.known.sum_high + (known.sum_low < other.known.sum_low ? 1 : 0);
+}
+
+__device__ inline unsigned sum_of_lanes(unsigned value) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+    return __reduce_add_sync(kAllLanes, value);
+#else
+    for (unsigned step = 16; step > 0; step /= 2)
         value += __shfl_xor_sync(kAllLanes, value, step);
     return value;
+#endif
 }
 
-__device__ inline std::uint64_t least_of_lanes(unsigned long long value, unsigned lanes) {
-    for (unsigned step = lanes / 2; step > 0; step /= 2) {
-        const unsigned long long other = __shfl_xor_sync(kAllLanes, value, step);
-        value = other < value ? other : value;
-    }
+__device__ inline unsigned least_of_lanes(unsigned value) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+    return __reduce_min_sync(kAllLanes, value);
+#else
+    for (unsigned step = 16; step > 0; step /= 2)
+        value = min(value, __shfl_xor_sync(kAllLanes, value, step));
     return value;
+#endif
 }
 
-__device__ inline std::uint64_t count_of_lanes(std::uint64_t value, unsigned lanes) {
-    return sum_of_lanes(static_cast<unsigned long long>(value), lanes);
+/// In pieces of 26 bits, of which 32 do not overflow.
+__device__ inline Wide wide_sum_of_lanes(std::uint64_t value) {
+    constexpr unsigned kPiece = (1U << 26U) - 1;
+    const unsigned low = sum_of_lanes(static_cast<unsigned>(value) & kPiece);
+    const unsigned middle = sum_of_lanes(static_cast<unsigned>(value >> 26U) & kPiece);
+    const unsigned high = sum_of_lanes(static_cast<unsigned>(value >> 52U));
+    return low + (Wide{middle} << 26U) + (Wide{high} << 52U);
 }
 
-/// Each group of `lanes` neighbours ends with the merge of their parts. The moments go in two sums around the
-/// common mean, which is shorter than a chain of pairwise merges with a division each.
-__device__ __noinline__ void merge_lanes(PartialStatistics& part, unsigned lanes, bool integers,
-                                         bool indices) {
-    const std::uint64_t finite = count_of_lanes(part.finite, lanes);
-    const auto own = static_cast<double>(part.finite);
-    const double mean =
-        sum_of_lanes(finite > 0 ? part.mean * (own / static_cast<double>(finite)) : 0.0, lanes);
-    const double distance = part.mean - mean;
-    part.m2 = sum_of_lanes(part.finite > 0 ? part.m2 + own * distance * distance : 0.0, lanes);
-    part.mean = mean;
-    part.finite = finite;
-    part.zeros = count_of_lanes(part.zeros, lanes);
-    const std::uint64_t minimum = least_of_lanes(part.minimum_key, lanes);
-    const std::uint64_t maximum = ~least_of_lanes(~part.maximum_key, lanes);
-    if (indices) {
-        part.minimum_index =
-            least_of_lanes(part.minimum_key == minimum ? part.minimum_index : kNoIndex, lanes);
-        part.maximum_index =
-            least_of_lanes(part.maximum_key == maximum ? part.maximum_index : kNoIndex, lanes);
-    }
-    part.minimum_key = minimum;
-    part.maximum_key = maximum;
-    if (integers) {
-        for (unsigned step = lanes / 2; step > 0; step /= 2) {
-            const auto low = static_cast<unsigned long long>(part.sum_low);
-            const auto high = static_cast<unsigned long long>(part.sum_high);
-            const std::uint64_t other_low = __shfl_xor_sync(kAllLanes, low, step);
-            const std::uint64_t other_high = __shfl_xor_sync(kAllLanes, high, step);
-            add_to_sum(part, other_low, other_high);
-        }
-    }
-    const bool special = (part.nan | part.positive_infinity | part.negative_infinity) != 0;
-    if (__any_sync(kAllLanes, special)) {
-        part.nan = count_of_lanes(part.nan, lanes);
-        part.positive_infinity = count_of_lanes(part.positive_infinity, lanes);
-        part.negative_infinity = count_of_lanes(part.negative_infinity, lanes);
-        part.first_nan = least_of_lanes(part.first_nan, lanes);
-        part.first_positive_infinity = least_of_lanes(part.first_positive_infinity, lanes);
-        part.first_negative_infinity = least_of_lanes(part.first_negative_infinity, lanes);
-    }
+__device__ inline std::uint64_t sum_of_lanes(std::uint64_t value) {
+    return static_cast<std::uint64_t>(wide_sum_of_lanes(value));
 }
 
-/// Thread 0 ends with the merge of all threads' parts.
-__device__ inline void merge_block(PartialStatistics& part, bool integers, bool indices) {
-    merge_lanes(part, 32, integers, indices);
-    auto* warps = reinterpret_cast<PartialStatistics*>(shared().warp_words);
-    __syncthreads();
-    if (threadIdx.x % 32 == 0) warps[threadIdx.x / 32] = part;
-    __syncthreads();
-    if (threadIdx.x < 32) {
-        part = threadIdx.x < kWarps ? warps[threadIdx.x] : PartialStatistics{};
-        merge_lanes(part, kWarps, integers, indices);
-    }
+__device__ inline std::uint64_t least_of_lanes(std::uint64_t value) {
+    const auto high = static_cast<unsigned>(value >> 32U);
+    const unsigned least_high = least_of_lanes(high);
+    const unsigned least_low = least_of_lanes(high == least_high ? static_cast<unsigned>(value) : UINT32_MAX);
+    return std::uint64_t{least_high} << 32U | least_low;
 }
 
-/// Leaves the merge in shared_total(), seen by all threads.
-__device__ inline void total_of_block(PartialStatistics* parts, unsigned long long hash,
-                                      const DeviceJob& job) {
-    const bool integers = is_integer(job.dtype);
-    const bool indices = depends_on_order(job.wanted);
-    merge_block(parts[0], integers, indices);
-    if (is_complex(job.dtype)) merge_block(parts[1], integers, indices);
-    if (wants(job.wanted, Wanted::hash)) {
-        hash = sum_of_lanes(hash, 32);
-        if (threadIdx.x % 32 == 0) atomicAdd(&shared().hash, hash);
-        __syncthreads();
+/// Sums of numbers near the end of double's range leave it; their mean need not.
+__device__ inline void merge_moments_beyond_range(Known& known, const Known& own) {
+    double mean = own.count > 0 ? own.reference + own.sum * reciprocal(own.count) : 0.0;
+    mean *= own.count * reciprocal(known.count);
+    for (unsigned step = 16; step > 0; step /= 2)
+        mean += __shfl_xor_sync(kAllLanes, mean, step);
+    known.reference = mean;
+    known.sum = 0;
+    known.squares = INFINITY;
+}
+
+/// All lanes of the warp end with the same.
+__device__ __forceinline__ Known merge_lanes(const Known& own) {
+    __syncwarp();  // shuffles among lanes that are not together are a slow way of their own
+    const unsigned there = __ballot_sync(kAllLanes, own.count > 0);
+    if (there == 0) return own;
+    Known known = own;
+    known.reference = __shfl_sync(kAllLanes, own.reference, __ffs(static_cast<int>(there)) - 1);
+    if (own.count > 0) {
+        const double distance = own.reference - known.reference;
+        known.sum = fma(own.count, distance, own.sum);
+        known.squares = fma(distance, known.sum + own.sum, own.squares);
     }
-    if (threadIdx.x == 0) {
-        shared_total().parts[0] = parts[0];
-        shared_total().parts[1] = parts[1];
-        shared_total().hash = shared().hash;
+#pragma unroll
+    for (unsigned step = 16; step > 0; step /= 2) {
+        known.count += __shfl_xor_sync(kAllLanes, known.count, step);
+        known.sum += __shfl_xor_sync(kAllLanes, known.sum, step);
+        known.squares += __shfl_xor_sync(kAllLanes, known.squares, step);
     }
-    __syncthreads();
+    known.zeros = sum_of_lanes(own.zeros);
+    known.minimum_key = least_of_lanes(own.minimum_key);
+    known.maximum_key = ~least_of_lanes(~own.maximum_key);
+    if (is_integer(shared_job().dtype)) {
+        const Wide low = wide_sum_of_lanes(own.sum_low);
+        known.sum_low = static_cast<std::uint64_t>(low);
+        known.sum_high = sum_of_lanes(own.sum_high) + static_cast<std::uint64_t>(low >> 64U);
+    }
+    if (!(fabs(known.sum) <= 0x1.fffffffffffffp1023)) merge_moments_beyond_range(known, own);
+    return known;
+}
+
+__device__ __forceinline__ Located merge_located(const Located& own) {
+    Located merged;
+    merged.known = merge_lanes(own.known);
+    if (!wants(shared_job().wanted, Wanted::indices)) return merged;
+    __syncwarp();
+    // Of the lanes that know the extreme which all of them together have.
+    const bool has_minimum = own.known.minimum_key == merged.known.minimum_key;
+    const bool has_maximum = own.known.maximum_key == merged.known.maximum_key;
+    merged.minimum_index = least_of_lanes(has_minimum ? own.minimum_index : kNoIndex);
+    merged.maximum_index = least_of_lanes(has_maximum ? own.maximum_index : kNoIndex);
+    return merged;
 }
 
 }  // namespace aoti_dbg::device

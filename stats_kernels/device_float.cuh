@@ -1,9 +1,10 @@
 // What a thread knows of the floating-point numbers that it has read. The fast way takes all numbers of a
-// turn as finite, sums their distances from the first one in the numbers' own precision, and looks at the sum
+// turn as finite, sums their distances from one of them in the numbers' own precision, and looks at the sum
 // of squares: it is finite, and far from underflow, exactly if that was right. If not, the numbers are taken
-// one by one in double. Each turn ends in a merge in double, so that no sum ever runs long.
+// one by one in double. Each turn is added up in double, so that no sum in float ever runs long.
 #pragma once
 
+#include "stats_kernels/device_finish.cuh"
 #include "stats_kernels/device_kinds.cuh"
 
 namespace aoti_dbg::device {
@@ -16,239 +17,289 @@ __device__ inline bool is_ordinary(double squares) {
     return squares <= 0x1.fffffffffffffp1023;
 }
 
-/// 1 / value to some 46 bits, without the division's subroutine.
-__device__ inline double reciprocal(double value) {
-    const auto guess = static_cast<double>(__frcp_rn(static_cast<float>(value)));
-    return guess * fma(-value, guess, 2.0);
-}
+/// What a turn had that is not finite, 8 bits for each of NaN, +Inf, -Inf: how many, and which was the first.
+struct TurnSpecials {
+    unsigned counts = 0;
+    unsigned firsts = 0;
 
-/// A turn's numbers, one by one.
-struct CarefulTurn {
-    double count;
-    double mean;
-    double m2;
-    double minimum;
-    double maximum;
-    unsigned minimum_at;  // number within the turn
-    unsigned maximum_at;
-    unsigned zeros;
+    template <typename Real>
+    __device__ void add(Real number, unsigned at) {
+        const unsigned shift = number != number ? 0 : (number > 0 ? 8 : 16);
+        if ((counts >> shift & 0xffU) == 0) firsts |= at << shift;
+        counts += 1U << shift;
+    }
 };
 
-__device__ inline std::uint64_t logical_index(std::uint64_t first_group, unsigned element,
-                                              unsigned in_group) {
-    return (first_group + std::uint64_t{element / in_group} * kBlockThreads) * in_group + element % in_group;
-}
-
-/// `numbers` counts both parts of complex elements; `in_group` counts elements.
-__device__ __noinline__ void take_carefully(const unsigned* words, DType dtype, unsigned part, unsigned parts,
-                                            unsigned numbers, std::uint64_t first_group, unsigned in_group,
-                                            CarefulTurn& turn) {
-    unsigned kinds[3] = {0, 0, 0};
-    unsigned first[3] = {0, 0, 0};
-    turn = CarefulTurn{0, 0, 0, INFINITY, -INFINITY, part, part, 0};
-    for (unsigned i = part; i < numbers; i += parts) {
-        const double number = number_of(dtype, words, i);
-        if (number - number == 0) {
-            turn.count += 1;
-            turn.zeros += number == 0 ? 1 : 0;
-            if (number < turn.minimum) {
-                turn.minimum = number;
-                turn.minimum_at = i;
-            }
-            if (number > turn.maximum) {
-                turn.maximum = number;
-                turn.maximum_at = i;
-            }
-            continue;
-        }
-        const unsigned kind = number != number ? 0 : (number > 0 ? 1 : 2);
-        if (kinds[kind]++ == 0) first[kind] = i;
-    }
-    if (turn.count > 0) {
-        const double weight = 1 / turn.count;
-        for (unsigned i = part; i < numbers; i += parts) {
-            const double number = number_of(dtype, words, i);
-            if (number - number == 0) turn.mean += number * weight;
-        }
-        for (unsigned i = part; i < numbers; i += parts) {
-            const double number = number_of(dtype, words, i);
-            const double distance = number - turn.mean;
-            if (number - number == 0) turn.m2 += distance * distance;
-        }
-    }
+/// No function of its own: a call in a sweep's loop would cost all turns registers.
+__device__ inline void note_specials(TurnSpecials found, unsigned part, unsigned turn, unsigned in_group) {
     Specials& specials = shared().specials[part];
-    unsigned long long* counts[3] = {&specials.nan, &specials.positive_infinity, &specials.negative_infinity};
-    unsigned long long* firsts[3] = {&specials.first_nan, &specials.first_positive_infinity,
-                                     &specials.first_negative_infinity};
+    unsigned long long* counts = &specials.nan;
+    unsigned long long* firsts = &specials.first_nan;
+    const std::uint64_t first_group = first_group_of(turn);
+#pragma unroll 1
     for (unsigned kind = 0; kind < 3; ++kind) {
-        if (kinds[kind] == 0) continue;
-        atomicAdd(counts[kind], static_cast<unsigned long long>(kinds[kind]));
-        atomicMin(firsts[kind], logical_index(first_group, first[kind] / parts, in_group));
+        const unsigned count = found.counts >> (kind * 8) & 0xffU;
+        const unsigned at = found.firsts >> (kind * 8) & 0xffU;
+        if (count == 0) continue;
+        atomicAdd(counts + kind, static_cast<unsigned long long>(count));
+        const std::uint64_t group = first_group + std::uint64_t{at / in_group} * kBlockThreads;
+        const unsigned long long index = group * in_group + at % in_group;
+        if (index < *static_cast<volatile unsigned long long*>(firsts + kind))
+            atomicMin(firsts + kind, index);
     }
 }
 
-template <typename Kind, unsigned kPart, unsigned kParts, bool kIndices>
-class FloatPart {
+/// Sums in double around the first number, of distances that were summed in float around one of the turn's
+/// own: its size does not matter then.
+class FloatMoments {
   public:
-    using Real = typename Kind::Real;
-
-    /// `valid` of the turn's elements are there; the others repeat the first.
-    __device__ void add(const unsigned (&words)[kWords], std::uint64_t first_group, unsigned valid) {
-        const Real shift = Kind::number(words, kPart);
-        Real sum = 0;
-        Real squares = 0;
-#pragma unroll
-        for (unsigned i = kPart; i < Kind::kNumbers; i += kParts) {
-            const Real distance = Kind::number(words, i) - shift;
-            sum += distance;
-            squares = fma(distance, distance, squares);
-        }
-        Extremes<Real> extremes = Kind::template extremes<kPart, kParts>(words);
-        const bool all_equal = squares == 0 && extremes.minimum == extremes.maximum;
-        if (!is_ordinary(squares) && !all_equal) return add_carefully(words, first_group, valid);
-        if (shift == 0) extremes.zeros -= kElements - valid;
-        zeros_ += extremes.zeros;
-        add_moments(shift, sum, squares, valid);
-        if (extremes.minimum < minimum_) {
-            minimum_ = extremes.minimum;
-            if (kIndices) minimum_index_ = index_of(words, first_group, minimum_);
-        }
-        if (extremes.maximum > maximum_) {
-            maximum_ = extremes.maximum;
-            if (kIndices) maximum_index_ = index_of(words, first_group, maximum_);
-        }
+    __device__ void add(unsigned before, unsigned count, float shift, float sum, float squares) {
+        if (before == 0) reference_ = shift;
+        const double distance = static_cast<double>(shift) - static_cast<double>(reference_);
+        const auto own_sum = static_cast<double>(sum);
+        const double moved_sum = fma(static_cast<double>(count), distance, own_sum);
+        sum_ += moved_sum;
+        squares_ += static_cast<double>(squares);
+        squares_ = fma(distance, moved_sum + own_sum, squares_);
     }
-
-    __device__ void finish(PartialStatistics& part) const {
-        part.finite = static_cast<std::uint64_t>(count_);
-        part.mean = mean_;
-        part.m2 = m2_;
-        part.zeros = zeros_;
-        if (count_ == 0) return;
-        part.minimum_key = key_of(static_cast<double>(minimum_));
-        part.maximum_key = key_of(static_cast<double>(maximum_));
-        part.minimum_index = minimum_index_;
-        part.maximum_index = maximum_index_;
+    __device__ void add(unsigned before, float number) {
+        if (before == 0) reference_ = number;
+        const double distance = static_cast<double>(number) - static_cast<double>(reference_);
+        sum_ += distance;
+        squares_ = fma(distance, distance, squares_);
+    }
+    __device__ void finish(Known& known) const {
+        known.reference = static_cast<double>(reference_);
+        known.sum = sum_;
+        known.squares = squares_;
     }
 
   private:
-    static constexpr unsigned kElements = Kind::kNumbers / kParts;
-    static constexpr unsigned kInGroup = kElements / kGroups;
+    float reference_ = 0;
+    double sum_ = 0;
+    double squares_ = 0;
+};
 
-    __device__ void add_moments(Real shift, Real sum, Real squares, unsigned valid) {
-        const auto count = static_cast<double>(valid);
-        const auto total_distance = static_cast<double>(sum);
-        const double mean_distance =
-            valid == kElements ? total_distance * (1.0 / kElements) : total_distance / count;
-        const double m2 = fmax(static_cast<double>(squares) - total_distance * mean_distance, 0.0);
-        add_moments(count, static_cast<double>(shift) + mean_distance, m2);
+/// merge_moments() of partial.hpp without its division: sums of doubles could leave their range, a mean
+/// cannot.
+class DoubleMoments {
+  public:
+    __device__ void add(unsigned before, unsigned count, double shift, double sum, double squares) {
+        const double mean_distance = sum * reciprocal(count);
+        merge(before, count, shift + mean_distance, fmax(squares - sum * mean_distance, 0.0));
+    }
+    __device__ void add(unsigned before, double number) { merge(before, 1, number, 0); }
+    __device__ void finish(Known& known) const {
+        known.reference = mean_;
+        known.squares = m2_;
     }
 
-    /// merge_moments() of partial.hpp, without its division.
-    __device__ void add_moments(double count, double mean, double m2) {
-        const double total = count_ + count;
-        const double weight = count * reciprocal(total);
+  private:
+    __device__ void merge(unsigned before, unsigned count, double mean, double m2) {
+        const double weight = before == 0 ? 1.0 : count * reciprocal(static_cast<double>(before) + count);
         const double distance = mean - mean_;
-        if (sizeof(Real) == 4 || distance - distance == 0)
+        if (distance - distance == 0)
             mean_ += distance * weight;
         else
             mean_ = mean_ * (1 - weight) + mean * weight;
         m2_ += m2;
-        if (count_ != 0) m2_ += distance * distance * (count_ * weight);
-        count_ = total;
+        if (before != 0) m2_ += distance * distance * (before * weight);
     }
 
-    __device__ void add_carefully(const unsigned (&words)[kWords], std::uint64_t first_group,
-                                  unsigned valid) {
-        unsigned copy[kWords];  // its address is taken; `words` stay in registers
-#pragma unroll
-        for (unsigned i = 0; i < kWords; ++i)
-            copy[i] = words[i];
-        const bool wide = sizeof(Real) == 8;
-        const DType dtype = wide || kParts == 2 ? Kind::kDType : shared_job().dtype;
-        CarefulTurn turn;
-        take_carefully(copy, dtype, kPart, kParts, valid * kParts, first_group, kInGroup, turn);
-        if (turn.count == 0) return;
-        zeros_ += turn.zeros;
-        add_moments(turn.count, turn.mean, turn.m2);
-        if (turn.minimum < minimum_) {
-            minimum_ = static_cast<Real>(turn.minimum);
-            minimum_index_ = logical_index(first_group, turn.minimum_at / kParts, kInGroup);
-        }
-        if (turn.maximum > maximum_) {
-            maximum_ = static_cast<Real>(turn.maximum);
-            maximum_index_ = logical_index(first_group, turn.maximum_at / kParts, kInGroup);
-        }
-    }
-
-    /// Turns come in logical order, and so do a turn's numbers.
-    static __device__ std::uint64_t index_of(const unsigned (&words)[kWords], std::uint64_t first_group,
-                                             Real wanted) {
-        unsigned at = 0;
-#pragma unroll
-        for (unsigned i = 0; i < kElements; ++i) {
-            const unsigned from_end = kElements - 1 - i;
-            if (Kind::number(words, from_end * kParts + kPart) == wanted) at = from_end;
-        }
-        return logical_index(first_group, at, kInGroup);
-    }
-
-    double count_ = 0;
     double mean_ = 0;
     double m2_ = 0;
+};
+
+template <typename Real>
+struct MomentsOf;
+template <>
+struct MomentsOf<float> {
+    using Type = FloatMoments;
+};
+template <>
+struct MomentsOf<double> {
+    using Type = DoubleMoments;
+};
+
+/// Of three, so that one number far from all others is not what their distances are rounded to. Doubles are
+/// summed in double anyway.
+__device__ inline float middle_of(float a, float b, float c) {
+    return fmaxf(fminf(a, b), fminf(fmaxf(a, b), c));
+}
+__device__ inline double middle_of(double a, double, double) {
+    return a;
+}
+
+template <typename Kind, unsigned kPart, unsigned kParts>
+class FloatPart {
+  public:
+    using Real = typename Kind::Real;
+
+    __device__ void add(const unsigned (&words)[kWords], const Turn& turn) {
+        const Real shift = middle_of(Kind::number(words, kPart), Kind::number(words, kNumbersInGroup + kPart),
+                                     Kind::number(words, 2 * kNumbersInGroup + kPart));
+        Real sum = 0;
+        Real squares = 0;
+#pragma unroll
+        for (unsigned k = 0; k < kGroups; ++k) {
+            Real group_sum = 0;
+            Real group_squares = 0;
+#pragma unroll
+            for (unsigned i = kPart; i < kNumbersInGroup; i += kParts) {
+                const Real distance = Kind::number(words, k * kNumbersInGroup + i) - shift;
+                group_sum += distance;
+                group_squares = fma(distance, distance, group_squares);
+            }
+            if (k < turn.groups) {
+                sum += group_sum;
+                squares += group_squares;
+            }
+        }
+        const Extremes<Real> extremes = Kind::template extremes<kPart, kParts>(words, turn.groups);
+        const bool all_equal = squares == 0 && extremes.minimum == extremes.maximum;
+        if (!is_ordinary(squares) && !all_equal) return add_carefully(turn);
+        const unsigned numbers = turn.groups * kInGroup;
+        moments_.add(count_, numbers, shift, sum, squares);
+        count_ += numbers;
+        zeros_ += extremes.zeros;
+        take_extremes(extremes.minimum, extremes.maximum, turn.number);
+    }
+
+    /// For turns with numbers that are not finite, or too far apart for their own precision, and for the end.
+    __device__ void add_carefully(const Turn& turn) {
+        TurnSpecials specials;
+#pragma unroll 1
+        for (unsigned k = 0; k < turn.groups; ++k) {
+            GroupBits bits(turn.from[k * kBlockThreads]);
+            const unsigned numbers = (k + 1 == turn.groups ? turn.in_last : kInGroup) * kParts;
+#pragma unroll 1
+            for (unsigned i = 0; i < numbers; ++i) {
+                const Real number = Kind::decode(bits.next(128 / kNumbersInGroup));
+                if (i % kParts != kPart) continue;
+                if (number - number != 0) {
+                    specials.add(number, (turn.before + k) * kInGroup + i / kParts);
+                    continue;
+                }
+                moments_.add(count_, number);
+                ++count_;
+                zeros_ += number == 0 ? 1 : 0;
+                take_extremes(number, number, turn.number);
+            }
+        }
+        if (specials.counts != 0) note_specials(specials, kPart, turn.number, kInGroup);
+    }
+
+    template <bool kHere>
+    __device__ void finish() const {
+        Known known;
+        known.count = count_;
+        moments_.finish(known);
+        known.zeros = zeros_;
+        if (count_ > 0) {
+            known.minimum_key = key_of(static_cast<double>(minimum_));
+            known.maximum_key = key_of(static_cast<double>(maximum_));
+        }
+        if constexpr (kHere)
+            leave_here(known, kPart, minimum_turn_, maximum_turn_);
+        else
+            leave(known, kPart, minimum_turn_, maximum_turn_);
+    }
+
+  private:
+    static constexpr unsigned kNumbersInGroup = Kind::kNumbers / kGroups;
+    static constexpr unsigned kInGroup = kNumbersInGroup / kParts;
+
+    /// Turns come in logical order: the first that has it keeps it.
+    __device__ void take_extremes(Real minimum, Real maximum, unsigned turn) {
+        if (minimum < minimum_) {
+            minimum_ = minimum;
+            minimum_turn_ = turn;
+        }
+        if (maximum > maximum_) {
+            maximum_ = maximum;
+            maximum_turn_ = turn;
+        }
+    }
+
+    typename MomentsOf<Real>::Type moments_;
     Real minimum_ = INFINITY;
     Real maximum_ = -INFINITY;
+    unsigned count_ = 0;
     unsigned zeros_ = 0;
-    std::uint64_t minimum_index_ = kNoIndex;
-    std::uint64_t maximum_index_ = kNoIndex;
+    unsigned minimum_turn_ = 0;
+    unsigned maximum_turn_ = 0;
 };
 
-template <typename Kind, bool kIndices>
+template <typename Kind>
 struct RealNumbers {
-    FloatPart<Kind, 0, 1, kIndices> part;
+    FloatPart<Kind, 0, 1> part;
 
-    __device__ void add(const unsigned (&words)[kWords], std::uint64_t first_group, unsigned valid) {
-        part.add(words, first_group, valid);
+    __device__ void add(const unsigned (&words)[kWords], const Turn& turn) { part.add(words, turn); }
+    __device__ void add_end(const Turn& turn) { part.add_carefully(turn); }
+    template <bool kHere>
+    __device__ void finish() const {
+        part.template finish<kHere>();
     }
-    __device__ void finish(PartialStatistics* parts) const { part.finish(parts[0]); }
 };
 
-template <typename Kind, bool kIndices>
+template <typename Kind>
 struct ComplexNumbers {
-    FloatPart<Kind, 0, 2, kIndices> real;
-    FloatPart<Kind, 1, 2, kIndices> imaginary;
+    FloatPart<Kind, 0, 2> real;
+    FloatPart<Kind, 1, 2> imaginary;
 
-    __device__ void add(const unsigned (&words)[kWords], std::uint64_t first_group, unsigned valid) {
-        real.add(words, first_group, valid);
-        imaginary.add(words, first_group, valid);
+    __device__ void add(const unsigned (&words)[kWords], const Turn& turn) {
+        real.add(words, turn);
+        imaginary.add(words, turn);
     }
-    __device__ void finish(PartialStatistics* parts) const {
-        real.finish(parts[0]);
-        imaginary.finish(parts[1]);
+    __device__ void add_end(const Turn& turn) {
+        real.add_carefully(turn);
+        imaginary.add_carefully(turn);
+    }
+    template <bool>
+    __device__ void finish() const {
+        real.template finish<false>();
+        imaginary.template finish<false>();
     }
 };
 
 /// Only what is not finite: a number times zero is zero or NaN, and one NaN shows in the sum.
 template <typename Kind, unsigned kParts>
 struct FindingsOnly {
-    __device__ void add(const unsigned (&words)[kWords], std::uint64_t first_group, unsigned valid) {
+    __device__ void add(const unsigned (&words)[kWords], const Turn& turn) {
         using Real = typename Kind::Real;
-        Real trace = 0;
+        Real trace[kGroups] = {};
 #pragma unroll
         for (unsigned i = 0; i < Kind::kNumbers; ++i)
-            trace = fma(Kind::number(words, i), Real{0}, trace);
-        if (trace == 0) return;
-        unsigned copy[kWords];
-#pragma unroll
-        for (unsigned i = 0; i < kWords; ++i)
-            copy[i] = words[i];
-        const DType dtype = sizeof(Real) == 8 || kParts == 2 ? Kind::kDType : shared_job().dtype;
-        CarefulTurn turn;
-        for (unsigned part = 0; part < kParts; ++part)
-            take_carefully(copy, dtype, part, kParts, valid * kParts, first_group,
-                           Kind::kNumbers / kParts / kGroups, turn);
+            trace[i % kGroups] = fma(Kind::number(words, i), Real{0}, trace[i % kGroups]);
+        if (trace[0] + trace[1] + (trace[2] + trace[3]) != 0) add_end(turn);
     }
-    __device__ void finish(PartialStatistics*) const {}
+    __device__ void add_end(const Turn& turn) {
+        constexpr unsigned kNumbersInGroup = Kind::kNumbers / kGroups;
+        TurnSpecials specials[kParts];
+#pragma unroll 1
+        for (unsigned k = 0; k < turn.groups; ++k) {
+            GroupBits bits(turn.from[k * kBlockThreads]);
+            const unsigned elements = k + 1 == turn.groups ? turn.in_last : kNumbersInGroup / kParts;
+#pragma unroll 1
+            for (unsigned i = 0; i < elements; ++i) {
+#pragma unroll
+                for (unsigned part = 0; part < kParts; ++part) {
+                    const typename Kind::Real number = Kind::decode(bits.next(128 / kNumbersInGroup));
+                    if (number - number != 0)
+                        specials[part].add(number, (turn.before + k) * (kNumbersInGroup / kParts) + i);
+                }
+            }
+        }
+#pragma unroll
+        for (unsigned part = 0; part < kParts; ++part)
+            if (specials[part].counts != 0)
+                note_specials(specials[part], part, turn.number, kNumbersInGroup / kParts);
+    }
+    template <bool>
+    __device__ void finish() const {
+        for (unsigned part = 0; part < kParts; ++part)
+            leave({}, part, 0, 0);
+    }
 };
 
 }  // namespace aoti_dbg::device

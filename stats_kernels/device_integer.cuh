@@ -6,44 +6,46 @@
 
 namespace aoti_dbg::device {
 
-__extension__ using Wide = unsigned __int128;
-__extension__ using SignedWide = __int128;
-
-/// Extremes of a thread's integers and where they are. Wanted as they come, in logical order.
-template <typename T, bool kIndices>
-struct IntegerExtremes {
-    T minimum;
-    T maximum;
-    bool any = false;
-    std::uint64_t minimum_index = kNoIndex;
-    std::uint64_t maximum_index = kNoIndex;
-
-    template <typename Find>
-    __device__ void add(T least, T most, const Find& find) {
-        if (!any || least < minimum) {
-            minimum = least;
-            if (kIndices) minimum_index = find(least);
-        }
-        if (!any || most > maximum) {
-            maximum = most;
-            if (kIndices) maximum_index = find(most);
-        }
-        any = true;
-    }
-
-    template <typename Key>
-    __device__ void finish(PartialStatistics& part) const {
-        if (!any) return;
-        part.minimum_key = key_of(static_cast<Key>(minimum));
-        part.maximum_key = key_of(static_cast<Key>(maximum));
-        part.minimum_index = minimum_index;
-        part.maximum_index = maximum_index;
-    }
-};
-
 template <typename T>
-struct IsSigned {
-    static constexpr bool value = static_cast<T>(-1) < static_cast<T>(0);
+inline constexpr bool kIsSigned = static_cast<T>(-1) < static_cast<T>(0);
+
+/// Extremes of a thread's integers and the turns they were first seen in.
+template <typename T>
+class IntegerExtremes {
+  public:
+    __device__ void add(bool any_before, T least, T most, unsigned turn) {
+        if (!any_before || least < minimum_) {
+            minimum_ = least;
+            minimum_turn_ = turn;
+        }
+        if (!any_before || most > maximum_) {
+            maximum_ = most;
+            maximum_turn_ = turn;
+        }
+    }
+
+    [[nodiscard]] __device__ T minimum() const { return minimum_; }
+
+    __device__ void finish(Known known) const {
+        if (known.count > 0) {
+            known.minimum_key = key(minimum_);
+            known.maximum_key = key(maximum_);
+        }
+        leave(known, 0, minimum_turn_, maximum_turn_);
+    }
+
+  private:
+    static __device__ std::uint64_t key(T number) {
+        if constexpr (kIsSigned<T>)
+            return key_of(static_cast<std::int64_t>(number));
+        else
+            return key_of(static_cast<std::uint64_t>(number));
+    }
+
+    T minimum_ = 0;
+    T maximum_ = 0;
+    unsigned minimum_turn_ = 0;
+    unsigned maximum_turn_ = 0;
 };
 
 template <typename T>
@@ -53,113 +55,142 @@ __device__ T integer(const unsigned (&words)[kWords], unsigned i) {
     return static_cast<T>(words[i / 4] >> (i % 4 * 8));
 }
 
-/// A turn's sums. 8 bits: four at a time by the dot-product instruction, which bandwidth needs.
-template <typename T>
-struct TurnSums {
+/// 128 in each byte that is not zero.
+__device__ inline unsigned nonzero_bytes(unsigned word) {
+    return (((word & 0x7f7f7f7fU) + 0x7f7f7f7fU) | word) & 0x80808080U;
+}
+
+/// Of numbers up to 32 bits: of as many as a turn has, no sum overflows.
+struct Sums {
     std::int64_t sum = 0;
     std::uint64_t squares = 0;
     unsigned squares_high = 0;
     unsigned zeros = 0;
 
-    __device__ explicit TurnSums(const unsigned (&words)[kWords]) {
-        if constexpr (sizeof(T) == 1)
-            add_bytes(words);
-        else
-            add_each(words);
-    }
-
-  private:
-    __device__ void add_bytes(const unsigned (&words)[kWords]) {
-        int total = 0;
-        int square_total = 0;
-        unsigned nonzero = 0;  // times 128
-#pragma unroll
-        for (unsigned i = 0; i < kWords; ++i) {
-            if constexpr (IsSigned<T>::value) {
-                total = __dp4a(static_cast<int>(words[i]), 0x01010101, total);
-                square_total = __dp4a(static_cast<int>(words[i]), static_cast<int>(words[i]), square_total);
-            } else {
-                total = static_cast<int>(__dp4a(words[i], 0x01010101U, static_cast<unsigned>(total)));
-                square_total =
-                    static_cast<int>(__dp4a(words[i], words[i], static_cast<unsigned>(square_total)));
-            }
-            const unsigned marks = (((words[i] & 0x7f7f7f7fU) + 0x7f7f7f7fU) | words[i]) & 0x80808080U;
-            nonzero = __dp4a(marks, 0x01010101U, nonzero);
-        }
-        sum = total;
-        squares = static_cast<std::uint64_t>(square_total);
-        zeros = kWords * 4 - nonzero / 128;
-    }
-
-    /// In the narrowest multiplication that holds it.
-    static __device__ std::uint64_t square_of(T number) {
-        if constexpr (sizeof(T) == 2) {
-            const auto bits = static_cast<unsigned>(static_cast<int>(number));  // modulo 2^32 is enough
-            return bits * bits;
-        } else if constexpr (IsSigned<T>::value) {
-            return static_cast<std::uint64_t>(static_cast<std::int64_t>(number) * number);
-        } else {
-            return static_cast<std::uint64_t>(number) * number;
-        }
-    }
-
-    __device__ void add_each(const unsigned (&words)[kWords]) {
-#pragma unroll
-        for (unsigned i = 0; i < kWords * 4 / sizeof(T); ++i) {
-            const T number = integer<T>(words, i);
-            const std::uint64_t square = square_of(number);
-            sum += static_cast<std::int64_t>(number);
-            squares += square;
-            if constexpr (sizeof(T) == 4) squares_high += squares < square ? 1 : 0;
-            zeros += number == 0 ? 1 : 0;
-        }
+    __device__ void add(const Sums& other) {
+        sum += other.sum;
+        squares += other.squares;
+        squares_high += other.squares_high + (squares < other.squares ? 1 : 0);
+        zeros += other.zeros;
     }
 };
+
+/// Four at a time by the dot-product instruction, which bandwidth needs.
+template <typename T>
+__device__ Sums sums_of_bytes(const unsigned (&words)[kWords], unsigned group) {
+    int total = 0;
+    int squares = 0;
+    unsigned nonzero = 0;
+#pragma unroll
+    for (unsigned i = group * 4; i < group * 4 + 4; ++i) {
+        if constexpr (kIsSigned<T>) {
+            total = __dp4a(static_cast<int>(words[i]), 0x01010101, total);
+            squares = __dp4a(static_cast<int>(words[i]), static_cast<int>(words[i]), squares);
+        } else {
+            total = static_cast<int>(__dp4a(words[i], 0x01010101U, static_cast<unsigned>(total)));
+            squares = static_cast<int>(__dp4a(words[i], words[i], static_cast<unsigned>(squares)));
+        }
+        nonzero = __dp4a(nonzero_bytes(words[i]), 0x01010101U, nonzero);
+    }
+    return {total, static_cast<std::uint64_t>(squares), 0, 16 - nonzero / 128};
+}
+
+/// Two at a time.
+template <typename T>
+__device__ Sums sums_of_halves(const unsigned (&words)[kWords], unsigned group) {
+    int total = 0;
+    std::uint64_t squares = 0;
+    unsigned nonzero = 0;
+#pragma unroll
+    for (unsigned i = group * 4; i < group * 4 + 4; ++i) {
+        if constexpr (kIsSigned<T>)
+            total = __dp2a_lo(static_cast<int>(words[i]), 0x0101, total);
+        else
+            total = static_cast<int>(__dp2a_lo(words[i], 0x0101U, static_cast<unsigned>(total)));
+#pragma unroll
+        for (unsigned half = 0; half < 2; ++half) {
+            const auto bits = static_cast<unsigned>(static_cast<int>(integer<T>(words, 2 * i + half)));
+            squares += bits * bits;  // its low 32 bits are those of the magnitude's
+        }
+        const unsigned marks = (((words[i] & 0x7fff7fffU) + 0x7fff7fffU) | words[i]) & 0x80008000U;
+        nonzero += marks >> 15U;
+    }
+    return {total, squares, 0, 8 - (nonzero & 0xffffU) - (nonzero >> 16U)};
+}
+
+template <typename T>
+__device__ Sums sums_of_one(T number) {
+    const auto wide = static_cast<std::int64_t>(number);
+    const auto magnitude = static_cast<unsigned>(wide < 0 ? -wide : wide);
+    return {wide, std::uint64_t{magnitude} * magnitude, 0, number == 0 ? 1U : 0U};
+}
+
+template <typename T>
+__device__ Sums sums_of_group(const unsigned (&words)[kWords], unsigned group) {
+    constexpr unsigned kInGroup = 16 / sizeof(T);
+    if constexpr (sizeof(T) == 1) return sums_of_bytes<T>(words, group);
+    if constexpr (sizeof(T) == 2) return sums_of_halves<T>(words, group);
+    Sums sums;
+#pragma unroll
+    for (unsigned i = group * kInGroup; i < group * kInGroup + kInGroup; ++i)
+        sums.add(sums_of_one(integer<T>(words, i)));
+    return sums;
+}
 
 /// Bytes two at a time in halves of a word, moved so that unsigned order is theirs.
 template <typename T>
 __device__ void byte_extremes(const unsigned (&words)[kWords], T& minimum, T& maximum) {
-    const unsigned bias = IsSigned<T>::value ? 0x80808080U : 0;
+    constexpr unsigned kBias = kIsSigned<T> ? 0x80808080U : 0;
     unsigned least = 0x00ff00ffU;
     unsigned most = 0;
 #pragma unroll
     for (unsigned i = 0; i < kWords; ++i) {
-        const unsigned even = (words[i] ^ bias) & 0x00ff00ffU;
-        const unsigned odd = (words[i] ^ bias) >> 8U & 0x00ff00ffU;
+        const unsigned even = (words[i] ^ kBias) & 0x00ff00ffU;
+        const unsigned odd = (words[i] ^ kBias) >> 8U & 0x00ff00ffU;
         least = __vminu2(least, __vminu2(even, odd));
         most = __vmaxu2(most, __vmaxu2(even, odd));
     }
     least = min(least & 0xffffU, least >> 16U);
     most = max(most & 0xffffU, most >> 16U);
-    minimum = static_cast<T>(least ^ (bias & 0xffU));
-    maximum = static_cast<T>(most ^ (bias & 0xffU));
+    minimum = static_cast<T>(least ^ (kBias & 0xffU));
+    maximum = static_cast<T>(most ^ (kBias & 0xffU));
+}
+
+template <typename T>
+__device__ void half_extremes(const unsigned (&words)[kWords], T& minimum, T& maximum) {
+    constexpr unsigned kBias = kIsSigned<T> ? 0x80008000U : 0;
+    unsigned least = UINT32_MAX;
+    unsigned most = 0;
+#pragma unroll
+    for (unsigned i = 0; i < kWords; ++i) {
+        least = __vminu2(least, words[i] ^ kBias);
+        most = __vmaxu2(most, words[i] ^ kBias);
+    }
+    minimum = static_cast<T>(min(least & 0xffffU, least >> 16U) ^ (kBias & 0xffffU));
+    maximum = static_cast<T>(max(most & 0xffffU, most >> 16U) ^ (kBias & 0xffffU));
 }
 
 /// kBoolean: any bits but zero are true, which is 1.
-template <typename T, bool kBoolean, bool kIndices>
+template <typename T, bool kBoolean>
 class NarrowIntegers {
   public:
-    __device__ void add(const unsigned (&read)[kWords], std::uint64_t first_group, unsigned valid) {
+    __device__ void add(const unsigned (&read)[kWords], const Turn& turn) {
         unsigned words[kWords];
 #pragma unroll
-        for (unsigned i = 0; i < kWords; ++i) {
-            words[i] = read[i];
-            if (kBoolean)
-                words[i] = ((((read[i] & 0x7f7f7f7fU) + 0x7f7f7f7fU) | read[i]) & 0x80808080U) >> 7U;
+        for (unsigned i = 0; i < kWords; ++i)
+            words[i] = kBoolean ? nonzero_bytes(read[i]) >> 7U : read[i];
+        Sums sums;
+#pragma unroll
+        for (unsigned k = 0; k < kGroups; ++k) {
+            const Sums group = sums_of_group<T>(words, k);
+            if (k < turn.groups) sums.add(group);
         }
-        const TurnSums<T> sums(words);
-        const auto missing = static_cast<std::int64_t>(kNumbers - valid);
-        const auto first = static_cast<std::int64_t>(integer<T>(words, 0));
-        count_ += valid;
-        sum_ += sums.sum - missing * first;
-        squares_ += (Wide{sums.squares_high} << 64U) + sums.squares;
-        squares_ -= Wide{static_cast<std::uint64_t>(first) * static_cast<std::uint64_t>(first)} *
-                    static_cast<std::uint64_t>(missing);
-        zeros_ += sums.zeros - (first == 0 ? kNumbers - valid : 0);
         T least = integer<T>(words, 0);
         T most = least;
         if constexpr (sizeof(T) == 1) {
             byte_extremes<T>(words, least, most);
+        } else if constexpr (sizeof(T) == 2) {
+            half_extremes<T>(words, least, most);
         } else {
 #pragma unroll
             for (unsigned i = 1; i < kNumbers; ++i) {
@@ -167,102 +198,99 @@ class NarrowIntegers {
                 most = max(most, integer<T>(words, i));
             }
         }
-        extremes_.add(least, most, [&](T number) {
-            unsigned at = 0;
-#pragma unroll
-            for (unsigned i = 0; i < kNumbers; ++i)
-                if (integer<T>(words, kNumbers - 1 - i) == number) at = kNumbers - 1 - i;
-            return logical_index(first_group, at, kNumbers / kGroups);
-        });
+        take(sums, turn.groups * (kNumbers / kGroups), least, most, turn.number);
     }
 
-    /// m2 is (n * squares - sum * sum) / n: below 2^127 for fewer than 2^31 numbers a thread.
-    __device__ void finish(PartialStatistics* parts) const {
-        PartialStatistics& part = parts[0];
-        if (count_ == 0) return;
-        const auto magnitude = static_cast<std::uint64_t>(sum_ < 0 ? -sum_ : sum_);
-        const Wide spread = squares_ * count_ - Wide{magnitude} * magnitude;
-        const double m2 = static_cast<double>(static_cast<std::uint64_t>(spread >> 64U)) * 0x1p64 +
-                          static_cast<double>(static_cast<std::uint64_t>(spread));
-        part.finite = count_;
-        part.mean = static_cast<double>(sum_) / static_cast<double>(count_);
-        part.m2 = m2 / static_cast<double>(count_);
-        part.zeros = zeros_;
-        part.sum_low = static_cast<std::uint64_t>(sum_);
-        part.sum_high = sum_ < 0 ? UINT64_MAX : 0;
-        if constexpr (IsSigned<T>::value)
-            extremes_.template finish<std::int64_t>(part);
-        else
-            extremes_.template finish<std::uint64_t>(part);
+    __device__ void add_end(const Turn& turn) {
+        GroupBits bits(*turn.from);
+#pragma unroll 1
+        for (unsigned i = 0; i < turn.in_last; ++i) {
+            T number = static_cast<T>(bits.next(8 * sizeof(T)));
+            if (kBoolean) number = number != 0 ? 1 : 0;
+            take(sums_of_one(number), 1, number, number, turn.number);
+        }
+    }
+
+    /// Moved to the minimum in integers, where nothing is lost.
+    template <bool>
+    __device__ void finish() const {
+        Known known;
+        const auto reference = static_cast<std::int64_t>(extremes_.minimum());
+        const std::int64_t sum = sum_ - static_cast<std::int64_t>(count_) * reference;
+        const SignedWide moved = static_cast<SignedWide>(sum_) + sum;
+        const auto squares = static_cast<Wide>(static_cast<SignedWide>(squares_) - moved * reference);
+        known.count = count_;
+        known.reference = static_cast<double>(reference);
+        known.sum = static_cast<double>(sum);
+        known.squares = static_cast<double>(static_cast<std::uint64_t>(squares >> 64U)) * 0x1p64 +
+                        static_cast<double>(static_cast<std::uint64_t>(squares));
+        known.zeros = zeros_;
+        known.sum_low = static_cast<std::uint64_t>(sum_);
+        known.sum_high = sum_ < 0 ? UINT64_MAX : 0;
+        extremes_.finish(known);
     }
 
   private:
     static constexpr unsigned kNumbers = kWords * 4 / sizeof(T);
 
-    std::uint64_t count_ = 0;
+    __device__ void take(const Sums& sums, unsigned numbers, T least, T most, unsigned turn) {
+        extremes_.add(count_ > 0, least, most, turn);
+        count_ += numbers;
+        sum_ += sums.sum;
+        squares_ += (Wide{sums.squares_high} << 64U) + sums.squares;
+        zeros_ += sums.zeros;
+    }
+
+    unsigned count_ = 0;
+    unsigned zeros_ = 0;
     std::int64_t sum_ = 0;
     Wide squares_ = 0;
-    unsigned zeros_ = 0;
-    IntegerExtremes<T, kIndices> extremes_;
+    IntegerExtremes<T> extremes_;
 };
 
 /// int64 and uint64.
-template <typename T, bool kIndices>
+template <typename T>
 class WideIntegers {
   public:
-    __device__ void add(const unsigned (&words)[kWords], std::uint64_t first_group, unsigned valid) {
-        const T shift = number(words, 0);
-        T least = shift;
-        T most = shift;
-        double sum = 0;
-        double squares = 0;
+    __device__ void add(const unsigned (&words)[kWords], const Turn& turn) {
 #pragma unroll
-        for (unsigned i = 0; i < kNumbers; ++i) {
-            const T value = number(words, i);
-            least = value < least ? value : least;
-            most = value > most ? value : most;
-            const double distance = distance_of(shift, value);
-            sum += distance;
-            squares = fma(distance, distance, squares);
-            if (i >= valid) continue;
-            zeros_ += value == 0 ? 1 : 0;
-            total_ += extended(value);
-        }
-        const double mean_distance = sum / valid;
-        merge_moments(count_, mean_, m2_, valid, static_cast<double>(shift) + mean_distance,
-                      fmax(squares - sum * mean_distance, 0.0));
-        extremes_.add(least, most, [&](T wanted) {
-            unsigned at = 0;
-#pragma unroll
-            for (unsigned i = 0; i < kNumbers; ++i)
-                if (number(words, kNumbers - 1 - i) == wanted) at = kNumbers - 1 - i;
-            return logical_index(first_group, at, kNumbers / kGroups);
-        });
+        for (unsigned i = 0; i < kNumbers; ++i)
+            if (i < turn.groups * (kNumbers / kGroups))
+                take(static_cast<T>(std::uint64_t{words[2 * i + 1]} << 32U | words[2 * i]), turn.number);
     }
 
-    __device__ void finish(PartialStatistics* parts) const {
-        PartialStatistics& part = parts[0];
-        part.finite = static_cast<std::uint64_t>(count_);
-        part.mean = mean_;
-        part.m2 = m2_;
-        part.zeros = zeros_;
-        part.sum_low = static_cast<std::uint64_t>(total_);
-        part.sum_high = static_cast<std::uint64_t>(total_ >> 64U);
-        extremes_.template finish<T>(part);
+    __device__ void add_end(const Turn& turn) {
+        take(static_cast<T>(GroupBits(*turn.from).next(64)), turn.number);
+    }
+
+    template <bool>
+    __device__ void finish() const {
+        Known known;
+        known.count = count_;
+        known.reference = static_cast<double>(reference_);
+        known.sum = sum_;
+        known.squares = squares_;
+        known.zeros = zeros_;
+        known.sum_low = static_cast<std::uint64_t>(total_);
+        known.sum_high = static_cast<std::uint64_t>(total_ >> 64U);
+        extremes_.finish(known);
     }
 
   private:
     static constexpr unsigned kNumbers = kWords / 2;
 
-    static __device__ T number(const unsigned (&words)[kWords], unsigned i) {
-        return static_cast<T>(std::uint64_t{words[2 * i + 1]} << 32U | words[2 * i]);
-    }
-
-    static __device__ Wide extended(T value) {
-        if constexpr (IsSigned<T>::value)
-            return static_cast<Wide>(static_cast<SignedWide>(value));
+    __device__ void take(T number, unsigned turn) {
+        if (count_ == 0) reference_ = number;
+        extremes_.add(count_ > 0, number, number, turn);
+        const double distance = distance_of(reference_, number);
+        sum_ += distance;
+        squares_ = fma(distance, distance, squares_);
+        zeros_ += number == 0 ? 1 : 0;
+        if constexpr (kIsSigned<T>)
+            total_ += static_cast<Wide>(static_cast<SignedWide>(number));
         else
-            return value;
+            total_ += number;
+        ++count_;
     }
 
     /// From the exact distance: both may be beyond 2^53.
@@ -272,12 +300,13 @@ class WideIntegers {
         return to >= from ? static_cast<double>(b - a) : -static_cast<double>(a - b);
     }
 
-    double count_ = 0;
-    double mean_ = 0;
-    double m2_ = 0;
-    Wide total_ = 0;
+    T reference_ = 0;
+    unsigned count_ = 0;
     unsigned zeros_ = 0;
-    IntegerExtremes<T, kIndices> extremes_;
+    double sum_ = 0;
+    double squares_ = 0;
+    Wide total_ = 0;
+    IntegerExtremes<T> extremes_;
 };
 
 }  // namespace aoti_dbg::device

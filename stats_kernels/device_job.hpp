@@ -8,6 +8,7 @@
 // lead to memory that the device can read and that stays as it is until the launch is over.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 #include "stats_kernels/partial.hpp"
@@ -28,6 +29,17 @@ struct alignas(16) DeviceResult {
 };
 static_assert(sizeof(DeviceResult) == 272 && sizeof(DeviceResult) % 16 == 0);
 
+/// Tensors of no more elements have them brought to the host.
+inline constexpr std::uint32_t kMostValues = 64;
+
+/// The elements of a small tensor in logical order. `sequence` as in DeviceResult.
+struct alignas(16) DeviceValues {
+    std::byte elements[std::size_t{kMostValues} * 16];
+    std::uint32_t sequence = 0;
+    std::uint32_t unused[3] = {};
+};
+static_assert(sizeof(DeviceValues) == 1040);
+
 struct DeviceJob {
     std::uint64_t data = 0;    // device address of element 0
     std::uint64_t count = 0;   // elements
@@ -37,8 +49,8 @@ struct DeviceJob {
     std::uint32_t blocks = 0;
     DType dtype = DType::float32;
     Wanted wanted = Wanted::nothing;
-    std::uint8_t rank = 0;  // 0: the elements lie one after the other
-    std::uint8_t unused = 0;
+    std::uint8_t rank = 0;   // 0: the elements lie one after the other
+    std::uint8_t bytes = 0;  // of an element
 };
 static_assert(sizeof(DeviceJob) == 40);
 
@@ -48,7 +60,8 @@ inline constexpr std::uint32_t kNearDims = 24;
 inline constexpr std::uint32_t kMaxJobs = 1024;
 inline constexpr std::uint32_t kBlockThreads = 256;
 
-/// The kernel's one parameter.
+/// The one parameter of both kernels: of kValuesKernel the results are DeviceValues, all jobs are near ones
+/// and each has a block of its own.
 struct StatisticsLaunch {
     std::uint64_t scratch = 0;   // device address, scratch_bytes(); one launch at a time may use it
     std::uint64_t far_jobs = 0;  // of DeviceJob; 0: near_jobs
@@ -64,7 +77,7 @@ inline constexpr std::uint64_t kScratchCounterBytes = std::uint64_t{kMaxJobs} * 
 
 /// Of a launch of so many blocks. The first kScratchCounterBytes are zeroed once, by who allocates it.
 constexpr std::uint64_t scratch_bytes(std::uint32_t blocks) {
-    return kScratchCounterBytes + std::uint64_t{blocks} * sizeof(TensorPartial);
+    return kScratchCounterBytes + std::uint64_t{blocks} * sizeof(DeviceResult);
 }
 
 }  // namespace aoti_dbg

@@ -1,5 +1,5 @@
-// The elements in a thread's 64 bytes, for each kind of number. All indices are known when compiling, so that
-// the words stay in registers.
+// The numbers in a thread's 64 bytes, for each floating-point kind. All indices are known when compiling, so
+// that the words stay in registers.
 #pragma once
 
 #include <cuda_bf16.h>
@@ -9,6 +9,7 @@
 
 namespace aoti_dbg::device {
 
+/// Of a turn. `zeros` counts whole turns' numbers of the groups that are there.
 template <typename Real>
 struct Extremes {
     Real minimum;
@@ -39,18 +40,24 @@ __device__ inline float one_if_zero(double number) {
     return number == 0 ? 1.0F : 0.0F;
 }
 
-/// Every kParts-th number, from number kPart.
+/// Every kParts-th number, from number kPart. Groups that are not there repeat the first one.
 template <typename Kind, unsigned kPart, unsigned kParts>
-__device__ Extremes<typename Kind::Real> plain_extremes(const unsigned (&words)[kWords]) {
+__device__ Extremes<typename Kind::Real> plain_extremes(const unsigned (&words)[kWords], unsigned groups) {
     using Real = typename Kind::Real;
+    constexpr unsigned kInGroup = Kind::kNumbers / kGroups;
     Extremes<Real> extremes{Kind::number(words, kPart), Kind::number(words, kPart), 0};
     float zeros = 0;
 #pragma unroll
-    for (unsigned i = kPart; i < Kind::kNumbers; i += kParts) {
-        const Real number = Kind::number(words, i);
-        extremes.minimum = lesser(extremes.minimum, number);
-        extremes.maximum = greater(extremes.maximum, number);
-        zeros += one_if_zero(number);
+    for (unsigned k = 0; k < kGroups; ++k) {
+        float in_group = 0;
+#pragma unroll
+        for (unsigned i = kPart; i < kInGroup; i += kParts) {
+            const Real number = Kind::number(words, k * kInGroup + i);
+            extremes.minimum = lesser(extremes.minimum, number);
+            extremes.maximum = greater(extremes.maximum, number);
+            in_group += one_if_zero(number);
+        }
+        if (k < groups) zeros += in_group;
     }
     extremes.zeros = static_cast<unsigned>(zeros);
     return extremes;
@@ -58,44 +65,51 @@ __device__ Extremes<typename Kind::Real> plain_extremes(const unsigned (&words)[
 
 struct Float64 {
     using Real = double;
-    static constexpr DType kDType = DType::float64;
     static constexpr unsigned kNumbers = kWords / 2;
     static __device__ double number(const unsigned (&words)[kWords], unsigned i) {
         return __hiloint2double(static_cast<int>(words[2 * i + 1]), static_cast<int>(words[2 * i]));
     }
+    static __device__ double decode(std::uint64_t bits) { return double_of_bits(bits); }
     template <unsigned kPart, unsigned kParts>
-    static __device__ Extremes<Real> extremes(const unsigned (&words)[kWords]) {
-        return plain_extremes<Float64, kPart, kParts>(words);
+    static __device__ Extremes<Real> extremes(const unsigned (&words)[kWords], unsigned groups) {
+        return plain_extremes<Float64, kPart, kParts>(words, groups);
     }
 };
 
 struct Float32 {
     using Real = float;
-    static constexpr DType kDType = DType::float32;
     static constexpr unsigned kNumbers = kWords;
     static __device__ float number(const unsigned (&words)[kWords], unsigned i) {
         return __uint_as_float(words[i]);
     }
+    static __device__ float decode(std::uint64_t bits) {
+        return __uint_as_float(static_cast<unsigned>(bits));
+    }
     template <unsigned kPart, unsigned kParts>
-    static __device__ Extremes<Real> extremes(const unsigned (&words)[kWords]) {
-        return plain_extremes<Float32, kPart, kParts>(words);
+    static __device__ Extremes<Real> extremes(const unsigned (&words)[kWords], unsigned groups) {
+        return plain_extremes<Float32, kPart, kParts>(words, groups);
     }
 };
 
 /// Two at a time where they are neighbours: extremes and comparisons run at half the rate of additions.
 template <typename Pair>
-__device__ Extremes<float> paired_extremes(const unsigned (&words)[kWords]) {
+__device__ Extremes<float> paired_extremes(const unsigned (&words)[kWords], unsigned groups) {
     const auto pair = [&](unsigned i) { return *reinterpret_cast<const Pair*>(&words[i]); };
     const unsigned nothing = 0;
     const Pair zero = *reinterpret_cast<const Pair*>(&nothing);
     Pair minimum = pair(0);
     Pair maximum = pair(0);
-    Pair zeros = __heq2(pair(0), zero);
+    Pair zeros = zero;
 #pragma unroll
-    for (unsigned i = 1; i < kWords; ++i) {
-        minimum = __hmin2(minimum, pair(i));
-        maximum = __hmax2(maximum, pair(i));
-        zeros = __hadd2(zeros, __heq2(pair(i), zero));
+    for (unsigned k = 0; k < kGroups; ++k) {
+        Pair in_group = zero;
+#pragma unroll
+        for (unsigned i = k * 4; i < k * 4 + 4; ++i) {
+            minimum = __hmin2(minimum, pair(i));
+            maximum = __hmax2(maximum, pair(i));
+            in_group = __hadd2(in_group, __heq2(pair(i), zero));
+        }
+        if (k < groups) zeros = __hadd2(zeros, in_group);
     }
     return {fminf(__low2float(minimum), __high2float(minimum)),
             fmaxf(__low2float(maximum), __high2float(maximum)),
@@ -104,33 +118,38 @@ __device__ Extremes<float> paired_extremes(const unsigned (&words)[kWords]) {
 
 struct Float16 {
     using Real = float;
-    static constexpr DType kDType = DType::float16;
     static constexpr unsigned kNumbers = kWords * 2;
     static __device__ float number(const unsigned (&words)[kWords], unsigned i) {
-        return __half2float(__ushort_as_half(static_cast<unsigned short>(words[i / 2] >> (i % 2 * 16))));
+        return decode(words[i / 2] >> (i % 2 * 16));
+    }
+    static __device__ float decode(std::uint64_t bits) {
+        return __half2float(__ushort_as_half(static_cast<unsigned short>(bits)));
     }
     template <unsigned kPart, unsigned kParts>
-    static __device__ Extremes<Real> extremes(const unsigned (&words)[kWords]) {
+    static __device__ Extremes<Real> extremes(const unsigned (&words)[kWords], unsigned groups) {
         if constexpr (kParts == 1)
-            return paired_extremes<__half2>(words);
+            return paired_extremes<__half2>(words, groups);
         else
-            return plain_extremes<Float16, kPart, kParts>(words);
+            return plain_extremes<Float16, kPart, kParts>(words, groups);
     }
 };
 
 struct BFloat16 {
     using Real = float;
-    static constexpr DType kDType = DType::bfloat16;
     static constexpr unsigned kNumbers = kWords * 2;
     static __device__ float number(const unsigned (&words)[kWords], unsigned i) {
         return __uint_as_float(i % 2 == 0 ? words[i / 2] << 16U : words[i / 2] & 0xffff0000U);
     }
+    static __device__ float decode(std::uint64_t bits) {
+        return __uint_as_float(static_cast<unsigned>(bits) << 16U);
+    }
     template <unsigned kPart, unsigned kParts>
-    static __device__ Extremes<Real> extremes(const unsigned (&words)[kWords]) {
+    static __device__ Extremes<Real> extremes(const unsigned (&words)[kWords], unsigned groups) {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
-        return paired_extremes<__nv_bfloat162>(words);
+        return paired_extremes<__nv_bfloat162>(words, groups);
 #else
-        return plain_extremes<BFloat16, kPart, kParts>(words);  // older ones compare them one by one anyway
+        return plain_extremes<BFloat16, kPart, kParts>(words,
+                                                       groups);  // those compare them one by one anyway
 #endif
     }
 };
@@ -138,31 +157,15 @@ struct BFloat16 {
 /// All five kinds, by the table that the block has filled for the one of its job.
 struct Float8 {
     using Real = float;
-    static constexpr DType kDType = DType::float8_e4m3fn;
     static constexpr unsigned kNumbers = kWords * 4;
     static __device__ float number(const unsigned (&words)[kWords], unsigned i) {
-        return shared().float8[words[i / 4] >> (i % 4 * 8) & 0xffU];
+        return decode(words[i / 4] >> (i % 4 * 8) & 0xffU);
     }
+    static __device__ float decode(std::uint64_t bits) { return shared().float8[bits]; }
     template <unsigned kPart, unsigned kParts>
-    static __device__ Extremes<Real> extremes(const unsigned (&words)[kWords]) {
-        return plain_extremes<Float8, kPart, kParts>(words);
+    static __device__ Extremes<Real> extremes(const unsigned (&words)[kWords], unsigned groups) {
+        return plain_extremes<Float8, kPart, kParts>(words, groups);
     }
 };
-
-/// Any float kind, whatever the index: for the rare way.
-__device__ inline double number_of(DType dtype, const unsigned* words, unsigned i) {
-    switch (dtype) {
-        case DType::float64:
-            return __hiloint2double(static_cast<int>(words[2 * i + 1]), static_cast<int>(words[2 * i]));
-        case DType::float32:
-            return __uint_as_float(words[i]);
-        case DType::float16:
-            return __half2float(__ushort_as_half(static_cast<unsigned short>(words[i / 2] >> (i % 2 * 16))));
-        case DType::bfloat16:
-            return __uint_as_float(words[i / 2] >> (i % 2 * 16) << 16U);
-        default:
-            return shared().float8[words[i / 4] >> (i % 4 * 8) & 0xffU];
-    }
-}
 
 }  // namespace aoti_dbg::device

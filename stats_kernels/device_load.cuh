@@ -1,6 +1,6 @@
-// Reading a tensor on the device by groups of 16 bytes in logical order. The fast way, whole aligned tiles,
-// is in device_sweep.cuh; here is everything else: ends, any alignment, any strides. Never reads what no
-// element covers.
+// Reading a tensor on the device by groups of 16 bytes in logical order. The fast way, by vectors, is in
+// statistics.cu; here is everything else: ends, any alignment, any strides, and looking again for where an
+// extreme is. Never reads what no element covers.
 #pragma once
 
 #include "stats_kernels/content_hash.hpp"
@@ -133,7 +133,7 @@ __device__ inline uint4 load_bytes(const unsigned char* from, unsigned bytes) {
     return load_run<unsigned char>(from, bytes);
 }
 
-__device__ inline uint4 load_group(std::uint64_t first, unsigned count, unsigned bytes) {
+__device__ __noinline__ uint4 load_group(std::uint64_t first, unsigned count, unsigned bytes) {
     const DeviceJob& job = shared_job();
     if (job.rank == 0)
         return load_bytes(reinterpret_cast<const unsigned char*>(job.data) + first * bytes, count * bytes);
@@ -151,42 +151,161 @@ __device__ inline uint4 load_group(std::uint64_t first, unsigned count, unsigned
     }
 }
 
-/// A thread's groups of a tile, of which not all are there or none lies where a vector load could take it.
-struct RaggedTurn {
-    uint4 groups[kGroups];
-    unsigned valid;  // elements: always the first, since only the last group of a tensor is not whole
-    unsigned long long hash;  // of the groups as they are
-};
-
-/// Elements that are not there are copies of the first one: they change no extreme and no distance from it.
-__device__ inline void repeat_first(RaggedTurn& turn, unsigned bytes) {
-    auto* raw = reinterpret_cast<unsigned char*>(turn.groups);
-    for (unsigned i = turn.valid * bytes; i < kWords * 4; ++i)
-        raw[i] = raw[i % bytes];
+/// A group whose elements lie in a row of the innermost dimension: loads that wait for nothing.
+template <unsigned kBytes>
+__device__ uint4 gather_row(std::int64_t offset, std::int64_t stride) {
+    using Bits = typename ElementBits<kBytes>::Type;
+    const auto* data = reinterpret_cast<const Bits*>(shared_job().data) + offset;
+    Bits bits[16 / kBytes];
+#pragma unroll
+    for (unsigned i = 0; i < 16 / kBytes; ++i)
+        bits[i] = data[i * stride];
+    unsigned words[4] = {0, 0, 0, 0};
+#pragma unroll
+    for (unsigned i = 0; i < 16 / kBytes; ++i)
+        put(words, i, bits[i]);
+    return make_uint4(words[0], words[1], words[2], words[3]);
 }
 
-/// One function for all dtypes; through memory, so that the callers' registers stay free of it.
-__device__ __noinline__ void load_ragged(std::uint64_t first_group, RaggedTurn& turn) {
-    const DeviceJob& job = shared_job();
-    const bool with_hash = wants(job.wanted, Wanted::hash);
-    const unsigned bytes = element_size(job.dtype);
-    const unsigned elements = 16 / bytes;
-    turn.valid = 0;
-    turn.hash = 0;
-    for (unsigned k = 0; k < kGroups; ++k) {
-        const std::uint64_t number = first_group + std::uint64_t{k} * kBlockThreads;
-        const std::uint64_t first = number * elements;
-        if (first >= job.count) break;
-        const std::uint64_t left = job.count - first;
-        const unsigned count = left < elements ? static_cast<unsigned>(left) : elements;
-        const uint4 group = load_group(first, count, bytes);
-        turn.groups[k] = group;
-        turn.valid += count;
-        if (with_hash)
-            turn.hash += hash_group(number, std::uint64_t{group.y} << 32U | group.x,
-                                    std::uint64_t{group.w} << 32U | group.z);
+/// A tile of any strides into shared memory, each thread's whole groups apart; of wide elements all at once.
+template <unsigned kBytes>
+__device__ void stage_strided(std::uint64_t first_group, std::int64_t left) {
+    constexpr unsigned kElements = 16 / kBytes;
+    constexpr unsigned kAtOnce = kBytes >= 4 ? kGroups : 1;
+    const DeviceDim inner = shared_dims()[shared_job().rank - 1];
+#pragma unroll 1
+    for (unsigned begin = 0; begin < kGroups * kBlockThreads; begin += kAtOnce * kBlockThreads) {
+        std::int64_t offsets[kAtOnce];
+        bool in_rows = true;
+#pragma unroll
+        for (unsigned k = 0; k < kAtOnce; ++k) {
+            const unsigned group = begin + k * kBlockThreads;
+            const Place place = place_of(group < left ? (first_group + group) * kElements : 0);
+            offsets[k] = place.offset;
+            in_rows = in_rows && place.inner + kElements <= inner.size;
+        }
+        uint4 groups[kAtOnce];
+        if (in_rows) {
+#pragma unroll
+            for (unsigned k = 0; k < kAtOnce; ++k)
+                groups[k] = gather_row<kBytes>(offsets[k], inner.stride);
+        }
+#pragma unroll
+        for (unsigned k = 0; k < kAtOnce; ++k) {
+            const unsigned group = begin + k * kBlockThreads;
+            if (group >= left) continue;
+            shared().staged[threadIdx.x + group] =
+                in_rows ? groups[k] : load_group((first_group + group) * kElements, kElements, kBytes);
+        }
     }
-    if (turn.valid > 0 && turn.valid < kGroups * elements) repeat_first(turn, bytes);
+}
+
+__device__ __noinline__ void stage(std::uint64_t first_group, std::int64_t left) {
+    const unsigned bytes = shared_job().bytes;
+    if (left <= 0) return;
+    if (shared_job().rank > 0) {
+        switch (bytes) {
+            case 1:
+                return stage_strided<1>(first_group, left);
+            case 2:
+                return stage_strided<2>(first_group, left);
+            case 4:
+                return stage_strided<4>(first_group, left);
+            case 8:
+                return stage_strided<8>(first_group, left);
+            default:
+                return stage_strided<16>(first_group, left);
+        }
+    }
+    for (unsigned k = 0; k < kTileGroups && k < left; k += kBlockThreads)
+        shared().staged[threadIdx.x + k] = load_group((first_group + k) * (16 / bytes), 16 / bytes, bytes);
+}
+
+/// A thread's share of a tile: up to kGroups groups, kBlockThreads apart.
+struct Turn {
+    const uint4* from = nullptr;
+    unsigned groups = 0;
+    unsigned in_last = 0;  // elements of the last one
+    unsigned number = 0;   // of this thread's turns
+    unsigned before = 0;   // groups of that turn that lie before `from`
+};
+
+__device__ inline std::uint64_t first_group_of(unsigned turn) {
+    const DeviceJob& job = shared_job();
+    const std::uint64_t tile = blockIdx.x - job.first_block + std::uint64_t{turn} * job.blocks;
+    return tile * kTileGroups + threadIdx.x;
+}
+
+/// The numbers in a group, one after the other; for what is rare, and not worth unrolled code.
+class GroupBits {
+  public:
+    __device__ explicit GroupBits(const uint4& group)
+        : low_(std::uint64_t{group.y} << 32U | group.x), high_(std::uint64_t{group.w} << 32U | group.z) {}
+
+    /// Of 8 to 64 bits.
+    __device__ std::uint64_t next(unsigned bits) {
+        const std::uint64_t number = low_ << (64 - bits) >> (64 - bits);
+        low_ = bits == 64 ? high_ : low_ >> bits | high_ << (64 - bits);
+        high_ = bits == 64 ? 0 : high_ >> bits;
+        return number;
+    }
+
+  private:
+    std::uint64_t low_;
+    std::uint64_t high_;
+};
+
+/// One function for any dtype, as for what is rare.
+__device__ inline std::uint64_t key_of_bits(DType dtype, std::uint64_t bits) {
+    const unsigned unused = 64 - 8 * element_size(dtype);
+    switch (dtype) {
+        case DType::float64:
+            return key_of(double_of_bits(bits));
+        case DType::float32:
+            return key_of(static_cast<double>(float_of_bits(static_cast<std::uint32_t>(bits))));
+        case DType::float16:
+            return key_of(static_cast<double>(decode_float16(static_cast<std::uint16_t>(bits))));
+        case DType::bfloat16:
+            return key_of(static_cast<double>(decode_bfloat16(static_cast<std::uint16_t>(bits))));
+        case DType::boolean:
+            return key_of(std::uint64_t{bits != 0});
+        default:
+            break;
+    }
+    if (is_float8(dtype)) return key_of(static_cast<double>(shared().float8[bits]));
+    if (is_unsigned(dtype)) return key_of(bits);
+    return key_of(static_cast<std::int64_t>(bits << unused) >> unused);
+}
+
+/// Where the warp first saw an extreme, of the lanes that have it: each knows the turn it was in, and all
+/// lanes look there. Usually at one lane's, rarely at many, since none is looked at that lies behind what was
+/// found.
+__device__ __noinline__ std::uint64_t index_of_extreme(bool has_it, unsigned turn, unsigned part,
+                                                       std::uint64_t key) {
+    const DeviceJob& job = shared_job();
+    const unsigned bytes = job.bytes;
+    const unsigned part_bits = 8 * bytes / (is_complex(job.dtype) ? 2 : 1);
+    const unsigned in_group = 16 / bytes;
+    const std::uint64_t earliest = first_group_of(turn) * in_group;
+    std::uint64_t found = kNoIndex;
+    for (;;) {
+        const unsigned candidates = __ballot_sync(kAllLanes, has_it && earliest < found);
+        if (candidates == 0) return found;
+        const unsigned lane = threadIdx.x % 32;
+        const unsigned candidate = __ffs(static_cast<int>(candidates)) - 1;
+        const std::uint64_t first =
+            __shfl_sync(kAllLanes, static_cast<unsigned long long>(earliest), candidate);
+        if (lane == candidate) has_it = false;
+        for (unsigned i = lane; i < kGroups * in_group; i += 32) {
+            const std::uint64_t index = first + i / in_group * (kBlockThreads * in_group) + i % in_group;
+            if (index >= job.count) break;
+            GroupBits bits(load_group(index, 1, bytes));
+            if (part == 1) bits.next(part_bits);
+            if (key_of_bits(part_dtype(job.dtype), bits.next(part_bits)) == key) take_lower(found, index);
+        }
+        __syncwarp();
+        found = least_of_lanes(found);
+    }
 }
 
 }  // namespace aoti_dbg::device

@@ -1,6 +1,7 @@
 // A launch costs the same whatever it reads, and a block that reads 16 KiB is done in about a microsecond:
-// small tensors get a block for each 16 KiB, so that all of them are read at the same time; the device's
-// capacity is the bound, in proportion.
+// small tensors get a block for each 16 KiB, so that all of them are read at the same time. But a block's end
+// costs as much as several tiles, and the merge of many blocks more than that of few: beyond two blocks a
+// multiprocessor each has to be worth its end. The device's capacity is the bound, in proportion.
 #include "stats_kernels/launch_plan.hpp"
 
 namespace aoti_dbg {
@@ -19,9 +20,23 @@ std::uint64_t tiles_of(const DeviceJob& job) {
     return groups / (kTileBytes / 16) + (groups % (kTileBytes / 16) != 0 ? 1 : 0);
 }
 
+/// Tiles that make one more block worth while.
+constexpr std::uint64_t kTilesOfBlock = 8;
+/// Blocks of a tensor that one warp merges, and how many more are not worth the others' help.
+constexpr std::uint64_t kOneWarp = 32;
+constexpr std::uint64_t kLittleMore = 48;
+
 std::uint64_t capacity_of(const DeviceLimits& limits) {
     const std::uint64_t capacity = std::uint64_t{limits.multiprocessors} * limits.blocks_per_multiprocessor;
     return capacity > 0 ? capacity : 1;
+}
+
+/// Of all jobs together.
+std::uint64_t blocks_for(std::uint64_t tiles, const DeviceLimits& limits) {
+    const std::uint64_t capacity = capacity_of(limits);
+    const std::uint64_t at_once = std::uint64_t{limits.multiprocessors} * 2;
+    const std::uint64_t blocks = tiles / kTilesOfBlock > at_once ? tiles / kTilesOfBlock : at_once;
+    return blocks < capacity ? blocks : capacity;
 }
 
 }  // namespace
@@ -48,6 +63,7 @@ bool add_job(JobTable& table, const TensorView& tensor, Wanted wanted, std::uint
     job.dtype = tensor.dtype;
     job.wanted = wanted;
     job.rank = static_cast<std::uint8_t>(rank);
+    job.bytes = static_cast<std::uint8_t>(element_size(tensor.dtype));
     for (std::uint32_t d = 0; d < rank; ++d)
         table.dims[table.used_dims + d] = DeviceDim{layout.sizes[d], layout.strides[d]};
     ++table.used_jobs;
@@ -56,20 +72,21 @@ bool add_job(JobTable& table, const TensorView& tensor, Wanted wanted, std::uint
 }
 
 std::uint32_t plan_launch(std::span<DeviceJob> jobs, const DeviceLimits& limits) {
-    const std::uint64_t capacity = capacity_of(limits);
     std::uint64_t tiles = 0;
     for (const DeviceJob& job : jobs) {
         const std::uint64_t more = tiles_of(job);
         tiles = more > UINT64_MAX - tiles ? UINT64_MAX : tiles + more;
     }
+    const std::uint64_t all_blocks = blocks_for(tiles, limits);
     std::uint32_t next = 0;
     for (DeviceJob& job : jobs) {
         std::uint64_t blocks = tiles_of(job);
-        if (tiles > capacity) {
+        if (tiles > all_blocks) {
             const double share = static_cast<double>(blocks) / static_cast<double>(tiles);
-            const auto dealt = static_cast<std::uint64_t>(share * static_cast<double>(capacity));
+            const auto dealt = static_cast<std::uint64_t>(share * static_cast<double>(all_blocks));
             if (dealt < blocks) blocks = dealt;
         }
+        if (blocks > kOneWarp && blocks <= kLittleMore) blocks = kOneWarp;
         if (blocks == 0) blocks = 1;  // a result is due from a tensor without elements too
         job.first_block = next;
         job.blocks = static_cast<std::uint32_t>(blocks);

@@ -3,179 +3,238 @@
 // host's memory. Bandwidth is the aim: each byte is read once, 16 of them at a time, four such loads under
 // way in each thread. Must not use the CUDA runtime at run time, allocate, or read a byte that no element
 // covers.
+#include "stats_kernels/device_finish.cuh"
 #include "stats_kernels/device_integer.cuh"
+#include "stats_kernels/values.cuh"
 
 namespace aoti_dbg::device {
 
 namespace {
 
-/// How much of the work is compiled in. What is wanted beyond it costs a branch, and is not there at all in
-/// the sweeps for less.
-enum class Depth { findings, printed, indices, hash };
+/// What of a tensor a thread reads in one sweep: whole groups that vector loads can take, in memory or staged
+/// there, and the elements in shared().end, if they are its. Few words, which stay in registers.
+struct Region {
+    const uint4* from = nullptr;
+    std::int64_t left = 0;  // groups from there to the end
+    unsigned first_turn = 0;
+    unsigned end_turn = 0;
+    unsigned end_elements = 0;
+};
 
-__device__ Depth depth_of(Wanted wanted) {
-    if (wants(wanted, Wanted::hash)) return Depth::hash;
-    if (wants(wanted, Wanted::indices)) return Depth::indices;
-    if (wants(wanted, Wanted::printed)) return Depth::printed;
-    return Depth::findings;
+__device__ std::int64_t groups_to_next_turn() {
+    return std::int64_t{shared_job().blocks} * kTileGroups;
 }
 
-/// The block's tiles, one after the other.
-template <unsigned kBytes, bool kHash, typename Numbers>
-__device__ void sweep(PartialStatistics* parts, unsigned long long& hash) {
+/// kHere: without a call even at its end.
+template <unsigned kBytes, bool kHash, bool kHere, typename Numbers>
+__device__ __forceinline__ void sweep_here(const Region& region) {
     constexpr unsigned kInGroup = 16 / kBytes;
-    const DeviceJob& job = shared_job();
-    const std::uint64_t whole_groups = job.count / kInGroup;
-    const std::uint64_t groups = whole_groups + (job.count % kInGroup != 0 ? 1 : 0);
-    const bool is_plain = job.rank == 0 && job.data % 16 == 0;
-    const auto* data = reinterpret_cast<const uint4*>(job.data);
-    const std::uint64_t step = std::uint64_t{job.blocks} * kTileGroups;
-    RaggedTurn ragged;
+    std::uint64_t place = kHash ? hash_place(first_group_of(region.first_turn)) : 0;
+    std::uint64_t hash = 0;
     Numbers numbers;
-    for (std::uint64_t tile = std::uint64_t{blockIdx.x - job.first_block} * kTileGroups; tile < groups;
-         tile += step) {
-        const std::uint64_t first_group = tile + threadIdx.x;
-        const bool is_whole = is_plain && tile + kTileGroups <= whole_groups;
-        // Both ways end in loads from an address: words that came out of a call would be spilled in both.
-        const uint4* from = data + first_group;
-        unsigned apart = kBlockThreads;
-        unsigned valid = kGroups * kInGroup;
-        if (!is_whole) {
-            load_ragged(first_group, ragged);
-            if (ragged.valid == 0) continue;
-            from = ragged.groups;
-            apart = 1;
-            valid = ragged.valid;
-        }
+    Turn turn;
+    turn.from = region.from;
+    turn.in_last = kInGroup;
+    turn.number = region.first_turn;
+    const std::int64_t step = groups_to_next_turn();
+    for (std::int64_t left = region.left; left > 0; left -= step) {
+        turn.groups = left > kTileGroups - kBlockThreads
+                          ? kGroups
+                          : (static_cast<unsigned>(left) + kBlockThreads - 1) / kBlockThreads;
         unsigned words[kWords];
 #pragma unroll
         for (unsigned k = 0; k < kGroups; ++k) {
-            const uint4 group = from[k * apart];
+            const uint4 group = turn.from[k < turn.groups ? k * kBlockThreads : 0];
             words[k * 4] = group.x;
             words[k * 4 + 1] = group.y;
             words[k * 4 + 2] = group.z;
             words[k * 4 + 3] = group.w;
         }
-        if (kHash && is_whole) {
+        if (kHash) {
 #pragma unroll
-            for (unsigned k = 0; k < kGroups; ++k)
-                hash += hash_group(first_group + k * kBlockThreads,
-                                   std::uint64_t{words[k * 4 + 1]} << 32U | words[k * 4],
-                                   std::uint64_t{words[k * 4 + 3]} << 32U | words[k * 4 + 2]);
-        } else if (kHash) {
-            hash += ragged.hash;
+            for (unsigned k = 0; k < kGroups; ++k) {
+                const std::uint64_t mixed =
+                    hash_group_at(place + k * (kBlockThreads * kHashStep),
+                                  std::uint64_t{words[k * 4 + 1]} << 32U | words[k * 4],
+                                  std::uint64_t{words[k * 4 + 3]} << 32U | words[k * 4 + 2]);
+                if (k < turn.groups) hash += mixed;
+            }
+            place += step * kHashStep;
         }
-        numbers.add(words, first_group, valid);
+        numbers.add(words, turn);
+        turn.from += step;
+        ++turn.number;
     }
-    numbers.finish(parts);
+    if (region.end_elements > 0) {
+        const auto before =
+            static_cast<unsigned>(shared_job().count / kInGroup % kTileGroups) / kBlockThreads;
+        numbers.add_end({&shared().end, 1, region.end_elements, region.end_turn, before});
+    }
+    numbers.template finish<kHere>();
+    if (kHash) leave_hash(hash);
+}
+
+/// A function for each, and none of them called in its loop: so all registers are the loop's.
+template <unsigned kBytes, bool kHash, typename Numbers>
+__device__ __noinline__ void sweep(Region region) {
+    sweep_here<kBytes, kHash, false, Numbers>(region);
+}
+
+/// What is wanted beyond it is not there at all in the sweeps for less. Indices cost no sweep of their own.
+template <typename Findings, typename Numbers, unsigned kBytes>
+__device__ void sweep_wanted(Region region) {
+    const Wanted wanted = shared_job().wanted;
+    if (wants(wanted, Wanted::hash)) return sweep<kBytes, true, Numbers>(region);
+    if (wants(wanted, Wanted::printed | Wanted::indices)) return sweep<kBytes, false, Numbers>(region);
+    return sweep<kBytes, false, Findings>(region);
 }
 
 template <typename Kind, unsigned kBytes>
-__device__ void sweep_real(PartialStatistics* parts, unsigned long long& hash) {
-    switch (depth_of(shared_job().wanted)) {
-        case Depth::findings:
-            return sweep<kBytes, false, FindingsOnly<Kind, 1>>(parts, hash);
-        case Depth::printed:
-            return sweep<kBytes, false, RealNumbers<Kind, false>>(parts, hash);
-        case Depth::indices:
-            return sweep<kBytes, false, RealNumbers<Kind, true>>(parts, hash);
-        case Depth::hash:
-            return sweep<kBytes, true, RealNumbers<Kind, true>>(parts, hash);
-    }
+__device__ void sweep_real(Region region) {
+    return sweep_wanted<FindingsOnly<Kind, 1>, RealNumbers<Kind>, kBytes>(region);
 }
 
-/// Fewer depths for what is rare: each is some kilobytes for each architecture.
 template <typename Kind, unsigned kBytes>
-__device__ void sweep_complex(PartialStatistics* parts, unsigned long long& hash) {
-    switch (depth_of(shared_job().wanted)) {
-        case Depth::findings:
-            return sweep<kBytes, false, FindingsOnly<Kind, 2>>(parts, hash);
-        case Depth::printed:
-        case Depth::indices:
-            return sweep<kBytes, false, ComplexNumbers<Kind, true>>(parts, hash);
-        case Depth::hash:
-            return sweep<kBytes, true, ComplexNumbers<Kind, true>>(parts, hash);
-    }
+__device__ void sweep_complex(Region region) {
+    return sweep_wanted<FindingsOnly<Kind, 2>, ComplexNumbers<Kind>, kBytes>(region);
 }
 
-template <typename Plain, typename Indexed, unsigned kBytes>
-__device__ void sweep_integers(PartialStatistics* parts, unsigned long long& hash) {
-    switch (depth_of(shared_job().wanted)) {
-        case Depth::findings:
-            return;  // an integer is neither NaN nor Inf
-        case Depth::printed:
-            return sweep<kBytes, false, Plain>(parts, hash);
-        case Depth::indices:
-            return sweep<kBytes, false, Indexed>(parts, hash);
-        case Depth::hash:
-            return sweep<kBytes, true, Indexed>(parts, hash);
-    }
+template <typename Numbers, unsigned kBytes>
+__device__ void sweep_integers(Region region) {
+    const Wanted wanted = shared_job().wanted;
+    if (wants(wanted, Wanted::hash)) return sweep<kBytes, true, Numbers>(region);
+    if (wants(wanted, Wanted::printed | Wanted::indices)) return sweep<kBytes, false, Numbers>(region);
+    leave({}, 0, 0, 0);  // an integer is neither NaN nor Inf
 }
 
 template <typename T, bool kBoolean = false>
-__device__ void sweep_narrow(PartialStatistics* parts, unsigned long long& hash) {
-    sweep_integers<NarrowIntegers<T, kBoolean, false>, NarrowIntegers<T, kBoolean, true>, sizeof(T)>(parts,
-                                                                                                     hash);
+__device__ void sweep_narrow(Region region) {
+    return sweep_integers<NarrowIntegers<T, kBoolean>, sizeof(T)>(region);
 }
 
-template <typename T>
-__device__ void sweep_wide(PartialStatistics* parts, unsigned long long& hash) {
-    sweep_integers<WideIntegers<T, false>, WideIntegers<T, true>, 8>(parts, hash);
-}
-
-__device__ void sweep_job(PartialStatistics* parts, unsigned long long& hash) {
+__device__ __noinline__ void sweep_region(Region region) {
     switch (shared_job().dtype) {
         case DType::float64:
-            return sweep_real<Float64, 8>(parts, hash);
+            return sweep_real<Float64, 8>(region);
         case DType::float32:
-            return sweep_real<Float32, 4>(parts, hash);
+            return sweep_real<Float32, 4>(region);
         case DType::float16:
-            return sweep_real<Float16, 2>(parts, hash);
+            return sweep_real<Float16, 2>(region);
         case DType::bfloat16:
-            return sweep_real<BFloat16, 2>(parts, hash);
+            return sweep_real<BFloat16, 2>(region);
         case DType::complex32:
-            return sweep_complex<Float16, 4>(parts, hash);
+            return sweep_complex<Float16, 4>(region);
         case DType::complex64:
-            return sweep_complex<Float32, 8>(parts, hash);
+            return sweep_complex<Float32, 8>(region);
         case DType::complex128:
-            return sweep_complex<Float64, 16>(parts, hash);
+            return sweep_complex<Float64, 16>(region);
         case DType::int8:
-            return sweep_narrow<std::int8_t>(parts, hash);
+            return sweep_narrow<std::int8_t>(region);
         case DType::int16:
-            return sweep_narrow<std::int16_t>(parts, hash);
+            return sweep_narrow<std::int16_t>(region);
         case DType::int32:
-            return sweep_narrow<std::int32_t>(parts, hash);
+            return sweep_narrow<std::int32_t>(region);
         case DType::int64:
-            return sweep_wide<std::int64_t>(parts, hash);
+            return sweep_integers<WideIntegers<std::int64_t>, 8>(region);
         case DType::uint8:
-            return sweep_narrow<std::uint8_t>(parts, hash);
+            return sweep_narrow<std::uint8_t>(region);
         case DType::uint16:
-            return sweep_narrow<std::uint16_t>(parts, hash);
+            return sweep_narrow<std::uint16_t>(region);
         case DType::uint32:
-            return sweep_narrow<std::uint32_t>(parts, hash);
+            return sweep_narrow<std::uint32_t>(region);
         case DType::uint64:
-            return sweep_wide<std::uint64_t>(parts, hash);
+            return sweep_integers<WideIntegers<std::uint64_t>, 8>(region);
         case DType::boolean:
-            return sweep_narrow<std::uint8_t, true>(parts, hash);
+            return sweep_narrow<std::uint8_t, true>(region);
         default:
-            return sweep_real<Float8, 1>(parts, hash);
+            return sweep_real<Float8, 1>(region);
     }
 }
 
-/// The job of this block and what goes with it, into shared memory.
-__device__ void fetch_job(const StatisticsLaunch& launch) {
-    const bool far = launch.far_jobs != 0;
-    const auto* jobs = far ? reinterpret_cast<const DeviceJob*>(launch.far_jobs) : launch.near_jobs;
+/// The elements behind the last whole group, if they are this thread's.
+__device__ __noinline__ Region with_end(Region region, std::uint64_t whole_groups) {
+    const DeviceJob& job = shared_job();
+    const unsigned bytes = job.bytes;
+    const std::uint64_t tile = whole_groups / kTileGroups;
+    const std::uint64_t turn = divide(tile, job.blocks);
+    if (whole_groups % kBlockThreads != threadIdx.x) return region;
+    if (tile - turn * job.blocks != blockIdx.x - job.first_block) return region;
+    region.end_turn = static_cast<unsigned>(turn);
+    region.end_elements = static_cast<unsigned>(job.count % (16 / bytes));
+    const uint4 end = load_group(whole_groups * (16 / bytes), region.end_elements, bytes);
+    shared().end = end;
+    if (wants(job.wanted, Wanted::hash))
+        atomicAdd(&shared().hashes[threadIdx.x / 32],
+                  hash_group(whole_groups, std::uint64_t{end.y} << 32U | end.x,
+                             std::uint64_t{end.w} << 32U | end.z));
+    return region;
+}
+
+/// Elements that no vector load can take: tile after tile, as many for each thread.
+__device__ __noinline__ void sweep_staged(Region region) {
+    const std::int64_t all = region.left + threadIdx.x;
+    const std::int64_t step = groups_to_next_turn();
+    const unsigned end_elements = region.end_elements;
+    const unsigned warp = threadIdx.x / 32;
+    const unsigned parts = is_complex(shared_job().dtype) ? 2 : 1;
+    region.from = shared().staged + threadIdx.x;
+    for (std::int64_t left = all;; left -= step) {
+        region.left = (left < kTileGroups ? left : kTileGroups) - threadIdx.x;
+        region.end_elements = left <= step ? end_elements : 0;
+        stage(first_group_of(region.first_turn), region.left);
+        sweep_region(region);
+        for (unsigned part = 0; threadIdx.x % 32 == 0 && part < parts; ++part) {
+            if (left == all) kept_of_warp(part, warp) = Located{};
+            absorb(kept_of_warp(part, warp), left_by_warp(part, warp));
+            left_by_warp(part, warp) = kept_of_warp(part, warp);
+        }
+        __syncwarp();
+        if (left <= step) return;
+        ++region.first_turn;
+    }
+}
+
+/// The kinds that models are full of, and what of them is wanted all the time, in the kernel itself: calls
+/// are a fifth of the time of a launch over small tensors. False of all others.
+__device__ bool sweep_common(const Region& region) {
+    const DeviceJob& job = shared_job();
+    if (wants(job.wanted, Wanted::hash) || !wants(job.wanted, Wanted::printed | Wanted::indices))
+        return false;
+    switch (job.dtype) {
+        case DType::float32:
+            sweep_here<4, false, true, RealNumbers<Float32>>(region);
+            return true;
+        case DType::float16:
+            sweep_here<2, false, true, RealNumbers<Float16>>(region);
+            return true;
+        case DType::bfloat16:
+            sweep_here<2, false, true, RealNumbers<BFloat16>>(region);
+            return true;
+        default:
+            return false;
+    }
+}
+
+__device__ void sweep_job() {
+    const DeviceJob& job = shared_job();
+    const std::uint64_t bytes = job.count * job.bytes;
+    const std::uint64_t whole_groups = bytes / 16;
+    Region region;
+    region.left = static_cast<std::int64_t>(whole_groups - first_group_of(0));
+    region.from = reinterpret_cast<const uint4*>(job.data) + first_group_of(0);
+    if (bytes % 16 != 0) region = with_end(region, whole_groups);
+    __syncwarp();
+    if (job.rank > 0 || job.data % 16 != 0)
+        sweep_staged(region);
+    else if (!sweep_common(region))
+        sweep_region(region);
+}
+
+/// What only some jobs need.
+__device__ __noinline__ void fetch_more(const StatisticsLaunch& launch) {
+    const DeviceJob& job = shared_job();
     const auto* dims =
         launch.far_dims != 0 ? reinterpret_cast<const DeviceDim*>(launch.far_dims) : launch.near_dims;
-    for (unsigned j = threadIdx.x; j < launch.jobs; j += kBlockThreads) {
-        if (blockIdx.x - jobs[j].first_block >= jobs[j].blocks) continue;
-        *reinterpret_cast<DeviceJob*>(shared().job_words) = jobs[j];
-        shared().job_number = j;
-    }
-    clear_specials();
-    __syncthreads();
-    const DeviceJob& job = shared_job();
     for (unsigned d = threadIdx.x; d < job.rank; d += kBlockThreads)
         reinterpret_cast<DeviceDim*>(shared().dim_words)[d] = dims[job.first_dim + d];
     if (is_float8(job.dtype))
@@ -183,81 +242,28 @@ __device__ void fetch_job(const StatisticsLaunch& launch) {
     __syncthreads();
 }
 
-/// What the block has seen that was not finite belongs to one thread's part; after that nobody adds to it.
-__device__ void take_specials(PartialStatistics* parts) {
-    __syncthreads();
-    if (threadIdx.x != 0) return;
-    for (unsigned p = 0; p < 2; ++p) {
-        const Specials& specials = shared().specials[p];
-        parts[p].nan = specials.nan;
-        parts[p].positive_infinity = specials.positive_infinity;
-        parts[p].negative_infinity = specials.negative_infinity;
-        parts[p].first_nan = specials.first_nan;
-        parts[p].first_positive_infinity = specials.first_positive_infinity;
-        parts[p].first_negative_infinity = specials.first_negative_infinity;
-    }
-}
-
-/// Leaves the block's total for the last one. True in that one, which then sees all of them.
-__device__ bool hand_over(const StatisticsLaunch& launch, const DeviceJob& job) {
-    auto* totals = reinterpret_cast<TensorPartial*>(launch.scratch + kScratchCounterBytes);
-    constexpr unsigned kTotalWords = sizeof(TensorPartial) / 8;
-    if (threadIdx.x < kTotalWords) {
-        reinterpret_cast<std::uint64_t*>(totals + blockIdx.x)[threadIdx.x] =
-            shared().total_words[threadIdx.x];
-        __threadfence();
-    }
-    __syncthreads();
-    if (threadIdx.x == 0) {
-        // Wraps around to zero with the last block: the next launch finds it as this one did.
-        auto* counters = reinterpret_cast<unsigned*>(launch.scratch);
-        shared().is_last =
-            atomicInc(counters + shared().job_number, job.blocks - 1) == job.blocks - 1 ? 1 : 0;
-        __threadfence();
-    }
-    __syncthreads();
-    return shared().is_last != 0;
-}
-
-__device__ void merge_totals(const StatisticsLaunch& launch, const DeviceJob& job) {
-    const auto* totals = reinterpret_cast<const TensorPartial*>(launch.scratch + kScratchCounterBytes);
-    const unsigned parts_there = is_complex(job.dtype) ? 2 : 1;
-    PartialStatistics parts[2];
-    unsigned long long hash = 0;
-    for (unsigned block = threadIdx.x; block < job.blocks; block += kBlockThreads) {
-        const TensorPartial* total = totals + job.first_block + block;
-        for (unsigned p = 0; p < parts_there; ++p) {
-            std::uint64_t words[sizeof(PartialStatistics) / 8];
-            const auto* from = reinterpret_cast<const unsigned long long*>(&total->parts[p]);
-#pragma unroll
-            for (unsigned i = 0; i < sizeof(PartialStatistics) / 8; ++i)
-                words[i] = __ldcg(from + i);
-            merge(parts[p], *reinterpret_cast<const PartialStatistics*>(words));
+/// The job of this block, and an empty place for what is found, into shared memory.
+__device__ void fetch_job(const StatisticsLaunch& launch) {
+    constexpr unsigned kWordsOfJob = sizeof(DeviceJob) / 4;
+    if (launch.far_jobs != 0) {
+        const auto* jobs = reinterpret_cast<const DeviceJob*>(launch.far_jobs);
+        for (unsigned j = threadIdx.x; j < launch.jobs; j += kBlockThreads) {
+            if (blockIdx.x - jobs[j].first_block >= jobs[j].blocks) continue;
+            *reinterpret_cast<DeviceJob*>(shared().job_words) = jobs[j];
+            shared().job_number = j;
         }
-        hash += __ldcg(reinterpret_cast<const unsigned long long*>(&total->hash));
+    } else if (threadIdx.x < kWordsOfJob) {
+        unsigned number = 0;
+#pragma unroll
+        for (unsigned j = 1; j < kNearJobs; ++j)
+            if (j < launch.jobs && blockIdx.x >= launch.near_jobs[j].first_block) number = j;
+        reinterpret_cast<unsigned*>(shared().job_words)[threadIdx.x] =
+            reinterpret_cast<const unsigned*>(&launch.near_jobs[number])[threadIdx.x];
+        shared().job_number = number;
     }
+    clear_findings();
     __syncthreads();
-    if (threadIdx.x == 0) shared().hash = 0;
-    __syncthreads();
-    total_of_block(parts, hash, job);
-}
-
-/// Whole before its number is: the host looks at nothing else until it sees that.
-__device__ void publish(const StatisticsLaunch& launch, const DeviceJob& job) {
-    if (threadIdx.x >= 32) return;
-    constexpr unsigned kPartVectors = sizeof(PartialStatistics) / 16;
-    auto* result = reinterpret_cast<DeviceResult*>(job.result);
-    const unsigned vectors = is_complex(job.dtype) ? 2 * kPartVectors : kPartVectors;
-    if (threadIdx.x < vectors) {
-        const std::uint64_t* words = shared().total_words + 2 * threadIdx.x;
-        auto* to = reinterpret_cast<ulonglong2*>(&result->partial) + threadIdx.x;
-        *to = make_ulonglong2(words[0], words[1]);
-    } else if (threadIdx.x == 31) {
-        result->partial.hash = shared_total().hash;
-    }
-    __threadfence_system();
-    __syncwarp();
-    if (threadIdx.x == 0) *const_cast<volatile std::uint32_t*>(&result->sequence) = launch.sequence;
+    if (shared_job().rank > 0 || is_float8(shared_job().dtype)) fetch_more(launch);
 }
 
 }  // namespace
@@ -269,15 +275,23 @@ extern "C" __global__ void __launch_bounds__(aoti_dbg::kBlockThreads, 4)
     using namespace aoti_dbg;
     using namespace aoti_dbg::device;
     fetch_job(launch);
-    const DeviceJob& job = shared_job();
-    PartialStatistics parts[2];
-    unsigned long long hash = 0;
-    sweep_job(parts, hash);
-    take_specials(parts);
-    total_of_block(parts, hash, job);
-    if (job.blocks > 1) {
-        if (!hand_over(launch, job)) return;
-        merge_totals(launch, job);
+    sweep_job();
+    __syncthreads();
+    const bool is_first_warp = threadIdx.x < 32;
+    const unsigned blocks = shared_job().blocks;
+    if (is_first_warp) total_of_all(nullptr, 0);
+    if (blocks > 1) {
+        if (is_first_warp) hand_over(launch);
+        clear_findings();
+        __syncthreads();
+        if (shared().is_last == 0) return;
+        const TensorPartial* totals = total_in(launch, shared_job().first_block);
+        const bool by_one_warp = blocks <= 32;
+        if (!by_one_warp) {
+            gather_totals(totals);
+            __syncthreads();
+        }
+        if (is_first_warp) total_of_all(by_one_warp ? totals : nullptr, by_one_warp ? blocks : 0);
     }
-    publish(launch, job);
+    if (is_first_warp) publish(launch);
 }

@@ -1,14 +1,11 @@
-// The exported hooks of the CUDA driver. Each does the least it can and calls the real function with the very
-// arguments; the types are cuda.h's, the names are those of the library's symbols (cuda.h renames some by
-// macro,
-// __CUDA_API_VERSION_INTERNAL takes that back). To add one: a line in hooks.def and its definition here.
-#define __CUDA_API_VERSION_INTERNAL
-#include <cuda.h>
-
+// The exported hooks of the CUDA driver that record what they see. Each does the least it can and calls the
+// real function with the very arguments. To add one: a line in hooks.def and its definition here.
 #include <cstring>
 
 #include "base/errno_keeper.hpp"
 #include "shim/bind/driver_table.hpp"
+#include "shim/bind/hook_support.hpp"
+#include "shim/measure/pending.hpp"
 #include "shim/observe/calls.hpp"
 #include "shim/observe/functions.hpp"
 #include "shim/observe/models.hpp"
@@ -20,8 +17,6 @@
 struct CUctxCreateParams;
 #endif
 
-#define AOTI_DBG_EXPORT extern "C" __attribute__((visibility("default")))
-
 // The caller's stack pointer before the call, as the thunk measures it: two words above our frame pointer.
 #define AOTI_DBG_CALLER_FRAME \
     (reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0)) + 2 * sizeof(void*))
@@ -29,22 +24,15 @@ struct CUctxCreateParams;
 namespace aoti_dbg {
 namespace {
 
-constexpr CUresult kNoDriver = CUDA_ERROR_SHARED_OBJECT_SYMBOL_NOT_FOUND;
-
-template <DriverFunction kFunction, typename Type>
-Type* real_function() {
-    return reinterpret_cast<Type*>(real_driver_function(kFunction));
-}
-
 /// Records one call to the driver from here to end().
 class DriverCall {
   public:
     DriverCall(ring::CallKind kind, const void* function, const char* label, CUstream stream,
-               std::uintptr_t frame, const void* caller)
+               void* const* parameters, std::uintptr_t frame, const void* caller)
         : frame_(frame) {
         const ErrnoKeeper errno_keeper;
         try {
-            begin(kind, function, label, stream, caller);
+            begin(kind, function, label, stream, parameters, caller);
         } catch (...) {
             switch_off("out of memory while a launch was recorded");
         }
@@ -53,13 +41,17 @@ class DriverCall {
     CUresult end(CUresult result) {
         if (!begun_ || !observing()) return result;
         const ErrnoKeeper errno_keeper;
-        if (ThreadState* state = thread_state(); state != nullptr) end_call(*state, frame_, result);
+        try {
+            if (ThreadState* state = thread_state(); state != nullptr) end_call(*state, frame_, result);
+        } catch (...) {
+            switch_off("out of memory while the end of a launch was recorded");
+        }
         return result;
     }
 
   private:
     void begin(ring::CallKind kind, const void* function, const char* label, CUstream stream,
-               const void* caller) {
+               void* const* parameters, const void* caller) {
         ThreadState* state = thread_state();
         if (state == nullptr) return;
         settle(*state, frame_);
@@ -78,7 +70,11 @@ class DriverCall {
             // Within a run, copies and fills that PyTorch launches for the model are not the model's own.
             start.by_model = is_model_entry(top->kind) && is_in_model(top->model, caller);
         }
-        if (kind == ring::CallKind::launch && start.by_model) start.kind = ring::CallKind::triton;
+        if (kind == ring::CallKind::launch && start.by_model) {
+            start.kind = ring::CallKind::triton;
+            start.passage.function = function;
+            start.passage.parameters = parameters;
+        }
         start.name = name_of(*state, kind, function, label);
         begun_ = begin_call(*state, start);
     }
@@ -100,7 +96,7 @@ template <typename Function, typename... Arguments>
 CUresult lifecycle(const char* label, std::uintptr_t frame, Function* real, Arguments... arguments) {
     if (real == nullptr) return kNoDriver;
     if (!observing()) return real(arguments...);
-    DriverCall call(ring::CallKind::lifecycle, nullptr, label, nullptr, frame, nullptr);
+    DriverCall call(ring::CallKind::lifecycle, nullptr, label, nullptr, nullptr, frame, nullptr);
     return call.end(real(arguments...));
 }
 
@@ -122,11 +118,8 @@ CUresult hand_out(CUresult result, void** function) {
 }  // namespace
 }  // namespace aoti_dbg
 
-using aoti_dbg::DriverFunction;
 using aoti_dbg::kNoDriver;
 using aoti_dbg::observing;
-
-#define AOTI_DBG_REAL(name) aoti_dbg::real_function<DriverFunction::name, decltype(::name)>()
 
 // ---- contexts ----
 
@@ -159,18 +152,21 @@ AOTI_DBG_EXPORT CUresult cuCtxCreate_v4(CUcontext* context, CUctxCreateParams* p
 }
 
 // What goes with a context goes before the real call: afterwards its handles may already belong to others.
-#define AOTI_DBG_CONTEXT_GOES(name, label, Type)                                              \
+#define AOTI_DBG_CONTEXT_GOES(name, label, Type, last_chance_to_measure)                      \
     AOTI_DBG_EXPORT CUresult name(Type which) {                                               \
-        if (observing()) aoti_dbg::unless_out_of_memory(aoti_dbg::forget_all);                \
+        if (observing()) {                                                                    \
+            aoti_dbg::unless_out_of_memory(aoti_dbg::last_chance_to_measure);                 \
+            aoti_dbg::unless_out_of_memory(aoti_dbg::forget_all);                             \
+        }                                                                                     \
         return aoti_dbg::lifecycle(label, AOTI_DBG_CALLER_FRAME, AOTI_DBG_REAL(name), which); \
     }
 
-AOTI_DBG_CONTEXT_GOES(cuCtxDestroy, "cuCtxDestroy", CUcontext)
-AOTI_DBG_CONTEXT_GOES(cuCtxDestroy_v2, "cuCtxDestroy", CUcontext)
-AOTI_DBG_CONTEXT_GOES(cuDevicePrimaryCtxReset, "cuDevicePrimaryCtxReset", CUdevice)
-AOTI_DBG_CONTEXT_GOES(cuDevicePrimaryCtxReset_v2, "cuDevicePrimaryCtxReset", CUdevice)
-AOTI_DBG_CONTEXT_GOES(cuDevicePrimaryCtxRelease, "cuDevicePrimaryCtxRelease", CUdevice)
-AOTI_DBG_CONTEXT_GOES(cuDevicePrimaryCtxRelease_v2, "cuDevicePrimaryCtxRelease", CUdevice)
+AOTI_DBG_CONTEXT_GOES(cuCtxDestroy, "cuCtxDestroy", CUcontext, end_measured_contexts)
+AOTI_DBG_CONTEXT_GOES(cuCtxDestroy_v2, "cuCtxDestroy", CUcontext, end_measured_contexts)
+AOTI_DBG_CONTEXT_GOES(cuDevicePrimaryCtxReset, "cuDevicePrimaryCtxReset", CUdevice, end_measured_contexts)
+AOTI_DBG_CONTEXT_GOES(cuDevicePrimaryCtxReset_v2, "cuDevicePrimaryCtxReset", CUdevice, end_measured_contexts)
+AOTI_DBG_CONTEXT_GOES(cuDevicePrimaryCtxRelease, "cuDevicePrimaryCtxRelease", CUdevice, flush_if_pending)
+AOTI_DBG_CONTEXT_GOES(cuDevicePrimaryCtxRelease_v2, "cuDevicePrimaryCtxRelease", CUdevice, flush_if_pending)
 
 AOTI_DBG_EXPORT CUresult cuDevicePrimaryCtxRetain(CUcontext* context, CUdevice device) {
     return aoti_dbg::lifecycle("cuDevicePrimaryCtxRetain", AOTI_DBG_CALLER_FRAME,
@@ -179,7 +175,10 @@ AOTI_DBG_EXPORT CUresult cuDevicePrimaryCtxRetain(CUcontext* context, CUdevice d
 
 // ---- launches ----
 
-#define AOTI_DBG_LAUNCH_KERNEL(name)                                                                       \
+// What waits to be measured goes out when the call is on record and its tensors have joined in, right before
+// the real launch.
+
+#define AOTI_DBG_LAUNCH_KERNEL(name, flavour)                                                              \
     AOTI_DBG_EXPORT CUresult name(CUfunction function, unsigned int grid_x, unsigned int grid_y,           \
                                   unsigned int grid_z, unsigned int block_x, unsigned int block_y,         \
                                   unsigned int block_z, unsigned int shared_bytes, CUstream stream,        \
@@ -190,13 +189,15 @@ AOTI_DBG_EXPORT CUresult cuDevicePrimaryCtxRetain(CUcontext* context, CUdevice d
             return real(function, grid_x, grid_y, grid_z, block_x, block_y, block_z, shared_bytes, stream, \
                         parameters, extra);                                                                \
         }                                                                                                  \
-        aoti_dbg::DriverCall call(aoti_dbg::ring::CallKind::launch, function, nullptr, stream,             \
-                                  AOTI_DBG_CALLER_FRAME, __builtin_return_address(0));                     \
+        aoti_dbg::DriverCall call(aoti_dbg::ring::CallKind::launch, function, nullptr,                     \
+                                  aoti_dbg::flavour(stream), parameters, AOTI_DBG_CALLER_FRAME,            \
+                                  __builtin_return_address(0));                                            \
+        aoti_dbg::flush_if_pending_of(aoti_dbg::flavour(stream));                                          \
         return call.end(real(function, grid_x, grid_y, grid_z, block_x, block_y, block_z, shared_bytes,    \
                              stream, parameters, extra));                                                  \
     }
 
-#define AOTI_DBG_LAUNCH_COOPERATIVE(name)                                                                  \
+#define AOTI_DBG_LAUNCH_COOPERATIVE(name, flavour)                                                         \
     AOTI_DBG_EXPORT CUresult name(CUfunction function, unsigned int grid_x, unsigned int grid_y,           \
                                   unsigned int grid_z, unsigned int block_x, unsigned int block_y,         \
                                   unsigned int block_z, unsigned int shared_bytes, CUstream stream,        \
@@ -207,41 +208,47 @@ AOTI_DBG_EXPORT CUresult cuDevicePrimaryCtxRetain(CUcontext* context, CUdevice d
             return real(function, grid_x, grid_y, grid_z, block_x, block_y, block_z, shared_bytes, stream, \
                         parameters);                                                                       \
         }                                                                                                  \
-        aoti_dbg::DriverCall call(aoti_dbg::ring::CallKind::launch, function, nullptr, stream,             \
-                                  AOTI_DBG_CALLER_FRAME, __builtin_return_address(0));                     \
+        aoti_dbg::DriverCall call(aoti_dbg::ring::CallKind::launch, function, nullptr,                     \
+                                  aoti_dbg::flavour(stream), parameters, AOTI_DBG_CALLER_FRAME,            \
+                                  __builtin_return_address(0));                                            \
+        aoti_dbg::flush_if_pending_of(aoti_dbg::flavour(stream));                                          \
         return call.end(real(function, grid_x, grid_y, grid_z, block_x, block_y, block_z, shared_bytes,    \
                              stream, parameters));                                                         \
     }
 
-#define AOTI_DBG_LAUNCH_EX(name)                                                                        \
-    AOTI_DBG_EXPORT CUresult name(const CUlaunchConfig* config, CUfunction function, void** parameters, \
-                                  void** extra) {                                                       \
-        auto* real = AOTI_DBG_REAL(name);                                                               \
-        if (real == nullptr) return kNoDriver;                                                          \
-        if (!observing() || config == nullptr) return real(config, function, parameters, extra);        \
-        aoti_dbg::DriverCall call(aoti_dbg::ring::CallKind::launch, function, nullptr, config->hStream, \
-                                  AOTI_DBG_CALLER_FRAME, __builtin_return_address(0));                  \
-        return call.end(real(config, function, parameters, extra));                                     \
+#define AOTI_DBG_LAUNCH_EX(name, flavour)                                                                \
+    AOTI_DBG_EXPORT CUresult name(const CUlaunchConfig* config, CUfunction function, void** parameters,  \
+                                  void** extra) {                                                        \
+        auto* real = AOTI_DBG_REAL(name);                                                                \
+        if (real == nullptr) return kNoDriver;                                                           \
+        if (!observing() || config == nullptr) return real(config, function, parameters, extra);         \
+        aoti_dbg::DriverCall call(aoti_dbg::ring::CallKind::launch, function, nullptr,                   \
+                                  aoti_dbg::flavour(config->hStream), parameters, AOTI_DBG_CALLER_FRAME, \
+                                  __builtin_return_address(0));                                          \
+        aoti_dbg::flush_if_pending_of(aoti_dbg::flavour(config->hStream));                               \
+        return call.end(real(config, function, parameters, extra));                                      \
     }
 
-#define AOTI_DBG_LAUNCH_GRAPH(name)                                                               \
-    AOTI_DBG_EXPORT CUresult name(CUgraphExec graph, CUstream stream) {                           \
-        auto* real = AOTI_DBG_REAL(name);                                                         \
-        if (real == nullptr) return kNoDriver;                                                    \
-        if (!observing()) return real(graph, stream);                                             \
-        aoti_dbg::DriverCall call(aoti_dbg::ring::CallKind::graph, nullptr, "CUDA graph", stream, \
-                                  AOTI_DBG_CALLER_FRAME, __builtin_return_address(0));            \
-        return call.end(real(graph, stream));                                                     \
+#define AOTI_DBG_LAUNCH_GRAPH(name, flavour)                                                 \
+    AOTI_DBG_EXPORT CUresult name(CUgraphExec graph, CUstream stream) {                      \
+        auto* real = AOTI_DBG_REAL(name);                                                    \
+        if (real == nullptr) return kNoDriver;                                               \
+        if (!observing()) return real(graph, stream);                                        \
+        aoti_dbg::DriverCall call(aoti_dbg::ring::CallKind::graph, nullptr, "CUDA graph",    \
+                                  aoti_dbg::flavour(stream), nullptr, AOTI_DBG_CALLER_FRAME, \
+                                  __builtin_return_address(0));                              \
+        aoti_dbg::flush_if_pending_of(aoti_dbg::flavour(stream));                            \
+        return call.end(real(graph, stream));                                                \
     }
 
-AOTI_DBG_LAUNCH_KERNEL(cuLaunchKernel)
-AOTI_DBG_LAUNCH_KERNEL(cuLaunchKernel_ptsz)
-AOTI_DBG_LAUNCH_COOPERATIVE(cuLaunchCooperativeKernel)
-AOTI_DBG_LAUNCH_COOPERATIVE(cuLaunchCooperativeKernel_ptsz)
-AOTI_DBG_LAUNCH_EX(cuLaunchKernelEx)
-AOTI_DBG_LAUNCH_EX(cuLaunchKernelEx_ptsz)
-AOTI_DBG_LAUNCH_GRAPH(cuGraphLaunch)
-AOTI_DBG_LAUNCH_GRAPH(cuGraphLaunch_ptsz)
+AOTI_DBG_LAUNCH_KERNEL(cuLaunchKernel, legacy_default)
+AOTI_DBG_LAUNCH_KERNEL(cuLaunchKernel_ptsz, per_thread_default)
+AOTI_DBG_LAUNCH_COOPERATIVE(cuLaunchCooperativeKernel, legacy_default)
+AOTI_DBG_LAUNCH_COOPERATIVE(cuLaunchCooperativeKernel_ptsz, per_thread_default)
+AOTI_DBG_LAUNCH_EX(cuLaunchKernelEx, legacy_default)
+AOTI_DBG_LAUNCH_EX(cuLaunchKernelEx_ptsz, per_thread_default)
+AOTI_DBG_LAUNCH_GRAPH(cuGraphLaunch, legacy_default)
+AOTI_DBG_LAUNCH_GRAPH(cuGraphLaunch_ptsz, per_thread_default)
 
 // ---- modules, libraries, and how functions get their names ----
 

@@ -1,5 +1,5 @@
-// Functions of newer glibc releases that the static C++ runtime would pull in, in hidden versions of our own,
-// so that the library loads on older systems too. Nothing here is exported.
+// Functions of newer glibc releases, and of libm, that the static C++ runtime would pull in, in hidden
+// versions of our own, so that the library loads on older systems too. Nothing here is exported.
 #include <link.h>
 #include <sys/random.h>
 
@@ -68,6 +68,18 @@ __attribute__((visibility("hidden"))) std::uint32_t arc4random() noexcept {
     std::uint32_t value = 0;
     if (getrandom(&value, sizeof value, 0) != sizeof value) value = static_cast<std::uint32_t>(std::rand());
     return value;
+}
+
+// libm's. std::to_chars asks for them around a long double, which nothing of ours prints; by themselves they
+// would make the library need libm. The compiler knows the names, so they are given to others.
+__attribute__((visibility("hidden"))) int aoti_dbg_fegetround() noexcept __asm__("fegetround");
+__attribute__((visibility("hidden"))) int aoti_dbg_fesetround(int mode) noexcept __asm__("fesetround");
+
+int aoti_dbg_fegetround() noexcept {
+    return 0;  // to the nearest
+}
+int aoti_dbg_fesetround(int /*mode*/) noexcept {
+    return 0;
 }
 
 }  // extern "C"

@@ -3,6 +3,7 @@
 #include <string>
 
 #include "base/errno_keeper.hpp"
+#include "shim/bind/run_failure.hpp"
 #include "shim/bind/slots.hpp"
 #include "shim/bind/stub_frame.hpp"
 #include "shim/measure/measuring.hpp"
@@ -93,13 +94,20 @@ __attribute__((visibility("hidden"))) aoti_dbg::StubTarget aoti_dbg_before(std::
     }
 }
 
-__attribute__((visibility("hidden"))) void aoti_dbg_after(std::uint64_t /*number*/,
-                                                          aoti_dbg::StubFrame* frame) {
+__attribute__((visibility("hidden"))) void aoti_dbg_after(std::uint64_t number, aoti_dbg::StubFrame* frame) {
     const aoti_dbg::ErrnoKeeper errno_keeper;
     if (!aoti_dbg::observing()) return;
     aoti_dbg::ThreadState* state = aoti_dbg::thread_state();
     if (state == nullptr) return;
-    aoti_dbg::end_call(*state, frame->address(), static_cast<std::int32_t>(frame->results[0]));
+    const aoti_dbg::Slot& slot = aoti_dbg::slot_at(number);
+    try {
+        const std::uint64_t run =
+            slot.role == aoti_dbg::SlotRole::run ? aoti_dbg::mark_of_run(*state, frame->address()) : 0;
+        aoti_dbg::end_call(*state, frame->address(), static_cast<std::int32_t>(frame->results[0]));
+        if (run != 0) aoti_dbg::fail_marked_run(*state, run, slot, *frame);
+    } catch (...) {
+        aoti_dbg::switch_off("out of memory while the end of a call was recorded");
+    }
 }
 
 }  // extern "C"

@@ -1,8 +1,8 @@
 #include "shim/measure/arguments.hpp"
 
-#include <cstdio>
-
-#include "shim/measure/number_text.hpp"
+#include <algorithm>
+#include <charconv>
+#include <cstring>
 
 namespace aoti_dbg {
 namespace {
@@ -16,19 +16,38 @@ bool contains(std::string_view text, std::string_view part) {
     return text.find(part) != std::string_view::npos;
 }
 
+CallArgument scalar_argument(const PlannedArgument& facts, const ShortText& text) {
+    CallArgument argument;
+    argument.kind = CallArgument::Kind::scalar;
+    argument.facts = &facts;
+    argument.text = text;
+    return argument;
+}
+
+CallArgument pointer_argument(const PlannedArgument& facts, std::uint64_t address) {
+    CallArgument argument;
+    argument.kind = CallArgument::Kind::pointer;
+    argument.facts = &facts;
+    argument.may_write = !facts.only_reads();
+    argument.address = address;
+    return argument;
+}
+
 class ShimReader {
   public:
-    ShimReader(const ShimSignature& shim, const StubFrame& frame, const CallSite* site, bool after)
-        : letters_(shim.args),
+    ShimReader(const ShimSignature& shim, const StubFrame& frame, const SitePlan* plan, bool after,
+               std::vector<CallArgument>& found)
+        : shim_(shim),
+          letters_(shim.args),
           frame_(frame),
-          site_(site != nullptr && site->arguments.size() == letters_.size() ? site : nullptr),
-          op_(site),
-          after_(after) {}
+          plan_(plan != nullptr && plan->by_position.size() == letters_.size() ? plan : nullptr),
+          op_(plan),
+          after_(after),
+          found_(found) {}
 
-    std::vector<CallArgument> read() {
+    void read() {
         for (at_ = 0; at_ < letters_.size(); ++at_)
             take(letters_[at_]);
-        return std::move(found_);
     }
 
   private:
@@ -50,9 +69,9 @@ class ShimReader {
             case 't':
                 return sized_list(frame_.pointer<Handles>());
             case 'd':
-                return scalar(number_text(frame_.real()));
+                return scalar(ShortText::real(frame_.real()));
             case 'f':
-                return scalar(number_text(static_cast<double>(frame_.single())));
+                return scalar(ShortText::real(static_cast<double>(frame_.single())));
             case 'c':
                 frame_.real();
                 return;
@@ -63,7 +82,7 @@ class ShimReader {
             case 'w':
                 return integer(static_cast<std::int64_t>(frame_.integer()));
             case 'u':
-                return scalar(std::to_string(frame_.integer()));
+                return scalar(ShortText::unsigned_integer(frame_.integer()));
             case 'z':
                 return integer(static_cast<std::int32_t>(frame_.integer()));
             case 'y':
@@ -74,41 +93,37 @@ class ShimReader {
         }
     }
 
-    [[nodiscard]] const Argument* written() const {
-        return site_ == nullptr ? nullptr : &site_->arguments[at_];
+    [[nodiscard]] const PlannedArgument& facts() const {
+        const PlannedArgument* planned = plan_ == nullptr ? nullptr : plan_->at(at_);
+        return planned != nullptr && !planned->label.empty() ? *planned : unknown_argument(at_);
     }
 
-    [[nodiscard]] std::string label() const {
-        const Argument* argument = written();
-        const bool known = argument != nullptr && !argument->label().empty();
-        return known ? std::string(argument->label()) : "arg" + std::to_string(at_);
+    [[nodiscard]] const PlannedArgument& facts_in_list(std::size_t element) const {
+        const PlannedArgument* planned = plan_ == nullptr ? nullptr : plan_->at(at_, element);
+        return planned != nullptr && !planned->label.empty() ? *planned : unknown_argument(at_, element);
     }
 
-    [[nodiscard]] std::string label_in_list(std::size_t index) const {
-        const Argument* argument = written();
-        if (argument != nullptr && index < argument->tensors.size() && !argument->tensors[index].name.empty())
-            return argument->tensors[index].name;
-        return "arg" + std::to_string(at_) + "[" + std::to_string(index) + "]";
-    }
-
-    void add(std::string label, TensorHandle handle, bool only_after) {
+    void add(const PlannedArgument& facts, TensorHandle handle, bool only_after) {
         if (handle == nullptr) return;
         CallArgument argument;
-        argument.label = std::move(label);
+        argument.facts = &facts;
         argument.handle = handle;
         argument.only_after = only_after;
-        found_.push_back(std::move(argument));
+        // What a custom op does with its inputs is said nowhere.
+        const bool declared = at_ < shim_.mutates.size() && letters_[at_] != 't';
+        argument.may_write = !declared || shim_.mutates[at_] == 'm' || letters_[at_] == 'o' || only_after;
+        found_.push_back(argument);
     }
 
-    void tensor(TensorHandle handle) { add(label(), handle, false); }
+    void tensor(TensorHandle handle) { add(facts(), handle, false); }
 
     void optional(Handles place) {
-        if (place != nullptr) add(label(), *place, false);
+        if (place != nullptr) add(facts(), *place, false);
     }
 
     // Before the call the place holds whatever lay there.
     void returned(Handles place) {
-        if (after_ && place != nullptr) add(label(), *place, true);
+        if (after_ && place != nullptr) add(facts(), *place, true);
     }
 
     /// The length that follows, which is an argument of its own.
@@ -137,18 +152,21 @@ class ShimReader {
     /// says which those are, each may be one.
     void sized_list(Handles handles) {
         const std::size_t count = handles == nullptr ? 0 : last_integer_;
-        struct Operand {
-            std::string name;
-            bool is_made;
-        };
-        std::vector<Operand> operands;
-        for (std::size_t i = 0; op_ != nullptr && i < op_->arguments.size(); ++i) {
-            for (const TensorName& tensor : op_->arguments[i].tensors)
-                operands.push_back({tensor.name, op_->arguments[i].access == Access::writes});
+        operands_.clear();
+        for (std::size_t i = 0; op_ != nullptr && i < op_->by_position.size(); ++i) {
+            for (const PlannedArgument* operand : op_->by_position[i]) {
+                if (!operand->written->tensors.empty()) operands_.push_back(operand);
+            }
         }
-        const bool known = operands.size() == count;
-        for (std::size_t i = 0; i < count; ++i)
-            add(known ? operands[i].name : label_in_list(i), handles[i], !known || operands[i].is_made);
+        const bool known = operands_.size() == count;
+        for (std::size_t i = 0; i < count; ++i) {
+            if (!known) {
+                add(facts_in_list(i), handles[i], true);
+            } else {
+                const Role role = operands_[i]->role;
+                add(*operands_[i], handles[i], role == Role::makes || role == Role::writes);
+            }
+        }
     }
 
     template <typename Element>
@@ -156,86 +174,179 @@ class ShimReader {
         const std::size_t resume = at_;
         at_ = position;
         for (std::size_t i = 0; i < count; ++i)
-            add(label_in_list(i), element(i), false);
+            add(facts_in_list(i), element(i), false);
         at_ = resume;
     }
 
     void integer(std::int64_t value) {
         last_integer_ = value < 0 ? 0 : static_cast<std::size_t>(value);
-        scalar(std::to_string(value));
+        scalar(ShortText::integer(value));
     }
 
-    void scalar(std::string text) {
-        const Argument* argument = written();
-        if (argument == nullptr || argument->kind != ArgumentKind::scalar || !is_symbol(argument->text))
-            return;
-        CallArgument found;
-        found.kind = CallArgument::Kind::scalar;
-        found.label = argument->text;
-        found.text = std::move(text);
-        found_.push_back(std::move(found));
+    /// Constants stand in the source, where nobody wonders about them; what is computed is worth a line.
+    void scalar(const ShortText& text) {
+        const PlannedArgument* planned = plan_ == nullptr ? nullptr : plan_->at(at_);
+        if (planned == nullptr || planned->written->kind != ArgumentKind::scalar) return;
+        if (is_symbol(planned->written->text)) found_.push_back(scalar_argument(*planned, text));
     }
 
+    const ShimSignature& shim_;
     std::string_view letters_;
     FrameReader frame_;
-    const CallSite* site_;  // whose arguments are those of the frame
-    const CallSite* op_;    // whose arguments may be those of an op behind the proxy executor
+    const SitePlan* plan_;  // whose arguments are those of the frame
+    const SitePlan* op_;    // whose arguments may be those of an op behind the proxy executor
     bool after_;
     std::size_t at_ = 0;
     std::size_t last_integer_ = 0;
-    std::vector<CallArgument> found_;
+    std::vector<const PlannedArgument*> operands_;
+    std::vector<CallArgument>& found_;
 };
 
-CallArgument pointer_argument(std::string label, std::uint64_t address) {
-    CallArgument argument;
-    argument.kind = CallArgument::Kind::pointer;
-    argument.label = std::move(label);
-    argument.address = reinterpret_cast<const void*>(address);
-    return argument;
+ShortText scalar_text(FrameReader& frame, std::string_view type) {
+    if (contains(type, "double")) return ShortText::real(frame.real());
+    if (contains(type, "float")) return ShortText::real(static_cast<double>(frame.single()));
+    const std::uint64_t value = frame.integer();
+    if (contains(type, "bool")) return ShortText::integer((value & 1U) != 0 ? 1 : 0);
+    if (contains(type, "int32") || type == "int" || type == "const int")
+        return ShortText::integer(static_cast<std::int32_t>(value));
+    return ShortText::integer(static_cast<std::int64_t>(value));
 }
 
-std::string scalar_text(FrameReader& frame, std::string_view type) {
-    if (contains(type, "double")) return number_text(frame.real());
-    if (contains(type, "float")) return number_text(static_cast<double>(frame.single()));
-    const std::uint64_t value = frame.integer();
-    if (contains(type, "bool")) return (value & 1U) != 0 ? "1" : "0";
-    if (contains(type, "int32") || type == "int" || type == "const int")
-        return std::to_string(static_cast<std::int32_t>(value));
-    return std::to_string(static_cast<std::int64_t>(value));
+template <typename Type>
+Type parameter(const void* place) {
+    Type value;
+    memcpy(&value, place, sizeof value);
+    return value;
+}
+
+/// Of a parameter of a launch by its type in the Triton signature; false for one that is not understood.
+bool launched_scalar(const void* place, std::string_view type, ShortText& text) {
+    if (type == "i64")
+        text = ShortText::integer(parameter<std::int64_t>(place));
+    else if (type == "u64")
+        text = ShortText::unsigned_integer(parameter<std::uint64_t>(place));
+    else if (type == "i32")
+        text = ShortText::integer(parameter<std::int32_t>(place));
+    else if (type == "u32")
+        text = ShortText::integer(parameter<std::uint32_t>(place));
+    else if (type == "i16")
+        text = ShortText::integer(parameter<std::int16_t>(place));
+    else if (type == "i8")
+        text = ShortText::integer(parameter<std::int8_t>(place));
+    else if (type == "i1")
+        text = ShortText::integer(parameter<std::uint8_t>(place) & 1);
+    else if (type == "fp32" || type == "f32")
+        text = ShortText::real(static_cast<double>(parameter<float>(place)));
+    else if (type == "fp64" || type == "f64")
+        text = ShortText::real(parameter<double>(place));
+    else
+        return false;
+    return true;
+}
+
+/// "8192L", "0.5": a number as it stands in the source, without what C++ wants behind it.
+ShortText literal_text(std::string_view text) {
+    while (!text.empty() && (text.back() == 'L' || text.back() == 'U'))
+        text.remove_suffix(1);
+    return ShortText(text);
+}
+
+/// In the order of the source, which is PyTorch's, and with all its numbers, as PyTorch prints them.
+void site_arguments(void* const* parameters, const SitePlan& plan, std::span<const std::uint32_t> launched,
+                    std::vector<CallArgument>& found) {
+    for (std::size_t position = 0; position < plan.by_position.size(); ++position) {
+        const PlannedArgument* planned = plan.at(position);
+        if (planned == nullptr) continue;
+        const auto place = std::find(launched.begin(), launched.end(), position);
+        const void* parameter_at = place == launched.end()
+                                       ? nullptr
+                                       : parameters[static_cast<std::size_t>(place - launched.begin())];
+        const Argument& written = *planned->written;
+        ShortText text;
+        if (!written.tensors.empty()) {
+            if (parameter_at != nullptr)
+                found.push_back(pointer_argument(*planned, parameter<std::uint64_t>(parameter_at)));
+        } else if (written.kind != ArgumentKind::scalar) {
+            continue;
+        } else if (parameter_at != nullptr && launched_scalar(parameter_at, written.type, text)) {
+            found.push_back(scalar_argument(*planned, text));
+        } else if (!is_symbol(written.text)) {
+            found.push_back(scalar_argument(*planned, literal_text(written.text)));
+        }
+    }
 }
 
 }  // namespace
 
-std::vector<CallArgument> shim_arguments(const ShimSignature& shim, const StubFrame& frame,
-                                         const CallSite* site, bool after) {
-    return ShimReader(shim, frame, site, after).read();
+ShortText::ShortText(std::string_view text) {
+    const bool fits = text.size() <= kMost;
+    const std::size_t kept = fits ? text.size() : kMost - 3;
+    memcpy(text_, text.data(), kept);
+    if (!fits) memcpy(text_ + kept, "...", 3);
+    length_ = static_cast<std::uint8_t>(fits ? kept : kMost);
 }
 
-std::vector<CallArgument> kernel_arguments(const StubFrame& frame, const CallSite* site, unsigned integers) {
-    std::vector<CallArgument> found;
+ShortText ShortText::integer(std::int64_t value) {
+    ShortText text;
+    text.length_ =
+        static_cast<std::uint8_t>(std::to_chars(text.text_, text.text_ + kMost, value).ptr - text.text_);
+    return text;
+}
+
+ShortText ShortText::unsigned_integer(std::uint64_t value) {
+    ShortText text;
+    text.length_ =
+        static_cast<std::uint8_t>(std::to_chars(text.text_, text.text_ + kMost, value).ptr - text.text_);
+    return text;
+}
+
+ShortText ShortText::real(double value) {
+    ShortText text;
+    const auto end = std::to_chars(text.text_, text.text_ + kMost, value, std::chars_format::general, 6);
+    text.length_ = static_cast<std::uint8_t>(end.ptr - text.text_);
+    return text;
+}
+
+void shim_arguments(const ShimSignature& shim, const StubFrame& frame, const SitePlan* plan, bool after,
+                    std::vector<CallArgument>& found) {
+    ShimReader(shim, frame, plan, after, found).read();
+}
+
+void kernel_arguments(const StubFrame& frame, const SitePlan* plan, unsigned integers,
+                      std::vector<CallArgument>& found) {
     FrameReader reader(frame);
-    if (site == nullptr) {
+    if (plan == nullptr) {
         for (unsigned i = 0; i < integers; ++i)
-            found.push_back(pointer_argument("arg" + std::to_string(i), reader.integer()));
-        return found;
+            found.push_back(pointer_argument(unknown_argument(i), reader.integer()));
+        return;
     }
-    for (const Argument& argument : site->arguments) {
-        const bool is_tensor = argument.kind == ArgumentKind::tensor;
+    for (const auto& elements : plan->by_position) {
+        if (elements.empty()) break;
+        const PlannedArgument& planned = *elements.front();
+        const Argument& written = *planned.written;
+        const bool is_tensor = written.kind == ArgumentKind::tensor;
         // Which register the rest lies in cannot be told.
-        if (argument.type.empty() && !is_tensor) break;
-        if (is_tensor || contains(argument.type, "*")) {
-            found.push_back(pointer_argument(std::string(argument.label()), reader.integer()));
+        if (written.type.empty() && !is_tensor) break;
+        if (is_tensor || contains(written.type, "*")) {
+            found.push_back(pointer_argument(planned, reader.integer()));
             continue;
         }
-        std::string text = scalar_text(reader, argument.type);
-        if (!is_symbol(argument.text)) continue;
-        CallArgument scalar;
-        scalar.kind = CallArgument::Kind::scalar;
-        scalar.label = argument.text;
-        scalar.text = std::move(text);
-        found.push_back(std::move(scalar));
+        const ShortText text = scalar_text(reader, written.type);
+        if (is_symbol(written.text)) found.push_back(scalar_argument(planned, text));
     }
-    return found;
+}
+
+void launch_arguments(void* const* parameters, const SitePlan* plan, std::span<const std::uint32_t> launched,
+                      std::span<const std::uint32_t> sizes, std::vector<CallArgument>& found) {
+    if (plan != nullptr && !launched.empty()) return site_arguments(parameters, *plan, launched, found);
+    for (std::size_t i = 0; i < sizes.size(); ++i) {
+        if (sizes[i] == 8) {
+            found.push_back(pointer_argument(unknown_argument(i), parameter<std::uint64_t>(parameters[i])));
+        } else if (sizes[i] == 4) {
+            found.push_back(scalar_argument(unknown_argument(i),
+                                            ShortText::integer(parameter<std::int32_t>(parameters[i]))));
+        }
+    }
 }
 
 }  // namespace aoti_dbg

@@ -1,18 +1,35 @@
 // The arguments of a call, decoded from its frame: by the letters of shim_table.inc for shim functions, by
-// the call site for cpp_fused_* kernels. Follows pointers to handles, never handles themselves.
+// the call site for cpp_fused_* kernels and for launches. Follows pointers to handles, never handles
+// themselves.
 #pragma once
 
 #include <cstdint>
-#include <string>
+#include <span>
 #include <string_view>
 #include <vector>
 
-#include "model/wrapper_info.hpp"
 #include "shim/bind/shim_table.hpp"
 #include "shim/bind/stub_frame.hpp"
 #include "shim/measure/shim_api.hpp"
+#include "shim/measure/site_plan.hpp"
 
 namespace aoti_dbg {
+
+/// A scalar's value or the beginning of a string, by value.
+class ShortText {
+  public:
+    ShortText() = default;
+    explicit ShortText(std::string_view text);
+    static ShortText integer(std::int64_t value);
+    static ShortText unsigned_integer(std::uint64_t value);
+    static ShortText real(double value);
+    [[nodiscard]] std::string_view view() const { return {text_, length_}; }
+
+  private:
+    static constexpr std::size_t kMost = 47;
+    char text_[kMost] = {};
+    std::uint8_t length_ = 0;
+};
 
 struct CallArgument {
     enum class Kind : std::uint8_t {
@@ -22,10 +39,11 @@ struct CallArgument {
     };
     Kind kind = Kind::tensor;
     bool only_after = false;  // the call makes it: there is nothing to look at before
-    std::string label;
+    bool may_write = false;   // the call may write to its memory
+    const PlannedArgument* facts = nullptr;
     TensorHandle handle = nullptr;
-    const void* address = nullptr;
-    std::string text;
+    std::uint64_t address = 0;
+    ShortText text;
 };
 
 /// Reads arguments one after the other, as the System V convention hands them out.
@@ -51,12 +69,19 @@ class FrameReader {
     unsigned words_ = 0;
 };
 
-/// After a call places of returned tensors are followed, before it they are not. `site` may be null: labels
-/// are arg0, arg1, ... by position. Arguments that are absent are left out.
-std::vector<CallArgument> shim_arguments(const ShimSignature& shim, const StubFrame& frame,
-                                         const CallSite* site, bool after);
+/// All of these append to `found`. `plan` may be null: labels are arg0, arg1, ... by position. Arguments that
+/// are absent are left out. After a call places of returned tensors are followed, before it they are not.
+void shim_arguments(const ShimSignature& shim, const StubFrame& frame, const SitePlan* plan, bool after,
+                    std::vector<CallArgument>& found);
 
-/// Of a kernel. Without a site the first `integers` integer arguments, each as a pointer that may be none.
-std::vector<CallArgument> kernel_arguments(const StubFrame& frame, const CallSite* site, unsigned integers);
+/// Of a cpp kernel. Without a plan the first `integers` integer arguments, each as a pointer that may be
+/// none.
+void kernel_arguments(const StubFrame& frame, const SitePlan* plan, unsigned integers,
+                      std::vector<CallArgument>& found);
+
+/// Of a launch: `parameters` as cuLaunchKernel gets them. `launched` says which argument of the site each of
+/// them is (TritonKernelInfo::launched); without it `sizes`, bytes of each, tell what may be a pointer.
+void launch_arguments(void* const* parameters, const SitePlan* plan, std::span<const std::uint32_t> launched,
+                      std::span<const std::uint32_t> sizes, std::vector<CallArgument>& found);
 
 }  // namespace aoti_dbg

@@ -31,62 +31,76 @@ std::unique_ptr<MeasuredModel> MeasuredModel::read(const LoadedObject& object) {
     });
     std::optional<ShimApi> api = shim_function == nullptr ? std::nullopt : find_shim_api(shim_function);
     if (!api) return nullptr;
-    return std::unique_ptr<MeasuredModel>(new MeasuredModel(*api, read_call_sites_of(object.path)));
+    return std::unique_ptr<MeasuredModel>(
+        new MeasuredModel(*api, read_call_sites_of(object.path), is_cuda_model(object)));
 }
 
-MeasuredModel::MeasuredModel(const ShimApi& api, WrapperInfo info)
-    : api_(api), info_(std::move(info)), plan_(info_.run) {
-    std::unordered_set<std::string> known(info_.inputs.begin(), info_.inputs.end());
-    for (const ConstantInfo& constant : info_.constants)
-        constants_.insert(constant.name);
-    known.insert(constants_.begin(), constants_.end());
-    for (const Allocation& allocation : info_.run.allocations)
-        known.insert(allocation.name);
-    for (const SharedMemory& shared : info_.run.shared_memory)
-        known.insert(shared.name);
-    for (std::uint32_t number = 0; number < info_.run.sites.size(); ++number) {
-        const CallSite& site = info_.run.sites[number];
+MeasuredModel::MeasuredModel(const ShimApi& api, WrapperInfo info, bool is_on_cuda)
+    : api_(api),
+      is_on_cuda_(is_on_cuda),
+      info_(std::move(info)),
+      plan_(info_.run),
+      sites_(make_site_plans(info_)) {
+    for (const CallSite& site : info_.run.sites) {
+        const std::uint32_t id = plan_.id_of(site.key);
         if (site.kind == CallKind::op) {
-            ids_.emplace(name_of_shim_function(site.function), plan_.id_of(site.key));
-        } else if (site.kind == CallKind::cpp) {
-            ids_.emplace(intern_name(site.name, {}), plan_.id_of(site.key));
-        }
-        for (const Argument& argument : site.arguments) {
-            for (const TensorName& tensor : argument.tensors) {
-                if (known.insert(tensor.name).second && site.kind == CallKind::proxy)
-                    made_by_[number].insert(tensor.name);
-            }
+            ops_.emplace(name_of_shim_function(site.function), id);
+        } else if (site.kind != CallKind::proxy && site.kind != CallKind::dispatcher &&
+                   site.kind != CallKind::copy) {
+            kernels_.emplace(site.name, id);
         }
     }
+    std::unordered_map<std::string_view, const PlannedArgument*> known;
+    for (const SitePlan& site : sites_) {
+        for (const PlannedArgument& argument : site.arguments)
+            known.emplace(argument.label, &argument);
+    }
+    const auto add = [&known](std::deque<PlannedArgument>& to, const std::string& label, Role role) {
+        PlannedArgument& argument = to.emplace_back();
+        argument.label = label;
+        argument.position = static_cast<std::uint32_t>(to.size() - 1);
+        argument.role = role;
+        if (const auto found = known.find(label); found != known.end())
+            argument.name_number = found->second->name_number;
+    };
+    for (const std::string& input : info_.inputs)
+        add(inputs_, input, Role::reads);
+    for (const TensorName& output : info_.run.outputs)
+        add(outputs_, output.name, Role::makes);
 }
 
 std::uint32_t MeasuredModel::id_of(const Name* name) const {
-    const auto found = ids_.find(name);
-    return found == ids_.end() ? kNone : found->second;
+    if (const auto op = ops_.find(name); op != ops_.end()) return op->second;
+    const auto kernel = kernels_.find(name->printed);
+    return kernel == kernels_.end() ? kNone : kernel->second;
 }
 
-const CallSite* MeasuredModel::site(std::uint32_t number) const {
-    return number < info_.run.sites.size() ? &info_.run.sites[number] : nullptr;
+std::span<const std::uint32_t> MeasuredModel::launched_at(const SitePlan& site) const {
+    if (site.site->kernel >= info_.triton_kernels.size()) return {};
+    return info_.triton_kernels[site.site->kernel].launched;
 }
 
-bool MeasuredModel::is_made_by(std::uint32_t site, const std::string& label) const {
-    const auto made = made_by_.find(site);
-    return made != made_by_.end() && made->second.count(label) != 0;
+const PlannedArgument& MeasuredModel::input(std::size_t n) const {
+    return n < inputs_.size() ? inputs_[n] : unknown_end(true, n);
+}
+
+const PlannedArgument& MeasuredModel::output(std::size_t n) const {
+    return n < outputs_.size() && !outputs_[n].label.empty() ? outputs_[n] : unknown_end(false, n);
 }
 
 void MeasuredModel::note_constant(TensorHandle handle) {
-    TensorInfo info;
-    if (!read_tensor(api_, handle, info) || info.data == nullptr) return;
     const std::lock_guard lock(wiped_page().constants_mutex);
+    SeenTensor seen;
+    if (!constant_reader_.read(api_, handle, seen) || seen.address == 0) return;
     if (constant_memory_.size() >= kMostConstants) constant_memory_.clear();
-    constant_memory_[info.data] = std::move(info);
+    constant_memory_[seen.address] = seen;
 }
 
-bool MeasuredModel::constant_at(const void* address, TensorInfo& info) const {
+bool MeasuredModel::constant_at(std::uint64_t address, SeenTensor& seen) const {
     const std::lock_guard lock(wiped_page().constants_mutex);
     const auto found = constant_memory_.find(address);
     if (found == constant_memory_.end()) return false;
-    info = found->second;
+    seen = found->second;
     return true;
 }
 

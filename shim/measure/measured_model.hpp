@@ -1,18 +1,17 @@
-// What measuring needs of one model, made when it arrives: the getters of its libtorch, its call sites and
-// which of its names stands where, the memory of its constants. Read by launching threads without a lock, but
-// for the constants.
+// What measuring needs of one model, made when it arrives: the getters of its libtorch, its call sites made
+// ready, the memory of its constants. Read by launching threads without a lock, but for the constants.
 #pragma once
 
 #include <cstdint>
-#include <map>
+#include <deque>
 #include <memory>
-#include <string>
+#include <span>
 #include <unordered_map>
-#include <unordered_set>
 
 #include "model/call_matcher.hpp"
 #include "model/wrapper_info.hpp"
-#include "shim/measure/tensor_info.hpp"
+#include "shim/measure/site_plan.hpp"
+#include "shim/measure/tensor_reader.hpp"
 
 namespace aoti_dbg {
 
@@ -25,32 +24,42 @@ class MeasuredModel {
     static std::unique_ptr<MeasuredModel> read(const LoadedObject& object);
 
     [[nodiscard]] const ShimApi& api() const { return api_; }
+    /// What it launches runs on a stream, and is not over when the launch comes back.
+    [[nodiscard]] bool is_on_cuda() const { return is_on_cuda_; }
     [[nodiscard]] const WrapperInfo& info() const { return info_; }
     [[nodiscard]] const CallPlan& plan() const { return plan_; }
 
     /// The plan's number of a kernel or op; kNone if no site has it.
     [[nodiscard]] std::uint32_t id_of(const Name* name) const;
     /// The site of that number, null for kNone.
-    [[nodiscard]] const CallSite* site(std::uint32_t number) const;
-    /// Whether the call at this site is the first to know a tensor of that name: then it makes it.
-    [[nodiscard]] bool is_made_by(std::uint32_t site, const std::string& label) const;
-    [[nodiscard]] bool is_constant(const std::string& label) const { return constants_.count(label) != 0; }
+    [[nodiscard]] const SitePlan* site(std::uint32_t number) const {
+        return number < sites_.size() ? &sites_[number] : nullptr;
+    }
+    /// What a launch at this site passes (TritonKernelInfo::launched); empty where it is not known.
+    [[nodiscard]] std::span<const std::uint32_t> launched_at(const SitePlan& site) const;
+    /// Of the n-th input or output of a run.
+    [[nodiscard]] const PlannedArgument& input(std::size_t n) const;
+    [[nodiscard]] const PlannedArgument& output(std::size_t n) const;
 
     /// Memory that was asked for outside of any run: a constant's.
     void note_constant(TensorHandle handle);
     /// By address; false if nothing is known of it.
-    bool constant_at(const void* address, TensorInfo& info) const;
+    bool constant_at(std::uint64_t address, SeenTensor& seen) const;
 
   private:
-    MeasuredModel(const ShimApi& api, WrapperInfo info);
+    MeasuredModel(const ShimApi& api, WrapperInfo info, bool is_on_cuda);
 
     ShimApi api_;
+    bool is_on_cuda_;
     WrapperInfo info_;
     CallPlan plan_;
-    std::unordered_map<const Name*, std::uint32_t> ids_;
-    std::unordered_set<std::string> constants_;
-    std::map<std::uint32_t, std::unordered_set<std::string>> made_by_;  // by proxy site
-    std::unordered_map<const void*, TensorInfo> constant_memory_;       // by constants_mutex
+    std::unordered_map<const Name*, std::uint32_t> ops_;
+    std::unordered_map<std::string, std::uint32_t> kernels_;  // by what PyTorch prints
+    std::deque<SitePlan> sites_;
+    std::deque<PlannedArgument> inputs_;
+    std::deque<PlannedArgument> outputs_;
+    TensorReader constant_reader_;                                   // by constants_mutex
+    std::unordered_map<std::uint64_t, SeenTensor> constant_memory_;  // likewise
 };
 
 }  // namespace aoti_dbg

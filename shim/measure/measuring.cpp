@@ -1,29 +1,44 @@
 #include "shim/measure/measuring.hpp"
 
+#include <unistd.h>
+
+#include <atomic>
 #include <map>
+#include <mutex>
 #include <optional>
 #include <string>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
+#include "base/errno_keeper.hpp"
 #include "base/message.hpp"
+#include "shim/bind/run_failure.hpp"
 #include "shim/bind/slots.hpp"
 #include "shim/measure/arguments.hpp"
 #include "shim/measure/measured_model.hpp"
-#include "shim/measure/tensor_text.hpp"
+#include "shim/measure/measurer.hpp"
+#include "shim/measure/pending.hpp"
 #include "shim/observe/calls.hpp"
+#include "shim/observe/clock.hpp"
 #include "shim/observe/names.hpp"
 #include "shim/observe/process.hpp"
 #include "shim/observe/session.hpp"
 #include "shim/observe/thread_state.hpp"
+#include "shim/report/measured_output.hpp"
 #include "stats_kernels/cpu_statistics.hpp"
 #include "stats_kernels/float_state.hpp"
+#include "stats_kernels/logical_walk.hpp"
 
 namespace aoti_dbg {
 namespace {
 
 // A kernel that takes more tensors than this has the first of them unmeasured.
 constexpr std::size_t kMostPointers = 8192;
+
+constexpr const char* kNoContext = "no CUDA context is current";
+constexpr const char* kOtherDevice = "it lies on another device than the call's stream";
+constexpr const char* kNoRoom = "results came faster than they could be written";
 
 /// Follows the runs of one model in one thread.
 struct Follower {
@@ -33,7 +48,7 @@ struct Follower {
 };
 
 struct FetchedPointer {
-    const void* address = nullptr;
+    std::uint64_t address = 0;
     TensorHandle handle = nullptr;
 };
 
@@ -43,6 +58,16 @@ struct MeasuringThread {
     std::vector<FetchedPointer> pointers;  // since the last call
     bool pointers_are_old = false;         // a call has taken them
     std::map<std::uint16_t, Follower> followers;
+    TensorReader reader;
+    StreamPoint* point = nullptr;  // of the last measured call
+    bool is_capturing = false;     // as asked before the last call; none begins or ends one
+    std::unordered_map<const void*, std::vector<std::uint32_t>> parameter_sizes;  // by function, of one run
+    std::uint64_t thread = static_cast<std::uint64_t>(gettid());
+    // Of the call at hand, kept for their memory: and for its other side, where nothing came between.
+    std::uint64_t found_for = 0;  // sequence of the call
+    std::vector<CallArgument> found;
+    std::vector<SeenTensor> tensors;  // of `found`; null facts: none
+    std::vector<SeenArgument> arguments;
 };
 
 void DropMeasuringThread::operator()(MeasuringThread* state) const {
@@ -62,57 +87,285 @@ std::string dispatched_key(const StubFrame& frame) {
     return dispatcher_key(op == nullptr ? "" : op, overload == nullptr ? "" : overload);
 }
 
-std::uint32_t id_of(const MeasuredModel& model, const Passage& passage) {
+std::uint32_t id_of(const MeasuredModel& model, const Name& name, const Passage& passage) {
+    if (passage.slot == nullptr) return model.id_of(&name);
     switch (passage.slot->role) {
         case SlotRole::proxy:
             return model.plan().id_of(proxy_key(static_cast<std::uint32_t>(passage.frame->integer(1))));
         case SlotRole::dispatcher:
             return model.plan().id_of(dispatched_key(*passage.frame));
         default:
-            return model.id_of(passage.slot->name);
+            return model.id_of(&name);
     }
+}
+
+/// Bytes of each parameter of a kernel, as far as the driver tells.
+const std::vector<std::uint32_t>& parameter_sizes(MeasuringThread& own, const void* function) {
+    const auto [known, is_new] = own.parameter_sizes.try_emplace(function);
+    const GpuApi* api = gpu_api();
+    if (!is_new || api == nullptr || api->cuFuncGetParamInfo == nullptr) return known->second;
+    const auto kernel = static_cast<CUfunction>(const_cast<void*>(function));
+    for (std::size_t i = 0;; ++i) {
+        std::size_t offset = 0;
+        std::size_t bytes = 0;
+        if (api->cuFuncGetParamInfo(kernel, i, &offset, &bytes) != CUDA_SUCCESS) break;
+        known->second.push_back(static_cast<std::uint32_t>(bytes));
+    }
+    return known->second;
+}
+
+bool is_device_memory(std::uint64_t address) {
+    const GpuApi* api = gpu_api();
+    unsigned type = 0;
+    return api != nullptr &&
+           api->cuPointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, address) == CUDA_SUCCESS &&
+           type == CU_MEMORYTYPE_DEVICE;
 }
 
 /// Looks the tensor of an argument up; false if there is none, or none that is known.
-class TensorFinder {
-  public:
-    TensorFinder(const MeasuredModel& model, const MeasuringThread& thread)
-        : model_(model), thread_(thread) {}
+bool find_tensor(MeasuringThread& own, const MeasuredModel& model, const CallArgument& argument,
+                 bool on_device, SeenTensor& seen) {
+    if (argument.kind == CallArgument::Kind::tensor)
+        return own.reader.read(model.api(), argument.handle, seen);
+    if (argument.address == 0) return false;
+    if (argument.facts->is_constant && model.constant_at(argument.address, seen)) return true;
+    // The newest first: a handle from before may be gone, and its memory another tensor's.
+    for (std::size_t i = own.pointers.size(); i-- > 0;) {
+        if (own.pointers[i].address == argument.address)
+            return own.reader.read(model.api(), own.pointers[i].handle, seen);
+    }
+    if (!on_device) return false;
+    // Nothing is known of the argument but its value.
+    if (model.constant_at(argument.address, seen)) return true;
+    if (!is_device_memory(argument.address)) return false;
+    seen = TensorReader::only_address(argument.address);
+    return true;
+}
 
-    bool find(const CallArgument& argument, TensorInfo& info) const {
-        if (argument.kind == CallArgument::Kind::tensor)
-            return read_tensor(model_.api(), argument.handle, info);
-        if (argument.address == nullptr) return false;
-        if (model_.is_constant(argument.label)) return model_.constant_at(argument.address, info);
-        // The newest first: a handle from before may be gone, and its memory another tensor's.
-        for (std::size_t i = thread_.pointers.size(); i-- > 0;) {
-            if (thread_.pointers[i].address == argument.address)
-                return read_tensor(model_.api(), thread_.pointers[i].handle, info);
-        }
+/// Whether more handles are there after the call than before it.
+bool makes_tensors(const Passage& passage) {
+    return passage.slot != nullptr && passage.slot->shim != nullptr &&
+           passage.slot->shim->args.find_first_of("rt") != std::string_view::npos;
+}
+
+/// Fills `found` and `tensors`.
+void find_arguments(MeasuringThread& own, const MeasuredModel& model, const OpenCall& call, When when) {
+    if (when == When::after && own.found_for == call.seq) return;
+    own.found.clear();
+    const SitePlan* plan = model.site(call.site);
+    const Passage& passage = call.passage;
+    if (passage.slot == nullptr) {
+        const auto launched = plan == nullptr ? std::span<const std::uint32_t>() : model.launched_at(*plan);
+        const bool ask = launched.empty();
+        launch_arguments(passage.parameters, plan, launched,
+                         ask ? std::span<const std::uint32_t>(parameter_sizes(own, passage.function))
+                             : std::span<const std::uint32_t>(),
+                         own.found);
+    } else if (passage.slot->kind == ring::CallKind::cpp_kernel) {
+        kernel_arguments(*passage.frame, plan, passage.slot->integers, own.found);
+    } else {
+        shim_arguments(*passage.slot->shim, *passage.frame, plan, when == When::after, own.found);
+    }
+    own.tensors.resize(own.found.size());
+    for (std::size_t i = 0; i < own.found.size(); ++i) {
+        own.tensors[i].facts.reset();
+        if (own.found[i].kind != CallArgument::Kind::scalar)
+            find_tensor(own, model, own.found[i], model.is_on_cuda(), own.tensors[i]);
+    }
+    own.found_for = when == When::before && !makes_tensors(passage) ? call.seq : 0;
+}
+
+void say_that_it_captures() {
+    static std::atomic<bool> said{false};
+    if (said.exchange(true)) return;
+    message(Severity::info,
+            "a stream is being captured into a CUDA graph; nothing is measured in it: of its calls names are "
+            "printed (level 3), and what the graph does when it is launched is not seen");
+}
+
+Wanted wanted_in(StatsDetail detail) {
+    switch (detail) {
+        case StatsDetail::printed:
+            return Wanted::printed;
+        case StatsDetail::indices:
+            return Wanted::printed | Wanted::indices;
+        case StatsDetail::full:
+            return Wanted::printed | Wanted::indices | Wanted::hash;
+    }
+    return Wanted::printed;
+}
+
+/// Where the tensors of a side of a call are measured.
+class MeasuredSide {
+  public:
+    MeasuredSide(ThreadState& state, const OpenCall& call, const TensorsWanted& wanted)
+        : own_(own_part(state)),
+          measurer_(*state.session->measurer()),
+          call_(call),
+          wanted_(wanted.printed ? wanted_in(options().stats) : Wanted::findings),
+          reuse_(options().reuse) {
+        own_.arguments.clear();
+    }
+
+    /// From here on tensors on a device are measured at this point. False where they cannot be, because the
+    /// stream is being captured.
+    bool at(StreamPoint& point, bool ask_anew = true) {
+        point_ = &point;
+        lock_ = std::unique_lock(point.mutex());
+        if (ask_anew) own_.is_capturing = point.is_capturing();
+        if (!own_.is_capturing) return true;
+        say_that_it_captures();
         return false;
     }
 
+    void add_scalar(const CallArgument& argument) {
+        SeenArgument& seen = own_.arguments.emplace_back();
+        seen.facts = argument.facts;
+        seen.scalar = argument.text;
+    }
+
+    void add_tensor(const PlannedArgument& facts, const SeenTensor& tensor) {
+        SeenArgument& seen = own_.arguments.emplace_back();
+        seen.facts = &facts;
+        seen.tensor = tensor.facts;
+        seen.address = tensor.address;
+        seen.wanted = wanted_;
+        seen.measurement.call = call_.number;
+        if (!tensor.facts->is_measurable()) return;
+        if (tensor.facts->count != 0 && tensor.address == 0) {
+            seen.why_not = "it has no memory";
+        } else if (tensor.facts->place == Place::cpu || tensor.facts->count == 0) {
+            measure_here(tensor, seen);
+        } else {
+            measure_there(facts, tensor, seen);
+        }
+    }
+
+    void note_written(const SeenTensor& tensor) {
+        if (point_ != nullptr && tensor.facts->place != Place::cpu) point_->note_written(tensor);
+    }
+    void note_unknown_write() {
+        if (point_ != nullptr) point_->forget_measured();
+    }
+
+    /// Nobody is kept from the stream while this waits for room.
+    void report(const MeasuredCall& call, const TensorsWanted& wanted, bool launch) {
+        if (point_ != nullptr && (launch || options().sync)) point_->launch();
+        if (lock_.owns_lock()) lock_.unlock();
+        SeenCall seen;
+        seen.call = call;
+        seen.printed = wanted.printed;
+        seen.check = wanted.check;
+        measurer_.report(seen, own_.arguments, point_);
+        if (options().sync) measurer_.wait_until_written();
+    }
+
   private:
-    const MeasuredModel& model_;
-    const MeasuringThread& thread_;
+    void measure_here(const SeenTensor& tensor, SeenArgument& seen) {
+        const TensorView view = tensor.facts->view(tensor.address);
+        seen.on_host = std::make_unique<MeasuredOnHost>();
+        seen.on_host->statistics = aoti_dbg::measure(view, wanted_);
+        seen.measured = Measured::now;
+        const std::uint64_t count = tensor.facts->count;
+        if (count == 0 || count > kMostPrintedValues || !wants(wanted_, Wanted::printed)) return;
+        const std::uint32_t bytes = element_size(view.dtype);
+        const Layout layout = collapse(view.sizes, view.strides);
+        seen.on_host->values.resize(count * bytes);
+        LogicalWalk(view.data, bytes, layout, 0)
+            .gather(static_cast<std::uint32_t>(count),
+                    reinterpret_cast<unsigned char*>(seen.on_host->values.data()));
+    }
+
+    void measure_there(const PlannedArgument& facts, const SeenTensor& tensor, SeenArgument& seen) {
+        if (point_ == nullptr) {
+            seen.why_not = kNoContext;
+            return;
+        }
+        if (tensor.facts->device_index >= 0 && tensor.facts->device_index != point_->gpu().device()) {
+            seen.why_not = kOtherDevice;
+            return;
+        }
+        if (reuse_) {
+            if (const auto earlier = point_->find(facts, tensor, wanted_, call_.run)) {
+                seen.measurement = *earlier;
+                seen.measured = Measured::earlier;
+                return;
+            }
+        }
+        std::uint32_t tries = 0;
+        std::optional<Measurement> now = point_->measure(tensor, wanted_, call_.number);
+        for (bool goes_on = true; !now && goes_on;) {
+            lock_.unlock();
+            goes_on = measurer_.wait_for_room(point_, tries);
+            lock_.lock();
+            if (goes_on) now = point_->measure(tensor, wanted_, call_.number);
+        }
+        if (!now) {
+            seen.why_not = kNoRoom;
+            return;
+        }
+        seen.measurement = *now;
+        seen.measured = Measured::now;
+        if (reuse_) point_->remember(facts, tensor, wanted_, call_.run, *now);
+    }
+
+    MeasuringThread& own_;
+    Measurer& measurer_;
+    const OpenCall& call_;
+    Wanted wanted_;
+    bool reuse_;
+    StreamPoint* point_ = nullptr;
+    std::unique_lock<std::mutex> lock_;
 };
 
-void print(ThreadState& state, const std::string& text) {
-    LineLog* log = state.session->log();
-    if (log != nullptr) log->write(text.data(), text.size());
+MeasuredCall described(const ThreadState& state, const OpenCall& call, EventSide side) {
+    MeasuredCall described;
+    described.side = side;
+    described.sequence = call.seq;
+    described.time_ns = unix_nanoseconds();
+    described.thread = state.measuring->thread;
+    described.stream = call.stream;
+    described.model = call.model;
+    described.run = call.run;
+    described.call = call.number;
+    return described;
 }
 
-void print_tensor(ThreadState& state, const std::string& title, const TensorInfo& info) {
-    if (info.unmeasured != nullptr) return print(state, tensor_text(title, info, nullptr));
-    const TensorStatistics statistics = measure(info.view(), Wanted::printed);
-    print(state, tensor_text(title, info, &statistics));
+const SiteFacts& site_facts(const SitePlan* plan, const OpenCall& call) {
+    return plan != nullptr ? plan->facts : unknown_site(*call.name, call.kind);
 }
 
-std::vector<CallArgument> arguments_of(const OpenCall& call, const CallSite* site, When when) {
-    const Slot& slot = *call.passage.slot;
-    if (slot.kind == ring::CallKind::cpp_kernel)
-        return kernel_arguments(*call.passage.frame, site, slot.integers);
-    return shim_arguments(*slot.shim, *call.passage.frame, site, when == When::after);
+/// The stream of a call is the launch's own, else the run's.
+StreamPoint* point_of(ThreadState& state, const OpenCall& call) {
+    Measurer& measurer = *state.session->measurer();
+    MeasuringThread& own = own_part(state);
+    own.point = measurer.point_of(reinterpret_cast<CUstream>(call.stream));
+    return own.point;
+}
+
+void measure_ends(ThreadState& state, const MeasuredModel& model, const OpenCall& run,
+                  const TensorsWanted& wanted, EventSide side, const TensorHandle* handles,
+                  std::uint64_t count) {
+    const DefaultFloatState float_state;
+    MeasuringThread& own = own_part(state);
+    MeasuredSide measured(state, run, wanted);
+    std::vector<SeenTensor> tensors(count);
+    CUcontext context = nullptr;
+    for (std::uint64_t i = 0; handles != nullptr && i < count; ++i) {
+        if (handles[i] == nullptr || !own.reader.read(model.api(), handles[i], tensors[i])) continue;
+        // Before the model has set its device this thread may have no context at all, or another one.
+        if (context == nullptr && tensors[i].facts->place == Place::cuda)
+            context = Measurer::context_of_memory(tensors[i].address);
+    }
+    if (model.is_on_cuda()) {
+        own.point = state.session->measurer()->point_of(reinterpret_cast<CUstream>(run.stream), context);
+        if (own.point != nullptr && !measured.at(*own.point)) return;
+    }
+    for (std::uint64_t i = 0; i < count; ++i) {
+        if (tensors[i].facts == nullptr) continue;
+        measured.add_tensor(side == EventSide::inputs ? model.input(i) : model.output(i), tensors[i]);
+    }
+    measured.report(described(state, run, side), wanted, side == EventSide::outputs);
 }
 
 }  // namespace
@@ -125,65 +378,130 @@ void note_pointer(ThreadState* state, MeasuredModel& model, TensorHandle handle)
     void* address = nullptr;
     if (own.pointers.size() < kMostPointers && model.api().data_ptr(handle, &address) == 0 &&
         address != nullptr)
-        own.pointers.push_back({address, handle});
+        own.pointers.push_back({reinterpret_cast<std::uint64_t>(address), handle});
 }
 
 std::uint32_t match_site(ThreadState& state, const MeasuredModel& model, std::uint16_t number,
-                         std::uint32_t run, const Passage& passage) {
+                         std::uint32_t run, const Name& name, const Passage& passage) {
     MeasuringThread& own = own_part(state);
     own.pointers_are_old = true;
-    const std::uint32_t id = id_of(model, passage);
+    const std::uint32_t id = id_of(model, name, passage);
     if (id == kNone) return kNone;
     Follower& follower = own.followers.try_emplace(number, model.plan()).first->second;
-    if (std::exchange(follower.run, run) != run) follower.matcher.begin_run();
+    if (std::exchange(follower.run, run) != run) {
+        follower.matcher.begin_run();
+        own.parameter_sizes.clear();
+    }
     const CallMatcher::Match match = follower.matcher.match(id);
     if (follower.matcher.take_lost()) {
         message(Severity::info,
                 "calls of a model come in another order than its wrapper source has them; names of tensors "
                 "may be wrong around '%s'",
-                passage.slot->name->printed.c_str());
+                name.printed.c_str());
     }
     return match.site;
 }
 
 bool has_arguments(const Passage& passage) {
-    if (passage.slot == nullptr || passage.slot->role == SlotRole::dispatcher) return false;
+    if (passage.slot == nullptr) return passage.parameters != nullptr;
+    if (passage.slot->role == SlotRole::dispatcher) return false;
     return passage.slot->kind == ring::CallKind::cpp_kernel || passage.slot->shim != nullptr;
 }
 
 void measure_call(ThreadState& state, const MeasuredModel& model, const OpenCall& call, When when,
-                  std::int32_t result) {
+                  const TensorsWanted& wanted, std::int32_t result) {
     const DefaultFloatState float_state;
-    const CallSite* site = model.site(call.site);
-    const TensorFinder finder(model, own_part(state));
-    const std::string prefix = std::string(when == When::before ? "before_launch - " : "after_launch - ") +
-                               call.name->printed + " - ";
-    const bool by_proxy = call.kind == ring::CallKind::proxy_op;
-    for (const CallArgument& argument : arguments_of(call, site, when)) {
-        const std::string title = prefix + argument.label;
-        if (argument.kind == CallArgument::Kind::scalar) {
-            print(state, scalar_line(title, argument.text));
-            continue;
+    MeasuringThread& own = own_part(state);
+    const SitePlan* plan = model.site(call.site);
+    // Asks libtorch, which may have work done by the driver: before any lock is taken.
+    find_arguments(own, model, call, when);
+    MeasuredSide side(state, call, wanted);
+    if (model.is_on_cuda()) {
+        StreamPoint* point = point_of(state, call);
+        if (point == nullptr || !side.at(*point, when == When::before)) {
+            if (wanted.printed) report_name(state, call, when);
+            return;
         }
-        const bool is_made = argument.only_after || (by_proxy && model.is_made_by(call.site, argument.label));
-        // Where the call failed nothing may have been made.
-        if (is_made && (when == When::before || result != 0)) continue;
-        TensorInfo info;
-        if (finder.find(argument, info)) print_tensor(state, title, info);
     }
+    // All of what the call has written is forgotten before any of it is looked at.
+    for (std::size_t i = 0; when == When::after && i < own.found.size(); ++i) {
+        if (!own.found[i].may_write || own.found[i].kind == CallArgument::Kind::scalar) continue;
+        if (own.tensors[i].facts != nullptr) {
+            side.note_written(own.tensors[i]);
+        } else {
+            side.note_unknown_write();
+        }
+    }
+    if (when == When::after && (result != 0 || plan == nullptr)) side.note_unknown_write();
+    for (std::size_t i = 0; i < own.found.size(); ++i) {
+        const CallArgument& argument = own.found[i];
+        // Where the call failed nothing may have been made.
+        const bool is_made = argument.only_after || argument.facts->role == Role::makes;
+        if (argument.kind == CallArgument::Kind::scalar) {
+            side.add_scalar(argument);
+        } else if (own.tensors[i].facts != nullptr && !(is_made && (when == When::before || result != 0))) {
+            side.add_tensor(*argument.facts, own.tensors[i]);
+        }
+    }
+    MeasuredCall event = described(state, call, when == When::before ? EventSide::before : EventSide::after);
+    event.site = &site_facts(plan, call);
+    event.result = result;
+    side.report(event, wanted, when == When::before);
 }
 
-void measure_inputs(ThreadState& state, const MeasuredModel& model, const Passage& passage) {
-    const DefaultFloatState float_state;
-    const auto* inputs = reinterpret_cast<const TensorHandle*>(passage.frame->integer(1));
-    const std::uint64_t count = passage.frame->integer(2);
-    for (std::uint64_t i = 0; inputs != nullptr && i < count; ++i) {
-        const std::vector<std::string>& names = model.info().inputs;
-        const std::string label = i < names.size() ? names[i] : "arg" + std::to_string(i);
-        TensorInfo info;
-        if (inputs[i] != nullptr && read_tensor(model.api(), inputs[i], info))
-            print_tensor(state, "aoti_model_inputs - " + label, info);
+void report_name(ThreadState& state, const OpenCall& call, When when) {
+    MeasuringThread& own = own_part(state);
+    MeasuredCall event = described(state, call, when == When::before ? EventSide::before : EventSide::after);
+    event.name_only = true;
+    event.site = &unknown_site(*call.name, call.kind);
+    event.nesting = nesting_of(state);
+    SeenCall seen;
+    seen.call = event;
+    seen.printed = true;
+    own.arguments.clear();
+    state.session->measurer()->report(seen, own.arguments, nullptr);
+}
+
+void measure_inputs(ThreadState& state, const MeasuredModel& model, const OpenCall& run,
+                    const TensorsWanted& wanted) {
+    if (run.passage.frame == nullptr) return;
+    const StubFrame& frame = *run.passage.frame;
+    measure_ends(state, model, run, wanted, EventSide::inputs,
+                 reinterpret_cast<const TensorHandle*>(frame.integer(1)), frame.integer(2));
+}
+
+void measure_outputs(ThreadState& state, const MeasuredModel& model, const OpenCall& run,
+                     const TensorsWanted& wanted) {
+    if (run.passage.frame == nullptr) return;
+    const StubFrame& frame = *run.passage.frame;
+    measure_ends(state, model, run, wanted, EventSide::outputs,
+                 reinterpret_cast<const TensorHandle*>(frame.integer(3)), frame.integer(4));
+}
+
+void end_measured_run(ThreadState& state, const OpenCall& run) {
+    StreamPoint* point = own_part(state).point;
+    if (point != nullptr) {
+        const std::lock_guard lock(point->mutex());
+        point->launch();
+        point->forget_measured();
     }
+    if (options().on_finding != OnFinding::raise) return;
+    state.session->measurer()->wait_until_written();
+    if (state.session->output()->takes_found_in(run.run)) fail_run(state, run);
+}
+
+void forget_measured(ThreadState& state) {
+    if (!state.measuring || state.measuring->point == nullptr) return;
+    StreamPoint& point = *state.measuring->point;
+    const std::lock_guard lock(point.mutex());
+    point.forget_measured();
+}
+
+void note_unseen_work() {
+    ThreadState* state = thread_state_if_any();
+    if (state == nullptr || state->depth == 0 || state->top()->kind != ring::CallKind::run) return;
+    const ErrnoKeeper errno_keeper;
+    forget_measured(*state);
 }
 
 }  // namespace aoti_dbg

@@ -1,10 +1,11 @@
-// Level 2 in a launching thread: which call site a call is, and its tensors as text into the log, before the
-// call and after it. Costs nothing where no option asks for statistics.
+// Level 2 in a launching thread: which call site a call is, what its tensors are, and that they are measured
+// before the call and after it. Costs nothing where no option asks for statistics.
 #pragma once
 
 #include <cstdint>
 #include <memory>
 
+#include "config/options.hpp"
 #include "model/wrapper_info.hpp"
 #include "shim/bind/stub_frame.hpp"
 #include "shim/measure/shim_api.hpp"
@@ -12,6 +13,7 @@
 namespace aoti_dbg {
 
 class MeasuredModel;
+struct Name;
 struct Slot;
 struct OpenCall;
 struct ThreadState;
@@ -23,13 +25,24 @@ struct DropMeasuringThread {
 };
 using MeasuringThreadPtr = std::unique_ptr<MeasuringThread, DropMeasuringThread>;
 
-/// A call as it came through a stub. The frame stands until the call is over.
+/// A call as it came: through a stub, with a frame that stands until the call is over, or through a hook of
+/// the driver, with a kernel's parameters.
 struct Passage {
     const Slot* slot = nullptr;
     const StubFrame* frame = nullptr;
+    const void* function = nullptr;
+    void* const* parameters = nullptr;
+    [[nodiscard]] bool any() const { return slot != nullptr || parameters != nullptr; }
 };
 
 enum class When : std::uint8_t { before, after };
+
+/// What is to be done with the tensors of one side of a call.
+struct TensorsWanted {
+    bool printed = false;
+    Check check = {};
+    [[nodiscard]] bool any() const { return printed || check.any(); }
+};
 
 /// The model asked for the address of a tensor, which the next kernel may get. `state` is null where this
 /// thread has recorded nothing yet.
@@ -38,16 +51,29 @@ void note_pointer(ThreadState* state, MeasuredModel& model, TensorHandle handle)
 /// The site of a model's own call in a run, kNone if none is known. To be asked for every such call, selected
 /// or not, since sites are told by order.
 std::uint32_t match_site(ThreadState& state, const MeasuredModel& model, std::uint16_t number,
-                         std::uint32_t run, const Passage& passage);
+                         std::uint32_t run, const Name& name, const Passage& passage);
 
 /// Whether the arguments of such a call can be told; of any other only the name is printed.
 bool has_arguments(const Passage& passage);
 
-/// Prints the call's scalars and tensors. `result` is what the call returned.
+/// Measures and reports the tensors of a call, with its scalars. `result` is what the call returned.
 void measure_call(ThreadState& state, const MeasuredModel& model, const OpenCall& call, When when,
-                  std::int32_t result);
+                  const TensorsWanted& wanted, std::int32_t result);
 
-/// Prints what a run is given. `passage` is that of AOTInductorModelContainerRun.
-void measure_inputs(ThreadState& state, const MeasuredModel& model, const Passage& passage);
+/// Reports the name alone, in its place between calls that are measured.
+void report_name(ThreadState& state, const OpenCall& call, When when);
+
+/// What a run is given, and what it gives. The passage is that of AOTInductorModelContainerRun.
+void measure_inputs(ThreadState& state, const MeasuredModel& model, const OpenCall& run,
+                    const TensorsWanted& wanted);
+void measure_outputs(ThreadState& state, const MeasuredModel& model, const OpenCall& run,
+                     const TensorsWanted& wanted);
+
+/// A run is over: what still waits is measured now. With AOTI_DBG_ON_FINDING=raise this waits for the device,
+/// and the run returns a failure where something was found in it.
+void end_measured_run(ThreadState& state, const OpenCall& run);
+
+/// The model has done something to memory that nobody looked at.
+void forget_measured(ThreadState& state);
 
 }  // namespace aoti_dbg

@@ -6,6 +6,7 @@
 #include <optional>
 #include <string_view>
 
+#include "shim/measure/measured_model.hpp"
 #include "shim/observe/clock.hpp"
 #include "shim/observe/models.hpp"
 #include "shim/observe/names.hpp"
@@ -33,14 +34,6 @@ void print_line(ThreadState& state, const std::string& line, std::uint32_t nesti
     log->write(text, blanks + length);
 }
 
-/// How far a line is indented: the calls that it lies in, but for those that only lead into a model.
-std::uint32_t nesting_of(const ThreadState& state) {
-    std::uint32_t nesting = 0;
-    for (std::uint32_t i = 0; i < state.depth; ++i)
-        nesting += is_model_entry(state.open[i].kind) ? 0 : 1;
-    return nesting;
-}
-
 /// Whether the frame of `call`, which lies above `frame` on this thread's stack, is no longer its frame.
 bool is_overwritten(ThreadState& state, const OpenCall& call, std::uintptr_t frame) {
     // On another stack (a fiber's, perhaps freed by now) it must not be read.
@@ -53,6 +46,7 @@ struct Todo {
     bool recorded = false;
     Levels before;
     Levels after;
+    Check check;
 };
 
 /// Counts a call and says what is done with it. `number` is that of the model's own call that it is or lies
@@ -70,27 +64,36 @@ Todo decide(ThreadState& state, const Treatment& treatment, std::uint32_t run, s
     }
     if (!own && options().scope == Scope::model) {
         state.counts.children.raise();
-        return {true, {}, {}};
+        return {true, {}, {}, {}};
     }
     const Selected sides = treatment.sides();
     if (sides.before.any() || sides.after.any()) state.counts.printed.raise();
-    return {true, sides.before, sides.after};
+    return {true, sides.before, sides.after, sides.check};
 }
 
 struct Shown {
-    bool line = false;     // the launch line of level 3
-    bool tensors = false;  // level 2
+    bool line = false;  // the launch line of level 3
+    TensorsWanted tensors;
 };
 
 /// The name stands in for what a level cannot do here.
-Shown shown(const Levels& levels, const MeasuredModel* measured, const Passage& passage) {
-    const bool tensors = levels.stats && measured != nullptr && has_arguments(passage);
-    return {levels.names || levels.files || (levels.stats && !tensors), tensors};
+Shown shown(const Levels& levels, const Check& check, bool measurable, const Passage& passage) {
+    if (!measurable || !has_arguments(passage)) return {levels.names || levels.files || levels.stats, {}};
+    return {levels.names || levels.files, {levels.stats, check}};
 }
 
-/// PyTorch prints the inputs of a run whatever its filter says.
-bool wants_inputs(std::uint32_t run) {
-    return options().levels.stats && options().side != Side::after && may_select_run(options(), run);
+/// Of the inputs of a run and its outputs; PyTorch prints the inputs whatever its filter says.
+TensorsWanted wanted_at_end(std::uint32_t run, Side other_side) {
+    if (!may_select_run(options(), run)) return {};
+    const bool stats = options().levels.stats;
+    return {stats && options().side != other_side,
+            options().check.value_or(stats ? Check{true, false} : Check{})};
+}
+
+void show_name(ThreadState& state, const OpenCall& call, When when) {
+    if (measuring()) return report_name(state, call, when);
+    print_line(state, when == When::before ? call.name->before_line : call.name->after_line,
+               nesting_of(state));
 }
 
 /// Puts the call, which is about to become the innermost, into the flight ring. `number` is its own.
@@ -116,7 +119,20 @@ void write_record(ThreadState& state, OpenCall& call, std::uint64_t stream, std:
     call.record = state.ring.begin(record);
 }
 
+void begin_measured_run(ThreadState& state, const MeasuredModel& model, OpenCall& run, std::uint32_t number) {
+    if (run.passage.frame != nullptr) run.stream = run.passage.frame->integer(5);
+    if (const TensorsWanted wanted = wanted_at_end(number, Side::after); wanted.any())
+        measure_inputs(state, model, run, wanted);
+}
+
 }  // namespace
+
+std::uint32_t nesting_of(const ThreadState& state) {
+    std::uint32_t nesting = 0;
+    for (std::uint32_t i = 0; i < state.depth; ++i)
+        nesting += is_model_entry(state.open[i].kind) ? 0 : 1;
+    return nesting;
+}
 
 OpenCall* innermost_run(ThreadState& state) {
     const OpenCall* top = state.top();
@@ -151,15 +167,17 @@ bool begin_call(ThreadState& state, const CallStart& start) {
     const std::uint32_t own_number = own && is_call && run != nullptr ? run->next_call++ : ring::kNoCall;
     const std::uint32_t number = own || !is_call || parent == nullptr ? own_number : parent->number;
     const std::uint16_t model = start.model == ring::kNoModel && run != nullptr ? run->model : start.model;
-    const MeasuredModel* measured =
-        measuring() && start.passage.slot != nullptr ? measured_model(model) : nullptr;
+    const MeasuredModel* measured = measuring() && start.passage.any() ? measured_model(model) : nullptr;
     // Sites are told by order, so the calls that are not selected count as well.
-    const std::uint32_t site = measured != nullptr && is_call && own && run != nullptr
-                                   ? match_site(state, *measured, model, run_number, start.passage)
-                                   : kNone;
+    const std::uint32_t site =
+        measured != nullptr && is_call && own && run != nullptr
+            ? match_site(state, *measured, model, run_number, *start.name, start.passage)
+            : kNone;
     Todo todo;
     if (is_call) {
         todo = decide(state, start.name->treatment, run_number, number, own);
+        // What it does to memory nobody will see.
+        if (measuring() && !todo.recorded && run != nullptr && run == parent) forget_measured(state);
         // Whoever is not asked for is passed by at no more cost than this.
         if (!todo.recorded && !g_follow_unselected) return false;
     } else {
@@ -183,18 +201,22 @@ bool begin_call(ThreadState& state, const CallStart& start) {
     if (start.cookie != nullptr) *start.cookie = call.mark;
     if (state.ring && todo.recorded) {
         write_record(state, call, start.stream, own_number, todo.before.any() || todo.after.any());
+    } else if (measuring()) {
+        call.seq = state.session->next_seq();
     }
     call.site = site;
     call.passage = start.passage;
-    const Shown before = shown(todo.before, measured, start.passage);
-    const Shown after = shown(todo.after, measured, start.passage);
+    call.stream = start.stream != 0 || run == nullptr ? start.stream : run->stream;
+    // Outside of a run nobody knows the stream that a device's tensors are ready on.
+    const bool measurable = measured != nullptr && (run != nullptr || !measured->is_on_cuda());
+    const Shown before = shown(todo.before, todo.check, measurable, start.passage);
+    const Shown after = shown(todo.after, todo.check, measurable, start.passage);
     call.print_after = after.line;
-    call.measure_after = after.tensors;
-    if (before.line) print_line(state, start.name->before_line, nesting_of(state));
-    if (before.tensors) measure_call(state, *measured, call, When::before, 0);
-    if (is_run && measured != nullptr && wants_inputs(run_number)) {
-        measure_inputs(state, *measured, start.passage);
-    }
+    call.tensors_after = after.tensors;
+    if (before.line) show_name(state, call, When::before);
+    if (measured != nullptr && is_run) begin_measured_run(state, *measured, call, run_number);
+    if (measured != nullptr && before.tensors.any())
+        measure_call(state, *measured, call, When::before, before.tensors, 0);
     ++state.depth;
     return true;
 }
@@ -207,10 +229,19 @@ void end_call(ThreadState& state, std::uintptr_t frame, std::int32_t result) {
     if (call.kind == ring::CallKind::cpp_kernel) result = 0;  // these return nothing
     if (call.record != nullptr) ThreadRing::end(call.record, call.seq, result, ring::kEnded, ticks());
     if (result != 0 && call.kind != ring::CallKind::lifecycle) state.counts.failed.raise();
-    if (call.print_after) print_line(state, call.name->after_line, nesting_of(state));
-    if (!call.measure_after) return;
-    const MeasuredModel* measured = measured_model(call.model);
-    if (measured != nullptr) measure_call(state, *measured, call, When::after, result);
+    if (call.print_after) show_name(state, call, When::after);
+    if (!measuring()) return;
+    const MeasuredModel* measured = call.passage.any() ? measured_model(call.model) : nullptr;
+    if (call.kind == ring::CallKind::run) {
+        const TensorsWanted wanted = wanted_at_end(call.run, Side::before);
+        if (measured != nullptr && wanted.any() && result == 0)
+            measure_outputs(state, *measured, call, wanted);
+        end_measured_run(state, call);
+    } else if (measured != nullptr && call.tensors_after.any()) {
+        measure_call(state, *measured, call, When::after, call.tensors_after, result);
+    } else if (innermost_run(state) == state.top()) {
+        forget_measured(state);
+    }
 }
 
 }  // namespace aoti_dbg

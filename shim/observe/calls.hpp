@@ -39,6 +39,10 @@ bool begin_call(ThreadState& state, const CallStart& start);
 /// Ends the innermost call if it was begun at `frame`; otherwise does nothing.
 void end_call(ThreadState& state, std::uintptr_t frame, std::int32_t result);
 
+/// How far what is printed of a call in this thread is indented: the calls that it lies in, but for those
+/// that only lead into a model.
+std::uint32_t nesting_of(const ThreadState& state);
+
 /// The run that this thread is inside of, innermost, or nullptr.
 struct OpenCall;
 OpenCall* innermost_run(ThreadState& state);

@@ -2,6 +2,7 @@
 
 #include <link.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cerrno>
@@ -22,6 +23,8 @@
 #include "shim/observe/deadline_lock.hpp"
 #include "shim/observe/names.hpp"
 #include "shim/observe/process.hpp"
+#include "shim/observe/session.hpp"
+#include "shim/report/evidence.hpp"
 #include "shim/report/tally.hpp"
 
 namespace aoti_dbg {
@@ -40,6 +43,9 @@ struct Model {
 // A model's number is never used again, so that what was recorded stays true; a process that loads more than
 // this has the later ones unseen.
 constexpr std::size_t kMostModels = ring::kNoModel;
+
+// That a process keeps of packages. Sources are some 100 KiB, images of a large model's kernels some 10 MiB.
+constexpr std::uint64_t kMostEvidence = std::uint64_t{256} << 20U;
 
 struct Registry {
     std::vector<std::unique_ptr<Model>> live;
@@ -154,19 +160,9 @@ void say_once_what_is_missing(const Model& model, const BindingReport& report) {
 
 /// Level 2 on what can be measured; of other models names are printed, which is said once.
 std::unique_ptr<MeasuredModel> measured_part(const LoadedObject& object) {
-    static bool said_cuda = false;
-    static bool said_getters = false;
-    if (is_cuda_model(object)) {
-        if (!std::exchange(said_cuda, true)) {
-            message(Severity::warn,
-                    "level 2 (stats) measures CPU models only in this version; %s runs on CUDA: its kernels' "
-                    "names are printed (level 3)",
-                    object.path.c_str());
-        }
-        return nullptr;
-    }
+    static bool said = false;
     std::unique_ptr<MeasuredModel> measured = MeasuredModel::read(object);
-    if (measured == nullptr && !std::exchange(said_getters, true)) {
+    if (measured == nullptr && !std::exchange(said, true)) {
         message(Severity::warn,
                 "the PyTorch behind %s lacks functions that tell what a tensor is; its kernels' names are "
                 "printed (level 3)",
@@ -205,8 +201,57 @@ Model* arrive(Registry& all, const LoadedObject& object, bool linked) {
     return arrived;
 }
 
+void keep_evidence_of(const Model& model) {
+    const Session* const session = wiped_page().session.load(std::memory_order_acquire);
+    // A linked model lies where it was built; nobody deletes what is beside it.
+    if (session == nullptr || session->folder().empty() || !options().evidence || model.linked) return;
+    static std::atomic<std::uint64_t> bytes{0};
+    const std::uint64_t used = std::min(bytes.load(std::memory_order_relaxed), kMostEvidence);
+    const Result<KeptEvidence> kept =
+        keep_evidence(model.object.path, session->folder(), kMostEvidence - used);
+    if (kept.ok()) bytes.fetch_add(kept.value().bytes, std::memory_order_relaxed);
+    static std::atomic<bool> said{false};
+    if (!kept.ok()) {
+        if (!said.exchange(true))
+            message(Severity::warn, "%s; the sources of this model are not kept; set AOTI_DBG_EVIDENCE=off",
+                    kept.status().message().c_str());
+    } else if (kept.value().left_out != 0 && !said.exchange(true)) {
+        message(Severity::info, "%llu files beside %s are not kept in %s: no regular files, or too large",
+                static_cast<unsigned long long>(kept.value().left_out), model.object.path.c_str(),
+                kept.value().folder.c_str());
+    }
+}
+
 const Model* model_with(std::uint16_t number) {
     return number < kMostModels ? g_by_number[number].load(std::memory_order_acquire) : nullptr;
+}
+
+/// What container_function_found() returns; `arrived` receives a model that was not known before.
+void* look_up_container_function(const char* name, void* found, const Model*& arrived) {
+    const RegistryLock lock;
+    if (!lock.held()) {
+        message(Severity::warn, "the loader and a model wait for each other; '%s' is not hooked", name);
+        return found;
+    }
+    Registry& all = registry();
+    // A library may have been replaced by another at the same address since it was last looked at.
+    const std::uint64_t unloaded = loader_counts().unloaded;
+    Model* model = find_live(all, found);
+    if (model == nullptr || model->loads != unloaded) {
+        const std::vector<LoadedObject> objects = loaded_objects();
+        retire_gone(all, objects);
+        model = find_live(all, found);
+        for (const LoadedObject& object : objects) {
+            if (model != nullptr || !object.contains(reinterpret_cast<std::uintptr_t>(found))) continue;
+            model = arrive(all, object, object.is_program);
+            arrived = model;
+        }
+        if (model != nullptr) model->loads = unloaded;
+    }
+    const ContainerFunction* function = find_container_function(name);
+    if (model == nullptr || function == nullptr) return found;
+    void* const stub = container_stub(*function, found, model->object, model->number);
+    return stub != nullptr ? stub : found;
 }
 
 }  // namespace
@@ -215,35 +260,30 @@ void* container_function_found(const char* name, void* found) {
     const int kept_errno = errno;
     void* handed_out = found;
     try {
-        const RegistryLock lock;
-        if (!lock.held()) {
-            message(Severity::warn, "the loader and a model wait for each other; '%s' is not hooked", name);
-            return found;
-        }
-        Registry& all = registry();
-        // A library may have been replaced by another at the same address since it was last looked at.
-        const std::uint64_t unloaded = loader_counts().unloaded;
-        Model* model = find_live(all, found);
-        if (model == nullptr || model->loads != unloaded) {
-            const std::vector<LoadedObject> objects = loaded_objects();
-            retire_gone(all, objects);
-            model = find_live(all, found);
-            for (const LoadedObject& object : objects) {
-                if (model != nullptr || !object.contains(reinterpret_cast<std::uintptr_t>(found))) continue;
-                model = arrive(all, object, object.is_program);
-            }
-            if (model != nullptr) model->loads = unloaded;
-        }
-        const ContainerFunction* function = find_container_function(name);
-        if (model != nullptr && function != nullptr) {
-            void* stub = container_stub(*function, found, model->object, model->number);
-            if (stub != nullptr) handed_out = stub;
-        }
+        const Model* arrived = nullptr;
+        handed_out = look_up_container_function(name, found, arrived);
+        // Without a call yet, it is kept at the first one.
+        const Session* const session = wiped_page().session.load(std::memory_order_acquire);
+        if (arrived != nullptr && session != nullptr && session->has_calls()) keep_evidence_of(*arrived);
     } catch (...) {
         switch_off("out of memory while a model arrived");
     }
     errno = kept_errno;
     return handed_out;
+}
+
+void keep_evidence_of_models() {
+    const int kept_errno = errno;
+    try {
+        const auto* live = g_live.load(std::memory_order_acquire);
+        if (live != nullptr) {
+            for (const Model* model : *live)
+                keep_evidence_of(*model);
+        }
+    } catch (...) {
+        message(Severity::warn, "out of memory; the sources of models are not kept");
+    }
+    errno = kept_errno;
 }
 
 void find_linked_models() {
@@ -283,6 +323,11 @@ std::uint16_t model_at(const void* address) {
 bool is_in_model(std::uint16_t number, const void* address) {
     const Model* model = model_with(number);
     return model != nullptr && model->object.contains(reinterpret_cast<std::uintptr_t>(address));
+}
+
+std::string model_path(std::uint16_t number) {
+    const Model* model = model_with(number);
+    return model == nullptr ? std::string() : model->object.path;
 }
 
 const Name* proxy_op_name(std::uint16_t number, std::uint64_t index) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <string_view>
 
 namespace aoti_dbg {
@@ -24,6 +25,9 @@ std::uint16_t model_at(const void* address);
 /// Whether `address` lies in that model's code. Takes no lock.
 bool is_in_model(std::uint16_t model, const void* address);
 
+/// The file of a model; empty where it is gone.
+std::string model_path(std::uint16_t model);
+
 /// The op behind a number of the proxy executor.
 const Name* proxy_op_name(std::uint16_t model, std::uint64_t index);
 
@@ -33,6 +37,11 @@ const Name* launched_kernel_name(std::uint16_t model, std::string_view cubin, st
 
 /// What level 2 needs of a model; nullptr where it is not measured. Never freed. Takes no lock.
 MeasuredModel* measured_model(std::uint16_t model);
+
+/// Keeps what the packages of all present models say (report/evidence), unless an option says otherwise.
+/// Called at the first call that is recorded; later models are kept when they arrive. Writes files, holds no
+/// lock.
+void keep_evidence_of_models();
 
 struct ModelCounts {
     std::uint64_t seen = 0;

@@ -65,16 +65,6 @@ std::int64_t start_time(int pid) {
     return strtoll(stat.c_str() + boot + sizeof "\nbtime " - 1, nullptr, 10) + ticks / ticks_a_second;
 }
 
-std::string command_line() {
-    std::string line = read_proc("/proc/self/cmdline", kLongestCommandLine);
-    while (!line.empty() && line.back() == '\0')
-        line.pop_back();
-    for (char& letter : line) {
-        if (letter == '\0') letter = ' ';
-    }
-    return line;
-}
-
 std::string file_name(const std::string& path) {
     return path.substr(path.rfind('/') + 1);
 }
@@ -85,6 +75,16 @@ std::string rank_name() {
 }
 
 }  // namespace
+
+std::string command_line() {
+    std::string line = read_proc("/proc/self/cmdline", kLongestCommandLine);
+    while (!line.empty() && line.back() == '\0')
+        line.pop_back();
+    for (char& letter : line) {
+        if (letter == '\0') letter = ' ';
+    }
+    return line;
+}
 
 bool has_mapped(int pid, const char* file) {
     char path[32];

@@ -21,6 +21,9 @@ bool has_mapped(int pid, const char* file);
 /// the whole command line.
 bool matches_this_process(const NamePatterns& names);
 
+/// With its arguments, parted by blanks.
+std::string command_line();
+
 /// `[rank<N>-]<program>-<pid>`: the folder of this process below that of the start.
 std::string process_folder_name();
 

@@ -10,11 +10,14 @@
 
 #include "base/message.hpp"
 #include "config/selection.hpp"
+#include "shim/measure/measurer.hpp"
+#include "shim/measure/pending.hpp"
 #include "shim/observe/deadline_lock.hpp"
 #include "shim/observe/models.hpp"
 #include "shim/observe/process.hpp"
 #include "shim/observe/process_tree.hpp"
 #include "shim/observe/thread_state.hpp"
+#include "shim/report/measured_output.hpp"
 #include "shim/report/out_folder.hpp"
 
 namespace aoti_dbg {
@@ -29,6 +32,9 @@ class CoverageLine {
     }
     void rest(std::uint64_t number, const char* what) {
         if (number != 0) count("; ", number, what, what);
+    }
+    void part(const char* text) {
+        if (*text != '\0') add("; %s", text);
     }
     void file(const char* what, const char* path) { add("; %s: %s", what, path); }
     [[nodiscard]] const char* text() const { return text_; }
@@ -59,22 +65,34 @@ Session::Session(const Options& options, const Origin& start) : pid_(getpid()) {
         }
         if (log.ok()) log_ = std::move(log.value());
     }
-    if (options.ring != 0) open_ring(options, start);
+    if (options.ring != 0 || may_measure(options)) open_folder(options, start);
+    if (options.ring != 0 && !folder_.empty()) open_ring(options);
+    if (may_measure(options)) {
+        output_ = new MeasuredOutput(options, folder_, log_.get());
+        g_pending_points.store(0, std::memory_order_relaxed);  // a fork's parent had others
+        measurer_ = new Measurer(*output_);
+    }
 }
 
-void Session::open_ring(const Options& options, const Origin& start) {
+void Session::open_folder(const Options& options, const Origin& start) {
     const std::string own_name = start.pid == pid_ ? std::string() : process_folder_name();
     const Result<std::string> folder = make_out_folder(options, start, own_name);
-    if (!folder.ok()) {
-        message(Severity::warn,
-                "%s; there is no flight ring; set AOTI_DBG_OUT to a folder that can be written",
-                folder.status().message().c_str());
+    if (folder.ok()) {
+        folder_ = folder.value();
         return;
     }
+    message(
+        Severity::warn,
+        "%s; there is neither a flight ring nor a record of events; set AOTI_DBG_OUT to a folder that can "
+        "be written",
+        folder.status().message().c_str());
+}
+
+void Session::open_ring(const Options& options) {
     // Several processes, or runs one after the other, may share a folder.
-    std::string path = folder.value() + "/flight.ring";
+    std::string path = folder_ + "/flight.ring";
     if (access(path.c_str(), F_OK) == 0) {
-        path = folder.value() + "/flight-" + std::to_string(pid_) + ".ring";
+        path = folder_ + "/flight-" + std::to_string(pid_) + ".ring";
     }
     Result<std::unique_ptr<FlightRing>> ring = FlightRing::create(path, options.ring);
     if (ring.ok()) {
@@ -121,12 +139,13 @@ void Session::publish_names(std::uint32_t id) {
 }
 
 void Session::end() {
-    if (log_) log_->close();
+    const bool output_rests = measurer_ != nullptr && measurer_->finish();
     if (ring_) ring_->note_end();
-    say_coverage();
+    say_coverage(output_rests);
+    if (log_) log_->close();
 }
 
-void Session::say_coverage() {
+void Session::say_coverage(bool output_rests) {
     Counts all;
     if (lock_with_deadline(wiped_page().threads_mutex)) {
         const std::lock_guard lock(wiped_page().threads_mutex, std::adopt_lock);
@@ -135,6 +154,23 @@ void Session::say_coverage() {
             all.add(state->counts);
     }
     const ModelCounts models = count_models();
+    if (output_rests) {
+        const NamedCount counts[] = {
+            {"models", models.seen},
+            {"runs", all.runs.get()},
+            {"calls", all.calls.get()},
+            {"printed", all.printed.get()},
+            {"not_selected", all.filtered.get()},
+            {"outside_of_scope", all.children.get()},
+            {"returned_an_error", all.failed.get()},
+            {"left_by_exception", all.exceptions.get()},
+            {"nested_too_deep", all.deep.get()},
+            {"not_seen", all.unsafe.get() + models.unbound},
+            {"not_measured_for_want_of_room", measurer_->dropped()},
+            {"findings", output_->findings().findings.load()},
+        };
+        output_->close(counts);
+    }
 
     // "1 model, 3 runs, 195 calls; 195 printed" and then only what is not zero.
     CoverageLine line;
@@ -148,9 +184,14 @@ void Session::say_coverage() {
     line.rest(all.exceptions.get(), "left by an exception");
     line.rest(all.deep.get(), "nested too deep");
     line.rest(all.unsafe.get() + models.unbound, "not seen (arguments unknown, or no stub free)");
+    if (measurer_ != nullptr) {
+        line.rest(measurer_->dropped(), "not measured for want of room");
+        line.part(FindingSummary(output_->findings()).text());
+    }
     if (log_) line.rest(log_->dropped(), "lines lost");
     if (log_ && log_->path() != nullptr) line.file("log", log_->path());
     if (ring_) line.file("ring", ring_->path());
+    if (output_ != nullptr && output_->events_path() != nullptr) line.file("events", output_->events_path());
     message(Severity::info, "%s", line.text());
 }
 

@@ -13,12 +13,15 @@
 #include "config/options.hpp"
 #include "config/pattern.hpp"
 #include "shim/observe/coverage.hpp"
+#include "shim/observe/models.hpp"
 #include "shim/report/flight_ring.hpp"
 #include "shim/report/line_log.hpp"
 #include "shim/report/tally.hpp"
 
 namespace aoti_dbg {
 
+class MeasuredOutput;
+class Measurer;
 struct ThreadState;
 
 class Session {
@@ -36,11 +39,21 @@ class Session {
     [[nodiscard]] LineLog* log() { return log_.get(); }
     [[nodiscard]] FlightRing* ring() { return ring_.get(); }
     [[nodiscard]] pid_t pid() const { return pid_; }
+    /// Null where nothing is measured.
+    [[nodiscard]] Measurer* measurer() { return measurer_; }
+    [[nodiscard]] MeasuredOutput* output() { return output_; }
+
+    /// The folder for everything; empty where nothing is written, or it cannot be made.
+    [[nodiscard]] const std::string& folder() const { return folder_; }
 
     /// A thread is about to make its first call.
     void note_first_call() {
-        if (!has_calls_.exchange(true, std::memory_order_relaxed)) count_in_tally(TallyCount::recording);
+        if (has_calls_.exchange(true, std::memory_order_relaxed)) return;
+        count_in_tally(TallyCount::recording);
+        keep_evidence_of_models();
     }
+    /// Whether note_first_call() was here: then models that arrive are on record.
+    [[nodiscard]] bool has_calls() const { return has_calls_.load(std::memory_order_relaxed); }
 
     /// Readers of the ring know every name up to `id` afterwards. Cheap when they do already.
     void publish_name(std::uint32_t id) {
@@ -51,13 +64,17 @@ class Session {
     void end();
 
   private:
-    void open_ring(const Options& options, const Origin& start);
+    void open_folder(const Options& options, const Origin& start);
+    void open_ring(const Options& options);
     void publish_names(std::uint32_t id);
-    void say_coverage();
+    void say_coverage(bool output_rests);
 
     pid_t pid_;
+    std::string folder_;
     std::unique_ptr<LineLog> log_;
     std::unique_ptr<FlightRing> ring_;
+    MeasuredOutput* output_ = nullptr;  // as the measurer: never freed, threads may be inside
+    Measurer* measurer_ = nullptr;
     std::atomic<bool> has_calls_{false};
     std::atomic<std::uint64_t> seq_{0};
     std::atomic<std::uint32_t> runs_{0};

@@ -18,6 +18,7 @@ struct Name;
 struct OpenCall {
     std::uintptr_t frame = 0;  // where its caller's stack stood
     std::uint64_t seq = 0;
+    std::uint64_t stream = 0;  // its own, or that of the run
     ring::Record* record = nullptr;
     std::uint64_t mark = 0;                 // of this call alone, in this thread
     const std::uint64_t* cookie = nullptr;  // holds mark as long as its frame stands
@@ -28,8 +29,8 @@ struct OpenCall {
     std::uint32_t run_index = 0;  // 1 + where the innermost run around it lies, 0: none; a run is its own
     std::uint16_t model = ring::kNoModel;
     ring::CallKind kind = ring::CallKind::unknown;
-    bool print_after = false;    // its line
-    bool measure_after = false;  // its tensors
+    bool print_after = false;  // its line
+    TensorsWanted tensors_after;
     std::uint32_t site = kNone;  // of a measured call
     Passage passage;             // likewise
 };
@@ -47,6 +48,7 @@ struct ThreadState {
     Session* session = nullptr;
     std::uint32_t depth = 0;
     std::uint64_t marks = 0;
+    std::uint64_t failing_run = 0;  // mark of a run that is to return a failure
     std::array<OpenCall, kDeepest> open;
     ThreadRing ring;
     Counts counts;

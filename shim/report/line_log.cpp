@@ -1,14 +1,13 @@
 #include "shim/report/line_log.hpp"
 
 #include <fcntl.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <utility>
 
 #include "base/message.hpp"
 #include "config/pattern.hpp"
@@ -41,7 +40,7 @@ Result<std::unique_ptr<LineLog>> LineLog::open(const std::string& destination) {
         message(Severity::warn, "%s exists; writing to %s; remove it or use %%p in AOTI_DBG_LOG",
                 wanted.c_str(), path.c_str());
     }
-    log->file_ = std::make_unique<PreallocatedFile>(std::move(made.value()));
+    log->file_ = std::make_unique<MappedText>(std::move(made.value()));
     return log;
 }
 
@@ -64,49 +63,20 @@ bool LineLog::is_still_ours() const {
 void LineLog::write_mapped(const char* text, std::size_t length) {
     const std::lock_guard lock(mutex_);
     if (closed_) return;
-    while (length > 0) {
-        if (used_ == step_bytes_ && !next_step()) {
-            dropped_.fetch_add(1, std::memory_order_relaxed);
-            return;
-        }
-        const std::size_t part = std::min(length, step_bytes_ - used_);
-        memcpy(step_ + used_, text, part);
-        used_ += part;
-        text += part;
-        length -= part;
-    }
-}
-
-bool LineLog::next_step() {
-    const int kept_errno = errno;
-    const std::size_t bytes = std::clamp(file_->size(), kFirstStep, kLargestStep);
-    Result<char*> mapped = file_->extend(bytes, '\n');
-    if (!mapped.ok()) {
-        message(Severity::warn, "%s; the log ends here; set AOTI_DBG_LOG to a place with room",
-                mapped.status().message().c_str());
-        closed_ = true;
-    } else {
-        if (step_ != nullptr) munmap(step_, step_bytes_);
-        step_ = mapped.value();
-        step_bytes_ = bytes;
-        used_ = 0;
-    }
-    errno = kept_errno;
-    return mapped.ok();
+    const Status appended = file_->append(text, length);
+    if (appended.ok()) return;
+    closed_ = true;
+    dropped_.fetch_add(1, std::memory_order_relaxed);
+    message(Severity::warn, "%s; the log ends here; set AOTI_DBG_LOG to a place with room",
+            appended.message().c_str());
 }
 
 void LineLog::close() {
     if (!file_ || !lock_with_deadline(mutex_)) return;
     const std::lock_guard lock(mutex_, std::adopt_lock);
-    closed_ = true;
-    if (step_ == nullptr) return;
-    if (used_ < step_bytes_) {
-        if (Status cut = file_->truncate(file_->size() - step_bytes_ + used_); !cut.ok()) {
-            message(Severity::warn, "%s", cut.message().c_str());
-        }
-    }
-    munmap(step_, step_bytes_);
-    step_ = nullptr;
+    const bool has_failed = std::exchange(closed_, true);  // which was said
+    if (const Status cut = file_->cut(); !cut.ok() && !has_failed)
+        message(Severity::warn, "%s", cut.message().c_str());
 }
 
 }  // namespace aoti_dbg

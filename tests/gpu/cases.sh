@@ -122,9 +122,23 @@ driver_program() {
     fresh_enough "$program" "$source" ||
         limited 100 "${compile[@]}" -L "$toolkit/lib64/stubs" -lcuda -ldl || limited 100 "${compile[@]}" -l:libcuda.so.1 -ldl
 }
+# With the statistics of the build: they are linked, and checked and measured without the library.
+stats_program() {
+    local source=$1 program=$programs/$2 statistics=$build/stats_kernels/libaoti_dbg_stats_kernels.a
+    need_gpu || return
+    [[ -x $nvcc ]] || skip "no nvcc" || return
+    [[ -e $statistics ]] || skip "no ${statistics#"$build"/} in the build" || return
+    mkdir -p "$programs"
+    fresh_enough "$program" "$source" "$root/tests/gpu/stats_device.hpp" "$statistics" ||
+        limited 200 "$nvcc" -std=c++20 -O2 -arch=native -I "$root" -o "$program" "$source" "$statistics" -ldl
+}
+# What level 2 is judged on: each as released and with PyTorch's printer for values.
+measured=(linear_softmax frozen_conv transformer dynamic_batch indices_and_masks masked_attention mixed custom_op cat_100)
 compile_packages() {
-    limited 380 "$python" "$root/bench/compile_models.py" --device "$device" --out "$packages" \
-        {transformer,mixed}-{released,printer} linear-released 
+    # With one thread each to compile in: the models are compiled in processes beside one another.
+    TORCHINDUCTOR_COMPILE_THREADS=1 limited 440 "$python" "$root/bench/compile_models.py" --device "$device" \
+        --out "$packages" {transformer,mixed}-{released,printer} linear-released \
+        "${measured[@]/%/-released}" "${measured[@]/%/-statistics}" pointwise-{released,statistics}
 }
 build_cases() {
     state=/dev/null # these know by themselves what is done
@@ -136,6 +150,8 @@ build_cases() {
     check "compile runtime_victim, a stream a thread" cuda_program "$root/tests/gpu/runtime_victim.cu" \
         runtime_victim_ptds --default-stream per-thread
     check "compile driver_victim" driver_program
+    check "compile stats_victim" stats_program "$root/tests/gpu/stats_victim.cu" stats_victim
+    check "compile stats_bench" stats_program "$root/bench/stats_bench.cu" stats_bench
     check "compile models with AOTInductor" compile_packages
 }
 
@@ -161,7 +177,7 @@ model_case() {
     seen 120 "$programs/model_victim" "$mode" "$device" "${paths[@]}"
     alike "$status" || return
     case ${level:-3}${log_to:-} in
-        3) was_seen ;;
+        2 | 3) was_seen ;;
         3stderr) grep -q before_launch "$case_folder/seen/stderr" ;;
         *) ! compgen -G "$case_folder/seen/log.*" ;;
     esac
@@ -189,6 +205,43 @@ names_case() {
     seen 120 "$programs/model_victim" once "$device" "${released[@]}"
     good bare && good seen && was_seen &&
         python3 "$root/tests/gpu/names.py" subsequence "$case_folder/bare/stdout" "$case_folder/log"
+}
+
+# Level 2 on every model as released, against PyTorch's printer, by the rules of tests/models; and the results are those
+# of the bare run.
+parity_case() {
+    local released=("${measured[@]/%/-released.pt2}") judges=("${measured[@]/%/-statistics.pt2}") level=2
+    released=("${released[@]/#/$packages/}") judges=("${judges[@]/#/$packages/}")
+    need "$programs/model_victim" "${released[@]}" "${judges[@]}" || return
+    run_in judge 150 "$programs/model_victim" every_input "$device" "${judges[@]}"
+    bare 150 "$programs/model_victim" every_input "$device" "${released[@]}"
+    seen 150 "$programs/model_victim" every_input "$device" "${released[@]}"
+    good judge && alike 0 && was_seen && python3 "$root/tests/models/parity.py" judge/stdout log &&
+        "$build/aoti-dbg" show --format text seen/out | diff -q log -
+}
+
+# A mask of -Inf is no finding; the NaN of a row that is masked as a whole is one, at the softmax that makes it.
+findings_case() {
+    local package=$packages/masked_attention-released.pt2 log=$case_folder/alone/log
+    local command=("$programs/model_victim" failing "$device" "$package")
+    need "$programs/model_victim" "$package" || return
+    bare 60 "${command[@]}"
+    good bare || return
+    run_in alone 60 env LD_PRELOAD="$library" AOTI_DBG_CHECK=nan,inf AOTI_DBG_LOG="$log" \
+        AOTI_DBG_OUT="$case_folder/alone/out" "${command[@]}"
+    diff "$case_folder"/{bare,alone}/stdout && diff "$case_folder"/{bare,alone}/status && cat "$log" || return
+    [[ $(grep -cv '^  ' "$log") == 1 ]] && grep -q '^\[ finding 1: NaN in .*, first made by .*softmax.* \]$' "$log" &&
+        grep -q '^  elements .*; first at \[2, 0\]' "$log" || return
+    # The run that has it fails, and no other.
+    run_in raise 60 env LD_PRELOAD="$library" AOTI_DBG_LEVEL=2 AOTI_DBG_ON_FINDING=raise \
+        AOTI_DBG_LOG="$case_folder/raise/log" AOTI_DBG_OUT="$case_folder/raise/out" "${command[@]}"
+    diff <(sed 2s/.*/failed/ "$case_folder/bare/stdout") "$case_folder/raise/stdout" &&
+        diff "$case_folder"/{bare,raise}/status &&
+        run_in suppressed 60 env LD_PRELOAD="$library" AOTI_DBG_CHECK=nan,inf AOTI_DBG_ON_FINDING=raise \
+            AOTI_DBG_SUPPRESS="$(sed -n 's/^  suppress *//p' "$log")" AOTI_DBG_LOG="$case_folder/suppressed/log" \
+            AOTI_DBG_OUT="$case_folder/suppressed/out" "${command[@]}" &&
+        diff "$case_folder"/{bare,suppressed}/stdout && [[ ! -s $case_folder/suppressed/log ]] &&
+        echo "note: $(head -n 1 "$log")"
 }
 
 # What the ops launch themselves, in the libraries they use, is shown indented.
@@ -229,6 +282,34 @@ python_case() {
         "$packages"/{transformer,mixed}-released.pt2
     python3 "$root/tests/gpu/names.py" begins "$case_folder/log" "$case_folder/names/log" &&
         echo "note: $(wc -l <"$case_folder/bare/stdout") cases alike; names as in C++"
+}
+
+# Models and captures in Python at level 2. The profiler would see the library's own kernels.
+python_measured_case() {
+    local level=2 command=("$python" -W ignore "$root/tests/gpu/python_victim.py" "$device" "$packages"
+        package_transformer capture_beside_a_model captured_model)
+    need_gpu && need "$packages"/{transformer,mixed}-released.pt2 || return
+    bare 120 "${command[@]}"
+    seen 120 "${command[@]}"
+    cat "$case_folder/bare/stdout"
+    grep -a '^aoti-dbg' "$case_folder/seen/stderr"
+    diff "$case_folder/bare/stdout" "$case_folder/seen/stdout" && good bare && good seen && was_seen &&
+        echo "note: $(wc -l <"$case_folder/bare/stdout") cases alike"
+}
+
+# The statistics kernel against the CPU's: statistics_case [SANITIZER_TOOL].
+statistics_case() {
+    need_gpu && need "$programs/stats_victim" || return
+    local command=("$programs/stats_victim")
+    if [[ -n ${1:-} ]]; then
+        command -v compute-sanitizer >/dev/null || skip "no compute-sanitizer" || return
+        command=(compute-sanitizer --tool "$1" --error-exitcode 3 "$programs/stats_victim" 1 1)
+    fi
+    limited 200 "${command[@]}" >"$case_folder/checked" || {
+        tail -n 25 "$case_folder/checked"
+        return 1
+    }
+    echo "note: $(grep -a '^ok: ' "$case_folder/checked")"
 }
 
 # A tool of CUDA's: works_with TOOL PATTERN COMMAND...: the lines of what it prints that match the pattern are the
@@ -274,6 +355,9 @@ test_cases() {
     local program
     check "names equal to PyTorch's printer (C++)" names_case
     check "Python: models, torch.compile, captures, profiler" python_case
+    check "level 2: equal to PyTorch's printer" parity_case
+    check "level 2: findings" findings_case
+    check "level 2: Python, captures" python_measured_case
     check "kernels of libraries inside ops" scope_case
     check "selection by the command" selection_case
     check "transparency: models in C++" model_case results 0 transformer-released.pt2 mixed-released.pt2
@@ -283,6 +367,9 @@ test_cases() {
     check "driver program" runtime_case driver_victim linked
     check "driver program, entry points" runtime_case driver_victim entry_points
     check "capture in one thread, launches in another" runtime_case runtime_victim graph_threads
+    check "statistics" statistics_case
+    check "statistics: memcheck" statistics_case memcheck
+    check "statistics: racecheck" statistics_case racecheck
     check "compute-sanitizer" sanitizer_case results
     check "compute-sanitizer finds a fault" sanitizer_case fault
     check "cuda-gdb" debugger_case results
@@ -315,6 +402,10 @@ victims_cases() {
     victim "model: abort at once" model_case abort_at_once 134 "${both[@]}"
     victim "model: with PyTorch's printer" model_case results 0 transformer-printer.pt2 mixed-printer.pt2
     victim "model: level 0" model_case_with level=0 scope=model results 0 "${both[@]}"
+    victim "model: level 2" model_case_with level=2 scope=model results 0 "${both[@]}"
+    victim "model: level 2, threads" model_case_with level=2 scope=model threads 0 "${both[@]}"
+    victim "model: level 2, reload" model_case_with level=2 scope=model reload 0 "${both[@]}"
+    victim "model: level 2, abort at once" model_case_with level=2 scope=model abort_at_once 134 "${both[@]}"
     victim "model: scope all" model_case_with level=3 scope=all results 0 "${both[@]}"
     victim "model: names to standard error" model_case_with log_to=stderr scope=all results 0 "${both[@]}"
     while read -r mode; do
@@ -328,8 +419,9 @@ victims_cases() {
 
 # ---- step bench ----
 
+# bench_case GROUP [REPETITIONS]
 bench_case() {
-    local options=(--build "$build" --out "$out" --only "$1" --repetitions 5) table=$case_folder/table
+    local options=(--build "$build" --out "$out" --only "$1" --repetitions "${2:-5}") table=$case_folder/table
     [[ $device == cpu ]] || options+=(--gpu)
     limited 280 "$root/scripts/bench" "${options[@]}" >"$table" || {
         cat "$table"
@@ -339,12 +431,23 @@ bench_case() {
     sed -n '/^\*\*/,$p' "$table" | tee -a "$out/results.md"
     echo "note: $(grep -c ': reached' "$table") within reach, $(grep -c MISSED "$table") missed"
 }
+# Beside a device copy and CUB, without the library: a table of its own.
+bench_statistics() {
+    need_gpu && need "$programs/stats_bench" || return
+    limited 120 "$programs/stats_bench" >"$out/statistics.txt" &&
+        echo "note: $(grep -a '^float32 *printed ' "$out/statistics.txt" | tr -s ' ')"
+}
 bench_cases() {
     local group
     for group in passage launch; do check "bench: $group" bench_case "$group"; done
     if [[ $device == cuda ]]; then
         for group in transformer empty-kernels; do check "bench: $group" bench_case "$group"; done
+        check "bench: level-2:transformer" bench_case level-2:transformer 3
+        check "bench: level-2:pointwise" bench_case level-2:pointwise 3
+        check "bench: statistics" bench_statistics
     else
         check "bench: transformer-cpu" bench_case transformer-cpu
+        check "bench: level-2:transformer-cpu" bench_case level-2:transformer-cpu 3
+        check "bench: level-2:pointwise-cpu" bench_case level-2:pointwise-cpu 3
     fi
 }

@@ -1,16 +1,19 @@
 // A C++ program on LibTorch that runs packages made by bench/compile_models.py, in one of several ways:
 //   model_victim MODE cpu|cuda PACKAGE.pt2...
 // It knows nothing of the library. What it prints depends on the results alone, as sums over their bytes, so
-// that two runs can be compared as text. The kind of input follows from the package's file name.
+// that two runs can be compared as text. What a model is run with lies beside its package.
 #include <ATen/Context.h>
-#include <ATen/ops/randn.h>
 #include <torch/csrc/inductor/aoti_package/model_package_loader.h>
+#include <torch/csrc/jit/serialization/pickle.h>
+#include <torch/library.h>
 #include <unistd.h>
 
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <exception>
+#include <fstream>
+#include <iterator>
 #include <memory>
 #include <string>
 #include <thread>
@@ -22,17 +25,30 @@ using Loader = torch::inductor::AOTIModelPackageLoader;
 
 bool g_cuda = false;
 
-at::Tensor input_for(const std::string& package) {
-    std::vector<std::int64_t> shape = {6, 12};
-    at::ScalarType type = at::kFloat;
-    if (package.find("transformer") != std::string::npos) {
-        shape = g_cuda ? std::vector<std::int64_t>{4, 128, 512} : std::vector<std::int64_t>{2, 16, 64};
-        type = g_cuda ? at::kHalf : at::kFloat;
-    } else if (package.find("mixed") != std::string::npos) {
-        shape = {128, 64};
+// The custom op of tests/models/models.py.
+TORCH_LIBRARY(mylib, library) {
+    library.def("my_op(Tensor x, float scale) -> Tensor",
+                [](const at::Tensor& x, double scale) { return x.mul(scale).add(1.0); });
+}
+
+using Inputs = std::vector<at::Tensor>;
+
+/// Everything that the model is to be run with.
+std::vector<Inputs> inputs_for(const std::string& package) {
+    std::ifstream file(package.substr(0, package.rfind('-')) + ".inputs.pt", std::ios::binary);
+    const std::vector<char> bytes{std::istreambuf_iterator<char>(file), {}};
+    const c10::IValue saved = torch::jit::pickle_load(bytes);
+    std::vector<Inputs> all;
+    for (const c10::IValue& one : saved.toListRef()) {
+        Inputs& inputs = all.emplace_back();
+        for (const c10::IValue& input : one.toListRef())
+            inputs.push_back(input.toTensor().to(g_cuda ? at::kCUDA : at::kCPU));
     }
-    at::manual_seed(1);
-    return at::randn(shape).to(type).to(g_cuda ? at::kCUDA : at::kCPU);
+    return all;
+}
+
+Inputs first_inputs_for(const std::string& package) {
+    return inputs_for(package).front();
 }
 
 /// FNV-1a over the bytes of all outputs.
@@ -47,9 +63,13 @@ std::uint64_t digest(const std::vector<at::Tensor>& outputs) {
     return sum;
 }
 
+/// The package's name without its folder.
+std::string base_name(const std::string& package) {
+    return package.substr(package.rfind('/') + 1);
+}
+
 void say(const std::string& package, std::uint64_t sum) {
-    const std::size_t slash = package.rfind('/');
-    std::printf("%s %016lx\n", package.substr(slash + 1).c_str(), static_cast<unsigned long>(sum));
+    std::printf("%s %016lx\n", base_name(package).c_str(), static_cast<unsigned long>(sum));
     std::fflush(stdout);
 }
 
@@ -57,9 +77,9 @@ void say(const std::string& package, std::uint64_t sum) {
 int results(const std::vector<std::string>& packages) {
     for (const std::string& package : packages) {
         Loader loader(package);
-        const at::Tensor input = input_for(package);
+        const Inputs inputs = first_inputs_for(package);
         for (int i = 0; i < 2; ++i)
-            say(package, digest(loader.run({input})));
+            say(package, digest(loader.run(inputs)));
     }
     return 0;
 }
@@ -67,24 +87,57 @@ int results(const std::vector<std::string>& packages) {
 /// Each package once, for a list of its launches.
 int once(const std::vector<std::string>& packages) {
     for (const std::string& package : packages)
-        say(package, digest(Loader(package).run({input_for(package)})));
+        say(package, digest(Loader(package).run(first_inputs_for(package))));
+    return 0;
+}
+
+/// Each package with each of its inputs, behind a line with the model's name.
+int every_input(const std::vector<std::string>& packages) {
+    for (const std::string& package : packages) {
+        const std::string name = base_name(package);
+        std::printf("model %s\n", name.substr(0, name.rfind('-')).c_str());
+        std::fflush(stdout);
+        Loader loader(package);
+        for (const Inputs& inputs : inputs_for(package))
+            say("result", digest(loader.run(inputs)));
+    }
+    return 0;
+}
+
+/// The first inputs again after each of the others, whether a run fails or not.
+int failing(const std::vector<std::string>& packages) {
+    for (const std::string& package : packages) {
+        Loader loader(package);
+        const std::vector<Inputs> all = inputs_for(package);
+        std::vector<Inputs> sequence = {all.front()};
+        for (std::size_t i = 1; i < all.size(); ++i)
+            sequence.insert(sequence.end(), {all[i], all.front()});
+        for (const Inputs& inputs : sequence) {
+            try {
+                say(package, digest(loader.run(inputs)));
+            } catch (const std::exception&) {
+                std::printf("failed\n");
+                std::fflush(stdout);
+            }
+        }
+    }
     return 0;
 }
 
 /// All packages at once, each in two threads that share it.
 int threads(const std::vector<std::string>& packages) {
     std::vector<std::unique_ptr<Loader>> loaders;
-    std::vector<at::Tensor> inputs;
+    std::vector<Inputs> inputs;
     for (const std::string& package : packages) {
         loaders.push_back(std::make_unique<Loader>(package, "model", false, 2));
-        inputs.push_back(input_for(package));
+        inputs.push_back(first_inputs_for(package));
     }
     std::vector<std::uint64_t> sums(2 * packages.size());
     std::vector<std::thread> workers;
     for (std::size_t i = 0; i < sums.size(); ++i) {
         workers.emplace_back([&, i] {
             for (int round = 0; round < 50; ++round) {
-                const std::uint64_t sum = digest(loaders[i / 2]->run({inputs[i / 2]}));
+                const std::uint64_t sum = digest(loaders[i / 2]->run(inputs[i / 2]));
                 sums[i] = round == 0 || sums[i] == sum ? sum : 0;
             }
         });
@@ -100,13 +153,13 @@ int threads(const std::vector<std::string>& packages) {
 int reload(const std::vector<std::string>& packages) {
     for (int round = 0; round < 3; ++round) {
         for (const std::string& package : packages) {
-            const at::Tensor input = input_for(package);
+            const Inputs inputs = first_inputs_for(package);
             auto first = std::make_unique<Loader>(package);
             const Loader unused(package);
             Loader second(package);
-            say(package, digest(first->run({input})));
+            say(package, digest(first->run(inputs)));
             first.reset();
-            say(package, digest(second.run({input})));
+            say(package, digest(second.run(inputs)));
         }
     }
     return 0;
@@ -117,15 +170,15 @@ int reload(const std::vector<std::string>& packages) {
 int refused(const std::vector<std::string>& packages) {
     for (const std::string& package : packages) {
         Loader loader(package);
-        const at::Tensor input = input_for(package);
-        say(package, digest(loader.run({input})));
+        const Inputs inputs = first_inputs_for(package);
+        say(package, digest(loader.run(inputs)));
         try {
-            say("refused", digest(loader.run({input.narrow(-1, 0, 5).contiguous()})));
+            say("refused", digest(loader.run({inputs[0].narrow(-1, 0, 5).contiguous()})));
         } catch (const std::exception& error) {
             const std::string what = error.what();
             std::printf("refused: %s\n", what.substr(0, what.find_first_of("\n(")).c_str());
         }
-        say(package, digest(loader.run({input})));
+        say(package, digest(loader.run(inputs)));
     }
     return 0;
 }
@@ -148,6 +201,8 @@ struct Mode {
 const Mode kModes[] = {
     {"results", results},
     {"once", once},
+    {"every_input", every_input},
+    {"failing", failing},
     {"threads", threads},
     {"reload", reload},
     {"refused", refused},

@@ -14,7 +14,8 @@ pack() {
     mkdir -p "$folder"
     folder=$(cd "$folder" && pwd)
     [[ $folder != "$build" ]] || die "the pack cannot be the build itself"
-    for program in libaoti_dbg.so aoti-dbg bench/passage_bench bench/launch_bench bench/null/libcuda.so.1; do
+    for program in libaoti_dbg.so aoti-dbg bench/passage_bench bench/launch_bench bench/null/libcuda.so.1 \
+        stats_kernels/libaoti_dbg_stats_kernels.a; do
         [[ -e $build/$program ]] || die "no $build/$program: cmake --build $build"
         carry "$build/$program" "$folder/$program"
     done

@@ -1,5 +1,5 @@
 """A Python program that uses the GPU in the ways people do, all in one process, as importing torch takes long:
-python_victim.py cpu|cuda PACKAGES_FOLDER
+python_victim.py cpu|cuda PACKAGES_FOLDER [CASE...]
 
 It knows nothing of the library. Each case prints `name: digest`, or `name: error ...`; what is printed depends on the
 results alone, so that two runs can be compared as text. The packages come first: their launches begin the log.
@@ -106,6 +106,25 @@ def capture_beside_a_model() -> str:
     return f"{sorted({digest(out) for _, out in captured})} {sorted(beside)}"
 
 
+def captured_model() -> str:
+    """A model's run in a CUDA graph, replayed, with the model run as ever before and after."""
+    model, static = load("transformer-released", run_single_threaded=True), transformer_input()
+    aside = torch.cuda.Stream()
+    with torch.cuda.stream(aside):
+        before = digest(*model(static))
+    torch.cuda.synchronize()
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph, stream=aside, capture_error_mode="thread_local"):
+        out = model(static)
+    replayed = []
+    for factor in (1, 0.5):
+        static.mul_(factor)
+        graph.replay()
+        torch.cuda.synchronize()
+        replayed.append(digest(*out))
+    return f"{before} {replayed} {digest(*model(static))}"
+
+
 def profiled() -> str:
     """torch.profiler sees the kernels of a model: how often each ran."""
     from torch.profiler import ProfilerActivity, profile
@@ -126,8 +145,10 @@ def profiled() -> str:
 
 CASES = [package_transformer, package_mixed, compiled]
 if on_gpu:
-    CASES += [user_kernel, capture_beside_a_model]
+    CASES += [user_kernel, capture_beside_a_model, captured_model]
 CASES += [profiled]
+if wanted := sys.argv[3:]:
+    CASES = [case for case in CASES if case.__name__ in wanted]
 
 failed = 0
 for case in CASES:

@@ -1,6 +1,7 @@
 // The statistics kernel on a real GPU, through the driver alone, against the CPU implementation and the naive
 // judge: dtypes, layouts and contents on random grids, two streams at once, and a billion floats far from
-// zero. Says what differs, and ends with 1 then, with 2 where it could not run. stats_victim [SEED]
+// zero. Says what differs, and ends with 1 then, with 2 where it could not run. stats_victim [SEED [ROUNDS]]:
+// with rounds only so many of the small tensors' 45, for tools under which all takes long.
 //
 //   LIBRARY=build/dev/stats_kernels/libaoti_dbg_stats_kernels.a
 //   nvcc -std=c++20 -O2 -I . -o stats_victim tests/gpu/stats_victim.cu $LIBRARY -ldl
@@ -91,7 +92,7 @@ void check(const Measured& tensor, const TensorPartial& partial) {
 }
 
 /// Launches of several tensors each, in two streams at once; then all of them are looked at.
-void check_matrix(const Device& device, Random& random) {
+void check_matrix(const Device& device, int rounds, Random& random) {
     constexpr std::uint32_t kLaunches = 16;
     constexpr std::uint32_t kMost = 40;
     Lane lanes[2];
@@ -100,7 +101,7 @@ void check_matrix(const Device& device, Random& random) {
     Mapped<DeviceDim> far_dims(std::size_t{kLaunches} * kMost * 16);
     std::uint32_t sequence = 0;
     std::uint32_t next_dtype = 0;
-    for (int round = 0; round < 45; ++round) {
+    for (int round = 0; round < rounds; ++round) {
         std::vector<Measured> tensors;
         std::vector<StatisticsLaunch> launches(kLaunches);
         std::vector<std::uint32_t> grids(kLaunches);
@@ -147,6 +148,44 @@ void check_matrix(const Device& device, Random& random) {
         STATS_DRIVER(cuCtxSynchronize);
     }
     std::printf("matrix: %d tensors\n", g_checked);
+}
+
+/// A NaN in the very last place, of lengths that end anywhere in a thread's and a block's share.
+void check_ends(const Device& device) {
+    Lane lane;
+    Mapped<DeviceResult> results(1);
+    std::uint32_t sequence = 0;
+    for (const DType dtype : {DType::float16, DType::float32, DType::float64, DType::complex64}) {
+        const std::uint64_t bytes = element_size(dtype);
+        for (const std::uint64_t groups : {0, 1, 255, 256, 700, 1023, 1024, 1500, 2000, 5000, 9999}) {
+            for (std::uint64_t more = 1; more <= 16 / bytes; ++more) {
+                const std::uint64_t count = groups * (16 / bytes) + more;
+                std::vector<unsigned char> storage(count * bytes, 0);
+                std::fill(storage.end() - static_cast<std::ptrdiff_t>(bytes), storage.end(), 0xff);
+                const DeviceMemory memory(storage.size());
+                memory.fill_from(storage.data(), storage.size());
+                STATS_DRIVER(cuCtxSynchronize);
+                const std::int64_t sizes[] = {static_cast<std::int64_t>(count)};
+                const std::int64_t strides[] = {1};
+                for (const Wanted wanted : {Wanted::findings, kEverything}) {
+                    StatisticsLaunch launch;
+                    JobTable table = near_table(launch);
+                    const TensorView view{memory.pointer(), dtype, sizes, strides};
+                    if (!add_job(table, view, wanted, results.address(0))) fail("a job does not fit", 0);
+                    const std::uint32_t grid = plan_launch({launch.near_jobs, 1}, device.limits());
+                    launch.jobs = 1;
+                    launch.sequence = ++sequence;
+                    launch.scratch = lane.scratch.address();
+                    device.launch(launch, grid, lane.stream);
+                    await(results[0], sequence);
+                    const TensorStatistics got = finish(results[0].partial, view, wanted);
+                    ++g_checked;
+                    if (got.real.nan != 1 || got.real.first_nan != count - 1)
+                        fault("the NaN at the end", std::to_string(count) + " of " + dtype_name(dtype));
+                }
+            }
+        }
+    }
 }
 
 /// One tensor by several grids: all that is exact must not depend on them.
@@ -269,11 +308,14 @@ void check_accuracy(const Device& device, const char* name, std::uint64_t count,
 int main(int argc, char** argv) {
     const Device device;
     Random random(argc > 1 ? std::strtoull(argv[1], nullptr, 10) : 1);
-    check_matrix(device, random);
-    check_accuracy(device, "mean 1, std 0.01", 100003, 1, 0.01, false);
-    check_accuracy(device, "mean 1e6, std 1", 1U << 24U, 1e6, 1, false);
-    check_accuracy(device, "mean 3, std 1, one of 1e12", (1U << 24U) + 5, 3, 1, true);
-    check_accuracy(device, "mean 1e4, std 1, 1e9 of them", 1000000000, 1e4, 1, false);
+    check_matrix(device, argc > 2 ? std::atoi(argv[2]) : 45, random);
+    check_ends(device);
+    if (argc <= 2) {
+        check_accuracy(device, "mean 1, std 0.01", 100003, 1, 0.01, false);
+        check_accuracy(device, "mean 1e6, std 1", 1U << 24U, 1e6, 1, false);
+        check_accuracy(device, "mean 3, std 1, one of 1e12", (1U << 24U) + 5, 3, 1, true);
+        check_accuracy(device, "mean 1e4, std 1, 1e9 of them", 1000000000, 1e4, 1, false);
+    }
     std::printf("%s: %d tensors checked, %d differ\n", g_faults == 0 ? "ok" : "FAILED", g_checked, g_faults);
     return g_faults == 0 ? 0 : 1;
 }

@@ -176,6 +176,72 @@ def control_flow() -> Case:
     )
 
 
+class TransformerBlock(torch.nn.Module):
+    """Pre-norm: attention with the three projections in one, then a GELU layer four times as wide."""
+
+    def __init__(self, width: int, heads: int):
+        super().__init__()
+        self.heads = heads
+        self.norm_1 = torch.nn.LayerNorm(width)
+        self.norm_2 = torch.nn.LayerNorm(width)
+        self.qkv = torch.nn.Linear(width, 3 * width)
+        self.out = torch.nn.Linear(width, width)
+        self.up = torch.nn.Linear(width, 4 * width)
+        self.down = torch.nn.Linear(4 * width, width)
+
+    def forward(self, x):
+        q, k, v = self.qkv(self.norm_1(x)).unflatten(-1, (3, self.heads, -1)).permute(2, 0, 3, 1, 4)
+        attended = torch.nn.functional.scaled_dot_product_attention(q, k, v)
+        x = x + self.out(attended.transpose(1, 2).flatten(2))
+        return x + self.down(torch.nn.functional.gelu(self.up(self.norm_2(x))))
+
+
+@model
+def transformer() -> Case:
+    return Case(torch.nn.Sequential(*[TransformerBlock(64, 4) for _ in range(2)]), (torch.randn(2, 16, 64),))
+
+
+@model
+def indices_and_masks() -> Case:
+    class Net(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.table = torch.nn.Embedding(20, 6)
+
+        def forward(self, index, keep, large, wide):
+            rows = torch.where(keep, self.table(index), 0)
+            ordered, places = torch.sort(large, stable=True)
+            return rows @ rows.t(), keep.logical_not().any(1), ordered - 1, places, torch.cumsum(wide, 0) * 2
+
+    # Numbers that float32 cannot tell from their neighbours, so that rounding on the way would be seen.
+    large = torch.arange(100, dtype=torch.int64) * 7919 % 100 + (1 << 53) + 1
+    wide = torch.randn(100, dtype=torch.float64) + 1e9
+    return Case(Net(), (torch.tensor([3, 1, 3, 19]), torch.randn(4, 6) > 0, large, wide))
+
+
+@model
+def masked_attention() -> Case:
+    class Net(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.qkv = torch.nn.Linear(8, 24)
+
+        def forward(self, x, keep):
+            q, k, v = self.qkv(x).chunk(3, -1)
+            bias = torch.zeros(keep.shape, device=x.device).masked_fill(~keep, -torch.inf)
+            return torch.softmax(torch.addmm(bias, q, k.t(), alpha=8**-0.5), -1) @ v, bias
+
+    causal = torch.ones(12, 12, dtype=torch.bool).tril()
+    third_row_masked = causal.clone()
+    third_row_masked[2] = False
+    x = torch.randn(12, 8)
+    return Case(Net(), (x, causal), more_inputs=[(x, third_row_masked)])
+
+
+# What a model's own text leaves to others: part of its key, too.
+SHARED = {"cat_100": _cat, "cat_1000": _cat, "transformer": TransformerBlock}
+
+
 def build(name: str) -> Case:
     """The same module, weights and inputs in every process."""
     torch.manual_seed(len(name))

@@ -9,7 +9,7 @@ import pathlib
 import tempfile
 import unittest
 
-import models
+import packages
 import support
 
 
@@ -35,14 +35,15 @@ class Names(unittest.TestCase):
         folder = tempfile.TemporaryDirectory()
         cls.addClassCleanup(folder.cleanup)
         place = pathlib.Path(folder.name)
-        judge = support.run_victim("sweep", "printer", "-", folder=place, preload=False)
+        names = packages.with_variant(packages.PRINTER)
+        judge = support.run_victim("sweep", "printer", "-", *names, folder=place, preload=False)
         assert judge.code == 0, judge.stderr
         cls.theirs, name = {}, ""
         for line in judge.stdout.splitlines():
             if line.startswith("model "):
                 name = line.removeprefix("model ")
             cls.theirs.setdefault(name, []).extend(support.launches(line))
-        cls.outcome = support.run_victim("sweep", "released", "marks.json", folder=place, preload=True)
+        cls.outcome = support.run_victim("sweep", "released", "marks.json", *names, folder=place, preload=True)
         assert cls.outcome.code == 0, cls.outcome.stderr
         (log,) = cls.outcome.log.parent.glob(cls.outcome.log.name)
         lines = [line for line in log.read_text().splitlines() if line]
@@ -54,18 +55,18 @@ class Names(unittest.TestCase):
         }
 
     def test_the_judge_named_something_in_every_model(self):
-        self.assertEqual(set(self.theirs), set(models.MODELS))
+        self.assertEqual(set(self.theirs), set(packages.with_variant(packages.PRINTER)))
         for name, lines in self.theirs.items():
             self.assertTrue(lines, name)
 
     def test_the_list_of_pytorch_is_a_subsequence_of_ours_for_every_model(self):
-        for name in models.MODELS:
+        for name in self.theirs:
             with self.subTest(name):
                 self.assertIsNotNone(leftover(self.ours[name], self.theirs[name]), self.shown(name))
 
     def test_what_is_left_over_is_exactly_the_documented_set(self):
         found = set()
-        for name in models.MODELS:
+        for name in self.theirs:
             extra = leftover(self.ours[name], self.theirs[name]) or []
             found.update(support.launch_line.match(line)[2] for line in extra)
         self.assertEqual(found, read_forgotten())

@@ -31,6 +31,7 @@ class RandomSets(unittest.TestCase):
         "AOTI_DBG_ON_FINDING": ["report", "reprot"],  # the others are meant to show
         "AOTI_DBG_SUPPRESS": ["*", "nan in cpp_* - buf0", "zero in x", "./known.txt", "/missing"],
         "AOTI_DBG_FORMAT": ["text", "compact", "jsonl", "json"],
+        "AOTI_DBG_STATS": ["printed", "indices", "full", "all"],
         "AOTI_DBG_REUSE": ["on", "off", "maybe"],
         "AOTI_DBG_ON_FULL": ["wait", "drop", "stop"],
         "AOTI_DBG_SYNC": ["1", "0", "2"],

@@ -122,6 +122,13 @@ def errors() -> None:
     attempt("good", lambda: custom(*good_custom))
 
 
+def masked(*words: str) -> None:
+    """Attention with a causal mask for `causal`, with one whose third row keeps nothing for another word."""
+    case, runner = models.build("masked_attention"), load("masked_attention")
+    for word in words:
+        attempt(word, lambda: runner(*(case.inputs if word == "causal" else case.more_inputs[0])))
+
+
 def one(name: str) -> None:
     run_all(name, load(name))
 

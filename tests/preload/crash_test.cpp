@@ -24,6 +24,57 @@ std::size_t whole_logs(const std::vector<fs::path>& paths) {
     }));
 }
 
+/// What is kept of the packages of a process that wrote to `out`.
+Lines kept_files(const fs::path& out) {
+    Lines names;
+    for (const fs::path& folder : Preloaded::files(out / "evidence", ""))
+        for (const fs::path& file : Preloaded::files(folder, ""))
+            names.push_back(file.filename().string());
+    return names;
+}
+
+TEST_CASE("What a package says is kept, whole and once for all runners, and outlives package and process") {
+    const TempFolder package;
+    const fs::path original = fs::path(model_path("cpu")).parent_path();
+    fs::copy(original, package.path() / "p");
+    const std::string model = package.path() / "p" / "ccpu.wrapper.so";
+    const Preloaded watched(model_host({"--two-runners", model}),
+                            {{"FAKE_TORCH_DIE_AT", "20"}, {"FAKE_TORCH_DIE_BY", "9"}});
+    CHECK(watched.outcome.signal == 9);
+    fs::remove_all(package.path() / "p");
+    REQUIRE(kept_files(watched.out()) == Lines{"ccpu.wrapper.cpp", "ccpu.wrapper.json", "cnarrow.kernel.cpp",
+                                               "cwide.kernel.cpp", "library.json"});
+    const fs::path folder = Preloaded::files(watched.out() / "evidence", "").front();
+    for (const char* name : {"ccpu.wrapper.cpp", "ccpu.wrapper.json", "cwide.kernel.cpp"})
+        CHECK(read_text(folder / name) == read_text(original / name));
+}
+
+TEST_CASE(
+    "Each package that is loaded is kept, be it after the first call, and none where it is not asked for") {
+    const auto kept_with = [](const Variables& variables) {
+        const Preloaded watched(model_host({model_path("cpu"), "--then", model_path("other")}), variables);
+        CHECK(watched.outcome.exit_code == 0);
+        return Preloaded::files(watched.out() / "evidence", "").size();
+    };
+    CHECK(kept_with({}) == 2);
+    CHECK(kept_with({{"AOTI_DBG_EVIDENCE", "off"}}) == 0);
+    CHECK(kept_with({{"AOTI_DBG_RING", "0"}}) == 0);
+    CHECK(kept_with({{"AOTI_DBG_LEVEL", "0"}}) == 0);
+}
+
+TEST_CASE("Where evidence cannot be kept the program runs, and it is said once") {
+    const TempFolder folder;
+    fs::create_directories(folder.path() / "out");
+    write_text(folder.path() / "out" / "evidence", "a file");
+    const Preloaded watched(model_host({model_path("cpu"), model_path("other")}),
+                            {{"AOTI_DBG_OUT", (folder.path() / "out").string()}});
+    CHECK(watched.outcome.exit_code == 0);
+    CHECK(watched.log_lines() == times(2, kRunLog));
+    const std::string& said = watched.outcome.err;
+    CHECK(said.find("are not kept") != std::string::npos);
+    CHECK(said.find("are not kept") == said.rfind("are not kept"));
+}
+
 TEST_CASE("After a death inside call N the log ends with the launch of N, and show marks it as not ended") {
     for (const int signal : {9, 11, 6}) {
         for (const std::size_t number : {1, 2, 6, 7, 10, 12, 13, 14, 15, 33, 1000}) {

@@ -42,7 +42,7 @@ TEST_CASE("Tensors go by the names of the wrapper source, before the call and af
     const Preloaded watched(model_host({model_path("cpu")}), kLevel2);
     const Lines all = titles(watched);
     REQUIRE_FALSE(all.empty());
-    CHECK(all.front() == "aoti_model_inputs - arg0");
+    CHECK(all.front() == "aoti_model_inputs - input0");
     CHECK(of_kernel(all, "aoti_torch_cpu_addmm_out") ==
           Lines{"before_launch - aoti_torch_cpu_addmm_out - buf0",
                 "before_launch - aoti_torch_cpu_addmm_out - weight",
@@ -93,7 +93,7 @@ TEST_CASE("What a call makes is looked at after it only, and not at all where th
 
 TEST_CASE("A record says what the tensor holds") {
     const Preloaded watched(model_host({model_path("cpu")}), kLevel2);
-    Lines lines = record(watched, "aoti_model_inputs - arg0");
+    Lines lines = record(watched, "aoti_model_inputs - input0");
     REQUIRE(lines.size() == 1 + 32 + 1 + 12);
     CHECK(lines[1] == " 0.1250");
     CHECK(lines[32] == " 4.0000");
@@ -127,7 +127,8 @@ TEST_CASE("Only selected calls are measured, under the names that they have amon
         model_host({"--runs", "2", model_path("cpu")}),
         {{"AOTI_DBG_LEVEL", "2"}, {"AOTI_DBG_KERNELS", "cpp_fused_relu_0"}, {"AOTI_DBG_SIDE", "after"}});
     CHECK(titles(watched) ==
-          times(2, {"after_launch - cpp_fused_relu_0 - buf0", "after_launch - cpp_fused_relu_0 - arg0_1"}));
+          times(2, {"after_launch - cpp_fused_relu_0 - buf0", "after_launch - cpp_fused_relu_0 - arg0_1",
+                    "aoti_model_outputs - output0"}));
 }
 
 TEST_CASE("A model without sources beside it has its ops measured by position") {
@@ -164,19 +165,6 @@ TEST_CASE("Threads write whole records") {
     CHECK(found == wanted);
     CHECK(many.log_lines().size() == 20 * one.log_lines().size());
 }
-
-#ifdef AOTI_DBG_HAS_FAKE_CUDA
-TEST_CASE("Of a CUDA model names are printed, and that is said once") {
-    const Preloaded watched(model_host({"--cuda", "--two-runners", "--reload", "1", model_path("cuda")}),
-                            kLevel2);
-    const Preloaded names(model_host({"--cuda", "--two-runners", "--reload", "1", model_path("cuda")}));
-    CHECK(watched.log_lines() == names.log_lines());
-    const std::string said = "level 2 (stats) measures CPU models only";
-    const std::size_t first = watched.outcome.err.find(said);
-    REQUIRE(first != std::string::npos);
-    CHECK(watched.outcome.err.find(said, first + 1) == std::string::npos);
-}
-#endif
 
 }  // namespace
 }  // namespace aoti_dbg::test

@@ -2,9 +2,13 @@
 #include <chrono>
 #include <cstring>
 
+#include "serializer/event_compact.hpp"
+#include "serializer/event_jsonl.hpp"
+#include "serializer/event_text.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/ring_writer.hpp"
 #include "tests/support/run_program.hpp"
+#include "tests/unit/event_fixture.hpp"
 
 using namespace aoti_dbg;
 using namespace aoti_dbg::test;
@@ -33,7 +37,118 @@ std::string line_with(const std::string& text, const std::string& part) {
     return text.substr(begin, text.find('\n', place) - begin);
 }
 
+/// A run of level 2, as its file and as what was printed.
+struct RecordedRun {
+    std::string events;
+    std::string text;
+    std::string compact;
+
+    explicit RecordedRun(int calls = 3) {
+        JsonlRenderer jsonl;
+        TextRenderer as_text;
+        CompactRenderer as_compact(false);
+        const SiteFacts site = site_of("kernel");
+        const ArgumentFacts label = label_of("buf0");
+        const HeldTensor held(DType::float32, {2}, std::vector<float>{1, 2});
+        const std::vector<MeasuredArgument> arguments = {held.measured(label)};
+        JsonlRenderer::render_header({}, events);
+        for (int i = 0; i < calls; ++i) {
+            MeasuredCall call = call_of(EventSide::before, &site, arguments);
+            call.thread = 7;
+            jsonl.render(call, events);
+            as_text.render(call, text);
+            as_compact.render(call, compact);
+        }
+    }
+};
+
+Outcome show_as(const std::string& format, const fs::path& place) {
+    return show({"--format", format, place.string()});
+}
+
 }  // namespace
+
+TEST_CASE("Where no events are, show says what, why and what to try") {
+    const TempFolder folder;
+    const Outcome none = show_as("text", folder.path());
+    CHECK(none.exit_code == 1);
+    CHECK(contains(none.err, "no events.jsonl in it or below it; was the program run with"));
+    CHECK(contains(show_as("text", folder.path() / "missing").err, "no such file or folder"));
+    write_text(folder.path() / "other", "something else\nand more\n");
+    const Outcome other = show_as("text", folder.path() / "other");
+    CHECK(other.exit_code == 1);
+    CHECK(contains(other.err, "it is not an events.jsonl"));
+    write_text(folder.path() / "events.jsonl", "\n\n");
+    CHECK(contains(show_as("text", folder.path()).err, "has no calls in it"));
+    const Outcome wrong = show_as("compat", folder.path());
+    CHECK(wrong.exit_code == 2);
+    CHECK(contains(wrong.err, "did you mean \"compact\"?"));
+    CHECK(show({"--format", "text", "--last", "3", folder.path()}).exit_code == 2);
+}
+
+TEST_CASE("A reader that closes early is no failure of show --format") {
+    const TempFolder folder;
+    write_text(folder.path() / "events.jsonl", RecordedRun(20000).events);
+    const Outcome outcome =
+        run_program({"/bin/bash", "-c", "\"$0\" show --format text \"$1\" | head -n 1; exit ${PIPESTATUS[0]}",
+                     AOTI_DBG_TOOL, folder.path()});
+    CHECK(outcome.exit_code == 0);
+    CHECK(outcome.err.empty());
+    CHECK(outcome.out == "[  before_launch - kernel - buf0  ]:\n");
+}
+
+TEST_CASE("Recorded events are shown as they would have been printed, in each format") {
+    const TempFolder folder;
+    const RecordedRun run(3000);
+    write_text(folder.path() / "events.jsonl", run.events + std::string(500, '\n'));
+    CHECK(show_as("text", folder.path()).out == run.text);
+    CHECK(show_as("text", folder.path() / "events.jsonl").out == run.text);
+    CHECK(show_as("compact", folder.path()).out == run.compact);
+    CHECK(show_as("jsonl", folder.path()).out == run.events);
+    CHECK(show_as("text", folder.path()).err.empty());
+}
+
+TEST_CASE("A file that is cut, damaged or newer is shown as far as it goes, and that is said") {
+    const TempFolder folder;
+    const fs::path file = folder.path() / "events.jsonl";
+    const RecordedRun run;
+    write_text(file, run.events.substr(0, run.events.size() - 20));
+    const Outcome cut = show_as("text", file);
+    CHECK(cut.exit_code == 0);
+    CHECK(contains(cut.err, "the last line is not whole"));
+    CHECK(cut.out == run.text.substr(0, cut.out.size()));
+    write_text(file, "rubbish\n" + run.events);
+    CHECK(contains(show_as("text", file).err, "lines are damaged and left out, the first is 1"));
+    CHECK(show_as("text", file).out == run.text);
+    write_text(file, "{\"event\":\"header\",\"format\":\"aoti-dbg-events\",\"version\":9}\n" + run.events);
+    CHECK(contains(show_as("text", file).err, "newer version"));
+}
+
+TEST_CASE("Only one thread's events are shown when asked for") {
+    const TempFolder folder;
+    const RecordedRun run;
+    write_text(folder.path() / "events.jsonl", run.events);
+    CHECK(show({"--format", "text", "--thread", "7", folder.path()}).out == run.text);
+    const Outcome other = show({"--format", "text", "--thread", "8", folder.path()});
+    CHECK(other.exit_code == 1);
+    CHECK(contains(other.err, "no call of thread 8"));
+}
+
+TEST_CASE("Of several runs the latest one's events are shown, and the ring is shown as ever") {
+    const TempFolder folder;
+    fs::create_directories(folder.path() / "a-1");
+    fs::create_directories(folder.path() / "b-2");
+    const RecordedRun first(1);
+    const RecordedRun second(2);
+    write_text(folder.path() / "a-1" / "events.jsonl", first.events);
+    write_text(folder.path() / "b-2" / "events.jsonl", second.events);
+    write_text(folder.path() / "a-1" / "flight.ring", ring_of({record(1, 0)}));
+    fs::create_directory_symlink("a-1", folder.path() / "latest");
+    const Outcome outcome = show_as("text", folder.path());
+    CHECK(outcome.out == first.text);
+    CHECK(contains(outcome.err, "other files of events here: 1"));
+    CHECK(contains(show({folder.path()}).out, "flight.ring"));
+}
 
 TEST_CASE("What cannot be shown is said in one line, with exit code 1") {
     const TempFolder folder;

@@ -275,6 +275,7 @@ TEST_CASE("Each option means the same in a variable and in a file") {
         {"on_finding", "raise", {R"("raise")"}},
         {"suppress", "nan in a - b,c<d,e>", {R"("nan in a - b,c<d,e>")", R"(["nan in  a - b", "c<d,e>"])"}},
         {"format", "compact", {R"("compact")"}},
+        {"stats", "full", {R"("full")"}},
         {"reuse", "off", {R"("off")", "0"}},
         {"on_full", "drop", {R"("drop")"}},
         {"sync", "1", {R"("on")", "1"}},

@@ -2,7 +2,9 @@
 #include "shim/measure/arguments.hpp"
 
 #include <cstring>
+#include <deque>
 
+#include "shim/observe/process.hpp"
 #include "tests/support/catch.hpp"
 
 namespace aoti_dbg {
@@ -48,10 +50,43 @@ ShimSignature shim(std::string_view letters) {
     return {"aoti_torch_cpu_thing", "at::_ops::thing::call", letters, "", ShimKind::op, 0, 0};
 }
 
+/// A site as the only one of a model, made ready.
+class Planned {
+  public:
+    explicit Planned(const CallSite& site) {
+        info_.run.sites.push_back(site);
+        plans_ = make_site_plans(info_);
+    }
+    [[nodiscard]] const SitePlan& plan() const { return plans_.front(); }
+
+  private:
+    WrapperInfo info_;
+    std::deque<SitePlan> plans_;
+};
+
+using Found = std::vector<CallArgument>;
+
+Found of_shim(const ShimSignature& shim, const StubFrame& frame, const CallSite* site, bool after) {
+    ensure_process_ready();
+    static std::deque<Planned> planned;  // what is found refers to it
+    Found found;
+    shim_arguments(shim, frame, site == nullptr ? nullptr : &planned.emplace_back(*site).plan(), after,
+                   found);
+    return found;
+}
+
+Found of_kernel(const StubFrame& frame, const CallSite* site, unsigned integers) {
+    ensure_process_ready();
+    static std::deque<Planned> planned;
+    Found found;
+    kernel_arguments(frame, site == nullptr ? nullptr : &planned.emplace_back(*site).plan(), integers, found);
+    return found;
+}
+
 std::vector<std::string> labels(const std::vector<CallArgument>& arguments) {
     std::vector<std::string> found;
     for (const CallArgument& argument : arguments)
-        found.push_back(argument.label);
+        found.push_back(argument.facts->label);
     return found;
 }
 
@@ -80,7 +115,7 @@ TEST_CASE("Absent tensors are left out: null handles, null places, null elements
     const TensorHandle* const optionals[] = {nullptr, &there};
     Frame frame;
     frame.integer(0).integer(0).pointer(&there).pointer(list).integer(3).pointer(optionals).integer(2);
-    const auto found = shim_arguments(shim("iqqlnLn"), frame, nullptr, false);
+    const auto found = of_shim(shim("iqqlnLn"), frame, nullptr, false);
     CHECK(labels(found) == Labels{"arg2", "arg3[1]", "arg5[1]"});
     for (const CallArgument& argument : found)
         CHECK(argument.handle == there);
@@ -90,8 +125,8 @@ TEST_CASE("Places of returned tensors are not followed before the call, and thos
     const TensorHandle made = handle(32);
     Frame frame;
     frame.integer(16).pointer(&made).integer(0);
-    CHECK(labels(shim_arguments(shim("irr"), frame, nullptr, false)) == Labels{"arg0"});
-    const auto after = shim_arguments(shim("irr"), frame, nullptr, true);
+    CHECK(labels(of_shim(shim("irr"), frame, nullptr, false)) == Labels{"arg0"});
+    const auto after = of_shim(shim("irr"), frame, nullptr, true);
     CHECK(labels(after) == Labels{"arg0", "arg1"});
     CHECK(after[1].handle == made);
 }
@@ -112,12 +147,12 @@ TEST_CASE("Integers and floating-point numbers spill to one stack, in their orde
     site.arguments.push_back(tensor("buf1"));
     site.arguments.push_back(scalar("s1"));
     site.arguments.push_back(tensor("buf2"));
-    const auto found = shim_arguments(shim("wwwwwwdddddddddidi"), frame, &site, false);
+    const auto found = of_shim(shim("wwwwwwdddddddddidi"), frame, &site, false);
     CHECK(labels(found) == Labels{"s0", "buf1", "s1", "buf2"});
     REQUIRE(found.size() == 4);
-    CHECK(found[0].text == "2.5");
+    CHECK(found[0].text.view() == "2.5");
     CHECK(found[1].handle == handle(64));
-    CHECK(found[2].text == "3.5");
+    CHECK(found[2].text.view() == "3.5");
     CHECK(found[3].handle == handle(80));
 }
 
@@ -126,10 +161,10 @@ TEST_CASE("What the upper half of a register holds is no part of a 32-bit number
     site.arguments = {scalar("s0"), scalar("s1")};
     Frame frame;
     frame.integer(0xdeadbeefffffffffULL).integer(0xdeadbeef00000007ULL);
-    const auto found = shim_arguments(shim("zy"), frame, &site, false);
+    const auto found = of_shim(shim("zy"), frame, &site, false);
     REQUIRE(found.size() == 2);
-    CHECK(found[0].text == "-1");
-    CHECK(found[1].text == "7");
+    CHECK(found[0].text.view() == "-1");
+    CHECK(found[1].text.view() == "7");
 }
 
 TEST_CASE("A site with another number of arguments names nothing") {
@@ -137,7 +172,7 @@ TEST_CASE("A site with another number of arguments names nothing") {
     site.arguments = {tensor("buf0")};
     Frame frame;
     frame.integer(16).integer(32);
-    CHECK(labels(shim_arguments(shim("ii"), frame, &site, false)) == Labels{"arg0", "arg1"});
+    CHECK(labels(of_shim(shim("ii"), frame, &site, false)) == Labels{"arg0", "arg1"});
 }
 
 TEST_CASE(
@@ -147,13 +182,13 @@ TEST_CASE(
     frame.integer(1).integer(0).integer(0).integer(0).integer(3).pointer(list);
     CallSite site;
     site.arguments = {tensor("buf0"), scalar("2.5"), tensor("arg1_1"), tensor("buf1", Access::writes)};
-    const auto found = shim_arguments(shim("pzzazt"), frame, &site, false);
+    const auto found = of_shim(shim("pzzazt"), frame, &site, false);
     CHECK(labels(found) == Labels{"buf0", "arg1_1", "buf1"});
     REQUIRE(found.size() == 3);
     CHECK_FALSE(found[1].only_after);
     CHECK(found[2].only_after);
 
-    for (const CallArgument& argument : shim_arguments(shim("pzzazt"), frame, nullptr, false))
+    for (const CallArgument& argument : of_shim(shim("pzzazt"), frame, nullptr, false))
         CHECK(argument.only_after);
 }
 
@@ -163,13 +198,13 @@ TEST_CASE("A kernel's pointers and symbols are told by its site; numbers written
                       scalar("32L", "const int64_t")};
     Frame frame;
     frame.integer(64).real(0.5).integer(8).integer(128).integer(32);
-    const auto found = kernel_arguments(frame, &site, 0);
+    const auto found = of_kernel(frame, &site, 0);
     CHECK(labels(found) == Labels{"buf0", "s77", "arg5_1"});
     REQUIRE(found.size() == 3);
     CHECK(found[0].kind == CallArgument::Kind::pointer);
-    CHECK(found[0].address == handle(64));
-    CHECK(found[1].text == "8");
-    CHECK(found[2].address == handle(128));
+    CHECK(found[0].address == 64);
+    CHECK(found[1].text.view() == "8");
+    CHECK(found[2].address == 128);
 }
 
 TEST_CASE("Decoding of a kernel stops where the kind of an argument is not known") {
@@ -177,13 +212,62 @@ TEST_CASE("Decoding of a kernel stops where the kind of an argument is not known
     site.arguments = {tensor("buf0"), scalar("s77"), tensor("buf1")};
     Frame frame;
     frame.integer(64).integer(8).integer(128);
-    CHECK(labels(kernel_arguments(frame, &site, 0)) == Labels{"buf0"});
+    CHECK(labels(of_kernel(frame, &site, 0)) == Labels{"buf0"});
 }
 
 TEST_CASE("Without a site a kernel's integer arguments go by position, each perhaps a pointer") {
     Frame frame;
     frame.integer(64).integer(8);
-    CHECK(labels(kernel_arguments(frame, nullptr, 2)) == Labels{"arg0", "arg1"});
+    CHECK(labels(of_kernel(frame, nullptr, 2)) == Labels{"arg0", "arg1"});
+}
+
+TEST_CASE(
+    "A launch passes its arguments in an order of its own; they are told in the source's, numbers too") {
+    CallSite site;
+    site.kind = CallKind::triton;
+    site.arguments = {tensor("buf0", Access::updates), scalar("s77", "i32"), tensor("arg0_1"),
+                      scalar("8L", "i32")};
+    const Planned planned(site);
+    const std::uint64_t out = 4096;
+    const std::uint64_t in = 8192;
+    const std::int32_t elements = -3;
+    const std::uint64_t scratch = 1;
+    const void* parameters[] = {&in, &out, &elements, &scratch};
+    const std::uint32_t launched[] = {2, 0, 1, kNone};
+    Found found;
+    launch_arguments(const_cast<void**>(parameters), &planned.plan(), launched, {}, found);
+    CHECK(labels(found) == Labels{"buf0", "s77", "arg0_1", "8L"});
+    REQUIRE(found.size() == 4);
+    CHECK(found[0].address == out);
+    CHECK(found[0].may_write);
+    CHECK(found[1].text.view() == "-3");
+    CHECK(found[2].address == in);
+    CHECK_FALSE(found[2].may_write);
+    CHECK(found[3].text.view() == "8");
+}
+
+TEST_CASE("A launch that no source tells of is read by the sizes of its parameters, never beyond them") {
+    ensure_process_ready();
+    const std::uint64_t pointer = 4096;
+    const std::int32_t number = 7;
+    const char map[128] = {};
+    const void* parameters[] = {&pointer, &number, map};
+    const std::uint32_t sizes[] = {8, 4, 128};
+    Found found;
+    launch_arguments(const_cast<void**>(parameters), nullptr, {}, sizes, found);
+    CHECK(labels(found) == Labels{"arg0", "arg1"});
+    REQUIRE(found.size() == 2);
+    CHECK(found[0].address == pointer);
+    CHECK(found[0].may_write);
+    CHECK(found[1].text.view() == "7");
+}
+
+TEST_CASE("A long string is cut, and says so") {
+    CHECK(ShortText("abc").view() == "abc");
+    const ShortText text(std::string(100, 'x'));
+    const std::string_view cut = text.view();
+    CHECK(cut.size() == 47);
+    CHECK(cut.substr(44) == "...");
 }
 
 }  // namespace

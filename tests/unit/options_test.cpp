@@ -120,6 +120,7 @@ TEST_CASE("Without variables everything is off, and the defaults are those of th
     CHECK(parsed.options.suppress.empty());
     CHECK(parsed.options.format == OutputFormat::text);
     CHECK(parsed.options.reuse);
+    CHECK(parsed.options.stats == StatsDetail::printed);
     CHECK(parsed.options.on_full == OnFull::wait);
     CHECK_FALSE(parsed.options.sync);
     CHECK(parsed.options.evidence);
@@ -145,6 +146,7 @@ TEST_CASE("Who asks for findings alone gets no names from `aoti-dbg run`") {
 
 TEST_CASE("A switch takes on and off, 1 and 0, and nothing else") {
     CHECK_FALSE(parse({{"AOTI_DBG_REUSE", "Off"}}).options.reuse);
+    CHECK(parse({{"AOTI_DBG_STATS", "FULL"}}).options.stats == StatsDetail::full);
     CHECK(parse({{"AOTI_DBG_SYNC", "1"}}).options.sync);
     CHECK_FALSE(parse({{"AOTI_DBG_EVIDENCE", "0"}}).options.evidence);
     CHECK(contains(parse({{"AOTI_DBG_REUSE", "2"}}).complaints.at(0), "the default, on, is taken"));

@@ -62,6 +62,25 @@ TEST_CASE("Blocks follow one another and stay within what the scratch buffer is 
     }
 }
 
+TEST_CASE("Small tensors get few blocks, a large one all that the device holds") {
+    const auto blocks_of = [](std::int64_t bytes, std::uint32_t tensors) {
+        StatisticsLaunch launch;
+        JobTable table = near_table(launch);
+        const std::int64_t sizes[] = {bytes / 2};
+        const std::int64_t strides[] = {1};
+        for (std::uint32_t i = 0; i < tensors; ++i)
+            REQUIRE(add_job(table, {nullptr, DType::float16, sizes, strides}, Wanted::printed, 0));
+        plan_launch({launch.near_jobs, tensors}, DeviceLimits{132, 4});
+        return launch.near_jobs[tensors - 1].blocks;
+    };
+    CHECK(blocks_of(4096, 8) == 1);
+    CHECK(blocks_of(64 << 10, 8) == 4);
+    CHECK(blocks_of(512 << 10, 3) == 32);
+    CHECK(blocks_of(4 << 20, 8) == 32);  // so many as one warp merges
+    CHECK(blocks_of(4 << 20, 3) == 88);
+    CHECK(blocks_of(1 << 30, 1) == 528);
+}
+
 TEST_CASE("What does not fit into a table is refused, and changes nothing") {
     StatisticsLaunch launch;
     JobTable table = near_table(launch);
@@ -98,7 +117,7 @@ TEST_CASE("The launch fits into a kernel's parameters, the structs are those of 
     CHECK(sizeof(StatisticsLaunch) <= 1024);
     CHECK(offsetof(DeviceResult, sequence) == 264);
     CHECK(alignof(DeviceResult) == 16);
-    CHECK(scratch_bytes(3) == kScratchCounterBytes + 3 * sizeof(TensorPartial));
+    CHECK(scratch_bytes(3) == kScratchCounterBytes + 3 * sizeof(DeviceResult));
 }
 
 TEST_CASE("Device code is a fatbin, or there is none") {

@@ -63,6 +63,9 @@ TEST_CASE("The entry that is printed for a finding takes it, whatever its kernel
     Suppressions from_file;
     CHECK(from_file.add_lines(entry + "  # known").empty());
     CHECK(from_file.match("nan", kernel, {}, "buf4"));
+    CHECK(from_file.add_lines("a - buf1, b - buf2").empty());
+    CHECK(from_file.match("nan", "a", {}, "buf1"));
+    CHECK(from_file.match("nan", "b", {}, "buf2"));
 }
 
 TEST_CASE("An entry with a slash is a file, and a folder is put before a relative one") {

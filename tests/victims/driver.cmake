@@ -2,6 +2,8 @@
 foreach(name driver_linked graph_capture procaddr_linked)
   aoti_dbg_victim(${name} SOURCES ${name}.cpp LINK fake_cuda aoti_dbg_cuda_header)
 endforeach()
+aoti_dbg_victim(cuda_models SOURCES cuda_models.cpp LINK fake_cuda aoti_dbg_cuda_header)
+add_dependencies(cuda_models ${models} fake_torch_cpu)
 foreach(name driver_dlopen exit_in_handler runtime_road)
   aoti_dbg_victim(${name} SOURCES ${name}.cpp LINK aoti_dbg_cuda_header)
   add_dependencies(${name} fake_cuda)

@@ -3,6 +3,7 @@
 
 #include <initializer_list>
 
+#include "tests/victims/driver_copies.hpp"
 #include "tests/victims/driver_user.hpp"
 
 namespace victim {
@@ -196,6 +197,7 @@ inline int work(const Driver& driver) {
     must(driver.cuCtxSetCurrent(primary), "cuCtxSetCurrent");
     say("a module", driver.cuModuleLoadData, &module, static_cast<const void*>(kImage));
     say_launches(driver, module);
+    say_memory(driver, primary);
     say_reused_handle(driver);
     say_fault(driver, primary);
     must(driver.cuCtxGetCurrent(&current), "cuCtxGetCurrent");

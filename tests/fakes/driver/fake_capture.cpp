@@ -106,6 +106,13 @@ CUresult end(CUstream handle, CUgraph* out, bool per_thread) {
     return CUDA_SUCCESS;
 }
 
+/// Under the mutex: whether a stream that orders itself with the legacy stream captures.
+bool somebody_blocks(const Context* context) {
+    return std::any_of(captures().begin(), captures().end(), [context](const auto& capture) {
+        return capture->context == context && capture->origin->blocking;
+    });
+}
+
 CUresult status_of(CUstream handle, CUstreamCaptureStatus* status, cuuint64_t* id, bool per_thread) {
     Context* context = nullptr;
     if (CUresult result = enter(context); result != CUDA_SUCCESS) return result;
@@ -113,8 +120,9 @@ CUresult status_of(CUstream handle, CUstreamCaptureStatus* status, cuuint64_t* i
     Stream* stream = nullptr;
     if (CUresult result = find_stream(handle, per_thread, context, stream); result != CUDA_SUCCESS)
         return result;
-    if (CUresult result = implicit_during_capture(stream); result != CUDA_SUCCESS) return result;
     const std::lock_guard lock(capture_mutex());
+    // Unlike work there, the question leaves the capture whole.
+    if (stream == context->legacy && somebody_blocks(context)) return CUDA_ERROR_STREAM_CAPTURE_IMPLICIT;
     *status = CU_STREAM_CAPTURE_STATUS_NONE;
     if (stream->capture == nullptr) return CUDA_SUCCESS;
     *status =
@@ -233,6 +241,20 @@ FAKE_API CUresult cuThreadExchangeStreamCaptureMode(CUstreamCaptureMode* mode) {
     }                                                                                                \
     FAKE_API CUresult cuStreamGetCaptureInfo##suffix(CUstream stream, CUstreamCaptureStatus* status, \
                                                      cuuint64_t* id) {                               \
+        return status_of(stream, status, id, per_thread);                                            \
+    }                                                                                                \
+    FAKE_API CUresult cuStreamGetCaptureInfo_v2##suffix(                                             \
+        CUstream stream, CUstreamCaptureStatus* status, cuuint64_t* id, CUgraph* graph,              \
+        const CUgraphNode** dependencies, std::size_t* count) {                                      \
+        if (graph != nullptr || dependencies != nullptr) return CUDA_ERROR_NOT_SUPPORTED;            \
+        if (count != nullptr) *count = 0;                                                            \
+        return status_of(stream, status, id, per_thread);                                            \
+    }                                                                                                \
+    FAKE_API CUresult cuStreamGetCaptureInfo_v3##suffix(                                             \
+        CUstream stream, CUstreamCaptureStatus* status, cuuint64_t* id, CUgraph* graph,              \
+        const CUgraphNode** dependencies, const CUgraphEdgeData**, std::size_t* count) {             \
+        if (graph != nullptr || dependencies != nullptr) return CUDA_ERROR_NOT_SUPPORTED;            \
+        if (count != nullptr) *count = 0;                                                            \
         return status_of(stream, status, id, per_thread);                                            \
     }                                                                                                \
     FAKE_API CUresult cuGraphLaunch##suffix(CUgraphExec graph, CUstream stream) {                    \

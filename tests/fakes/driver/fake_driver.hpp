@@ -7,7 +7,10 @@
 // every definition with NVIDIA's declaration.
 //
 // Environment: FAKE_CUDA_INLINE=1 runs kernels in the launching thread; FAKE_CUDA_FAIL_AT=N makes kernel
-// number N of the process fault (error 700, sticky in its context); FAKE_CUDA_DEVICES=n.
+// number N of the process fault (error 700, sticky in its context); FAKE_CUDA_DEVICES=n; FAKE_CUDA_DELAY_US=n
+// keeps each kernel waiting; FAKE_CUDA_REFUSE=kernel makes its launches fail with error 701;
+// FAKE_CUDA_NO_FATBIN=1 refuses fatbins as a device too old for them does; FAKE_CUDA_EXPLAIN=1 says on stderr
+// why a kernel of the fatbin faulted.
 #pragma once
 
 #ifndef __CUDA_API_VERSION_INTERNAL
@@ -20,6 +23,7 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <shared_mutex>
 #include <string>
 #include <vector>
 
@@ -41,6 +45,7 @@ struct Stream {
     bool blocking = true;  // orders itself with the legacy stream
     unsigned int flags = 0;
     int priority = 0;
+    std::uint64_t id = 0;              // of no other stream, ever
     std::shared_ptr<Capture> capture;  // under capture_mutex()
     std::atomic<bool> captures{false};
 };
@@ -151,6 +156,23 @@ void forget_capture_of(Stream* stream);
 // ---- memory (fake_memory.cpp) ----
 
 void free_memory_of(Context* context);
+/// Whether all of [address, address + bytes) lies in one living allocation, mapping or registered range: what
+/// a kernel may touch without a fault.
+bool is_known(std::uint64_t address, std::size_t bytes);
+/// Shared by a kernel from its checks to its end, exclusive to who frees: what was found living stays so.
+std::shared_mutex& frees_mutex();
+enum class Kind { device, host, registered, mapped };
+CUresult allocate(std::uintptr_t& address, std::size_t bytes, Kind kind, Context* context);
+/// Frees what was allocated; what was only made known is forgotten.
+CUresult release(std::uintptr_t address, Kind kind);
+/// Memory that is somebody else's; false where something is known already.
+bool make_known(std::uintptr_t address, std::size_t bytes, Kind kind, Context* context);
+bool is_pool(CUmemoryPool pool);
+
+// ---- copies and sets (fake_copy.cpp) ----
+
+/// Work that moves or sets bytes, on a stream or, with `wait`, over before the call returns.
+CUresult enqueue(CUstream handle, bool per_thread, bool wait, std::function<void()> work);
 
 // ---- modules (fake_module.cpp, fake_kernels.cpp) ----
 
@@ -163,14 +185,15 @@ struct KernelImage {
     std::vector<std::uint32_t> sizes;
     std::uint32_t bytes = 0;
     bool is_nop = false;
+    bool of_fatbin = false;
 };
 
 /// The built-in kernel of that name and the letters of its parameters; false where there is none.
 bool find_builtin(const std::string& name, HostKernel& kernel, std::string& letters);
 
-// ---- launches (fake_launch.cpp) ----
-
-/// Counts the launch and says whether it is the one that must fault.
-bool counts_as_fault();
+/// Whether an image is a fatbin of nvcc's. The only one that anybody loads here is the library's own.
+bool is_fatbin(const void* image);
+/// What is in it, written by hand: this driver runs no device code (fake_measure.cpp).
+std::vector<KernelImage> kernels_of_fatbin();
 
 }  // namespace fake_cuda

@@ -110,3 +110,36 @@ FAKE_API CUresult cuKernelSetAttribute(CUfunction_attribute attribute, int value
     if (CUresult result = enter(); result != CUDA_SUCCESS) return result;
     return set_attribute(pools().kernels.check(handle), attribute, value);
 }
+
+// ---- loading and occupancy ----
+
+FAKE_API CUresult cuFuncLoad(CUfunction handle) {
+    if (CUresult result = enter(); result != CUDA_SUCCESS) return result;
+    if (CUresult result = unsafe_during_capture(); result != CUDA_SUCCESS) return result;
+    return pools().functions.check(handle) == nullptr ? CUDA_ERROR_INVALID_HANDLE : CUDA_SUCCESS;
+}
+
+FAKE_API CUresult cuFuncIsLoaded(CUfunctionLoadingState* state, CUfunction handle) {
+    if (CUresult result = enter(); result != CUDA_SUCCESS) return result;
+    if (state == nullptr) return CUDA_ERROR_INVALID_VALUE;
+    if (pools().functions.check(handle) == nullptr) return CUDA_ERROR_INVALID_HANDLE;
+    *state = CU_FUNCTION_LOADING_STATE_LOADED;
+    return CUDA_SUCCESS;
+}
+
+FAKE_API CUresult cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int* blocks, CUfunction handle,
+                                                                       int threads, std::size_t,
+                                                                       unsigned int flags) {
+    if (CUresult result = enter(); result != CUDA_SUCCESS) return result;
+    if (blocks == nullptr || threads <= 0 || flags > CU_OCCUPANCY_DISABLE_CACHING_OVERRIDE)
+        return CUDA_ERROR_INVALID_VALUE;
+    if (pools().functions.check(handle) == nullptr && pools().kernels.check(handle) == nullptr)
+        return CUDA_ERROR_INVALID_HANDLE;
+    *blocks = threads > 1024 ? 0 : 1024 / threads;
+    return CUDA_SUCCESS;
+}
+
+FAKE_API CUresult cuOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, CUfunction handle, int threads,
+                                                              std::size_t shared) {
+    return cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(blocks, handle, threads, shared, 0);
+}

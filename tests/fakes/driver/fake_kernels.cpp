@@ -1,6 +1,7 @@
 // The kernels that a module may name. Parameters are given by address, as cuLaunchKernel takes them; letters:
 // p a pointer, l 8 bytes, i 4 bytes, f a float, t a tensor map of 128 bytes. A kernel returns false where it
 // faults.
+#include <cmath>
 #include <cstring>
 #include <thread>
 
@@ -23,34 +24,34 @@ std::int32_t integer(const std::byte* const* p, std::size_t index) {
     return value<std::int32_t>(p, index);
 }
 
-bool nop(const std::byte* const*) {
+bool nop(const std::byte* const*, const LaunchShape&) {
     return true;
 }
 
-bool fault(const std::byte* const*) {
+bool fault(const std::byte* const*, const LaunchShape&) {
     return false;
 }
 
-bool fill(const std::byte* const* p) {
+bool fill(const std::byte* const* p, const LaunchShape&) {
     for (std::int32_t i = 0; i < integer(p, 2); ++i)
         floats(p, 0)[i] = value<float>(p, 1);
     return true;
 }
 
-bool add(const std::byte* const* p) {
+bool add(const std::byte* const* p, const LaunchShape&) {
     for (std::int32_t i = 0; i < integer(p, 3); ++i)
         floats(p, 2)[i] = floats(p, 0)[i] + floats(p, 1)[i];
     return true;
 }
 
-bool add_twice(const std::byte* const* p) {
+bool add_twice(const std::byte* const* p, const LaunchShape&) {
     for (std::int32_t i = 0; i < integer(p, 3); ++i)
         floats(p, 2)[i] = floats(p, 0)[i] + 2 * floats(p, 1)[i];
     return true;
 }
 
 // in_out[i] = max(in_out[i] + bias[i % 16], 0): rows of 16, as the fake models have them.
-bool bias_relu(const std::byte* const* p) {
+bool bias_relu(const std::byte* const* p, const LaunchShape&) {
     for (std::int32_t i = 0; i < integer(p, 2); ++i) {
         const float sum = floats(p, 0)[i] + floats(p, 1)[i % 16];
         floats(p, 0)[i] = sum > 0 ? sum : 0;
@@ -58,14 +59,14 @@ bool bias_relu(const std::byte* const* p) {
     return true;
 }
 
-bool scale(const std::byte* const* p) {
+bool scale(const std::byte* const* p, const LaunchShape&) {
     for (std::int32_t i = 0; i < integer(p, 3); ++i)
         floats(p, 1)[i] = floats(p, 0)[i] * value<float>(p, 2);
     return true;
 }
 
 // out[m, n] = a[m, k] x b[k, n]
-bool matmul(const std::byte* const* p) {
+bool matmul(const std::byte* const* p, const LaunchShape&) {
     const std::int32_t rows = integer(p, 3);
     const std::int32_t columns = integer(p, 4);
     const std::int32_t inner = integer(p, 5);
@@ -80,13 +81,47 @@ bool matmul(const std::byte* const* p) {
     return true;
 }
 
-bool count(const std::byte* const* p) {
+// out[m, n] = bias[n] + a[m, k] x weight[n, k]
+bool linear(const std::byte* const* p, const LaunchShape&) {
+    const std::int32_t rows = integer(p, 4);
+    const std::int32_t columns = integer(p, 5);
+    const std::int32_t inner = integer(p, 6);
+    for (std::int32_t m = 0; m < rows; ++m) {
+        for (std::int32_t n = 0; n < columns; ++n) {
+            float sum = floats(p, 1)[n];
+            for (std::int32_t k = 0; k < inner; ++k)
+                sum += floats(p, 2)[m * inner + k] * floats(p, 3)[n * inner + k];
+            floats(p, 0)[m * columns + n] = sum;
+        }
+    }
+    return true;
+}
+
+// NaN of whatever is negative.
+bool square_root(const std::byte* const* p, const LaunchShape&) {
+    for (std::int32_t i = 0; i < integer(p, 2); ++i)
+        floats(p, 1)[i] = std::sqrt(floats(p, 0)[i]);
+    return true;
+}
+
+// mask[i] = in[i] > 2, index[i] = 2^53 + i: a number that no double holds, every other time.
+bool compare_and_count(const std::byte* const* p, const LaunchShape&) {
+    auto* mask = value<std::uint8_t*>(p, 1);
+    auto* index = value<std::int64_t*>(p, 2);
+    for (std::int32_t i = 0; i < integer(p, 3); ++i) {
+        mask[i] = floats(p, 0)[i] > 2 ? 1 : 0;
+        index[i] = (std::int64_t{1} << 53U) + i;
+    }
+    return true;
+}
+
+bool count(const std::byte* const* p, const LaunchShape&) {
     ++*value<std::uint64_t*>(p, 0);
     return true;
 }
 
 // Until another thread has written something there: work that has been launched and is not done.
-bool wait(const std::byte* const* p) {
+bool wait(const std::byte* const* p, const LaunchShape&) {
     const std::atomic_ref<std::uint32_t> flag(*value<std::uint32_t*>(p, 0));
     while (flag.load(std::memory_order_acquire) == 0)
         std::this_thread::yield();
@@ -108,6 +143,9 @@ constexpr Builtin kBuiltins[] = {
     {"bias_relu", bias_relu, "ppi"},
     {"scale", scale, "ppfi"},
     {"matmul", matmul, "pppiii"},
+    {"linear", linear, "ppppiii"},
+    {"square_root", square_root, "ppi"},
+    {"compare_and_count", compare_and_count, "pppi"},
     {"count", count, "p"},
     {"wait", wait, "p"},
 };

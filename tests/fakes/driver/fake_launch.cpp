@@ -1,9 +1,13 @@
 // Kernel launches. The fast way (FAKE_CUDA_INLINE=1, nobody captures) neither locks nor allocates: benches
-// stand on it.
+// stand on it. Launches of kernels out of a fatbin are not the program's: they have no number and no
+// callback.
 #include "tests/fakes/driver/fake_cuda_control.h"
 
+#include <chrono>
 #include <cstdlib>
 #include <cstring>
+#include <deque>
+#include <thread>
 
 #include "tests/fakes/driver/fake_driver.hpp"
 
@@ -11,23 +15,50 @@ namespace fake_cuda {
 namespace {
 
 std::atomic<std::uint64_t> g_launches{0};
+std::atomic<std::uint64_t> g_fatbin_launches{0};
 std::atomic<void (*)(const char*, std::uint64_t)> g_on_launch{nullptr};
 
+std::uint64_t number_from_environment(const char* name) {
+    const char* text = std::getenv(name);
+    return text == nullptr ? 0 : std::strtoull(text, nullptr, 10);
+}
+
 std::atomic<std::uint64_t>& fail_at() {
-    static std::atomic<std::uint64_t> number{[] {
-        const char* text = std::getenv("FAKE_CUDA_FAIL_AT");
-        return text == nullptr ? 0ULL : std::strtoull(text, nullptr, 10);
-    }()};
+    static std::atomic<std::uint64_t> number{number_from_environment("FAKE_CUDA_FAIL_AT")};
     return number;
 }
 
-struct Shape {
-    unsigned int grid[3];
-    unsigned int block[3];
-    unsigned int shared;
+std::atomic<std::uint64_t>& delay_us() {
+    static std::atomic<std::uint64_t> delay{number_from_environment("FAKE_CUDA_DELAY_US")};
+    return delay;
+}
+
+struct Refusal {
+    std::string kernel;
+    CUresult result;
 };
 
-CUresult check_shape(const Shape& shape, const Launchable* function) {
+/// What it leads to stays: a launch may be looking at it.
+std::atomic<const Refusal*>& refused() {
+    static const char* const kernel = std::getenv("FAKE_CUDA_REFUSE");
+    static const auto* const from_environment =
+        kernel == nullptr ? nullptr : new Refusal{kernel, CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES};
+    static std::atomic<const Refusal*> refusal{from_environment};
+    return refusal;
+}
+
+/// Counts the launch and says whether it is the one that must fault.
+bool count_launch(const KernelImage& image) {
+    if (image.of_fatbin) {
+        g_fatbin_launches.fetch_add(1, std::memory_order_relaxed);
+        return false;
+    }
+    const std::uint64_t number = g_launches.fetch_add(1, std::memory_order_relaxed) + 1;
+    if (auto callback = g_on_launch.load(std::memory_order_relaxed)) callback(image.name.c_str(), number);
+    return number == fail_at().load(std::memory_order_relaxed);
+}
+
+CUresult check_shape(const LaunchShape& shape, const Launchable* function) {
     std::uint64_t threads = 1;
     for (int i = 0; i < 3; ++i) {
         if (shape.grid[i] == 0 || shape.block[i] == 0) return CUDA_ERROR_INVALID_VALUE;
@@ -72,9 +103,11 @@ CUresult find_parameters(const KernelImage& image, void** given, void** extra, c
     return CUDA_SUCCESS;
 }
 
-KernelTask keep_values(const KernelImage& image, const std::byte* const* parameters, bool faults) {
+KernelTask keep_values(const KernelImage& image, const std::byte* const* parameters, const LaunchShape& shape,
+                       bool faults) {
     KernelTask task;
     task.kernel = image.kernel;
+    task.shape = shape;
     task.offsets = image.offsets;
     task.values.resize(image.bytes);
     task.faults = faults;
@@ -87,12 +120,15 @@ KernelTask keep_values(const KernelImage& image, const std::byte* const* paramet
 
 /// A kernel of a context that is broken does not run; one that faults breaks it.
 void run_in(Context* context, const KernelTask& task) {
+    if (const std::uint64_t delay = delay_us().load(std::memory_order_relaxed); delay != 0) {
+        std::this_thread::sleep_for(std::chrono::microseconds(delay));
+    }
     if (context->sticky.load(std::memory_order_acquire) != 0) return;
     if (!task.run()) context->sticky.store(CUDA_ERROR_ILLEGAL_ADDRESS, std::memory_order_release);
 }
 
-CUresult launch(CUfunction handle, const Shape& shape, CUstream stream_handle, void** given, void** extra,
-                bool per_thread) {
+CUresult launch(CUfunction handle, const LaunchShape& shape, CUstream stream_handle, void** given,
+                void** extra, bool per_thread) {
     Context* context = nullptr;
     if (CUresult result = enter(context); result != CUDA_SUCCESS) return result;
     const Function* function = pools().functions.check(handle);
@@ -112,19 +148,22 @@ CUresult launch(CUfunction handle, const Shape& shape, CUstream stream_handle, v
         return result;
     if (CUresult result = implicit_during_capture(stream); result != CUDA_SUCCESS) return result;
 
-    const std::uint64_t number = g_launches.fetch_add(1, std::memory_order_relaxed) + 1;
-    if (auto callback = g_on_launch.load(std::memory_order_relaxed)) callback(image.name.c_str(), number);
-    const bool faults = number == fail_at().load(std::memory_order_relaxed);
+    if (const Refusal* refusal = refused().load(std::memory_order_acquire);
+        refusal != nullptr && refusal->kernel == image.name) {
+        return refusal->result;
+    }
+    const bool faults = count_launch(image);
     if (stream->captures) {
-        return capture_task(
-            stream, [context, task = keep_values(image, parameters, faults)] { run_in(context, task); });
+        return capture_task(stream, [context, task = keep_values(image, parameters, shape, faults)] {
+            run_in(context, task);
+        });
     }
     if (runs_inline()) {
-        if (faults || !image.kernel(parameters)) context->sticky = CUDA_ERROR_ILLEGAL_ADDRESS;
+        if (faults || !image.kernel(parameters, shape)) context->sticky = CUDA_ERROR_ILLEGAL_ADDRESS;
         return CUDA_SUCCESS;
     }
-    submit_in_order(stream,
-                    [context, task = keep_values(image, parameters, faults)] { run_in(context, task); });
+    submit_in_order(
+        stream, [context, task = keep_values(image, parameters, shape, faults)] { run_in(context, task); });
     return CUDA_SUCCESS;
 }
 
@@ -152,6 +191,19 @@ FAKE_API void fake_cuda_fail_at(uint64_t number) {
 FAKE_API uint64_t fake_cuda_launches() {
     return g_launches;
 }
+FAKE_API uint64_t fake_cuda_fatbin_launches() {
+    return g_fatbin_launches;
+}
+FAKE_API void fake_cuda_delay_us(uint64_t microseconds) {
+    delay_us() = microseconds;
+}
+FAKE_API void fake_cuda_refuse(const char* kernel, int result) {
+    static auto* const all = new std::deque<Refusal>;
+    static std::mutex mutex;
+    const std::lock_guard lock(mutex);
+    refused() =
+        kernel == nullptr ? nullptr : &all->emplace_back(Refusal{kernel, static_cast<CUresult>(result)});
+}
 FAKE_API void fake_cuda_on_launch(void (*callback)(const char*, uint64_t)) {
     g_on_launch = callback;
 }
@@ -161,14 +213,14 @@ FAKE_API void fake_cuda_on_launch(void (*callback)(const char*, uint64_t)) {
         CUfunction function, unsigned int grid_x, unsigned int grid_y, unsigned int grid_z,       \
         unsigned int block_x, unsigned int block_y, unsigned int block_z, unsigned int shared,    \
         CUstream stream, void** parameters, void** extra) {                                       \
-        const Shape shape{{grid_x, grid_y, grid_z}, {block_x, block_y, block_z}, shared};         \
+        const LaunchShape shape{{grid_x, grid_y, grid_z}, {block_x, block_y, block_z}, shared};   \
         return launch(function, shape, stream, parameters, extra, per_thread);                    \
     }                                                                                             \
     FAKE_API CUresult cuLaunchCooperativeKernel##suffix(                                          \
         CUfunction function, unsigned int grid_x, unsigned int grid_y, unsigned int grid_z,       \
         unsigned int block_x, unsigned int block_y, unsigned int block_z, unsigned int shared,    \
         CUstream stream, void** parameters) {                                                     \
-        const Shape shape{{grid_x, grid_y, grid_z}, {block_x, block_y, block_z}, shared};         \
+        const LaunchShape shape{{grid_x, grid_y, grid_z}, {block_x, block_y, block_z}, shared};   \
         return launch(function, shape, stream, parameters, nullptr, per_thread);                  \
     }                                                                                             \
     FAKE_API CUresult cuLaunchKernelEx##suffix(const CUlaunchConfig* config, CUfunction function, \
@@ -176,9 +228,9 @@ FAKE_API void fake_cuda_on_launch(void (*callback)(const char*, uint64_t)) {
         if (config == nullptr || (config->numAttrs > 0 && config->attrs == nullptr)) {            \
             return is_initialised() ? CUDA_ERROR_INVALID_VALUE : CUDA_ERROR_NOT_INITIALIZED;      \
         }                                                                                         \
-        const Shape shape{{config->gridDimX, config->gridDimY, config->gridDimZ},                 \
-                          {config->blockDimX, config->blockDimY, config->blockDimZ},              \
-                          config->sharedMemBytes};                                                \
+        const LaunchShape shape{{config->gridDimX, config->gridDimY, config->gridDimZ},           \
+                                {config->blockDimX, config->blockDimY, config->blockDimZ},        \
+                                config->sharedMemBytes};                                          \
         return launch(function, shape, config->hStream, parameters, extra, per_thread);           \
     }                                                                                             \
     FAKE_API CUresult cuLaunchHostFunc##suffix(CUstream stream, CUhostFn function, void* data) {  \

@@ -3,11 +3,14 @@
 //     AOTI_DBG_FAKE_MODULE
 //     kernel <name> <built-in> [letters]     letters: the parameters, where they are more than the built-in's
 //
+// or nvcc's fatbin, of which no byte but the first few is looked at: see fake_measure.cpp.
+//
 // A CUkernel stands for a kernel in every context, a CUfunction for one in one: names of the one cannot be
 // asked with the other, launches take both.
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <sstream>
 
@@ -52,6 +55,11 @@ bool lay_out(const std::string& letters, KernelImage& image) {
 
 CUresult parse(const char* text, Images& images) {
     if (text == nullptr) return CUDA_ERROR_INVALID_VALUE;
+    if (is_fatbin(text)) {
+        if (std::getenv("FAKE_CUDA_NO_FATBIN") != nullptr) return CUDA_ERROR_NO_BINARY_FOR_GPU;
+        images = std::make_shared<const std::vector<KernelImage>>(kernels_of_fatbin());
+        return CUDA_SUCCESS;
+    }
     if (std::strncmp(text, kMagic, sizeof(kMagic) - 1) != 0) return CUDA_ERROR_INVALID_IMAGE;
     auto kernels = std::make_shared<std::vector<KernelImage>>();
     std::istringstream lines(text + sizeof(kMagic) - 1);

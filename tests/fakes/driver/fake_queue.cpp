@@ -27,7 +27,7 @@ bool KernelTask::run() const {
     const std::byte* parameters[64];
     for (std::size_t i = 0; i < offsets.size(); ++i)
         parameters[i] = values.data() + offsets[i];
-    return kernel(parameters);
+    return kernel(parameters, shape);
 }
 
 void Queue::start_worker() {
@@ -76,7 +76,19 @@ void Queue::wait(std::uint64_t ticket) {
     progress_.wait(lock, [this, ticket] { return completed_ >= ticket; });
 }
 
+void Queue::hold() {
+    const std::lock_guard lock(mutex_);
+    held_ = true;
+}
+
+void Queue::release() {
+    const std::lock_guard lock(mutex_);
+    held_ = false;
+    has_work_.notify_one();
+}
+
 void Queue::stop() {
+    release();
     wait_all();
     const std::lock_guard lock(mutex_);
     stops_ = true;
@@ -87,7 +99,7 @@ void Queue::work() {
     std::unique_lock lock(mutex_);
     while (true) {
         worker_sleeps_ = true;
-        has_work_.wait(lock, [this] { return stops_ || !tasks_.empty(); });
+        has_work_.wait(lock, [this] { return stops_ || (!held_ && !tasks_.empty()); });
         worker_sleeps_ = false;
         if (tasks_.empty()) return;
         const Task task = std::move(tasks_.front());

@@ -13,12 +13,19 @@
 
 namespace fake_cuda {
 
-using HostKernel = bool (*)(const std::byte* const* parameters);
+struct LaunchShape {
+    unsigned int grid[3];
+    unsigned int block[3];
+    unsigned int shared;
+};
+
+using HostKernel = bool (*)(const std::byte* const* parameters, const LaunchShape& shape);
 
 /// One kernel with the values that its parameters had at the launch. Returns false from run() where it
 /// faults.
 struct KernelTask {
     HostKernel kernel = nullptr;
+    LaunchShape shape{};
     std::vector<std::byte> values;
     std::vector<std::uint32_t> offsets;
     bool faults = false;  // as asked for by FAKE_CUDA_FAIL_AT
@@ -43,6 +50,9 @@ class Queue : public std::enable_shared_from_this<Queue> {
     [[nodiscard]] bool is_done(std::uint64_t ticket);
     void wait(std::uint64_t ticket);
     void wait_all() { wait(last_ticket()); }
+    /// From now on nothing that waits is begun, until release(); what runs goes on.
+    void hold();
+    void release();
     /// Does what is left and ends the worker.
     void stop();
     [[nodiscard]] Context* context() const { return context_; }
@@ -61,6 +71,7 @@ class Queue : public std::enable_shared_from_this<Queue> {
     bool worker_runs_ = false;
     bool worker_sleeps_ = false;
     bool stops_ = false;
+    bool held_ = false;
 };
 
 /// FAKE_CUDA_INLINE=1.

@@ -1,4 +1,6 @@
 // Streams and events.
+#include "tests/fakes/driver/fake_cuda_control.h"
+
 #include <chrono>
 
 #include "tests/fakes/driver/fake_driver.hpp"
@@ -20,6 +22,8 @@ Stream* make_stream(Context* context, unsigned int flags, int priority) {
     stream->queue = std::make_shared<Queue>(context);
     stream->flags = flags;
     stream->priority = priority;
+    static std::atomic<std::uint64_t> next_id{1};
+    stream->id = next_id++;
     stream->blocking = (flags & CU_STREAM_NON_BLOCKING) == 0;
     if (stream->blocking) ++context->blocking_streams;
     stream->alive.store(true, std::memory_order_release);
@@ -294,6 +298,31 @@ FAKE_API CUresult cuStreamDestroy(CUstream handle) {
         *flags = stream->flags;                                                                            \
         return CUDA_SUCCESS;                                                                               \
     }                                                                                                      \
+    FAKE_API CUresult cuStreamGetCtx##suffix(CUstream handle, CUcontext* out) {                            \
+        Context* context = nullptr;                                                                        \
+        if (CUresult result = enter(context); result != CUDA_SUCCESS) return result;                       \
+        Stream* stream = nullptr;                                                                          \
+        if (out == nullptr) return CUDA_ERROR_INVALID_VALUE;                                               \
+        if (CUresult result = find_stream(handle, per_thread, context, stream); result != CUDA_SUCCESS) {  \
+            return result;                                                                                 \
+        }                                                                                                  \
+        *out = reinterpret_cast<CUcontext>(stream->context);                                               \
+        return CUDA_SUCCESS;                                                                               \
+    }                                                                                                      \
+    FAKE_API CUresult cuStreamGetId##suffix(CUstream handle, unsigned long long* id) {                     \
+        Context* context = nullptr;                                                                        \
+        if (CUresult result = enter(context); result != CUDA_SUCCESS) return result;                       \
+        Stream* stream = nullptr;                                                                          \
+        if (id == nullptr) return CUDA_ERROR_INVALID_VALUE;                                                \
+        if (CUresult result = find_stream(handle, per_thread, context, stream); result != CUDA_SUCCESS) {  \
+            return result;                                                                                 \
+        }                                                                                                  \
+        *id = stream->id;                                                                                  \
+        return CUDA_SUCCESS;                                                                               \
+    }                                                                                                      \
+    FAKE_API CUresult cuEventRecordWithFlags##suffix(CUevent event, CUstream handle, unsigned int flags) { \
+        return flags > 1 ? CUDA_ERROR_INVALID_VALUE : record(event, handle, per_thread);                   \
+    }                                                                                                      \
     FAKE_API CUresult cuStreamWaitEvent##suffix(CUstream handle, CUevent event, unsigned int flags) {      \
         return flags > 1 ? CUDA_ERROR_INVALID_VALUE : stream_wait(handle, event, per_thread);              \
     }                                                                                                      \
@@ -359,3 +388,19 @@ FAKE_API CUresult cuEventElapsedTime_v2(float* milliseconds, CUevent start, CUev
     return elapsed(milliseconds, start, end);
 }
 #endif
+
+FAKE_API void fake_cuda_hold_stream(void* handle) {
+    Stream* stream = nullptr;
+    if (Context* context = current_context();
+        context != nullptr &&
+        find_stream(static_cast<CUstream>(handle), false, context, stream) == CUDA_SUCCESS)
+        stream->queue->hold();
+}
+
+FAKE_API void fake_cuda_release_stream(void* handle) {
+    Stream* stream = nullptr;
+    if (Context* context = current_context();
+        context != nullptr &&
+        find_stream(static_cast<CUstream>(handle), false, context, stream) == CUDA_SUCCESS)
+        stream->queue->release();
+}

@@ -1,8 +1,5 @@
-// Stands in for libtorch_cpu.so: simple float tensors on the host behind the real names and signatures of the
-// AOTI C shim. Results are deterministic. Knows nothing of the library under test and must link to no driver.
-#include "tests/fakes/torch/fake_torch.h"
-
-#include <dlfcn.h>
+// Stands in for libtorch_cpu.so: what it does on the host behind the real names and signatures of the AOTI C
+// shim. Results are deterministic. Knows nothing of the library under test and must link to no driver.
 #include <signal.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -14,36 +11,19 @@
 #include <cstdio>
 #include <cstring>
 #include <stdexcept>
-#include <vector>
 
-struct AtenTensorOpaque {
-    std::vector<float> owned;
-    float* data = nullptr;
-    int64_t elements = 0;
-    int64_t stride = 1;
-    int64_t offset = 0;
-};
+#include "tests/fakes/torch/fake_tensor.hpp"
 
 namespace {
-
-constexpr const char* kLibraryImage = "AOTI_DBG_FAKE_MODULE\nkernel fake_library_kernel nop\n";
 
 thread_local bool grad_mode = true;
 std::atomic<uint64_t> calls{0};
 
+/// Floats in a row, on the host.
 AtenTensorHandle make_tensor(int64_t elements) {
-    auto* tensor = new AtenTensorOpaque;
-    tensor->owned.resize(static_cast<size_t>(elements));
-    tensor->data = tensor->owned.data();
-    tensor->elements = elements;
-    return tensor;
-}
-
-int64_t product(int64_t dims, const int64_t* sizes) {
-    int64_t elements = 1;
-    for (int64_t i = 0; i < dims; ++i)
-        elements *= sizes[i];
-    return elements;
+    const int64_t stride = 1;
+    return fake_torch::make(fake_torch::allocate_on_host(elements * 4), 1, &elements, &stride, 0,
+                            fake_torch::kFloat32, fake_torch::kCpu, -1);
 }
 
 template <typename Function>
@@ -70,28 +50,6 @@ long number_from_environment(const char* name) {
         pause();
 }
 
-/// Launches a kernel as cuBLAS would: through the driver found at run time, by a handle of its own.
-void launch_library_kernel() {
-    using Load = int (*)(void**, const void*);
-    using Get = int (*)(void**, void*, const char*);
-    using Launch = int (*)(void*, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void*,
-                           void**, void**);
-    void* driver = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD);
-    if (driver == nullptr) return;
-    const auto load = reinterpret_cast<Load>(dlsym(driver, "cuModuleLoadData"));
-    const auto get = reinterpret_cast<Get>(dlsym(driver, "cuModuleGetFunction"));
-    const auto launch = reinterpret_cast<Launch>(dlsym(driver, "cuLaunchKernel"));
-    static void* const function = [&]() -> void* {
-        void* module = nullptr;
-        void* found = nullptr;
-        if (load == nullptr || get == nullptr || load(&module, kLibraryImage) != 0) return nullptr;
-        return get(&found, module, "fake_library_kernel") == 0 ? found : nullptr;
-    }();
-    if (function != nullptr && launch != nullptr)
-        launch(function, 1, 1, 1, 32, 1, 1, 0, nullptr, nullptr, nullptr);
-    dlclose(driver);
-}
-
 }  // namespace
 
 extern "C" {
@@ -107,10 +65,6 @@ uint64_t fake_torch_calls() {
     return calls.load();
 }
 
-int64_t fake_torch_elements(AtenTensorHandle tensor) {
-    return tensor->elements;
-}
-
 bool aoti_torch_grad_mode_is_enabled() {
     return grad_mode;
 }
@@ -119,97 +73,16 @@ void aoti_torch_grad_mode_set_enabled(bool enabled) {
     grad_mode = enabled;
 }
 
-int32_t aoti_torch_dtype_float32() {
-    return 6;
-}
-
-int32_t aoti_torch_device_type_cpu() {
-    return 0;
-}
-
-int32_t aoti_torch_device_type_cuda() {
-    return 1;
-}
-
-AOTITorchError aoti_torch_create_cuda_stream_guard(void* /*stream*/, int32_t /*device*/,
-                                                   CUDAStreamGuardHandle* guard) {
-    *guard = reinterpret_cast<CUDAStreamGuardHandle>(new int(0));
-    return 0;
-}
-
-AOTITorchError aoti_torch_delete_cuda_stream_guard(CUDAStreamGuardHandle guard) {
-    delete reinterpret_cast<int*>(guard);
-    return 0;
-}
-
-AOTITorchError aoti_torch_get_data_ptr(AtenTensorHandle tensor, void** data) {
-    *data = tensor->data;
-    return 0;
-}
-
-AOTITorchError aoti_torch_get_dim(AtenTensorHandle /*tensor*/, int64_t* dim) {
-    *dim = 1;
-    return 0;
-}
-
-AOTITorchError aoti_torch_get_sizes(AtenTensorHandle tensor, int64_t** sizes) {
-    *sizes = &tensor->elements;
-    return 0;
-}
-
-AOTITorchError aoti_torch_get_strides(AtenTensorHandle tensor, int64_t** strides) {
-    *strides = &tensor->stride;
-    return 0;
-}
-
-AOTITorchError aoti_torch_get_dtype(AtenTensorHandle /*tensor*/, int32_t* dtype) {
-    *dtype = aoti_torch_dtype_float32();
-    return 0;
-}
-
-AOTITorchError aoti_torch_get_device_type(AtenTensorHandle /*tensor*/, int32_t* type) {
-    *type = aoti_torch_device_type_cpu();
-    return 0;
-}
-
-AOTITorchError aoti_torch_get_device_index(AtenTensorHandle /*tensor*/, int32_t* index) {
-    *index = -1;
-    return 0;
-}
-
-AOTITorchError aoti_torch_get_storage_offset(AtenTensorHandle tensor, int64_t* offset) {
-    *offset = tensor->offset;
-    return 0;
-}
-
-AOTITorchError aoti_torch_get_storage_size(AtenTensorHandle tensor, int64_t* bytes) {
-    *bytes = (tensor->offset + tensor->elements) * static_cast<int64_t>(sizeof(float));
-    return 0;
-}
-
-AOTITorchError aoti_torch_empty_strided(int64_t dims, const int64_t* sizes, const int64_t* /*strides*/,
-                                        int32_t /*dtype*/, int32_t /*device_type*/, int32_t /*device_index*/,
+AOTITorchError aoti_torch_empty_strided(int64_t dims, const int64_t* sizes, const int64_t* strides,
+                                        int32_t dtype, int32_t device_type, int32_t device_index,
                                         AtenTensorHandle* made) {
-    *made = make_tensor(product(dims, sizes));
-    return 0;
-}
-
-AOTITorchError aoti_torch_create_tensor_from_blob_v2(void* data, int64_t dims, const int64_t* sizes,
-                                                     const int64_t* /*strides*/, int64_t offset,
-                                                     int32_t /*dtype*/, int32_t /*device_type*/,
-                                                     int32_t /*device_index*/, AtenTensorHandle* made,
-                                                     int32_t /*layout*/, const uint8_t* /*metadata*/,
-                                                     int64_t /*metadata_size*/) {
-    auto* tensor = new AtenTensorOpaque;
-    tensor->data = static_cast<float*>(data) + offset;
-    tensor->elements = product(dims, sizes);
-    tensor->offset = offset;
-    *made = tensor;
-    return 0;
-}
-
-AOTITorchError aoti_torch_delete_tensor_object(AtenTensorHandle tensor) {
-    delete tensor;
+    const int64_t bytes = fake_torch::extent(dims, sizes, strides) * fake_torch::element_bytes(dtype);
+    const bool on_device = device_type == fake_torch::kCuda;
+    std::shared_ptr<fake_torch::Storage> storage =
+        on_device ? fake_torch::allocate_on_device(bytes, device_index) : fake_torch::allocate_on_host(bytes);
+    if (storage == nullptr) return 1;
+    *made = fake_torch::make(std::move(storage), dims, sizes, strides, 0, dtype, device_type,
+                             on_device ? device_index : -1);
     return 0;
 }
 
@@ -279,7 +152,7 @@ AOTITorchError aoti_torch_cuda_mm_out(AtenTensorHandle out, AtenTensorHandle sel
 }
 
 AOTITorchError aoti_torch_cuda_bmm_out(AtenTensorHandle out, AtenTensorHandle self, AtenTensorHandle mat2) {
-    launch_library_kernel();
+    fake_torch::launch_library_kernel();
     fake_torch_enter_call();
     for (int64_t i = 0; i < out->elements; ++i)
         out->data[i] = self->data[i % self->elements] + mat2->data[i % mat2->elements];

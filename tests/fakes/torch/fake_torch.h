@@ -19,14 +19,18 @@ using AOTIProxyExecutorHandle = AOTIProxyExecutorOpaque*;
 bool aoti_torch_grad_mode_is_enabled();
 void aoti_torch_grad_mode_set_enabled(bool enabled);
 int32_t aoti_torch_dtype_float32();
+int32_t aoti_torch_dtype_int64();
+int32_t aoti_torch_dtype_bool();
 int32_t aoti_torch_device_type_cpu();
 int32_t aoti_torch_device_type_cuda();
 AOTITorchError aoti_torch_create_cuda_stream_guard(void* stream, int32_t device,
                                                    CUDAStreamGuardHandle* guard);
 AOTITorchError aoti_torch_delete_cuda_stream_guard(CUDAStreamGuardHandle guard);
+AOTITorchError aoti_torch_get_current_cuda_stream(int32_t device, void** stream);
 
 AOTITorchError aoti_torch_get_data_ptr(AtenTensorHandle tensor, void** data);
 AOTITorchError aoti_torch_get_dim(AtenTensorHandle tensor, int64_t* dim);
+AOTITorchError aoti_torch_get_numel(AtenTensorHandle tensor, int64_t* elements);
 AOTITorchError aoti_torch_get_sizes(AtenTensorHandle tensor, int64_t** sizes);
 AOTITorchError aoti_torch_get_strides(AtenTensorHandle tensor, int64_t** strides);
 AOTITorchError aoti_torch_get_dtype(AtenTensorHandle tensor, int32_t* dtype);
@@ -42,6 +46,8 @@ AOTITorchError aoti_torch_create_tensor_from_blob_v2(void* data, int64_t dims, c
                                                      int32_t device_type, int32_t device_index,
                                                      AtenTensorHandle* made, int32_t layout,
                                                      const uint8_t* metadata, int64_t metadata_size);
+AOTITorchError aoti_torch__reinterpret_tensor(AtenTensorHandle self, int64_t dims, const int64_t* sizes,
+                                              const int64_t* strides, int64_t offset, AtenTensorHandle* made);
 AOTITorchError aoti_torch_delete_tensor_object(AtenTensorHandle tensor);
 void aoti_torch_print_tensor_handle(AtenTensorHandle tensor, const char* text);
 
@@ -57,6 +63,8 @@ AOTITorchError aoti_torch_cpu_abs(AtenTensorHandle self, AtenTensorHandle* made)
 /// No release of torch has it: stands for a function that is newer than any table. Returns 1 when the first
 /// element is kFailAt.
 AOTITorchError aoti_torch_cpu_neg(AtenTensorHandle self, AtenTensorHandle* made);
+AOTITorchError aoti_torch_cuda_addmm_out(AtenTensorHandle out, AtenTensorHandle self, AtenTensorHandle mat1,
+                                         AtenTensorHandle mat2, double beta, double alpha);
 AOTITorchError aoti_torch_cuda_mm_out(AtenTensorHandle out, AtenTensorHandle self, AtenTensorHandle mat2);
 /// Launches `fake_library_kernel` by itself where the process has a driver.
 AOTITorchError aoti_torch_cuda_bmm_out(AtenTensorHandle out, AtenTensorHandle self, AtenTensorHandle mat2);

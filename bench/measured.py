@@ -1,0 +1,44 @@
+"""How much level 2 measured in one run of a model, by its events.jsonl (docs/FORMAT.md). Reads no more of it than that
+run: the file holds hundreds of them.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import pathlib
+import re
+
+# Early enough to find quickly, and past whatever only a first run does.
+RUN = 3
+
+_BITS = re.compile(r"(\d+)")
+
+
+def bytes_of(argument: dict) -> int:
+    dtype = argument["dtype"]
+    # float8_e4m3fn, bfloat16, complex64, uint8: the first number is that of bits; bool has none.
+    bits = int(match[1]) if (match := _BITS.search(dtype)) else 8
+    return argument.get("count", math.prod(argument.get("sizes", []))) * bits // 8
+
+
+def measured_in_a_run(events: pathlib.Path) -> dict | None:
+    """Tensors, and the bytes of their elements; None where the run is not there."""
+    tensors = size = 0
+    is_there = False
+    with events.open() as lines:
+        for line in lines:
+            if not line.startswith('{"event":"call"'):
+                continue
+            # Only lines of the run in question are worth decoding.
+            run = re.search(r'"run":(\d+)', line)
+            if run is None or int(run[1]) < RUN:
+                continue
+            if int(run[1]) > RUN:
+                break
+            is_there = True
+            for argument in json.loads(line).get("arguments", []):
+                if "tensor" in argument and "measured" not in argument and "measured_at" not in argument:
+                    tensors += 1
+                    size += bytes_of(argument)
+    return {"tensors": tensors, "bytes": size} if is_there else None

@@ -1,0 +1,89 @@
+// See find_recorded.hpp. Looks a few folders deep and follows no links but `latest`, so it ends on any tree.
+#include "cli/find_recorded.hpp"
+
+#include <algorithm>
+#include <filesystem>
+#include <string_view>
+
+namespace aoti_dbg::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct KindInfo {
+    std::string_view begins;
+    std::string_view holds;
+    const char* missing;  // goes on behind the place
+};
+
+const KindInfo& info_of(Recorded kind) {
+    static constexpr KindInfo kRing = {"flight", ".ring",
+                                       ": no flight.ring in it or below it; was the program run with "
+                                       "AOTI_DBG_RING=0, or did it make no call?"};
+    static constexpr KindInfo kEvents = {
+        "events", ".jsonl",
+        ": no events.jsonl in it or below it; was the program run with "
+        "AOT_INDUCTOR_DEBUG_INTERMEDIATE_VALUE_PRINTER=2, and did it call a model?"};
+    return kind == Recorded::ring ? kRing : kEvents;
+}
+
+bool is_name_of(const KindInfo& kind, const std::string& name) {
+    return name.rfind(kind.begins, 0) == 0 && name.find(kind.holds) != std::string::npos;
+}
+
+constexpr int kDeepest = 4;
+
+struct Candidate {
+    fs::path path;
+    fs::file_time_type time;
+};
+
+std::vector<Candidate> files_below(const fs::path& folder, const KindInfo& kind) {
+    std::vector<Candidate> found;
+    std::error_code failed;
+    fs::recursive_directory_iterator entry(folder, fs::directory_options::skip_permission_denied, failed);
+    for (; !failed && entry != fs::recursive_directory_iterator(); entry.increment(failed)) {
+        if (entry.depth() >= kDeepest) entry.disable_recursion_pending();
+        std::error_code unreadable;
+        if (!is_name_of(kind, entry->path().filename().string()) || !entry->is_regular_file(unreadable))
+            continue;
+        const fs::file_time_type time = entry->last_write_time(unreadable);
+        if (!unreadable) found.push_back({entry->path(), time});
+    }
+    std::sort(found.begin(), found.end(), [](const Candidate& a, const Candidate& b) {
+        return a.time != b.time ? a.time > b.time : a.path > b.path;
+    });
+    return found;
+}
+
+fs::path newest_in(const fs::path& folder, const KindInfo& kind) {
+    std::error_code failed;
+    for (const Candidate& file : files_below(folder, kind)) {
+        if (fs::equivalent(file.path.parent_path(), folder, failed)) return file.path;
+    }
+    return {};
+}
+
+}  // namespace
+
+Result<FoundFile> find_recorded(const std::string& place, Recorded wanted) {
+    const KindInfo& kind = info_of(wanted);
+    std::error_code failed;
+    const fs::file_status status = fs::status(place, failed);
+    if (!fs::exists(status)) return Status::error(place + ": no such file or folder");
+    if (!fs::is_directory(status)) return FoundFile{place, {}};
+
+    const std::vector<Candidate> below = files_below(place, kind);
+    // The newest that lies right here, else in `latest`, else anywhere below.
+    fs::path chosen = newest_in(place, kind);
+    if (chosen.empty()) chosen = newest_in(fs::path(place) / "latest", kind);
+    if (chosen.empty() && !below.empty()) chosen = below.front().path;
+    if (chosen.empty()) return Status::error(place + kind.missing);
+    FoundFile found{chosen.string(), {}};
+    for (const Candidate& other : below) {
+        if (!fs::equivalent(other.path, chosen, failed)) found.others.push_back(other.path.string());
+    }
+    return found;
+}
+
+}  // namespace aoti_dbg::cli

@@ -1,0 +1,211 @@
+#include "serializer/event_fields.hpp"
+
+#include <cstring>
+
+#include "serializer/element_value.hpp"
+#include "serializer/event_words.hpp"
+
+namespace aoti_dbg {
+namespace {
+
+using Value = JsonLine::Value;
+using Kind = JsonLine::Kind;
+
+std::vector<std::string> strings_of(Value list) {
+    std::vector<std::string> strings;
+    for (Value value = list.first(); value; value = value.next())
+        strings.push_back(string_of(value));
+    return strings;
+}
+
+std::vector<std::int64_t> integers_of(Value list) {
+    std::vector<std::int64_t> integers;
+    for (Value value = list.first(); value; value = value.next())
+        read_integer(value, integers.emplace_back());
+    return integers;
+}
+
+/// A number, or one of the words for what is not finite.
+bool is_numeric(Value value) {
+    return value.is(Kind::number) || value.is(Kind::string);
+}
+
+void read_double(Value value, double& to) {
+    std::byte bytes[sizeof to];
+    if (is_numeric(value) && read_json_element(DType::float64, value.text(), bytes))
+        memcpy(&to, bytes, sizeof to);
+}
+
+/// As append_number() of event_jsonl.cpp wrote it.
+Number number_of(DType dtype, Value value) {
+    Number number;
+    if (is_unsigned(dtype)) {
+        number.kind = Number::Kind::unsigned_integer;
+        read_integer(value, number.unsigned_integer);
+    } else if (is_integer(dtype)) {
+        number.kind = Number::Kind::signed_integer;
+        read_integer(value, number.signed_integer);
+    } else if (part_dtype(dtype) == DType::float64) {
+        read_double(value, number.floating);
+    } else {
+        std::byte bytes[sizeof(float)];
+        float narrow = 0;
+        if (is_numeric(value) && read_json_element(DType::float32, value.text(), bytes))
+            memcpy(&narrow, bytes, sizeof narrow);
+        number.floating = static_cast<double>(narrow);
+    }
+    return number;
+}
+
+/// An integer of up to 128 bits.
+void read_sum(Value value, RealStatistics& part) {
+    __extension__ using Wide = unsigned __int128;
+    std::string_view digits = value.text();
+    if (!value.is(Kind::number) || digits.size() > 40) return;
+    const bool is_negative = digits.front() == '-';
+    if (is_negative) digits.remove_prefix(1);
+    Wide sum = 0;
+    for (const char digit : digits) {
+        if (digit < '0' || digit > '9') return;
+        sum = sum * 10 + static_cast<unsigned>(digit - '0');
+    }
+    if (is_negative) sum = -sum;
+    part.sum_low = static_cast<std::uint64_t>(sum);
+    part.sum_high = static_cast<std::int64_t>(static_cast<std::uint64_t>(sum >> 64U));
+}
+
+void read_moments(Value object, DType dtype, Moments& moments) {
+    read_double(object.member("mean"), moments.mean);
+    read_double(object.member("std"), moments.standard_deviation);
+    moments.minimum = number_of(dtype, object.member("min"));
+    moments.maximum = number_of(dtype, object.member("max"));
+}
+
+void read_part(Value object, TensorStatistics& statistics, RealStatistics& part) {
+    read_integer(object.member("nan"), part.nan);
+    read_integer(object.member("pos_inf"), part.positive_infinity);
+    read_integer(object.member("neg_inf"), part.negative_infinity);
+    read_integer(object.member("zeros"), part.zeros);
+    read_integer(object.member("first_nan"), part.first_nan);
+    read_integer(object.member("first_nonfinite"), part.first_nonfinite);
+    if (object.member("min_at")) {
+        statistics.wanted = statistics.wanted | Wanted::indices;
+        read_integer(object.member("min_at"), part.minimum_index);
+        read_integer(object.member("max_at"), part.maximum_index);
+    }
+    if (!object.member("mean")) return;
+    statistics.wanted = statistics.wanted | Wanted::printed;
+    part.all.count = statistics.count;
+    read_moments(object, statistics.dtype, part.all);
+    read_sum(object.member("sum"), part);
+    part.finite = part.all;
+    if (const Value finite = object.member("finite")) {
+        part.finite.count = 0;
+        read_integer(finite.member("count"), part.finite.count);
+        read_moments(finite, statistics.dtype, part.finite);
+    }
+}
+
+/// Whether no product of them overflows, so that their number of elements can be believed.
+bool are_sizes(const std::vector<std::int64_t>& sizes) {
+    std::uint64_t elements = 1;
+    for (const std::int64_t size : sizes) {
+        if (size < 0) return false;
+        if (size > 0 && __builtin_mul_overflow(elements, static_cast<std::uint64_t>(size), &elements))
+            return false;
+    }
+    return sizes.size() <= kMaxRank;
+}
+
+}  // namespace
+
+void read_address(Value value, std::uint64_t& to) {
+    const std::string_view text = value.text();
+    if (!value.is(Kind::string) || text.substr(0, 2) != "0x") return;
+    std::uint64_t number = 0;
+    const std::from_chars_result result =
+        std::from_chars(text.data() + 2, text.data() + text.size(), number, 16);
+    if (result.ec == std::errc() && result.ptr == text.data() + text.size()) to = number;
+}
+
+std::string string_of(Value value) {
+    return value.is(Kind::string) ? std::string(value.text()) : std::string();
+}
+
+void read_statistics(Value object, const TensorFacts& tensor, TensorStatistics& statistics) {
+    statistics = {};
+    statistics.dtype = tensor.measured_dtype;
+    statistics.wanted = Wanted::findings;
+    if (tensor.sizes_known) statistics.count = element_count(tensor.sizes);
+    read_integer(object.member("count"), statistics.count);
+    if (is_complex(statistics.dtype)) {
+        read_part(object.member("real"), statistics, statistics.real);
+        read_part(object.member("imaginary"), statistics, statistics.imaginary);
+    } else {
+        read_part(object, statistics, statistics.real);
+    }
+    const std::string_view hash = object.member("hash").text();
+    if (hash.size() != 16) return;
+    const std::from_chars_result result =
+        std::from_chars(hash.data(), hash.data() + hash.size(), statistics.hash, 16);
+    if (result.ptr == hash.data() + hash.size()) statistics.wanted = statistics.wanted | Wanted::hash;
+}
+
+void read_values(Value list, DType dtype, std::vector<std::byte>& to) {
+    const DType part = part_dtype(dtype);
+    std::byte bytes[sizeof(double)];
+    to.clear();
+    const auto take = [&](Value value) {
+        if (!read_json_element(part, value.text(), bytes)) return false;
+        to.insert(to.end(), bytes, bytes + element_size(part));
+        return true;
+    };
+    for (Value value = list.first(); value; value = value.next()) {
+        const Value imaginary = value.first().next();
+        const bool taken = is_complex(dtype) ? take(value.first()) && take(imaginary) : take(value);
+        if (taken && to.size() <= kMostPrintedValues * element_size(dtype)) continue;
+        to.clear();
+        return;
+    }
+}
+
+void read_tensor(Value object, TensorFacts& facts) {
+    facts.dtype = string_of(object.member("dtype"));
+    for (std::uint8_t i = 0; i < kDTypes; ++i) {
+        if (facts.dtype == dtype_name(static_cast<DType>(i))) facts.measured_dtype = static_cast<DType>(i);
+    }
+    facts.device = string_of(object.member("device"));
+    facts.is_strided = object.member("layout").text() != "not strided";
+    facts.sizes_known = object.member("sizes").is(Kind::array);
+    facts.sizes = integers_of(object.member("sizes"));
+    facts.strides = integers_of(object.member("strides"));
+    if (!are_sizes(facts.sizes)) {
+        facts.sizes_known = false;
+        facts.sizes.clear();
+        facts.strides.clear();
+    }
+    facts.is_contiguous = object.member("contiguous").text() != "false";
+    read_integer(object.member("storage_offset"), facts.storage_offset);
+    read_integer(object.member("storage_bytes"), facts.storage_bytes);
+    facts.unmeasured = string_of(object.member("unmeasured"));
+}
+
+void read_argument(Value object, ArgumentFacts& facts) {
+    facts.label = string_of(object.member("label"));
+    facts.original_fqn = string_of(object.member("fqn"));
+    facts.parameter = string_of(object.member("parameter"));
+    read_integer(object.member("position"), facts.position);
+    facts.role = role_of(object.member("role").text());
+}
+
+void read_site(Value object, SiteFacts& facts) {
+    facts.kernel = string_of(object.member("kernel"));
+    facts.symbol = string_of(object.member("symbol"));
+    facts.kind = string_of(object.member("kind"));
+    read_integer(object.member("number"), facts.site);
+    read_integer(object.member("line"), facts.line);
+    facts.source_nodes = strings_of(object.member("source_nodes"));
+    facts.original_aten = strings_of(object.member("original_aten"));
+}
+
+}  // namespace aoti_dbg

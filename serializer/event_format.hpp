@@ -1,0 +1,23 @@
+// The forms that level 2 can be told in: AOTI_DBG_FORMAT, `aoti-dbg show --format`.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+namespace aoti_dbg {
+
+enum class EventFormat : std::uint8_t {
+    text,     // as PyTorch's debug printer
+    compact,  // one aligned line a tensor
+    jsonl,    // docs/FORMAT.md
+};
+
+constexpr std::optional<EventFormat> event_format_named(std::string_view word) {
+    if (word == "text") return EventFormat::text;
+    if (word == "compact") return EventFormat::compact;
+    if (word == "jsonl") return EventFormat::jsonl;
+    return std::nullopt;
+}
+
+}  // namespace aoti_dbg

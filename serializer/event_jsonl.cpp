@@ -1,0 +1,359 @@
+#include "serializer/event_jsonl.hpp"
+
+#include "serializer/clean_text.hpp"
+#include "serializer/element_value.hpp"
+#include "serializer/event_text.hpp"
+#include "serializer/event_words.hpp"
+#include "serializer/number_text.hpp"
+
+namespace aoti_dbg {
+namespace {
+
+/// `name` is `,"name":`, so that nothing has to be put together.
+void append_member(std::string_view name, std::string_view value, std::string& out) {
+    out += name;
+    append_json_string(value, out);
+}
+
+void append_member(std::string_view name, std::uint64_t value, std::string& out) {
+    out += name;
+    append_integer(value, out);
+}
+
+void append_address(std::string_view name, std::uint64_t value, std::string& out) {
+    out.append(name).append("\"0x");
+    append_short_hex(value, out);
+    out += '"';
+}
+
+void append_list(std::string_view name, const std::vector<std::int64_t>& numbers, std::string& out) {
+    out.append(name).append("[");
+    for (std::size_t i = 0; i < numbers.size(); ++i) {
+        if (i != 0) out += ',';
+        append_integer(numbers[i], out);
+    }
+    out += ']';
+}
+
+void append_list(std::string_view name, const std::vector<std::string>& texts, std::string& out) {
+    out.append(name).append("[");
+    for (std::size_t i = 0; i < texts.size(); ++i) {
+        if (i != 0) out += ',';
+        append_json_string(texts[i], out);
+    }
+    out += ']';
+}
+
+/// A minimum or maximum: of a kind that is narrower than float64 with as few digits as that kind needs.
+void append_number(DType dtype, const Number& number, std::string& out) {
+    switch (number.kind) {
+        case Number::Kind::signed_integer:
+            return append_integer(number.signed_integer, out);
+        case Number::Kind::unsigned_integer:
+            return append_integer(number.unsigned_integer, out);
+        case Number::Kind::floating:
+            break;
+    }
+    if (part_dtype(dtype) == DType::float64) {
+        append_json_number(number.floating, out);
+    } else {
+        append_json_number(static_cast<float>(number.floating), out);
+    }
+}
+
+void append_moments(DType dtype, const Moments& moments, std::string& out) {
+    out += R"(,"mean":)";
+    append_json_number(moments.mean, out);
+    out += R"(,"min":)";
+    append_number(dtype, moments.minimum, out);
+    out += R"(,"max":)";
+    append_number(dtype, moments.maximum, out);
+    out += R"(,"std":)";
+    append_json_number(moments.standard_deviation, out);
+}
+
+void append_index(std::string_view name, std::uint64_t index, std::string& out) {
+    out += name;
+    if (index == kNoIndex) {
+        out += "null";
+    } else {
+        append_integer(index, out);
+    }
+}
+
+/// `first` is what stands before the first member.
+void append_part(char first, const TensorStatistics& statistics, const RealStatistics& part,
+                 std::string& out) {
+    const bool is_printed = wants(statistics.wanted, Wanted::printed | Wanted::indices);
+    const std::size_t start = out.size();
+    if (is_printed) append_moments(statistics.dtype, part.all, out);
+    if (is_printed && is_integer(statistics.dtype)) {
+        out += R"(,"sum":)";
+        append_integer(part.sum_high, part.sum_low, out);
+    }
+    if (part.zeros != 0) append_member(R"(,"zeros":)", part.zeros, out);
+    if (wants(statistics.wanted, Wanted::indices)) {
+        append_index(R"(,"min_at":)", part.minimum_index, out);
+        append_index(R"(,"max_at":)", part.maximum_index, out);
+    }
+    if (part.nan != 0 || part.positive_infinity != 0 || part.negative_infinity != 0) {
+        if (part.nan != 0) append_member(R"(,"nan":)", part.nan, out);
+        if (part.positive_infinity != 0) append_member(R"(,"pos_inf":)", part.positive_infinity, out);
+        if (part.negative_infinity != 0) append_member(R"(,"neg_inf":)", part.negative_infinity, out);
+        if (part.first_nan != kNoIndex) append_member(R"(,"first_nan":)", part.first_nan, out);
+        if (part.first_nonfinite != kNoIndex) {
+            append_member(R"(,"first_nonfinite":)", part.first_nonfinite, out);
+        }
+        if (is_printed) {
+            append_member(R"(,"finite":{"count":)", part.finite.count, out);
+            append_moments(statistics.dtype, part.finite, out);
+            out += '}';
+        }
+    }
+    if (out.size() != start) {
+        out[start] = first;
+    } else if (first == '{') {
+        out += first;
+    }
+}
+
+void append_statistics(const MeasuredArgument& argument, std::string& out) {
+    const TensorStatistics& statistics = argument.statistics;
+    if (!argument.tensor->sizes_known || statistics.count != element_count(argument.tensor->sizes)) {
+        append_member(R"(,"count":)", statistics.count, out);
+    }
+    if (is_complex(statistics.dtype)) {
+        out += R"(,"real":)";
+        append_part('{', statistics, statistics.real, out);
+        out += R"(},"imaginary":)";
+        append_part('{', statistics, statistics.imaginary, out);
+        out += '}';
+    } else {
+        append_part(',', statistics, statistics.real, out);
+    }
+    if (wants(statistics.wanted, Wanted::hash)) {
+        out += R"(,"hash":")";
+        append_hex(statistics.hash, out);
+        out += '"';
+    }
+}
+
+void append_values(DType dtype, std::span<const std::byte> values, std::string& out) {
+    const DType part = part_dtype(dtype);
+    const std::size_t size = element_size(part);
+    out += R"(,"values":[)";
+    for (std::size_t at = 0; at + element_size(dtype) <= values.size(); at += element_size(dtype)) {
+        if (at != 0) out += ',';
+        if (is_complex(dtype)) out += '[';
+        append_json_element(part, &values[at], out);
+        if (is_complex(dtype)) {
+            out += ',';
+            append_json_element(part, &values[at + size], out);
+            out += ']';
+        }
+    }
+    out += ']';
+}
+
+void append_measurement(const MeasuredArgument& argument, std::string& out) {
+    if (argument.address != 0) append_address(R"(,"address":)", argument.address, out);
+    switch (argument.measured) {
+        case Measured::not_yet:
+            out += R"(,"measured":"not yet")";
+            return;
+        case Measured::no:
+            append_member(R"(,"measured":"no","why":)", reason_text(argument), out);
+            return;
+        case Measured::earlier:
+            if (argument.measured_at == kNoCallNumber) {
+                out += R"(,"measured_at":"inputs")";
+            } else {
+                append_member(R"(,"measured_at":)", argument.measured_at, out);
+            }
+            break;
+        case Measured::now:
+            break;
+    }
+    append_statistics(argument, out);
+    if (!argument.values.empty()) append_values(argument.tensor->measured_dtype, argument.values, out);
+}
+
+void append_call(const MeasuredCall& call, std::string& out) {
+    constexpr auto kNone = ~std::uint32_t{0};
+    if (call.run != kNone) append_member(R"(,"run":)", call.run, out);
+    if (call.call != kNoCallNumber) append_member(R"(,"call":)", call.call, out);
+    if (call.model != kNone) append_member(R"(,"model":)", call.model, out);
+    append_member(R"(,"seq":)", call.sequence, out);
+    append_member(R"(,"time_ns":)", call.time_ns, out);
+    append_member(R"(,"thread":)", call.thread, out);
+    append_address(R"(,"stream":)", call.stream, out);
+    if (call.nesting != 0) append_member(R"(,"nesting":)", call.nesting, out);
+    if (call.result != 0) {
+        out += R"(,"result":)";
+        append_integer(std::int64_t{call.result}, out);
+    }
+}
+
+}  // namespace
+
+void append_json_string(std::string_view text, std::string& out) {
+    out += '"';
+    std::size_t done = 0;
+    for (std::size_t at = 0; at < text.size();) {
+        const auto byte = static_cast<unsigned char>(text[at]);
+        const bool is_plain = byte >= 0x20 && byte < 0x7f && byte != '"' && byte != '\\';
+        const std::size_t length = is_plain ? 1 : byte < 0x80 ? 0 : character_length(text.substr(at));
+        if (length != 0) {
+            at += length;
+            continue;
+        }
+        out.append(text, done, at - done);
+        if (byte >= 0x80) {
+            out += kReplacement;
+        } else if (byte == '"' || byte == '\\') {
+            out += '\\';
+            out += text[at];
+        } else if (byte == '\n') {
+            out += "\\n";
+        } else {
+            out += "\\u00";
+            out += "0123456789abcdef"[byte >> 4U];
+            out += "0123456789abcdef"[byte & 15U];
+        }
+        done = ++at;
+    }
+    out.append(text, done);
+    out += '"';
+}
+
+void JsonlRenderer::render_header(const HeaderFacts& header, std::string& out) {
+    append_member(R"({"event":"header","format":)", kEventFormatName, out);
+    append_member(R"(,"version":)", kEventFormatVersion, out);
+    append_member(R"(,"pid":)", header.pid, out);
+    append_member(R"(,"command":)", header.command, out);
+    append_member(R"(,"host":)", header.host, out);
+    append_member(R"(,"rank":)", header.rank, out);
+    append_member(R"(,"start_ns":)", header.start_ns, out);
+    append_member(R"(,"library":)", header.library, out);
+    out += "}\n";
+}
+
+void JsonlRenderer::render_model(const ModelFacts& model, std::string& out) {
+    append_member(R"({"event":"model","model":)", model.number, out);
+    append_member(R"(,"name":)", model.name, out);
+    append_member(R"(,"path":)", model.path, out);
+    out += "}\n";
+}
+
+void JsonlRenderer::render_coverage(std::span<const NamedCount> counts, std::string& out) {
+    out += R"({"event":"coverage","counts":{)";
+    for (std::size_t i = 0; i < counts.size(); ++i) {
+        if (i != 0) out += ',';
+        append_json_string(counts[i].name, out);
+        append_member(":", counts[i].number, out);
+    }
+    out += "}}\n";
+}
+
+void JsonlRenderer::make_room(std::string& out) {
+    const bool sites = sites_.make_room();
+    const bool arguments = arguments_.make_room();
+    const bool tensors = tensors_.make_room();
+    if (!sites && !arguments && !tensors) return;
+    sites_.clear();
+    arguments_.clear();
+    tensors_.clear();
+    out += "{\"event\":\"forget\"}\n";
+}
+
+const std::string& JsonlRenderer::fragment_of(const SiteFacts& facts, std::string& out) {
+    if (const std::string* known = sites_.find(facts.number)) return *known;
+    append_member(R"({"event":"site","id":)", facts.number, out);
+    append_member(R"(,"kernel":)", facts.kernel, out);
+    append_member(R"(,"symbol":)", facts.symbol, out);
+    append_member(R"(,"kind":)", facts.kind, out);
+    if (facts.site != ~0U) append_member(R"(,"number":)", facts.site, out);
+    append_member(R"(,"line":)", facts.line, out);
+    append_list(R"(,"source_nodes":)", facts.source_nodes, out);
+    append_list(R"(,"original_aten":)", facts.original_aten, out);
+    out += "}\n";
+    std::string& fragment = sites_.add(facts.number);
+    append_member(R"(,"kernel":)", facts.kernel, fragment);
+    append_member(R"(,"site":)", facts.number, fragment);
+    return fragment;
+}
+
+const std::string& JsonlRenderer::fragment_of(const ArgumentFacts& facts, std::string& out) {
+    if (const std::string* known = arguments_.find(facts.number)) return *known;
+    append_member(R"({"event":"argument","id":)", facts.number, out);
+    append_member(R"(,"label":)", facts.label, out);
+    append_member(R"(,"fqn":)", facts.original_fqn, out);
+    append_member(R"(,"parameter":)", facts.parameter, out);
+    append_member(R"(,"position":)", facts.position, out);
+    append_member(R"(,"role":)", word_of(facts.role), out);
+    out += "}\n";
+    std::string& fragment = arguments_.add(facts.number);
+    append_member(R"({"label":)", facts.label, fragment);
+    append_member(R"(,"argument":)", facts.number, fragment);
+    return fragment;
+}
+
+const std::string& JsonlRenderer::fragment_of(const TensorFacts& facts, std::string& out) {
+    if (const std::string* known = tensors_.find(facts.number)) return *known;
+    append_member(R"({"event":"tensor","id":)", facts.number, out);
+    append_member(R"(,"dtype":)", facts.dtype, out);
+    append_member(R"(,"device":)", facts.device, out);
+    append_member(R"(,"layout":)", facts.is_strided ? "strided" : "not strided", out);
+    if (facts.sizes_known) {
+        append_list(R"(,"sizes":)", facts.sizes, out);
+        append_list(R"(,"strides":)", facts.strides, out);
+    } else {
+        out += R"(,"sizes":null)";
+    }
+    out += facts.is_contiguous ? R"(,"contiguous":true)" : R"(,"contiguous":false)";
+    out += R"(,"storage_offset":)";
+    append_integer(facts.storage_offset, out);
+    if (facts.storage_bytes >= 0) {
+        append_member(R"(,"storage_bytes":)", static_cast<std::uint64_t>(facts.storage_bytes), out);
+    }
+    if (!facts.unmeasured.empty()) append_member(R"(,"unmeasured":)", facts.unmeasured, out);
+    out += "}\n";
+    std::string& fragment = tensors_.add(facts.number);
+    append_member(R"(,"tensor":)", facts.number, fragment);
+    append_member(R"(,"dtype":)", facts.dtype, fragment);
+    if (facts.sizes_known) append_list(R"(,"sizes":)", facts.sizes, fragment);
+    return fragment;
+}
+
+void JsonlRenderer::render(const MeasuredCall& call, std::string& out) {
+    make_room(out);
+    const std::string* site = call.site == nullptr ? nullptr : &fragment_of(*call.site, out);
+    fragments_.clear();
+    for (const MeasuredArgument& argument : call.arguments) {
+        Fragments& own = fragments_.emplace_back();
+        own.label = &fragment_of(facts_or_unknown(argument), out);
+        if (argument.tensor != nullptr) own.tensor = &fragment_of(*argument.tensor, out);
+    }
+    append_member(R"({"event":"call","side":)", word_of(call.side), out);
+    if (site != nullptr) out += *site;
+    append_call(call, out);
+    if (call.name_only) {
+        out += "}\n";
+        return;
+    }
+    out += R"(,"arguments":[)";
+    for (std::size_t i = 0; i < call.arguments.size(); ++i) {
+        if (i != 0) out += ',';
+        out += *fragments_[i].label;
+        if (fragments_[i].tensor == nullptr) {
+            append_member(R"(,"value":)", call.arguments[i].scalar, out);
+        } else {
+            out += *fragments_[i].tensor;
+            append_measurement(call.arguments[i], out);
+        }
+        out += '}';
+    }
+    out += "]}\n";
+}
+
+}  // namespace aoti_dbg

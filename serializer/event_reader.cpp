@@ -1,0 +1,244 @@
+#include "serializer/event_reader.hpp"
+
+#include <deque>
+#include <optional>
+#include <unordered_map>
+
+#include "serializer/event_fields.hpp"
+#include "serializer/event_words.hpp"
+#include "serializer/json_line.hpp"
+
+namespace aoti_dbg {
+namespace {
+
+using Value = JsonLine::Value;
+using Kind = JsonLine::Kind;
+
+// More definitions than this, or of so many bytes, are no work of ours: it is as if the file forgot them.
+constexpr std::size_t kMostDefinitions = 1U << 17U;
+constexpr std::size_t kMostDefinitionBytes = std::size_t{64} << 20U;
+
+/// What an argument of the event at hand points to.
+struct Owned {
+    ArgumentFacts facts;  // where its definition is missing
+    TensorFacts tensor;
+    std::string why;
+    std::vector<std::byte> values;
+};
+
+/// Definitions by their ids in the file. Facts have numbers of our own, so that a file cannot give one number
+/// to two of them.
+class Definitions {
+  public:
+    template <typename Facts>
+    using Map = std::unordered_map<std::uint64_t, Facts>;
+
+    bool take(std::string_view type, Value root, std::size_t bytes) {
+        if (type == "forget") {
+            forget();
+            return true;
+        }
+        if (type != "site" && type != "argument" && type != "tensor") return false;
+        std::uint64_t id = 0;
+        if (!read_integer(root.member("id"), id)) return true;
+        bytes_ += bytes;
+        if (sites_.size() + arguments_.size() + tensors_.size() >= kMostDefinitions ||
+            bytes_ > kMostDefinitionBytes) {
+            forget();
+        }
+        if (type == "site") read_site(root, sites_[id] = {});
+        if (type == "argument") read_argument(root, arguments_[id] = {});
+        if (type == "tensor") read_tensor(root, tensors_[id] = {});
+        return true;
+    }
+
+    const SiteFacts* site(Value id) const { return found(sites_, id); }
+    const ArgumentFacts* argument(Value id) const { return found(arguments_, id); }
+    const TensorFacts* tensor(Value id) const { return found(tensors_, id); }
+
+  private:
+    template <typename Facts>
+    static const Facts* found(const Map<Facts>& map, Value id) {
+        std::uint64_t number = 0;
+        if (!read_integer(id, number)) return nullptr;
+        const auto entry = map.find(number);
+        return entry == map.end() ? nullptr : &entry->second;
+    }
+    void forget() {
+        sites_.clear();
+        arguments_.clear();
+        tensors_.clear();
+        bytes_ = 0;
+    }
+
+    Map<SiteFacts> sites_;
+    Map<ArgumentFacts> arguments_;
+    Map<TensorFacts> tensors_;
+    std::size_t bytes_ = 0;
+};
+
+}  // namespace
+
+struct EventReader::State {
+    explicit State(ByteSource from) : lines(std::move(from)) {}
+
+    bool understand(ReadEvent& event);
+    bool read_header(Value root, HeaderFacts& header);
+    bool read_call(Value root, MeasuredCall& call);
+    void read_measurement(Value object, MeasuredArgument& argument, Owned& own) const;
+    void read_call_argument(Value object, MeasuredArgument& argument, Owned& own) const;
+
+    LineSource lines;
+    JsonLine json;
+    Definitions definitions;
+    SiteFacts site;  // where its definition is missing
+    std::vector<MeasuredArgument> arguments;
+    std::deque<Owned> owned;  // one for each; kept for its memory
+    std::uint64_t doubtful = 0;
+    ReadNotes notes;
+};
+
+void EventReader::State::read_measurement(Value object, MeasuredArgument& argument, Owned& own) const {
+    read_address(object.member("address"), argument.address);
+    argument.measured = Measured::now;
+    if (const Value measured = object.member("measured")) {
+        argument.measured = measured.text() == "not yet" ? Measured::not_yet : Measured::no;
+        own.why = string_of(object.member("why"));
+        argument.why_not = own.why.c_str();
+        return;
+    }
+    if (const Value at = object.member("measured_at")) {
+        argument.measured = Measured::earlier;
+        read_integer(at, argument.measured_at);
+    }
+    read_statistics(object, *argument.tensor, argument.statistics);
+    if (const Value values = object.member("values")) {
+        read_values(values, argument.tensor->measured_dtype, own.values);
+        argument.values = own.values;
+    }
+}
+
+void EventReader::State::read_call_argument(Value object, MeasuredArgument& argument, Owned& own) const {
+    argument.facts = definitions.argument(object.member("argument"));
+    if (argument.facts == nullptr) {
+        own.facts = {};
+        read_argument(object, own.facts);
+        argument.facts = &own.facts;
+    }
+    if (const Value scalar = object.member("value")) {
+        argument.scalar = scalar.text();
+        return;
+    }
+    argument.tensor = definitions.tensor(object.member("tensor"));
+    if (argument.tensor == nullptr) {
+        own.tensor = {};
+        read_tensor(object, own.tensor);
+        argument.tensor = &own.tensor;
+    }
+    read_measurement(object, argument, own);
+}
+
+bool EventReader::State::read_call(Value root, MeasuredCall& call) {
+    call = {};
+    const std::optional<EventSide> side = side_of(root.member("side").text());
+    if (!side) return false;
+    call.side = *side;
+    call.site = definitions.site(root.member("site"));
+    if (call.site == nullptr && root.member("kernel")) {
+        site = {};
+        site.kernel = string_of(root.member("kernel"));
+        call.site = &site;
+    }
+    read_integer(root.member("run"), call.run);
+    read_integer(root.member("call"), call.call);
+    read_integer(root.member("model"), call.model);
+    read_integer(root.member("seq"), call.sequence);
+    read_integer(root.member("time_ns"), call.time_ns);
+    read_integer(root.member("thread"), call.thread);
+    read_address(root.member("stream"), call.stream);
+    read_integer(root.member("nesting"), call.nesting);
+    read_integer(root.member("result"), call.result);
+    const Value list = root.member("arguments");
+    call.name_only = !list;
+    arguments.clear();
+    for (Value object = list.first(); object; object = object.next()) {
+        if (!object.is(Kind::object)) return false;
+        if (arguments.size() == owned.size()) owned.emplace_back();
+        MeasuredArgument& argument = arguments.emplace_back();
+        read_call_argument(object, argument, owned[arguments.size() - 1]);
+    }
+    call.arguments = arguments;
+    return true;
+}
+
+bool EventReader::State::read_header(Value root, HeaderFacts& header) {
+    header = {};
+    if (root.member("format").text() != kEventFormatName) return false;
+    if (!read_integer(root.member("version"), header.version)) return false;
+    if (header.version > kEventFormatVersion) notes.is_newer = true;
+    read_integer(root.member("pid"), header.pid);
+    header.command = string_of(root.member("command"));
+    header.host = string_of(root.member("host"));
+    header.rank = string_of(root.member("rank"));
+    read_integer(root.member("start_ns"), header.start_ns);
+    header.library = string_of(root.member("library"));
+    return true;
+}
+
+/// Fills `event` from the line in it. False where that is damaged.
+bool EventReader::State::understand(ReadEvent& event) {
+    if (!json.parse(event.line)) return false;
+    const Value root = json.root();
+    const Value type = root.member("event");
+    if (!type.is(Kind::string)) return false;
+    event.type = type.text();
+    event.kind = ReadEvent::Kind::other;
+    if (event.type == "call") {
+        event.kind = ReadEvent::Kind::call;
+        return read_call(root, event.call);
+    }
+    if (definitions.take(event.type, root, event.line.size())) {
+        event.kind = ReadEvent::Kind::definition;
+    } else if (event.type == "header") {
+        event.kind = ReadEvent::Kind::header;
+        return read_header(root, event.header);
+    } else if (event.type == "model") {
+        event.kind = ReadEvent::Kind::model;
+        event.model = {};
+        read_integer(root.member("model"), event.model.number);
+        event.model.name = string_of(root.member("name"));
+        event.model.path = string_of(root.member("path"));
+    } else if (event.type == "coverage") {
+        event.kind = ReadEvent::Kind::coverage;
+        event.coverage.clear();
+        for (Value count = root.member("counts").first(); count; count = count.next())
+            read_integer(count, event.coverage.emplace_back(count.key(), 0).second);
+    }
+    return true;
+}
+
+EventReader::EventReader(ByteSource source) : state_(std::make_unique<State>(std::move(source))) {}
+EventReader::~EventReader() = default;
+EventReader::EventReader(EventReader&&) noexcept = default;
+
+bool EventReader::next(ReadEvent& event) {
+    ReadNotes& notes = state_->notes;
+    while (state_->lines.next(event.line)) {
+        ++notes.lines;
+        if (state_->doubtful != 0) {
+            // It was not the last one, so it is not that the file has been cut there.
+            if (notes.damaged++ == 0) notes.first_damaged = state_->doubtful;
+            state_->doubtful = 0;
+        }
+        if (!state_->lines.is_too_long() && state_->understand(event)) return true;
+        state_->doubtful = state_->lines.number();
+    }
+    notes.is_cut = state_->doubtful != 0;
+    return false;
+}
+
+const ReadNotes& EventReader::notes() const {
+    return state_->notes;
+}
+
+}  // namespace aoti_dbg

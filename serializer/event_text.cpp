@@ -1,0 +1,227 @@
+#include "serializer/event_text.hpp"
+
+#include <algorithm>
+
+#include "serializer/clean_text.hpp"
+#include "serializer/event_words.hpp"
+#include "serializer/number_text.hpp"
+
+namespace aoti_dbg {
+namespace {
+
+constexpr std::uint32_t kDeepestIndent = 64;
+
+/// The name that C++ has for it, or PyTorch; as the printer happens to show it.
+const char* printed_dtype(DType dtype) {
+    switch (dtype) {
+        case DType::float64:
+            return "double";
+        case DType::float8_e4m3fn:
+            return "c10::Float8_e4m3fn";
+        case DType::float8_e5m2:
+            return "c10::Float8_e5m2";
+        case DType::float8_e4m3fnuz:
+            return "c10::Float8_e4m3fnuz";
+        case DType::float8_e5m2fnuz:
+            return "c10::Float8_e5m2fnuz";
+        case DType::float8_e8m0fnu:
+            return "c10::Float8_e8m0fnu";
+        case DType::complex32:
+            return "c10::complex<c10::Half>";
+        case DType::complex64:
+            return "c10::complex<float>";
+        case DType::complex128:
+            return "c10::complex<double>";
+        case DType::int8:
+            return "signed char";
+        case DType::int16:
+            return "short int";
+        case DType::int32:
+            return "int";
+        case DType::int64:
+            return "long int";
+        case DType::uint8:
+            return "unsigned char";
+        case DType::uint16:
+            return "short unsigned int";
+        case DType::uint32:
+            return "unsigned int";
+        case DType::uint64:
+            return "long unsigned int";
+        default:
+            return dtype_name(dtype);
+    }
+}
+
+void append_dtype(const TensorFacts& facts, std::string& out) {
+    if (facts.dtype == dtype_name(facts.measured_dtype)) {
+        out += printed_dtype(facts.measured_dtype);
+    } else {
+        append_clean(facts.dtype.empty() ? "unknown" : std::string_view(facts.dtype), out);
+    }
+}
+
+void append_list(const char* name, const std::vector<std::int64_t>& numbers, std::string& out) {
+    out += name;
+    for (std::size_t i = 0; i < numbers.size(); ++i) {
+        if (i != 0) out += ", ";
+        append_integer(numbers[i], out);
+    }
+    out += "]\n";
+}
+
+/// Integers with all their digits: PyTorch rounds them to six.
+void append_number(const Number& number, std::string& out) {
+    switch (number.kind) {
+        case Number::Kind::signed_integer:
+            return append_integer(number.signed_integer, out);
+        case Number::Kind::unsigned_integer:
+            return append_integer(number.unsigned_integer, out);
+        case Number::Kind::floating:
+            return append_general(number.floating, 6, out);
+    }
+}
+
+void append_number(double number, std::string& out) {
+    append_general(number, 6, out);
+}
+
+/// A line of one of the statistics, of both parts where there are two.
+template <typename Value>
+void append_line(std::string_view name, const TensorStatistics& statistics, Value Moments::*value,
+                 std::string& out) {
+    out += name;
+    if (is_complex(statistics.dtype)) {
+        out += '(';
+        append_number(statistics.real.all.*value, out);
+        out += ',';
+        append_number(statistics.imaginary.all.*value, out);
+        out += ')';
+    } else {
+        append_number(statistics.real.all.*value, out);
+    }
+    out += '\n';
+}
+
+void append_counts(const TensorStatistics& statistics, std::string& out) {
+    const RealStatistics& real = statistics.real;
+    const RealStatistics& imaginary = statistics.imaginary;
+    const std::uint64_t nan = real.nan + imaginary.nan;
+    const std::uint64_t positive = real.positive_infinity + imaginary.positive_infinity;
+    const std::uint64_t negative = real.negative_infinity + imaginary.negative_infinity;
+    if (nan == 0 && positive == 0 && negative == 0) return;
+    out += "NaN/Inf: ";
+    append_integer(nan, out);
+    out += " NaN, ";
+    append_integer(positive, out);
+    out += " +Inf, ";
+    append_integer(negative, out);
+    out += " -Inf\n";
+}
+
+void append_statistics(const TensorStatistics& statistics, std::string& out) {
+    if (statistics.count == 0) return;
+    if (wants(statistics.wanted, Wanted::printed | Wanted::indices)) {
+        append_line("Mean value: ", statistics, &Moments::mean, out);
+        append_line("Min value: ", statistics, &Moments::minimum, out);
+        append_line("Max value: ", statistics, &Moments::maximum, out);
+        append_line("Std value: ", statistics, &Moments::standard_deviation, out);
+    }
+    append_counts(statistics, out);
+}
+
+}  // namespace
+
+const TextRenderer::SiteText& TextRenderer::text_of(const SiteFacts& facts) {
+    if (const SiteText* known = sites_.find(facts.number)) return *known;
+    SiteText& text = sites_.add(facts.number);
+    append_clean(facts.kernel, text.kernel);
+    text.before = "[  before_launch - " + text.kernel + " - ";
+    text.after = "[  after_launch - " + text.kernel + " - ";
+    return text;
+}
+
+const std::string& TextRenderer::text_of(const ArgumentFacts& facts) {
+    if (const std::string* known = labels_.find(facts.number)) return *known;
+    std::string& text = labels_.add(facts.number);
+    append_clean(facts.label, text);
+    return text;
+}
+
+const TextRenderer::TensorText& TextRenderer::text_of(const TensorFacts& facts) {
+    if (const TensorText* known = tensors_.find(facts.number)) return *known;
+    TensorText& text = tensors_.add(facts.number);
+    text.head = "Number of elements: ";
+    if (facts.sizes_known) append_integer(element_count(facts.sizes), text.head);
+    text.head += facts.sizes_known ? "\nDtype: " : "unknown\nDtype: ";
+    append_dtype(facts, text.head);
+    text.head += '\n';
+
+    text.tail = "Device: ";
+    append_clean(facts.device, text.tail);
+    text.tail += '\n';
+    if (facts.sizes_known) {
+        append_list("Size: [", facts.sizes, text.tail);
+        if (facts.is_strided) append_list("Stride: [", facts.strides, text.tail);
+        text.tail += facts.is_strided ? "Layout: Strided\n" : "Layout: not strided\n";
+        text.tail += facts.is_contiguous ? "Is contiguous: 1\n" : "Is contiguous: 0\n";
+        text.tail += "Requires grad: 0\n";  // gradients are off in a run
+    } else {
+        text.tail += "Size: unknown\n";
+    }
+    return text;
+}
+
+void TextRenderer::render_tensor(const MeasuredArgument& argument, std::string& out) {
+    const TensorText& text = text_of(*argument.tensor);
+    const bool is_measured = argument.measured == Measured::now || argument.measured == Measured::earlier;
+    if (is_measured) append_values(*argument.tensor, argument.values, out);
+    out += text.head;
+    if (is_measured) {
+        append_statistics(argument.statistics, out);
+    } else {
+        out += "Not measured: ";
+        append_clean(reason_text(argument), out);
+        out += '\n';
+    }
+    out += text.tail;
+    if (argument.measured == Measured::earlier && argument.measured_at == kNoCallNumber) {
+        out += "As of: the inputs\n";
+    } else if (argument.measured == Measured::earlier) {
+        out += "As of: call ";
+        append_integer(std::uint64_t{argument.measured_at}, out);
+        out += '\n';
+    }
+    out += '\n';
+}
+
+void TextRenderer::render(const MeasuredCall& call, std::string& out) {
+    sites_.make_room();
+    labels_.make_room();
+    tensors_.make_room();
+    std::string_view title = "[  aoti_model_inputs - ";
+    if (call.side == EventSide::outputs) title = "[  aoti_model_outputs - ";
+    if (call.side == EventSide::before || call.side == EventSide::after) {
+        const SiteText& site = text_of(site_or_unknown(call));
+        if (call.name_only) {
+            out.append(std::size_t{2} * std::min(call.nesting, kDeepestIndent), ' ');
+            out += call.side == EventSide::before ? "[ before_launch: " : "[ after_launch: ";
+            out.append(site.kernel).append(" ]\n");
+            return;
+        }
+        title = call.side == EventSide::before ? site.before : site.after;
+    }
+    for (const MeasuredArgument& argument : call.arguments) {
+        out.append(title).append(text_of(facts_or_unknown(argument)));
+        if (argument.tensor == nullptr) {
+            out += ": ";
+            append_clean(argument.scalar, out);
+            out += "  ]\n";
+        } else {
+            out += "  ]:\n";
+            render_tensor(argument, out);
+        }
+    }
+}
+
+}  // namespace aoti_dbg

@@ -1,0 +1,191 @@
+// Findings as a person reads them. Nothing here is read back.
+#include <array>
+#include <charconv>
+#include <cmath>
+
+#include "serializer/finding.hpp"
+
+namespace aoti_dbg {
+namespace {
+
+constexpr std::size_t kName = 11;  // where values begin, behind two blanks
+constexpr std::size_t kMostListed = 12;
+
+std::string number_text(double value) {
+    if (std::isnan(value)) return "nan";
+    if (std::isinf(value)) return value < 0 ? "-inf" : "inf";
+    std::array<char, 64> text{};
+    const auto end =
+        std::to_chars(text.data(), text.data() + text.size(), value, std::chars_format::general, 6);
+    return {text.data(), end.ptr};
+}
+
+std::string number_text(const Number& number) {
+    switch (number.kind) {
+        case Number::Kind::signed_integer:
+            return std::to_string(number.signed_integer);
+        case Number::Kind::unsigned_integer:
+            return std::to_string(number.unsigned_integer);
+        case Number::Kind::floating:
+            break;
+    }
+    return number_text(number.floating);
+}
+
+/// Names come from other people's files: they get no line of their own, and no say over a terminal.
+std::string clean(std::string_view text) {
+    std::string result(text);
+    for (char& c : result)
+        if (static_cast<unsigned char>(c) < 0x20 || c == 0x7F) c = '?';
+    return result;
+}
+
+std::string joined(const std::vector<std::string>& texts) {
+    std::string result;
+    for (const std::string& text : texts)
+        result += (result.empty() ? "" : ", ") + clean(text);
+    return result;
+}
+
+void add_line(std::string_view name, std::string_view value, std::string& out) {
+    out.append("  ").append(name);
+    if (name.size() < kName) out.append(kName - name.size(), ' ');
+    out.append(value).append("\n");
+}
+
+std::string sizes_text(const std::vector<std::int64_t>& sizes) {
+    std::string text = "[";
+    for (const std::int64_t size : sizes)
+        text += (text.size() == 1 ? "" : ", ") + std::to_string(size);
+    return text + "]";
+}
+
+std::string anomalies_text(const TensorStatistics& statistics) {
+    const auto sum = [&](std::uint64_t RealStatistics::*count) {
+        return statistics.real.*count + statistics.imaginary.*count;
+    };
+    std::string text;
+    const auto add = [&](std::uint64_t count, const char* what) {
+        if (count != 0) text += (text.empty() ? "" : ", ") + std::to_string(count) + " " + what;
+    };
+    add(sum(&RealStatistics::nan), "NaN");
+    add(sum(&RealStatistics::positive_infinity), "+Inf");
+    add(sum(&RealStatistics::negative_infinity), "-Inf");
+    return text.empty() ? "all finite" : text;
+}
+
+std::string statistics_text(const TensorStatistics& statistics) {
+    std::string text = statistics.count == 0 ? "empty" : anomalies_text(statistics);
+    if (!wants(statistics.wanted, Wanted::printed) || statistics.count == 0 || is_complex(statistics.dtype))
+        return text;
+    // Of what is not finite enough is said; the rest is what may explain it.
+    const RealStatistics& real = statistics.real;
+    const bool is_finite =
+        is_integer(statistics.dtype) || real.nan + real.positive_infinity + real.negative_infinity == 0;
+    const Moments& moments = is_finite ? real.all : real.finite;
+    if (moments.count == 0 && !is_finite) return text;
+    return text + (is_finite ? "; " : "; the rest ") + "min " + number_text(moments.minimum) + ", max " +
+           number_text(moments.maximum) + ", mean " + number_text(moments.mean);
+}
+
+std::string tensor_text(const FindingTensor& tensor) {
+    std::string text = clean(tensor.label);
+    if (!tensor.original_fqn.empty()) text += " (" + clean(tensor.original_fqn) + ")";
+    if (!tensor.scalar.empty()) return text + " = " + clean(tensor.scalar);
+    if (!tensor.dtype.empty()) text += " " + clean(tensor.dtype);
+    if (tensor.sizes_known) text += sizes_text(tensor.sizes);
+    if (!tensor.unmeasured.empty()) return text + ": not measured, " + clean(tensor.unmeasured);
+    text += ": " + statistics_text(tensor.statistics);
+    if (tensor.is_earlier) {
+        text += tensor.measured_at == kNoCallNumber
+                    ? " (as of the run's inputs)"
+                    : " (as of call " + std::to_string(tensor.measured_at) + ")";
+    }
+    return text;
+}
+
+std::string title(const Finding& finding) {
+    const std::string label = clean(finding.tensor.label);
+    switch (finding.kind) {
+        case Finding::Kind::input_nan:
+            return "the model input " + label + " has NaN";
+        case Finding::Kind::weight_nan:
+            return "the weight " +
+                   (finding.tensor.original_fqn.empty() ? label : clean(finding.tensor.original_fqn)) +
+                   " has NaN";
+        case Finding::Kind::inf:
+            return "Inf in " + label + ", out of finite inputs of " + clean(finding.kernel);
+        case Finding::Kind::nan:
+            break;
+    }
+    return "NaN in " + label + ", first made by " + clean(finding.kernel);
+}
+
+std::string place_text(const Finding& finding) {
+    std::string text;
+    const auto add = [&](std::string_view what, std::uint64_t number, bool known) {
+        if (known) text.append(text.empty() ? "" : ", ").append(what).append(std::to_string(number));
+    };
+    add("model ", finding.model, finding.model != ~0U);
+    add("run ", finding.run, finding.run != ~0U);
+    add("call ", finding.call, finding.call != kNoCallNumber);
+    add("line ", finding.line, finding.line != 0);
+    if (finding.line != 0) text += " of the wrapper source";
+    return text;
+}
+
+std::string elements_text(const Finding& finding) {
+    std::string text = std::to_string(finding.elements) + " of " +
+                       std::to_string(finding.tensor.statistics.count) +
+                       (finding.kind == Finding::Kind::inf ? " are Inf" : " are NaN");
+    if (!finding.pattern.empty()) text += ": " + finding.pattern;
+    for (std::size_t i = 0; i < finding.first.size(); ++i)
+        text += (i == 0 ? "; first at " : ", ") + index_text(finding.first[i], finding.tensor.sizes);
+    return text;
+}
+
+void add_tensors(std::string_view name, const std::vector<FindingTensor>& tensors, std::string& out) {
+    for (std::size_t i = 0; i < tensors.size(); ++i) {
+        if (i == kMostListed && tensors.size() > kMostListed + 1)
+            return add_line("", "and " + std::to_string(tensors.size() - i) + " more", out);
+        add_line(i == 0 ? name : "", tensor_text(tensors[i]), out);
+    }
+}
+
+}  // namespace
+
+std::string index_text(std::uint64_t index, const std::vector<std::int64_t>& sizes) {
+    std::vector<std::uint64_t> places(sizes.size());
+    std::uint64_t rest = index;
+    for (std::size_t i = sizes.size(); i-- > 0;) {
+        if (sizes[i] <= 0) return std::to_string(index);
+        places[i] = rest % static_cast<std::uint64_t>(sizes[i]);
+        rest /= static_cast<std::uint64_t>(sizes[i]);
+    }
+    if (rest != 0) return std::to_string(index);
+    std::string text = "[";
+    for (const std::uint64_t place : places)
+        text += (text.size() == 1 ? "" : ", ") + std::to_string(place);
+    return text + "]";
+}
+
+void append_finding_text(const Finding& finding, std::string& out) {
+    const bool is_call = finding.kind == Finding::Kind::nan || finding.kind == Finding::Kind::inf;
+    out.append("[ finding ").append(std::to_string(finding.number)).append(": ");
+    out.append(title(finding)).append(" ]\n");
+    if (is_call && !finding.symbol.empty() && finding.symbol != finding.kernel)
+        add_line("function", clean(finding.symbol), out);
+    if (const std::string place = place_text(finding); !place.empty()) add_line("where", place, out);
+    if (!finding.original_aten.empty()) add_line("ATen", joined(finding.original_aten), out);
+    if (!finding.source_nodes.empty()) add_line("nodes", joined(finding.source_nodes), out);
+    add_line(is_call ? "output" : "tensor", tensor_text(finding.tensor), out);
+    add_line("elements", elements_text(finding), out);
+    add_tensors("also in", finding.also, out);
+    if (is_call && finding.inputs.empty()) add_line("inputs", "none", out);
+    add_tensors("inputs", finding.inputs, out);
+    for (const std::string& note : finding.notes)
+        add_line("but", clean(note), out);
+    if (!finding.suppression.empty()) add_line("suppress", clean(finding.suppression), out);
+}
+
+}  // namespace aoti_dbg

@@ -1,0 +1,182 @@
+// The hooks of what comes between two launches: copies, sets, frees, and whatever makes a stream's progress
+// known. Each lets the measurements go out that must come before it, then jumps on with the very arguments.
+// Nothing is recorded here, and where nothing waits to be measured nothing is done.
+//
+// Besides what changes memory these are the ways by which others learn how far a stream is (an event, a
+// callback, a query that says "done") and by which a stream waits for others: measured any later, a tensor
+// could already have been written to from elsewhere. Copies that only fill arrays or host memory from arrays
+// are left out.
+#include "shim/bind/hook_support.hpp"
+#include "shim/measure/pending.hpp"
+#include "shim/observe/process.hpp"
+
+// Of newer toolkits.
+#if CUDA_VERSION < 12080
+struct CUmemcpyAttributes;
+struct CUDA_MEMCPY3D_BATCH_OP;
+#endif
+
+using aoti_dbg::flush_if_pending;
+using aoti_dbg::flush_if_pending_of;
+using aoti_dbg::kNoDriver;
+using aoti_dbg::legacy_default;
+using aoti_dbg::per_thread_default;
+
+#define AOTI_DBG_FLUSH_HOOK(name, flush, parameters, arguments)  \
+    AOTI_DBG_EXPORT CUresult name parameters {                   \
+        flush;                                                   \
+        if (aoti_dbg::g_measuring) aoti_dbg::note_unseen_work(); \
+        auto* real = AOTI_DBG_REAL(name);                        \
+        return real == nullptr ? kNoDriver : real arguments;     \
+    }
+
+/// It concerns all streams.
+#define AOTI_DBG_FLUSH(name, parameters, arguments) \
+    AOTI_DBG_FLUSH_HOOK(name, flush_if_pending(), parameters, arguments)
+
+/// The same, with its twin for the per-thread default stream.
+#define AOTI_DBG_FLUSH_TWINS(name, twin, parameters, arguments)          \
+    AOTI_DBG_FLUSH_HOOK(name, flush_if_pending(), parameters, arguments) \
+    AOTI_DBG_FLUSH_HOOK(twin, flush_if_pending(), parameters, arguments)
+
+/// It concerns the parameter `stream`.
+#define AOTI_DBG_FLUSH_STREAM(name, twin, parameters, arguments)                                  \
+    AOTI_DBG_FLUSH_HOOK(name, flush_if_pending_of(legacy_default(stream)), parameters, arguments) \
+    AOTI_DBG_FLUSH_HOOK(twin, flush_if_pending_of(per_thread_default(stream)), parameters, arguments)
+
+// ---- memory that goes ----
+
+AOTI_DBG_FLUSH(cuMemFree_v2, (CUdeviceptr address), (address))
+AOTI_DBG_FLUSH_STREAM(cuMemFreeAsync, cuMemFreeAsync_ptsz, (CUdeviceptr address, CUstream stream),
+                      (address, stream))
+AOTI_DBG_FLUSH(cuMemUnmap, (CUdeviceptr address, size_t bytes), (address, bytes))
+AOTI_DBG_FLUSH(cuMemPoolDestroy, (CUmemoryPool pool), (pool))
+AOTI_DBG_FLUSH(cuMemPoolTrimTo, (CUmemoryPool pool, size_t bytes), (pool, bytes))
+AOTI_DBG_FLUSH(cuIpcCloseMemHandle, (CUdeviceptr address), (address))
+
+// ---- copies ----
+
+AOTI_DBG_FLUSH_TWINS(cuMemcpy, cuMemcpy_ptds, (CUdeviceptr to, CUdeviceptr from, size_t bytes),
+                     (to, from, bytes))
+AOTI_DBG_FLUSH_TWINS(cuMemcpyHtoD_v2, cuMemcpyHtoD_v2_ptds, (CUdeviceptr to, const void* from, size_t bytes),
+                     (to, from, bytes))
+AOTI_DBG_FLUSH_TWINS(cuMemcpyDtoH_v2, cuMemcpyDtoH_v2_ptds, (void* to, CUdeviceptr from, size_t bytes),
+                     (to, from, bytes))
+AOTI_DBG_FLUSH_TWINS(cuMemcpyDtoD_v2, cuMemcpyDtoD_v2_ptds, (CUdeviceptr to, CUdeviceptr from, size_t bytes),
+                     (to, from, bytes))
+AOTI_DBG_FLUSH_TWINS(cuMemcpyDtoA_v2, cuMemcpyDtoA_v2_ptds,
+                     (CUarray to, size_t offset, CUdeviceptr from, size_t bytes), (to, offset, from, bytes))
+AOTI_DBG_FLUSH_TWINS(cuMemcpyAtoD_v2, cuMemcpyAtoD_v2_ptds,
+                     (CUdeviceptr to, CUarray from, size_t offset, size_t bytes), (to, from, offset, bytes))
+AOTI_DBG_FLUSH_TWINS(cuMemcpyPeer, cuMemcpyPeer_ptds,
+                     (CUdeviceptr to, CUcontext there, CUdeviceptr from, CUcontext here, size_t bytes),
+                     (to, there, from, here, bytes))
+AOTI_DBG_FLUSH_TWINS(cuMemcpy2D_v2, cuMemcpy2D_v2_ptds, (const CUDA_MEMCPY2D* copy), (copy))
+AOTI_DBG_FLUSH_TWINS(cuMemcpy2DUnaligned_v2, cuMemcpy2DUnaligned_v2_ptds, (const CUDA_MEMCPY2D* copy), (copy))
+AOTI_DBG_FLUSH_TWINS(cuMemcpy3D_v2, cuMemcpy3D_v2_ptds, (const CUDA_MEMCPY3D* copy), (copy))
+AOTI_DBG_FLUSH_TWINS(cuMemcpy3DPeer, cuMemcpy3DPeer_ptds, (const CUDA_MEMCPY3D_PEER* copy), (copy))
+
+AOTI_DBG_FLUSH_STREAM(cuMemcpyAsync, cuMemcpyAsync_ptsz,
+                      (CUdeviceptr to, CUdeviceptr from, size_t bytes, CUstream stream),
+                      (to, from, bytes, stream))
+AOTI_DBG_FLUSH_STREAM(cuMemcpyHtoDAsync_v2, cuMemcpyHtoDAsync_v2_ptsz,
+                      (CUdeviceptr to, const void* from, size_t bytes, CUstream stream),
+                      (to, from, bytes, stream))
+AOTI_DBG_FLUSH_STREAM(cuMemcpyDtoHAsync_v2, cuMemcpyDtoHAsync_v2_ptsz,
+                      (void* to, CUdeviceptr from, size_t bytes, CUstream stream), (to, from, bytes, stream))
+AOTI_DBG_FLUSH_STREAM(cuMemcpyDtoDAsync_v2, cuMemcpyDtoDAsync_v2_ptsz,
+                      (CUdeviceptr to, CUdeviceptr from, size_t bytes, CUstream stream),
+                      (to, from, bytes, stream))
+AOTI_DBG_FLUSH_STREAM(cuMemcpyPeerAsync, cuMemcpyPeerAsync_ptsz,
+                      (CUdeviceptr to, CUcontext there, CUdeviceptr from, CUcontext here, size_t bytes,
+                       CUstream stream),
+                      (to, there, from, here, bytes, stream))
+AOTI_DBG_FLUSH_STREAM(cuMemcpy2DAsync_v2, cuMemcpy2DAsync_v2_ptsz,
+                      (const CUDA_MEMCPY2D* copy, CUstream stream), (copy, stream))
+AOTI_DBG_FLUSH_STREAM(cuMemcpy3DAsync_v2, cuMemcpy3DAsync_v2_ptsz,
+                      (const CUDA_MEMCPY3D* copy, CUstream stream), (copy, stream))
+AOTI_DBG_FLUSH_STREAM(cuMemcpy3DPeerAsync, cuMemcpy3DPeerAsync_ptsz,
+                      (const CUDA_MEMCPY3D_PEER* copy, CUstream stream), (copy, stream))
+AOTI_DBG_FLUSH_STREAM(cuMemcpyBatchAsync, cuMemcpyBatchAsync_ptsz,
+                      (CUdeviceptr * to, CUdeviceptr* from, size_t* bytes, size_t count,
+                       CUmemcpyAttributes* attributes, size_t* indices, size_t attribute_count,
+                       size_t* failed, CUstream stream),
+                      (to, from, bytes, count, attributes, indices, attribute_count, failed, stream))
+AOTI_DBG_FLUSH_STREAM(cuMemcpyBatchAsync_v2, cuMemcpyBatchAsync_v2_ptsz,
+                      (CUdeviceptr * to, CUdeviceptr* from, size_t* bytes, size_t count,
+                       CUmemcpyAttributes* attributes, size_t* indices, size_t attribute_count,
+                       CUstream stream),
+                      (to, from, bytes, count, attributes, indices, attribute_count, stream))
+AOTI_DBG_FLUSH_STREAM(cuMemcpy3DBatchAsync, cuMemcpy3DBatchAsync_ptsz,
+                      (size_t count, CUDA_MEMCPY3D_BATCH_OP* list, size_t* failed, unsigned long long flags,
+                       CUstream stream),
+                      (count, list, failed, flags, stream))
+AOTI_DBG_FLUSH_STREAM(cuMemcpy3DBatchAsync_v2, cuMemcpy3DBatchAsync_v2_ptsz,
+                      (size_t count, CUDA_MEMCPY3D_BATCH_OP* list, unsigned long long flags, CUstream stream),
+                      (count, list, flags, stream))
+
+// ---- sets ----
+
+#define AOTI_DBG_FLUSH_SETS(bits, Unit)                                                           \
+    AOTI_DBG_FLUSH_TWINS(cuMemsetD##bits##_v2, cuMemsetD##bits##_v2_ptds,                         \
+                         (CUdeviceptr to, Unit value, size_t count), (to, value, count))          \
+    AOTI_DBG_FLUSH_TWINS(cuMemsetD2D##bits##_v2, cuMemsetD2D##bits##_v2_ptds,                     \
+                         (CUdeviceptr to, size_t pitch, Unit value, size_t width, size_t height), \
+                         (to, pitch, value, width, height))                                       \
+    AOTI_DBG_FLUSH_STREAM(cuMemsetD##bits##Async, cuMemsetD##bits##Async_ptsz,                    \
+                          (CUdeviceptr to, Unit value, size_t count, CUstream stream),            \
+                          (to, value, count, stream))                                             \
+    AOTI_DBG_FLUSH_STREAM(                                                                        \
+        cuMemsetD2D##bits##Async, cuMemsetD2D##bits##Async_ptsz,                                  \
+        (CUdeviceptr to, size_t pitch, Unit value, size_t width, size_t height, CUstream stream), \
+        (to, pitch, value, width, height, stream))
+
+AOTI_DBG_FLUSH_SETS(8, unsigned char)
+AOTI_DBG_FLUSH_SETS(16, unsigned short)
+AOTI_DBG_FLUSH_SETS(32, unsigned int)
+
+// ---- what the host waits for or asks ----
+
+AOTI_DBG_FLUSH(cuCtxSynchronize, (), ())
+AOTI_DBG_FLUSH(cuCtxSynchronize_v2, (CUcontext context), (context))
+AOTI_DBG_FLUSH(cuEventSynchronize, (CUevent event), (event))
+AOTI_DBG_FLUSH_STREAM(cuStreamSynchronize, cuStreamSynchronize_ptsz, (CUstream stream), (stream))
+AOTI_DBG_FLUSH_STREAM(cuStreamQuery, cuStreamQuery_ptsz, (CUstream stream), (stream))
+AOTI_DBG_FLUSH_STREAM(cuLaunchHostFunc, cuLaunchHostFunc_ptsz,
+                      (CUstream stream, CUhostFn function, void* data), (stream, function, data))
+AOTI_DBG_FLUSH_STREAM(cuStreamAddCallback, cuStreamAddCallback_ptsz,
+                      (CUstream stream, CUstreamCallback callback, void* data, unsigned int flags),
+                      (stream, callback, data, flags))
+
+// ---- streams that wait for one another, begin to capture, and go ----
+
+AOTI_DBG_FLUSH_STREAM(cuEventRecord, cuEventRecord_ptsz, (CUevent event, CUstream stream), (event, stream))
+AOTI_DBG_FLUSH_STREAM(cuEventRecordWithFlags, cuEventRecordWithFlags_ptsz,
+                      (CUevent event, CUstream stream, unsigned int flags), (event, stream, flags))
+AOTI_DBG_FLUSH_STREAM(cuStreamWaitEvent, cuStreamWaitEvent_ptsz,
+                      (CUstream stream, CUevent event, unsigned int flags), (stream, event, flags))
+AOTI_DBG_FLUSH_STREAM(cuStreamWriteValue32_v2, cuStreamWriteValue32_v2_ptsz,
+                      (CUstream stream, CUdeviceptr to, cuuint32_t value, unsigned int flags),
+                      (stream, to, value, flags))
+AOTI_DBG_FLUSH_STREAM(cuStreamWriteValue64_v2, cuStreamWriteValue64_v2_ptsz,
+                      (CUstream stream, CUdeviceptr to, cuuint64_t value, unsigned int flags),
+                      (stream, to, value, flags))
+AOTI_DBG_FLUSH_STREAM(cuStreamWaitValue32_v2, cuStreamWaitValue32_v2_ptsz,
+                      (CUstream stream, CUdeviceptr at, cuuint32_t value, unsigned int flags),
+                      (stream, at, value, flags))
+AOTI_DBG_FLUSH_STREAM(cuStreamWaitValue64_v2, cuStreamWaitValue64_v2_ptsz,
+                      (CUstream stream, CUdeviceptr at, cuuint64_t value, unsigned int flags),
+                      (stream, at, value, flags))
+AOTI_DBG_FLUSH_STREAM(cuStreamBatchMemOp_v2, cuStreamBatchMemOp_v2_ptsz,
+                      (CUstream stream, unsigned int count, CUstreamBatchMemOpParams* list,
+                       unsigned int flags),
+                      (stream, count, list, flags))
+AOTI_DBG_FLUSH_STREAM(cuStreamBeginCapture, cuStreamBeginCapture_ptsz, (CUstream stream), (stream))
+AOTI_DBG_FLUSH_STREAM(cuStreamBeginCapture_v2, cuStreamBeginCapture_v2_ptsz,
+                      (CUstream stream, CUstreamCaptureMode mode), (stream, mode))
+AOTI_DBG_FLUSH_STREAM(cuStreamBeginCaptureToGraph, cuStreamBeginCaptureToGraph_ptsz,
+                      (CUstream stream, CUgraph graph, const CUgraphNode* dependencies,
+                       const CUgraphEdgeData* edges, size_t count, CUstreamCaptureMode mode),
+                      (stream, graph, dependencies, edges, count, mode))
+AOTI_DBG_FLUSH(cuStreamDestroy, (CUstream stream), (stream))
+AOTI_DBG_FLUSH(cuStreamDestroy_v2, (CUstream stream), (stream))

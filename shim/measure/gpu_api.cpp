@@ -1,0 +1,34 @@
+#include "shim/measure/gpu_api.hpp"
+
+#include <atomic>
+#include <type_traits>
+
+#include "shim/bind/driver_table.hpp"
+
+namespace aoti_dbg {
+
+const GpuApi* gpu_api() {
+    static std::atomic<const GpuApi*> known{nullptr};
+    if (const GpuApi* api = known.load(std::memory_order_acquire); api != nullptr) return api;
+    GpuApi found;
+    const auto find = [](auto& function, const char* name) {
+        function = reinterpret_cast<std::remove_reference_t<decltype(function)>>(other_driver_function(name));
+        return function != nullptr;
+    };
+    bool complete = true;
+#define AOTI_DBG_FIND(name) complete = find(found.name, #name) && complete;
+    AOTI_DBG_DRIVER_FUNCTIONS(AOTI_DBG_FIND)
+#undef AOTI_DBG_FIND
+    if (!complete) return nullptr;
+    find(found.cuFuncGetParamInfo, "cuFuncGetParamInfo");
+    find(found.cuFuncLoad, "cuFuncLoad");
+    const GpuApi* expected = nullptr;
+    const auto* made = new GpuApi(found);
+    if (!known.compare_exchange_strong(expected, made, std::memory_order_acq_rel)) {
+        delete made;
+        return expected;
+    }
+    return made;
+}
+
+}  // namespace aoti_dbg

@@ -1,0 +1,78 @@
+// The functions of the CUDA driver that we call for ourselves, past all hooks. Types from cuda.h, found once.
+#pragma once
+
+#define __CUDA_API_VERSION_INTERNAL
+#include <cuda.h>
+
+#include <cstddef>
+
+namespace aoti_dbg {
+
+struct GpuApi {
+#define AOTI_DBG_DRIVER_FUNCTIONS(X)               \
+    X(cuCtxGetCurrent)                             \
+    X(cuCtxPushCurrent_v2)                         \
+    X(cuCtxPopCurrent_v2)                          \
+    X(cuCtxGetDevice)                              \
+    X(cuDeviceGetAttribute)                        \
+    X(cuThreadExchangeStreamCaptureMode)           \
+    X(cuStreamIsCapturing)                         \
+    X(cuStreamCreate)                              \
+    X(cuStreamQuery)                               \
+    X(cuStreamSynchronize)                         \
+    X(cuStreamDestroy_v2)                          \
+    X(cuModuleLoadData)                            \
+    X(cuModuleGetFunction)                         \
+    X(cuOccupancyMaxActiveBlocksPerMultiprocessor) \
+    X(cuMemAlloc_v2)                               \
+    X(cuMemsetD8Async)                             \
+    X(cuMemHostRegister_v2)                        \
+    X(cuMemHostGetDevicePointer_v2)                \
+    X(cuPointerGetAttribute)                       \
+    X(cuLaunchKernel)
+// NOLINTNEXTLINE(bugprone-macro-parentheses): a name that is declared
+#define AOTI_DBG_DECLARE(name) decltype(&::name) name = nullptr;
+    AOTI_DBG_DRIVER_FUNCTIONS(AOTI_DBG_DECLARE)
+#undef AOTI_DBG_DECLARE
+    // Not in every driver that we meet.
+    CUresult (*cuFuncGetParamInfo)(CUfunction, std::size_t, std::size_t*, std::size_t*) = nullptr;
+    CUresult (*cuFuncLoad)(CUfunction) = nullptr;
+};
+
+/// Null as long as no driver is loaded, and for one that lacks a function.
+const GpuApi* gpu_api();
+
+/// Whatever captures, in any thread: what we do meanwhile may be unsafe to capture and is not captured.
+class RelaxedCapture {
+  public:
+    explicit RelaxedCapture(const GpuApi& api) : api_(api) { api_.cuThreadExchangeStreamCaptureMode(&mode_); }
+    ~RelaxedCapture() { api_.cuThreadExchangeStreamCaptureMode(&mode_); }
+    RelaxedCapture(const RelaxedCapture&) = delete;
+    RelaxedCapture& operator=(const RelaxedCapture&) = delete;
+
+  private:
+    const GpuApi& api_;
+    CUstreamCaptureMode mode_ = CU_STREAM_CAPTURE_MODE_RELAXED;
+};
+
+/// `context` is the calling thread's for as long as this lives.
+class ContextScope {
+  public:
+    ContextScope(const GpuApi& api, CUcontext context) : api_(api) {
+        CUcontext current = nullptr;
+        api_.cuCtxGetCurrent(&current);
+        pushed_ = current != context && api_.cuCtxPushCurrent_v2(context) == CUDA_SUCCESS;
+    }
+    ~ContextScope() {
+        CUcontext popped = nullptr;
+        if (pushed_) api_.cuCtxPopCurrent_v2(&popped);
+    }
+    ContextScope(const ContextScope&) = delete;
+    ContextScope& operator=(const ContextScope&) = delete;
+
+  private:
+    const GpuApi& api_;
+    bool pushed_ = false;
+};
+
+}  // namespace aoti_dbg

@@ -1,0 +1,377 @@
+#include "shim/measure/measurer.hpp"
+
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <time.h>
+
+#include <algorithm>
+#include <tuple>
+
+#include "base/errno_keeper.hpp"
+#include "base/message.hpp"
+#include "shim/measure/pending.hpp"
+#include "shim/observe/deadline_lock.hpp"
+#include "shim/observe/process.hpp"
+#include "shim/observe/session.hpp"
+
+namespace aoti_dbg {
+
+std::atomic<std::uint32_t> g_pending_points{0};
+
+namespace {
+
+constexpr std::uint64_t kMillisecond = 1'000'000;
+
+// Nobody waits longer for a device that shows no progress: it hangs, or another thread that waits for us
+// keeps it.
+constexpr std::uint64_t kPatience = 10'000 * kMillisecond;
+// At the end of the process the driver may be gone already.
+constexpr std::uint64_t kPatienceAtEnd = 2'000 * kMillisecond;
+
+// After so long the device is asked whether it is done or dead: a kernel may well take as long.
+constexpr std::uint64_t kPatienceWithResult = 2'000 * kMillisecond;
+
+// How long the thread sleeps where there is nothing to do: at first as long as a few launches take.
+constexpr std::uint64_t kShortestNap = kMillisecond / 20;
+constexpr std::uint64_t kLongestNap = 5 * kMillisecond;
+
+// What waits and is not launched by its own thread is launched after some 20 ms.
+constexpr std::uint64_t kTriesToLaunch = 20 * kMillisecond / kShortestNap;
+
+std::uint64_t now_ns() {
+    timespec time{};
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return static_cast<std::uint64_t>(time.tv_sec) * 1'000'000'000U +
+           static_cast<std::uint64_t>(time.tv_nsec);
+}
+
+void nap(std::uint64_t nanoseconds) {
+    const timespec time{0, static_cast<long>(nanoseconds)};
+    nanosleep(&time, nullptr);
+}
+
+std::uint64_t this_thread() {
+    return static_cast<std::uint64_t>(pthread_self());
+}
+
+StreamKey key_of(CUcontext context, CUstream stream) {
+    if (stream == CU_STREAM_LEGACY) stream = nullptr;
+    return {context, stream, stream == CU_STREAM_PER_THREAD ? this_thread() : 0};
+}
+
+template <typename Result>
+bool is_there(const Result& place, std::uint32_t sequence) {
+    return __atomic_load_n(&place.sequence, __ATOMIC_ACQUIRE) == sequence;
+}
+
+}  // namespace
+
+bool Measurer::ByKey::operator()(const StreamKey& one, const StreamKey& other) const {
+    return std::tie(one.context, one.handle, one.thread) <
+           std::tie(other.context, other.handle, other.thread);
+}
+
+StreamPoint* Measurer::point_of(CUstream stream, CUcontext context) {
+    const GpuApi* api = gpu_api();
+    if (api == nullptr) return nullptr;
+    if (context == nullptr && (api->cuCtxGetCurrent(&context) != CUDA_SUCCESS || context == nullptr))
+        return nullptr;
+    const StreamKey key = key_of(context, stream);
+    const std::lock_guard lock(points_mutex_);
+    if (const auto known = points_.find(key); known != points_.end())
+        return known->second->gpu().is_usable() ? known->second.get() : nullptr;
+    const auto [gpu, is_new] = gpus_.try_emplace(context);
+    if (is_new) {
+        const ContextScope scope(*api, context);
+        gpu->second = Gpu::set_up(*api, context);
+        // Without a thread nobody would wait for results.
+        if (gpu->second != nullptr && !start_thread()) gpu->second = nullptr;
+    }
+    if (gpu->second == nullptr || !gpu->second->is_usable()) return nullptr;
+    const ContextScope scope(*api, context);
+    const CUdeviceptr scratch = gpu->second->take_scratch();
+    if (scratch == 0) return nullptr;
+    return points_.emplace(key, std::make_unique<StreamPoint>(*gpu->second, key, scratch))
+        .first->second.get();
+}
+
+CUcontext Measurer::context_of_memory(std::uint64_t address) {
+    const GpuApi* api = gpu_api();
+    CUcontext context = nullptr;
+    if (api == nullptr || address == 0) return nullptr;
+    const CUresult result = api->cuPointerGetAttribute(&context, CU_POINTER_ATTRIBUTE_CONTEXT, address);
+    return result == CUDA_SUCCESS ? context : nullptr;
+}
+
+void Measurer::report(SeenCall& call, std::vector<SeenArgument>& arguments, StreamPoint* point) {
+    if (!has_thread_.load(std::memory_order_acquire)) {
+        const std::lock_guard lock(sink_mutex_);
+        write(call, arguments, true);
+        arguments.clear();
+        return;
+    }
+    if (point != nullptr) {
+        call.point = point;
+        call.gpu = &point->gpu();
+        call.mark = call.gpu->mark();
+    }
+    std::uint32_t tries = 0;
+    while (!queue_.put(call, arguments)) {
+        if (wait_for_room(point, tries)) continue;
+        dropped_.fetch_add(1, std::memory_order_relaxed);
+        arguments.clear();
+        return;
+    }
+}
+
+bool Measurer::wait_for_room(StreamPoint* point, std::uint32_t& tries) {
+    static std::atomic<bool> said{false};
+    if (point != nullptr) {
+        const std::lock_guard lock(point->mutex());
+        point->launch();
+    }
+    if (options().on_full == OnFull::drop || ended_.load(std::memory_order_acquire)) return false;
+    if (!said.exchange(true)) {
+        message(Severity::info,
+                "results come faster than they can be written; the model waits for them; "
+                "AOTI_DBG_ON_FULL=drop leaves some out instead, and fewer kernels or runs need no waiting");
+    }
+    nap(kShortestNap);
+    return ++tries < kPatience / kShortestNap;
+}
+
+void Measurer::wait_until_written() {
+    wait_until_written(kPatience);
+}
+
+void Measurer::wait_until_written(std::uint64_t patience) {
+    const std::uint64_t until = queue_.puts();
+    const std::uint64_t began = now_ns();
+    while (has_thread_.load(std::memory_order_acquire) && !ended_.load(std::memory_order_acquire) &&
+           written_.load(std::memory_order_acquire) < until && now_ns() - began < patience) {
+        sched_yield();
+    }
+}
+
+void Measurer::flush_pending() {
+    const std::lock_guard lock(points_mutex_);
+    for (const auto& [key, point] : points_) {
+        const std::lock_guard point_lock(point->mutex());
+        point->launch();
+    }
+}
+
+void Measurer::launch_where_nobody_is() {
+    const std::unique_lock lock(points_mutex_, std::try_to_lock);
+    if (!lock.owns_lock()) return;
+    for (const auto& [key, point] : points_) {
+        const std::unique_lock point_lock(point->mutex(), std::try_to_lock);
+        if (point_lock.owns_lock()) point->launch();
+    }
+}
+
+void Measurer::flush_pending_of(CUstream stream) {
+    const GpuApi* api = gpu_api();
+    CUcontext context = nullptr;
+    if (api == nullptr || api->cuCtxGetCurrent(&context) != CUDA_SUCCESS) return;
+    const StreamKey key = key_of(context, stream);
+    const std::lock_guard lock(points_mutex_);
+    for (const auto& [other, point] : points_) {
+        // The legacy stream and the others wait for each other.
+        const bool is_ordered = other == key || other.handle == nullptr || key.handle == nullptr;
+        if (other.context != context || !is_ordered) continue;
+        const std::lock_guard point_lock(point->mutex());
+        point->launch();
+    }
+}
+
+void Measurer::end_contexts() {
+    flush_pending();
+    wait_until_written(kPatienceAtEnd);
+    const std::lock_guard lock(points_mutex_);
+    // Threads and the queue may still refer to them.
+    for (auto& [key, point] : points_)
+        retired_points_.push_back(std::move(point));
+    for (auto& [context, gpu] : gpus_) {
+        if (gpu != nullptr) gpu->give_up();
+        retired_gpus_.push_back(std::move(gpu));
+    }
+    points_.clear();
+    gpus_.clear();
+}
+
+bool Measurer::start_thread() {
+    if (has_thread_.load(std::memory_order_relaxed)) return true;
+    sigset_t all;
+    sigset_t before;
+    sigfillset(&all);
+    // Signals are the program's: none of them is to be delivered to a thread of ours.
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    pthread_t thread{};
+    const int failed = pthread_create(&thread, nullptr, run_thread, this);
+    pthread_sigmask(SIG_SETMASK, &before, nullptr);
+    if (failed != 0) {
+        message(Severity::warn,
+                "no thread can be made that waits for the device; tensors on it are not measured, names are "
+                "printed (level 3); raise the limit of threads");
+        return false;
+    }
+    pthread_setname_np(thread, "aoti-dbg");
+    pthread_detach(thread);
+    has_thread_.store(true, std::memory_order_release);
+    return true;
+}
+
+void* Measurer::run_thread(void* measurer) {
+    try {
+        static_cast<Measurer*>(measurer)->drain();
+    } catch (...) {
+        switch_off("out of memory while results were written");
+    }
+    static_cast<Measurer*>(measurer)->ended_.store(true, std::memory_order_release);
+    return nullptr;
+}
+
+void Measurer::drain() {
+    SeenCall call;
+    std::vector<SeenArgument> arguments;
+    std::uint64_t rest = kShortestNap;
+    std::uint64_t ending_since = 0;
+    for (;;) {
+        if (!queue_.take(call, arguments)) {
+            if (ending_.load(std::memory_order_acquire)) return;
+            nap(rest);
+            rest = std::min(rest + rest / 8 + 1, kLongestNap);
+            continue;
+        }
+        rest = kShortestNap;
+        bool complete = has_results(call, arguments);
+        const std::uint64_t waiting_since = complete ? 0 : now_ns();
+        for (std::uint64_t tries = 1; !complete; complete = has_results(call, arguments), ++tries) {
+            if (call.gpu == nullptr || call.gpu->has_failed()) break;
+            // Who took it along may be elsewhere for long, or wait for us.
+            if (tries % kTriesToLaunch == 0) launch_where_nobody_is();
+            if (now_ns() - waiting_since > kPatienceWithResult && call.point->is_done()) {
+                complete = has_results(call, arguments);
+                break;
+            }
+            if (ending_.load(std::memory_order_acquire)) {
+                if (ending_since == 0) ending_since = now_ns();
+                if (now_ns() - ending_since > kPatienceAtEnd) {
+                    call.gpu->give_up();
+                    break;
+                }
+            }
+            nap(kShortestNap);
+        }
+        {
+            const std::lock_guard lock(sink_mutex_);
+            write(call, arguments, complete || has_results(call, arguments));
+        }
+        if (call.gpu != nullptr) call.gpu->release(call.mark);
+        written_.fetch_add(1, std::memory_order_release);
+    }
+}
+
+bool Measurer::has_results(const SeenCall& call, const std::vector<SeenArgument>& arguments) const {
+    if (call.gpu == nullptr) return true;
+    for (const SeenArgument& argument : arguments) {
+        if (argument.on_host != nullptr) continue;
+        if (argument.measured != Measured::now && argument.measured != Measured::earlier) continue;
+        const Measurement& measurement = argument.measurement;
+        const DeviceResult& result = call.gpu->result(measurement.ticket);
+        if (!is_there(result, measurement.sequence)) return false;
+        if (result.unused != 0 || measurement.values_ticket == Measurement::kNoValues) continue;
+        if (!is_there(call.gpu->values(measurement.values_ticket), measurement.sequence)) return false;
+    }
+    return true;
+}
+
+void Measurer::write(const SeenCall& call, const std::vector<SeenArgument>& arguments, bool complete) {
+    if (closed_) return;
+    rendered_.clear();
+    for (const SeenArgument& seen : arguments) {
+        MeasuredArgument& argument = rendered_.emplace_back();
+        argument.facts = seen.facts;
+        kept_[next_kept_++ % kept_.size()] = seen.tensor;
+        argument.tensor = seen.tensor.get();
+        argument.scalar = seen.scalar.view();
+        argument.address = seen.address;
+        argument.measured = seen.measured;
+        argument.why_not = seen.why_not;
+        argument.measured_at = seen.measurement.call;
+        if (seen.measured != Measured::now && seen.measured != Measured::earlier) continue;
+        if (seen.on_host != nullptr) {
+            argument.statistics = seen.on_host->statistics;
+            argument.values = seen.on_host->values;
+            continue;
+        }
+        const Measurement& measurement = seen.measurement;
+        const DeviceResult& result = call.gpu->result(measurement.ticket);
+        if (!complete && !is_there(result, measurement.sequence)) {
+            argument.measured = Measured::not_yet;
+        } else if (result.unused != 0) {
+            argument.measured = Measured::no;
+            argument.why_not = "the driver refused to launch what measures it";
+        } else {
+            const TensorView view = seen.tensor->view(seen.address);
+            argument.statistics = aoti_dbg::finish(result.partial, view, seen.wanted);
+            if (measurement.values_ticket != Measurement::kNoValues) {
+                const DeviceValues& values = call.gpu->values(measurement.values_ticket);
+                const std::size_t bytes = seen.tensor->count * element_size(view.dtype);
+                if (is_there(values, measurement.sequence) && values.unused[0] == 0)
+                    argument.values = {values.elements, bytes};
+            }
+        }
+    }
+    MeasuredCall measured = call.call;
+    measured.arguments = rendered_;
+    sink_.take(measured, call.printed, call.check);
+}
+
+bool Measurer::finish() {
+    if (has_thread_.load(std::memory_order_acquire)) {
+        launch_where_nobody_is();
+        ending_.store(true, std::memory_order_release);
+        const std::uint64_t began = now_ns();
+        // The thread has a deadline of its own; at exit it may have been ended with all the others.
+        while (!ended_.load(std::memory_order_acquire) && now_ns() - began < 2 * kPatienceAtEnd)
+            nap(kShortestNap);
+    }
+    if (!lock_with_deadline(sink_mutex_)) return false;
+    const std::lock_guard lock(sink_mutex_, std::adopt_lock);
+    closed_ = true;
+    return true;
+}
+
+// ---- what hooks call ----
+
+namespace {
+
+Measurer* present_measurer() {
+    Session* session = wiped_page().session.load(std::memory_order_acquire);
+    return session == nullptr ? nullptr : session->measurer();
+}
+
+}  // namespace
+
+void flush_pending() {
+    const ErrnoKeeper errno_keeper;
+    Measurer* measurer = present_measurer();
+    if (measurer != nullptr) measurer->flush_pending();
+}
+
+void end_measured_contexts() {
+    const ErrnoKeeper errno_keeper;
+    Measurer* measurer = present_measurer();
+    if (measurer != nullptr) measurer->end_contexts();
+}
+
+void flush_pending_of(void* stream) {
+    const ErrnoKeeper errno_keeper;
+    Measurer* measurer = present_measurer();
+    if (measurer != nullptr) measurer->flush_pending_of(static_cast<CUstream>(stream));
+}
+
+}  // namespace aoti_dbg

@@ -1,0 +1,105 @@
+// Everything that measures in a session: the contexts and streams it measures on, the queue of what was seen,
+// and the thread that writes it out as results arrive. One for a session; a fork's child has another.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <utility>
+#include <vector>
+
+#include "shim/measure/event_queue.hpp"
+#include "shim/measure/gpu.hpp"
+#include "shim/measure/stream_point.hpp"
+
+namespace aoti_dbg {
+
+/// Where measured calls go, one at a time.
+class MeasuredSink {
+  public:
+    MeasuredSink() = default;
+    MeasuredSink(const MeasuredSink&) = delete;
+    MeasuredSink& operator=(const MeasuredSink&) = delete;
+    virtual ~MeasuredSink() = default;
+    virtual void take(const MeasuredCall& call, bool printed, const Check& check) = 0;
+};
+
+class Measurer {
+  public:
+    /// `sink` outlives it.
+    explicit Measurer(MeasuredSink& sink) : sink_(sink) {}
+    ~Measurer() = delete;  // threads may be inside of it until the process ends
+
+    /// The point of a stream in the calling thread's context, or in `context` if that is not null; null where
+    /// nothing can be measured. Its mutex is not held.
+    StreamPoint* point_of(CUstream stream, CUcontext context = nullptr);
+    /// The context in which device memory was allocated; null where that is not known.
+    static CUcontext context_of_memory(std::uint64_t address);
+
+    /// Reports a call, in order. `arguments` is emptied. Where the queue is full it waits or drops, as the
+    /// options have it; what waits at `point`, whose mutex is not held, is launched before anybody waits for
+    /// it.
+    void report(SeenCall& call, std::vector<SeenArgument>& arguments, StreamPoint* point);
+
+    /// Waits until everything that was reported before has been written out, but not for ever.
+    void wait_until_written();
+
+    /// Called where there is no room: lets what waits at `point` go out, and gives the other side time. False
+    /// when it is time to give up.
+    bool wait_for_room(StreamPoint* point, std::uint32_t& tries);
+
+    /// Contexts go, and their handles may come back for others: what waits is measured and written out, with
+    /// a deadline, and everything is set up anew when it is needed.
+    void end_contexts();
+
+    void flush_pending();
+    void flush_pending_of(CUstream stream);
+    /// Writes out what is still to come, with a deadline, and ends the thread. False where the sink is still
+    /// in use: then nobody may close it. Nothing is taken afterwards. Called at the end of the process,
+    /// perhaps by a signal handler: allocates nothing and waits for no lock without a deadline.
+    bool finish();
+
+    [[nodiscard]] std::uint64_t dropped() const { return dropped_.load(std::memory_order_relaxed); }
+
+  private:
+    struct ByKey {
+        bool operator()(const StreamKey& one, const StreamKey& other) const;
+    };
+    void wait_until_written(std::uint64_t patience);
+    /// False where none can be made, which is said.
+    bool start_thread();
+    /// What waits at points that no thread is busy with.
+    void launch_where_nobody_is();
+    static void* run_thread(void* measurer);
+    void drain();
+    /// False where the device's results are not there yet.
+    bool has_results(const SeenCall& call, const std::vector<SeenArgument>& arguments) const;
+    void write(const SeenCall& call, const std::vector<SeenArgument>& arguments, bool complete);
+
+    MeasuredSink& sink_;
+    std::mutex sink_mutex_;
+    std::vector<MeasuredArgument> rendered_;  // by sink_mutex_
+    // A sink may compare a call's two sides: what the first pointed to stands for so many arguments more.
+    std::array<std::shared_ptr<const SeenFacts>, 16384> kept_;
+    std::size_t next_kept_ = 0;
+
+    std::mutex points_mutex_;                         // of the two maps
+    std::map<CUcontext, std::unique_ptr<Gpu>> gpus_;  // null: it cannot be set up
+    std::map<StreamKey, std::unique_ptr<StreamPoint>, ByKey> points_;
+
+    std::vector<std::unique_ptr<Gpu>> retired_gpus_;
+    std::vector<std::unique_ptr<StreamPoint>> retired_points_;
+
+    EventQueue queue_;
+    std::atomic<bool> has_thread_{false};
+    std::atomic<bool> ending_{false};
+    std::atomic<bool> ended_{false};
+    bool closed_ = false;                    // by sink_mutex_
+    std::atomic<std::uint64_t> written_{0};  // calls of the queue
+    std::atomic<std::uint64_t> dropped_{0};
+};
+
+}  // namespace aoti_dbg

@@ -1,0 +1,89 @@
+// The point of a stream that the host has got to: what waits there to be measured, in one launch, before
+// anything else is enqueued; and what was measured in this run and may not have changed since. What comes
+// after one call and what comes before the next are the same point.
+#pragma once
+
+#include <cstdint>
+#include <mutex>
+#include <optional>
+#include <vector>
+
+#include "shim/measure/gpu.hpp"
+#include "shim/measure/site_plan.hpp"
+#include "shim/measure/tensor_reader.hpp"
+
+namespace aoti_dbg {
+
+/// A stream as the driver knows it.
+struct StreamKey {
+    CUcontext context = nullptr;
+    CUstream handle = nullptr;  // null: the legacy stream
+    std::uint64_t thread = 0;   // of CU_STREAM_PER_THREAD: whose
+    bool operator==(const StreamKey&) const = default;
+};
+
+/// Where the result of a measurement will be.
+struct Measurement {
+    std::uint64_t ticket = 0;
+    std::uint64_t values_ticket = kNoValues;
+    std::uint32_t sequence = 0;
+    std::uint32_t call = kNoCallNumber;  // that it was measured at
+    bool is_new = true;                  // false: found again
+    static constexpr std::uint64_t kNoValues = UINT64_MAX;
+};
+
+class StreamPoint {
+  public:
+    StreamPoint(Gpu& gpu, const StreamKey& key, CUdeviceptr scratch)
+        : gpu_(gpu), key_(key), scratch_(scratch) {}
+
+    [[nodiscard]] Gpu& gpu() { return gpu_; }
+    [[nodiscard]] const StreamKey& key() const { return key_; }
+    [[nodiscard]] bool is_capturing() const;
+    /// Whether no result is to come any more: the stream has nothing left to do, or is no more. Finds out
+    /// whether the context has failed. Asks the device: only when a result is long overdue.
+    [[nodiscard]] bool is_done() const;
+
+    /// The tensor as it is at this point. Nothing where the results are full: launch, wait, ask again.
+    std::optional<Measurement> measure(const SeenTensor& seen, Wanted wanted, std::uint32_t call);
+
+    /// What was measured of it in this run, if nothing has declared to write to it since.
+    std::optional<Measurement> find(const PlannedArgument& argument, const SeenTensor& seen, Wanted wanted,
+                                    std::uint32_t run) const;
+    void remember(const PlannedArgument& argument, const SeenTensor& seen, Wanted wanted, std::uint32_t run,
+                  const Measurement& measurement);
+    void note_written(const SeenTensor& seen);
+    void forget_measured();
+
+    /// Enqueues what waits. From any thread; `mutex` must be held, as for all of the above.
+    void launch();
+    [[nodiscard]] bool has_pending() const { return !pending_.empty(); }
+    std::mutex& mutex() { return mutex_; }
+
+  private:
+    struct Pending {
+        SeenTensor seen;
+        Wanted wanted = Wanted::nothing;
+        Measurement measurement;
+        bool launched = false;
+    };
+    struct Known {
+        SeenTensor seen;
+        Wanted wanted = Wanted::nothing;
+        Measurement measurement;
+    };
+    CUresult launch_kernel(CUfunction kernel, std::uint32_t blocks, StatisticsLaunch& launch);
+    void mark_unmeasured(CUresult why);
+
+    Gpu& gpu_;
+    StreamKey key_;
+    CUdeviceptr scratch_;
+    std::mutex mutex_;
+    std::vector<Pending> pending_;
+    std::uint32_t sequence_ = 0;              // of the launch to come
+    std::vector<std::uint32_t> known_names_;  // apart, because every argument is looked for
+    std::vector<Known> known_;                // in the same order
+    std::uint32_t known_run_ = ~0U;
+};
+
+}  // namespace aoti_dbg

@@ -1,0 +1,59 @@
+// What a tensor handle stands for: where its elements lie and what is known of them. Facts that were read
+// before are found again, so that a known tensor costs a few calls of getters and no allocation. Reads
+// nothing of the tensor's elements.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "serializer/measured_event.hpp"
+#include "shim/measure/shim_api.hpp"
+
+namespace aoti_dbg {
+
+enum class Place : std::uint8_t { cpu, cuda, elsewhere };
+
+struct SeenFacts : TensorFacts {
+    Place place = Place::elsewhere;
+    std::int32_t device_index = -1;
+    std::uint64_t count = 0;          // elements
+    std::uint64_t covered_bytes = 0;  // from element 0 on, gaps included
+
+    [[nodiscard]] bool is_measurable() const { return unmeasured.empty(); }
+    [[nodiscard]] TensorView view(std::uint64_t address) const {
+        return {reinterpret_cast<const void*>(address), measured_dtype, sizes, strides};
+    }
+};
+
+struct SeenTensor {
+    std::uint64_t address = 0;  // of element 0
+    std::shared_ptr<const SeenFacts> facts;
+};
+
+/// Of one thread.
+class TensorReader {
+  public:
+    /// False where there is no tensor behind it. `handle` is not null.
+    bool read(const ShimApi& api, TensorHandle handle, SeenTensor& seen);
+
+    /// As read(), of a tensor of which only the address is known.
+    static SeenTensor only_address(std::uint64_t address);
+
+  private:
+    struct Raw;
+    struct Known {
+        std::uint64_t hash = 0;
+        std::int32_t dtype_code = 0;
+        std::int32_t device_type = 0;
+        std::shared_ptr<const SeenFacts> facts;
+    };
+    static bool is_same(const Known& known, const Raw& raw);
+    const std::shared_ptr<const SeenFacts>& facts_of(const ShimApi& api, const Raw& raw);
+
+    std::vector<Known> known_;  // by hash, open addressing
+    std::size_t used_ = 0;
+};
+
+}  // namespace aoti_dbg

@@ -1,0 +1,47 @@
+// Where level 2 goes: every event as JSON into the event log, and in the chosen format into the log that the
+// person reads. Not thread-safe: whoever drains measurements calls it from one thread at a time.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "serializer/event_compact.hpp"
+#include "serializer/event_format.hpp"
+#include "serializer/event_jsonl.hpp"
+#include "serializer/event_text.hpp"
+#include "serializer/measured_event.hpp"
+
+namespace aoti_dbg {
+
+class EventLog;
+class LineLog;
+
+class EventOutput {
+  public:
+    /// Either may be null, and outlives this. `colour` is for compact lines.
+    EventOutput(EventLog* events, LineLog* log, EventFormat format, bool colour);
+
+    /// To be the first, once.
+    void header(const HeaderFacts& header);
+    void model(const ModelFacts& model);
+    void call(const MeasuredCall& call);
+    void coverage(std::span<const NamedCount> counts);
+    /// An event that somebody else has rendered (a finding): `json_line` for the event log, and for the log
+    /// where that is JSON; `text` for the log otherwise. Whole lines, either may be empty.
+    void other(std::string_view json_line, std::string_view text);
+
+  private:
+    void write_json();
+
+    EventLog* events_;
+    LineLog* log_;
+    EventFormat format_;
+    JsonlRenderer jsonl_;
+    TextRenderer text_;
+    CompactRenderer compact_;
+    std::string json_lines_;  // kept, so that nothing is allocated for it again
+    std::string log_lines_;
+};
+
+}  // namespace aoti_dbg

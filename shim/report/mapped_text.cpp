@@ -1,0 +1,61 @@
+#include "shim/report/mapped_text.hpp"
+
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "base/errno_keeper.hpp"
+
+namespace aoti_dbg {
+namespace {
+
+constexpr std::size_t kPage = 4096;
+
+}  // namespace
+
+MappedText::~MappedText() {
+    if (step_ != nullptr) munmap(step_, step_bytes_);
+}
+
+MappedText::MappedText(MappedText&& other) noexcept
+    : file_(std::move(other.file_)),
+      step_(std::exchange(other.step_, nullptr)),
+      step_bytes_(std::exchange(other.step_bytes_, 0)),
+      used_(std::exchange(other.used_, 0)) {}
+
+Status MappedText::append(const char* text, std::size_t length) {
+    const std::size_t room = step_bytes_ - used_;
+    if (length <= room) {
+        if (length > 0) memcpy(step_ + used_, text, length);
+        used_ += length;
+        return {};
+    }
+    const ErrnoKeeper keeper;
+    // The next step first: without it nothing is written, and a part of a line never stands alone.
+    const std::size_t rest = length - room;
+    const std::size_t usual = std::clamp(file_.size(), kFirstStep, kLargestStep);
+    const std::size_t bytes = std::max(usual, (rest + kPage - 1) / kPage * kPage);
+    Result<char*> mapped = file_.extend(bytes, '\n');
+    if (!mapped.ok()) return mapped.status();
+    if (step_ != nullptr) {
+        memcpy(step_ + used_, text, room);
+        munmap(step_, step_bytes_);
+    }
+    memcpy(mapped.value(), text + room, rest);
+    step_ = mapped.value();
+    step_bytes_ = bytes;
+    used_ = rest;
+    return {};
+}
+
+Status MappedText::cut() {
+    if (step_ == nullptr) return {};
+    const std::size_t unused = step_bytes_ - used_;
+    munmap(step_, step_bytes_);
+    step_ = nullptr;
+    step_bytes_ = used_ = 0;
+    return unused == 0 ? Status() : file_.truncate(file_.size() - unused);
+}
+
+}  // namespace aoti_dbg

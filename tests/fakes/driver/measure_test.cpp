@@ -1,0 +1,308 @@
+// The stand-in for the library's device code: it computes what the definition says, in the stream's order and
+// not before, and faults where a GPU would. Whoever tests measuring on it stands on this.
+#ifndef __CUDA_API_VERSION_INTERNAL
+#define __CUDA_API_VERSION_INTERNAL
+#endif
+#include <cuda.h>
+
+#include <array>
+#include <atomic>
+#include <bit>
+#include <cstdint>
+#include <cstring>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "stats_kernels/cpu_statistics.hpp"
+#include "stats_kernels/device_code.hpp"
+#include "stats_kernels/launch_plan.hpp"
+#include "tests/fakes/driver/fake_cuda_control.h"
+#include "tests/support/catch.hpp"
+
+namespace aoti_dbg {
+namespace {
+
+constexpr unsigned char kFatbin[16] = {0x50, 0xED, 0x55, 0xBA, 1, 0, 16, 0};
+constexpr DeviceLimits kLimits{4, 4};
+
+/// A context of its own with our module, a stream, scratch, and memory for results.
+class Device {
+  public:
+    Device() {
+        REQUIRE(cuInit(0) == CUDA_SUCCESS);
+        REQUIRE(cuCtxCreate_v2(&context_, 0, 0) == CUDA_SUCCESS);
+        REQUIRE(cuModuleLoadData(&module, kFatbin) == CUDA_SUCCESS);
+        REQUIRE(cuModuleGetFunction(&statistics, module, kStatisticsKernel) == CUDA_SUCCESS);
+        REQUIRE(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING) == CUDA_SUCCESS);
+        scratch = memory(scratch_bytes(most_blocks(kMaxJobs, kLimits)));
+        REQUIRE(cuMemsetD8_v2(scratch, 0, kScratchCounterBytes) == CUDA_SUCCESS);
+        REQUIRE(cuMemHostRegister_v2(results, sizeof(results), 0) == CUDA_SUCCESS);
+        REQUIRE(cuCtxSynchronize() == CUDA_SUCCESS);
+    }
+    Device(const Device&) = delete;
+    Device& operator=(const Device&) = delete;
+    ~Device() { cuCtxDestroy_v2(context_); }
+
+    static CUdeviceptr memory(std::size_t bytes) {
+        CUdeviceptr address = 0;
+        REQUIRE(cuMemAlloc_v2(&address, bytes) == CUDA_SUCCESS);
+        return address;
+    }
+
+    template <typename T>
+    static CUdeviceptr upload(const std::vector<T>& values) {
+        const CUdeviceptr address = memory(values.size() * sizeof(T));
+        REQUIRE(cuMemcpyHtoD_v2(address, values.data(), values.size() * sizeof(T)) == CUDA_SUCCESS);
+        return address;
+    }
+
+    [[nodiscard]] std::uint64_t result(std::size_t index) const {
+        return reinterpret_cast<std::uint64_t>(&results[index]);
+    }
+
+    CUresult launch_kernel(CUfunction function, StatisticsLaunch& parameters, unsigned blocks) const {
+        void* arguments[] = {&parameters};
+        return cuLaunchKernel(function, blocks, 1, 1, kBlockThreads, 1, 1, 0, stream, arguments, nullptr);
+    }
+
+    /// Launches what `table` holds and waits; the context's error.
+    CUresult run(StatisticsLaunch& parameters, const JobTable& table) const {
+        const unsigned blocks = prepare(parameters, table);
+        if (const CUresult launched = launch_kernel(statistics, parameters, blocks); launched != CUDA_SUCCESS)
+            return launched;
+        return cuStreamSynchronize(stream);
+    }
+
+    unsigned prepare(StatisticsLaunch& parameters, const JobTable& table) const {
+        parameters.scratch = scratch;
+        parameters.jobs = table.used_jobs;
+        parameters.sequence = 7;
+        return plan_launch(table.jobs.first(table.used_jobs), kLimits);
+    }
+
+    CUmodule module = nullptr;
+    CUfunction statistics = nullptr;
+    CUstream stream = nullptr;
+    CUdeviceptr scratch = 0;
+    alignas(16) DeviceResult results[16];
+
+  private:
+    CUcontext context_ = nullptr;
+};
+
+TensorView view_of(CUdeviceptr data, DType dtype, std::span<const std::int64_t> sizes,
+                   std::span<const std::int64_t> strides) {
+    return {reinterpret_cast<const void*>(data), dtype, sizes, strides};
+}
+
+constexpr std::int64_t kHundred[] = {100};
+constexpr std::int64_t kOne[] = {1};
+constexpr Wanted kAll = Wanted::printed | Wanted::indices | Wanted::hash;
+
+/// Bit for bit.
+bool same(const TensorPartial& one, const TensorPartial& other) {
+    using Words = std::array<std::uint64_t, sizeof(PartialStatistics) / sizeof(std::uint64_t)>;
+    return std::bit_cast<Words>(one.parts[0]) == std::bit_cast<Words>(other.parts[0]) &&
+           one.hash == other.hash;
+}
+
+TEST_CASE("A fatbin holds our kernels, each with one parameter, and nothing else") {
+    const Device device;
+    std::size_t offset = 1;
+    std::size_t size = 0;
+    CHECK(cuFuncGetParamInfo(device.statistics, 0, &offset, &size) == CUDA_SUCCESS);
+    CHECK(offset == 0);
+    CHECK(size == sizeof(StatisticsLaunch));
+    CHECK(cuFuncGetParamInfo(device.statistics, 1, &offset, &size) == CUDA_ERROR_INVALID_VALUE);
+    CUfunction other = nullptr;
+    CHECK(cuModuleGetFunction(&other, device.module, "aoti_dbg_values") == CUDA_SUCCESS);
+    CHECK(cuModuleGetFunction(&other, device.module, "aoti_dbg_no_such") == CUDA_ERROR_NOT_FOUND);
+}
+
+TEST_CASE("One launch measures tensors of several dtypes and layouts as the CPU does, and is no launch") {
+    Device device;
+    std::vector<float> floats(100);
+    std::vector<std::int64_t> integers(100);
+    for (int i = 0; i < 100; ++i) {
+        floats[static_cast<std::size_t>(i)] = static_cast<float>(i) * 0.25F;
+        integers[static_cast<std::size_t>(i)] = i - 50;
+    }
+    floats[17] = std::numeric_limits<float>::quiet_NaN();
+    const std::int64_t sizes[] = {10, 5};
+    const std::int64_t strides[] = {1, 20};
+    const TensorView views[] = {view_of(Device::upload(floats), DType::float32, kHundred, kOne),
+                                view_of(Device::upload(integers), DType::int64, sizes, strides)};
+    StatisticsLaunch parameters;
+    JobTable table = near_table(parameters);
+    for (std::size_t i = 0; i < 2; ++i)
+        REQUIRE(add_job(table, views[i], kAll, device.result(i)));
+    const std::uint64_t before = fake_cuda_launches();
+    REQUIRE(device.run(parameters, table) == CUDA_SUCCESS);
+    CHECK(fake_cuda_launches() == before);
+    CHECK(fake_cuda_fatbin_launches() > 0);
+    for (std::size_t i = 0; i < 2; ++i) {
+        CAPTURE(i);
+        CHECK(device.results[i].sequence == 7);
+        CHECK(
+            same(device.results[i].partial, measure_range(views[i], kAll, 0, element_count(views[i].sizes))));
+    }
+    CHECK(device.results[0].partial.parts[0].first_nan == 17);
+}
+
+TEST_CASE("Jobs and dimensions beside the parameters are read where they lie") {
+    Device device;
+    const CUdeviceptr data = Device::upload(std::vector<float>(100, 2.0F));
+    const std::int64_t sizes[] = {10, 5};
+    const std::int64_t strides[] = {10, 2};
+    std::vector<DeviceJob> jobs(12);
+    std::vector<DeviceDim> dims(30);
+    JobTable table{jobs, dims};
+    for (std::size_t i = 0; i < 12; ++i)
+        REQUIRE(add_job(table, view_of(data, DType::float32, sizes, strides), kAll, device.result(i)));
+    StatisticsLaunch parameters;
+    const unsigned blocks = device.prepare(parameters, table);
+    parameters.far_jobs = Device::upload(jobs);
+    parameters.far_dims = Device::upload(dims);
+    REQUIRE(device.launch_kernel(device.statistics, parameters, blocks) == CUDA_SUCCESS);
+    REQUIRE(cuStreamSynchronize(device.stream) == CUDA_SUCCESS);
+    for (std::size_t i = 0; i < 12; ++i) {
+        CHECK(device.results[i].sequence == 7);
+        CHECK(device.results[i].partial.parts[0].finite == 50);
+    }
+}
+
+TEST_CASE("Memory that is not there makes the kernel fault, the context stay broken and no number appear") {
+    Device device;
+    const CUdeviceptr data = Device::upload(std::vector<float>(100, 1.0F));
+    StatisticsLaunch parameters;
+    JobTable table = near_table(parameters);
+    std::uint64_t result = device.result(0);
+    TensorView view = view_of(data, DType::float32, kHundred, kOne);
+    std::string said;
+    const std::int64_t longer[] = {101};
+    const std::int64_t sparse[] = {2};
+
+    SECTION("freed") {
+        REQUIRE(cuMemFree_v2(data) == CUDA_SUCCESS);
+        said = "is not allocated";
+    }
+    SECTION("never allocated") {
+        view.data = reinterpret_cast<const void*>(std::uintptr_t{4096});
+        said = "is not allocated";
+    }
+    SECTION("one element longer than the allocation") {
+        view.sizes = longer;
+        said = "is not allocated";
+    }
+    SECTION("strides that lead out of it") {
+        view.strides = sparse;
+        said = "is not allocated";
+    }
+    SECTION("results that were unregistered") {
+        REQUIRE(cuMemHostUnregister(device.results) == CUDA_SUCCESS);
+        said = "no memory for its result";
+    }
+    SECTION("results that are not aligned") {
+        result += 8;
+        said = "no memory for its result";
+    }
+    SECTION("a scratch buffer that went") {
+        REQUIRE(cuMemFree_v2(device.scratch) == CUDA_SUCCESS);
+        said = "scratch: no memory";
+    }
+    SECTION("a scratch buffer that was never zeroed") {
+        REQUIRE(cuMemsetD8_v2(device.scratch, 1, kScratchCounterBytes) == CUDA_SUCCESS);
+        REQUIRE(cuCtxSynchronize() == CUDA_SUCCESS);
+        said = "never zeroed";
+    }
+    REQUIRE(add_job(table, view, kAll, result));
+    CHECK(device.run(parameters, table) == CUDA_ERROR_ILLEGAL_ADDRESS);
+    CHECK(cuCtxSynchronize() == CUDA_ERROR_ILLEGAL_ADDRESS);
+    CHECK(device.results[0].sequence == 0);
+    CHECK(std::string(fake_cuda_fault_text()).find(said) != std::string::npos);
+}
+
+TEST_CASE("A grid other than the plan's faults") {
+    Device device;
+    StatisticsLaunch parameters;
+    JobTable table = near_table(parameters);
+    REQUIRE(add_job(table, view_of(Device::upload(std::vector<float>(100)), DType::float32, kHundred, kOne),
+                    kAll, device.result(0)));
+    const unsigned blocks = device.prepare(parameters, table);
+    CHECK(device.launch_kernel(device.statistics, parameters, blocks + 1) == CUDA_SUCCESS);
+    CHECK(cuStreamSynchronize(device.stream) == CUDA_ERROR_ILLEGAL_ADDRESS);
+}
+
+TEST_CASE("A launch returns at once; the result is there when the stream comes to it") {
+    Device device;
+    const CUdeviceptr data = Device::upload(std::vector<float>(100, 1.0F));
+    StatisticsLaunch parameters;
+    JobTable table = near_table(parameters);
+    REQUIRE(add_job(table, view_of(data, DType::float32, kHundred, kOne), kAll, device.result(0)));
+    const unsigned blocks = device.prepare(parameters, table);
+    fake_cuda_hold_stream(device.stream);
+    REQUIRE(cuMemsetD32Async(data, 0, 50, device.stream) == CUDA_SUCCESS);
+    REQUIRE(device.launch_kernel(device.statistics, parameters, blocks) == CUDA_SUCCESS);
+    REQUIRE(cuMemsetD32Async(data, 0, 100, device.stream) == CUDA_SUCCESS);
+    parameters = {};  // what was launched is a copy
+    CHECK(cuStreamQuery(device.stream) == CUDA_ERROR_NOT_READY);
+    CHECK(std::atomic_ref(device.results[0].sequence).load() == 0);
+    fake_cuda_release_stream(device.stream);
+    REQUIRE(cuStreamSynchronize(device.stream) == CUDA_SUCCESS);
+    CHECK(device.results[0].sequence == 7);
+    CHECK(device.results[0].partial.parts[0].zeros == 50);
+}
+
+TEST_CASE("Launches can be refused, of one kernel and not of others") {
+    Device device;
+    StatisticsLaunch parameters;
+    JobTable table = near_table(parameters);
+    REQUIRE(add_job(table, view_of(Device::upload(std::vector<float>(100)), DType::float32, kHundred, kOne),
+                    kAll, device.result(0)));
+    fake_cuda_refuse("somebody_elses", CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES);
+    CHECK(device.run(parameters, table) == CUDA_SUCCESS);
+    fake_cuda_refuse(kStatisticsKernel, CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES);
+    CHECK(device.run(parameters, table) == CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES);
+    fake_cuda_refuse(nullptr, 0);
+    CHECK(device.run(parameters, table) == CUDA_SUCCESS);
+}
+
+TEST_CASE("Values are gathered in logical order") {
+    Device device;
+    std::vector<std::int32_t> numbers(12);
+    for (std::size_t i = 0; i < 12; ++i)
+        numbers[i] = static_cast<std::int32_t>(i);
+    const std::int64_t sizes[] = {3, 4};
+    const std::int64_t strides[] = {1, 3};
+    CUfunction values = nullptr;
+    REQUIRE(cuModuleGetFunction(&values, device.module, "aoti_dbg_values") == CUDA_SUCCESS);
+    StatisticsLaunch parameters;
+    JobTable table = near_table(parameters);
+    REQUIRE(add_job(table, view_of(Device::upload(numbers), DType::int32, sizes, strides), kAll,
+                    device.result(0)));
+    REQUIRE(device.launch_kernel(values, parameters, device.prepare(parameters, table)) == CUDA_SUCCESS);
+    REQUIRE(cuStreamSynchronize(device.stream) == CUDA_SUCCESS);
+    std::int32_t gathered[12];
+    std::memcpy(gathered, device.results, sizeof(gathered));
+    CHECK(std::vector<std::int32_t>(gathered, gathered + 12) ==
+          std::vector<std::int32_t>{0, 3, 6, 9, 1, 4, 7, 10, 2, 5, 8, 11});
+}
+
+TEST_CASE(
+    "Asking the legacy stream beside a capture fails and leaves the capture whole; work there breaks it") {
+    const Device device;
+    CUstream blocking = nullptr;
+    CUgraph graph = nullptr;
+    CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
+    REQUIRE(cuStreamCreate(&blocking, 0) == CUDA_SUCCESS);
+    REQUIRE(cuStreamBeginCapture_v2(blocking, CU_STREAM_CAPTURE_MODE_RELAXED) == CUDA_SUCCESS);
+    CHECK(cuStreamIsCapturing(nullptr, &status) == CUDA_ERROR_STREAM_CAPTURE_IMPLICIT);
+    CHECK(cuStreamIsCapturing(blocking, &status) == CUDA_SUCCESS);
+    CHECK(status == CU_STREAM_CAPTURE_STATUS_ACTIVE);
+    CHECK(cuMemsetD8Async(device.scratch, 0, 4, nullptr) == CUDA_ERROR_STREAM_CAPTURE_IMPLICIT);
+    CHECK(cuStreamEndCapture(blocking, &graph) == CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
+}
+
+}  // namespace
+}  // namespace aoti_dbg

@@ -1,0 +1,168 @@
+// The CUDA side of the fake libtorch: current streams, a caching allocator, and ops that launch kernels of
+// their own. Reaches the driver as a library does that is not linked to it: found when it is needed.
+#include <dlfcn.h>
+
+#include <cstddef>
+#include <map>
+#include <mutex>
+#include <utility>
+#include <vector>
+
+#include "tests/fakes/torch/fake_tensor.hpp"
+
+namespace fake_torch {
+namespace {
+
+constexpr const char* kLibraryImage =
+    "AOTI_DBG_FAKE_MODULE\nkernel fake_library_kernel nop\nkernel fake_sgemm_kernel linear\n";
+
+// As PyTorch's allocator has them, the segments smaller.
+constexpr size_t kBlockBytes = 512;
+constexpr size_t kSegmentBytes = size_t{1} << 20U;
+
+thread_local void* t_stream = nullptr;
+
+/// The few functions of the driver that are called, by their exported names.
+struct Driver {
+    using Pointer = unsigned long long;
+    int (*allocate)(Pointer*, size_t) = nullptr;
+    int (*zero)(Pointer, unsigned char, size_t, void*) = nullptr;
+    int (*load)(void**, const void*) = nullptr;
+    int (*get)(void**, void*, const char*) = nullptr;
+    int (*launch)(void*, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void*, void**,
+                  void**) = nullptr;
+    void* module = nullptr;
+
+    Driver() {
+        void* library = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD);
+        if (library == nullptr) return;
+        find(library, "cuMemAlloc_v2", allocate);
+        find(library, "cuMemsetD8Async", zero);
+        find(library, "cuModuleLoadData", load);
+        find(library, "cuModuleGetFunction", get);
+        find(library, "cuLaunchKernel", launch);
+        if (load == nullptr || get == nullptr || load(&module, kLibraryImage) != 0) launch = nullptr;
+    }
+
+    template <typename Function>
+    static void find(void* library, const char* name, Function*& function) {
+        function = reinterpret_cast<Function*>(dlsym(library, name));
+    }
+
+    [[nodiscard]] void* kernel(const char* name) const {
+        void* found = nullptr;
+        return launch != nullptr && get(&found, module, name) == 0 ? found : nullptr;
+    }
+};
+
+const Driver& driver() {
+    static const Driver instance;
+    return instance;
+}
+
+class CachingAllocator {
+  public:
+    std::shared_ptr<Storage> allocate(size_t bytes, int32_t device, void* stream) {
+        const size_t rounded = (bytes + kBlockBytes - 1) / kBlockBytes * kBlockBytes;
+        const std::lock_guard lock(mutex_);
+        Pool& pool = pools_[{device, stream}];
+        void* block = take(pool, rounded, stream);
+        if (block == nullptr) return nullptr;
+        std::shared_ptr<void> memory(block, [this, &pool, rounded](void* freed) {
+            const std::lock_guard again(mutex_);
+            pool.free[rounded].push_back(freed);
+        });
+        return std::make_shared<Storage>(Storage{std::move(memory), static_cast<int64_t>(bytes)});
+    }
+
+  private:
+    struct Pool {
+        std::map<size_t, std::vector<void*>> free;
+        std::byte* next = nullptr;  // in the newest segment
+        size_t left = 0;
+    };
+
+    static void* take(Pool& pool, size_t bytes, void* stream) {
+        std::vector<void*>& free = pool.free[bytes];
+        if (!free.empty()) {
+            void* block = free.back();
+            free.pop_back();
+            return block;
+        }
+        if (pool.left < bytes && !add_segment(pool, bytes > kSegmentBytes ? bytes : kSegmentBytes, stream))
+            return nullptr;
+        void* block = pool.next;
+        pool.next += bytes;
+        pool.left -= bytes;
+        return block;
+    }
+
+    static bool add_segment(Pool& pool, size_t bytes, void* stream) {
+        Driver::Pointer address = 0;
+        if (driver().allocate == nullptr || driver().allocate(&address, bytes) != 0) return false;
+        // So that what a tensor holds before it is written to depends on the program alone.
+        if (driver().zero(address, 0, bytes, stream) != 0) return false;
+        pool.next = reinterpret_cast<std::byte*>(address);
+        pool.left = bytes;
+        return true;
+    }
+
+    std::mutex mutex_;
+    std::map<std::pair<int32_t, void*>, Pool> pools_;
+};
+
+CachingAllocator& allocator() {
+    static auto* instance = new CachingAllocator;  // tensors may outlive the library's own end
+    return *instance;
+}
+
+}  // namespace
+
+std::shared_ptr<Storage> allocate_on_device(int64_t bytes, int32_t device) {
+    return allocator().allocate(bytes == 0 ? 1 : static_cast<size_t>(bytes), device, t_stream);
+}
+
+void launch_library_kernel() {
+    static void* const kernel = driver().kernel("fake_library_kernel");
+    if (kernel != nullptr) driver().launch(kernel, 1, 1, 1, 32, 1, 1, 0, t_stream, nullptr, nullptr);
+}
+
+}  // namespace fake_torch
+
+using namespace fake_torch;
+
+extern "C" {
+
+AOTITorchError aoti_torch_get_current_cuda_stream(int32_t /*device*/, void** stream) {
+    *stream = t_stream;
+    return 0;
+}
+
+AOTITorchError aoti_torch_create_cuda_stream_guard(void* stream, int32_t /*device*/,
+                                                   CUDAStreamGuardHandle* guard) {
+    *guard = reinterpret_cast<CUDAStreamGuardHandle>(new void*(std::exchange(t_stream, stream)));
+    return 0;
+}
+
+AOTITorchError aoti_torch_delete_cuda_stream_guard(CUDAStreamGuardHandle guard) {
+    auto* previous = reinterpret_cast<void**>(guard);
+    t_stream = *previous;
+    delete previous;
+    return 0;
+}
+
+/// out[m, n] = self[n] + mat1[m, k] x mat2[k, n], where mat2 is the transposed view of a weight.
+AOTITorchError aoti_torch_cuda_addmm_out(AtenTensorHandle out, AtenTensorHandle self, AtenTensorHandle mat1,
+                                         AtenTensorHandle mat2, double beta, double alpha) {
+    fake_torch_enter_call();
+    const bool is_understood = beta == 1 && alpha == 1 && mat1->sizes.size() == 2 && mat2->strides[0] == 1;
+    static void* const kernel = driver().kernel("fake_sgemm_kernel");
+    if (!is_understood || kernel == nullptr) return 1;
+    auto rows = static_cast<int32_t>(mat1->sizes[0]);
+    auto columns = static_cast<int32_t>(mat2->sizes[1]);
+    auto inner = static_cast<int32_t>(mat1->sizes[1]);
+    void* arguments[] = {&out->data, &self->data, &mat1->data, &mat2->data, &rows, &columns, &inner};
+    return driver().launch(kernel, 1, 1, 1, 32, 1, 1, 0, t_stream, arguments, nullptr) == 0 ? 0 : 1;
+}
+
+}  // extern "C"

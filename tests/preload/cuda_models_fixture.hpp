@@ -1,0 +1,75 @@
+// What the tests of CUDA models share: the victim with its models, and what each tensor of a model holds at
+// each point of a run, by the arithmetic of tests/fakes/model/stats_model.cpp. No checks here.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "tests/preload/preload_support.hpp"
+
+namespace aoti_dbg::test {
+
+inline constexpr int kElements = 128;
+inline constexpr int kColumns = 16;
+
+/// cuda_models with these options and models; it runs where the fakes explain what went wrong on the device.
+inline Lines cuda_models(Lines options, const Lines& variants) {
+    options.insert(options.begin(), victim_path("cuda_models"));
+    for (const std::string& variant : variants)
+        options.push_back(model_path(variant));
+    return options;
+}
+
+/// The kernels of one run, by PyTorch's names.
+inline const Lines kCudaRun = {"aoti_torch_cuda_addmm_out",    "triton_poi_fused_relu_0",
+                               "triton_poi_fused_gt_arange_1", "triton_poi_fused_sqrt_2",
+                               "triton_poi_fused_add_3",       "add_kernel_0"};
+
+/// And the tensors of each, in the order of its arguments.
+inline const std::vector<std::pair<std::string, Lines>> kCudaTensors = {
+    {"aoti_torch_cuda_addmm_out", {"buf0", "l1_bias", "arg2_1", "l1_weight"}},
+    {"triton_poi_fused_relu_0", {"buf1", "l1_bias"}},
+    {"triton_poi_fused_gt_arange_1", {"buf1", "buf2", "buf3"}},
+    {"triton_poi_fused_sqrt_2", {"arg2_1", "buf4"}},
+    {"triton_poi_fused_add_3", {"buf1", "buf4", "buf5"}},
+    {"add_kernel_0", {"buf5", "buf6"}},
+};
+
+using Values = std::vector<double>;
+
+/// The tensors of run number `number` of a model whose weight is `factor` times the unit matrix.
+struct CudaRun {
+    explicit CudaRun(double factor, int number = 0) {
+        const double step = number + 1;
+        for (int i = 0; i < kElements; ++i) {
+            const double x = i % 5 == 3 ? -step : (i % 4 * step) * (i % 4 * step);
+            const double added = 0.5 * (i % kColumns % 4);
+            const double product = factor * x + added;
+            const double rectified = std::max(product + added, 0.0);
+            arg2_1.push_back(x);
+            addmm.push_back(product);
+            relu.push_back(rectified);
+            mask.push_back(rectified > 2 ? 1 : 0);
+            root.push_back(std::sqrt(x));
+            sum.push_back(rectified + root.back());
+            scaled.push_back(0.5 * sum.back());
+        }
+        for (int i = 0; i < kColumns; ++i)
+            bias.push_back(0.5 * (i % 4));
+        weight.assign(kColumns * kColumns, 0.0);
+        for (int i = 0; i < kColumns; ++i)
+            weight[static_cast<std::size_t>(i * kColumns + i)] = factor;
+    }
+
+    Values arg2_1, bias, weight, addmm, relu, mask, root, sum, scaled;
+};
+
+/// The index tensor is integers that no double holds: 2^53 and on.
+inline const std::string kSmallestIndex = std::to_string(std::int64_t{1} << 53U);
+inline const std::string kLargestIndex = std::to_string((std::int64_t{1} << 53U) + kElements - 1);
+
+}  // namespace aoti_dbg::test

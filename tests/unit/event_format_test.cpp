@@ -1,0 +1,125 @@
+// docs/FORMAT.md shows what is written: its examples are those of this test. Where one differs the format has
+// changed; with AOTI_DBGTEST_WRITE_PAGE=1 this program writes them into the page.
+#include <cstdlib>
+
+#include "serializer/event_compact.hpp"
+#include "serializer/event_jsonl.hpp"
+#include "serializer/event_text.hpp"
+#include "tests/support/catch.hpp"
+#include "tests/support/run_program.hpp"
+#include "tests/unit/event_fixture.hpp"
+
+namespace aoti_dbg {
+namespace {
+
+using namespace test;
+
+/// The block of code behind the mark of that name is `text`; or becomes it, where that was asked for.
+void check_example(const std::string& name, const std::string& text) {
+    std::string page = read_text(AOTI_DBG_FORMAT_PAGE);
+    const std::string mark = "<!-- example: " + name + " -->\n```";
+    const std::size_t place = page.find(mark);
+    REQUIRE(place != std::string::npos);
+    const std::size_t begin = page.find('\n', place + mark.size()) + 1;
+    const std::size_t length = page.find("```\n", begin) - begin;
+    if (std::getenv("AOTI_DBGTEST_WRITE_PAGE") != nullptr) {
+        write_text(AOTI_DBG_FORMAT_PAGE, page.replace(begin, length, text));
+    } else {
+        CHECK(page.substr(begin, length) == text);
+    }
+}
+
+/// A call with one of everything, the same in each format.
+struct Sample {
+    SiteFacts site;
+    ArgumentFacts weight;
+    ArgumentFacts result;
+    ArgumentFacts size;
+    HeldTensor weights{DType::float32, {2, 2}, std::vector<float>{0.5F, -1, 2, 0}};
+    HeldTensor results{DType::float16, {3}, std::vector<std::uint16_t>{0x3c00, 0x7e00, 0x4200}};
+
+    Sample() {
+        site.number = 1;
+        site.kernel = "aoti_torch_cuda_addmm_out";
+        site.symbol = "aoti_torch_cuda_addmm_out";
+        site.kind = "op";
+        site.site = 4;
+        site.line = 321;
+        site.source_nodes = {"linear"};
+        site.original_aten = {"aten.addmm"};
+        weight.number = 2;
+        weight.label = "l1_weight";
+        weight.original_fqn = "l1.weight";
+        weight.position = 2;
+        weight.role = Role::reads;
+        size.number = 3;
+        size.label = "s77";
+        size.position = 3;
+        result.number = 4;
+        result.label = "buf0";
+        result.role = Role::writes;
+        weights.facts.number = 5;
+        results.facts.number = 6;
+        weights.facts.device = results.facts.device = "cuda:0";
+    }
+
+    [[nodiscard]] std::vector<MeasuredArgument> before() const {
+        const Wanted all = Wanted::printed | Wanted::indices | Wanted::hash;
+        MeasuredArgument reused = weights.measured(weight, all);
+        reused.measured = Measured::earlier;
+        reused.measured_at = 3;
+        return {reused, scalar_of(size, "8")};
+    }
+    [[nodiscard]] std::vector<MeasuredArgument> after() const {
+        const Wanted all = Wanted::printed | Wanted::indices | Wanted::hash;
+        MeasuredArgument written = results.measured(result, all);
+        written.address = 0x7f3a00000000;
+        return {written};
+    }
+    /// Both sides of it.
+    template <typename Renderer>
+    std::string rendered(Renderer renderer) const {
+        const std::vector<MeasuredArgument> read = before();
+        const std::vector<MeasuredArgument> made = after();
+        MeasuredCall call = call_of(EventSide::before, &site, read);
+        call.sequence = 40;
+        call.time_ns = 1790000000000000000U;
+        call.thread = 4242;
+        call.model = 0;
+        std::string text;
+        renderer.render(call, text);
+        call.side = EventSide::after;
+        call.time_ns += 5000;
+        call.arguments = made;
+        renderer.render(call, text);
+        return text;
+    }
+};
+
+TEST_CASE("The events on the page are those that are written") {
+    std::string file;
+    HeaderFacts header;
+    header.pid = 4242;
+    header.command = "python infer.py";
+    header.host = "node7";
+    header.rank = "0";
+    header.start_ns = 1789999990000000000U;
+    header.library = "0.1.0";
+    JsonlRenderer::render_header(header, file);
+    JsonlRenderer::render_model({0, "/tmp/abc/model.wrapper.so", "model"}, file);
+    file += Sample().rendered(JsonlRenderer());
+    const std::vector<NamedCount> counts = {{"models", 1}, {"runs", 1}, {"calls", 65}, {"lost", 0}};
+    JsonlRenderer::render_coverage(counts, file);
+    check_example("jsonl", file);
+}
+
+TEST_CASE("The text on the page is that which is printed") {
+    check_example("text", Sample().rendered(TextRenderer()));
+}
+
+TEST_CASE("The compact lines on the page are those that are printed") {
+    check_example("compact", Sample().rendered(CompactRenderer(false)));
+}
+
+}  // namespace
+}  // namespace aoti_dbg

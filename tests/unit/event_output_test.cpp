@@ -1,0 +1,192 @@
+// The event log on disk, and what goes into it and into the log: what a kill, a full disk and files in the
+// way do to them.
+#include "shim/report/event_output.hpp"
+
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <cstring>
+
+#include "serializer/event_reader.hpp"
+#include "shim/report/event_log.hpp"
+#include "shim/report/line_log.hpp"
+#include "tests/support/catch.hpp"
+#include "tests/support/run_program.hpp"
+#include "tests/unit/event_fixture.hpp"
+
+namespace aoti_dbg {
+namespace {
+
+using namespace test;
+
+/// Runs `work` in a child and returns its wait status: for what ends a process.
+template <typename Work>
+int in_child(Work work) {
+    const pid_t child = fork();
+    if (child == 0) {
+        work();
+        ::_exit(0);
+    }
+    int status = -1;
+    waitpid(child, &status, 0);
+    return status;
+}
+
+std::unique_ptr<EventLog> open_events(const TempFolder& folder) {
+    Result<std::unique_ptr<EventLog>> log = EventLog::create(folder.path());
+    REQUIRE(log.ok());
+    return std::move(log.value());
+}
+
+std::unique_ptr<LineLog> open_log(const TempFolder& folder) {
+    Result<std::unique_ptr<LineLog>> log = LineLog::open(folder.path() / "log");
+    REQUIRE(log.ok());
+    return std::move(log.value());
+}
+
+std::string line_of(int number) {
+    return "{\"event\":\"x\",\"number\":" + std::to_string(number) + "}\n";
+}
+
+/// How many whole events the file has; what else is in it is judged, too.
+std::uint64_t whole_events(const std::string& text) {
+    EventReader reader([&text, at = std::size_t{0}](char* to, std::size_t bytes) mutable {
+        const std::size_t part = std::min(bytes, text.size() - at);
+        std::memcpy(to, text.data() + at, part);
+        at += part;
+        return part;
+    });
+    ReadEvent event;
+    std::uint64_t count = 0;
+    while (reader.next(event))
+        ++count;
+    CHECK(reader.notes().damaged == 0);
+    CHECK_FALSE(reader.notes().is_cut);
+    return count;
+}
+
+struct Sample {
+    SiteFacts site = site_of("kernel");
+    ArgumentFacts label = label_of("buf0");
+    HeldTensor held{DType::float32, {2}, std::vector<float>{1, 2}};
+    std::vector<MeasuredArgument> arguments = {held.measured(label)};
+    [[nodiscard]] MeasuredCall call() const { return call_of(EventSide::before, &site, arguments); }
+};
+
+TEST_CASE("A full disk keeps whole lines, and what has no room is counted") {
+    const TempFolder folder;
+    const int status = in_child([&folder] {
+        const rlimit limit{64 * 1024, 64 * 1024};
+        setrlimit(RLIMIT_FSIZE, &limit);
+        Result<std::unique_ptr<EventLog>> log = EventLog::create(folder.path());
+        if (!log.ok()) ::_exit(1);
+        for (int i = 0; i < 5000; ++i)
+            log.value()->append(line_of(i));
+        log.value()->append(line_of(0) + line_of(1));
+        log.value()->close();
+        const std::uint64_t written = whole_events(read_text(folder.path() / "events.jsonl"));
+        ::_exit(written > 1000 && written + log.value()->lost() == 5002 ? 0 : 2);
+    });
+    CHECK(WIFEXITED(status));
+    CHECK(WEXITSTATUS(status) == 0);
+    CHECK(read_text(folder.path() / "events.jsonl").back() == '\n');
+}
+
+TEST_CASE("A killed process leaves whole lines and blank ones") {
+    const TempFolder folder;
+    const int status = in_child([&folder] {
+        Result<std::unique_ptr<EventLog>> log = EventLog::create(folder.path());
+        for (int i = 0; log.ok() && i < 9000; ++i)
+            log.value()->append(line_of(i));
+        raise(SIGKILL);
+    });
+    CHECK(WIFSIGNALED(status));
+    CHECK(whole_events(read_text(folder.path() / "events.jsonl")) == 9000);
+}
+
+TEST_CASE("A closed event log holds what was appended and nothing else, be a line longer than a step") {
+    const TempFolder folder;
+    const std::unique_ptr<EventLog> log = open_events(folder);
+    std::string expected;
+    for (int i = 0; i < 20000; ++i) {
+        expected += line_of(i);
+        log->append(line_of(i));
+    }
+    const std::string huge = "{\"event\":\"x\",\"y\":\"" + std::string(3000000, 'y') + "\"}\n";
+    log->append(huge);
+    log->append(line_of(1));
+    log->close();
+    log->append(line_of(2));
+    log->close();
+    CHECK(log->lost() == 1);
+    CHECK(read_text(folder.path() / "events.jsonl") == expected + huge + line_of(1));
+    struct stat info {};
+    REQUIRE(stat(log->path(), &info) == 0);
+    CHECK((info.st_mode & 0777) == 0600);
+}
+
+TEST_CASE("What is there is not overwritten") {
+    const TempFolder folder;
+    const std::string pid = std::to_string(getpid());
+    write_text(folder.path() / "events.jsonl", "old\n");
+    CHECK(open_events(folder)->path() == (folder.path() / ("events-" + pid + ".jsonl")).string());
+    CHECK(open_events(folder)->path() == (folder.path() / ("events-" + pid + ".jsonl.2")).string());
+    CHECK(read_text(folder.path() / "events.jsonl") == "old\n");
+    CHECK_FALSE(EventLog::create(folder.path() / "missing").ok());
+}
+
+TEST_CASE("Events go to the event log as JSON and to the log in the format that was chosen") {
+    const TempFolder folder;
+    const std::unique_ptr<EventLog> events = open_events(folder);
+    const std::unique_ptr<LineLog> log = open_log(folder);
+    const Sample sample;
+    const auto write = [&](EventFormat format) {
+        EventOutput output(events.get(), log.get(), format, false);
+        output.header({});
+        output.model({});
+        output.call(sample.call());
+        output.other("{\"event\":\"finding\"}\n", "a finding\n");
+        output.coverage({});
+        events->close();
+        log->close();
+    };
+    const auto event_lines = [&] { return read_text(folder.path() / "events.jsonl"); };
+    const auto log_lines = [&] { return read_text(folder.path() / "log"); };
+    SECTION("as text") {
+        write(EventFormat::text);
+        CHECK(log_lines().find("[  before_launch - kernel - buf0  ]:\n") == 0);
+        CHECK(log_lines().find("\n\na finding\n") != std::string::npos);
+        CHECK(whole_events(event_lines()) == 8);
+    }
+    SECTION("as compact lines") {
+        write(EventFormat::compact);
+        CHECK(log_lines().find("     3.12 > kernel") != std::string::npos);
+    }
+    SECTION("as JSON, the same twice") {
+        write(EventFormat::jsonl);
+        CHECK(log_lines() == event_lines());
+        CHECK(whole_events(event_lines()) == 8);
+        CHECK(log_lines().find("a finding\n") == std::string::npos);
+    }
+}
+
+TEST_CASE("Where one of the two is missing the other still gets its own") {
+    const TempFolder folder;
+    const Sample sample;
+    const std::unique_ptr<LineLog> log = open_log(folder);
+    EventOutput(nullptr, log.get(), EventFormat::text, false).call(sample.call());
+    log->close();
+    CHECK(read_text(folder.path() / "log").find("[  before_launch") == 0);
+    const std::unique_ptr<EventLog> events = open_events(folder);
+    EventOutput output(events.get(), nullptr, EventFormat::text, false);
+    output.call(sample.call());
+    output.other({}, "text alone\n");
+    events->close();
+    CHECK(whole_events(read_text(folder.path() / "events.jsonl")) == 4);
+}
+
+}  // namespace
+}  // namespace aoti_dbg

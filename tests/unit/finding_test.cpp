@@ -1,0 +1,184 @@
+// A finding as text and as JSON: hostile lines first, then that everything comes back and reads well.
+#include "serializer/finding.hpp"
+
+#include <cmath>
+#include <limits>
+
+#include "tests/support/catch.hpp"
+#include "tests/unit/options_fixture.hpp"
+
+using namespace aoti_dbg;
+
+namespace {
+
+Finding example() {
+    Finding finding;
+    finding.number = 3;
+    finding.kernel = "triton_per_fused__softmax_1";
+    finding.symbol = "aoti_torch_softmax";
+    finding.site = 7;
+    finding.line = 812;
+    finding.source_nodes = {"softmax"};
+    finding.original_aten = {"aten._softmax"};
+    finding.sequence = ~std::uint64_t{0};
+    finding.time_ns = 5;
+    finding.thread = 6;
+    finding.stream = 8;
+    finding.model = 0;
+    finding.run = 2;
+    finding.call = 9;
+    finding.tensor.label = "buf2";
+    finding.tensor.role = Role::makes;
+    finding.tensor.dtype = "float32";
+    finding.tensor.device = "cuda:0";
+    finding.tensor.sizes_known = true;
+    finding.tensor.sizes = {2, 2};
+    TensorStatistics& statistics = finding.tensor.statistics;
+    statistics.wanted = Wanted::printed;
+    statistics.count = 4;
+    statistics.real.nan = 2;
+    statistics.real.first_nan = 2;
+    statistics.real.all = {4, {}, {}, std::nan(""), std::nan("")};
+    statistics.real.all.minimum.floating = -std::numeric_limits<double>::infinity();
+    statistics.real.finite = {2, {}, {}, 0.5, 0.125};
+    statistics.real.finite.maximum.floating = 1;
+    finding.elements = 2;
+    finding.first = {2, 3};
+    finding.pattern = "the row [1, :]";
+    FindingTensor input;
+    input.label = "l1_bias";
+    input.original_fqn = "l1.bias";
+    input.dtype = "int64";
+    input.role = Role::reads;
+    input.sizes_known = true;
+    input.is_earlier = true;
+    input.measured_at = 4;
+    input.statistics.dtype = DType::int64;
+    input.statistics.wanted = Wanted::printed;
+    input.statistics.count = 1;
+    input.statistics.real.all.count = 1;
+    input.statistics.real.all.minimum = {Number::Kind::signed_integer, 0, -9007199254740993, 0};
+    input.statistics.real.all.maximum = {Number::Kind::unsigned_integer, 0, 0, ~std::uint64_t{0}};
+    FindingTensor unmeasured;
+    unmeasured.label = "buf0";
+    unmeasured.unmeasured = "the stream is capturing";
+    FindingTensor scalar;
+    scalar.label = "dim";
+    scalar.scalar = "-1";
+    finding.inputs = {input, unmeasured, scalar};
+    finding.also = {finding.tensor};
+    finding.notes = {"something is uncertain"};
+    finding.suppression = "nan in triton_per_fused__softmax_1 - buf2";
+    return finding;
+}
+
+std::string json_of(const Finding& finding) {
+    std::string line;
+    append_finding_json(finding, line);
+    return line;
+}
+
+}  // namespace
+
+TEST_CASE("What is no finding is refused") {
+    const std::string line =
+        GENERATE("", "{", "[]", "null", "{}", R"({"event":"call"})", R"({"event":"finding"})",
+                 R"({"event":"finding","version":2,"kind":"nan"})",
+                 R"({"event":"finding","version":1,"kind":"zero"})", R"({"event":1,"version":"1"})");
+    CAPTURE(line);
+    CHECK_FALSE(read_finding(line).ok());
+    CHECK_FALSE(read_finding(std::string(100000, '[')).ok());
+}
+
+TEST_CASE("Members of a wrong type or size are passed over") {
+    const Result<Finding> read = read_finding(
+        R"({"event":"finding","version":1,"kind":"inf","number":-1,"kernel":7,"site":4294967296,"first":[1,"x"],)"
+        R"("tensor":[],"inputs":{"a":1},"also":[3],"notes":[1,"n"],"elements":1e99})");
+    REQUIRE(read.ok());
+    CHECK(read.value().number == 0);
+    CHECK(read.value().kernel.empty());
+    CHECK(read.value().site == ~0U);
+    CHECK(read.value().first == std::vector<std::uint64_t>{1});
+    CHECK(read.value().also.size() == 1);
+    CHECK(read.value().notes == std::vector<std::string>{"n"});
+}
+
+TEST_CASE("Damaged lines are read or refused, and what is read can be written") {
+    Random random(7);
+    const std::string good = json_of(example());
+    std::size_t read = 0;
+    for (int round = 0; round < 3000; ++round) {
+        std::string line = good;
+        for (std::size_t i = 1 + random.below(3); i > 0; --i)
+            line[random.below(line.size())] = static_cast<char>(random.below(256));
+        if (random.one_in(4)) line.resize(random.below(line.size()));
+        const Result<Finding> finding = read_finding(line);
+        if (!finding.ok()) continue;
+        ++read;
+        std::string text;
+        append_finding_text(finding.value(), text);
+        if (!read_finding(json_of(finding.value())).ok()) FAIL("it cannot be read again: " << line);
+    }
+    CHECK(read > 100);
+}
+
+TEST_CASE("A finding that is written and read is the same, and is one line") {
+    const std::string line = json_of(example());
+    CHECK(line.find('\n') == line.size() - 1);
+    CHECK(line.rfind(R"({"event":"finding","version":1,"kind":"nan")", 0) == 0);
+    const Result<Finding> read = read_finding(line);
+    REQUIRE(read.ok());
+    CHECK(json_of(read.value()) == line);
+    const Finding& finding = read.value();
+    CHECK(finding.sequence == ~std::uint64_t{0});
+    CHECK(finding.first == std::vector<std::uint64_t>{2, 3});
+    CHECK(finding.tensor.statistics.real.nan == 2);
+    CHECK(std::isinf(finding.tensor.statistics.real.all.minimum.floating));
+    CHECK(std::isnan(finding.tensor.statistics.real.all.mean));
+    REQUIRE(finding.inputs.size() == 3);
+    CHECK(finding.inputs[0].statistics.real.all.minimum.signed_integer == -9007199254740993);
+    CHECK(finding.inputs[0].statistics.real.all.maximum.unsigned_integer == ~std::uint64_t{0});
+    CHECK(finding.inputs[0].measured_at == 4);
+    CHECK(finding.inputs[1].unmeasured == "the stream is capturing");
+    CHECK(finding.inputs[2].scalar == "-1");
+}
+
+TEST_CASE("A finding is a block that says what, where, out of what, and what to paste") {
+    std::string text;
+    append_finding_text(example(), text);
+    CHECK(text ==
+          "[ finding 3: NaN in buf2, first made by triton_per_fused__softmax_1 ]\n"
+          "  function   aoti_torch_softmax\n"
+          "  where      model 0, run 2, call 9, line 812 of the wrapper source\n"
+          "  ATen       aten._softmax\n"
+          "  nodes      softmax\n"
+          "  output     buf2 float32[2, 2]: 2 NaN; the rest min 0, max 1, mean 0.5\n"
+          "  elements   2 of 4 are NaN: the row [1, :]; first at [1, 0], [1, 1]\n"
+          "  also in    buf2 float32[2, 2]: 2 NaN; the rest min 0, max 1, mean 0.5\n"
+          "  inputs     l1_bias (l1.bias) int64[]: all finite; min -9007199254740993, max "
+          "18446744073709551615, mean 0 (as of call 4)\n"
+          "             buf0: not measured, the stream is capturing\n"
+          "             dim = -1\n"
+          "  but        something is uncertain\n"
+          "  suppress   nan in triton_per_fused__softmax_1 - buf2\n");
+}
+
+TEST_CASE("Names cannot break a block or obey a terminal, nor a line of JSON") {
+    Finding finding = example();
+    finding.kernel = "a\nb\x1b[31m\xff";
+    finding.tensor.label = "c\rd";
+    std::string text;
+    append_finding_text(finding, text);
+    CHECK(contains(text, "NaN in c?d, first made by a?b?[31m"));
+    const std::string line = json_of(finding);
+    CHECK(line.find('\n') == line.size() - 1);
+    CHECK(read_finding(line).ok());
+}
+
+TEST_CASE("An index that lies beyond the sizes is told as a number") {
+    CHECK(index_text(5, {2, 3}) == "[1, 2]");
+    CHECK(index_text(6, {2, 3}) == "6");
+    CHECK(index_text(0, {}) == "[]");
+    CHECK(index_text(3, {0, 2}) == "3");
+    CHECK(index_text(3, {-1}) == "3");
+}

@@ -1,0 +1,555 @@
+// Whose fault a NaN is: calls that must not be blamed first, then those that must.
+#include "shim/report/findings.hpp"
+
+#include "tests/support/catch.hpp"
+#include "tests/unit/findings_fixture.hpp"
+
+using namespace aoti_dbg;
+using test::kInf;
+using test::kNaN;
+using test::Script;
+
+namespace {
+
+using Given = std::vector<Script::Given>;
+
+Suppressions known(const std::string& list) {
+    Suppressions suppressions;
+    REQUIRE(suppressions.add_list(list).ok());
+    return suppressions;
+}
+
+struct Watch {
+    explicit Watch(const std::string& suppress = {}) : findings(known(suppress)) {}
+
+    Script script;
+    Findings findings;
+    Check check{true, true};
+    std::vector<Finding> fresh;
+    std::uint64_t sequence = 0;
+
+    bool take(EventSide side, const SiteFacts* site, std::uint64_t number, const Given& given) {
+        return findings.take(script.side(side, site, number, given), check, fresh);
+    }
+    /// A whole call, which does `work` between its sides. What is made is there only afterwards.
+    template <typename Work>
+    bool call(const SiteFacts& site, const Given& given, const Work& work) {
+        const std::uint64_t number = ++sequence;
+        Given before;
+        for (const Script::Given& each : given)
+            if (each.facts->role != Role::makes) before.push_back(each);
+        take(EventSide::before, &site, number, before);
+        work();
+        return take(EventSide::after, &site, number, given);
+    }
+    std::uint64_t followers() const { return findings.counts().followers; }
+};
+
+}  // namespace
+
+TEST_CASE("A call that reads NaN is not blamed for what it hands on") {
+    Watch watch;
+    auto& in = watch.script.buffer({1, kNaN});
+    auto& out = watch.script.buffer({0, 0});
+    const SiteFacts& site = watch.script.site("relu");
+    CHECK_FALSE(watch.call(site,
+                           {{watch.script.name("buf0", Role::reads), &in, {}},
+                            {watch.script.name("buf1", Role::makes), &out, {}}},
+                           [&] {
+                               out.values = {kNaN, kNaN};
+                           }));
+    CHECK(watch.fresh.empty());
+    CHECK(watch.followers() == 1);
+    CHECK(watch.findings.counts().unexplained == 1);
+    CHECK(std::string(FindingSummary(watch.findings.counts()).text()) ==
+          "0 findings (1 follower, 1 of unknown origin)");
+}
+
+TEST_CASE("A NaN that goes through an update in place is handed on, not made") {
+    Watch watch;
+    auto& buffer = watch.script.buffer({1, kNaN, 3});
+    CHECK_FALSE(
+        watch.call(watch.script.site("add_"), {{watch.script.name("buf0", Role::updates), &buffer, {}}}, [&] {
+            buffer.values = {kNaN, kNaN, kNaN};
+        }));
+    CHECK(watch.fresh.empty());
+    CHECK(watch.followers() == 1);
+}
+
+TEST_CASE("An update in place that makes a NaN is blamed for it") {
+    Watch watch;
+    auto& buffer = watch.script.buffer({1, 0, 3});
+    CHECK(
+        watch.call(watch.script.site("log_"), {{watch.script.name("buf0", Role::updates), &buffer, {}}}, [&] {
+            buffer.values = {1, kNaN, 3};
+        }));
+    REQUIRE(watch.fresh.size() == 1);
+    CHECK(watch.fresh[0].kernel == "log_");
+    CHECK(watch.fresh[0].tensor.label == "buf0");
+    CHECK(watch.fresh[0].elements == 1);
+    CHECK(watch.fresh[0].first == std::vector<std::uint64_t>{1});
+    // What it read, not what it left.
+    REQUIRE(watch.fresh[0].inputs.size() == 1);
+    CHECK(watch.fresh[0].inputs[0].statistics.real.nan == 0);
+}
+
+TEST_CASE("Garbage in memory that is not written is no finding, at whatever price statistics come") {
+    Watch watch;
+    watch.script.wanted = GENERATE(Wanted::findings, Wanted::printed | Wanted::indices | Wanted::hash);
+    watch.script.with_values = GENERATE(true, false);
+    auto& in = watch.script.buffer({1, 2});
+    auto& out = watch.script.buffer({kNaN, kNaN, kNaN, kNaN});
+    const Given given = {{watch.script.name("buf0", Role::reads), &in, {}},
+                         {watch.script.name("buf1", Role::writes), &out, {}}};
+    CHECK_FALSE(watch.call(watch.script.site("untouched"), given, [] {}));
+    CHECK_FALSE(watch.call(watch.script.site("first_half"), given, [&] { out.values = {1, 2, kNaN, kNaN}; }));
+    CHECK_FALSE(watch.call(watch.script.site("second_half"), given, [&] { out.values = {1, 2, 3, 4}; }));
+    CHECK_FALSE(watch.call(watch.script.site("reader"),
+                           {{watch.script.name("buf1", Role::reads), &out, {}},
+                            {watch.script.name("buf2", Role::makes), &in, {}}},
+                           [] {}));
+    CHECK(watch.fresh.empty());
+    CHECK(watch.followers() == 0);
+}
+
+TEST_CASE("NaN that are new in memory that had some are a finding") {
+    Watch watch;
+    watch.script.wanted = GENERATE(Wanted::findings, Wanted::printed | Wanted::indices | Wanted::hash);
+    auto& out = watch.script.buffer({1, kNaN, 3, 4});
+    const bool more = GENERATE(true, false);
+    CAPTURE(more);
+    CHECK(watch.call(watch.script.site("k"), {{watch.script.name("buf1", Role::writes), &out, {}}}, [&] {
+        if (more) {
+            out.values = {1, kNaN, kNaN, 4};
+        } else {
+            out.values = {kNaN, 2, 3, 4};
+        }
+    }));
+    CHECK(watch.fresh.size() == 1);
+}
+
+TEST_CASE("Who wrote NaN over NaN is found out when somebody reads them, or the caller gets them") {
+    Watch watch;
+    auto& in = watch.script.buffer({1, 2});
+    auto& out = watch.script.buffer({kNaN, 5});
+    auto& next = watch.script.buffer({0, 0});
+    const SiteFacts& site = watch.script.site("again");
+    CHECK_FALSE(watch.call(site,
+                           {{watch.script.name("buf0", Role::reads), &in, {}},
+                            {watch.script.name("buf1", Role::writes), &out, {}}},
+                           [] {}));
+    CHECK(watch.fresh.empty());
+    if (GENERATE(true, false)) {
+        CHECK(watch.call(watch.script.site("reader"),
+                         {{watch.script.name("buf1", Role::reads), &out, {}},
+                          {watch.script.name("buf2", Role::makes), &next, {}}},
+                         [&] {
+                             next.values = {kNaN, 0};
+                         }));
+        CHECK(watch.followers() == 1);
+    } else {
+        CHECK(watch.take(EventSide::outputs, nullptr, 9,
+                         {{watch.script.name("buf1", Role::unknown), &out, {}}}));
+    }
+    REQUIRE(watch.fresh.size() == 1);
+    CHECK(watch.fresh[0].kernel == "again");
+    CHECK(watch.fresh[0].notes.size() == 1);
+    CHECK(watch.fresh[0].inputs.size() == 1);
+    CHECK(watch.findings.counts().unexplained == 0);
+}
+
+TEST_CASE(
+    "The mask of an attention is no finding, and a row that it masks as a whole is one, at the softmax") {
+    Watch watch;
+    auto& scores = watch.script.buffer({1, 2, 3, 4}, {2, 2});
+    auto& masked = watch.script.buffer({0, 0, 0, 0}, {2, 2});
+    auto& weights = watch.script.buffer({0, 0, 0, 0}, {2, 2});
+    auto& values = watch.script.buffer({0, 0, 0, 0}, {2, 2});
+    const auto* const buf1 = watch.script.name("buf1", Role::makes);
+    CHECK_FALSE(
+        watch.call(watch.script.site("triton_poi_fused_0", {"aten.scalar_tensor", "aten.where", "aten.mul"}),
+                   {{watch.script.name("buf0", Role::reads), &scores, {}}, {buf1, &masked, {}}}, [&] {
+                       masked.values = {1, -kInf, -kInf, -kInf};
+                   }));
+    CHECK(watch.call(watch.script.site("triton_per_fused__softmax_1", {"aten._softmax"}),
+                     {{watch.script.name("buf1", Role::reads), &masked, {}},
+                      {watch.script.name("buf2", Role::makes), &weights, {}}},
+                     [&] {
+                         weights.values = {1, 0, kNaN, kNaN};
+                     }));
+    CHECK_FALSE(watch.call(watch.script.site("bmm"),
+                           {{watch.script.name("buf2", Role::reads), &weights, {}},
+                            {watch.script.name("buf3", Role::makes), &values, {}}},
+                           [&] {
+                               values.values = {1, 1, kNaN, kNaN};
+                           }));
+    REQUIRE(watch.fresh.size() == 1);
+    const Finding& finding = watch.fresh[0];
+    CHECK(finding.kind == Finding::Kind::nan);
+    CHECK(finding.kernel == "triton_per_fused__softmax_1");
+    CHECK(finding.original_aten == std::vector<std::string>{"aten._softmax"});
+    CHECK(finding.pattern == "the row [1, :]");
+    CHECK(finding.first == std::vector<std::uint64_t>{2, 3});
+    CHECK(finding.suppression == "nan in triton_per_fused__softmax_1 - buf2");
+    CHECK(std::string(FindingSummary(watch.findings.counts()).text()) == "1 finding (1 follower)");
+}
+
+TEST_CASE("The entry that silences a finding is the same whatever was in memory before") {
+    for (const bool first_had_some : {false, true}) {
+        for (const bool second_had_some : {false, true}) {
+            Watch watch;
+            watch.script.wanted = Wanted::printed;
+            auto& in = watch.script.buffer({-kInf, -kInf});
+            auto& sum = watch.script.buffer({first_had_some ? kNaN : 0});
+            auto& weights = watch.script.buffer({second_had_some ? kNaN : 0, 0});
+            auto& handed_on = watch.script.buffer({0, 0});
+            watch.call(watch.script.site("softmax"),
+                       {{watch.script.name("buf0", Role::reads), &in, {}},
+                        {watch.script.name("buf1", Role::makes), &sum, {}},
+                        {watch.script.name("buf12", Role::makes), &weights, {}}},
+                       [&] {
+                           sum.values = {kNaN};
+                           weights.values = {kNaN, 0};
+                       });
+            watch.call(watch.script.site("mm"),
+                       {{watch.script.name("buf12", Role::reads), &weights, {}},
+                        {watch.script.name("buf13", Role::makes), &handed_on, {}}},
+                       [&] {
+                           handed_on.values = {kNaN, kNaN};
+                       });
+            REQUIRE(watch.fresh.size() == 1);
+            CHECK(watch.fresh[0].suppression == "nan in softmax - buf1, nan in softmax - buf12");
+        }
+    }
+}
+
+TEST_CASE("Inf does not excuse a NaN, and NaN excuses an Inf") {
+    Watch watch;
+    auto& in = watch.script.buffer({kInf, 1});
+    auto& out = watch.script.buffer({0, 0});
+    CHECK(watch.call(watch.script.site("sub"),
+                     {{watch.script.name("buf0", Role::reads), &in, {}},
+                      {watch.script.name("buf1", Role::makes), &out, {}}},
+                     [&] {
+                         out.values = {kNaN, 0};
+                     }));
+    REQUIRE(watch.fresh.size() == 1);
+    CHECK(watch.fresh[0].inputs.at(0).statistics.real.positive_infinity == 1);
+    in.values = {kNaN, 1};
+    CHECK_FALSE(watch.call(watch.script.site("exp"),
+                           {{watch.script.name("buf0", Role::reads), &in, {}},
+                            {watch.script.name("buf1", Role::makes), &out, {}}},
+                           [&] {
+                               out.values = {0, kInf};
+                           }));
+}
+
+TEST_CASE("Inf out of what is finite is a finding, also of a mask where it is positive") {
+    Watch watch;
+    auto& in = watch.script.buffer({1e30F, 1});
+    auto& out = watch.script.buffer({0, 0});
+    const std::string kernel = GENERATE("triton_poi_fused_mul_0", "aoti_torch_cpu_masked_fill_Scalar");
+    const float value = GENERATE(true, false) ? kInf : -kInf;
+    CAPTURE(kernel, value);
+    const bool is_mask = value < 0 && kernel != "triton_poi_fused_mul_0";
+    CHECK(watch.call(watch.script.site(kernel),
+                     {{watch.script.name("buf0", Role::reads), &in, {}},
+                      {watch.script.name("buf1", Role::makes), &out, {}}},
+                     [&] {
+                         out.values = {value, 0};
+                     }) != is_mask);
+    CHECK(watch.fresh.size() == (is_mask ? 0 : 1));
+}
+
+TEST_CASE("A word in a name is a mask only if it is a whole word") {
+    Watch watch;
+    auto& out = watch.script.buffer({0});
+    const auto is_blamed = [&](const std::string& kernel) {
+        out.values = {0};
+        return watch.call(watch.script.site(kernel), {{watch.script.name("buf1", Role::makes), &out, {}}},
+                          [&] { out.values = {-kInf}; });
+    };
+    CHECK(is_blamed("triton_poi_fullgraph_0"));
+    CHECK(is_blamed("elsewhere"));
+    CHECK_FALSE(is_blamed("triton_poi_fused_full_0"));
+    CHECK_FALSE(is_blamed("aten.full_like"));
+    CHECK_FALSE(is_blamed("where"));
+}
+
+TEST_CASE("Only what is asked for is found") {
+    Watch watch;
+    auto& out = watch.script.buffer({0, 0});
+    const auto make = [&](Check check) {
+        watch.check = check;
+        out.values = {0, 0};
+        return watch.call(watch.script.site("k"), {{watch.script.name("buf0", Role::makes), &out, {}}}, [&] {
+            out.values = {kNaN, kInf};
+        });
+    };
+    CHECK_FALSE(make({}));
+    CHECK(make({false, true}));
+    CHECK(watch.fresh.back().kind == Finding::Kind::inf);
+    CHECK(make({true, false}));
+    CHECK(watch.fresh.back().kind == Finding::Kind::nan);
+    CHECK(make({true, true}));
+    CHECK(watch.fresh.size() == 4);
+}
+
+TEST_CASE("What a call that failed left behind is no finding, and outputs that were not measured are none") {
+    Watch watch;
+    auto& out = watch.script.buffer({kNaN});
+    const Given given = {{watch.script.name("buf0", Role::makes), &out, {}}};
+    MeasuredCall failed = watch.script.side(EventSide::after, &watch.script.site("k"), 1, given);
+    failed.result = 1;
+    CHECK_FALSE(watch.findings.take(failed, watch.check, watch.fresh));
+    const Measured measured = GENERATE(Measured::no, Measured::not_yet);
+    CHECK_FALSE(watch.take(EventSide::after, &watch.script.site("k"), 2,
+                           {{watch.script.name("buf0", Role::makes), &out, {}, measured}}));
+    CHECK(watch.fresh.empty());
+}
+
+TEST_CASE("An input that was not measured makes a finding weaker, and is named") {
+    Watch watch;
+    auto& in = watch.script.buffer({1});
+    auto& out = watch.script.buffer({0});
+    CHECK(watch.call(watch.script.site("k"),
+                     {{watch.script.name("buf0", Role::reads), &in, {}, Measured::no},
+                      {watch.script.name("buf1", Role::makes), &out, {}}},
+                     [&] { out.values = {kNaN}; }));
+    REQUIRE(watch.fresh.size() == 1);
+    REQUIRE(watch.fresh[0].notes.size() == 1);
+    CHECK(watch.fresh[0].notes[0] ==
+          "the input buf0 was not measured, so it may come from there: the stream is capturing");
+    CHECK(watch.fresh[0].inputs.at(0).unmeasured == "the stream is capturing");
+}
+
+TEST_CASE("What is only read may be measured on either side, or earlier") {
+    Watch watch;
+    auto& in = watch.script.buffer({kNaN});
+    auto& out = watch.script.buffer({kNaN});
+    const Measured measured = GENERATE(Measured::now, Measured::earlier);
+    CHECK_FALSE(watch.take(EventSide::after, &watch.script.site("k"), 1,
+                           {{watch.script.name("buf0", Role::reads), &in, {}, measured},
+                            {watch.script.name("buf1", Role::makes), &out, {}}}));
+    CHECK(watch.followers() == 1);
+}
+
+TEST_CASE("A call whose before side was lost is not blamed for what it may have found there") {
+    Watch watch;
+    auto& in = watch.script.buffer({1});
+    auto& out = watch.script.buffer({kNaN});
+    const Role role = GENERATE(Role::writes, Role::updates, Role::unknown);
+    CHECK_FALSE(watch.take(
+        EventSide::after, &watch.script.site("k"), 1,
+        {{watch.script.name("buf0", Role::reads), &in, {}}, {watch.script.name("buf1", role), &out, {}}}));
+    CHECK(watch.fresh.empty());
+}
+
+TEST_CASE("An argument of which nobody knows whether it is read excuses, and is blamed when it was clean") {
+    Watch watch;
+    auto& one = watch.script.buffer({1});
+    auto& other = watch.script.buffer({kNaN});
+    const Given given = {{watch.script.name("arg0", Role::unknown), &one, {}},
+                         {watch.script.name("arg1", Role::unknown), &other, {}}};
+    CHECK_FALSE(watch.call(watch.script.site("k"), given, [&] { one.values = {kNaN}; }));
+    CHECK(watch.fresh.empty());
+    one.values = {1};
+    other.values = {2};
+    CHECK(watch.call(watch.script.site("k"), given, [&] { other.values = {kNaN}; }));
+    REQUIRE(watch.fresh.size() == 1);
+    CHECK(watch.fresh[0].tensor.label == "arg1");
+}
+
+TEST_CASE("A buffer that a call only reads and that has NaN after it is told, with the contradiction") {
+    Watch watch;
+    auto& in = watch.script.buffer({1, 2});
+    CHECK(watch.call(watch.script.site("out_of_bounds"), {{watch.script.name("buf0", Role::reads), &in, {}}},
+                     [&] {
+                         in.values = {1, kNaN};
+                     }));
+    REQUIRE(watch.fresh.size() == 1);
+    CHECK(watch.fresh[0].notes == std::vector<std::string>{"buf0 is said to be read only"});
+}
+
+TEST_CASE("The same origin is told once, in whatever run, and counted from then on") {
+    Watch watch;
+    auto& out = watch.script.buffer({0, 0});
+    const SiteFacts& site = watch.script.site("k");
+    const auto* const buf0 = watch.script.name("buf0", Role::makes);
+    for (watch.script.run = 0; watch.script.run < 5; ++watch.script.run) {
+        out.values = {0, 0};
+        CHECK(watch.call(site, {{buf0, &out, {}}}, [&] { out.values = {kNaN, 0}; }));
+    }
+    CHECK(watch.fresh.size() == 1);
+    CHECK(watch.findings.counts().again == 4);
+}
+
+TEST_CASE("Calls without a known site are told apart by their number in the run") {
+    Watch watch;
+    auto& out = watch.script.buffer({0});
+    SiteFacts& site = watch.script.site("k");
+    site.site = ~0U;
+    const auto* const arg0 = watch.script.name("arg0", Role::makes);
+    for (int i = 0; i < 3; ++i)
+        CHECK(watch.call(site, {{arg0, &out, {}}}, [&] { out.values = {kNaN}; }));
+    CHECK(watch.fresh.size() == 3);
+}
+
+TEST_CASE("A model input with NaN is told once and blamed on no kernel") {
+    Watch watch;
+    auto& in = watch.script.buffer({1, kNaN});
+    auto& out = watch.script.buffer({0, 0});
+    const auto* const input = watch.script.name("arg0_1", Role::reads);
+    for (watch.script.run = 0; watch.script.run < 3; ++watch.script.run) {
+        CHECK(watch.take(EventSide::inputs, nullptr, 100 + watch.script.run, {{input, &in, {}}}));
+        CHECK_FALSE(watch.call(watch.script.site("k"),
+                               {{input, &in, {}}, {watch.script.name("buf0", Role::makes), &out, {}}}, [&] {
+                                   out.values = {kNaN, 0};
+                               }));
+    }
+    REQUIRE(watch.fresh.size() == 1);
+    CHECK(watch.fresh[0].kind == Finding::Kind::input_nan);
+    CHECK(watch.fresh[0].tensor.label == "arg0_1");
+    CHECK(watch.fresh[0].suppression == "nan in aoti_model_inputs - arg0_1");
+    CHECK(watch.followers() == 3);
+    CHECK(watch.findings.counts().unexplained == 0);
+}
+
+TEST_CASE("A weight with NaN is told once by its own name, unless the run has put it there") {
+    Watch watch;
+    auto& weight = watch.script.buffer({kNaN});
+    auto& out = watch.script.buffer({0});
+    const auto* const reads = watch.script.name("l1_bias", Role::reads, "l1.bias");
+    const auto* const buf0 = watch.script.name("buf0", Role::makes);
+    const SiteFacts& reader = watch.script.site("addmm");
+    const auto read = [&] {
+        return watch.call(reader, {{reads, &weight, {}}, {buf0, &out, {}}}, [&] { out.values = {kNaN}; });
+    };
+    if (GENERATE(true, false)) {
+        CHECK(read());
+        CHECK(read());
+        REQUIRE(watch.fresh.size() == 1);
+        CHECK(watch.fresh[0].kind == Finding::Kind::weight_nan);
+        CHECK(watch.fresh[0].tensor.original_fqn == "l1.bias");
+    } else {
+        weight.values = {0};
+        CHECK(watch.call(watch.script.site("update"),
+                         {{watch.script.name("l1_bias", Role::updates, "l1.bias"), &weight, {}}},
+                         [&] { weight.values = {kNaN}; }));
+        CHECK_FALSE(read());
+        REQUIRE(watch.fresh.size() == 1);
+        CHECK(watch.fresh[0].kind == Finding::Kind::nan);
+        CHECK(watch.fresh[0].kernel == "update");
+    }
+}
+
+TEST_CASE("Calls of two threads do not excuse or blame each other") {
+    Watch watch;
+    auto& dirty = watch.script.buffer({kNaN});
+    auto& clean = watch.script.buffer({1});
+    auto& one = watch.script.buffer({0});
+    auto& other = watch.script.buffer({0});
+    const SiteFacts& follower = watch.script.site("follower");
+    const SiteFacts& origin = watch.script.site("origin");
+    const Script::Given reads_dirty{watch.script.name("buf0", Role::reads), &dirty, {}};
+    const Script::Given reads_clean{watch.script.name("buf1", Role::reads), &clean, {}};
+    watch.take(EventSide::before, &follower, 7, {reads_dirty});
+    watch.take(EventSide::before, &origin, 8, {reads_clean});
+    one.values = other.values = {kNaN};
+    CHECK_FALSE(watch.take(EventSide::after, &follower, 7,
+                           {reads_dirty, {watch.script.name("buf2", Role::makes), &one, {}}}));
+    CHECK(watch.take(EventSide::after, &origin, 8,
+                     {reads_clean, {watch.script.name("buf3", Role::makes), &other, {}}}));
+    REQUIRE(watch.fresh.size() == 1);
+    CHECK(watch.fresh[0].kernel == "origin");
+}
+
+TEST_CASE("A known finding is counted, and another output of the same call is told all the same") {
+    Watch watch("nan in k - buf0, inf in *");
+    auto& one = watch.script.buffer({0});
+    auto& other = watch.script.buffer({0});
+    const Script::Given buf0{watch.script.name("buf0", Role::makes), &one, {}};
+    const Script::Given buf1{watch.script.name("buf1", Role::makes), &other, {}};
+    const SiteFacts& site = watch.script.site("k");
+    CHECK_FALSE(watch.call(site, {buf0}, [&] { one.values = {kNaN}; }));
+    CHECK_FALSE(watch.call(site, {buf0}, [&] { one.values = {kInf}; }));
+    CHECK(watch.findings.counts().suppressed == 2);
+    CHECK(watch.fresh.empty());
+    CHECK(watch.call(site, {buf0, buf1}, [&] { one.values = other.values = {kNaN}; }));
+    REQUIRE(watch.fresh.size() == 1);
+    CHECK(watch.fresh[0].tensor.label == "buf1");
+    REQUIRE(watch.fresh[0].also.size() == 1);
+    CHECK(watch.fresh[0].also[0].label == "buf0");
+    CHECK(std::string(FindingSummary(watch.findings.counts()).text()) == "1 finding (2 suppressed)");
+}
+
+TEST_CASE("Scalars are told among the inputs") {
+    Watch watch;
+    auto& out = watch.script.buffer({0});
+    CHECK(watch.call(watch.script.site("full"),
+                     {{watch.script.name("fill_value", Role::reads), nullptr, "nan"},
+                      {watch.script.name("buf0", Role::makes), &out, {}}},
+                     [&] { out.values = {kNaN}; }));
+    REQUIRE(watch.fresh.size() == 1);
+    REQUIRE(watch.fresh[0].inputs.size() == 1);
+    CHECK(watch.fresh[0].inputs[0].scalar == "nan");
+}
+
+TEST_CASE("Calls that never end and runs without end use up no memory, and what is still open is judged") {
+    Watch watch;
+    auto& in = watch.script.buffer({kNaN});
+    auto& out = watch.script.buffer({kNaN});
+    const SiteFacts& site = watch.script.site("k");
+    const Script::Given reads{watch.script.name("buf0", Role::reads), &in, {}};
+    const Script::Given writes{watch.script.name("buf1", Role::writes), &out, {}};
+    for (std::uint64_t number = 1; number <= 20000; ++number)
+        watch.take(EventSide::before, &site, number, {reads, writes});
+    // Long forgotten: what is read is known from the after side.
+    CHECK_FALSE(watch.take(EventSide::after, &site, 1, {reads, writes}));
+    CHECK_FALSE(watch.take(EventSide::after, &site, 20000, {reads, writes}));
+    CHECK(watch.followers() == 2);
+    for (watch.script.run = 0; watch.script.run < 1000; ++watch.script.run)
+        for (int i = 0; i < 3; ++i)
+            watch.call(site, {writes}, [] {});
+    CHECK(watch.fresh.empty());
+}
+
+TEST_CASE("Places are told as far as they are known") {
+    struct Example {
+        std::vector<float> values;
+        std::vector<std::int64_t> sizes;
+        std::string exact;
+        std::string likely;
+    };
+    const std::vector<Example> examples = {
+        {{kNaN, kNaN}, {2}, "all of them", "all of them"},
+        {{kNaN}, {}, "", ""},
+        {{0, kNaN, 0}, {3}, "", ""},
+        {{0, kNaN, kNaN, 0}, {4}, "one after the other", ""},
+        {{kNaN, 0, 0, kNaN}, {4}, "scattered", ""},
+        {{0, 0, kNaN, kNaN, kNaN, kNaN},
+         {3, 2},
+         "the rows [1, :], [2, :]",
+         "as many as 2 rows have, the first in [1, :]"},
+        {{kNaN, kNaN, 0, 0, kNaN, kNaN},
+         {3, 1, 2},
+         "the rows [0, 0, :], [2, 0, :]",
+         "as many as 2 rows have, the first in [0, 0, :]"},
+        {{0, kNaN, 0, kNaN}, {2, 2}, "the column [:, 1]", "as many as one column has, the first in [:, 1]"},
+        {{0, kNaN, kNaN, 0}, {2, 2}, "one after the other", "as many as one column has, the first in [:, 1]"},
+    };
+    for (const Example& example : examples) {
+        for (const bool exact : {true, false}) {
+            Script script;
+            script.with_values = exact;
+            CAPTURE(example.exact, exact);
+            auto& buffer = script.buffer(example.values, example.sizes);
+            const MeasuredCall call =
+                script.side(EventSide::after, nullptr, 1, {{script.name("b", Role::makes), &buffer, {}}});
+            const WrongPlaces places = places_of_wrong(call.arguments[0], {true, false, false});
+            CHECK(places.text == (exact ? example.exact : example.likely));
+            REQUIRE_FALSE(places.first.empty());
+            CHECK(std::isnan(example.values[places.first[0]]));
+        }
+    }
+}

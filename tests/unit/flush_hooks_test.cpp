@@ -1,0 +1,160 @@
+// The hooks that let measurements go out, each of them, with a counter in place of the measuring and a
+// function that looks at it in place of the driver. Links neither the library nor a driver.
+#include <cerrno>
+#include <cstring>
+#include <iterator>
+#include <string>
+
+#include "shim/bind/driver_table.hpp"
+#include "shim/measure/pending.hpp"
+#include "tests/support/catch.hpp"
+
+#define AOTI_DBG_HOOK(name, what) AOTI_DBG_OF_##what(name)
+#define AOTI_DBG_OF_context(name)
+#define AOTI_DBG_OF_launch(name)
+#define AOTI_DBG_OF_load(name)
+#define AOTI_DBG_OF_unload(name)
+#define AOTI_DBG_OF_name(name)
+#define AOTI_DBG_OF_lookup(name)
+
+// Without types, as driver_table.cpp declares them.
+extern "C" {
+#define AOTI_DBG_OF_flush(name) void name();
+#include "shim/bind/hooks.def"
+#undef AOTI_DBG_OF_flush
+}
+
+namespace aoti_dbg {
+namespace {
+
+struct FlushHook {
+    const char* name;
+    void* hook;
+};
+
+const FlushHook kHooks[] = {
+#define AOTI_DBG_OF_flush(name) {#name, reinterpret_cast<void*>(&::name)},
+#include "shim/bind/hooks.def"
+#undef AOTI_DBG_OF_flush
+};
+
+constexpr int kAnswer = 4242;
+constexpr int kNoDriverAnswer = 302;  // CUDA_ERROR_SHARED_OBJECT_SYMBOL_NOT_FOUND
+
+int g_flushes_of_all = 0;
+int g_flushes_of_one = 0;
+void* g_stream = nullptr;
+int g_real_calls = 0;
+int g_flushes_before_real = 0;
+
+int real_function() {
+    ++g_real_calls;
+    g_flushes_before_real = g_flushes_of_all + g_flushes_of_one;
+    return kAnswer;
+}
+
+DriverHook g_real{"any", nullptr, {reinterpret_cast<void*>(&real_function)}, {nullptr}};
+
+/// Calls a hook with as many zeros as the longest of them takes.
+int call(const FlushHook& hook) {
+    g_flushes_of_all = g_flushes_of_one = g_real_calls = g_flushes_before_real = 0;
+    g_stream = &g_stream;
+    using Longest = int (*)(long, long, long, long, long, long, long, long, long, long);
+    return reinterpret_cast<Longest>(hook.hook)(0, 0, 0, 0, 0, 0, 0, 0, 0, 0);
+}
+
+bool ends_with(const std::string& text, const std::string& end) {
+    return text.size() >= end.size() && text.compare(text.size() - end.size(), end.size(), end) == 0;
+}
+
+}  // namespace
+
+std::atomic<std::uint32_t> g_pending_points{0};
+
+bool g_measuring = false;
+void note_unseen_work() {}
+
+void flush_pending() {
+    ++g_flushes_of_all;
+}
+
+void flush_pending_of(void* stream) {
+    ++g_flushes_of_one;
+    g_stream = stream;
+}
+
+DriverHook& driver_hook(DriverFunction /*function*/) {
+    return g_real;
+}
+
+void* find_real_driver_function(DriverFunction /*function*/) {
+    return nullptr;
+}
+
+namespace {
+
+TEST_CASE("Where nothing waits to be measured, a hook calls the real function and does nothing else") {
+    g_pending_points = 0;
+    for (const FlushHook& hook : kHooks) {
+        CAPTURE(hook.name);
+        CHECK(call(hook) == kAnswer);
+        CHECK(g_real_calls == 1);
+        CHECK(g_flushes_of_all + g_flushes_of_one == 0);
+    }
+}
+
+TEST_CASE("What waits goes out once, before the real function") {
+    g_pending_points = 1;
+    REQUIRE(std::size(kHooks) > 100);
+    for (const FlushHook& hook : kHooks) {
+        CAPTURE(hook.name);
+        CHECK(call(hook) == kAnswer);
+        CHECK(g_real_calls == 1);
+        CHECK(g_flushes_before_real == 1);
+        CHECK(g_flushes_of_all + g_flushes_of_one == 1);
+    }
+}
+
+TEST_CASE("Stream 0 is the legacy stream to a function and the thread's own to its twin") {
+    g_pending_points = 1;
+    void* const per_thread = reinterpret_cast<void*>(std::uintptr_t{2});
+    int with_stream = 0;
+    for (const FlushHook& hook : kHooks) {
+        CAPTURE(hook.name);
+        call(hook);
+        if (g_flushes_of_one == 0) {
+            // Without a stream in the call, all of them are concerned.
+            CHECK(!ends_with(hook.name, "_ptsz"));
+            continue;
+        }
+        ++with_stream;
+        CHECK(g_stream == (ends_with(hook.name, "_ptsz") ? per_thread : nullptr));
+    }
+    CHECK(with_stream > 50);
+}
+
+TEST_CASE("A stream that was made is the same to both") {
+    g_pending_points = 1;
+    int stream = 0;
+    for (const FlushHook& hook : kHooks) {
+        if (strcmp(hook.name, "cuStreamSynchronize") != 0 &&
+            strcmp(hook.name, "cuStreamSynchronize_ptsz") != 0)
+            continue;
+        CHECK(reinterpret_cast<int (*)(void*)>(hook.hook)(&stream) == kAnswer);
+        CHECK(g_stream == &stream);
+        g_stream = nullptr;
+    }
+}
+
+TEST_CASE("Without a driver behind it a hook says so") {
+    g_pending_points = 1;
+    g_real.real = nullptr;
+    for (const FlushHook& hook : kHooks) {
+        CAPTURE(hook.name);
+        CHECK(call(hook) == kNoDriverAnswer);
+    }
+    g_real.real = reinterpret_cast<void*>(&real_function);
+}
+
+}  // namespace
+}  // namespace aoti_dbg

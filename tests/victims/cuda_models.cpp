@@ -1,0 +1,291 @@
+// Runs CUDA models as a serving program does: a thread a model, each on a stream of the kind asked for,
+// inputs uploaded and results fetched on that stream, all at once.
+//   cuda_models [--runs N] [--streams a,b,...] [--threads T] [--weights] [--capture] [--context] MODEL...
+// Streams (for the threads in turn): legacy, blocking, nonblocking, per_thread. Thread t runs model t modulo
+// their number. --capture: the first thread captures one run into a graph, in global mode, while the others
+// go on running, and launches it three times. --context: destroys the context at the end, as a reset does.
+// What it prints must depend on nothing but its arguments.
+#ifndef __CUDA_API_VERSION_INTERNAL
+#define __CUDA_API_VERSION_INTERNAL
+#endif
+#include <cuda.h>
+
+#include <atomic>
+#include <cmath>
+#include <cstring>
+#include <memory>
+#include <sstream>
+#include <thread>
+#include <vector>
+
+#include "tests/victims/model_user.hpp"
+
+namespace {
+
+constexpr int64_t kRows = 8;
+constexpr int64_t kColumns = 16;
+constexpr size_t kInputBytes = kRows * kColumns * sizeof(float);
+/// Runs of each of the other threads while the first captures.
+constexpr int kRunsBesideCapture = 5;
+
+/// Whoever notices a fault first: that depends on how fast the device is.
+[[noreturn]] void end_by_fault() {
+    std::printf("the device faulted\n");
+    std::exit(95);
+}
+
+void must(CUresult result, const char* what) {
+    if (result == CUDA_SUCCESS) return;
+    if (result == CUDA_ERROR_ILLEGAL_ADDRESS) end_by_fault();
+    std::printf("%s failed with %d\n", what, static_cast<int>(result));
+    std::exit(97);
+}
+#define MUST(call) must(call, #call)
+
+struct Arguments {
+    int runs = 1;
+    int threads = 1;
+    bool weights = false;
+    bool capture = false;
+    bool context = false;
+    std::vector<std::string> streams;
+    std::vector<std::string> models;
+};
+
+Arguments read(int argc, char** argv) {
+    Arguments all;
+    for (int i = 1; i < argc; ++i) {
+        const std::string argument = argv[i];
+        const auto next = [&] { return std::string(i + 1 < argc ? argv[++i] : "0"); };
+        if (argument == "--runs") {
+            all.runs = std::stoi(next());
+        } else if (argument == "--threads") {
+            all.threads = std::stoi(next());
+        } else if (argument == "--streams") {
+            std::istringstream words(next());
+            for (std::string word; std::getline(words, word, ',');)
+                all.streams.push_back(word);
+        } else if (argument == "--weights") {
+            all.weights = true;
+        } else if (argument == "--capture") {
+            all.capture = true;
+        } else if (argument == "--context") {
+            all.context = true;
+        } else {
+            all.models.push_back(argument);
+        }
+    }
+    if (all.streams.empty()) all.streams = {"legacy"};
+    return all;
+}
+
+CUstream make_stream(const std::string& kind) {
+    if (kind == "legacy") return nullptr;
+    if (kind == "per_thread") return CU_STREAM_PER_THREAD;
+    CUstream stream = nullptr;
+    MUST(cuStreamCreate(&stream, kind == "blocking" ? CU_STREAM_DEFAULT : CU_STREAM_NON_BLOCKING));
+    return stream;
+}
+
+/// What is fetched of an output: every bit of it counts.
+struct Fetched {
+    std::uint64_t hash = 14695981039346656037ULL;
+
+    void add(const std::vector<unsigned char>& bytes) {
+        for (const unsigned char byte : bytes)
+            hash = (hash ^ byte) * 1099511628211ULL;
+    }
+};
+
+/// A model in one thread, with its input's memory and its stream.
+class Worker {
+  public:
+    Worker(const victim::Torch& torch, const victim::Model& model, const std::string& stream_kind)
+        : torch_(torch), model_(model), stream_(make_stream(stream_kind)) {
+        MUST(cuMemAlloc_v2(&input_, kInputBytes));
+    }
+    Worker(const Worker&) = delete;
+    Worker& operator=(const Worker&) = delete;
+    ~Worker() {
+        MUST(cuMemFree_v2(input_));
+        if (stream_ != nullptr && stream_ != CU_STREAM_PER_THREAD) MUST(cuStreamDestroy_v2(stream_));
+    }
+
+    /// Squares of numbers, and every fifth negative; each run's are other numbers.
+    void upload(int number) {
+        const auto step = static_cast<float>(number + 1);
+        float values[kRows * kColumns];
+        for (int i = 0; i < kRows * kColumns; ++i) {
+            const float root = static_cast<float>(i % 4) * step;
+            values[i] = i % 5 == 3 ? -step : root * root;
+        }
+        MUST(cuMemcpyHtoDAsync_v2(input_, values, sizeof(values), stream_));
+    }
+
+    void run() {
+        forget_outputs();
+        const int64_t sizes[] = {kRows, kColumns};
+        const int64_t strides[] = {kColumns, 1};
+        AtenTensorHandle handle = nullptr;
+        torch_.from_blob(reinterpret_cast<void*>(input_), 2, sizes, strides, 0, 6, 1, 0, &handle, 0, nullptr,
+                         0);
+        if (model_.run(&handle, 1, outputs_, 3, stream_) != 0) {
+            if (cuCtxSynchronize() == CUDA_ERROR_ILLEGAL_ADDRESS) end_by_fault();
+            std::printf("a run failed\n");
+            std::exit(96);
+        }
+    }
+
+    /// Waits for the stream.
+    std::uint64_t fetch() {
+        Fetched all;
+        const size_t element[] = {4, 8, 1};
+        for (size_t i = 0; i < 3; ++i) {
+            void* data = nullptr;
+            torch_.data(outputs_[i], &data);
+            std::vector<unsigned char> bytes(static_cast<size_t>(torch_.elements(outputs_[i])) * element[i]);
+            MUST(cuMemcpyDtoHAsync_v2(bytes.data(), reinterpret_cast<CUdeviceptr>(data), bytes.size(),
+                                      stream_));
+            MUST(cuStreamSynchronize(stream_));
+            all.add(bytes);
+        }
+        return all.hash;
+    }
+
+    void forget_outputs() {
+        for (AtenTensorHandle& output : outputs_) {
+            if (output != nullptr) torch_.forget(output);
+            output = nullptr;
+        }
+    }
+
+    [[nodiscard]] CUstream stream() const { return stream_; }
+
+  private:
+    const victim::Torch& torch_;
+    const victim::Model& model_;
+    CUstream stream_;
+    CUdeviceptr input_ = 0;
+    AtenTensorHandle outputs_[3] = {};
+};
+
+/// How the threads of --capture wait for one another.
+struct Rendezvous {
+    std::atomic<int> ready{0};
+    std::atomic<bool> captures{false};
+    std::atomic<int> done{0};
+
+    static void wait_until(const std::atomic<int>& value, int wanted) {
+        while (value < wanted)
+            std::this_thread::yield();
+    }
+};
+
+std::string capture(Worker& worker, Rendezvous& rendezvous, int others) {
+    worker.run();  // so that everything is loaded and every block is there
+    worker.fetch();
+    Rendezvous::wait_until(rendezvous.ready, others);
+    CUgraph graph = nullptr;
+    CUgraphExec executable = nullptr;
+    worker.forget_outputs();
+    MUST(cuStreamBeginCapture_v2(worker.stream(), CU_STREAM_CAPTURE_MODE_GLOBAL));
+    rendezvous.captures = true;
+    worker.run();
+    Rendezvous::wait_until(rendezvous.done, others);
+    const CUresult ended = cuStreamEndCapture(worker.stream(), &graph);
+    rendezvous.captures = false;
+    if (ended != CUDA_SUCCESS) return "the capture failed with " + std::to_string(ended);
+    std::size_t nodes = 0;
+    MUST(cuGraphGetNodes(graph, nullptr, &nodes));
+    MUST(cuGraphInstantiateWithFlags(&executable, graph, 0));
+    for (int i = 0; i < 3; ++i) {
+        worker.upload(i);
+        MUST(cuGraphLaunch(executable, worker.stream()));
+    }
+    std::ostringstream said;
+    said << nodes << " nodes, " << std::hex << worker.fetch();
+    MUST(cuGraphExecDestroy(executable));
+    MUST(cuGraphDestroy(graph));
+    return said.str();
+}
+
+std::string run_beside_capture(Worker& worker, Rendezvous& rendezvous) {
+    worker.run();
+    worker.fetch();
+    ++rendezvous.ready;
+    while (!rendezvous.captures)
+        std::this_thread::yield();
+    // Nothing that is unsafe beside a capture: no waiting, no copies that wait.
+    for (int i = 0; i < kRunsBesideCapture; ++i)
+        worker.run();
+    ++rendezvous.done;
+    while (rendezvous.captures)
+        std::this_thread::yield();
+    std::ostringstream said;
+    said << std::hex << worker.fetch();
+    return said.str();
+}
+
+std::string run_freely(Worker& worker, const Arguments& all) {
+    std::ostringstream said;
+    for (int i = 0; i < all.runs; ++i) {
+        worker.upload(i);
+        worker.run();
+        if (i + 1 == all.runs || i % 3 == 0) said << std::hex << worker.fetch() << ' ';
+    }
+    return said.str();
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    const Arguments all = read(argc, argv);
+    const victim::Torch torch;
+    CUcontext context = nullptr;
+    MUST(cuInit(0));
+    MUST(cuDevicePrimaryCtxRetain(&context, 0));
+    MUST(cuCtxSetCurrent(context));
+    std::vector<std::unique_ptr<victim::Model>> models;
+    for (const std::string& path : all.models)
+        models.push_back(std::make_unique<victim::Model>(torch, path, 0, "cuda"));
+
+    Rendezvous rendezvous;
+    std::vector<std::string> said(static_cast<size_t>(all.threads));
+    const auto one_thread = [&](size_t t) {
+        MUST(cuCtxSetCurrent(context));
+        Worker worker(torch, *models[t % models.size()], all.streams[t % all.streams.size()]);
+        worker.upload(0);
+        if (!all.capture) {
+            said[t] = run_freely(worker, all);
+        } else if (t == 0) {
+            said[t] = capture(worker, rendezvous, all.threads - 1);
+        } else {
+            said[t] = run_beside_capture(worker, rendezvous);
+        }
+        worker.forget_outputs();
+    };
+    if (all.threads == 1) {
+        one_thread(0);
+    } else {
+        std::vector<std::thread> threads;
+        for (size_t t = 0; t < said.size(); ++t)
+            threads.emplace_back(one_thread, t);
+        for (std::thread& thread : threads)
+            thread.join();
+    }
+    for (size_t t = 0; t < said.size(); ++t)
+        std::printf("thread %zu: %s\n", t, said[t].c_str());
+    if (all.weights) {
+        std::printf("new weights: %d\n", models[0]->new_weights());
+        Worker worker(torch, *models[0], all.streams[0]);
+        std::printf("with them: %s\n", run_freely(worker, all).c_str());
+        worker.forget_outputs();
+    }
+    models.clear();
+    MUST(cuCtxSynchronize());
+    if (all.context) MUST(cuDevicePrimaryCtxReset_v2(0));
+    CUcontext current = nullptr;
+    MUST(cuCtxGetCurrent(&current));
+    std::printf("the context is current: %d\n", current == context || all.context ? 1 : 0);
+    return 0;
+}
