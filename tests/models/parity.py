@@ -39,7 +39,8 @@ class Record:
 def read_records(text: str) -> list[Record]:
     records: list[Record] = []
     is_open = False
-    for line in text.splitlines():
+    # PyTorch's printer ends a scalar's line with a backslash and an n, which glues the next record on.
+    for line in text.replace("  ]\\n", "  ]\n").splitlines():
         if match := TITLE.match(line):
             records.append(Record(match["title"]))
             is_open = True
