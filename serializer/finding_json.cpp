@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "serializer/event_words.hpp"
 #include "serializer/finding.hpp"
 
 namespace aoti_dbg {
@@ -17,7 +18,6 @@ using Json = nlohmann::ordered_json;
 
 constexpr std::uint32_t kVersion = 1;
 constexpr std::array<std::string_view, 4> kKinds = {"nan", "inf", "input_nan", "weight_nan"};
-constexpr std::array<std::string_view, 5> kRoles = {"unknown", "reads", "writes", "updates", "makes"};
 
 // ---- writing
 
@@ -79,7 +79,7 @@ Json json_of(const FindingTensor& tensor) {
     to["label"] = tensor.label;
     add_text(to, "fqn", tensor.original_fqn);
     add_text(to, "parameter", tensor.parameter);
-    to["role"] = kRoles[static_cast<std::size_t>(tensor.role)];
+    to["role"] = word_of(tensor.role);
     if (!tensor.scalar.empty()) {
         to["scalar"] = tensor.scalar;
         return to;
@@ -214,7 +214,7 @@ FindingTensor read_tensor(const Json& from) {
     read(from, "label", to.label);
     read(from, "fqn", to.original_fqn);
     read(from, "parameter", to.parameter);
-    to.role = static_cast<Role>(word_of(from, "role", kRoles).value_or(0));
+    to.role = static_cast<Role>(word_of(from, "role", kRoleWords).value_or(0));
     read(from, "scalar", to.scalar);
     read(from, "dtype", to.dtype);
     read(from, "device", to.device);

@@ -1,9 +1,6 @@
 // Findings as a person reads them. Nothing here is read back.
-#include <array>
-#include <charconv>
-#include <cmath>
-
 #include "serializer/finding.hpp"
+#include "serializer/number_text.hpp"
 
 namespace aoti_dbg {
 namespace {
@@ -11,16 +8,7 @@ namespace {
 constexpr std::size_t kName = 11;  // where values begin, behind two blanks
 constexpr std::size_t kMostListed = 12;
 
-std::string number_text(double value) {
-    if (std::isnan(value)) return "nan";
-    if (std::isinf(value)) return value < 0 ? "-inf" : "inf";
-    std::array<char, 64> text{};
-    const auto end =
-        std::to_chars(text.data(), text.data() + text.size(), value, std::chars_format::general, 6);
-    return {text.data(), end.ptr};
-}
-
-std::string number_text(const Number& number) {
+std::string extreme_text(const Number& number) {
     switch (number.kind) {
         case Number::Kind::signed_integer:
             return std::to_string(number.signed_integer);
@@ -84,8 +72,8 @@ std::string statistics_text(const TensorStatistics& statistics) {
         is_integer(statistics.dtype) || real.nan + real.positive_infinity + real.negative_infinity == 0;
     const Moments& moments = is_finite ? real.all : real.finite;
     if (moments.count == 0 && !is_finite) return text;
-    return text + (is_finite ? "; " : "; the rest ") + "min " + number_text(moments.minimum) + ", max " +
-           number_text(moments.maximum) + ", mean " + number_text(moments.mean);
+    return text + (is_finite ? "; " : "; the rest ") + "min " + extreme_text(moments.minimum) + ", max " +
+           extreme_text(moments.maximum) + ", mean " + number_text(moments.mean);
 }
 
 std::string tensor_text(const FindingTensor& tensor) {

@@ -26,7 +26,6 @@ class MeasuredModel {
     [[nodiscard]] const ShimApi& api() const { return api_; }
     /// What it launches runs on a stream, and is not over when the launch comes back.
     [[nodiscard]] bool is_on_cuda() const { return is_on_cuda_; }
-    [[nodiscard]] const WrapperInfo& info() const { return info_; }
     [[nodiscard]] const CallPlan& plan() const { return plan_; }
 
     /// The plan's number of a kernel or op; kNone if no site has it.

@@ -51,15 +51,6 @@ void nap(std::uint64_t nanoseconds) {
     nanosleep(&time, nullptr);
 }
 
-std::uint64_t this_thread() {
-    return static_cast<std::uint64_t>(pthread_self());
-}
-
-StreamKey key_of(CUcontext context, CUstream stream) {
-    if (stream == CU_STREAM_LEGACY) stream = nullptr;
-    return {context, stream, stream == CU_STREAM_PER_THREAD ? this_thread() : 0};
-}
-
 template <typename Result>
 bool is_there(const Result& place, std::uint32_t sequence) {
     return __atomic_load_n(&place.sequence, __ATOMIC_ACQUIRE) == sequence;
@@ -77,7 +68,7 @@ StreamPoint* Measurer::point_of(CUstream stream, CUcontext context) {
     if (api == nullptr) return nullptr;
     if (context == nullptr && (api->cuCtxGetCurrent(&context) != CUDA_SUCCESS || context == nullptr))
         return nullptr;
-    const StreamKey key = key_of(context, stream);
+    const StreamKey key = StreamKey::of(context, stream);
     const std::lock_guard lock(points_mutex_);
     if (const auto known = points_.find(key); known != points_.end())
         return known->second->gpu().is_usable() ? known->second.get() : nullptr;
@@ -175,7 +166,7 @@ void Measurer::flush_pending_of(CUstream stream) {
     const GpuApi* api = gpu_api();
     CUcontext context = nullptr;
     if (api == nullptr || api->cuCtxGetCurrent(&context) != CUDA_SUCCESS) return;
-    const StreamKey key = key_of(context, stream);
+    const StreamKey key = StreamKey::of(context, stream);
     const std::lock_guard lock(points_mutex_);
     for (const auto& [other, point] : points_) {
         // The legacy stream and the others wait for each other.

@@ -343,31 +343,6 @@ StreamPoint* point_of(ThreadState& state, const OpenCall& call) {
     return own.point;
 }
 
-void measure_ends(ThreadState& state, const MeasuredModel& model, const OpenCall& run,
-                  const TensorsWanted& wanted, EventSide side, const TensorHandle* handles,
-                  std::uint64_t count) {
-    const DefaultFloatState float_state;
-    MeasuringThread& own = own_part(state);
-    MeasuredSide measured(state, run, wanted);
-    std::vector<SeenTensor> tensors(count);
-    CUcontext context = nullptr;
-    for (std::uint64_t i = 0; handles != nullptr && i < count; ++i) {
-        if (handles[i] == nullptr || !own.reader.read(model.api(), handles[i], tensors[i])) continue;
-        // Before the model has set its device this thread may have no context at all, or another one.
-        if (context == nullptr && tensors[i].facts->place == Place::cuda)
-            context = Measurer::context_of_memory(tensors[i].address);
-    }
-    if (model.is_on_cuda()) {
-        own.point = state.session->measurer()->point_of(reinterpret_cast<CUstream>(run.stream), context);
-        if (own.point != nullptr && !measured.at(*own.point)) return;
-    }
-    for (std::uint64_t i = 0; i < count; ++i) {
-        if (tensors[i].facts == nullptr) continue;
-        measured.add_tensor(side == EventSide::inputs ? model.input(i) : model.output(i), tensors[i]);
-    }
-    measured.report(described(state, run, side), wanted, side == EventSide::outputs);
-}
-
 }  // namespace
 
 void note_pointer(ThreadState* state, MeasuredModel& model, TensorHandle handle) {
@@ -462,20 +437,36 @@ void report_name(ThreadState& state, const OpenCall& call, When when) {
     state.session->measurer()->report(seen, own.arguments, nullptr);
 }
 
-void measure_inputs(ThreadState& state, const MeasuredModel& model, const OpenCall& run,
-                    const TensorsWanted& wanted) {
+void measure_ends(ThreadState& state, const MeasuredModel& model, const OpenCall& run, EventSide side,
+                  const TensorsWanted& wanted) {
     if (run.passage.frame == nullptr) return;
-    const StubFrame& frame = *run.passage.frame;
-    measure_ends(state, model, run, wanted, EventSide::inputs,
-                 reinterpret_cast<const TensorHandle*>(frame.integer(1)), frame.integer(2));
-}
-
-void measure_outputs(ThreadState& state, const MeasuredModel& model, const OpenCall& run,
-                     const TensorsWanted& wanted) {
-    if (run.passage.frame == nullptr) return;
-    const StubFrame& frame = *run.passage.frame;
-    measure_ends(state, model, run, wanted, EventSide::outputs,
-                 reinterpret_cast<const TensorHandle*>(frame.integer(3)), frame.integer(4));
+    const DefaultFloatState float_state;
+    const bool are_inputs = side == EventSide::inputs;
+    const auto* handles =
+        reinterpret_cast<const TensorHandle*>(run.passage.frame->integer(are_inputs ? 1 : 3));
+    const std::uint64_t count = handles == nullptr ? 0 : run.passage.frame->integer(are_inputs ? 2 : 4);
+    MeasuringThread& own = own_part(state);
+    own.found_for = 0;
+    own.tensors.resize(count);
+    CUcontext context = nullptr;
+    for (std::uint64_t i = 0; i < count; ++i) {
+        SeenTensor& tensor = own.tensors[i];
+        tensor.facts.reset();
+        if (handles[i] == nullptr || !own.reader.read(model.api(), handles[i], tensor)) continue;
+        // Before the model has set its device this thread may have no context at all, or another one.
+        if (context == nullptr && tensor.facts->place == Place::cuda)
+            context = Measurer::context_of_memory(tensor.address);
+    }
+    MeasuredSide measured(state, run, wanted);
+    if (model.is_on_cuda()) {
+        own.point = state.session->measurer()->point_of(reinterpret_cast<CUstream>(run.stream), context);
+        if (own.point != nullptr && !measured.at(*own.point)) return;
+    }
+    for (std::uint64_t i = 0; i < count; ++i) {
+        if (own.tensors[i].facts == nullptr) continue;
+        measured.add_tensor(are_inputs ? model.input(i) : model.output(i), own.tensors[i]);
+    }
+    measured.report(described(state, run, side), wanted, !are_inputs);
 }
 
 void end_measured_run(ThreadState& state, const OpenCall& run) {

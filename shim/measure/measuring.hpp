@@ -7,6 +7,7 @@
 
 #include "config/options.hpp"
 #include "model/wrapper_info.hpp"
+#include "serializer/measured_event.hpp"
 #include "shim/bind/stub_frame.hpp"
 #include "shim/measure/shim_api.hpp"
 
@@ -63,11 +64,10 @@ void measure_call(ThreadState& state, const MeasuredModel& model, const OpenCall
 /// Reports the name alone, in its place between calls that are measured.
 void report_name(ThreadState& state, const OpenCall& call, When when);
 
-/// What a run is given, and what it gives. The passage is that of AOTInductorModelContainerRun.
-void measure_inputs(ThreadState& state, const MeasuredModel& model, const OpenCall& run,
-                    const TensorsWanted& wanted);
-void measure_outputs(ThreadState& state, const MeasuredModel& model, const OpenCall& run,
-                     const TensorsWanted& wanted);
+/// What a run is given (EventSide::inputs), or what it gives (outputs). The passage is that of
+/// AOTInductorModelContainerRun.
+void measure_ends(ThreadState& state, const MeasuredModel& model, const OpenCall& run, EventSide side,
+                  const TensorsWanted& wanted);
 
 /// A run is over: what still waits is measured now. With AOTI_DBG_ON_FINDING=raise this waits for the device,
 /// and the run returns a failure where something was found in it.

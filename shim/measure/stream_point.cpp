@@ -19,6 +19,12 @@ std::uint32_t next_sequence() {
     return sequence;
 }
 
+std::uint64_t this_thread() {
+    return static_cast<std::uint64_t>(pthread_self());
+}
+
+static_assert(kMostPrintedValues <= kMostValues, "what is printed of a tensor is brought to the host");
+
 // More names than any run has at work at one time; what does not fit is measured each time.
 constexpr std::size_t kMostKnown = 1024;
 
@@ -32,6 +38,11 @@ bool overlap(const SeenTensor& one, const SeenTensor& other) {
 }
 
 }  // namespace
+
+StreamKey StreamKey::of(CUcontext context, CUstream stream) {
+    if (stream == CU_STREAM_LEGACY) stream = nullptr;
+    return {context, stream, stream == CU_STREAM_PER_THREAD ? this_thread() : 0};
+}
 
 bool StreamPoint::is_capturing() const {
     const GpuApi& api = gpu_.api();
@@ -87,10 +98,7 @@ std::optional<Measurement> StreamPoint::find(const PlannedArgument& argument, co
     for (std::size_t i = 0; i < known_names_.size(); ++i) {
         if (known_names_[i] != argument.name_number) continue;
         if (known_[i].wanted != wanted || !is_same_tensor(known_[i].seen, seen)) continue;
-        Measurement found = known_[i].measurement;
-        if (!gpu_.is_young(found.ticket)) continue;
-        found.is_new = false;
-        return found;
+        if (gpu_.is_young(known_[i].measurement.ticket)) return known_[i].measurement;
     }
     return std::nullopt;
 }
@@ -135,7 +143,7 @@ CUresult StreamPoint::launch_kernel(CUfunction kernel, std::uint32_t blocks, Sta
 void StreamPoint::launch() {
     if (pending_.empty()) return;
     // Under this handle another thread would find a stream of its own.
-    if (key_.thread != 0 && key_.thread != static_cast<std::uint64_t>(pthread_self())) return;
+    if (key_.thread != 0 && key_.thread != this_thread()) return;
     const ContextScope context(gpu_.api(), gpu_.context());
     CUresult result = CUDA_SUCCESS;
     StatisticsLaunch statistics;

@@ -19,6 +19,8 @@ struct StreamKey {
     CUcontext context = nullptr;
     CUstream handle = nullptr;  // null: the legacy stream
     std::uint64_t thread = 0;   // of CU_STREAM_PER_THREAD: whose
+    /// Of the stream that the calling thread names so.
+    static StreamKey of(CUcontext context, CUstream stream);
     bool operator==(const StreamKey&) const = default;
 };
 
@@ -28,7 +30,6 @@ struct Measurement {
     std::uint64_t values_ticket = kNoValues;
     std::uint32_t sequence = 0;
     std::uint32_t call = kNoCallNumber;  // that it was measured at
-    bool is_new = true;                  // false: found again
     static constexpr std::uint64_t kNoValues = UINT64_MAX;
 };
 
@@ -38,7 +39,6 @@ class StreamPoint {
         : gpu_(gpu), key_(key), scratch_(scratch) {}
 
     [[nodiscard]] Gpu& gpu() { return gpu_; }
-    [[nodiscard]] const StreamKey& key() const { return key_; }
     [[nodiscard]] bool is_capturing() const;
     /// Whether no result is to come any more: the stream has nothing left to do, or is no more. Finds out
     /// whether the context has failed. Asks the device: only when a result is long overdue.
@@ -57,7 +57,6 @@ class StreamPoint {
 
     /// Enqueues what waits. From any thread; `mutex` must be held, as for all of the above.
     void launch();
-    [[nodiscard]] bool has_pending() const { return !pending_.empty(); }
     std::mutex& mutex() { return mutex_; }
 
   private:

@@ -122,7 +122,7 @@ void write_record(ThreadState& state, OpenCall& call, std::uint64_t stream, std:
 void begin_measured_run(ThreadState& state, const MeasuredModel& model, OpenCall& run, std::uint32_t number) {
     if (run.passage.frame != nullptr) run.stream = run.passage.frame->integer(5);
     if (const TensorsWanted wanted = wanted_at_end(number, Side::after); wanted.any())
-        measure_inputs(state, model, run, wanted);
+        measure_ends(state, model, run, EventSide::inputs, wanted);
 }
 
 }  // namespace
@@ -235,7 +235,7 @@ void end_call(ThreadState& state, std::uintptr_t frame, std::int32_t result) {
     if (call.kind == ring::CallKind::run) {
         const TensorsWanted wanted = wanted_at_end(call.run, Side::before);
         if (measured != nullptr && wanted.any() && result == 0)
-            measure_outputs(state, *measured, call, wanted);
+            measure_ends(state, *measured, call, EventSide::outputs, wanted);
         end_measured_run(state, call);
     } else if (measured != nullptr && call.tensors_after.any()) {
         measure_call(state, *measured, call, When::after, call.tensors_after, result);

@@ -11,6 +11,7 @@
 
 #include "model/call_sites.hpp"
 #include "tests/support/catch.hpp"
+#include "tests/support/random.hpp"
 
 namespace aoti_dbg {
 
@@ -34,22 +35,6 @@ inline WrapperInfo read_body(const std::string& lines) {
     return read_wrapper("void AOTInductorModel::run_impl(AtenTensorHandle* input_handles) {\n" + lines +
                         "}\n");
 }
-
-/// xorshift64*: the same everywhere, unlike the distributions of <random>.
-class Random {
-  public:
-    explicit Random(std::uint64_t seed = 0x9E3779B97F4A7C15ULL) : state_(seed) {}
-    std::size_t below(std::size_t bound) {
-        state_ ^= state_ >> 12U;
-        state_ ^= state_ << 25U;
-        state_ ^= state_ >> 27U;
-        return bound == 0 ? 0 : static_cast<std::size_t>((state_ * 0x2545F4914F6CDD1DULL) >> 33U) % bound;
-    }
-    bool one_in(std::size_t bound) { return below(bound) == 0; }
-
-  private:
-    std::uint64_t state_;
-};
 
 /// In the manner of what Inductor writes for CUDA, by hand: two of its kernels, one of an author, an aligned
 /// input, a pool, a view by type, a kernel of a library, an op in place, a constant returned.

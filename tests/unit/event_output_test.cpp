@@ -14,6 +14,7 @@
 #include "shim/report/event_log.hpp"
 #include "shim/report/line_log.hpp"
 #include "tests/support/catch.hpp"
+#include "tests/support/in_child.hpp"
 #include "tests/support/run_program.hpp"
 #include "tests/unit/event_fixture.hpp"
 
@@ -21,19 +22,6 @@ namespace aoti_dbg {
 namespace {
 
 using namespace test;
-
-/// Runs `work` in a child and returns its wait status: for what ends a process.
-template <typename Work>
-int in_child(Work work) {
-    const pid_t child = fork();
-    if (child == 0) {
-        work();
-        ::_exit(0);
-    }
-    int status = -1;
-    waitpid(child, &status, 0);
-    return status;
-}
 
 std::unique_ptr<EventLog> open_events(const TempFolder& folder) {
     Result<std::unique_ptr<EventLog>> log = EventLog::create(folder.path());

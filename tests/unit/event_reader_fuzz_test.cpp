@@ -11,6 +11,7 @@
 #include "serializer/event_reader.hpp"
 #include "serializer/event_text.hpp"
 #include "tests/support/catch.hpp"
+#include "tests/support/random.hpp"
 #include "tests/unit/event_fixture.hpp"
 
 namespace aoti_dbg {
@@ -20,20 +21,6 @@ using namespace test;
 
 constexpr int kRounds = 8000;
 constexpr std::size_t kLongest = 8192;
-
-/// xorshift64*: the same everywhere, unlike the distributions of <random>.
-class Random {
-  public:
-    std::size_t below(std::size_t bound) {
-        state_ ^= state_ >> 12U;
-        state_ ^= state_ << 25U;
-        state_ ^= state_ >> 27U;
-        return bound == 0 ? 0 : static_cast<std::size_t>((state_ * 0x2545F4914F6CDD1DULL) >> 33U) % bound;
-    }
-
-  private:
-    std::uint64_t state_ = 0x9E3779B97F4A7C15ULL;
-};
 
 std::string seed() {
     const float inf = std::numeric_limits<float>::infinity();

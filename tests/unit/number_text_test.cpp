@@ -9,26 +9,12 @@
 #include <limits>
 
 #include "tests/support/catch.hpp"
+#include "tests/support/random.hpp"
 
 namespace aoti_dbg {
 namespace {
 
 constexpr int kRounds = 200000;
-
-/// xorshift64*: the same everywhere, unlike the distributions of <random>.
-class Random {
-  public:
-    std::uint64_t bits() {
-        state_ ^= state_ >> 12U;
-        state_ ^= state_ << 25U;
-        state_ ^= state_ >> 27U;
-        return state_ * 0x2545F4914F6CDD1DULL;
-    }
-    std::uint64_t below(std::uint64_t bound) { return (bits() >> 11U) % bound; }
-
-  private:
-    std::uint64_t state_ = 0x9E3779B97F4A7C15ULL;
-};
 
 std::string general(double value, int digits) {
     std::string text;

@@ -11,26 +11,13 @@
 #include "model/package.hpp"
 #include "model/source_lexer.hpp"
 #include "tests/support/catch.hpp"
+#include "tests/support/random.hpp"
 
 namespace aoti_dbg {
 namespace {
 
 constexpr int kRounds = 20000;
 constexpr std::size_t kLongest = 4096;
-
-/// xorshift64*: the same everywhere, unlike the distributions of <random>.
-class Random {
-  public:
-    std::size_t below(std::size_t bound) {
-        state_ ^= state_ >> 12U;
-        state_ ^= state_ << 25U;
-        state_ ^= state_ >> 27U;
-        return bound == 0 ? 0 : static_cast<std::size_t>((state_ * 0x2545F4914F6CDD1DULL) >> 33U) % bound;
-    }
-
-  private:
-    std::uint64_t state_ = 0x9E3779B97F4A7C15ULL;
-};
 
 const std::vector<std::string>& seeds() {
     static const std::vector<std::string> texts = {

@@ -17,6 +17,7 @@
 #include "shim/report/out_folder.hpp"
 #include "shim/report/preallocated_file.hpp"
 #include "tests/support/catch.hpp"
+#include "tests/support/in_child.hpp"
 #include "tests/support/run_program.hpp"
 #include "tests/unit/shim_fixture.hpp"
 
@@ -24,19 +25,6 @@ using namespace aoti_dbg;
 using namespace aoti_dbg::test;
 
 namespace {
-
-/// Runs `work` in a child and returns its wait status: for what ends a process.
-template <typename Work>
-int in_child(Work work) {
-    const pid_t child = fork();
-    if (child == 0) {
-        work();
-        ::_exit(0);
-    }
-    int status = -1;
-    waitpid(child, &status, 0);
-    return status;
-}
 
 std::unique_ptr<LineLog> open_log(const std::string& path) {
     Result<std::unique_ptr<LineLog>> log = LineLog::open(path);

@@ -102,6 +102,20 @@ CUresult copy_rows(const Rows& rows, CUstream stream, bool per_thread, bool wait
     });
 }
 
+/// From and to what the description says; `rows` has everything but where memory begins.
+template <typename Given>
+CUresult copy_rows_of(const Given& given, Rows rows, CUstream stream, bool per_thread, bool wait) {
+    if (CUresult result =
+            find_side(given.dstMemoryType, given.dstHost, given.dstDevice, given.dstArray, rows.to);
+        result != CUDA_SUCCESS)
+        return result;
+    if (CUresult result =
+            find_side(given.srcMemoryType, given.srcHost, given.srcDevice, given.srcArray, rows.from);
+        result != CUDA_SUCCESS)
+        return result;
+    return copy_rows(rows, stream, per_thread, wait);
+}
+
 CUresult copy_2d(const CUDA_MEMCPY2D* given, CUstream stream, bool per_thread, bool wait) {
     if (given == nullptr) return CUDA_ERROR_INVALID_VALUE;
     Rows rows;
@@ -112,15 +126,7 @@ CUresult copy_2d(const CUDA_MEMCPY2D* given, CUstream stream, bool per_thread, b
     rows.from.pitch = given->srcPitch != 0 ? given->srcPitch : rows.width;
     rows.to.address = given->dstXInBytes + given->dstY * rows.to.pitch;
     rows.from.address = given->srcXInBytes + given->srcY * rows.from.pitch;
-    if (CUresult result =
-            find_side(given->dstMemoryType, given->dstHost, given->dstDevice, given->dstArray, rows.to);
-        result != CUDA_SUCCESS)
-        return result;
-    if (CUresult result =
-            find_side(given->srcMemoryType, given->srcHost, given->srcDevice, given->srcArray, rows.from);
-        result != CUDA_SUCCESS)
-        return result;
-    return copy_rows(rows, stream, per_thread, wait);
+    return copy_rows_of(*given, rows, stream, per_thread, wait);
 }
 
 /// CUDA_MEMCPY3D, and the same between contexts.
@@ -137,15 +143,7 @@ CUresult copy_3d(const Given* given, CUstream stream, bool per_thread, bool wait
     rows.from.slice = rows.from.pitch * (given->srcHeight != 0 ? given->srcHeight : rows.height);
     rows.to.address = given->dstXInBytes + given->dstY * rows.to.pitch + given->dstZ * rows.to.slice;
     rows.from.address = given->srcXInBytes + given->srcY * rows.from.pitch + given->srcZ * rows.from.slice;
-    if (CUresult result =
-            find_side(given->dstMemoryType, given->dstHost, given->dstDevice, given->dstArray, rows.to);
-        result != CUDA_SUCCESS)
-        return result;
-    if (CUresult result =
-            find_side(given->srcMemoryType, given->srcHost, given->srcDevice, given->srcArray, rows.from);
-        result != CUDA_SUCCESS)
-        return result;
-    return copy_rows(rows, stream, per_thread, wait);
+    return copy_rows_of(*given, rows, stream, per_thread, wait);
 }
 
 CUresult copy_array(CUarray handle, std::size_t offset, CUdeviceptr other, std::size_t bytes, bool into,

@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "tests/fakes/model/container.hpp"
 #include "tests/fakes/torch/fake_torch.h"
 
 extern "C" {
@@ -223,25 +224,6 @@ AtenTensorHandle Model::run(AtenTensorHandle stolen, void* /*stream*/, AOTIProxy
 
 #endif
 
-#ifdef FAKE_THROWING
-template <typename Work>
-int32_t as_error_code(Work work) {
-    work();
-    return 0;
-}
-#else
-template <typename Work>
-int32_t as_error_code(Work work) {
-    try {
-        work();
-    } catch (const std::exception& error) {
-        std::fprintf(stderr, "Error: %s\n", error.what());
-        return 1;
-    }
-    return 0;
-}
-#endif
-
 Model* model_of(void* container) {
     return static_cast<Model*>(container);
 }
@@ -296,11 +278,6 @@ int32_t AOTInductorModelContainerGetConstantName(void* /*container*/, size_t /*i
     return 0;
 }
 
-int32_t AOTInductorModelContainerGetNumInputs(void* /*container*/, size_t* count) {
-    *count = 1;
-    return 0;
-}
-
 int32_t AOTInductorModelContainerGetInputName(void* /*container*/, size_t /*index*/, const char** name) {
     *name = "arg0_1";
     return 0;
@@ -314,25 +291,6 @@ int32_t AOTInductorModelContainerGetNumOutputs(void* /*container*/, size_t* coun
 int32_t AOTInductorModelContainerUpdateConstantBuffer(void* container, void* /*map*/, bool /*inactive*/,
                                                       bool /*validate*/) {
     return as_error_code([&] { model_of(container)->values.assign(kWeights, 0.5F); });
-}
-
-int32_t AOTInductorModelContainerUpdateInactiveConstantBuffer(void* /*container*/, void* /*map*/) {
-    return 0;
-}
-
-int32_t AOTInductorModelContainerSwapConstantBuffer(void* /*container*/) {
-    return 0;
-}
-
-int32_t AOTInductorModelContainerRunConstantFolding(void* /*container*/, bool /*inactive*/, void* /*stream*/,
-                                                    AOTIProxyExecutorHandle /*executor*/) {
-    return 0;
-}
-
-int32_t AOTInductorModelContainerGetCallSpec(void* /*container*/, const char** in, const char** out) {
-    *in = "";
-    *out = "";
-    return 0;
 }
 
 }  // extern "C"

@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "tests/fakes/model/container.hpp"
 #include "tests/fakes/torch/fake_torch.h"
 
 #ifndef FAKE_FACTOR
@@ -300,17 +301,6 @@ void Model::run_impl(AtenTensorHandle* input_handles, AtenTensorHandle* output_h
     output_handles[2] = buf2.release();
 }
 
-template <typename Work>
-int32_t as_error_code(Work work) {
-    try {
-        work();
-    } catch (const std::exception& error) {
-        std::fprintf(stderr, "Error: %s\n", error.what());
-        return 1;
-    }
-    return 0;
-}
-
 Model* model_of(void* container) {
     return static_cast<Model*>(container);
 }
@@ -359,11 +349,6 @@ int32_t AOTInductorModelContainerGetConstantName(void* /*container*/, size_t ind
     return 0;
 }
 
-int32_t AOTInductorModelContainerGetNumInputs(void* /*container*/, size_t* count) {
-    *count = 1;
-    return 0;
-}
-
 int32_t AOTInductorModelContainerGetInputName(void* /*container*/, size_t /*index*/, const char** name) {
     *name = "arg2_1";
     return 0;
@@ -381,25 +366,6 @@ int32_t AOTInductorModelContainerUpdateConstantBuffer(void* container, void* /*m
         model_of(container)->constants.reset();
         model_of(container)->constants = std::make_unique<Constants>(FAKE_FACTOR + 1);
     });
-}
-
-int32_t AOTInductorModelContainerUpdateInactiveConstantBuffer(void* /*container*/, void* /*map*/) {
-    return 0;
-}
-
-int32_t AOTInductorModelContainerSwapConstantBuffer(void* /*container*/) {
-    return 0;
-}
-
-int32_t AOTInductorModelContainerRunConstantFolding(void* /*container*/, bool /*inactive*/, void* /*stream*/,
-                                                    AOTIProxyExecutorHandle /*executor*/) {
-    return 0;
-}
-
-int32_t AOTInductorModelContainerGetCallSpec(void* /*container*/, const char** in, const char** out) {
-    *in = "";
-    *out = "";
-    return 0;
 }
 
 }  // extern "C"
