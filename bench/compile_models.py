@@ -17,6 +17,7 @@ import pathlib
 import subprocess
 import sys
 import time
+import traceback
 
 here = pathlib.Path(__file__).resolve()
 models_of_tests = here.parents[1] / "tests" / "models"
@@ -133,14 +134,30 @@ def forget_others(folder: pathlib.Path) -> None:
 
 
 def compile_in_processes(arguments: argparse.Namespace, by_model: dict[str, list[str]]) -> int:
-    waiting, running, status = list(by_model.values()), [], 0
+    """Each process gets its share at once: to import torch and to compile for the first time takes longer than all that
+    it compiles after that."""
+    shares: list[list[str]] = [[] for _ in range(min(arguments.jobs, len(by_model)))]
+    for packages in sorted(by_model.values(), key=len, reverse=True):
+        min(shares, key=len).extend(packages)
     command = [sys.executable, str(here), "--device", arguments.device, "--out", str(arguments.out), "--jobs", "1"]
-    while waiting or running:
-        while waiting and len(running) < arguments.jobs:
-            running.append(subprocess.Popen([*command, *waiting.pop(0)]))
-        # They take about as long as each other: waiting for the oldest keeps the others busy.
-        status = running.pop(0).wait() or status
-    return 1 if status else 0
+    running = [subprocess.Popen([*command, *share]) for share in shares]
+    return 1 if any([process.wait() for process in running]) else 0
+
+
+def compile_here(arguments: argparse.Namespace, by_model: dict[str, list[str]]) -> int:
+    """All that can be: a model that fails says so, and the others are compiled."""
+    import torch
+
+    sys.path.insert(0, str(models_of_tests))
+    status = 0
+    for name, packages in by_model.items():
+        try:
+            compile_packages(torch, arguments.device, name, packages, arguments.out)
+        except Exception:  # noqa: BLE001: whatever a compiler raises
+            traceback.print_exc()
+            print(f"FAILED: {name} for {arguments.device}", flush=True)
+            status = 1
+    return status
 
 
 def main() -> int:
@@ -171,13 +188,7 @@ def main() -> int:
         os.environ.setdefault("CXX", "/usr/bin/g++")
     if arguments.jobs > 1 and len(by_model) > 1:
         return compile_in_processes(arguments, by_model)
-    if by_model:
-        import torch
-
-        sys.path.insert(0, str(models_of_tests))
-        for name, packages in by_model.items():
-            compile_packages(torch, arguments.device, name, packages, arguments.out)
-    return 0
+    return compile_here(arguments, by_model) if by_model else 0
 
 
 if __name__ == "__main__":

@@ -1,7 +1,8 @@
 """Runs the groups of groups.py and prints one table each; scripts/bench builds what it needs and calls it.
 
 Bare and loaded processes take turns (A B C A B C ...), so that what the machine does meanwhile falls on all alike;
-what is compared are medians over the repetitions. Every group is appended to the results file as one line of JSON.
+what is compared are medians over the repetitions. Every group is appended to the results file as one line of JSON. A
+variant that fails says why and is left out, and the others are measured.
 Needs nothing but Python and must never import torch, which would take longer than most of what is measured.
 """
 
@@ -23,8 +24,19 @@ import measured
 import table
 
 
+# Of one process: none is to take more than some ten seconds.
+TIMEOUT_SECONDS = 90
+
+
 class BenchError(Exception):
     pass
+
+
+def end_of(path: pathlib.Path, size: int = 1500) -> str:
+    """What a program said last is about its end."""
+    with path.open("rb") as stream:
+        stream.seek(max(0, path.stat().st_size - size))
+        return stream.read().decode(errors="replace")
 
 
 def describe_machine(torch_python: str) -> dict:
@@ -83,45 +95,67 @@ class Runner:
             out, error = pathlib.Path(scratch, "stdout"), pathlib.Path(scratch, "stderr")
             # Standard output is a file for all, as the printer that is compared with writes there.
             with out.open("wb") as stdout, error.open("wb") as stderr:
-                ended = subprocess.run(
-                    command, env=environment, stdin=subprocess.DEVNULL, stdout=stdout, stderr=stderr, timeout=240,
-                    check=False,
-                )  # fmt: skip
-            if ended.returncode != 0:
-                said = error.read_text(errors="replace")[:1500]
-                raise BenchError(f"{' '.join(command)} ended with {ended.returncode}: {said}")
+                try:
+                    status = subprocess.run(
+                        command, env=environment, stdin=subprocess.DEVNULL, stdout=stdout, stderr=stderr,
+                        timeout=TIMEOUT_SECONDS, check=False,
+                    ).returncode  # fmt: skip
+                    how = f"ended with {status}"
+                except subprocess.TimeoutExpired:
+                    status, how = None, f"was not done after {TIMEOUT_SECONDS} s"
+            if status != 0:
+                raise BenchError(f"{' '.join(command)} {how}: {end_of(error)}")
             log = pathlib.Path(scratch, "log")
             written = log.stat().st_size if log.exists() else 0
             if (written > 0) != variant.lines:
-                raise BenchError(f"'{variant.name}' left {written} bytes of launch lines: it measured something else")
+                raise BenchError(f"left {written} bytes of launch lines: it measured something else: {end_of(error)}")
             if variant.counted and variant.name not in self.measured:
                 found = measured.measured_in_a_run(pathlib.Path(scratch, "out", "events.jsonl"))
                 if not found or not found["tensors"]:
-                    raise BenchError(f"'{variant.name}' measured nothing")
+                    raise BenchError(f"measured nothing: {end_of(error)}")
                 self.measured[variant.name] = found
             return self.last_value(out)
 
     @staticmethod
     def last_value(path: pathlib.Path) -> float:
-        with path.open("rb") as stream:
-            stream.seek(max(0, path.stat().st_size - 256))
-            lines = stream.read().decode(errors="replace").splitlines()
+        lines = end_of(path, 256).splitlines()
         for line in reversed(lines):
-            if line.startswith("value "):
-                return float(line.removeprefix("value "))
+            # PyTorch's printer does not end its last line.
+            before, found, value = line.rpartition("value ")
+            if found and (not before or before.endswith("\\n")):
+                return float(value)
         raise BenchError(f"no value in what was printed: {lines[-3:]}")
 
 
-def measure(group: groups.Group, runner: Runner, repetitions: int) -> list[list[float]]:
+def measure(group: groups.Group, runner: Runner, repetitions: int, at_most: float) -> tuple[list[list], dict[str, str]]:
+    """Values of each variant, and why some have none."""
     found: list[list[float]] = [[] for _ in group.variants]
+    failed: dict[str, str] = {}
     runner.measured = {}
-    for variant in group.variants:  # Files and caches are cold once: that is not what is measured.
-        runner.run(variant)
-    for repetition in range(repetitions):
+    started = time.monotonic()
+    # The first turn is not counted: files and caches are cold once, and that is not what is measured.
+    for turn in range(repetitions + 1):
+        began = time.monotonic()
         for values, variant in zip(found, group.variants):
-            values.append(runner.run(variant))
-        print(f"   {group.key}: repetition {repetition + 1} of {repetitions}", file=sys.stderr, flush=True)
-    return found
+            if variant.name in failed:
+                continue
+            try:
+                value = runner.run(variant)
+            except (BenchError, OSError) as error:
+                if variant is group.variants[0]:
+                    raise BenchError(f"'{variant.name}': {error}") from error
+                failed[variant.name] = str(error)
+                values.clear()
+                continue
+            if turn > 0:
+                values.append(value)
+        now = time.monotonic()
+        if turn > 0:
+            print(f"   {group.key}: repetition {turn} of {repetitions}", file=sys.stderr, flush=True)
+        if 0 < turn < repetitions and now - started + now - began > at_most:
+            print(f"   {group.key}: no more than {turn}, for {at_most:g} s are over", file=sys.stderr, flush=True)
+            break
+    return found, failed
 
 
 def available(group: groups.Group, arguments: argparse.Namespace) -> bool:
@@ -144,6 +178,8 @@ def main() -> int:
     parser.add_argument("--only", nargs="*", default=[], choices=sorted(known),
                         metavar="GROUP")  # fmt: skip
     parser.add_argument("--repetitions", type=int, default=7)
+    parser.add_argument("--at-most", type=float, default=1e9, metavar="SECONDS",
+                        help="for a group: no repetition is begun that would end later, but for the first")  # fmt: skip
     parser.add_argument("--seconds", type=float, default=1.5, help="how long a model is measured in each process")
     parser.add_argument("--write-docs", type=pathlib.Path, metavar="PAGE", help="only write the figures into PAGE")
     arguments = parser.parse_args()
@@ -167,17 +203,17 @@ def main() -> int:
             continue
         load = os.getloadavg()[0]
         try:
-            values = measure(group, runner, arguments.repetitions)
-        except (BenchError, OSError, subprocess.TimeoutExpired) as error:
+            values, failed = measure(group, runner, arguments.repetitions, arguments.at_most)
+        except (BenchError, OSError) as error:
             print(f"failed: {group.title}: {error}\n", flush=True)
             status = 1
             continue
         result = {
             "group": group.key, "title": group.title, "unit": group.unit, "machine": machine, "library": library,
-            "when": time.strftime("%Y-%m-%d %H:%M"), "load": load, "repetitions": arguments.repetitions,
+            "when": time.strftime("%Y-%m-%d %H:%M"), "load": load, "repetitions": len(values[0]),
             "rows": [
                 {"name": variant.name, "limit": variant.limit, "values": row,
-                 "measured": runner.measured.get(variant.name)}
+                 "measured": runner.measured.get(variant.name), "failed": failed.get(variant.name)}
                 for variant, row in zip(group.variants, values)
             ],
         }  # fmt: skip
@@ -185,6 +221,9 @@ def main() -> int:
         with arguments.results.open("a") as stream:
             stream.write(json.dumps(result) + "\n")
         print(table.group_table(result) + "\n", flush=True)
+        for name, why in failed.items():
+            print(f"failed: {group.title}: '{name}': {why}\n", flush=True)
+            status = 1
     return status
 
 

@@ -93,7 +93,6 @@ class Bench {
     void run() {
         must(cudaMalloc(&data_, kBytes));
         must(cudaMalloc(&other_, kBytes));
-        must(cudaMemset(scratch_.pointer_for_writing(), 0, kScratchCounterBytes));
         const double copy_ms =
             median_ms([&] { must(cudaMemcpyAsync(other_, data_, kBytes, cudaMemcpyDeviceToDevice)); });
         copy_rate_ = 2 * static_cast<double>(kBytes) / copy_ms / 1e6;
@@ -132,11 +131,6 @@ class Bench {
     static constexpr Wanted kAll = kPrinted | Wanted::indices | Wanted::hash;
     static constexpr int kInARow = 500;
 
-    struct Scratch : DeviceMemory {
-        using DeviceMemory::DeviceMemory;
-        [[nodiscard]] void* pointer_for_writing() const { return reinterpret_cast<void*>(address()); }
-    };
-
     template <typename T>
     void kind(DType dtype) {
         std::size_t bytes = 0;
@@ -164,28 +158,27 @@ class Bench {
                     100 * rate / copy_rate_);
     }
 
-    StatisticsLaunch launch_of(const TensorView& tensor, std::uint32_t tensors, Wanted wanted,
-                               std::uint32_t& grid) {
+    StatisticsLaunch launch_of(const TensorView& tensor, std::uint32_t tensors, Wanted wanted) {
         StatisticsLaunch launch;
-        JobTable table = near_table(launch);
+        const std::uint32_t blocks =
+            blocks_for(tensor.dtype, element_count(tensor.sizes), wanted, device_.limits());
+        const std::uint32_t lines = shape_of(tensor, wanted, blocks).lines();
         for (std::uint32_t i = 0; i < tensors; ++i) {
             TensorView one = tensor;
             one.data = static_cast<const char*>(tensor.data) + i * (kBytes / 16);
-            if (!add_job(table, one, wanted, results_.address(i))) fail("a job does not fit", 0);
+            if ((i + 1) * lines > lines_.all().size() ||
+                !add_job(launch, one, wanted, blocks, lines_.address(std::size_t{i} * lines)))
+                fail("a job does not fit", 0);
         }
-        grid = plan_launch({launch.near_jobs, tensors}, device_.limits());
-        launch.jobs = tensors;
         launch.sequence = 1;
-        launch.scratch = scratch_.address();
         return launch;
     }
 
     void bandwidth(DType dtype, const char* what, Wanted wanted) {
         const std::int64_t sizes[] = {static_cast<std::int64_t>(kBytes / element_size(dtype))};
         const std::int64_t strides[] = {1};
-        std::uint32_t grid = 0;
-        StatisticsLaunch launch = launch_of({data_, dtype, sizes, strides}, 1, wanted, grid);
-        line(dtype, what, median_ms([&] { device_.launch(launch, grid, nullptr); }));
+        StatisticsLaunch launch = launch_of({data_, dtype, sizes, strides}, 1, wanted);
+        line(dtype, what, median_ms([&] { device_.launch(launch, nullptr); }));
     }
 
     void both(DType dtype, const std::string& note) {
@@ -197,18 +190,16 @@ class Bench {
         const std::int64_t sizes[] = {16384, 16384};
         const std::int64_t strides[] = {1, 16384};
         for (const Wanted wanted : {kPrinted, kAll}) {
-            std::uint32_t grid = 0;
-            StatisticsLaunch launch = launch_of({data_, DType::float32, sizes, strides}, 1, wanted, grid);
+            StatisticsLaunch launch = launch_of({data_, DType::float32, sizes, strides}, 1, wanted);
             line(DType::float32, depends_on_order(wanted) ? "transposed, everything" : "transposed, printed",
-                 median_ms([&] { device_.launch(launch, grid, nullptr); }));
+                 median_ms([&] { device_.launch(launch, nullptr); }));
         }
     }
 
     void launches(std::uint64_t bytes, std::uint32_t tensors, Wanted wanted) {
         const std::int64_t sizes[] = {static_cast<std::int64_t>(bytes / 2)};
         const std::int64_t strides[] = {1};
-        std::uint32_t grid = 0;
-        StatisticsLaunch launch = launch_of({data_, DType::float16, sizes, strides}, tensors, wanted, grid);
+        StatisticsLaunch launch = launch_of({data_, DType::float16, sizes, strides}, tensors, wanted);
         const char* what = wants(wanted, Wanted::hash)
                                ? "everything"
                                : (wants(wanted, Wanted::indices)
@@ -216,8 +207,8 @@ class Bench {
                                       : (wants(wanted, Wanted::printed) ? "printed" : "findings"));
         char text[96];
         std::snprintf(text, sizeof(text), "%u x %g KiB fp16, %u blocks, %s", tensors,
-                      static_cast<double>(bytes) / 1024, grid, what);
-        in_a_row(text, [&](CUstream stream) { device_.launch(launch, grid, stream); });
+                      static_cast<double>(bytes) / 1024, launch.blocks, what);
+        in_a_row(text, [&](CUstream stream) { device_.launch(launch, stream); });
     }
 
     /// By the stream, which the host may not fill fast enough, and by a graph, where the GPU alone counts.
@@ -244,8 +235,7 @@ class Bench {
     }
 
     Device device_;
-    Scratch scratch_{scratch_bytes(16384)};
-    Mapped<DeviceResult> results_{kNearJobs};
+    Mapped<ResultLine> lines_{1U << 16U};
     void* data_ = nullptr;
     void* other_ = nullptr;
     double copy_rate_ = 0;

@@ -62,6 +62,9 @@ def group_table(result: dict) -> str:
     ]
     base = statistics.median(result["rows"][0]["values"]) / UNITS[unit]
     for row in result["rows"]:
+        if not row["values"]:
+            lines.append(f"| {row['name']} | failed |" + " |" * (4 + has_measured))
+            continue
         values = [value / UNITS[unit] for value in row["values"]]
         middle = statistics.median(values)
         ratio, added = middle / base, middle - base

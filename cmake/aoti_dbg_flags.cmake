@@ -12,11 +12,25 @@ endif()
 
 set(AOTI_DBG_SANITIZE "" CACHE STRING "Sanitizers for -fsanitize=, for example address,undefined or thread")
 set(AOTI_DBG_SANITIZE_FLAGS "")
+set(AOTI_DBG_SANITIZER_RUNTIME "") # its shared library
 if(AOTI_DBG_SANITIZE)
   set(AOTI_DBG_SANITIZE_FLAGS -fsanitize=${AOTI_DBG_SANITIZE} -fno-omit-frame-pointer)
   if(AOTI_DBG_SANITIZE MATCHES "undefined")
     list(APPEND AOTI_DBG_SANITIZE_FLAGS -fno-sanitize-recover=undefined)
   endif()
+  foreach(kind address thread)
+    if(AOTI_DBG_SANITIZE MATCHES ${kind})
+      string(REGEX REPLACE "^(.).*" "\\1san" runtime ${kind})
+      if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+        set(runtime lib${runtime}.so)
+      else()
+        set(runtime libclang_rt.${runtime}-${CMAKE_SYSTEM_PROCESSOR}.so)
+      endif()
+      execute_process(COMMAND ${CMAKE_CXX_COMPILER} -print-file-name=${runtime}
+        OUTPUT_VARIABLE runtime OUTPUT_STRIP_TRAILING_WHITESPACE COMMAND_ERROR_IS_FATAL ANY)
+      get_filename_component(AOTI_DBG_SANITIZER_RUNTIME "${runtime}" REALPATH)
+    endif()
+  endforeach()
 endif()
 
 add_library(aoti_dbg_flags INTERFACE)
@@ -26,6 +40,11 @@ target_compile_options(aoti_dbg_flags INTERFACE
   $<$<COMPILE_LANGUAGE:CXX>:-fvisibility-inlines-hidden -Wnon-virtual-dtor>
   $<$<COMPILE_LANGUAGE:C,CXX>:${AOTI_DBG_SANITIZE_FLAGS}>)
 target_link_options(aoti_dbg_flags INTERFACE ${AOTI_DBG_SANITIZE_FLAGS})
+if(AOTI_DBG_SANITIZER_RUNTIME AND NOT CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  # As g++ does by itself: a program may load what is sanitized, and there may be one run-time only.
+  get_filename_component(folder ${AOTI_DBG_SANITIZER_RUNTIME} DIRECTORY)
+  target_link_options(aoti_dbg_flags INTERFACE -shared-libsan -Wl,-rpath,${folder})
+endif()
 target_include_directories(aoti_dbg_flags INTERFACE ${CMAKE_SOURCE_DIR})
 target_link_libraries(aoti_dbg_flags INTERFACE Threads::Threads)
 

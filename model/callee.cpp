@@ -144,6 +144,17 @@ void apply_op_rules(CallSite& site) {
     }
 }
 
+namespace {
+
+/// By the name that the JSON has for its kind: as_float, as_ints.
+ArgumentKind kind_of_value(std::string_view type) {
+    if (type == "as_string") return ArgumentKind::string;
+    if (type == "as_none") return ArgumentKind::absent;
+    return ends_with(type, "s") ? ArgumentKind::scalar_list : ArgumentKind::scalar;
+}
+
+}  // namespace
+
 void apply_extern_node(const ExternNode& node, Keeper& keeper, CallSite& site) {
     site.name = keeper.keep(node.target);
     std::vector<TensorName> tensors = std::move(site.arguments.back().tensors);
@@ -164,9 +175,11 @@ void apply_extern_node(const ExternNode& node, Keeper& keeper, CallSite& site) {
         argument.parameter = keeper.keep(input.name);
         argument.value = keeper.keep(input.value);
         argument.text = argument.value;
-        argument.kind = input.tensors == 0 ? ArgumentKind::scalar : ArgumentKind::tensor;
+        argument.integers = static_cast<std::uint32_t>(input.integers);
+        argument.kind = input.tensors == 0 ? kind_of_value(input.type) : ArgumentKind::tensor;
         if (input.tensors > 1) argument.kind = ArgumentKind::tensor_list;
-        if (input.tensors == 0 && input.value.empty()) argument.kind = ArgumentKind::absent;
+        if (input.tensors == 0 && input.integers == 0 && input.type.empty())
+            argument.kind = ArgumentKind::absent;
         for (std::size_t taken = 0; taken < input.tensors; ++taken) {
             argument.tensors.push_back(std::move(*next++));
         }

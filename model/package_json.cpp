@@ -1,7 +1,9 @@
 #include "model/package_json.hpp"
 
+#include <algorithm>
 #include <cstddef>
 #include <functional>
+#include <iterator>
 #include <nlohmann/json.hpp>
 #include <utility>
 
@@ -98,6 +100,11 @@ std::vector<ExternNode> read_extern_nodes(std::string_view json, Keeper& keeper)
         }
         if (path.size() == 6 && path[5].key == "name") node.inputs[input].name = keeper.keep(value);
         if (path[5].key != "arg") return;
+        static constexpr std::string_view kPassed[] = {"as_int", "as_ints", "as_sym_int", "as_sym_ints"};
+        if (path.size() > 6 && node.inputs[input].type.empty())
+            node.inputs[input].type = keeper.keep(path[6].key);
+        if (path.size() > 6 && std::ranges::find(kPassed, path[6].key) != std::end(kPassed))
+            ++node.inputs[input].integers;
         if (is_tensor_name) {
             ++node.inputs[input].tensors;
         } else if (path.size() == 7 && path[6].key != "as_none") {

@@ -23,8 +23,10 @@ struct CppParameter {
 struct ExternNode {
     struct Input {
         std::string name;
-        std::string value;        // of what is no tensor
-        std::size_t tensors = 0;  // how many of the call's tensors it takes
+        std::string value;         // of what is no tensor
+        std::string type;          // of the same: as_float, as_sym_ints
+        std::size_t tensors = 0;   // how many of the call's tensors it takes
+        std::size_t integers = 0;  // how many of its integers
     };
     std::string target;  // mylib::my_op
     std::vector<Input> inputs;

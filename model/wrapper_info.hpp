@@ -69,6 +69,7 @@ struct Argument {
     std::string value;                // of a scalar or string, seen through the variable that carries it
     std::string parameter;            // its name in the kernel or op: in_ptr0; empty where nothing says it
     std::string type;                 // *fp32, const float*; empty where nothing says it
+    std::uint32_t integers = 0;       // that it takes of those which the proxy executor is passed
 
     /// What PyTorch prints for it: the tensor's name, a scalar as written.
     [[nodiscard]] std::string_view label() const {

@@ -1,8 +1,10 @@
 // A finding as one line of events.jsonl, version 1:
 //   {"event":"finding","version":1,"kind":"nan","number":1,"kernel":..., ...}
 // What is not known or empty is left out; numbers that JSON has no way to write are strings, "NaN",
-// "Infinity", "-Infinity". The reader passes over what it does not know, and checks every type.
+// "Infinity", "-Infinity"; a stream is a string in hexadecimal digits, as in all events. The reader passes
+// over what it does not know, and checks every type.
 #include <array>
+#include <charconv>
 #include <cmath>
 #include <limits>
 #include <nlohmann/json.hpp>
@@ -10,6 +12,7 @@
 
 #include "serializer/event_words.hpp"
 #include "serializer/finding.hpp"
+#include "serializer/number_text.hpp"
 
 namespace aoti_dbg {
 namespace {
@@ -50,6 +53,13 @@ void add_text(Json& to, const char* name, const std::string& text) {
 
 void add_unless(Json& to, const char* name, std::uint64_t number, std::uint64_t unknown) {
     if (number != unknown) to[name] = number;
+}
+
+/// As in the lines of calls: 64 bits are too long for the numbers of many readers.
+std::string address_text(std::uint64_t address) {
+    std::string text = "0x";
+    append_short_hex(address, text);
+    return text;
 }
 
 void add_moments(Json& to, const Moments& moments) {
@@ -126,6 +136,17 @@ void read(const Json& from, const char* name, Integer& to) {
     if (value == nullptr || !value->is_number_unsigned()) return;
     const auto number = value->get<std::uint64_t>();
     if (number <= std::numeric_limits<Integer>::max()) to = static_cast<Integer>(number);
+}
+
+/// Also as a number, which it was written as at first.
+void read_address(const Json& from, const char* name, std::uint64_t& to) {
+    std::string text;
+    read(from, name, text);
+    if (text.rfind("0x", 0) != 0) return read(from, name, to);
+    std::uint64_t address = 0;
+    const char* const end = text.data() + text.size();
+    const std::from_chars_result result = std::from_chars(text.data() + 2, end, address, 16);
+    if (result.ec == std::errc() && result.ptr == end) to = address;
 }
 
 double double_of(const Json& value) {
@@ -257,7 +278,7 @@ void append_finding_json(const Finding& finding, std::string& out) {
     to["seq"] = finding.sequence;
     to["time_ns"] = finding.time_ns;
     to["thread"] = finding.thread;
-    to["stream"] = finding.stream;
+    to["stream"] = address_text(finding.stream);
     add_unless(to, "model", finding.model, ~0U);
     add_unless(to, "run", finding.run, ~0U);
     add_unless(to, "call", finding.call, kNoCallNumber);
@@ -298,7 +319,7 @@ Result<Finding> read_finding(std::string_view line) {
     read(from, "seq", finding.sequence);
     read(from, "time_ns", finding.time_ns);
     read(from, "thread", finding.thread);
-    read(from, "stream", finding.stream);
+    read_address(from, "stream", finding.stream);
     read(from, "model", finding.model);
     read(from, "run", finding.run);
     read(from, "call", finding.call);

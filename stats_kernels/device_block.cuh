@@ -12,10 +12,10 @@ inline constexpr unsigned kWarps = kBlockThreads / 32;
 __extension__ using Wide = unsigned __int128;
 __extension__ using SignedWide = __int128;
 
-/// Of one part of a tensor: what a thread, a warp, a block or all of them know. Sums around a reference can
+/// Of one part of a tensor: what a thread, a warp or a block knows. Sums around a reference can
 /// be added up once the references are the same; double makes up for any that is not far beyond the numbers.
 struct Known {
-    double count = 0;  // of finite elements
+    std::uint64_t count = 0;  // of finite elements
     double reference = 0;
     double sum = 0;  // of distances from it
     double squares = 0;
@@ -43,19 +43,20 @@ struct Specials {
     unsigned long long first_negative_infinity;
 };
 
+/// Of moments, specials and places, for both parts of a complex tensor.
+inline constexpr unsigned kMostLinesOfBlock = 6;
+
 struct Shared {
     std::uint64_t job_words[sizeof(DeviceJob) / 8];
-    std::uint64_t dim_words[kMaxRank * sizeof(DeviceDim) / 8];
+    std::uint64_t dim_words[kMostDims * sizeof(DeviceDim) / 8];
     std::uint64_t warp_words[2][kWarps][sizeof(Located) / 8];  // of both parts
     std::uint64_t kept_words[2][kWarps][sizeof(Located) / 8];  // of all tiles so far, where they are staged
-    std::uint64_t total_words[sizeof(TensorPartial) / 8];
+    std::uint64_t line_words[kMostLinesOfBlock][kLineWords];
     unsigned long long hashes[kWarps];
     Specials specials[2];
     float float8[256];
     uint4 staged[kBlockThreads * 4];  // of tensors that no vector load can take
     uint4 end;                        // behind the last whole group, where it is this block's
-    unsigned job_number;
-    unsigned is_last;
 };
 
 __device__ inline Shared& shared() {
@@ -69,10 +70,6 @@ __device__ inline const DeviceJob& shared_job() {
 
 __device__ inline const DeviceDim* shared_dims() {
     return reinterpret_cast<const DeviceDim*>(shared().dim_words);
-}
-
-__device__ inline TensorPartial& shared_total() {
-    return *reinterpret_cast<TensorPartial*>(shared().total_words);
 }
 
 __device__ inline Located& left_by_warp(unsigned part, unsigned warp) {
@@ -106,7 +103,7 @@ __device__ inline void absorb(Located& into, const Located& other) {
         return;
     }
     const auto settle = [](const Known& from, double& mean, double& m2) {
-        const double distance = from.sum * reciprocal(from.count);
+        const double distance = from.sum * reciprocal(static_cast<double>(from.count));
         m2 = fmax(from.squares - from.sum * distance, 0.0);
         mean = from.reference + distance;
     };
@@ -114,7 +111,9 @@ __device__ inline void absorb(Located& into, const Located& other) {
     double m2 = 0;
     settle(known, known.reference, known.squares);
     settle(other.known, mean, m2);
-    merge_moments(known.count, known.reference, known.squares, other.known.count, mean, m2);
+    auto count = static_cast<double>(known.count);
+    merge_moments(count, known.reference, known.squares, static_cast<double>(other.known.count), mean, m2);
+    known.count += other.known.count;
     known.sum = 0;
     known.zeros += other.known.zeros;
     if (other.known.minimum_key < known.minimum_key) into.minimum_index = kNoIndex;
@@ -173,8 +172,9 @@ __device__ inline std::uint64_t least_of_lanes(std::uint64_t value) {
 
 /// Sums of numbers near the end of double's range leave it; their mean need not.
 __device__ inline void merge_moments_beyond_range(Known& known, const Known& own) {
-    double mean = own.count > 0 ? own.reference + own.sum * reciprocal(own.count) : 0.0;
-    mean *= own.count * reciprocal(known.count);
+    const auto count = static_cast<double>(own.count);
+    double mean = own.count > 0 ? own.reference + own.sum * reciprocal(count) : 0.0;
+    mean *= count * reciprocal(static_cast<double>(known.count));
     for (unsigned step = 16; step > 0; step /= 2)
         mean += __shfl_xor_sync(kAllLanes, mean, step);
     known.reference = mean;
@@ -182,7 +182,9 @@ __device__ inline void merge_moments_beyond_range(Known& known, const Known& own
     known.squares = INFINITY;
 }
 
-/// All lanes of the warp end with the same.
+/// What the first kLanes know, a power of two of them; the others know nothing. All of those end with the
+/// same.
+template <unsigned kLanes>
 __device__ __forceinline__ Known merge_lanes(const Known& own) {
     __syncwarp();  // shuffles among lanes that are not together are a slow way of their own
     const unsigned there = __ballot_sync(kAllLanes, own.count > 0);
@@ -191,15 +193,15 @@ __device__ __forceinline__ Known merge_lanes(const Known& own) {
     known.reference = __shfl_sync(kAllLanes, own.reference, __ffs(static_cast<int>(there)) - 1);
     if (own.count > 0) {
         const double distance = own.reference - known.reference;
-        known.sum = fma(own.count, distance, own.sum);
+        known.sum = fma(static_cast<double>(own.count), distance, own.sum);
         known.squares = fma(distance, known.sum + own.sum, own.squares);
     }
 #pragma unroll
-    for (unsigned step = 16; step > 0; step /= 2) {
-        known.count += __shfl_xor_sync(kAllLanes, known.count, step);
+    for (unsigned step = kLanes / 2; step > 0; step /= 2) {
         known.sum += __shfl_xor_sync(kAllLanes, known.sum, step);
         known.squares += __shfl_xor_sync(kAllLanes, known.squares, step);
     }
+    known.count = sum_of_lanes(own.count);
     known.zeros = sum_of_lanes(own.zeros);
     known.minimum_key = least_of_lanes(own.minimum_key);
     known.maximum_key = ~least_of_lanes(~own.maximum_key);
@@ -208,13 +210,15 @@ __device__ __forceinline__ Known merge_lanes(const Known& own) {
         known.sum_low = static_cast<std::uint64_t>(low);
         known.sum_high = sum_of_lanes(own.sum_high) + static_cast<std::uint64_t>(low >> 64U);
     }
-    if (!(fabs(known.sum) <= 0x1.fffffffffffffp1023)) merge_moments_beyond_range(known, own);
+    if (__any_sync(kAllLanes, !(fabs(known.sum) <= 0x1.fffffffffffffp1023)))
+        merge_moments_beyond_range(known, own);
     return known;
 }
 
-__device__ __forceinline__ Located merge_located(const Located& own) {
+/// Of what the warps of a block have left.
+__device__ __forceinline__ Located merge_warps(const Located& own) {
     Located merged;
-    merged.known = merge_lanes(own.known);
+    merged.known = merge_lanes<kWarps>(own.known);
     if (!wants(shared_job().wanted, Wanted::indices)) return merged;
     __syncwarp();
     // Of the lanes that know the extreme which all of them together have.

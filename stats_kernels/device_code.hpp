@@ -9,8 +9,6 @@ namespace aoti_dbg {
 
 /// The function in the module; its parameter is one StatisticsLaunch (device_job.hpp).
 inline constexpr const char* kStatisticsKernel = "aoti_dbg_stats";
-/// The elements of small tensors; likewise.
-inline constexpr const char* kValuesKernel = "aoti_dbg_values";
 
 /// A fatbin with machine code and PTX, aligned to 16 bytes; empty if this was built without nvcc.
 std::span<const std::byte> device_code();

@@ -1,5 +1,4 @@
-// From what the threads of a block know to the tensor's result: the block's total, the last block's merge of
-// all totals, and the write to the host's memory.
+// From what the threads of a block know to its lines in the host's memory (result_lines.hpp).
 #pragma once
 
 #include "stats_kernels/device_load.cuh"
@@ -11,7 +10,7 @@ namespace aoti_dbg::device {
 __device__ __forceinline__ void leave_here(const Known& known, unsigned part, unsigned minimum_turn,
                                            unsigned maximum_turn) {
     Located merged;
-    merged.known = merge_lanes(known);
+    merged.known = merge_lanes<32>(known);
     if (wants(shared_job().wanted, Wanted::indices) && merged.known.count > 0) {
         const bool has_minimum = known.count > 0 && known.minimum_key == merged.known.minimum_key;
         const bool has_maximum = known.count > 0 && known.maximum_key == merged.known.maximum_key;
@@ -33,146 +32,89 @@ __device__ inline void leave_hash(std::uint64_t hash) {
     if (threadIdx.x % 32 == 0) shared().hashes[threadIdx.x / 32] += hash;
 }
 
-/// By one thread, from what the block knows and has put into shared().
-__device__ inline void write_total(const Located& all, const Specials& specials, PartialStatistics& total) {
+/// By one thread: what the block knows of a part, as the lines of it are to be.
+__device__ inline void write_words(const Located& all, const Specials& specials, std::uint64_t hash,
+                                   std::uint64_t (*lines)[kLineWords]) {
+    const DeviceJob& job = shared_job();
     const Known& known = all.known;
-    total = PartialStatistics{};
-    total.nan = specials.nan;
-    total.positive_infinity = specials.positive_infinity;
-    total.negative_infinity = specials.negative_infinity;
-    total.first_nan = specials.first_nan;
-    total.first_positive_infinity = specials.first_positive_infinity;
-    total.first_negative_infinity = specials.first_negative_infinity;
-    if (known.count == 0) return;
-    const double mean_distance = known.sum * reciprocal(known.count);
+    const double mean_distance =
+        known.count > 0 ? known.sum * reciprocal(static_cast<double>(known.count)) : 0.0;
     const double m2 = known.squares - known.sum * mean_distance;
-    total.finite = static_cast<std::uint64_t>(known.count);
-    total.mean = known.reference + mean_distance;
-    total.m2 = m2 < 0 ? 0 : (m2 == m2 ? m2 : INFINITY);
-    total.zeros = known.zeros;
-    total.minimum_key = known.minimum_key;
-    total.maximum_key = known.maximum_key;
-    total.minimum_index = all.minimum_index;
-    total.maximum_index = all.maximum_index;
-    total.sum_low = known.sum_low;
-    total.sum_high = known.sum_high;
-}
-
-/// Between a block and the last one, or a result and the host: shared_total() to `to`, by the first warp.
-__device__ inline void write_by_warp(TensorPartial* to) {
-    constexpr unsigned kVectors = sizeof(PartialStatistics) / 16;
-    const std::uint64_t* words = shared().total_words + 2 * threadIdx.x;
-    if (threadIdx.x < (is_complex(shared_job().dtype) ? 2 * kVectors : kVectors))
-        reinterpret_cast<ulonglong2*>(to)[threadIdx.x] = make_ulonglong2(words[0], words[1]);
-    else if (threadIdx.x == 31)
-        to->hash = shared_total().hash;
-}
-
-/// Where blocks leave their totals; aligned for vectors.
-__device__ inline TensorPartial* total_in(const StatisticsLaunch& launch, unsigned block) {
-    return &(reinterpret_cast<DeviceResult*>(launch.scratch + kScratchCounterBytes) + block)->partial;
-}
-
-/// By the first warp: the block's total for the last one, which learns here that it is. A fence for both
-/// sides is in the one instruction.
-__device__ inline void hand_over(const StatisticsLaunch& launch) {
-    write_by_warp(total_in(launch, blockIdx.x));
-    __syncwarp();
-    if (threadIdx.x != 0) return;
-    // Wraps around to zero with the last block: the next launch finds it as this one did.
-    const unsigned last = shared_job().blocks - 1;
-    const std::uint64_t counter = launch.scratch + std::uint64_t{shared().job_number} * sizeof(unsigned);
-    unsigned before = 0;
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 700
-    asm volatile("atom.acq_rel.gpu.global.inc.u32 %0, [%1], %2;"
-                 : "=r"(before)
-                 : "l"(counter), "r"(last)
-                 : "memory");
-#endif
-    shared().is_last = before == last ? 1 : 0;
-}
-
-__device__ inline void take_specials(const PartialStatistics& total, unsigned part) {
-    if ((total.nan | total.positive_infinity | total.negative_infinity) == 0) return;
-    Specials& specials = shared().specials[part];
-    atomicAdd(&specials.nan, static_cast<unsigned long long>(total.nan));
-    atomicAdd(&specials.positive_infinity, static_cast<unsigned long long>(total.positive_infinity));
-    atomicAdd(&specials.negative_infinity, static_cast<unsigned long long>(total.negative_infinity));
-    atomicMin(&specials.first_nan, static_cast<unsigned long long>(total.first_nan));
-    atomicMin(&specials.first_positive_infinity,
-              static_cast<unsigned long long>(total.first_positive_infinity));
-    atomicMin(&specials.first_negative_infinity,
-              static_cast<unsigned long long>(total.first_negative_infinity));
-}
-
-/// A part of what another block has left, past this multiprocessor's cache.
-__device__ inline Located read_total(const TensorPartial* from, unsigned part) {
-    PartialStatistics total;
-    std::uint64_t words[sizeof(total) / 8];
-#pragma unroll
-    for (unsigned i = 0; i < sizeof(total) / 16; ++i) {
-        const ulonglong2 pair = __ldcg(reinterpret_cast<const ulonglong2*>(&from->parts[part]) + i);
-        words[2 * i] = pair.x;
-        words[2 * i + 1] = pair.y;
+    const bool has_specials = (specials.nan | specials.positive_infinity | specials.negative_infinity) != 0;
+    std::uint64_t* line = *lines++;
+    line[kFinite] = known.count;
+    line[kMean] = bits_of_double(known.reference + mean_distance);
+    line[kM2] = bits_of_double(m2 < 0 ? 0.0 : (m2 == m2 ? m2 : INFINITY));
+    line[kZeros] = known.zeros;
+    line[kMinimumKey] = known.minimum_key;
+    line[kMaximumKey] = known.maximum_key;
+    line[kFlags] = has_specials ? kHasSpecials : 0;
+    if (has_special_lines(job.dtype)) {
+        line = *lines++;
+        line[kNan] = specials.nan;
+        line[kPositive] = specials.positive_infinity;
+        line[kNegative] = specials.negative_infinity;
+        line[kFirstNan] = specials.first_nan;
+        line[kFirstPositive] = specials.first_positive_infinity;
+        line[kFirstNegative] = specials.first_negative_infinity;
+        line[kLineWords - 1] = 0;
     }
-    memcpy(&total, words, sizeof(total));
-    take_specials(total, part);
-    return {{static_cast<double>(total.finite), total.mean, 0, total.m2, total.zeros, total.minimum_key,
-             total.maximum_key, total.sum_low, total.sum_high},
-            total.minimum_index,
-            total.maximum_index};
-}
-
-/// So many blocks' totals that a warp does not do become what the warps of the last one know.
-__device__ __noinline__ void gather_totals(const TensorPartial* totals) {
-    const unsigned blocks = shared_job().blocks;
-    const unsigned parts = is_complex(shared_job().dtype) ? 2 : 1;
-    std::uint64_t hash = 0;
-#pragma unroll 1
-    for (unsigned part = 0; part < parts; ++part) {
-        Located own;
-#pragma unroll 1
-        for (unsigned block = threadIdx.x; block < blocks; block += kBlockThreads) {
-            const auto* total = reinterpret_cast<const DeviceResult*>(totals) + block;
-            absorb(own, read_total(&total->partial, part));
-            if (part == 0) hash += __ldcg(reinterpret_cast<const unsigned long long*>(&total->partial.hash));
-        }
-        own = merge_located(own);
-        if (threadIdx.x % 32 == 0) left_by_warp(part, threadIdx.x / 32) = own;
+    if (has_place_lines(job.dtype, job.wanted)) {
+        line = *lines;
+        line[kMinimumIndex] = all.minimum_index;
+        line[kMaximumIndex] = all.maximum_index;
+        line[kHash] = hash;
+        line[kSumLow] = known.sum_low;
+        line[kSumHigh] = known.sum_high;
+        line[kLineWords - 2] = line[kLineWords - 1] = 0;
     }
-    leave_hash(hash);
 }
 
-/// By the first warp, into shared_total(), for this warp to see: of what the block's warps have left, or of
-/// what up to 32 blocks have, in `totals`.
-__device__ __forceinline__ void total_of_all(const TensorPartial* totals, unsigned blocks) {
+/// A quarter of a line by each thread of a whole warp, from words in shared memory; nothing by those that
+/// have none. Nobody waits for it to arrive: the line says itself whether it has.
+__device__ inline void send_line(const std::uint64_t* words, bool there_is_one, std::uint64_t to,
+                                 unsigned sequence) {
+    const unsigned quarter = threadIdx.x % 4;
+    std::uint64_t low = sequence;
+    std::uint64_t high = 0;
+    if (there_is_one) {
+        if (quarter > 0) low = words[2 * quarter - 1];
+        high = words[2 * quarter];
+    }
+    unsigned check =
+        check_of(low, quarter > 0 ? 2 * quarter - 1 : kPlaceOfSequence) + check_of(high, 2 * quarter);
+    check += __shfl_xor_sync(kAllLanes, check, 1);
+    check += __shfl_xor_sync(kAllLanes, check, 2);
+    if (quarter == 0) low = std::uint64_t{sequence} << 32U | check;
+    if (there_is_one) reinterpret_cast<ulonglong2*>(to)[quarter] = make_ulonglong2(low, high);
+}
+
+/// By the first warp, from what all have left: the block's lines.
+__device__ __forceinline__ void leave_lines(unsigned sequence) {
+    const DeviceJob& job = shared_job();
     const unsigned lane = threadIdx.x;
-    const unsigned parts = is_complex(shared_job().dtype) ? 2 : 1;
-    const TensorPartial* from = &(reinterpret_cast<const DeviceResult*>(totals) + lane)->partial;
-    std::uint64_t hash = 0;
-    if (totals == nullptr && lane < kWarps) hash = shared().hashes[lane];
-    if (lane < blocks) hash = __ldcg(reinterpret_cast<const unsigned long long*>(&from->hash));
+    const unsigned parts = line_parts(job.dtype);
+    const unsigned kinds = line_kinds(job.dtype, job.wanted);
+    std::uint64_t hash = lane < kWarps ? shared().hashes[lane] : 0;
+    if (wants(job.wanted, Wanted::hash)) hash = sum_of_lanes(hash);
 #pragma unroll 1
     for (unsigned part = 0; part < parts; ++part) {
         Located own;
-        if (totals == nullptr && lane < kWarps) own = left_by_warp(part, lane);
-        if (lane < blocks) own = read_total(from, part);
+        if (lane < kWarps) own = left_by_warp(part, lane);
         __syncwarp();
-        own = merge_located(own);
-        if (lane == 0) write_total(own, shared().specials[part], shared_total().parts[part]);
+        own = merge_warps(own);
+        if (lane == 0)
+            write_words(own, shared().specials[part], part == 0 ? hash : 0,
+                        &shared().line_words[part * kinds]);
     }
-    if (wants(shared_job().wanted, Wanted::hash)) hash = sum_of_lanes(hash);
-    if (lane == 0) shared_total().hash = hash;
     __syncwarp();
-}
-
-/// By the first warp. Whole before its number is: the host looks at nothing else until it sees that.
-__device__ inline void publish(const StatisticsLaunch& launch) {
-    auto* result = reinterpret_cast<DeviceResult*>(shared_job().result);
-    write_by_warp(&result->partial);
-    __threadfence_system();
-    __syncwarp();
-    if (threadIdx.x == 0) *const_cast<volatile std::uint32_t*>(&result->sequence) = launch.sequence;
+    const unsigned line = lane / 4;
+    bool there_is_one = line < parts * kinds;
+    if (there_is_one && has_special_lines(job.dtype) && line % kinds == 1)
+        there_is_one = (shared().line_words[line - 1][kFlags] & kHasSpecials) != 0;
+    const std::uint64_t place = std::uint64_t{line} * job.blocks + (blockIdx.x - job.first_block);
+    send_line(shared().line_words[there_is_one ? line : 0], there_is_one,
+              job.lines + place * sizeof(ResultLine), sequence);
 }
 
 }  // namespace aoti_dbg::device

@@ -200,9 +200,27 @@ __device__ void stage_strided(std::uint64_t first_group, std::int64_t left) {
     }
 }
 
+/// A tile of whole groups that lie anywhere, each thread's apart: all its loads are under way at once.
+__device__ __noinline__ void stage_groups(std::uint64_t first_group, std::int64_t left) {
+    const DeviceJob& job = shared_job();
+    const unsigned in_group = 16 / job.bytes;
+    const auto* data = reinterpret_cast<const unsigned char*>(job.data);
+    uint4 groups[kGroups];
+#pragma unroll
+    for (unsigned k = 0; k < kGroups; ++k) {
+        const unsigned group = k * kBlockThreads < left ? k * kBlockThreads : 0;
+        const std::int64_t offset = place_of((first_group + group) * in_group).offset;
+        groups[k] = *reinterpret_cast<const uint4*>(data + offset * job.bytes);
+    }
+#pragma unroll
+    for (unsigned k = 0; k < kGroups; ++k)
+        if (k * kBlockThreads < left) shared().staged[threadIdx.x + k * kBlockThreads] = groups[k];
+}
+
 __device__ __noinline__ void stage(std::uint64_t first_group, std::int64_t left) {
     const unsigned bytes = shared_job().bytes;
     if (left <= 0) return;
+    if (shared_job().is_in_groups) return stage_groups(first_group, left);
     if (shared_job().rank > 0) {
         switch (bytes) {
             case 1:

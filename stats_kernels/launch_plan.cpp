@@ -1,8 +1,9 @@
-// A launch costs the same whatever it reads, and a block that reads 16 KiB is done in about a microsecond:
-// small tensors get a block for each 16 KiB, so that all of them are read at the same time. But a block's end
-// costs as much as several tiles, and the merge of many blocks more than that of few: beyond two blocks a
-// multiprocessor each has to be worth its end. The device's capacity is the bound, in proportion.
+// A block that reads 16 KiB is done in about a microsecond, and all blocks of a launch read at the same time:
+// small tensors get a block for each 16 KiB. But every block's lines are added up by the host, and its end
+// costs as much as several tiles: beyond that each has to be worth its end.
 #include "stats_kernels/launch_plan.hpp"
+
+#include <algorithm>
 
 namespace aoti_dbg {
 
@@ -11,92 +12,82 @@ namespace {
 /// What a block reads in one turn: four times 16 bytes a thread.
 constexpr std::uint64_t kTileBytes = std::uint64_t{kBlockThreads} * 64;
 
-std::uint64_t tiles_of(const DeviceJob& job) {
+/// Up to so many blocks may have one tile each; more have at least eight.
+constexpr std::uint64_t kBlocksOfOneTile = 64;
+constexpr std::uint64_t kTilesOfBlock = 8;
+constexpr std::uint64_t kMostBlocks = 4096;
+
+std::uint64_t tiles_of(DType dtype, std::uint64_t count, Wanted wanted) {
     // Nothing is wanted but what integers cannot have.
-    if (is_integer(job.dtype) && !wants(job.wanted, Wanted::printed | Wanted::indices | Wanted::hash))
-        return 0;
-    const std::uint64_t group = 16 / element_size(job.dtype);
-    const std::uint64_t groups = job.count / group + (job.count % group != 0 ? 1 : 0);
+    if (is_integer(dtype) && !wants(wanted, Wanted::printed | Wanted::indices | Wanted::hash)) return 0;
+    const std::uint64_t group = 16 / element_size(dtype);
+    const std::uint64_t groups = count / group + (count % group != 0 ? 1 : 0);
     return groups / (kTileBytes / 16) + (groups % (kTileBytes / 16) != 0 ? 1 : 0);
 }
 
-/// Tiles that make one more block worth while.
-constexpr std::uint64_t kTilesOfBlock = 8;
-/// Blocks of a tensor that one warp merges, and how many more are not worth the others' help.
-constexpr std::uint64_t kOneWarp = 32;
-constexpr std::uint64_t kLittleMore = 48;
-
-std::uint64_t capacity_of(const DeviceLimits& limits) {
-    const std::uint64_t capacity = std::uint64_t{limits.multiprocessors} * limits.blocks_per_multiprocessor;
-    return capacity > 0 ? capacity : 1;
-}
-
-/// Of all jobs together.
-std::uint64_t blocks_for(std::uint64_t tiles, const DeviceLimits& limits) {
-    const std::uint64_t capacity = capacity_of(limits);
-    const std::uint64_t at_once = std::uint64_t{limits.multiprocessors} * 2;
-    const std::uint64_t blocks = tiles / kTilesOfBlock > at_once ? tiles / kTilesOfBlock : at_once;
-    return blocks < capacity ? blocks : capacity;
+/// Whether 16 bytes from any multiple of 16 bytes on are of one row, and lie so if the first one does.
+bool is_in_groups(const Layout& layout, DType dtype) {
+    const std::int64_t group = 16 / element_size(dtype);
+    const std::uint32_t inner = layout.rank - 1;
+    if (layout.strides[inner] != 1 || layout.sizes[inner] % group != 0) return false;
+    return std::all_of(layout.strides, layout.strides + inner,
+                       [group](std::int64_t stride) { return stride % group == 0; });
 }
 
 }  // namespace
 
-JobTable near_table(StatisticsLaunch& launch) {
-    JobTable table;
-    table.jobs = launch.near_jobs;
-    table.dims = launch.near_dims;
-    return table;
+std::uint32_t blocks_for(DType dtype, std::uint64_t count, Wanted wanted, const DeviceLimits& limits) {
+    const std::uint64_t capacity = std::uint64_t{limits.multiprocessors} * limits.blocks_per_multiprocessor;
+    const std::uint64_t tiles = tiles_of(dtype, count, wanted);
+    const std::uint64_t worth_while = std::max(kBlocksOfOneTile, tiles / kTilesOfBlock);
+    const std::uint64_t blocks = std::min({tiles, worth_while, capacity, kMostBlocks});
+    return static_cast<std::uint32_t>(std::max<std::uint64_t>(blocks, 1));
 }
 
-bool add_job(JobTable& table, const TensorView& tensor, Wanted wanted, std::uint64_t result) {
-    const Layout layout = depends_on_order(wanted) ? collapse(tensor.sizes, tensor.strides)
-                                                   : collapse_in_memory_order(tensor.sizes, tensor.strides);
+TensorJob prepare_job(const TensorView& tensor, Wanted wanted) {
+    const std::uint64_t count = element_count(tensor.sizes);
+    const bool in_logical_order = depends_on_order(wanted) || value_bytes(tensor.dtype, wanted, count) > 0;
+    const Layout layout = in_logical_order ? collapse(tensor.sizes, tensor.strides)
+                                           : collapse_in_memory_order(tensor.sizes, tensor.strides);
     const std::uint32_t rank = layout.is_contiguous() ? 0 : layout.rank;
-    if (table.used_jobs >= table.jobs.size() || table.used_jobs >= kMaxJobs) return false;
-    if (table.dims.size() - table.used_dims < rank) return false;
-    DeviceJob& job = table.jobs[table.used_jobs];
-    job = DeviceJob{};
-    job.data = reinterpret_cast<std::uint64_t>(tensor.data);
-    job.count = element_count(tensor.sizes);
-    job.result = result;
-    job.first_dim = table.used_dims;
-    job.dtype = tensor.dtype;
-    job.wanted = wanted;
-    job.rank = static_cast<std::uint8_t>(rank);
-    job.bytes = static_cast<std::uint8_t>(element_size(tensor.dtype));
+    TensorJob prepared;
+    prepared.job.count = count;
+    prepared.job.rank = static_cast<std::uint8_t>(rank);
+    prepared.job.is_in_groups = rank > 0 && is_in_groups(layout, tensor.dtype);
+    prepared.job.bytes = static_cast<std::uint8_t>(element_size(tensor.dtype));
+    prepared.job.dtype = tensor.dtype;
     for (std::uint32_t d = 0; d < rank; ++d)
-        table.dims[table.used_dims + d] = DeviceDim{layout.sizes[d], layout.strides[d]};
-    ++table.used_jobs;
-    table.used_dims += rank;
+        prepared.dims.push_back({layout.sizes[d], layout.strides[d]});
+    return prepared;
+}
+
+bool add_job(StatisticsLaunch& launch, const TensorJob& prepared, Wanted wanted, std::uint64_t data,
+             std::uint32_t blocks, std::uint64_t lines) {
+    if (launch.jobs >= kMostJobs || kMostDims - launch.dims < prepared.dims.size()) return false;
+    launch.first_blocks[launch.jobs] = launch.blocks;
+    DeviceJob& job = launch.job[launch.jobs++];
+    job = prepared.job;
+    job.wanted = wanted;
+    job.data = data;
+    job.lines = lines;
+    job.first_block = launch.blocks;
+    job.blocks = blocks;
+    job.first_dim = static_cast<std::uint8_t>(launch.dims);
+    job.is_in_groups = job.is_in_groups && data % 16 == 0;
+    for (const DeviceDim& dim : prepared.dims)
+        launch.dim[launch.dims++] = dim;
+    launch.blocks += blocks;
     return true;
 }
 
-std::uint32_t plan_launch(std::span<DeviceJob> jobs, const DeviceLimits& limits) {
-    std::uint64_t tiles = 0;
-    for (const DeviceJob& job : jobs) {
-        const std::uint64_t more = tiles_of(job);
-        tiles = more > UINT64_MAX - tiles ? UINT64_MAX : tiles + more;
-    }
-    const std::uint64_t all_blocks = blocks_for(tiles, limits);
-    std::uint32_t next = 0;
-    for (DeviceJob& job : jobs) {
-        std::uint64_t blocks = tiles_of(job);
-        if (tiles > all_blocks) {
-            const double share = static_cast<double>(blocks) / static_cast<double>(tiles);
-            const auto dealt = static_cast<std::uint64_t>(share * static_cast<double>(all_blocks));
-            if (dealt < blocks) blocks = dealt;
-        }
-        if (blocks > kOneWarp && blocks <= kLittleMore) blocks = kOneWarp;
-        if (blocks == 0) blocks = 1;  // a result is due from a tensor without elements too
-        job.first_block = next;
-        job.blocks = static_cast<std::uint32_t>(blocks);
-        next += job.blocks;
-    }
-    return next;
+bool add_job(StatisticsLaunch& launch, const TensorView& tensor, Wanted wanted, std::uint32_t blocks,
+             std::uint64_t lines) {
+    return add_job(launch, prepare_job(tensor, wanted), wanted, reinterpret_cast<std::uint64_t>(tensor.data),
+                   blocks, lines);
 }
 
-std::uint32_t most_blocks(std::uint32_t jobs, const DeviceLimits& limits) {
-    return static_cast<std::uint32_t>(capacity_of(limits)) + jobs;
+ResultShape shape_of(const TensorView& tensor, Wanted wanted, std::uint32_t blocks) {
+    return {blocks, tensor.dtype, wanted, value_bytes(tensor.dtype, wanted, element_count(tensor.sizes))};
 }
 
 }  // namespace aoti_dbg

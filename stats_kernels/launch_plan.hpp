@@ -1,6 +1,8 @@
 // From tensors to a launch: which jobs, how many blocks. Arithmetic only; knows nothing of the driver.
 #pragma once
 
+#include <vector>
+
 #include "stats_kernels/device_job.hpp"
 
 namespace aoti_dbg {
@@ -11,25 +13,26 @@ struct DeviceLimits {
     std::uint32_t blocks_per_multiprocessor = 4;
 };
 
-/// Where jobs and dimensions are put, and how many of them there are by now.
-struct JobTable {
-    std::span<DeviceJob> jobs;
-    std::span<DeviceDim> dims;
-    std::uint32_t used_jobs = 0;
-    std::uint32_t used_dims = 0;
+/// How many blocks read a tensor, at least one. What else the launch measures does not matter: blocks that
+/// the device does not hold at once follow one another.
+std::uint32_t blocks_for(DType dtype, std::uint64_t count, Wanted wanted, const DeviceLimits& limits);
+
+/// What does not change from launch to launch of a tensor's job.
+struct TensorJob {
+    DeviceJob job;
+    std::vector<DeviceDim> dims;
 };
+/// For all that is wanted with the same answer of depends_on_order().
+TensorJob prepare_job(const TensorView& tensor, Wanted wanted);
 
-/// Into the parameters of a launch.
-JobTable near_table(StatisticsLaunch& launch);
+/// False, and nothing changed, where a job or its dimensions do not fit any more. `data` and `lines` are
+/// device addresses; the data need not be aligned.
+bool add_job(StatisticsLaunch& launch, const TensorJob& prepared, Wanted wanted, std::uint64_t data,
+             std::uint32_t blocks, std::uint64_t lines);
+bool add_job(StatisticsLaunch& launch, const TensorView& tensor, Wanted wanted, std::uint32_t blocks,
+             std::uint64_t lines);
 
-/// False, and nothing changed, where jobs or dimensions do not fit any more. `result` is a device address;
-/// the data need not be aligned.
-bool add_job(JobTable& table, const TensorView& tensor, Wanted wanted, std::uint64_t result);
-
-/// Deals out blocks, by what each tensor has to be read of; returns their number, the grid of the launch.
-std::uint32_t plan_launch(std::span<DeviceJob> jobs, const DeviceLimits& limits);
-
-/// No plan for so many jobs has more blocks: for the size of the scratch buffer.
-std::uint32_t most_blocks(std::uint32_t jobs, const DeviceLimits& limits);
+/// Of the lines that add_job()'s job leaves.
+ResultShape shape_of(const TensorView& tensor, Wanted wanted, std::uint32_t blocks);
 
 }  // namespace aoti_dbg

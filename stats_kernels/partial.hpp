@@ -77,10 +77,8 @@ AOTI_DBG_HOST_DEVICE inline void add_to_sum(PartialStatistics& into, std::uint64
     into.sum_high += high + (into.sum_low < low ? 1 : 0);
 }
 
-/// In any order and grouping: counts, extremes, indices and sums come out the same, moments but for rounding.
-AOTI_DBG_HOST_DEVICE inline void merge(PartialStatistics& into, const PartialStatistics& other) {
-    auto count = static_cast<double>(into.finite);
-    merge_moments(count, into.mean, into.m2, static_cast<double>(other.finite), other.mean, other.m2);
+/// All but mean and m2: exact, in any order and grouping.
+AOTI_DBG_HOST_DEVICE inline void merge_exact(PartialStatistics& into, const PartialStatistics& other) {
     into.finite += other.finite;
     into.nan += other.nan;
     into.positive_infinity += other.positive_infinity;
@@ -102,6 +100,13 @@ AOTI_DBG_HOST_DEVICE inline void merge(PartialStatistics& into, const PartialSta
     take_lower(into.first_positive_infinity, other.first_positive_infinity);
     take_lower(into.first_negative_infinity, other.first_negative_infinity);
     add_to_sum(into, other.sum_low, other.sum_high);
+}
+
+/// In any order and grouping: the moments differ by rounding, nothing else does.
+AOTI_DBG_HOST_DEVICE inline void merge(PartialStatistics& into, const PartialStatistics& other) {
+    auto count = static_cast<double>(into.finite);
+    merge_moments(count, into.mean, into.m2, static_cast<double>(other.finite), other.mean, other.m2);
+    merge_exact(into, other);
 }
 
 AOTI_DBG_HOST_DEVICE inline void merge(TensorPartial& into, const TensorPartial& other) {

@@ -1,11 +1,10 @@
-// The CUDA kernel: statistics of any number of tensors in one launch. Each block reads its share of one
-// tensor; the block of a tensor that is done last merges what the others left and writes the result to the
-// host's memory. Bandwidth is the aim: each byte is read once, 16 of them at a time, four such loads under
-// way in each thread. Must not use the CUDA runtime at run time, allocate, or read a byte that no element
-// covers.
+// The CUDA kernel: statistics of several tensors in one launch. Each block reads its share of one tensor and
+// leaves what it knows in the host's memory, without waiting for any other. Bandwidth is the aim: each byte
+// is read once, 16 of them at a time, four such loads under way in each thread. Must not use the CUDA runtime
+// at run time, allocate, or read a byte that no element covers.
 #include "stats_kernels/device_finish.cuh"
 #include "stats_kernels/device_integer.cuh"
-#include "stats_kernels/values.cuh"
+#include "stats_kernels/device_values.cuh"
 
 namespace aoti_dbg::device {
 
@@ -233,10 +232,8 @@ __device__ void sweep_job() {
 /// What only some jobs need.
 __device__ __noinline__ void fetch_more(const StatisticsLaunch& launch) {
     const DeviceJob& job = shared_job();
-    const auto* dims =
-        launch.far_dims != 0 ? reinterpret_cast<const DeviceDim*>(launch.far_dims) : launch.near_dims;
     for (unsigned d = threadIdx.x; d < job.rank; d += kBlockThreads)
-        reinterpret_cast<DeviceDim*>(shared().dim_words)[d] = dims[job.first_dim + d];
+        reinterpret_cast<DeviceDim*>(shared().dim_words)[d] = launch.dim[job.first_dim + d];
     if (is_float8(job.dtype))
         shared().float8[threadIdx.x] = decode_float8(job.dtype, static_cast<std::uint8_t>(threadIdx.x));
     __syncthreads();
@@ -245,21 +242,13 @@ __device__ __noinline__ void fetch_more(const StatisticsLaunch& launch) {
 /// The job of this block, and an empty place for what is found, into shared memory.
 __device__ void fetch_job(const StatisticsLaunch& launch) {
     constexpr unsigned kWordsOfJob = sizeof(DeviceJob) / 4;
-    if (launch.far_jobs != 0) {
-        const auto* jobs = reinterpret_cast<const DeviceJob*>(launch.far_jobs);
-        for (unsigned j = threadIdx.x; j < launch.jobs; j += kBlockThreads) {
-            if (blockIdx.x - jobs[j].first_block >= jobs[j].blocks) continue;
-            *reinterpret_cast<DeviceJob*>(shared().job_words) = jobs[j];
-            shared().job_number = j;
-        }
-    } else if (threadIdx.x < kWordsOfJob) {
+    if (threadIdx.x < kWordsOfJob) {
         unsigned number = 0;
 #pragma unroll
-        for (unsigned j = 1; j < kNearJobs; ++j)
-            if (j < launch.jobs && blockIdx.x >= launch.near_jobs[j].first_block) number = j;
+        for (unsigned j = 1; j < kMostJobs; ++j)
+            if (j < launch.jobs && blockIdx.x >= launch.first_blocks[j]) number = j;
         reinterpret_cast<unsigned*>(shared().job_words)[threadIdx.x] =
-            reinterpret_cast<const unsigned*>(&launch.near_jobs[number])[threadIdx.x];
-        shared().job_number = number;
+            reinterpret_cast<const unsigned*>(&launch.job[number])[threadIdx.x];
     }
     clear_findings();
     __syncthreads();
@@ -277,21 +266,8 @@ extern "C" __global__ void __launch_bounds__(aoti_dbg::kBlockThreads, 4)
     fetch_job(launch);
     sweep_job();
     __syncthreads();
-    const bool is_first_warp = threadIdx.x < 32;
-    const unsigned blocks = shared_job().blocks;
-    if (is_first_warp) total_of_all(nullptr, 0);
-    if (blocks > 1) {
-        if (is_first_warp) hand_over(launch);
-        clear_findings();
-        __syncthreads();
-        if (shared().is_last == 0) return;
-        const TensorPartial* totals = total_in(launch, shared_job().first_block);
-        const bool by_one_warp = blocks <= 32;
-        if (!by_one_warp) {
-            gather_totals(totals);
-            __syncthreads();
-        }
-        if (is_first_warp) total_of_all(by_one_warp ? totals : nullptr, by_one_warp ? blocks : 0);
-    }
-    if (is_first_warp) publish(launch);
+    const DeviceJob& job = shared_job();
+    if (const unsigned bytes = value_bytes(job.dtype, job.wanted, job.count); bytes > 0)
+        leave_values(bytes, launch.sequence);
+    if (threadIdx.x < 32) leave_lines(launch.sequence);
 }

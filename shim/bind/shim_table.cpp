@@ -24,6 +24,13 @@ static_assert(is_sound(), "shim_table.inc must be sorted and say of each argumen
 
 }  // namespace
 
+std::string_view ShimSignature::name_of(std::size_t argument) const {
+    std::string_view rest = names;
+    for (; argument > 0 && !rest.empty(); --argument)
+        rest.remove_prefix(std::min(rest.find(' '), rest.size() - 1) + 1);
+    return rest.substr(0, rest.find(' '));
+}
+
 const ShimSignature* find_shim(std::string_view name) {
     const auto* found = std::lower_bound(
         std::begin(kShims), std::end(kShims), name,

@@ -3,6 +3,7 @@
 // (scripts/generate-shim-table) and is the union over releases: a symbol's signature never changes.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string_view>
 
@@ -22,8 +23,12 @@ struct ShimSignature {
     std::string_view
         mutates;  // as many characters as args: 'm' where the op writes to that argument, else '-'
     ShimKind kind;
-    std::uint8_t integers;  // arguments that take integer registers, then the stack
-    std::uint8_t floats;    // arguments that take vector registers, then the stack
+    std::uint8_t integers;        // arguments that take integer registers, then the stack
+    std::uint8_t floats;          // arguments that take vector registers, then the stack
+    std::string_view names = {};  // of an op's arguments, in order, with a blank between; or none at all
+
+    /// Of an argument; empty where it has none.
+    [[nodiscard]] std::string_view name_of(std::size_t argument) const;
     [[nodiscard]] unsigned stack_words() const {
         return (integers > 6U ? integers - 6U : 0U) + (floats > 8U ? floats - 8U : 0U);
     }

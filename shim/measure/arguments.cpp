@@ -1,8 +1,11 @@
 #include "shim/measure/arguments.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <cstring>
+#include <optional>
+#include <string>
+#include <type_traits>
+#include <utility>
 
 namespace aoti_dbg {
 namespace {
@@ -79,6 +82,8 @@ class ShimReader {
                 frame_.real();
                 frame_.real();
                 return;
+            case 'b':
+                return scalar(ShortText::integer((frame_.integer() & 0xffU) != 0 ? 1 : 0));
             case 'w':
                 return integer(static_cast<std::int64_t>(frame_.integer()));
             case 'u':
@@ -87,6 +92,22 @@ class ShimReader {
                 return integer(static_cast<std::int32_t>(frame_.integer()));
             case 'y':
                 return integer(static_cast<std::int64_t>(frame_.integer() & 0xffffffffU));
+            case 'W':
+                return optional(frame_.pointer<const std::int64_t*>());
+            case 'Z':
+                return optional(frame_.pointer<const std::int32_t*>());
+            case 'D':
+                return optional(frame_.pointer<const double*>());
+            case 'A':
+                return numbers(frame_.pointer<const std::int64_t*>());
+            case 'B':
+                return numbers(frame_.pointer<const std::int32_t*>());
+            case 'a':
+                return passed_integers(frame_.pointer<const std::int64_t*>());
+            case 's':
+                return string(frame_.pointer<const char*>());
+            case 'S':
+                return optional_string(frame_.pointer<const char* const*>());
             default:
                 frame_.integer();
                 return;
@@ -148,6 +169,40 @@ class ShimReader {
                  [places](std::size_t i) { return places[i] == nullptr ? nullptr : *places[i]; });
     }
 
+    /// All integers of an op behind the proxy executor, in one list. What the executor is not passed it has
+    /// from the JSON beside the model, as we do.
+    void passed_integers(const std::int64_t* values) {
+        const std::size_t count = values == nullptr ? 0 : last_integer_;
+        std::size_t expected = 0;
+        for (std::size_t i = 0; op_ != nullptr && i < op_->by_position.size(); ++i)
+            expected += op_->at(i) == nullptr ? 0 : op_->at(i)->written->integers;
+        const std::int64_t* next = count == expected ? values : nullptr;
+        for (std::size_t i = 0; op_ != nullptr && i < op_->by_position.size(); ++i) {
+            const PlannedArgument* planned = op_->at(i);
+            if (planned == nullptr) continue;
+            const Argument& written = *planned->written;
+            const std::int64_t* const own = next;
+            if (next != nullptr) next += written.integers;
+            if (planned->label.empty() || !written.tensors.empty()) continue;
+            if (written.integers != 0 && own != nullptr) {
+                const bool is_list = written.kind == ArgumentKind::scalar_list;
+                const ShortText text =
+                    is_list ? ShortText::list(own, written.integers) : ShortText::integer(*own);
+                found_.push_back(scalar_argument(*planned, text));
+            } else if (const std::optional<ShortText> text = declared_text(written)) {
+                found_.push_back(scalar_argument(*planned, *text));
+            }
+        }
+    }
+
+    static std::optional<ShortText> declared_text(const Argument& written) {
+        if (written.kind == ArgumentKind::string) return ShortText::quoted(written.value);
+        if (written.value.empty()) return std::nullopt;
+        if (written.kind == ArgumentKind::scalar) return ShortText(written.value);
+        if (written.kind == ArgumentKind::scalar_list) return ShortText("[" + written.value + "]");
+        return std::nullopt;
+    }
+
     /// What the proxy executor gets: all tensors of the op in one list, what it makes last. Where nothing
     /// says which those are, each may be one.
     void sized_list(Handles handles) {
@@ -183,11 +238,48 @@ class ShimReader {
         scalar(ShortText::integer(value));
     }
 
-    /// Constants stand in the source, where nobody wonders about them; what is computed is worth a line.
+    // What the executor of proxies gets besides tensors is not the op's own, but how many there are.
     void scalar(const ShortText& text) {
+        if (shim_.kind == ShimKind::op) found_.push_back(scalar_argument(scalar_facts(), text));
+    }
+
+    [[nodiscard]] const PlannedArgument& scalar_facts() const {
         const PlannedArgument* planned = plan_ == nullptr ? nullptr : plan_->at(at_);
-        if (planned == nullptr || planned->written->kind != ArgumentKind::scalar) return;
-        if (is_symbol(planned->written->text)) found_.push_back(scalar_argument(*planned, text));
+        return planned != nullptr && !planned->label.empty() ? *planned
+                                                             : unknown_scalar(at_, shim_.name_of(at_));
+    }
+
+    /// A number that may be absent, or a place for one that the op returns.
+    template <typename Number>
+    void optional(const Number* place) {
+        const bool is_returned = shim_.name_of(at_).substr(0, 3) == "ret";
+        if (place == nullptr || (is_returned && !after_)) return;
+        if constexpr (std::is_integral_v<Number>)
+            scalar(ShortText::integer(*place));
+        else
+            scalar(ShortText::real(*place));
+    }
+
+    /// Only where the op is told how many there are.
+    template <typename Number>
+    void numbers(const Number* values) {
+        const std::size_t position = at_;
+        const std::size_t count = length();
+        if (at_ == position || (values == nullptr && count != 0)) return;
+        const std::size_t resume = std::exchange(at_, position);
+        scalar(ShortText::list(values, count));
+        at_ = resume;
+    }
+
+    void string(const char* text) {
+        if (const std::optional<ShortText> read = ShortText::string_at(text)) scalar(*read);
+    }
+
+    void optional_string(const char* const* place) {
+        const std::size_t position = at_;
+        length();
+        const bool is_list = at_ != position;
+        if (place != nullptr && !is_list) string(*place);
     }
 
     const ShimSignature& shim_;
@@ -277,35 +369,6 @@ void site_arguments(void* const* parameters, const SitePlan& plan, std::span<con
 }
 
 }  // namespace
-
-ShortText::ShortText(std::string_view text) {
-    const bool fits = text.size() <= kMost;
-    const std::size_t kept = fits ? text.size() : kMost - 3;
-    memcpy(text_, text.data(), kept);
-    if (!fits) memcpy(text_ + kept, "...", 3);
-    length_ = static_cast<std::uint8_t>(fits ? kept : kMost);
-}
-
-ShortText ShortText::integer(std::int64_t value) {
-    ShortText text;
-    text.length_ =
-        static_cast<std::uint8_t>(std::to_chars(text.text_, text.text_ + kMost, value).ptr - text.text_);
-    return text;
-}
-
-ShortText ShortText::unsigned_integer(std::uint64_t value) {
-    ShortText text;
-    text.length_ =
-        static_cast<std::uint8_t>(std::to_chars(text.text_, text.text_ + kMost, value).ptr - text.text_);
-    return text;
-}
-
-ShortText ShortText::real(double value) {
-    ShortText text;
-    const auto end = std::to_chars(text.text_, text.text_ + kMost, value, std::chars_format::general, 6);
-    text.length_ = static_cast<std::uint8_t>(end.ptr - text.text_);
-    return text;
-}
 
 void shim_arguments(const ShimSignature& shim, const StubFrame& frame, const SitePlan* plan, bool after,
                     std::vector<CallArgument>& found) {

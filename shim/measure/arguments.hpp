@@ -5,31 +5,15 @@
 
 #include <cstdint>
 #include <span>
-#include <string_view>
 #include <vector>
 
 #include "shim/bind/shim_table.hpp"
 #include "shim/bind/stub_frame.hpp"
+#include "shim/measure/scalar_text.hpp"
 #include "shim/measure/shim_api.hpp"
 #include "shim/measure/site_plan.hpp"
 
 namespace aoti_dbg {
-
-/// A scalar's value or the beginning of a string, by value.
-class ShortText {
-  public:
-    ShortText() = default;
-    explicit ShortText(std::string_view text);
-    static ShortText integer(std::int64_t value);
-    static ShortText unsigned_integer(std::uint64_t value);
-    static ShortText real(double value);
-    [[nodiscard]] std::string_view view() const { return {text_, length_}; }
-
-  private:
-    static constexpr std::size_t kMost = 47;
-    char text_[kMost] = {};
-    std::uint8_t length_ = 0;
-};
 
 struct CallArgument {
     enum class Kind : std::uint8_t {

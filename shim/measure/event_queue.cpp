@@ -6,31 +6,43 @@ namespace aoti_dbg {
 
 bool EventQueue::put(const SeenCall& call, std::vector<SeenArgument>& arguments) {
     const std::lock_guard lock(mutex_);
-    if (calls_.empty()) {
-        calls_.resize(kMostCalls);
-        arguments_.resize(kMostArguments);
+    if (coming_.calls.capacity() == 0) {
+        coming_.calls.reserve(kMostCalls);
+        coming_.arguments.reserve(kMostArguments);
     }
-    const std::uint64_t next = puts_.load(std::memory_order_relaxed);
-    const bool fits = next - first_call_ < kMostCalls &&
-                      next_argument_ - first_argument_ + arguments.size() <= kMostArguments;
+    const bool fits =
+        coming_.calls.size() < kMostCalls && coming_.arguments.size() + arguments.size() <= kMostArguments;
     if (!fits) return false;
     for (SeenArgument& argument : arguments)
-        arguments_[next_argument_++ % kMostArguments] = std::move(argument);
-    calls_[next % kMostCalls] = {call, static_cast<std::uint32_t>(arguments.size())};
-    puts_.store(next + 1, std::memory_order_release);
+        coming_.arguments.push_back(std::move(argument));
+    coming_.calls.push_back({call, static_cast<std::uint32_t>(arguments.size())});
+    puts_.store(puts_.load(std::memory_order_relaxed) + 1, std::memory_order_release);
     arguments.clear();
     return true;
 }
 
 bool EventQueue::take(SeenCall& call, std::vector<SeenArgument>& arguments) {
     arguments.clear();
-    const std::lock_guard lock(mutex_);
-    if (first_call_ == puts_.load(std::memory_order_relaxed)) return false;
-    const Entry& entry = calls_[first_call_++ % kMostCalls];
+    if (next_call_ == going_.calls.size()) {
+        going_.calls.clear();
+        going_.arguments.clear();
+        next_call_ = next_argument_ = 0;
+        const std::lock_guard lock(mutex_);
+        if (coming_.calls.empty()) return false;
+        std::swap(coming_, going_);
+    }
+    const Entry& entry = going_.calls[next_call_++];
     call = entry.call;
     for (std::uint32_t i = 0; i < entry.arguments; ++i)
-        arguments.push_back(std::move(arguments_[first_argument_++ % kMostArguments]));
+        arguments.push_back(std::move(going_.arguments[next_argument_++]));
     return true;
+}
+
+std::span<const SeenArgument> EventQueue::next_arguments(const SeenCall** call) const {
+    if (next_call_ == going_.calls.size()) return {};
+    const Entry& entry = going_.calls[next_call_];
+    *call = &entry.call;
+    return {&going_.arguments[next_argument_], entry.arguments};
 }
 
 }  // namespace aoti_dbg

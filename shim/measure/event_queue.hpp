@@ -1,11 +1,12 @@
 // What launching threads have seen and nobody has written out yet, in the order in which they saw it. Any
-// number of threads put in, one takes out. Of fixed size: nothing is allocated in steady state.
+// number of threads put in, one takes out. Bounded; nothing is allocated in steady state.
 #pragma once
 
 #include <atomic>
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <vector>
 
 #include "config/options.hpp"
@@ -40,7 +41,7 @@ struct SeenCall {
     Check check;
     StreamPoint* point = nullptr;  // where its tensors are measured
     Gpu* gpu = nullptr;            // that results come from
-    Gpu::Mark mark;
+    std::uint64_t mark = 0;        // of its ring
 };
 
 class EventQueue {
@@ -51,23 +52,31 @@ class EventQueue {
     /// False where there is nothing. `arguments` is replaced.
     bool take(SeenCall& call, std::vector<SeenArgument>& arguments);
 
+    /// The arguments of the call after the one that was taken last, if they are at hand.
+    [[nodiscard]] std::span<const SeenArgument> next_arguments(const SeenCall** call) const;
+
     [[nodiscard]] std::uint64_t puts() const { return puts_.load(std::memory_order_acquire); }
 
   private:
+    // Of a batch; one may be on its way out while the other fills.
     static constexpr std::size_t kMostCalls = 8192;
     static constexpr std::size_t kMostArguments = 65536;
     struct Entry {
         SeenCall call;
         std::uint32_t arguments = 0;
     };
+    struct Batch {
+        std::vector<Entry> calls;
+        std::vector<SeenArgument> arguments;
+    };
 
     std::mutex mutex_;
-    std::vector<Entry> calls_;
-    std::vector<SeenArgument> arguments_;
-    std::uint64_t first_call_ = 0;
-    std::uint64_t first_argument_ = 0;
-    std::uint64_t next_argument_ = 0;
-    std::atomic<std::uint64_t> puts_{0};  // the number of the next call
+    Batch coming_;
+    std::atomic<std::uint64_t> puts_{0};
+    // Of who takes: a whole batch at a time, so that the two sides meet seldom and memory is used again soon.
+    Batch going_;
+    std::size_t next_call_ = 0;
+    std::size_t next_argument_ = 0;
 };
 
 }  // namespace aoti_dbg

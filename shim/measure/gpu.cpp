@@ -8,12 +8,6 @@
 #include "stats_kernels/device_code.hpp"
 
 namespace aoti_dbg {
-namespace {
-
-// As many streams as a model server has; more are added when they come.
-constexpr std::size_t kScratchesAtOnce = 8;
-
-}  // namespace
 
 bool is_end_of_context(CUresult result) {
     switch (result) {
@@ -34,9 +28,8 @@ bool is_end_of_context(CUresult result) {
     }
 }
 
-template <typename Element, std::uint64_t kPlaces>
-bool Gpu::Ring<Element, kPlaces>::open(const GpuApi& api) {
-    const std::size_t bytes = kPlaces * sizeof(Element);
+bool Gpu::Ring::open(const GpuApi& api) {
+    const std::size_t bytes = kPlaces * sizeof(ResultLine);
     // Our own mapping, which outlives the context: what was measured can be read when the context is gone.
     void* memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (memory == MAP_FAILED) return false;
@@ -48,7 +41,7 @@ bool Gpu::Ring<Element, kPlaces>::open(const GpuApi& api) {
         munmap(memory, bytes);
         return false;
     }
-    elements_ = static_cast<Element*>(memory);  // zeroed: no sequence is 0
+    lines_ = static_cast<ResultLine*>(memory);  // zeroed: no sequence is 0
     return true;
 }
 
@@ -61,10 +54,8 @@ std::unique_ptr<Gpu> Gpu::set_up(const GpuApi& api, CUcontext context) {
         failed = "this library was built without nvcc";
     } else if (!gpu->load_kernels()) {
         failed = "its driver does not take our kernels";
-    } else if (!gpu->results_.open(api) || !gpu->values_.open(api)) {
+    } else if (!gpu->ring_.open(api)) {
         failed = "there is no host memory that the device can write to";
-    } else if (!gpu->add_scratches(kScratchesAtOnce)) {
-        failed = "there is no device memory left";
     }
     if (failed == nullptr) return gpu;
     message(Severity::warn,
@@ -84,44 +75,14 @@ bool Gpu::load_kernels() {
     if (api_.cuModuleLoadData(&module, device_code().data()) != CUDA_SUCCESS) return false;
     if (api_.cuModuleGetFunction(&statistics_kernel_, module, kStatisticsKernel) != CUDA_SUCCESS)
         return false;
-    if (api_.cuModuleGetFunction(&values_kernel_, module, kValuesKernel) != CUDA_SUCCESS) return false;
     // Now, not at the first launch, where it may have to wait for all that the context is doing.
-    if (api_.cuFuncLoad != nullptr) {
-        api_.cuFuncLoad(statistics_kernel_);
-        api_.cuFuncLoad(values_kernel_);
-    }
+    if (api_.cuFuncLoad != nullptr) api_.cuFuncLoad(statistics_kernel_);
     limits_.multiprocessors = static_cast<std::uint32_t>(multiprocessors);
     if (api_.cuOccupancyMaxActiveBlocksPerMultiprocessor(&resident, statistics_kernel_, kBlockThreads, 0) ==
             CUDA_SUCCESS &&
         resident > 0)
         limits_.blocks_per_multiprocessor = static_cast<std::uint32_t>(resident);
     return true;
-}
-
-bool Gpu::add_scratches(std::size_t count) {
-    const std::size_t bytes = (scratch_bytes(most_blocks(kNearJobs, limits_)) + 255) / 256 * 256;
-    CUdeviceptr memory = 0;
-    CUstream stream = nullptr;
-    if (api_.cuMemAlloc_v2(&memory, bytes * count) != CUDA_SUCCESS) return false;
-    // On a stream of its own: the legacy one waits for others.
-    if (api_.cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING) != CUDA_SUCCESS) return false;
-    const bool cleared = api_.cuMemsetD8Async(memory, 0, bytes * count, stream) == CUDA_SUCCESS &&
-                         api_.cuStreamSynchronize(stream) == CUDA_SUCCESS;
-    api_.cuStreamDestroy_v2(stream);
-    for (std::size_t i = 0; cleared && i < count; ++i)
-        scratches_.push_back(memory + i * bytes);
-    return cleared;
-}
-
-CUdeviceptr Gpu::take_scratch() {
-    const std::lock_guard lock(scratch_mutex_);
-    if (scratches_.empty()) {
-        const RelaxedCapture relaxed(api_);
-        if (!add_scratches(kScratchesAtOnce)) return 0;
-    }
-    const CUdeviceptr scratch = scratches_.back();
-    scratches_.pop_back();
-    return scratch;
 }
 
 void Gpu::note_failure(CUresult result) {

@@ -17,15 +17,10 @@ struct GpuApi {
     X(cuDeviceGetAttribute)                        \
     X(cuThreadExchangeStreamCaptureMode)           \
     X(cuStreamIsCapturing)                         \
-    X(cuStreamCreate)                              \
     X(cuStreamQuery)                               \
-    X(cuStreamSynchronize)                         \
-    X(cuStreamDestroy_v2)                          \
     X(cuModuleLoadData)                            \
     X(cuModuleGetFunction)                         \
     X(cuOccupancyMaxActiveBlocksPerMultiprocessor) \
-    X(cuMemAlloc_v2)                               \
-    X(cuMemsetD8Async)                             \
     X(cuMemHostRegister_v2)                        \
     X(cuMemHostGetDevicePointer_v2)                \
     X(cuPointerGetAttribute)                       \

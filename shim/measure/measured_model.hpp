@@ -30,6 +30,8 @@ class MeasuredModel {
 
     /// The plan's number of a kernel or op; kNone if no site has it.
     [[nodiscard]] std::uint32_t id_of(const Name* name) const;
+    /// False without a wrapper source.
+    [[nodiscard]] bool has_sites() const { return !sites_.empty(); }
     /// The site of that number, null for kNone.
     [[nodiscard]] const SitePlan* site(std::uint32_t number) const {
         return number < sites_.size() ? &sites_[number] : nullptr;
@@ -40,10 +42,12 @@ class MeasuredModel {
     [[nodiscard]] const PlannedArgument& input(std::size_t n) const;
     [[nodiscard]] const PlannedArgument& output(std::size_t n) const;
 
-    /// Memory that was asked for outside of any run: a constant's.
+    /// Memory that was asked for outside of any run, or with a constant at the beginning of one: a
+    /// constant's.
     void note_constant(TensorHandle handle);
     /// By address; false if nothing is known of it.
     bool constant_at(std::uint64_t address, SeenTensor& seen) const;
+    [[nodiscard]] bool has_constant_at(std::uint64_t address) const;
 
   private:
     MeasuredModel(const ShimApi& api, WrapperInfo info, bool is_on_cuda);
@@ -57,8 +61,9 @@ class MeasuredModel {
     std::deque<SitePlan> sites_;
     std::deque<PlannedArgument> inputs_;
     std::deque<PlannedArgument> outputs_;
-    TensorReader constant_reader_;                                   // by constants_mutex
-    std::unordered_map<std::uint64_t, SeenTensor> constant_memory_;  // likewise
+    TensorReader constant_reader_;  // by constants_mutex
+    std::unordered_map<std::uint64_t, std::shared_ptr<const SeenFacts>> constant_memory_;  // likewise
+    std::deque<std::shared_ptr<const SeenFacts>> former_constants_;  // of which somebody may be telling
 };
 
 }  // namespace aoti_dbg

@@ -51,10 +51,11 @@ void nap(std::uint64_t nanoseconds) {
     nanosleep(&time, nullptr);
 }
 
-template <typename Result>
-bool is_there(const Result& place, std::uint32_t sequence) {
-    return __atomic_load_n(&place.sequence, __ATOMIC_ACQUIRE) == sequence;
-}
+// What the processor fetches by itself comes after it has seen a few.
+constexpr std::uint32_t kLinesAhead = 16;
+
+// Tensors that are told of again are mostly those of the last few calls.
+constexpr std::size_t kRemembered = 256;
 
 }  // namespace
 
@@ -80,11 +81,18 @@ StreamPoint* Measurer::point_of(CUstream stream, CUcontext context) {
         if (gpu->second != nullptr && !start_thread()) gpu->second = nullptr;
     }
     if (gpu->second == nullptr || !gpu->second->is_usable()) return nullptr;
-    const ContextScope scope(*api, context);
-    const CUdeviceptr scratch = gpu->second->take_scratch();
-    if (scratch == 0) return nullptr;
-    return points_.emplace(key, std::make_unique<StreamPoint>(*gpu->second, key, scratch))
-        .first->second.get();
+    return points_.emplace(key, std::make_unique<StreamPoint>(*gpu->second, key)).first->second.get();
+}
+
+StreamPoint* Measurer::point_of(CUstream stream, FoundPoint& last) {
+    const GpuApi* api = gpu_api();
+    CUcontext context = nullptr;
+    if (api == nullptr || api->cuCtxGetCurrent(&context) != CUDA_SUCCESS) return nullptr;
+    const std::uint32_t generation = generation_.load(std::memory_order_acquire);
+    const bool is_same = last.point != nullptr && last.stream == stream && last.context == context &&
+                         last.generation == generation && last.point->gpu().is_usable();
+    if (!is_same) last = {stream, context, generation, point_of(stream, context)};
+    return last.point;
 }
 
 CUcontext Measurer::context_of_memory(std::uint64_t address) {
@@ -98,7 +106,8 @@ CUcontext Measurer::context_of_memory(std::uint64_t address) {
 void Measurer::report(SeenCall& call, std::vector<SeenArgument>& arguments, StreamPoint* point) {
     if (!has_thread_.load(std::memory_order_acquire)) {
         const std::lock_guard lock(sink_mutex_);
-        write(call, arguments, true);
+        write(call, arguments);
+        sink_.flush();
         arguments.clear();
         return;
     }
@@ -132,17 +141,19 @@ bool Measurer::wait_for_room(StreamPoint* point, std::uint32_t& tries) {
     return ++tries < kPatience / kShortestNap;
 }
 
-void Measurer::wait_until_written() {
-    wait_until_written(kPatience);
+bool Measurer::wait_until_written() {
+    return wait_until_written(kPatience);
 }
 
-void Measurer::wait_until_written(std::uint64_t patience) {
+bool Measurer::wait_until_written(std::uint64_t patience) {
     const std::uint64_t until = queue_.puts();
     const std::uint64_t began = now_ns();
     while (has_thread_.load(std::memory_order_acquire) && !ended_.load(std::memory_order_acquire) &&
-           written_.load(std::memory_order_acquire) < until && now_ns() - began < patience) {
+           written_.load(std::memory_order_acquire) < until) {
+        if (now_ns() - began >= patience) return false;
         sched_yield();
     }
+    return true;
 }
 
 void Measurer::flush_pending() {
@@ -190,6 +201,7 @@ void Measurer::end_contexts() {
     }
     points_.clear();
     gpus_.clear();
+    generation_.fetch_add(1, std::memory_order_release);
 }
 
 bool Measurer::start_thread() {
@@ -229,24 +241,26 @@ void Measurer::drain() {
     std::vector<SeenArgument> arguments;
     std::uint64_t rest = kShortestNap;
     std::uint64_t ending_since = 0;
+    std::uint64_t done = 0;
     for (;;) {
         if (!queue_.take(call, arguments)) {
+            flush_sink(done);
             if (ending_.load(std::memory_order_acquire)) return;
             nap(rest);
             rest = std::min(rest + rest / 8 + 1, kLongestNap);
             continue;
         }
         rest = kShortestNap;
-        bool complete = has_results(call, arguments);
+        for (Collected& collected : collected_)
+            collected.state = Gathered::not_yet;
+        bool complete = collect(call, arguments);
+        fetch_ahead();
         const std::uint64_t waiting_since = complete ? 0 : now_ns();
-        for (std::uint64_t tries = 1; !complete; complete = has_results(call, arguments), ++tries) {
+        for (std::uint64_t tries = 1; !complete; complete = collect(call, arguments), ++tries) {
             if (call.gpu == nullptr || call.gpu->has_failed()) break;
             // Who took it along may be elsewhere for long, or wait for us.
             if (tries % kTriesToLaunch == 0) launch_where_nobody_is();
-            if (now_ns() - waiting_since > kPatienceWithResult && call.point->is_done()) {
-                complete = has_results(call, arguments);
-                break;
-            }
+            if (now_ns() - waiting_since > kPatienceWithResult && call.point->is_done()) break;
             if (ending_.load(std::memory_order_acquire)) {
                 if (ending_since == 0) ending_since = now_ns();
                 if (now_ns() - ending_since > kPatienceAtEnd) {
@@ -256,37 +270,77 @@ void Measurer::drain() {
             }
             nap(kShortestNap);
         }
+        if (!complete) collect(call, arguments);
         {
             const std::lock_guard lock(sink_mutex_);
-            write(call, arguments, complete || has_results(call, arguments));
+            write(call, arguments);
         }
         if (call.gpu != nullptr) call.gpu->release(call.mark);
-        written_.fetch_add(1, std::memory_order_release);
+        ++done;
     }
 }
 
-bool Measurer::has_results(const SeenCall& call, const std::vector<SeenArgument>& arguments) const {
+/// So many calls of the queue are out then.
+void Measurer::flush_sink(std::uint64_t done) {
+    if (written_.load(std::memory_order_relaxed) == done) return;
+    {
+        const std::lock_guard lock(sink_mutex_);
+        if (!closed_) sink_.flush();
+    }
+    written_.store(done, std::memory_order_release);
+}
+
+/// The device's lines are in no cache of ours: those of the next call are asked for while this one is
+/// written.
+void Measurer::fetch_ahead() const {
+    const SeenCall* call = nullptr;
+    for (const SeenArgument& seen : queue_.next_arguments(&call)) {
+        if (call->gpu == nullptr || seen.on_host != nullptr || seen.measured != Measured::now) continue;
+        const ResultLine* lines = call->gpu->lines(seen.measurement.ticket);
+        for (std::uint32_t i = 0; i < seen.measurement.blocks && i < kLinesAhead; ++i)
+            __builtin_prefetch(lines + i);
+    }
+}
+
+bool Measurer::collect(const SeenCall& call, const std::vector<SeenArgument>& arguments) {
     if (call.gpu == nullptr) return true;
-    for (const SeenArgument& argument : arguments) {
-        if (argument.on_host != nullptr) continue;
-        if (argument.measured != Measured::now && argument.measured != Measured::earlier) continue;
-        const Measurement& measurement = argument.measurement;
-        const DeviceResult& result = call.gpu->result(measurement.ticket);
-        if (!is_there(result, measurement.sequence)) return false;
-        if (result.unused != 0 || measurement.values_ticket == Measurement::kNoValues) continue;
-        if (!is_there(call.gpu->values(measurement.values_ticket), measurement.sequence)) return false;
+    if (collected_.size() < arguments.size()) collected_.resize(arguments.size());
+    for (std::size_t i = 0; i < arguments.size(); ++i) {
+        const SeenArgument& seen = arguments[i];
+        if (seen.on_host != nullptr || collected_[i].state != Gathered::not_yet) continue;
+        if (seen.measured != Measured::now && seen.measured != Measured::earlier) continue;
+        collect_one(call, seen, collected_[i]);
+        if (collected_[i].state == Gathered::not_yet) return false;
     }
     return true;
 }
 
-void Measurer::write(const SeenCall& call, const std::vector<SeenArgument>& arguments, bool complete) {
+void Measurer::collect_one(const SeenCall& call, const SeenArgument& seen, Collected& to) {
+    const Measurement& measurement = seen.measurement;
+    const ResultShape shape = seen.tensor->result_shape(seen.wanted, measurement.blocks);
+    const ResultLine* lines = call.gpu->lines(measurement.ticket);
+    if (remembered_.empty()) remembered_.resize(kRemembered);
+    Remembered& remembered = remembered_[measurement.ticket % kRemembered];
+    const bool is_known = remembered.gpu == call.gpu && remembered.ticket == measurement.ticket &&
+                          remembered.sequence == measurement.sequence;
+    if (is_known) to.partial = remembered.partial;
+    to.state = is_known ? Gathered::whole : gather(lines, shape, measurement.sequence, to.partial);
+    to.values.resize(shape.bytes_of_values);
+    if (to.state != Gathered::whole) return;
+    if (!is_known) remembered = {call.gpu, measurement.ticket, measurement.sequence, to.partial};
+    if (!gather_values(lines, shape, measurement.sequence, to.values)) to.state = Gathered::not_yet;
+}
+
+void Measurer::write(const SeenCall& call, std::vector<SeenArgument>& arguments) {
     if (closed_) return;
     rendered_.clear();
-    for (const SeenArgument& seen : arguments) {
+    for (std::size_t i = 0; i < arguments.size(); ++i) {
+        SeenArgument& seen = arguments[i];
         MeasuredArgument& argument = rendered_.emplace_back();
         argument.facts = seen.facts;
-        kept_[next_kept_++ % kept_.size()] = seen.tensor;
-        argument.tensor = seen.tensor.get();
+        const SeenFacts* tensor = seen.tensor.get();
+        kept_[next_kept_++ % kept_.size()] = std::move(seen.tensor);
+        argument.tensor = tensor;
         argument.scalar = seen.scalar.view();
         argument.address = seen.address;
         argument.measured = seen.measured;
@@ -298,22 +352,16 @@ void Measurer::write(const SeenCall& call, const std::vector<SeenArgument>& argu
             argument.values = seen.on_host->values;
             continue;
         }
-        const Measurement& measurement = seen.measurement;
-        const DeviceResult& result = call.gpu->result(measurement.ticket);
-        if (!complete && !is_there(result, measurement.sequence)) {
+        const Collected& collected = collected_[i];
+        if (collected.state == Gathered::not_yet) {
             argument.measured = Measured::not_yet;
-        } else if (result.unused != 0) {
+        } else if (collected.state == Gathered::refused) {
             argument.measured = Measured::no;
             argument.why_not = "the driver refused to launch what measures it";
         } else {
-            const TensorView view = seen.tensor->view(seen.address);
-            argument.statistics = aoti_dbg::finish(result.partial, view, seen.wanted);
-            if (measurement.values_ticket != Measurement::kNoValues) {
-                const DeviceValues& values = call.gpu->values(measurement.values_ticket);
-                const std::size_t bytes = seen.tensor->count * element_size(view.dtype);
-                if (is_there(values, measurement.sequence) && values.unused[0] == 0)
-                    argument.values = {values.elements, bytes};
-            }
+            argument.statistics =
+                aoti_dbg::finish(collected.partial, tensor->view(seen.address), seen.wanted);
+            argument.values = collected.values;
         }
     }
     MeasuredCall measured = call.call;
@@ -332,6 +380,7 @@ bool Measurer::finish() {
     }
     if (!lock_with_deadline(sink_mutex_)) return false;
     const std::lock_guard lock(sink_mutex_, std::adopt_lock);
+    if (!closed_) sink_.flush();
     closed_ = true;
     return true;
 }

@@ -25,6 +25,8 @@ class MeasuredSink {
     MeasuredSink& operator=(const MeasuredSink&) = delete;
     virtual ~MeasuredSink() = default;
     virtual void take(const MeasuredCall& call, bool printed, const Check& check) = 0;
+    /// No more is at hand: what was taken is to go out.
+    virtual void flush() = 0;
 };
 
 class Measurer {
@@ -36,6 +38,14 @@ class Measurer {
     /// The point of a stream in the calling thread's context, or in `context` if that is not null; null where
     /// nothing can be measured. Its mutex is not held.
     StreamPoint* point_of(CUstream stream, CUcontext context = nullptr);
+    /// What a thread was told last, which is mostly what it will be told next.
+    struct FoundPoint {
+        CUstream stream = nullptr;
+        CUcontext context = nullptr;
+        std::uint32_t generation = 0;
+        StreamPoint* point = nullptr;
+    };
+    StreamPoint* point_of(CUstream stream, FoundPoint& last);
     /// The context in which device memory was allocated; null where that is not known.
     static CUcontext context_of_memory(std::uint64_t address);
 
@@ -44,8 +54,9 @@ class Measurer {
     /// it.
     void report(SeenCall& call, std::vector<SeenArgument>& arguments, StreamPoint* point);
 
-    /// Waits until everything that was reported before has been written out, but not for ever.
-    void wait_until_written();
+    /// Waits until everything that was reported before has been written out, but not for ever: false where it
+    /// was not by then.
+    bool wait_until_written();
 
     /// Called where there is no room: lets what waits at `point` go out, and gives the other side time. False
     /// when it is time to give up.
@@ -68,19 +79,37 @@ class Measurer {
     struct ByKey {
         bool operator()(const StreamKey& one, const StreamKey& other) const;
     };
-    void wait_until_written(std::uint64_t patience);
+    bool wait_until_written(std::uint64_t patience);
     /// False where none can be made, which is said.
     bool start_thread();
     /// What waits at points that no thread is busy with.
     void launch_where_nobody_is();
     static void* run_thread(void* measurer);
     void drain();
-    /// False where the device's results are not there yet.
-    bool has_results(const SeenCall& call, const std::vector<SeenArgument>& arguments) const;
-    void write(const SeenCall& call, const std::vector<SeenArgument>& arguments, bool complete);
+    void flush_sink(std::uint64_t done);
+    void fetch_ahead() const;
+    /// What of the device's results is there; true when none is missing.
+    bool collect(const SeenCall& call, const std::vector<SeenArgument>& arguments);
+    void write(const SeenCall& call, std::vector<SeenArgument>& arguments);
+
+    struct Collected {
+        Gathered state = Gathered::not_yet;
+        TensorPartial partial;
+        std::vector<std::byte> values;
+    };
+    /// What a tensor that is reported again was found to hold.
+    struct Remembered {
+        const Gpu* gpu = nullptr;
+        std::uint64_t ticket = 0;
+        std::uint32_t sequence = 0;
+        TensorPartial partial;
+    };
+    void collect_one(const SeenCall& call, const SeenArgument& seen, Collected& to);
 
     MeasuredSink& sink_;
     std::mutex sink_mutex_;
+    std::vector<Collected> collected_;        // of the call at hand, as many as arguments or more
+    std::vector<Remembered> remembered_;      // by ticket
     std::vector<MeasuredArgument> rendered_;  // by sink_mutex_
     // A sink may compare a call's two sides: what the first pointed to stands for so many arguments more.
     std::array<std::shared_ptr<const SeenFacts>, 16384> kept_;
@@ -89,6 +118,8 @@ class Measurer {
     std::mutex points_mutex_;                         // of the two maps
     std::map<CUcontext, std::unique_ptr<Gpu>> gpus_;  // null: it cannot be set up
     std::map<StreamKey, std::unique_ptr<StreamPoint>, ByKey> points_;
+
+    std::atomic<std::uint32_t> generation_{0};  // of what the maps hold
 
     std::vector<std::unique_ptr<Gpu>> retired_gpus_;
     std::vector<std::unique_ptr<StreamPoint>> retired_points_;

@@ -16,6 +16,7 @@
 #include "shim/bind/run_failure.hpp"
 #include "shim/bind/slots.hpp"
 #include "shim/measure/arguments.hpp"
+#include "shim/measure/host_measuring.hpp"
 #include "shim/measure/measured_model.hpp"
 #include "shim/measure/measurer.hpp"
 #include "shim/measure/pending.hpp"
@@ -26,9 +27,7 @@
 #include "shim/observe/session.hpp"
 #include "shim/observe/thread_state.hpp"
 #include "shim/report/measured_output.hpp"
-#include "stats_kernels/cpu_statistics.hpp"
 #include "stats_kernels/float_state.hpp"
-#include "stats_kernels/logical_walk.hpp"
 
 namespace aoti_dbg {
 namespace {
@@ -55,12 +54,15 @@ struct FetchedPointer {
 }  // namespace
 
 struct MeasuringThread {
-    std::vector<FetchedPointer> pointers;  // since the last call
-    bool pointers_are_old = false;         // a call has taken them
+    std::vector<FetchedPointer> pointers;      // since the last call
+    bool pointers_are_old = false;             // a call has taken them
+    bool are_constants = false;                // since a constant was among them
+    std::uint32_t matched_run = ring::kNoRun;  // the last one that a call of was matched
     std::map<std::uint16_t, Follower> followers;
     TensorReader reader;
     StreamPoint* point = nullptr;  // of the last measured call
-    bool is_capturing = false;     // as asked before the last call; none begins or ends one
+    Measurer::FoundPoint found_point;
+    bool is_capturing = false;  // as asked before the last call; none begins or ends one
     std::unordered_map<const void*, std::vector<std::uint32_t>> parameter_sizes;  // by function, of one run
     std::uint64_t thread = static_cast<std::uint64_t>(gettid());
     // Of the call at hand, kept for their memory: and for its other side, where nothing came between.
@@ -168,7 +170,7 @@ void find_arguments(MeasuringThread& own, const MeasuredModel& model, const Open
     }
     own.tensors.resize(own.found.size());
     for (std::size_t i = 0; i < own.found.size(); ++i) {
-        own.tensors[i].facts.reset();
+        own.tensors[i].facts = nullptr;
         if (own.found[i].kind != CallArgument::Kind::scalar)
             find_tensor(own, model, own.found[i], model.is_on_cuda(), own.tensors[i]);
     }
@@ -198,8 +200,9 @@ Wanted wanted_in(StatsDetail detail) {
 /// Where the tensors of a side of a call are measured.
 class MeasuredSide {
   public:
-    MeasuredSide(ThreadState& state, const OpenCall& call, const TensorsWanted& wanted)
+    MeasuredSide(ThreadState& state, const ShimApi& api, const OpenCall& call, const TensorsWanted& wanted)
         : own_(own_part(state)),
+          api_(api),
           measurer_(*state.session->measurer()),
           call_(call),
           wanted_(wanted.printed ? wanted_in(options().stats) : Wanted::findings),
@@ -227,7 +230,7 @@ class MeasuredSide {
     void add_tensor(const PlannedArgument& facts, const SeenTensor& tensor) {
         SeenArgument& seen = own_.arguments.emplace_back();
         seen.facts = &facts;
-        seen.tensor = tensor.facts;
+        seen.tensor = tensor.facts->shared_from_this();
         seen.address = tensor.address;
         seen.wanted = wanted_;
         seen.measurement.call = call_.number;
@@ -235,7 +238,7 @@ class MeasuredSide {
         if (tensor.facts->count != 0 && tensor.address == 0) {
             seen.why_not = "it has no memory";
         } else if (tensor.facts->place == Place::cpu || tensor.facts->count == 0) {
-            measure_here(tensor, seen);
+            measure_on_host(tensor, wanted_, api_, seen);
         } else {
             measure_there(facts, tensor, seen);
         }
@@ -261,21 +264,6 @@ class MeasuredSide {
     }
 
   private:
-    void measure_here(const SeenTensor& tensor, SeenArgument& seen) {
-        const TensorView view = tensor.facts->view(tensor.address);
-        seen.on_host = std::make_unique<MeasuredOnHost>();
-        seen.on_host->statistics = aoti_dbg::measure(view, wanted_);
-        seen.measured = Measured::now;
-        const std::uint64_t count = tensor.facts->count;
-        if (count == 0 || count > kMostPrintedValues || !wants(wanted_, Wanted::printed)) return;
-        const std::uint32_t bytes = element_size(view.dtype);
-        const Layout layout = collapse(view.sizes, view.strides);
-        seen.on_host->values.resize(count * bytes);
-        LogicalWalk(view.data, bytes, layout, 0)
-            .gather(static_cast<std::uint32_t>(count),
-                    reinterpret_cast<unsigned char*>(seen.on_host->values.data()));
-    }
-
     void measure_there(const PlannedArgument& facts, const SeenTensor& tensor, SeenArgument& seen) {
         if (point_ == nullptr) {
             seen.why_not = kNoContext;
@@ -310,6 +298,7 @@ class MeasuredSide {
     }
 
     MeasuringThread& own_;
+    const ShimApi& api_;
     Measurer& measurer_;
     const OpenCall& call_;
     Wanted wanted_;
@@ -335,25 +324,57 @@ const SiteFacts& site_facts(const SitePlan* plan, const OpenCall& call) {
     return plan != nullptr ? plan->facts : unknown_site(*call.name, call.kind);
 }
 
+/// From here on work goes to another stream: what one knows the other does not order.
+void move_to(MeasuringThread& own, StreamPoint* point) {
+    StreamPoint* before = std::exchange(own.point, point);
+    if (before == point) return;
+    for (StreamPoint* either : {before, point}) {
+        if (either == nullptr) continue;
+        const std::lock_guard lock(either->mutex());
+        either->forget_measured();
+    }
+}
+
 /// The stream of a call is the launch's own, else the run's.
 StreamPoint* point_of(ThreadState& state, const OpenCall& call) {
-    Measurer& measurer = *state.session->measurer();
     MeasuringThread& own = own_part(state);
-    own.point = measurer.point_of(reinterpret_cast<CUstream>(call.stream));
+    move_to(own,
+            state.session->measurer()->point_of(reinterpret_cast<CUstream>(call.stream), own.found_point));
     return own.point;
+}
+
+void say_that_results_are_late(std::uint32_t run) {
+    static std::atomic<bool> said{false};
+    if (said.exchange(true)) return;
+    message(
+        Severity::warn,
+        "not all results of run %u were there after ten seconds; it returns as it would without "
+        "AOTI_DBG_ON_FINDING=raise, whatever is found in it later; measure fewer kernels (AOTI_DBG_KERNELS) "
+        "or runs (AOTI_DBG_RUNS)",
+        run);
 }
 
 }  // namespace
 
 void note_pointer(ThreadState* state, MeasuredModel& model, TensorHandle handle) {
     if (handle == nullptr) return;
-    if (state == nullptr || innermost_run(*state) == nullptr) return model.note_constant(handle);
+    const OpenCall* run = state == nullptr ? nullptr : innermost_run(*state);
+    if (run == nullptr) return model.note_constant(handle);
     MeasuringThread& own = own_part(*state);
-    if (std::exchange(own.pointers_are_old, false)) own.pointers.clear();
-    void* address = nullptr;
-    if (own.pointers.size() < kMostPointers && model.api().data_ptr(handle, &address) == 0 &&
-        address != nullptr)
-        own.pointers.push_back({reinterpret_cast<std::uint64_t>(address), handle});
+    if (std::exchange(own.pointers_are_old, false)) {
+        own.pointers.clear();
+        own.are_constants = false;
+    }
+    void* pointer = nullptr;
+    if (own.pointers.size() >= kMostPointers || model.api().data_ptr(handle, &pointer) != 0 ||
+        pointer == nullptr)
+        return;
+    const auto address = reinterpret_cast<std::uint64_t>(pointer);
+    own.pointers.push_back({address, handle});
+    // The first run after an update folds constants where that is done at run time, and asks for all of them.
+    if (run->run == own.matched_run) return;
+    own.are_constants = own.are_constants || model.has_constant_at(address);
+    if (own.are_constants) model.note_constant(handle);
 }
 
 std::uint32_t match_site(ThreadState& state, const MeasuredModel& model, std::uint16_t number,
@@ -361,6 +382,7 @@ std::uint32_t match_site(ThreadState& state, const MeasuredModel& model, std::ui
     MeasuringThread& own = own_part(state);
     own.pointers_are_old = true;
     const std::uint32_t id = id_of(model, name, passage);
+    if (id != kNone || !model.has_sites()) own.matched_run = run;
     if (id == kNone) return kNone;
     Follower& follower = own.followers.try_emplace(number, model.plan()).first->second;
     if (std::exchange(follower.run, run) != run) {
@@ -390,7 +412,7 @@ void measure_call(ThreadState& state, const MeasuredModel& model, const OpenCall
     const SitePlan* plan = model.site(call.site);
     // Asks libtorch, which may have work done by the driver: before any lock is taken.
     find_arguments(own, model, call, when);
-    MeasuredSide side(state, call, wanted);
+    MeasuredSide side(state, model.api(), call, wanted);
     if (model.is_on_cuda()) {
         StreamPoint* point = point_of(state, call);
         if (point == nullptr || !side.at(*point, when == When::before)) {
@@ -451,15 +473,15 @@ void measure_ends(ThreadState& state, const MeasuredModel& model, const OpenCall
     CUcontext context = nullptr;
     for (std::uint64_t i = 0; i < count; ++i) {
         SeenTensor& tensor = own.tensors[i];
-        tensor.facts.reset();
+        tensor.facts = nullptr;
         if (handles[i] == nullptr || !own.reader.read(model.api(), handles[i], tensor)) continue;
         // Before the model has set its device this thread may have no context at all, or another one.
         if (context == nullptr && tensor.facts->place == Place::cuda)
             context = Measurer::context_of_memory(tensor.address);
     }
-    MeasuredSide measured(state, run, wanted);
+    MeasuredSide measured(state, model.api(), run, wanted);
     if (model.is_on_cuda()) {
-        own.point = state.session->measurer()->point_of(reinterpret_cast<CUstream>(run.stream), context);
+        move_to(own, state.session->measurer()->point_of(reinterpret_cast<CUstream>(run.stream), context));
         if (own.point != nullptr && !measured.at(*own.point)) return;
     }
     for (std::uint64_t i = 0; i < count; ++i) {
@@ -477,7 +499,7 @@ void end_measured_run(ThreadState& state, const OpenCall& run) {
         point->forget_measured();
     }
     if (options().on_finding != OnFinding::raise) return;
-    state.session->measurer()->wait_until_written();
+    if (!state.session->measurer()->wait_until_written()) say_that_results_are_late(run.run);
     if (state.session->output()->takes_found_in(run.run)) fail_run(state, run);
 }
 

@@ -68,6 +68,8 @@ std::optional<ShimApi> find_shim_api(const void* shim_function) {
     if (!is_complete) return std::nullopt;
     library.find("aoti_torch_get_layout", api.layout);
     library.find("aoti_torch_is_defined", api.is_defined);
+    // Among what this libtorch is linked to: there may be several runtimes of OpenMP in a process.
+    library.find("omp_get_max_threads", api.most_threads);
     api.strided = library.code("aoti_torch_layout_strided").value_or(api.strided);
     api.cpu = library.code("aoti_torch_device_type_cpu").value_or(api.cpu);
     api.cuda = library.code("aoti_torch_device_type_cuda").value_or(api.cuda);

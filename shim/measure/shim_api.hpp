@@ -28,9 +28,10 @@ struct ShimApi {
     Getter<std::int32_t> dtype = nullptr;
     Getter<std::int32_t> device_type = nullptr;
     Getter<std::int32_t> device_index = nullptr;
-    Getter<std::int32_t> layout = nullptr;  // null in old releases
-    Getter<bool> is_defined = nullptr;      // likewise
-    std::int32_t strided = 0;               // codes, as this libtorch has them
+    Getter<std::int32_t> layout = nullptr;     // null in old releases
+    Getter<bool> is_defined = nullptr;         // likewise
+    std::int32_t (*most_threads)() = nullptr;  // omp_get_max_threads; null without OpenMP
+    std::int32_t strided = 0;                  // codes, as this libtorch has them
     std::int32_t cpu = 0;
     std::int32_t cuda = 1;
     std::array<std::optional<std::int32_t>, kDTypes> dtype_codes;

@@ -1,5 +1,6 @@
 #include "shim/measure/site_plan.hpp"
 
+#include <cctype>
 #include <map>
 #include <mutex>
 #include <unordered_map>
@@ -48,6 +49,16 @@ Role role_of(Access access) {
     return Role::unknown;
 }
 
+/// Whether a scalar has a name of its own in the source, as PyTorch prints it: s77, but neither 1L nor
+/// cached_torch_dtype_float32.
+bool is_computed(const Argument& written) {
+    const std::string_view text = written.text;
+    if (written.kind != ArgumentKind::scalar || text.empty()) return false;
+    const auto first = static_cast<unsigned char>(text.front());
+    return (isalpha(first) != 0 || first == '_') && text.substr(0, 7) != "cached_" && text != "true" &&
+           text != "false";
+}
+
 class Planner {
   public:
     explicit Planner(const WrapperInfo& info) {
@@ -80,23 +91,29 @@ class Planner {
             Role role = role_of(written.access);
             if (aligned && shim->args[i] == 'r') role = Role::makes;
             if (aligned && shim->mutates[i] == 'm' && role == Role::reads) role = Role::updates;
+            const std::string_view header_name = aligned ? shim->name_of(i) : std::string_view();
+            const std::string parameter(written.parameter.empty() ? header_name : written.parameter);
             if (written.tensors.empty()) {
-                add(plan, i, std::string(written.label()), role, written);
+                // Empty: whoever reads the frame has a name for it.
+                const bool is_op = site.kind == CallKind::op || site.kind == CallKind::proxy;
+                const bool is_named = !is_op || (site.kind == CallKind::op && is_computed(written));
+                add(plan, i, is_named ? std::string(written.label()) : parameter, role, written, parameter);
             }
             for (const TensorName& tensor : written.tensors) {
                 // What nobody has allocated and no call has had before is made by an op that is not ours.
                 const bool is_new = known_.insert(tensor.name).second;
                 const bool is_made = is_new && site.kind == CallKind::proxy;
-                add(plan, i, tensor.name, is_made ? Role::makes : role, written);
+                add(plan, i, tensor.name, is_made ? Role::makes : role, written, parameter);
             }
         }
     }
 
   private:
-    void add(SitePlan& plan, std::size_t position, std::string label, Role role, const Argument& written) {
+    void add(SitePlan& plan, std::size_t position, std::string label, Role role, const Argument& written,
+             const std::string& parameter) {
         PlannedArgument& argument = plan.arguments.emplace_back();
         argument.label = std::move(label);
-        argument.parameter = written.parameter;
+        argument.parameter = parameter;
         argument.position = static_cast<std::uint32_t>(position);
         argument.role = role;
         argument.written = &written;
@@ -133,9 +150,9 @@ namespace {
 
 /// For good: events that are not written yet refer to them. As many as there are arguments anywhere.
 const PlannedArgument& interned(const std::string& label, std::size_t position, Role role) {
-    static auto* const known = new std::map<std::string, PlannedArgument>;
+    static auto* const known = new std::map<std::pair<std::string, std::size_t>, PlannedArgument>;
     const std::lock_guard lock(wiped_page().constants_mutex);
-    const auto [place, is_new] = known->try_emplace(label);
+    const auto [place, is_new] = known->try_emplace({label, position});
     PlannedArgument& argument = place->second;
     if (is_new) {
         argument.label = label;
@@ -154,6 +171,10 @@ const PlannedArgument& unknown_argument(std::size_t position) {
 const PlannedArgument& unknown_argument(std::size_t position, std::size_t element) {
     return interned("arg" + std::to_string(position) + "[" + std::to_string(element) + "]", position,
                     Role::unknown);
+}
+
+const PlannedArgument& unknown_scalar(std::size_t position, std::string_view name) {
+    return name.empty() ? unknown_argument(position) : interned(std::string(name), position, Role::unknown);
 }
 
 const PlannedArgument& unknown_end(bool is_input, std::size_t position) {

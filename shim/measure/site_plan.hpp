@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <deque>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "model/wrapper_info.hpp"
@@ -44,6 +45,9 @@ std::deque<SitePlan> make_site_plans(const WrapperInfo& info);
 /// arg3, or arg3[1] of a list: for calls that no source tells of.
 const PlannedArgument& unknown_argument(std::size_t position);
 const PlannedArgument& unknown_argument(std::size_t position, std::size_t element);
+
+/// Of a scalar or string, by its name in the shim's header; arg3 where it has none.
+const PlannedArgument& unknown_scalar(std::size_t position, std::string_view name);
 
 /// input0, output1: of a run of a model that no source tells of.
 const PlannedArgument& unknown_end(bool is_input, std::size_t position);

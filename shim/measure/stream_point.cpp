@@ -3,7 +3,6 @@
 #include <pthread.h>
 
 #include <atomic>
-#include <utility>
 
 #include "shim/measure/pending.hpp"
 
@@ -27,15 +26,6 @@ static_assert(kMostPrintedValues <= kMostValues, "what is printed of a tensor is
 
 // More names than any run has at work at one time; what does not fit is measured each time.
 constexpr std::size_t kMostKnown = 1024;
-
-bool is_same_tensor(const SeenTensor& one, const SeenTensor& other) {
-    return one.address == other.address && one.facts->number == other.facts->number;
-}
-
-bool overlap(const SeenTensor& one, const SeenTensor& other) {
-    return one.address < other.address + other.facts->covered_bytes &&
-           other.address < one.address + one.facts->covered_bytes;
-}
 
 }  // namespace
 
@@ -63,32 +53,39 @@ bool StreamPoint::is_done() const {
     return true;
 }
 
+bool StreamPoint::Measured::is(const SeenTensor& seen, Wanted what) const {
+    return address == seen.address && facts == seen.facts->number && wanted == what;
+}
+
+bool StreamPoint::Measured::overlaps(const SeenTensor& seen) const {
+    return address < seen.address + seen.facts->covered_bytes && seen.address < address + covered_bytes;
+}
+
 std::optional<Measurement> StreamPoint::measure(const SeenTensor& seen, Wanted wanted, std::uint32_t call) {
-    for (const Pending& other : pending_) {
-        if (other.wanted == wanted && is_same_tensor(other.seen, seen)) {
-            Measurement same = other.measurement;
-            same.call = call;
-            return same;
-        }
+    for (const Measured& other : pending_) {
+        if (!other.is(seen, wanted)) continue;
+        Measurement same = other.measurement;
+        same.call = call;
+        return same;
     }
-    Measurement measurement;
-    const std::optional<std::uint64_t> ticket = gpu_.take_result();
+    const SeenFacts& facts = *seen.facts;
+    const std::uint32_t blocks = blocks_for(facts.measured_dtype, facts.count, wanted, gpu_.limits());
+    const std::optional<std::uint64_t> ticket = gpu_.take_lines(facts.result_shape(wanted, blocks).lines());
     if (!ticket) return std::nullopt;
-    measurement.ticket = *ticket;
-    gpu_.result(*ticket).unused = 0;
-    const std::uint64_t count = seen.facts->count;
-    if (count != 0 && count <= kMostPrintedValues && wants(wanted, Wanted::printed)) {
-        // Where there is no room for them it goes without.
-        if (const std::optional<std::uint64_t> values = gpu_.take_values()) {
-            measurement.values_ticket = *values;
-            gpu_.values(*values).unused[0] = 0;
-        }
+    const auto add = [&] {
+        return add_job(waiting_, facts.job(wanted), wanted, seen.address, blocks,
+                       gpu_.lines_address(*ticket));
+    };
+    if (!add()) {
+        launch();
+        add();
     }
-    if (sequence_ == 0) sequence_ = next_sequence();
-    measurement.sequence = sequence_;
-    measurement.call = call;
-    if (pending_.empty()) g_pending_points.fetch_add(1, std::memory_order_relaxed);
-    pending_.push_back({seen, wanted, measurement});
+    if (pending_.empty()) {
+        waiting_.sequence = next_sequence();
+        g_pending_points.fetch_add(1, std::memory_order_relaxed);
+    }
+    const Measurement measurement{*ticket, blocks, waiting_.sequence, call};
+    pending_.push_back({seen.address, facts.covered_bytes, facts.number, wanted, measurement});
     return measurement;
 }
 
@@ -96,8 +93,7 @@ std::optional<Measurement> StreamPoint::find(const PlannedArgument& argument, co
                                              Wanted wanted, std::uint32_t run) const {
     if (run != known_run_ || argument.name_number == kNone || argument.makes_anew) return std::nullopt;
     for (std::size_t i = 0; i < known_names_.size(); ++i) {
-        if (known_names_[i] != argument.name_number) continue;
-        if (known_[i].wanted != wanted || !is_same_tensor(known_[i].seen, seen)) continue;
+        if (known_names_[i] != argument.name_number || !known_[i].is(seen, wanted)) continue;
         if (gpu_.is_young(known_[i].measurement.ticket)) return known_[i].measurement;
     }
     return std::nullopt;
@@ -109,20 +105,17 @@ void StreamPoint::remember(const PlannedArgument& argument, const SeenTensor& se
         forget_measured();
         known_run_ = run;
     }
-    // Of small tensors the values' places are few, and go round sooner.
-    if (argument.name_number == kNone || argument.makes_anew || known_.size() >= kMostKnown ||
-        measurement.values_ticket != Measurement::kNoValues)
-        return;
+    if (argument.name_number == kNone || argument.makes_anew || known_.size() >= kMostKnown) return;
     known_names_.push_back(argument.name_number);
-    known_.push_back({seen, wanted, measurement});
+    known_.push_back({seen.address, seen.facts->covered_bytes, seen.facts->number, wanted, measurement});
 }
 
 void StreamPoint::note_written(const SeenTensor& seen) {
     // Of a tensor that is not understood nobody knows how far it reaches.
     if (!seen.facts->is_measurable()) return forget_measured();
     for (std::size_t i = known_.size(); i-- > 0;) {
-        if (!overlap(known_[i].seen, seen)) continue;
-        known_[i] = std::move(known_.back());
+        if (!known_[i].overlaps(seen)) continue;
+        known_[i] = known_.back();
         known_.pop_back();
         known_names_[i] = known_names_.back();
         known_names_.pop_back();
@@ -134,79 +127,24 @@ void StreamPoint::forget_measured() {
     known_names_.clear();
 }
 
-CUresult StreamPoint::launch_kernel(CUfunction kernel, std::uint32_t blocks, StatisticsLaunch& launch) {
-    const GpuApi& api = gpu_.api();
-    void* parameters[] = {&launch};
-    return api.cuLaunchKernel(kernel, blocks, 1, 1, kBlockThreads, 1, 1, 0, key_.handle, parameters, nullptr);
-}
-
 void StreamPoint::launch() {
     if (pending_.empty()) return;
     // Under this handle another thread would find a stream of its own.
     if (key_.thread != 0 && key_.thread != this_thread()) return;
-    const ContextScope context(gpu_.api(), gpu_.context());
-    CUresult result = CUDA_SUCCESS;
-    StatisticsLaunch statistics;
-    StatisticsLaunch values;
-    for (std::size_t next = 0; next < pending_.size() && result == CUDA_SUCCESS;) {
-        statistics = {};
-        statistics.scratch = scratch_;
-        statistics.sequence = sequence_;
-        JobTable table = near_table(statistics);
-        const std::size_t first = next;
-        for (; next < pending_.size(); ++next) {
-            const Pending& job = pending_[next];
-            if (!add_job(table, job.seen.facts->view(job.seen.address), job.wanted,
-                         gpu_.result_address(job.measurement.ticket)))
-                break;
-        }
-        if (next == first) {
-            ++next;  // more dimensions than a launch can take: it stays without a result
-            result = CUDA_ERROR_INVALID_VALUE;
-            break;
-        }
-        statistics.jobs = table.used_jobs;
-        const std::uint32_t blocks = plan_launch({statistics.near_jobs, table.used_jobs}, gpu_.limits());
-        result = launch_kernel(gpu_.statistics_kernel(), blocks, statistics);
-        for (std::size_t i = first; i < next; ++i)
-            pending_[i].launched = result == CUDA_SUCCESS;
-
-        values = {};
-        values.sequence = sequence_;
-        JobTable small = near_table(values);
-        for (std::size_t i = first; i < next; ++i) {
-            const Pending& job = pending_[i];
-            if (job.measurement.values_ticket == Measurement::kNoValues) continue;
-            // As many dimensions as for its statistics: there is room.
-            add_job(small, job.seen.facts->view(job.seen.address), Wanted::indices,
-                    gpu_.values_address(job.measurement.values_ticket));
-        }
-        values.jobs = small.used_jobs;
-        if (values.jobs != 0 && result == CUDA_SUCCESS)
-            result = launch_kernel(gpu_.values_kernel(), values.jobs, values);
-    }
+    const GpuApi& api = gpu_.api();
+    const ContextScope context(api, gpu_.context());
+    void* parameters[] = {&waiting_};
+    const CUresult result = api.cuLaunchKernel(gpu_.statistics_kernel(), waiting_.blocks, 1, 1, kBlockThreads,
+                                               1, 1, 0, key_.handle, parameters, nullptr);
     if (result != CUDA_SUCCESS) {
         gpu_.note_failure(result);
-        mark_unmeasured(result);
+        // Who waits for them learns that there is nothing to wait for.
+        for (const Measured& job : pending_)
+            write_refusal(gpu_.lines(job.measurement.ticket), job.measurement.sequence);
     }
     pending_.clear();
-    sequence_ = 0;
+    waiting_.jobs = waiting_.dims = waiting_.blocks = 0;
     g_pending_points.fetch_sub(1, std::memory_order_relaxed);
-}
-
-/// Who waits for them learns that there is nothing to wait for.
-void StreamPoint::mark_unmeasured(CUresult why) {
-    for (const Pending& job : pending_) {
-        DeviceResult& place = gpu_.result(job.measurement.ticket);
-        if (job.measurement.values_ticket != Measurement::kNoValues) {
-            DeviceValues& values = gpu_.values(job.measurement.values_ticket);
-            values.unused[0] = 1;
-            __atomic_store_n(&values.sequence, sequence_, __ATOMIC_RELEASE);
-        }
-        if (job.launched) continue;  // its result comes
-        place.unused = static_cast<std::uint32_t>(why);
-        __atomic_store_n(&place.sequence, sequence_, __ATOMIC_RELEASE);
-    }
 }
 
 }  // namespace aoti_dbg

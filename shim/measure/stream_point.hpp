@@ -26,17 +26,15 @@ struct StreamKey {
 
 /// Where the result of a measurement will be.
 struct Measurement {
-    std::uint64_t ticket = 0;
-    std::uint64_t values_ticket = kNoValues;
+    std::uint64_t ticket = 0;  // of its first line
+    std::uint32_t blocks = 0;
     std::uint32_t sequence = 0;
     std::uint32_t call = kNoCallNumber;  // that it was measured at
-    static constexpr std::uint64_t kNoValues = UINT64_MAX;
 };
 
 class StreamPoint {
   public:
-    StreamPoint(Gpu& gpu, const StreamKey& key, CUdeviceptr scratch)
-        : gpu_(gpu), key_(key), scratch_(scratch) {}
+    StreamPoint(Gpu& gpu, const StreamKey& key) : gpu_(gpu), key_(key) {}
 
     [[nodiscard]] Gpu& gpu() { return gpu_; }
     [[nodiscard]] bool is_capturing() const;
@@ -60,28 +58,25 @@ class StreamPoint {
     std::mutex& mutex() { return mutex_; }
 
   private:
-    struct Pending {
-        SeenTensor seen;
+    /// A tensor, and what of it is measured; a copy without its facts, which other threads count too.
+    struct Measured {
+        std::uint64_t address = 0;
+        std::uint64_t covered_bytes = 0;
+        std::uint64_t facts = 0;  // their number
         Wanted wanted = Wanted::nothing;
         Measurement measurement;
-        bool launched = false;
+
+        [[nodiscard]] bool is(const SeenTensor& seen, Wanted what) const;
+        [[nodiscard]] bool overlaps(const SeenTensor& seen) const;
     };
-    struct Known {
-        SeenTensor seen;
-        Wanted wanted = Wanted::nothing;
-        Measurement measurement;
-    };
-    CUresult launch_kernel(CUfunction kernel, std::uint32_t blocks, StatisticsLaunch& launch);
-    void mark_unmeasured(CUresult why);
 
     Gpu& gpu_;
     StreamKey key_;
-    CUdeviceptr scratch_;
     std::mutex mutex_;
-    std::vector<Pending> pending_;
-    std::uint32_t sequence_ = 0;              // of the launch to come
+    StatisticsLaunch waiting_;  // its jobs are those of pending_
+    std::vector<Measured> pending_;
     std::vector<std::uint32_t> known_names_;  // apart, because every argument is looked for
-    std::vector<Known> known_;                // in the same order
+    std::vector<Measured> known_;             // in the same order
     std::uint32_t known_run_ = ~0U;
 };
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <string>
+#include <utility>
 
 #include "stats_kernels/device_job.hpp"
 
@@ -82,15 +83,15 @@ bool TensorReader::is_same(const Known& known, const Raw& raw) {
            std::ranges::equal(facts.sizes, raw.sizes) && std::ranges::equal(facts.strides, raw.strides);
 }
 
-const std::shared_ptr<const SeenFacts>& TensorReader::facts_of(const ShimApi& api, const Raw& raw) {
+const SeenFacts* TensorReader::facts_of(const ShimApi& api, const Raw& raw) {
     if (known_.empty() || used_ >= kPlaces / 2) {
-        known_.assign(kPlaces, {});
+        forgotten_ = std::exchange(known_, Table(kPlaces));
         used_ = 0;
     }
     const std::uint64_t hash = raw.hash();
     std::size_t place = hash % kPlaces;
     for (; known_[place].facts != nullptr; place = (place + 1) % kPlaces) {
-        if (known_[place].hash == hash && is_same(known_[place], raw)) return known_[place].facts;
+        if (known_[place].hash == hash && is_same(known_[place], raw)) return known_[place].facts.get();
     }
     auto facts = std::make_shared<SeenFacts>();
     const std::optional<DType> dtype = api.dtype_of(raw.dtype_code);
@@ -125,13 +126,17 @@ const std::shared_ptr<const SeenFacts>& TensorReader::facts_of(const ShimApi& ap
             elements && (*elements == 0 || (offset <= in_storage && *elements <= in_storage - offset));
         if (!lies_inside) facts->unmeasured = "it reaches beyond its storage";
         if (lies_inside && facts->place == Place::cuda &&
-            collapse(facts->sizes, facts->strides).rank > kNearDims)
+            collapse(facts->sizes, facts->strides).rank > kMostDims)
             facts->unmeasured = "it has more dimensions than are measured on a device";
         facts->covered_bytes = lies_inside ? *elements * bytes : 0;
+        if (facts->unmeasured.empty() && facts->place == Place::cuda) {
+            facts->jobs[0] = prepare_job(facts->view(0), Wanted::printed);
+            facts->jobs[1] = prepare_job(facts->view(0), Wanted::indices);
+        }
     }
     known_[place] = {hash, raw.dtype_code, raw.device_type, std::move(facts)};
     ++used_;
-    return known_[place].facts;
+    return known_[place].facts.get();
 }
 
 bool TensorReader::read(const ShimApi& api, TensorHandle handle, SeenTensor& seen) {
@@ -175,7 +180,7 @@ SeenTensor TensorReader::only_address(std::uint64_t address) {
         made->unmeasured = "only its address is known";
         return std::shared_ptr<const SeenFacts>(std::move(made));
     }();
-    return {address, facts};
+    return {address, facts.get()};
 }
 
 }  // namespace aoti_dbg

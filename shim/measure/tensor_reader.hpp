@@ -10,29 +10,38 @@
 
 #include "serializer/measured_event.hpp"
 #include "shim/measure/shim_api.hpp"
+#include "stats_kernels/launch_plan.hpp"
 
 namespace aoti_dbg {
 
 enum class Place : std::uint8_t { cpu, cuda, elsewhere };
 
-struct SeenFacts : TensorFacts {
+struct SeenFacts : TensorFacts, std::enable_shared_from_this<SeenFacts> {
     Place place = Place::elsewhere;
     std::int32_t device_index = -1;
     std::uint64_t count = 0;          // elements
     std::uint64_t covered_bytes = 0;  // from element 0 on, gaps included
+    TensorJob jobs[2];                // on a device: where the order does not matter, where it does
 
     [[nodiscard]] bool is_measurable() const { return unmeasured.empty(); }
     [[nodiscard]] TensorView view(std::uint64_t address) const {
         return {reinterpret_cast<const void*>(address), measured_dtype, sizes, strides};
     }
+    [[nodiscard]] const TensorJob& job(Wanted wanted) const { return jobs[depends_on_order(wanted) ? 1 : 0]; }
+    /// Of what so many blocks leave of it on a device.
+    [[nodiscard]] ResultShape result_shape(Wanted wanted, std::uint32_t blocks) const {
+        return {blocks, measured_dtype, wanted, value_bytes(measured_dtype, wanted, count)};
+    }
 };
 
 struct SeenTensor {
     std::uint64_t address = 0;  // of element 0
-    std::shared_ptr<const SeenFacts> facts;
+    /// Its reader's: stays for as long as a call takes. Who keeps it shares it; counting costs a look at what
+    /// other threads count, too.
+    const SeenFacts* facts = nullptr;
 };
 
-/// Of one thread.
+/// Of one thread. What it tells of holds until it has met a thousand shapes more.
 class TensorReader {
   public:
     /// False where there is no tensor behind it. `handle` is not null.
@@ -49,10 +58,12 @@ class TensorReader {
         std::int32_t device_type = 0;
         std::shared_ptr<const SeenFacts> facts;
     };
+    using Table = std::vector<Known>;
     static bool is_same(const Known& known, const Raw& raw);
-    const std::shared_ptr<const SeenFacts>& facts_of(const ShimApi& api, const Raw& raw);
+    const SeenFacts* facts_of(const ShimApi& api, const Raw& raw);
 
-    std::vector<Known> known_;  // by hash, open addressing
+    Table known_;      // by hash, open addressing
+    Table forgotten_;  // the one before, for who has just been told of it
     std::size_t used_ = 0;
 };
 

@@ -1,5 +1,6 @@
 // Where level 2 goes: every event as JSON into the event log, and in the chosen format into the log that the
-// person reads. Not thread-safe: whoever drains measurements calls it from one thread at a time.
+// person reads. Calls are gathered and written some tens of kilobytes at a time, everything else at once.
+// Not thread-safe: whoever drains measurements calls it from one thread at a time.
 #pragma once
 
 #include <span>
@@ -31,8 +32,13 @@ class EventOutput {
     /// where that is JSON; `text` for the log otherwise. Whole lines, either may be empty.
     void other(std::string_view json_line, std::string_view text);
 
+    /// Writes what was gathered: when nothing more is at hand.
+    void flush();
+
   private:
-    void write_json();
+    [[nodiscard]] bool has_json() const { return events_ != nullptr || is_json_log(); }
+    [[nodiscard]] bool is_json_log() const { return log_ != nullptr && format_ == EventFormat::jsonl; }
+    [[nodiscard]] bool has_text() const { return log_ != nullptr && format_ != EventFormat::jsonl; }
 
     EventLog* events_;
     LineLog* log_;
@@ -40,7 +46,7 @@ class EventOutput {
     JsonlRenderer jsonl_;
     TextRenderer text_;
     CompactRenderer compact_;
-    std::string json_lines_;  // kept, so that nothing is allocated for it again
+    std::string json_lines_;  // not written yet
     std::string log_lines_;
 };
 

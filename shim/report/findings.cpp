@@ -137,11 +137,15 @@ struct Findings::Judgement {
                 continue;
             }
             inputs.push_back(finding_tensor(*input));
-            if (count_wrong(input->statistics, excuse) != 0) guilty.push_back(input);
+            // What it may have left there itself is no excuse for it.
+            const bool is_own = std::find(suspected.begin(), suspected.end(), &after) != suspected.end();
+            if (!is_own && count_wrong(input->statistics, excuse) != 0) guilty.push_back(input);
         }
     }
 
-    void look_at_outputs(const MeasuredCall& call, const Arguments& before) {
+    /// `is_origin`: the call has made this before.
+    template <typename IsOrigin>
+    void look_at_outputs(const MeasuredCall& call, const Arguments& before, const IsOrigin& is_origin) {
         for (const MeasuredArgument& after : call.arguments) {
             if (after.measured != Measured::now || !has_wrong(after, wrong)) continue;
             const MeasuredArgument* const old = find(before, after);
@@ -155,7 +159,7 @@ struct Findings::Judgement {
             const Came when = came(old, after, wrong);
             if (when == Came::now) {
                 outputs.push_back(&after);
-            } else if (role == Role::writes) {
+            } else if (role == Role::writes || (role == Role::unknown && is_origin(after, wrong))) {
                 suspected.push_back(&after);
             }
         }
@@ -232,7 +236,10 @@ bool Findings::take_after(const MeasuredCall& call, Check check, std::vector<Fin
         if (check.nan) found = judge(call, Anomaly::nan, before, run, fresh);
         if (check.inf) found = judge(call, Anomaly::inf, before, run, fresh) || found;
         if (follows_now_) ++counts_.followers;
-        if (follows_now_ && !run.is_explained) ++counts_.unexplained;
+        if (follows_now_ && !run.is_explained) {
+            ++run.unexplained;
+            ++counts_.unexplained;
+        }
         // What is written anew is no longer what somebody else may have left there.
         for (const MeasuredArgument& argument : call.arguments) {
             if (run.suspects.empty()) break;
@@ -260,7 +267,10 @@ bool Findings::judge(const MeasuredCall& call, Anomaly anomaly, const Arguments&
     const auto is_wrong = [&](const MeasuredArgument& argument) { return has_wrong(argument, kAny); };
     if (std::none_of(call.arguments.begin(), call.arguments.end(), is_wrong)) return false;
     Judgement judgement(call, anomaly);
-    judgement.look_at_outputs(call, before);
+    judgement.look_at_outputs(call, before, [&](const MeasuredArgument& output, Wrong wrong) {
+        const Finding as_finding = finding_of(call, kind_of(anomaly), output, wrong);
+        return unsure_outputs_.count({key_of(as_finding), as_finding.tensor.label}) != 0;
+    });
     if (judgement.outputs.empty() && judgement.suspected.empty()) return false;
     judgement.look_at_inputs(call, before);
     bool found = false;
@@ -280,9 +290,8 @@ bool Findings::judge(const MeasuredCall& call, Anomaly anomaly, const Arguments&
             run.written_weights.push_back(output->address);
     if (!judgement.guilty.empty() || !judgement.outputs.empty()) return found;
     for (const MeasuredArgument* output : judgement.suspected) {
-        const Finding::Kind kind = anomaly == Anomaly::nan ? Finding::Kind::nan : Finding::Kind::inf;
-        Suspect suspect{output->address, output->address + reach_of(*output), anomaly,
-                        finding_of(call, kind, *output, judgement.wrong)};
+        Suspect suspect{output->address, output->address + reach_of(*output), anomaly, run.unexplained,
+                        finding_of(call, kind_of(anomaly), *output, judgement.wrong)};
         suspect.finding.inputs = judgement.inputs;
         suspect.finding.notes = judgement.notes;
         suspect.finding.suppression = judgement.suppression(suspect.finding.kernel);
@@ -293,7 +302,7 @@ bool Findings::judge(const MeasuredCall& call, Anomaly anomaly, const Arguments&
 
 bool Findings::report_call(const MeasuredCall& call, const Judgement& judgement,
                            std::vector<Finding>& fresh) {
-    const Finding::Kind kind = judgement.anomaly == Anomaly::nan ? Finding::Kind::nan : Finding::Kind::inf;
+    const Finding::Kind kind = kind_of(judgement.anomaly);
     // What is suppressed is only mentioned where another output is not.
     const auto is_known = [&](const MeasuredArgument* output) {
         return is_suppressed(finding_of(call, kind, *output, judgement.wrong), finding_tensor(*output));
@@ -343,6 +352,9 @@ bool Findings::find_out(Run& run, const MeasuredArgument& argument, Anomaly anom
     });
     if (suspect == run.suspects.end()) return false;
     Finding finding = std::move(suspect->finding);
+    // It came before them.
+    counts_.unexplained -= run.unexplained - std::min(run.unexplained, suspect->unexplained_before);
+    run.unexplained = std::min(run.unexplained, suspect->unexplained_before);
     run.suspects.erase(suspect);
     run.is_explained = true;
     finding.notes.push_back(finding.tensor.label + " had as many before the call; told because " + reader +
@@ -376,14 +388,30 @@ bool Findings::is_suppressed(const Finding& finding, const FindingTensor& tensor
            suppress_.match(kind, finding.kernel, finding.symbol, tensor.original_fqn);
 }
 
+Finding::Kind Findings::kind_of(Anomaly anomaly) {
+    return anomaly == Anomaly::nan ? Finding::Kind::nan : Finding::Kind::inf;
+}
+
+Findings::Key Findings::key_of(const Finding& finding) {
+    const bool is_call = finding.kind == Finding::Kind::nan || finding.kind == Finding::Kind::inf;
+    const std::uint32_t call = is_call && finding.site == ~0U ? finding.call : kNoCallNumber;
+    return {finding.kind, finding.model, finding.site, call, is_call ? finding.kernel : finding.tensor.label};
+}
+
+void Findings::keep_unsure(const Key& key, const FindingTensor& output) {
+    if (output.role == Role::unknown && unsure_outputs_.size() < kMostKnown)
+        unsure_outputs_.emplace(key, output.label);
+}
+
 bool Findings::report(Finding finding, std::vector<Finding>& fresh) {
+    Key key = key_of(finding);
+    keep_unsure(key, finding.tensor);
+    for (const FindingTensor& output : finding.also)
+        keep_unsure(key, output);
     if (is_suppressed(finding, finding.tensor)) {
         ++counts_.suppressed;
         return false;
     }
-    const bool is_call = finding.kind == Finding::Kind::nan || finding.kind == Finding::Kind::inf;
-    const std::uint32_t call = is_call && finding.site == ~0U ? finding.call : kNoCallNumber;
-    Key key(finding.kind, finding.model, finding.site, call, is_call ? finding.kernel : finding.tensor.label);
     if (known_.size() >= kMostKnown || !known_.insert(std::move(key)).second) {
         ++counts_.again;
         return true;

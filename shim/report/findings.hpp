@@ -3,7 +3,8 @@
 // findings go.
 //
 // NaN that were in a buffer before the call that writes it may be left over in parts that it leaves alone:
-// such a call is suspected only, and found out when somebody reads them.
+// such a call is suspected only, and found out when somebody reads them. So is one of which nobody knows what
+// it writes, if it has made NaN there before.
 #pragma once
 
 #include <atomic>
@@ -62,10 +63,12 @@ class Findings {
         std::uint64_t begin = 0;
         std::uint64_t end = 0;
         Anomaly anomaly = Anomaly::nan;
+        std::uint64_t unexplained_before = 0;  // as Run has them
         Finding finding;
     };
     struct Run {
-        bool is_explained = false;  // something was found in it
+        bool is_explained = false;      // something was found in it
+        std::uint64_t unexplained = 0;  // followers that are counted so
         std::vector<Suspect> suspects;
         std::vector<std::uint64_t> written_weights;  // addresses: what is wrong in them now is of this run
     };
@@ -89,6 +92,9 @@ class Findings {
     bool find_out(Run& run, const MeasuredArgument& argument, Anomaly anomaly, const std::string& reader,
                   std::vector<Finding>& fresh);
     bool report(Finding finding, std::vector<Finding>& fresh);
+    static Finding::Kind kind_of(Anomaly anomaly);
+    static Key key_of(const Finding& finding);
+    void keep_unsure(const Key& key, const FindingTensor& output);
     [[nodiscard]] bool is_suppressed(const Finding& finding, const FindingTensor& tensor) const;
 
     Suppressions suppress_;
@@ -96,10 +102,11 @@ class Findings {
     std::map<std::uint64_t, Arguments> open_;  // by sequence, so that the oldest is the first
     std::map<std::uint32_t, Run> runs_;
     std::set<Key> known_;
-    bool has_before_ = true;              // of the call that is being judged
-    std::vector<Suspect> suspected_now_;  // by the call that is being judged
-    bool follows_now_ = false;            // it hands on what it read
-    std::vector<Arguments> spare_;        // of calls that are over: their memory
+    std::set<std::pair<Key, std::string>> unsure_outputs_;  // of origins, by label: of unknown role
+    bool has_before_ = true;                                // of the call that is being judged
+    std::vector<Suspect> suspected_now_;                    // by the call that is being judged
+    bool follows_now_ = false;                              // it hands on what it read
+    std::vector<Arguments> spare_;                          // of calls that are over: their memory
 };
 
 }  // namespace aoti_dbg

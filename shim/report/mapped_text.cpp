@@ -1,7 +1,5 @@
 #include "shim/report/mapped_text.hpp"
 
-#include <sys/mman.h>
-
 #include <algorithm>
 #include <cstring>
 
@@ -15,7 +13,7 @@ constexpr std::size_t kPage = 4096;
 }  // namespace
 
 MappedText::~MappedText() {
-    if (step_ != nullptr) munmap(step_, step_bytes_);
+    if (step_ != nullptr) PreallocatedFile::unmap(step_, step_bytes_);
 }
 
 MappedText::MappedText(MappedText&& other) noexcept
@@ -32,16 +30,18 @@ Status MappedText::append(const char* text, std::size_t length) {
         return {};
     }
     const ErrnoKeeper keeper;
-    // The next step first: without it nothing is written, and a part of a line never stands alone.
+    // What comes behind the step first: without it nothing is written, and a part of a line never stands
+    // alone.
     const std::size_t rest = length - room;
-    const std::size_t usual = std::clamp(file_.size(), kFirstStep, kLargestStep);
-    const std::size_t bytes = std::max(usual, (rest + kPage - 1) / kPage * kPage);
-    Result<char*> mapped = file_.extend(bytes, '\n');
-    if (!mapped.ok()) return mapped.status();
-    if (step_ != nullptr) {
-        memcpy(step_ + used_, text, room);
-        munmap(step_, step_bytes_);
+    if (rest >= kLong) {
+        Status written = file_.append(text + room, rest);
+        if (written.ok()) leave_step(text);
+        return written;
     }
+    const std::size_t bytes = std::clamp(file_.size() / kPage * kPage, kFirstStep, kLargestStep);
+    const Result<char*> mapped = file_.extend(bytes, '\n');
+    if (!mapped.ok()) return mapped.status();
+    leave_step(text);
     memcpy(mapped.value(), text + room, rest);
     step_ = mapped.value();
     step_bytes_ = bytes;
@@ -49,10 +49,19 @@ Status MappedText::append(const char* text, std::size_t length) {
     return {};
 }
 
+/// Fills the step to its end.
+void MappedText::leave_step(const char* text) {
+    if (step_ == nullptr) return;
+    memcpy(step_ + used_, text, step_bytes_ - used_);
+    PreallocatedFile::unmap(step_, step_bytes_);
+    step_ = nullptr;
+    step_bytes_ = used_ = 0;
+}
+
 Status MappedText::cut() {
     if (step_ == nullptr) return {};
     const std::size_t unused = step_bytes_ - used_;
-    munmap(step_, step_bytes_);
+    PreallocatedFile::unmap(step_, step_bytes_);
     step_ = nullptr;
     step_bytes_ = used_ = 0;
     return unused == 0 ? Status() : file_.truncate(file_.size() - unused);

@@ -1,6 +1,7 @@
 // Text that is appended to a file through a mapping: no system call but where the file grows. It does so in
 // steps, each as long as the file is, between kFirstStep and kLargestStep, and filled with newlines, so that
-// the file is text at any moment; cut() takes the rest away. Not thread-safe.
+// the file is text at any moment; cut() takes the rest away. What is long is written, which costs less than
+// to fill a step for it. Not thread-safe.
 #pragma once
 
 #include <cstddef>
@@ -18,6 +19,9 @@ class MappedText {
     static constexpr std::size_t kFirstStep = std::size_t{64} * 1024;
     static constexpr std::size_t kLargestStep = std::size_t{1024} * 1024;
 
+    /// What goes beyond the step by so much is written.
+    static constexpr std::size_t kLong = std::size_t{8} * 1024;
+
     explicit MappedText(PreallocatedFile file) : file_(std::move(file)) {}
     ~MappedText();
     MappedText(MappedText&& other) noexcept;
@@ -32,7 +36,7 @@ class MappedText {
     [[nodiscard]] const char* path() const { return file_.path().c_str(); }
 
   private:
-    Status extend(std::size_t at_least);
+    void leave_step(const char* text);
 
     PreallocatedFile file_;
     char* step_ = nullptr;  // the mapped part

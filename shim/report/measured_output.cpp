@@ -83,6 +83,7 @@ void MeasuredOutput::take(const MeasuredCall& call, bool printed, const Check& c
         report(finding);
     if (!found) return;
     if (on_finding_ == OnFinding::abort) {
+        output_.flush();
         if (events_) events_->close();
         message(Severity::error, "a finding, and AOTI_DBG_ON_FINDING=abort: the program ends here");
         abort();

@@ -26,6 +26,7 @@ class MeasuredOutput : public MeasuredSink {
     MeasuredOutput(const Options& options, const std::string& folder, LineLog* log);
 
     void take(const MeasuredCall& call, bool printed, const Check& check) override;
+    void flush() override { output_.flush(); }
 
     /// Whether a finding that counts was made in this run; asked when the run's calls have been written.
     bool takes_found_in(std::uint32_t run);

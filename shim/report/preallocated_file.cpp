@@ -8,23 +8,22 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdint>
 #include <cstring>
 
 namespace aoti_dbg {
 namespace {
 
+constexpr std::size_t kPage = 4096;
+
 Status failure(const char* what, const std::string& path, int error) {
     return Status::error(std::string(what) + " " + path + ": " + strerror(error));
 }
 
-/// Written, not only mapped and set: a page that is in the cache already costs a sixth of one that is first
-/// touched through the mapping.
-int append_filled(int descriptor, std::size_t from, std::size_t bytes, char fill) {
-    char block[16 * 1024];
-    memset(block, fill, sizeof block);
+int write_at(int descriptor, std::size_t from, const char* data, std::size_t bytes) {
     for (std::size_t done = 0; done < bytes;) {
-        const std::size_t part = std::min(sizeof block, bytes - done);
-        const ssize_t written = pwrite(descriptor, block, part, static_cast<off_t>(from + done));
+        const ssize_t written =
+            pwrite(descriptor, data + done, bytes - done, static_cast<off_t>(from + done));
         if (written > 0) {
             done += static_cast<std::size_t>(written);
         } else if (written == 0 || errno != EINTR) {
@@ -32,6 +31,17 @@ int append_filled(int descriptor, std::size_t from, std::size_t bytes, char fill
         }
     }
     return 0;
+}
+
+/// Written, not only mapped and set: a page that is in the cache already costs a sixth of one that is first
+/// touched through the mapping.
+int append_filled(int descriptor, std::size_t from, std::size_t bytes, char fill) {
+    char block[16 * 1024];
+    memset(block, fill, sizeof block);
+    int error = 0;
+    for (std::size_t done = 0; done < bytes && error == 0; done += sizeof block)
+        error = write_at(descriptor, from + done, block, std::min(sizeof block, bytes - done));
+    return error;
 }
 
 }  // namespace
@@ -67,7 +77,7 @@ int PreallocatedFile::reopen() const {
     return -1;
 }
 
-Result<char*> PreallocatedFile::extend(std::size_t bytes, char fill) {
+Result<int> PreallocatedFile::open_to_extend(std::size_t bytes) const {
     // Beyond this limit the kernel would send SIGXFSZ, which ends a program.
     rlimit limit{};
     if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY &&
@@ -76,22 +86,48 @@ Result<char*> PreallocatedFile::extend(std::size_t bytes, char fill) {
     }
     const int descriptor = reopen();
     if (descriptor < 0) return failure("cannot open again", path_, errno);
+    return descriptor;
+}
+
+Status PreallocatedFile::append(const char* data, std::size_t bytes) {
+    const Result<int> opened = open_to_extend(bytes);
+    if (!opened.ok()) return opened.status();
+    const int descriptor = opened.value();
+    int error = write_at(descriptor, size_, data, bytes);
+    if (error != 0 && ftruncate(descriptor, static_cast<off_t>(size_)) != 0) error = errno;
+    close(descriptor);
+    if (error != 0) return failure("cannot extend", path_, error);
+    size_ += bytes;
+    return {};
+}
+
+Result<char*> PreallocatedFile::extend(std::size_t bytes, char fill) {
+    const Result<int> opened = open_to_extend(bytes);
+    if (!opened.ok()) return opened.status();
+    const int descriptor = opened.value();
     int error = fill != '\0'
                     ? append_filled(descriptor, size_, bytes, fill)
                     : posix_fallocate(descriptor, static_cast<off_t>(size_), static_cast<off_t>(bytes));
+    const std::size_t lead = size_ % kPage;  // a mapping begins with a page
     void* mapped = MAP_FAILED;
     if (error == 0) {
         const int flags = MAP_SHARED | (fill != '\0' ? MAP_POPULATE : 0);
-        mapped = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, flags, descriptor, static_cast<off_t>(size_));
+        mapped = mmap(nullptr, lead + bytes, PROT_READ | PROT_WRITE, flags, descriptor,
+                      static_cast<off_t>(size_ - lead));
         if (mapped == MAP_FAILED) error = errno;
     }
     // A failed extension must not leave blocks behind that nobody writes.
     if (error != 0 && ftruncate(descriptor, static_cast<off_t>(size_)) != 0) error = errno;
     close(descriptor);
     if (error != 0) return failure("cannot extend", path_, error);
-    madvise(mapped, bytes, MADV_DONTFORK);
+    madvise(mapped, lead + bytes, MADV_DONTFORK);
     size_ += bytes;
-    return static_cast<char*>(mapped);
+    return static_cast<char*>(mapped) + lead;
+}
+
+void PreallocatedFile::unmap(char* part, std::size_t bytes) {
+    const std::size_t lead = reinterpret_cast<std::uintptr_t>(part) % kPage;
+    munmap(part - lead, lead + bytes);
 }
 
 Status PreallocatedFile::truncate(std::size_t size) {

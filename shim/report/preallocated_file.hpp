@@ -21,8 +21,12 @@ class PreallocatedFile {
 
     /// Makes the file longer by `bytes` (a multiple of 4096), of zeros or of `fill`, and maps the new part,
     /// shared and writable, out of reach of a fork's child. What is filled is to be written from end to end,
-    /// so its pages are there at once. The caller unmaps it.
+    /// so its pages are there at once. The caller gives it to unmap().
     Result<char*> extend(std::size_t bytes, char fill = '\0');
+    static void unmap(char* part, std::size_t bytes);
+
+    /// Writes behind the end: all of it, or nothing.
+    Status append(const char* data, std::size_t bytes);
 
     /// Cuts the file. What is mapped beyond `size` must not be touched any more.
     Status truncate(std::size_t size);
@@ -32,6 +36,8 @@ class PreallocatedFile {
 
   private:
     [[nodiscard]] int reopen() const;
+    /// Ready to grow by so much; the caller closes it.
+    [[nodiscard]] Result<int> open_to_extend(std::size_t bytes) const;
 
     std::string path_;
     std::size_t size_ = 0;

@@ -24,6 +24,41 @@ need() {
 }
 need_gpu() { [[ $device == cuda ]] || skip "needs a GPU"; }
 
+# ---- work of several cases at once ----
+
+begun=()
+# begin NAME FUNCTION [ARGUMENT...]: the case's work begins now, beside others on half of the processors.
+begin() {
+    local name=$1 work=$out/run/begun-${#begun[@]} most=$(($(nproc) / 2))
+    shift
+    chosen "$name" || return 0
+    if ((list == 0)); then
+        while (($(jobs -rp | wc -l) >= (most > 1 ? most : 1))); do wait -n || true; done
+        if ((SECONDS > deadline)); then
+            left=$((left + 1))
+            return
+        fi
+        rm -f "$work.status"
+        (
+            set +e
+            "$@"
+            echo $? >"$work.status"
+        ) </dev/null >"$work.log" 2>&1 &
+    fi
+    begun+=("$name" "$work" "${!:-0}")
+}
+# The cases that have begun, each when it has ended.
+check_begun() {
+    local i
+    deadline=$((SECONDS + 600))
+    for ((i = 0; i < ${#begun[@]}; i += 3)); do check "${begun[i]}" ended "${begun[@]:i+1:2}"; done
+}
+ended() {
+    while kill -0 "$2"; do sleep 0.2; done 2>/dev/null
+    cat "$1.log"
+    [[ -s $1.status ]] && return "$(<"$1.status")"
+}
+
 # ---- running bare and under the library ----
 
 # bare SECONDS COMMAND...: standard output, error and status into bare/.
@@ -36,6 +71,13 @@ seen() {
     shift
     run_in seen "$seconds" env LD_PRELOAD="$library" AOTI_DBG_LEVEL="${level:-3}" AOTI_DBG_SCOPE="${scope:-model}" \
         AOTI_DBG_LOG="${log_to:-$case_folder/seen/log.%p}" AOTI_DBG_OUT="$case_folder/seen/out" "$@"
+}
+
+# Where the time of neither matters, both run at once.
+bare_and_seen() {
+    bare "$@" &
+    seen "$@" &
+    wait
 }
 
 run_in() {
@@ -132,8 +174,6 @@ stats_program() {
     fresh_enough "$program" "$source" "$root/tests/gpu/stats_device.hpp" "$statistics" ||
         limited 200 "$nvcc" -std=c++20 -O2 -arch=native -I "$root" -o "$program" "$source" "$statistics" -ldl
 }
-# What level 2 is judged on: each as released and with PyTorch's printer for values.
-measured=(linear_softmax frozen_conv transformer dynamic_batch indices_and_masks masked_attention mixed custom_op cat_100)
 compile_packages() {
     # With one thread each to compile in: the models are compiled in processes beside one another.
     TORCHINDUCTOR_COMPILE_THREADS=1 limited 440 "$python" "$root/bench/compile_models.py" --device "$device" \
@@ -142,17 +182,19 @@ compile_packages() {
 }
 build_cases() {
     state=/dev/null # these know by themselves what is done
-    check "compile model_bench" torch_program "$root/bench/model_bench.cpp" model_bench
-    check "compile model_victim" torch_program "$root/tests/gpu/model_victim.cpp" model_victim
-    check "compile the example server" torch_program "$root/examples/server/main.cpp" aoti_server
-    check "compile empty_kernels" cuda_program "$root/bench/empty_kernels.cu" empty_kernels
-    check "compile runtime_victim" cuda_program "$root/tests/gpu/runtime_victim.cu" runtime_victim
-    check "compile runtime_victim, a stream a thread" cuda_program "$root/tests/gpu/runtime_victim.cu" \
+    begin "compile models with AOTInductor" compile_packages
+    begin "compile stats_victim" stats_program "$root/tests/gpu/stats_victim.cu" stats_victim
+    begin "compile stats_bench" stats_program "$root/bench/stats_bench.cu" stats_bench
+    begin "compile model_bench" torch_program "$root/bench/model_bench.cpp" model_bench
+    begin "compile model_victim" torch_program "$root/tests/gpu/model_victim.cpp" model_victim
+    begin "compile two_models" torch_program "$root/tests/gpu/two_models.cpp" two_models
+    begin "compile the example server" torch_program "$root/examples/server/main.cpp" aoti_server
+    begin "compile empty_kernels" cuda_program "$root/bench/empty_kernels.cu" empty_kernels
+    begin "compile runtime_victim" cuda_program "$root/tests/gpu/runtime_victim.cu" runtime_victim
+    begin "compile runtime_victim, a stream a thread" cuda_program "$root/tests/gpu/runtime_victim.cu" \
         runtime_victim_ptds --default-stream per-thread
-    check "compile driver_victim" driver_program
-    check "compile stats_victim" stats_program "$root/tests/gpu/stats_victim.cu" stats_victim
-    check "compile stats_bench" stats_program "$root/bench/stats_bench.cu" stats_bench
-    check "compile models with AOTInductor" compile_packages
+    begin "compile driver_victim" driver_program
+    check_begun
 }
 
 # ---- programs bare and under the library ----
@@ -173,8 +215,7 @@ model_case() {
     shift 2
     paths=("${@/#/$packages/}")
     need "$programs/model_victim" "${paths[@]}" || return
-    bare 120 "$programs/model_victim" "$mode" "$device" "${paths[@]}"
-    seen 120 "$programs/model_victim" "$mode" "$device" "${paths[@]}"
+    bare_and_seen 120 "$programs/model_victim" "$mode" "$device" "${paths[@]}"
     alike "$status" || return
     case ${level:-3}${log_to:-} in
         2 | 3) was_seen ;;
@@ -205,43 +246,6 @@ names_case() {
     seen 120 "$programs/model_victim" once "$device" "${released[@]}"
     good bare && good seen && was_seen &&
         python3 "$root/tests/gpu/names.py" subsequence "$case_folder/bare/stdout" "$case_folder/log"
-}
-
-# Level 2 on every model as released, against PyTorch's printer, by the rules of tests/models; and the results are those
-# of the bare run.
-parity_case() {
-    local released=("${measured[@]/%/-released.pt2}") judges=("${measured[@]/%/-statistics.pt2}") level=2
-    released=("${released[@]/#/$packages/}") judges=("${judges[@]/#/$packages/}")
-    need "$programs/model_victim" "${released[@]}" "${judges[@]}" || return
-    run_in judge 150 "$programs/model_victim" every_input "$device" "${judges[@]}"
-    bare 150 "$programs/model_victim" every_input "$device" "${released[@]}"
-    seen 150 "$programs/model_victim" every_input "$device" "${released[@]}"
-    good judge && alike 0 && was_seen && python3 "$root/tests/models/parity.py" judge/stdout log &&
-        "$build/aoti-dbg" show --format text seen/out | diff -q log -
-}
-
-# A mask of -Inf is no finding; the NaN of a row that is masked as a whole is one, at the softmax that makes it.
-findings_case() {
-    local package=$packages/masked_attention-released.pt2 log=$case_folder/alone/log
-    local command=("$programs/model_victim" failing "$device" "$package")
-    need "$programs/model_victim" "$package" || return
-    bare 60 "${command[@]}"
-    good bare || return
-    run_in alone 60 env LD_PRELOAD="$library" AOTI_DBG_CHECK=nan,inf AOTI_DBG_LOG="$log" \
-        AOTI_DBG_OUT="$case_folder/alone/out" "${command[@]}"
-    diff "$case_folder"/{bare,alone}/stdout && diff "$case_folder"/{bare,alone}/status && cat "$log" || return
-    [[ $(grep -cv '^  ' "$log") == 1 ]] && grep -q '^\[ finding 1: NaN in .*, first made by .*softmax.* \]$' "$log" &&
-        grep -q '^  elements .*; first at \[2, 0\]' "$log" || return
-    # The run that has it fails, and no other.
-    run_in raise 60 env LD_PRELOAD="$library" AOTI_DBG_LEVEL=2 AOTI_DBG_ON_FINDING=raise \
-        AOTI_DBG_LOG="$case_folder/raise/log" AOTI_DBG_OUT="$case_folder/raise/out" "${command[@]}"
-    diff <(sed 2s/.*/failed/ "$case_folder/bare/stdout") "$case_folder/raise/stdout" &&
-        diff "$case_folder"/{bare,raise}/status &&
-        run_in suppressed 60 env LD_PRELOAD="$library" AOTI_DBG_CHECK=nan,inf AOTI_DBG_ON_FINDING=raise \
-            AOTI_DBG_SUPPRESS="$(sed -n 's/^  suppress *//p' "$log")" AOTI_DBG_LOG="$case_folder/suppressed/log" \
-            AOTI_DBG_OUT="$case_folder/suppressed/out" "${command[@]}" &&
-        diff "$case_folder"/{bare,suppressed}/stdout && [[ ! -s $case_folder/suppressed/log ]] &&
-        echo "note: $(head -n 1 "$log")"
 }
 
 # What the ops launch themselves, in the libraries they use, is shown indented.
@@ -282,34 +286,6 @@ python_case() {
         "$packages"/{transformer,mixed}-released.pt2
     python3 "$root/tests/gpu/names.py" begins "$case_folder/log" "$case_folder/names/log" &&
         echo "note: $(wc -l <"$case_folder/bare/stdout") cases alike; names as in C++"
-}
-
-# Models and captures in Python at level 2. The profiler would see the library's own kernels.
-python_measured_case() {
-    local level=2 command=("$python" -W ignore "$root/tests/gpu/python_victim.py" "$device" "$packages"
-        package_transformer capture_beside_a_model captured_model)
-    need_gpu && need "$packages"/{transformer,mixed}-released.pt2 || return
-    bare 120 "${command[@]}"
-    seen 120 "${command[@]}"
-    cat "$case_folder/bare/stdout"
-    grep -a '^aoti-dbg' "$case_folder/seen/stderr"
-    diff "$case_folder/bare/stdout" "$case_folder/seen/stdout" && good bare && good seen && was_seen &&
-        echo "note: $(wc -l <"$case_folder/bare/stdout") cases alike"
-}
-
-# The statistics kernel against the CPU's: statistics_case [SANITIZER_TOOL].
-statistics_case() {
-    need_gpu && need "$programs/stats_victim" || return
-    local command=("$programs/stats_victim")
-    if [[ -n ${1:-} ]]; then
-        command -v compute-sanitizer >/dev/null || skip "no compute-sanitizer" || return
-        command=(compute-sanitizer --tool "$1" --error-exitcode 3 "$programs/stats_victim" 1 1)
-    fi
-    limited 200 "${command[@]}" >"$case_folder/checked" || {
-        tail -n 25 "$case_folder/checked"
-        return 1
-    }
-    echo "note: $(grep -a '^ok: ' "$case_folder/checked")"
 }
 
 # A tool of CUDA's: works_with TOOL PATTERN COMMAND...: the lines of what it prints that match the pattern are the
@@ -355,9 +331,6 @@ test_cases() {
     local program
     check "names equal to PyTorch's printer (C++)" names_case
     check "Python: models, torch.compile, captures, profiler" python_case
-    check "level 2: equal to PyTorch's printer" parity_case
-    check "level 2: findings" findings_case
-    check "level 2: Python, captures" python_measured_case
     check "kernels of libraries inside ops" scope_case
     check "selection by the command" selection_case
     check "transparency: models in C++" model_case results 0 transformer-released.pt2 mixed-released.pt2
@@ -367,9 +340,6 @@ test_cases() {
     check "driver program" runtime_case driver_victim linked
     check "driver program, entry points" runtime_case driver_victim entry_points
     check "capture in one thread, launches in another" runtime_case runtime_victim graph_threads
-    check "statistics" statistics_case
-    check "statistics: memcheck" statistics_case memcheck
-    check "statistics: racecheck" statistics_case racecheck
     check "compute-sanitizer" sanitizer_case results
     check "compute-sanitizer finds a fault" sanitizer_case fault
     check "cuda-gdb" debugger_case results
@@ -402,10 +372,6 @@ victims_cases() {
     victim "model: abort at once" model_case abort_at_once 134 "${both[@]}"
     victim "model: with PyTorch's printer" model_case results 0 transformer-printer.pt2 mixed-printer.pt2
     victim "model: level 0" model_case_with level=0 scope=model results 0 "${both[@]}"
-    victim "model: level 2" model_case_with level=2 scope=model results 0 "${both[@]}"
-    victim "model: level 2, threads" model_case_with level=2 scope=model threads 0 "${both[@]}"
-    victim "model: level 2, reload" model_case_with level=2 scope=model reload 0 "${both[@]}"
-    victim "model: level 2, abort at once" model_case_with level=2 scope=model abort_at_once 134 "${both[@]}"
     victim "model: scope all" model_case_with level=3 scope=all results 0 "${both[@]}"
     victim "model: names to standard error" model_case_with log_to=stderr scope=all results 0 "${both[@]}"
     while read -r mode; do
@@ -421,15 +387,15 @@ victims_cases() {
 
 # bench_case GROUP [REPETITIONS]
 bench_case() {
-    local options=(--build "$build" --out "$out" --only "$1" --repetitions "${2:-5}") table=$case_folder/table
+    local options=(--build "$build" --out "$out" --only "$1" --repetitions "${2:-5}" --at-most 220)
+    local table=$case_folder/table status=0
     [[ $device == cpu ]] || options+=(--gpu)
-    limited 280 "$root/scripts/bench" "${options[@]}" >"$table" || {
-        cat "$table"
-        return 1
-    }
-    # The table itself belongs to the results, too.
-    sed -n '/^\*\*/,$p' "$table" | tee -a "$out/results.md"
+    limited 280 "$root/scripts/bench" "${options[@]}" >"$table" || status=$?
+    # The table itself belongs to the results, too, also where a variant has failed.
+    sed -n '/^\*\*/,$p' "$table" >>"$out/results.md"
+    cat "$table"
     echo "note: $(grep -c ': reached' "$table") within reach, $(grep -c MISSED "$table") missed"
+    return "$status"
 }
 # Beside a device copy and CUB, without the library: a table of its own.
 bench_statistics() {
@@ -451,3 +417,8 @@ bench_cases() {
         check "bench: level-2:pointwise-cpu" bench_case level-2:pointwise-cpu 3
     fi
 }
+
+# ---- step level-2 ----
+
+# shellcheck source=level_2.sh
+source "$root/tests/gpu/level_2.sh"

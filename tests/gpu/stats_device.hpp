@@ -74,10 +74,10 @@ class Device {
 
     [[nodiscard]] const DeviceLimits& limits() const { return limits_; }
 
-    void launch(StatisticsLaunch& parameters, std::uint32_t blocks, CUstream stream) const {
+    void launch(StatisticsLaunch& parameters, CUstream stream) const {
         void* arguments[] = {&parameters};
-        STATS_DRIVER(cuLaunchKernel, kernel_, blocks, 1, 1, kBlockThreads, 1, 1, 0, stream, arguments,
-                     nullptr);
+        STATS_DRIVER(cuLaunchKernel, kernel_, parameters.blocks, 1, 1, kBlockThreads, 1, 1, 0, stream,
+                     arguments, nullptr);
     }
 
   private:
@@ -130,16 +130,20 @@ class DeviceMemory {
     CUdeviceptr address_ = 0;
 };
 
-/// Until the result's number is there: memory is what we wait on, as the library does.
-inline void await(const DeviceResult& result, std::uint32_t sequence) {
+/// Until all lines are there: memory is what we wait on, as the library does.
+inline TensorPartial await(const ResultLine* lines, const ResultShape& shape, std::uint32_t sequence) {
     const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20);
-    while (__atomic_load_n(&result.sequence, __ATOMIC_ACQUIRE) != sequence) {
+    TensorPartial partial;
+    std::vector<std::byte> values(shape.bytes_of_values);
+    while (gather(lines, shape, sequence, partial) != Gathered::whole ||
+           !gather_values(lines, shape, sequence, values)) {
         if (std::chrono::steady_clock::now() > deadline) {
             STATS_DRIVER(cuCtxSynchronize);
             fail("no result after 20 seconds", static_cast<int>(sequence));
         }
         std::this_thread::yield();
     }
+    return partial;
 }
 
 }  // namespace stats_device

@@ -30,17 +30,9 @@ void fault(const std::string& what, const std::string& where) {
     if (++g_faults <= 20) std::printf("DIFFERS: %s: %s\n", where.c_str(), what.c_str());
 }
 
-/// A stream of its own, with its own scratch buffer.
 struct Lane {
-    static constexpr std::uint32_t kBlocks = 8192;
     CUstream stream = nullptr;
-    DeviceMemory scratch{scratch_bytes(kBlocks)};
-
-    Lane() {
-        STATS_DRIVER(cuStreamCreate, &stream, CU_STREAM_NON_BLOCKING);
-        scratch.clear(kScratchCounterBytes);
-        STATS_DRIVER(cuCtxSynchronize);
-    }
+    Lane() { STATS_DRIVER(cuStreamCreate, &stream, CU_STREAM_NON_BLOCKING); }
 };
 
 /// A tensor on the device, and what is to be known of it.
@@ -48,19 +40,35 @@ struct Measured {
     Sample sample;
     Wanted wanted = Wanted::nothing;
     std::unique_ptr<DeviceMemory> memory;
-    std::size_t result = 0;
+    ResultShape shape;
+    std::size_t lines = 0;  // where they are
 };
 
 /// Blocks at random, or as planned.
-std::uint32_t deal_blocks(std::span<DeviceJob> jobs, const DeviceLimits& limits, Random& random) {
-    if (below(random, 3) == 0) return plan_launch(jobs, limits);
-    std::uint32_t next = 0;
-    for (DeviceJob& job : jobs) {
-        job.first_block = next;
-        job.blocks = 1 + static_cast<std::uint32_t>(below(random, below(random, 4) == 0 ? 300 : 5));
-        next += job.blocks;
+std::uint32_t blocks_of(const TensorView& view, Wanted wanted, const DeviceLimits& limits, Random& random) {
+    if (below(random, 3) == 0) return blocks_for(view.dtype, element_count(view.sizes), wanted, limits);
+    return 1 + static_cast<std::uint32_t>(below(random, below(random, 4) == 0 ? 300 : 5));
+}
+
+/// The elements that were brought to the host.
+bool has_values(const Measured& tensor, const ResultLine* lines, std::uint32_t sequence) {
+    const TensorView view = tensor.sample.view();
+    const std::size_t bytes = element_size(view.dtype);
+    std::vector<std::byte> got(tensor.shape.bytes_of_values);
+    if (!gather_values(lines, tensor.shape, sequence, got)) return false;
+    for (std::size_t i = 0; i < got.size() / bytes; ++i) {
+        std::size_t rest = i;
+        std::int64_t offset = 0;
+        for (std::size_t d = view.sizes.size(); d-- > 0;) {
+            offset +=
+                static_cast<std::int64_t>(rest % static_cast<std::size_t>(view.sizes[d])) * view.strides[d];
+            rest /= static_cast<std::size_t>(view.sizes[d]);
+        }
+        const auto* element =
+            static_cast<const std::byte*>(view.data) + offset * static_cast<std::int64_t>(bytes);
+        if (std::memcmp(&got[i * bytes], element, bytes) != 0) return false;
     }
-    return next;
+    return true;
 }
 
 bool same_exactly(const RealStatistics& a, const RealStatistics& b) {
@@ -93,30 +101,19 @@ void check(const Measured& tensor, const TensorPartial& partial) {
 
 /// Launches of several tensors each, in two streams at once; then all of them are looked at.
 void check_matrix(const Device& device, int rounds, Random& random) {
-    constexpr std::uint32_t kLaunches = 16;
-    constexpr std::uint32_t kMost = 40;
+    constexpr std::uint32_t kLaunches = 24;
     Lane lanes[2];
-    Mapped<DeviceResult> results(std::size_t{kLaunches} * kMost);
-    Mapped<DeviceJob> far_jobs(std::size_t{kLaunches} * kMost);
-    Mapped<DeviceDim> far_dims(std::size_t{kLaunches} * kMost * 16);
+    Mapped<ResultLine> lines(std::size_t{1} << 20U);
     std::uint32_t sequence = 0;
     std::uint32_t next_dtype = 0;
     for (int round = 0; round < rounds; ++round) {
         std::vector<Measured> tensors;
         std::vector<StatisticsLaunch> launches(kLaunches);
-        std::vector<std::uint32_t> grids(kLaunches);
+        std::size_t used = 0;
         ++sequence;
         for (std::uint32_t n = 0; n < kLaunches; ++n) {
             StatisticsLaunch& launch = launches[n];
-            const bool far = below(random, 2) == 0;
-            JobTable table = near_table(launch);
-            if (far) {
-                table.jobs = far_jobs.all().subspan(std::size_t{n} * kMost, kMost);
-                table.dims = far_dims.all().subspan(std::size_t{n} * kMost * 16, std::size_t{kMost} * 16);
-                launch.far_jobs = far_jobs.address(std::size_t{n} * kMost);
-                launch.far_dims = far_dims.address(std::size_t{n} * kMost * 16);
-            }
-            for (std::uint64_t left = 1 + below(random, far ? kMost : kNearJobs); left > 0; --left) {
+            for (std::uint64_t left = 1 + below(random, kMostJobs); left > 0; --left) {
                 Measured tensor;
                 const std::uint64_t largest =
                     below(random, 40) == 0 ? 300000 : (below(random, 3) == 0 ? 9000 : 200);
@@ -127,34 +124,56 @@ void check_matrix(const Device& device, int rounds, Random& random) {
                 const std::vector<unsigned char>& storage = tensor.sample.storage;
                 tensor.memory = std::make_unique<DeviceMemory>(storage.size());
                 if (!storage.empty()) tensor.memory->fill_from(storage.data(), storage.size());
-                tensor.result = std::size_t{n} * kMost + table.used_jobs;
-                if (!add_job(table, tensor.sample.view(tensor.memory->pointer()), tensor.wanted,
-                             results.address(tensor.result)))
-                    break;
+                const TensorView view = tensor.sample.view(tensor.memory->pointer());
+                const std::uint32_t blocks = blocks_of(view, tensor.wanted, device.limits(), random);
+                tensor.shape = shape_of(view, tensor.wanted, blocks);
+                tensor.lines = used;
+                if (!add_job(launch, view, tensor.wanted, blocks, lines.address(used))) break;
+                used += tensor.shape.lines();
                 tensors.push_back(std::move(tensor));
             }
-            launch.jobs = table.used_jobs;
             launch.sequence = sequence;
-            launch.scratch = lanes[n % 2].scratch.address();
-            grids[n] = deal_blocks(table.jobs.first(table.used_jobs), device.limits(), random);
         }
+        if (used > lines.all().size()) fail("too many lines", static_cast<int>(used));
         STATS_DRIVER(cuCtxSynchronize);  // a copy of pageable memory may be under way when its call is over
         for (std::uint32_t n = 0; n < kLaunches; ++n)
-            if (launches[n].jobs > 0) device.launch(launches[n], grids[n], lanes[n % 2].stream);
+            if (launches[n].jobs > 0) device.launch(launches[n], lanes[n % 2].stream);
         for (const Measured& tensor : tensors) {
-            await(results[tensor.result], sequence);
-            check(tensor, results[tensor.result].partial);
+            check(tensor, await(&lines[tensor.lines], tensor.shape, sequence));
+            if (!has_values(tensor, &lines[tensor.lines], sequence)) fault("elements", tensor.sample.name());
         }
         STATS_DRIVER(cuCtxSynchronize);
     }
     std::printf("matrix: %d tensors\n", g_checked);
 }
 
+/// One tensor at a time.
+class OneByOne {
+  public:
+    explicit OneByOne(const Device& device) : device_(device) {}
+
+    /// By so many blocks; 0: as planned. `blocks` becomes what it was.
+    TensorStatistics measure(const TensorView& view, Wanted wanted, std::uint32_t& blocks) {
+        if (blocks == 0) blocks = blocks_for(view.dtype, element_count(view.sizes), wanted, device_.limits());
+        const ResultShape shape = shape_of(view, wanted, blocks);
+        StatisticsLaunch launch;
+        if (shape.lines() > lines_.all().size() || !add_job(launch, view, wanted, blocks, lines_.address(0)))
+            fail("a job does not fit", 0);
+        launch.sequence = ++sequence_;
+        device_.launch(launch, lane_.stream);
+        return finish(await(&lines_[0], shape, sequence_), view, wanted);
+    }
+
+  private:
+    const Device& device_;
+    Lane lane_;
+    Mapped<ResultLine> lines_{1U << 15U};
+    std::uint32_t sequence_ = 0;
+};
+
 /// A NaN in the very last place, of lengths that end anywhere in a thread's and a block's share.
 void check_ends(const Device& device) {
-    Lane lane;
-    Mapped<DeviceResult> results(1);
-    std::uint32_t sequence = 0;
+    OneByOne one(device);
     for (const DType dtype : {DType::float16, DType::float32, DType::float64, DType::complex64}) {
         const std::uint64_t bytes = element_size(dtype);
         for (const std::uint64_t groups : {0, 1, 255, 256, 700, 1023, 1024, 1500, 2000, 5000, 9999}) {
@@ -168,17 +187,9 @@ void check_ends(const Device& device) {
                 const std::int64_t sizes[] = {static_cast<std::int64_t>(count)};
                 const std::int64_t strides[] = {1};
                 for (const Wanted wanted : {Wanted::findings, kEverything}) {
-                    StatisticsLaunch launch;
-                    JobTable table = near_table(launch);
                     const TensorView view{memory.pointer(), dtype, sizes, strides};
-                    if (!add_job(table, view, wanted, results.address(0))) fail("a job does not fit", 0);
-                    const std::uint32_t grid = plan_launch({launch.near_jobs, 1}, device.limits());
-                    launch.jobs = 1;
-                    launch.sequence = ++sequence;
-                    launch.scratch = lane.scratch.address();
-                    device.launch(launch, grid, lane.stream);
-                    await(results[0], sequence);
-                    const TensorStatistics got = finish(results[0].partial, view, wanted);
+                    std::uint32_t blocks = 0;
+                    const TensorStatistics got = one.measure(view, wanted, blocks);
                     ++g_checked;
                     if (got.real.nan != 1 || got.real.first_nan != count - 1)
                         fault("the NaN at the end", std::to_string(count) + " of " + dtype_name(dtype));
@@ -191,24 +202,14 @@ void check_ends(const Device& device) {
 /// One tensor by several grids: all that is exact must not depend on them.
 class Grids {
   public:
-    explicit Grids(const Device& device) : device_(device) {}
+    explicit Grids(const Device& device) : one_(device) {}
 
     void check(const char* name, const TensorView& view, const TensorView& on_host, long double mean,
                long double deviation, double tolerance) {
         TensorStatistics first = on_cpu(on_host);
-        for (const std::uint32_t blocks : {0U, 1U, 37U, 528U, 4099U}) {
-            StatisticsLaunch launch;
-            JobTable table = near_table(launch);
-            if (!add_job(table, view, kEverything, results_.address(0))) fail("a job does not fit", 0);
-            std::uint32_t grid = plan_launch({launch.near_jobs, 1}, device_.limits());
-            if (blocks > 0) grid = launch.near_jobs[0].blocks = blocks;
-            launch.jobs = 1;
-            launch.sequence = ++sequence_;
-            launch.scratch = lane_.scratch.address();
-            device_.launch(launch, grid, lane_.stream);
-            await(results_[0], sequence_);
-            const TensorStatistics got = finish(results_[0].partial, view, kEverything);
-            const std::string where = std::string(name) + ", " + std::to_string(grid) + " blocks";
+        for (std::uint32_t blocks : {0U, 1U, 37U, 528U, 4099U}) {
+            const TensorStatistics got = one_.measure(view, kEverything, blocks);
+            const std::string where = std::string(name) + ", " + std::to_string(blocks) + " blocks";
             const double mean_error = error(got.real.all.mean, mean);
             const double deviation_error = error(got.real.all.standard_deviation, deviation);
             std::printf("%s: mean %.12g (off by %.1e), std %.9g (off by %.1e)\n", where.c_str(),
@@ -242,10 +243,7 @@ class Grids {
         return finish(partials[0], view, kEverything);
     }
 
-    const Device& device_;
-    Lane lane_;
-    Mapped<DeviceResult> results_{1};
-    std::uint32_t sequence_ = 0;
+    OneByOne one_;
 };
 
 /// Numbers that look normal enough: the sum of four, from a counter, so that threads need no order.

@@ -8,15 +8,16 @@ run under the library: the printer would then not be the judge.
 from __future__ import annotations
 
 import argparse
+import concurrent.futures
 import hashlib
 import inspect
+import multiprocessing
 import os
 import pathlib
-import shutil
-import subprocess
 import sys
 import tempfile
 import time
+import traceback
 
 RELEASED = "released"
 PRINTER = "printer"  # PyTorch's debug printer, names: the judge of our names
@@ -86,60 +87,67 @@ def compile_packages(name: str, wanted: list[str]) -> None:
             os.replace(partial, target)
 
 
-def _start(name: str, wanted: list[str]) -> tuple:
-    scratch = tempfile.mkdtemp(prefix="aoti-dbg-compile-")
-    environment = dict(os.environ, TORCHINDUCTOR_CACHE_DIR=scratch, TORCHINDUCTOR_COMPILE_THREADS="1")
-    environment.pop("LD_PRELOAD", None)
+def _prepare(scratch: str) -> None:
+    """What must be so before torch is imported, in a worker."""
+    os.environ.update(TORCHINDUCTOR_CACHE_DIR=scratch, TORCHINDUCTOR_COMPILE_THREADS="1")
     # PyTorch's variable would bake the printer into the released package too.
-    environment.pop("AOT_INDUCTOR_DEBUG_INTERMEDIATE_VALUE_PRINTER", None)
+    os.environ.pop("AOT_INDUCTOR_DEBUG_INTERMEDIATE_VALUE_PRINTER", None)
     if os.path.exists("/usr/bin/g++"):
-        environment.setdefault("CXX", "/usr/bin/g++")
-    log = open(os.path.join(scratch, "log"), "w+")
-    process = subprocess.Popen(
-        [sys.executable, __file__, "--one", name, *wanted], env=environment, stdin=subprocess.DEVNULL,
-        stdout=log, stderr=subprocess.STDOUT,
-    )  # fmt: skip
-    return process, name, wanted, scratch, log, time.monotonic()
+        os.environ.setdefault("CXX", "/usr/bin/g++")
 
 
-def _finish(job: tuple) -> bool:
-    process, name, wanted, scratch, log, started = job
-    failed = process.wait() != 0
-    seconds = time.monotonic() - started
-    print(f"{'FAILED' if failed else 'compiled'} {name} ({', '.join(wanted)}) in {seconds:.0f} s", flush=True)
-    if failed:
+def _compile_quietly(name: str, wanted: list[str]) -> tuple[float, str]:
+    """In a worker: how long it took, and all that was written when it failed."""
+    started = time.monotonic()
+    kept = [os.dup(1), os.dup(2)]
+    failed = False
+    with tempfile.TemporaryFile("w+", errors="replace") as log:
+        for descriptor in (1, 2):
+            os.dup2(log.fileno(), descriptor)
+        try:
+            compile_packages(name, wanted)
+        except Exception:  # noqa: BLE001: handed to the parent as text; compilers raise many kinds
+            failed = True
+            traceback.print_exc()
+        finally:
+            sys.stdout.flush()
+            sys.stderr.flush()
+            for descriptor, saved in zip((1, 2), kept, strict=True):
+                os.dup2(saved, descriptor)
+                os.close(saved)
         log.seek(0)
-        print(log.read()[-4000:], flush=True)
-    log.close()
-    shutil.rmtree(scratch, ignore_errors=True)
-    return not failed
+        return time.monotonic() - started, (log.read() or "no word") if failed else ""
 
 
 def compile_missing(names: list[str], jobs: int) -> bool:
     missing = {name: [one for one in variants(name) if not package_path(name, one).exists()] for name in names}
     count = sum(map(len, missing.values()))
     print(f"{sum(map(len, map(variants, names))) - count} packages at hand, {count} to compile", flush=True)
-    # The variants of a model in one process: importing torch and exporting take as long as compiling one.
-    waiting = [(name, wanted) for name, wanted in missing.items() if wanted]
-    running: list[tuple] = []
+    missing = {name: wanted for name, wanted in missing.items() if wanted}
+    if not missing:
+        return True
+    os.environ.pop("LD_PRELOAD", None)
     good = True
-    while waiting or running:
-        while waiting and len(running) < jobs:
-            running.append(_start(*waiting.pop(0)))
-        # Jobs take about as long as each other: waiting for the oldest keeps the others busy.
-        good = _finish(running.pop(0)) and good
+    # Few processes for all models: importing torch, and its trials of the vector unit, take longer than a package.
+    with tempfile.TemporaryDirectory(prefix="aoti-dbg-compile-") as scratch, concurrent.futures.ProcessPoolExecutor(
+        min(jobs, len(missing)), multiprocessing.get_context("spawn"), _prepare, (scratch,)
+    ) as workers:
+        started = {workers.submit(_compile_quietly, name, wanted): name for name, wanted in missing.items()}
+        for job in concurrent.futures.as_completed(started):
+            name = started[job]
+            seconds, problem = job.result()
+            good = good and not problem
+            print(f"{'FAILED' if problem else 'compiled'} {name} ({', '.join(missing[name])}) in {seconds:.0f} s")
+            print(problem[-4000:], end="\n" if problem else "", flush=True)
     return good
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("names", nargs="*")
-    parser.add_argument("--jobs", type=int, default=min(2, os.cpu_count() or 1))
-    parser.add_argument("--one", nargs="+", metavar="WORD", help="NAME VARIANT...: compile one model in this process")
+    # A compilation of the largest model needs two gigabytes: more jobs than these might not fit.
+    parser.add_argument("--jobs", type=int, default=min(8, os.cpu_count() or 1))
     arguments = parser.parse_args()
-    if arguments.one:
-        compile_packages(arguments.one[0], arguments.one[1:])
-        return 0
     import models
 
     return 0 if compile_missing(arguments.names or list(models.MODELS), arguments.jobs) else 1

@@ -74,9 +74,11 @@ class Server(unittest.TestCase):
             with concurrent.futures.ThreadPoolExecutor(4) as clients:
                 return list(clients.map(self.talk, 4 * [int(found[1])]))
         finally:
+            unpacked = support.unpacked_by(server.pid)
             server.kill()
             server.wait()
             server.stderr.close()
+            support.remove_unpacked(unpacked)
 
     def test_clients_at_once_get_the_same_answers_and_a_killed_server_leaves_every_name(self):
         bare, seen = self.serve(self.bare), self.serve(self.preloaded)

@@ -134,6 +134,16 @@ class Statistics(support.Test):
         first = titles.index("after_launch - mylib::my_op - buf2")
         self.assertNotIn("before_launch - mylib::my_op - buf2", titles[:first])
 
+    def test_scalars_and_strings_of_ops_are_there_by_the_names_of_their_headers(self):
+        lines = self.log.splitlines()
+        for line in (
+            "at::_ops::topk::call - k: 2", "at::_ops::topk::call - dim: -1", "at::_ops::topk::call - largest: 1",
+            "aoti_torch_cpu_addmm_out - beta: 1", "at::_ops::_fft_r2c::call - dim: [1]",
+            'aoti_torch_cpu_mkldnn__convolution_pointwise - attr: "relu"', 'aoti_torch_cpu__linear_pointwise - attr: "none"',
+            "aten::bincount - minlength: 20", "mylib::my_op - scale: 2.5",
+        ):  # fmt: skip
+            self.assertIn(f"[  before_launch - {line}  ]", lines)
+
     def test_names_are_not_printed_unless_asked_for(self):
         self.assertEqual(support.launches(self.log), [])
         both = support.run_victim(

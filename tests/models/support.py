@@ -9,6 +9,7 @@ import dataclasses
 import os
 import pathlib
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -17,6 +18,8 @@ import unittest
 here = pathlib.Path(__file__).resolve().parent
 library = os.environ.get("AOTI_DBGTEST_LIBRARY", str(here.parents[1] / "build" / "release" / "libaoti_dbg.so"))
 our_line = re.compile(r"^aoti-dbg\[\d+:\d+\] ")
+# In the folder of a program: where its packages were unpacked.
+UNPACKED = "unpacked.txt"
 launch_line = re.compile(r"^\[ (before|after)_launch: (.+) \]$")
 
 
@@ -58,6 +61,18 @@ def both(kernel: str) -> list[str]:
     return [f"[ before_launch: {kernel} ]", f"[ after_launch: {kernel} ]"]
 
 
+def unpacked_by(process: int | str) -> set[str]:
+    """The folders that PyTorch unpacked the process's models into: /tmp/ and six letters, whatever TMPDIR says."""
+    maps = pathlib.Path(f"/proc/{process}/maps").read_text()
+    return set(re.findall(r" (/tmp/\w{6})/[^/\n]+/data/aotinductor/", maps))
+
+
+def remove_unpacked(folders: set[str]) -> None:
+    """A process that ends suddenly leaves them behind."""
+    for folder in folders:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
 def run_victim(*arguments: str, folder: pathlib.Path, preload: bool, script: str = "victim.py", **environment: str):
     """Runs it in `folder`, which must exist. `environment` comes on top; an empty value removes a variable."""
     variables = {key: value for key, value in os.environ.items() if not key.startswith(("AOTI_DBG_", "AOT_INDUCTOR_"))}
@@ -75,6 +90,9 @@ def run_victim(*arguments: str, folder: pathlib.Path, preload: bool, script: str
         [sys.executable, str(here / script), *arguments], cwd=folder, env=variables, stdin=subprocess.DEVNULL,
         capture_output=True, text=True, timeout=500,
     )  # fmt: skip
+    if (unpacked := folder / UNPACKED).exists():
+        remove_unpacked(set(unpacked.read_text().splitlines()))
+        unpacked.unlink()
     return Outcome(finished.returncode, finished.stdout, finished.stderr, folder, log)
 
 

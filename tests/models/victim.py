@@ -22,6 +22,7 @@ import torch
 
 import models
 import packages
+import support
 
 libc = ctypes.CDLL(None)
 
@@ -35,6 +36,8 @@ def load(name: str, variant: str = packages.RELEASED, num_runners: int = 1):
     """A function of the inputs. Without torch._inductor, whose import takes longer than most of what is run here."""
     path = str(packages.package_path(name, variant))
     loader = torch._C._aoti.AOTIModelPackageLoader(path, "model", False, num_runners, -1)
+    with open(support.UNPACKED, "a") as file:
+        file.writelines(f"{folder}\n" for folder in support.unpacked_by("self"))
     return lambda *inputs: loader.run(torch.utils._pytree.tree_leaves(inputs))
 
 

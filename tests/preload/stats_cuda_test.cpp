@@ -3,48 +3,11 @@
 #include <cstdio>
 #include <map>
 
-#include "tests/preload/cuda_models_fixture.hpp"
+#include "tests/preload/stats_records.hpp"
 #include "tests/support/catch.hpp"
 
 namespace aoti_dbg::test {
 namespace {
-
-const Variables kLevel2 = {{"AOTI_DBG_LEVEL", "2"}, {"FAKE_CUDA_EXPLAIN", "1"}};
-
-Variables with(Variables more) {
-    more.insert(kLevel2.begin(), kLevel2.end());
-    return more;
-}
-
-struct Record {
-    std::string title;  // "before_launch - triton_poi_fused_relu_0 - buf1"
-    std::map<std::string, std::string> fields;
-
-    [[nodiscard]] std::string field(const std::string& name) const {
-        const auto found = fields.find(name);
-        return found == fields.end() ? "" : found->second;
-    }
-};
-
-/// The records of the log in order. Values stand without a name and are left out.
-std::vector<Record> records(const Preloaded& run) {
-    std::vector<Record> all;
-    for (const std::string& line : run.log_lines()) {
-        if (line.rfind("[  ", 0) == 0 && ends_with(line, "  ]:")) {
-            all.push_back({line.substr(3, line.size() - 3 - 4), {}});
-        } else if (const std::size_t colon = line.find(": "); colon != std::string::npos && !all.empty()) {
-            all.back().fields.emplace(line.substr(0, colon), line.substr(colon + 2));
-        }
-    }
-    return all;
-}
-
-std::vector<Record> with_title(const std::vector<Record>& all, const std::string& title) {
-    std::vector<Record> found;
-    std::copy_if(all.begin(), all.end(), std::back_inserter(found),
-                 [&title](const Record& record) { return record.title == title; });
-    return found;
-}
 
 std::string six_digits(double value) {
     char text[32];
@@ -113,26 +76,6 @@ void check_run(const std::vector<Record>& all, const CudaRun& run) {
         REQUIRE_FALSE(found.empty());
         check_values(found.front(), values);
     }
-}
-
-std::vector<std::string> titles_of_run() {
-    std::vector<std::string> titles = {"aoti_model_inputs - arg2_1"};
-    for (const auto& [kernel, tensors] : kCudaTensors) {
-        for (const char* when : {"before_launch - ", "after_launch - "}) {
-            for (const std::string& tensor : tensors)
-                titles.push_back(when + kernel + " - " + tensor);
-        }
-    }
-    return titles;
-}
-
-/// Without what may come at the end of a run.
-std::vector<std::string> titles_of(const std::vector<Record>& all) {
-    std::vector<std::string> titles;
-    for (const Record& record : all) {
-        if (!contains(record.title, "output")) titles.push_back(record.title);
-    }
-    return titles;
 }
 
 TEST_CASE("Every tensor of every call is printed, in order, before and after") {

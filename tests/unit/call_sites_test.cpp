@@ -220,6 +220,33 @@ TEST_CASE("A custom op has its own name and arguments, once the JSON says what t
     CHECK(bare.arguments[5].tensors == std::vector<TensorName>{plain("buf0"), plain("buf2")});
 }
 
+TEST_CASE("Of what a custom op gets besides tensors the kind is known, and how many integers are passed") {
+    const std::string source = test_data("custom_op.released.cpp.txt");
+    const WrapperInfo info =
+        read_wrapper(source, R"({"nodes": [{"node": {"target": "mylib::my_op", "inputs": [
+        {"name": "x", "arg": {"as_tensor": {"name": "buf0"}}}, {"name": "none", "arg": {"as_none": true}},
+        {"name": "one", "arg": {"as_int": 20}}, {"name": "many", "arg": {"as_ints": [1, 2]}},
+        {"name": "symbol", "arg": {"as_sym_int": {"as_name": "s77"}}},
+        {"name": "symbols", "arg": {"as_sym_ints": [{"as_name": "s77"}, {"as_int": 3}]}},
+        {"name": "empty", "arg": {"as_ints": []}}, {"name": "mode", "arg": {"as_string": "sum"}},
+        {"name": "flag", "arg": {"as_bool": true}}],
+        "outputs": [{"as_tensor": {"name": "buf2"}}]}}]})");
+    std::vector<std::string> found;
+    for (const Argument& argument : site(info, "mylib::my_op").arguments) {
+        if (!argument.tensors.empty()) continue;
+        found.push_back(argument.parameter + " " + std::to_string(static_cast<int>(argument.kind)) + " " +
+                        std::to_string(argument.integers) + " " + argument.value);
+    }
+    const auto number = [](ArgumentKind kind) { return " " + std::to_string(static_cast<int>(kind)) + " "; };
+    const std::string scalar = number(ArgumentKind::scalar);
+    const std::string list = number(ArgumentKind::scalar_list);
+    const std::string absent = number(ArgumentKind::absent);
+    CHECK(found == std::vector<std::string>{
+                       "none" + absent + "0 ", "one" + scalar + "1 20", "many" + list + "2 1, 2",
+                       "symbol" + scalar + "1 ", "symbols" + list + "2 ", "empty" + absent + "0 ",
+                       "mode" + number(ArgumentKind::string) + "0 sum", "flag" + scalar + "0 true"});
+}
+
 TEST_CASE("Branches and loops are kept, with the calls that lie in them") {
     const WrapperInfo info = read_wrapper(test_data("control_flow.released.cpp.txt"));
     std::string flow;

@@ -15,6 +15,7 @@
 #include "shim/report/line_log.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/in_child.hpp"
+#include "tests/support/random.hpp"
 #include "tests/support/run_program.hpp"
 #include "tests/unit/event_fixture.hpp"
 
@@ -165,7 +166,9 @@ TEST_CASE("Where one of the two is missing the other still gets its own") {
     const TempFolder folder;
     const Sample sample;
     const std::unique_ptr<LineLog> log = open_log(folder);
-    EventOutput(nullptr, log.get(), EventFormat::text, false).call(sample.call());
+    EventOutput text(nullptr, log.get(), EventFormat::text, false);
+    text.call(sample.call());
+    text.flush();
     log->close();
     CHECK(read_text(folder.path() / "log").find("[  before_launch") == 0);
     const std::unique_ptr<EventLog> events = open_events(folder);
@@ -174,6 +177,52 @@ TEST_CASE("Where one of the two is missing the other still gets its own") {
     output.other({}, "text alone\n");
     events->close();
     CHECK(whole_events(read_text(folder.path() / "events.jsonl")) == 4);
+}
+
+TEST_CASE(
+    "Calls are gathered, and go out when there are many of them, when they are flushed, and before a "
+    "finding") {
+    const TempFolder folder;
+    const Sample sample;
+    const std::unique_ptr<EventLog> events = open_events(folder);
+    EventOutput output(events.get(), nullptr, EventFormat::text, false);
+    const auto lines = [&] { return whole_events(read_text(folder.path() / "events.jsonl")); };
+    output.call(sample.call());
+    CHECK(lines() == 0);
+    output.flush();
+    const auto once = lines();
+    CHECK(once > 0);
+    output.call(sample.call());
+    output.other("{\"event\":\"finding\"}\n", {});
+    const auto with_finding = lines();
+    CHECK(with_finding > once + 1);
+    for (int i = 0; i < 1000; ++i)
+        output.call(sample.call());
+    CHECK(lines() > with_finding + 500);
+    output.flush();
+    events->close();
+    CHECK(lines() >= with_finding + 1000);
+}
+
+TEST_CASE("Long and short texts stand in the file one after the other, whatever their lengths") {
+    const TempFolder folder;
+    const std::unique_ptr<EventLog> events = open_events(folder);
+    Random random(11);
+    std::string all;
+    for (int i = 0; i < 400; ++i) {
+        const std::size_t longest = random.one_in(3) ? 200000 : 300;
+        const std::string line(1 + random.below(longest), static_cast<char>('a' + i % 26));
+        events->append(line + "\n");
+        all += line + "\n";
+        if (random.one_in(40)) {
+            const std::string now = read_text(folder.path() / "events.jsonl");
+            REQUIRE(now.compare(0, all.size(), all) == 0);
+            REQUIRE(now.find_first_not_of('\n', all.size()) == std::string::npos);
+        }
+    }
+    events->close();
+    CHECK(read_text(folder.path() / "events.jsonl") == all);
+    CHECK(events->lost() == 0);
 }
 
 }  // namespace

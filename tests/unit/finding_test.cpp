@@ -23,7 +23,7 @@ Finding example() {
     finding.sequence = ~std::uint64_t{0};
     finding.time_ns = 5;
     finding.thread = 6;
-    finding.stream = 8;
+    finding.stream = 0x7f3a00000010;
     finding.model = 0;
     finding.run = 2;
     finding.call = 9;
@@ -103,6 +103,23 @@ TEST_CASE("Members of a wrong type or size are passed over") {
     CHECK(read.value().notes == std::vector<std::string>{"n"});
 }
 
+TEST_CASE("A stream that was written as a number is read, one that is none is passed over") {
+    const auto stream_of = [](const std::string& stream) {
+        const Result<Finding> read =
+            read_finding(R"({"event":"finding","version":1,"kind":"nan","stream":)" + stream + "}");
+        REQUIRE(read.ok());
+        return read.value().stream;
+    };
+    CHECK(stream_of("8") == 8);
+    CHECK(stream_of(R"("0x1f")") == 31);
+    CHECK(stream_of(R"("0xffffffffffffffff")") == ~std::uint64_t{0});
+    for (const char* none :
+         {"-8", "1e3", R"("0x")", R"("0x1g")", R"("1f")", R"("0x10000000000000000")", "[]"}) {
+        CAPTURE(none);
+        CHECK(stream_of(none) == 0);
+    }
+}
+
 TEST_CASE("Damaged lines are read or refused, and what is read can be written") {
     Random random(7);
     const std::string good = json_of(example());
@@ -131,6 +148,8 @@ TEST_CASE("A finding that is written and read is the same, and is one line") {
     CHECK(json_of(read.value()) == line);
     const Finding& finding = read.value();
     CHECK(finding.sequence == ~std::uint64_t{0});
+    CHECK(contains(line, R"("stream":"0x7f3a00000010")"));
+    CHECK(finding.stream == 0x7f3a00000010);
     CHECK(finding.first == std::vector<std::uint64_t>{2, 3});
     CHECK(finding.tensor.statistics.real.nan == 2);
     CHECK(std::isinf(finding.tensor.statistics.real.all.minimum.floating));

@@ -158,6 +158,70 @@ TEST_CASE("Who wrote NaN over NaN is found out when somebody reads them, or the 
     CHECK(watch.findings.counts().unexplained == 0);
 }
 
+TEST_CASE("A kernel whose arguments nobody knows is found again where it writes NaN over its own") {
+    const bool is_suppressed = GENERATE(false, true);
+    Watch watch(is_suppressed ? "nan in user_kernel" : "");
+    auto& in = watch.script.buffer({1, 2});
+    auto& out = watch.script.buffer({0, 0});
+    auto& next = watch.script.buffer({0, 0});
+    const SiteFacts& origin = watch.script.site("user_kernel");
+    const SiteFacts& reader = watch.script.site("reader");
+    const Given of_origin = {{watch.script.name("buf0", Role::unknown), &in, {}},
+                             {watch.script.name("buf1", Role::unknown), &out, {}}};
+    const Given of_reader = {{watch.script.name("buf1", Role::reads), &out, {}},
+                             {watch.script.name("buf2", Role::makes), &next, {}}};
+    // The next runs get the same memory, and what the first left in it.
+    for (watch.script.run = 0; watch.script.run < 3; ++watch.script.run) {
+        const bool first = watch.call(origin, of_origin, [&] { out.values = {1, kNaN}; });
+        CHECK(first == (watch.script.run == 0 && !is_suppressed));
+        const bool second = watch.call(reader, of_reader, [&] { next.values = {1, kNaN}; });
+        CHECK(second == (watch.script.run != 0 && !is_suppressed));
+    }
+    CHECK(watch.followers() == 3);
+    CHECK(std::string(FindingSummary(watch.findings.counts()).text()) ==
+          (is_suppressed ? "0 findings (3 suppressed, 3 followers)"
+                         : "1 finding (2 times again, 3 followers)"));
+}
+
+TEST_CASE("A kernel that made NaN once is not blamed for those that it is given") {
+    Watch watch;
+    auto& in = watch.script.buffer({1, 2});
+    auto& out = watch.script.buffer({0, 0});
+    const SiteFacts& site = watch.script.site("user_kernel");
+    const Given given = {{watch.script.name("buf0", Role::unknown), &in, {}},
+                         {watch.script.name("buf1", Role::unknown), &out, {}}};
+    CHECK(watch.call(site, given, [&] { out.values = {1, kNaN}; }));
+    ++watch.script.run;
+    in.values = {kNaN, 2};
+    out.values = {0, 0};
+    CHECK_FALSE(watch.call(site, given, [&] { out.values = {kNaN, kNaN}; }));
+    CHECK(watch.followers() == 1);
+    CHECK(watch.findings.counts().unexplained == 1);
+}
+
+TEST_CASE("A follower is of known origin where the origin is found out only behind it") {
+    Watch watch;
+    auto& alias = watch.script.buffer({kNaN});
+    auto& out = watch.script.buffer({kNaN, 5});
+    auto& next = watch.script.buffer({0});
+    const SiteFacts& origin = watch.script.site("origin");
+    const SiteFacts& reader = watch.script.site("reader");
+    const auto read = [&](Script::Buffer& buffer) {
+        return watch.call(reader,
+                          {{watch.script.name("buf0", Role::reads), &buffer, {}},
+                           {watch.script.name("buf2", Role::makes), &next, {}}},
+                          [&] { next.values = {kNaN}; });
+    };
+    // Of these two one is before it, and stays what it is.
+    CHECK_FALSE(read(alias));
+    CHECK_FALSE(watch.call(origin, {{watch.script.name("buf1", Role::writes), &out, {}}}, [] {}));
+    CHECK_FALSE(read(alias));
+    CHECK(watch.findings.counts().unexplained == 2);
+    CHECK(read(out));
+    CHECK(watch.findings.counts().unexplained == 1);
+    CHECK(watch.followers() == 3);
+}
+
 TEST_CASE(
     "The mask of an attention is no finding, and a row that it masks as a whole is one, at the softmax") {
     Watch watch;

@@ -1,8 +1,11 @@
 // Arguments out of frames that a thunk would have laid out; handles are numbers that nothing follows.
 #include "shim/measure/arguments.hpp"
 
+#include <sys/mman.h>
+
 #include <cstring>
 #include <deque>
+#include <optional>
 
 #include "shim/observe/process.hpp"
 #include "tests/support/catch.hpp"
@@ -85,6 +88,7 @@ Found of_kernel(const StubFrame& frame, const CallSite* site, unsigned integers)
 
 std::vector<std::string> labels(const std::vector<CallArgument>& arguments) {
     std::vector<std::string> found;
+    found.reserve(arguments.size());
     for (const CallArgument& argument : arguments)
         found.push_back(argument.facts->label);
     return found;
@@ -147,9 +151,12 @@ TEST_CASE("Integers and floating-point numbers spill to one stack, in their orde
     site.arguments.push_back(tensor("buf1"));
     site.arguments.push_back(scalar("s1"));
     site.arguments.push_back(tensor("buf2"));
-    const auto found = of_shim(shim("wwwwwwdddddddddidi"), frame, &site, false);
+    const auto all = of_shim(shim("wwwwwwdddddddddidi"), frame, &site, false);
+    REQUIRE(all.size() == 18);
+    for (std::size_t i = 0; i < 6; ++i)
+        CHECK(all[i].text.view() == std::to_string(i + 1));
+    const Found found(all.begin() + 14, all.end());
     CHECK(labels(found) == Labels{"s0", "buf1", "s1", "buf2"});
-    REQUIRE(found.size() == 4);
     CHECK(found[0].text.view() == "2.5");
     CHECK(found[1].handle == handle(64));
     CHECK(found[2].text.view() == "3.5");
@@ -182,14 +189,54 @@ TEST_CASE(
     frame.integer(1).integer(0).integer(0).integer(0).integer(3).pointer(list);
     CallSite site;
     site.arguments = {tensor("buf0"), scalar("2.5"), tensor("arg1_1"), tensor("buf1", Access::writes)};
-    const auto found = of_shim(shim("pzzazt"), frame, &site, false);
+    ShimSignature executor = shim("pzzazt");
+    executor.kind = ShimKind::proxy;
+    const auto found = of_shim(executor, frame, &site, false);
     CHECK(labels(found) == Labels{"buf0", "arg1_1", "buf1"});
     REQUIRE(found.size() == 3);
     CHECK_FALSE(found[1].only_after);
     CHECK(found[2].only_after);
 
-    for (const CallArgument& argument : of_shim(shim("pzzazt"), frame, nullptr, false))
+    for (const CallArgument& argument : of_shim(executor, frame, nullptr, false))
         CHECK(argument.only_after);
+}
+
+Argument of_node(ArgumentKind kind, const std::string& parameter, const std::string& value,
+                 std::uint32_t integers = 0) {
+    Argument argument;
+    argument.kind = kind;
+    argument.text = argument.value = value;
+    argument.parameter = parameter;
+    argument.integers = integers;
+    return argument;
+}
+
+TEST_CASE("Integers of an op behind the proxy executor are what is passed, the rest is what its JSON says") {
+    const std::int64_t integers[] = {20, 1, -2};
+    const TensorHandle list[] = {handle(16)};
+    CallSite site;
+    site.kind = CallKind::proxy;
+    site.arguments = {tensor("buf0"),
+                      of_node(ArgumentKind::scalar, "minlength", "", 1),  // a symbol: no value in the JSON
+                      of_node(ArgumentKind::scalar, "scale", "2.5"),
+                      of_node(ArgumentKind::scalar_list, "dims", "7, 8", 2),
+                      of_node(ArgumentKind::string, "mode", "a\"b"),
+                      of_node(ArgumentKind::absent, "out", ""),
+                      of_node(ArgumentKind::scalar_list, "weights", "0.5, 1")};
+    ShimSignature executor = shim("pzzazt");
+    executor.kind = ShimKind::proxy;
+    const auto values_of = [&](std::uint64_t passed) {
+        Frame frame;
+        frame.integer(1).integer(0).integer(passed).pointer(integers).integer(1).pointer(list);
+        Labels values;
+        for (const CallArgument& argument : of_shim(executor, frame, &site, false))
+            values.push_back(argument.facts->label + "=" + std::string(argument.text.view()));
+        return values;
+    };
+    CHECK(values_of(3) ==
+          Labels{"minlength=20", "scale=2.5", "dims=[1, -2]", R"(mode="a\"b")", "weights=[0.5, 1]", "buf0="});
+    // Not as we understand it: nothing of the list is taken for what it may not be.
+    CHECK(values_of(2) == Labels{"scale=2.5", "dims=[7, 8]", R"(mode="a\"b")", "weights=[0.5, 1]", "buf0="});
 }
 
 TEST_CASE("A kernel's pointers and symbols are told by its site; numbers written as such are left out") {
@@ -260,6 +307,129 @@ TEST_CASE("A launch that no source tells of is read by the sizes of its paramete
     CHECK(found[0].address == pointer);
     CHECK(found[0].may_write);
     CHECK(found[1].text.view() == "7");
+}
+
+/// Bytes that end where memory does.
+class EndOfMemory {
+  public:
+    explicit EndOfMemory(std::string_view bytes)
+        : pages_(static_cast<char*>(
+              mmap(nullptr, 2 * kPage, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0))) {
+        REQUIRE(mprotect(pages_ + kPage, kPage, PROT_NONE) == 0);
+        memcpy(pages_ + kPage - bytes.size(), bytes.data(), bytes.size());
+        begin_ = pages_ + kPage - bytes.size();
+    }
+    ~EndOfMemory() { munmap(pages_, 2 * kPage); }
+    EndOfMemory(const EndOfMemory&) = delete;
+    EndOfMemory& operator=(const EndOfMemory&) = delete;
+    [[nodiscard]] const char* begin() const { return begin_; }
+    [[nodiscard]] const char* end() const { return pages_ + kPage; }
+
+  private:
+    static constexpr std::size_t kPage = 4096;
+    char* pages_;
+    const char* begin_ = nullptr;
+};
+
+std::string text_at(const char* text) {
+    const std::optional<ShortText> read = ShortText::string_at(text);
+    return read ? std::string(read->view()) : "nothing";
+}
+
+TEST_CASE("A string that cannot be read is left out, and of one that can nothing behind it is touched") {
+    CHECK(text_at(nullptr) == "nothing");
+    CHECK(text_at(reinterpret_cast<const char*>(8)) == "nothing");
+    using std::string_view_literals::operator""sv;
+    const EndOfMemory whole("sum\0"sv);
+    CHECK(text_at(whole.begin()) == "\"sum\"");
+    CHECK(text_at(whole.end()) == "nothing");
+    const EndOfMemory endless("sum");
+    CHECK(text_at(endless.begin()) == "\"sum\"...");
+    Frame frame;
+    const char* const place = whole.end();
+    frame.pointer(whole.end()).pointer(&place);
+    CHECK(of_shim(shim("sS"), frame, nullptr, false).empty());
+}
+
+TEST_CASE("What does not print, or would end a string, is escaped, and never cut in the middle") {
+    CHECK(text_at("") == "\"\"");
+    CHECK(text_at("a\"b\\c\nd\x1b\xff") == R"("a\"b\\c\nd\x1b\xff")");
+    const std::string fits(45, 'x');
+    CHECK(text_at(fits.substr(0, 42).c_str()) == '"' + fits.substr(0, 42) + '"');
+    CHECK(text_at(fits.c_str()) == '"' + fits.substr(0, 42) + "\"...");
+    const std::string control(20, '\x01');
+    const std::string cut = text_at(control.c_str());
+    CHECK(cut.size() <= ShortText::kMost);
+    CHECK(cut.substr(cut.size() - 8) == R"(\x01"...)");
+}
+
+TEST_CASE("Scalars and strings are told by the names of the shim's header, those that are absent are not") {
+    const std::int64_t dims[] = {1, -1};
+    const std::int32_t mask[] = {1, 0, 1};
+    const std::int64_t many[] = {1000000000, 2000000000, 3000000000, 4000000000, 5000000000};
+    const std::int32_t dtype = 6;
+    const std::int64_t bins = 1L << 40;
+    const double scale = 0.125;
+    const char* const algorithm = "fast";
+    ShimSignature op = shim("iAnBnAnsSZWDZWDbu");
+    op.names = "self dim dim_len_ mask mask_len_ many many_len_ mode algorithm dtype bins scale a b c flag n";
+    Frame frame;
+    frame.integer(16).pointer(dims).integer(2).pointer(mask).integer(3).pointer(many).integer(5);
+    frame.pointer("reflect").pointer(&algorithm).pointer(&dtype).pointer(&bins).pointer(&scale);
+    frame.integer(0).integer(0).integer(0).integer(0xffffff01U).integer(UINT64_MAX);
+    const auto found = of_shim(op, frame, nullptr, false);
+    CHECK(labels(found) ==
+          Labels{"arg0", "dim", "mask", "many", "mode", "algorithm", "dtype", "bins", "scale", "flag", "n"});
+    std::vector<std::string> values;
+    for (const CallArgument& argument : found)
+        values.emplace_back(argument.text.view());
+    CHECK(values == Labels{"", "[1, -1]", "[1, 0, 1]", "[1000000000, 2000000000, 3000000000, ...]",
+                           "\"reflect\"", "\"fast\"", "6", "1099511627776", "0.125", "1",
+                           "18446744073709551615"});
+}
+
+TEST_CASE("A list whose length the op is not told is left out, and so is one of unknown kind") {
+    const std::int64_t sizes[] = {1, 2};
+    const double one = 1;
+    const double* const scalars[] = {&one};
+    const char* const names[] = {"a", "b"};
+    Frame frame;
+    frame.pointer(sizes).pointer(scalars).integer(1).pointer(names).integer(2).integer(0).integer(3).real(
+        2.5);
+    const auto found = of_shim(shim("AOnSnAnd"), frame, nullptr, false);
+    CHECK(labels(found) == Labels{"arg7"});
+    CHECK(of_shim(shim("An"), Frame().integer(0).integer(0), nullptr, false).at(0).text.view() == "[]");
+}
+
+TEST_CASE("Numbers that the op returns are told after it") {
+    const std::int64_t made = 77;
+    ShimSignature op = shim("iW");
+    op.names = "self ret4";
+    Frame frame;
+    frame.integer(16).pointer(&made);
+    CHECK(labels(of_shim(op, frame, nullptr, false)) == Labels{"arg0"});
+    const auto after = of_shim(op, frame, nullptr, true);
+    REQUIRE(after.size() == 2);
+    CHECK(after[1].facts->label == "ret4");
+    CHECK(after[1].text.view() == "77");
+}
+
+TEST_CASE("What the source computes keeps its name there; what it writes down has that of the header") {
+    CallSite site;
+    site.function = "aoti_torch_cpu_topk";
+    site.arguments = {tensor("arg0_1"), scalar("s77"),         scalar("-1L"),        scalar("12L*s77"),
+                      scalar("true"),   tensor("buf4_handle"), tensor("buf5_handle")};
+    Frame frame;
+    frame.integer(16).integer(5).integer(UINT64_MAX).integer(60).integer(1);
+    const ShimSignature* topk = find_shim("aoti_torch_cpu_topk");
+    REQUIRE(topk != nullptr);
+    const auto found = of_shim(*topk, frame, &site, false);
+    CHECK(labels(found) == Labels{"arg0_1", "s77", "dim", "largest", "sorted"});
+    REQUIRE(found.size() == 5);
+    CHECK(found[0].facts->parameter == "self");
+    CHECK(found[1].facts->parameter == "k");
+    CHECK(found[2].text.view() == "-1");
+    CHECK(found[3].text.view() == "60");
 }
 
 TEST_CASE("A long string is cut, and says so") {

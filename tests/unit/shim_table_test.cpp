@@ -46,6 +46,21 @@ TEST_CASE("Every function of the table is found under its name, the first and th
     CHECK(std::size(kAll) > 700);
 }
 
+TEST_CASE("An op has a name for each argument, and nothing else has any") {
+    for (const ShimSignature& entry : kAll) {
+        INFO(entry.name);
+        const bool has_names = entry.kind == ShimKind::op && !entry.args.empty();
+        CHECK(entry.name_of(entry.args.size()).empty());
+        for (std::size_t i = 0; i < entry.args.size(); ++i)
+            CHECK(entry.name_of(i).empty() != has_names);
+    }
+    CHECK(shim("aoti_torch_cpu_topk").name_of(0) == "self");
+    CHECK(shim("aoti_torch_cpu_topk").name_of(4) == "sorted");
+    CHECK(shim("aoti_torch_cpu_topk").name_of(6) == "ret1");
+    CHECK(shim("aoti_torch_cpu_topk").name_of(100).empty());
+    CHECK(shim("aoti_torch__fft_c2c").name_of(1) == "dim");
+}
+
 TEST_CASE("Register counts follow from the argument letters") {
     for (const ShimSignature& entry : kAll) {
         INFO(entry.name);

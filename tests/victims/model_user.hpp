@@ -29,6 +29,7 @@ struct Torch {
     decltype(&aoti_torch_delete_tensor_object) forget = nullptr;
     decltype(&fake_torch_elements) elements = nullptr;
     decltype(&fake_torch_calls) calls = nullptr;
+    decltype(&fake_torch_forget_devices) forget_devices = nullptr;
 
     explicit Torch(int scope = RTLD_GLOBAL) {
         void* handle = dlopen("libfake_torch_cpu.so", RTLD_NOW | scope);
@@ -38,6 +39,7 @@ struct Torch {
         find(handle, "aoti_torch_delete_tensor_object", forget);
         find(handle, "fake_torch_elements", elements);
         find(handle, "fake_torch_calls", calls);
+        find(handle, "fake_torch_forget_devices", forget_devices);
     }
 
     template <typename Function>

@@ -9,8 +9,9 @@
 // Environment: FAKE_CUDA_INLINE=1 runs kernels in the launching thread; FAKE_CUDA_FAIL_AT=N makes kernel
 // number N of the process fault (error 700, sticky in its context); FAKE_CUDA_DEVICES=n; FAKE_CUDA_DELAY_US=n
 // keeps each kernel waiting; FAKE_CUDA_REFUSE=kernel makes its launches fail with error 701;
-// FAKE_CUDA_NO_FATBIN=1 refuses fatbins as a device too old for them does; FAKE_CUDA_EXPLAIN=1 says on stderr
-// why a kernel of the fatbin faulted.
+// FAKE_CUDA_NO_FATBIN=1 refuses fatbins as a device too old for them does; FAKE_CUDA_DIE_AT=N ends the
+// process inside launch N, by the signal FAKE_CUDA_DIE_BY or, for 0, by _exit(7); FAKE_CUDA_EXPLAIN=1 says on
+// stderr why a kernel of the fatbin faulted.
 #pragma once
 
 #ifndef __CUDA_API_VERSION_INTERNAL

@@ -3,7 +3,10 @@
 // callback.
 #include "tests/fakes/driver/fake_cuda_control.h"
 
+#include <unistd.h>
+
 #include <chrono>
+#include <csignal>
 #include <cstdlib>
 #include <cstring>
 #include <deque>
@@ -47,6 +50,15 @@ std::atomic<const Refusal*>& refused() {
     return refusal;
 }
 
+/// Ends the process inside the launch that FAKE_CUDA_DIE_AT says: by that signal, or by _exit(7) for 0.
+void die_if_asked(std::uint64_t launch) {
+    static const std::uint64_t die_at = number_from_environment("FAKE_CUDA_DIE_AT");
+    static const std::uint64_t die_by = number_from_environment("FAKE_CUDA_DIE_BY");
+    if (launch != die_at) return;
+    if (die_by == 0) _exit(7);
+    ::raise(static_cast<int>(die_by));
+}
+
 /// Counts the launch and says whether it is the one that must fault.
 bool count_launch(const KernelImage& image) {
     if (image.of_fatbin) {
@@ -54,6 +66,7 @@ bool count_launch(const KernelImage& image) {
         return false;
     }
     const std::uint64_t number = g_launches.fetch_add(1, std::memory_order_relaxed) + 1;
+    die_if_asked(number);
     if (auto callback = g_on_launch.load(std::memory_order_relaxed)) callback(image.name.c_str(), number);
     return number == fail_at().load(std::memory_order_relaxed);
 }

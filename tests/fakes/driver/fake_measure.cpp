@@ -5,16 +5,19 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cstdarg>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <deque>
 #include <iterator>
+#include <span>
+#include <vector>
 
 #include "stats_kernels/cpu_statistics.hpp"
 #include "stats_kernels/device_code.hpp"
-#include "stats_kernels/device_job.hpp"
+#include "stats_kernels/launch_plan.hpp"
 #include "tests/fakes/driver/fake_driver.hpp"
 
 namespace fake_cuda {
@@ -22,9 +25,10 @@ namespace {
 
 using aoti_dbg::DeviceDim;
 using aoti_dbg::DeviceJob;
-using aoti_dbg::DeviceResult;
-using aoti_dbg::DeviceValues;
 using aoti_dbg::DType;
+using aoti_dbg::PartialStatistics;
+using aoti_dbg::ResultLine;
+using aoti_dbg::ResultShape;
 using aoti_dbg::StatisticsLaunch;
 using aoti_dbg::TensorPartial;
 using aoti_dbg::TensorView;
@@ -49,51 +53,22 @@ __attribute__((format(printf, 1, 2))) bool faults(const char* format, ...) {
     return false;
 }
 
-/// What one launch measures, with the tables wherever they are.
-struct Launch {
-    StatisticsLaunch parameters;
-    const DeviceJob* jobs = nullptr;
-    const DeviceDim* dims = nullptr;
-    std::uint64_t dims_there = 0;
+/// Every block finds its job by first_block.
+bool check_blocks(const StatisticsLaunch& launch, const LaunchShape& shape) {
+    if (launch.sequence == 0) return faults("sequence 0");
+    if (launch.jobs == 0 || launch.jobs > aoti_dbg::kMostJobs) return faults("%u jobs", launch.jobs);
     std::uint32_t blocks = 0;
-};
-
-bool find_tables(Launch& launch) {
-    const StatisticsLaunch& given = launch.parameters;
-    launch.jobs = given.near_jobs;
-    launch.dims = given.near_dims;
-    launch.dims_there = aoti_dbg::kNearDims;
-    if (given.jobs == 0 || given.jobs > aoti_dbg::kMaxJobs) return faults("%u jobs", given.jobs);
-    if (given.far_jobs == 0) {
-        if (given.jobs > aoti_dbg::kNearJobs) return faults("%u near jobs", given.jobs);
-    } else {
-        if (!is_known(given.far_jobs, given.jobs * sizeof(DeviceJob))) return faults("far jobs: no memory");
-        launch.jobs = reinterpret_cast<const DeviceJob*>(given.far_jobs);
-    }
-    if (given.far_dims != 0) {
-        launch.dims = reinterpret_cast<const DeviceDim*>(given.far_dims);
-        launch.dims_there = UINT32_MAX;
-    }
-    return true;
-}
-
-/// Every block finds its job by first_block; the counters of the scratch buffer are as the last launch left
-/// them.
-bool check_blocks(Launch& launch, const LaunchShape& shape) {
-    const StatisticsLaunch& given = launch.parameters;
-    for (std::uint32_t j = 0; j < given.jobs; ++j) {
-        const DeviceJob& job = launch.jobs[j];
-        if (job.first_block != launch.blocks || job.blocks == 0)
+    for (std::uint32_t j = 0; j < launch.jobs; ++j) {
+        const DeviceJob& job = launch.job[j];
+        if (job.first_block != blocks || job.blocks == 0)
             return faults("job %u: blocks from %u, %u of them, after %u", j, job.first_block, job.blocks,
-                          launch.blocks);
-        launch.blocks += job.blocks;
+                          blocks);
+        blocks += job.blocks;
     }
-    if (shape.grid[0] != launch.blocks || shape.grid[1] != 1 || shape.grid[2] != 1)
-        return faults("a grid of %u for %u blocks", shape.grid[0], launch.blocks);
+    if (shape.grid[0] != blocks || shape.grid[1] != 1 || shape.grid[2] != 1)
+        return faults("a grid of %u for %u blocks", shape.grid[0], blocks);
     if (shape.block[0] != aoti_dbg::kBlockThreads || shape.block[1] != 1 || shape.block[2] != 1)
         return faults("%u threads a block", shape.block[0]);
-    if (!is_known(given.scratch, aoti_dbg::scratch_bytes(launch.blocks)) || given.scratch % 16 != 0)
-        return faults("scratch: no memory for %u blocks", launch.blocks);
     return true;
 }
 
@@ -104,23 +79,17 @@ struct JobTensor {
     TensorView view;
 };
 
-bool find_tensor(const Launch& launch, std::uint32_t j, JobTensor& tensor) {
-    const DeviceJob& job = launch.jobs[j];
+bool find_tensor(const StatisticsLaunch& launch, std::uint32_t j, JobTensor& tensor) {
+    const DeviceJob& job = launch.job[j];
     const std::uint32_t rank = job.rank == 0 ? 1 : job.rank;
     tensor.sizes[0] = static_cast<std::int64_t>(job.count);
     tensor.strides[0] = 1;
     if (static_cast<std::uint32_t>(job.dtype) >= aoti_dbg::kDTypes) return faults("job %u: no dtype", j);
-    if (job.rank > 0) {
-        if (rank > aoti_dbg::kMaxRank || job.first_dim + std::uint64_t{rank} > launch.dims_there)
-            return faults("job %u: rank %u from dimension %u", j, rank, job.first_dim);
-        if (launch.parameters.far_dims != 0 &&
-            !is_known(launch.parameters.far_dims + job.first_dim * sizeof(DeviceDim),
-                      rank * sizeof(DeviceDim)))
-            return faults("job %u: far dimensions: no memory", j);
-    }
+    if (job.rank > 0 && std::uint32_t{job.first_dim} + rank > aoti_dbg::kMostDims)
+        return faults("job %u: rank %u from dimension %u", j, rank, job.first_dim);
     for (std::uint32_t d = 0; d < job.rank; ++d) {
-        tensor.sizes[d] = launch.dims[job.first_dim + d].size;
-        tensor.strides[d] = launch.dims[job.first_dim + d].stride;
+        tensor.sizes[d] = launch.dim[job.first_dim + d].size;
+        tensor.strides[d] = launch.dim[job.first_dim + d].stride;
     }
     tensor.view.data = reinterpret_cast<const void*>(job.data);
     tensor.view.dtype = job.dtype;
@@ -148,61 +117,23 @@ bool check_data(const DeviceJob& job, std::uint32_t j, const JobTensor& tensor) 
     return faults("job %u: [%#llx, +%zu) is not allocated", j, static_cast<unsigned long long>(begin), bytes);
 }
 
-/// The kernel has the scratch buffer for itself as long as this lives. Two launches that use one at a time
-/// are caught where the counters show it, as they would spoil each other's on a GPU.
-class ScratchUse {
-  public:
-    explicit ScratchUse(const StatisticsLaunch& launch)
-        : counter_(*reinterpret_cast<std::uint32_t*>(launch.scratch)) {
-        auto* counters = reinterpret_cast<std::uint32_t*>(launch.scratch);
-        clean_ = counter_.exchange(1, std::memory_order_acq_rel) == 0;
-        for (std::uint32_t j = 1; clean_ && j < launch.jobs; ++j)
-            clean_ = counters[j] == 0;
-    }
-    ScratchUse(const ScratchUse&) = delete;
-    ScratchUse& operator=(const ScratchUse&) = delete;
-    ~ScratchUse() {
-        if (clean_) counter_.store(0, std::memory_order_release);
-    }
-    [[nodiscard]] bool is_clean() const { return clean_; }
-
-  private:
-    std::atomic_ref<std::uint32_t> counter_;
-    bool clean_ = false;
-};
-
-void publish(const DeviceJob& job, const TensorPartial& partial, std::uint32_t sequence) {
-    auto* result = reinterpret_cast<DeviceResult*>(job.result);
-    result->partial.parts[0] = partial.parts[0];
-    if (is_complex(job.dtype)) result->partial.parts[1] = partial.parts[1];
-    result->partial.hash = partial.hash;
-    std::atomic_ref(result->sequence).store(sequence, std::memory_order_release);
-}
-
-bool measure(const std::byte* const* p, const LaunchShape& shape) {
-    const std::shared_lock nothing_goes(frees_mutex());
-    Launch launch;
-    std::memcpy(&launch.parameters, p[0], sizeof(launch.parameters));
-    if (launch.parameters.sequence == 0) return faults("sequence 0");
-    if (!find_tables(launch) || !check_blocks(launch, shape)) return false;
-    const ScratchUse scratch(launch.parameters);
-    if (!scratch.is_clean()) return faults("the scratch buffer is in use, or was never zeroed");
-    for (std::uint32_t j = 0; j < launch.parameters.jobs; ++j) {
-        const DeviceJob& job = launch.jobs[j];
-        JobTensor tensor;
-        if (!find_tensor(launch, j, tensor) || !check_data(job, j, tensor)) return false;
-        if (!is_known(job.result, sizeof(DeviceResult)) || job.result % alignof(DeviceResult) != 0)
-            return faults("job %u: no memory for its result", j);
-        publish(job, measure_range(tensor.view, job.wanted, 0, job.count), launch.parameters.sequence);
-    }
-    return true;
+/// Whole groups of 16 bytes, as the flag of the job promises them to vector loads.
+bool check_groups(const DeviceJob& job, std::uint32_t j, const JobTensor& tensor) {
+    if (!job.is_in_groups) return true;
+    const std::int64_t group = 16 / job.bytes;
+    bool whole = job.rank > 0 && job.data % 16 == 0;
+    for (std::uint32_t d = 0; d < job.rank; ++d)
+        whole = whole && (d + 1U == job.rank ? tensor.strides[d] == 1 && tensor.sizes[d] % group == 0
+                                             : tensor.strides[d] % group == 0);
+    return whole || faults("job %u: no rows of whole groups", j);
 }
 
 /// One element after another in logical order, as they would lie in a contiguous tensor.
-void gather(const DeviceJob& job, const JobTensor& tensor) {
+std::vector<std::uint64_t> values_of(const DeviceJob& job, const JobTensor& tensor) {
     const std::size_t size = element_size(job.dtype);
     const auto* from = reinterpret_cast<const std::byte*>(job.data);
-    auto* to = reinterpret_cast<std::byte*>(job.result);
+    std::vector<std::uint64_t> words(job.count * size / 8 + aoti_dbg::kLineWords);
+    auto* to = reinterpret_cast<std::byte*>(words.data());
     std::int64_t index[aoti_dbg::kMaxRank] = {};
     for (std::uint64_t i = 0; i < job.count; ++i) {
         std::int64_t element = 0;
@@ -214,22 +145,69 @@ void gather(const DeviceJob& job, const JobTensor& tensor) {
             index[d] = 0;
         }
     }
+    return words;
 }
 
-bool gather_values(const std::byte* const* p, const LaunchShape&) {
+/// The lines of one block, as if it had been a block of threads.
+void leave_block(const DeviceJob& job, std::uint32_t block, const TensorPartial& partial,
+                 std::uint32_t sequence) {
+    auto* line = reinterpret_cast<ResultLine*>(job.lines) + block;
+    for (std::uint32_t i = 0; i < aoti_dbg::line_parts(job.dtype); ++i) {
+        const PartialStatistics& part = partial.parts[i];
+        const bool has_specials = part.nan + part.positive_infinity + part.negative_infinity != 0;
+        const std::uint64_t moments[] = {part.finite,
+                                         std::bit_cast<std::uint64_t>(part.mean),
+                                         std::bit_cast<std::uint64_t>(part.m2),
+                                         part.zeros,
+                                         part.minimum_key,
+                                         part.maximum_key,
+                                         has_specials ? aoti_dbg::kHasSpecials : 0};
+        write_line(*line, sequence, moments);
+        line += job.blocks;
+        if (aoti_dbg::has_special_lines(job.dtype)) {
+            const std::uint64_t specials[] = {
+                part.nan,       part.positive_infinity,       part.negative_infinity,
+                part.first_nan, part.first_positive_infinity, part.first_negative_infinity};
+            if (has_specials) write_line(*line, sequence, specials);
+            line += job.blocks;
+        }
+        if (aoti_dbg::has_place_lines(job.dtype, job.wanted)) {
+            const std::uint64_t places[] = {part.minimum_index, part.maximum_index, i == 0 ? partial.hash : 0,
+                                            part.sum_low, part.sum_high};
+            write_line(*line, sequence, places);
+            line += job.blocks;
+        }
+    }
+}
+
+void leave(const DeviceJob& job, const JobTensor& tensor, const ResultShape& shape, std::uint32_t sequence) {
+    for (std::uint32_t block = 0; block < job.blocks; ++block) {
+        const std::uint64_t begin = aoti_dbg::range_begin(job.count, block, job.blocks);
+        const std::uint64_t end = aoti_dbg::range_begin(job.count, block + 1, job.blocks);
+        leave_block(job, block, measure_range(tensor.view, job.wanted, begin, end), sequence);
+    }
+    if (shape.bytes_of_values == 0) return;
+    const std::vector<std::uint64_t> words = values_of(job, tensor);
+    auto* line = reinterpret_cast<ResultLine*>(job.lines) + shape.lines_of_blocks();
+    for (std::uint32_t i = 0; i < aoti_dbg::value_lines(shape.bytes_of_values); ++i)
+        write_line(line[i], sequence,
+                   std::span(words).subspan(std::size_t{i} * aoti_dbg::kLineWords, aoti_dbg::kLineWords));
+}
+
+bool measure(const std::byte* const* p, const LaunchShape& shape) {
     const std::shared_lock nothing_goes(frees_mutex());
-    Launch launch;
-    std::memcpy(&launch.parameters, p[0], sizeof(launch.parameters));
-    if (!find_tables(launch)) return false;
-    for (std::uint32_t j = 0; j < launch.parameters.jobs; ++j) {
-        const DeviceJob& job = launch.jobs[j];
+    StatisticsLaunch launch;
+    std::memcpy(&launch, p[0], sizeof(launch));
+    if (!check_blocks(launch, shape)) return false;
+    for (std::uint32_t j = 0; j < launch.jobs; ++j) {
+        const DeviceJob& job = launch.job[j];
         JobTensor tensor;
-        if (!find_tensor(launch, j, tensor) || !check_data(job, j, tensor)) return false;
-        if (job.count > aoti_dbg::kMostValues) return faults("job %u: too many values", j);
-        if (!is_known(job.result, sizeof(DeviceValues))) return faults("job %u: no memory for its values", j);
-        gather(job, tensor);
-        auto& values = *reinterpret_cast<DeviceValues*>(job.result);
-        __atomic_store_n(&values.sequence, launch.parameters.sequence, __ATOMIC_RELEASE);
+        if (!find_tensor(launch, j, tensor) || !check_data(job, j, tensor) || !check_groups(job, j, tensor))
+            return false;
+        const ResultShape lines = aoti_dbg::shape_of(tensor.view, job.wanted, job.blocks);
+        if (!is_known(job.lines, lines.lines() * sizeof(ResultLine)) || job.lines % alignof(ResultLine) != 0)
+            return faults("job %u: no memory for its lines", j);
+        leave(job, tensor, lines, launch.sequence);
     }
     return true;
 }
@@ -254,8 +232,7 @@ bool is_fatbin(const void* image) {
 }
 
 std::vector<KernelImage> kernels_of_fatbin() {
-    return {kernel_of_fatbin(aoti_dbg::kStatisticsKernel, measure),
-            kernel_of_fatbin(aoti_dbg::kValuesKernel, gather_values)};
+    return {kernel_of_fatbin(aoti_dbg::kStatisticsKernel, measure)};
 }
 
 }  // namespace fake_cuda

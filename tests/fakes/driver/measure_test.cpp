@@ -9,8 +9,8 @@
 #include <atomic>
 #include <bit>
 #include <cstdint>
-#include <cstring>
 #include <limits>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -26,7 +26,7 @@ namespace {
 constexpr unsigned char kFatbin[16] = {0x50, 0xED, 0x55, 0xBA, 1, 0, 16, 0};
 constexpr DeviceLimits kLimits{4, 4};
 
-/// A context of its own with our module, a stream, scratch, and memory for results.
+/// A context of its own with our module, a stream, and memory for results.
 class Device {
   public:
     Device() {
@@ -35,9 +35,7 @@ class Device {
         REQUIRE(cuModuleLoadData(&module, kFatbin) == CUDA_SUCCESS);
         REQUIRE(cuModuleGetFunction(&statistics, module, kStatisticsKernel) == CUDA_SUCCESS);
         REQUIRE(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING) == CUDA_SUCCESS);
-        scratch = memory(scratch_bytes(most_blocks(kMaxJobs, kLimits)));
-        REQUIRE(cuMemsetD8_v2(scratch, 0, kScratchCounterBytes) == CUDA_SUCCESS);
-        REQUIRE(cuMemHostRegister_v2(results, sizeof(results), 0) == CUDA_SUCCESS);
+        REQUIRE(cuMemHostRegister_v2(lines, sizeof(lines), 0) == CUDA_SUCCESS);
         REQUIRE(cuCtxSynchronize() == CUDA_SUCCESS);
     }
     Device(const Device&) = delete;
@@ -57,35 +55,37 @@ class Device {
         return address;
     }
 
-    [[nodiscard]] std::uint64_t result(std::size_t index) const {
-        return reinterpret_cast<std::uint64_t>(&results[index]);
-    }
-
-    CUresult launch_kernel(CUfunction function, StatisticsLaunch& parameters, unsigned blocks) const {
-        void* arguments[] = {&parameters};
-        return cuLaunchKernel(function, blocks, 1, 1, kBlockThreads, 1, 1, 0, stream, arguments, nullptr);
-    }
-
-    /// Launches what `table` holds and waits; the context's error.
-    CUresult run(StatisticsLaunch& parameters, const JobTable& table) const {
-        const unsigned blocks = prepare(parameters, table);
-        if (const CUresult launched = launch_kernel(statistics, parameters, blocks); launched != CUDA_SUCCESS)
-            return launched;
-        return cuStreamSynchronize(stream);
-    }
-
-    unsigned prepare(StatisticsLaunch& parameters, const JobTable& table) const {
-        parameters.scratch = scratch;
-        parameters.jobs = table.used_jobs;
+    /// Adds a job whose lines lie at `place`; blocks as planned, unless told.
+    bool add(StatisticsLaunch& parameters, const TensorView& view, Wanted wanted, std::size_t place = 0,
+             std::uint32_t blocks = 0) {
+        if (blocks == 0) blocks = blocks_for(view.dtype, element_count(view.sizes), wanted, kLimits);
+        REQUIRE(place + shape_of(view, wanted, blocks).lines() <= std::size(lines));
         parameters.sequence = 7;
-        return plan_launch(table.jobs.first(table.used_jobs), kLimits);
+        return add_job(parameters, view, wanted, blocks, reinterpret_cast<std::uint64_t>(&lines[place]));
+    }
+
+    CUresult launch(StatisticsLaunch& parameters, unsigned more_blocks = 0) const {
+        void* arguments[] = {&parameters};
+        return cuLaunchKernel(statistics, parameters.blocks + more_blocks, 1, 1, kBlockThreads, 1, 1, 0,
+                              stream, arguments, nullptr);
+    }
+
+    /// Launches and waits; the context's error.
+    CUresult run(StatisticsLaunch& parameters) const {
+        const CUresult launched = launch(parameters);
+        return launched != CUDA_SUCCESS ? launched : cuStreamSynchronize(stream);
+    }
+
+    Gathered gathered(const TensorView& view, Wanted wanted, TensorPartial& partial, std::size_t place = 0,
+                      std::uint32_t blocks = 0) const {
+        if (blocks == 0) blocks = blocks_for(view.dtype, element_count(view.sizes), wanted, kLimits);
+        return gather(&lines[place], shape_of(view, wanted, blocks), 7, partial);
     }
 
     CUmodule module = nullptr;
     CUfunction statistics = nullptr;
     CUstream stream = nullptr;
-    CUdeviceptr scratch = 0;
-    alignas(16) DeviceResult results[16];
+    ResultLine lines[256];
 
   private:
     CUcontext context_ = nullptr;
@@ -100,14 +100,17 @@ constexpr std::int64_t kHundred[] = {100};
 constexpr std::int64_t kOne[] = {1};
 constexpr Wanted kAll = Wanted::printed | Wanted::indices | Wanted::hash;
 
-/// Bit for bit.
+/// All that is exact.
 bool same(const TensorPartial& one, const TensorPartial& other) {
-    using Words = std::array<std::uint64_t, sizeof(PartialStatistics) / sizeof(std::uint64_t)>;
-    return std::bit_cast<Words>(one.parts[0]) == std::bit_cast<Words>(other.parts[0]) &&
+    const auto exact = [](PartialStatistics part) {
+        part.mean = part.m2 = 0;
+        return std::bit_cast<std::array<std::uint64_t, sizeof(part) / sizeof(std::uint64_t)>>(part);
+    };
+    return exact(one.parts[0]) == exact(other.parts[0]) && exact(one.parts[1]) == exact(other.parts[1]) &&
            one.hash == other.hash;
 }
 
-TEST_CASE("A fatbin holds our kernels, each with one parameter, and nothing else") {
+TEST_CASE("A fatbin holds our kernel, with one parameter, and nothing else") {
     const Device device;
     std::size_t offset = 1;
     std::size_t size = 0;
@@ -116,7 +119,6 @@ TEST_CASE("A fatbin holds our kernels, each with one parameter, and nothing else
     CHECK(size == sizeof(StatisticsLaunch));
     CHECK(cuFuncGetParamInfo(device.statistics, 1, &offset, &size) == CUDA_ERROR_INVALID_VALUE);
     CUfunction other = nullptr;
-    CHECK(cuModuleGetFunction(&other, device.module, "aoti_dbg_values") == CUDA_SUCCESS);
     CHECK(cuModuleGetFunction(&other, device.module, "aoti_dbg_no_such") == CUDA_ERROR_NOT_FOUND);
 }
 
@@ -133,42 +135,22 @@ TEST_CASE("One launch measures tensors of several dtypes and layouts as the CPU 
     const std::int64_t strides[] = {1, 20};
     const TensorView views[] = {view_of(Device::upload(floats), DType::float32, kHundred, kOne),
                                 view_of(Device::upload(integers), DType::int64, sizes, strides)};
-    StatisticsLaunch parameters;
-    JobTable table = near_table(parameters);
-    for (std::size_t i = 0; i < 2; ++i)
-        REQUIRE(add_job(table, views[i], kAll, device.result(i)));
-    const std::uint64_t before = fake_cuda_launches();
-    REQUIRE(device.run(parameters, table) == CUDA_SUCCESS);
-    CHECK(fake_cuda_launches() == before);
-    CHECK(fake_cuda_fatbin_launches() > 0);
-    for (std::size_t i = 0; i < 2; ++i) {
-        CAPTURE(i);
-        CHECK(device.results[i].sequence == 7);
-        CHECK(
-            same(device.results[i].partial, measure_range(views[i], kAll, 0, element_count(views[i].sizes))));
-    }
-    CHECK(device.results[0].partial.parts[0].first_nan == 17);
-}
-
-TEST_CASE("Jobs and dimensions beside the parameters are read where they lie") {
-    Device device;
-    const CUdeviceptr data = Device::upload(std::vector<float>(100, 2.0F));
-    const std::int64_t sizes[] = {10, 5};
-    const std::int64_t strides[] = {10, 2};
-    std::vector<DeviceJob> jobs(12);
-    std::vector<DeviceDim> dims(30);
-    JobTable table{jobs, dims};
-    for (std::size_t i = 0; i < 12; ++i)
-        REQUIRE(add_job(table, view_of(data, DType::float32, sizes, strides), kAll, device.result(i)));
-    StatisticsLaunch parameters;
-    const unsigned blocks = device.prepare(parameters, table);
-    parameters.far_jobs = Device::upload(jobs);
-    parameters.far_dims = Device::upload(dims);
-    REQUIRE(device.launch_kernel(device.statistics, parameters, blocks) == CUDA_SUCCESS);
-    REQUIRE(cuStreamSynchronize(device.stream) == CUDA_SUCCESS);
-    for (std::size_t i = 0; i < 12; ++i) {
-        CHECK(device.results[i].sequence == 7);
-        CHECK(device.results[i].partial.parts[0].finite == 50);
+    for (const std::uint32_t blocks : {1U, 5U}) {
+        CAPTURE(blocks);
+        StatisticsLaunch parameters;
+        for (std::size_t i = 0; i < 2; ++i)
+            REQUIRE(device.add(parameters, views[i], kAll, i * 100, blocks));
+        const std::uint64_t before = fake_cuda_launches();
+        REQUIRE(device.run(parameters) == CUDA_SUCCESS);
+        CHECK(fake_cuda_launches() == before);
+        CHECK(fake_cuda_fatbin_launches() > 0);
+        for (std::size_t i = 0; i < 2; ++i) {
+            CAPTURE(i);
+            TensorPartial partial;
+            REQUIRE(device.gathered(views[i], kAll, partial, i * 100, blocks) == Gathered::whole);
+            CHECK(same(partial, measure_range(views[i], kAll, 0, element_count(views[i].sizes))));
+            if (i == 0) CHECK(partial.parts[0].first_nan == 17);
+        }
     }
 }
 
@@ -176,8 +158,6 @@ TEST_CASE("Memory that is not there makes the kernel fault, the context stay bro
     Device device;
     const CUdeviceptr data = Device::upload(std::vector<float>(100, 1.0F));
     StatisticsLaunch parameters;
-    JobTable table = near_table(parameters);
-    std::uint64_t result = device.result(0);
     TensorView view = view_of(data, DType::float32, kHundred, kOne);
     std::string said;
     const std::int64_t longer[] = {101};
@@ -199,94 +179,90 @@ TEST_CASE("Memory that is not there makes the kernel fault, the context stay bro
         view.strides = sparse;
         said = "is not allocated";
     }
-    SECTION("results that were unregistered") {
-        REQUIRE(cuMemHostUnregister(device.results) == CUDA_SUCCESS);
-        said = "no memory for its result";
+    SECTION("lines that were unregistered") {
+        REQUIRE(cuMemHostUnregister(device.lines) == CUDA_SUCCESS);
+        said = "no memory for its lines";
     }
-    SECTION("results that are not aligned") {
-        result += 8;
-        said = "no memory for its result";
+    REQUIRE(device.add(parameters, view, kAll));
+    SECTION("lines that are not aligned") {
+        parameters.job[0].lines += 8;
+        said = "no memory for its lines";
     }
-    SECTION("a scratch buffer that went") {
-        REQUIRE(cuMemFree_v2(device.scratch) == CUDA_SUCCESS);
-        said = "scratch: no memory";
-    }
-    SECTION("a scratch buffer that was never zeroed") {
-        REQUIRE(cuMemsetD8_v2(device.scratch, 1, kScratchCounterBytes) == CUDA_SUCCESS);
-        REQUIRE(cuCtxSynchronize() == CUDA_SUCCESS);
-        said = "never zeroed";
-    }
-    REQUIRE(add_job(table, view, kAll, result));
-    CHECK(device.run(parameters, table) == CUDA_ERROR_ILLEGAL_ADDRESS);
+    CHECK(device.run(parameters) == CUDA_ERROR_ILLEGAL_ADDRESS);
     CHECK(cuCtxSynchronize() == CUDA_ERROR_ILLEGAL_ADDRESS);
-    CHECK(device.results[0].sequence == 0);
+    CHECK(device.lines[0].sequence == 0);
     CHECK(std::string(fake_cuda_fault_text()).find(said) != std::string::npos);
 }
 
-TEST_CASE("A grid other than the plan's faults") {
+TEST_CASE("A grid other than the launch's blocks faults") {
     Device device;
     StatisticsLaunch parameters;
-    JobTable table = near_table(parameters);
-    REQUIRE(add_job(table, view_of(Device::upload(std::vector<float>(100)), DType::float32, kHundred, kOne),
-                    kAll, device.result(0)));
-    const unsigned blocks = device.prepare(parameters, table);
-    CHECK(device.launch_kernel(device.statistics, parameters, blocks + 1) == CUDA_SUCCESS);
+    REQUIRE(device.add(
+        parameters, view_of(Device::upload(std::vector<float>(100)), DType::float32, kHundred, kOne), kAll));
+    CHECK(device.launch(parameters, 1) == CUDA_SUCCESS);
     CHECK(cuStreamSynchronize(device.stream) == CUDA_ERROR_ILLEGAL_ADDRESS);
+}
+
+TEST_CASE("Rows that are no whole groups fault where they are said to be") {
+    Device device;
+    StatisticsLaunch parameters;
+    const std::int64_t sizes[] = {4, 6};
+    const std::int64_t strides[] = {10, 1};
+    REQUIRE(device.add(
+        parameters, view_of(Device::upload(std::vector<float>(100)), DType::float32, sizes, strides), kAll));
+    CHECK(device.run(parameters) == CUDA_SUCCESS);
+    parameters.job[0].is_in_groups = true;
+    CHECK(device.run(parameters) == CUDA_ERROR_ILLEGAL_ADDRESS);
 }
 
 TEST_CASE("A launch returns at once; the result is there when the stream comes to it") {
     Device device;
     const CUdeviceptr data = Device::upload(std::vector<float>(100, 1.0F));
+    const TensorView view = view_of(data, DType::float32, kHundred, kOne);
     StatisticsLaunch parameters;
-    JobTable table = near_table(parameters);
-    REQUIRE(add_job(table, view_of(data, DType::float32, kHundred, kOne), kAll, device.result(0)));
-    const unsigned blocks = device.prepare(parameters, table);
+    TensorPartial partial;
+    REQUIRE(device.add(parameters, view, kAll));
     fake_cuda_hold_stream(device.stream);
     REQUIRE(cuMemsetD32Async(data, 0, 50, device.stream) == CUDA_SUCCESS);
-    REQUIRE(device.launch_kernel(device.statistics, parameters, blocks) == CUDA_SUCCESS);
+    REQUIRE(device.launch(parameters) == CUDA_SUCCESS);
     REQUIRE(cuMemsetD32Async(data, 0, 100, device.stream) == CUDA_SUCCESS);
     parameters = {};  // what was launched is a copy
     CHECK(cuStreamQuery(device.stream) == CUDA_ERROR_NOT_READY);
-    CHECK(std::atomic_ref(device.results[0].sequence).load() == 0);
+    CHECK(device.gathered(view, kAll, partial) == Gathered::not_yet);
     fake_cuda_release_stream(device.stream);
     REQUIRE(cuStreamSynchronize(device.stream) == CUDA_SUCCESS);
-    CHECK(device.results[0].sequence == 7);
-    CHECK(device.results[0].partial.parts[0].zeros == 50);
+    REQUIRE(device.gathered(view, kAll, partial) == Gathered::whole);
+    CHECK(partial.parts[0].zeros == 50);
 }
 
 TEST_CASE("Launches can be refused, of one kernel and not of others") {
     Device device;
     StatisticsLaunch parameters;
-    JobTable table = near_table(parameters);
-    REQUIRE(add_job(table, view_of(Device::upload(std::vector<float>(100)), DType::float32, kHundred, kOne),
-                    kAll, device.result(0)));
+    REQUIRE(device.add(
+        parameters, view_of(Device::upload(std::vector<float>(100)), DType::float32, kHundred, kOne), kAll));
     fake_cuda_refuse("somebody_elses", CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES);
-    CHECK(device.run(parameters, table) == CUDA_SUCCESS);
+    CHECK(device.run(parameters) == CUDA_SUCCESS);
     fake_cuda_refuse(kStatisticsKernel, CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES);
-    CHECK(device.run(parameters, table) == CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES);
+    CHECK(device.run(parameters) == CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES);
     fake_cuda_refuse(nullptr, 0);
-    CHECK(device.run(parameters, table) == CUDA_SUCCESS);
+    CHECK(device.run(parameters) == CUDA_SUCCESS);
 }
 
-TEST_CASE("Values are gathered in logical order") {
+TEST_CASE("Elements of a small tensor are brought in logical order") {
     Device device;
     std::vector<std::int32_t> numbers(12);
     for (std::size_t i = 0; i < 12; ++i)
         numbers[i] = static_cast<std::int32_t>(i);
     const std::int64_t sizes[] = {3, 4};
     const std::int64_t strides[] = {1, 3};
-    CUfunction values = nullptr;
-    REQUIRE(cuModuleGetFunction(&values, device.module, "aoti_dbg_values") == CUDA_SUCCESS);
+    const TensorView view = view_of(Device::upload(numbers), DType::int32, sizes, strides);
     StatisticsLaunch parameters;
-    JobTable table = near_table(parameters);
-    REQUIRE(add_job(table, view_of(Device::upload(numbers), DType::int32, sizes, strides), kAll,
-                    device.result(0)));
-    REQUIRE(device.launch_kernel(values, parameters, device.prepare(parameters, table)) == CUDA_SUCCESS);
-    REQUIRE(cuStreamSynchronize(device.stream) == CUDA_SUCCESS);
-    std::int32_t gathered[12];
-    std::memcpy(gathered, device.results, sizeof(gathered));
-    CHECK(std::vector<std::int32_t>(gathered, gathered + 12) ==
-          std::vector<std::int32_t>{0, 3, 6, 9, 1, 4, 7, 10, 2, 5, 8, 11});
+    REQUIRE(device.add(parameters, view, Wanted::printed));
+    REQUIRE(device.run(parameters) == CUDA_SUCCESS);
+    std::vector<std::int32_t> brought(12);
+    REQUIRE(gather_values(device.lines, shape_of(view, Wanted::printed, 1), 7,
+                          std::as_writable_bytes(std::span(brought))));
+    CHECK(brought == std::vector<std::int32_t>{0, 3, 6, 9, 1, 4, 7, 10, 2, 5, 8, 11});
 }
 
 TEST_CASE(
@@ -300,7 +276,7 @@ TEST_CASE(
     CHECK(cuStreamIsCapturing(nullptr, &status) == CUDA_ERROR_STREAM_CAPTURE_IMPLICIT);
     CHECK(cuStreamIsCapturing(blocking, &status) == CUDA_SUCCESS);
     CHECK(status == CU_STREAM_CAPTURE_STATUS_ACTIVE);
-    CHECK(cuMemsetD8Async(device.scratch, 0, 4, nullptr) == CUDA_ERROR_STREAM_CAPTURE_IMPLICIT);
+    CHECK(cuMemsetD8Async(Device::memory(4), 0, 4, nullptr) == CUDA_ERROR_STREAM_CAPTURE_IMPLICIT);
     CHECK(cuStreamEndCapture(blocking, &graph) == CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
 }
 

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <utility>
 #include <vector>
@@ -32,6 +33,8 @@ struct Driver {
     int (*launch)(void*, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void*, void**,
                   void**) = nullptr;
     void* module = nullptr;
+    void* nop = nullptr;
+    void* sgemm = nullptr;
 
     Driver() {
         void* library = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD);
@@ -42,6 +45,8 @@ struct Driver {
         find(library, "cuModuleGetFunction", get);
         find(library, "cuLaunchKernel", launch);
         if (load == nullptr || get == nullptr || load(&module, kLibraryImage) != 0) launch = nullptr;
+        nop = kernel("fake_library_kernel");
+        sgemm = kernel("fake_sgemm_kernel");
     }
 
     template <typename Function>
@@ -55,8 +60,8 @@ struct Driver {
     }
 };
 
-const Driver& driver() {
-    static const Driver instance;
+Driver& driver() {
+    static Driver instance;
     return instance;
 }
 
@@ -65,7 +70,9 @@ class CachingAllocator {
     std::shared_ptr<Storage> allocate(size_t bytes, int32_t device, void* stream) {
         const size_t rounded = (bytes + kBlockBytes - 1) / kBlockBytes * kBlockBytes;
         const std::lock_guard lock(mutex_);
-        Pool& pool = pools_[{device, stream}];
+        std::unique_ptr<Pool>& known = pools_[{device, stream}];
+        if (known == nullptr) known = std::make_unique<Pool>();
+        Pool& pool = *known;
         void* block = take(pool, rounded, stream);
         if (block == nullptr) return nullptr;
         std::shared_ptr<void> memory(block, [this, &pool, rounded](void* freed) {
@@ -73,6 +80,14 @@ class CachingAllocator {
             pool.free[rounded].push_back(freed);
         });
         return std::make_shared<Storage>(Storage{std::move(memory), static_cast<int64_t>(bytes)});
+    }
+
+    /// Blocks that come back later find their pool, which nobody takes from any more.
+    void forget() {
+        const std::lock_guard lock(mutex_);
+        for (auto& [key, pool] : pools_)
+            lost_.push_back(std::move(pool));
+        pools_.clear();
     }
 
   private:
@@ -108,7 +123,8 @@ class CachingAllocator {
     }
 
     std::mutex mutex_;
-    std::map<std::pair<int32_t, void*>, Pool> pools_;
+    std::map<std::pair<int32_t, void*>, std::unique_ptr<Pool>> pools_;
+    std::vector<std::unique_ptr<Pool>> lost_;
 };
 
 CachingAllocator& allocator() {
@@ -123,7 +139,7 @@ std::shared_ptr<Storage> allocate_on_device(int64_t bytes, int32_t device) {
 }
 
 void launch_library_kernel() {
-    static void* const kernel = driver().kernel("fake_library_kernel");
+    void* const kernel = driver().nop;
     if (kernel != nullptr) driver().launch(kernel, 1, 1, 1, 32, 1, 1, 0, t_stream, nullptr, nullptr);
 }
 
@@ -132,6 +148,11 @@ void launch_library_kernel() {
 using namespace fake_torch;
 
 extern "C" {
+
+void fake_torch_forget_devices() {
+    allocator().forget();
+    driver() = Driver();
+}
 
 AOTITorchError aoti_torch_get_current_cuda_stream(int32_t /*device*/, void** stream) {
     *stream = t_stream;
@@ -156,7 +177,7 @@ AOTITorchError aoti_torch_cuda_addmm_out(AtenTensorHandle out, AtenTensorHandle 
                                          AtenTensorHandle mat2, double beta, double alpha) {
     fake_torch_enter_call();
     const bool is_understood = beta == 1 && alpha == 1 && mat1->sizes.size() == 2 && mat2->strides[0] == 1;
-    static void* const kernel = driver().kernel("fake_sgemm_kernel");
+    void* const kernel = driver().sgemm;
     if (!is_understood || kernel == nullptr) return 1;
     auto rows = static_cast<int32_t>(mat1->sizes[0]);
     auto columns = static_cast<int32_t>(mat2->sizes[1]);

@@ -78,6 +78,9 @@ AOTITorchError aoti_torch_call_dispatcher(const char* op, const char* overload, 
 void fake_torch_enter_call();
 uint64_t fake_torch_calls();
 int64_t fake_torch_elements(AtenTensorHandle tensor);
+/// What was allocated and loaded on devices is forgotten, as by a process that starts anew: their contexts
+/// are gone. No tensor on a device may be in use.
+void fake_torch_forget_devices();
 }
 
 constexpr float kThrowAt = -12345.0F;

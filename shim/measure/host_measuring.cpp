@@ -1,0 +1,118 @@
+#include "shim/measure/host_measuring.hpp"
+
+#include <sched.h>
+
+#include <algorithm>
+#include <atomic>
+#include <charconv>
+#include <cstdlib>
+#include <memory>
+#include <string_view>
+
+#include "base/errno_keeper.hpp"
+#include "stats_kernels/cpu_statistics.hpp"
+#include "stats_kernels/float_state.hpp"
+#include "stats_kernels/logical_walk.hpp"
+
+namespace aoti_dbg {
+namespace {
+
+constexpr std::uint32_t kNoLimit = UINT32_MAX;
+
+/// The first number of a list, as "4,2" for two levels of threads.
+std::uint32_t number_in(const char* variable) {
+    const char* value = getenv(variable);
+    if (value == nullptr) return kNoLimit;
+    const std::string_view text(value);
+    const std::size_t begin = std::min(text.find_first_not_of(" \t"), text.size());
+    std::uint32_t number = 0;
+    const auto parsed = std::from_chars(text.data() + begin, text.data() + text.size(), number);
+    return parsed.ec == std::errc() && number != 0 ? number : kNoLimit;
+}
+
+/// Not a static of a function: a fork's child could find its guard taken.
+std::uint32_t number_in_environment() {
+    static std::atomic<std::uint32_t> known{0};
+    std::uint32_t number = known.load(std::memory_order_relaxed);
+    if (number != 0) return number;
+    number = std::min(number_in("OMP_NUM_THREADS"), number_in("OMP_THREAD_LIMIT"));
+    known.store(number, std::memory_order_relaxed);
+    return number;
+}
+
+/// Of the calling thread, as threads that it makes have it, too.
+std::uint32_t own_processors() {
+    // Of as many as Linux can be built for.
+    cpu_set_t processors[8];
+    const int failed = sched_getaffinity(0, sizeof processors, processors);
+    return failed != 0 ? 1 : static_cast<std::uint32_t>(CPU_COUNT_S(sizeof processors, processors));
+}
+
+/// Too much for the stack of a thread that is not ours.
+struct Ranges {
+    TensorView tensor;
+    Wanted wanted = Wanted::nothing;
+    std::uint64_t count = 0;
+    std::uint32_t parts = 0;
+    TensorPartial partials[SharedWork::kMostParts];
+
+    static void measure_part(void* ranges, std::uint32_t part) {
+        auto& its = *static_cast<Ranges*>(ranges);
+        its.partials[part] = measure_range(its.tensor, its.wanted, range_begin(its.count, part, its.parts),
+                                           range_begin(its.count, part + 1, its.parts));
+    }
+};
+
+}  // namespace
+
+std::uint32_t allowed_threads(std::uint32_t program_wants) {
+    const ErrnoKeeper errno_keeper;
+    const std::uint32_t wanted =
+        std::min(program_wants == 0 ? kNoLimit : program_wants, number_in_environment());
+    return wanted == 1 ? 1 : std::min(wanted, own_processors());
+}
+
+TensorStatistics measure_shared(const TensorView& tensor, Wanted wanted, HostPool* pool,
+                                std::uint32_t most_threads) {
+    const std::uint64_t count = element_count(tensor.sizes);
+    const bool is_quick = !wants(wanted, Wanted::printed | Wanted::indices | Wanted::hash);
+    const std::uint64_t part_elements = kSharedPartElements * (is_quick ? 4 : 1);
+    if (count < 2 * part_elements) return measure(tensor, wanted);
+    // The same ranges, merged in the same order, whoever measures them: sums are rounded alike.
+    const auto parts =
+        static_cast<std::uint32_t>(std::min<std::uint64_t>(count / part_elements, SharedWork::kMostParts));
+    const auto ranges = std::make_unique<Ranges>(Ranges{tensor, wanted, count, parts, {}});
+    const SharedWork work{Ranges::measure_part, ranges.get(), parts};
+    if (pool != nullptr) {
+        pool->share(work, most_threads);
+    } else {
+        for (std::uint32_t part = 0; part < parts; ++part)
+            Ranges::measure_part(ranges.get(), part);
+    }
+    const DefaultFloatState float_state;
+    for (std::uint32_t part = 1; part < parts; ++part)
+        merge(ranges->partials[0], ranges->partials[part]);
+    return finish(ranges->partials[0], tensor, wanted);
+}
+
+void measure_on_host(const SeenTensor& tensor, Wanted wanted, const ShimApi& api, SeenArgument& seen) {
+    const TensorView view = tensor.facts->view(tensor.address);
+    const std::uint64_t count = tensor.facts->count;
+    const bool is_large = count >= 2 * kSharedPartElements;
+    const std::int32_t program_wants = is_large && api.most_threads != nullptr ? api.most_threads() : 0;
+    const std::uint32_t threads =
+        is_large ? allowed_threads(static_cast<std::uint32_t>(std::max(program_wants, 0))) : 1;
+    seen.on_host = std::make_unique<MeasuredOnHost>();
+    seen.on_host->statistics =
+        measure_shared(view, wanted, threads == 1 ? nullptr : HostPool::of_process(), threads);
+    seen.measured = Measured::now;
+    if (count == 0 || count > kMostPrintedValues || !wants(wanted, Wanted::printed)) return;
+    const std::uint32_t bytes = element_size(view.dtype);
+    const Layout layout = collapse(view.sizes, view.strides);
+    seen.on_host->values.resize(count * bytes);
+    LogicalWalk(view.data, bytes, layout, 0)
+        .gather(static_cast<std::uint32_t>(count),
+                reinterpret_cast<unsigned char*>(seen.on_host->values.data()));
+}
+
+}  // namespace aoti_dbg

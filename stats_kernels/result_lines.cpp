@@ -1,0 +1,185 @@
+#include "stats_kernels/result_lines.hpp"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstring>
+
+namespace aoti_dbg {
+
+namespace {
+
+using Words = std::array<std::uint64_t, kLineWords>;
+
+std::uint32_t check_of_line(std::uint32_t sequence, const Words& words) {
+    std::uint32_t check = check_of(sequence, kPlaceOfSequence);
+    for (std::uint32_t i = 0; i < kLineWords; ++i)
+        check += check_of(words[i], i);
+    return check;
+}
+
+/// False while the line is not there, or only a part of it.
+bool read_line(const ResultLine& line, std::uint32_t sequence, Words& words) {
+    if (__atomic_load_n(&line.sequence, __ATOMIC_RELAXED) != sequence) return false;
+    const std::uint32_t check = __atomic_load_n(&line.check, __ATOMIC_RELAXED);
+    for (std::uint32_t i = 0; i < kLineWords; ++i)
+        words[i] = __atomic_load_n(&line.words[i], __ATOMIC_RELAXED);
+    return check == check_of_line(sequence, words);
+}
+
+/// Sums of distances from the first block's mean, which costs no division; exact but for rounding, since a
+/// block's mean cannot be far from the others' without the squares knowing.
+class MomentsOfBlocks {
+  public:
+    void add(double count, double mean, double m2) {
+        if (count == 0) return;
+        if (count_ == 0) reference_ = mean;
+        const double distance = mean - reference_;
+        count_ += count;
+        sum_ += count * distance;
+        squares_ += m2 + count * distance * distance;
+    }
+
+    /// False where the sums have left the range of double.
+    bool finish(PartialStatistics& part) const {
+        if (count_ == 0) return true;
+        const double distance = sum_ / count_;
+        part.mean = reference_ + distance;
+        part.m2 = std::max(squares_ - sum_ * distance, 0.0);
+        return part.m2 - part.m2 == 0 && part.mean - part.mean == 0;
+    }
+
+  private:
+    double count_ = 0;
+    double reference_ = 0;
+    double sum_ = 0;
+    double squares_ = 0;
+};
+
+void take_moments(const Words& words, PartialStatistics& block) {
+    block.finite = words[kFinite];
+    block.mean = std::bit_cast<double>(words[kMean]);
+    block.m2 = std::bit_cast<double>(words[kM2]);
+    block.zeros = words[kZeros];
+    block.minimum_key = words[kMinimumKey];
+    block.maximum_key = words[kMaximumKey];
+}
+
+void take_specials(const Words& words, PartialStatistics& block) {
+    block.nan = words[kNan];
+    block.positive_infinity = words[kPositive];
+    block.negative_infinity = words[kNegative];
+    block.first_nan = words[kFirstNan];
+    block.first_positive_infinity = words[kFirstPositive];
+    block.first_negative_infinity = words[kFirstNegative];
+}
+
+/// The hash stands with the first part.
+void take_places(const Words& words, PartialStatistics& block, std::uint64_t& hash) {
+    block.minimum_index = words[kMinimumIndex];
+    block.maximum_index = words[kMaximumIndex];
+    block.sum_low = words[kSumLow];
+    block.sum_high = words[kSumHigh];
+    hash += words[kHash];
+}
+
+/// What is left of a part's blocks, line by line.
+class BlocksOfPart {
+  public:
+    BlocksOfPart(const ResultLine* lines, const ResultShape& shape, std::uint32_t sequence)
+        : moments_(lines),
+          specials_(lines + shape.blocks),
+          places_(has_place_lines(shape.dtype, shape.wanted)
+                      ? lines + std::size_t{shape.blocks} * (line_kinds(shape.dtype, shape.wanted) - 1)
+                      : nullptr),
+          sequence_(sequence) {}
+
+    Gathered read(std::uint32_t block, PartialStatistics& part, std::uint64_t& hash) const {
+        Words words;
+        if (!read_line(moments_[block], sequence_, words)) return Gathered::not_yet;
+        const std::uint64_t flags = words[kFlags];
+        if ((flags & kRefused) != 0) return Gathered::refused;
+        take_moments(words, part);
+        if ((flags & kHasSpecials) != 0) {
+            if (!read_line(specials_[block], sequence_, words)) return Gathered::not_yet;
+            take_specials(words, part);
+        }
+        if (places_ != nullptr) {
+            if (!read_line(places_[block], sequence_, words)) return Gathered::not_yet;
+            take_places(words, part, hash);
+        }
+        return Gathered::whole;
+    }
+
+  private:
+    const ResultLine* moments_;
+    const ResultLine* specials_;
+    const ResultLine* places_;  // null: there are none
+    std::uint32_t sequence_;
+};
+
+Gathered gather_part(const BlocksOfPart& from, std::uint32_t blocks, PartialStatistics& part,
+                     std::uint64_t& hash) {
+    MomentsOfBlocks moments;
+    for (std::uint32_t i = 0; i < blocks; ++i) {
+        PartialStatistics block;
+        const Gathered gathered = from.read(i, block, hash);
+        if (gathered != Gathered::whole) return gathered;
+        moments.add(static_cast<double>(block.finite), block.mean, block.m2);
+        merge_exact(part, block);
+    }
+    if (moments.finish(part)) return Gathered::whole;
+    // Once more, with a mean that cannot leave the range.
+    PartialStatistics careful;
+    std::uint64_t same_hash = 0;
+    for (std::uint32_t i = 0; i < blocks; ++i) {
+        PartialStatistics block;
+        if (from.read(i, block, same_hash) != Gathered::whole) return Gathered::not_yet;
+        merge(careful, block);
+    }
+    part.mean = careful.mean;
+    part.m2 = careful.m2;
+    return Gathered::whole;
+}
+
+}  // namespace
+
+Gathered gather(const ResultLine* lines, const ResultShape& shape, std::uint32_t sequence,
+                TensorPartial& total) {
+    total = {};
+    const std::size_t lines_of_part = std::size_t{shape.blocks} * line_kinds(shape.dtype, shape.wanted);
+    for (std::uint32_t part = 0; part < line_parts(shape.dtype); ++part) {
+        const BlocksOfPart from(lines + part * lines_of_part, shape, sequence);
+        const Gathered gathered = gather_part(from, shape.blocks, total.parts[part], total.hash);
+        if (gathered != Gathered::whole) return gathered;
+    }
+    return Gathered::whole;
+}
+
+bool gather_values(const ResultLine* lines, const ResultShape& shape, std::uint32_t sequence,
+                   std::span<std::byte> values) {
+    const ResultLine* line = lines + shape.lines_of_blocks();
+    for (std::size_t at = 0; at < values.size(); at += sizeof(Words), ++line) {
+        Words words;
+        if (!read_line(*line, sequence, words)) return false;
+        std::memcpy(&values[at], words.data(), std::min(sizeof(Words), values.size() - at));
+    }
+    return true;
+}
+
+void write_line(ResultLine& line, std::uint32_t sequence, std::span<const std::uint64_t> words) {
+    Words all{};
+    std::copy_n(words.begin(), std::min(words.size(), all.size()), all.begin());
+    __atomic_store_n(&line.check, check_of_line(sequence, all), __ATOMIC_RELAXED);
+    for (std::uint32_t i = 0; i < kLineWords; ++i)
+        __atomic_store_n(&line.words[i], all[i], __ATOMIC_RELAXED);
+    __atomic_store_n(&line.sequence, sequence, __ATOMIC_RELEASE);
+}
+
+void write_refusal(ResultLine* lines, std::uint32_t sequence) {
+    Words words{};
+    words[kFlags] = kRefused;
+    write_line(*lines, sequence, words);
+}
+
+}  // namespace aoti_dbg

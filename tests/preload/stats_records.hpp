@@ -1,0 +1,99 @@
+// What the tests of level 2 on CUDA models read out of the log and of events.jsonl: the records of a run
+// under the library, in order, and what they are for one run of the model. No checks here.
+#pragma once
+
+#include <algorithm>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "tests/preload/cuda_models_fixture.hpp"
+
+namespace aoti_dbg::test {
+
+inline const Variables kLevel2 = {{"AOTI_DBG_LEVEL", "2"}, {"FAKE_CUDA_EXPLAIN", "1"}};
+
+inline Variables with(Variables more) {
+    more.insert(kLevel2.begin(), kLevel2.end());
+    return more;
+}
+
+struct Record {
+    std::string title;  // "before_launch - triton_poi_fused_relu_0 - buf1"
+    std::map<std::string, std::string> fields;
+
+    [[nodiscard]] std::string field(const std::string& name) const {
+        const auto found = fields.find(name);
+        return found == fields.end() ? "" : found->second;
+    }
+};
+
+/// The records of the log in order. Values stand without a name and are left out.
+inline std::vector<Record> records(const Preloaded& run) {
+    std::vector<Record> all;
+    for (const std::string& line : run.log_lines()) {
+        if (line.rfind("[  ", 0) == 0 && ends_with(line, "  ]:")) {
+            all.push_back({line.substr(3, line.size() - 3 - 4), {}});
+        } else if (const std::size_t colon = line.find(": "); colon != std::string::npos && !all.empty()) {
+            all.back().fields.emplace(line.substr(0, colon), line.substr(colon + 2));
+        }
+    }
+    return all;
+}
+
+inline std::vector<Record> with_title(const std::vector<Record>& all, const std::string& title) {
+    std::vector<Record> found;
+    std::copy_if(all.begin(), all.end(), std::back_inserter(found),
+                 [&title](const Record& record) { return record.title == title; });
+    return found;
+}
+
+inline std::vector<std::string> titles_of_run() {
+    std::vector<std::string> titles = {"aoti_model_inputs - arg2_1"};
+    for (const auto& [kernel, tensors] : kCudaTensors) {
+        for (const char* when : {"before_launch - ", "after_launch - "}) {
+            for (const std::string& tensor : tensors)
+                titles.push_back(when + kernel + " - " + tensor);
+        }
+    }
+    return titles;
+}
+
+/// Without what may come at the end of a run.
+inline std::vector<std::string> titles_of(const std::vector<Record>& all) {
+    std::vector<std::string> titles;
+    for (const Record& record : all) {
+        if (!contains(record.title, "output")) titles.push_back(record.title);
+    }
+    return titles;
+}
+
+/// The lines of events.jsonl in a folder; none where there is no such file.
+inline Lines event_lines(const std::filesystem::path& folder) {
+    return lines_of(read_text(folder / "events.jsonl"));
+}
+
+/// Whether each is an object that was written to its end.
+inline bool are_whole(const Lines& events) {
+    return !events.empty() && std::all_of(events.begin(), events.end(), [](const std::string& line) {
+        return line.rfind("{\"event\":\"", 0) == 0 && ends_with(line, "}");
+    });
+}
+
+inline bool ended_in_good_order(const Lines& events) {
+    return !events.empty() && contains(events.back(), "{\"event\":\"coverage\"");
+}
+
+inline std::size_t count_of_calls(const Lines& events) {
+    return static_cast<std::size_t>(std::count_if(events.begin(), events.end(), [](const std::string& line) {
+        return line.rfind("{\"event\":\"call\"", 0) == 0;
+    }));
+}
+
+/// The log as `aoti-dbg show` makes it anew out of the events.
+inline Lines shown_text(const std::filesystem::path& folder) {
+    return lines_of(
+        run_program({AOTI_DBG_TOOL, "show", "--format", "text", (folder / "events.jsonl").string()}).out);
+}
+
+}  // namespace aoti_dbg::test
