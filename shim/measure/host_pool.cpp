@@ -3,7 +3,6 @@
 #include "shim/measure/host_pool.hpp"
 
 #include <linux/futex.h>
-#include <pthread.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -143,7 +142,7 @@ void HostPool::share_with(std::uint32_t helpers, const SharedWork& work) {
 
 void* HostPool::run_thread(void* argument) {
     State& state = *static_cast<State*>(argument);
-    pthread_setname_np(pthread_self(), "aoti-dbg");
+    name_own_thread();
     for (;;) {
         const std::uint32_t seen = state.calls.load(std::memory_order_acquire);
         if (state.enter()) {

@@ -1,8 +1,6 @@
 #include "shim/measure/measurer.hpp"
 
-#include <pthread.h>
 #include <sched.h>
-#include <signal.h>
 #include <time.h>
 
 #include <algorithm>
@@ -10,6 +8,7 @@
 
 #include "base/errno_keeper.hpp"
 #include "base/message.hpp"
+#include "shim/measure/own_thread.hpp"
 #include "shim/measure/pending.hpp"
 #include "shim/observe/deadline_lock.hpp"
 #include "shim/observe/process.hpp"
@@ -206,27 +205,18 @@ void Measurer::end_contexts() {
 
 bool Measurer::start_thread() {
     if (has_thread_.load(std::memory_order_relaxed)) return true;
-    sigset_t all;
-    sigset_t before;
-    sigfillset(&all);
-    // Signals are the program's: none of them is to be delivered to a thread of ours.
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    pthread_t thread{};
-    const int failed = pthread_create(&thread, nullptr, run_thread, this);
-    pthread_sigmask(SIG_SETMASK, &before, nullptr);
-    if (failed != 0) {
+    if (!start_own_thread(run_thread, this)) {
         message(Severity::warn,
                 "no thread can be made that waits for the device; tensors on it are not measured, names are "
                 "printed (level 3); raise the limit of threads");
         return false;
     }
-    pthread_setname_np(thread, "aoti-dbg");
-    pthread_detach(thread);
     has_thread_.store(true, std::memory_order_release);
     return true;
 }
 
 void* Measurer::run_thread(void* measurer) {
+    name_own_thread();
     try {
         static_cast<Measurer*>(measurer)->drain();
     } catch (...) {

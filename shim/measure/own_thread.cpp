@@ -33,4 +33,8 @@ bool start_own_thread(void* (*run)(void*), void* argument) {
     return is_made;
 }
 
+void name_own_thread() {
+    pthread_setname_np(pthread_self(), "aoti-dbg");
+}
+
 }  // namespace aoti_dbg

@@ -8,4 +8,7 @@ namespace aoti_dbg {
 /// False where none can be made; errno may have changed.
 bool start_own_thread(void* (*run)(void*), void* argument);
 
+/// Names the calling thread as ours; what `run` begins with.
+void name_own_thread();
+
 }  // namespace aoti_dbg
