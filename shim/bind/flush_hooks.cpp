@@ -4,8 +4,9 @@
 //
 // Besides what changes memory these are the ways by which others learn how far a stream is (an event, a
 // callback, a query that says "done") and by which a stream waits for others: measured any later, a tensor
-// could already have been written to from elsewhere. Copies that only fill arrays or host memory from arrays
-// are left out.
+// could already have been written to from elsewhere. An event and a query let go out what waits, too, but
+// leave the stream where it was; who waits for an event waits for what went out when it was recorded. Copies
+// that only fill arrays or host memory from arrays are left out.
 #include "shim/bind/hook_support.hpp"
 #include "shim/measure/pending.hpp"
 #include "shim/observe/process.hpp"
@@ -21,14 +22,18 @@ using aoti_dbg::flush_if_pending_of;
 using aoti_dbg::kNoDriver;
 using aoti_dbg::legacy_default;
 using aoti_dbg::per_thread_default;
+using aoti_dbg::send_if_pending_of;
 
-#define AOTI_DBG_FLUSH_HOOK(name, flush, parameters, arguments)  \
-    AOTI_DBG_EXPORT CUresult name parameters {                   \
-        flush;                                                   \
-        if (aoti_dbg::g_measuring) aoti_dbg::note_unseen_work(); \
-        auto* real = AOTI_DBG_REAL(name);                        \
-        return real == nullptr ? kNoDriver : real arguments;     \
+#define AOTI_DBG_HOOK_AFTER(first, name, parameters, arguments) \
+    AOTI_DBG_EXPORT CUresult name parameters {                  \
+        first;                                                  \
+        auto* real = AOTI_DBG_REAL(name);                       \
+        return real == nullptr ? kNoDriver : real arguments;    \
     }
+
+#define AOTI_DBG_FLUSH_HOOK(name, flush, parameters, arguments)                                           \
+    AOTI_DBG_HOOK_AFTER(flush; if (aoti_dbg::g_measuring) aoti_dbg::note_unseen_work(), name, parameters, \
+                               arguments)
 
 /// It concerns all streams.
 #define AOTI_DBG_FLUSH(name, parameters, arguments) \
@@ -43,6 +48,15 @@ using aoti_dbg::per_thread_default;
 #define AOTI_DBG_FLUSH_STREAM(name, twin, parameters, arguments)                                  \
     AOTI_DBG_FLUSH_HOOK(name, flush_if_pending_of(legacy_default(stream)), parameters, arguments) \
     AOTI_DBG_FLUSH_HOOK(twin, flush_if_pending_of(per_thread_default(stream)), parameters, arguments)
+
+/// The host waits for what a hook has told of before; then it may write to memory that both can see.
+#define AOTI_DBG_WAIT(name, parameters, arguments) \
+    AOTI_DBG_HOOK_AFTER(if (aoti_dbg::g_measuring) aoti_dbg::note_unseen_work(), name, parameters, arguments)
+
+/// It changes nothing, but tells others how far the parameter `stream` is.
+#define AOTI_DBG_SEND_STREAM(name, twin, parameters, arguments)                                  \
+    AOTI_DBG_HOOK_AFTER(send_if_pending_of(legacy_default(stream)), name, parameters, arguments) \
+    AOTI_DBG_HOOK_AFTER(send_if_pending_of(per_thread_default(stream)), twin, parameters, arguments)
 
 // ---- memory that goes ----
 
@@ -139,9 +153,9 @@ AOTI_DBG_FLUSH_SETS(32, unsigned int)
 
 AOTI_DBG_FLUSH(cuCtxSynchronize, (), ())
 AOTI_DBG_FLUSH(cuCtxSynchronize_v2, (CUcontext context), (context))
-AOTI_DBG_FLUSH(cuEventSynchronize, (CUevent event), (event))
+AOTI_DBG_WAIT(cuEventSynchronize, (CUevent event), (event))
 AOTI_DBG_FLUSH_STREAM(cuStreamSynchronize, cuStreamSynchronize_ptsz, (CUstream stream), (stream))
-AOTI_DBG_FLUSH_STREAM(cuStreamQuery, cuStreamQuery_ptsz, (CUstream stream), (stream))
+AOTI_DBG_SEND_STREAM(cuStreamQuery, cuStreamQuery_ptsz, (CUstream stream), (stream))
 AOTI_DBG_FLUSH_STREAM(cuLaunchHostFunc, cuLaunchHostFunc_ptsz,
                       (CUstream stream, CUhostFn function, void* data), (stream, function, data))
 AOTI_DBG_FLUSH_STREAM(cuStreamAddCallback, cuStreamAddCallback_ptsz,
@@ -150,9 +164,9 @@ AOTI_DBG_FLUSH_STREAM(cuStreamAddCallback, cuStreamAddCallback_ptsz,
 
 // ---- streams that wait for one another, begin to capture, and go ----
 
-AOTI_DBG_FLUSH_STREAM(cuEventRecord, cuEventRecord_ptsz, (CUevent event, CUstream stream), (event, stream))
-AOTI_DBG_FLUSH_STREAM(cuEventRecordWithFlags, cuEventRecordWithFlags_ptsz,
-                      (CUevent event, CUstream stream, unsigned int flags), (event, stream, flags))
+AOTI_DBG_SEND_STREAM(cuEventRecord, cuEventRecord_ptsz, (CUevent event, CUstream stream), (event, stream))
+AOTI_DBG_SEND_STREAM(cuEventRecordWithFlags, cuEventRecordWithFlags_ptsz,
+                     (CUevent event, CUstream stream, unsigned int flags), (event, stream, flags))
 AOTI_DBG_FLUSH_STREAM(cuStreamWaitEvent, cuStreamWaitEvent_ptsz,
                       (CUstream stream, CUevent event, unsigned int flags), (stream, event, flags))
 AOTI_DBG_FLUSH_STREAM(cuStreamWriteValue32_v2, cuStreamWriteValue32_v2_ptsz,

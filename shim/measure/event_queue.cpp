@@ -21,28 +21,25 @@ bool EventQueue::put(const SeenCall& call, std::vector<SeenArgument>& arguments)
     return true;
 }
 
-bool EventQueue::take(SeenCall& call, std::vector<SeenArgument>& arguments) {
-    arguments.clear();
+EventQueue::Taken EventQueue::peek() {
+    if (next_call_ == going_.calls.size()) return {};
+    Entry& entry = going_.calls[next_call_];
+    return {&entry.call, {going_.arguments.data() + next_argument_, entry.arguments}};
+}
+
+EventQueue::Taken EventQueue::take() {
     if (next_call_ == going_.calls.size()) {
         going_.calls.clear();
         going_.arguments.clear();
         next_call_ = next_argument_ = 0;
         const std::lock_guard lock(mutex_);
-        if (coming_.calls.empty()) return false;
         std::swap(coming_, going_);
     }
-    const Entry& entry = going_.calls[next_call_++];
-    call = entry.call;
-    for (std::uint32_t i = 0; i < entry.arguments; ++i)
-        arguments.push_back(std::move(going_.arguments[next_argument_++]));
-    return true;
-}
-
-std::span<const SeenArgument> EventQueue::next_arguments(const SeenCall** call) const {
-    if (next_call_ == going_.calls.size()) return {};
-    const Entry& entry = going_.calls[next_call_];
-    *call = &entry.call;
-    return {&going_.arguments[next_argument_], entry.arguments};
+    const Taken taken = peek();
+    if (taken.call == nullptr) return taken;
+    ++next_call_;
+    next_argument_ += taken.arguments.size();
+    return taken;
 }
 
 }  // namespace aoti_dbg

@@ -25,7 +25,7 @@ struct MeasuredOnHost {
 
 struct SeenArgument {
     const ArgumentFacts* facts = nullptr;
-    std::shared_ptr<const SeenFacts> tensor;  // null: a scalar
+    const SeenFacts* tensor = nullptr;  // null: a scalar
     ShortText scalar;
     std::uint64_t address = 0;
     Measured measured = Measured::no;
@@ -49,18 +49,23 @@ class EventQueue {
     /// False where there is no room: nothing was taken. Else `arguments` are moved out.
     bool put(const SeenCall& call, std::vector<SeenArgument>& arguments);
 
-    /// False where there is nothing. `arguments` is replaced.
-    bool take(SeenCall& call, std::vector<SeenArgument>& arguments);
+    struct Taken {
+        const SeenCall* call = nullptr;  // null: there is nothing
+        std::span<SeenArgument> arguments;
+    };
+    /// What it gives is good until it is asked again.
+    Taken take();
+    /// What take() will give, if it is at hand.
+    [[nodiscard]] Taken peek();
 
-    /// The arguments of the call after the one that was taken last, if they are at hand.
-    [[nodiscard]] std::span<const SeenArgument> next_arguments(const SeenCall** call) const;
+    /// How many calls may wait in it, at most.
+    static constexpr std::size_t kMostCalls = 8192;  // of a batch
+    static constexpr std::size_t kMostWaiting = 2 * kMostCalls;
 
     [[nodiscard]] std::uint64_t puts() const { return puts_.load(std::memory_order_acquire); }
 
   private:
-    // Of a batch; one may be on its way out while the other fills.
-    static constexpr std::size_t kMostCalls = 8192;
-    static constexpr std::size_t kMostArguments = 65536;
+    static constexpr std::size_t kMostArguments = 65536;  // of a batch
     struct Entry {
         SeenCall call;
         std::uint32_t arguments = 0;
@@ -70,6 +75,7 @@ class EventQueue {
         std::vector<SeenArgument> arguments;
     };
 
+    // One batch may be on its way out while the other fills.
     std::mutex mutex_;
     Batch coming_;
     std::atomic<std::uint64_t> puts_{0};

@@ -93,10 +93,8 @@ void MeasuredModel::note_constant(TensorHandle handle) {
     SeenTensor seen;
     if (!constant_reader_.read(api_, handle, seen) || seen.address == 0) return;
     if (constant_memory_.size() >= kMostConstants) constant_memory_.clear();
-    std::shared_ptr<const SeenFacts>& facts = constant_memory_[seen.address];
-    if (facts.get() == seen.facts) return;
-    former_constants_.push_back(std::exchange(facts, seen.facts->shared_from_this()));
-    if (former_constants_.size() > kMostConstants) former_constants_.pop_front();
+    if (std::exchange(constant_memory_[seen.address], seen.facts) != seen.facts)
+        constants_changed_.fetch_add(1, std::memory_order_release);
 }
 
 bool MeasuredModel::has_constant_at(std::uint64_t address) const {
@@ -108,7 +106,7 @@ bool MeasuredModel::constant_at(std::uint64_t address, SeenTensor& seen) const {
     const std::lock_guard lock(wiped_page().constants_mutex);
     const auto found = constant_memory_.find(address);
     if (found == constant_memory_.end()) return false;
-    seen = {address, found->second.get()};
+    seen = {address, found->second};
     return true;
 }
 

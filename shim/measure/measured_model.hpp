@@ -2,6 +2,7 @@
 // ready, the memory of its constants. Read by launching threads without a lock, but for the constants.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <deque>
 #include <memory>
@@ -48,6 +49,10 @@ class MeasuredModel {
     /// By address; false if nothing is known of it.
     bool constant_at(std::uint64_t address, SeenTensor& seen) const;
     [[nodiscard]] bool has_constant_at(std::uint64_t address) const;
+    /// Changes whenever the answers of the two above may; to be read before they are asked.
+    [[nodiscard]] std::uint32_t constants_changed() const {
+        return constants_changed_.load(std::memory_order_acquire);
+    }
 
   private:
     MeasuredModel(const ShimApi& api, WrapperInfo info, bool is_on_cuda);
@@ -61,9 +66,10 @@ class MeasuredModel {
     std::deque<SitePlan> sites_;
     std::deque<PlannedArgument> inputs_;
     std::deque<PlannedArgument> outputs_;
-    TensorReader constant_reader_;  // by constants_mutex
-    std::unordered_map<std::uint64_t, std::shared_ptr<const SeenFacts>> constant_memory_;  // likewise
-    std::deque<std::shared_ptr<const SeenFacts>> former_constants_;  // of which somebody may be telling
+    // By constants_mutex. The reader keeps whatever it has told of: shapes of weights do not come and go.
+    TensorReader constant_reader_;
+    std::unordered_map<std::uint64_t, const SeenFacts*> constant_memory_;
+    std::atomic<std::uint32_t> constants_changed_{0};  // how often
 };
 
 }  // namespace aoti_dbg

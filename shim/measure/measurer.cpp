@@ -53,6 +53,10 @@ void nap(std::uint64_t nanoseconds) {
 // What the processor fetches by itself comes after it has seen a few.
 constexpr std::uint32_t kLinesAhead = 16;
 
+// What a call points to may be in the queue yet, and a sink may compare the sides of calls that lie so far
+// apart.
+constexpr std::uint64_t kCallsTillForgotten = EventQueue::kMostWaiting + 16384;
+
 // Tensors that are told of again are mostly those of the last few calls.
 constexpr std::size_t kRemembered = 256;
 
@@ -173,6 +177,14 @@ void Measurer::launch_where_nobody_is() {
 }
 
 void Measurer::flush_pending_of(CUstream stream) {
+    for_points_of(stream, &StreamPoint::launch);
+}
+
+void Measurer::send_pending_of(CUstream stream) {
+    for_points_of(stream, &StreamPoint::send);
+}
+
+void Measurer::for_points_of(CUstream stream, void (StreamPoint::*what)()) {
     const GpuApi* api = gpu_api();
     CUcontext context = nullptr;
     if (api == nullptr || api->cuCtxGetCurrent(&context) != CUDA_SUCCESS) return;
@@ -183,7 +195,7 @@ void Measurer::flush_pending_of(CUstream stream) {
         const bool is_ordered = other == key || other.handle == nullptr || key.handle == nullptr;
         if (other.context != context || !is_ordered) continue;
         const std::lock_guard point_lock(point->mutex());
-        point->launch();
+        (*point.*what)();
     }
 }
 
@@ -227,19 +239,20 @@ void* Measurer::run_thread(void* measurer) {
 }
 
 void Measurer::drain() {
-    SeenCall call;
-    std::vector<SeenArgument> arguments;
     std::uint64_t rest = kShortestNap;
     std::uint64_t ending_since = 0;
     std::uint64_t done = 0;
     for (;;) {
-        if (!queue_.take(call, arguments)) {
+        const EventQueue::Taken taken = queue_.take();
+        if (taken.call == nullptr) {
             flush_sink(done);
             if (ending_.load(std::memory_order_acquire)) return;
             nap(rest);
             rest = std::min(rest + rest / 8 + 1, kLongestNap);
             continue;
         }
+        const SeenCall& call = *taken.call;
+        const std::span<SeenArgument> arguments = taken.arguments;
         rest = kShortestNap;
         for (Collected& collected : collected_)
             collected.state = Gathered::not_yet;
@@ -282,9 +295,9 @@ void Measurer::flush_sink(std::uint64_t done) {
 
 /// The device's lines are in no cache of ours: those of the next call are asked for while this one is
 /// written.
-void Measurer::fetch_ahead() const {
-    const SeenCall* call = nullptr;
-    for (const SeenArgument& seen : queue_.next_arguments(&call)) {
+void Measurer::fetch_ahead() {
+    const auto [call, arguments] = queue_.peek();
+    for (const SeenArgument& seen : arguments) {
         if (call->gpu == nullptr || seen.on_host != nullptr || seen.measured != Measured::now) continue;
         const ResultLine* lines = call->gpu->lines(seen.measurement.ticket);
         for (std::uint32_t i = 0; i < seen.measurement.blocks && i < kLinesAhead; ++i)
@@ -292,7 +305,7 @@ void Measurer::fetch_ahead() const {
     }
 }
 
-bool Measurer::collect(const SeenCall& call, const std::vector<SeenArgument>& arguments) {
+bool Measurer::collect(const SeenCall& call, std::span<const SeenArgument> arguments) {
     if (call.gpu == nullptr) return true;
     if (collected_.size() < arguments.size()) collected_.resize(arguments.size());
     for (std::size_t i = 0; i < arguments.size(); ++i) {
@@ -321,16 +334,15 @@ void Measurer::collect_one(const SeenCall& call, const SeenArgument& seen, Colle
     if (!gather_values(lines, shape, measurement.sequence, to.values)) to.state = Gathered::not_yet;
 }
 
-void Measurer::write(const SeenCall& call, std::vector<SeenArgument>& arguments) {
+void Measurer::write(const SeenCall& call, std::span<const SeenArgument> arguments) {
+    handed_.fetch_add(1, std::memory_order_relaxed);
     if (closed_) return;
     rendered_.clear();
     for (std::size_t i = 0; i < arguments.size(); ++i) {
-        SeenArgument& seen = arguments[i];
+        const SeenArgument& seen = arguments[i];
         MeasuredArgument& argument = rendered_.emplace_back();
         argument.facts = seen.facts;
-        const SeenFacts* tensor = seen.tensor.get();
-        kept_[next_kept_++ % kept_.size()] = std::move(seen.tensor);
-        argument.tensor = tensor;
+        argument.tensor = seen.tensor;
         argument.scalar = seen.scalar.view();
         argument.address = seen.address;
         argument.measured = seen.measured;
@@ -350,13 +362,22 @@ void Measurer::write(const SeenCall& call, std::vector<SeenArgument>& arguments)
             argument.why_not = "the driver refused to launch what measures it";
         } else {
             argument.statistics =
-                aoti_dbg::finish(collected.partial, tensor->view(seen.address), seen.wanted);
+                aoti_dbg::finish(collected.partial, seen.tensor->view(seen.address), seen.wanted);
             argument.values = collected.values;
         }
     }
     MeasuredCall measured = call.call;
     measured.arguments = rendered_;
     sink_.take(measured, call.printed, call.check);
+}
+
+void Measurer::retire(std::vector<FactsPtr> facts) {
+    if (facts.empty()) return;
+    const std::uint64_t handed = handed_.load(std::memory_order_relaxed);
+    const std::lock_guard lock(retired_mutex_);
+    retired_facts_.push_back({handed + kCallsTillForgotten, std::move(facts)});
+    while (retired_facts_.front().until <= handed)
+        retired_facts_.pop_front();
 }
 
 bool Measurer::finish() {
@@ -392,6 +413,14 @@ void flush_pending() {
     if (measurer != nullptr) measurer->flush_pending();
 }
 
+void retire_facts(std::vector<FactsPtr> facts) {
+    Measurer* measurer = present_measurer();
+    if (measurer != nullptr) return measurer->retire(std::move(facts));
+    // Whoever might still tell of them is not known.
+    for (FactsPtr& each : facts)
+        static_cast<void>(each.release());
+}
+
 void end_measured_contexts() {
     const ErrnoKeeper errno_keeper;
     Measurer* measurer = present_measurer();
@@ -402,6 +431,12 @@ void flush_pending_of(void* stream) {
     const ErrnoKeeper errno_keeper;
     Measurer* measurer = present_measurer();
     if (measurer != nullptr) measurer->flush_pending_of(static_cast<CUstream>(stream));
+}
+
+void send_pending_of(void* stream) {
+    const ErrnoKeeper errno_keeper;
+    Measurer* measurer = present_measurer();
+    if (measurer != nullptr) measurer->send_pending_of(static_cast<CUstream>(stream));
 }
 
 }  // namespace aoti_dbg

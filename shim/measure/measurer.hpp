@@ -2,12 +2,13 @@
 // and the thread that writes it out as results arrive. One for a session; a fork's child has another.
 #pragma once
 
-#include <array>
 #include <atomic>
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -62,12 +63,16 @@ class Measurer {
     /// when it is time to give up.
     bool wait_for_room(StreamPoint* point, std::uint32_t& tries);
 
+    /// What a reader has forgotten: kept until neither the queue nor the sink can refer to it.
+    void retire(std::vector<FactsPtr> facts);
+
     /// Contexts go, and their handles may come back for others: what waits is measured and written out, with
     /// a deadline, and everything is set up anew when it is needed.
     void end_contexts();
 
     void flush_pending();
     void flush_pending_of(CUstream stream);
+    void send_pending_of(CUstream stream);
     /// Writes out what is still to come, with a deadline, and ends the thread. False where the sink is still
     /// in use: then nobody may close it. Nothing is taken afterwards. Called at the end of the process,
     /// perhaps by a signal handler: allocates nothing and waits for no lock without a deadline.
@@ -80,6 +85,8 @@ class Measurer {
         bool operator()(const StreamKey& one, const StreamKey& other) const;
     };
     bool wait_until_written(std::uint64_t patience);
+    /// The points that CUDA orders with a stream of the current context, one after the other, locked.
+    void for_points_of(CUstream stream, void (StreamPoint::*what)());
     /// False where none can be made, which is said.
     bool start_thread();
     /// What waits at points that no thread is busy with.
@@ -87,10 +94,10 @@ class Measurer {
     static void* run_thread(void* measurer);
     void drain();
     void flush_sink(std::uint64_t done);
-    void fetch_ahead() const;
+    void fetch_ahead();
     /// What of the device's results is there; true when none is missing.
-    bool collect(const SeenCall& call, const std::vector<SeenArgument>& arguments);
-    void write(const SeenCall& call, std::vector<SeenArgument>& arguments);
+    bool collect(const SeenCall& call, std::span<const SeenArgument> arguments);
+    void write(const SeenCall& call, std::span<const SeenArgument> arguments);
 
     struct Collected {
         Gathered state = Gathered::not_yet;
@@ -111,9 +118,6 @@ class Measurer {
     std::vector<Collected> collected_;        // of the call at hand, as many as arguments or more
     std::vector<Remembered> remembered_;      // by ticket
     std::vector<MeasuredArgument> rendered_;  // by sink_mutex_
-    // A sink may compare a call's two sides: what the first pointed to stands for so many arguments more.
-    std::array<std::shared_ptr<const SeenFacts>, 16384> kept_;
-    std::size_t next_kept_ = 0;
 
     std::mutex points_mutex_;                         // of the two maps
     std::map<CUcontext, std::unique_ptr<Gpu>> gpus_;  // null: it cannot be set up
@@ -130,7 +134,18 @@ class Measurer {
     std::atomic<bool> ended_{false};
     bool closed_ = false;                    // by sink_mutex_
     std::atomic<std::uint64_t> written_{0};  // calls of the queue
+    std::atomic<std::uint64_t> handed_{0};   // calls to the sink
+
+    struct Retired {
+        std::uint64_t until = 0;  // so many calls were handed to the sink
+        std::vector<FactsPtr> facts;
+    };
+    std::mutex retired_mutex_;
+    std::deque<Retired> retired_facts_;
     std::atomic<std::uint64_t> dropped_{0};
 };
+
+/// Measurer::retire() of the present session.
+void retire_facts(std::vector<FactsPtr> facts);
 
 }  // namespace aoti_dbg

@@ -46,6 +46,15 @@ struct Follower {
     std::uint32_t run = ring::kNoRun;
 };
 
+/// What a model said of a constant, as long as it has not changed its mind.
+struct KnownConstant {
+    const MeasuredModel* model = nullptr;
+    std::uint64_t address = 0;
+    std::uint32_t changed = 0;
+    const SeenFacts* facts = nullptr;
+};
+constexpr std::size_t kKnownConstants = 512;  // by address
+
 struct FetchedPointer {
     std::uint64_t address = 0;
     TensorHandle handle = nullptr;
@@ -60,6 +69,7 @@ struct MeasuringThread {
     std::uint32_t matched_run = ring::kNoRun;  // the last one that a call of was matched
     std::map<std::uint16_t, Follower> followers;
     TensorReader reader;
+    std::vector<KnownConstant> constants;
     StreamPoint* point = nullptr;  // of the last measured call
     Measurer::FoundPoint found_point;
     bool is_capturing = false;  // as asked before the last call; none begins or ends one
@@ -73,6 +83,7 @@ struct MeasuringThread {
 };
 
 void DropMeasuringThread::operator()(MeasuringThread* state) const {
+    retire_facts(state->reader.take_all());
     delete state;
 }
 
@@ -124,13 +135,26 @@ bool is_device_memory(std::uint64_t address) {
            type == CU_MEMORYTYPE_DEVICE;
 }
 
+bool constant_at(MeasuringThread& own, const MeasuredModel& model, std::uint64_t address, SeenTensor& seen) {
+    if (own.constants.empty()) own.constants.resize(kKnownConstants);
+    // Weights lie at multiples of 512 bytes.
+    KnownConstant& known = own.constants[(address >> 9U ^ address >> 18U) % kKnownConstants];
+    const std::uint32_t changed = model.constants_changed();
+    if (known.address != address || known.model != &model || known.changed != changed) {
+        if (!model.constant_at(address, seen)) return false;
+        known = {&model, address, changed, seen.facts};
+    }
+    seen = {address, known.facts};
+    return true;
+}
+
 /// Looks the tensor of an argument up; false if there is none, or none that is known.
 bool find_tensor(MeasuringThread& own, const MeasuredModel& model, const CallArgument& argument,
                  bool on_device, SeenTensor& seen) {
     if (argument.kind == CallArgument::Kind::tensor)
         return own.reader.read(model.api(), argument.handle, seen);
     if (argument.address == 0) return false;
-    if (argument.facts->is_constant && model.constant_at(argument.address, seen)) return true;
+    if (argument.facts->is_constant && constant_at(own, model, argument.address, seen)) return true;
     // The newest first: a handle from before may be gone, and its memory another tensor's.
     for (std::size_t i = own.pointers.size(); i-- > 0;) {
         if (own.pointers[i].address == argument.address)
@@ -138,7 +162,7 @@ bool find_tensor(MeasuringThread& own, const MeasuredModel& model, const CallArg
     }
     if (!on_device) return false;
     // Nothing is known of the argument but its value.
-    if (model.constant_at(argument.address, seen)) return true;
+    if (constant_at(own, model, argument.address, seen)) return true;
     if (!is_device_memory(argument.address)) return false;
     seen = TensorReader::only_address(argument.address);
     return true;
@@ -150,10 +174,18 @@ bool makes_tensors(const Passage& passage) {
            passage.slot->shim->args.find_first_of("rt") != std::string_view::npos;
 }
 
+/// What was found for another call is used no more.
+void begin_finding(MeasuringThread& own) {
+    own.found_for = 0;
+    own.found.clear();
+    if (auto forgotten = own.reader.take_forgotten(); !forgotten.empty()) [[unlikely]]
+        retire_facts(std::move(forgotten));
+}
+
 /// Fills `found` and `tensors`.
 void find_arguments(MeasuringThread& own, const MeasuredModel& model, const OpenCall& call, When when) {
     if (when == When::after && own.found_for == call.seq) return;
-    own.found.clear();
+    begin_finding(own);
     const SitePlan* plan = model.site(call.site);
     const Passage& passage = call.passage;
     if (passage.slot == nullptr) {
@@ -230,7 +262,7 @@ class MeasuredSide {
     void add_tensor(const PlannedArgument& facts, const SeenTensor& tensor) {
         SeenArgument& seen = own_.arguments.emplace_back();
         seen.facts = &facts;
-        seen.tensor = tensor.facts->shared_from_this();
+        seen.tensor = tensor.facts;
         seen.address = tensor.address;
         seen.wanted = wanted_;
         seen.measurement.call = call_.number;
@@ -468,7 +500,7 @@ void measure_ends(ThreadState& state, const MeasuredModel& model, const OpenCall
         reinterpret_cast<const TensorHandle*>(run.passage.frame->integer(are_inputs ? 1 : 3));
     const std::uint64_t count = handles == nullptr ? 0 : run.passage.frame->integer(are_inputs ? 2 : 4);
     MeasuringThread& own = own_part(state);
-    own.found_for = 0;
+    begin_finding(own);
     own.tensors.resize(count);
     CUcontext context = nullptr;
     for (std::uint64_t i = 0; i < count; ++i) {

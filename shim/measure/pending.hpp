@@ -11,7 +11,7 @@
 
 namespace aoti_dbg {
 
-/// Streams on which something waits to be measured.
+/// Streams on which something waits to be measured, or was measured and the stream has not gone on since.
 extern std::atomic<std::uint32_t> g_pending_points;
 
 /// Measures everything that waits, on all streams. Throws nothing and leaves errno as it was.
@@ -20,6 +20,10 @@ void flush_pending();
 /// The same for what work on this stream could get ahead of: its own points, and those of the streams that
 /// CUDA orders with it (the legacy stream with all blocking ones, and each of these with it).
 void flush_pending_of(void* stream);
+
+/// For what tells others how far this stream is, but changes nothing: the same streams measure what waits,
+/// and are still at the same point.
+void send_pending_of(void* stream);
 
 /// A context is about to go: its results are brought home, and nothing more is measured in it.
 void end_measured_contexts();
@@ -37,6 +41,11 @@ inline void flush_if_pending() {
 inline void flush_if_pending_of(void* stream) {
     if (g_pending_points.load(std::memory_order_relaxed) != 0) [[unlikely]]
         flush_pending_of(stream);
+}
+
+inline void send_if_pending_of(void* stream) {
+    if (g_pending_points.load(std::memory_order_relaxed) != 0) [[unlikely]]
+        send_pending_of(stream);
 }
 
 }  // namespace aoti_dbg

@@ -77,13 +77,11 @@ std::optional<Measurement> StreamPoint::measure(const SeenTensor& seen, Wanted w
                        gpu_.lines_address(*ticket));
     };
     if (!add()) {
-        launch();
+        send();
         add();
     }
-    if (pending_.empty()) {
-        waiting_.sequence = next_sequence();
-        g_pending_points.fetch_add(1, std::memory_order_relaxed);
-    }
+    if (pending_.empty()) g_pending_points.fetch_add(1, std::memory_order_relaxed);
+    if (pending_.size() == sent_) waiting_.sequence = next_sequence();
     const Measurement measurement{*ticket, blocks, waiting_.sequence, call};
     pending_.push_back({seen.address, facts.covered_bytes, facts.number, wanted, measurement});
     return measurement;
@@ -125,10 +123,23 @@ void StreamPoint::note_written(const SeenTensor& seen) {
 void StreamPoint::forget_measured() {
     known_.clear();
     known_names_.clear();
+    forget_sent();
+}
+
+void StreamPoint::forget_sent() {
+    if (pending_.empty()) return;
+    pending_.erase(pending_.begin(), pending_.begin() + static_cast<std::ptrdiff_t>(sent_));
+    sent_ = 0;
+    if (pending_.empty()) g_pending_points.fetch_sub(1, std::memory_order_relaxed);
 }
 
 void StreamPoint::launch() {
-    if (pending_.empty()) return;
+    send();
+    forget_sent();
+}
+
+void StreamPoint::send() {
+    if (pending_.size() == sent_) return;
     // Under this handle another thread would find a stream of its own.
     if (key_.thread != 0 && key_.thread != this_thread()) return;
     const GpuApi& api = gpu_.api();
@@ -139,12 +150,13 @@ void StreamPoint::launch() {
     if (result != CUDA_SUCCESS) {
         gpu_.note_failure(result);
         // Who waits for them learns that there is nothing to wait for.
-        for (const Measured& job : pending_)
-            write_refusal(gpu_.lines(job.measurement.ticket), job.measurement.sequence);
+        for (std::size_t i = sent_; i < pending_.size(); ++i) {
+            const Measurement& refused = pending_[i].measurement;
+            write_refusal(gpu_.lines(refused.ticket), refused.sequence);
+        }
     }
-    pending_.clear();
+    sent_ = pending_.size();
     waiting_.jobs = waiting_.dims = waiting_.blocks = 0;
-    g_pending_points.fetch_sub(1, std::memory_order_relaxed);
 }
 
 }  // namespace aoti_dbg

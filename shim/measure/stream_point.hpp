@@ -53,11 +53,16 @@ class StreamPoint {
     void note_written(const SeenTensor& seen);
     void forget_measured();
 
-    /// Enqueues what waits. From any thread; `mutex` must be held, as for all of the above.
+    /// Enqueues what waits. The stream is still at this point: what was measured is not measured again. From
+    /// any thread; `mutex` must be held, as for all of these.
+    void send();
+    /// The same, and something comes that may change memory: here the point ends.
     void launch();
     std::mutex& mutex() { return mutex_; }
 
   private:
+    void forget_sent();
+
     /// A tensor, and what of it is measured; a copy without its facts, which other threads count too.
     struct Measured {
         std::uint64_t address = 0;
@@ -73,8 +78,9 @@ class StreamPoint {
     Gpu& gpu_;
     StreamKey key_;
     std::mutex mutex_;
-    StatisticsLaunch waiting_;  // its jobs are those of pending_
-    std::vector<Measured> pending_;
+    StatisticsLaunch waiting_;                // its jobs are those of pending_ that are not sent
+    std::vector<Measured> pending_;           // what is measured at this point
+    std::size_t sent_ = 0;                    // of them, the first
     std::vector<std::uint32_t> known_names_;  // apart, because every argument is looked for
     std::vector<Measured> known_;             // in the same order
     std::uint32_t known_run_ = ~0U;

@@ -84,16 +84,14 @@ bool TensorReader::is_same(const Known& known, const Raw& raw) {
 }
 
 const SeenFacts* TensorReader::facts_of(const ShimApi& api, const Raw& raw) {
-    if (known_.empty() || used_ >= kPlaces / 2) {
-        forgotten_ = std::exchange(known_, Table(kPlaces));
-        used_ = 0;
-    }
+    if (used_ >= kPlaces / 2) forget();
+    if (known_.empty()) known_.resize(kPlaces);
     const std::uint64_t hash = raw.hash();
     std::size_t place = hash % kPlaces;
     for (; known_[place].facts != nullptr; place = (place + 1) % kPlaces) {
         if (known_[place].hash == hash && is_same(known_[place], raw)) return known_[place].facts.get();
     }
-    auto facts = std::make_shared<SeenFacts>();
+    auto facts = std::make_unique<SeenFacts>();
     const std::optional<DType> dtype = api.dtype_of(raw.dtype_code);
     facts->dtype = dtype ? dtype_name(*dtype) : "code " + std::to_string(raw.dtype_code);
     facts->measured_dtype = dtype.value_or(DType::float32);
@@ -169,18 +167,30 @@ bool TensorReader::read(const ShimApi& api, TensorHandle handle, SeenTensor& see
     return true;
 }
 
+void TensorReader::forget() {
+    for (Known& known : known_) {
+        if (known.facts != nullptr) forgotten_.push_back(std::move(known.facts));
+    }
+    used_ = 0;
+}
+
+std::vector<FactsPtr> TensorReader::take_all() {
+    forget();
+    return take_forgotten();
+}
+
 SeenTensor TensorReader::only_address(std::uint64_t address) {
-    static const auto facts = [] {
-        auto made = std::make_shared<SeenFacts>();
+    static const auto* facts = [] {
+        auto* made = new SeenFacts;
         made->dtype = "unknown";
         made->device = "cuda";
         made->sizes_known = false;
         made->is_strided = false;
         made->is_contiguous = false;
         made->unmeasured = "only its address is known";
-        return std::shared_ptr<const SeenFacts>(std::move(made));
+        return made;
     }();
-    return {address, facts.get()};
+    return {address, facts};
 }
 
 }  // namespace aoti_dbg

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "serializer/measured_event.hpp"
@@ -16,7 +17,7 @@ namespace aoti_dbg {
 
 enum class Place : std::uint8_t { cpu, cuda, elsewhere };
 
-struct SeenFacts : TensorFacts, std::enable_shared_from_this<SeenFacts> {
+struct SeenFacts : TensorFacts {
     Place place = Place::elsewhere;
     std::int32_t device_index = -1;
     std::uint64_t count = 0;          // elements
@@ -35,13 +36,14 @@ struct SeenFacts : TensorFacts, std::enable_shared_from_this<SeenFacts> {
 };
 
 struct SeenTensor {
-    std::uint64_t address = 0;  // of element 0
-    /// Its reader's: stays for as long as a call takes. Who keeps it shares it; counting costs a look at what
-    /// other threads count, too.
-    const SeenFacts* facts = nullptr;
+    std::uint64_t address = 0;         // of element 0
+    const SeenFacts* facts = nullptr;  // its reader's
 };
 
-/// Of one thread. What it tells of holds until it has met a thousand shapes more.
+using FactsPtr = std::unique_ptr<const SeenFacts>;
+
+/// Of one thread. What it tells of is its own until who has it takes what it has forgotten. Nobody counts who
+/// else tells of the same: that would be a look at what other threads count, for each argument of each call.
 class TensorReader {
   public:
     /// False where there is no tensor behind it. `handle` is not null.
@@ -50,21 +52,28 @@ class TensorReader {
     /// As read(), of a tensor of which only the address is known.
     static SeenTensor only_address(std::uint64_t address);
 
+    /// What it will not tell of again: to be kept until nobody tells of it any more. Mostly nothing.
+    [[nodiscard]] std::vector<FactsPtr> take_forgotten() { return std::exchange(forgotten_, {}); }
+    /// The same, of all that it has ever told of.
+    [[nodiscard]] std::vector<FactsPtr> take_all();
+
   private:
     struct Raw;
     struct Known {
         std::uint64_t hash = 0;
         std::int32_t dtype_code = 0;
         std::int32_t device_type = 0;
-        std::shared_ptr<const SeenFacts> facts;
+        FactsPtr facts;
     };
     using Table = std::vector<Known>;
     static bool is_same(const Known& known, const Raw& raw);
     const SeenFacts* facts_of(const ShimApi& api, const Raw& raw);
 
-    Table known_;      // by hash, open addressing
-    Table forgotten_;  // the one before, for who has just been told of it
+    void forget();
+
+    Table known_;  // by hash, open addressing
     std::size_t used_ = 0;
+    std::vector<FactsPtr> forgotten_;
 };
 
 }  // namespace aoti_dbg

@@ -146,6 +146,19 @@ TEST_CASE("A tensor is measured before the program writes to its memory again") 
     }
 }
 
+TEST_CASE("What comes between two calls is one launch, and the end of a run makes no other") {
+    // Six calls: before the first, five between them, behind the last, and the outputs, which are others than
+    // the last call's tensors. That the next run waits for the event of this one's end is no reason to
+    // launch. Once the input goes out alone: the first tensor of the process is filled right before its first
+    // call.
+    for (const char* reuse : {"on", "off"}) {
+        CAPTURE(reuse);
+        const Preloaded run(cuda_models({"--runs", "3", "--streams", "nonblocking"}, {"stats"}),
+                            with({{"AOTI_DBG_REUSE", reuse}, {"FAKE_CUDA_COUNT", "1"}}));
+        CHECK(contains(run.outcome.err, "fake_cuda: 25 launches of the fatbin"));
+    }
+}
+
 TEST_CASE("New weights are measured where they lie now") {
     const Preloaded run(cuda_models({"--weights"}, {"stats"}), kLevel2);
     const auto weights = with_title(records(run), "before_launch - aoti_torch_cuda_addmm_out - l1_weight");

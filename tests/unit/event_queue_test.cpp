@@ -28,7 +28,7 @@ struct Made {
         for (std::size_t i = 0; i < count; ++i) {
             SeenArgument& argument = arguments.emplace_back();
             argument.address = address_of(thread, number, i);
-            argument.tensor = std::make_shared<SeenFacts>();
+            argument.on_host = std::make_unique<MeasuredOnHost>();
         }
     }
     static std::uint64_t address_of(std::uint64_t thread, std::uint64_t number, std::size_t argument) {
@@ -52,15 +52,14 @@ struct Taken {
 };
 
 std::optional<Taken> take(EventQueue& queue) {
-    SeenCall call;
-    std::vector<SeenArgument> arguments(3);  // what is in it from before is none of this call's
-    if (!queue.take(call, arguments)) {
+    const auto [call, arguments] = queue.take();
+    if (call == nullptr) {
         if (!arguments.empty()) FAIL("arguments of no call");
         return std::nullopt;
     }
-    Taken taken{call.call.thread, call.call.sequence, arguments.size()};
+    Taken taken{call->call.thread, call->call.sequence, arguments.size()};
     for (std::size_t i = 0; i < arguments.size(); ++i) {
-        taken.is_whole = taken.is_whole && arguments[i].tensor.use_count() == 1 &&
+        taken.is_whole = taken.is_whole && arguments[i].on_host != nullptr &&
                          arguments[i].address == Made::address_of(taken.thread, taken.number, i);
     }
     return taken;
@@ -161,22 +160,29 @@ TEST_CASE("Calls come out as they went in, many times round both rings, at any f
     CHECK(queue.puts() == in);
 }
 
-TEST_CASE("What was taken is held by nobody else, and what waits is let go with the queue") {
-    std::weak_ptr<const SeenFacts> taken;
-    std::weak_ptr<const SeenFacts> waiting;
-    {
-        EventQueue queue;
-        Made first(0, 1, 1);
-        Made second(0, 2, 1);
-        taken = first.arguments[0].tensor;
-        waiting = second.arguments[0].tensor;
-        REQUIRE(queue.put(first.call, first.arguments));
-        REQUIRE(queue.put(second.call, second.arguments));
-        REQUIRE(take(queue));
-        CHECK(taken.expired());
-        CHECK_FALSE(waiting.expired());
-    }
-    CHECK(waiting.expired());
+TEST_CASE("What is taken next can be looked at before, and is what was put, where it is at hand") {
+    EventQueue queue;
+    CHECK(queue.peek().call == nullptr);
+    REQUIRE(put(queue, 3, 1, 2));
+    REQUIRE(put(queue, 3, 2, 5));
+    REQUIRE(take(queue));
+    const EventQueue::Taken next = queue.peek();
+    REQUIRE(next.call != nullptr);
+    CHECK(next.call->call.sequence == 2);
+    CHECK(next.arguments.size() == 5);
+    CHECK(take(queue)->number == 2);
+    CHECK(queue.peek().call == nullptr);
+}
+
+TEST_CASE("What is taken stays where it is while others put, until it is asked again") {
+    EventQueue queue;
+    REQUIRE(put(queue, 0, 1, 3));
+    const auto [call, arguments] = queue.take();
+    REQUIRE(call != nullptr);
+    CHECK(fill(queue, 2, 9) > 0);
+    CHECK(call->call.sequence == 1);
+    REQUIRE(arguments.size() == 3);
+    CHECK(arguments[2].address == Made::address_of(0, 1, 2));
 }
 
 TEST_CASE("Of many threads every call comes out whole, once, and in its thread's own order") {

@@ -70,7 +70,7 @@ struct Rendezvous {
 };
 
 std::string capture(Worker& worker, Rendezvous& rendezvous, int others) {
-    worker.run();  // so that everything is loaded and every block is there
+    worker.run(true);  // so that everything is loaded and every block is there
     worker.fetch();
     Rendezvous::wait_until(rendezvous.ready, others);
     CUgraph graph = nullptr;
@@ -78,7 +78,7 @@ std::string capture(Worker& worker, Rendezvous& rendezvous, int others) {
     worker.forget_outputs();
     MUST(cuStreamBeginCapture_v2(worker.stream(), CU_STREAM_CAPTURE_MODE_GLOBAL));
     rendezvous.captures = true;
-    worker.run();
+    worker.run(true);
     Rendezvous::wait_until(rendezvous.done, others);
     const CUresult ended = cuStreamEndCapture(worker.stream(), &graph);
     rendezvous.captures = false;
@@ -98,14 +98,14 @@ std::string capture(Worker& worker, Rendezvous& rendezvous, int others) {
 }
 
 std::string run_beside_capture(Worker& worker, Rendezvous& rendezvous) {
-    worker.run();
+    worker.run(true);
     worker.fetch();
     ++rendezvous.ready;
     while (!rendezvous.captures)
         std::this_thread::yield();
     // Nothing that is unsafe beside a capture: no waiting, no copies that wait.
     for (int i = 0; i < kRunsBesideCapture; ++i)
-        worker.run();
+        worker.run(true);
     ++rendezvous.done;
     while (rendezvous.captures)
         std::this_thread::yield();

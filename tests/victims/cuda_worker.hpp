@@ -75,14 +75,15 @@ class Worker {
         MUST(cuMemcpyHtoDAsync_v2(input_, values, sizeof(values), stream_));
     }
 
-    void run() {
+    /// `single`: it marks no end and waits for none, which is unsafe beside a capture.
+    void run(bool single = false) {
         forget_outputs();
         const int64_t sizes[] = {kRows, kColumns};
         const int64_t strides[] = {kColumns, 1};
         AtenTensorHandle handle = nullptr;
         torch_.from_blob(reinterpret_cast<void*>(input_), 2, sizes, strides, 0, 6, 1, 0, &handle, 0, nullptr,
                          0);
-        if (model_.run(&handle, 1, outputs_, 3, stream_) != 0) {
+        if (model_.run(&handle, 1, outputs_, 3, stream_, single) != 0) {
             if (cuCtxSynchronize() == CUDA_ERROR_ILLEGAL_ADDRESS) end_by_fault();
             std::printf("a run failed\n");
             std::exit(96);

@@ -115,8 +115,9 @@ class Model {
     }
     /// As it comes: whatever inputs and outputs, on a stream.
     int32_t run(AtenTensorHandle* inputs, size_t input_count, AtenTensorHandle* outputs, size_t output_count,
-                void* stream) const {
-        return run_(container_, inputs, input_count, outputs, output_count, stream, nullptr);
+                void* stream, bool single = false) const {
+        return (single ? run_single_ : run_)(container_, inputs, input_count, outputs, output_count, stream,
+                                             nullptr);
     }
     [[nodiscard]] Result run_single() const { return victim::run(torch_, run_single_, container_); }
     [[nodiscard]] int32_t new_weights() const {

@@ -11,7 +11,7 @@
 // keeps each kernel waiting; FAKE_CUDA_REFUSE=kernel makes its launches fail with error 701;
 // FAKE_CUDA_NO_FATBIN=1 refuses fatbins as a device too old for them does; FAKE_CUDA_DIE_AT=N ends the
 // process inside launch N, by the signal FAKE_CUDA_DIE_BY or, for 0, by _exit(7); FAKE_CUDA_EXPLAIN=1 says on
-// stderr why a kernel of the fatbin faulted.
+// stderr why a kernel of the fatbin faulted; FAKE_CUDA_COUNT=1 says at exit how many of them were launched.
 #pragma once
 
 #ifndef __CUDA_API_VERSION_INTERNAL

@@ -262,13 +262,40 @@ class Constants {
     AtenTensorHandle bias_ = nullptr;
 };
 
+/// Marks the ends of runs, as a container does that has one model: the next run waits for the last one's.
+class RunEnd {
+  public:
+    RunEnd() { check_driver(cuEventCreate(&event_, CU_EVENT_DISABLE_TIMING)); }
+    RunEnd(const RunEnd&) = delete;
+    RunEnd& operator=(const RunEnd&) = delete;
+    ~RunEnd() { cuEventDestroy(event_); }
+    void record(void* stream) {
+        check_driver(cuEventRecord(event_, static_cast<CUstream>(stream)));
+        is_recorded_ = true;
+    }
+    void wait() {
+        if (std::exchange(is_recorded_, false)) check_driver(cuEventSynchronize(event_));
+    }
+
+  private:
+    CUevent event_ = nullptr;
+    bool is_recorded_ = false;
+};
+
 struct Model {
     std::string cubin_dir;
     std::unique_ptr<Constants> constants = std::make_unique<Constants>(FAKE_FACTOR);
     Kernels kernels;
     bool folds = false;  // its constants are made by its next run
+    RunEnd last_run;
 
     explicit Model(const char* dir) : cubin_dir(dir == nullptr ? "" : dir) {}
+    void run(AtenTensorHandle* inputs, size_t input_count, AtenTensorHandle* outputs, size_t output_count,
+             void* stream) {
+        if (input_count != 1 || output_count != 3) throw std::runtime_error("one input, three outputs");
+        const NoGradGuard no_grad;
+        run_impl(inputs, outputs, stream);
+    }
     void run_impl(AtenTensorHandle* input_handles, AtenTensorHandle* output_handles, void* stream);
 };
 
@@ -340,19 +367,20 @@ int32_t AOTInductorModelContainerDelete(void* container) {
 int32_t AOTInductorModelContainerRun(void* container, AtenTensorHandle* inputs, size_t input_count,
                                      AtenTensorHandle* outputs, size_t output_count, void* stream,
                                      AOTIProxyExecutorHandle /*executor*/) {
+    Model& model = *model_of(container);
     return as_error_code([&] {
-        if (input_count != 1 || output_count != 3) throw std::runtime_error("one input, three outputs");
-        const NoGradGuard no_grad;
-        model_of(container)->run_impl(inputs, outputs, stream);
+        model.last_run.wait();
+        model.run(inputs, input_count, outputs, output_count, stream);
+        model.last_run.record(stream);
     });
 }
 
 int32_t AOTInductorModelContainerRunSingleThreaded(void* container, AtenTensorHandle* inputs,
                                                    size_t input_count, AtenTensorHandle* outputs,
                                                    size_t output_count, void* stream,
-                                                   AOTIProxyExecutorHandle executor) {
-    return AOTInductorModelContainerRun(container, inputs, input_count, outputs, output_count, stream,
-                                        executor);
+                                                   AOTIProxyExecutorHandle /*executor*/) {
+    return as_error_code(
+        [&] { model_of(container)->run(inputs, input_count, outputs, output_count, stream); });
 }
 
 int32_t AOTInductorModelContainerGetNumConstants(void* /*container*/, size_t* count) {
