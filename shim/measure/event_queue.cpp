@@ -4,34 +4,56 @@
 
 namespace aoti_dbg {
 
-bool EventQueue::put(const SeenCall& call, std::vector<SeenArgument>& arguments) {
+const char* text_of(WhyNot why) {
+    switch (why) {
+        case WhyNot::facts:
+            return "";
+        case WhyNot::no_memory:
+            return "it has no memory";
+        case WhyNot::no_context:
+            return "no CUDA context is current";
+        case WhyNot::other_device:
+            return "it lies on another device than the call's stream";
+        case WhyNot::no_room:
+            return "results came faster than they could be written";
+    }
+    return "";
+}
+
+bool EventQueue::put(const SeenCall& call, SeenArguments& arguments) {
     const std::lock_guard lock(mutex_);
     if (coming_.calls.capacity() == 0) {
         coming_.calls.reserve(kMostCalls);
         coming_.arguments.reserve(kMostArguments);
+        coming_.scalars.reserve(kMostArguments);
     }
-    const bool fits =
-        coming_.calls.size() < kMostCalls && coming_.arguments.size() + arguments.size() <= kMostArguments;
+    const bool fits = coming_.calls.size() < kMostCalls &&
+                      coming_.arguments.size() + arguments.list.size() <= kMostArguments;
     if (!fits) return false;
-    for (SeenArgument& argument : arguments)
+    for (SeenArgument& argument : arguments.list)
         coming_.arguments.push_back(std::move(argument));
-    coming_.calls.push_back({call, static_cast<std::uint32_t>(arguments.size())});
+    coming_.scalars.insert(coming_.scalars.end(), arguments.scalars.begin(), arguments.scalars.end());
+    coming_.calls.push_back({call, static_cast<std::uint32_t>(arguments.list.size()),
+                             static_cast<std::uint32_t>(arguments.scalars.size())});
     puts_.store(puts_.load(std::memory_order_relaxed) + 1, std::memory_order_release);
     arguments.clear();
     return true;
 }
 
-EventQueue::Taken EventQueue::peek() {
+EventQueue::Taken EventQueue::peek() const {
     if (next_call_ == going_.calls.size()) return {};
-    Entry& entry = going_.calls[next_call_];
-    return {&entry.call, {going_.arguments.data() + next_argument_, entry.arguments}};
+    const Entry& entry = going_.calls[next_call_];
+    return {&entry.call,
+            {going_.arguments.data() + next_argument_, entry.arguments},
+            {going_.scalars.data() + next_scalar_, entry.scalars}};
 }
 
 EventQueue::Taken EventQueue::take() {
     if (next_call_ == going_.calls.size()) {
         going_.calls.clear();
         going_.arguments.clear();
-        next_call_ = next_argument_ = 0;
+        going_.scalars.clear();
+        next_call_ = next_argument_ = next_scalar_ = 0;
         const std::lock_guard lock(mutex_);
         std::swap(coming_, going_);
     }
@@ -39,6 +61,7 @@ EventQueue::Taken EventQueue::take() {
     if (taken.call == nullptr) return taken;
     ++next_call_;
     next_argument_ += taken.arguments.size();
+    next_scalar_ += taken.scalars.size();
     return taken;
 }
 

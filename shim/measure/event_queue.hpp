@@ -9,6 +9,7 @@
 #include <span>
 #include <vector>
 
+#include "base/cache_line.hpp"
 #include "config/options.hpp"
 #include "serializer/measured_event.hpp"
 #include "shim/measure/arguments.hpp"
@@ -23,16 +24,32 @@ struct MeasuredOnHost {
     std::vector<std::byte> values;
 };
 
+/// Why a tensor that could be measured is not; see text_of().
+enum class WhyNot : std::uint8_t { facts, no_memory, no_context, other_device, no_room };
+const char* text_of(WhyNot why);
+
 struct SeenArgument {
     const ArgumentFacts* facts = nullptr;
     const SeenFacts* tensor = nullptr;  // null: a scalar
-    ShortText scalar;
     std::uint64_t address = 0;
-    Measured measured = Measured::no;
-    const char* why_not = "";
-    Wanted wanted = Wanted::nothing;
-    Measurement measurement;  // of the device, where there is a Gpu and no `on_host`
     std::unique_ptr<MeasuredOnHost> on_host;
+    Measurement measurement;   // of the device, where there is a Gpu and no `on_host`
+    std::uint32_t scalar = 0;  // which of the call's
+    Measured measured = Measured::no;
+    WhyNot why_not = WhyNot::facts;
+    Wanted wanted = Wanted::nothing;
+};
+// One thread writes them, another one reads them: each is a line of a cache that goes from here to there.
+static_assert(sizeof(SeenArgument) == 64);
+
+/// Of a call.
+struct SeenArguments {
+    std::vector<SeenArgument> list;
+    std::vector<ShortText> scalars;
+    void clear() {
+        list.clear();
+        scalars.clear();
+    }
 };
 
 struct SeenCall {
@@ -47,16 +64,17 @@ struct SeenCall {
 class EventQueue {
   public:
     /// False where there is no room: nothing was taken. Else `arguments` are moved out.
-    bool put(const SeenCall& call, std::vector<SeenArgument>& arguments);
+    bool put(const SeenCall& call, SeenArguments& arguments);
 
     struct Taken {
         const SeenCall* call = nullptr;  // null: there is nothing
-        std::span<SeenArgument> arguments;
+        std::span<const SeenArgument> arguments;
+        std::span<const ShortText> scalars;
     };
     /// What it gives is good until it is asked again.
     Taken take();
     /// What take() will give, if it is at hand.
-    [[nodiscard]] Taken peek();
+    [[nodiscard]] Taken peek() const;
 
     /// How many calls may wait in it, at most.
     static constexpr std::size_t kMostCalls = 8192;  // of a batch
@@ -69,10 +87,12 @@ class EventQueue {
     struct Entry {
         SeenCall call;
         std::uint32_t arguments = 0;
+        std::uint32_t scalars = 0;
     };
     struct Batch {
         std::vector<Entry> calls;
         std::vector<SeenArgument> arguments;
+        std::vector<ShortText> scalars;
     };
 
     // One batch may be on its way out while the other fills.
@@ -80,9 +100,10 @@ class EventQueue {
     Batch coming_;
     std::atomic<std::uint64_t> puts_{0};
     // Of who takes: a whole batch at a time, so that the two sides meet seldom and memory is used again soon.
-    Batch going_;
+    alignas(kCacheLine) Batch going_;
     std::size_t next_call_ = 0;
     std::size_t next_argument_ = 0;
+    std::size_t next_scalar_ = 0;
 };
 
 }  // namespace aoti_dbg

@@ -11,6 +11,7 @@
 #include <memory>
 #include <optional>
 
+#include "base/cache_line.hpp"
 #include "shim/measure/gpu_api.hpp"
 #include "stats_kernels/launch_plan.hpp"
 #include "stats_kernels/result_lines.hpp"
@@ -58,8 +59,11 @@ class Gpu {
             for (;;) {
                 std::uint64_t first = taken;
                 if (first % kPlaces + count > kPlaces) first += kPlaces - first % kPlaces;
-                if (first + count > released_.load(std::memory_order_acquire) + kPlaces / 2)
-                    return std::nullopt;
+                if (first + count > free_until_.load(std::memory_order_acquire)) {
+                    const std::uint64_t until = released_.load(std::memory_order_acquire) + kPlaces / 2;
+                    if (first + count > until) return std::nullopt;
+                    free_until_.store(until, std::memory_order_release);
+                }
                 if (taken_.compare_exchange_weak(taken, first + count, std::memory_order_relaxed))
                     return first;
             }
@@ -77,8 +81,10 @@ class Gpu {
         static constexpr std::uint64_t kPlaces = std::uint64_t{1} << 19U;
         ResultLine* lines_ = nullptr;
         CUdeviceptr device_ = 0;
-        std::atomic<std::uint64_t> taken_{0};
-        std::atomic<std::uint64_t> released_{0};
+        // Apart, since who measures and who writes count each for itself.
+        alignas(kCacheLine) std::atomic<std::uint64_t> taken_{0};
+        std::atomic<std::uint64_t> free_until_{0};  // by `released_` as it was last looked at
+        alignas(kCacheLine) std::atomic<std::uint64_t> released_{0};
     };
 
     Gpu(const GpuApi& api, CUcontext context) : api_(api), context_(context) {}

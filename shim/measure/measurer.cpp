@@ -16,7 +16,7 @@
 
 namespace aoti_dbg {
 
-std::atomic<std::uint32_t> g_pending_points{0};
+alignas(kCacheLine) std::atomic<std::uint32_t> g_pending_points{0};
 
 namespace {
 
@@ -106,10 +106,10 @@ CUcontext Measurer::context_of_memory(std::uint64_t address) {
     return result == CUDA_SUCCESS ? context : nullptr;
 }
 
-void Measurer::report(SeenCall& call, std::vector<SeenArgument>& arguments, StreamPoint* point) {
+void Measurer::report(SeenCall& call, SeenArguments& arguments, StreamPoint* point) {
     if (!has_thread_.load(std::memory_order_acquire)) {
         const std::lock_guard lock(sink_mutex_);
-        write(call, arguments);
+        write({&call, arguments.list, arguments.scalars});
         sink_.flush();
         arguments.clear();
         return;
@@ -252,14 +252,13 @@ void Measurer::drain() {
             continue;
         }
         const SeenCall& call = *taken.call;
-        const std::span<SeenArgument> arguments = taken.arguments;
         rest = kShortestNap;
         for (Collected& collected : collected_)
             collected.state = Gathered::not_yet;
-        bool complete = collect(call, arguments);
+        bool complete = collect(taken);
         fetch_ahead();
         const std::uint64_t waiting_since = complete ? 0 : now_ns();
-        for (std::uint64_t tries = 1; !complete; complete = collect(call, arguments), ++tries) {
+        for (std::uint64_t tries = 1; !complete; complete = collect(taken), ++tries) {
             if (call.gpu == nullptr || call.gpu->has_failed()) break;
             // Who took it along may be elsewhere for long, or wait for us.
             if (tries % kTriesToLaunch == 0) launch_where_nobody_is();
@@ -273,10 +272,10 @@ void Measurer::drain() {
             }
             nap(kShortestNap);
         }
-        if (!complete) collect(call, arguments);
+        if (!complete) collect(taken);
         {
             const std::lock_guard lock(sink_mutex_);
-            write(call, arguments);
+            write(taken);
         }
         if (call.gpu != nullptr) call.gpu->release(call.mark);
         ++done;
@@ -295,58 +294,58 @@ void Measurer::flush_sink(std::uint64_t done) {
 
 /// The device's lines are in no cache of ours: those of the next call are asked for while this one is
 /// written.
-void Measurer::fetch_ahead() {
-    const auto [call, arguments] = queue_.peek();
-    for (const SeenArgument& seen : arguments) {
-        if (call->gpu == nullptr || seen.on_host != nullptr || seen.measured != Measured::now) continue;
-        const ResultLine* lines = call->gpu->lines(seen.measurement.ticket);
+void Measurer::fetch_ahead() const {
+    const EventQueue::Taken next = queue_.peek();
+    for (const SeenArgument& seen : next.arguments) {
+        if (next.call->gpu == nullptr || seen.on_host != nullptr || seen.measured != Measured::now) continue;
+        const ResultLine* lines = next.call->gpu->lines(seen.measurement.ticket);
         for (std::uint32_t i = 0; i < seen.measurement.blocks && i < kLinesAhead; ++i)
             __builtin_prefetch(lines + i);
     }
 }
 
-bool Measurer::collect(const SeenCall& call, std::span<const SeenArgument> arguments) {
-    if (call.gpu == nullptr) return true;
-    if (collected_.size() < arguments.size()) collected_.resize(arguments.size());
-    for (std::size_t i = 0; i < arguments.size(); ++i) {
-        const SeenArgument& seen = arguments[i];
+bool Measurer::collect(const EventQueue::Taken& taken) {
+    if (taken.call->gpu == nullptr) return true;
+    if (collected_.size() < taken.arguments.size()) collected_.resize(taken.arguments.size());
+    for (std::size_t i = 0; i < taken.arguments.size(); ++i) {
+        const SeenArgument& seen = taken.arguments[i];
         if (seen.on_host != nullptr || collected_[i].state != Gathered::not_yet) continue;
         if (seen.measured != Measured::now && seen.measured != Measured::earlier) continue;
-        collect_one(call, seen, collected_[i]);
+        collect_one(*taken.call->gpu, seen, collected_[i]);
         if (collected_[i].state == Gathered::not_yet) return false;
     }
     return true;
 }
 
-void Measurer::collect_one(const SeenCall& call, const SeenArgument& seen, Collected& to) {
+void Measurer::collect_one(Gpu& gpu, const SeenArgument& seen, Collected& to) {
     const Measurement& measurement = seen.measurement;
     const ResultShape shape = seen.tensor->result_shape(seen.wanted, measurement.blocks);
-    const ResultLine* lines = call.gpu->lines(measurement.ticket);
+    const ResultLine* lines = gpu.lines(measurement.ticket);
     if (remembered_.empty()) remembered_.resize(kRemembered);
     Remembered& remembered = remembered_[measurement.ticket % kRemembered];
-    const bool is_known = remembered.gpu == call.gpu && remembered.ticket == measurement.ticket &&
+    const bool is_known = remembered.gpu == &gpu && remembered.ticket == measurement.ticket &&
                           remembered.sequence == measurement.sequence;
     if (is_known) to.partial = remembered.partial;
     to.state = is_known ? Gathered::whole : gather(lines, shape, measurement.sequence, to.partial);
     to.values.resize(shape.bytes_of_values);
     if (to.state != Gathered::whole) return;
-    if (!is_known) remembered = {call.gpu, measurement.ticket, measurement.sequence, to.partial};
+    if (!is_known) remembered = {&gpu, measurement.ticket, measurement.sequence, to.partial};
     if (!gather_values(lines, shape, measurement.sequence, to.values)) to.state = Gathered::not_yet;
 }
 
-void Measurer::write(const SeenCall& call, std::span<const SeenArgument> arguments) {
+void Measurer::write(const EventQueue::Taken& taken) {
     handed_.fetch_add(1, std::memory_order_relaxed);
     if (closed_) return;
     rendered_.clear();
-    for (std::size_t i = 0; i < arguments.size(); ++i) {
-        const SeenArgument& seen = arguments[i];
+    for (std::size_t i = 0; i < taken.arguments.size(); ++i) {
+        const SeenArgument& seen = taken.arguments[i];
         MeasuredArgument& argument = rendered_.emplace_back();
         argument.facts = seen.facts;
         argument.tensor = seen.tensor;
-        argument.scalar = seen.scalar.view();
+        if (seen.tensor == nullptr) argument.scalar = taken.scalars[seen.scalar].view();
         argument.address = seen.address;
         argument.measured = seen.measured;
-        argument.why_not = seen.why_not;
+        argument.why_not = text_of(seen.why_not);
         argument.measured_at = seen.measurement.call;
         if (seen.measured != Measured::now && seen.measured != Measured::earlier) continue;
         if (seen.on_host != nullptr) {
@@ -366,9 +365,9 @@ void Measurer::write(const SeenCall& call, std::span<const SeenArgument> argumen
             argument.values = collected.values;
         }
     }
-    MeasuredCall measured = call.call;
+    MeasuredCall measured = taken.call->call;
     measured.arguments = rendered_;
-    sink_.take(measured, call.printed, call.check);
+    sink_.take(measured, taken.call->printed, taken.call->check);
 }
 
 void Measurer::retire(std::vector<FactsPtr> facts) {

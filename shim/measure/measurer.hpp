@@ -8,7 +8,6 @@
 #include <map>
 #include <memory>
 #include <mutex>
-#include <span>
 #include <utility>
 #include <vector>
 
@@ -53,7 +52,7 @@ class Measurer {
     /// Reports a call, in order. `arguments` is emptied. Where the queue is full it waits or drops, as the
     /// options have it; what waits at `point`, whose mutex is not held, is launched before anybody waits for
     /// it.
-    void report(SeenCall& call, std::vector<SeenArgument>& arguments, StreamPoint* point);
+    void report(SeenCall& call, SeenArguments& arguments, StreamPoint* point);
 
     /// Waits until everything that was reported before has been written out, but not for ever: false where it
     /// was not by then.
@@ -94,10 +93,10 @@ class Measurer {
     static void* run_thread(void* measurer);
     void drain();
     void flush_sink(std::uint64_t done);
-    void fetch_ahead();
+    void fetch_ahead() const;
     /// What of the device's results is there; true when none is missing.
-    bool collect(const SeenCall& call, std::span<const SeenArgument> arguments);
-    void write(const SeenCall& call, std::span<const SeenArgument> arguments);
+    bool collect(const EventQueue::Taken& taken);
+    void write(const EventQueue::Taken& taken);
 
     struct Collected {
         Gathered state = Gathered::not_yet;
@@ -111,7 +110,7 @@ class Measurer {
         std::uint32_t sequence = 0;
         TensorPartial partial;
     };
-    void collect_one(const SeenCall& call, const SeenArgument& seen, Collected& to);
+    void collect_one(Gpu& gpu, const SeenArgument& seen, Collected& to);
 
     MeasuredSink& sink_;
     std::mutex sink_mutex_;
@@ -129,12 +128,14 @@ class Measurer {
     std::vector<std::unique_ptr<StreamPoint>> retired_points_;
 
     EventQueue queue_;
-    std::atomic<bool> has_thread_{false};
+    // What launching threads look at, and then what is counted where calls are written.
+    alignas(kCacheLine) std::atomic<bool> has_thread_{false};
     std::atomic<bool> ending_{false};
     std::atomic<bool> ended_{false};
-    bool closed_ = false;                    // by sink_mutex_
-    std::atomic<std::uint64_t> written_{0};  // calls of the queue
-    std::atomic<std::uint64_t> handed_{0};   // calls to the sink
+    std::atomic<std::uint64_t> dropped_{0};
+    alignas(kCacheLine) bool closed_ = false;  // by sink_mutex_
+    std::atomic<std::uint64_t> written_{0};    // calls of the queue
+    std::atomic<std::uint64_t> handed_{0};     // calls to the sink
 
     struct Retired {
         std::uint64_t until = 0;  // so many calls were handed to the sink
@@ -142,7 +143,6 @@ class Measurer {
     };
     std::mutex retired_mutex_;
     std::deque<Retired> retired_facts_;
-    std::atomic<std::uint64_t> dropped_{0};
 };
 
 /// Measurer::retire() of the present session.

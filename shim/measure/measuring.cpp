@@ -35,10 +35,6 @@ namespace {
 // A kernel that takes more tensors than this has the first of them unmeasured.
 constexpr std::size_t kMostPointers = 8192;
 
-constexpr const char* kNoContext = "no CUDA context is current";
-constexpr const char* kOtherDevice = "it lies on another device than the call's stream";
-constexpr const char* kNoRoom = "results came faster than they could be written";
-
 /// Follows the runs of one model in one thread.
 struct Follower {
     explicit Follower(const CallPlan& plan) : matcher(plan) {}
@@ -79,7 +75,7 @@ struct MeasuringThread {
     std::uint64_t found_for = 0;  // sequence of the call
     std::vector<CallArgument> found;
     std::vector<SeenTensor> tensors;  // of `found`; null facts: none
-    std::vector<SeenArgument> arguments;
+    SeenArguments arguments;
 };
 
 void DropMeasuringThread::operator()(MeasuringThread* state) const {
@@ -254,13 +250,14 @@ class MeasuredSide {
     }
 
     void add_scalar(const CallArgument& argument) {
-        SeenArgument& seen = own_.arguments.emplace_back();
+        SeenArgument& seen = own_.arguments.list.emplace_back();
         seen.facts = argument.facts;
-        seen.scalar = argument.text;
+        seen.scalar = static_cast<std::uint32_t>(own_.arguments.scalars.size());
+        own_.arguments.scalars.push_back(argument.text);
     }
 
     void add_tensor(const PlannedArgument& facts, const SeenTensor& tensor) {
-        SeenArgument& seen = own_.arguments.emplace_back();
+        SeenArgument& seen = own_.arguments.list.emplace_back();
         seen.facts = &facts;
         seen.tensor = tensor.facts;
         seen.address = tensor.address;
@@ -268,7 +265,7 @@ class MeasuredSide {
         seen.measurement.call = call_.number;
         if (!tensor.facts->is_measurable()) return;
         if (tensor.facts->count != 0 && tensor.address == 0) {
-            seen.why_not = "it has no memory";
+            seen.why_not = WhyNot::no_memory;
         } else if (tensor.facts->place == Place::cpu || tensor.facts->count == 0) {
             measure_on_host(tensor, wanted_, api_, seen);
         } else {
@@ -298,11 +295,11 @@ class MeasuredSide {
   private:
     void measure_there(const PlannedArgument& facts, const SeenTensor& tensor, SeenArgument& seen) {
         if (point_ == nullptr) {
-            seen.why_not = kNoContext;
+            seen.why_not = WhyNot::no_context;
             return;
         }
         if (tensor.facts->device_index >= 0 && tensor.facts->device_index != point_->gpu().device()) {
-            seen.why_not = kOtherDevice;
+            seen.why_not = WhyNot::other_device;
             return;
         }
         if (reuse_) {
@@ -321,7 +318,7 @@ class MeasuredSide {
             if (goes_on) now = point_->measure(tensor, wanted_, call_.number);
         }
         if (!now) {
-            seen.why_not = kNoRoom;
+            seen.why_not = WhyNot::no_room;
             return;
         }
         seen.measurement = *now;

@@ -20,15 +20,17 @@ constexpr std::uint64_t kTooMany = 1U << 17U;
 /// A call that is known by its number, with arguments that are known by theirs.
 struct Made {
     SeenCall call;
-    std::vector<SeenArgument> arguments;
+    SeenArguments arguments;
 
     Made(std::uint64_t thread, std::uint64_t number, std::size_t count) {
         call.call.thread = thread;
         call.call.sequence = number;
         for (std::size_t i = 0; i < count; ++i) {
-            SeenArgument& argument = arguments.emplace_back();
+            SeenArgument& argument = arguments.list.emplace_back();
             argument.address = address_of(thread, number, i);
             argument.on_host = std::make_unique<MeasuredOnHost>();
+            argument.scalar = static_cast<std::uint32_t>(i);
+            arguments.scalars.push_back(ShortText::integer(static_cast<std::int64_t>(number + i)));
         }
     }
     static std::uint64_t address_of(std::uint64_t thread, std::uint64_t number, std::size_t argument) {
@@ -40,7 +42,7 @@ bool put(EventQueue& queue, std::uint64_t thread, std::uint64_t number, std::siz
     Made made(thread, number, count);
     const bool is_put = queue.put(made.call, made.arguments);
     // Moved out as a whole, or left for another try.
-    if (made.arguments.size() != (is_put ? 0 : count)) FAIL("arguments were taken in part");
+    if (made.arguments.list.size() != (is_put ? 0 : count)) FAIL("arguments were taken in part");
     return is_put;
 }
 
@@ -52,14 +54,17 @@ struct Taken {
 };
 
 std::optional<Taken> take(EventQueue& queue) {
-    const auto [call, arguments] = queue.take();
+    const auto [call, arguments, scalars] = queue.take();
     if (call == nullptr) {
-        if (!arguments.empty()) FAIL("arguments of no call");
+        if (!arguments.empty() || !scalars.empty()) FAIL("arguments of no call");
         return std::nullopt;
     }
     Taken taken{call->call.thread, call->call.sequence, arguments.size()};
-    for (std::size_t i = 0; i < arguments.size(); ++i) {
-        taken.is_whole = taken.is_whole && arguments[i].on_host != nullptr &&
+    taken.is_whole = scalars.size() == arguments.size();
+    for (std::size_t i = 0; i < arguments.size() && taken.is_whole; ++i) {
+        const ShortText scalar = ShortText::integer(static_cast<std::int64_t>(taken.number + i));
+        taken.is_whole = scalars[arguments[i].scalar].view() == scalar.view() &&
+                         arguments[i].on_host != nullptr &&
                          arguments[i].address == Made::address_of(taken.thread, taken.number, i);
     }
     return taken;
@@ -177,7 +182,7 @@ TEST_CASE("What is taken next can be looked at before, and is what was put, wher
 TEST_CASE("What is taken stays where it is while others put, until it is asked again") {
     EventQueue queue;
     REQUIRE(put(queue, 0, 1, 3));
-    const auto [call, arguments] = queue.take();
+    const auto [call, arguments, scalars] = queue.take();
     REQUIRE(call != nullptr);
     CHECK(fill(queue, 2, 9) > 0);
     CHECK(call->call.sequence == 1);
