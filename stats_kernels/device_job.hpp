@@ -47,8 +47,6 @@ struct StatisticsLaunch {
     std::uint32_t jobs = 0;
     std::uint32_t dims = 0;
     std::uint32_t blocks = 0;
-    /// Of each job, here too: a block finds its job by them, and parameters are read by lines.
-    std::uint32_t first_blocks[kMostJobs] = {};
     DeviceJob job[kMostJobs];
     DeviceDim dim[kMostDims];
 };

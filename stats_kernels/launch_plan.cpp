@@ -64,7 +64,6 @@ TensorJob prepare_job(const TensorView& tensor, Wanted wanted) {
 bool add_job(StatisticsLaunch& launch, const TensorJob& prepared, Wanted wanted, std::uint64_t data,
              std::uint32_t blocks, std::uint64_t lines) {
     if (launch.jobs >= kMostJobs || kMostDims - launch.dims < prepared.dims.size()) return false;
-    launch.first_blocks[launch.jobs] = launch.blocks;
     DeviceJob& job = launch.job[launch.jobs++];
     job = prepared.job;
     job.wanted = wanted;

@@ -246,7 +246,7 @@ __device__ void fetch_job(const StatisticsLaunch& launch) {
         unsigned number = 0;
 #pragma unroll
         for (unsigned j = 1; j < kMostJobs; ++j)
-            if (j < launch.jobs && blockIdx.x >= launch.first_blocks[j]) number = j;
+            if (j < launch.jobs && blockIdx.x >= launch.job[j].first_block) number = j;
         reinterpret_cast<unsigned*>(shared().job_words)[threadIdx.x] =
             reinterpret_cast<const unsigned*>(&launch.job[number])[threadIdx.x];
     }

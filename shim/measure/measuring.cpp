@@ -18,6 +18,7 @@
 #include "shim/measure/arguments.hpp"
 #include "shim/measure/host_measuring.hpp"
 #include "shim/measure/measured_model.hpp"
+#include "shim/measure/measured_side.hpp"
 #include "shim/measure/measurer.hpp"
 #include "shim/measure/pending.hpp"
 #include "shim/observe/calls.hpp"
@@ -68,14 +69,13 @@ struct MeasuringThread {
     std::vector<KnownConstant> constants;
     StreamPoint* point = nullptr;  // of the last measured call
     Measurer::FoundPoint found_point;
-    bool is_capturing = false;  // as asked before the last call; none begins or ends one
     std::unordered_map<const void*, std::vector<std::uint32_t>> parameter_sizes;  // by function, of one run
     std::uint64_t thread = static_cast<std::uint64_t>(gettid());
     // Of the call at hand, kept for their memory: and for its other side, where nothing came between.
     std::uint64_t found_for = 0;  // sequence of the call
     std::vector<CallArgument> found;
     std::vector<SeenTensor> tensors;  // of `found`; null facts: none
-    SeenArguments arguments;
+    SideState side;
 };
 
 void DropMeasuringThread::operator()(MeasuringThread* state) const {
@@ -205,137 +205,6 @@ void find_arguments(MeasuringThread& own, const MeasuredModel& model, const Open
     own.found_for = when == When::before && !makes_tensors(passage) ? call.seq : 0;
 }
 
-void say_that_it_captures() {
-    static std::atomic<bool> said{false};
-    if (said.exchange(true)) return;
-    message(Severity::info,
-            "a stream is being captured into a CUDA graph; nothing is measured in it: of its calls names are "
-            "printed (level 3), and what the graph does when it is launched is not seen");
-}
-
-Wanted wanted_in(StatsDetail detail) {
-    switch (detail) {
-        case StatsDetail::printed:
-            return Wanted::printed;
-        case StatsDetail::indices:
-            return Wanted::printed | Wanted::indices;
-        case StatsDetail::full:
-            return Wanted::printed | Wanted::indices | Wanted::hash;
-    }
-    return Wanted::printed;
-}
-
-/// Where the tensors of a side of a call are measured.
-class MeasuredSide {
-  public:
-    MeasuredSide(ThreadState& state, const ShimApi& api, const OpenCall& call, const TensorsWanted& wanted)
-        : own_(own_part(state)),
-          api_(api),
-          measurer_(*state.session->measurer()),
-          call_(call),
-          wanted_(wanted.printed ? wanted_in(options().stats) : Wanted::findings),
-          reuse_(options().reuse) {
-        own_.arguments.clear();
-    }
-
-    /// From here on tensors on a device are measured at this point. False where they cannot be, because the
-    /// stream is being captured.
-    bool at(StreamPoint& point, bool ask_anew = true) {
-        point_ = &point;
-        lock_ = std::unique_lock(point.mutex());
-        if (ask_anew) own_.is_capturing = point.is_capturing();
-        if (!own_.is_capturing) return true;
-        say_that_it_captures();
-        return false;
-    }
-
-    void add_scalar(const CallArgument& argument) {
-        SeenArgument& seen = own_.arguments.list.emplace_back();
-        seen.facts = argument.facts;
-        seen.scalar = static_cast<std::uint32_t>(own_.arguments.scalars.size());
-        own_.arguments.scalars.push_back(argument.text);
-    }
-
-    void add_tensor(const PlannedArgument& facts, const SeenTensor& tensor) {
-        SeenArgument& seen = own_.arguments.list.emplace_back();
-        seen.facts = &facts;
-        seen.tensor = tensor.facts;
-        seen.address = tensor.address;
-        seen.wanted = wanted_;
-        seen.measurement.call = call_.number;
-        if (!tensor.facts->is_measurable()) return;
-        if (tensor.facts->count != 0 && tensor.address == 0) {
-            seen.why_not = WhyNot::no_memory;
-        } else if (tensor.facts->place == Place::cpu || tensor.facts->count == 0) {
-            measure_on_host(tensor, wanted_, api_, seen);
-        } else {
-            measure_there(facts, tensor, seen);
-        }
-    }
-
-    void note_written(const SeenTensor& tensor) {
-        if (point_ != nullptr && tensor.facts->place != Place::cpu) point_->note_written(tensor);
-    }
-    void note_unknown_write() {
-        if (point_ != nullptr) point_->forget_measured();
-    }
-
-    /// Nobody is kept from the stream while this waits for room.
-    void report(const MeasuredCall& call, const TensorsWanted& wanted, bool launch) {
-        if (point_ != nullptr && (launch || options().sync)) point_->launch();
-        if (lock_.owns_lock()) lock_.unlock();
-        SeenCall seen;
-        seen.call = call;
-        seen.printed = wanted.printed;
-        seen.check = wanted.check;
-        measurer_.report(seen, own_.arguments, point_);
-        if (options().sync) measurer_.wait_until_written();
-    }
-
-  private:
-    void measure_there(const PlannedArgument& facts, const SeenTensor& tensor, SeenArgument& seen) {
-        if (point_ == nullptr) {
-            seen.why_not = WhyNot::no_context;
-            return;
-        }
-        if (tensor.facts->device_index >= 0 && tensor.facts->device_index != point_->gpu().device()) {
-            seen.why_not = WhyNot::other_device;
-            return;
-        }
-        if (reuse_) {
-            if (const auto earlier = point_->find(facts, tensor, wanted_, call_.run)) {
-                seen.measurement = *earlier;
-                seen.measured = Measured::earlier;
-                return;
-            }
-        }
-        std::uint32_t tries = 0;
-        std::optional<Measurement> now = point_->measure(tensor, wanted_, call_.number);
-        for (bool goes_on = true; !now && goes_on;) {
-            lock_.unlock();
-            goes_on = measurer_.wait_for_room(point_, tries);
-            lock_.lock();
-            if (goes_on) now = point_->measure(tensor, wanted_, call_.number);
-        }
-        if (!now) {
-            seen.why_not = WhyNot::no_room;
-            return;
-        }
-        seen.measurement = *now;
-        seen.measured = Measured::now;
-        if (reuse_) point_->remember(facts, tensor, wanted_, call_.run, *now);
-    }
-
-    MeasuringThread& own_;
-    const ShimApi& api_;
-    Measurer& measurer_;
-    const OpenCall& call_;
-    Wanted wanted_;
-    bool reuse_;
-    StreamPoint* point_ = nullptr;
-    std::unique_lock<std::mutex> lock_;
-};
-
 MeasuredCall described(const ThreadState& state, const OpenCall& call, EventSide side) {
     MeasuredCall described;
     described.side = side;
@@ -441,7 +310,7 @@ void measure_call(ThreadState& state, const MeasuredModel& model, const OpenCall
     const SitePlan* plan = model.site(call.site);
     // Asks libtorch, which may have work done by the driver: before any lock is taken.
     find_arguments(own, model, call, when);
-    MeasuredSide side(state, model.api(), call, wanted);
+    MeasuredSide side(own.side, *state.session->measurer(), model.api(), call, wanted);
     if (model.is_on_cuda()) {
         StreamPoint* point = point_of(state, call);
         if (point == nullptr || !side.at(*point, when == When::before)) {
@@ -472,7 +341,7 @@ void measure_call(ThreadState& state, const MeasuredModel& model, const OpenCall
     MeasuredCall event = described(state, call, when == When::before ? EventSide::before : EventSide::after);
     event.site = &site_facts(plan, call);
     event.result = result;
-    side.report(event, wanted, when == When::before);
+    side.report(event, when == When::before);
 }
 
 void report_name(ThreadState& state, const OpenCall& call, When when) {
@@ -484,8 +353,8 @@ void report_name(ThreadState& state, const OpenCall& call, When when) {
     SeenCall seen;
     seen.call = event;
     seen.printed = true;
-    own.arguments.clear();
-    state.session->measurer()->report(seen, own.arguments, nullptr);
+    own.side.arguments.clear();
+    state.session->measurer()->report(seen, own.side.arguments, nullptr);
 }
 
 void measure_ends(ThreadState& state, const MeasuredModel& model, const OpenCall& run, EventSide side,
@@ -508,7 +377,7 @@ void measure_ends(ThreadState& state, const MeasuredModel& model, const OpenCall
         if (context == nullptr && tensor.facts->place == Place::cuda)
             context = Measurer::context_of_memory(tensor.address);
     }
-    MeasuredSide measured(state, model.api(), run, wanted);
+    MeasuredSide measured(own.side, *state.session->measurer(), model.api(), run, wanted);
     if (model.is_on_cuda()) {
         move_to(own, state.session->measurer()->point_of(reinterpret_cast<CUstream>(run.stream), context));
         if (own.point != nullptr && !measured.at(*own.point)) return;
@@ -517,7 +386,7 @@ void measure_ends(ThreadState& state, const MeasuredModel& model, const OpenCall
         if (own.tensors[i].facts == nullptr) continue;
         measured.add_tensor(are_inputs ? model.input(i) : model.output(i), own.tensors[i]);
     }
-    measured.report(described(state, run, side), wanted, !are_inputs);
+    measured.report(described(state, run, side), !are_inputs);
 }
 
 void end_measured_run(ThreadState& state, const OpenCall& run) {

@@ -1,0 +1,136 @@
+#include "shim/measure/measured_side.hpp"
+
+#include <atomic>
+
+#include "base/message.hpp"
+#include "shim/measure/host_measuring.hpp"
+#include "shim/observe/process.hpp"
+
+namespace aoti_dbg {
+namespace {
+
+void say_that_it_captures() {
+    static std::atomic<bool> said{false};
+    if (said.exchange(true)) return;
+    message(Severity::info,
+            "a stream is being captured into a CUDA graph; nothing is measured in it: of its calls names are "
+            "printed (level 3), and what the graph does when it is launched is not seen");
+}
+
+Wanted wanted_in(StatsDetail detail) {
+    switch (detail) {
+        case StatsDetail::printed:
+            return Wanted::printed;
+        case StatsDetail::indices:
+            return Wanted::printed | Wanted::indices;
+        case StatsDetail::full:
+            return Wanted::printed | Wanted::indices | Wanted::hash;
+    }
+    return Wanted::printed;
+}
+
+}  // namespace
+
+MeasuredSide::MeasuredSide(SideState& state, Measurer& measurer, const ShimApi& api, const OpenCall& call,
+                           const TensorsWanted& wanted)
+    : state_(state),
+      measurer_(measurer),
+      api_(api),
+      call_(call),
+      tensors_(wanted),
+      wanted_(wanted.printed ? wanted_in(options().stats) : Wanted::findings),
+      reuse_(options().reuse) {
+    state_.arguments.clear();
+}
+
+bool MeasuredSide::at(StreamPoint& point, bool ask_anew) {
+    point_ = &point;
+    lock_ = std::unique_lock(point.mutex());
+    if (ask_anew) state_.is_capturing = point.is_capturing();
+    if (!state_.is_capturing) return true;
+    say_that_it_captures();
+    return false;
+}
+
+void MeasuredSide::add_scalar(const CallArgument& argument) {
+    SeenArgument& seen = state_.arguments.list.emplace_back();
+    seen.facts = argument.facts;
+    seen.scalar = static_cast<std::uint32_t>(state_.arguments.scalars.size());
+    state_.arguments.scalars.push_back(argument.text);
+}
+
+void MeasuredSide::add_tensor(const PlannedArgument& facts, const SeenTensor& tensor) {
+    SeenArgument& seen = state_.arguments.list.emplace_back();
+    seen.facts = &facts;
+    seen.tensor = tensor.facts;
+    seen.address = tensor.address;
+    seen.wanted = wanted_;
+    seen.measurement.call = call_.number;
+    if (!tensor.facts->is_measurable()) return;
+    if (tensor.facts->count != 0 && tensor.address == 0) {
+        seen.why_not = WhyNot::no_memory;
+    } else if (tensor.facts->place == Place::cpu || tensor.facts->count == 0) {
+        measure_on_host(tensor, wanted_, api_, seen);
+    } else {
+        measure_there(facts, tensor, seen);
+    }
+}
+
+void MeasuredSide::note_written(const SeenTensor& tensor) {
+    if (point_ != nullptr && tensor.facts->place != Place::cpu) point_->note_written(tensor);
+}
+
+void MeasuredSide::note_unknown_write() {
+    if (point_ != nullptr) point_->forget_measured();
+}
+
+void MeasuredSide::report(const MeasuredCall& call, bool launch) {
+    if (point_ != nullptr && (launch || options().sync)) point_->launch();
+    if (lock_.owns_lock()) lock_.unlock();
+    SeenCall seen;
+    seen.call = call;
+    seen.printed = tensors_.printed;
+    seen.check = tensors_.check;
+    measurer_.report(seen, state_.arguments, point_);
+    if (options().sync) measurer_.wait_until_written();
+}
+
+void MeasuredSide::measure_there(const PlannedArgument& facts, const SeenTensor& tensor, SeenArgument& seen) {
+    if (point_ == nullptr) {
+        seen.why_not = WhyNot::no_context;
+        return;
+    }
+    if (tensor.facts->device_index >= 0 && tensor.facts->device_index != point_->gpu().device()) {
+        seen.why_not = WhyNot::other_device;
+        return;
+    }
+    if (reuse_) {
+        if (const auto earlier = point_->find(facts, tensor, wanted_, call_.run)) {
+            seen.measurement = *earlier;
+            seen.measured = Measured::earlier;
+            return;
+        }
+    }
+    const std::optional<Measurement> now = measure_or_wait(tensor);
+    if (!now) {
+        seen.why_not = WhyNot::no_room;
+        return;
+    }
+    seen.measurement = *now;
+    seen.measured = Measured::now;
+    if (reuse_) point_->remember(facts, tensor, wanted_, call_.run, *now);
+}
+
+/// Nothing where there is no room for the result, however long one waits.
+std::optional<Measurement> MeasuredSide::measure_or_wait(const SeenTensor& tensor) {
+    std::uint32_t tries = 0;
+    for (;;) {
+        if (const auto now = point_->measure(tensor, wanted_, call_.number)) return now;
+        lock_.unlock();
+        const bool goes_on = measurer_.wait_for_room(point_, tries);
+        lock_.lock();
+        if (!goes_on) return std::nullopt;
+    }
+}
+
+}  // namespace aoti_dbg
