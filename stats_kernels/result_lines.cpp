@@ -65,6 +65,14 @@ void take_moments(const Words& words, PartialStatistics& block) {
     block.maximum_key = words[kMaximumKey];
 }
 
+/// As merge_exact() of a block that has left moments only: without indices there is no first of two equals.
+void merge_moments_line(PartialStatistics& part, const Words& words) {
+    part.finite += words[kFinite];
+    part.zeros += words[kZeros];
+    part.minimum_key = std::min(part.minimum_key, words[kMinimumKey]);
+    part.maximum_key = std::max(part.maximum_key, words[kMaximumKey]);
+}
+
 void take_specials(const Words& words, PartialStatistics& block) {
     block.nan = words[kNan];
     block.positive_infinity = words[kPositive];
@@ -94,11 +102,21 @@ class BlocksOfPart {
                       : nullptr),
           sequence_(sequence) {}
 
+    Gathered read_moments(std::uint32_t block, Words& words) const {
+        if (!read_line(moments_[block], sequence_, words)) return Gathered::not_yet;
+        return (words[kFlags] & kRefused) != 0 ? Gathered::refused : Gathered::whole;
+    }
+
+    /// Whether the block has left nothing but that.
+    [[nodiscard]] bool is_all(const Words& moments) const {
+        return places_ == nullptr && (moments[kFlags] & kHasSpecials) == 0;
+    }
+
     Gathered read(std::uint32_t block, PartialStatistics& part, std::uint64_t& hash) const {
         Words words;
-        if (!read_line(moments_[block], sequence_, words)) return Gathered::not_yet;
+        const Gathered gathered = read_moments(block, words);
+        if (gathered != Gathered::whole) return gathered;
         const std::uint64_t flags = words[kFlags];
-        if ((flags & kRefused) != 0) return Gathered::refused;
         take_moments(words, part);
         if ((flags & kHasSpecials) != 0) {
             if (!read_line(specials_[block], sequence_, words)) return Gathered::not_yet;
@@ -122,10 +140,18 @@ Gathered gather_part(const BlocksOfPart& from, std::uint32_t blocks, PartialStat
                      std::uint64_t& hash) {
     MomentsOfBlocks moments;
     for (std::uint32_t i = 0; i < blocks; ++i) {
-        PartialStatistics block;
-        const Gathered gathered = from.read(i, block, hash);
+        Words words;
+        Gathered gathered = from.read_moments(i, words);
         if (gathered != Gathered::whole) return gathered;
-        moments.add(static_cast<double>(block.finite), block.mean, block.m2);
+        moments.add(static_cast<double>(words[kFinite]), std::bit_cast<double>(words[kMean]),
+                    std::bit_cast<double>(words[kM2]));
+        if (from.is_all(words)) {
+            merge_moments_line(part, words);  // nearly every line of nearly every tensor
+            continue;
+        }
+        PartialStatistics block;
+        gathered = from.read(i, block, hash);
+        if (gathered != Gathered::whole) return gathered;
         merge_exact(part, block);
     }
     if (moments.finish(part)) return Gathered::whole;
