@@ -1,0 +1,95 @@
+// A `.pt` file is a zip archive of stored records (zip_format.hpp), in this order:
+//
+//   archive/data.pkl                needed  the tensor as a pickle, drawn below
+//   archive/.format_version         usual   "1": with the next one, where storages lie can be computed
+//   archive/.storage_alignment      usual   "64"
+//   archive/byteorder               usual   "little"; without it readers take little-endian for granted
+//   archive/data/0                  needed  the storage's bytes, aligned to 64
+//   archive/version                 needed  "3\n", by PyTorch's C++ reader
+//   archive/.data/serialization_id  usual   40 digits, of names and checksums of the others
+//
+// "archive" may be anything, if it is the same everywhere. The pickle builds the tensor by calling
+//
+//   torch._utils._rebuild_tensor_v2(storage, offset, sizes, strides, requires_grad=False, OrderedDict())
+//   torch._utils._rebuild_tensor_v3(the same, dtype)
+//
+// where the storage is the persistent id ("storage", class, "0", device, number of elements). Dtypes with a
+// class of their own (torch.FloatStorage) take the first; the others UntypedStorage, whose elements are
+// bytes, and the second.
+#include "serializer/pt_file.hpp"
+
+#include <bit>
+#include <cstdio>
+
+#include "serializer/pickle_writer.hpp"
+#include "serializer/pt_names.hpp"
+#include "serializer/zip_writer.hpp"
+
+namespace aoti_dbg {
+namespace {
+
+static_assert(std::endian::native == std::endian::little);
+
+std::string pickled(const PtTensor& tensor) {
+    // A storage may end within an element, which a number of elements cannot say.
+    const bool is_whole = tensor.storage_bytes % element_size(tensor.dtype) == 0;
+    const char* storage_class = is_whole ? pt_storage_class(tensor.dtype) : nullptr;
+    const bool is_typed = storage_class != nullptr;
+
+    PickleWriter pickle;
+    pickle.global("torch._utils", is_typed ? "_rebuild_tensor_v2" : "_rebuild_tensor_v3");
+    pickle.op(PickleOp::mark);
+    pickle.op(PickleOp::mark);
+    pickle.text("storage");
+    if (is_typed) {
+        pickle.global("torch", storage_class);
+    } else {
+        pickle.global("torch.storage", "UntypedStorage");
+    }
+    pickle.text("0");
+    pickle.text(tensor.device);
+    pickle.integer(
+        static_cast<std::int64_t>(tensor.storage_bytes / (is_typed ? element_size(tensor.dtype) : 1)));
+    pickle.remembered(PickleOp::tuple);
+    pickle.op(PickleOp::persistent_id);
+    pickle.integer(tensor.storage_offset);
+    pickle.integers(tensor.sizes);
+    pickle.integers(tensor.strides);
+    pickle.op(PickleOp::new_false);
+    pickle.global("collections", "OrderedDict");
+    pickle.op(PickleOp::empty_tuple);
+    pickle.remembered(PickleOp::reduce);
+    if (!is_typed) pickle.global("torch", dtype_name(tensor.dtype));
+    pickle.remembered(PickleOp::tuple);
+    pickle.remembered(PickleOp::reduce);
+    return pickle.finish();
+}
+
+/// PyTorch's hash of the names of all records above, which never changes, and of their checksums.
+std::string serialization_id(std::uint64_t combined_crcs) {
+    char digits[41];
+    std::snprintf(digits, sizeof digits, "15728199511854643026%020llu",
+                  static_cast<unsigned long long>(combined_crcs));
+    return digits;
+}
+
+}  // namespace
+
+PtFrame pt_frame(const PtTensor& tensor, std::uint32_t crc_of_storage) {
+    PtFrame frame;
+    ZipWriter archive("archive", kPtAlignment);
+    archive.add("data.pkl", pickled(tensor));
+    archive.add(".format_version", "1");
+    archive.add(".storage_alignment", "64");
+    archive.add("byteorder", "little");
+    archive.begin("data/0", tensor.storage_bytes);
+    frame.head = archive.take();
+    archive.end(crc_of_storage);
+    archive.add("version", "3\n");
+    archive.add(".data/serialization_id", serialization_id(archive.combined_crcs()));
+    archive.finish();
+    frame.tail = archive.take();
+    return frame;
+}
+
+}  // namespace aoti_dbg
