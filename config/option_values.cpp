@@ -6,12 +6,15 @@
 #include <initializer_list>
 #include <utility>
 
+#include "config/byte_size.hpp"
 #include "config/words.hpp"
 
 namespace aoti_dbg {
 namespace {
 
 constexpr std::uint32_t kLargestRing = 1U << 20U;  // 64 MiB a thread
+constexpr std::uint32_t kMostWriters = 64;
+constexpr std::uint64_t kLeastStaging = std::uint64_t{1} << 20U;
 
 Fault unknown_word(std::string_view word, const std::vector<std::string_view>& known) {
     return {{}, std::string(nearest_word(lower_case(word), known)), {}};
@@ -191,6 +194,90 @@ Taken take_evidence(const Texts& texts, Options& options) {
     return take_switch(texts, options.evidence);
 }
 
+Taken take_tensors(const Texts& texts, Options& options) {
+    NamePatterns patterns = gathered(texts, NamePatterns::globs);
+    if (patterns.matches_everything()) return Fault{"no pattern is in it", {}, {}};
+    options.tensors = std::move(patterns);
+    return std::nullopt;
+}
+
+Taken take_limit(const Texts& texts, std::uint64_t& limit) {
+    const std::string_view text = texts.size() == 1 ? texts.front() : std::string_view();
+    if (equal_ignoring_case(text, "none")) {
+        limit = UINT64_MAX;
+        return std::nullopt;
+    }
+    const std::optional<std::uint64_t> bytes = parse_byte_size(text);
+    if (!bytes) return Fault{};
+    limit = *bytes;
+    return std::nullopt;
+}
+
+Taken take_max_tensor(const Texts& texts, Options& options) {
+    return take_limit(texts, options.max_tensor);
+}
+
+Taken take_max_bytes(const Texts& texts, Options& options) {
+    return take_limit(texts, options.max_bytes);
+}
+
+Taken take_staging(const Texts& texts, Options& options) {
+    const std::optional<std::uint64_t> bytes =
+        texts.size() == 1 ? parse_byte_size(texts.front()) : std::nullopt;
+    if (!bytes || *bytes < kLeastStaging) return Fault{};
+    options.staging = *bytes;
+    return std::nullopt;
+}
+
+Taken take_max_files(const Texts& texts, Options& options) {
+    const std::optional<std::uint64_t> number = texts.size() == 1 ? decimal(texts.front()) : std::nullopt;
+    if (!number || *number == 0) return Fault{};
+    options.max_files = *number;
+    return std::nullopt;
+}
+
+Taken take_keep(const Texts& texts, Options& options) {
+    constexpr std::string_view kLast = "last:";
+    const std::string text = texts.size() == 1 ? lower_case(texts.front()) : std::string();
+    if (text == "first") {
+        options.keep_last = 0;
+        return std::nullopt;
+    }
+    if (text.rfind(kLast, 0) != 0) return unknown_word(text, {"first", "last:1"});
+    const std::optional<std::uint64_t> runs = decimal(trimmed(std::string_view(text).substr(kLast.size())));
+    if (!runs || *runs == 0) return Fault{"how many runs is said behind the colon", {}, {}};
+    options.keep_last = static_cast<std::uint32_t>(std::min<std::uint64_t>(*runs, UINT32_MAX));
+    return std::nullopt;
+}
+
+Taken take_save_on(const Texts& texts, Options& options) {
+    return take_word(texts, {{"always", SaveOn::always}, {"finding", SaveOn::finding}}, options.save_on);
+}
+
+Taken take_pt_layout(const Texts& texts, Options& options) {
+    return take_word(texts, {{"runs", PtLayout::runs}, {"torch", PtLayout::torch}}, options.pt_layout);
+}
+
+Taken take_portable_names(const Texts& texts, Options& options) {
+    return take_switch(texts, options.portable_names);
+}
+
+Taken take_writers(const Texts& texts, Options& options) {
+    const std::string_view text = texts.size() == 1 ? texts.front() : std::string_view();
+    if (equal_ignoring_case(text, "auto")) {
+        options.writers = 0;
+        return std::nullopt;
+    }
+    const std::optional<std::uint64_t> number = decimal(text);
+    if (!number || *number == 0) return Fault{};
+    if (*number > kMostWriters) {
+        options.writers = kMostWriters;
+        return Fault{{}, {}, "the most, " + std::to_string(kMostWriters) + ", are taken"};
+    }
+    options.writers = static_cast<std::uint32_t>(*number);
+    return std::nullopt;
+}
+
 Taken take_scope(const Texts& texts, Options& options) {
     return take_word(texts, {{"model", Scope::model}, {"all", Scope::all}}, options.scope);
 }
@@ -231,6 +318,10 @@ Taken take_text(const Texts& texts, std::string& place) {
 
 Taken take_config(const Texts& texts, Options& options) {
     return take_text(texts, options.config);
+}
+
+Taken take_torch_save_dir(const Texts& texts, Options& options) {
+    return take_text(texts, options.torch_save_dir);
 }
 
 Taken take_out(const Texts& texts, Options& options) {

@@ -32,6 +32,8 @@ enum class OutputFormat { text, compact, jsonl };
 enum class StatsDetail { printed, indices, full };  // each with what is before it
 enum class OnFinding { report, raise, abort };
 enum class OnFull { wait, drop };
+enum class PtLayout { runs, torch };
+enum class SaveOn { always, finding };
 
 /// What counts as a finding.
 struct Check {
@@ -76,6 +78,17 @@ struct Options {
     bool sync = false;
     Scope scope = Scope::model;
     Processes processes;
+    NamePatterns tensors;                   // that are saved
+    std::uint64_t max_tensor = UINT64_MAX;  // bytes
+    std::uint64_t staging = std::uint64_t{256} << 20U;
+    std::uint64_t max_bytes = 20'000'000'000U;  // that the library may write; UINT64_MAX: as many as fit
+    std::uint64_t max_files = 1'000'000U;
+    std::uint32_t keep_last = 0;  // runs whose tensors are kept; 0: the first, until there is no room
+    SaveOn save_on = SaveOn::always;
+    PtLayout pt_layout = PtLayout::runs;
+    std::string torch_save_dir;  // of the layout "torch"; empty: as PyTorch has it
+    bool portable_names = false;
+    std::uint32_t writers = 0;  // threads; 0: as many as do well here
     std::string config;         // the configuration file, as given; empty: none
     std::string out;            // pattern of the output folder, unexpanded
     std::string log;            // "stderr", "stdout" or a file's pattern, unexpanded

@@ -20,6 +20,10 @@ bool is_checking(const Options& options) {
 
 }  // namespace
 
+Check default_check(const Options& options, const Levels& levels) {
+    return {levels.stats || (levels.files && options.save_on == SaveOn::finding), false};
+}
+
 Treatment treatment_of(const Options& options, std::string_view printed, std::string_view symbol) {
     Treatment treatment{options.levels, {}, options.runs, options.calls, options.side};
     bool switched_off = false;
@@ -36,7 +40,7 @@ Treatment treatment_of(const Options& options, std::string_view printed, std::st
         treatment.levels = {};
         return treatment;
     }
-    if (!switched_off) treatment.check = options.check.value_or(Check{treatment.levels.stats, false});
+    if (!switched_off) treatment.check = options.check.value_or(default_check(options, treatment.levels));
     return treatment;
 }
 
@@ -50,7 +54,13 @@ bool may_select(const Options& options) {
 }
 
 bool may_measure(const Options& options) {
-    return is_checking(options) || any_levels(options, [](const Levels& levels) { return levels.stats; });
+    return is_checking(options) || any_levels(options, [&options](const Levels& levels) {
+               return levels.stats || (!options.check && default_check(options, levels).any());
+           });
+}
+
+bool may_save(const Options& options) {
+    return any_levels(options, [](const Levels& levels) { return levels.files; });
 }
 
 bool follows_unselected(const Options& options) {

@@ -61,6 +61,10 @@ bool may_select(const Options& options);
 
 /// Whether any call may be measured: printed with statistics, or looked at for findings.
 bool may_measure(const Options& options);
+/// What is looked for where no option says it.
+Check default_check(const Options& options, const Levels& levels);
+/// Whether any tensor may be saved.
+bool may_save(const Options& options);
 
 /// Whether calls that are not selected must be followed to their end, because a call that lies in them takes
 /// something from them: its indentation, or its number where calls are selected by that.

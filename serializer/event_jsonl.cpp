@@ -117,11 +117,7 @@ void append_part(char first, const TensorStatistics& statistics, const RealStati
     }
 }
 
-void append_statistics(const MeasuredArgument& argument, std::string& out) {
-    const TensorStatistics& statistics = argument.statistics;
-    if (!argument.tensor->sizes_known || statistics.count != element_count(argument.tensor->sizes)) {
-        append_member(R"(,"count":)", statistics.count, out);
-    }
+void append_parts(const TensorStatistics& statistics, std::string& out) {
     if (is_complex(statistics.dtype)) {
         out += R"(,"real":)";
         append_part('{', statistics, statistics.real, out);
@@ -136,6 +132,14 @@ void append_statistics(const MeasuredArgument& argument, std::string& out) {
         append_hex(statistics.hash, out);
         out += '"';
     }
+}
+
+void append_statistics(const MeasuredArgument& argument, std::string& out) {
+    const TensorStatistics& statistics = argument.statistics;
+    if (!argument.tensor->sizes_known || statistics.count != element_count(argument.tensor->sizes)) {
+        append_member(R"(,"count":)", statistics.count, out);
+    }
+    append_parts(statistics, out);
 }
 
 void append_values(DType dtype, std::span<const std::byte> values, std::string& out) {
@@ -224,6 +228,12 @@ void append_json_string(std::string_view text, std::string& out) {
     }
     out.append(text, done);
     out += '"';
+}
+
+void append_statistics_object(const TensorStatistics& statistics, std::string& out) {
+    append_member(R"({"count":)", statistics.count, out);
+    append_parts(statistics, out);
+    out += '}';
 }
 
 void JsonlRenderer::render_header(const HeaderFacts& header, std::string& out) {

@@ -66,6 +66,9 @@ class JsonlRenderer {
     std::vector<Fragments> fragments_;  // of the arguments of one call; kept for its memory
 };
 
+/// As a JSON object, of the members that an argument of a call has, and `count`.
+void append_statistics_object(const TensorStatistics& statistics, std::string& out);
+
 /// `text` as a JSON string, quotes included. What is not UTF-8 becomes U+FFFD.
 void append_json_string(std::string_view text, std::string& out);
 

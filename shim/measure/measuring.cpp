@@ -21,6 +21,7 @@
 #include "shim/measure/measured_side.hpp"
 #include "shim/measure/measurer.hpp"
 #include "shim/measure/pending.hpp"
+#include "shim/measure/saving.hpp"
 #include "shim/observe/calls.hpp"
 #include "shim/observe/clock.hpp"
 #include "shim/observe/names.hpp"
@@ -303,6 +304,46 @@ bool has_arguments(const Passage& passage) {
     return passage.slot->kind == ring::CallKind::cpp_kernel || passage.slot->shim != nullptr;
 }
 
+namespace {
+
+/// Whether there is a tensor to look at: where the call failed nothing may have been made.
+bool is_there(const MeasuringThread& own, std::size_t i, When when, std::int32_t result) {
+    const CallArgument& argument = own.found[i];
+    if (argument.kind == CallArgument::Kind::scalar || own.tensors[i].facts == nullptr) return false;
+    const bool is_made = argument.only_after || argument.facts->role == Role::makes;
+    return !is_made || (when == When::after && result == 0);
+}
+
+Saving::Side saved_side(const OpenCall& call, EventSide side, std::string_view kernel) {
+    return {side, call.model, call.run, call.number, call.seq, kernel};
+}
+
+void save_call(ThreadState& state, const OpenCall& call, When when, const SitePlan* plan,
+               std::int32_t result) {
+    Saving* saving = state.session->saving();
+    if (saving == nullptr) return;
+    const MeasuringThread& own = *state.measuring;
+    const EventSide side = when == When::before ? EventSide::before : EventSide::after;
+    const Saving::Side saved = saved_side(call, side, site_facts(plan, call).kernel);
+    for (std::size_t i = 0; i < own.found.size(); ++i) {
+        if (is_there(own, i, when, result)) saving->save(saved, *own.found[i].facts, own.tensors[i]);
+    }
+}
+
+void save_ends(ThreadState& state, const MeasuredModel& model, const OpenCall& run, EventSide side,
+               std::uint64_t count) {
+    Saving* saving = state.session->saving();
+    if (saving == nullptr) return;
+    const MeasuringThread& own = *state.measuring;
+    for (std::uint64_t i = 0; i < count; ++i) {
+        if (own.tensors[i].facts == nullptr) continue;
+        saving->save(saved_side(run, side, {}), side == EventSide::inputs ? model.input(i) : model.output(i),
+                     own.tensors[i]);
+    }
+}
+
+}  // namespace
+
 void measure_call(ThreadState& state, const MeasuredModel& model, const OpenCall& call, When when,
                   const TensorsWanted& wanted, std::int32_t result) {
     const DefaultFloatState float_state;
@@ -310,6 +351,8 @@ void measure_call(ThreadState& state, const MeasuredModel& model, const OpenCall
     const SitePlan* plan = model.site(call.site);
     // Asks libtorch, which may have work done by the driver: before any lock is taken.
     find_arguments(own, model, call, when);
+    if (wanted.saved) save_call(state, call, when, plan, result);
+    if (!wanted.measured()) return;
     MeasuredSide side(own.side, *state.session->measurer(), model.api(), call, wanted);
     if (model.is_on_cuda()) {
         StreamPoint* point = point_of(state, call);
@@ -330,11 +373,9 @@ void measure_call(ThreadState& state, const MeasuredModel& model, const OpenCall
     if (when == When::after && (result != 0 || plan == nullptr)) side.note_unknown_write();
     for (std::size_t i = 0; i < own.found.size(); ++i) {
         const CallArgument& argument = own.found[i];
-        // Where the call failed nothing may have been made.
-        const bool is_made = argument.only_after || argument.facts->role == Role::makes;
         if (argument.kind == CallArgument::Kind::scalar) {
             side.add_scalar(argument);
-        } else if (own.tensors[i].facts != nullptr && !(is_made && (when == When::before || result != 0))) {
+        } else if (is_there(own, i, when, result)) {
             side.add_tensor(*argument.facts, own.tensors[i]);
         }
     }
@@ -377,6 +418,8 @@ void measure_ends(ThreadState& state, const MeasuredModel& model, const OpenCall
         if (context == nullptr && tensor.facts->place == Place::cuda)
             context = Measurer::context_of_memory(tensor.address);
     }
+    if (wanted.saved) save_ends(state, model, run, side, count);
+    if (!wanted.measured()) return;
     MeasuredSide measured(own.side, *state.session->measurer(), model.api(), run, wanted);
     if (model.is_on_cuda()) {
         move_to(own, state.session->measurer()->point_of(reinterpret_cast<CUstream>(run.stream), context));
@@ -390,15 +433,23 @@ void measure_ends(ThreadState& state, const MeasuredModel& model, const OpenCall
 }
 
 void end_measured_run(ThreadState& state, const OpenCall& run) {
+    Session& session = *state.session;
     StreamPoint* point = own_part(state).point;
     if (point != nullptr) {
         const std::lock_guard lock(point->mutex());
         point->launch();
         point->forget_measured();
     }
-    if (options().on_finding != OnFinding::raise) return;
-    if (!state.session->measurer()->wait_until_written()) say_that_results_are_late(run.run);
-    if (state.session->output()->takes_found_in(run.run)) fail_run(state, run);
+    Saving* saving = session.present_saving();
+    const bool raises = measuring() && options().on_finding == OnFinding::raise;
+    const bool keeps_if_found = saving != nullptr && options().save_on == SaveOn::finding;
+    bool is_found = false;
+    if (raises || (keeps_if_found && measuring())) {
+        if (!session.measurer()->wait_until_written()) say_that_results_are_late(run.run);
+        is_found = session.output()->takes_found_in(run.run);
+    }
+    if (saving != nullptr) saving->end_of_run(run.run, is_found);
+    if (raises && is_found) fail_run(state, run);
 }
 
 void forget_measured(ThreadState& state) {

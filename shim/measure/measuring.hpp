@@ -42,7 +42,9 @@ enum class When : std::uint8_t { before, after };
 struct TensorsWanted {
     bool printed = false;
     Check check = {};
-    [[nodiscard]] bool any() const { return printed || check.any(); }
+    bool saved = false;
+    [[nodiscard]] bool measured() const { return printed || check.any(); }
+    [[nodiscard]] bool any() const { return measured() || saved; }
 };
 
 /// The model asked for the address of a tensor, which the next kernel may get. `state` is null where this
@@ -57,7 +59,8 @@ std::uint32_t match_site(ThreadState& state, const MeasuredModel& model, std::ui
 /// Whether the arguments of such a call can be told; of any other only the name is printed.
 bool has_arguments(const Passage& passage);
 
-/// Measures and reports the tensors of a call, with its scalars. `result` is what the call returned.
+/// Saves the tensors of a call, measures and reports them, with its scalars. `result` is what the call
+/// returned.
 void measure_call(ThreadState& state, const MeasuredModel& model, const OpenCall& call, When when,
                   const TensorsWanted& wanted, std::int32_t result);
 

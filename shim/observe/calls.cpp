@@ -1,11 +1,13 @@
 #include "shim/observe/calls.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <cstring>
 #include <optional>
 #include <string_view>
 
+#include "base/message.hpp"
 #include "shim/measure/measured_model.hpp"
 #include "shim/observe/clock.hpp"
 #include "shim/observe/models.hpp"
@@ -67,7 +69,8 @@ Todo decide(ThreadState& state, const Treatment& treatment, std::uint32_t run, s
         return {true, {}, {}, {}};
     }
     const Selected sides = treatment.sides();
-    if (sides.before.any() || sides.after.any()) state.counts.printed.raise();
+    const auto prints = [](const Levels& levels) { return levels.names || levels.stats; };
+    if (prints(sides.before) || prints(sides.after)) state.counts.printed.raise();
     return {true, sides.before, sides.after, sides.check};
 }
 
@@ -76,18 +79,35 @@ struct Shown {
     TensorsWanted tensors;
 };
 
+/// What can be done with the tensors of a call.
+struct Able {
+    bool measure = false;
+    bool save = false;
+};
+
 /// The name stands in for what a level cannot do here.
-Shown shown(const Levels& levels, const Check& check, bool measurable, const Passage& passage) {
-    if (!measurable || !has_arguments(passage)) return {levels.names || levels.files || levels.stats, {}};
-    return {levels.names || levels.files, {levels.stats, check}};
+Shown shown(const Levels& levels, const Check& check, const Able& able) {
+    const TensorsWanted tensors = {levels.stats && able.measure, able.measure ? check : Check{},
+                                   levels.files && able.save};
+    return {levels.names || levels.stats != tensors.printed || levels.files != tensors.saved, tensors};
+}
+
+void say_that_devices_are_not_saved() {
+    static std::atomic<bool> said{false};
+    if (said.exchange(true)) return;
+    message(
+        Severity::warn,
+        "tensors of models on CUDA devices cannot be saved in this version; kernel names are printed (level "
+        "3); AOTI_DBG_LEVEL=2 prints what is in them");
 }
 
 /// Of the inputs of a run and its outputs; PyTorch prints the inputs whatever its filter says.
-TensorsWanted wanted_at_end(std::uint32_t run, Side other_side) {
+TensorsWanted wanted_at_end(const MeasuredModel& model, std::uint32_t run, Side other_side) {
     if (!may_select_run(options(), run)) return {};
-    const bool stats = options().levels.stats;
-    return {stats && options().side != other_side,
-            options().check.value_or(stats ? Check{true, false} : Check{})};
+    const Levels& levels = options().levels;
+    const bool is_wanted = options().side != other_side;
+    return {levels.stats && is_wanted, options().check.value_or(default_check(options(), levels)),
+            levels.files && is_wanted && !model.is_on_cuda()};
 }
 
 void show_name(ThreadState& state, const OpenCall& call, When when) {
@@ -121,7 +141,7 @@ void write_record(ThreadState& state, OpenCall& call, std::uint64_t stream, std:
 
 void begin_measured_run(ThreadState& state, const MeasuredModel& model, OpenCall& run, std::uint32_t number) {
     if (run.passage.frame != nullptr) run.stream = run.passage.frame->integer(5);
-    if (const TensorsWanted wanted = wanted_at_end(number, Side::after); wanted.any())
+    if (const TensorsWanted wanted = wanted_at_end(model, number, Side::after); wanted.any())
         measure_ends(state, model, run, EventSide::inputs, wanted);
 }
 
@@ -167,7 +187,7 @@ bool begin_call(ThreadState& state, const CallStart& start) {
     const std::uint32_t own_number = own && is_call && run != nullptr ? run->next_call++ : ring::kNoCall;
     const std::uint32_t number = own || !is_call || parent == nullptr ? own_number : parent->number;
     const std::uint16_t model = start.model == ring::kNoModel && run != nullptr ? run->model : start.model;
-    const MeasuredModel* measured = measuring() && start.passage.any() ? measured_model(model) : nullptr;
+    const MeasuredModel* measured = looking() && start.passage.any() ? measured_model(model) : nullptr;
     // Sites are told by order, so the calls that are not selected count as well.
     const std::uint32_t site =
         measured != nullptr && is_call && own && run != nullptr
@@ -201,7 +221,7 @@ bool begin_call(ThreadState& state, const CallStart& start) {
     if (start.cookie != nullptr) *start.cookie = call.mark;
     if (state.ring && todo.recorded) {
         write_record(state, call, start.stream, own_number, todo.before.any() || todo.after.any());
-    } else if (measuring()) {
+    } else if (looking()) {
         call.seq = state.session->next_seq();
     }
     call.site = site;
@@ -209,8 +229,13 @@ bool begin_call(ThreadState& state, const CallStart& start) {
     call.stream = start.stream != 0 || run == nullptr ? start.stream : run->stream;
     // Outside of a run nobody knows the stream that a device's tensors are ready on.
     const bool measurable = measured != nullptr && (run != nullptr || !measured->is_on_cuda());
-    const Shown before = shown(todo.before, todo.check, measurable, start.passage);
-    const Shown after = shown(todo.after, todo.check, measurable, start.passage);
+    Able able;
+    able.measure = measurable && has_arguments(start.passage);
+    able.save = able.measure && !measured->is_on_cuda();
+    if (measurable && measured->is_on_cuda() && (todo.before.files || todo.after.files))
+        say_that_devices_are_not_saved();
+    const Shown before = shown(todo.before, todo.check, able);
+    const Shown after = shown(todo.after, todo.check, able);
     call.print_after = after.line;
     call.tensors_after = after.tensors;
     if (before.line) show_name(state, call, When::before);
@@ -230,12 +255,13 @@ void end_call(ThreadState& state, std::uintptr_t frame, std::int32_t result) {
     if (call.record != nullptr) ThreadRing::end(call.record, call.seq, result, ring::kEnded, ticks());
     if (result != 0 && call.kind != ring::CallKind::lifecycle) state.counts.failed.raise();
     if (call.print_after) show_name(state, call, When::after);
-    if (!measuring()) return;
+    if (!looking()) return;
     const MeasuredModel* measured = call.passage.any() ? measured_model(call.model) : nullptr;
     if (call.kind == ring::CallKind::run) {
-        const TensorsWanted wanted = wanted_at_end(call.run, Side::before);
-        if (measured != nullptr && wanted.any() && result == 0)
-            measure_ends(state, *measured, call, EventSide::outputs, wanted);
+        if (measured != nullptr && result == 0) {
+            const TensorsWanted wanted = wanted_at_end(*measured, call.run, Side::before);
+            if (wanted.any()) measure_ends(state, *measured, call, EventSide::outputs, wanted);
+        }
         end_measured_run(state, call);
     } else if (measured != nullptr && call.tensors_after.any()) {
         measure_call(state, *measured, call, When::after, call.tensors_after, result);

@@ -188,7 +188,7 @@ Model* arrive(Registry& all, const LoadedObject& object, bool linked) {
     for (const std::string& op : model->package.proxy_ops) {
         model->proxy_ops.push_back(op.empty() ? nullptr : intern_name(op, {}));
     }
-    if (measuring()) model->measured = measured_part(object);
+    if (looking()) model->measured = measured_part(object);
     const BindingReport report =
         bind_model(object, model->package, model->number, linked, model->measured != nullptr);
     g_unbound += report.unbound;

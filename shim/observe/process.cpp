@@ -29,6 +29,7 @@ std::atomic<bool> g_observing{false};
 const Options* g_options = nullptr;
 bool g_follow_unselected = false;
 bool g_measuring = false;
+bool g_saving = false;
 WipedPage* g_wiped_page = nullptr;
 
 namespace {
@@ -67,19 +68,9 @@ void say_if_nothing_was_seen() {
             "launched in a way that is seen; the README's section on limits says which are not");
 }
 
-/// Whether the options ask for it, for any call.
-bool asks_for(bool Levels::*what) {
-    return g_options->levels.*what ||
-           std::any_of(g_options->rules.begin(), g_options->rules.end(),
-                       [what](const Rule& rule) { return rule.levels && (*rule.levels).*what; });
-}
-
 /// Once for a tree of processes: under `aoti-dbg run` by the first that has something to say, else by the
 /// start.
-void say_about_options(std::vector<std::string> complaints) {
-    if (asks_for(&Levels::files)) {
-        complaints.emplace_back("level 1 (files) is not in this version; printing kernel names (level 3)");
-    }
+void say_about_options(const std::vector<std::string>& complaints) {
     if (complaints.empty() || !(tallied_start() ? first_to_complain() : is_start())) return;
     for (const std::string& complaint : complaints)
         message(Severity::warn, "%s", complaint.c_str());
@@ -94,9 +85,10 @@ void make_ready() {
     std::vector<std::string> complaints;
     g_options = new Options(parse_options(process_sources(), complaints));
     g_measuring = may_measure(*g_options);
+    g_saving = may_save(*g_options);
     char here[PATH_MAX];
     g_folder = new std::string(getcwd(here, sizeof here) != nullptr ? here : "");
-    say_about_options(std::move(complaints));
+    say_about_options(complaints);
     g_follow_unselected = follows_unselected(*g_options);
     if (may_select(*g_options) && (!g_options->processes.only_main || is_start())) {
         count_in_tally(TallyCount::partaking);

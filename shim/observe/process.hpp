@@ -64,6 +64,12 @@ inline bool measuring() {
     return g_measuring;
 }
 
+/// Whether any tensor may be saved (level 1), and whether any may be looked at for either.
+extern bool g_saving;
+inline bool looking() {
+    return g_measuring || g_saving;
+}
+
 /// Fail open: nothing is looked at from here on, and `why` is said once.
 void switch_off(const char* why);
 

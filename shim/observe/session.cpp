@@ -1,5 +1,6 @@
 #include "shim/observe/session.hpp"
 
+#include <limits.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -12,6 +13,7 @@
 #include "config/selection.hpp"
 #include "shim/measure/measurer.hpp"
 #include "shim/measure/pending.hpp"
+#include "shim/measure/saving.hpp"
 #include "shim/observe/deadline_lock.hpp"
 #include "shim/observe/models.hpp"
 #include "shim/observe/process.hpp"
@@ -65,13 +67,27 @@ Session::Session(const Options& options, const Origin& start) : pid_(getpid()) {
         }
         if (log.ok()) log_ = std::move(log.value());
     }
-    if (options.ring != 0 || may_measure(options)) open_folder(options, start);
+    may_save_.store(may_save(options), std::memory_order_relaxed);
+    if (options.ring != 0 || may_measure(options) || may_save(options)) open_folder(options, start);
     if (options.ring != 0 && !folder_.empty()) open_ring(options);
     if (may_measure(options)) {
         output_ = new MeasuredOutput(options, folder_, log_.get());
         g_pending_points.store(0, std::memory_order_relaxed);  // a fork's parent had others
         measurer_ = new Measurer(*output_);
     }
+}
+
+Saving* Session::saving() {
+    Saving* saving = present_saving();
+    if (saving != nullptr || !may_save_.load(std::memory_order_relaxed)) return saving;
+    const std::lock_guard lock(saving_mutex_);
+    saving = present_saving();
+    if (saving != nullptr || !may_save_.load(std::memory_order_relaxed)) return saving;
+    char here[PATH_MAX];
+    saving = Saving::start(options(), folder_, getcwd(here, sizeof here) == nullptr ? "/" : here);
+    saving_.store(saving, std::memory_order_release);
+    if (saving == nullptr) may_save_.store(false, std::memory_order_relaxed);
+    return saving;
 }
 
 void Session::open_folder(const Options& options, const Origin& start) {
@@ -139,6 +155,8 @@ void Session::publish_names(std::uint32_t id) {
 }
 
 void Session::end() {
+    may_save_.store(false, std::memory_order_relaxed);
+    if (Saving* saving = present_saving(); saving != nullptr) saving->finish();
     const bool output_rests = measurer_ != nullptr && measurer_->finish();
     if (ring_) ring_->note_end();
     say_coverage(output_rests);
@@ -188,9 +206,16 @@ void Session::say_coverage(bool output_rests) {
         line.rest(measurer_->dropped(), "not measured for want of room");
         line.part(FindingSummary(output_->findings()).text());
     }
+    if (Saving* saving = present_saving(); saving != nullptr) {
+        const SavingProgress saved = saving->progress();
+        line.count("; ", saved.files, "tensor saved", "tensors saved");
+        if (saved.linked != 0) line.count(" (", saved.linked, "linked)", "linked)");
+        line.rest(saved.left_out, "not saved");
+    }
     if (log_) line.rest(log_->dropped(), "lines lost");
     if (log_ && log_->path() != nullptr) line.file("log", log_->path());
     if (ring_) line.file("ring", ring_->path());
+    if (Saving* saving = present_saving(); saving != nullptr) line.file("tensors", saving->folder().c_str());
     if (output_ != nullptr && output_->events_path() != nullptr) line.file("events", output_->events_path());
     message(Severity::info, "%s", line.text());
 }

@@ -7,6 +7,7 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -22,6 +23,7 @@ namespace aoti_dbg {
 
 class MeasuredOutput;
 class Measurer;
+class Saving;
 struct ThreadState;
 
 class Session {
@@ -42,6 +44,11 @@ class Session {
     /// Null where nothing is measured.
     [[nodiscard]] Measurer* measurer() { return measurer_; }
     [[nodiscard]] MeasuredOutput* output() { return output_; }
+
+    /// Made at the first call; null where nothing is saved.
+    [[nodiscard]] Saving* saving();
+    /// The same, if it was made.
+    [[nodiscard]] Saving* present_saving() { return saving_.load(std::memory_order_acquire); }
 
     /// The folder for everything; empty where nothing is written, or it cannot be made.
     [[nodiscard]] const std::string& folder() const { return folder_; }
@@ -75,6 +82,9 @@ class Session {
     std::unique_ptr<FlightRing> ring_;
     MeasuredOutput* output_ = nullptr;  // as the measurer: never freed, threads may be inside
     Measurer* measurer_ = nullptr;
+    std::mutex saving_mutex_;  // who makes it
+    std::atomic<bool> may_save_{false};
+    std::atomic<Saving*> saving_{nullptr};
     std::atomic<bool> has_calls_{false};
     std::atomic<std::uint64_t> seq_{0};
     std::atomic<std::uint32_t> runs_{0};

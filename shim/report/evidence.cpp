@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "base/descriptor.hpp"
+#include "shim/report/written_bytes.hpp"
 
 namespace aoti_dbg {
 namespace {
@@ -300,6 +301,7 @@ Result<KeptEvidence> keep_evidence(const std::string& library, const std::string
     Status status = fill(*package, unfinished);
     if (status.ok() && rename(unfinished.c_str(), kept.folder.c_str()) == 0) {
         kept.bytes = bytes;
+        count_written_bytes(static_cast<std::int64_t>(bytes));
         return kept;
     }
     // Another thread or process may have been quicker: then its folder stands there, which is not empty.

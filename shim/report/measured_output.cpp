@@ -41,6 +41,8 @@ bool is_coloured(const Options& options) {
     return isatty(options.log == "stderr" ? STDERR_FILENO : STDOUT_FILENO) == 1;
 }
 
+}  // namespace
+
 HeaderFacts header_facts() {
     HeaderFacts header;
     header.pid = static_cast<std::uint64_t>(getpid());
@@ -53,10 +55,9 @@ HeaderFacts header_facts() {
     return header;
 }
 
-}  // namespace
-
 MeasuredOutput::MeasuredOutput(const Options& options, const std::string& folder, LineLog* log)
     : on_finding_(options.on_finding),
+      remembers_runs_(on_finding_ == OnFinding::raise || options.save_on == SaveOn::finding),
       events_(open_events(folder)),
       output_(events_.get(), log, event_format(options.format), is_coloured(options)),
       findings_(options.suppress) {
@@ -88,7 +89,7 @@ void MeasuredOutput::take(const MeasuredCall& call, bool printed, const Check& c
         message(Severity::error, "a finding, and AOTI_DBG_ON_FINDING=abort: the program ends here");
         abort();
     }
-    if (on_finding_ == OnFinding::raise) {
+    if (remembers_runs_) {
         const std::lock_guard lock(found_mutex_);
         found_in_.insert(call.run);
     }

@@ -20,6 +20,9 @@ namespace aoti_dbg {
 
 class LineLog;
 
+/// Of this process, as events.jsonl and the index of saved tensors begin with.
+HeaderFacts header_facts();
+
 class MeasuredOutput : public MeasuredSink {
   public:
     /// `folder` exists, or is empty: then there are no events on disk. `log` may be null, and outlives this.
@@ -43,6 +46,7 @@ class MeasuredOutput : public MeasuredSink {
     void report(const Finding& finding);
 
     OnFinding on_finding_;
+    bool remembers_runs_;  // in which something was found
     std::unique_ptr<EventLog> events_;
     EventOutput output_;
     Findings findings_;

@@ -11,6 +11,8 @@
 #include <cstdint>
 #include <cstring>
 
+#include "shim/report/written_bytes.hpp"
+
 namespace aoti_dbg {
 namespace {
 
@@ -98,6 +100,7 @@ Status PreallocatedFile::append(const char* data, std::size_t bytes) {
     close(descriptor);
     if (error != 0) return failure("cannot extend", path_, error);
     size_ += bytes;
+    count_written_bytes(static_cast<std::int64_t>(bytes));
     return {};
 }
 
@@ -122,6 +125,7 @@ Result<char*> PreallocatedFile::extend(std::size_t bytes, char fill) {
     if (error != 0) return failure("cannot extend", path_, error);
     madvise(mapped, lead + bytes, MADV_DONTFORK);
     size_ += bytes;
+    count_written_bytes(static_cast<std::int64_t>(bytes));
     return static_cast<char*>(mapped) + lead;
 }
 
@@ -136,6 +140,7 @@ Status PreallocatedFile::truncate(std::size_t size) {
     const int error = ftruncate(descriptor, static_cast<off_t>(size)) == 0 ? 0 : errno;
     close(descriptor);
     if (error != 0) return failure("cannot cut", path_, error);
+    count_written_bytes(static_cast<std::int64_t>(size) - static_cast<std::int64_t>(size_));
     size_ = size;
     return {};
 }

@@ -286,6 +286,16 @@ TEST_CASE("Each option means the same in a variable and in a file") {
         {"out", "/tmp/%p", {R"("/tmp/%p")"}},
         {"log", "names.log", {R"("names.log")"}},
         {"ring", "100", {"100", R"("100")"}},
+        {"tensors", "buf*,!*_weight", {R"("buf*,!*_weight")", R"(["buf*", "!*_weight"])"}},
+        {"max_tensor", "1GB", {"1000000000", R"("1 GB")"}},
+        {"staging", "2MiB", {"2097152", R"("2MiB")"}},
+        {"max_bytes", "4096", {"4096", R"("4096B")"}},
+        {"max_files", "12", {"12", R"("12")"}},
+        {"keep", "last:3", {R"("Last:3")"}},
+        {"save_on", "finding", {R"("finding")"}},
+        {"pt_layout", "torch", {R"("torch")"}},
+        {"portable_names", "on", {R"("on")", "1"}},
+        {"writers", "3", {"3", R"("3")"}},
     };
     for (const OptionRow& row : option_rows()) {
         if (row.info.key().empty()) continue;

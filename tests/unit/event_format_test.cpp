@@ -5,6 +5,7 @@
 #include "serializer/event_compact.hpp"
 #include "serializer/event_jsonl.hpp"
 #include "serializer/event_text.hpp"
+#include "serializer/tensor_index_jsonl.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/run_program.hpp"
 #include "tests/unit/event_fixture.hpp"
@@ -96,8 +97,7 @@ struct Sample {
     }
 };
 
-TEST_CASE("The events on the page are those that are written") {
-    std::string file;
+HeaderFacts sample_header() {
     HeaderFacts header;
     header.pid = 4242;
     header.command = "python infer.py";
@@ -105,7 +105,12 @@ TEST_CASE("The events on the page are those that are written") {
     header.rank = "0";
     header.start_ns = 1789999990000000000U;
     header.library = "0.1.0";
-    JsonlRenderer::render_header(header, file);
+    return header;
+}
+
+TEST_CASE("The events on the page are those that are written") {
+    std::string file;
+    JsonlRenderer::render_header(sample_header(), file);
     JsonlRenderer::render_model({0, "/tmp/abc/model.wrapper.so", "model"}, file);
     file += Sample().rendered(JsonlRenderer());
     const std::vector<NamedCount> counts = {{"models", 1}, {"runs", 1}, {"calls", 65}, {"lost", 0}};
@@ -119,6 +124,44 @@ TEST_CASE("The text on the page is that which is printed") {
 
 TEST_CASE("The compact lines on the page are those that are printed") {
     check_example("compact", Sample().rendered(CompactRenderer(false)));
+}
+
+TEST_CASE("The index on the page is that which is written") {
+    const Sample sample;
+    const MeasuredArgument weight = sample.weights.measured(sample.weight, Wanted::printed);
+    const TensorFacts& facts = sample.weights.facts;
+    IndexedTensor tensor;
+    tensor.path = "run0003/call0012/before_launch_aoti_torch_cuda_addmm_out_l1_weight_cuda:0.pt";
+    tensor.run = 3;
+    tensor.call = 12;
+    tensor.model = 0;
+    tensor.sequence = 40;
+    tensor.kernel = sample.site.kernel;
+    tensor.label = sample.weight.label;
+    tensor.position = sample.weight.position;
+    tensor.sizes = facts.sizes;
+    tensor.strides = facts.strides;
+    tensor.storage_bytes = 16;
+    tensor.device = "cuda:0";
+    tensor.bytes = 1597;
+    tensor.has_hash = true;
+    tensor.hash_high = 0x5b1f60a3c2d4e7f8U;
+    tensor.hash_low = 0x0123456789abcdefU;
+    tensor.statistics = &weight.statistics;
+    std::string file;
+    append_index_header(sample_header(), "", file);
+    append_index_file(tensor, file);
+    const std::string first(tensor.path);
+    tensor.path = "run0003/call0012/after_launch_aoti_torch_cuda_addmm_out_l1_weight_cuda:0.pt";
+    tensor.side = EventSide::after;
+    tensor.statistics = nullptr;
+    tensor.linked_to = first;
+    append_index_file(tensor, file);
+    append_index_evicted(2, "older than the last runs", 130, file);
+    const std::vector<NamedCount> counts = {
+        {"files", 132}, {"linked", 1}, {"bytes", 209207}, {"linked_bytes", 1597}, {"evicted_files", 130}};
+    append_index_end("complete", "", counts, {}, file);
+    check_example("index", file);
 }
 
 }  // namespace

@@ -124,6 +124,46 @@ TEST_CASE("Without variables everything is off, and the defaults are those of th
     CHECK(parsed.options.on_full == OnFull::wait);
     CHECK_FALSE(parsed.options.sync);
     CHECK(parsed.options.evidence);
+    CHECK(parsed.options.max_bytes == 20'000'000'000U);
+    CHECK(parsed.options.max_files == 1'000'000U);
+    CHECK(parsed.options.keep_last == 0);
+    CHECK(parsed.options.save_on == SaveOn::always);
+    CHECK(parsed.options.pt_layout == PtLayout::runs);
+    CHECK_FALSE(parsed.options.portable_names);
+    CHECK(parsed.options.writers == 0);
+}
+
+TEST_CASE("What bounds saved tensors is complained about where it makes no sense") {
+    const auto refused = [](const std::string& variable, const std::string& text) {
+        CAPTURE(variable, text);
+        const Parsed parsed = parse({{variable, text}});
+        CHECK(parsed.complaints.size() == 1);
+        CHECK(parsed.options == parse({}).options);
+    };
+    for (const char* text : {"GB", "-1", "20 gigs", "1..5G", "0x10", "1e9"})
+        refused("AOTI_DBG_MAX_BYTES", text);
+    for (const char* text : {"0", "-1", "many", "1.5"})
+        refused("AOTI_DBG_MAX_FILES", text);
+    for (const char* text : {"last", "last:", "last:0", "last:x", "first:2", "3"})
+        refused("AOTI_DBG_KEEP", text);
+    for (const char* text : {"0", "-2", "few"})
+        refused("AOTI_DBG_WRITERS", text);
+    const Parsed many = parse({{"AOTI_DBG_WRITERS", "1000"}});
+    CHECK(many.options.writers == 64);
+    CHECK(many.complaints.size() == 1);
+}
+
+TEST_CASE("What bounds saved tensors is taken in the units that people write") {
+    const auto bytes_of = [](const std::string& text) {
+        return parse({{"AOTI_DBG_MAX_BYTES", text}}).options.max_bytes;
+    };
+    CHECK(bytes_of("1.5 gib") == 1'610'612'736U);
+    CHECK(bytes_of("2T") == 2'000'000'000'000U);
+    CHECK(bytes_of("0") == 0);
+    CHECK(bytes_of("None") == UINT64_MAX);
+    CHECK(parse({{"AOTI_DBG_KEEP", "last: 20"}}).options.keep_last == 20);
+    CHECK(parse({{"AOTI_DBG_KEEP", "LAST:99999999999"}}).options.keep_last == UINT32_MAX);
+    CHECK(parse({{"AOTI_TORCH_SAVE_DIR", "/data/x"}}).options.torch_save_dir == "/data/x");
 }
 
 TEST_CASE("What counts as a finding is a list, and none stands alone") {

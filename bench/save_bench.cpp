@@ -1,0 +1,88 @@
+// What level 1's host side makes of a folder's file system: tensors of one size out of memory that is there,
+// by so many threads, timed until all of them are on disk.
+//   save_bench <folder> <bytes of a tensor> <tensors> <threads> [equal]
+// With `equal` all have the same content, which is linked. Prints GB/s and files/s until they stand, and
+// until the file system has written them out.
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <condition_variable>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <mutex>
+#include <vector>
+
+#include "bench/timing.hpp"
+#include "shim/report/tensor_writers.hpp"
+
+using namespace aoti_dbg;
+
+namespace {
+
+// As staging is: what is written comes in pieces of this size, and no more than that is in flight.
+constexpr std::size_t kChunk = std::size_t{16} << 20U;
+constexpr std::size_t kMostInFlight = 8 * kChunk;
+
+std::mutex g_mutex;
+std::condition_variable g_came_back;
+std::size_t g_in_flight = 0;
+
+void come_back(void* bytes) {
+    const std::lock_guard lock(g_mutex);
+    g_in_flight -= reinterpret_cast<std::size_t>(bytes);
+    g_came_back.notify_one();
+}
+
+void hand_over(TensorWriters& writers, SavingJob* job, std::span<const std::byte> bytes) {
+    {
+        std::unique_lock lock(g_mutex);
+        g_came_back.wait(lock, [] { return g_in_flight < kMostInFlight; });
+        g_in_flight += bytes.size();
+    }
+    writers.append(job, {bytes, come_back, reinterpret_cast<void*>(bytes.size())});
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    if (argc < 5) return 2;
+    const std::size_t bytes = std::strtoull(argv[2], nullptr, 10);
+    const int tensors = std::atoi(argv[3]);
+    const bool equal = argc > 5 && std::strcmp(argv[5], "equal") == 0;
+    SavingSettings settings;
+    settings.place.out = argv[1];
+    const Result<TensorWriters*> made =
+        TensorWriters::start(settings, static_cast<std::uint32_t>(std::atoi(argv[4])));
+    if (!made.ok()) {
+        std::fprintf(stderr, "save_bench: %s\n", made.status().message().c_str());
+        return 1;
+    }
+    TensorWriters& writers = *made.value();
+    const std::vector<std::byte> content(std::min(bytes, kChunk), std::byte{0x5A});
+    const std::int64_t sizes[] = {static_cast<std::int64_t>(bytes)};
+    const std::int64_t strides[] = {1};
+    const bench::Clock::time_point start = bench::Clock::now();
+    for (int i = 0; i < tensors; ++i) {
+        TensorToSave what;
+        what.place = {
+            EventSide::before, 0, static_cast<std::uint32_t>(i / 8), 0, "triton_poi_fused_0", "buf0",
+            "cuda:0"};
+        what.tensor = {DType::uint8, sizes, strides, 0, bytes, "cuda:0"};
+        SavingJob* const job = writers.open(what);
+        if (job == nullptr) return 1;
+        for (std::size_t at = 0; at < bytes; at += kChunk)
+            hand_over(writers, job, std::span(content).first(std::min(kChunk, bytes - at)));
+        writers.close(job, {ContentHash{equal ? 0 : static_cast<std::uint64_t>(i), 1}, std::nullopt});
+    }
+    if (!writers.finish(600000)) return 1;
+    const double stand = bench::nanoseconds_since(start);
+    const int folder = open(argv[1], O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (folder < 0 || syncfs(folder) != 0) return 1;
+    const double synced = bench::nanoseconds_since(start);
+    close(folder);
+    const double all = static_cast<double>(bytes) * tensors;
+    std::printf("%d tensors of %zu bytes: stand %.2f GB/s, %.0f files/s; on disk %.2f GB/s\n", tensors, bytes,
+                all / stand, tensors * 1e9 / stand, all / synced);
+    return 0;
+}

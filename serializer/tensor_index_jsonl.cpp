@@ -1,0 +1,104 @@
+#include "serializer/tensor_index_jsonl.hpp"
+
+#include "serializer/event_words.hpp"
+#include "serializer/number_text.hpp"
+
+namespace aoti_dbg {
+namespace {
+
+/// `name` is `,"name":`.
+void append_member(std::string_view name, std::string_view value, std::string& out) {
+    out += name;
+    append_json_string(value, out);
+}
+
+void append_member(std::string_view name, std::uint64_t value, std::string& out) {
+    out += name;
+    append_integer(value, out);
+}
+
+void append_list(std::string_view name, std::span<const std::int64_t> numbers, std::string& out) {
+    out.append(name).append("[");
+    for (std::size_t i = 0; i < numbers.size(); ++i) {
+        if (i != 0) out += ',';
+        append_integer(numbers[i], out);
+    }
+    out += ']';
+}
+
+void append_counts(std::string_view name, std::span<const NamedCount> counts, std::string& out) {
+    out.append(name).append("{");
+    for (std::size_t i = 0; i < counts.size(); ++i) {
+        if (i != 0) out += ',';
+        append_json_string(counts[i].name, out);
+        append_member(":", counts[i].number, out);
+    }
+    out += '}';
+}
+
+}  // namespace
+
+void append_index_header(const HeaderFacts& header, std::string_view folder, std::string& out) {
+    append_member(R"({"event":"header","format":)", kTensorIndexName, out);
+    append_member(R"(,"version":)", kTensorIndexVersion, out);
+    append_member(R"(,"pid":)", header.pid, out);
+    append_member(R"(,"command":)", header.command, out);
+    append_member(R"(,"host":)", header.host, out);
+    append_member(R"(,"rank":)", header.rank, out);
+    append_member(R"(,"start_ns":)", header.start_ns, out);
+    append_member(R"(,"library":)", header.library, out);
+    if (!folder.empty()) append_member(R"(,"folder":)", folder, out);
+    out += "}\n";
+}
+
+void append_index_file(const IndexedTensor& tensor, std::string& out) {
+    append_member(R"({"event":"file","path":)", tensor.path, out);
+    append_member(R"(,"side":)", word_of(tensor.side), out);
+    if (tensor.run != ~0U) append_member(R"(,"run":)", tensor.run, out);
+    if (tensor.call != kNoCallNumber) append_member(R"(,"call":)", tensor.call, out);
+    if (tensor.model != ~0U) append_member(R"(,"model":)", tensor.model, out);
+    append_member(R"(,"seq":)", tensor.sequence, out);
+    if (!tensor.kernel.empty()) append_member(R"(,"kernel":)", tensor.kernel, out);
+    append_member(R"(,"label":)", tensor.label, out);
+    append_member(R"(,"position":)", tensor.position, out);
+    append_member(R"(,"dtype":)", dtype_name(tensor.dtype), out);
+    append_list(R"(,"sizes":)", tensor.sizes, out);
+    append_list(R"(,"strides":)", tensor.strides, out);
+    out += R"(,"storage_offset":)";
+    append_integer(tensor.storage_offset, out);
+    append_member(R"(,"storage_bytes":)", tensor.storage_bytes, out);
+    append_member(R"(,"device":)", tensor.device, out);
+    append_member(R"(,"bytes":)", tensor.bytes, out);
+    if (tensor.has_hash) {
+        out += R"(,"hash":")";
+        append_hex(tensor.hash_high, out);
+        append_hex(tensor.hash_low, out);
+        out += '"';
+    }
+    if (!tensor.linked_to.empty()) append_member(R"(,"linked_to":)", tensor.linked_to, out);
+    if (!tensor.same_as.empty()) append_member(R"(,"same_as":)", tensor.same_as, out);
+    if (!tensor.whole_name.empty()) append_member(R"(,"whole_name":)", tensor.whole_name, out);
+    if (tensor.statistics != nullptr) {
+        out += R"(,"statistics":)";
+        append_statistics_object(*tensor.statistics, out);
+    }
+    out += "}\n";
+}
+
+void append_index_evicted(std::uint32_t run, std::string_view why, std::uint64_t files, std::string& out) {
+    append_member(R"({"event":"evicted","run":)", run, out);
+    append_member(R"(,"why":)", why, out);
+    append_member(R"(,"files":)", files, out);
+    out += "}\n";
+}
+
+void append_index_end(std::string_view how, std::string_view reason, std::span<const NamedCount> counts,
+                      std::span<const NamedCount> left_out, std::string& out) {
+    append_member(R"({"event":"end","how":)", how, out);
+    if (!reason.empty()) append_member(R"(,"reason":)", reason, out);
+    append_counts(R"(,"counts":)", counts, out);
+    append_counts(R"(,"left_out":)", left_out, out);
+    out += "}\n";
+}
+
+}  // namespace aoti_dbg

@@ -1,0 +1,348 @@
+#include "shim/report/tensor_saver.hpp"
+
+#include <fcntl.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <utility>
+
+#include "serializer/crc32.hpp"
+#include "serializer/tensor_index_jsonl.hpp"
+
+namespace aoti_dbg {
+namespace {
+
+// Bytes whose checksum is taken and which are then written: they are in the processor's cache the second
+// time.
+constexpr std::size_t kPiece = std::size_t{1} << 20U;
+// Names that are kept account of; of what is forgotten the file system is asked, name by name.
+constexpr std::size_t kMostNames = 65536;
+constexpr std::uint64_t kMostOfOneName = 100000;
+
+std::uint64_t mixed(std::uint64_t hash, std::uint64_t value) {
+    hash ^= value + 0x9e3779b97f4a7c15ULL + (hash << 6U) + (hash >> 2U);
+    return hash * 0xff51afd7ed558ccdULL;
+}
+
+/// FNV-1a; `folded`: of letters of both cases alike.
+std::uint64_t hash_of(std::uint64_t hash, std::string_view text, bool folded = false) {
+    for (const char c : text) {
+        const char letter = folded && c >= 'A' && c <= 'Z' ? static_cast<char>(c | 0x20) : c;
+        hash = (hash ^ static_cast<unsigned char>(letter)) * 0x100000001b3ULL;
+    }
+    return hash;
+}
+
+ContentKey key_of(const SavingJob& job) {
+    std::uint64_t hash = hash_of(0xcbf29ce484222325ULL, job.device);
+    hash = mixed(hash, static_cast<std::uint64_t>(job.dtype));
+    hash = mixed(hash, job.sizes.size());
+    for (const std::int64_t size : job.sizes)
+        hash = mixed(hash, static_cast<std::uint64_t>(size));
+    for (const std::int64_t stride : job.strides)
+        hash = mixed(hash, static_cast<std::uint64_t>(stride));
+    hash = mixed(hash, static_cast<std::uint64_t>(job.storage_offset));
+    return {*job.facts.hash, job.storage_bytes, hash};
+}
+
+iovec part_of(std::span<const std::byte> bytes) {
+    // Nobody writes to it; the system's type has no const.
+    return {const_cast<std::byte*>(bytes.data()), bytes.size()};
+}
+
+}  // namespace
+
+TensorSaver::TensorSaver(const SavingSettings& settings, TensorFolder folder, Say say)
+    : settings_(settings),
+      folder_(std::move(folder)),
+      index_(folder_),
+      say_(std::move(say)),
+      budget_(settings.max_bytes, settings.max_files),
+      runs_(settings.keep_last, settings.only_findings) {}
+
+Result<std::unique_ptr<TensorSaver>> TensorSaver::make(const SavingSettings& settings, Say say,
+                                                       const FileCalls& calls) {
+    Result<TensorFolder> folder = TensorFolder::make(calls, settings.place);
+    if (!folder.ok()) return folder.status();
+    std::unique_ptr<TensorSaver> saver(new TensorSaver(settings, std::move(folder.value()), std::move(say)));
+    std::string header;
+    append_index_header(settings.header, saver->folder_.is_flat() ? saver->folder_.path() : "", header);
+    if (const Failed failed = saver->index_.create(header))
+        return Status::error(failure_text(failed, saver->folder_.home()));
+    return saver;
+}
+
+bool TensorSaver::open(const TensorToSave& what, SavingJob& job) {
+    job.side = what.place.side;
+    job.run = what.place.run;
+    job.call = what.place.call;
+    job.model = what.model;
+    job.position = what.position;
+    job.sequence = what.place.sequence;
+    job.kernel = what.place.kernel;
+    job.label = what.place.label;
+    job.device = what.place.device;
+    job.dtype = what.tensor.dtype;
+    job.sizes.assign(what.tensor.sizes.begin(), what.tensor.sizes.end());
+    job.strides.assign(what.tensor.strides.begin(), what.tensor.strides.end());
+    job.storage_offset = what.tensor.storage_offset;
+    job.storage_bytes = what.tensor.storage_bytes;
+    job.facts = {};
+    const NameRules rules{settings_.portable_names, folder_.longest_name()};
+    job.folder = folder_.is_flat() ? std::string() : folder_of(what.place);
+    job.stem = stem_of(what.place, rules);
+    job.whole_name = whole_stem_if_cut(what.place, rules);
+    job.stage = SavingJob::Stage::fresh;
+    job.is_claimed = job.has_grant = false;
+    job.granted = job.at = job.taken = 0;
+    job.crc = 0;
+    if (!is_stopped()) {
+        const std::lock_guard lock(mutex_);
+        job.number = next_number(job);
+        if (runs_.begin_file(job.run)) return true;
+    }
+    job.stage = SavingJob::Stage::over;
+    count_left_out(is_stopped() ? LeftOut::stopped : LeftOut::run_went);
+    return false;
+}
+
+/// By mutex_.
+std::uint64_t TensorSaver::next_number(const SavingJob& job) {
+    if (numbers_.size() >= kMostNames) numbers_.clear();
+    const std::uint64_t name =
+        hash_of(hash_of(0xcbf29ce484222325ULL, job.folder) * 31U, job.stem, settings_.portable_names);
+    return ++numbers_[name];
+}
+
+TensorSaver::Begun TensorSaver::begin(SavingJob& job, bool is_whole, Hand& hand) {
+    bool goes = false;
+    {
+        const std::lock_guard lock(mutex_);
+        goes = runs_.is_going(job.run);
+    }
+    if (goes || is_stopped()) {
+        leave_out(job, goes ? LeftOut::run_went : LeftOut::stopped);
+        return Begun::over;
+    }
+    while (is_whole && job.facts.hash && looks_for_equals()) {
+        SavedFile known;
+        {
+            const std::lock_guard lock(mutex_);
+            job.key = key_of(job);
+            const auto claimed = claimed_.find(job.key);
+            if (claimed != claimed_.end()) {
+                claimed->second.push_back(&job);
+                return Begun::waits;
+            }
+            const SavedFile* const found = contents_.find(job.key);
+            if (found == nullptr) {
+                claimed_.emplace(job.key, std::vector<SavingJob*>());
+                job.is_claimed = true;
+                break;
+            }
+            known = *found;
+        }
+        if (link(job, known, hand) == Linked::over) return Begun::over;
+    }
+    const PtFrame frame = pt_frame(job.tensor(), 0);
+    if (!grant(job, frame.head.size() + job.storage_bytes + frame.tail.size(), hand)) return Begun::over;
+    job.file = std::make_unique<TensorFile>(folder_);
+    Failed failed = folder_.enter(job.folder, hand.folder);
+    if (!failed) failed = job.file->create(hand.folder);
+    if (failed) {
+        fail(failed, job);
+        return Begun::over;
+    }
+    job.stage = SavingJob::Stage::writing;
+    return Begun::writes;
+}
+
+void TensorSaver::write(SavingJob& job, std::span<const std::byte> bytes, bool is_last) {
+    if (bytes.size() > job.storage_bytes - job.taken) {
+        return leave_out(job, LeftOut::incomplete);  // more than was said
+    }
+    if (bytes.data() == nullptr && !bytes.empty()) return write_hole(job, bytes.size());
+    do {
+        const std::span<const std::byte> piece = bytes.first(std::min(bytes.size(), kPiece));
+        bytes = bytes.subspan(piece.size());
+        job.crc = crc32(job.crc, piece);
+        job.taken += piece.size();
+        const bool begins = job.at == 0;
+        const bool ends = is_last && bytes.empty() && job.taken == job.storage_bytes;
+        PtFrame frame;
+        if (begins || ends) frame = pt_frame(job.tensor(), job.crc);
+        iovec parts[3];
+        std::size_t count = 0;
+        if (begins) parts[count++] = part_of(frame.head);
+        if (!piece.empty()) parts[count++] = part_of(piece);
+        if (ends) parts[count++] = part_of(frame.tail);
+        std::uint64_t length = 0;
+        for (std::size_t i = 0; i < count; ++i)
+            length += parts[i].iov_len;
+        if (const Failed failed = job.file->write({parts, count}, job.at)) return fail(failed, job);
+        job.at += length;
+        counts_.bytes.fetch_add(length, std::memory_order_relaxed);
+        const std::lock_guard lock(mutex_);
+        budget_.note_written(length);
+    } while (!bytes.empty());
+}
+
+/// Never the last of a storage.
+void TensorSaver::write_hole(SavingJob& job, std::uint64_t zeros) {
+    if (job.at == 0) {
+        PtFrame frame = pt_frame(job.tensor(), 0);
+        iovec head = part_of(frame.head);
+        if (const Failed failed = job.file->write({&head, 1}, 0)) return fail(failed, job);
+        job.at = frame.head.size();
+    }
+    job.crc = crc32_combine(job.crc, crc32_of_zeros(zeros), zeros);
+    job.at += zeros;
+    job.taken += zeros;
+}
+
+void TensorSaver::finish(SavingJob& job, Hand& hand) {
+    if (job.stage != SavingJob::Stage::writing) return;
+    if (job.at != job.granted) return leave_out(job, LeftOut::incomplete);
+    if (job.facts.hash && !job.is_claimed && looks_for_equals()) {
+        SavedFile known;
+        bool is_known = false;
+        {
+            const std::lock_guard lock(mutex_);
+            job.key = key_of(job);
+            const SavedFile* const found = contents_.find(job.key);
+            is_known = found != nullptr;
+            if (is_known) known = *found;
+        }
+        if (is_known && link(job, known, hand) == Linked::over) return;
+    }
+    Failed failed = folder_.enter(job.folder, hand.folder);
+    if (!failed) failed = publish(job, hand);
+    if (failed) return fail(failed, job);
+    if (!append_to_index(job, nullptr, true, hand)) return;
+    if (job.facts.hash) remember(job, hand);
+    counts_.files.fetch_add(1, std::memory_order_relaxed);
+    end_job(job, true);
+}
+
+Failed TensorSaver::publish(SavingJob& job, Hand& hand) {
+    for (std::uint64_t tries = 0;; ++tries) {
+        const std::string name = file_name_of(job.stem, job.number);
+        const Failed failed = job.file->publish(hand.folder, name.c_str());
+        if (failed.error != EEXIST || tries >= kMostOfOneName) return failed;
+        const std::lock_guard lock(mutex_);
+        job.number = next_number(job);
+    }
+}
+
+/// False where it cannot be: then the file is removed again, since an index must not lack one.
+bool TensorSaver::append_to_index(SavingJob& job, const SavedFile* known, bool has_file, Hand& hand) {
+    const std::string path = job.path();
+    IndexedTensor line;
+    line.path = path;
+    line.side = job.side;
+    line.run = job.run;
+    line.call = job.call;
+    line.model = job.model;
+    line.sequence = job.sequence;
+    if (job.side == EventSide::before || job.side == EventSide::after) line.kernel = job.kernel;
+    line.label = job.label;
+    line.position = job.position;
+    line.dtype = job.dtype;
+    line.sizes = job.sizes;
+    line.strides = job.strides;
+    line.storage_offset = job.storage_offset;
+    line.storage_bytes = job.storage_bytes;
+    line.device = job.device;
+    line.bytes = known != nullptr ? static_cast<std::uint64_t>(known->size) : job.at;
+    if (job.facts.hash) {
+        line.has_hash = true;
+        line.hash_high = job.facts.hash->high;
+        line.hash_low = job.facts.hash->low;
+    }
+    if (known != nullptr) (has_file ? line.linked_to : line.same_as) = known->path;
+    line.whole_name = job.whole_name;
+    if (job.facts.statistics) line.statistics = &*job.facts.statistics;
+    hand.line.clear();
+    append_index_file(line, hand.line);
+    Failed failed;
+    {
+        const std::lock_guard lock(index_mutex_);
+        failed = index_.append(hand.line);
+    }
+    if (!failed) return true;
+    if (has_file)
+        (void)folder_.calls().unlink_at(hand.folder.number(), file_name_of(job.stem, job.number).c_str(), 0);
+    fail(failed, job);
+    return false;
+}
+
+void TensorSaver::leave_out(SavingJob& job, LeftOut why) {
+    if (job.stage == SavingJob::Stage::over) return;
+    count_left_out(why);
+    end_job(job, false);
+}
+
+void TensorSaver::count_left_out(LeftOut why) {
+    counts_.left_out[static_cast<std::size_t>(why)].fetch_add(1, std::memory_order_relaxed);
+}
+
+/// It is over: its file stands, or nothing of it is left.
+void TensorSaver::end_job(SavingJob& job, bool stands) {
+    job.stage = SavingJob::Stage::over;
+    job.file.reset();
+    const std::lock_guard lock(mutex_);
+    if (!stands) return_grant(job);
+    runs_.end_file(job.run, stands ? job.path() : std::string());
+}
+
+/// By mutex_.
+void TensorSaver::return_grant(SavingJob& job) {
+    if (job.has_grant) budget_.give_back(job.granted, job.at);
+    job.has_grant = false;
+}
+
+void TensorSaver::take_freed_by(SavingJob& job, std::vector<SavingJob*>& freed) {
+    if (!job.is_claimed) return;
+    job.is_claimed = false;
+    const std::lock_guard lock(mutex_);
+    const auto claimed = claimed_.find(job.key);
+    freed.insert(freed.end(), claimed->second.begin(), claimed->second.end());
+    claimed_.erase(claimed);
+}
+
+void TensorSaver::end_run(std::uint32_t run, bool had_finding) {
+    const std::lock_guard lock(mutex_);
+    runs_.end_run(run, had_finding);
+}
+
+bool TensorSaver::has_to_evict() {
+    const std::lock_guard lock(mutex_);
+    return runs_.has_evicted();
+}
+
+void TensorSaver::end(std::string_view how) {
+    const NamedCount counts[] = {
+        {"files", counts_.files.load()},           {"linked", counts_.linked.load()},
+        {"bytes", counts_.bytes.load()},           {"linked_bytes", counts_.linked_bytes.load()},
+        {"evicted_files", counts_.evicted.load()},
+    };
+    std::vector<NamedCount> left_out;
+    for (std::size_t i = 0; i < kLeftOutWords.size(); ++i) {
+        if (const std::uint64_t number = counts_.left_out[i].load(); number != 0)
+            left_out.push_back({kLeftOutWords[i], number});
+    }
+    std::string reason;
+    if (is_stopped()) {
+        const std::lock_guard lock(mutex_);
+        reason = why_stopped_;
+    }
+    std::string line;
+    append_index_end(how == "complete" && is_stopped() ? "stopped" : how, reason, counts, left_out, line);
+    {
+        const std::lock_guard lock(index_mutex_);
+        (void)index_.append(line);
+    }
+    folder_.tidy();
+}
+
+}  // namespace aoti_dbg

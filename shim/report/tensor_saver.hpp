@@ -1,0 +1,170 @@
+// From "these bytes are the tensor's" to "the file stands under its name and the index names it": names,
+// budget, links, files, index, and what becomes of each failure. Has no thread and waits for nobody; several
+// threads may be inside, each with a job and a hand of its own. Made by the program's threads, used by ours.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "base/message.hpp"
+#include "base/status.hpp"
+#include "serializer/event_jsonl.hpp"
+#include "shim/report/kept_runs.hpp"
+#include "shim/report/save_budget.hpp"
+#include "shim/report/saved_contents.hpp"
+#include "shim/report/tensor_folder.hpp"
+#include "shim/report/tensor_index.hpp"
+#include "shim/report/tensor_job.hpp"
+
+namespace aoti_dbg {
+
+struct SavingSettings {
+    TensorFolder::Place place;
+    HeaderFacts header;
+    std::uint64_t max_bytes = UINT64_MAX;
+    std::uint64_t max_files = UINT64_MAX;
+    std::uint32_t keep_last = 0;
+    bool only_findings = false;
+    bool portable_names = false;
+};
+
+/// Why a tensor that was to be saved was not.
+enum class LeftOut : std::uint8_t {
+    no_room,
+    too_large,
+    unknown,
+    failed,
+    incomplete,
+    run_went,
+    stopped,
+    abandoned,
+    late
+};
+inline constexpr std::array<std::string_view, 9> kLeftOutWords = {
+    "no_room", "too_large", "unknown", "failed", "incomplete", "run_went", "stopped", "abandoned", "late"};
+
+struct SavedCounts {
+    std::atomic<std::uint64_t> files{0};   // that stand or stood, links among them
+    std::atomic<std::uint64_t> linked{0};  // or named the same in the index
+    std::atomic<std::uint64_t> bytes{0};   // written
+    std::atomic<std::uint64_t> linked_bytes{0};
+    std::atomic<std::uint64_t> evicted{0};  // files
+    std::array<std::atomic<std::uint64_t>, kLeftOutWords.size()> left_out{};
+};
+
+class TensorSaver {
+  public:
+    /// What a thread works with.
+    struct Hand {
+        OpenFolder folder;  // of its last file
+        OpenFolder root;
+        std::string line;
+    };
+    /// Takes whole sentences, from any of the threads inside.
+    using Say = std::function<void(Severity, std::string)>;
+
+    /// Makes the folder and the index.
+    static Result<std::unique_ptr<TensorSaver>> make(const SavingSettings& settings, Say say,
+                                                     const FileCalls& calls = system_file_calls());
+    void keep_folders_open(bool keep) { folder_.keep_open(keep); }
+
+    /// Fills `job` in and gives it its name, in the order of the calls. No system call. False where it is not
+    /// to be saved; then the job is over.
+    bool open(const TensorToSave& what, SavingJob& job);
+
+    /// Before its first byte. `is_whole`: all facts are known. A job that is over afterwards was linked, or
+    /// left out. `waits` if another thread writes the same content at this moment: then nothing was done, and
+    /// take_freed_by() of that job gives this one back.
+    enum class Begun : std::uint8_t { writes, over, waits };
+    Begun begin(SavingJob& job, bool is_whole, Hand& hand);
+    /// The next bytes. `is_last`: no more come, and the facts are known.
+    /// As TensorChunk has them.
+    void write(SavingJob& job, std::span<const std::byte> bytes, bool is_last);
+    /// Behind the last byte.
+    void finish(SavingJob& job, Hand& hand);
+    void leave_out(SavingJob& job, LeftOut why);
+    /// Of a tensor that was never opened.
+    void count_left_out(LeftOut why);
+    /// To be asked once a job is over: what waited for it.
+    void take_freed_by(SavingJob& job, std::vector<SavingJob*>& freed);
+
+    void end_run(std::uint32_t run, bool had_finding);
+    /// Removes the files of one run that goes. False where there is none.
+    bool evict_one(Hand& hand);
+    [[nodiscard]] bool has_to_evict();
+
+    /// The last line of the index.
+    void end(std::string_view how);
+
+    /// Nothing is saved any more.
+    [[nodiscard]] bool is_stopped() const { return is_stopped_.load(std::memory_order_relaxed); }
+    [[nodiscard]] const SavedCounts& counts() const { return counts_; }
+    [[nodiscard]] const TensorFolder& folder() const { return folder_; }
+    [[nodiscard]] std::string index_path() const { return index_.path(); }
+
+  private:
+    TensorSaver(const SavingSettings& settings, TensorFolder folder, Say say);
+
+    void write_hole(SavingJob& job, std::uint64_t zeros);
+
+    // tensor_saver_links.cpp
+    enum class Linked : std::uint8_t { over, not_known };
+    Linked link(SavingJob& job, const SavedFile& known, Hand& hand);
+    Linked name_the_same(SavingJob& job, const SavedFile& known, Hand& hand);
+    Failed link_under_free_name(SavingJob& job, const SavedFile& known, Hand& hand);
+    [[nodiscard]] bool still_stands(const SavedFile& known, const Hand& hand) const;
+    [[nodiscard]] bool looks_for_equals() const;
+    void remember(const SavingJob& job, Hand& hand);
+
+    // tensor_saver_room.cpp
+    bool grant(SavingJob& job, std::uint64_t bytes, Hand& hand);
+    void return_grant(SavingJob& job);
+    SaveBudget::Answer ask(std::uint64_t bytes, Hand& hand);
+    void refuse(SaveBudget::Answer answer, SavingJob& job);
+    Failed remove_files(const EvictedRun& evicted, Hand& hand);
+    void fail(const Failed& failed, SavingJob& job);
+    void stop(const std::string& line);
+    enum Once : unsigned {
+        at_cap = 1,
+        at_disk = 2,
+        at_limit = 4,
+        at_memory = 8,
+        at_removal = 16,
+        at_room = 32
+    };
+    void say_once(Once what, const std::string& line);
+
+    Failed publish(SavingJob& job, Hand& hand);
+    bool append_to_index(SavingJob& job, const SavedFile* known, bool has_file, Hand& hand);
+    std::uint64_t next_number(const SavingJob& job);
+    void end_job(SavingJob& job, bool stands);
+
+    const SavingSettings settings_;
+    TensorFolder folder_;
+    TensorIndex index_;
+    std::mutex index_mutex_;
+    Say say_;
+    SavedCounts counts_;
+    std::atomic<bool> is_stopped_{false};
+    std::atomic<unsigned> said_{0};
+    std::atomic<bool> has_links_{true};
+    std::string why_stopped_;  // by mutex_
+
+    std::mutex mutex_;  // of what follows; held for no system call
+    SaveBudget budget_;
+    KeptRuns runs_;
+    SavedContents contents_;
+    std::unordered_map<ContentKey, std::vector<SavingJob*>, ContentKey::Hasher>
+        claimed_;                                               // with who waits for it
+    std::unordered_map<std::uint64_t, std::uint32_t> numbers_;  // of names, by a hash of the name
+};
+
+}  // namespace aoti_dbg

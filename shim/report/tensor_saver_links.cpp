@@ -1,0 +1,110 @@
+// Tensors that equal one that is saved: links, and what stands for them where there are none.
+#include <fcntl.h>
+
+#include <cerrno>
+#include <utility>
+
+#include "shim/report/tensor_saver.hpp"
+
+namespace aoti_dbg {
+namespace {
+
+constexpr std::uint64_t kMostOfOneName = 100000;
+
+/// The file system has no links, or none between these two.
+bool tells_of_no_links(int error) {
+    return error == EPERM || error == EOPNOTSUPP || error == ENOSYS || error == EXDEV;
+}
+
+/// This file cannot have one more name, or is gone: the content is written again, and that file linked to.
+bool tells_of_this_file(int error) {
+    return error == EMLINK || error == ENOENT;
+}
+
+}  // namespace
+
+/// A name in the index alone must not outlive the file that it stands for.
+bool TensorSaver::looks_for_equals() const {
+    return has_links_.load(std::memory_order_relaxed) || !runs_.any_may_go();
+}
+
+TensorSaver::Linked TensorSaver::link(SavingJob& job, const SavedFile& known, Hand& hand) {
+    const bool is_written = job.has_grant;
+    if (!is_written && has_links_.load(std::memory_order_relaxed) && !grant(job, 0, hand))
+        return Linked::over;
+    Failed failed = folder_.enter(job.folder, hand.folder);
+    if (!failed) failed = folder_.enter("", hand.root);
+    if (!failed) {
+        const bool stands = still_stands(known, hand);
+        if (stands && !has_links_.load(std::memory_order_relaxed)) return name_the_same(job, known, hand);
+        if (stands) failed = link_under_free_name(job, known, hand);
+        const bool has_no_links = tells_of_no_links(failed.error);
+        if (!stands || has_no_links || tells_of_this_file(failed.error)) {
+            if (has_no_links) has_links_.store(false, std::memory_order_relaxed);
+            const std::lock_guard lock(mutex_);
+            if (!is_written) return_grant(job);
+            if (!has_no_links) contents_.forget(job.key);
+            return Linked::not_known;
+        }
+    }
+    if (failed) {
+        fail(failed, job);
+        return Linked::over;
+    }
+    if (!append_to_index(job, &known, true, hand)) return Linked::over;
+    {
+        const std::lock_guard lock(mutex_);
+        if (is_written) budget_.give_back_bytes(job.granted, job.at);
+        // The newest name stands longest, where older runs go.
+        if (runs_.any_may_go()) {
+            SavedFile newest = known;
+            newest.path = job.path();
+            contents_.put(job.key, std::move(newest));
+        }
+    }
+    counts_.files.fetch_add(1, std::memory_order_relaxed);
+    counts_.linked.fetch_add(1, std::memory_order_relaxed);
+    counts_.linked_bytes.fetch_add(static_cast<std::uint64_t>(known.size), std::memory_order_relaxed);
+    end_job(job, true);
+    return Linked::over;
+}
+
+Failed TensorSaver::link_under_free_name(SavingJob& job, const SavedFile& known, Hand& hand) {
+    for (std::uint64_t tries = 0;; ++tries) {
+        const std::string name = file_name_of(job.stem, job.number);
+        const int linked = folder_.calls().link_at(hand.root.number(), known.path.c_str(),
+                                                   hand.folder.number(), name.c_str(), 0);
+        if (linked == 0) return {};
+        if (errno != EEXIST || tries >= kMostOfOneName) return {errno, "cannot link a file in"};
+        const std::lock_guard lock(mutex_);
+        job.number = next_number(job);
+    }
+}
+
+/// As it was when we finished it: nobody has removed it, replaced it or written to it.
+bool TensorSaver::still_stands(const SavedFile& known, const Hand& hand) const {
+    struct stat found {};
+    return folder_.calls().look_at(hand.root.number(), known.path.c_str(), &found) == 0 &&
+           found.st_dev == known.device && found.st_ino == known.inode && found.st_size == known.size &&
+           found.st_mtim.tv_sec == known.modified.tv_sec && found.st_mtim.tv_nsec == known.modified.tv_nsec;
+}
+
+TensorSaver::Linked TensorSaver::name_the_same(SavingJob& job, const SavedFile& known, Hand& hand) {
+    if (!looks_for_equals()) return Linked::not_known;
+    if (!append_to_index(job, &known, false, hand)) return Linked::over;
+    counts_.linked.fetch_add(1, std::memory_order_relaxed);
+    counts_.linked_bytes.fetch_add(static_cast<std::uint64_t>(known.size), std::memory_order_relaxed);
+    end_job(job, false);
+    return Linked::over;
+}
+
+void TensorSaver::remember(const SavingJob& job, Hand& hand) {
+    struct stat found {};
+    const std::string name = file_name_of(job.stem, job.number);
+    if (folder_.calls().look_at(hand.folder.number(), name.c_str(), &found) != 0) return;
+    SavedFile file{job.path(), found.st_dev, found.st_ino, found.st_size, found.st_mtim};
+    const std::lock_guard lock(mutex_);
+    contents_.put(job.key, std::move(file));
+}
+
+}  // namespace aoti_dbg

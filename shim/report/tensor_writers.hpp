@@ -1,0 +1,143 @@
+// The threads that write saved tensors, and the queue before them. Whoever has a tensor's bytes opens a job,
+// appends chunks of them in order, and closes it; everything else is done by threads of ours, which have
+// file descriptors of their own (own_descriptors.hpp) and so speak through another one.
+//
+// A job is written by one thread at a time; one whose chunks are not there yet waits without a thread.
+// Nothing of this is there in a fork's child: it belongs to the session.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/status.hpp"
+#include "config/options.hpp"
+#include "shim/report/tensor_job.hpp"
+#include "shim/report/tensor_saver.hpp"
+
+namespace aoti_dbg {
+
+struct SavingProgress {
+    std::uint64_t files = 0;  // that stand, links among them
+    std::uint64_t linked = 0;
+    std::uint64_t bytes = 0;  // written
+    std::uint64_t jobs_left = 0;
+    std::uint64_t bytes_left = 0;  // handed over and not written
+    double bytes_per_second = 0;   // since the last time that somebody asked
+    double seconds_left = 0;       // at that rate; 0: not known
+    std::uint64_t left_out = 0;    // tensors, for whatever reason
+};
+
+/// Of the options, as far as they say; `out` is the session's folder, `here` the working directory.
+SavingSettings saving_settings(const Options& options, const std::string& out, const std::string& here,
+                               const HeaderFacts& header);
+
+class TensorWriters {
+  public:
+    /// Makes the folder, the index and `threads` threads (0: as many as do well here). Never freed: threads
+    /// may be inside until the process ends.
+    static Result<TensorWriters*> start(const SavingSettings& settings, std::uint32_t threads);
+    /// A job for a tensor; null where it is not to be saved, or the queue had no room for so long. The queue
+    /// counts tensors: their bytes are bounded by who has the memory.
+    SavingJob* open(const TensorToSave& what, std::uint32_t patience_ms = 10000);
+    /// A tensor for which no job is opened, since it is too large or nobody knows its bytes.
+    void leave_out(LeftOut why) { saver_->count_left_out(why); }
+    /// What is known of it before its first bytes are appended: then one that equals a saved one is not
+    /// written at all. To be said again by close().
+    void expect(SavingJob* job, const SavedFacts& facts);
+    /// The next bytes of its storage. They are read until `release` is called, which may be at once.
+    void append(SavingJob* job, const TensorChunk& chunk);
+    /// All bytes were appended. The job must not be used any more.
+    void close(SavingJob* job, const SavedFacts& facts);
+    /// The rest of its bytes will not come. The job must not be used any more.
+    void give_up(SavingJob* job);
+    /// No more tensors of this run are opened.
+    void end_of_run(std::uint32_t run, bool had_finding);
+
+    /// Nothing is saved any more: no need to copy anything.
+    [[nodiscard]] bool is_stopped() const {
+        return saver_->is_stopped() || is_ending_.load(std::memory_order_relaxed);
+    }
+    SavingProgress progress();
+
+    /// Waits until everything that was closed is on disk; false where it is not by then.
+    bool drain(std::uint32_t patience_ms);
+    /// The same, and then the end: the index gets its last line, the threads go. What is not written by then
+    /// is left out. Allocates nothing and takes no lock without a deadline: it may be called by a signal
+    /// handler on the way out.
+    bool finish(std::uint32_t patience_ms);
+    /// What waits is left out, what is half written goes; finish() is quick then. Likewise.
+    void abandon();
+
+    [[nodiscard]] const TensorSaver& saver() const { return *saver_; }
+    /// Whether the threads have descriptors of their own; known once something was written.
+    [[nodiscard]] bool has_own_descriptors() const {
+        return has_own_descriptors_.load(std::memory_order_relaxed);
+    }
+
+  private:
+    struct Job;
+    explicit TensorWriters(std::uint32_t threads);
+    ~TensorWriters();
+    static void* run_first(void* writers);
+    static void* run_other(void* writers);
+    static void* run_teller(void* writers);
+    void run();
+    void work();
+    void serve(Job& job, TensorSaver::Hand& hand, std::unique_lock<std::mutex>& lock);
+    void visit(Job& job, TensorSaver::Hand& hand, bool is_told, bool is_closed,
+               std::vector<SavingJob*>& freed);
+    [[nodiscard]] std::optional<LeftOut> why_over() const;
+    void write_chunk(Job& job, const TensorChunk& chunk, bool is_last);
+    void release(const TensorChunk& chunk);
+    void make_ready(Job& job);
+    void wake();
+    void leave_rest();
+    void say(Severity severity, std::string line);
+    void tell();
+
+    const std::uint32_t wanted_;  // threads
+    std::unique_ptr<TensorSaver> saver_;
+
+    std::mutex mutex_;  // of the queue; held for no system call and no call of the saver's
+    std::condition_variable work_;
+    std::condition_variable room_;
+    std::deque<Job*> ready_;
+    std::vector<std::unique_ptr<Job>> all_;
+    std::vector<Job*> free_;
+    std::uint32_t open_jobs_ = 0;
+    std::uint32_t threads_ = 0;
+    bool has_chores_ = false;
+    bool is_over_ = false;  // no thread takes anything any more
+
+    std::atomic<std::uint64_t> unfinished_{0};  // closed, and not over
+    std::atomic<std::uint64_t> bytes_left_{0};
+    std::atomic<bool> has_own_descriptors_{false};
+    std::atomic<bool> is_ending_{false};
+    std::atomic<bool> is_late_{false};
+    std::atomic<bool> is_abandoned_{false};
+    std::atomic<bool> has_ended_{false};
+
+    struct Line {
+        Severity severity = Severity::warn;
+        std::string text;
+    };
+    std::mutex lines_mutex_;
+    std::condition_variable lines_there_;
+    std::array<Line, 16> lines_;  // each of ours is said once
+    std::size_t said_ = 0;
+    std::size_t told_ = 0;
+
+    std::mutex progress_mutex_;
+    std::uint64_t asked_at_ns_ = 0;
+    std::uint64_t bytes_then_ = 0;
+};
+
+}  // namespace aoti_dbg

@@ -1,0 +1,48 @@
+// 128 bits over bytes as they lie in memory: two tensors whose saved bytes have the same hash are the same.
+// Each group of 16 bytes is mixed with its number and added up, so that parts may be hashed by anybody, in
+// any order, on the host or on a device. Not against people who look for two that are alike.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "stats_kernels/content_hash.hpp"
+
+namespace aoti_dbg {
+
+struct BytesHash {
+    std::uint64_t low = 0;
+    std::uint64_t high = 0;
+    bool operator==(const BytesHash&) const = default;
+};
+
+/// `first` and `second` are the group's bytes as little-endian words. The product depends on where they
+/// stand; that a factor may be zero is made up for by the words themselves.
+AOTI_DBG_HOST_DEVICE inline void add_group(BytesHash& hash, std::uint64_t place, std::uint64_t first,
+                                           std::uint64_t second) {
+    const std::uint64_t turned = (place << 32U) | (place >> 32U);
+    const std::uint64_t a = first ^ place ^ 0x6a09e667f3bcc908ULL;
+    const std::uint64_t b = second ^ turned ^ 0xbb67ae8584caa73bULL;
+#ifdef __CUDA_ARCH__
+    hash.low += a * b + second;
+    hash.high += __umul64hi(a, b) + first;
+#else
+    __extension__ using Wide = unsigned __int128;
+    const Wide product = static_cast<Wide>(a) * b;
+    hash.low += static_cast<std::uint64_t>(product) + second;
+    hash.high += static_cast<std::uint64_t>(product >> 64U) + first;
+#endif
+}
+
+/// Of a part that begins with group `first_group`; the last group is filled up with zero bytes. What comes of
+/// the parts is added, word by word.
+void add_bytes(BytesHash& hash, std::span<const std::byte> bytes, std::uint64_t first_group);
+
+/// When all parts are in: how many bytes there were belongs to it.
+AOTI_DBG_HOST_DEVICE inline BytesHash finished(BytesHash hash, std::uint64_t bytes) {
+    add_group(hash, ~std::uint64_t{0}, bytes, ~bytes);
+    return hash;
+}
+
+}  // namespace aoti_dbg

@@ -1,0 +1,397 @@
+"""Level 1 on released packages: every file is loaded by torch and held against what the model had, by roads on which
+nothing is ours: inputs and weights as the script made them, digests of what it got, what PyTorch's printer printed of
+the recompiled model (parity.py), and calls done again in eager torch. Then the options, on one small model each.
+"""
+
+from __future__ import annotations
+
+import collections
+import hashlib
+import json
+import os
+import pathlib
+import re
+import tempfile
+import unittest
+import urllib.parse
+import zlib
+
+import torch
+
+import models
+import packages
+import parity
+import support
+import victim
+
+SIDES = ("inputs", "before", "after", "outputs")
+TITLES = {"inputs": "aoti_model_inputs", "outputs": "aoti_model_outputs"}
+# As the printer calls them, which demangles C++.
+DTYPES = {"int64": "long int", "float64": "double", "complex64": "c10::complex<float>"}
+# The one weight that a model writes to: how often it was run.
+COUNTER = "calls"
+# The weights of frozen_conv that mkldnn has packed, before and after: torch itself cannot tell their bytes.
+PACKED = {"unknown": 4}
+NUMBER = r"[-+]?(?:\d+\.?\d*(?:e[-+]?\d+)?|nan|inf)"
+
+
+def bits(tensor: torch.Tensor) -> torch.Tensor:
+    return tensor.detach().flatten().view(torch.uint8)
+
+
+def is_same(one: torch.Tensor, other: torch.Tensor) -> bool:
+    """Bit for bit, and laid out alike."""
+    return (one.dtype, one.shape, one.stride()) == (other.dtype, other.shape, other.stride()) and torch.equal(
+        bits(one), bits(other)
+    )
+
+
+class Saved:
+    """The folder of saved tensors of a process that has ended."""
+
+    def __init__(self, home: pathlib.Path):
+        lines = (home / "index.jsonl").read_text().split("\n")
+        self.header, *events, self.end = map(json.loads, lines[:-1])
+        self.rest = lines[-1]
+        self.root = pathlib.Path(self.header.get("folder", home))
+        self.evicted = [event for event in events if event["event"] == "evicted"]
+        self.files: list[dict] = []
+        self.all_paths = [event["path"] for event in events if event["event"] == "file"]
+        for event in events:
+            if event["event"] == "file":
+                self.files.append(event)
+            else:
+                self.files = [file for file in self.files if file["run"] != event["run"]]
+        self.files.sort(key=self.order)
+        self.loaded: dict[str, torch.Tensor] = {}
+
+    @staticmethod
+    def order(file: dict) -> tuple:
+        """As it happened: several threads write to the index. A run's outputs carry the number of its inputs."""
+        return file["run"], file["side"] == "outputs", file["seq"], SIDES.index(file["side"]), file["position"]
+
+    def load(self, path: str) -> torch.Tensor:
+        if path not in self.loaded:
+            # Reading and mapping are roads of their own; each takes about half of the files.
+            mmap = zlib.crc32(path.encode()) % 2 == 0
+            self.loaded[path] = torch.load(self.root / path, weights_only=True, mmap=mmap)
+        return self.loaded[path]
+
+    def of(self, run: int, **wanted) -> list[dict]:
+        return [
+            file for file in self.files
+            if file["run"] == run and all(file.get(member) == value for member, value in wanted.items())
+        ]  # fmt: skip
+
+    def one(self, run: int, **wanted) -> torch.Tensor:
+        (file,) = self.of(run, **wanted)
+        return self.load(file["path"])
+
+    def paths(self) -> set[str]:
+        return {file["path"] for file in self.files}
+
+    def records(self, run: int) -> list[SavedRecord]:
+        return [SavedRecord(file, self.load(file["path"])) for file in self.of(run)]
+
+
+class SavedRecord(parity.Record):
+    """What the printer would print of a saved tensor, worked out by torch in float64."""
+
+    def __init__(self, file: dict, tensor: torch.Tensor):
+        title = TITLES.get(file["side"]) or f"{file['side']}_launch - {file['kernel']}"
+        super().__init__(f"{title} - {file['label']}")
+        self.tensor = tensor
+        self.fields = {
+            "Number of elements": str(tensor.numel()), "Dtype": DTYPES.get(file["dtype"], file["dtype"]),
+            "Device": str(tensor.device), "Size": str(list(tensor.shape)), "Stride": str(list(tensor.stride())),
+            "Layout": str(tensor.layout).removeprefix("torch.").capitalize(),
+            "Is contiguous": str(int(tensor.is_contiguous())), "Requires grad": str(int(tensor.requires_grad)),
+        }  # fmt: skip
+        if tensor.numel() and not tensor.is_complex():
+            wide = tensor.double()
+            measured = {"Mean": wide.mean(), "Std": wide.std(correction=int(tensor.numel() > 1))}
+            measured |= {"Min": wide.min(), "Max": wide.max()}
+            self.fields |= {f"{name} value": repr(value.item()) for name, value in measured.items()}
+
+
+def drawn(lines: list[str]) -> tuple[list[float], float]:
+    """The elements that the printer drew, in their order, and the scale it gave; none where it broke up the rows."""
+    scale, numbers = 1.0, []
+    for line in lines:
+        if match := re.fullmatch(rf"\s*({NUMBER})\s*\*\s*", line):
+            scale = float(match[1])
+        elif line.startswith("Columns"):
+            return [], scale
+        elif re.fullmatch(rf"(?:\s*{NUMBER})+\s*", line):
+            numbers += [float(number) * scale for number in line.split()]
+    return numbers, scale
+
+
+def is_drawn_alike(tensor: torch.Tensor, numbers: list[float], scale: float) -> bool:
+    wanted, found = torch.tensor(numbers, dtype=torch.float64), tensor.double().flatten()
+    # Five digits where there are exponents, else four decimals.
+    return found.shape == wanted.shape and torch.allclose(found, wanted, 1e-4, 0.51e-4 * scale, equal_nan=True)
+
+
+class OnDisk(support.Test):
+    def run_saving(self, *arguments: str, code: int = 0, out: str = "out", **environment: str) -> Saved:
+        environment = {"AOTI_DBG_LEVEL": "1", "AOTI_DBG_OUT": str(self.folder / out), **environment}
+        outcome = support.run_victim(*arguments, folder=self.folder, preload=True, **environment)
+        self.assertEqual(outcome.code, code, outcome.stderr)
+        return Saved(self.folder / out / "tensors")
+
+    def assert_whole(self, saved: Saved, others: frozenset[str] = frozenset()) -> None:
+        """The index names what is there, and nothing else is; each file is what the index says of it; what is equal
+        is there once. `others` lie in the folder, too."""
+        self.assertEqual(saved.rest, "")
+        self.assertEqual(saved.header["format"], "aoti-dbg-tensors")
+        self.assertEqual((saved.end["event"], saved.end["how"]), ("end", "complete"))
+        counts = saved.end["counts"]
+        self.assertEqual(counts["files"] - counts["evicted_files"], len(saved.files))
+        self.assertEqual(len(set(saved.all_paths)), len(saved.all_paths))
+        there = {str(path.relative_to(saved.root)) for path in saved.root.rglob("*") if not path.is_dir()}
+        self.assertEqual(there - {"index.jsonl"}, saved.paths() | others)
+        for file in saved.files:
+            self.assert_as_indexed(saved, file)
+        self.assert_equal_ones_are_links(saved)
+
+    def assert_as_indexed(self, saved: Saved, file: dict) -> None:
+        path = file["path"]
+        tensor = saved.load(path)
+        self.assertEqual(str(tensor.dtype).removeprefix("torch."), file["dtype"], path)
+        self.assertEqual(list(tensor.shape), file["sizes"], path)
+        self.assertEqual(list(tensor.stride()), file["strides"], path)
+        self.assertEqual(tensor.storage_offset(), file["storage_offset"], path)
+        self.assertEqual(tensor.untyped_storage().nbytes(), file["storage_bytes"], path)
+        self.assertEqual(str(tensor.device), file["device"], path)
+        self.assertEqual((saved.root / path).stat().st_size, file["bytes"], path)
+
+    def assert_equal_ones_are_links(self, saved: Saved) -> None:
+        inodes, contents, written = {}, {}, collections.defaultdict(list)
+        for file in saved.files:
+            path = saved.root / file["path"]
+            inode = path.stat().st_ino
+            inodes[file["path"]] = inode
+            if inode not in contents:
+                contents[inode] = hashlib.sha256(path.read_bytes()).digest()
+            if "linked_to" not in file:
+                written[inode].append(file["path"])
+        for file in saved.files:
+            if "linked_to" in file:
+                self.assertIn(file["linked_to"], saved.all_paths)
+                # Where runs go, the first of a file's names may have gone with one of them.
+                self.assertEqual(inodes.get(file["linked_to"], inodes[file["path"]]), inodes[file["path"]])
+        # Runs that go may take a file with them that is then written again.
+        if not saved.evicted:
+            self.assertEqual(len(set(contents.values())), len(contents), "written twice")
+            self.assertEqual([names for names in written.values() if len(names) != 1], [])
+            self.assertEqual(saved.end["counts"]["linked"], len(saved.files) - len(contents))
+
+
+class Values(OnDisk):
+    @classmethod
+    def setUpClass(cls):
+        folder = tempfile.TemporaryDirectory()
+        cls.addClassCleanup(folder.cleanup)
+        place = pathlib.Path(folder.name)
+        cls.judged = packages.with_variant(packages.STATISTICS)
+        cls.names = [*cls.judged, *packages.NOT_MEASURED]
+        judge = support.run_victim("sweep", "statistics", "-", *cls.judged, folder=place, preload=False)
+        assert judge.code == 0, judge.stderr
+        cls.theirs = {
+            name: parity.runs_of(parity.read_records(text)) for name, text in parity.by_model(judge.stdout).items()
+        }
+        # What it drew of small tensors is judged here; what is left of a record, by parity.
+        cls.drawings = {name: [cls.take_drawings(run) for run in runs] for name, runs in cls.theirs.items()}
+        cls.bare = support.run_victim("sweep", "released", "-", *cls.names, folder=place, preload=False)
+        cls.seen, cls.saved = cls.sweep(place / "alone", "1", *cls.names)
+        cls.beside = cls.sweep(place / "beside", "stats,files", *cls.judged)[1]
+        cls.events = [json.loads(line) for line in (place / "beside" / "events.jsonl").read_text().splitlines()]
+        # Which runs of the process are a model's.
+        cls.cases = {name: models.build(name) for name in cls.names}
+        runs = iter(range(1000))
+        cls.runs = {
+            name: [(next(runs), inputs) for inputs in (case.inputs, *case.more_inputs)]
+            for name, case in cls.cases.items()
+        }  # fmt: skip
+
+    @staticmethod
+    def take_drawings(run: list[parity.Record]) -> list[tuple[str, list[str]]]:
+        """Nothing of memory that nothing was written to yet."""
+        taken = [(record.title, [] if parity.is_unwritten(run, at) else record.values) for at, record in enumerate(run)]
+        for record in run:
+            record.values = []
+        return taken
+
+    @classmethod
+    def sweep(cls, out: pathlib.Path, level: str, *names: str) -> tuple[support.Outcome, Saved]:
+        out.mkdir()
+        outcome = support.run_victim(
+            "sweep", "released", "-", *names, folder=out.parent, preload=True, AOTI_DBG_LEVEL=level,
+            AOTI_DBG_OUT=str(out),
+        )  # fmt: skip
+        assert outcome.code == 0, outcome.stderr
+        return outcome, Saved(out / "tensors")
+
+    def test_the_models_compute_what_they_compute_without_us(self):
+        self.assert_alike(self.bare, self.seen)
+
+    def test_every_file_is_what_the_index_says_and_equal_ones_are_links(self):
+        self.assert_whole(self.saved)
+        self.assertEqual(self.saved.end["left_out"], PACKED)
+        self.assertGreater(self.saved.end["counts"]["linked"], 0)
+        self.assertTrue({"float32", "float64", "int64", "bool", "complex64"} <= {f["dtype"] for f in self.saved.files})
+        self.assertTrue(any(file["storage_offset"] for file in self.saved.files))
+
+    def test_the_same_is_saved_beside_level_2(self):
+        self.assertEqual((self.beside.end["how"], self.beside.end["left_out"]), ("complete", PACKED))
+        runs = [run for name in self.judged for run, _ in self.runs[name]]
+        self.assertEqual(self.beside.paths(), {file["path"] for run in runs for file in self.saved.of(run)})
+
+    def test_all_that_pytorch_prints_is_saved_and_says_the_same(self):
+        for name in self.judged:
+            with self.subTest(name):
+                ours = [self.saved.records(run) for run, _ in self.runs[name]]
+                judged, wrong = parity.compare(ours, self.theirs[name])
+                self.assertEqual(wrong, [])
+                self.assertGreater(judged, 0)
+
+    def test_elements_are_those_that_pytorch_draws_in_its_order(self):
+        judged = collections.Counter()
+        for name, drawings in self.drawings.items():
+            for (run, _), drawing in zip(self.runs[name], drawings, strict=True):
+                rest = iter(self.saved.records(run))
+                for title, lines in drawing:
+                    found = next(record for record in rest if record.title == title)
+                    numbers, scale = drawn(lines)
+                    if numbers and not found.tensor.is_complex():
+                        judged[name] += 1
+                        alike = is_drawn_alike(found.tensor, numbers, scale)
+                        self.assertTrue(alike, f"{name}, {title}: {found.tensor} for {lines}")
+        self.assertEqual(set(judged), set(self.judged))
+
+    def test_inputs_are_what_the_script_gave(self):
+        for name, runs in self.runs.items():
+            for run, inputs in runs:
+                given = torch.utils._pytree.tree_leaves(inputs)
+                files = self.saved.of(run, side="inputs")
+                self.assertEqual([file["position"] for file in files], list(range(len(given))), name)
+                for file, tensor in zip(files, given, strict=True):
+                    self.assertTrue(is_same(self.saved.load(file["path"]), tensor), file["path"])
+
+    def test_outputs_are_what_the_script_got(self):
+        got = [line.split()[1:] for line in self.bare.stdout.splitlines() if line.startswith("result ")]
+        saved = []
+        for name, runs in self.runs.items():
+            for run, _ in runs:
+                outputs = [self.saved.load(file["path"]) for file in self.saved.of(run, side="outputs")]
+                saved.append([name, victim.digest(outputs)])
+        self.assertEqual(saved, got)
+
+    def test_weights_are_the_modules_own(self):
+        names = {event["id"]: event["fqn"] for event in self.events if event["event"] == "argument" and event["fqn"]}
+        fqns = {}
+        for call in (event for event in self.events if event["event"] == "call"):
+            for argument in call.get("arguments", []):
+                if argument["argument"] in names:
+                    fqns[call["model"], argument["label"]] = names[argument["argument"]]
+        judged = collections.defaultdict(set)
+        for at, (name, runs) in enumerate(self.runs.items()):
+            own = self.cases[name].module.state_dict()
+            for count, file in ((count, file) for count, (run, _) in enumerate(runs) for file in self.saved.of(run)):
+                fqn = fqns.get((file["model"], file["label"]))
+                if fqn is None:
+                    continue
+                self.assertEqual(file["model"], at)
+                tensor = self.saved.load(file["path"])
+                judged[name].add(fqn)
+                weight = own[fqn] + count + (file["side"] == "after") if fqn == COUNTER else own[fqn]
+                weight = weight.as_strided(file["sizes"], file["strides"], file["storage_offset"])
+                self.assertTrue(is_same(tensor, weight), file["path"])
+        wanted = {name: set(case.module.state_dict()) for name, case in self.cases.items() if case.module.state_dict()}
+        wanted["linear_softmax"].remove("second.bias")  # So small that it is part of the kernel's code.
+        wanted["frozen_conv"] = {"head.bias"}  # The others are folded, and packed: no tensors any more.
+        self.assertEqual(judged, wanted)
+
+    def test_calls_done_again_in_eager_torch_give_what_was_saved(self):
+        """The bits of what lies between inputs and outputs."""
+        ((run, _),) = self.runs["custom_op"]
+        calls = self.saved.of(run, side="after", kernel="mylib::my_op")
+        self.assertEqual([file["label"] for file in calls], ["buf0", "buf2", "buf2", "buf4"])
+        for given, made, scale in ((*calls[:2], 2.5), (*calls[2:], -1.0)):
+            again = torch.ops.mylib.my_op(self.saved.load(given["path"]), scale)
+            self.assertTrue(is_same(self.saved.load(made["path"]), again), made["path"])
+        ((run, _),) = self.runs["fallback_ops"]
+        kernel = "at::_ops::sort_stable::call"
+        ordered, places = torch.sort(self.saved.one(run, side="before", kernel=kernel), stable=True)
+        self.assertTrue(is_same(self.saved.one(run, side="after", kernel=kernel, label="buf1"), ordered))
+        self.assertTrue(is_same(self.saved.one(run, side="after", kernel=kernel, label="buf2"), places))
+
+
+class Options(OnDisk):
+    ALL = 28  # tensors of linear_softmax, which has four calls
+
+    def test_os_exit_right_after_the_run_leaves_all_of_it(self):
+        saved = self.run_saving("exit_now", "7", code=7)
+        self.assert_whole(saved)
+        self.assertEqual(len(saved.files), self.ALL)
+
+    def test_a_second_program_overwrites_nothing_in_pytorchs_flat_folder(self):
+        flat = self.folder / "flat"
+        environment = {"AOTI_DBG_PT_LAYOUT": "torch", "AOTI_TORCH_SAVE_DIR": str(flat)}
+        first = self.run_saving("one", "linear_softmax", out="first", **environment)
+        self.assert_whole(first)
+        self.assertEqual(len(first.files), self.ALL)
+        self.assertIn("before_launch_aoti_torch_cpu_addmm_out_first_weight_cpu.pt", first.paths())
+        before = {path: (flat / path).read_bytes() for path in first.paths()}
+        second = self.run_saving("one", "linear_softmax", out="second", **environment)
+        self.assert_whole(second, others=frozenset(before))
+        self.assertEqual(second.paths(), {path.removesuffix(".pt") + ".2.pt" for path in before})
+        self.assertEqual({path: (flat / path).read_bytes() for path in before}, before)
+
+    def test_runs_go_as_they_were_told_to(self):
+        """The last two of five stay; of all, the one in which a row is masked as a whole, which softmax makes NaN."""
+        every = self.run_saving("masked", *"causal row causal causal causal".split(), out="every")
+        self.assertEqual({file["run"] for file in every.files}, set(range(5)))
+        for runs, options in (
+            ((3, 4), {"AOTI_DBG_KEEP": "last:2"}),
+            ((1,), {"AOTI_DBG_SAVE_ON": "finding", "AOTI_DBG_CHECK": "nan"}),
+        ):
+            with self.subTest(options):
+                some = self.run_saving("masked", *"causal row causal causal causal".split(), out=f"{runs}", **options)
+                self.assert_whole(some)
+                self.assertEqual(some.paths(), {file["path"] for run in runs for file in every.of(run)})
+                self.assertEqual(sorted(os.listdir(some.root)), ["index.jsonl", *(f"run{run:04}" for run in runs)])
+        ((_, keep),) = models.build("masked_attention").more_inputs
+        softmax = next(file for file in some.of(1, side="after") if "softmax" in file["kernel"])
+        made = some.one(1, side="after", kernel=softmax["kernel"], label="buf6")
+        self.assertEqual(made.isnan().all(1).tolist(), (~keep.any(1)).tolist())
+
+    def test_portable_names_have_nothing_that_others_refuse_and_tell_the_same(self):
+        saved = self.run_saving("one", "fallback_ops", AOTI_DBG_PORTABLE_NAMES="1")
+        self.assert_whole(saved)
+        self.assertTrue(any("%3A%3A" in path for path in saved.paths()))
+        for file in saved.files:
+            self.assertEqual(set(file["path"]) & set('":<>|*?\\'), set())
+            side = TITLES.get(file["side"]) or f"{file['side']}_launch_{file['kernel']}"
+            # A call may have a tensor twice.
+            name = re.sub(r"(\.2)?\.pt$", "", pathlib.PurePath(file["path"]).name)
+            self.assertEqual(urllib.parse.unquote(name), f"{side}_{file['label']}_{file['device']}")
+
+    def test_filters_leave_what_they_name(self):
+        every = self.run_saving("one", "linear_softmax", out="every").files
+        self.assertEqual(len(every), self.ALL)
+        for option, value, wanted in (
+            ("KERNELS", "cpp_fused_relu_*", lambda file: file.get("kernel", "cpp_fused_relu_0") == "cpp_fused_relu_0"),
+            ("SIDE", "after", lambda file: file["side"] in ("after", "outputs")),
+            # By label, and by the name in the model.
+            ("TENSORS", "first_*,buf1,!*.bias", lambda file: file["label"] in ("first_weight", "buf1")),
+        ):
+            with self.subTest(option=option):
+                some = self.run_saving("one", "linear_softmax", out=option, **{f"AOTI_DBG_{option}": value})
+                self.assert_whole(some)
+                self.assertEqual(some.paths(), {file["path"] for file in every if wanted(file)})
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)

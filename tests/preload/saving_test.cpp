@@ -1,0 +1,272 @@
+// Level 1 on whole processes: every tensor of the fake model's calls is a file under its name, whatever the
+// end of the program, and the program does not notice. What is in the files is tests/models' business.
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <set>
+
+#include "tests/preload/preload_support.hpp"
+#include "tests/support/catch.hpp"
+
+namespace aoti_dbg::test {
+namespace {
+
+namespace fs = std::filesystem;
+
+const Variables kLevel1 = {{"AOTI_DBG_LEVEL", "1"}};
+
+Variables level_1(Variables more) {
+    more.insert(kLevel1.begin(), kLevel1.end());
+    return more;
+}
+
+/// Paths of the files below, relative to it, in order.
+Lines files_below(const fs::path& folder) {
+    Lines found;
+    std::error_code none;
+    for (const auto& entry : fs::recursive_directory_iterator(folder, none)) {
+        if (entry.is_regular_file()) found.push_back(fs::relative(entry.path(), folder).string());
+    }
+    std::sort(found.begin(), found.end());
+    return found;
+}
+
+Lines saved(const Preloaded& watched) {
+    Lines found = files_below(watched.out() / "tensors");
+    found.erase(std::remove(found.begin(), found.end(), "index.jsonl"), found.end());
+    return found;
+}
+
+Lines index_of(const Preloaded& watched) {
+    return lines_of(read_text(watched.out() / "tensors" / "index.jsonl"));
+}
+
+/// The value of a text member of a line of JSON.
+std::string member(const std::string& line, const std::string& name) {
+    const std::string begin = "\"" + name + "\":\"";
+    const std::size_t at = line.find(begin);
+    if (at == std::string::npos) return "";
+    const std::size_t from = at + begin.size();
+    return line.substr(from, line.find('"', from) - from);
+}
+
+Lines named_in_index(const Preloaded& watched) {
+    Lines found;
+    for (const std::string& line : index_of(watched)) {
+        if (member(line, "event") == "file") found.push_back(member(line, "path"));
+    }
+    std::sort(found.begin(), found.end());
+    return found;
+}
+
+Lines of_call(const Lines& all, const std::string& folder) {
+    Lines found;
+    for (const std::string& path : all) {
+        if (path.rfind(folder + "/", 0) == 0) found.push_back(path.substr(folder.size() + 1));
+    }
+    return found;
+}
+
+void check_whole(const Preloaded& watched) {
+    CHECK(saved(watched) == named_in_index(watched));
+    REQUIRE_FALSE(index_of(watched).empty());
+    CHECK(member(index_of(watched).front(), "event") == "header");
+    CHECK(member(index_of(watched).back(), "how") == "complete");
+    for (const std::string& path : saved(watched))
+        CHECK(read_text(watched.out() / "tensors" / path).rfind("PK", 0) == 0);
+}
+
+TEST_CASE("A tensor of each argument of each call is saved, by the names that PyTorch documents") {
+    const Preloaded watched(model_host({"--runs", "2", model_path("cpu")}), kLevel1);
+    CHECK(watched.outcome.exit_code == 0);
+    check_whole(watched);
+    const Lines all = saved(watched);
+    for (const char* run : {"run0000/", "run0001/"}) {
+        CHECK(of_call(all, run + std::string("call0001")) ==
+              Lines{"after_launch_cpp_fused_relu_0_arg0_1_cpu.pt",
+                    "after_launch_cpp_fused_relu_0_buf0_cpu.pt",
+                    "before_launch_cpp_fused_relu_0_arg0_1_cpu.pt",
+                    "before_launch_cpp_fused_relu_0_buf0_cpu.pt"});
+        // The same weight is passed twice.
+        CHECK(of_call(all, run + std::string("call0000")) ==
+              Lines{"after_launch_aoti_torch_cpu_addmm_out_arg0_1_cpu.pt",
+                    "after_launch_aoti_torch_cpu_addmm_out_buf0_cpu.pt",
+                    "after_launch_aoti_torch_cpu_addmm_out_weight_cpu.2.pt",
+                    "after_launch_aoti_torch_cpu_addmm_out_weight_cpu.pt",
+                    "before_launch_aoti_torch_cpu_addmm_out_arg0_1_cpu.pt",
+                    "before_launch_aoti_torch_cpu_addmm_out_buf0_cpu.pt",
+                    "before_launch_aoti_torch_cpu_addmm_out_weight_cpu.2.pt",
+                    "before_launch_aoti_torch_cpu_addmm_out_weight_cpu.pt"});
+        CHECK(of_call(all, run + std::string("inputs")) == Lines{"aoti_model_inputs_input0_cpu.pt"});
+        CHECK(of_call(all, run + std::string("outputs")) == Lines{"aoti_model_outputs_output0_cpu.pt"});
+    }
+}
+
+TEST_CASE("The program says and does the same, with tensors saved and without") {
+    for (const Lines& arguments :
+         {Lines{"--runs", "3", model_path("cpu")}, Lines{"--threads", "4", "--runs", "5", model_path("cpu")},
+          Lines{"--single", model_path("cpu")}, Lines{"--throw", model_path("throwing")},
+          Lines{"--reload", "2", model_path("cpu")}, Lines{model_path("cpu"), model_path("other")}}) {
+        CAPTURE(arguments);
+        const Outcome bare = run_program(model_host(arguments));
+        const Preloaded watched(model_host(arguments), kLevel1);
+        CHECK(watched.outcome.out == bare.out);
+        CHECK(watched.outcome.exit_code == bare.exit_code);
+        CHECK(watched.outcome.signal == bare.signal);
+        check_whole(watched);
+        CHECK(saved(watched).size() > 30);
+    }
+}
+
+TEST_CASE("A tensor that was saved before is a link to it, and the index says so") {
+    const Preloaded watched(model_host({"--runs", "3", model_path("cpu")}), kLevel1);
+    std::set<ino_t> contents;
+    std::size_t links = 0;
+    for (const std::string& line : index_of(watched)) {
+        if (member(line, "event") != "file") continue;
+        const fs::path path = watched.out() / "tensors" / member(line, "path");
+        struct stat is {};
+        REQUIRE(stat(path.c_str(), &is) == 0);
+        const bool is_new = contents.insert(is.st_ino).second;
+        CHECK(is_new == member(line, "linked_to").empty());
+        links += is_new ? 0 : 1;
+    }
+    CHECK(links > contents.size());
+}
+
+TEST_CASE("Nothing is printed at level 1 but the names of what has no tensors to save") {
+    const Preloaded watched(model_host({model_path("cpu")}), kLevel1);
+    CHECK(watched.log_lines() == log_of({"mylib::shift.default", "at::_ops::neg::call"}));
+    CHECK(contains(watched.outcome.err, "tensors saved ("));
+    CHECK_FALSE(fs::exists(watched.out() / "events.jsonl"));
+}
+
+TEST_CASE("Levels can be had together") {
+    const Preloaded watched(model_host({model_path("cpu")}), {{"AOTI_DBG_LEVEL", "names,stats,files"}});
+    check_whole(watched);
+    CHECK(contains(read_text(watched.log()), "[ before_launch: cpp_fused_relu_0 ]"));
+    CHECK(contains(read_text(watched.log()), "[  before_launch - cpp_fused_relu_0 - buf0  ]:"));
+    CHECK(saved(watched) == saved(Preloaded(model_host({model_path("cpu")}), kLevel1)));
+}
+
+TEST_CASE("Only what is selected is saved: kernels, sides, runs, arguments, sizes") {
+    const auto only = [](const Variables& variables) {
+        const Preloaded watched(model_host({"--runs", "3", model_path("cpu")}), level_1(variables));
+        check_whole(watched);
+        return saved(watched);
+    };
+    for (const std::string& path : only({{"AOTI_DBG_KERNELS", "cpp_fused_relu_*"}}))
+        CHECK((contains(path, "cpp_fused_relu_0") || contains(path, "/inputs/") ||
+               contains(path, "/outputs/")));
+    for (const std::string& path : only({{"AOTI_DBG_SIDE", "after"}}))
+        CHECK((contains(path, "/after_launch_") || contains(path, "/outputs/")));
+    for (const std::string& path : only({{"AOTI_DBG_RUNS", "1"}}))
+        CHECK(path.rfind("run0001/", 0) == 0);
+    const Lines buffers = only({{"AOTI_DBG_TENSORS", "buf*"}});
+    CHECK_FALSE(buffers.empty());
+    for (const std::string& path : buffers)
+        CHECK(contains(path, "_buf"));
+    const Lines small = only({{"AOTI_DBG_MAX_TENSOR", "100"}});
+    const Lines everything = only({});
+    CHECK(small.size() < everything.size());
+}
+
+TEST_CASE("A staging that is far too small for a run makes the model wait and loses nothing") {
+    const Lines program = model_host({"--threads", "4", "--runs", "10", model_path("cpu")});
+    const Preloaded narrow(program, level_1({{"AOTI_DBG_STAGING", "1MiB"}, {"AOTI_DBG_WRITERS", "1"}}));
+    check_whole(narrow);
+    CHECK(saved(narrow).size() == saved(Preloaded(program, kLevel1)).size());
+}
+
+TEST_CASE("PyTorch's layout puts all files into one folder and overwrites none of an earlier process") {
+    const TempFolder flat;
+    const Variables variables =
+        level_1({{"AOTI_DBG_PT_LAYOUT", "torch"}, {"AOTI_TORCH_SAVE_DIR", flat.path().string()}});
+    const Preloaded first(model_host({model_path("cpu")}), variables);
+    const Lines once = files_below(flat.path());
+    const Preloaded second(model_host({model_path("cpu")}), variables);
+    const Lines twice = files_below(flat.path());
+    CHECK(std::count(once.begin(), once.end(), "before_launch_cpp_fused_relu_0_buf0_cpu.pt") == 1);
+    CHECK(std::count(once.begin(), once.end(), "before_launch_cpp_fused_relu_0_buf0_cpu.2.pt") == 0);
+    CHECK(std::count(twice.begin(), twice.end(), "before_launch_cpp_fused_relu_0_buf0_cpu.2.pt") == 1);
+    CHECK(twice.size() == 2 * once.size());
+}
+
+TEST_CASE("Where nothing can be written, one line says so and the program goes on") {
+    const TempFolder place;
+    write_text(place.path() / "file", "");
+    const Preloaded watched(model_host({"--runs", "2", model_path("cpu")}),
+                            level_1({{"AOTI_DBG_OUT", (place.path() / "file" / "out").string()}}));
+    CHECK(watched.outcome.exit_code == 0);
+    CHECK(watched.outcome.out == run_program(model_host({"--runs", "2", model_path("cpu")})).out);
+    CHECK(contains(watched.outcome.err, "no tensors are saved"));
+}
+
+TEST_CASE("A cap is said with the option that raises it, and what was saved by then is whole") {
+    const Preloaded watched(model_host({"--runs", "3", model_path("cpu")}),
+                            level_1({{"AOTI_DBG_MAX_FILES", "10"}}));
+    CHECK(watched.outcome.exit_code == 0);
+    CHECK(saved(watched).size() == 10);
+    CHECK(saved(watched) == named_in_index(watched));
+    CHECK(contains(watched.outcome.err, "AOTI_DBG_MAX_FILES"));
+}
+
+TEST_CASE("The last runs are kept, and those before them go") {
+    const Preloaded watched(model_host({"--runs", "6", model_path("cpu")}),
+                            level_1({{"AOTI_DBG_KEEP", "last:2"}}));
+    CHECK(watched.outcome.exit_code == 0);
+    std::set<std::string> runs;
+    for (const std::string& path : saved(watched))
+        runs.insert(path.substr(0, 7));
+    CHECK(runs == std::set<std::string>{"run0004", "run0005"});
+}
+
+/// Folders of saved tensors below, one a process.
+std::vector<fs::path> folders_of_tensors(const fs::path& out) {
+    std::vector<fs::path> found;
+    for (const auto& entry : fs::recursive_directory_iterator(out)) {
+        if (entry.path().filename().string() == "index.jsonl") found.push_back(entry.path().parent_path());
+    }
+    return found;
+}
+
+TEST_CASE("What is queued is written when the program ends by _exit, in a thread's child or after it") {
+    struct End {
+        Lines program;
+        std::size_t processes;
+    };
+    const std::string forks = victim_path("fork_victim");
+    const std::string model = model_path("cpu");
+    for (const End& end : {End{{forks, "os_exit", model}, 1}, End{{forks, "child_runs", model}, 9},
+                           End{{forks, "fork_in_thread", model}, 5}, End{{forks, "vfork_exec", model}, 1}}) {
+        CAPTURE(end.program);
+        const Outcome bare = run_program(end.program);
+        const Preloaded watched(end.program, kLevel1);
+        CHECK(watched.outcome.out == bare.out);
+        CHECK(watched.outcome.exit_code == bare.exit_code);
+        const std::vector<fs::path> folders = folders_of_tensors(watched.out());
+        CHECK(folders.size() >= end.processes);
+        for (const fs::path& folder : folders) {
+            CAPTURE(folder);
+            const Lines index = lines_of(read_text(folder / "index.jsonl"));
+            CHECK(member(index.back(), "how") == "complete");
+            const auto files = std::count_if(index.begin(), index.end(), [](const std::string& line) {
+                return member(line, "event") == "file";
+            });
+            CHECK(static_cast<std::size_t>(files) == files_below(folder).size() - 1);
+        }
+    }
+}
+
+#ifdef AOTI_DBG_HAS_FAKE_CUDA
+TEST_CASE("What lies on a CUDA device is not saved yet, which is said once; names are printed") {
+    const Preloaded watched({victim_path("cuda_models"), "--runs", "2", model_path("stats")}, kLevel1);
+    CHECK(watched.outcome.exit_code == 0);
+    CHECK(contains(watched.outcome.err, "cannot be saved in this version"));
+    CHECK(contains(read_text(watched.log()), "[ before_launch: triton_poi_fused_relu_0 ]"));
+    CHECK(saved(watched).empty());
+}
+#endif
+
+}  // namespace
+}  // namespace aoti_dbg::test

@@ -1,0 +1,230 @@
+// Every system call of saving fails once, at every place where it is made: whatever it is, what stands is
+// whole, the index names nothing else, somebody says what happened, and nothing is left open.
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+
+#include "tests/unit/failing_calls.hpp"
+#include "tests/unit/saver_fixture.hpp"
+
+using namespace aoti_dbg;
+using namespace aoti_dbg::test;
+namespace fs = std::filesystem;
+
+namespace {
+
+// Thousands of folders are made, for which a disk takes six times as long as memory does.
+const bool g_in_memory = access("/dev/shm", W_OK) == 0 && setenv("TMPDIR", "/dev/shm", 0) == 0;
+
+struct Scene {
+    const char* what;
+    Fault fault;
+    std::uint32_t keep_last = 0;
+    bool flat = false;
+};
+
+Scene scene(int number) {
+    Fault plain;
+    Fault hidden;
+    hidden.no_unnamed_files = true;
+    Fault poor = hidden;
+    poor.no_exclusive_rename = true;
+    Fault poorest = poor;
+    poorest.no_links = true;
+    Fault halves;
+    halves.writes_by_halves = true;
+    const Scene scenes[] = {
+        {"unnamed files", plain, 0, false},      {"hidden files", hidden, 0, false},
+        {"no exclusive rename", poor, 0, false}, {"no links", poorest, 0, false},
+        {"a window of runs", plain, 1, false},   {"a window without links", poorest, 1, false},
+        {"PyTorch's layout", plain, 1, true},    {"writes by halves", halves, 0, false},
+    };
+    return scenes[number];
+}
+constexpr int kScenes = 8;
+constexpr std::size_t kBytes = 1024;
+
+std::uint64_t times(const std::string& text, const std::string& part) {
+    std::uint64_t count = 0;
+    for (std::size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1))
+        ++count;
+    return count;
+}
+
+/// Of the contents that play() saves.
+const std::set<std::string>& whole_files() {
+    static const std::set<std::string> all = [] {
+        std::set<std::string> files;
+        for (std::uint64_t seed = 0; seed < 23; ++seed) {
+            Sample sample;
+            sample.seed = seed;
+            sample.bytes = kBytes;
+            files.insert(file_of(sample));
+        }
+        return files;
+    }();
+    return all;
+}
+
+/// Three runs of three tensors, the second of each equal to the first; and what must hold afterwards.
+/// Returns how often the chosen calls were made.
+std::uint64_t play(const Scene& scene, unsigned which, std::uint64_t at, int error, bool stays) {
+    const TempFolder out;
+    CAPTURE(g_in_memory);
+    SavingSettings settings = settings_in(out.path());
+    settings.keep_last = scene.keep_last;
+    if (scene.flat) settings.place.flat = (out.path() / "flat").string();
+    const int before = open_descriptors();
+    g_fault = scene.fault;
+    g_fault.which = which;
+    g_fault.at = at;
+    g_fault.error = error;
+    g_fault.stays = stays;
+    CAPTURE(scene.what, which, at, error, stays);
+
+    std::set<std::string> saved;
+    std::uint64_t opened = 0;
+    fs::path files;
+    fs::path index_path;
+    bool is_known_to_stay = false;  // of files of runs that went
+    {
+        Saving saving(settings, failing_calls());
+        if (!saving.made.ok()) {
+            CHECK(g_fault.failed != 0);
+            CHECK_FALSE(saving.made.status().message().empty());
+            CHECK(tensors_in(out.path()).empty());
+            return g_fault.seen;
+        }
+        files = saving.saver().folder().path();
+        index_path = saving.saver().index_path();
+        for (std::uint32_t run = 0; run < 3; ++run) {
+            for (std::uint32_t call = 0; call < 3; ++call) {
+                ++opened;
+                Sample sample;
+                sample.run = run;
+                sample.call = call;
+                sample.seed = call == 1 ? run * 10 : run * 10 + call;
+                sample.bytes = kBytes;
+                (void)saving.save(sample);
+            }
+            saving.saver().end_run(run, false);
+            saving.evict();
+        }
+        saving.saver().end("complete");
+
+        const SavedCounts& counts = saving.saver().counts();
+        std::uint64_t left_out = 0;
+        for (const auto& number : counts.left_out)
+            left_out += number.load();
+        CHECK(counts.files + times(read_text(index_path), "\"same_as\":") + left_out == opened);
+        CHECK((left_out == 0 || !saving.said.empty()));
+        CHECK(saving.said.size() <= 3);
+        for (const std::string& line : saving.said) {
+            CHECK(line.find(out.path().string()) != std::string::npos);
+            is_known_to_stay = is_known_to_stay || line.find("remove them by hand") != std::string::npos;
+        }
+        if (g_fault.failed == 0) CHECK(saving.said.empty());
+    }
+    CHECK(open_descriptors() == before);
+
+    const std::set<std::string> stand = tensors_in(files);
+    const ReadIndex index = read_index(index_path);
+    for (const std::string& name : stand) {
+        CAPTURE(name);
+        CHECK(whole_files().count(read_text(files / name)) == 1);
+    }
+    for (const auto& [path, line] : index.files) {
+        CAPTURE(line);
+        CHECK(stand.count(path) == 1);
+    }
+    if ((which & kUnlink) == 0 && !is_known_to_stay) CHECK(names_of(index) == stand);
+    const bool may_be_torn = (which & kCut) != 0 || ((which & kAppend) != 0 && stays);
+    if (!may_be_torn) CHECK(index.broken == 0);
+    const bool may_lack_end = (which & (kAppend | kOpen | kLook)) != 0;
+    if (!may_lack_end) CHECK_FALSE(index.end.empty());
+    const fs::path hidden = files / TensorFolder::kHidden;
+    if ((which & kUnlink) == 0 && fs::exists(hidden)) CHECK(fs::is_empty(hidden));
+    return g_fault.seen;
+}
+
+}  // namespace
+
+TEST_CASE("Without a fault everything is saved, on whatever file system") {
+    for (int number = 0; number < kScenes; ++number)
+        (void)play(scene(number), kAllCalls, 0, 0, false);
+}
+
+TEST_CASE("Whichever call fails, whatever stands is whole and listed") {
+    const int number = GENERATE(range(0, kScenes));
+    const int error = GENERATE(ENOSPC, EIO);
+    for (std::uint64_t at = 1;; ++at)
+        if (play(scene(number), kAllCalls & ~unsigned{kUnlink}, at, error, false) < at) break;
+}
+
+TEST_CASE("From whichever call on everything fails, whatever stands is whole and listed") {
+    const int number = GENERATE(range(0, kScenes));
+    const int error = ENOSPC;
+    for (std::uint64_t at = 1;; ++at)
+        if (play(scene(number), kAllCalls & ~unsigned{kUnlink}, at, error, true) < at) break;
+}
+
+TEST_CASE("Each kind of call fails from some time on for good, and what stands is whole") {
+    const int number = GENERATE(range(0, kScenes));
+    const unsigned which =
+        GENERATE(unsigned{kOpen}, unsigned{kMakeFolder}, unsigned{kWrite}, unsigned{kAppend},
+                 unsigned{kAppend | kCut}, unsigned{kClose}, unsigned{kLink}, unsigned{kRename},
+                 unsigned{kUnlink}, unsigned{kLook}, unsigned{kLookAtDisk});
+    for (const int error : {EPERM, EMLINK}) {
+        for (std::uint64_t at = 1;; ++at)
+            if (play(scene(number), which, at, error, true) < at) break;
+    }
+}
+
+TEST_CASE("An interrupted write goes on") {
+    for (std::uint64_t at = 1;; ++at) {
+        const std::uint64_t seen = play(scene(0), kWrite | kAppend, at, EINTR, false);
+        if (seen < at) break;
+    }
+}
+
+TEST_CASE("Where the links of a file run out, the content is written again and linked to from then on") {
+    const TempFolder out;
+    g_fault = {};
+    g_fault.which = kLink;
+    Saving saving(settings_in(out.path()), failing_calls());
+    Sample sample;
+    REQUIRE_FALSE(saving.save(sample).empty());
+    g_fault.error = EMLINK;
+    g_fault.at = g_fault.seen + 1;
+    sample.call = 1;
+    const fs::path tensors = out.path() / "tensors";
+    const std::string copy = saving.save(sample);
+    CHECK(read_text(tensors / copy) == file_of(sample));
+    CHECK(saving.saver().counts().linked == 0);
+    sample.call = 2;
+    const std::string link = saving.save(sample);
+    CHECK(fs::equivalent(tensors / link, tensors / copy));
+    CHECK(saving.said.empty());
+    g_fault = {};
+}
+
+TEST_CASE("Where there are no links an equal tensor has a name in the index, and costs nothing") {
+    const TempFolder out;
+    g_fault = {};
+    g_fault.no_links = g_fault.no_unnamed_files = true;
+    Saving saving(settings_in(out.path()), failing_calls());
+    Sample sample;
+    const std::string first = saving.save(sample);
+    const std::uint64_t bytes = saving.saver().counts().bytes;
+    sample.call = 1;
+    CHECK(saving.save(sample).empty());
+    sample.call = 2;
+    CHECK(saving.save(sample).empty());
+    CHECK(saving.saver().counts().bytes == bytes);
+    CHECK(saving.saver().counts().linked == 2);
+    const std::string text = read_text(saving.saver().index_path());
+    CHECK(text.find("\"same_as\":\"" + first + "\"") != std::string::npos);
+    CHECK(tensors_in(out.path() / "tensors").size() == 1);
+    g_fault = {};
+}

@@ -1,0 +1,570 @@
+// Saving by one thread: folders that are not what they should be first, then caps, links, what is kept, and
+// the files themselves.
+#include "shim/report/tensor_saver.hpp"
+
+#include <fcntl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <filesystem>
+
+#include "shim/report/preallocated_file.hpp"
+#include "shim/report/written_bytes.hpp"
+#include "tests/support/in_child.hpp"
+#include "tests/unit/saver_fixture.hpp"
+
+using namespace aoti_dbg;
+using namespace aoti_dbg::test;
+namespace fs = std::filesystem;
+
+namespace {
+
+const char* const kFirst = "run0000/call0000/before_launch_triton_poi_fused_0_buf0_cuda:0.pt";
+
+Sample sample(std::uint32_t run, std::uint32_t call, std::uint64_t seed, std::size_t bytes = 64) {
+    Sample made;
+    made.run = run;
+    made.call = call;
+    made.seed = seed;
+    made.bytes = bytes;
+    return made;
+}
+
+struct stat look(const fs::path& path) {
+    struct stat found {};
+    REQUIRE(lstat(path.c_str(), &found) == 0);
+    return found;
+}
+
+std::uint64_t left_out(Saving& saving, LeftOut why) {
+    return saving.saver().counts().left_out[static_cast<std::size_t>(why)].load();
+}
+
+bool has_line(const Saving& saving, const std::string& part) {
+    for (const std::string& line : saving.said) {
+        if (line.find(part) != std::string::npos) return true;
+    }
+    return false;
+}
+
+std::string member(const std::string& line, const std::string& name) {
+    JsonLine parsed;
+    if (!parsed.parse(line)) return "?";
+    return std::string(parsed.root().member(name).text());
+}
+
+}  // namespace
+
+TEST_CASE("A folder that was replaced by a link ends saving, and nothing is written where it leads") {
+    const TempFolder out;
+    const TempFolder elsewhere;
+    Saving saving(settings_in(out.path()));
+    REQUIRE(saving.save(sample(0, 0, 1)) == kFirst);
+    const fs::path tensors = out.path() / "tensors";
+    SECTION("the folder itself") {
+        fs::rename(tensors, out.path() / "moved");
+        fs::create_directory_symlink(elsewhere.path(), tensors);
+    }
+    SECTION("one in it") {
+        fs::create_directory_symlink(elsewhere.path(), tensors / "run0001");
+    }
+    SECTION("another folder, which is no link") {
+        fs::rename(tensors, out.path() / "moved");
+        fs::create_directory(tensors);
+    }
+    SECTION("a file") {
+        fs::rename(tensors, out.path() / "moved");
+        write_text(tensors, "somebody's");
+    }
+    CHECK(saving.save(sample(1, 0, 2)).empty());
+    CHECK(saving.save(sample(1, 1, 3)).empty());
+    REQUIRE(saving.said.size() == 1);
+    CHECK(has_line(saving, out.path().string() + "/tensors"));
+    CHECK(has_line(saving, "no more tensors are saved; set AOTI_DBG_OUT"));
+    CHECK(saving.saver().is_stopped());
+    CHECK(fs::is_empty(elsewhere.path()));
+    CHECK(left_out(saving, LeftOut::failed) == 1);
+    CHECK(left_out(saving, LeftOut::stopped) == 1);
+}
+
+TEST_CASE("A folder that was deleted ends saving with one line") {
+    const TempFolder out;
+    Saving saving(settings_in(out.path()));
+    saving.saver().keep_folders_open(GENERATE(false, true));
+    REQUIRE(saving.save(sample(0, 0, 1)) == kFirst);
+    fs::remove_all(out.path() / "tensors");
+    CHECK(saving.save(sample(0, 0, 2)).empty());
+    CHECK(saving.save(sample(0, 1, 3)).empty());
+    CHECK(saving.said.size() == 1);
+    CAPTURE(saving.said);
+    CHECK(has_line(saving, "No such file or directory; no more tensors are saved"));
+    CHECK_FALSE(fs::exists(out.path() / "tensors" / "run0000"));
+}
+
+TEST_CASE("A name that is a symbolic link is neither followed nor replaced") {
+    const TempFolder out;
+    const TempFolder elsewhere;
+    Saving saving(settings_in(out.path()));
+    const fs::path call = out.path() / "tensors/run0000/call0000";
+    fs::create_directories(call);
+    const fs::path taken = out.path() / "tensors" / kFirst;
+    fs::create_symlink(elsewhere.path() / "victim", taken);
+    const std::string path = saving.save(sample(0, 0, 1));
+    CHECK(path == "run0000/call0000/before_launch_triton_poi_fused_0_buf0_cuda:0.2.pt");
+    CHECK(fs::is_symlink(taken));
+    CHECK(fs::is_empty(elsewhere.path()));
+    CHECK(saving.said.empty());
+}
+
+TEST_CASE("A place that cannot be written to is told before anything is saved") {
+    const Saving none(settings_in("/proc/no/such/folder"));
+    REQUIRE_FALSE(none.made.ok());
+    CHECK(none.made.status().message().find("/proc/no/such/folder/tensors") != std::string::npos);
+    const TempFolder out;
+    write_text(out.path() / "file", "");
+    SavingSettings settings = settings_in(out.path());
+    settings.place.flat = (out.path() / "file" / "aoti_torch").string();
+    CHECK_FALSE(Saving(settings).made.ok());
+    settings.place.flat = (out.path() / "link").string();
+    fs::create_directory_symlink(out.path(), settings.place.flat);
+    CHECK_FALSE(Saving(settings).made.ok());
+    settings.place.follows_link = true;
+    CHECK(Saving(settings).made.ok());
+}
+
+TEST_CASE(
+    "Beyond the limit on file sizes a tensor is left out, the program lives, and smaller ones are saved") {
+    const TempFolder out;
+    const int status = in_child([&out] {
+        const rlimit limit{8192, 8192};
+        setrlimit(RLIMIT_FSIZE, &limit);
+        sigset_t blocked;  // as in threads of ours
+        sigfillset(&blocked);
+        pthread_sigmask(SIG_SETMASK, &blocked, nullptr);
+        Saving saving(settings_in(out.path()));
+        if (!saving.save(sample(0, 0, 1, 100000)).empty()) ::_exit(1);
+        if (saving.save(sample(0, 1, 2)).empty()) ::_exit(2);
+        if (saving.said.size() != 1 || !has_line(saving, "ulimit -f")) ::_exit(3);
+        if (left_out(saving, LeftOut::too_large) != 1 || saving.saver().is_stopped()) ::_exit(4);
+    });
+    CHECK(WIFEXITED(status));
+    CHECK(WEXITSTATUS(status) == 0);
+    CHECK(tensors_in(out.path() / "tensors").size() == 1);
+}
+
+TEST_CASE("Where descriptors are shared, one that the program has taken away is not written to") {
+    const TempFolder out;
+    const int status = in_child([&out] {
+        Saving saving(settings_in(out.path()));
+        SavingJob job;
+        const Sample half = sample(0, 0, 1, 4096);
+        const std::vector<std::byte> content = half.content();
+        with_description(half, [&](const TensorToSave& what) { return saving.saver().open(what, job); });
+        if (saving.saver().begin(job, false, saving.hand) != TensorSaver::Begun::writes) ::_exit(1);
+        saving.saver().write(job, std::span(content).first(100), false);
+        for (int number = 3; number < 100; ++number)
+            ::close(number);
+        const std::string own = (out.path() / "own").string();
+        for (int i = 0; i < 20; ++i)
+            if (::open(own.c_str(), O_CREAT | O_RDWR | O_CLOEXEC, 0600) < 0) ::_exit(2);
+        saving.saver().write(job, std::span(content).subspan(100), true);
+        saving.saver().finish(job, saving.hand);
+        if (fs::file_size(own) != 0) ::_exit(3);
+        if (fcntl(22, F_GETFD) == -1) ::_exit(4);  // nor is it closed
+        if (left_out(saving, LeftOut::failed) != 1 || saving.said.size() != 1) ::_exit(5);
+        if (saving.save(sample(0, 1, 2)).empty()) ::_exit(6);
+    });
+    CHECK(WIFEXITED(status));
+    CHECK(WEXITSTATUS(status) == 0);
+    CHECK(tensors_in(out.path() / "tensors").size() == 1);
+}
+
+TEST_CASE("Saving stops before the last tenth of the file system, and says where that is") {
+    const TempFolder out;
+    static std::uint64_t available = 0;
+    FileCalls calls = system_file_calls();
+    calls.look_at_disk = [](int, struct statvfs* found) {
+        *found = {};
+        found->f_frsize = 1000;
+        found->f_blocks = 1000;
+        found->f_bavail = available;
+        return 0;
+    };
+    available = 110;
+    Saving saving(settings_in(out.path()), calls);
+    CHECK_FALSE(saving.save(sample(0, 0, 1, 4000)).empty());
+    available = 104;
+    CHECK(saving.save(sample(0, 1, 2, 4000)).empty());
+    REQUIRE(saving.said.size() == 1);
+    CHECK(has_line(saving, "the last tenth of the file system of " + out.path().string()));
+    CHECK(has_line(saving, "set AOTI_DBG_OUT to a place with room"));
+    CHECK(left_out(saving, LeftOut::no_room) == 1);
+}
+
+TEST_CASE("What other files of ours grow by counts, and a fork's child begins anew") {
+    const TempFolder out;
+    const std::uint64_t before = written_bytes();
+    Result<PreallocatedFile> file = PreallocatedFile::create((out.path() / "log").string());
+    REQUIRE(file.ok());
+    REQUIRE(file.value().extend(8192, '\n').ok());
+    REQUIRE(file.value().append("text", 4).ok());
+    CHECK(written_bytes() == before + 8196);
+    REQUIRE(file.value().truncate(10).ok());
+    CHECK(written_bytes() == before + 10);
+    const int status = in_child([] { ::_exit(written_bytes() == 0 ? 0 : 1); });
+    CHECK(WEXITSTATUS(status) == 0);
+}
+
+TEST_CASE("At the cap on bytes saving stops with one line that names the option, whatever wrote the bytes") {
+    const TempFolder out;
+    SavingSettings settings = settings_in(out.path());
+    settings.max_bytes = written_bytes() + 40000;
+    Saving saving(settings);
+    std::size_t saved = 0;
+    for (std::uint32_t call = 0; call < 100; ++call)
+        saved += saving.save(sample(0, call, call, 1000)).empty() ? 0 : 1;
+    CHECK(saved > 10);
+    CHECK(saved < 30);
+    REQUIRE(saving.said.size() == 1);
+    CHECK(has_line(saving, "kB that AOTI_DBG_MAX_BYTES allows"));
+    CHECK(has_line(saving, "AOTI_DBG_KEEP=last:N"));
+    std::uintmax_t all = 0;
+    for (const auto& entry : fs::recursive_directory_iterator(out.path()))
+        if (entry.is_regular_file()) all += entry.file_size();
+    CHECK(all <= 40000);
+    saving.saver().end("complete");
+    const ReadIndex index = read_index(saving.saver().index_path());
+    CHECK(index.end == "stopped");
+    CHECK(names_of(index) == tensors_in(out.path() / "tensors"));
+}
+
+TEST_CASE("At the cap on files saving stops with one line that names the option, links counted") {
+    const TempFolder out;
+    SavingSettings settings = settings_in(out.path());
+    settings.max_files = 3;
+    Saving saving(settings);
+    for (std::uint32_t call = 0; call < 10; ++call)
+        saving.save(sample(0, call, 1));
+    CHECK(tensors_in(out.path() / "tensors").size() == 3);
+    REQUIRE(saving.said.size() == 1);
+    CHECK(has_line(saving, "3 files are in"));
+    CHECK(has_line(saving, "AOTI_DBG_MAX_FILES"));
+}
+
+TEST_CASE("With a window the oldest run goes whole, its bytes are free again, and the index says so") {
+    const TempFolder out;
+    SavingSettings settings = settings_in(out.path());
+    settings.keep_last = 2;
+    Saving saving(settings);
+    for (std::uint32_t run = 0; run < 5; ++run) {
+        for (std::uint32_t call = 0; call < 3; ++call)
+            CHECK_FALSE(saving.save(sample(run, call, run * 10 + call)).empty());
+        saving.saver().end_run(run, false);
+        saving.evict();
+    }
+    const std::set<std::string> left = tensors_in(out.path() / "tensors");
+    CHECK(left.size() == 6);
+    CHECK_FALSE(fs::exists(out.path() / "tensors/run0002"));
+    CHECK(fs::exists(out.path() / "tensors/run0003"));
+    saving.saver().end("complete");
+    const ReadIndex index = read_index(saving.saver().index_path());
+    CHECK(index.end == "complete");
+    CHECK(names_of(index) == left);
+    CHECK(read_text(saving.saver().index_path())
+              .find(R"({"event":"evicted","run":0,"why":"older than the last runs","files":3})") !=
+          std::string::npos);
+    CHECK(saving.said.empty());
+}
+
+TEST_CASE("With a window and no room the oldest run makes room, and one run too large is said once") {
+    const TempFolder out;
+    SavingSettings settings = settings_in(out.path());
+    settings.keep_last = 1000;
+    settings.max_bytes = written_bytes() + 100000;
+    Saving saving(settings);
+    for (std::uint32_t run = 0; run < 20; ++run)
+        CHECK_FALSE(saving.save(sample(run, 0, run, 20000)).empty());
+    CHECK(saving.said.empty());
+    CHECK(tensors_in(out.path() / "tensors").size() <= 4);
+    CHECK(fs::exists(out.path() / "tensors/run0019"));
+    for (std::uint32_t call = 0; call < 10; ++call)
+        saving.save(sample(20, call, 100 + call, 20000));
+    CHECK_FALSE(fs::exists(out.path() / "tensors/run0019"));
+    REQUIRE(saving.said.size() == 1);
+    CHECK(has_line(saving, "the rest of run 20 is left out"));
+    CHECK_FALSE(saving.saver().is_stopped());
+    CHECK_FALSE(saving.save(sample(21, 0, 200, 20000)).empty());
+}
+
+TEST_CASE("A weight that an older run brought stays when that run goes, and its bytes are counted once") {
+    const TempFolder out;
+    SavingSettings settings = settings_in(out.path());
+    settings.keep_last = 1;
+    settings.max_bytes = written_bytes() + 60000;
+    Saving saving(settings);
+    for (std::uint32_t run = 0; run < 50; ++run) {
+        Sample weight = sample(run, 0, 7, 20000);
+        weight.label = "weight";
+        const std::string path = saving.save(weight);
+        REQUIRE_FALSE(path.empty());
+        CHECK(read_text(out.path() / "tensors" / path) == file_of(weight));
+        saving.saver().end_run(run, false);
+        saving.evict();
+    }
+    CHECK(saving.saver().counts().linked == 49);
+    CHECK(saving.said.empty());
+    CHECK(tensors_in(out.path() / "tensors").size() == 1);
+}
+
+TEST_CASE("With findings alone, runs without one leave nothing behind but their lines") {
+    const TempFolder out;
+    SavingSettings settings = settings_in(out.path());
+    settings.only_findings = true;
+    Saving saving(settings);
+    for (std::uint32_t run = 0; run < 4; ++run) {
+        saving.save(sample(run, 0, run));
+        if (run != 3) saving.saver().end_run(run, run == 1);
+        saving.evict();
+    }
+    const std::set<std::string> left = tensors_in(out.path() / "tensors");
+    CHECK(left.size() == 2);  // that of the finding, and the one that has not ended
+    CHECK_FALSE(fs::exists(out.path() / "tensors/run0000"));
+    CHECK(names_of(read_index(saving.saver().index_path())) == left);
+}
+
+TEST_CASE("Files of somebody else in a run's folder stay when the run goes") {
+    const TempFolder out;
+    SavingSettings settings = settings_in(out.path());
+    settings.only_findings = true;
+    Saving saving(settings);
+    saving.save(sample(0, 0, 1));
+    const fs::path notes = out.path() / "tensors/run0000/call0000/notes.txt";
+    write_text(notes, "mine");
+    saving.saver().end_run(0, false);
+    saving.evict();
+    CHECK(read_text(notes) == "mine");
+    CHECK(tensors_in(out.path() / "tensors").empty());
+    CHECK(saving.said.empty());
+}
+
+TEST_CASE("A run's folder that was replaced by a link is not emptied through it") {
+    const TempFolder out;
+    const TempFolder elsewhere;
+    SavingSettings settings = settings_in(out.path());
+    settings.only_findings = true;
+    Saving saving(settings);
+    saving.save(sample(0, 0, 1));
+    fs::copy(out.path() / "tensors/run0000", elsewhere.path() / "run0000", fs::copy_options::recursive);
+    fs::remove_all(out.path() / "tensors/run0000");
+    fs::create_directory_symlink(elsewhere.path() / "run0000", out.path() / "tensors/run0000");
+    saving.saver().end_run(0, false);
+    saving.evict();
+    CHECK(tensors_in(elsewhere.path()).size() == 1);
+    CHECK(saving.said.size() == 1);
+}
+
+TEST_CASE("An equal tensor is linked; one of the same bytes in another layout is not") {
+    const TempFolder out;
+    Saving saving(settings_in(out.path()));
+    const std::string first = saving.save(sample(0, 0, 7));
+    const std::string second = saving.save(sample(0, 1, 7));
+    const fs::path tensors = out.path() / "tensors";
+    CHECK(look(tensors / first).st_ino == look(tensors / second).st_ino);
+    CHECK(saving.saver().counts().linked == 1);
+    const std::uint64_t written = saving.saver().counts().bytes;
+    // The same content, seen as four rows.
+    const Sample base = sample(0, 2, 7);
+    SavingJob job;
+    const std::vector<std::int64_t> sizes = {4, 4};
+    const std::vector<std::int64_t> strides = {4, 1};
+    TensorToSave what;
+    what.place = {base.side, base.run, base.call, 7, base.kernel, base.label, "cuda:0"};
+    what.tensor = {DType::float32, sizes, strides, 0, base.bytes, "cuda:0"};
+    REQUIRE(saving.saver().open(what, job));
+    job.facts.hash = base.hash();
+    REQUIRE(saving.saver().begin(job, true, saving.hand) == TensorSaver::Begun::writes);
+    saving.saver().write(job, base.content(), true);
+    saving.saver().finish(job, saving.hand);
+    CHECK(saving.saver().counts().linked == 1);
+    CHECK(saving.saver().counts().bytes > written);
+    const ReadIndex index = read_index(saving.saver().index_path());
+    CHECK(member(index.files.at(second), "linked_to") == first);
+    CHECK(member(index.files.at(second), "hash") == "00000000000000070000000000000040");
+    CHECK(index.files.size() == 3);
+}
+
+TEST_CASE("A file that was removed, replaced or written to is linked to no more") {
+    const TempFolder out;
+    Saving saving(settings_in(out.path()));
+    const fs::path tensors = out.path() / "tensors";
+    const fs::path first = tensors / saving.save(sample(0, 0, 7));
+    SECTION("removed") {
+        fs::remove(first);
+    }
+    SECTION("replaced") {
+        fs::remove(first);
+        write_text(first, "somebody's");
+    }
+    SECTION("written to") {
+        const int file = open(first.c_str(), O_WRONLY | O_CLOEXEC);
+        REQUIRE(pwrite(file, "x", 1, 700) == 1);
+        ::close(file);
+        const timespec times[2] = {{1, 0}, {1, 0}};  // however coarse the file system's clock is
+        REQUIRE(utimensat(AT_FDCWD, first.c_str(), times, 0) == 0);
+    }
+    const std::string second = saving.save(sample(0, 1, 7));
+    CHECK(read_text(tensors / second) == file_of(sample(0, 1, 7)));
+    CHECK(saving.saver().counts().linked == 0);
+    const std::string third = saving.save(sample(0, 2, 7));
+    CHECK(look(tensors / third).st_ino == look(tensors / second).st_ino);
+}
+
+TEST_CASE("Known only at its end, an equal tensor is linked all the same and its own file goes") {
+    const TempFolder out;
+    Saving saving(settings_in(out.path()));
+    const std::string first = saving.save(sample(0, 0, 7));
+    SavingJob job;
+    const Sample second = sample(0, 1, 7);
+    REQUIRE(
+        with_description(second, [&](const TensorToSave& what) { return saving.saver().open(what, job); }));
+    REQUIRE(saving.saver().begin(job, false, saving.hand) == TensorSaver::Begun::writes);
+    const std::vector<std::byte> content = second.content();
+    saving.saver().write(job, std::span(content).first(20), false);
+    job.facts.hash = second.hash();
+    saving.saver().write(job, std::span(content).subspan(20), true);
+    saving.saver().finish(job, saving.hand);
+    const fs::path tensors = out.path() / "tensors";
+    CHECK(look(tensors / job.path()).st_ino == look(tensors / first).st_ino);
+    CHECK(look(tensors / first).st_nlink == 2);
+}
+
+TEST_CASE("A tensor whose bytes do not all come, or too many, leaves nothing behind") {
+    const TempFolder out;
+    Saving saving(settings_in(out.path()));
+    const std::size_t given = GENERATE(std::size_t{0}, std::size_t{63}, std::size_t{65});
+    SavingJob job;
+    REQUIRE(with_description(sample(0, 0, 1),
+                             [&](const TensorToSave& what) { return saving.saver().open(what, job); }));
+    REQUIRE(saving.saver().begin(job, false, saving.hand) == TensorSaver::Begun::writes);
+    const std::vector<std::byte> content(given);
+    saving.saver().write(job, content, true);
+    saving.saver().finish(job, saving.hand);
+    CHECK(left_out(saving, LeftOut::incomplete) == 1);
+    CHECK(tensors_in(out.path() / "tensors").empty());
+    CHECK(read_index(saving.saver().index_path()).files.empty());
+}
+
+TEST_CASE("In whatever chunks its bytes come, the file is the same") {
+    const TempFolder out;
+    Saving saving(settings_in(out.path()));
+    const Sample whole = sample(0, 0, 3, 3 * 1024 * 1024 + 4);
+    const std::size_t step = GENERATE(std::size_t{700'001}, std::size_t{1} << 20U, std::size_t{1} << 30U);
+    SavingJob job;
+    REQUIRE(
+        with_description(whole, [&](const TensorToSave& what) { return saving.saver().open(what, job); }));
+    REQUIRE(saving.saver().begin(job, false, saving.hand) == TensorSaver::Begun::writes);
+    const std::vector<std::byte> content = whole.content();
+    for (std::size_t at = 0; at < content.size(); at += step) {
+        const std::size_t bytes = std::min(step, content.size() - at);
+        saving.saver().write(job, std::span(content).subspan(at, bytes), false);
+    }
+    saving.saver().write(job, {}, true);
+    saving.saver().finish(job, saving.hand);
+    CHECK(read_text(out.path() / "tensors" / job.path()) == file_of(whole));
+}
+
+TEST_CASE("Empty tensors are files, too") {
+    const TempFolder out;
+    Saving saving(settings_in(out.path()));
+    const Sample empty = sample(0, 0, 0, 0);
+    CHECK(read_text(out.path() / "tensors" / saving.save(empty)) == file_of(empty));
+}
+
+TEST_CASE("Folders are 0700 and files 0600, whatever links and runs there are") {
+    const TempFolder out;
+    Saving saving(settings_in(out.path()));
+    saving.save(sample(0, 0, 1));
+    saving.save(sample(0, 1, 1));
+    for (const auto& entry : fs::recursive_directory_iterator(out.path() / "tensors"))
+        CHECK((look(entry.path()).st_mode & 07777U) == (entry.is_directory() ? 0700U : 0600U));
+    CHECK((look(out.path() / "tensors").st_mode & 07777U) == 0700U);
+}
+
+TEST_CASE("The same name twice in a call is numbered, and portable names are one if their letters are") {
+    const TempFolder out;
+    SavingSettings settings = settings_in(out.path());
+    settings.portable_names = true;
+    Saving saving(settings);
+    Sample upper = sample(0, 0, 1);
+    upper.label = "BUF0";
+    const std::string stem = "run0000/call0000/before_launch_triton_poi_fused_0_";
+    CHECK(saving.save(sample(0, 0, 1)) == stem + "buf0_cuda%3A0.pt");
+    CHECK(saving.save(sample(0, 0, 2)) == stem + "buf0_cuda%3A0.2.pt");
+    CHECK(saving.save(upper) == stem + "BUF0_cuda%3A0.3.pt");
+    CHECK(saving.save(sample(0, 1, 1)) ==
+          "run0000/call0001/before_launch_triton_poi_fused_0_buf0_cuda%3A0.pt");
+}
+
+TEST_CASE("In PyTorch's layout all files lie in one folder, and those of earlier processes stay") {
+    const TempFolder out;
+    SavingSettings settings = settings_in(out.path());
+    settings.place.flat = (out.path() / "tmp" / "aoti_torch").string();
+    const std::string stem = "before_launch_triton_poi_fused_0_buf0_cuda:0";
+    fs::create_directories(settings.place.flat);
+    write_text(settings.place.flat + "/" + stem + ".pt", "PyTorch's");
+    Saving saving(settings);
+    CHECK(saving.save(sample(0, 0, 1)) == stem + ".2.pt");
+    CHECK(saving.save(sample(1, 4, 2)) == stem + ".3.pt");
+    CHECK(saving.save(sample(2, 4, 2)) == stem + ".4.pt");
+    CHECK(saving.saver().counts().linked == 1);
+    CHECK(read_text(settings.place.flat + "/" + stem + ".pt") == "PyTorch's");
+    CHECK(saving.saver().index_path() == (out.path() / "tensors/index.jsonl").string());
+    const std::string text = read_text(saving.saver().index_path());
+    CHECK(member(text.substr(0, text.find('\n')), "folder") == settings.place.flat);
+}
+
+TEST_CASE("A folder that another process has is left to it") {
+    const TempFolder out;
+    Saving first(settings_in(out.path()));
+    Saving second(settings_in(out.path()));
+    Saving third(settings_in(out.path()));
+    const std::string own = (out.path() / "tensors").string() + "-" + std::to_string(getpid());
+    CHECK(second.saver().folder().path() == own);
+    CHECK(third.saver().folder().path() == own + ".2");
+    first.save(sample(0, 0, 1));
+    second.save(sample(0, 0, 1));
+    CHECK(tensors_in(out.path()).size() == 2);
+}
+
+TEST_CASE("A line of the index says which tensor it is, and what is known of it") {
+    const TempFolder out;
+    Saving saving(settings_in(out.path()));
+    Sample given = sample(3, 12, 9);
+    given.kernel = std::string(300, 'k');
+    SavingJob job;
+    REQUIRE(
+        with_description(given, [&](const TensorToSave& what) { return saving.saver().open(what, job); }));
+    TensorStatistics statistics;
+    statistics.wanted = Wanted::printed;
+    statistics.count = 16;
+    statistics.real.all.mean = 0.5;
+    job.facts = {std::nullopt, statistics};
+    REQUIRE(saving.saver().begin(job, true, saving.hand) == TensorSaver::Begun::writes);
+    saving.saver().write(job, given.content(), true);
+    saving.saver().finish(job, saving.hand);
+    const std::string text = read_text(saving.saver().index_path());
+    std::string line = text.substr(text.find('\n') + 1);
+    line.pop_back();
+    JsonLine parsed;
+    REQUIRE(parsed.parse(line));
+    CHECK(member(line, "kernel") == given.kernel);
+    CHECK(member(line, "whole_name") == "before_launch_" + given.kernel + "_buf0_cuda:0");
+    CHECK(parsed.root().member("statistics").member("mean").text() == "0.5");
+    CHECK(parsed.root().member("statistics").member("count").text() == "16");
+    CHECK_FALSE(parsed.root().member("hash"));
+    CHECK(line.find(R"("side":"before","run":3,"call":12,"model":0,"seq":7,)") != std::string::npos);
+    CHECK(line.find(R"("label":"buf0","position":2,"dtype":"float32","sizes":[16],"strides":[1],)"
+                    R"("storage_offset":0,"storage_bytes":64,"device":"cuda:0",)") != std::string::npos);
+}

@@ -1,0 +1,442 @@
+// The threads that write: killed, forked, abandoned and late ones first, then what they are for.
+#include "shim/report/tensor_writers.hpp"
+
+#include <fcntl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <csignal>
+#include <filesystem>
+#include <thread>
+
+#include "tests/support/in_child.hpp"
+#include "tests/unit/saver_fixture.hpp"
+
+using namespace aoti_dbg;
+using namespace aoti_dbg::test;
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr std::uint32_t kLong = 60000;
+
+#if defined(__SANITIZE_THREAD__)
+// It starts no thread after a fork, and takes descriptors for the process's.
+constexpr bool kKnowsForksAndDescriptors = false;
+#else
+constexpr bool kKnowsForksAndDescriptors = true;
+#endif
+
+// Threads of theirs may be inside to the end, so none is ever freed.
+TensorWriters& writers_in(const SavingSettings& settings, std::uint32_t threads = 3) {
+    static auto& all = *new std::vector<TensorWriters*>;
+    const Result<TensorWriters*> made = TensorWriters::start(settings, threads);
+    if (!made.ok()) FAIL(made.status().message());
+    all.push_back(made.value());
+    return *made.value();
+}
+
+/// Memory that counts how often it came back.
+struct Lent {
+    std::vector<std::byte> content;
+    std::atomic<int> releases{0};
+
+    TensorChunk chunk(std::size_t from, std::size_t bytes) {
+        return {std::span(content).subspan(from, bytes),
+                [](void* self) { static_cast<Lent*>(self)->releases.fetch_add(1); }, this};
+    }
+    TensorChunk whole() { return chunk(0, content.size()); }
+};
+
+std::unique_ptr<Lent> lend(const Sample& sample) {
+    auto lent = std::make_unique<Lent>();
+    lent->content = sample.content();
+    return lent;
+}
+
+SavingJob* open(TensorWriters& writers, const Sample& sample) {
+    return with_description(sample, [&](const TensorToSave& what) { return writers.open(what); });
+}
+
+/// False where it was not taken.
+bool save(TensorWriters& writers, const Sample& sample, Lent& lent) {
+    SavingJob* const job = open(writers, sample);
+    if (job == nullptr) return false;
+    writers.append(job, lent.whole());
+    writers.close(job, {sample.hash(), std::nullopt});
+    return true;
+}
+
+Sample sample_of(std::uint32_t run, std::uint32_t call, std::uint64_t seed, std::size_t bytes = 4096) {
+    Sample sample;
+    sample.run = run;
+    sample.call = call;
+    sample.seed = seed;
+    sample.bytes = bytes;
+    return sample;
+}
+
+/// For children: saves until it is killed, with a seed for each call that says what the file must hold.
+[[noreturn]] void save_for_ever(const SavingSettings& settings, std::uint32_t threads) {
+    const Result<TensorWriters*> writers = TensorWriters::start(settings, threads);
+    if (!writers.ok()) ::_exit(1);
+    for (std::uint32_t run = 0;; ++run) {
+        for (std::uint32_t call = 0; call < 20; ++call) {
+            // Every third has the content of call 0.
+            const Sample sample = sample_of(run, call, call % 3 == 0 ? run * 1000 : run * 1000 + call,
+                                            40000 + call % 3 * 40000);
+            Lent* const lent = lend(sample).release();
+            if (!save(*writers.value(), sample, *lent)) ::_exit(2);
+        }
+        if (!writers.value()->drain(kLong)) ::_exit(3);
+    }
+}
+
+std::size_t size_of(const fs::path& path) {
+    std::error_code none;
+    const std::uintmax_t size = fs::file_size(path, none);
+    return none ? 0 : static_cast<std::size_t>(size);
+}
+
+std::string expected_of(const std::string& path) {
+    std::uint32_t run = 0;
+    std::uint32_t call = 0;
+    if (std::sscanf(path.c_str(), "run%u/call%u/", &run, &call) != 2) return "no such name";
+    return file_of(
+        sample_of(run, call, call % 3 == 0 ? run * 1000 : run * 1000 + call, 40000 + call % 3 * 40000));
+}
+
+}  // namespace
+
+TEST_CASE("Killed at any moment a process leaves whole files, and an index that names just such") {
+    Random random;
+    std::size_t files = 0;
+    for (int i = 0; i < 100; ++i) {
+        const TempFolder out;
+        const pid_t child = fork();
+        if (child == 0) save_for_ever(settings_in(out.path()), 2);
+        // Somewhere in its first or second run.
+        const std::size_t some = random.below(15000);
+        for (int tries = 0; tries < 100000 && size_of(out.path() / "tensors/index.jsonl") < some; ++tries)
+            usleep(200);
+        usleep(static_cast<useconds_t>(random.below(2000)));
+        kill(child, SIGKILL);
+        int status = 0;
+        waitpid(child, &status, 0);
+        REQUIRE(WIFSIGNALED(status));
+        const fs::path tensors = out.path() / "tensors";
+        const std::set<std::string> stand = tensors_in(tensors);
+        const ReadIndex index = read_index(tensors / "index.jsonl");
+        CHECK(index.end.empty());
+        CHECK(index.broken == 0);
+        for (const std::string& name : names_of(index)) {
+            CAPTURE(name);
+            CHECK(stand.count(name) == 1);
+        }
+        for (const std::string& name : stand) {
+            CAPTURE(name);
+            CHECK(read_text(tensors / name) == expected_of(name));
+        }
+        files += stand.size();
+        // What was finished and not listed yet: at most what the threads had in hand.
+        CHECK(stand.size() <= index.files.size() + 2);
+    }
+    CHECK(files > 100);
+}
+
+TEST_CASE("A fork's child has nothing of it: no thread, no descriptor, and a folder of its own") {
+    if (!kKnowsForksAndDescriptors) return;
+    const TempFolder out;
+    TensorWriters& writers = writers_in(settings_in(out.path()));
+    const Sample sample = sample_of(0, 0, 1, 1 << 20U);
+    const std::unique_ptr<Lent> lent = lend(sample);
+    SavingJob* const job = open(writers, sample);
+    REQUIRE(job != nullptr);
+    writers.append(job, lent->chunk(0, 1000));  // its file is open from here on
+    while (writers.progress().bytes_left != 0)
+        usleep(100);
+    usleep(1000);  // a fork in the middle of an allocation is none of ours
+    const int before = open_descriptors();
+    const int status = in_child([&] {
+        if (open_descriptors() != before) ::_exit(1);
+        const Result<TensorWriters*> own = TensorWriters::start(settings_in(out.path()), 2);
+        if (!own.ok()) ::_exit(2);
+        const Sample other = sample_of(5, 0, 2);
+        Lent* const memory = lend(other).release();
+        if (!save(*own.value(), other, *memory) || !own.value()->finish(kLong)) ::_exit(3);
+    });
+    CHECK(WIFEXITED(status));
+    CHECK(WEXITSTATUS(status) == 0);
+    writers.append(job, lent->chunk(1000, lent->content.size() - 1000));
+    writers.close(job, {});
+    CHECK(writers.finish(kLong));
+    CHECK(tensors_in(out.path() / "tensors").size() == 1);
+    CHECK(tensors_in(out.path()).size() == 2);
+}
+
+TEST_CASE("The program sees no descriptor of ours, may close all that it does not know, and loses nothing") {
+    if (!kKnowsForksAndDescriptors) return;
+    const TempFolder out;
+    const int status = in_child([&out] {
+        TensorWriters& writers = writers_in(settings_in(out.path()), 2);
+        const Sample sample = sample_of(0, 0, 1, 8 << 20U);
+        const std::unique_ptr<Lent> lent = lend(sample);
+        SavingJob* const job = open(writers, sample);
+        if (job == nullptr) ::_exit(1);
+        writers.append(job, lent->chunk(0, 4 << 20U));
+        while (writers.progress().bytes_left != 0)
+            usleep(100);
+        if (!writers.has_own_descriptors()) ::_exit(0);  // what a kernel does not give cannot be had
+        for (int number = 3; number < 100; ++number)
+            ::close(number);
+        // What the program opens now has the numbers that ours would have had.
+        const int own = ::open((out.path() / "own").c_str(), O_CREAT | O_RDWR | O_CLOEXEC, 0600);
+        writers.append(job, lent->chunk(4 << 20U, 4 << 20U));
+        writers.close(job, {});
+        if (!writers.finish(kLong)) ::_exit(2);
+        char byte = 0;
+        if (pread(own, &byte, 1, 0) != 0) ::_exit(3);
+        const std::set<std::string> stand = tensors_in(out.path() / "tensors");
+        if (stand.size() != 1) ::_exit(4);
+        if (read_text(out.path() / "tensors" / *stand.begin()) != file_of(sample)) ::_exit(5);
+    });
+    CHECK(WIFEXITED(status));
+    CHECK(WEXITSTATUS(status) == 0);
+}
+
+TEST_CASE("Abandoned, it lets go of all memory at once, leaves nothing half written, and says so") {
+    const TempFolder out;
+    TensorWriters& writers = writers_in(settings_in(out.path()), 1);
+    std::vector<std::unique_ptr<Lent>> lent;
+    for (std::uint32_t call = 0; call < 50; ++call) {
+        lent.push_back(lend(sample_of(0, call, call, 1 << 20U)));
+        REQUIRE(save(writers, sample_of(0, call, call, 1 << 20U), *lent.back()));
+    }
+    SavingJob* const never_closed = open(writers, sample_of(1, 0, 99));
+    REQUIRE(never_closed != nullptr);
+    Lent part;
+    part.content.resize(100);
+    writers.append(never_closed, part.whole());
+    writers.abandon();
+    writers.finish(kLong);
+    for (const std::unique_ptr<Lent>& memory : lent)
+        CHECK(memory->releases == 1);
+    CHECK(part.releases == 1);
+    CHECK(open(writers, sample_of(1, 1, 98)) == nullptr);
+    const ReadIndex index = read_index(out.path() / "tensors/index.jsonl");
+    CHECK(index.end == "abandoned");
+    CHECK(names_of(index) == tensors_in(out.path() / "tensors"));
+    // Too late, and harmless.
+    Lent late;
+    late.content.resize(10);
+    writers.append(never_closed, late.whole());
+    writers.close(never_closed, {});
+    CHECK(late.releases == 1);
+    CHECK(writers.progress().bytes_left == 0);
+}
+
+TEST_CASE("What is not written by the deadline is left out and counted, and what stands is whole") {
+    const TempFolder out;
+    TensorWriters& writers = writers_in(settings_in(out.path()), 1);
+    std::vector<std::unique_ptr<Lent>> lent;
+    for (std::uint32_t call = 0; call < 30; ++call) {
+        lent.push_back(lend(sample_of(0, call, call, 4 << 20U)));
+        REQUIRE(save(writers, sample_of(0, call, call, 4 << 20U), *lent.back()));
+    }
+    const bool all = writers.finish(0);
+    const ReadIndex index = read_index(out.path() / "tensors/index.jsonl");
+    CHECK(index.end == (all ? "complete" : "late"));
+    CHECK(names_of(index) == tensors_in(out.path() / "tensors"));
+    CHECK(index.files.size() + writers.progress().left_out == 30);
+    for (const std::unique_ptr<Lent>& memory : lent)
+        CHECK(memory->releases == 1);
+}
+
+TEST_CASE("A job whose bytes do not come is given up, and others are not held up by it") {
+    const TempFolder out;
+    TensorWriters& writers = writers_in(settings_in(out.path()), 1);
+    std::vector<SavingJob*> unfinished;
+    std::vector<std::unique_ptr<Lent>> lent;
+    for (std::uint32_t call = 0; call < 10; ++call) {
+        lent.push_back(lend(sample_of(0, call, call)));
+        unfinished.push_back(open(writers, sample_of(0, call, call)));
+        REQUIRE(unfinished.back() != nullptr);
+        writers.append(unfinished.back(), lent.back()->chunk(0, 100));
+    }
+    lent.push_back(lend(sample_of(1, 0, 99)));
+    REQUIRE(save(writers, sample_of(1, 0, 99), *lent.back()));
+    CHECK(writers.drain(kLong));
+    CHECK(tensors_in(out.path() / "tensors").size() == 1);
+    for (SavingJob* job : unfinished)
+        writers.give_up(job);
+    CHECK(writers.finish(kLong));
+    CHECK(writers.progress().left_out == 10);
+    CHECK(tensors_in(out.path() / "tensors").size() == 1);
+    CHECK(read_index(out.path() / "tensors/index.jsonl").end == "complete");
+}
+
+TEST_CASE("When saving stops, nothing more is asked for, and memory comes back all the same") {
+    const TempFolder out;
+    SavingSettings settings = settings_in(out.path());
+    settings.max_files = 2;
+    TensorWriters& writers = writers_in(settings, 2);
+    std::vector<std::unique_ptr<Lent>> lent;
+    std::uint32_t call = 0;
+    for (; call < 1000 && !writers.is_stopped(); ++call) {
+        lent.push_back(lend(sample_of(0, call, call)));
+        if (!save(writers, sample_of(0, call, call), *lent.back())) lent.pop_back();
+    }
+    REQUIRE(writers.drain(kLong));
+    CHECK(writers.is_stopped());
+    CHECK(open(writers, sample_of(1, 0, 1)) == nullptr);
+    CHECK(writers.finish(kLong));
+    for (const std::unique_ptr<Lent>& memory : lent)
+        CHECK(memory->releases == 1);
+    CHECK(tensors_in(out.path() / "tensors").size() == 2);
+    CHECK(read_index(out.path() / "tensors/index.jsonl").end == "stopped");
+}
+
+TEST_CASE("The same content many times at once is written once") {
+    const TempFolder out;
+    TensorWriters& writers = writers_in(settings_in(out.path()), 4);
+    std::vector<std::unique_ptr<Lent>> lent;
+    for (std::uint32_t call = 0; call < 200; ++call) {
+        lent.push_back(lend(sample_of(0, call, call % 2, 100000)));
+        REQUIRE(save(writers, sample_of(0, call, call % 2, 100000), *lent.back()));
+    }
+    CHECK(writers.finish(kLong));
+    CHECK(writers.progress().files == 200);
+    CHECK(writers.progress().linked == 198);
+    for (const std::string& name : tensors_in(out.path() / "tensors"))
+        CHECK(fs::hard_link_count(out.path() / "tensors" / name) == 100);
+}
+
+TEST_CASE("Eight threads and two processes into one folder lose nothing and overwrite nothing") {
+    const TempFolder out;
+    SavingSettings settings = settings_in(out.path());
+    const bool flat = GENERATE(false, true);
+    if (flat) settings.place.flat = (out.path() / "flat").string();
+    constexpr std::uint32_t kThreads = 8;
+    constexpr std::uint32_t kCalls = 40;
+    const auto work = [&settings] {
+        TensorWriters& writers = writers_in(settings, 3);
+        std::vector<std::thread> threads;
+        std::atomic<int> failures{0};
+        std::vector<std::vector<std::unique_ptr<Lent>>> lent(kThreads);
+        for (std::uint32_t thread = 0; thread < kThreads; ++thread) {
+            threads.emplace_back([&, thread] {
+                for (std::uint32_t call = 0; call < kCalls; ++call) {
+                    // Twice the same name in a call.
+                    const Sample sample = sample_of(thread, call / 2, thread * 1000 + call, 5000);
+                    lent[thread].push_back(lend(sample));
+                    Lent& memory = *lent[thread].back();
+                    SavingJob* const job = open(writers, sample);
+                    if (job == nullptr) {
+                        ++failures;
+                        continue;
+                    }
+                    writers.append(job, memory.chunk(0, 3000));
+                    writers.append(job, memory.chunk(3000, 2000));
+                    writers.close(job, {sample.hash(), std::nullopt});
+                    if (call % 10 == 9) writers.end_of_run(thread, false);
+                }
+            });
+        }
+        for (std::thread& thread : threads)
+            thread.join();
+        if (!writers.finish(kLong)) ++failures;
+        for (const auto& of_thread : lent) {
+            for (const std::unique_ptr<Lent>& memory : of_thread)
+                failures += memory->releases != 2;
+        }
+        return failures.load();
+    };
+    const pid_t child = fork();
+    if (child == 0) ::_exit(work());
+    CHECK(work() == 0);
+    int status = -1;
+    waitpid(child, &status, 0);
+    CHECK(WIFEXITED(status));
+    CHECK(WEXITSTATUS(status) == 0);
+
+    std::set<std::string> whole;
+    for (std::uint32_t thread = 0; thread < kThreads; ++thread)
+        for (std::uint32_t call = 0; call < kCalls; ++call)
+            whole.insert(file_of(sample_of(thread, call / 2, thread * 1000 + call, 5000)));
+    const std::set<std::string> stand = tensors_in(out.path());
+    CHECK(stand.size() == std::size_t{2} * kThreads * kCalls);
+    for (const std::string& name : stand) {
+        CAPTURE(name);
+        CHECK(whole.count(read_text(out.path() / name)) == 1);
+    }
+    std::size_t indices = 0;
+    std::size_t listed = 0;
+    for (const auto& entry : fs::recursive_directory_iterator(out.path())) {
+        if (entry.path().filename() != "index.jsonl") continue;
+        ++indices;
+        const ReadIndex index = read_index(entry.path());
+        CHECK(index.end == "complete");
+        listed += index.files.size();
+    }
+    CHECK(indices == 2);
+    CHECK(listed == stand.size());
+}
+
+TEST_CASE("Two of the same name in a call are numbered in the order in which they were opened") {
+    const TempFolder out;
+    TensorWriters& writers = writers_in(settings_in(out.path()), 4);
+    std::vector<std::unique_ptr<Lent>> lent;
+    for (std::uint64_t seed = 1; seed <= 30; ++seed) {
+        lent.push_back(lend(sample_of(0, 0, seed)));
+        REQUIRE(save(writers, sample_of(0, 0, seed), *lent.back()));
+    }
+    CHECK(writers.finish(kLong));
+    for (std::uint64_t seed = 1; seed <= 30; ++seed) {
+        const std::string number = seed == 1 ? "" : "." + std::to_string(seed);
+        const std::string name =
+            "run0000/call0000/before_launch_triton_poi_fused_0_buf0_cuda:0" + number + ".pt";
+        CHECK(read_text(out.path() / "tensors" / name) == file_of(sample_of(0, 0, seed)));
+    }
+}
+
+TEST_CASE("Runs without a finding are gone when it ends, also those whose end came before their tensors") {
+    const TempFolder out;
+    SavingSettings settings = settings_in(out.path());
+    settings.only_findings = true;
+    TensorWriters& writers = writers_in(settings, 3);
+    std::vector<std::unique_ptr<Lent>> lent;
+    for (std::uint32_t run = 0; run < 40; ++run) {
+        for (std::uint32_t call = 0; call < 5; ++call) {
+            lent.push_back(lend(sample_of(run, call, run * 10 + call, 20000)));
+            REQUIRE(save(writers, sample_of(run, call, run * 10 + call, 20000), *lent.back()));
+        }
+        writers.end_of_run(run, run == 17);
+    }
+    CHECK(writers.finish(kLong));
+    const std::set<std::string> stand = tensors_in(out.path() / "tensors");
+    CHECK(stand.size() == 5);
+    for (const std::string& name : stand)
+        CHECK(name.rfind("run0017/", 0) == 0);
+    CHECK(names_of(read_index(out.path() / "tensors/index.jsonl")) == stand);
+    std::size_t folders = 0;
+    for (const auto& entry : fs::directory_iterator(out.path() / "tensors"))
+        folders += entry.is_directory() ? 1 : 0;
+    CHECK(folders == 1);
+}
+
+TEST_CASE("Where tensors go follows from the options") {
+    Options options;
+    HeaderFacts header;
+    CHECK(saving_settings(options, "/out", "/here", header).place.flat.empty());
+    options.pt_layout = PtLayout::torch;
+    const SavingSettings by_default = saving_settings(options, "/out", "/here", header);
+    CHECK(by_default.place.flat == "/here/tmp/aoti_torch");
+    CHECK_FALSE(by_default.place.follows_link);
+    options.torch_save_dir = "dumps//";
+    const SavingSettings given = saving_settings(options, "/out", "/here", header);
+    CHECK(given.place.flat == "/here/dumps");
+    CHECK(given.place.follows_link);
+    options.torch_save_dir = "/data";
+    CHECK(saving_settings(options, "/out", "/here", header).place.flat == "/data");
+}
