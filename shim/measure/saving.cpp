@@ -14,9 +14,6 @@ namespace {
 
 // Nobody waits longer for writers that make no progress: the disk hangs.
 constexpr std::uint32_t kPatienceMs = 10'000;
-// At the end of the process everything is written, as long as it goes on.
-constexpr std::uint32_t kPatienceAtEndMs = 24 * 3600 * 1000;
-
 }  // namespace
 
 Saving::Saving(const Options& options, TensorWriters& writers, std::unique_ptr<Staging> staging)
@@ -86,7 +83,12 @@ bool Saving::copy(SavingJob* job, std::span<const std::byte> bytes) {
 }
 
 void Saving::finish() {
-    writers_.finish(kPatienceAtEndMs);
+    const SavedCounts& counts = writers_.saver().counts();
+    const auto done = [&counts] { return counts.files.load() + counts.bytes.load(); };
+    // Everything is written, however long it takes, but nobody waits for a disk that hangs.
+    for (std::uint64_t before = done(); !writers_.drain(kPatienceMs) && done() != before;)
+        before = done();
+    writers_.finish(0);
 }
 
 }  // namespace aoti_dbg

@@ -237,8 +237,13 @@ TEST_CASE("What is queued is written when the program ends by _exit, in a thread
     };
     const std::string forks = victim_path("fork_victim");
     const std::string model = model_path("cpu");
-    for (const End& end : {End{{forks, "os_exit", model}, 1}, End{{forks, "child_runs", model}, 9},
-                           End{{forks, "fork_in_thread", model}, 5}, End{{forks, "vfork_exec", model}, 1}}) {
+    std::vector<End> ends = {{{forks, "os_exit", model}, 1}, {{forks, "vfork_exec", model}, 1}};
+    // A sanitizer's allocator may be locked for ever in the child of a process with threads.
+    if (!kSanitized) {
+        ends.push_back({{forks, "child_runs", model}, 9});
+        ends.push_back({{forks, "fork_in_thread", model}, 5});
+    }
+    for (const End& end : ends) {
         CAPTURE(end.program);
         const Outcome bare = run_program(end.program);
         const Preloaded watched(end.program, kLevel1);
