@@ -73,7 +73,7 @@ int main(int argc, char** argv) {
         if (job == nullptr) return 1;
         for (std::size_t at = 0; at < bytes; at += kChunk)
             hand_over(writers, job, std::span(content).first(std::min(kChunk, bytes - at)));
-        writers.close(job, {ContentHash{equal ? 0 : static_cast<std::uint64_t>(i), 1}, std::nullopt});
+        writers.close(job, {BytesHash{1, equal ? 0 : static_cast<std::uint64_t>(i)}, std::nullopt});
     }
     if (!writers.finish(600000)) return 1;
     const double stand = bench::nanoseconds_since(start);

@@ -4,35 +4,16 @@
 #include "serializer/element_value.hpp"
 #include "serializer/event_text.hpp"
 #include "serializer/event_words.hpp"
+#include "serializer/jsonl_members.hpp"
 #include "serializer/number_text.hpp"
 
 namespace aoti_dbg {
 namespace {
 
-/// `name` is `,"name":`, so that nothing has to be put together.
-void append_member(std::string_view name, std::string_view value, std::string& out) {
-    out += name;
-    append_json_string(value, out);
-}
-
-void append_member(std::string_view name, std::uint64_t value, std::string& out) {
-    out += name;
-    append_integer(value, out);
-}
-
 void append_address(std::string_view name, std::uint64_t value, std::string& out) {
     out.append(name).append("\"0x");
     append_short_hex(value, out);
     out += '"';
-}
-
-void append_list(std::string_view name, const std::vector<std::int64_t>& numbers, std::string& out) {
-    out.append(name).append("[");
-    for (std::size_t i = 0; i < numbers.size(); ++i) {
-        if (i != 0) out += ',';
-        append_integer(numbers[i], out);
-    }
-    out += ']';
 }
 
 void append_list(std::string_view name, const std::vector<std::string>& texts, std::string& out) {
@@ -237,14 +218,7 @@ void append_statistics_object(const TensorStatistics& statistics, std::string& o
 }
 
 void JsonlRenderer::render_header(const HeaderFacts& header, std::string& out) {
-    append_member(R"({"event":"header","format":)", kEventFormatName, out);
-    append_member(R"(,"version":)", kEventFormatVersion, out);
-    append_member(R"(,"pid":)", header.pid, out);
-    append_member(R"(,"command":)", header.command, out);
-    append_member(R"(,"host":)", header.host, out);
-    append_member(R"(,"rank":)", header.rank, out);
-    append_member(R"(,"start_ns":)", header.start_ns, out);
-    append_member(R"(,"library":)", header.library, out);
+    append_header(kEventFormatName, kEventFormatVersion, header, out);
     out += "}\n";
 }
 
@@ -256,13 +230,8 @@ void JsonlRenderer::render_model(const ModelFacts& model, std::string& out) {
 }
 
 void JsonlRenderer::render_coverage(std::span<const NamedCount> counts, std::string& out) {
-    out += R"({"event":"coverage","counts":{)";
-    for (std::size_t i = 0; i < counts.size(); ++i) {
-        if (i != 0) out += ',';
-        append_json_string(counts[i].name, out);
-        append_member(":", counts[i].number, out);
-    }
-    out += "}}\n";
+    append_counts(R"({"event":"coverage","counts":)", counts, out);
+    out += "}\n";
 }
 
 void JsonlRenderer::make_room(std::string& out) {

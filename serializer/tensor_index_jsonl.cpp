@@ -1,52 +1,13 @@
 #include "serializer/tensor_index_jsonl.hpp"
 
 #include "serializer/event_words.hpp"
+#include "serializer/jsonl_members.hpp"
 #include "serializer/number_text.hpp"
 
 namespace aoti_dbg {
-namespace {
-
-/// `name` is `,"name":`.
-void append_member(std::string_view name, std::string_view value, std::string& out) {
-    out += name;
-    append_json_string(value, out);
-}
-
-void append_member(std::string_view name, std::uint64_t value, std::string& out) {
-    out += name;
-    append_integer(value, out);
-}
-
-void append_list(std::string_view name, std::span<const std::int64_t> numbers, std::string& out) {
-    out.append(name).append("[");
-    for (std::size_t i = 0; i < numbers.size(); ++i) {
-        if (i != 0) out += ',';
-        append_integer(numbers[i], out);
-    }
-    out += ']';
-}
-
-void append_counts(std::string_view name, std::span<const NamedCount> counts, std::string& out) {
-    out.append(name).append("{");
-    for (std::size_t i = 0; i < counts.size(); ++i) {
-        if (i != 0) out += ',';
-        append_json_string(counts[i].name, out);
-        append_member(":", counts[i].number, out);
-    }
-    out += '}';
-}
-
-}  // namespace
 
 void append_index_header(const HeaderFacts& header, std::string_view folder, std::string& out) {
-    append_member(R"({"event":"header","format":)", kTensorIndexName, out);
-    append_member(R"(,"version":)", kTensorIndexVersion, out);
-    append_member(R"(,"pid":)", header.pid, out);
-    append_member(R"(,"command":)", header.command, out);
-    append_member(R"(,"host":)", header.host, out);
-    append_member(R"(,"rank":)", header.rank, out);
-    append_member(R"(,"start_ns":)", header.start_ns, out);
-    append_member(R"(,"library":)", header.library, out);
+    append_header(kTensorIndexName, kTensorIndexVersion, header, out);
     if (!folder.empty()) append_member(R"(,"folder":)", folder, out);
     out += "}\n";
 }

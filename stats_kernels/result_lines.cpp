@@ -112,21 +112,20 @@ class BlocksOfPart {
         return places_ == nullptr && (moments[kFlags] & kHasSpecials) == 0;
     }
 
-    Gathered read(std::uint32_t block, PartialStatistics& part, std::uint64_t& hash) const {
+    /// All that the block has left; false while a line is missing.
+    bool read_rest(std::uint32_t block, const Words& moments, PartialStatistics& part,
+                   std::uint64_t& hash) const {
+        take_moments(moments, part);
         Words words;
-        const Gathered gathered = read_moments(block, words);
-        if (gathered != Gathered::whole) return gathered;
-        const std::uint64_t flags = words[kFlags];
-        take_moments(words, part);
-        if ((flags & kHasSpecials) != 0) {
-            if (!read_line(specials_[block], sequence_, words)) return Gathered::not_yet;
+        if ((moments[kFlags] & kHasSpecials) != 0) {
+            if (!read_line(specials_[block], sequence_, words)) return false;
             take_specials(words, part);
         }
         if (places_ != nullptr) {
-            if (!read_line(places_[block], sequence_, words)) return Gathered::not_yet;
+            if (!read_line(places_[block], sequence_, words)) return false;
             take_places(words, part, hash);
         }
-        return Gathered::whole;
+        return true;
     }
 
   private:
@@ -139,9 +138,9 @@ class BlocksOfPart {
 Gathered gather_part(const BlocksOfPart& from, std::uint32_t blocks, PartialStatistics& part,
                      std::uint64_t& hash) {
     MomentsOfBlocks moments;
+    Words words;
     for (std::uint32_t i = 0; i < blocks; ++i) {
-        Words words;
-        Gathered gathered = from.read_moments(i, words);
+        const Gathered gathered = from.read_moments(i, words);
         if (gathered != Gathered::whole) return gathered;
         moments.add(static_cast<double>(words[kFinite]), std::bit_cast<double>(words[kMean]),
                     std::bit_cast<double>(words[kM2]));
@@ -150,8 +149,7 @@ Gathered gather_part(const BlocksOfPart& from, std::uint32_t blocks, PartialStat
             continue;
         }
         PartialStatistics block;
-        gathered = from.read(i, block, hash);
-        if (gathered != Gathered::whole) return gathered;
+        if (!from.read_rest(i, words, block, hash)) return Gathered::not_yet;
         merge_exact(part, block);
     }
     if (moments.finish(part)) return Gathered::whole;
@@ -160,7 +158,8 @@ Gathered gather_part(const BlocksOfPart& from, std::uint32_t blocks, PartialStat
     std::uint64_t same_hash = 0;
     for (std::uint32_t i = 0; i < blocks; ++i) {
         PartialStatistics block;
-        if (from.read(i, block, same_hash) != Gathered::whole) return Gathered::not_yet;
+        if (from.read_moments(i, words) != Gathered::whole || !from.read_rest(i, words, block, same_hash))
+            return Gathered::not_yet;
         merge(careful, block);
     }
     part.mean = careful.mean;

@@ -10,6 +10,7 @@
 #include "base/message.hpp"
 #include "shim/measure/own_thread.hpp"
 #include "shim/measure/pending.hpp"
+#include "shim/observe/clock.hpp"
 #include "shim/observe/deadline_lock.hpp"
 #include "shim/observe/process.hpp"
 #include "shim/observe/session.hpp"
@@ -37,13 +38,6 @@ constexpr std::uint64_t kLongestNap = 5 * kMillisecond;
 
 // What waits and is not launched by its own thread is launched after some 20 ms.
 constexpr std::uint64_t kTriesToLaunch = 20 * kMillisecond / kShortestNap;
-
-std::uint64_t now_ns() {
-    timespec time{};
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return static_cast<std::uint64_t>(time.tv_sec) * 1'000'000'000U +
-           static_cast<std::uint64_t>(time.tv_nsec);
-}
 
 void nap(std::uint64_t nanoseconds) {
     const timespec time{0, static_cast<long>(nanoseconds)};
@@ -150,10 +144,10 @@ bool Measurer::wait_until_written() {
 
 bool Measurer::wait_until_written(std::uint64_t patience) {
     const std::uint64_t until = queue_.puts();
-    const std::uint64_t began = now_ns();
+    const std::uint64_t began = monotonic_nanoseconds();
     while (has_thread_.load(std::memory_order_acquire) && !ended_.load(std::memory_order_acquire) &&
            written_.load(std::memory_order_acquire) < until) {
-        if (now_ns() - began >= patience) return false;
+        if (monotonic_nanoseconds() - began >= patience) return false;
         sched_yield();
     }
     return true;
@@ -257,15 +251,15 @@ void Measurer::drain() {
             collected.state = Gathered::not_yet;
         bool complete = collect(taken);
         fetch_ahead();
-        const std::uint64_t waiting_since = complete ? 0 : now_ns();
+        const std::uint64_t waiting_since = complete ? 0 : monotonic_nanoseconds();
         for (std::uint64_t tries = 1; !complete; complete = collect(taken), ++tries) {
             if (call.gpu == nullptr || call.gpu->has_failed()) break;
             // Who took it along may be elsewhere for long, or wait for us.
             if (tries % kTriesToLaunch == 0) launch_where_nobody_is();
-            if (now_ns() - waiting_since > kPatienceWithResult && call.point->is_done()) break;
+            if (monotonic_nanoseconds() - waiting_since > kPatienceWithResult && call.point->is_done()) break;
             if (ending_.load(std::memory_order_acquire)) {
-                if (ending_since == 0) ending_since = now_ns();
-                if (now_ns() - ending_since > kPatienceAtEnd) {
+                if (ending_since == 0) ending_since = monotonic_nanoseconds();
+                if (monotonic_nanoseconds() - ending_since > kPatienceAtEnd) {
                     call.gpu->give_up();
                     break;
                 }
@@ -383,9 +377,10 @@ bool Measurer::finish() {
     if (has_thread_.load(std::memory_order_acquire)) {
         launch_where_nobody_is();
         ending_.store(true, std::memory_order_release);
-        const std::uint64_t began = now_ns();
+        const std::uint64_t began = monotonic_nanoseconds();
         // The thread has a deadline of its own; at exit it may have been ended with all the others.
-        while (!ended_.load(std::memory_order_acquire) && now_ns() - began < 2 * kPatienceAtEnd)
+        while (!ended_.load(std::memory_order_acquire) &&
+               monotonic_nanoseconds() - began < 2 * kPatienceAtEnd)
             nap(kShortestNap);
     }
     if (!lock_with_deadline(sink_mutex_)) return false;

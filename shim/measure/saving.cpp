@@ -61,7 +61,7 @@ void Saving::save(const Side& side, const PlannedArgument& argument, const SeenT
     BytesHash hash;
     add_bytes(hash, bytes, 0);
     hash = finished(hash, bytes.size());
-    const SavedFacts saved{ContentHash{hash.high, hash.low}, std::nullopt};
+    const SavedFacts saved{hash, std::nullopt};
     writers_.expect(job, saved);
     // What comes before the tensor in its storage is not its own.
     if (before != 0 && !bytes.empty()) writers_.append(job, {{static_cast<std::byte*>(nullptr), before}});

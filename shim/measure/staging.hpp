@@ -33,8 +33,6 @@ class Staging {
     /// From any thread; the piece's bytes must not be used any more.
     static void give_back(void* slot);
 
-    [[nodiscard]] std::uint64_t capacity() const { return capacity_; }
-
   private:
     struct Slot {
         Staging* staging = nullptr;

@@ -1,4 +1,4 @@
-// The clock of the flight ring: the processor's own counter, read without a system call.
+// Clocks: that of the flight ring is the processor's own counter, read without a system call.
 #pragma once
 
 #include <time.h>
@@ -21,10 +21,19 @@ inline std::uint64_t ticks() {
 #endif
 }
 
-inline std::uint64_t unix_nanoseconds() {
+inline std::uint64_t nanoseconds_of(clockid_t clock) {
     timespec now{};
-    clock_gettime(CLOCK_REALTIME, &now);
+    clock_gettime(clock, &now);
     return static_cast<std::uint64_t>(now.tv_sec) * 1000000000U + static_cast<std::uint64_t>(now.tv_nsec);
+}
+
+inline std::uint64_t unix_nanoseconds() {
+    return nanoseconds_of(CLOCK_REALTIME);
+}
+
+/// For deadlines: nobody sets it.
+inline std::uint64_t monotonic_nanoseconds() {
+    return nanoseconds_of(CLOCK_MONOTONIC);
 }
 
 }  // namespace aoti_dbg

@@ -11,18 +11,13 @@
 #include <string>
 #include <unordered_map>
 
-namespace aoti_dbg {
+#include "stats_kernels/bytes_hash.hpp"
 
-/// 128 bits over all bytes of a tensor's storage that are saved.
-struct ContentHash {
-    std::uint64_t high = 0;
-    std::uint64_t low = 0;
-    bool operator==(const ContentHash&) const = default;
-};
+namespace aoti_dbg {
 
 /// A whole file: the bytes of the storage, and what is written around them.
 struct ContentKey {
-    ContentHash bytes;
+    BytesHash bytes;  // over what is saved of the storage
     std::uint64_t storage_bytes = 0;
     std::uint64_t description = 0;  // a hash of dtype, sizes, strides, offset and device
     bool operator==(const ContentKey&) const = default;

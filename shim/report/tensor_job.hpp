@@ -28,7 +28,7 @@ struct TensorToSave {
 
 /// What is known of it when all of its bytes were handed over.
 struct SavedFacts {
-    std::optional<ContentHash> hash;
+    std::optional<BytesHash> hash;
     std::optional<TensorStatistics> statistics;
 };
 

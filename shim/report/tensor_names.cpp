@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/fnv.hpp"
 #include "serializer/clean_text.hpp"
 #include "serializer/number_text.hpp"
 
@@ -34,14 +35,6 @@ void append_padded(std::uint64_t number, std::size_t digits, std::string& out) {
     const std::string text = std::to_string(number);
     out.append(digits > text.size() ? digits - text.size() : 0, '0');
     out += text;
-}
-
-/// FNV-1a.
-std::uint64_t hash_of(std::string_view text) {
-    std::uint64_t hash = 0xcbf29ce484222325ULL;
-    for (const char c : text)
-        hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3ULL;
-    return hash;
 }
 
 /// What `text` begins with, in at most `most` bytes, no escape and no character torn.
@@ -167,7 +160,7 @@ std::string stem_of(const SavedPlace& place, const NameRules& rules) {
     const std::size_t most = longest_stem(rules);
     if (whole.size() <= most) return whole;
     std::string mark = "~";
-    append_hex(hash_of(whole), mark);
+    append_hex(fnv1a(whole), mark);
     parts.label = beginning_of(parts.label, kLongestLabel);
     parts.device = beginning_of(parts.device, kLongestDevice);
     const std::size_t others = parts.joined().size() - parts.kernel.size() + kHashCharacters;

@@ -6,6 +6,8 @@
 #include <cerrno>
 #include <utility>
 
+#include "base/fnv.hpp"
+#include "config/words.hpp"
 #include "serializer/crc32.hpp"
 #include "serializer/tensor_index_jsonl.hpp"
 
@@ -24,17 +26,8 @@ std::uint64_t mixed(std::uint64_t hash, std::uint64_t value) {
     return hash * 0xff51afd7ed558ccdULL;
 }
 
-/// FNV-1a; `folded`: of letters of both cases alike.
-std::uint64_t hash_of(std::uint64_t hash, std::string_view text, bool folded = false) {
-    for (const char c : text) {
-        const char letter = folded && c >= 'A' && c <= 'Z' ? static_cast<char>(c | 0x20) : c;
-        hash = (hash ^ static_cast<unsigned char>(letter)) * 0x100000001b3ULL;
-    }
-    return hash;
-}
-
 ContentKey key_of(const SavingJob& job) {
-    std::uint64_t hash = hash_of(0xcbf29ce484222325ULL, job.device);
+    std::uint64_t hash = fnv1a(job.device);
     hash = mixed(hash, static_cast<std::uint64_t>(job.dtype));
     hash = mixed(hash, job.sizes.size());
     for (const std::int64_t size : job.sizes)
@@ -109,8 +102,9 @@ bool TensorSaver::open(const TensorToSave& what, SavingJob& job) {
 /// By mutex_.
 std::uint64_t TensorSaver::next_number(const SavingJob& job) {
     if (numbers_.size() >= kMostNames) numbers_.clear();
+    const std::uint64_t folder = fnv1a(job.folder) * 31U;
     const std::uint64_t name =
-        hash_of(hash_of(0xcbf29ce484222325ULL, job.folder) * 31U, job.stem, settings_.portable_names);
+        settings_.portable_names ? fnv1a(lower_case(job.stem), folder) : fnv1a(job.stem, folder);
     return ++numbers_[name];
 }
 

@@ -1,7 +1,6 @@
 // Room for saved tensors: what is asked for it, who goes to make it, and what is said where there is none or
 // something fails.
 #include <fcntl.h>
-#include <time.h>
 
 #include <cerrno>
 #include <set>
@@ -9,17 +8,12 @@
 
 #include "config/byte_size.hpp"
 #include "serializer/tensor_index_jsonl.hpp"
+#include "shim/observe/clock.hpp"
 #include "shim/report/tensor_saver.hpp"
 #include "shim/report/written_bytes.hpp"
 
 namespace aoti_dbg {
 namespace {
-
-std::uint64_t now_ns() {
-    timespec now{};
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000U + static_cast<std::uint64_t>(now.tv_nsec);
-}
 
 /// What may be otherwise for the next tensor.
 bool concerns_one_file(int error) {
@@ -55,7 +49,7 @@ bool TensorSaver::grant(SavingJob& job, std::uint64_t bytes, Hand& hand) {
 }
 
 SaveBudget::Answer TensorSaver::ask(std::uint64_t bytes, Hand& hand) {
-    const std::uint64_t now = now_ns();
+    const std::uint64_t now = monotonic_nanoseconds();
     bool looks = false;
     {
         const std::lock_guard lock(mutex_);

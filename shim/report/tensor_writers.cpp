@@ -9,6 +9,7 @@
 
 #include "base/message.hpp"
 #include "shim/measure/own_thread.hpp"
+#include "shim/observe/clock.hpp"
 #include "shim/observe/deadline_lock.hpp"
 #include "shim/report/own_descriptors.hpp"
 
@@ -33,18 +34,12 @@ std::uint32_t threads_that_do_well() {
                                      kMostThreadsUnasked);
 }
 
-std::uint64_t now_ns() {
-    timespec now{};
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000U + static_cast<std::uint64_t>(now.tv_nsec);
-}
-
 /// True as soon as `condition` is, false after so long.
 template <typename Condition>
 bool wait_for(Condition condition, std::uint32_t milliseconds) {
-    const std::uint64_t end = now_ns() + std::uint64_t{milliseconds} * 1'000'000U;
+    const std::uint64_t end = monotonic_nanoseconds() + std::uint64_t{milliseconds} * 1'000'000U;
     while (!condition()) {
-        if (now_ns() >= end) return false;
+        if (monotonic_nanoseconds() >= end) return false;
         const timespec nap{0, 200'000};
         nanosleep(&nap, nullptr);
     }
@@ -102,7 +97,7 @@ Result<TensorWriters*> TensorWriters::start(const SavingSettings& settings, std:
         return saver.status();
     }
     writers->saver_ = std::move(saver.value());
-    writers->asked_at_ns_ = now_ns();
+    writers->asked_at_ns_ = monotonic_nanoseconds();
     writers->threads_ = 1;
     if (!start_own_thread(run_first, writers)) {
         writers->threads_ = 0;
@@ -376,7 +371,7 @@ SavingProgress TensorWriters::progress() {
     for (const auto& left_out : counts.left_out)
         progress.left_out += left_out.load(std::memory_order_relaxed);
     const std::lock_guard lock(progress_mutex_);
-    const std::uint64_t now = now_ns();
+    const std::uint64_t now = monotonic_nanoseconds();
     const double seconds = static_cast<double>(now - asked_at_ns_) * 1e-9;
     if (seconds > 0) progress.bytes_per_second = static_cast<double>(progress.bytes - bytes_then_) / seconds;
     if (progress.bytes_per_second > 0) {

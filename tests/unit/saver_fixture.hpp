@@ -39,8 +39,17 @@ struct Sample {
         }
         return all;
     }
-    [[nodiscard]] ContentHash hash() const { return {seed, bytes}; }
+    [[nodiscard]] BytesHash hash() const { return {bytes, seed}; }
 };
+
+inline Sample sample_of(std::uint32_t run, std::uint32_t call, std::uint64_t seed, std::size_t bytes = 64) {
+    Sample sample;
+    sample.run = run;
+    sample.call = call;
+    sample.seed = seed;
+    sample.bytes = bytes;
+    return sample;
+}
 
 /// What a file of it must hold.
 inline std::string file_of(const Sample& sample) {

@@ -101,12 +101,8 @@ std::uint64_t play(const Scene& scene, unsigned which, std::uint64_t at, int err
         for (std::uint32_t run = 0; run < 3; ++run) {
             for (std::uint32_t call = 0; call < 3; ++call) {
                 ++opened;
-                Sample sample;
-                sample.run = run;
-                sample.call = call;
-                sample.seed = call == 1 ? run * 10 : run * 10 + call;
-                sample.bytes = kBytes;
-                (void)saving.save(sample);
+                const std::uint64_t seed = call == 1 ? run * 10 : run * 10 + call;
+                (void)saving.save(sample_of(run, call, seed, kBytes));
             }
             saving.saver().end_run(run, false);
             saving.evict();

@@ -23,15 +23,6 @@ namespace {
 
 const char* const kFirst = "run0000/call0000/before_launch_triton_poi_fused_0_buf0_cuda:0.pt";
 
-Sample sample(std::uint32_t run, std::uint32_t call, std::uint64_t seed, std::size_t bytes = 64) {
-    Sample made;
-    made.run = run;
-    made.call = call;
-    made.seed = seed;
-    made.bytes = bytes;
-    return made;
-}
-
 struct stat look(const fs::path& path) {
     struct stat found {};
     REQUIRE(lstat(path.c_str(), &found) == 0);
@@ -61,7 +52,7 @@ TEST_CASE("A folder that was replaced by a link ends saving, and nothing is writ
     const TempFolder out;
     const TempFolder elsewhere;
     Saving saving(settings_in(out.path()));
-    REQUIRE(saving.save(sample(0, 0, 1)) == kFirst);
+    REQUIRE(saving.save(sample_of(0, 0, 1)) == kFirst);
     const fs::path tensors = out.path() / "tensors";
     SECTION("the folder itself") {
         fs::rename(tensors, out.path() / "moved");
@@ -78,8 +69,8 @@ TEST_CASE("A folder that was replaced by a link ends saving, and nothing is writ
         fs::rename(tensors, out.path() / "moved");
         write_text(tensors, "somebody's");
     }
-    CHECK(saving.save(sample(1, 0, 2)).empty());
-    CHECK(saving.save(sample(1, 1, 3)).empty());
+    CHECK(saving.save(sample_of(1, 0, 2)).empty());
+    CHECK(saving.save(sample_of(1, 1, 3)).empty());
     REQUIRE(saving.said.size() == 1);
     CHECK(has_line(saving, out.path().string() + "/tensors"));
     CHECK(has_line(saving, "no more tensors are saved; set AOTI_DBG_OUT"));
@@ -93,10 +84,10 @@ TEST_CASE("A folder that was deleted ends saving with one line") {
     const TempFolder out;
     Saving saving(settings_in(out.path()));
     saving.saver().keep_folders_open(GENERATE(false, true));
-    REQUIRE(saving.save(sample(0, 0, 1)) == kFirst);
+    REQUIRE(saving.save(sample_of(0, 0, 1)) == kFirst);
     fs::remove_all(out.path() / "tensors");
-    CHECK(saving.save(sample(0, 0, 2)).empty());
-    CHECK(saving.save(sample(0, 1, 3)).empty());
+    CHECK(saving.save(sample_of(0, 0, 2)).empty());
+    CHECK(saving.save(sample_of(0, 1, 3)).empty());
     CHECK(saving.said.size() == 1);
     CAPTURE(saving.said);
     CHECK(has_line(saving, "No such file or directory; no more tensors are saved"));
@@ -111,7 +102,7 @@ TEST_CASE("A name that is a symbolic link is neither followed nor replaced") {
     fs::create_directories(call);
     const fs::path taken = out.path() / "tensors" / kFirst;
     fs::create_symlink(elsewhere.path() / "victim", taken);
-    const std::string path = saving.save(sample(0, 0, 1));
+    const std::string path = saving.save(sample_of(0, 0, 1));
     CHECK(path == "run0000/call0000/before_launch_triton_poi_fused_0_buf0_cuda:0.2.pt");
     CHECK(fs::is_symlink(taken));
     CHECK(fs::is_empty(elsewhere.path()));
@@ -144,8 +135,8 @@ TEST_CASE(
         sigfillset(&blocked);
         pthread_sigmask(SIG_SETMASK, &blocked, nullptr);
         Saving saving(settings_in(out.path()));
-        if (!saving.save(sample(0, 0, 1, 100000)).empty()) ::_exit(1);
-        if (saving.save(sample(0, 1, 2)).empty()) ::_exit(2);
+        if (!saving.save(sample_of(0, 0, 1, 100000)).empty()) ::_exit(1);
+        if (saving.save(sample_of(0, 1, 2)).empty()) ::_exit(2);
         if (saving.said.size() != 1 || !has_line(saving, "ulimit -f")) ::_exit(3);
         if (left_out(saving, LeftOut::too_large) != 1 || saving.saver().is_stopped()) ::_exit(4);
     });
@@ -159,7 +150,7 @@ TEST_CASE("Where descriptors are shared, one that the program has taken away is 
     const int status = in_child([&out] {
         Saving saving(settings_in(out.path()));
         SavingJob job;
-        const Sample half = sample(0, 0, 1, 4096);
+        const Sample half = sample_of(0, 0, 1, 4096);
         const std::vector<std::byte> content = half.content();
         with_description(half, [&](const TensorToSave& what) { return saving.saver().open(what, job); });
         if (saving.saver().begin(job, false, saving.hand) != TensorSaver::Begun::writes) ::_exit(1);
@@ -174,7 +165,7 @@ TEST_CASE("Where descriptors are shared, one that the program has taken away is 
         if (fs::file_size(own) != 0) ::_exit(3);
         if (fcntl(22, F_GETFD) == -1) ::_exit(4);  // nor is it closed
         if (left_out(saving, LeftOut::failed) != 1 || saving.said.size() != 1) ::_exit(5);
-        if (saving.save(sample(0, 1, 2)).empty()) ::_exit(6);
+        if (saving.save(sample_of(0, 1, 2)).empty()) ::_exit(6);
     });
     CHECK(WIFEXITED(status));
     CHECK(WEXITSTATUS(status) == 0);
@@ -194,9 +185,9 @@ TEST_CASE("Saving stops before the last tenth of the file system, and says where
     };
     available = 110;
     Saving saving(settings_in(out.path()), calls);
-    CHECK_FALSE(saving.save(sample(0, 0, 1, 4000)).empty());
+    CHECK_FALSE(saving.save(sample_of(0, 0, 1, 4000)).empty());
     available = 104;
-    CHECK(saving.save(sample(0, 1, 2, 4000)).empty());
+    CHECK(saving.save(sample_of(0, 1, 2, 4000)).empty());
     REQUIRE(saving.said.size() == 1);
     CHECK(has_line(saving, "the last tenth of the file system of " + out.path().string()));
     CHECK(has_line(saving, "set AOTI_DBG_OUT to a place with room"));
@@ -224,7 +215,7 @@ TEST_CASE("At the cap on bytes saving stops with one line that names the option,
     Saving saving(settings);
     std::size_t saved = 0;
     for (std::uint32_t call = 0; call < 100; ++call)
-        saved += saving.save(sample(0, call, call, 1000)).empty() ? 0 : 1;
+        saved += saving.save(sample_of(0, call, call, 1000)).empty() ? 0 : 1;
     CHECK(saved > 10);
     CHECK(saved < 30);
     REQUIRE(saving.said.size() == 1);
@@ -246,7 +237,7 @@ TEST_CASE("At the cap on files saving stops with one line that names the option,
     settings.max_files = 3;
     Saving saving(settings);
     for (std::uint32_t call = 0; call < 10; ++call)
-        saving.save(sample(0, call, 1));
+        saving.save(sample_of(0, call, 1));
     CHECK(tensors_in(out.path() / "tensors").size() == 3);
     REQUIRE(saving.said.size() == 1);
     CHECK(has_line(saving, "3 files are in"));
@@ -260,7 +251,7 @@ TEST_CASE("With a window the oldest run goes whole, its bytes are free again, an
     Saving saving(settings);
     for (std::uint32_t run = 0; run < 5; ++run) {
         for (std::uint32_t call = 0; call < 3; ++call)
-            CHECK_FALSE(saving.save(sample(run, call, run * 10 + call)).empty());
+            CHECK_FALSE(saving.save(sample_of(run, call, run * 10 + call)).empty());
         saving.saver().end_run(run, false);
         saving.evict();
     }
@@ -285,17 +276,17 @@ TEST_CASE("With a window and no room the oldest run makes room, and one run too 
     settings.max_bytes = written_bytes() + 100000;
     Saving saving(settings);
     for (std::uint32_t run = 0; run < 20; ++run)
-        CHECK_FALSE(saving.save(sample(run, 0, run, 20000)).empty());
+        CHECK_FALSE(saving.save(sample_of(run, 0, run, 20000)).empty());
     CHECK(saving.said.empty());
     CHECK(tensors_in(out.path() / "tensors").size() <= 4);
     CHECK(fs::exists(out.path() / "tensors/run0019"));
     for (std::uint32_t call = 0; call < 10; ++call)
-        saving.save(sample(20, call, 100 + call, 20000));
+        saving.save(sample_of(20, call, 100 + call, 20000));
     CHECK_FALSE(fs::exists(out.path() / "tensors/run0019"));
     REQUIRE(saving.said.size() == 1);
     CHECK(has_line(saving, "the rest of run 20 is left out"));
     CHECK_FALSE(saving.saver().is_stopped());
-    CHECK_FALSE(saving.save(sample(21, 0, 200, 20000)).empty());
+    CHECK_FALSE(saving.save(sample_of(21, 0, 200, 20000)).empty());
 }
 
 TEST_CASE("A weight that an older run brought stays when that run goes, and its bytes are counted once") {
@@ -305,7 +296,7 @@ TEST_CASE("A weight that an older run brought stays when that run goes, and its 
     settings.max_bytes = written_bytes() + 60000;
     Saving saving(settings);
     for (std::uint32_t run = 0; run < 50; ++run) {
-        Sample weight = sample(run, 0, 7, 20000);
+        Sample weight = sample_of(run, 0, 7, 20000);
         weight.label = "weight";
         const std::string path = saving.save(weight);
         REQUIRE_FALSE(path.empty());
@@ -324,7 +315,7 @@ TEST_CASE("With findings alone, runs without one leave nothing behind but their 
     settings.only_findings = true;
     Saving saving(settings);
     for (std::uint32_t run = 0; run < 4; ++run) {
-        saving.save(sample(run, 0, run));
+        saving.save(sample_of(run, 0, run));
         if (run != 3) saving.saver().end_run(run, run == 1);
         saving.evict();
     }
@@ -339,7 +330,7 @@ TEST_CASE("Files of somebody else in a run's folder stay when the run goes") {
     SavingSettings settings = settings_in(out.path());
     settings.only_findings = true;
     Saving saving(settings);
-    saving.save(sample(0, 0, 1));
+    saving.save(sample_of(0, 0, 1));
     const fs::path notes = out.path() / "tensors/run0000/call0000/notes.txt";
     write_text(notes, "mine");
     saving.saver().end_run(0, false);
@@ -355,7 +346,7 @@ TEST_CASE("A run's folder that was replaced by a link is not emptied through it"
     SavingSettings settings = settings_in(out.path());
     settings.only_findings = true;
     Saving saving(settings);
-    saving.save(sample(0, 0, 1));
+    saving.save(sample_of(0, 0, 1));
     fs::copy(out.path() / "tensors/run0000", elsewhere.path() / "run0000", fs::copy_options::recursive);
     fs::remove_all(out.path() / "tensors/run0000");
     fs::create_directory_symlink(elsewhere.path() / "run0000", out.path() / "tensors/run0000");
@@ -368,14 +359,14 @@ TEST_CASE("A run's folder that was replaced by a link is not emptied through it"
 TEST_CASE("An equal tensor is linked; one of the same bytes in another layout is not") {
     const TempFolder out;
     Saving saving(settings_in(out.path()));
-    const std::string first = saving.save(sample(0, 0, 7));
-    const std::string second = saving.save(sample(0, 1, 7));
+    const std::string first = saving.save(sample_of(0, 0, 7));
+    const std::string second = saving.save(sample_of(0, 1, 7));
     const fs::path tensors = out.path() / "tensors";
     CHECK(look(tensors / first).st_ino == look(tensors / second).st_ino);
     CHECK(saving.saver().counts().linked == 1);
     const std::uint64_t written = saving.saver().counts().bytes;
     // The same content, seen as four rows.
-    const Sample base = sample(0, 2, 7);
+    const Sample base = sample_of(0, 2, 7);
     SavingJob job;
     const std::vector<std::int64_t> sizes = {4, 4};
     const std::vector<std::int64_t> strides = {4, 1};
@@ -399,7 +390,7 @@ TEST_CASE("A file that was removed, replaced or written to is linked to no more"
     const TempFolder out;
     Saving saving(settings_in(out.path()));
     const fs::path tensors = out.path() / "tensors";
-    const fs::path first = tensors / saving.save(sample(0, 0, 7));
+    const fs::path first = tensors / saving.save(sample_of(0, 0, 7));
     SECTION("removed") {
         fs::remove(first);
     }
@@ -414,19 +405,19 @@ TEST_CASE("A file that was removed, replaced or written to is linked to no more"
         const timespec times[2] = {{1, 0}, {1, 0}};  // however coarse the file system's clock is
         REQUIRE(utimensat(AT_FDCWD, first.c_str(), times, 0) == 0);
     }
-    const std::string second = saving.save(sample(0, 1, 7));
-    CHECK(read_text(tensors / second) == file_of(sample(0, 1, 7)));
+    const std::string second = saving.save(sample_of(0, 1, 7));
+    CHECK(read_text(tensors / second) == file_of(sample_of(0, 1, 7)));
     CHECK(saving.saver().counts().linked == 0);
-    const std::string third = saving.save(sample(0, 2, 7));
+    const std::string third = saving.save(sample_of(0, 2, 7));
     CHECK(look(tensors / third).st_ino == look(tensors / second).st_ino);
 }
 
 TEST_CASE("Known only at its end, an equal tensor is linked all the same and its own file goes") {
     const TempFolder out;
     Saving saving(settings_in(out.path()));
-    const std::string first = saving.save(sample(0, 0, 7));
+    const std::string first = saving.save(sample_of(0, 0, 7));
     SavingJob job;
-    const Sample second = sample(0, 1, 7);
+    const Sample second = sample_of(0, 1, 7);
     REQUIRE(
         with_description(second, [&](const TensorToSave& what) { return saving.saver().open(what, job); }));
     REQUIRE(saving.saver().begin(job, false, saving.hand) == TensorSaver::Begun::writes);
@@ -445,7 +436,7 @@ TEST_CASE("A tensor whose bytes do not all come, or too many, leaves nothing beh
     Saving saving(settings_in(out.path()));
     const std::size_t given = GENERATE(std::size_t{0}, std::size_t{63}, std::size_t{65});
     SavingJob job;
-    REQUIRE(with_description(sample(0, 0, 1),
+    REQUIRE(with_description(sample_of(0, 0, 1),
                              [&](const TensorToSave& what) { return saving.saver().open(what, job); }));
     REQUIRE(saving.saver().begin(job, false, saving.hand) == TensorSaver::Begun::writes);
     const std::vector<std::byte> content(given);
@@ -459,7 +450,7 @@ TEST_CASE("A tensor whose bytes do not all come, or too many, leaves nothing beh
 TEST_CASE("In whatever chunks its bytes come, the file is the same") {
     const TempFolder out;
     Saving saving(settings_in(out.path()));
-    const Sample whole = sample(0, 0, 3, 3 * 1024 * 1024 + 4);
+    const Sample whole = sample_of(0, 0, 3, 3 * 1024 * 1024 + 4);
     const std::size_t step = GENERATE(std::size_t{700'001}, std::size_t{1} << 20U, std::size_t{1} << 30U);
     SavingJob job;
     REQUIRE(
@@ -478,15 +469,15 @@ TEST_CASE("In whatever chunks its bytes come, the file is the same") {
 TEST_CASE("Empty tensors are files, too") {
     const TempFolder out;
     Saving saving(settings_in(out.path()));
-    const Sample empty = sample(0, 0, 0, 0);
+    const Sample empty = sample_of(0, 0, 0, 0);
     CHECK(read_text(out.path() / "tensors" / saving.save(empty)) == file_of(empty));
 }
 
 TEST_CASE("Folders are 0700 and files 0600, whatever links and runs there are") {
     const TempFolder out;
     Saving saving(settings_in(out.path()));
-    saving.save(sample(0, 0, 1));
-    saving.save(sample(0, 1, 1));
+    saving.save(sample_of(0, 0, 1));
+    saving.save(sample_of(0, 1, 1));
     for (const auto& entry : fs::recursive_directory_iterator(out.path() / "tensors"))
         CHECK((look(entry.path()).st_mode & 07777U) == (entry.is_directory() ? 0700U : 0600U));
     CHECK((look(out.path() / "tensors").st_mode & 07777U) == 0700U);
@@ -497,13 +488,13 @@ TEST_CASE("The same name twice in a call is numbered, and portable names are one
     SavingSettings settings = settings_in(out.path());
     settings.portable_names = true;
     Saving saving(settings);
-    Sample upper = sample(0, 0, 1);
+    Sample upper = sample_of(0, 0, 1);
     upper.label = "BUF0";
     const std::string stem = "run0000/call0000/before_launch_triton_poi_fused_0_";
-    CHECK(saving.save(sample(0, 0, 1)) == stem + "buf0_cuda%3A0.pt");
-    CHECK(saving.save(sample(0, 0, 2)) == stem + "buf0_cuda%3A0.2.pt");
+    CHECK(saving.save(sample_of(0, 0, 1)) == stem + "buf0_cuda%3A0.pt");
+    CHECK(saving.save(sample_of(0, 0, 2)) == stem + "buf0_cuda%3A0.2.pt");
     CHECK(saving.save(upper) == stem + "BUF0_cuda%3A0.3.pt");
-    CHECK(saving.save(sample(0, 1, 1)) ==
+    CHECK(saving.save(sample_of(0, 1, 1)) ==
           "run0000/call0001/before_launch_triton_poi_fused_0_buf0_cuda%3A0.pt");
 }
 
@@ -515,9 +506,9 @@ TEST_CASE("In PyTorch's layout all files lie in one folder, and those of earlier
     fs::create_directories(settings.place.flat);
     write_text(settings.place.flat + "/" + stem + ".pt", "PyTorch's");
     Saving saving(settings);
-    CHECK(saving.save(sample(0, 0, 1)) == stem + ".2.pt");
-    CHECK(saving.save(sample(1, 4, 2)) == stem + ".3.pt");
-    CHECK(saving.save(sample(2, 4, 2)) == stem + ".4.pt");
+    CHECK(saving.save(sample_of(0, 0, 1)) == stem + ".2.pt");
+    CHECK(saving.save(sample_of(1, 4, 2)) == stem + ".3.pt");
+    CHECK(saving.save(sample_of(2, 4, 2)) == stem + ".4.pt");
     CHECK(saving.saver().counts().linked == 1);
     CHECK(read_text(settings.place.flat + "/" + stem + ".pt") == "PyTorch's");
     CHECK(saving.saver().index_path() == (out.path() / "tensors/index.jsonl").string());
@@ -533,15 +524,15 @@ TEST_CASE("A folder that another process has is left to it") {
     const std::string own = (out.path() / "tensors").string() + "-" + std::to_string(getpid());
     CHECK(second.saver().folder().path() == own);
     CHECK(third.saver().folder().path() == own + ".2");
-    first.save(sample(0, 0, 1));
-    second.save(sample(0, 0, 1));
+    first.save(sample_of(0, 0, 1));
+    second.save(sample_of(0, 0, 1));
     CHECK(tensors_in(out.path()).size() == 2);
 }
 
 TEST_CASE("A line of the index says which tensor it is, and what is known of it") {
     const TempFolder out;
     Saving saving(settings_in(out.path()));
-    Sample given = sample(3, 12, 9);
+    Sample given = sample_of(3, 12, 9);
     given.kernel = std::string(300, 'k');
     SavingJob job;
     REQUIRE(

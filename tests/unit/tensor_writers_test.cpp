@@ -20,6 +20,7 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr std::uint32_t kLong = 60000;
+constexpr std::size_t kBytes = 4096;
 
 #if defined(__SANITIZE_THREAD__)
 // It starts no thread after a fork, and takes descriptors for the process's.
@@ -68,13 +69,10 @@ bool save(TensorWriters& writers, const Sample& sample, Lent& lent) {
     return true;
 }
 
-Sample sample_of(std::uint32_t run, std::uint32_t call, std::uint64_t seed, std::size_t bytes = 4096) {
-    Sample sample;
-    sample.run = run;
-    sample.call = call;
-    sample.seed = seed;
-    sample.bytes = bytes;
-    return sample;
+/// The same, of memory that is kept in `lent`.
+bool save(TensorWriters& writers, const Sample& sample, std::vector<std::unique_ptr<Lent>>& lent) {
+    lent.push_back(lend(sample));
+    return save(writers, sample, *lent.back());
 }
 
 /// For children: saves until it is killed, with a seed for each call that says what the file must hold.
@@ -162,7 +160,7 @@ TEST_CASE("A fork's child has nothing of it: no thread, no descriptor, and a fol
         if (open_descriptors() != before) ::_exit(1);
         const Result<TensorWriters*> own = TensorWriters::start(settings_in(out.path()), 2);
         if (!own.ok()) ::_exit(2);
-        const Sample other = sample_of(5, 0, 2);
+        const Sample other = sample_of(5, 0, 2, kBytes);
         Lent* const memory = lend(other).release();
         if (!save(*own.value(), other, *memory) || !own.value()->finish(kLong)) ::_exit(3);
     });
@@ -210,10 +208,9 @@ TEST_CASE("Abandoned, it lets go of all memory at once, leaves nothing half writ
     TensorWriters& writers = writers_in(settings_in(out.path()), 1);
     std::vector<std::unique_ptr<Lent>> lent;
     for (std::uint32_t call = 0; call < 50; ++call) {
-        lent.push_back(lend(sample_of(0, call, call, 1 << 20U)));
-        REQUIRE(save(writers, sample_of(0, call, call, 1 << 20U), *lent.back()));
+        REQUIRE(save(writers, sample_of(0, call, call, 1 << 20U), lent));
     }
-    SavingJob* const never_closed = open(writers, sample_of(1, 0, 99));
+    SavingJob* const never_closed = open(writers, sample_of(1, 0, 99, kBytes));
     REQUIRE(never_closed != nullptr);
     Lent part;
     part.content.resize(100);
@@ -223,7 +220,7 @@ TEST_CASE("Abandoned, it lets go of all memory at once, leaves nothing half writ
     for (const std::unique_ptr<Lent>& memory : lent)
         CHECK(memory->releases == 1);
     CHECK(part.releases == 1);
-    CHECK(open(writers, sample_of(1, 1, 98)) == nullptr);
+    CHECK(open(writers, sample_of(1, 1, 98, kBytes)) == nullptr);
     const ReadIndex index = read_index(out.path() / "tensors/index.jsonl");
     CHECK(index.end == "abandoned");
     CHECK(names_of(index) == tensors_in(out.path() / "tensors"));
@@ -241,8 +238,7 @@ TEST_CASE("What is not written by the deadline is left out and counted, and what
     TensorWriters& writers = writers_in(settings_in(out.path()), 1);
     std::vector<std::unique_ptr<Lent>> lent;
     for (std::uint32_t call = 0; call < 30; ++call) {
-        lent.push_back(lend(sample_of(0, call, call, 4 << 20U)));
-        REQUIRE(save(writers, sample_of(0, call, call, 4 << 20U), *lent.back()));
+        REQUIRE(save(writers, sample_of(0, call, call, 4 << 20U), lent));
     }
     const bool all = writers.finish(0);
     const ReadIndex index = read_index(out.path() / "tensors/index.jsonl");
@@ -259,13 +255,12 @@ TEST_CASE("A job whose bytes do not come is given up, and others are not held up
     std::vector<SavingJob*> unfinished;
     std::vector<std::unique_ptr<Lent>> lent;
     for (std::uint32_t call = 0; call < 10; ++call) {
-        lent.push_back(lend(sample_of(0, call, call)));
-        unfinished.push_back(open(writers, sample_of(0, call, call)));
+        lent.push_back(lend(sample_of(0, call, call, kBytes)));
+        unfinished.push_back(open(writers, sample_of(0, call, call, kBytes)));
         REQUIRE(unfinished.back() != nullptr);
         writers.append(unfinished.back(), lent.back()->chunk(0, 100));
     }
-    lent.push_back(lend(sample_of(1, 0, 99)));
-    REQUIRE(save(writers, sample_of(1, 0, 99), *lent.back()));
+    REQUIRE(save(writers, sample_of(1, 0, 99, kBytes), lent));
     CHECK(writers.drain(kLong));
     CHECK(tensors_in(out.path() / "tensors").size() == 1);
     for (SavingJob* job : unfinished)
@@ -284,12 +279,12 @@ TEST_CASE("When saving stops, nothing more is asked for, and memory comes back a
     std::vector<std::unique_ptr<Lent>> lent;
     std::uint32_t call = 0;
     for (; call < 1000 && !writers.is_stopped(); ++call) {
-        lent.push_back(lend(sample_of(0, call, call)));
-        if (!save(writers, sample_of(0, call, call), *lent.back())) lent.pop_back();
+        lent.push_back(lend(sample_of(0, call, call, kBytes)));
+        if (!save(writers, sample_of(0, call, call, kBytes), *lent.back())) lent.pop_back();
     }
     REQUIRE(writers.drain(kLong));
     CHECK(writers.is_stopped());
-    CHECK(open(writers, sample_of(1, 0, 1)) == nullptr);
+    CHECK(open(writers, sample_of(1, 0, 1, kBytes)) == nullptr);
     CHECK(writers.finish(kLong));
     for (const std::unique_ptr<Lent>& memory : lent)
         CHECK(memory->releases == 1);
@@ -302,8 +297,7 @@ TEST_CASE("The same content many times at once is written once") {
     TensorWriters& writers = writers_in(settings_in(out.path()), 4);
     std::vector<std::unique_ptr<Lent>> lent;
     for (std::uint32_t call = 0; call < 200; ++call) {
-        lent.push_back(lend(sample_of(0, call, call % 2, 100000)));
-        REQUIRE(save(writers, sample_of(0, call, call % 2, 100000), *lent.back()));
+        REQUIRE(save(writers, sample_of(0, call, call % 2, 100000), lent));
     }
     CHECK(writers.finish(kLong));
     CHECK(writers.progress().files == 200);
@@ -388,15 +382,14 @@ TEST_CASE("Two of the same name in a call are numbered in the order in which the
     TensorWriters& writers = writers_in(settings_in(out.path()), 4);
     std::vector<std::unique_ptr<Lent>> lent;
     for (std::uint64_t seed = 1; seed <= 30; ++seed) {
-        lent.push_back(lend(sample_of(0, 0, seed)));
-        REQUIRE(save(writers, sample_of(0, 0, seed), *lent.back()));
+        REQUIRE(save(writers, sample_of(0, 0, seed, kBytes), lent));
     }
     CHECK(writers.finish(kLong));
     for (std::uint64_t seed = 1; seed <= 30; ++seed) {
         const std::string number = seed == 1 ? "" : "." + std::to_string(seed);
         const std::string name =
             "run0000/call0000/before_launch_triton_poi_fused_0_buf0_cuda:0" + number + ".pt";
-        CHECK(read_text(out.path() / "tensors" / name) == file_of(sample_of(0, 0, seed)));
+        CHECK(read_text(out.path() / "tensors" / name) == file_of(sample_of(0, 0, seed, kBytes)));
     }
 }
 
@@ -408,8 +401,7 @@ TEST_CASE("Runs without a finding are gone when it ends, also those whose end ca
     std::vector<std::unique_ptr<Lent>> lent;
     for (std::uint32_t run = 0; run < 40; ++run) {
         for (std::uint32_t call = 0; call < 5; ++call) {
-            lent.push_back(lend(sample_of(run, call, run * 10 + call, 20000)));
-            REQUIRE(save(writers, sample_of(run, call, run * 10 + call, 20000), *lent.back()));
+            REQUIRE(save(writers, sample_of(run, call, run * 10 + call, 20000), lent));
         }
         writers.end_of_run(run, run == 17);
     }
