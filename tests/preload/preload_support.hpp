@@ -25,6 +25,8 @@ inline constexpr bool kThreadSanitized = true;
 #else
 inline constexpr bool kThreadSanitized = false;
 #endif
+// After a fork beside other threads: a sanitizer's allocator may be locked for ever in the child.
+inline constexpr bool kChildrenCanAllocate = !kSanitized;
 
 inline std::string victim_path(const std::string& name) {
     return std::string(AOTI_DBG_VICTIMS) + "/" + name;
