@@ -3,13 +3,10 @@
 #pragma once
 
 #include "stats_kernels/device_job.hpp"
+#include "stats_kernels/device_lanes.cuh"
 
 namespace aoti_dbg::device {
 
-inline constexpr unsigned kAllLanes = 0xffffffffU;
-inline constexpr unsigned kWarps = kBlockThreads / 32;
-
-__extension__ using Wide = unsigned __int128;
 __extension__ using SignedWide = __int128;
 
 /// Of one part of a tensor: what a thread, a warp or a block knows. Sums around a reference can
@@ -128,46 +125,6 @@ __device__ inline void absorb(Located& into, const Located& other) {
     }
     known.sum_low += other.known.sum_low;
     known.sum_high += other.known.sum_high + (known.sum_low < other.known.sum_low ? 1 : 0);
-}
-
-__device__ inline unsigned sum_of_lanes(unsigned value) {
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
-    return __reduce_add_sync(kAllLanes, value);
-#else
-    for (unsigned step = 16; step > 0; step /= 2)
-        value += __shfl_xor_sync(kAllLanes, value, step);
-    return value;
-#endif
-}
-
-__device__ inline unsigned least_of_lanes(unsigned value) {
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
-    return __reduce_min_sync(kAllLanes, value);
-#else
-    for (unsigned step = 16; step > 0; step /= 2)
-        value = min(value, __shfl_xor_sync(kAllLanes, value, step));
-    return value;
-#endif
-}
-
-/// In pieces of 26 bits, of which 32 do not overflow.
-__device__ inline Wide wide_sum_of_lanes(std::uint64_t value) {
-    constexpr unsigned kPiece = (1U << 26U) - 1;
-    const unsigned low = sum_of_lanes(static_cast<unsigned>(value) & kPiece);
-    const unsigned middle = sum_of_lanes(static_cast<unsigned>(value >> 26U) & kPiece);
-    const unsigned high = sum_of_lanes(static_cast<unsigned>(value >> 52U));
-    return low + (Wide{middle} << 26U) + (Wide{high} << 52U);
-}
-
-__device__ inline std::uint64_t sum_of_lanes(std::uint64_t value) {
-    return static_cast<std::uint64_t>(wide_sum_of_lanes(value));
-}
-
-__device__ inline std::uint64_t least_of_lanes(std::uint64_t value) {
-    const auto high = static_cast<unsigned>(value >> 32U);
-    const unsigned least_high = least_of_lanes(high);
-    const unsigned least_low = least_of_lanes(high == least_high ? static_cast<unsigned>(value) : UINT32_MAX);
-    return std::uint64_t{least_high} << 32U | least_low;
 }
 
 /// Sums of numbers near the end of double's range leave it; their mean need not.

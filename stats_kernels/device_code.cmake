@@ -1,5 +1,5 @@
-# Compiles statistics.cu into a fatbin, which device_code.S embeds. Without nvcc the library has no device code, and
-# says so by has_device_code(). No library of the toolkit is linked.
+# Compiles the kernels into fatbins, which device_code.S embeds. Without nvcc the library has no device code, and these
+# are empty. No library of the toolkit is linked.
 find_package(CUDAToolkit QUIET)
 find_program(AOTI_DBG_NVCC nvcc HINTS ${CUDAToolkit_BIN_DIR} /usr/local/cuda/bin)
 # What is not shipped is compiled for one: all of them take minutes.
@@ -30,13 +30,19 @@ if(NOT newest)
 endif()
 list(APPEND targets -gencode arch=compute_${newest},code=compute_${newest})
 
-set(fatbin ${CMAKE_CURRENT_BINARY_DIR}/statistics.fatbin)
 # Compressed, in the way that every driver can undo: a fifth of the size.
-add_custom_command(OUTPUT ${fatbin}
-  COMMAND ${AOTI_DBG_NVCC} -std=c++20 -O3 -Werror all-warnings -I ${CMAKE_SOURCE_DIR} ${targets}
-    --threads 0 -Xfatbin -compress-all -MD -MF ${fatbin}.d -MT ${fatbin} -fatbin -o ${fatbin} ${CMAKE_CURRENT_SOURCE_DIR}/statistics.cu
-  DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/statistics.cu DEPFILE ${fatbin}.d
-  COMMENT "Compiling device code for ${AOTI_DBG_CUDA_ARCHITECTURES}" VERBATIM)
-target_sources(aoti_dbg_stats_kernels PRIVATE ${fatbin})
+set(fatbins "")
+foreach(kernel IN ITEMS statistics save)
+  set(fatbin ${CMAKE_CURRENT_BINARY_DIR}/${kernel}.fatbin)
+  set(source ${CMAKE_CURRENT_SOURCE_DIR}/${kernel}.cu)
+  add_custom_command(OUTPUT ${fatbin}
+    COMMAND ${AOTI_DBG_NVCC} -std=c++20 -O3 -Werror all-warnings -I ${CMAKE_SOURCE_DIR} ${targets}
+      --threads 0 -Xfatbin -compress-all -MD -MF ${fatbin}.d -MT ${fatbin} -fatbin -o ${fatbin} ${source}
+    DEPENDS ${source} DEPFILE ${fatbin}.d
+    COMMENT "Compiling ${kernel}.cu for ${AOTI_DBG_CUDA_ARCHITECTURES}" VERBATIM)
+  list(APPEND fatbins ${fatbin})
+endforeach()
+target_sources(aoti_dbg_stats_kernels PRIVATE ${fatbins})
+# The assembler looks for them there.
 set_source_files_properties(device_code.S PROPERTIES
-  COMPILE_DEFINITIONS "AOTI_DBG_FATBIN=\"${fatbin}\"" OBJECT_DEPENDS ${fatbin})
+  COMPILE_DEFINITIONS AOTI_DBG_FATBINS COMPILE_OPTIONS "-Wa,-I,${CMAKE_CURRENT_BINARY_DIR}" OBJECT_DEPENDS "${fatbins}")

@@ -1,19 +1,21 @@
-// The two ends of what device_code.S embeds.
+// The ends of what device_code.S embeds.
 #include "stats_kernels/device_code.hpp"
 
 extern "C" {
-extern const std::byte aoti_dbg_stats_fatbin[];
-extern const std::byte aoti_dbg_stats_fatbin_end[];
+extern const std::byte aoti_dbg_statistics_fatbin[];
+extern const std::byte aoti_dbg_statistics_fatbin_end[];
+extern const std::byte aoti_dbg_save_fatbin[];
+extern const std::byte aoti_dbg_save_fatbin_end[];
 }
 
 namespace aoti_dbg {
 
-std::span<const std::byte> device_code() {
-    return {aoti_dbg_stats_fatbin, aoti_dbg_stats_fatbin_end};
+DeviceCode statistics_code() {
+    return {kStatisticsKernel, {aoti_dbg_statistics_fatbin, aoti_dbg_statistics_fatbin_end}};
 }
 
-bool has_device_code() {
-    return !device_code().empty();
+DeviceCode save_code() {
+    return {kSaveKernel, {aoti_dbg_save_fatbin, aoti_dbg_save_fatbin_end}};
 }
 
 }  // namespace aoti_dbg

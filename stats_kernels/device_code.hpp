@@ -7,12 +7,18 @@
 
 namespace aoti_dbg {
 
-/// The function in the module; its parameter is one StatisticsLaunch (device_job.hpp).
+/// A module with one function.
+struct DeviceCode {
+    const char* kernel;
+    std::span<const std::byte> fatbin;  // machine code and PTX, aligned to 16 bytes; empty without nvcc
+};
+
+/// Of statistics.cu; the parameter is one StatisticsLaunch (device_job.hpp).
 inline constexpr const char* kStatisticsKernel = "aoti_dbg_stats";
+DeviceCode statistics_code();
 
-/// A fatbin with machine code and PTX, aligned to 16 bytes; empty if this was built without nvcc.
-std::span<const std::byte> device_code();
-
-bool has_device_code();
+/// Of save.cu; the parameter is one SaveLaunch (save_job.hpp).
+inline constexpr const char* kSaveKernel = "aoti_dbg_save";
+DeviceCode save_code();
 
 }  // namespace aoti_dbg

@@ -70,25 +70,6 @@ __device__ inline void write_words(const Located& all, const Specials& specials,
     }
 }
 
-/// A quarter of a line by each thread of a whole warp, from words in shared memory; nothing by those that
-/// have none. Nobody waits for it to arrive: the line says itself whether it has.
-__device__ inline void send_line(const std::uint64_t* words, bool there_is_one, std::uint64_t to,
-                                 unsigned sequence) {
-    const unsigned quarter = threadIdx.x % 4;
-    std::uint64_t low = sequence;
-    std::uint64_t high = 0;
-    if (there_is_one) {
-        if (quarter > 0) low = words[2 * quarter - 1];
-        high = words[2 * quarter];
-    }
-    unsigned check =
-        check_of(low, quarter > 0 ? 2 * quarter - 1 : kPlaceOfSequence) + check_of(high, 2 * quarter);
-    check += __shfl_xor_sync(kAllLanes, check, 1);
-    check += __shfl_xor_sync(kAllLanes, check, 2);
-    if (quarter == 0) low = std::uint64_t{sequence} << 32U | check;
-    if (there_is_one) reinterpret_cast<ulonglong2*>(to)[quarter] = make_ulonglong2(low, high);
-}
-
 /// By the first warp, from what all have left: the block's lines.
 __device__ __forceinline__ void leave_lines(unsigned sequence) {
     const DeviceJob& job = shared_job();

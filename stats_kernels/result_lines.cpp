@@ -1,7 +1,6 @@
 #include "stats_kernels/result_lines.hpp"
 
 #include <algorithm>
-#include <array>
 #include <bit>
 #include <cstring>
 
@@ -9,22 +8,11 @@ namespace aoti_dbg {
 
 namespace {
 
-using Words = std::array<std::uint64_t, kLineWords>;
-
-std::uint32_t check_of_line(std::uint32_t sequence, const Words& words) {
+std::uint32_t check_of_line(std::uint32_t sequence, const LineWords& words) {
     std::uint32_t check = check_of(sequence, kPlaceOfSequence);
     for (std::uint32_t i = 0; i < kLineWords; ++i)
         check += check_of(words[i], i);
     return check;
-}
-
-/// False while the line is not there, or only a part of it.
-bool read_line(const ResultLine& line, std::uint32_t sequence, Words& words) {
-    if (__atomic_load_n(&line.sequence, __ATOMIC_RELAXED) != sequence) return false;
-    const std::uint32_t check = __atomic_load_n(&line.check, __ATOMIC_RELAXED);
-    for (std::uint32_t i = 0; i < kLineWords; ++i)
-        words[i] = __atomic_load_n(&line.words[i], __ATOMIC_RELAXED);
-    return check == check_of_line(sequence, words);
 }
 
 /// Sums of distances from the first block's mean, which costs no division; exact but for rounding, since a
@@ -56,7 +44,7 @@ class MomentsOfBlocks {
     double squares_ = 0;
 };
 
-void take_moments(const Words& words, PartialStatistics& block) {
+void take_moments(const LineWords& words, PartialStatistics& block) {
     block.finite = words[kFinite];
     block.mean = std::bit_cast<double>(words[kMean]);
     block.m2 = std::bit_cast<double>(words[kM2]);
@@ -66,14 +54,14 @@ void take_moments(const Words& words, PartialStatistics& block) {
 }
 
 /// As merge_exact() of a block that has left moments only: without indices there is no first of two equals.
-void merge_moments_line(PartialStatistics& part, const Words& words) {
+void merge_moments_line(PartialStatistics& part, const LineWords& words) {
     part.finite += words[kFinite];
     part.zeros += words[kZeros];
     part.minimum_key = std::min(part.minimum_key, words[kMinimumKey]);
     part.maximum_key = std::max(part.maximum_key, words[kMaximumKey]);
 }
 
-void take_specials(const Words& words, PartialStatistics& block) {
+void take_specials(const LineWords& words, PartialStatistics& block) {
     block.nan = words[kNan];
     block.positive_infinity = words[kPositive];
     block.negative_infinity = words[kNegative];
@@ -83,7 +71,7 @@ void take_specials(const Words& words, PartialStatistics& block) {
 }
 
 /// The hash stands with the first part.
-void take_places(const Words& words, PartialStatistics& block, std::uint64_t& hash) {
+void take_places(const LineWords& words, PartialStatistics& block, std::uint64_t& hash) {
     block.minimum_index = words[kMinimumIndex];
     block.maximum_index = words[kMaximumIndex];
     block.sum_low = words[kSumLow];
@@ -102,21 +90,21 @@ class BlocksOfPart {
                       : nullptr),
           sequence_(sequence) {}
 
-    Gathered read_moments(std::uint32_t block, Words& words) const {
+    Gathered read_moments(std::uint32_t block, LineWords& words) const {
         if (!read_line(moments_[block], sequence_, words)) return Gathered::not_yet;
         return (words[kFlags] & kRefused) != 0 ? Gathered::refused : Gathered::whole;
     }
 
     /// Whether the block has left nothing but that.
-    [[nodiscard]] bool is_all(const Words& moments) const {
+    [[nodiscard]] bool is_all(const LineWords& moments) const {
         return places_ == nullptr && (moments[kFlags] & kHasSpecials) == 0;
     }
 
     /// All that the block has left; false while a line is missing.
-    bool read_rest(std::uint32_t block, const Words& moments, PartialStatistics& part,
+    bool read_rest(std::uint32_t block, const LineWords& moments, PartialStatistics& part,
                    std::uint64_t& hash) const {
         take_moments(moments, part);
-        Words words;
+        LineWords words;
         if ((moments[kFlags] & kHasSpecials) != 0) {
             if (!read_line(specials_[block], sequence_, words)) return false;
             take_specials(words, part);
@@ -138,7 +126,7 @@ class BlocksOfPart {
 Gathered gather_part(const BlocksOfPart& from, std::uint32_t blocks, PartialStatistics& part,
                      std::uint64_t& hash) {
     MomentsOfBlocks moments;
-    Words words;
+    LineWords words;
     for (std::uint32_t i = 0; i < blocks; ++i) {
         const Gathered gathered = from.read_moments(i, words);
         if (gathered != Gathered::whole) return gathered;
@@ -169,6 +157,14 @@ Gathered gather_part(const BlocksOfPart& from, std::uint32_t blocks, PartialStat
 
 }  // namespace
 
+bool read_line(const ResultLine& line, std::uint32_t sequence, LineWords& words) {
+    if (__atomic_load_n(&line.sequence, __ATOMIC_RELAXED) != sequence) return false;
+    const std::uint32_t check = __atomic_load_n(&line.check, __ATOMIC_RELAXED);
+    for (std::uint32_t i = 0; i < kLineWords; ++i)
+        words[i] = __atomic_load_n(&line.words[i], __ATOMIC_RELAXED);
+    return check == check_of_line(sequence, words);
+}
+
 Gathered gather(const ResultLine* lines, const ResultShape& shape, std::uint32_t sequence,
                 TensorPartial& total) {
     total = {};
@@ -184,16 +180,16 @@ Gathered gather(const ResultLine* lines, const ResultShape& shape, std::uint32_t
 bool gather_values(const ResultLine* lines, const ResultShape& shape, std::uint32_t sequence,
                    std::span<std::byte> values) {
     const ResultLine* line = lines + shape.lines_of_blocks();
-    for (std::size_t at = 0; at < values.size(); at += sizeof(Words), ++line) {
-        Words words;
+    for (std::size_t at = 0; at < values.size(); at += sizeof(LineWords), ++line) {
+        LineWords words;
         if (!read_line(*line, sequence, words)) return false;
-        std::memcpy(&values[at], words.data(), std::min(sizeof(Words), values.size() - at));
+        std::memcpy(&values[at], words.data(), std::min(sizeof(LineWords), values.size() - at));
     }
     return true;
 }
 
 void write_line(ResultLine& line, std::uint32_t sequence, std::span<const std::uint64_t> words) {
-    Words all{};
+    LineWords all{};
     std::copy_n(words.begin(), std::min(words.size(), all.size()), all.begin());
     __atomic_store_n(&line.check, check_of_line(sequence, all), __ATOMIC_RELAXED);
     for (std::uint32_t i = 0; i < kLineWords; ++i)
@@ -202,7 +198,7 @@ void write_line(ResultLine& line, std::uint32_t sequence, std::span<const std::u
 }
 
 void write_refusal(ResultLine* lines, std::uint32_t sequence) {
-    Words words{};
+    LineWords words{};
     words[kFlags] = kRefused;
     write_line(*lines, sequence, words);
 }

@@ -10,6 +10,7 @@
 //   line
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -93,6 +94,11 @@ Gathered gather(const ResultLine* lines, const ResultShape& shape, std::uint32_t
 /// The elements, as many bytes as the shape says; false where they are not there yet.
 bool gather_values(const ResultLine* lines, const ResultShape& shape, std::uint32_t sequence,
                    std::span<std::byte> values);
+
+using LineWords = std::array<std::uint64_t, kLineWords>;
+
+/// A line as the device leaves it; false while it is not there, or only a part of it.
+bool read_line(const ResultLine& line, std::uint32_t sequence, LineWords& words);
 
 /// Writes a line as the device does. What reads it may be reading.
 void write_line(ResultLine& line, std::uint32_t sequence, std::span<const std::uint64_t> words);

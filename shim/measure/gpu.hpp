@@ -12,25 +12,15 @@
 #include <optional>
 
 #include "base/cache_line.hpp"
-#include "shim/measure/gpu_api.hpp"
-#include "stats_kernels/launch_plan.hpp"
+#include "shim/measure/gpu_context.hpp"
 #include "stats_kernels/result_lines.hpp"
 
 namespace aoti_dbg {
 
-/// No context survives such an error.
-bool is_end_of_context(CUresult result);
-
-class Gpu {
+class Gpu : public GpuContext {
   public:
     /// Null where it cannot be set up, which is said once.
     static std::unique_ptr<Gpu> set_up(const GpuApi& api, CUcontext context);
-
-    [[nodiscard]] const GpuApi& api() const { return api_; }
-    [[nodiscard]] CUcontext context() const { return context_; }
-    [[nodiscard]] int device() const { return device_; }
-    [[nodiscard]] const DeviceLimits& limits() const { return limits_; }
-    [[nodiscard]] CUfunction statistics_kernel() const { return statistics_kernel_; }
 
     /// Places for so many lines, one after the other; nothing as long as the ring is full.
     std::optional<std::uint64_t> take_lines(std::uint32_t count) { return ring_.take(count); }
@@ -42,13 +32,6 @@ class Gpu {
     /// How far the ring was taken: to be kept with what is reported, and given back when it is written.
     [[nodiscard]] std::uint64_t mark() const { return ring_.taken(); }
     void release(std::uint64_t mark) { ring_.release(mark); }
-
-    /// A launch of ours failed: nothing is measured here any more, which is said once. After a failure that
-    /// the context does not survive no result is waited for either.
-    void note_failure(CUresult result);
-    [[nodiscard]] bool has_failed() const { return failed_.load(std::memory_order_acquire); }
-    [[nodiscard]] bool is_usable() const { return usable_.load(std::memory_order_relaxed); }
-    void give_up() { failed_.store(true, std::memory_order_release); }
 
   private:
     class Ring {
@@ -87,17 +70,9 @@ class Gpu {
         alignas(kCacheLine) std::atomic<std::uint64_t> released_{0};
     };
 
-    Gpu(const GpuApi& api, CUcontext context) : api_(api), context_(context) {}
-    bool load_kernels();
+    Gpu(const GpuApi& api, CUcontext context) : GpuContext(api, context, {"measure", "measured"}) {}
 
-    const GpuApi& api_;
-    CUcontext context_;
-    CUdevice device_ = 0;
-    DeviceLimits limits_;
-    CUfunction statistics_kernel_ = nullptr;
     Ring ring_;
-    std::atomic<bool> failed_{false};
-    std::atomic<bool> usable_{true};
 };
 
 }  // namespace aoti_dbg

@@ -1,21 +1,10 @@
 #include "shim/measure/measured_side.hpp"
 
-#include <atomic>
-
-#include "base/message.hpp"
 #include "shim/measure/host_measuring.hpp"
 #include "shim/observe/process.hpp"
 
 namespace aoti_dbg {
 namespace {
-
-void say_that_it_captures() {
-    static std::atomic<bool> said{false};
-    if (said.exchange(true)) return;
-    message(Severity::info,
-            "a stream is being captured into a CUDA graph; nothing is measured in it: of its calls names are "
-            "printed (level 3), and what the graph does when it is launched is not seen");
-}
 
 Wanted wanted_in(StatsDetail detail) {
     switch (detail) {

@@ -10,6 +10,7 @@
 #include "base/message.hpp"
 #include "shim/measure/own_thread.hpp"
 #include "shim/measure/pending.hpp"
+#include "shim/measure/saving.hpp"
 #include "shim/observe/clock.hpp"
 #include "shim/observe/deadline_lock.hpp"
 #include "shim/observe/process.hpp"
@@ -417,8 +418,10 @@ void retire_facts(std::vector<FactsPtr> facts) {
 
 void end_measured_contexts() {
     const ErrnoKeeper errno_keeper;
-    Measurer* measurer = present_measurer();
-    if (measurer != nullptr) measurer->end_contexts();
+    Session* session = wiped_page().session.load(std::memory_order_acquire);
+    if (session == nullptr) return;
+    if (session->measurer() != nullptr) session->measurer()->end_contexts();
+    if (session->present_saving() != nullptr) session->present_saving()->end_contexts();
 }
 
 void flush_pending_of(void* stream) {

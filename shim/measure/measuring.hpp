@@ -1,5 +1,5 @@
-// Level 2 in a launching thread: which call site a call is, what its tensors are, and that they are measured
-// before the call and after it. Costs nothing where no option asks for statistics.
+// Levels 1 and 2 in a launching thread: which call site a call is, what its tensors are, and that they are
+// saved or measured before the call and after it. Costs nothing where no option asks for either.
 #pragma once
 
 #include <cstdint>
@@ -43,6 +43,7 @@ struct TensorsWanted {
     bool printed = false;
     Check check = {};
     bool saved = false;
+    bool named = false;  // its name was printed; else that stands in for what cannot be done
     [[nodiscard]] bool measured() const { return printed || check.any(); }
     [[nodiscard]] bool any() const { return measured() || saved; }
 };

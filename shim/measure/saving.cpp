@@ -1,27 +1,28 @@
 #include "shim/measure/saving.hpp"
 
-#include <algorithm>
-#include <cstring>
 #include <new>
+#include <utility>
 
-#include "base/errno_keeper.hpp"
 #include "base/message.hpp"
 #include "shim/report/measured_output.hpp"
-#include "stats_kernels/bytes_hash.hpp"
 
 namespace aoti_dbg {
 namespace {
 
 // Nobody waits longer for writers that make no progress: the disk hangs.
 constexpr std::uint32_t kPatienceMs = 10'000;
+// A device that is not done by then is not waited for when its context goes.
+constexpr std::uint64_t kPatienceAtEndNs = 2'000'000'000;
 }  // namespace
 
 Saving::Saving(const Options& options, TensorWriters& writers, std::unique_ptr<Staging> staging)
     : writers_(writers),
       staging_(std::move(staging)),
+      arrivals_(writers),
       folder_(writers.saver().folder().path()),
       wanted_(options.tensors),
       largest_(options.max_tensor),
+      staging_bytes_(options.staging),
       patience_ms_(options.on_full == OnFull::drop ? 0 : kPatienceMs) {}
 
 Saving* Saving::start(const Options& options, const std::string& out, const std::string& here) {
@@ -39,50 +40,35 @@ Saving* Saving::start(const Options& options, const std::string& out, const std:
     return new (std::nothrow) Saving(options, *writers.value(), std::move(staging));
 }
 
-void Saving::save(const Side& side, const PlannedArgument& argument, const SeenTensor& tensor) {
-    const SeenFacts& facts = *tensor.facts;
-    if (writers_.is_stopped() || !wanted_.match(argument.label, argument.original_fqn)) return;
-    const bool is_known = facts.is_measurable() && facts.place == Place::cpu;
-    if (!is_known || (facts.count != 0 && tensor.address == 0)) return writers_.leave_out(LeftOut::unknown);
-    const std::uint64_t before =
-        static_cast<std::uint64_t>(facts.storage_offset) * element_size(facts.measured_dtype);
-    if (facts.covered_bytes > largest_) return writers_.leave_out(LeftOut::too_large);
-
-    TensorToSave what;
-    what.place = {side.side, side.run, side.call, side.sequence, side.kernel, argument.label, facts.device};
-    what.model = side.model;
-    what.position = argument.position;
-    what.tensor = {facts.measured_dtype,         facts.sizes, facts.strides, facts.storage_offset,
-                   before + facts.covered_bytes, facts.device};
-    SavingJob* job = writers_.open(what, patience_ms_);
-    if (job == nullptr) return;
-    const std::span<const std::byte> bytes(reinterpret_cast<const std::byte*>(tensor.address),
-                                           facts.covered_bytes);
-    BytesHash hash;
-    add_bytes(hash, bytes, 0);
-    hash = finished(hash, bytes.size());
-    const SavedFacts saved{hash, std::nullopt};
-    writers_.expect(job, saved);
-    // What comes before the tensor in its storage is not its own.
-    if (before != 0 && !bytes.empty()) writers_.append(job, {{static_cast<std::byte*>(nullptr), before}});
-    if (copy(job, bytes)) return writers_.close(job, saved);
-    writers_.give_up(job);
+SavingGpu* Saving::gpu_of(CUcontext context) {
+    const GpuApi* api = gpu_api();
+    if (api == nullptr) return nullptr;
+    if (context == nullptr && (api->cuCtxGetCurrent(&context) != CUDA_SUCCESS || context == nullptr))
+        return nullptr;
+    const std::lock_guard lock(gpus_mutex_);
+    const auto [gpu, is_new] = gpus_.try_emplace(context);
+    if (is_new && arrivals_.start()) {
+        const ContextScope scope(*api, context);
+        gpu->second = SavingGpu::set_up(*api, context, staging_bytes_);
+    }
+    const bool is_good = gpu->second != nullptr && gpu->second->is_usable() && !gpu->second->has_failed();
+    return is_good ? gpu->second.get() : nullptr;
 }
 
-/// False where there is no room for all of it.
-bool Saving::copy(SavingJob* job, std::span<const std::byte> bytes) {
-    while (!bytes.empty()) {
-        const std::size_t length = std::min<std::uint64_t>(bytes.size(), staging_->most());
-        const Staging::Piece piece = staging_->take(length, patience_ms_);
-        if (piece.bytes.empty()) return false;
-        std::memcpy(piece.bytes.data(), bytes.data(), length);
-        writers_.append(job, {piece.bytes, Staging::give_back, piece.slot});
-        bytes = bytes.subspan(length);
+void Saving::end_contexts() {
+    (void)arrivals_.drain(kPatienceAtEndNs);
+    const std::lock_guard lock(gpus_mutex_);
+    for (auto& [context, gpu] : gpus_) {
+        if (gpu == nullptr) continue;
+        gpu->give_up();
+        gpu->staging().retire();
+        retired_.push_back(std::move(gpu));
     }
-    return true;
+    gpus_.clear();
 }
 
 void Saving::finish() {
+    arrivals_.finish();
     const SavedCounts& counts = writers_.saver().counts();
     const auto done = [&counts] { return counts.files.load() + counts.bytes.load(); };
     // Everything is written, however long it takes, but nobody waits for a disk that hangs.

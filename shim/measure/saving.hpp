@@ -1,15 +1,19 @@
-// Level 1: the bytes of a call's tensors, copied by the launching thread as they are at that moment and
-// handed to the threads that write them. One for a session; made when the first tensor is to be saved.
+// Level 1: tensors as they are at one moment, handed to the threads that write them. What lies in host memory
+// is copied by the launching thread; what lies on a device is brought by a kernel of ours on the call's own
+// stream, and nobody waits for it. One for a session; made when the first tensor is to be saved.
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
+#include <mutex>
 #include <string>
+#include <vector>
 
 #include "config/options.hpp"
-#include "shim/measure/site_plan.hpp"
+#include "shim/measure/arrivals.hpp"
+#include "shim/measure/saving_gpu.hpp"
 #include "shim/measure/staging.hpp"
-#include "shim/measure/tensor_reader.hpp"
 #include "shim/report/tensor_writers.hpp"
 
 namespace aoti_dbg {
@@ -20,17 +24,21 @@ class Saving {
     /// ends.
     static Saving* start(const Options& options, const std::string& out, const std::string& here);
 
-    /// Which side of which call.
-    struct Side {
-        EventSide side = EventSide::before;
-        std::uint32_t model = ~0U;
-        std::uint32_t run = ~0U;
-        std::uint32_t call = kNoCallNumber;
-        std::uint64_t sequence = 0;
-        std::string_view kernel;
-    };
-    /// A tensor in host memory. Waits while staging or queue are full, as the options have it.
-    void save(const Side& side, const PlannedArgument& facts, const SeenTensor& tensor);
+    [[nodiscard]] TensorWriters& writers() { return writers_; }
+    [[nodiscard]] Staging& staging() { return *staging_; }
+    [[nodiscard]] Arrivals& arrivals() { return arrivals_; }
+    [[nodiscard]] const NamePatterns& wanted() const { return wanted_; }
+    /// No tensor of more bytes is saved.
+    [[nodiscard]] std::uint64_t largest() const { return largest_; }
+    /// How long who finds staging or queue full waits while nobody makes progress.
+    [[nodiscard]] std::uint32_t patience_ms() const { return patience_ms_; }
+
+    /// Of the calling thread's context, or of `context` if that is not null; null where nothing can be saved
+    /// from it.
+    SavingGpu* gpu_of(CUcontext context);
+    /// Contexts go: what is under way is brought home, with a deadline, and everything is set up anew when it
+    /// is needed.
+    void end_contexts();
 
     void end_of_run(std::uint32_t run, bool had_finding) { writers_.end_of_run(run, had_finding); }
 
@@ -42,14 +50,19 @@ class Saving {
 
   private:
     Saving(const Options& options, TensorWriters& writers, std::unique_ptr<Staging> staging);
-    bool copy(SavingJob* job, std::span<const std::byte> bytes);
 
     TensorWriters& writers_;
     std::unique_ptr<Staging> staging_;
+    Arrivals arrivals_;
     std::string folder_;
     const NamePatterns& wanted_;
     std::uint64_t largest_;
+    std::uint64_t staging_bytes_;
     std::uint32_t patience_ms_;
+
+    std::mutex gpus_mutex_;
+    std::map<CUcontext, std::unique_ptr<SavingGpu>> gpus_;  // null: it cannot be set up
+    std::vector<std::unique_ptr<SavingGpu>> retired_;       // pieces may still refer to them
 };
 
 }  // namespace aoti_dbg

@@ -2,7 +2,9 @@
 
 #include <sys/mman.h>
 
+#include <algorithm>
 #include <chrono>
+#include <iterator>
 #include <new>
 
 namespace aoti_dbg {
@@ -31,54 +33,90 @@ Staging::~Staging() {
     munmap(memory_, capacity_);
 }
 
+/// By mutex_. The first that fits: what was used lately is used again, and pages stay few.
+bool Staging::take_room(std::uint64_t bytes, std::uint64_t& begin) {
+    const auto range = std::find_if(free_.begin(), free_.end(),
+                                    [bytes](const Range& one) { return one.end - one.begin >= bytes; });
+    if (range == free_.end()) return false;
+    begin = range->begin;
+    range->begin += bytes;
+    if (range->begin == range->end) free_.erase(range);
+    return true;
+}
+
 /// By mutex_.
-bool Staging::find_room(std::uint64_t bytes, std::uint64_t& begin) const {
-    if (taken_.empty()) {
-        begin = 0;
-        return true;
+void Staging::give_back_room(const Slot& slot) {
+    auto next =
+        std::find_if(free_.begin(), free_.end(), [&slot](const Range& one) { return one.begin >= slot.end; });
+    const bool joins_next = next != free_.end() && next->begin == slot.end;
+    const bool joins_last = next != free_.begin() && std::prev(next)->end == slot.begin;
+    if (joins_last && joins_next) {
+        std::prev(next)->end = next->end;
+        free_.erase(next);
+    } else if (joins_last) {
+        std::prev(next)->end = slot.end;
+    } else if (joins_next) {
+        next->begin = slot.begin;
+    } else {
+        free_.insert(next, Range{slot.begin, slot.end});
     }
-    const std::uint64_t oldest = taken_.front()->begin;
-    begin = end_;
-    // The end never meets the oldest from behind: then one could not tell full from empty.
-    if (end_ <= oldest) return end_ + bytes < oldest;
-    if (end_ + bytes <= capacity_) return true;
-    begin = 0;
-    return bytes < oldest;
+}
+
+/// With mutex_. One after the other, or large pieces would never have their turn.
+bool Staging::wait_in_queue(std::unique_lock<std::mutex>& lock, std::uint64_t bytes,
+                            std::uint32_t patience_ms, std::uint64_t& begin) {
+    const std::uint64_t own = ++last_waiting_;
+    waiting_.push_back(own);
+    bool has_room = false;
+    for (bool goes_on = true; goes_on && !is_retired_;) {
+        const bool is_first = waiting_.front() == own;
+        has_room = is_first && take_room(bytes, begin);
+        if (has_room) break;
+        const std::uint64_t times = times_given_back_;
+        goes_on = changed_.wait_for(lock, std::chrono::milliseconds(patience_ms), [&] {
+            return times_given_back_ != times || is_retired_ || (!is_first && waiting_.front() == own);
+        });
+    }
+    waiting_.erase(std::find(waiting_.begin(), waiting_.end(), own));
+    changed_.notify_all();
+    return has_room;
 }
 
 Staging::Piece Staging::take(std::uint64_t bytes, std::uint32_t patience_ms) {
     const std::uint64_t length = (bytes + kAlignment - 1) / kAlignment * kAlignment;
     std::uint64_t begin = 0;
     std::unique_lock lock(mutex_);
-    while (!find_room(length, begin)) {
-        const std::uint64_t times = times_given_back_;
-        const bool goes_on = given_back_.wait_for(lock, std::chrono::milliseconds(patience_ms),
-                                                  [&] { return times_given_back_ != times; });
-        if (!goes_on) return {};
-    }
-    if (unused_.empty()) {
-        slots_.push_back({this, 0, false});
-        unused_.push_back(&slots_.back());
-    }
+    const bool has_room = !is_retired_ && waiting_.empty() && take_room(length, begin);
+    if (!has_room && (patience_ms == 0 || !wait_in_queue(lock, length, patience_ms, begin))) return {};
+    if (unused_.empty()) unused_.push_back(&slots_.emplace_back());
     Slot* slot = unused_.back();
     unused_.pop_back();
-    *slot = {this, begin, false};
-    taken_.push_back(slot);
-    end_ = begin + length;
+    *slot = {this, begin, begin + length};
     return {{memory_ + begin, static_cast<std::size_t>(bytes)}, slot};
 }
 
 void Staging::give_back(void* slot) {
-    Slot& given = *static_cast<Slot*>(slot);
+    const Slot& given = *static_cast<Slot*>(slot);
     Staging& staging = *given.staging;
     const std::lock_guard lock(staging.mutex_);
-    given.is_free = true;
-    while (!staging.taken_.empty() && staging.taken_.front()->is_free) {
-        staging.unused_.push_back(staging.taken_.front());
-        staging.taken_.pop_front();
-    }
+    staging.give_back_room(given);
+    staging.unused_.push_back(static_cast<Slot*>(slot));
     ++staging.times_given_back_;
-    staging.given_back_.notify_all();
+    staging.changed_.notify_all();
+    staging.empty_if_retired();
+}
+
+void Staging::retire() {
+    const std::lock_guard lock(mutex_);
+    is_retired_ = true;
+    changed_.notify_all();
+    empty_if_retired();
+}
+
+/// By mutex_. What a device may still hold of it are other pages then.
+void Staging::empty_if_retired() {
+    const bool is_empty = free_.size() == 1 && free_.front().end - free_.front().begin == capacity_;
+    if (is_retired_ && is_empty) madvise(memory_, capacity_, MADV_DONTNEED);
 }
 
 }  // namespace aoti_dbg

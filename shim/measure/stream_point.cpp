@@ -1,7 +1,5 @@
 #include "shim/measure/stream_point.hpp"
 
-#include <pthread.h>
-
 #include <atomic>
 
 #include "shim/measure/pending.hpp"
@@ -9,49 +7,12 @@
 namespace aoti_dbg {
 namespace {
 
-// Sequences tell a result from an older one in the same place; 0 is none.
-std::uint32_t next_sequence() {
-    static std::atomic<std::uint32_t> last{0};
-    std::uint32_t sequence = 0;
-    while (sequence == 0)
-        sequence = last.fetch_add(1, std::memory_order_relaxed) + 1;
-    return sequence;
-}
-
-std::uint64_t this_thread() {
-    return static_cast<std::uint64_t>(pthread_self());
-}
-
 static_assert(kMostPrintedValues <= kMostValues, "what is printed of a tensor is brought to the host");
 
 // More names than any run has at work at one time; what does not fit is measured each time.
 constexpr std::size_t kMostKnown = 1024;
 
 }  // namespace
-
-StreamKey StreamKey::of(CUcontext context, CUstream stream) {
-    if (stream == CU_STREAM_LEGACY) stream = nullptr;
-    return {context, stream, stream == CU_STREAM_PER_THREAD ? this_thread() : 0};
-}
-
-bool StreamPoint::is_capturing() const {
-    const GpuApi& api = gpu_.api();
-    const ContextScope context(api, gpu_.context());
-    CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
-    const CUresult result = api.cuStreamIsCapturing(key_.handle, &status);
-    // The legacy stream may not be used while another one captures.
-    return result == CUDA_ERROR_STREAM_CAPTURE_IMPLICIT || status != CU_STREAM_CAPTURE_STATUS_NONE;
-}
-
-bool StreamPoint::is_done() const {
-    if (key_.thread != 0 || is_capturing()) return false;
-    const ContextScope context(gpu_.api(), gpu_.context());
-    const RelaxedCapture relaxed(gpu_.api());
-    const CUresult result = gpu_.api().cuStreamQuery(key_.handle);
-    if (result == CUDA_ERROR_NOT_READY) return false;
-    if (is_end_of_context(result)) gpu_.give_up();
-    return true;
-}
 
 bool StreamPoint::Measured::is(const SeenTensor& seen, Wanted what) const {
     return address == seen.address && facts == seen.facts->number && wanted == what;
@@ -81,7 +42,7 @@ std::optional<Measurement> StreamPoint::measure(const SeenTensor& seen, Wanted w
         add();
     }
     if (pending_.empty()) g_pending_points.fetch_add(1, std::memory_order_relaxed);
-    if (pending_.size() == sent_) waiting_.sequence = next_sequence();
+    if (pending_.size() == sent_) waiting_.sequence = next_launch_sequence();
     const Measurement measurement{*ticket, blocks, waiting_.sequence, call};
     pending_.push_back({seen.address, facts.covered_bytes, facts.number, wanted, measurement});
     return measurement;
@@ -141,12 +102,8 @@ void StreamPoint::launch() {
 void StreamPoint::send() {
     if (pending_.size() == sent_) return;
     // Under this handle another thread would find a stream of its own.
-    if (key_.thread != 0 && key_.thread != this_thread()) return;
-    const GpuApi& api = gpu_.api();
-    const ContextScope context(api, gpu_.context());
-    void* parameters[] = {&waiting_};
-    const CUresult result = api.cuLaunchKernel(gpu_.statistics_kernel(), waiting_.blocks, 1, 1, kBlockThreads,
-                                               1, 1, 0, key_.handle, parameters, nullptr);
+    if (!is_known_here(key_)) return;
+    const CUresult result = gpu_.launch(key_.handle, waiting_.blocks, &waiting_);
     if (result != CUDA_SUCCESS) {
         gpu_.note_failure(result);
         // Who waits for them learns that there is nothing to wait for.

@@ -10,19 +10,10 @@
 
 #include "shim/measure/gpu.hpp"
 #include "shim/measure/site_plan.hpp"
+#include "shim/measure/stream_key.hpp"
 #include "shim/measure/tensor_reader.hpp"
 
 namespace aoti_dbg {
-
-/// A stream as the driver knows it.
-struct StreamKey {
-    CUcontext context = nullptr;
-    CUstream handle = nullptr;  // null: the legacy stream
-    std::uint64_t thread = 0;   // of CU_STREAM_PER_THREAD: whose
-    /// Of the stream that the calling thread names so.
-    static StreamKey of(CUcontext context, CUstream stream);
-    bool operator==(const StreamKey&) const = default;
-};
 
 /// Where the result of a measurement will be.
 struct Measurement {
@@ -37,10 +28,9 @@ class StreamPoint {
     StreamPoint(Gpu& gpu, const StreamKey& key) : gpu_(gpu), key_(key) {}
 
     [[nodiscard]] Gpu& gpu() { return gpu_; }
-    [[nodiscard]] bool is_capturing() const;
-    /// Whether no result is to come any more: the stream has nothing left to do, or is no more. Finds out
-    /// whether the context has failed. Asks the device: only when a result is long overdue.
-    [[nodiscard]] bool is_done() const;
+    [[nodiscard]] bool is_capturing() const { return aoti_dbg::is_capturing(gpu_, key_.handle); }
+    /// See is_done() of streams.
+    [[nodiscard]] bool is_done() const { return aoti_dbg::is_done(gpu_, key_); }
 
     /// The tensor as it is at this point. Nothing where the results are full: launch, wait, ask again.
     std::optional<Measurement> measure(const SeenTensor& seen, Wanted wanted, std::uint32_t call);

@@ -126,6 +126,7 @@ const SeenFacts* TensorReader::facts_of(const ShimApi& api, const Raw& raw) {
         if (lies_inside && facts->place == Place::cuda &&
             collapse(facts->sizes, facts->strides).rank > kMostDims)
             facts->unmeasured = "it has more dimensions than are measured on a device";
+        facts->has_known_bytes = lies_inside;
         facts->covered_bytes = lies_inside ? *elements * bytes : 0;
         if (facts->unmeasured.empty() && facts->place == Place::cuda) {
             facts->jobs[0] = prepare_job(facts->view(0), Wanted::printed);

@@ -22,6 +22,7 @@ struct SeenFacts : TensorFacts {
     std::int32_t device_index = -1;
     std::uint64_t count = 0;          // elements
     std::uint64_t covered_bytes = 0;  // from element 0 on, gaps included
+    bool has_known_bytes = false;     // these, and what they mean
     TensorJob jobs[2];                // on a device: where the order does not matter, where it does
 
     [[nodiscard]] bool is_measurable() const { return unmeasured.empty(); }

@@ -74,46 +74,20 @@ Todo decide(ThreadState& state, const Treatment& treatment, std::uint32_t run, s
     return {true, sides.before, sides.after, sides.check};
 }
 
-struct Shown {
-    bool line = false;  // the launch line of level 3
-    TensorsWanted tensors;
-};
-
-/// What can be done with the tensors of a call.
-struct Able {
-    bool measure = false;
-    bool save = false;
-};
-
-/// The name stands in for what a level cannot do here.
-Shown shown(const Levels& levels, const Check& check, const Able& able) {
-    const TensorsWanted tensors = {levels.stats && able.measure, able.measure ? check : Check{},
-                                   levels.files && able.save};
-    return {levels.names || levels.stats != tensors.printed || levels.files != tensors.saved, tensors};
-}
-
-void say_that_devices_are_not_saved() {
-    static std::atomic<bool> said{false};
-    if (said.exchange(true)) return;
-    message(
-        Severity::warn,
-        "tensors of models on CUDA devices cannot be saved in this version; kernel names are printed (level "
-        "3); AOTI_DBG_LEVEL=2 prints what is in them");
+/// `able`: something can be done with its tensors. The name stands in for what a level cannot do here.
+TensorsWanted wanted_of(const Levels& levels, const Check& check, bool able) {
+    TensorsWanted tensors = {levels.stats && able, able ? check : Check{}, levels.files && able};
+    tensors.named = levels.names || levels.stats != tensors.printed || levels.files != tensors.saved;
+    return tensors;
 }
 
 /// Of the inputs of a run and its outputs; PyTorch prints the inputs whatever its filter says.
-TensorsWanted wanted_at_end(const MeasuredModel& model, std::uint32_t run, Side other_side) {
+TensorsWanted wanted_at_end(std::uint32_t run, Side other_side) {
     if (!may_select_run(options(), run)) return {};
     const Levels& levels = options().levels;
     const bool is_wanted = options().side != other_side;
     return {levels.stats && is_wanted, options().check.value_or(default_check(options(), levels)),
-            levels.files && is_wanted && !model.is_on_cuda()};
-}
-
-void show_name(ThreadState& state, const OpenCall& call, When when) {
-    if (measuring()) return report_name(state, call, when);
-    print_line(state, when == When::before ? call.name->before_line : call.name->after_line,
-               nesting_of(state));
+            levels.files && is_wanted};
 }
 
 /// Puts the call, which is about to become the innermost, into the flight ring. `number` is its own.
@@ -141,11 +115,17 @@ void write_record(ThreadState& state, OpenCall& call, std::uint64_t stream, std:
 
 void begin_measured_run(ThreadState& state, const MeasuredModel& model, OpenCall& run, std::uint32_t number) {
     if (run.passage.frame != nullptr) run.stream = run.passage.frame->integer(5);
-    if (const TensorsWanted wanted = wanted_at_end(model, number, Side::after); wanted.any())
+    if (const TensorsWanted wanted = wanted_at_end(number, Side::after); wanted.any())
         measure_ends(state, model, run, EventSide::inputs, wanted);
 }
 
 }  // namespace
+
+void show_name(ThreadState& state, const OpenCall& call, When when) {
+    if (measuring()) return report_name(state, call, when);
+    print_line(state, when == When::before ? call.name->before_line : call.name->after_line,
+               nesting_of(state));
+}
 
 std::uint32_t nesting_of(const ThreadState& state) {
     std::uint32_t nesting = 0;
@@ -229,19 +209,12 @@ bool begin_call(ThreadState& state, const CallStart& start) {
     call.stream = start.stream != 0 || run == nullptr ? start.stream : run->stream;
     // Outside of a run nobody knows the stream that a device's tensors are ready on.
     const bool measurable = measured != nullptr && (run != nullptr || !measured->is_on_cuda());
-    Able able;
-    able.measure = measurable && has_arguments(start.passage);
-    able.save = able.measure && !measured->is_on_cuda();
-    if (measurable && measured->is_on_cuda() && (todo.before.files || todo.after.files))
-        say_that_devices_are_not_saved();
-    const Shown before = shown(todo.before, todo.check, able);
-    const Shown after = shown(todo.after, todo.check, able);
-    call.print_after = after.line;
-    call.tensors_after = after.tensors;
-    if (before.line) show_name(state, call, When::before);
+    const bool able = measurable && has_arguments(start.passage);
+    const TensorsWanted before = wanted_of(todo.before, todo.check, able);
+    call.after = wanted_of(todo.after, todo.check, able);
+    if (before.named) show_name(state, call, When::before);
     if (measured != nullptr && is_run) begin_measured_run(state, *measured, call, run_number);
-    if (measured != nullptr && before.tensors.any())
-        measure_call(state, *measured, call, When::before, before.tensors, 0);
+    if (measured != nullptr && before.any()) measure_call(state, *measured, call, When::before, before, 0);
     ++state.depth;
     return true;
 }
@@ -254,17 +227,17 @@ void end_call(ThreadState& state, std::uintptr_t frame, std::int32_t result) {
     if (call.kind == ring::CallKind::cpp_kernel) result = 0;  // these return nothing
     if (call.record != nullptr) ThreadRing::end(call.record, call.seq, result, ring::kEnded, ticks());
     if (result != 0 && call.kind != ring::CallKind::lifecycle) state.counts.failed.raise();
-    if (call.print_after) show_name(state, call, When::after);
+    if (call.after.named) show_name(state, call, When::after);
     if (!looking()) return;
     const MeasuredModel* measured = call.passage.any() ? measured_model(call.model) : nullptr;
     if (call.kind == ring::CallKind::run) {
         if (measured != nullptr && result == 0) {
-            const TensorsWanted wanted = wanted_at_end(*measured, call.run, Side::before);
+            const TensorsWanted wanted = wanted_at_end(call.run, Side::before);
             if (wanted.any()) measure_ends(state, *measured, call, EventSide::outputs, wanted);
         }
         end_measured_run(state, call);
-    } else if (measured != nullptr && call.tensors_after.any()) {
-        measure_call(state, *measured, call, When::after, call.tensors_after, result);
+    } else if (measured != nullptr && call.after.any()) {
+        measure_call(state, *measured, call, When::after, call.after, result);
     } else if (innermost_run(state) == state.top()) {
         forget_measured(state);
     }

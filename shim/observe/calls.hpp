@@ -10,6 +10,7 @@
 namespace aoti_dbg {
 
 struct Name;
+struct OpenCall;
 struct ThreadState;
 
 struct CallStart {
@@ -43,8 +44,10 @@ void end_call(ThreadState& state, std::uintptr_t frame, std::int32_t result);
 /// that only lead into a model.
 std::uint32_t nesting_of(const ThreadState& state);
 
+/// Prints the line of level 3, or has it printed in its place between calls that are measured.
+void show_name(ThreadState& state, const OpenCall& call, When when);
+
 /// The run that this thread is inside of, innermost, or nullptr.
-struct OpenCall;
 OpenCall* innermost_run(ThreadState& state);
 
 }  // namespace aoti_dbg

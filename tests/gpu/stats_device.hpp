@@ -58,9 +58,10 @@ class Device {
         int count = 0;
         STATS_DRIVER(cuDeviceGetAttribute, &count, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, device);
         limits_.multiprocessors = static_cast<std::uint32_t>(count);
-        if (!has_device_code()) fail("built without nvcc: no device code", 0);
+        const DeviceCode code = statistics_code();
+        if (code.fatbin.empty()) fail("built without nvcc: no device code", 0);
         CUmodule module = nullptr;
-        STATS_DRIVER(cuModuleLoadData, &module, device_code().data());
+        STATS_DRIVER(cuModuleLoadData, &module, code.fatbin.data());
         STATS_DRIVER(cuModuleGetFunction, &kernel_, module, kStatisticsKernel);
         int registers = 0;
         int resident = 0;

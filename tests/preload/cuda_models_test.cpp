@@ -23,7 +23,7 @@ const std::vector<Lines> kPrograms = {
 void check_unnoticed(const Lines& argv, Variables env) {
     env["FAKE_CUDA_EXPLAIN"] = "1";
     const Outcome bare = run_bare(argv, env);
-    for (const char* level : {"0", "2", "3"}) {
+    for (const char* level : {"0", "1", "2", "3"}) {
         env["AOTI_DBG_LEVEL"] = level;
         const Preloaded run(argv, env);
         CAPTURE(argv, env, run.outcome.err);
@@ -68,6 +68,7 @@ TEST_CASE("It does where one of its own kernels faults") {
 TEST_CASE("It does where the driver refuses our kernels or our code") {
     for (const Lines& argv : {kPrograms[0], kPrograms[4]}) {
         check_unnoticed(argv, {{"FAKE_CUDA_REFUSE", "aoti_dbg_stats"}});
+        check_unnoticed(argv, {{"FAKE_CUDA_REFUSE", "aoti_dbg_save"}});
         check_unnoticed(argv, {{"FAKE_CUDA_NO_FATBIN", "1"}});
     }
 }

@@ -263,12 +263,25 @@ TEST_CASE("What is queued is written when the program ends by _exit, in a thread
 }
 
 #ifdef AOTI_DBG_HAS_FAKE_CUDA
-TEST_CASE("What lies on a CUDA device is not saved yet, which is said once; names are printed") {
+TEST_CASE("What lies on a CUDA device is saved by the same names") {
     const Preloaded watched({victim_path("cuda_models"), "--runs", "2", model_path("stats")}, kLevel1);
+    CAPTURE(watched.outcome.err);
     CHECK(watched.outcome.exit_code == 0);
-    CHECK(contains(watched.outcome.err, "cannot be saved in this version"));
-    CHECK(contains(read_text(watched.log()), "[ before_launch: triton_poi_fused_relu_0 ]"));
-    CHECK(saved(watched).empty());
+    check_whole(watched);
+    const Lines all = saved(watched);
+    for (const char* run : {"run0000/", "run0001/"}) {
+        CHECK(of_call(all, run + std::string("call0001")) ==
+              Lines{"after_launch_triton_poi_fused_relu_0_buf1_cuda:0.pt",
+                    "after_launch_triton_poi_fused_relu_0_l1_bias_cuda:0.pt",
+                    "before_launch_triton_poi_fused_relu_0_buf1_cuda:0.pt",
+                    "before_launch_triton_poi_fused_relu_0_l1_bias_cuda:0.pt"});
+        CHECK(of_call(all, run + std::string("call0004")).size() == 6);
+        CHECK(of_call(all, run + std::string("inputs")) ==
+              Lines{"aoti_model_inputs_arg2_1_cuda:0.pt"});
+        CHECK(of_call(all, run + std::string("outputs")).size() == 3);
+    }
+    CHECK(all.size() == 72);
+    CHECK(watched.log_lines() == Lines{});
 }
 #endif
 

@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <cstring>
+#include <deque>
 #include <thread>
 #include <vector>
 
@@ -44,26 +46,77 @@ TEST_CASE("Pieces do not overlap, and when it is full nobody gets one without wa
                            [&](const Staging::Piece& other) { return overlap(piece, other); }));
         pieces.push_back(piece);
     }
-    CHECK(pieces.size() >= 19);
+    CHECK(pieces.size() >= 20);
     for (std::size_t i = 0; i < pieces.size(); ++i) {
         CHECK(pieces[i].bytes.front() == static_cast<std::byte>(i));
         CHECK(pieces[i].bytes.back() == static_cast<std::byte>(i));
     }
-    // Not the oldest: the room is behind it.
-    Staging::give_back(pieces[1].slot);
-    CHECK(staging->take(50'000, 0).bytes.empty());
-    Staging::give_back(pieces[0].slot);
+    // Any of them, and two that lie beside each other are room for one of twice the size.
+    Staging::give_back(pieces[7].slot);
     CHECK_FALSE(staging->take(50'000, 0).bytes.empty());
+    Staging::give_back(pieces[3].slot);
+    Staging::give_back(pieces[5].slot);
+    CHECK(staging->take(100'000, 0).bytes.empty());
+    Staging::give_back(pieces[4].slot);
+    CHECK_FALSE(staging->take(100'000, 0).bytes.empty());
 }
 
-TEST_CASE("The largest piece fits, and eight of them nearly") {
+TEST_CASE("A large piece has its turn, however many take small ones") {
     const auto staging = Staging::make(kBytes);
     REQUIRE(staging != nullptr);
-    for (int i = 0; i < 7; ++i)
+    std::deque<Staging::Piece> small;
+    for (;;) {
+        const Staging::Piece piece = staging->take(4096, 0);
+        if (piece.bytes.empty()) break;
+        small.push_back(piece);
+    }
+    std::atomic<bool> has_large{false};
+    std::thread large([&] {
+        const Staging::Piece piece = staging->take(staging->most(), kLong);
+        has_large = piece.bytes.size() == staging->most();
+        Staging::give_back(piece.slot);
+    });
+    // Each that is given back is asked for again at once, as long as nobody else waits.
+    while (!has_large && !small.empty()) {
+        Staging::give_back(small.front().slot);
+        small.pop_front();
+        const Staging::Piece again = staging->take(4096, 0);
+        if (!again.bytes.empty()) small.push_back(again);
+        std::this_thread::yield();
+    }
+    large.join();
+    CHECK(has_large);
+    for (const Staging::Piece& piece : small)
+        Staging::give_back(piece.slot);
+}
+
+TEST_CASE("Nobody gets a piece of a retired one, and who waits for one goes on without") {
+    const auto staging = Staging::make(kBytes);
+    REQUIRE(staging != nullptr);
+    std::vector<Staging::Piece> all;
+    for (int i = 0; i < 8; ++i)
+        all.push_back(staging->take(staging->most(), 0));
+    std::thread waiting([&] { CHECK(staging->take(1, kLong).bytes.empty()); });
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    staging->retire();
+    waiting.join();
+    CHECK(staging->take(1, 0).bytes.empty());
+    all[0].bytes[0] = static_cast<std::byte>(1);
+    CHECK(all[0].bytes[0] == static_cast<std::byte>(1));
+    for (const Staging::Piece& piece : all)
+        Staging::give_back(piece.slot);
+    CHECK(staging->take(1, 0).bytes.empty());
+    CHECK(staging->memory()[0] == static_cast<std::byte>(0));
+}
+
+TEST_CASE("Eight of the largest pieces fit") {
+    const auto staging = Staging::make(kBytes);
+    REQUIRE(staging != nullptr);
+    for (int i = 0; i < 8; ++i)
         CHECK_FALSE(staging->take(staging->most(), 0).bytes.empty());
 }
 
-TEST_CASE("It goes round for ever, with pieces of any size given back in any order") {
+TEST_CASE("It goes on for ever, with pieces of any size given back in any order") {
     const auto staging = Staging::make(kBytes);
     REQUIRE(staging != nullptr);
     std::vector<Staging::Piece> out;

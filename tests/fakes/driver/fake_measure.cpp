@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <bit>
 #include <cstdarg>
 #include <cstdio>
@@ -18,6 +19,7 @@
 #include "stats_kernels/cpu_statistics.hpp"
 #include "stats_kernels/device_code.hpp"
 #include "stats_kernels/launch_plan.hpp"
+#include "stats_kernels/save_job.hpp"
 #include "tests/fakes/driver/fake_driver.hpp"
 
 namespace fake_cuda {
@@ -29,6 +31,8 @@ using aoti_dbg::DType;
 using aoti_dbg::PartialStatistics;
 using aoti_dbg::ResultLine;
 using aoti_dbg::ResultShape;
+using aoti_dbg::SaveJob;
+using aoti_dbg::SaveLaunch;
 using aoti_dbg::StatisticsLaunch;
 using aoti_dbg::TensorPartial;
 using aoti_dbg::TensorView;
@@ -212,13 +216,62 @@ bool measure(const std::byte* const* p, const LaunchShape& shape) {
     return true;
 }
 
-KernelImage kernel_of_fatbin(const char* name, HostKernel kernel) {
+/// A block's share, as device code has it: hashed, copied, and only then told of.
+void save_block(const SaveJob& job, std::uint32_t block, std::uint32_t sequence) {
+    const std::uint64_t groups = job.bytes / aoti_dbg::kHashGroupBytes;
+    const std::uint64_t begin = aoti_dbg::range_begin(groups, block, job.blocks);
+    const bool has_end = block + 1 == job.blocks;
+    const std::uint64_t end =
+        has_end ? job.bytes
+                : aoti_dbg::range_begin(groups, block + 1, job.blocks) * aoti_dbg::kHashGroupBytes;
+    const std::uint64_t from = begin * aoti_dbg::kHashGroupBytes;
+    const auto* data = reinterpret_cast<const std::byte*>(job.data + from);
+    aoti_dbg::BytesHash sum;
+    aoti_dbg::add_bytes(sum, {data, end - from}, job.first_group + begin);
+    if (job.to != 0) std::memcpy(reinterpret_cast<std::byte*>(job.to + from), data, end - from);
+    std::atomic_thread_fence(std::memory_order_release);
+    const std::uint64_t words[] = {sum.low, sum.high};
+    write_line(reinterpret_cast<ResultLine*>(job.lines)[block], sequence, words);
+}
+
+bool check_save(const SaveLaunch& launch, const LaunchShape& shape) {
+    if (launch.sequence == 0) return faults("sequence 0");
+    if (launch.jobs == 0 || launch.jobs > aoti_dbg::kMostSaveJobs) return faults("%u jobs", launch.jobs);
+    std::uint32_t blocks = 0;
+    for (std::uint32_t j = 0; j < launch.jobs; ++j) {
+        const SaveJob& job = launch.job[j];
+        if (job.first_block != blocks || job.blocks == 0) return faults("save job %u: its blocks", j);
+        blocks += job.blocks;
+        if (job.bytes == 0 || !is_known(job.data, job.bytes)) return faults("save job %u: its bytes", j);
+        if (job.to % 16 != 0 || (job.to != 0 && !is_known(job.to, job.bytes)))
+            return faults("save job %u: where its bytes go", j);
+        if (job.lines % alignof(ResultLine) != 0 || !is_known(job.lines, job.blocks * sizeof(ResultLine)))
+            return faults("save job %u: no memory for its lines", j);
+    }
+    if (shape.grid[0] != blocks || shape.grid[1] != 1 || shape.grid[2] != 1)
+        return faults("a grid of %u for %u blocks", shape.grid[0], blocks);
+    return shape.block[0] == aoti_dbg::kBlockThreads || faults("%u threads a block", shape.block[0]);
+}
+
+bool save(const std::byte* const* p, const LaunchShape& shape) {
+    const std::shared_lock nothing_goes(frees_mutex());
+    SaveLaunch launch;
+    std::memcpy(&launch, p[0], sizeof(launch));
+    if (!check_save(launch, shape)) return false;
+    for (std::uint32_t j = 0; j < launch.jobs; ++j) {
+        for (std::uint32_t block = 0; block < launch.job[j].blocks; ++block)
+            save_block(launch.job[j], block, launch.sequence);
+    }
+    return true;
+}
+
+KernelImage kernel_of_fatbin(const char* name, HostKernel kernel, std::uint32_t bytes) {
     KernelImage image;
     image.name = name;
     image.kernel = kernel;
     image.offsets = {0};
-    image.sizes = {sizeof(StatisticsLaunch)};
-    image.bytes = sizeof(StatisticsLaunch);
+    image.sizes = {bytes};
+    image.bytes = bytes;
     image.of_fatbin = true;
     return image;
 }
@@ -232,7 +285,8 @@ bool is_fatbin(const void* image) {
 }
 
 std::vector<KernelImage> kernels_of_fatbin() {
-    return {kernel_of_fatbin(aoti_dbg::kStatisticsKernel, measure)};
+    return {kernel_of_fatbin(aoti_dbg::kStatisticsKernel, measure, sizeof(StatisticsLaunch)),
+            kernel_of_fatbin(aoti_dbg::kSaveKernel, save, sizeof(SaveLaunch))};
 }
 
 }  // namespace fake_cuda

@@ -1,0 +1,180 @@
+#include "shim/measure/arrivals.hpp"
+
+#include <time.h>
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+
+#include "base/message.hpp"
+#include "shim/measure/own_thread.hpp"
+#include "shim/observe/clock.hpp"
+#include "shim/observe/process.hpp"
+
+namespace aoti_dbg {
+namespace {
+
+constexpr std::uint64_t kMillisecond = 1'000'000;
+
+// Between two looks at what is under way.
+constexpr std::uint64_t kShortestNap = kMillisecond / 20;
+constexpr std::uint64_t kLongestNap = kMillisecond;
+
+// After so long the device is asked, now and then, whether it is done or dead: a kernel may well take as
+// long.
+constexpr std::uint64_t kPatience = 2'000 * kMillisecond;
+constexpr std::uint64_t kBetweenQuestions = 100 * kMillisecond;
+
+void nap(std::uint64_t nanoseconds) {
+    const timespec time{0, static_cast<long>(nanoseconds)};
+    nanosleep(&time, nullptr);
+}
+
+}  // namespace
+
+bool Arrivals::start() {
+    const std::lock_guard lock(mutex_);
+    if (has_thread_ || is_refused_) return has_thread_;
+    has_thread_ = start_own_thread(run_thread, this);
+    is_refused_ = !has_thread_;
+    if (is_refused_) {
+        message(Severity::warn,
+                "no thread can be made that waits for the device; tensors on it are not saved, names are "
+                "printed (level 3); raise the limit of threads");
+    }
+    return has_thread_;
+}
+
+void Arrivals::put(std::span<const ArrivingPiece> pieces) {
+    put_.fetch_add(pieces.size(), std::memory_order_relaxed);
+    const std::lock_guard lock(mutex_);
+    inbox_.insert(inbox_.end(), pieces.begin(), pieces.end());
+    there_.notify_one();
+}
+
+void* Arrivals::run_thread(void* arrivals) {
+    name_own_thread();
+    try {
+        static_cast<Arrivals*>(arrivals)->work();
+    } catch (...) {
+        switch_off("out of memory while tensors were saved");
+    }
+    return nullptr;
+}
+
+void Arrivals::work() {
+    std::vector<ArrivingPiece> taken;
+    std::uint64_t rest = kShortestNap;
+    for (;;) {
+        take_in(taken);
+        bool goes_on = false;
+        for (Lane& lane : lanes_)
+            goes_on = serve(lane) || goes_on;
+        std::erase_if(lanes_, [](const Lane& lane) { return lane.pieces.empty(); });
+        rest = goes_on ? kShortestNap : std::min(rest + rest / 8, kLongestNap);
+        if (!goes_on) nap(rest);
+    }
+}
+
+/// Waits as long as there is nothing at all.
+void Arrivals::take_in(std::vector<ArrivingPiece>& taken) {
+    taken.clear();
+    {
+        std::unique_lock lock(mutex_);
+        if (lanes_.empty()) there_.wait(lock, [this] { return !inbox_.empty(); });
+        std::swap(taken, inbox_);
+    }
+    for (const ArrivingPiece& piece : taken)
+        lane_of(piece.stream).pieces.push_back(piece);
+}
+
+Arrivals::Lane& Arrivals::lane_of(const StreamKey& stream) {
+    const auto known =
+        std::find_if(lanes_.begin(), lanes_.end(), [&](const Lane& lane) { return lane.stream == stream; });
+    if (known != lanes_.end()) return *known;
+    lanes_.emplace_back().stream = stream;
+    return lanes_.back();
+}
+
+/// Whether anything of it was handed on.
+bool Arrivals::serve(Lane& lane) {
+    const std::size_t before = lane.pieces.size();
+    while (!lane.pieces.empty()) {
+        ArrivingPiece& piece = lane.pieces.front();
+        const auto look = [&piece] {
+            return piece.slot != nullptr && !piece.is_refused &&
+                   look_for_blocks(piece.lines, piece.blocks, piece.sequence, piece.arrived);
+        };
+        bool has_come = look();
+        if (!has_come && !piece.is_refused && !is_hopeless(lane)) break;
+        // It may have come while the device was asked.
+        if (!has_come) has_come = look();
+        hand_on(piece, has_come);
+        lane.pieces.pop_front();
+        lane.waiting_since = 0;
+    }
+    return lane.pieces.size() != before;
+}
+
+/// Of the first piece, which is not there.
+bool Arrivals::is_hopeless(Lane& lane) {
+    SavingGpu& gpu = *lane.pieces.front().gpu;
+    if (gpu.has_failed()) return true;
+    const std::uint64_t now = monotonic_nanoseconds();
+    if (lane.waiting_since == 0) lane.waiting_since = now;
+    const std::uint64_t ending_since = ending_since_.load(std::memory_order_relaxed);
+    if (now - std::max(lane.waiting_since, ending_since) < kPatience) return false;
+    if (ending_since != 0) {
+        // The driver may be gone already.
+        gpu.give_up();
+        return true;
+    }
+    if (now - lane.asked_at < kBetweenQuestions) return false;
+    lane.asked_at = now;
+    return is_done(gpu, lane.stream);
+}
+
+void Arrivals::hand_on(const ArrivingPiece& piece, bool has_come) {
+    ArrivingTensor& tensor = *piece.tensor;
+    tensor.is_lost = tensor.is_lost || !has_come;
+    if (!tensor.is_lost && piece.tells_hash) {
+        tensor.hash = finished(piece.arrived.sum, tensor.bytes);
+        writers_.expect(tensor.job, {tensor.hash, std::nullopt});
+        if (tensor.before != 0)
+            writers_.append(tensor.job, {{static_cast<std::byte*>(nullptr), tensor.before}});
+    }
+    if (!tensor.is_lost && !piece.bytes.empty()) {
+        writers_.append(tensor.job, {piece.bytes, Staging::give_back, piece.slot});
+    } else if (piece.slot != nullptr) {
+        Staging::give_back(piece.slot);
+    }
+    if (piece.is_last) {
+        const std::unique_ptr<ArrivingTensor> done(piece.tensor);
+        if (tensor.is_lost) {
+            writers_.give_up(tensor.job);
+        } else {
+            writers_.close(tensor.job, {tensor.hash, std::nullopt});
+        }
+    }
+    handed_on_.fetch_add(1, std::memory_order_release);
+}
+
+bool Arrivals::drain(std::uint64_t patience_ns) const {
+    std::uint64_t handed_on = handed_on_.load(std::memory_order_acquire);
+    for (std::uint64_t since = monotonic_nanoseconds(); handed_on < put_.load(std::memory_order_relaxed);) {
+        const std::uint64_t now = monotonic_nanoseconds();
+        const std::uint64_t then = std::exchange(handed_on, handed_on_.load(std::memory_order_acquire));
+        if (handed_on != then) since = now;
+        if (now - since > patience_ns) return false;
+        nap(kShortestNap);
+    }
+    return true;
+}
+
+void Arrivals::finish() {
+    ending_since_.store(monotonic_nanoseconds(), std::memory_order_relaxed);
+    // The thread gives up before this does.
+    (void)drain(kPatience + kPatience / 2);
+}
+
+}  // namespace aoti_dbg

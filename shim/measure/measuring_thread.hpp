@@ -1,0 +1,68 @@
+// What is kept of a launching thread, and how it comes from a call to its tensors: which site the call is,
+// what its arguments are, what lies behind them.
+#pragma once
+
+#include <unistd.h>
+
+#include <cstdint>
+#include <map>
+#include <unordered_map>
+#include <vector>
+
+#include "model/call_matcher.hpp"
+#include "shim/measure/arguments.hpp"
+#include "shim/measure/measured_side.hpp"
+#include "shim/measure/measurer.hpp"
+#include "shim/measure/measuring.hpp"
+
+namespace aoti_dbg {
+
+/// Follows the runs of one model in one thread.
+struct Follower {
+    explicit Follower(const CallPlan& plan) : matcher(plan) {}
+    CallMatcher matcher;
+    std::uint32_t run = ring::kNoRun;
+};
+
+/// What a model said of a constant, as long as it has not changed its mind.
+struct KnownConstant {
+    const MeasuredModel* model = nullptr;
+    std::uint64_t address = 0;
+    std::uint32_t changed = 0;
+    const SeenFacts* facts = nullptr;
+};
+
+struct FetchedPointer {
+    std::uint64_t address = 0;
+    TensorHandle handle = nullptr;
+};
+
+struct MeasuringThread {
+    std::vector<FetchedPointer> pointers;      // since the last call
+    bool pointers_are_old = false;             // a call has taken them
+    bool are_constants = false;                // since a constant was among them
+    std::uint32_t matched_run = ring::kNoRun;  // the last one that a call of was matched
+    std::map<std::uint16_t, Follower> followers;
+    TensorReader reader;
+    std::vector<KnownConstant> constants;
+    StreamPoint* point = nullptr;  // of the last measured call
+    Measurer::FoundPoint found_point;
+    std::unordered_map<const void*, std::vector<std::uint32_t>> parameter_sizes;  // by function, of one run
+    std::uint64_t thread = static_cast<std::uint64_t>(gettid());
+    // Of the call at hand, kept for their memory: and for its other side, where nothing came between.
+    std::uint64_t found_for = 0;  // sequence of the call
+    std::vector<CallArgument> found;
+    std::vector<SeenTensor> tensors;  // of `found`; null facts: none
+    SideState side;
+};
+
+MeasuringThread& own_part(ThreadState& state);
+
+/// What was found for another call is used no more.
+void begin_finding(MeasuringThread& own);
+
+/// Fills `found` and `tensors` with the arguments of a call. Asks libtorch, which may have work done by the
+/// driver: before any lock is taken.
+void find_arguments(MeasuringThread& own, const MeasuredModel& model, const OpenCall& call, When when);
+
+}  // namespace aoti_dbg

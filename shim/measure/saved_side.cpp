@@ -1,0 +1,151 @@
+#include "shim/measure/saved_side.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+#include "stats_kernels/bytes_hash.hpp"
+
+namespace aoti_dbg {
+
+void SavedSide::add(const PlannedArgument& argument, const SeenTensor& tensor) {
+    TensorWriters& writers = saving_.writers();
+    const SeenFacts& facts = *tensor.facts;
+    if (writers.is_stopped() || !saving_.wanted().match(argument.label, argument.original_fqn)) return;
+    const bool is_known = facts.has_known_bytes && (facts.count == 0 || tensor.address != 0);
+    const bool is_here = facts.place == Place::cpu || facts.count == 0;
+    if (!is_known || !(is_here || has_device(facts))) return writers.leave_out(LeftOut::unknown);
+    if (facts.covered_bytes > saving_.largest()) return writers.leave_out(LeftOut::too_large);
+
+    const std::uint64_t before =
+        static_cast<std::uint64_t>(facts.storage_offset) * element_size(facts.measured_dtype);
+    TensorToSave what;
+    what.place = {of_.side, of_.run, of_.call, of_.sequence, of_.kernel, argument.label, facts.device};
+    what.model = of_.model;
+    what.position = argument.position;
+    what.tensor = {facts.measured_dtype,         facts.sizes, facts.strides, facts.storage_offset,
+                   before + facts.covered_bytes, facts.device};
+    SavingJob* job = writers.open(what, saving_.patience_ms());
+    if (job == nullptr) return;
+    if (is_here) {
+        save_host(job, {reinterpret_cast<const std::byte*>(tensor.address), facts.covered_bytes}, before);
+    } else {
+        bring(job, tensor.address, facts.covered_bytes, before);
+    }
+}
+
+bool SavedSide::has_device(const SeenFacts& facts) {
+    if (facts.place != Place::cuda) return false;
+    if (!asked_for_device_) {
+        asked_for_device_ = true;
+        gpu_ = saving_.gpu_of(of_.context);
+        if (gpu_ != nullptr && is_capturing(*gpu_, of_.stream)) {
+            say_that_it_captures();
+            gpu_ = nullptr;
+        }
+        lacks_device_ = gpu_ == nullptr;
+    }
+    return gpu_ != nullptr && (facts.device_index < 0 || facts.device_index == gpu_->device());
+}
+
+void SavedSide::save_host(SavingJob* job, std::span<const std::byte> bytes, std::uint64_t before) {
+    TensorWriters& writers = saving_.writers();
+    BytesHash hash;
+    add_bytes(hash, bytes, 0);
+    const SavedFacts facts{finished(hash, bytes.size()), std::nullopt};
+    writers.expect(job, facts);
+    // What comes before the tensor in its storage is not its own.
+    if (before != 0 && !bytes.empty()) writers.append(job, {{static_cast<std::byte*>(nullptr), before}});
+    if (copy(job, bytes)) return writers.close(job, facts);
+    writers.give_up(job);
+}
+
+/// False where there is no room for all of it.
+bool SavedSide::copy(SavingJob* job, std::span<const std::byte> bytes) {
+    Staging& staging = saving_.staging();
+    while (!bytes.empty()) {
+        const std::size_t length = std::min<std::uint64_t>(bytes.size(), staging.most());
+        const Staging::Piece piece = staging.take(length, saving_.patience_ms());
+        if (piece.bytes.empty()) return false;
+        std::memcpy(piece.bytes.data(), bytes.data(), length);
+        saving_.writers().append(job, {piece.bytes, Staging::give_back, piece.slot});
+        bytes = bytes.subspan(length);
+    }
+    return true;
+}
+
+void SavedSide::bring(SavingJob* job, std::uint64_t address, std::uint64_t bytes, std::uint64_t before) {
+    auto* const tensor = new ArrivingTensor{job, bytes, before, {}, false};
+    const std::uint64_t most = gpu_->most_bytes();
+    // The hash goes ahead of the first piece, so that what was saved before is not written again.
+    bool fits = bytes <= most || bring_part(tensor, address, {0, bytes, false, false});
+    for (std::uint64_t at = 0; fits && at < bytes; at += most)
+        fits = bring_part(tensor, address, {at, std::min(most, bytes - at), true, bytes - at <= most});
+    if (fits) return;
+    ArrivingPiece& rest = pieces_.emplace_back();
+    rest.tensor = tensor;
+    rest.gpu = gpu_;
+    rest.is_last = rest.is_refused = true;
+}
+
+/// False where there is no room for it.
+bool SavedSide::bring_part(ArrivingTensor* tensor, std::uint64_t address, const Part& part) {
+    const std::uint32_t blocks = blocks_to_save(part.bytes, part.is_copied, gpu_->limits());
+    const std::uint64_t line_bytes = blocks * sizeof(ResultLine);
+    const Staging::Piece staged = take(line_bytes + (part.is_copied ? part.bytes : 0));
+    if (staged.bytes.empty()) return false;
+    auto* const lines = reinterpret_cast<ResultLine*>(staged.bytes.data());
+    for (std::uint32_t i = 0; i < blocks; ++i)
+        lines[i].sequence = 0;
+    const std::span<std::byte> to = staged.bytes.subspan(line_bytes);
+
+    SaveJob job;
+    job.data = address + part.begin;
+    job.bytes = part.bytes;
+    job.first_group = part.begin / kHashGroupBytes;
+    job.to = part.is_copied ? gpu_->address_of(to.data()) : 0;
+    job.lines = gpu_->address_of(staged.bytes.data());
+    job.blocks = blocks;
+    if (!add_save_job(launch_, job)) {
+        send();
+        add_save_job(launch_, job);
+    }
+    ArrivingPiece& piece = pieces_.emplace_back();
+    piece.tensor = tensor;
+    piece.gpu = gpu_;
+    piece.slot = staged.slot;
+    piece.lines = lines;
+    piece.blocks = blocks;
+    piece.bytes = to;
+    piece.tells_hash = !part.is_copied || part.bytes == tensor->bytes;
+    piece.is_last = part.is_last;
+    return true;
+}
+
+Staging::Piece SavedSide::take(std::uint64_t bytes) {
+    const Staging::Piece piece = gpu_->staging().take(bytes, 0);
+    if (!piece.bytes.empty()) return piece;
+    // What fills it must not wait for us.
+    send();
+    return gpu_->staging().take(bytes, saving_.patience_ms());
+}
+
+void SavedSide::send() {
+    if (pieces_.empty()) return;
+    CUresult result = CUDA_SUCCESS;
+    if (launch_.jobs != 0) {
+        launch_.sequence = next_launch_sequence();
+        result = gpu_->launch(of_.stream, launch_.blocks, &launch_);
+        if (result != CUDA_SUCCESS) gpu_->note_failure(result);
+    }
+    const StreamKey stream = StreamKey::of(gpu_->context(), of_.stream);
+    for (ArrivingPiece& piece : pieces_) {
+        piece.stream = stream;
+        piece.sequence = launch_.sequence;
+        piece.is_refused = piece.is_refused || result != CUDA_SUCCESS;
+    }
+    saving_.arrivals().put(pieces_);
+    pieces_.clear();
+    launch_.jobs = launch_.blocks = 0;
+}
+
+}  // namespace aoti_dbg

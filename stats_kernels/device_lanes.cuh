@@ -1,0 +1,72 @@
+// What the lanes of a warp do together, whatever the kernel: add up, find the least, send a line to the host.
+#pragma once
+
+#include "stats_kernels/result_lines.hpp"
+
+namespace aoti_dbg::device {
+
+inline constexpr unsigned kAllLanes = 0xffffffffU;
+inline constexpr unsigned kWarps = kBlockThreads / 32;
+
+__extension__ using Wide = unsigned __int128;
+
+__device__ inline unsigned sum_of_lanes(unsigned value) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+    return __reduce_add_sync(kAllLanes, value);
+#else
+    for (unsigned step = 16; step > 0; step /= 2)
+        value += __shfl_xor_sync(kAllLanes, value, step);
+    return value;
+#endif
+}
+
+__device__ inline unsigned least_of_lanes(unsigned value) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+    return __reduce_min_sync(kAllLanes, value);
+#else
+    for (unsigned step = 16; step > 0; step /= 2)
+        value = min(value, __shfl_xor_sync(kAllLanes, value, step));
+    return value;
+#endif
+}
+
+/// In pieces of 26 bits, of which 32 do not overflow.
+__device__ inline Wide wide_sum_of_lanes(std::uint64_t value) {
+    constexpr unsigned kPiece = (1U << 26U) - 1;
+    const unsigned low = sum_of_lanes(static_cast<unsigned>(value) & kPiece);
+    const unsigned middle = sum_of_lanes(static_cast<unsigned>(value >> 26U) & kPiece);
+    const unsigned high = sum_of_lanes(static_cast<unsigned>(value >> 52U));
+    return low + (Wide{middle} << 26U) + (Wide{high} << 52U);
+}
+
+__device__ inline std::uint64_t sum_of_lanes(std::uint64_t value) {
+    return static_cast<std::uint64_t>(wide_sum_of_lanes(value));
+}
+
+__device__ inline std::uint64_t least_of_lanes(std::uint64_t value) {
+    const auto high = static_cast<unsigned>(value >> 32U);
+    const unsigned least_high = least_of_lanes(high);
+    const unsigned least_low = least_of_lanes(high == least_high ? static_cast<unsigned>(value) : UINT32_MAX);
+    return std::uint64_t{least_high} << 32U | least_low;
+}
+
+/// A quarter of a line by each thread of a whole warp, from words in shared memory; nothing by those that
+/// have none. Nobody waits for it to arrive: the line says itself whether it has.
+__device__ inline void send_line(const std::uint64_t* words, bool there_is_one, std::uint64_t to,
+                                 unsigned sequence) {
+    const unsigned quarter = threadIdx.x % 4;
+    std::uint64_t low = sequence;
+    std::uint64_t high = 0;
+    if (there_is_one) {
+        if (quarter > 0) low = words[2 * quarter - 1];
+        high = words[2 * quarter];
+    }
+    unsigned check =
+        check_of(low, quarter > 0 ? 2 * quarter - 1 : kPlaceOfSequence) + check_of(high, 2 * quarter);
+    check += __shfl_xor_sync(kAllLanes, check, 1);
+    check += __shfl_xor_sync(kAllLanes, check, 2);
+    if (quarter == 0) low = std::uint64_t{sequence} << 32U | check;
+    if (there_is_one) reinterpret_cast<ulonglong2*>(to)[quarter] = make_ulonglong2(low, high);
+}
+
+}  // namespace aoti_dbg::device

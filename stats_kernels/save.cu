@@ -1,0 +1,127 @@
+// The CUDA kernel of saving: bytes of several tensors in one launch, each hashed and copied into the host's
+// memory as it is read. A block waits for no other. Unlike a copy of the driver's it needs no call for each
+// tensor, and its line tells the host that the bytes are there, which would take an event. Must not use the
+// CUDA runtime at run time, allocate, or read a byte beyond a job's.
+#include "stats_kernels/device_job.hpp"
+#include "stats_kernels/device_lanes.cuh"
+#include "stats_kernels/save_job.hpp"
+
+namespace aoti_dbg::device {
+
+namespace {
+
+constexpr unsigned kGroupsOfTurn = 4;  // that a thread has under way
+
+__device__ void add(BytesHash& hash, std::uint64_t number, const uint4& group) {
+    add_group(hash, hash_place(number), std::uint64_t{group.y} << 32U | group.x,
+              std::uint64_t{group.w} << 32U | group.z);
+}
+
+/// From an address that Unit may be loaded from.
+template <typename Unit>
+__device__ uint4 load(std::uint64_t at) {
+    constexpr unsigned kUnits = sizeof(uint4) / sizeof(Unit);
+    const Unit* const from = reinterpret_cast<const Unit*>(at);
+    unsigned words[4] = {};
+    if constexpr (sizeof(Unit) >= 4) {
+#pragma unroll
+        for (unsigned i = 0; i < kUnits; ++i)
+            reinterpret_cast<Unit*>(words)[i] = from[i];
+    } else {
+        constexpr unsigned kInWord = 4 / sizeof(Unit);
+#pragma unroll
+        for (unsigned i = 0; i < kUnits; ++i)
+            words[i / kInWord] |= static_cast<unsigned>(from[i]) << (i % kInWord * sizeof(Unit) * 8);
+    }
+    return make_uint4(words[0], words[1], words[2], words[3]);
+}
+
+/// Group after group, every so many; what this thread has hashed.
+template <typename Unit>
+__device__ __noinline__ BytesHash save_groups(const SaveJob& job) {
+    const std::uint64_t groups = job.bytes / sizeof(uint4);
+    const std::uint64_t step = std::uint64_t{job.blocks} * kBlockThreads;
+    BytesHash hash;
+    std::uint64_t first = std::uint64_t{blockIdx.x - job.first_block} * kBlockThreads + threadIdx.x;
+    for (; first < groups; first += step * kGroupsOfTurn) {
+        uint4 read[kGroupsOfTurn];
+#pragma unroll
+        for (unsigned k = 0; k < kGroupsOfTurn; ++k) {
+            const std::uint64_t number = first + k * step;
+            if (number < groups) read[k] = load<Unit>(job.data + number * sizeof(uint4));
+        }
+#pragma unroll
+        for (unsigned k = 0; k < kGroupsOfTurn; ++k) {
+            const std::uint64_t number = first + k * step;
+            if (number >= groups) break;
+            add(hash, job.first_group + number, read[k]);
+            if (job.to != 0) reinterpret_cast<uint4*>(job.to)[number] = read[k];
+        }
+    }
+    return hash;
+}
+
+__device__ BytesHash save_whole_groups(const SaveJob& job) {
+    if (job.data % 16 == 0) return save_groups<uint4>(job);
+    if (job.data % 8 == 0) return save_groups<uint2>(job);
+    if (job.data % 4 == 0) return save_groups<unsigned>(job);
+    if (job.data % 2 == 0) return save_groups<unsigned short>(job);
+    return save_groups<unsigned char>(job);
+}
+
+/// Behind the last whole group, by one thread: it is filled up with zero bytes, which are hashed and not
+/// copied.
+__device__ __noinline__ void save_end(const SaveJob& job, BytesHash& hash) {
+    const std::uint64_t groups = job.bytes / sizeof(uint4);
+    const unsigned char* const from =
+        reinterpret_cast<const unsigned char*>(job.data + groups * sizeof(uint4));
+    unsigned char* const to = reinterpret_cast<unsigned char*>(job.to + groups * sizeof(uint4));
+    std::uint64_t words[2] = {0, 0};
+    for (unsigned i = 0; i < job.bytes % sizeof(uint4); ++i) {
+        const unsigned char byte = from[i];
+        words[i / 8] |= std::uint64_t{byte} << (i % 8 * 8);
+        if (job.to != 0) to[i] = byte;
+    }
+    add_group(hash, hash_place(job.first_group + groups), words[0], words[1]);
+}
+
+/// The block's line, behind all that its threads have written.
+__device__ void leave_line(const SaveJob& job, BytesHash hash, unsigned sequence) {
+    __shared__ std::uint64_t of_warps[2][kWarps];
+    __shared__ std::uint64_t words[kLineWords];
+    __syncwarp();
+    hash.low = sum_of_lanes(hash.low);
+    hash.high = sum_of_lanes(hash.high);
+    if (threadIdx.x % 32 == 0) {
+        of_warps[0][threadIdx.x / 32] = hash.low;
+        of_warps[1][threadIdx.x / 32] = hash.high;
+    }
+    __syncthreads();
+    if (threadIdx.x >= 32) return;
+    const unsigned lane = threadIdx.x;
+    const std::uint64_t low = sum_of_lanes(lane < kWarps ? of_warps[0][lane] : 0);
+    const std::uint64_t high = sum_of_lanes(lane < kWarps ? of_warps[1][lane] : 0);
+    if (lane < kLineWords) words[lane] = lane == kSavedLow ? low : lane == kSavedHigh ? high : 0;
+    __syncwarp();
+    __threadfence_system();
+    const std::uint64_t to = job.lines + std::uint64_t{blockIdx.x - job.first_block} * sizeof(ResultLine);
+    send_line(words, lane < 4, to, sequence);
+}
+
+}  // namespace
+
+}  // namespace aoti_dbg::device
+
+extern "C" __global__ void __launch_bounds__(aoti_dbg::kBlockThreads)
+    aoti_dbg_save(const __grid_constant__ aoti_dbg::SaveLaunch launch) {
+    using namespace aoti_dbg;
+    using namespace aoti_dbg::device;
+    unsigned number = 0;
+    for (unsigned j = 1; j < launch.jobs; ++j)
+        if (blockIdx.x >= launch.job[j].first_block) number = j;
+    const SaveJob& job = launch.job[number];
+    BytesHash hash = save_whole_groups(job);
+    if (job.bytes % sizeof(uint4) != 0 && blockIdx.x == job.first_block && threadIdx.x == 0)
+        save_end(job, hash);
+    leave_line(job, hash, launch.sequence);
+}
