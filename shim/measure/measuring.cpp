@@ -96,6 +96,7 @@ void save_call(ThreadState& state, const OpenCall& call, When when, const SitePl
         if (is_there(own, i, when, result)) saved.add(*own.found[i].facts, own.tensors[i]);
     }
     saved.send();
+    saving->sync();
     // Where tensors cannot be had the name stands in for them, once.
     if (saved.lacks_device() && !wanted.named && !wanted.printed) show_name(state, call, when);
 }
@@ -113,6 +114,7 @@ void save_ends(ThreadState& state, const MeasuredModel& model, const OpenCall& r
         saved.add(side == EventSide::inputs ? model.input(i) : model.output(i), own.tensors[i]);
     }
     saved.send();
+    saving->sync();
 }
 
 }  // namespace

@@ -23,7 +23,8 @@ Saving::Saving(const Options& options, TensorWriters& writers, std::unique_ptr<S
       wanted_(options.tensors),
       largest_(options.max_tensor),
       staging_bytes_(options.staging),
-      patience_ms_(options.on_full == OnFull::drop ? 0 : kPatienceMs) {}
+      patience_ms_(options.on_full == OnFull::drop ? 0 : kPatienceMs),
+      syncs_(options.sync) {}
 
 Saving* Saving::start(const Options& options, const std::string& out, const std::string& here) {
     const auto refuse = [](const std::string& why) -> Saving* {
@@ -65,6 +66,11 @@ void Saving::end_contexts() {
         retired_.push_back(std::move(gpu));
     }
     gpus_.clear();
+}
+
+void Saving::sync() {
+    if (!syncs_ || !arrivals_.drain(std::uint64_t{kPatienceMs} * 1'000'000)) return;
+    (void)writers_.drain(kPatienceMs);
 }
 
 void Saving::finish() {

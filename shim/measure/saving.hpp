@@ -40,6 +40,9 @@ class Saving {
     /// is needed.
     void end_contexts();
 
+    /// After each side of a call, if the options ask for it: what was handed over is on disk then.
+    void sync();
+
     void end_of_run(std::uint32_t run, bool had_finding) { writers_.end_of_run(run, had_finding); }
 
     /// Waits until everything is on disk, and ends it. May be called by a signal handler on the way out.
@@ -59,6 +62,7 @@ class Saving {
     std::uint64_t largest_;
     std::uint64_t staging_bytes_;
     std::uint32_t patience_ms_;
+    bool syncs_;
 
     std::mutex gpus_mutex_;
     std::map<CUcontext, std::unique_ptr<SavingGpu>> gpus_;  // null: it cannot be set up

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <set>
 
-#include "tests/preload/preload_support.hpp"
+#include "tests/preload/saved_files.hpp"
 #include "tests/support/catch.hpp"
 
 namespace aoti_dbg::test {
@@ -18,62 +18,6 @@ const Variables kLevel1 = {{"AOTI_DBG_LEVEL", "1"}};
 Variables level_1(Variables more) {
     more.insert(kLevel1.begin(), kLevel1.end());
     return more;
-}
-
-/// Paths of the files below, relative to it, in order.
-Lines files_below(const fs::path& folder) {
-    Lines found;
-    std::error_code none;
-    for (const auto& entry : fs::recursive_directory_iterator(folder, none)) {
-        if (entry.is_regular_file()) found.push_back(fs::relative(entry.path(), folder).string());
-    }
-    std::sort(found.begin(), found.end());
-    return found;
-}
-
-Lines saved(const Preloaded& watched) {
-    Lines found = files_below(watched.out() / "tensors");
-    found.erase(std::remove(found.begin(), found.end(), "index.jsonl"), found.end());
-    return found;
-}
-
-Lines index_of(const Preloaded& watched) {
-    return lines_of(read_text(watched.out() / "tensors" / "index.jsonl"));
-}
-
-/// The value of a text member of a line of JSON.
-std::string member(const std::string& line, const std::string& name) {
-    const std::string begin = "\"" + name + "\":\"";
-    const std::size_t at = line.find(begin);
-    if (at == std::string::npos) return "";
-    const std::size_t from = at + begin.size();
-    return line.substr(from, line.find('"', from) - from);
-}
-
-Lines named_in_index(const Preloaded& watched) {
-    Lines found;
-    for (const std::string& line : index_of(watched)) {
-        if (member(line, "event") == "file") found.push_back(member(line, "path"));
-    }
-    std::sort(found.begin(), found.end());
-    return found;
-}
-
-Lines of_call(const Lines& all, const std::string& folder) {
-    Lines found;
-    for (const std::string& path : all) {
-        if (path.rfind(folder + "/", 0) == 0) found.push_back(path.substr(folder.size() + 1));
-    }
-    return found;
-}
-
-void check_whole(const Preloaded& watched) {
-    CHECK(saved(watched) == named_in_index(watched));
-    REQUIRE_FALSE(index_of(watched).empty());
-    CHECK(member(index_of(watched).front(), "event") == "header");
-    CHECK(member(index_of(watched).back(), "how") == "complete");
-    for (const std::string& path : saved(watched))
-        CHECK(read_text(watched.out() / "tensors" / path).rfind("PK", 0) == 0);
 }
 
 TEST_CASE("A tensor of each argument of each call is saved, by the names that PyTorch documents") {
@@ -221,15 +165,6 @@ TEST_CASE("The last runs are kept, and those before them go") {
     CHECK(runs == std::set<std::string>{"run0004", "run0005"});
 }
 
-/// Folders of saved tensors below, one a process.
-std::vector<fs::path> folders_of_tensors(const fs::path& out) {
-    std::vector<fs::path> found;
-    for (const auto& entry : fs::recursive_directory_iterator(out)) {
-        if (entry.path().filename().string() == "index.jsonl") found.push_back(entry.path().parent_path());
-    }
-    return found;
-}
-
 TEST_CASE("What is queued is written when the program ends by _exit, in a thread's child or after it") {
     struct End {
         Lines program;
@@ -261,29 +196,6 @@ TEST_CASE("What is queued is written when the program ends by _exit, in a thread
         }
     }
 }
-
-#ifdef AOTI_DBG_HAS_FAKE_CUDA
-TEST_CASE("What lies on a CUDA device is saved by the same names") {
-    const Preloaded watched({victim_path("cuda_models"), "--runs", "2", model_path("stats")}, kLevel1);
-    CAPTURE(watched.outcome.err);
-    CHECK(watched.outcome.exit_code == 0);
-    check_whole(watched);
-    const Lines all = saved(watched);
-    for (const char* run : {"run0000/", "run0001/"}) {
-        CHECK(of_call(all, run + std::string("call0001")) ==
-              Lines{"after_launch_triton_poi_fused_relu_0_buf1_cuda:0.pt",
-                    "after_launch_triton_poi_fused_relu_0_l1_bias_cuda:0.pt",
-                    "before_launch_triton_poi_fused_relu_0_buf1_cuda:0.pt",
-                    "before_launch_triton_poi_fused_relu_0_l1_bias_cuda:0.pt"});
-        CHECK(of_call(all, run + std::string("call0004")).size() == 6);
-        CHECK(of_call(all, run + std::string("inputs")) ==
-              Lines{"aoti_model_inputs_arg2_1_cuda:0.pt"});
-        CHECK(of_call(all, run + std::string("outputs")).size() == 3);
-    }
-    CHECK(all.size() == 72);
-    CHECK(watched.log_lines() == Lines{});
-}
-#endif
 
 }  // namespace
 }  // namespace aoti_dbg::test
