@@ -185,6 +185,8 @@ build_cases() {
     begin "compile models with AOTInductor" compile_packages
     begin "compile stats_victim" stats_program "$root/tests/gpu/stats_victim.cu" stats_victim
     begin "compile stats_bench" stats_program "$root/bench/stats_bench.cu" stats_bench
+    begin "compile save_victim" stats_program "$root/tests/gpu/save_victim.cu" save_victim
+    begin "compile copy_bench" stats_program "$root/bench/copy_bench.cu" copy_bench
     begin "compile model_bench" torch_program "$root/bench/model_bench.cpp" model_bench
     begin "compile model_victim" torch_program "$root/tests/gpu/model_victim.cpp" model_victim
     begin "compile two_models" torch_program "$root/tests/gpu/two_models.cpp" two_models
@@ -403,6 +405,11 @@ bench_statistics() {
     limited 120 "$programs/stats_bench" >"$out/statistics.txt" &&
         echo "note: $(grep -a '^float32 *printed ' "$out/statistics.txt" | tr -s ' ')"
 }
+bench_copies() {
+    need_gpu && need "$programs/copy_bench" || return
+    limited 120 "$programs/copy_bench" >"$out/copies.txt" && cat "$out/copies.txt" &&
+        echo "note: $(grep -a ' by 64 blocks' "$out/copies.txt" | tr -s ' ')"
+}
 bench_cases() {
     local group
     for group in passage launch; do check "bench: $group" bench_case "$group"; done
@@ -411,6 +418,7 @@ bench_cases() {
         check "bench: level-2:transformer" bench_case level-2:transformer 3
         check "bench: level-2:pointwise" bench_case level-2:pointwise 3
         check "bench: statistics" bench_statistics
+        check "bench: copies to the host" bench_copies
     else
         check "bench: transformer-cpu" bench_case transformer-cpu
         check "bench: level-2:transformer-cpu" bench_case level-2:transformer-cpu 3
@@ -418,7 +426,9 @@ bench_cases() {
     fi
 }
 
-# ---- step level-2 ----
+# ---- steps level-2 and level-1 ----
 
 # shellcheck source=level_2.sh
 source "$root/tests/gpu/level_2.sh"
+# shellcheck source=level_1.sh
+source "$root/tests/gpu/level_1.sh"

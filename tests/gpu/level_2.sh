@@ -82,12 +82,16 @@ python_measured_case() {
 }
 
 # The statistics kernel against the CPU's: statistics_case [SANITIZER_TOOL].
-statistics_case() {
-    need_gpu && need "$programs/stats_victim" || return
-    local command=("$programs/stats_victim")
-    if [[ -n ${1:-} ]]; then
+statistics_case() { checked_victim_case stats_victim 1 "$@"; }
+
+# A victim that checks itself: checked_victim_case NAME ROUNDS [SANITIZER_TOOL], with so many rounds under the tool.
+checked_victim_case() {
+    local victim=$programs/$1 rounds=$2 tool=${3:-}
+    need_gpu && need "$victim" || return
+    local command=("$victim")
+    if [[ -n $tool ]]; then
         command -v compute-sanitizer >/dev/null || skip "no compute-sanitizer" || return
-        command=(compute-sanitizer --tool "$1" --error-exitcode 3 "$programs/stats_victim" 1 1)
+        command=(compute-sanitizer --tool "$tool" --error-exitcode 3 "$victim" 1 "$rounds")
     fi
     limited 150 "${command[@]}" >"$case_folder/checked" || {
         echo "ended with $?, where 124 is that it was not done after 150 s"

@@ -1,5 +1,5 @@
-// What stats_victim and stats_bench need of the driver, opened at run time so that they can be compiled where
-// there is none. Everything that fails ends the program with its name.
+// What programs that launch our kernels by themselves need of the driver, opened at run time so that they can
+// be compiled where there is none. Everything that fails ends the program with its name.
 #pragma once
 
 #include <cuda.h>
@@ -45,10 +45,10 @@ inline void* driver() {
     return library;
 }
 
-/// The first device, its primary context, our module.
+/// The first device, its primary context, one of our modules.
 class Device {
   public:
-    Device() {
+    explicit Device(const DeviceCode& code = statistics_code()) {
         STATS_DRIVER(cuInit, 0);
         CUdevice device = 0;
         CUcontext context = nullptr;
@@ -58,11 +58,10 @@ class Device {
         int count = 0;
         STATS_DRIVER(cuDeviceGetAttribute, &count, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, device);
         limits_.multiprocessors = static_cast<std::uint32_t>(count);
-        const DeviceCode code = statistics_code();
         if (code.fatbin.empty()) fail("built without nvcc: no device code", 0);
         CUmodule module = nullptr;
         STATS_DRIVER(cuModuleLoadData, &module, code.fatbin.data());
-        STATS_DRIVER(cuModuleGetFunction, &kernel_, module, kStatisticsKernel);
+        STATS_DRIVER(cuModuleGetFunction, &kernel_, module, code.kernel);
         int registers = 0;
         int resident = 0;
         STATS_DRIVER(cuFuncGetAttribute, &registers, CU_FUNC_ATTRIBUTE_NUM_REGS, kernel_);
@@ -75,7 +74,9 @@ class Device {
 
     [[nodiscard]] const DeviceLimits& limits() const { return limits_; }
 
-    void launch(StatisticsLaunch& parameters, CUstream stream) const {
+    /// A StatisticsLaunch, or whatever the module's kernel takes.
+    template <typename Launch>
+    void launch(Launch& parameters, CUstream stream) const {
         void* arguments[] = {&parameters};
         STATS_DRIVER(cuLaunchKernel, kernel_, parameters.blocks, 1, 1, kBlockThreads, 1, 1, 0, stream,
                      arguments, nullptr);
