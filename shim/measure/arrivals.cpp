@@ -46,9 +46,9 @@ bool Arrivals::start() {
 }
 
 void Arrivals::put(std::span<const ArrivingPiece> pieces) {
-    put_.fetch_add(pieces.size(), std::memory_order_relaxed);
     const std::lock_guard lock(mutex_);
     inbox_.insert(inbox_.end(), pieces.begin(), pieces.end());
+    put_.fetch_add(pieces.size(), std::memory_order_relaxed);
     there_.notify_one();
 }
 

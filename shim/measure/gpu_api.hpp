@@ -40,14 +40,18 @@ const GpuApi* gpu_api();
 /// Whatever captures, in any thread: what we do meanwhile may be unsafe to capture and is not captured.
 class RelaxedCapture {
   public:
-    explicit RelaxedCapture(const GpuApi& api) : api_(api) { api_.cuThreadExchangeStreamCaptureMode(&mode_); }
-    ~RelaxedCapture() { api_.cuThreadExchangeStreamCaptureMode(&mode_); }
+    explicit RelaxedCapture(const GpuApi& api)
+        : api_(api), is_relaxed_(api_.cuThreadExchangeStreamCaptureMode(&mode_) == CUDA_SUCCESS) {}
+    ~RelaxedCapture() {
+        if (is_relaxed_) api_.cuThreadExchangeStreamCaptureMode(&mode_);
+    }
     RelaxedCapture(const RelaxedCapture&) = delete;
     RelaxedCapture& operator=(const RelaxedCapture&) = delete;
 
   private:
     const GpuApi& api_;
     CUstreamCaptureMode mode_ = CU_STREAM_CAPTURE_MODE_RELAXED;
+    bool is_relaxed_;
 };
 
 /// `context` is the calling thread's for as long as this lives.

@@ -7,8 +7,10 @@
 
 #include <atomic>
 #include <cstdio>
+#include <cstdlib>
 #include <filesystem>
 #include <map>
+#include <new>
 #include <thread>
 
 #include "serializer/json_line.hpp"
@@ -19,6 +21,24 @@
 #include "tests/support/catch.hpp"
 #include "tests/support/random.hpp"
 #include "tests/support/run_program.hpp"
+
+namespace {
+
+thread_local std::uint64_t t_allocations_left = 0;  // until the one that fails, counted in; 0: none does
+
+}  // namespace
+
+void* operator new(std::size_t bytes) {
+    if (t_allocations_left != 0 && --t_allocations_left == 0) throw std::bad_alloc();
+    if (void* memory = std::malloc(bytes == 0 ? 1 : bytes)) return memory;
+    throw std::bad_alloc();
+}
+void operator delete(void* memory) noexcept {
+    std::free(memory);
+}
+void operator delete(void* memory, std::size_t) noexcept {
+    std::free(memory);
+}
 
 namespace aoti_dbg::test {
 namespace {
@@ -108,12 +128,10 @@ class Folder {
             count += entry.path().extension() == ".pt" ? 1 : 0;
         return count;
     }
+    [[nodiscard]] bool has(std::uint32_t call) const { return fs::exists(path_of(call, "buf0")); }
     /// The storage that a file holds; fails the test where it is not whole.
     [[nodiscard]] Bytes content(std::uint32_t call, const std::string& name = "buf0") const {
-        char folder[32];
-        std::snprintf(folder, sizeof folder, "run0000/call%04u", call);
-        const std::string text =
-            read_text(folder_.path() / "tensors" / folder / ("before_launch_kernel_" + name + "_cuda:0.pt"));
+        const std::string text = read_text(path_of(call, name));
         const Result<PtView> view = read_pt(std::as_bytes(std::span(text)));
         if (!view.ok()) {
             FAIL_CHECK("call " << call << ", " << name << ": " << view.status().message());
@@ -132,6 +150,11 @@ class Folder {
     }
 
   private:
+    [[nodiscard]] fs::path path_of(std::uint32_t call, const std::string& name) const {
+        char folder[32];
+        std::snprintf(folder, sizeof folder, "run0000/call%04u", call);
+        return folder_.path() / "tensors" / folder / ("before_launch_kernel_" + name + "_cuda:0.pt");
+    }
     const SeenFacts* facts_of(std::size_t bytes) {
         const std::lock_guard lock(mutex_);
         SeenFacts& facts = facts_[bytes];
@@ -181,6 +204,74 @@ TEST_CASE("Where the driver refuses our kernel nothing is saved of the device, a
     CHECK(folder.saving().progress().left_out == 2);
 }
 
+TEST_CASE("Whichever call of the driver fails, what is saved is whole, and what came before goes on") {
+    if (!has_device_code()) return;
+    for (const int error : {CUDA_ERROR_UNKNOWN, CUDA_ERROR_OUT_OF_MEMORY, CUDA_ERROR_NOT_SUPPORTED}) {
+        bool is_hit = true;
+        std::uint64_t calls = 0;
+        while (is_hit) {
+            const Device device;
+            Folder folder;
+            const Bytes bytes = random_bytes(300'000, 6);
+            const CUdeviceptr address = Device::upload(bytes);
+            CUstream stream = Device::stream();
+            fake_cuda_fail_call(++calls, error);
+            // The first sets everything up; names stand in for those that cannot be had.
+            std::vector<bool> had;
+            for (std::uint32_t call = 0; call < 3; ++call)
+                had.push_back(folder.save(call, address, bytes.size(), stream));
+            is_hit = fake_cuda_fails_yet() == 0;
+            fake_cuda_fail_call(0, 0);
+            CUcontext current = nullptr;
+            CHECK((cuCtxGetCurrent(&current) == CUDA_SUCCESS && current == device.context()));
+            CHECK(cuStreamSynchronize(stream) == CUDA_SUCCESS);
+            folder.finish();
+            CAPTURE(error, calls, had);
+            for (std::uint32_t call = 0; call < 3; ++call) {
+                if (folder.has(call)) CHECK(folder.content(call) == bytes);
+                if (is_hit) continue;
+                CHECK(had[call]);
+                CHECK(folder.has(call));
+            }
+            CHECK(folder.end() == "complete");
+        }
+        CHECK(calls > 10);
+    }
+}
+
+TEST_CASE("Whichever allocation of the launching thread fails, what is saved is whole, and the end comes") {
+    if (!has_device_code()) return;
+    bool is_hit = true;
+    std::uint64_t allocations = 0;
+    while (is_hit) {
+        const Device device;
+        Folder folder;
+        const Bytes bytes = random_bytes(300'000, 7);
+        const CUdeviceptr address = Device::upload(bytes);
+        CUstream stream = Device::stream();
+        // The library ends at the first that fails: what was saved by then stays.
+        std::uint32_t call = 0;
+        t_allocations_left = ++allocations;
+        try {
+            for (; call < 2; ++call)
+                folder.save(call, address, bytes.size(), stream);
+        } catch (const std::bad_alloc&) {
+        }
+        is_hit = t_allocations_left == 0;
+        t_allocations_left = 0;
+        folder.finish();
+        CAPTURE(allocations, call);
+        for (std::uint32_t saved = 0; saved < 2; ++saved) {
+            if (!is_hit) CHECK(folder.has(saved));
+            if (folder.has(saved)) CHECK(folder.content(saved) == bytes);
+        }
+        // None is lost without being counted.
+        CHECK(folder.files() + folder.saving().progress().left_out >= call);
+        CHECK(folder.end() == "complete");
+    }
+    CHECK(allocations > 10);
+}
+
 TEST_CASE("Of a context that a fault has ended what came before it is saved, and nobody waits for the rest") {
     if (!has_device_code()) return;
     const Device device;
@@ -227,16 +318,18 @@ TEST_CASE("Who must not wait has tensors left out where there is no room, each o
     Options options = options_with(std::uint64_t{1} << 20U);
     options.on_full = OnFull::drop;
     Folder folder(options);
-    const Bytes bytes = random_bytes(700'000, 4);
-    const CUdeviceptr address = Device::upload(bytes);
+    // Of each another content: an equal one would need no bytes.
+    std::vector<CUdeviceptr> addresses;
+    for (std::uint32_t call = 0; call < 4; ++call)
+        addresses.push_back(Device::upload(random_bytes(700'000, 40 + call)));
     CUstream stream = Device::stream();
     fake_cuda_hold_stream(stream);
     for (std::uint32_t call = 0; call < 4; ++call)
-        CHECK(folder.save(call, address, bytes.size(), stream));
+        CHECK(folder.save(call, addresses[call], 700'000, stream));
     fake_cuda_release_stream(stream);
     folder.finish();
     CHECK(folder.files() == 1);
-    CHECK(folder.content(0) == bytes);
+    CHECK(folder.content(0) == random_bytes(700'000, 40));
     CHECK(folder.saving().progress().left_out == 3);
     CHECK(folder.end() == "complete");
 }

@@ -99,6 +99,12 @@ CUresult check_device(CUdevice device, const void* out) {
     return device < 0 || device >= device_count() ? CUDA_ERROR_INVALID_DEVICE : CUDA_SUCCESS;
 }
 
+struct Failing {
+    std::uint64_t calls = 0;  // until the one that fails, counted in; 0: none does
+    CUresult result = CUDA_SUCCESS;
+};
+thread_local Failing t_failing;
+
 }  // namespace
 
 Pools& pools() {
@@ -107,6 +113,7 @@ Pools& pools() {
 }
 
 CUresult enter() {
+    if (t_failing.calls != 0 && --t_failing.calls == 0) return t_failing.result;
     const ProcessState& process = state();
     if (process.forked.load(std::memory_order_relaxed)) return CUDA_ERROR_NOT_INITIALIZED;
     return process.initialised.load(std::memory_order_acquire) ? CUDA_SUCCESS : CUDA_ERROR_NOT_INITIALIZED;
@@ -364,4 +371,11 @@ FAKE_API CUresult cuCtxSynchronize() {
     if (CUresult result = unsafe_during_capture(); result != CUDA_SUCCESS) return result;
     synchronize_context(context);
     return static_cast<CUresult>(context->sticky.load());
+}
+
+FAKE_API void fake_cuda_fail_call(uint64_t call, int result) {
+    fake_cuda::t_failing = {call, static_cast<CUresult>(result)};
+}
+FAKE_API int fake_cuda_fails_yet() {
+    return fake_cuda::t_failing.calls != 0 ? 1 : 0;
 }

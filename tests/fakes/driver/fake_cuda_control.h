@@ -23,6 +23,11 @@ void fake_cuda_hold_stream(void* stream);
 void fake_cuda_release_stream(void* stream);
 /* Launches of this kernel fail at the call, with this result; NULL: none does. */
 void fake_cuda_refuse(const char* kernel, int result);
+/* Of this thread's calls of the driver that need it to be initialised, the one with this number from now on
+ * (counted from 1) fails with this result and does nothing; 0: none does. */
+void fake_cuda_fail_call(uint64_t call, int result);
+/* Whether that call is still to come. */
+int fake_cuda_fails_yet(void);
 /* Why the last kernel of a fatbin faulted; "" while none has. Stays valid. */
 const char* fake_cuda_fault_text(void);
 /* Called in the launching thread, inside each launch, with the kernel's name and the launch's number. */
