@@ -16,6 +16,7 @@
 #include <ctime>
 
 #include "base/errno_keeper.hpp"
+#include "base/terminal_line.hpp"
 
 namespace aoti_dbg {
 namespace {
@@ -107,6 +108,7 @@ bool was_open_at_start(int descriptor) {
 
 bool write_quietly(int descriptor, const char* text, std::size_t length) {
     const ErrnoKeeper keeper;
+    const TerminalLineAway away(descriptor);
     WriteSignalGuard guard;
     while (length > 0) {
         const ssize_t written = write(descriptor, text, length);

@@ -44,7 +44,17 @@ Zip64Parts zip64_of(std::uint64_t bytes, std::uint64_t offset) {
     return {elsewhere(bytes), elsewhere(offset)};
 }
 
+// What stands around a tensor of a few dimensions: laid out for each one that is saved.
+constexpr std::size_t kUsualBytes = 1024;
+constexpr std::size_t kUsualRecords = 8;
+
 }  // namespace
+
+ZipWriter::ZipWriter(std::string_view folder, std::uint32_t alignment)
+    : folder_(folder), alignment_(alignment) {
+    bytes_.reserve(kUsualBytes);
+    records_.reserve(kUsualRecords);
+}
 
 void ZipWriter::put(const void* from, std::size_t bytes) {
     const auto* first = static_cast<const std::byte*>(from);
@@ -89,9 +99,8 @@ void ZipWriter::begin(std::string_view name, std::uint64_t bytes) {
     // How many bytes are stored is not known yet to a writer that might compress, so it stands behind them.
     put_zip64(record, 0);
     put(ExtraTag{kPaddingTag, padding});
-    for (std::uint16_t i = 0; i < padding; ++i)
-        put('Z');
-    position_ += bytes;
+    bytes_.insert(bytes_.end(), padding, std::byte{'Z'});
+    position_ += padding + bytes;
     records_.push_back(record);
 }
 

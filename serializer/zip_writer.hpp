@@ -14,7 +14,7 @@ namespace aoti_dbg {
 class ZipWriter {
   public:
     /// The content of each record begins at a multiple of `alignment`. Names begin with `folder` and a slash.
-    ZipWriter(std::string_view folder, std::uint32_t alignment) : folder_(folder), alignment_(alignment) {}
+    ZipWriter(std::string_view folder, std::uint32_t alignment);
 
     /// A record from its name to its data descriptor.
     void add(std::string_view name, std::string_view content);

@@ -73,14 +73,10 @@ void Saving::sync() {
     (void)writers_.drain(kPatienceMs);
 }
 
+/// Everything is written, however long it takes, but nobody waits for a disk that hangs.
 void Saving::finish() {
     arrivals_.finish();
-    const SavedCounts& counts = writers_.saver().counts();
-    const auto done = [&counts] { return counts.files.load() + counts.bytes.load(); };
-    // Everything is written, however long it takes, but nobody waits for a disk that hangs.
-    for (std::uint64_t before = done(); !writers_.drain(kPatienceMs) && done() != before;)
-        before = done();
-    writers_.finish(0);
+    writers_.finish_unless_interrupted(kPatienceMs);
 }
 
 }  // namespace aoti_dbg

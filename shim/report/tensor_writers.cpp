@@ -1,16 +1,12 @@
 #include "shim/report/tensor_writers.hpp"
 
 #include <sched.h>
-#include <time.h>
 
 #include <algorithm>
 #include <chrono>
 #include <utility>
 
-#include "base/message.hpp"
 #include "shim/measure/own_thread.hpp"
-#include "shim/observe/clock.hpp"
-#include "shim/observe/deadline_lock.hpp"
 #include "shim/report/own_descriptors.hpp"
 
 namespace aoti_dbg {
@@ -18,13 +14,11 @@ namespace {
 
 // Tensors that wait, half a kilobyte each.
 constexpr std::uint32_t kMostJobs = 8192;
-// Between two looks at whether everything is abandoned.
-constexpr std::size_t kSlice = std::size_t{8} << 20U;
+// Between two looks at whether everything is abandoned: a moment also on a slow disk.
+constexpr std::size_t kSlice = std::size_t{1} << 20U;
 // More of them wait for the file system and for each other (bench/save_bench): on two processors four write
 // no more than two.
 constexpr std::uint32_t kMostThreadsUnasked = 4;
-// For threads to see that it is over, behind the deadline.
-constexpr std::uint32_t kLastMilliseconds = 500;
 
 std::uint32_t threads_that_do_well() {
     cpu_set_t processors;
@@ -32,18 +26,6 @@ std::uint32_t threads_that_do_well() {
     if (sched_getaffinity(0, sizeof processors, &processors) != 0) return kMostThreadsUnasked;
     return std::clamp<std::uint32_t>(static_cast<std::uint32_t>(CPU_COUNT(&processors)), 1,
                                      kMostThreadsUnasked);
-}
-
-/// True as soon as `condition` is, false after so long.
-template <typename Condition>
-bool wait_for(Condition condition, std::uint32_t milliseconds) {
-    const std::uint64_t end = monotonic_nanoseconds() + std::uint64_t{milliseconds} * 1'000'000U;
-    while (!condition()) {
-        if (monotonic_nanoseconds() >= end) return false;
-        const timespec nap{0, 200'000};
-        nanosleep(&nap, nullptr);
-    }
-    return true;
 }
 
 }  // namespace
@@ -91,20 +73,18 @@ Result<TensorWriters*> TensorWriters::start(const SavingSettings& settings, std:
     auto* const writers = new TensorWriters(threads == 0 ? threads_that_do_well() : threads);
     Result<std::unique_ptr<TensorSaver>> saver = TensorSaver::make(
         settings,
-        [writers](Severity severity, std::string line) { writers->say(severity, std::move(line)); });
+        [writers](Severity severity, std::string line) { writers->teller_.say(severity, std::move(line)); });
     if (!saver.ok()) {
         delete writers;
         return saver.status();
     }
     writers->saver_ = std::move(saver.value());
-    writers->asked_at_ns_ = monotonic_nanoseconds();
     writers->threads_ = 1;
     if (!start_own_thread(run_first, writers)) {
         writers->threads_ = 0;
         return Status::error("no thread can be made to write tensors");
     }
-    // Without it lines are told when somebody comes by.
-    (void)start_own_thread(run_teller, writers);
+    writers->teller_.start([writers] { return writers->numbers(); });
     return writers;
 }
 
@@ -139,13 +119,13 @@ void TensorWriters::run() {
     try {
         work();
     } catch (...) {
-        say(Severity::error, "no memory to save tensors; no more are saved; save fewer calls");
+        teller_.say(Severity::error, "no memory to save tensors; no more are saved; save fewer calls");
         abandon();
     }
 }
 
 SavingJob* TensorWriters::open(const TensorToSave& what, std::uint32_t patience_ms) {
-    tell();
+    teller_.tell();
     if (is_ending_.load(std::memory_order_relaxed)) return nullptr;
     Job* job = nullptr;
     {
@@ -187,7 +167,7 @@ void TensorWriters::expect(SavingJob* job, const SavedFacts& facts) {
 
 void TensorWriters::append(SavingJob* job, const TensorChunk& chunk) {
     Job& its = *static_cast<Job*>(job);
-    bytes_left_.fetch_add(chunk.bytes.size(), std::memory_order_relaxed);
+    bytes_appended_.fetch_add(chunk.bytes.size(), std::memory_order_relaxed);
     {
         const std::lock_guard lock(mutex_);
         if (!is_over_) {
@@ -257,9 +237,7 @@ void TensorWriters::work() {
     lock.unlock();
     leave_rest();
     saver_->end(is_abandoned_ ? "abandoned" : is_late_ ? "late" : "complete");
-    const std::lock_guard lines_lock(lines_mutex_);
     has_ended_.store(true, std::memory_order_release);
-    lines_there_.notify_all();
 }
 
 /// With the lock, which is given back meanwhile.
@@ -331,18 +309,21 @@ std::optional<LeftOut> TensorWriters::why_over() const {
 }
 
 void TensorWriters::write_chunk(Job& job, const TensorChunk& chunk, bool is_last) {
-    std::span<const std::byte> rest = chunk.bytes;
-    while (job.stage == SavingJob::Stage::writing) {
+    const std::size_t size = chunk.bytes.size();
+    // Zeros without memory take no time.
+    const std::size_t most = chunk.bytes.data() == nullptr ? size : kSlice;
+    for (std::size_t at = 0; job.stage == SavingJob::Stage::writing;) {
         if (const std::optional<LeftOut> why = why_over()) return saver_->leave_out(job, *why);
-        const std::span<const std::byte> slice = rest.first(std::min(rest.size(), kSlice));
-        rest = rest.subspan(slice.size());
-        saver_->write(job, slice, is_last && rest.empty());
-        if (rest.empty()) return;
+        const std::size_t length = std::min(size - at, most);
+        const bool ends = at + length == size;
+        saver_->write(job, chunk.bytes.subspan(at, length), is_last && ends);
+        if (ends) return;
+        at += length;
     }
 }
 
 void TensorWriters::release(const TensorChunk& chunk) {
-    bytes_left_.fetch_sub(chunk.bytes.size(), std::memory_order_relaxed);
+    bytes_handled_.fetch_add(chunk.bytes.size(), std::memory_order_release);
     if (chunk.release != nullptr) chunk.release(chunk.context);
 }
 
@@ -360,87 +341,23 @@ void TensorWriters::leave_rest() {
 }
 
 SavingProgress TensorWriters::progress() {
-    tell();
+    teller_.tell();
+    return numbers();
+}
+
+SavingProgress TensorWriters::numbers() const {
     const SavedCounts& counts = saver_->counts();
     SavingProgress progress;
     progress.files = counts.files.load(std::memory_order_relaxed);
     progress.linked = counts.linked.load(std::memory_order_relaxed);
     progress.bytes = counts.bytes.load(std::memory_order_relaxed);
     progress.jobs_left = unfinished_.load(std::memory_order_relaxed);
-    progress.bytes_left = bytes_left_.load(std::memory_order_relaxed);
+    // In this order: what is handled was appended before.
+    progress.bytes_handled = bytes_handled_.load(std::memory_order_acquire);
+    progress.bytes_left = bytes_appended_.load(std::memory_order_relaxed) - progress.bytes_handled;
     for (const auto& left_out : counts.left_out)
         progress.left_out += left_out.load(std::memory_order_relaxed);
-    const std::lock_guard lock(progress_mutex_);
-    const std::uint64_t now = monotonic_nanoseconds();
-    const double seconds = static_cast<double>(now - asked_at_ns_) * 1e-9;
-    if (seconds > 0) progress.bytes_per_second = static_cast<double>(progress.bytes - bytes_then_) / seconds;
-    if (progress.bytes_per_second > 0) {
-        progress.seconds_left = static_cast<double>(progress.bytes_left) / progress.bytes_per_second;
-    }
-    asked_at_ns_ = now;
-    bytes_then_ = progress.bytes;
     return progress;
-}
-
-bool TensorWriters::drain(std::uint32_t patience_ms) {
-    return wait_for([this] { return unfinished_.load(std::memory_order_acquire) == 0; }, patience_ms);
-}
-
-/// A thread that is about to sleep holds the lock, unless it was interrupted by the signal that ends us.
-void TensorWriters::wake() {
-    const bool locked = lock_with_deadline(mutex_);
-    work_.notify_all();
-    room_.notify_all();
-    if (locked) mutex_.unlock();
-}
-
-bool TensorWriters::finish(std::uint32_t patience_ms) {
-    const bool drained = drain(patience_ms);
-    if (!drained && !is_abandoned_.load(std::memory_order_relaxed))
-        is_late_.store(true, std::memory_order_relaxed);
-    is_ending_.store(true, std::memory_order_relaxed);
-    wake();
-    const bool ended =
-        wait_for([this] { return has_ended_.load(std::memory_order_acquire); }, kLastMilliseconds);
-    tell();
-    return drained && ended;
-}
-
-void TensorWriters::abandon() {
-    is_abandoned_.store(true, std::memory_order_relaxed);
-    is_ending_.store(true, std::memory_order_relaxed);
-    wake();
-}
-
-void TensorWriters::say(Severity severity, std::string line) {
-    const std::lock_guard lock(lines_mutex_);
-    if (said_ < lines_.size()) lines_[said_++] = {severity, std::move(line)};
-    lines_there_.notify_one();
-}
-
-/// By a thread whose standard error is the program's.
-void TensorWriters::tell() {
-    while (lock_with_deadline(lines_mutex_)) {
-        const Line* const line = told_ < said_ ? &lines_[told_++] : nullptr;
-        lines_mutex_.unlock();
-        if (line == nullptr) return;
-        message(line->severity, "%s", line->text.c_str());
-    }
-}
-
-void* TensorWriters::run_teller(void* writers) {
-    auto* const self = static_cast<TensorWriters*>(writers);
-    name_own_thread();
-    while (!self->has_ended_.load(std::memory_order_acquire)) {
-        {
-            std::unique_lock lock(self->lines_mutex_);
-            self->lines_there_.wait(lock, [self] {
-                return self->told_ < self->said_ || self->has_ended_.load(std::memory_order_acquire);
-            });
-        }
-        self->tell();
-    }
-    return nullptr;
 }
 
 }  // namespace aoti_dbg

@@ -6,7 +6,6 @@
 // Nothing of this is there in a fork's child: it belongs to the session.
 #pragma once
 
-#include <array>
 #include <atomic>
 #include <condition_variable>
 #include <cstdint>
@@ -19,21 +18,12 @@
 
 #include "base/status.hpp"
 #include "config/options.hpp"
+#include "shim/report/saving_progress.hpp"
+#include "shim/report/saving_teller.hpp"
 #include "shim/report/tensor_job.hpp"
 #include "shim/report/tensor_saver.hpp"
 
 namespace aoti_dbg {
-
-struct SavingProgress {
-    std::uint64_t files = 0;  // that stand, links among them
-    std::uint64_t linked = 0;
-    std::uint64_t bytes = 0;  // written
-    std::uint64_t jobs_left = 0;
-    std::uint64_t bytes_left = 0;  // handed over and not written
-    double bytes_per_second = 0;   // since the last time that somebody asked
-    double seconds_left = 0;       // at that rate; 0: not known
-    std::uint64_t left_out = 0;    // tensors, for whatever reason
-};
 
 /// Of the options, as far as they say; `out` is the session's folder, `here` the working directory.
 SavingSettings saving_settings(const Options& options, const std::string& out, const std::string& here,
@@ -73,6 +63,9 @@ class TensorWriters {
     /// is left out. Allocates nothing and takes no lock without a deadline: it may be called by a signal
     /// handler on the way out.
     bool finish(std::uint32_t patience_ms);
+    /// The same at the end of the process, however long it takes, as long as something comes to disk within
+    /// `patience_ms`. Who is at a terminal sees how far it is, and the second SIGINT abandons it. Likewise.
+    bool finish_unless_interrupted(std::uint32_t patience_ms);
     /// What waits is left out, what is half written goes; finish() is quick then. Likewise.
     void abandon();
 
@@ -88,7 +81,6 @@ class TensorWriters {
     ~TensorWriters();
     static void* run_first(void* writers);
     static void* run_other(void* writers);
-    static void* run_teller(void* writers);
     void run();
     void work();
     void serve(Job& job, TensorSaver::Hand& hand, std::unique_lock<std::mutex>& lock);
@@ -100,10 +92,10 @@ class TensorWriters {
     void make_ready(Job& job);
     void wake();
     void leave_rest();
-    void say(Severity severity, std::string line);
-    void tell();
+    [[nodiscard]] SavingProgress numbers() const;
 
     const std::uint32_t wanted_;  // threads
+    SavingTeller teller_;
     std::unique_ptr<TensorSaver> saver_;
 
     std::mutex mutex_;  // of the queue; held for no system call and no call of the saver's
@@ -118,26 +110,13 @@ class TensorWriters {
     bool is_over_ = false;  // no thread takes anything any more
 
     std::atomic<std::uint64_t> unfinished_{0};  // closed, and not over
-    std::atomic<std::uint64_t> bytes_left_{0};
+    std::atomic<std::uint64_t> bytes_appended_{0};
+    std::atomic<std::uint64_t> bytes_handled_{0};
     std::atomic<bool> has_own_descriptors_{false};
     std::atomic<bool> is_ending_{false};
     std::atomic<bool> is_late_{false};
     std::atomic<bool> is_abandoned_{false};
     std::atomic<bool> has_ended_{false};
-
-    struct Line {
-        Severity severity = Severity::warn;
-        std::string text;
-    };
-    std::mutex lines_mutex_;
-    std::condition_variable lines_there_;
-    std::array<Line, 16> lines_;  // each of ours is said once
-    std::size_t said_ = 0;
-    std::size_t told_ = 0;
-
-    std::mutex progress_mutex_;
-    std::uint64_t asked_at_ns_ = 0;
-    std::uint64_t bytes_then_ = 0;
 };
 
 }  // namespace aoti_dbg

@@ -65,27 +65,6 @@ bool is_ours(std::string_view variable) {
            variable.substr(0, 21) == "AOT_INDUCTOR_FILTERED";
 }
 
-std::vector<std::string> environment_with(const Variables& added) {
-    Variables all;
-    for (char** entry = environ; *entry != nullptr; ++entry) {
-        const std::string_view text(*entry);
-        const std::size_t equals = text.find('=');
-        if (equals == std::string_view::npos || is_ours(text.substr(0, equals))) continue;
-        all[std::string(text.substr(0, equals))] = text.substr(equals + 1);
-    }
-    if (!kPreloadFirst.empty()) {
-        all.insert({"ASAN_OPTIONS", kSanitizerOptions});
-        all.insert({"TSAN_OPTIONS", kSanitizerOptions});
-    }
-    for (const auto& [name, value] : added)
-        all[name] = value;
-    std::vector<std::string> entries;
-    entries.reserve(all.size());
-    for (const auto& [name, value] : all)
-        entries.emplace_back(name).append("=").append(value);
-    return entries;
-}
-
 std::vector<char*> pointers(std::vector<std::string>& texts) {
     std::vector<char*> result;
     result.reserve(texts.size() + 1);
@@ -127,6 +106,27 @@ void wait_until_dead(pid_t child) {
 }
 
 }  // namespace
+
+std::vector<std::string> environment_with(const Variables& added) {
+    Variables all;
+    for (char** entry = environ; *entry != nullptr; ++entry) {
+        const std::string_view text(*entry);
+        const std::size_t equals = text.find('=');
+        if (equals == std::string_view::npos || is_ours(text.substr(0, equals))) continue;
+        all[std::string(text.substr(0, equals))] = text.substr(equals + 1);
+    }
+    if (!kPreloadFirst.empty()) {
+        all.insert({"ASAN_OPTIONS", kSanitizerOptions});
+        all.insert({"TSAN_OPTIONS", kSanitizerOptions});
+    }
+    for (const auto& [name, value] : added)
+        all[name] = value;
+    std::vector<std::string> entries;
+    entries.reserve(all.size());
+    for (const auto& [name, value] : all)
+        entries.emplace_back(name).append("=").append(value);
+    return entries;
+}
 
 Outcome run_program(const std::vector<std::string>& argv, const Variables& env, std::chrono::seconds timeout,
                     const std::string& cwd) {

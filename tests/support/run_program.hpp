@@ -36,6 +36,9 @@ Outcome run_bare(const std::vector<std::string>& argv, const Variables& env = {}
 Outcome run_preloaded(const std::vector<std::string>& argv, const Variables& env = {},
                       std::chrono::seconds timeout = std::chrono::seconds(60), const std::string& cwd = "");
 
+/// The environment that a program is run in, as NAME=value.
+std::vector<std::string> environment_with(const Variables& env);
+
 /// What run_preloaded puts into LD_PRELOAD; `library` empty: our own.
 std::string preload_value(const std::string& library = "");
 

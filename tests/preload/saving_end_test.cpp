@@ -1,0 +1,256 @@
+// How a process ends that still has tensors to save, on a terminal and elsewhere: what is shown, what an
+// interrupt does, and that the program gets back what is its own.
+#include <unistd.h>
+
+#include <algorithm>
+#include <csignal>
+#include <future>
+
+#include "tests/preload/preload_support.hpp"
+#include "tests/support/catch.hpp"
+#include "tests/support/on_terminal.hpp"
+
+namespace aoti_dbg::test {
+namespace {
+
+namespace fs = std::filesystem;
+
+const std::string kControlC = "\x03";
+constexpr int kExitCode = 5;  // of the victim
+// More than can be saved in the time that any of this is waited for, while the disk is slow.
+const std::string kManyRuns = "60";
+
+Lines interrupted(const std::string& how, const std::string& end) {
+    return {victim_path("interrupted"), how, end, kManyRuns, model_path("cpu")};
+}
+
+/// A place to save to, by a disk that is slow until it is told otherwise.
+class SlowPlace {
+  public:
+    SlowPlace() { write_text(slow(), ""); }
+
+    [[nodiscard]] Variables variables(bool with_library = true) const {
+        Variables all = {{"AOTI_DBG_LEVEL", "1"},
+                         {"AOTI_DBG_OUT", out().string()},
+                         {"AOTI_DBG_LOG", (path() / "log").string()},
+                         {"AOTI_DBG_WRITERS", "1"},
+                         {"SLOW_DISK", slow().string()},
+                         {"TERM", "xterm"}};
+        all["LD_PRELOAD"] = with_library ? preload_value() + ":" + AOTI_DBG_SLOW_DISK : AOTI_DBG_SLOW_DISK;
+        return all;
+    }
+    void make_fast() const { fs::remove(slow()); }
+    /// Until somebody waits for it.
+    void hang() const {
+        write_text(slow(), "it hangs");
+        for (int tries = 0; tries < 6000; ++tries) {
+            if ((fs::status(slow()).permissions() & fs::perms::owner_write) == fs::perms::none) return;
+            usleep(10000);
+        }
+    }
+
+    [[nodiscard]] const fs::path& path() const { return folder_.path(); }
+    [[nodiscard]] fs::path out() const { return path() / "out"; }
+    /// Names of tensors, in order.
+    [[nodiscard]] Lines saved() const {
+        Lines found;
+        std::error_code none;
+        for (const auto& entry : fs::recursive_directory_iterator(out() / "tensors", none)) {
+            if (entry.path().extension() == ".pt")
+                found.push_back(fs::relative(entry.path(), out() / "tensors").string());
+        }
+        std::sort(found.begin(), found.end());
+        return found;
+    }
+    [[nodiscard]] Lines index() const { return lines_of(read_text(out() / "tensors" / "index.jsonl")); }
+
+  private:
+    [[nodiscard]] fs::path slow() const { return path() / "slow"; }
+
+    TempFolder folder_;
+};
+
+/// The value of a text member of a line of JSON.
+std::string member(const std::string& line, const std::string& name) {
+    const std::string begin = "\"" + name + "\":\"";
+    const std::size_t at = line.find(begin);
+    if (at == std::string::npos) return "";
+    return line.substr(at + begin.size(), line.find('"', at + begin.size()) - at - begin.size());
+}
+
+/// The index names what stands, and that is whole; says how it ended.
+std::string how_it_ended(const SlowPlace& place) {
+    Lines named;
+    for (const std::string& line : place.index()) {
+        if (member(line, "event") == "file") named.push_back(member(line, "path"));
+    }
+    std::sort(named.begin(), named.end());
+    CHECK(place.saved() == named);
+    for (const std::string& path : named) {
+        CAPTURE(path);
+        const std::string text = read_text(place.out() / "tensors" / path);
+        CHECK(text.rfind("PK\3\4", 0) == 0);
+        CHECK(text.find("PK\5\6") != std::string::npos);
+    }
+    return place.index().empty() ? "" : member(place.index().back(), "how");
+}
+
+/// How many are saved where nothing comes in between.
+std::size_t all_tensors() {
+    static const std::size_t number = [] {
+        const SlowPlace place;
+        place.make_fast();
+        run_program(interrupted("default", "return"), place.variables());
+        return place.saved().size();
+    }();
+    REQUIRE(number > 1000);
+    return number;
+}
+
+/// What the program itself prints in the end, without us.
+std::string bare_out(const std::string& how, const std::string& end) {
+    const SlowPlace place;
+    place.make_fast();
+    return run_program(interrupted(how, end), place.variables(false)).out;
+}
+
+/// Nothing else is on the screen but what the terminal itself shows of keys.
+bool has_messages_alone(const Lines& screen) {
+    return std::all_of(screen.begin(), screen.end(), [](std::string line) {
+        while (line.rfind("^C", 0) == 0)
+            line.erase(0, 2);
+        return line.empty() || line.rfind("aoti-dbg[", 0) == 0;
+    });
+}
+
+TEST_CASE("Where standard error is no terminal, or a dumb one, nothing of progress is printed") {
+    const bool dumb = GENERATE(false, true);
+    const SlowPlace place;
+    Variables variables = place.variables();
+    variables["TERM"] = dumb ? "dumb" : "xterm";
+    // Long enough that a terminal would have had a line.
+    std::future<void> fast = std::async(std::launch::async, [&place] {
+        for (int tries = 0; tries < 6000 && place.saved().size() < 120; ++tries)
+            usleep(10000);
+        place.make_fast();
+    });
+    const Lines program = interrupted("default", "return");
+    const std::string said = dumb ? OnTerminal(program, variables, place.path().string()).end().err
+                                  : run_program(program, variables).err;
+    fast.wait();
+    CHECK(how_it_ended(place) == "complete");
+    CHECK(contains(said, "tensors saved ("));
+    CHECK_FALSE(contains(said, "to go"));
+    CHECK_FALSE(contains(said, "\x1b"));
+}
+
+TEST_CASE("Interrupted twice at its end, a program leaves out what is not saved, and ends as it would have") {
+    const std::string how = GENERATE("default", "handled", "blocked");
+    const std::string end = GENERATE("return", "_exit");
+    CAPTURE(how, end);
+    const SlowPlace place;
+    OnTerminal program(interrupted(how, end), place.variables(), place.path().string());
+    REQUIRE(program.shows(" to go"));
+    CHECK(program.shows("(Ctrl-C twice stops)"));
+    program.type(kControlC);
+    REQUIRE(program.shows("interrupt again (Ctrl-C) to leave them out"));
+    program.type(kControlC);
+    const Outcome outcome = program.end();
+    CHECK(outcome.exit_code == kExitCode);
+    CHECK(outcome.out == bare_out(how, end));
+    CHECK(how_it_ended(place) == "abandoned");
+    CHECK(place.saved().size() < all_tensors());
+    CHECK(contains(outcome.err, " not saved"));
+    CHECK(has_messages_alone(program.screen()));
+}
+
+TEST_CASE("A disk that hangs holds nobody up who interrupts twice") {
+    const SlowPlace place;
+    OnTerminal program(interrupted("default", "return"), place.variables(), place.path().string());
+    REQUIRE(program.shows(" to go"));
+    place.hang();
+    program.type(kControlC);
+    REQUIRE(program.shows("interrupt again"));
+    program.type(kControlC);
+    CHECK(program.end().exit_code == kExitCode);
+    CHECK(how_it_ended(place).empty());
+}
+
+TEST_CASE("Interrupted once, it says what is left and saves all of it") {
+    const std::string end = GENERATE("return", "_exit");
+    const SlowPlace place;
+    OnTerminal program(interrupted("handled", end), place.variables(), place.path().string());
+    REQUIRE(program.shows(" to go"));
+    program.type(kControlC);
+    REQUIRE(program.shows("; they are still written; interrupt again (Ctrl-C) to leave them out"));
+    place.make_fast();
+    const Outcome outcome = program.end();
+    CHECK(outcome.exit_code == kExitCode);
+    CHECK(outcome.out == bare_out("handled", end));
+    CHECK(how_it_ended(place) == "complete");
+    CHECK(place.saved().size() == all_tensors());
+    CHECK(has_messages_alone(program.screen()));
+}
+
+TEST_CASE("A program that ignores interrupts is not interrupted, and none is offered") {
+    const SlowPlace place;
+    OnTerminal program(interrupted("ignored", "return"), place.variables(), place.path().string());
+    REQUIRE(program.shows(" to go"));
+    for (int i = 0; i < 3; ++i)
+        program.type(kControlC);
+    place.make_fast();
+    const Outcome outcome = program.end();
+    CHECK(outcome.exit_code == kExitCode);
+    CHECK(outcome.out == bare_out("ignored", "return"));
+    CHECK(how_it_ended(place) == "complete");
+    CHECK(place.saved().size() == all_tensors());
+    CHECK_FALSE(contains(outcome.err, "Ctrl-C"));
+    CHECK_FALSE(contains(outcome.err, "interrupt"));
+}
+
+TEST_CASE("A program that leaves out of its own handler of the interrupt can be interrupted there as well") {
+    const SlowPlace place;
+    OnTerminal program(interrupted("handled", "handler"), place.variables(), place.path().string());
+    REQUIRE(program.shows("ready"));
+    program.type(kControlC);
+    REQUIRE(program.shows(" to go"));
+    program.type(kControlC);
+    REQUIRE(program.shows("interrupt again"));
+    program.type(kControlC);
+    const Outcome outcome = program.end();
+    CHECK(outcome.exit_code == kExitCode);
+    CHECK(how_it_ended(place) == "abandoned");
+}
+
+TEST_CASE("During its run a program that is interrupted is interrupted, whatever is being saved") {
+    const SlowPlace place;
+    OnTerminal program(interrupted("default", "key"), place.variables(), place.path().string());
+    REQUIRE(program.shows(" saved"));
+    program.type(kControlC);
+    CHECK(program.end().signal == SIGINT);
+}
+
+TEST_CASE("A long save is shown while it lasts, and nothing of that is left on the terminal") {
+    const SlowPlace place;
+    OnTerminal program(interrupted("default", "key"), place.variables(), place.path().string());
+    CHECK(program.shows("\raoti-dbg: "));
+    CHECK(program.shows(" linked), "));
+    CHECK_FALSE(has_messages_alone(program.screen()));
+    place.make_fast();
+    // Gone when there is nothing to save any more, while the program goes on.
+    CHECK(program.shows("\r\x1b[K"));
+    CHECK(has_messages_alone(program.screen()));
+    program.type("\n");
+    const Outcome outcome = program.end();
+    CHECK(outcome.exit_code == kExitCode);
+    CHECK(outcome.out == bare_out("default", "return"));
+    CHECK(how_it_ended(place) == "complete");
+    CHECK(has_messages_alone(program.screen()));
+    for (const std::string& line : program.screen()) {
+        CAPTURE(line);
+        CHECK((line.empty() || contains(line, "tensors saved (")));
+    }
+}
+
+}  // namespace
+}  // namespace aoti_dbg::test
