@@ -2,9 +2,10 @@
 compile_models.py --device cpu|cuda --out FOLDER [--jobs N] PACKAGE...
 
 A package is a model of MODELS and a variant: `transformer-released` as PyTorch makes it, `transformer-printer` with
-PyTorch's own debug printer for names baked in, `transformer-statistics` with that for values. Beside them lies
-`transformer.inputs.pt`, a list of what the model is to be run with. What is there, made by this very file and this
-torch, is not made again. Must never run under the library: the printer would not be the judge.
+PyTorch's own debug printer for names baked in, `transformer-statistics` with that for values, `transformer-saving` with
+that for files. Beside them lies `transformer.inputs.pt`, a list of what the model is to be run with. What is there,
+made by this very file and this torch, is not made again. Must never run under the library: the printer would not be
+the judge.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ import traceback
 here = pathlib.Path(__file__).resolve()
 models_of_tests = here.parents[1] / "tests" / "models"
 PRINTER = "aot_inductor.debug_intermediate_value_printer"
-VARIANTS = {"released": {}, "printer": {PRINTER: "3"}, "statistics": {PRINTER: "2"}}
+VARIANTS = {"released": {}, "printer": {PRINTER: "3"}, "statistics": {PRINTER: "2"}, "saving": {PRINTER: "1"}}
 
 
 def of_tests(name: str):
@@ -41,8 +42,16 @@ def transformer(torch, device):
 
     if device == "cpu":
         return models.build("transformer")
+    case = transformer_512(torch, device)
+    return models.Case(case.module.half(), tuple(tensor.half() for tensor in case.inputs))
+
+
+def transformer_512(torch, device):
+    """That for a GPU, in float32."""
+    import models
+
     blocks = torch.nn.Sequential(*[models.TransformerBlock(512, 8) for _ in range(8)])
-    return models.Case(blocks.half(), (torch.randn(4, 128, 512, dtype=torch.half),))
+    return models.Case(blocks, (torch.randn(4, 128, 512),))
 
 
 def mixed(torch, device):
@@ -78,7 +87,7 @@ def linear(torch, device):
     return models.Case(model, (torch.randn(6, 12),), dynamic_shapes=(rows,))
 
 
-def pointwise(torch, device):
+def pointwise(torch, device, on_a_cpu=24):
     """One kernel that reads and writes 1 GiB on a GPU, 64 MiB on a CPU: nothing but bandwidth."""
     import models
 
@@ -86,10 +95,16 @@ def pointwise(torch, device):
         def forward(self, x):
             return torch.relu(x) * 2 + 1
 
-    return models.Case(Net(), (torch.randn(1 << (28 if device == "cuda" else 24)),))
+    return models.Case(Net(), (torch.randn(1 << (28 if device == "cuda" else on_a_cpu)),))
 
 
-MODELS = {"transformer": transformer, "mixed": mixed, "linear": linear, "pointwise": pointwise}
+def pointwise_256(torch, device):
+    """The same on 256 MiB of a CPU."""
+    return pointwise(torch, device, on_a_cpu=26)
+
+
+MODELS = {"transformer": transformer, "transformer_512": transformer_512, "mixed": mixed, "linear": linear,
+          "pointwise": pointwise, "pointwise_256": pointwise_256}  # fmt: skip
 for _name in ("linear_softmax", "frozen_conv", "dynamic_batch", "indices_and_masks", "masked_attention", "custom_op",
               "cat_100"):  # fmt: skip
     MODELS[_name] = of_tests(_name)
@@ -100,8 +115,8 @@ def compile_packages(torch, device: str, name: str, packages: list[str], folder:
     case = MODELS[name](torch, device)
     # PyTorch wants the ending .pt2.
     partial = folder / f"partial-{os.getpid()}.pt2"
-    # The benchmark's is large, and made where it runs.
-    if name != "pointwise":
+    # Those of the benchmark are large, and made where it runs.
+    if not name.startswith("pointwise"):
         inputs = [torch.utils._pytree.tree_leaves(one) for one in (case.inputs, *case.more_inputs)]
         torch.save(inputs, partial)
         partial.replace(folder / f"{name}.inputs.pt")

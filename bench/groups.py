@@ -9,27 +9,39 @@ import dataclasses
 
 # What a limit is about: the figure itself, what it has more than the baseline, or its ratio to the baseline.
 VALUE, ADDED, RATIO = "value", "added", "ratio"
+# Where tensors are saved it is the least: part of the file system's own rate, how many times faster than PyTorch, GB/s.
+SHARE, FASTER, RATE = "share", "faster", "rate"
+# Where to, and who does.
+DISK, MEMORY = "disk", "memory"
+LEVEL_1, PYTORCH, NOBODY = "level 1", "PyTorch", "nobody"
 
 
 @dataclasses.dataclass(frozen=True)
 class Variant:
     name: str
-    command: tuple[str, ...]  # {bench}, {gpu}, {packages} are folders; {seconds} how long to measure
+    # {bench}, {gpu}, {packages} are folders, {save} an empty one to save to; {seconds} is how long to measure, {sizes}
+    # a file with the bytes of each file that files_of wrote.
+    command: tuple[str, ...]
     preload: bool = False
     environment: dict = dataclasses.field(default_factory=dict)  # {scratch} is a folder of this run's own
     lines: bool = False  # must have written launch lines into its log: else it measured something else
     counted: bool = False  # how much it measured a run is told from its events
     limit: tuple[str, float] | None = None
+    limits: dict = dataclasses.field(default_factory=dict)  # the same, by where tensors are saved to
+    saves: str = ""  # who does: then it is timed from its first run until what it wrote is on disk
+    files_of: str = ""  # writes files of the sizes of those that this variant wrote
+    preload_first: str = ""
 
 
 @dataclasses.dataclass(frozen=True)
 class Group:
     key: str  # groups whose keys begin with the same word and a colon can be asked for by that word
     title: str
-    unit: str  # ns, us or ms; programs report nanoseconds
+    unit: str  # ns, us, ms or s; programs report nanoseconds
     needs_gpu: bool
     needs_torch: bool
     variants: tuple[Variant, ...]
+    room: int = 0  # bytes that a process may leave, where tensors are saved: such a group is measured in each place
 
 
 # OpenMP's threads spin while they wait: on a machine that does anything else, that is all one would measure. Kernels
@@ -59,8 +71,10 @@ _EMPTY = ("{gpu}/empty_kernels",)
 _SHAPES = {
     ("transformer", "cuda"): ("half", "4", "128", "512"),
     ("transformer", "cpu"): ("float", "2", "16", "64"),
+    ("transformer_512", "cpu"): ("float", "4", "128", "512"),
     ("pointwise", "cuda"): ("float", str(1 << 28)),
     ("pointwise", "cpu"): ("float", str(1 << 24)),
+    ("pointwise_256", "cpu"): ("float", str(1 << 26)),
 }
 
 
@@ -101,6 +115,28 @@ def _level_2(model: str, device: str, length: str, printer_length: str, limits: 
     return tuple(variants)
 
 
+def _level_1(model: str, device: str, runs: int, linked: dict, written: dict) -> tuple[Variant, ...]:
+    """The limits are for tensors of which equal ones are linked, and for such as are all written."""
+    released = _model(f"{model}-released", device, f"each:{runs}")
+    printer = _model(f"{model}-saving", device, f"each:{runs}")
+    kept = _model(f"{model}-saving", device, f"apart:{runs}")
+    level_1 = {**_ONE_THREAD, "AOTI_DBG_LEVEL": "1", "AOTI_DBG_OUT": "{save}/out"}
+    links, none = "level 1", "level 1, nothing linked"
+    files = ("{gpu}/file_bench", "{save}", "{sizes}")
+    return (
+        Variant("as released", released, False, _ONE_THREAD, saves=NOBODY),
+        Variant(links, released, True, level_1, limits=linked, saves=LEVEL_1),
+        Variant(none, released, True, level_1, limits=written, saves=LEVEL_1, preload_first="{gpu}/no_links"),
+        Variant("PyTorch's level 1", printer, False, _ONE_THREAD, saves=PYTORCH),
+        Variant("PyTorch's level 1, a folder a run", kept, False, _ONE_THREAD, saves=PYTORCH),
+        Variant(f"the file system alone, files of {links}", files, saves=NOBODY, files_of=links),
+        Variant(f"the file system alone, files of {none}", files, saves=NOBODY, files_of=none),
+    )
+
+
+_FEW_LARGE = ({DISK: (SHARE, 0.9), MEMORY: (RATE, 5.0)},) * 2
+_MANY_SMALL = ({DISK: (FASTER, 10)}, {DISK: (FASTER, 5)})
+
 GROUPS = (
     Group("passage", "One passage through a stub", "ns", False, False, (
         Variant("direct call", _DIRECT),
@@ -130,6 +166,16 @@ GROUPS = (
           False, True, _level_2("transformer", "cpu", "300x1", "100x1")),
     Group("level-2:pointwise-cpu", "Level 2: relu(x) * 2 + 1 on 64 MiB of fp32, on one CPU thread, a run", "ms",
           False, True, _level_2("pointwise", "cpu", "30x1", "10x1")),
+    Group("save:small-cpu", "Level 1: transformer of 2 layers, fp32, width 64, on one CPU thread, 20 runs", "s", False,
+          True, _level_1("transformer", "cpu", 20, *_MANY_SMALL), room=1 << 30),
+    Group("save:transformer-cpu",
+          "Level 1: transformer of 8 layers, fp32, width 512, 4 of 128 tokens, on one CPU thread, 3 runs", "s", False, True, _level_1("transformer_512", "cpu", 3, *_MANY_SMALL), room=4 << 30),
+    Group("save:pointwise-cpu", "Level 1: relu(x) * 2 + 1 on 256 MiB of fp32, on one CPU thread, 2 runs", "s", False,
+          True, _level_1("pointwise_256", "cpu", 2, *_FEW_LARGE), room=4 << 30),
+    Group("save:transformer", "Level 1: transformer of 8 layers, fp16, width 512, 4 of 128 tokens, on the GPU, 8 runs",
+          "s", True, True, _level_1("transformer", "cuda", 8, *_MANY_SMALL), room=6 << 30),
+    Group("save:pointwise", "Level 1: relu(x) * 2 + 1 on 1 GiB of fp32, on the GPU, 2 runs", "s", True, True,
+          _level_1("pointwise", "cuda", 2, *_FEW_LARGE), room=13 << 30),
     Group("level-2:transformer", "Level 2: transformer of 8 layers, fp16, width 512, 4 of 128 tokens, on the GPU",
           "ms", True, True, _level_2("transformer", "cuda", "31x20", "5x4", (1.3, 1.7))),
     Group("level-2:pointwise", "Level 2: relu(x) * 2 + 1 on 1 GiB of fp32, on the GPU, a run", "ms", True, True,

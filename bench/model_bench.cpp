@@ -1,8 +1,10 @@
 // Time of one run of a package made by AOTInductor, in a C++ program on LibTorch. Knows nothing of the
 // library.
-//   model_bench PACKAGE.pt2 cpu|cuda float|half SECONDS|ROUNDSxRUNS D0 [D1...]
-// D0, D1, ... is the shape of the one input. Runs about SECONDS, or so many rounds of so many runs where each
-// run leaves much behind; a round ends by waiting for the device. Prints the median of the rounds.
+//   model_bench PACKAGE.pt2 cpu|cuda float|half LENGTH D0 [D1...]
+// D0, D1, ... is the shape of the one input. LENGTH is a number of seconds, or ROUNDSxRUNS where each run
+// leaves much behind; a round ends by waiting for the device. Prints the median of the rounds. With each:RUNS
+// every run has an input of its own and nothing comes before the first, whose start is printed: who sees what
+// is left behind tells the end. apart:RUNS is that with a working directory for each run.
 #include <ATen/ops/randn.h>
 #include <torch/csrc/inductor/aoti_package/model_package_loader.h>
 #include <torch/cuda.h>
@@ -12,6 +14,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <exception>
+#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -22,17 +25,44 @@ namespace {
 // Some 10 ms a round on a GPU: long beside the wait at its end, short enough for hundreds of rounds.
 constexpr int kRunsOnGpu = 20;
 
-double time_runs(const std::string& package, bool cuda, at::ScalarType type, const char* length,
-                 const std::vector<std::int64_t>& shape) {
-    const c10::InferenceMode guard;
-    torch::inductor::AOTIModelPackageLoader loader(package);
-    const at::Tensor input = at::randn(shape, at::device(cuda ? at::kCUDA : at::kCPU).dtype(type));
+struct Model {
+    torch::inductor::AOTIModelPackageLoader loader;
+    bool cuda;
+    at::ScalarType type;
+    std::vector<std::int64_t> shape;
+
+    [[nodiscard]] at::Tensor input() const {
+        return at::randn(shape, at::device(cuda ? at::kCUDA : at::kCPU).dtype(type));
+    }
+};
+
+void run_each_once(Model& model, int runs, bool apart) {
+    std::vector<at::Tensor> inputs;
+    std::vector<std::filesystem::path> folders(static_cast<std::size_t>(runs));
+    for (std::size_t i = 0; i < folders.size(); ++i) {
+        inputs.push_back(model.input());
+        folders[i] = std::filesystem::absolute(apart ? "run" + std::to_string(i) : ".");
+        // What PyTorch's printer wants to be there.
+        std::filesystem::create_directories(folders[i] / "tmp" / "aoti_torch");
+    }
+    if (model.cuda) torch::cuda::synchronize();
+    bench::report_start();
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
+        std::filesystem::current_path(folders[i]);
+        model.loader.run({inputs[i]});
+    }
+    if (model.cuda) torch::cuda::synchronize();
+}
+
+double time_runs(Model& model, const char* length) {
+    const bool cuda = model.cuda;
+    const at::Tensor input = model.input();
     int runs = cuda ? kRunsOnGpu : 1;
     int rounds = 0;
     const bool is_counted = std::sscanf(length, "%dx%d", &rounds, &runs) == 2;
     const auto round = [&] {
         for (int i = 0; i < runs; ++i)
-            loader.run({input});
+            model.loader.run({input});
         if (cuda) torch::cuda::synchronize();
     };
     if (is_counted) {
@@ -59,15 +89,23 @@ double time_runs(const std::string& package, bool cuda, at::ScalarType type, con
 int main(int argc, char** argv) {
     if (argc < 6) {
         std::fprintf(stderr,
-                     "usage: model_bench PACKAGE.pt2 cpu|cuda float|half SECONDS|ROUNDSxRUNS D0 [D1...]\n");
+                     "usage: model_bench PACKAGE.pt2 cpu|cuda float|half "
+                     "SECONDS|ROUNDSxRUNS|each:RUNS|apart:RUNS D0 [D1...]\n");
         return 2;
     }
     std::vector<std::int64_t> shape;
     for (int i = 5; i < argc; ++i)
         shape.push_back(std::atoll(argv[i]));
     try {
-        bench::report(time_runs(argv[1], std::strcmp(argv[2], "cuda") == 0,
-                                std::strcmp(argv[3], "half") == 0 ? at::kHalf : at::kFloat, argv[4], shape));
+        const c10::InferenceMode guard;
+        Model model{torch::inductor::AOTIModelPackageLoader(argv[1]), std::strcmp(argv[2], "cuda") == 0,
+                    std::strcmp(argv[3], "half") == 0 ? at::kHalf : at::kFloat, shape};
+        int runs = 0;
+        const bool apart = std::sscanf(argv[4], "apart:%d", &runs) == 1;
+        if (apart || std::sscanf(argv[4], "each:%d", &runs) == 1)
+            run_each_once(model, runs, apart);
+        else
+            bench::report(time_runs(model, argv[4]));
     } catch (const std::exception& error) {
         std::fprintf(stderr, "model_bench: %s\n", error.what());
         return 1;

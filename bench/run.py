@@ -9,18 +9,22 @@ Needs nothing but Python and must never import torch, which would take longer th
 from __future__ import annotations
 
 import argparse
+import contextlib
 import hashlib
 import json
 import os
 import pathlib
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 
 import groups
 import measured
+import saving
 import table
 
 
@@ -37,6 +41,10 @@ def end_of(path: pathlib.Path, size: int = 1500) -> str:
     with path.open("rb") as stream:
         stream.seek(max(0, path.stat().st_size - size))
         return stream.read().decode(errors="replace")
+
+
+def said(scratch: pathlib.Path) -> str:
+    return end_of(scratch / "stderr")
 
 
 def describe_machine(torch_python: str) -> dict:
@@ -68,7 +76,10 @@ class Runner:
     def __init__(self, arguments: argparse.Namespace):
         self.library = arguments.library.resolve()
         self.scratch = arguments.scratch
-        self.measured: dict[str, dict] = {}  # by the name of a variant of the group at hand: tensors, bytes
+        # By the name of a variant of the group at hand: tensors and bytes that it measured, or files that it saved.
+        self.measured: dict[str, dict] = {}
+        self.sizes: dict[str, list[int]] = {}  # of those that it wrote
+        self.place: saving.Place | None = None
         self.folders = {
             "bench": str(arguments.bench.resolve()),
             "gpu": str(arguments.programs.resolve()),
@@ -83,38 +94,77 @@ class Runner:
         }
 
     def run(self, variant: groups.Variant) -> float:
-        """Nanoseconds, as one process reports them. Leaves nothing behind."""
+        """Nanoseconds, as one process reports them, or as it took to save. Leaves nothing behind."""
         self.scratch.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=self.scratch) as scratch:
+        with contextlib.ExitStack() as kept:
+            scratch = pathlib.Path(kept.enter_context(tempfile.TemporaryDirectory(dir=self.scratch)))
+            folders = {**self.folders, "scratch": str(scratch), "sizes": str(scratch / "sizes")}
+            if variant.saves:
+                folders["save"] = kept.enter_context(self.place.folder())
+            if variant.files_of:
+                if variant.files_of not in self.sizes:
+                    raise BenchError(f"there are no files of '{variant.files_of}'")
+                (scratch / "sizes").write_text("".join(f"{size}\n" for size in self.sizes[variant.files_of]))
             environment = dict(self.environment)
             for name, value in variant.environment.items():
-                environment[name] = value.format(scratch=scratch)
-            if variant.preload:
-                environment["LD_PRELOAD"] = str(self.library)
-            command = [part.format(**self.folders) for part in variant.command]
-            out, error = pathlib.Path(scratch, "stdout"), pathlib.Path(scratch, "stderr")
-            # Standard output is a file for all, as the printer that is compared with writes there.
-            with out.open("wb") as stdout, error.open("wb") as stderr:
-                try:
-                    status = subprocess.run(
-                        command, env=environment, stdin=subprocess.DEVNULL, stdout=stdout, stderr=stderr,
-                        timeout=TIMEOUT_SECONDS, check=False,
-                    ).returncode  # fmt: skip
-                    how = f"ended with {status}"
-                except subprocess.TimeoutExpired:
-                    status, how = None, f"was not done after {TIMEOUT_SECONDS} s"
-            if status != 0:
-                raise BenchError(f"{' '.join(command)} {how}: {end_of(error)}")
-            log = pathlib.Path(scratch, "log")
+                environment[name] = value.format(**folders)
+            preloaded = [variant.preload_first.format(**folders)] * bool(variant.preload_first)
+            preloaded += [str(self.library)] * variant.preload
+            if preloaded:
+                environment["LD_PRELOAD"] = " ".join(preloaded)
+            command = [part.format(**folders) for part in variant.command]
+            self.execute(command, environment, scratch, folders.get("save"))
+            log = scratch / "log"
             written = log.stat().st_size if log.exists() else 0
             if (written > 0) != variant.lines:
-                raise BenchError(f"left {written} bytes of launch lines: it measured something else: {end_of(error)}")
+                raise BenchError(f"left {written} bytes of launch lines: it measured something else: {said(scratch)}")
+            if variant.saves:
+                return self.time_to_disk(variant, scratch, pathlib.Path(folders["save"]))
             if variant.counted and variant.name not in self.measured:
-                found = measured.measured_in_a_run(pathlib.Path(scratch, "out", "events.jsonl"))
+                found = measured.measured_in_a_run(scratch / "out" / "events.jsonl")
                 if not found or not found["tensors"]:
-                    raise BenchError(f"measured nothing: {end_of(error)}")
+                    raise BenchError(f"measured nothing: {said(scratch)}")
                 self.measured[variant.name] = found
-            return self.last_value(out)
+            return self.last_value(scratch / "stdout")
+
+    @staticmethod
+    def execute(command: list[str], environment: dict, scratch: pathlib.Path, folder: str | None) -> None:
+        # Standard output is a file for all, as the printer that is compared with writes there.
+        with (scratch / "stdout").open("wb") as stdout, (scratch / "stderr").open("wb") as stderr:
+            process = subprocess.Popen(
+                command, env=environment, stdin=subprocess.DEVNULL, stdout=stdout, stderr=stderr, cwd=folder
+            )
+            # To wait with a limit would mean to look every 50 ms, which is too coarse where the end is what is timed.
+            timer = threading.Timer(TIMEOUT_SECONDS, process.kill)
+            timer.start()
+            try:
+                status = process.wait()
+                in_time = timer.is_alive()
+            finally:
+                timer.cancel()
+                process.kill()
+                process.wait()
+        if status != 0:
+            how = f"ended with {status}" if in_time else f"was not done after {TIMEOUT_SECONDS} s"
+            raise BenchError(f"{' '.join(command)} {how}: {said(scratch)}")
+
+    def time_to_disk(self, variant: groups.Variant, scratch: pathlib.Path, folder: pathlib.Path) -> float:
+        """Nanoseconds from the start of the first run."""
+        end = self.place.sync()
+        start = saving.started(scratch / "stdout")
+        if variant.saves == groups.LEVEL_1:
+            found = saving.by_level_1(folder)
+        elif variant.saves == groups.PYTORCH:
+            found = saving.by_pytorch(scratch / "stdout")
+        else:
+            sizes = self.sizes.get(variant.files_of, [])
+            found = saving.Saved(len(sizes), sizes)
+        if start is None or found is None:
+            raise BenchError(f"did not save all of it: {said(scratch)}")
+        self.sizes[variant.name] = found.sizes
+        if found.sizes:
+            self.measured[variant.name] = found.counts()
+        return end - start
 
     @staticmethod
     def last_value(path: pathlib.Path) -> float:
@@ -131,7 +181,7 @@ def measure(group: groups.Group, runner: Runner, repetitions: int, at_most: floa
     """Values of each variant, and why some have none."""
     found: list[list[float]] = [[] for _ in group.variants]
     failed: dict[str, str] = {}
-    runner.measured = {}
+    runner.measured, runner.sizes = {}, {}
     started = time.monotonic()
     # The first turn is not counted: files and caches are cold once, and that is not what is measured.
     for turn in range(repetitions + 1):
@@ -164,6 +214,64 @@ def available(group: groups.Group, arguments: argparse.Namespace) -> bool:
     return not group.needs_torch or (arguments.programs / "model_bench").exists()
 
 
+def measure_in(place: saving.Place | None, group: groups.Group, runner: Runner, machine: dict,
+               arguments: argparse.Namespace) -> int:  # fmt: skip
+    """Prints and keeps what it finds. 1 where something is missing."""
+    title = group.title
+    if place is not None:
+        title += f", to {place.kind}{' in memory' if place.lies_in == groups.MEMORY else ''}"
+        if place.room() < group.room:
+            room, needed = place.room() / (1 << 30), group.room / (1 << 30)
+            print(f"not measured: {title}: {place.parent} has room for {room:.1f} GiB, needed are {needed:.1f}; "
+                  "name another folder with --save-to\n", flush=True)  # fmt: skip
+            return 1
+    runner.place = place
+    load = os.getloadavg()[0]
+    try:
+        values, failed = measure(group, runner, arguments.repetitions, arguments.at_most)
+    except (BenchError, OSError) as error:
+        print(f"failed: {title}: {error}\n", flush=True)
+        return 1
+    result = {
+        "group": group.key, "title": title, "unit": group.unit, "machine": machine,
+        "library": hashlib.sha256(arguments.library.read_bytes()).hexdigest()[:12],
+        "when": time.strftime("%Y-%m-%d %H:%M"), "load": load, "repetitions": len(values[0]),
+        "rows": [
+            {"name": variant.name, "limit": variant.limits.get(place.lies_in) if place else variant.limit,
+             "values": row, "measured": runner.measured.get(variant.name), "failed": failed.get(variant.name)}
+            for variant, row in zip(group.variants, values)
+        ],
+    }  # fmt: skip
+    if place is not None:
+        result["place"] = place.kind
+        for variant, row in zip(group.variants, result["rows"]):
+            row |= {"saves": variant.saves, "files_of": variant.files_of}
+    arguments.results.parent.mkdir(parents=True, exist_ok=True)
+    with arguments.results.open("a") as stream:
+        stream.write(json.dumps(result) + "\n")
+    print(table.group_table(result) + "\n", flush=True)
+    for name, why in failed.items():
+        print(f"failed: {title}: '{name}': {why}\n", flush=True)
+    return 1 if failed else 0
+
+
+def measure_all(places: list[saving.Place], runner: Runner, machine: dict, arguments: argparse.Namespace) -> int:
+    """1 where something that was asked for is missing."""
+    status = 0
+    for group in groups.GROUPS:
+        if arguments.only and not {group.key, group.key.partition(":")[0]} & set(arguments.only):
+            continue
+        if not available(group, arguments):
+            # Asked for by name, it must not be left out in silence; of a family, what needs a GPU may be.
+            if group.key in arguments.only or (arguments.only and arguments.gpu >= group.needs_gpu):
+                status = 1
+            print(f"not measured: {group.title}: {'needs a GPU' if group.needs_gpu else 'needs LibTorch'}\n")
+            continue
+        for place in places if group.room else [None]:
+            status |= measure_in(place, group, runner, machine, arguments)
+    return status
+
+
 def main() -> int:
     known = {word for group in groups.GROUPS for word in (group.key, group.key.partition(":")[0])}
     parser = argparse.ArgumentParser(description=__doc__)
@@ -181,6 +289,8 @@ def main() -> int:
     parser.add_argument("--at-most", type=float, default=1e9, metavar="SECONDS",
                         help="for a group: no repetition is begun that would end later, but for the first")  # fmt: skip
     parser.add_argument("--seconds", type=float, default=1.5, help="how long a model is measured in each process")
+    parser.add_argument("--save-to", type=pathlib.Path, action="append", metavar="FOLDER",
+                        help="where tensors are saved; may be given again (the scratch folder)")  # fmt: skip
     parser.add_argument("--write-docs", type=pathlib.Path, metavar="PAGE", help="only write the figures into PAGE")
     arguments = parser.parse_args()
     if arguments.write_docs:
@@ -189,42 +299,18 @@ def main() -> int:
 
     machine = describe_machine(arguments.torch_python)
     print(f"{table.machine_line(machine)}\n", flush=True)
-    library = hashlib.sha256(arguments.library.read_bytes()).hexdigest()[:12]
     runner = Runner(arguments)
-    status = 0
-    for group in groups.GROUPS:
-        if arguments.only and not {group.key, group.key.partition(":")[0]} & set(arguments.only):
-            continue
-        if not available(group, arguments):
-            # Asked for by name, it must not be left out in silence; of a family, what needs a GPU may be.
-            if group.key in arguments.only or (arguments.only and arguments.gpu >= group.needs_gpu):
-                status = 1
-            print(f"not measured: {group.title}: {'needs a GPU' if group.needs_gpu else 'needs LibTorch'}\n")
-            continue
-        load = os.getloadavg()[0]
-        try:
-            values, failed = measure(group, runner, arguments.repetitions, arguments.at_most)
-        except (BenchError, OSError) as error:
-            print(f"failed: {group.title}: {error}\n", flush=True)
-            status = 1
-            continue
-        result = {
-            "group": group.key, "title": group.title, "unit": group.unit, "machine": machine, "library": library,
-            "when": time.strftime("%Y-%m-%d %H:%M"), "load": load, "repetitions": len(values[0]),
-            "rows": [
-                {"name": variant.name, "limit": variant.limit, "values": row,
-                 "measured": runner.measured.get(variant.name), "failed": failed.get(variant.name)}
-                for variant, row in zip(group.variants, values)
-            ],
-        }  # fmt: skip
-        arguments.results.parent.mkdir(parents=True, exist_ok=True)
-        with arguments.results.open("a") as stream:
-            stream.write(json.dumps(result) + "\n")
-        print(table.group_table(result) + "\n", flush=True)
-        for name, why in failed.items():
-            print(f"failed: {group.title}: '{name}': {why}\n", flush=True)
-            status = 1
-    return status
+    # What was saved is removed then, too.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    with contextlib.ExitStack() as made:
+        places = []
+        for folder in arguments.save_to or [arguments.scratch]:
+            try:
+                places.append(made.enter_context(contextlib.closing(saving.Place(folder))))
+            except OSError as error:
+                print(f"failed: cannot save to {folder}: {error.strerror}")
+                return 1
+        return measure_all(places, runner, machine, arguments)
 
 
 if __name__ == "__main__":

@@ -7,7 +7,7 @@ import json
 import pathlib
 import statistics
 
-UNITS = {"ns": 1.0, "us": 1e3, "ms": 1e6}
+UNITS = {"ns": 1.0, "us": 1e3, "ms": 1e6, "s": 1e9}
 BEGIN, END = "<!-- begin of generated figures -->", "<!-- end of generated figures -->"
 
 
@@ -45,16 +45,86 @@ def _measured(row: dict) -> str:
     return f"{found['tensors']}, {_amount(found['bytes'])}" if found else ""
 
 
-def group_table(result: dict) -> str:
-    """One group, measured once: a heading, who measured, and a row a variant."""
-    unit = result["unit"]
-    has_measured = any(row.get("measured") for row in result["rows"])
-    lines = [
+def _heading(result: dict) -> list[str]:
+    return [
         f"**{result['title']}**",
         "",
         f"{result['when']}, {result['repetitions']} interleaved repetitions, load {result['load']:.1f} at the start; "
         f"library {result['library']}.",
         "",
+    ]
+
+
+def _median_of(rows: list[dict], **wanted) -> float | None:
+    """Nanoseconds, of the one row that is meant."""
+    for row in rows:
+        if row["values"] and all(row[member] == value for member, value in wanted.items()):
+            return statistics.median(row["values"])
+    return None
+
+
+def _reach(row: dict, found: dict) -> str:
+    if not row["limit"]:
+        return ""
+    kind, limit = row["limit"]
+    text = {
+        "share": f"≥ {limit:.0%} of the file system",
+        "faster": f"{limit:g} times PyTorch's speed",
+        "rate": f"≥ {limit:g} GB/s",
+    }[kind]
+    return text if found[kind] is None else f"{text}: {'reached' if found[kind] >= limit else 'MISSED'}"
+
+
+def _saved(row: dict, seconds: float) -> tuple[str, str, str, str]:
+    saved = row.get("measured")
+    if not saved:
+        return "", "", "", ""
+    files = [str(saved["files"]), *(f"{saved[how]} {how}" for how in ("linked", "replaced") if saved[how])]
+    rate, files_a_second = saved["bytes"] / 1e6 / seconds, saved["files"] / seconds
+    return ", ".join(files), _amount(saved["bytes"]), _number(rate), _number(files_a_second)
+
+
+def saving_table(result: dict) -> str:
+    """Where tensors are saved: what was written, how fast, and against whom."""
+    rows = result["rows"]
+    lines = [
+        *_heading(result),
+        f"| | s, median | lowest to highest | against {rows[0]['name']} | files | written | MB/s | files/s "
+        "| PyTorch's time over it | of the file system's rate | reach |",
+        "|---" * 11 + "|",
+    ]
+    base = statistics.median(rows[0]["values"])
+    pytorch = _median_of(rows, saves="PyTorch")
+    for row in rows:
+        if not row["values"]:
+            lines.append(f"| {row['name']} | failed |" + " |" * 9)
+            continue
+        values = [value / UNITS["s"] for value in row["values"]]
+        middle = statistics.median(row["values"])
+        alone = _median_of(rows, files_of=row["name"])
+        found = {
+            "share": alone and alone / middle,
+            "faster": pytorch and row["saves"] in ("level 1", "PyTorch") and pytorch / middle,
+            "rate": row.get("measured") and row["measured"]["bytes"] / middle,  # bytes a nanosecond
+        }
+        cells = (
+            row["name"], _number(middle / UNITS["s"]), f"{_number(min(values))} to {_number(max(values))}",
+            "" if row is rows[0] else f"{middle / base:.3g}×", *_saved(row, middle / UNITS["s"]),
+            f"{found['faster']:.3g}×" if found["faster"] else "",
+            f"{found['share']:.0%}" if found["share"] else "", _reach(row, found),
+        )  # fmt: skip
+        lines.append(f"| {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
+def group_table(result: dict) -> str:
+    """One group, measured once: a heading, who measured, and a row a variant."""
+    if "place" in result:
+        return saving_table(result)
+    unit = result["unit"]
+    has_measured = any(row.get("measured") for row in result["rows"])
+    lines = [
+        *_heading(result),
         f"| | {unit.replace('us', 'µs')}, median | lowest to highest | against {result['rows'][0]['name']} | more | "
         + ("tensors measured, of | " if has_measured else "")
         + "reach |",
@@ -82,10 +152,10 @@ def read_results(path: pathlib.Path) -> list[dict]:
 
 
 def newest(results: list[dict]) -> dict[str, list[dict]]:
-    """For each machine the newest result of each group, in the order in which the groups were first measured."""
-    machines: dict[str, dict[str, dict]] = {}
+    """For each machine the newest result of each group and place, in the order in which they were first measured."""
+    machines: dict[str, dict[tuple, dict]] = {}
     for result in results:
-        machines.setdefault(machine_line(result["machine"]), {})[result["group"]] = result
+        machines.setdefault(machine_line(result["machine"]), {})[result["group"], result.get("place")] = result
     return {machine: list(groups.values()) for machine, groups in machines.items()}
 
 

@@ -1,5 +1,6 @@
-// What the benchmark programs share: the median of rounds, and the line that bench/run.py reads:
+// What the benchmark programs share: the median of rounds, and the lines that bench/run.py reads:
 //   value <nanoseconds a call or run, median of the rounds>
+//   start <nanoseconds>     the clock when what others time began
 // Knows nothing of the library.
 #pragma once
 
@@ -33,6 +34,13 @@ double median_of_rounds(int rounds, int calls, Round round) {
 
 inline void report(double nanoseconds) {
     std::printf("value %.2f\n", nanoseconds);
+    std::fflush(stdout);
+}
+
+/// Python's time.monotonic_ns() is the same clock.
+inline void report_start() {
+    const auto now = std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now().time_since_epoch());
+    std::printf("start %lld\n", static_cast<long long>(now.count()));
     std::fflush(stdout);
 }
 

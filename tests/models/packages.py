@@ -1,5 +1,6 @@
 """Compiles the models of models.py with AOTInductor, each as released and with PyTorch's own debug printer (names at
-level 3, values at level 2), and keeps the packages in the cache folder, so that a later run compiles nothing.
+level 3, values at level 2 and, of some, files at level 1), and keeps the packages in the cache folder, so that a later run
+compiles nothing.
 
 As a program: `packages.py [--jobs N] [NAME...]` compiles what is missing, and says so line by line. It must never
 run under the library: the printer would then not be the judge.
@@ -22,12 +23,16 @@ import traceback
 RELEASED = "released"
 PRINTER = "printer"  # PyTorch's debug printer, names: the judge of our names
 STATISTICS = "statistics"  # PyTorch's debug printer, values: the judge of our statistics
+SAVING = "saving"  # PyTorch's debug printer, files: the judge of those that we save
 
 # Judged by values only, or by names only; every other model by both. Each variant costs time.
 NOT_NAMED = ["transformer", "indices_and_masks", "masked_attention"]
 NOT_MEASURED = ["cat_1000"]
+# Judged by files: kernels and ops that come again and again, odd dtypes, ops of libraries. With AOTI_DBGTEST_SAVING=all
+# it is all that are judged by values.
+SAVED = ["transformer", "indices_and_masks", "fallback_ops"]
 
-PRINTER_LEVELS = {PRINTER: "3", STATISTICS: "2"}
+PRINTER_LEVELS = {PRINTER: "3", STATISTICS: "2", SAVING: "1"}
 
 # Part of every key: raise it when compile_package makes something else than before.
 RECIPE = 1
@@ -57,8 +62,10 @@ def package_path(name: str, variant: str) -> pathlib.Path:
 
 
 def variants(name: str) -> list[str]:
-    unwanted = [PRINTER] * (name in NOT_NAMED) + [STATISTICS] * (name in NOT_MEASURED)
-    return [variant for variant in (RELEASED, PRINTER, STATISTICS) if variant not in unwanted]
+    unwanted = [PRINTER] * (name in NOT_NAMED) + [STATISTICS, SAVING] * (name in NOT_MEASURED)
+    if name not in SAVED and os.environ.get("AOTI_DBGTEST_SAVING") != "all":
+        unwanted.append(SAVING)
+    return [variant for variant in (RELEASED, *PRINTER_LEVELS) if variant not in unwanted]
 
 
 def with_variant(variant: str) -> list[str]:

@@ -1,6 +1,8 @@
 """Level 1 on released packages: every file is loaded by torch and held against what the model had, by roads on which
 nothing is ours: inputs and weights as the script made them, digests of what it got, what PyTorch's printer printed of
-the recompiled model (parity.py), and calls done again in eager torch. Then the options, on one small model each.
+the recompiled model (parity.py) or saved of it, and calls done again in eager torch. Then the options, on one small
+model each. Three models are judged by what PyTorch saves, all of them with AOTI_DBGTEST_SAVING=all, which costs ten
+seconds a model the first time.
 """
 
 from __future__ import annotations
@@ -14,7 +16,6 @@ import re
 import tempfile
 import unittest
 import urllib.parse
-import zlib
 
 import torch
 
@@ -23,114 +24,20 @@ import packages
 import parity
 import support
 import victim
+from saved_tensors import (
+    TITLES, Saved, SavedByPyTorch, drawn, is_drawn_alike, is_same, is_unwritten, pytorch_keeps,
+)  # fmt: skip
 
-SIDES = ("inputs", "before", "after", "outputs")
-TITLES = {"inputs": "aoti_model_inputs", "outputs": "aoti_model_outputs"}
-# As the printer calls them, which demangles C++.
-DTYPES = {"int64": "long int", "float64": "double", "complex64": "c10::complex<float>"}
 # The one weight that a model writes to: how often it was run.
 COUNTER = "calls"
 # The weights of frozen_conv that mkldnn has packed, before and after: torch itself cannot tell their bytes.
 PACKED = {"unknown": 4}
-NUMBER = r"[-+]?(?:\d+\.?\d*(?:e[-+]?\d+)?|nan|inf)"
 
 
-def bits(tensor: torch.Tensor) -> torch.Tensor:
-    return tensor.detach().flatten().view(torch.uint8)
-
-
-def is_same(one: torch.Tensor, other: torch.Tensor) -> bool:
-    """Bit for bit, and laid out alike."""
-    return (one.dtype, one.shape, one.stride()) == (other.dtype, other.shape, other.stride()) and torch.equal(
-        bits(one), bits(other)
-    )
-
-
-class Saved:
-    """The folder of saved tensors of a process that has ended."""
-
-    def __init__(self, home: pathlib.Path):
-        lines = (home / "index.jsonl").read_text().split("\n")
-        self.header, *events, self.end = map(json.loads, lines[:-1])
-        self.rest = lines[-1]
-        self.root = pathlib.Path(self.header.get("folder", home))
-        self.evicted = [event for event in events if event["event"] == "evicted"]
-        self.files: list[dict] = []
-        self.all_paths = [event["path"] for event in events if event["event"] == "file"]
-        for event in events:
-            if event["event"] == "file":
-                self.files.append(event)
-            else:
-                self.files = [file for file in self.files if file["run"] != event["run"]]
-        self.files.sort(key=self.order)
-        self.loaded: dict[str, torch.Tensor] = {}
-
-    @staticmethod
-    def order(file: dict) -> tuple:
-        """As it happened: several threads write to the index. A run's outputs carry the number of its inputs."""
-        return file["run"], file["side"] == "outputs", file["seq"], SIDES.index(file["side"]), file["position"]
-
-    def load(self, path: str) -> torch.Tensor:
-        if path not in self.loaded:
-            # Reading and mapping are roads of their own; each takes about half of the files.
-            mmap = zlib.crc32(path.encode()) % 2 == 0
-            self.loaded[path] = torch.load(self.root / path, weights_only=True, mmap=mmap)
-        return self.loaded[path]
-
-    def of(self, run: int, **wanted) -> list[dict]:
-        return [
-            file for file in self.files
-            if file["run"] == run and all(file.get(member) == value for member, value in wanted.items())
-        ]  # fmt: skip
-
-    def one(self, run: int, **wanted) -> torch.Tensor:
-        (file,) = self.of(run, **wanted)
-        return self.load(file["path"])
-
-    def paths(self) -> set[str]:
-        return {file["path"] for file in self.files}
-
-    def records(self, run: int) -> list[SavedRecord]:
-        return [SavedRecord(file, self.load(file["path"])) for file in self.of(run)]
-
-
-class SavedRecord(parity.Record):
-    """What the printer would print of a saved tensor, worked out by torch in float64."""
-
-    def __init__(self, file: dict, tensor: torch.Tensor):
-        title = TITLES.get(file["side"]) or f"{file['side']}_launch - {file['kernel']}"
-        super().__init__(f"{title} - {file['label']}")
-        self.tensor = tensor
-        self.fields = {
-            "Number of elements": str(tensor.numel()), "Dtype": DTYPES.get(file["dtype"], file["dtype"]),
-            "Device": str(tensor.device), "Size": str(list(tensor.shape)), "Stride": str(list(tensor.stride())),
-            "Layout": str(tensor.layout).removeprefix("torch.").capitalize(),
-            "Is contiguous": str(int(tensor.is_contiguous())), "Requires grad": str(int(tensor.requires_grad)),
-        }  # fmt: skip
-        if tensor.numel() and not tensor.is_complex():
-            wide = tensor.double()
-            measured = {"Mean": wide.mean(), "Std": wide.std(correction=int(tensor.numel() > 1))}
-            measured |= {"Min": wide.min(), "Max": wide.max()}
-            self.fields |= {f"{name} value": repr(value.item()) for name, value in measured.items()}
-
-
-def drawn(lines: list[str]) -> tuple[list[float], float]:
-    """The elements that the printer drew, in their order, and the scale it gave; none where it broke up the rows."""
-    scale, numbers = 1.0, []
-    for line in lines:
-        if match := re.fullmatch(rf"\s*({NUMBER})\s*\*\s*", line):
-            scale = float(match[1])
-        elif line.startswith("Columns"):
-            return [], scale
-        elif re.fullmatch(rf"(?:\s*{NUMBER})+\s*", line):
-            numbers += [float(number) * scale for number in line.split()]
-    return numbers, scale
-
-
-def is_drawn_alike(tensor: torch.Tensor, numbers: list[float], scale: float) -> bool:
-    wanted, found = torch.tensor(numbers, dtype=torch.float64), tensor.double().flatten()
-    # Five digits where there are exponents, else four decimals.
-    return found.shape == wanted.shape and torch.allclose(found, wanted, 1e-4, 0.51e-4 * scale, equal_nan=True)
+def results(outcome: support.Outcome) -> list[tuple[str, str]]:
+    """Models, and what a run of them came to."""
+    lines = (line.split() for line in outcome.stdout.splitlines())
+    return [(words[1], words[2]) for words in lines if words[:1] == ["result"]]
 
 
 class OnDisk(support.Test):
@@ -203,6 +110,11 @@ class Values(OnDisk):
         }
         # What it drew of small tensors is judged here; what is left of a record, by parity.
         cls.drawings = {name: [cls.take_drawings(run) for run in runs] for name, runs in cls.theirs.items()}
+        cls.kept = packages.with_variant(packages.SAVING)
+        cls.place = place / "kept"
+        cls.place.mkdir()
+        cls.keeper = support.run_victim("sweep_apart", "saving", *cls.kept, folder=cls.place, preload=False)
+        assert cls.keeper.code == 0, cls.keeper.stderr
         cls.bare = support.run_victim("sweep", "released", "-", *cls.names, folder=place, preload=False)
         cls.seen, cls.saved = cls.sweep(place / "alone", "1", *cls.names)
         cls.beside = cls.sweep(place / "beside", "stats,files", *cls.judged)[1]
@@ -270,6 +182,22 @@ class Values(OnDisk):
                         self.assertTrue(alike, f"{name}, {title}: {found.tensor} for {lines}")
         self.assertEqual(set(judged), set(self.judged))
 
+    def test_files_have_the_bits_that_pytorch_saves(self):
+        """It saves of ops what is named like a buffer or an input, and nothing of some of them."""
+        self.assertLessEqual(set(results(self.keeper)), set(results(self.bare)), "it computes something else")
+        for name in self.kept:
+            judged = collections.Counter()
+            for count, (run, _) in enumerate(self.runs[name]):
+                theirs, ours = SavedByPyTorch(self.place / f"{name}-{count}"), self.saved.of(run)
+                for their_name in theirs.files:
+                    tensor = theirs.load(their_name)
+                    at = pytorch_keeps(ours, their_name, tensor)
+                    if not is_unwritten(ours, at):
+                        judged[ours[at]["side"]] += 1
+                        path = ours[at]["path"]
+                        self.assertTrue(is_same(self.saved.load(path), tensor), f"{path} for {name}, {their_name}")
+            self.assertEqual(set(judged), {"before", "after"}, name)
+
     def test_inputs_are_what_the_script_gave(self):
         for name, runs in self.runs.items():
             for run, inputs in runs:
@@ -280,13 +208,12 @@ class Values(OnDisk):
                     self.assertTrue(is_same(self.saved.load(file["path"]), tensor), file["path"])
 
     def test_outputs_are_what_the_script_got(self):
-        got = [line.split()[1:] for line in self.bare.stdout.splitlines() if line.startswith("result ")]
         saved = []
         for name, runs in self.runs.items():
             for run, _ in runs:
                 outputs = [self.saved.load(file["path"]) for file in self.saved.of(run, side="outputs")]
-                saved.append([name, victim.digest(outputs)])
-        self.assertEqual(saved, got)
+                saved.append((name, victim.digest(outputs)))
+        self.assertEqual(saved, results(self.bare))
 
     def test_weights_are_the_modules_own(self):
         names = {event["id"]: event["fqn"] for event in self.events if event["event"] == "argument" and event["fqn"]}

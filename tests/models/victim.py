@@ -85,6 +85,20 @@ def sweep(variant: str, marks: str, *names: str) -> None:
         pathlib.Path(marks).write_text(json.dumps(before))
 
 
+def sweep_apart(variant: str, *names: str) -> None:
+    """As sweep, each run in a working directory of its own, which is where PyTorch's printer saves to."""
+    home = pathlib.Path.cwd()
+    for name in names:
+        case, runner = models.build(name), load(name, variant)
+        for count, inputs in enumerate((case.inputs, *case.more_inputs)):
+            place = home / f"{name}-{count}"
+            # The printer wants a folder, says so where it has to make it, and then writes beside it.
+            (place / "tmp" / "aoti_torch").mkdir(parents=True)
+            os.chdir(place)
+            say(f"result {name} {digest(runner(*inputs))}")
+            os.chdir(home)
+
+
 def log_lines(log: str) -> int:
     if not os.path.exists(log):
         return 0

@@ -1,0 +1,152 @@
+"""The folder of saved tensors of a process that has ended, and how what is in it compares: with tensors, bit for bit,
+and with what PyTorch's printer drew or saved of the same model. Knows of the library no more than its index.
+"""
+
+from __future__ import annotations
+
+import json
+import pathlib
+import re
+import zlib
+
+import torch
+
+import parity
+
+SIDES = ("inputs", "before", "after", "outputs")
+TITLES = {"inputs": "aoti_model_inputs", "outputs": "aoti_model_outputs"}
+# As the printer calls them, which demangles C++.
+DTYPES = {"int64": "long int", "float64": "double", "complex64": "c10::complex<float>"}
+NUMBER = r"[-+]?(?:\d+\.?\d*(?:e[-+]?\d+)?|nan|inf)"
+
+
+def bits(tensor: torch.Tensor) -> torch.Tensor:
+    return tensor.detach().flatten().view(torch.uint8)
+
+
+def is_same(one: torch.Tensor, other: torch.Tensor) -> bool:
+    """Bit for bit, and laid out alike."""
+    return (one.dtype, one.shape, one.stride()) == (other.dtype, other.shape, other.stride()) and torch.equal(
+        bits(one), bits(other)
+    )
+
+
+class Saved:
+    """The folder of saved tensors of a process that has ended."""
+
+    def __init__(self, home: pathlib.Path):
+        lines = (home / "index.jsonl").read_text().split("\n")
+        self.header, *events, self.end = map(json.loads, lines[:-1])
+        self.rest = lines[-1]
+        self.root = pathlib.Path(self.header.get("folder", home))
+        self.evicted = [event for event in events if event["event"] == "evicted"]
+        self.files: list[dict] = []
+        self.all_paths = [event["path"] for event in events if event["event"] == "file"]
+        for event in events:
+            if event["event"] == "file":
+                self.files.append(event)
+            else:
+                self.files = [file for file in self.files if file["run"] != event["run"]]
+        self.files.sort(key=self.order)
+        self.loaded: dict[str, torch.Tensor] = {}
+
+    @staticmethod
+    def order(file: dict) -> tuple:
+        """As it happened: several threads write to the index. A run's outputs carry the number of its inputs."""
+        return file["run"], file["side"] == "outputs", file["seq"], SIDES.index(file["side"]), file["position"]
+
+    def load(self, path: str) -> torch.Tensor:
+        if path not in self.loaded:
+            # Reading and mapping are roads of their own; each takes about half of the files.
+            mmap = zlib.crc32(path.encode()) % 2 == 0
+            self.loaded[path] = torch.load(self.root / path, weights_only=True, mmap=mmap)
+        return self.loaded[path]
+
+    def of(self, run: int, **wanted) -> list[dict]:
+        return [
+            file for file in self.files
+            if file["run"] == run and all(file.get(member) == value for member, value in wanted.items())
+        ]  # fmt: skip
+
+    def one(self, run: int, **wanted) -> torch.Tensor:
+        (file,) = self.of(run, **wanted)
+        return self.load(file["path"])
+
+    def paths(self) -> set[str]:
+        return {file["path"] for file in self.files}
+
+    def records(self, run: int) -> list[SavedRecord]:
+        return [SavedRecord(file, self.load(file["path"])) for file in self.of(run)]
+
+
+class SavedRecord(parity.Record):
+    """What the printer would print of a saved tensor, worked out by torch in float64."""
+
+    def __init__(self, file: dict, tensor: torch.Tensor):
+        title = TITLES.get(file["side"]) or f"{file['side']}_launch - {file['kernel']}"
+        super().__init__(f"{title} - {file['label']}")
+        self.tensor = tensor
+        self.fields = {
+            "Number of elements": str(tensor.numel()), "Dtype": DTYPES.get(file["dtype"], file["dtype"]),
+            "Device": str(tensor.device), "Size": str(list(tensor.shape)), "Stride": str(list(tensor.stride())),
+            "Layout": str(tensor.layout).removeprefix("torch.").capitalize(),
+            "Is contiguous": str(int(tensor.is_contiguous())), "Requires grad": str(int(tensor.requires_grad)),
+        }  # fmt: skip
+        if tensor.numel() and not tensor.is_complex():
+            wide = tensor.double()
+            measured = {"Mean": wide.mean(), "Std": wide.std(correction=int(tensor.numel() > 1))}
+            measured |= {"Min": wide.min(), "Max": wide.max()}
+            self.fields |= {f"{name} value": repr(value.item()) for name, value in measured.items()}
+
+
+def drawn(lines: list[str]) -> tuple[list[float], float]:
+    """The elements that the printer drew, in their order, and the scale it gave; none where it broke up the rows."""
+    scale, numbers = 1.0, []
+    for line in lines:
+        if match := re.fullmatch(rf"\s*({NUMBER})\s*\*\s*", line):
+            scale = float(match[1])
+        elif line.startswith("Columns"):
+            return [], scale
+        elif re.fullmatch(rf"(?:\s*{NUMBER})+\s*", line):
+            numbers += [float(number) * scale for number in line.split()]
+    return numbers, scale
+
+
+def is_drawn_alike(tensor: torch.Tensor, numbers: list[float], scale: float) -> bool:
+    wanted, found = torch.tensor(numbers, dtype=torch.float64), tensor.double().flatten()
+    # Five digits where there are exponents, else four decimals.
+    return found.shape == wanted.shape and torch.allclose(found, wanted, 1e-4, 0.51e-4 * scale, equal_nan=True)
+
+
+class SavedByPyTorch:
+    """What its printer left of one run in a working directory, beside the folder that it means: a later launch's file
+    has replaced an earlier one's of that name."""
+
+    PREFIX = "aoti_torch"
+
+    def __init__(self, home: pathlib.Path):
+        self.files = {path.name.removeprefix(self.PREFIX): path for path in (home / "tmp").glob(f"{self.PREFIX}*.pt")}
+
+    def load(self, name: str) -> torch.Tensor:
+        return torch.load(self.files[name], weights_only=True)
+
+
+def is_unwritten(files: list[dict], at: int) -> bool:
+    """As parity.is_unwritten, of a run's files."""
+    file = files[at]
+    return (
+        file["side"] == "before"
+        and file["label"].startswith("buf")
+        and all(other["label"] != file["label"] for other in files[:at])
+    )
+
+
+def pytorch_keeps(files: list[dict], name: str, tensor: torch.Tensor) -> int:
+    """Which of a run's files is what PyTorch left as `tensor`: of that name the last, but for views of a buffer, which
+    PyTorch does not save and we save under the buffer's name."""
+    layout = (list(tensor.shape), list(tensor.stride()), tensor.storage_offset())
+    return max(
+        at for at, file in enumerate(files)
+        if name == f"{file['side']}_launch_{file.get('kernel')}_{file['label']}_{file['device']}.pt"
+        and layout == (file["sizes"], file["strides"], file["storage_offset"])
+    )  # fmt: skip
