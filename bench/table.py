@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import pathlib
+import re
 import statistics
 
 UNITS = {"ns": 1.0, "us": 1e3, "ms": 1e6, "s": 1e9}
@@ -159,10 +160,25 @@ def newest(results: list[dict]) -> dict[str, list[dict]]:
     return {machine: list(groups.values()) for machine, groups in machines.items()}
 
 
+def tables_in(text: str) -> dict[str, dict[str, str]]:
+    """By machine and by title, the tables of the generated part of a page."""
+    found: dict[str, dict[str, str]] = {}
+    for part in text.split("\n### ")[1:]:
+        machine, _, rest = part.partition("\n")
+        tables = [f"**{table.strip()}" for table in re.split(r"^\*\*", rest, flags=re.MULTILINE)[1:]]
+        found[machine.strip()] = {table.partition("\n")[0]: table for table in tables}
+    return found
+
+
 def write_docs(results: pathlib.Path, page: pathlib.Path) -> None:
-    parts = []
-    for machine, groups in newest(read_results(results)).items():
-        parts += [f"### {machine}", *map(group_table, groups)]
+    """What was measured anew takes its table's place; tables of other groups and machines stay."""
     before, rest = page.read_text().split(BEGIN)
-    _, after = rest.split(END)
+    old, after = rest.split(END)
+    known = tables_in(old)
+    for machine, groups in newest(read_results(results)).items():
+        for table in map(group_table, groups):
+            known.setdefault(machine, {})[table.partition("\n")[0]] = table
+    parts = []
+    for machine, tables in known.items():
+        parts += [f"### {machine}", *tables.values()]
     page.write_text(before + BEGIN + "\n" + "\n\n".join(parts) + "\n" + END + after)

@@ -6,6 +6,21 @@
 #include "stats_kernels/bytes_hash.hpp"
 
 namespace aoti_dbg {
+namespace {
+
+/// Block by block, each of which is in the cache the second time.
+BytesHash copy_and_hash(std::span<std::byte> to, std::span<const std::byte> from) {
+    constexpr std::size_t kBlock = std::size_t{64} << 10U;
+    BytesHash hash;
+    for (std::size_t at = 0; at < from.size(); at += kBlock) {
+        const std::span<const std::byte> block = from.subspan(at, std::min(kBlock, from.size() - at));
+        add_bytes(hash, block, at / kHashGroupBytes);
+        std::memcpy(&to[at], block.data(), block.size());
+    }
+    return hash;
+}
+
+}  // namespace
 
 void SavedSide::add(const PlannedArgument& argument, const SeenTensor& tensor) {
     TensorWriters& writers = saving_.writers();
@@ -48,15 +63,28 @@ bool SavedSide::has_device(const SeenFacts& facts) {
 }
 
 void SavedSide::save_host(SavingJob* job, std::span<const std::byte> bytes, std::uint64_t before) {
-    TensorWriters& writers = saving_.writers();
+    Staging& staging = saving_.staging();
+    // In one go where it fits; else the hash goes ahead, so that what was saved before is not written again.
     BytesHash hash;
-    add_bytes(hash, bytes, 0);
+    Staging::Piece whole;
+    if (bytes.size() > staging.most()) {
+        add_bytes(hash, bytes, 0);
+    } else if (!bytes.empty()) {
+        whole = staging.take(bytes.size(), saving_.patience_ms());
+        if (whole.bytes.empty()) return saving_.writers().give_up(job);
+        hash = copy_and_hash(whole.bytes, bytes);
+    }
     const SavedFacts facts{finished(hash, bytes.size()), std::nullopt};
-    writers.expect(job, facts);
+    saving_.writers().expect(job, facts);
     // What comes before the tensor in its storage is not its own.
-    if (before != 0 && !bytes.empty()) writers.append(job, {{static_cast<std::byte*>(nullptr), before}});
-    if (copy(job, bytes)) return writers.close(job, facts);
-    writers.give_up(job);
+    if (before != 0 && !bytes.empty())
+        saving_.writers().append(job, {{static_cast<std::byte*>(nullptr), before}});
+    if (!whole.bytes.empty()) {
+        saving_.writers().append(job, {whole.bytes, Staging::give_back, whole.slot});
+    } else if (!copy(job, bytes)) {
+        return saving_.writers().give_up(job);
+    }
+    saving_.writers().close(job, facts);
 }
 
 /// False where there is no room for all of it.

@@ -84,7 +84,7 @@ Failed TensorFile::write(std::span<iovec> parts, std::uint64_t from) {
         if (written < 0 && errno == EINTR) continue;
         if (written <= 0) return {written == 0 ? ENOSPC : errno, "cannot write a file in"};
         from += static_cast<std::uint64_t>(written);
-        end_ = std::max(end_, from);
+        if (!folder_.keeps_open()) end_ = std::max(end_, from);
         parts = behind(parts, static_cast<std::size_t>(written));
     }
     return {};

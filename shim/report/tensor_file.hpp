@@ -22,7 +22,8 @@ class TensorFile {
 
     /// In the folder that it will stand in.
     Failed create(const OpenFolder& in);
-    /// All of the parts, one behind the other; they are changed.
+    /// All of the parts, one behind the other; they are changed. By several threads at once where the folder
+    /// keeps files open.
     Failed write(std::span<iovec> parts, std::uint64_t from);
     /// Gives it its name. EEXIST where something is there by that name: then it may be tried again.
     Failed publish(const OpenFolder& in, const char* name);
@@ -43,7 +44,7 @@ class TensorFile {
     dev_t device_ = 0;
     ino_t inode_ = 0;
     nlink_t names_ = 0;
-    std::uint64_t end_ = 0;  // of what was written
+    std::uint64_t end_ = 0;  // of what was written, likewise
     OpenFolder hidden_in_;
     std::string hidden_name_;  // empty: it has none
 };

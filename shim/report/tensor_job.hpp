@@ -72,6 +72,8 @@ struct SavingJob {
     std::unique_ptr<TensorFile> file;
     bool has_grant = false;
     std::uint64_t granted = 0;  // bytes of the file; of a link none
+    bool in_parts = false;      // of many bytes, written by several threads: see write_part()
+    std::uint64_t head = 0;     // bytes of the file before the storage
     std::uint64_t at = 0;       // of the file, written
     std::uint64_t taken = 0;    // of the storage
     std::uint32_t crc = 0;

@@ -16,6 +16,8 @@ namespace {
 
 // Bytes whose checksum is taken and which are then written: they are in the processor's cache the second
 // time.
+// Of a tensor: one thread alone writes more slowly than a disk that is quick, or memory.
+constexpr std::uint64_t kLeastInParts = std::uint64_t{8} << 20U;
 constexpr std::size_t kPiece = std::size_t{1} << 20U;
 // Names that are kept account of; of what is forgotten the file system is asked, name by name.
 constexpr std::size_t kMostNames = 65536;
@@ -147,6 +149,8 @@ TensorSaver::Begun TensorSaver::begin(SavingJob& job, bool is_whole, Hand& hand)
         fail(failed, job);
         return Begun::over;
     }
+    job.in_parts = job.storage_bytes >= kLeastInParts && folder_.keeps_open();
+    job.head = frame.head.size();
     job.stage = SavingJob::Stage::writing;
     return Begun::writes;
 }
@@ -175,10 +179,40 @@ void TensorSaver::write(SavingJob& job, std::span<const std::byte> bytes, bool i
             length += parts[i].iov_len;
         if (const Failed failed = job.file->write({parts, count}, job.at)) return fail(failed, job);
         job.at += length;
-        counts_.bytes.fetch_add(length, std::memory_order_relaxed);
-        const std::lock_guard lock(mutex_);
-        budget_.note_written(length);
+        count_written(length);
     } while (!bytes.empty());
+}
+
+void TensorSaver::count_written(std::uint64_t bytes) {
+    counts_.bytes.fetch_add(bytes, std::memory_order_relaxed);
+    const std::lock_guard lock(mutex_);
+    budget_.note_written(bytes);
+}
+
+Failed TensorSaver::write_part(const SavingJob& job, std::uint64_t from, std::span<const std::byte> bytes,
+                               std::uint32_t& crc) {
+    while (!bytes.empty()) {
+        const std::span<const std::byte> piece = bytes.first(std::min(bytes.size(), kPiece));
+        bytes = bytes.subspan(piece.size());
+        crc = crc32(crc, piece);
+        iovec part = part_of(piece);
+        if (const Failed failed = job.file->write({&part, 1}, job.head + from)) return failed;
+        from += piece.size();
+        count_written(piece.size());
+    }
+    return {};
+}
+
+void TensorSaver::write_frame(SavingJob& job, std::uint32_t crc) {
+    PtFrame frame = pt_frame(job.tensor(), crc);
+    iovec head = part_of(frame.head);
+    iovec tail = part_of(frame.tail);
+    Failed failed = job.file->write({&head, 1}, 0);
+    if (!failed) failed = job.file->write({&tail, 1}, job.head + job.storage_bytes);
+    if (failed) return fail(failed, job);
+    job.taken = job.storage_bytes;
+    job.at = job.head + job.storage_bytes + frame.tail.size();
+    count_written(frame.head.size() + frame.tail.size());
 }
 
 /// Never the last of a storage.

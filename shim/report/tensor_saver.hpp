@@ -85,9 +85,15 @@ class TensorSaver {
     /// take_freed_by() of that job gives this one back.
     enum class Begun : std::uint8_t { writes, over, waits };
     Begun begin(SavingJob& job, bool is_whole, Hand& hand);
-    /// The next bytes. `is_last`: no more come, and the facts are known.
-    /// As TensorChunk has them.
+    /// The next bytes, as TensorChunk has them. `is_last`: no more come, and the facts are known.
     void write(SavingJob& job, std::span<const std::byte> bytes, bool is_last);
+    /// Instead, where begin() has set `in_parts`: bytes of the storage from anywhere on, by any threads at
+    /// once. Adds them to their own checksum. What fails is for fail(), when no thread writes any more.
+    Failed write_part(const SavingJob& job, std::uint64_t from, std::span<const std::byte> bytes,
+                      std::uint32_t& crc);
+    /// When all parts are written: what is before and behind them. `crc` is that of the whole storage.
+    void write_frame(SavingJob& job, std::uint32_t crc);
+    void fail(const Failed& failed, SavingJob& job);
     /// Behind the last byte.
     void finish(SavingJob& job, Hand& hand);
     void leave_out(SavingJob& job, LeftOut why);
@@ -114,6 +120,7 @@ class TensorSaver {
     TensorSaver(const SavingSettings& settings, TensorFolder folder, Say say);
 
     void write_hole(SavingJob& job, std::uint64_t zeros);
+    void count_written(std::uint64_t bytes);
 
     // tensor_saver_links.cpp
     enum class Linked : std::uint8_t { over, not_known };
@@ -130,7 +137,6 @@ class TensorSaver {
     SaveBudget::Answer ask(std::uint64_t bytes, Hand& hand);
     void refuse(SaveBudget::Answer answer, SavingJob& job);
     Failed remove_files(const EvictedRun& evicted, Hand& hand);
-    void fail(const Failed& failed, SavingJob& job);
     void stop(const std::string& line);
     enum Once : unsigned {
         at_cap = 1,

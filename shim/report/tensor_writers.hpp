@@ -2,8 +2,9 @@
 // appends chunks of them in order, and closes it; everything else is done by threads of ours, which have
 // file descriptors of their own (own_descriptors.hpp) and so speak through another one.
 //
-// A job is written by one thread at a time; one whose chunks are not there yet waits without a thread.
-// Nothing of this is there in a fork's child: it belongs to the session.
+// A job is with one thread at a time; one whose chunks are not there yet waits without a thread. The chunks
+// of a large one are parts, which any thread writes. Nothing of this is there in a fork's child: it belongs
+// to the session.
 #pragma once
 
 #include <atomic>
@@ -77,6 +78,7 @@ class TensorWriters {
 
   private:
     struct Job;
+    struct Part;
     explicit TensorWriters(std::uint32_t threads);
     ~TensorWriters();
     static void* run_first(void* writers);
@@ -84,8 +86,11 @@ class TensorWriters {
     void run();
     void work();
     void serve(Job& job, TensorSaver::Hand& hand, std::unique_lock<std::mutex>& lock);
-    void visit(Job& job, TensorSaver::Hand& hand, bool is_told, bool is_closed,
-               std::vector<SavingJob*>& freed);
+    struct Visit;
+    void visit(Job& job, TensorSaver::Hand& hand, Visit& visit);
+    void take_chunks(Job& job, Visit& visit);
+    void end_if_complete(Job& job, TensorSaver::Hand& hand, Visit& visit);
+    void write_part(Part part, std::unique_lock<std::mutex>& lock);
     [[nodiscard]] std::optional<LeftOut> why_over() const;
     void write_chunk(Job& job, const TensorChunk& chunk, bool is_last);
     void release(const TensorChunk& chunk);
@@ -102,6 +107,7 @@ class TensorWriters {
     std::condition_variable work_;
     std::condition_variable room_;
     std::deque<Job*> ready_;
+    std::deque<Part> parts_;
     std::vector<std::unique_ptr<Job>> all_;
     std::vector<Job*> free_;
     std::uint32_t open_jobs_ = 0;
