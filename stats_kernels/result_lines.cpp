@@ -158,7 +158,7 @@ Gathered gather_part(const BlocksOfPart& from, std::uint32_t blocks, PartialStat
 }  // namespace
 
 bool read_line(const ResultLine& line, std::uint32_t sequence, LineWords& words) {
-    if (__atomic_load_n(&line.sequence, __ATOMIC_RELAXED) != sequence) return false;
+    if (__atomic_load_n(&line.sequence, __ATOMIC_ACQUIRE) != sequence) return false;
     const std::uint32_t check = __atomic_load_n(&line.check, __ATOMIC_RELAXED);
     for (std::uint32_t i = 0; i < kLineWords; ++i)
         words[i] = __atomic_load_n(&line.words[i], __ATOMIC_RELAXED);

@@ -97,7 +97,8 @@ bool gather_values(const ResultLine* lines, const ResultShape& shape, std::uint3
 
 using LineWords = std::array<std::uint64_t, kLineWords>;
 
-/// A line as the device leaves it; false while it is not there, or only a part of it.
+/// A line as the device leaves it; false while it is not there, or only a part of it. What the device has
+/// sent before it is there then, too.
 bool read_line(const ResultLine& line, std::uint32_t sequence, LineWords& words);
 
 /// Writes a line as the device does. What reads it may be reading.

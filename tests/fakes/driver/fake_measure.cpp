@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <array>
-#include <atomic>
 #include <bit>
 #include <cstdarg>
 #include <cstdio>
@@ -229,7 +228,6 @@ void save_block(const SaveJob& job, std::uint32_t block, std::uint32_t sequence)
     aoti_dbg::BytesHash sum;
     aoti_dbg::add_bytes(sum, {data, end - from}, job.first_group + begin);
     if (job.to != 0) std::memcpy(reinterpret_cast<std::byte*>(job.to + from), data, end - from);
-    std::atomic_thread_fence(std::memory_order_release);
     const std::uint64_t words[] = {sum.low, sum.high};
     write_line(reinterpret_cast<ResultLine*>(job.lines)[block], sequence, words);
 }
