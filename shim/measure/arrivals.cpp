@@ -3,7 +3,6 @@
 #include <time.h>
 
 #include <algorithm>
-#include <memory>
 #include <utility>
 
 #include "base/message.hpp"
@@ -149,7 +148,6 @@ void Arrivals::hand_on(const ArrivingPiece& piece, bool has_come) {
         Staging::give_back(piece.slot);
     }
     if (piece.is_last) {
-        const std::unique_ptr<ArrivingTensor> done(piece.tensor);
         if (tensor.is_lost) {
             writers_.give_up(tensor.job);
         } else {

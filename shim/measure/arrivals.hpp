@@ -7,6 +7,7 @@
 #include <condition_variable>
 #include <cstdint>
 #include <deque>
+#include <memory>
 #include <mutex>
 #include <span>
 #include <vector>
@@ -18,7 +19,7 @@
 
 namespace aoti_dbg {
 
-/// A tensor that its last piece takes along.
+/// What its pieces have in common.
 struct ArrivingTensor {
     SavingJob* job = nullptr;
     std::uint64_t bytes = 0;   // of all pieces
@@ -28,7 +29,7 @@ struct ArrivingTensor {
 };
 
 struct ArrivingPiece {
-    ArrivingTensor* tensor = nullptr;
+    std::shared_ptr<ArrivingTensor> tensor;
     SavingGpu* gpu = nullptr;
     StreamKey stream;
     void* slot = nullptr;  // of staging; null: nothing comes

@@ -102,7 +102,7 @@ bool SavedSide::copy(SavingJob* job, std::span<const std::byte> bytes) {
 }
 
 void SavedSide::bring(SavingJob* job, std::uint64_t address, std::uint64_t bytes, std::uint64_t before) {
-    auto* const tensor = new ArrivingTensor{job, bytes, before, {}, false};
+    const auto tensor = std::make_shared<ArrivingTensor>(ArrivingTensor{job, bytes, before, {}, false});
     const std::uint64_t most = gpu_->most_bytes();
     // The hash goes ahead of the first piece, so that what was saved before is not written again.
     bool fits = bytes <= most || bring_part(tensor, address, {0, bytes, false, false});
@@ -116,7 +116,8 @@ void SavedSide::bring(SavingJob* job, std::uint64_t address, std::uint64_t bytes
 }
 
 /// False where there is no room for it.
-bool SavedSide::bring_part(ArrivingTensor* tensor, std::uint64_t address, const Part& part) {
+bool SavedSide::bring_part(const std::shared_ptr<ArrivingTensor>& tensor, std::uint64_t address,
+                           const Part& part) {
     const std::uint32_t blocks = blocks_to_save(part.bytes, part.is_copied, gpu_->limits());
     const std::uint64_t line_bytes = blocks * sizeof(ResultLine);
     const Staging::Piece staged = take(line_bytes + (part.is_copied ? part.bytes : 0));

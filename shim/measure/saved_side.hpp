@@ -47,7 +47,7 @@ class SavedSide {
     void save_host(SavingJob* job, std::span<const std::byte> bytes, std::uint64_t before);
     bool copy(SavingJob* job, std::span<const std::byte> bytes);
     void bring(SavingJob* job, std::uint64_t address, std::uint64_t bytes, std::uint64_t before);
-    bool bring_part(ArrivingTensor* tensor, std::uint64_t address, const Part& part);
+    bool bring_part(const std::shared_ptr<ArrivingTensor>& tensor, std::uint64_t address, const Part& part);
     Staging::Piece take(std::uint64_t bytes);
 
     Saving& saving_;
