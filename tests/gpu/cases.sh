@@ -177,7 +177,7 @@ stats_program() {
 compile_packages() {
     # With one thread each to compile in: the models are compiled in processes beside one another.
     TORCHINDUCTOR_COMPILE_THREADS=1 limited 440 "$python" "$root/bench/compile_models.py" --device "$device" \
-        --out "$packages" {transformer,mixed}-{released,printer} linear-released \
+        --out "$packages" {transformer,mixed}-{released,printer,saving} linear-released \
         "${measured[@]/%/-released}" "${measured[@]/%/-statistics}" pointwise-{released,statistics}
 }
 build_cases() {
@@ -417,6 +417,8 @@ bench_cases() {
         for group in transformer empty-kernels; do check "bench: $group" bench_case "$group"; done
         check "bench: level-2:transformer" bench_case level-2:transformer 3
         check "bench: level-2:pointwise" bench_case level-2:pointwise 3
+        check "bench: save:transformer" bench_case save:transformer 3
+        check "bench: save:pointwise" bench_case save:pointwise 3
         check "bench: statistics" bench_statistics
         check "bench: copies to the host" bench_copies
     else

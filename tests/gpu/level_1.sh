@@ -31,6 +31,32 @@ saved_two_models_case() {
         "$python" "$root/tests/gpu/saved.py" "$case_folder"/saved/out/{events.jsonl,tensors} && forget_files saved
 }
 
+# Every model as released, against what PyTorch's printer prints of it.
+saved_parity_case() {
+    local released=("${measured[@]/%/-released.pt2}") judges=("${measured[@]/%/-statistics.pt2}")
+    released=("${released[@]/#/$packages/}") judges=("${judges[@]/#/$packages/}")
+    need "$programs/model_victim" "${released[@]}" "${judges[@]}" || return
+    run_in judge 150 "$programs/model_victim" every_input "$device" "${judges[@]}" &
+    bare 150 "$programs/model_victim" every_input "$device" "${released[@]}" &
+    saved_in seen 150 "$programs/model_victim" every_input "$device" "${released[@]}"
+    wait
+    good judge && alike 0 && was_saved seen &&
+        "$python" "$root/tests/gpu/saved_by_torch.py" printed seen/out/tensors judge/stdout && forget_files seen
+}
+
+# A model as released, against the files that PyTorch's printer saves of it, bit for bit.
+saved_bits_case() {
+    local released=$packages/$1-released.pt2 judge=$packages/$1-saving.pt2
+    need "$programs/model_victim" "$released" "$judge" || return
+    # It wants a folder, and writes beside it.
+    mkdir -p "$case_folder/judge/tmp/aoti_torch"
+    run_in judge 100 "$programs/model_victim" once "$device" "$judge" &
+    saved_in seen 100 "$programs/model_victim" once "$device" "$released"
+    wait
+    good judge && good seen && was_saved seen && cd "$case_folder" &&
+        "$python" "$root/tests/gpu/saved_by_torch.py" bits seen/out/tensors judge && forget_files seen
+}
+
 # saved_model_case MODE STATUS PACKAGE...: as without the library, and every tensor has its file.
 saved_model_case() {
     local mode=$1 status=$2 paths
@@ -68,7 +94,9 @@ level_1_cases() {
     [[ $device == cpu ]] ||
         streams+=,blocking,pool,legacy_and_own,legacy_and_blocking,own_and_per_thread
     check "level 1: two models, threads and streams" saved_two_models_case "$streams"
-    check "level 1: every model" saved_model_case every_input 0 "${measured[@]/%/-released.pt2}"
+    check "level 1: equal to PyTorch's printer" saved_parity_case
+    check "level 1: the bits that PyTorch saves, transformer" saved_bits_case transformer
+    check "level 1: the bits that PyTorch saves, mixed" saved_bits_case mixed
     check "level 1: threads" saved_model_case threads 0 "${both[@]}"
     check "level 1: reload" saved_model_case reload 0 "${both[@]}"
     check "level 1: exit at once" saved_model_case exit_at_once 5 "${both[@]}"

@@ -1,0 +1,68 @@
+"""Saved tensors of released models held against PyTorch's own printer of the same models and inputs, recompiled:
+    saved_by_torch.py printed TENSORS PRINTED   what it printed of every input of each model, one after the other
+    saved_by_torch.py bits TENSORS FOLDER       what it saved of one run of one model, in that working directory
+
+TENSORS is the folder of saved tensors. Each is loaded by torch, on the device that it was on.
+"""
+
+from __future__ import annotations
+
+import collections
+import pathlib
+import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "models"))
+
+import parity
+from saved_tensors import Saved, SavedByPyTorch, is_same, is_unwritten, pytorch_keeps
+
+
+def printed(saved: Saved, path: str) -> int:
+    theirs = {name: parity.runs_of(parity.read_records(text)) for name, text in parity.by_model(read(path)).items()}
+    runs = sorted({file["run"] for file in saved.files})
+    wanted = sum(map(len, theirs.values()))
+    if not wanted or len(runs) != wanted:
+        print(f"{len(runs)} runs saved, {wanted} printed by PyTorch")
+        return 1
+    good, total = True, 0
+    for name, theirs_of_model in theirs.items():
+        ours = [saved.records(runs.pop(0)) for _ in theirs_of_model]
+        for record in (record for run in theirs_of_model for record in run):
+            record.values = []  # what it draws of small tensors; they have none
+        judged, wrong = parity.compare(ours, theirs_of_model)
+        total, good = total + judged, good and judged > 0 and not wrong
+        print(f"{name}: {judged} tensors alike" if not wrong else "\n".join([f"{name}:", *wrong[:20]]))
+    print(f"note: {len(theirs)} models, {len(saved.files)} files, {total} judged")
+    return 0 if good else 1
+
+
+def bits(saved: Saved, folder: str) -> int:
+    theirs, judged, wrong = SavedByPyTorch(pathlib.Path(folder)), collections.Counter(), []
+    for name in theirs.files:
+        tensor = theirs.load(name)
+        at = pytorch_keeps(saved.files, name, tensor)
+        if is_unwritten(saved.files, at):
+            continue
+        file = saved.files[at]
+        judged[file["side"]] += 1
+        if not is_same(saved.load(file["path"]), tensor):
+            wrong.append(f"{file['path']}: other bits than {name}")
+    print("\n".join(wrong[:20]))
+    print(f"note: {sum(judged.values())} files with the bits of PyTorch's, {len(wrong)} with others")
+    return 1 if wrong or set(judged) != {"before", "after"} else 0
+
+
+def read(path: str) -> str:
+    return pathlib.Path(path).read_text()
+
+
+def main(way: str, tensors: str, theirs: str) -> int:
+    saved = Saved(pathlib.Path(tensors))
+    if saved.end["how"] != "complete" or any(saved.end["left_out"].values()):
+        print(f"the index ends with {saved.end}")
+        return 1
+    return {"printed": printed, "bits": bits}[way](saved, theirs)
+
+
+if __name__ == "__main__":
+    sys.exit(main(*sys.argv[1:]))
