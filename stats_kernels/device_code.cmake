@@ -11,7 +11,7 @@ set(AOTI_DBG_CUDA_ARCHITECTURES "${capabilities}" CACHE STRING
   "Compute capabilities to compile for; those that nvcc does not know are left out, the newest is there as PTX too")
 
 if(NOT AOTI_DBG_NVCC)
-  message(STATUS "nvcc was not found: tensors on a GPU will have no statistics")
+  message(STATUS "nvcc was not found: tensors on a GPU will have no statistics and will not be saved")
   return()
 endif()
 

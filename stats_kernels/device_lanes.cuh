@@ -1,7 +1,7 @@
 // What the lanes of a warp do together, whatever the kernel: add up, find the least, send a line to the host.
 #pragma once
 
-#include "stats_kernels/result_lines.hpp"
+#include "stats_kernels/device_job.hpp"
 
 namespace aoti_dbg::device {
 
@@ -51,7 +51,8 @@ __device__ inline std::uint64_t least_of_lanes(std::uint64_t value) {
 }
 
 /// A quarter of a line by each thread of a whole warp, from words in shared memory; nothing by those that
-/// have none. Nobody waits for it to arrive: the line says itself whether it has.
+/// have none. Nobody waits for it to arrive: the line says itself whether it has. Who has
+/// written something that it tells of fences before.
 __device__ inline void send_line(const std::uint64_t* words, bool there_is_one, std::uint64_t to,
                                  unsigned sequence) {
     const unsigned quarter = threadIdx.x % 4;

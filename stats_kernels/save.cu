@@ -22,7 +22,7 @@ template <typename Unit>
 __device__ uint4 load(std::uint64_t at) {
     constexpr unsigned kUnits = sizeof(uint4) / sizeof(Unit);
     const Unit* const from = reinterpret_cast<const Unit*>(at);
-    unsigned words[4] = {};
+    alignas(16) unsigned words[4] = {};
     if constexpr (sizeof(Unit) >= 4) {
 #pragma unroll
         for (unsigned i = 0; i < kUnits; ++i)

@@ -9,7 +9,7 @@ namespace {
 
 // Four times 16 bytes a thread.
 constexpr std::uint64_t kBytesOfTurn = std::uint64_t{kBlockThreads} * 64;
-// A host's link is slower than the memory of any device: a few blocks keep it busy, and the other
+// Of a job. A host's link is slower than the memory of any device: a few blocks keep it busy, and the other
 // multiprocessors are left to other streams.
 constexpr std::uint64_t kMostCopyingBlocks = 64;
 

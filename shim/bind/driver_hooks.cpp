@@ -151,22 +151,33 @@ AOTI_DBG_EXPORT CUresult cuCtxCreate_v4(CUcontext* context, CUctxCreateParams* p
                                parameters, flags, device);
 }
 
+namespace {
+
+void flush_before_release(CUdevice) {
+    aoti_dbg::flush_if_pending();
+}
+
+}  // namespace
+
 // What goes with a context goes before the real call: afterwards its handles may already belong to others.
 #define AOTI_DBG_CONTEXT_GOES(name, label, Type, last_chance_to_measure)                      \
     AOTI_DBG_EXPORT CUresult name(Type which) {                                               \
         if (observing()) {                                                                    \
-            aoti_dbg::unless_out_of_memory(aoti_dbg::last_chance_to_measure);                 \
+            aoti_dbg::unless_out_of_memory([which] { last_chance_to_measure(which); });       \
             aoti_dbg::unless_out_of_memory(aoti_dbg::forget_all);                             \
         }                                                                                     \
         return aoti_dbg::lifecycle(label, AOTI_DBG_CALLER_FRAME, AOTI_DBG_REAL(name), which); \
     }
 
-AOTI_DBG_CONTEXT_GOES(cuCtxDestroy, "cuCtxDestroy", CUcontext, end_measured_contexts)
-AOTI_DBG_CONTEXT_GOES(cuCtxDestroy_v2, "cuCtxDestroy", CUcontext, end_measured_contexts)
-AOTI_DBG_CONTEXT_GOES(cuDevicePrimaryCtxReset, "cuDevicePrimaryCtxReset", CUdevice, end_measured_contexts)
-AOTI_DBG_CONTEXT_GOES(cuDevicePrimaryCtxReset_v2, "cuDevicePrimaryCtxReset", CUdevice, end_measured_contexts)
-AOTI_DBG_CONTEXT_GOES(cuDevicePrimaryCtxRelease, "cuDevicePrimaryCtxRelease", CUdevice, flush_if_pending)
-AOTI_DBG_CONTEXT_GOES(cuDevicePrimaryCtxRelease_v2, "cuDevicePrimaryCtxRelease", CUdevice, flush_if_pending)
+AOTI_DBG_CONTEXT_GOES(cuCtxDestroy, "cuCtxDestroy", CUcontext, aoti_dbg::end_measured_context)
+AOTI_DBG_CONTEXT_GOES(cuCtxDestroy_v2, "cuCtxDestroy", CUcontext, aoti_dbg::end_measured_context)
+AOTI_DBG_CONTEXT_GOES(cuDevicePrimaryCtxReset, "cuDevicePrimaryCtxReset", CUdevice,
+                      aoti_dbg::end_measured_contexts_of)
+AOTI_DBG_CONTEXT_GOES(cuDevicePrimaryCtxReset_v2, "cuDevicePrimaryCtxReset", CUdevice,
+                      aoti_dbg::end_measured_contexts_of)
+AOTI_DBG_CONTEXT_GOES(cuDevicePrimaryCtxRelease, "cuDevicePrimaryCtxRelease", CUdevice, flush_before_release)
+AOTI_DBG_CONTEXT_GOES(cuDevicePrimaryCtxRelease_v2, "cuDevicePrimaryCtxRelease", CUdevice,
+                      flush_before_release)
 
 AOTI_DBG_EXPORT CUresult cuDevicePrimaryCtxRetain(CUcontext* context, CUdevice device) {
     return aoti_dbg::lifecycle("cuDevicePrimaryCtxRetain", AOTI_DBG_CALLER_FRAME,

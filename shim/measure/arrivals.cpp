@@ -8,6 +8,7 @@
 #include "base/message.hpp"
 #include "shim/measure/own_thread.hpp"
 #include "shim/observe/clock.hpp"
+#include "shim/observe/deadline_lock.hpp"
 #include "shim/observe/process.hpp"
 
 namespace aoti_dbg {
@@ -105,66 +106,84 @@ bool Arrivals::serve(Lane& lane) {
                    look_for_blocks(piece.lines, piece.blocks, piece.sequence, piece.arrived);
         };
         bool has_come = look();
-        if (!has_come && !piece.is_refused && !is_hopeless(lane)) break;
+        const Prospect left = has_come || piece.is_refused ? Prospect::none : prospect(lane);
+        if (left == Prospect::comes) break;
         // It may have come while the device was asked.
         if (!has_come) has_come = look();
-        hand_on(piece, has_come);
+        hand_on(piece, has_come, left == Prospect::none);
         lane.pieces.pop_front();
-        lane.waiting_since = 0;
+        if (has_come) lane.waiting_since = 0;
     }
     return lane.pieces.size() != before;
 }
 
-/// Of the first piece, which is not there.
-bool Arrivals::is_hopeless(Lane& lane) {
+/// Of the first piece, which is not there. `unknown`: it does not come, but the device may still write it.
+Arrivals::Prospect Arrivals::prospect(Lane& lane) {
     SavingGpu& gpu = *lane.pieces.front().gpu;
-    if (gpu.has_failed()) return true;
+    const std::uint64_t ending_since = ending_since_.load(std::memory_order_relaxed);
     const std::uint64_t now = monotonic_nanoseconds();
     if (lane.waiting_since == 0) lane.waiting_since = now;
-    const std::uint64_t ending_since = ending_since_.load(std::memory_order_relaxed);
-    if (now - std::max(lane.waiting_since, ending_since) < kPatience) return false;
-    if (ending_since != 0) {
-        // The driver may be gone already.
-        gpu.give_up();
-        return true;
-    }
-    if (now - lane.asked_at < kBetweenQuestions) return false;
+    const bool is_overdue = now >= std::max(lane.waiting_since, ending_since) + kPatience;
+    // The driver may be gone already.
+    if (is_overdue && ending_since != 0) gpu.give_up();
+    if (gpu.has_failed()) return Prospect::unknown;
+    if (!is_overdue || now - lane.asked_at < kBetweenQuestions) return Prospect::comes;
     lane.asked_at = now;
-    return is_done(gpu, lane.stream);
+    const std::lock_guard asking(asking_);
+    if (gpu.has_failed() || ending_since_.load(std::memory_order_relaxed) != 0) return Prospect::comes;
+    switch (state_of(gpu, lane.stream)) {
+        case StreamState::busy:
+            return Prospect::comes;
+        case StreamState::done:
+            return Prospect::none;
+        case StreamState::lost:
+            return Prospect::unknown;
+    }
+    return Prospect::comes;
 }
 
-void Arrivals::hand_on(const ArrivingPiece& piece, bool has_come) {
+void Arrivals::wait_for_questions() {
+    if (lock_with_deadline(asking_)) asking_.unlock();
+}
+
+/// `is_over`: the device does not write it any more. Else its memory is not used again.
+void Arrivals::hand_on(const ArrivingPiece& piece, bool has_come, bool is_over) {
     ArrivingTensor& tensor = *piece.tensor;
     tensor.is_lost = tensor.is_lost || !has_come;
-    if (!tensor.is_lost && piece.tells_hash) {
+    const TensorChunk chunk{piece.bytes, Staging::give_back, piece.slot};
+    if (tensor.is_lost) {
+        if (piece.slot != nullptr && (has_come || is_over)) Staging::give_back(piece.slot);
+        if (piece.is_last) writers_.give_up(tensor.job);
+    } else if (piece.tells_hash) {
         tensor.hash = finished(piece.arrived.sum, tensor.bytes);
-        writers_.expect(tensor.job, {tensor.hash, std::nullopt});
-        if (tensor.before != 0)
-            writers_.append(tensor.job, {{static_cast<std::byte*>(nullptr), tensor.before}});
-    }
-    if (!tensor.is_lost && !piece.bytes.empty()) {
-        writers_.append(tensor.job, {piece.bytes, Staging::give_back, piece.slot});
-    } else if (piece.slot != nullptr) {
-        Staging::give_back(piece.slot);
-    }
-    if (piece.is_last) {
-        if (tensor.is_lost) {
-            writers_.give_up(tensor.job);
-        } else {
-            writers_.close(tensor.job, {tensor.hash, std::nullopt});
-        }
+        tell(tensor, piece, chunk);
+    } else {
+        writers_.append(tensor.job, chunk);
+        if (piece.is_last) writers_.close(tensor.job, {tensor.hash, std::nullopt});
     }
     handed_on_.fetch_add(1, std::memory_order_release);
 }
 
+/// The hash is there: with all of the bytes, or before the first of them.
+void Arrivals::tell(const ArrivingTensor& tensor, const ArrivingPiece& piece, const TensorChunk& chunk) {
+    const SavedFacts facts{tensor.hash, std::nullopt};
+    const TensorChunk chunks[] = {hole(tensor.before), chunk};
+    const std::size_t first = tensor.before == 0 ? 1 : 0;
+    if (piece.is_last) return writers_.hand_over(tensor.job, facts, std::span(chunks).subspan(first));
+    Staging::give_back(piece.slot);
+    writers_.expect(tensor.job, facts);
+    if (tensor.before != 0) writers_.append(tensor.job, chunks[0]);
+}
+
 bool Arrivals::drain(std::uint64_t patience_ns) const {
+    const std::uint64_t put = put_.load(std::memory_order_relaxed);
     std::uint64_t handed_on = handed_on_.load(std::memory_order_acquire);
-    for (std::uint64_t since = monotonic_nanoseconds(); handed_on < put_.load(std::memory_order_relaxed);) {
+    for (std::uint64_t since = monotonic_nanoseconds(); handed_on < put;) {
+        nap(kShortestNap);
         const std::uint64_t now = monotonic_nanoseconds();
         const std::uint64_t then = std::exchange(handed_on, handed_on_.load(std::memory_order_acquire));
         if (handed_on != then) since = now;
         if (now - since > patience_ns) return false;
-        nap(kShortestNap);
     }
     return true;
 }

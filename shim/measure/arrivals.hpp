@@ -51,9 +51,11 @@ class Arrivals {
     bool start();
     void put(std::span<const ArrivingPiece> pieces);
 
-    /// Waits until all that was put is handed on; false where nothing comes for so long. Allocates nothing
-    /// and takes no lock, as what follows.
+    /// Waits until all that was put before is handed on; false where nothing comes for so long. Allocates
+    /// nothing and waits for no lock without a deadline, as what follows.
     bool drain(std::uint64_t patience_ns) const;
+    /// A device that was given up is not asked any more then.
+    void wait_for_questions();
     /// The end: the same, and what does not come within a short time is given up.
     void finish();
 
@@ -69,8 +71,11 @@ class Arrivals {
     void take_in(std::vector<ArrivingPiece>& taken);
     Lane& lane_of(const StreamKey& stream);
     bool serve(Lane& lane);
-    bool is_hopeless(Lane& lane);
-    void hand_on(const ArrivingPiece& piece, bool has_come);
+    enum class Prospect : std::uint8_t { comes, none, unknown };
+    Prospect prospect(Lane& lane);
+    void hand_on(const ArrivingPiece& piece, bool has_come, bool is_over);
+
+    void tell(const ArrivingTensor& tensor, const ArrivingPiece& piece, const TensorChunk& chunk);
 
     TensorWriters& writers_;
     std::mutex mutex_;
@@ -78,6 +83,7 @@ class Arrivals {
     std::vector<ArrivingPiece> inbox_;
     bool has_thread_ = false;
     bool is_refused_ = false;
+    std::mutex asking_;  // the device
 
     std::vector<Lane> lanes_;  // the thread's own
     std::atomic<std::uint64_t> put_{0};

@@ -23,6 +23,7 @@ struct GpuApi {
     X(cuOccupancyMaxActiveBlocksPerMultiprocessor) \
     X(cuMemHostRegister_v2)                        \
     X(cuMemHostGetDevicePointer_v2)                \
+    X(cuMemHostUnregister)                         \
     X(cuPointerGetAttribute)                       \
     X(cuLaunchKernel)
 // NOLINTNEXTLINE(bugprone-macro-parentheses): a name that is declared

@@ -8,6 +8,10 @@ namespace aoti_dbg {
 bool is_end_of_context(CUresult result) {
     switch (result) {
         case CUDA_ERROR_DEINITIALIZED:
+        case CUDA_ERROR_ECC_UNCORRECTABLE:
+        case CUDA_ERROR_NVLINK_UNCORRECTABLE:
+        case CUDA_ERROR_EXTERNAL_DEVICE:
+        case CUDA_ERROR_MPS_CLIENT_TERMINATED:
         case CUDA_ERROR_CONTEXT_IS_DESTROYED:
         case CUDA_ERROR_ILLEGAL_ADDRESS:
         case CUDA_ERROR_LAUNCH_TIMEOUT:
@@ -26,8 +30,10 @@ bool is_end_of_context(CUresult result) {
 
 bool register_memory(const GpuApi& api, void* memory, std::size_t bytes, CUdeviceptr& device) {
     const unsigned flags = CU_MEMHOSTREGISTER_DEVICEMAP | CU_MEMHOSTREGISTER_PORTABLE;
-    return api.cuMemHostRegister_v2(memory, bytes, flags) == CUDA_SUCCESS &&
-           api.cuMemHostGetDevicePointer_v2(&device, memory, 0) == CUDA_SUCCESS;
+    if (api.cuMemHostRegister_v2(memory, bytes, flags) != CUDA_SUCCESS) return false;
+    if (api.cuMemHostGetDevicePointer_v2(&device, memory, 0) == CUDA_SUCCESS) return true;
+    api.cuMemHostUnregister(memory);
+    return false;
 }
 
 const char* GpuContext::load(const DeviceCode& code) {

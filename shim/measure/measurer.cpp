@@ -416,12 +416,25 @@ void retire_facts(std::vector<FactsPtr> facts) {
         static_cast<void>(each.release());
 }
 
-void end_measured_contexts() {
+namespace {
+
+template <typename EndSaving>
+void end_contexts(EndSaving end_saving) {
     const ErrnoKeeper errno_keeper;
     Session* session = wiped_page().session.load(std::memory_order_acquire);
     if (session == nullptr) return;
     if (session->measurer() != nullptr) session->measurer()->end_contexts();
-    if (session->present_saving() != nullptr) session->present_saving()->end_contexts();
+    if (session->present_saving() != nullptr) end_saving(*session->present_saving());
+}
+
+}  // namespace
+
+void end_measured_context(CUcontext context) {
+    end_contexts([context](Saving& saving) { saving.end_context(context); });
+}
+
+void end_measured_contexts_of(CUdevice device) {
+    end_contexts([device](Saving& saving) { saving.end_contexts_of(device); });
 }
 
 void flush_pending_of(void* stream) {

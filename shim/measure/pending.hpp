@@ -25,8 +25,10 @@ void flush_pending_of(void* stream);
 /// and are still at the same point.
 void send_pending_of(void* stream);
 
-/// A context is about to go: its results are brought home, and nothing more is measured in it.
-void end_measured_contexts();
+/// A context is about to go, or all those of a device: its results are brought home, and nothing more is
+/// measured in it, or saved from it. Handles of the driver, as above.
+void end_measured_context(struct CUctx_st* context);
+void end_measured_contexts_of(int device);
 
 /// The calling thread has work done on memory that is no call of a model's: what was measured in its run may
 /// not hold any more.

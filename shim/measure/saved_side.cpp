@@ -28,7 +28,8 @@ void SavedSide::add(const PlannedArgument& argument, const SeenTensor& tensor) {
     if (writers.is_stopped() || !saving_.wanted().match(argument.label, argument.original_fqn)) return;
     const bool is_known = facts.has_known_bytes && (facts.count == 0 || tensor.address != 0);
     const bool is_here = facts.place == Place::cpu || facts.count == 0;
-    if (!is_known || !(is_here || has_device(facts))) return writers.leave_out(LeftOut::unknown);
+    if (!is_known) return writers.leave_out(LeftOut::unknown);
+    if (!is_here && !can_bring(facts)) return writers.leave_out(LeftOut::no_device);
     if (facts.covered_bytes > saving_.largest()) return writers.leave_out(LeftOut::too_large);
 
     const std::uint64_t before =
@@ -48,7 +49,7 @@ void SavedSide::add(const PlannedArgument& argument, const SeenTensor& tensor) {
     }
 }
 
-bool SavedSide::has_device(const SeenFacts& facts) {
+bool SavedSide::can_bring(const SeenFacts& facts) {
     if (facts.place != Place::cuda) return false;
     if (!asked_for_device_) {
         asked_for_device_ = true;
@@ -75,16 +76,16 @@ void SavedSide::save_host(SavingJob* job, std::span<const std::byte> bytes, std:
         hash = copy_and_hash(whole.bytes, bytes);
     }
     const SavedFacts facts{finished(hash, bytes.size()), std::nullopt};
-    saving_.writers().expect(job, facts);
-    // What comes before the tensor in its storage is not its own.
-    if (before != 0 && !bytes.empty())
-        saving_.writers().append(job, {{static_cast<std::byte*>(nullptr), before}});
-    if (!whole.bytes.empty()) {
-        saving_.writers().append(job, {whole.bytes, Staging::give_back, whole.slot});
-    } else if (!copy(job, bytes)) {
-        return saving_.writers().give_up(job);
+    if (bytes.size() <= staging.most()) {
+        const TensorChunk chunks[] = {hole(before), {whole.bytes, Staging::give_back, whole.slot}};
+        const std::size_t first = before == 0 ? 1 : 0;
+        return saving_.writers().hand_over(job, facts,
+                                           std::span(chunks).subspan(first, bytes.empty() ? 0 : 2 - first));
     }
-    saving_.writers().close(job, facts);
+    saving_.writers().expect(job, facts);
+    if (before != 0) saving_.writers().append(job, hole(before));
+    if (copy(job, bytes)) return saving_.writers().close(job, facts);
+    saving_.writers().give_up(job);
 }
 
 /// False where there is no room for all of it.

@@ -43,7 +43,7 @@ class SavedSide {
         bool is_copied = true;  // else only hashed
         bool is_last = false;
     };
-    bool has_device(const SeenFacts& facts);
+    bool can_bring(const SeenFacts& facts);
     void save_host(SavingJob* job, std::span<const std::byte> bytes, std::uint64_t before);
     bool copy(SavingJob* job, std::span<const std::byte> bytes);
     void bring(SavingJob* job, std::uint64_t address, std::uint64_t bytes, std::uint64_t before);

@@ -13,6 +13,7 @@ namespace {
 constexpr std::uint32_t kPatienceMs = 10'000;
 // A device that is not done by then is not waited for when its context goes.
 constexpr std::uint64_t kPatienceAtEndNs = 2'000'000'000;
+
 }  // namespace
 
 Saving::Saving(const Options& options, TensorWriters& writers, std::unique_ptr<Staging> staging)
@@ -56,16 +57,35 @@ SavingGpu* Saving::gpu_of(CUcontext context) {
     return is_good ? gpu->second.get() : nullptr;
 }
 
-void Saving::end_contexts() {
+void Saving::end_context(CUcontext context) {
+    end_contexts([context](const SavingGpu& gpu) { return gpu.context() == context; });
+}
+
+void Saving::end_contexts_of(CUdevice device) {
+    end_contexts([device](const SavingGpu& gpu) { return gpu.device() == device; });
+}
+
+template <typename Goes>
+void Saving::end_contexts(Goes goes) {
     (void)arrivals_.drain(kPatienceAtEndNs);
-    const std::lock_guard lock(gpus_mutex_);
-    for (auto& [context, gpu] : gpus_) {
-        if (gpu == nullptr) continue;
-        gpu->give_up();
-        gpu->staging().retire();
-        retired_.push_back(std::move(gpu));
+    {
+        const std::lock_guard lock(gpus_mutex_);
+        for (auto entry = gpus_.begin(); entry != gpus_.end();) {
+            SavingGpu* const gpu = entry->second.get();
+            if (gpu != nullptr && !goes(*gpu)) {
+                ++entry;
+                continue;
+            }
+            if (gpu != nullptr) {
+                gpu->staging().retire();
+                gpu->give_up();
+                retired_.push_back(std::move(entry->second));
+            }
+            // Where it could not be set up, another one of that handle may.
+            entry = gpus_.erase(entry);
+        }
     }
-    gpus_.clear();
+    arrivals_.wait_for_questions();
 }
 
 void Saving::sync() {

@@ -36,9 +36,10 @@ class Saving {
     /// Of the calling thread's context, or of `context` if that is not null; null where nothing can be saved
     /// from it.
     SavingGpu* gpu_of(CUcontext context);
-    /// Contexts go: what is under way is brought home, with a deadline, and everything is set up anew when it
-    /// is needed.
-    void end_contexts();
+    /// A context goes, or all those of a device: what is under way is brought home, with a deadline, and
+    /// everything is set up anew when it is needed.
+    void end_context(CUcontext context);
+    void end_contexts_of(CUdevice device);
 
     /// After each side of a call, if the options ask for it: what was handed over is on disk then.
     void sync();
@@ -52,6 +53,8 @@ class Saving {
     [[nodiscard]] const std::string& folder() const { return folder_; }
 
   private:
+    template <typename Goes>
+    void end_contexts(Goes goes);
     Saving(const Options& options, TensorWriters& writers, std::unique_ptr<Staging> staging);
 
     TensorWriters& writers_;

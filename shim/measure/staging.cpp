@@ -18,7 +18,7 @@ constexpr std::uint64_t kAlignment = 256;
 std::unique_ptr<Staging> Staging::make(std::uint64_t bytes) {
     bytes -= bytes % (8 * kAlignment);
     if (bytes == 0) return nullptr;
-    // Pages are there when they are first written to: a model with small tensors needs few.
+    // Pages are there when they are first written to, or when a driver is told of all of them.
     void* memory =
         mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (memory == MAP_FAILED) return nullptr;
@@ -68,7 +68,7 @@ bool Staging::wait_in_queue(std::unique_lock<std::mutex>& lock, std::uint64_t by
     const std::uint64_t own = ++last_waiting_;
     waiting_.push_back(own);
     bool has_room = false;
-    for (bool goes_on = true; goes_on && !is_retired_;) {
+    for (bool goes_on = waited_in_vain_at_ != times_given_back_; goes_on && !is_retired_;) {
         const bool is_first = waiting_.front() == own;
         has_room = is_first && take_room(bytes, begin);
         if (has_room) break;
@@ -76,6 +76,7 @@ bool Staging::wait_in_queue(std::unique_lock<std::mutex>& lock, std::uint64_t by
         goes_on = changed_.wait_for(lock, std::chrono::milliseconds(patience_ms), [&] {
             return times_given_back_ != times || is_retired_ || (!is_first && waiting_.front() == own);
         });
+        if (!goes_on) waited_in_vain_at_ = times_given_back_;
     }
     waiting_.erase(std::find(waiting_.begin(), waiting_.end(), own));
     changed_.notify_all();

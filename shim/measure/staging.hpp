@@ -34,7 +34,8 @@ class Staging {
     /// More is never taken at once: so that writing goes on while the rest is copied.
     [[nodiscard]] std::uint64_t most() const { return capacity_ / 8; }
     /// Room for 1 to most() bytes. Without any, or while others wait for theirs, it waits, but no longer than
-    /// `patience_ms` in which nothing is given back.
+    /// `patience_ms` in which nothing is given back; and once somebody has waited so long, nobody waits until
+    /// something is.
     Piece take(std::uint64_t bytes, std::uint32_t patience_ms);
     /// From any thread; the piece's bytes must not be used any more.
     static void give_back(void* slot);
@@ -67,6 +68,7 @@ class Staging {
     std::deque<std::uint64_t> waiting_;  // who waits, in order
     std::uint64_t last_waiting_ = 0;
     std::uint64_t times_given_back_ = 0;
+    std::uint64_t waited_in_vain_at_ = ~std::uint64_t{0};  // so many times it had been given back then
     bool is_retired_ = false;
     std::deque<Slot> slots_;  // all that were ever needed
     std::vector<Slot*> unused_;

@@ -41,14 +41,14 @@ void say_that_it_captures() {
             "names are printed (level 3), and what the graph does when it is launched is not seen");
 }
 
-bool is_done(GpuContext& gpu, const StreamKey& stream) {
-    if (stream.thread != 0 || is_capturing(gpu, stream.handle)) return false;
+StreamState state_of(GpuContext& gpu, const StreamKey& stream) {
+    if (stream.thread != 0 || is_capturing(gpu, stream.handle)) return StreamState::busy;
     const ContextScope context(gpu.api(), gpu.context());
     const RelaxedCapture relaxed(gpu.api());
     const CUresult result = gpu.api().cuStreamQuery(stream.handle);
-    if (result == CUDA_ERROR_NOT_READY) return false;
+    if (result == CUDA_ERROR_NOT_READY) return StreamState::busy;
     if (is_end_of_context(result)) gpu.give_up();
-    return true;
+    return result == CUDA_SUCCESS || is_end_of_context(result) ? StreamState::done : StreamState::lost;
 }
 
 std::uint32_t next_launch_sequence() {

@@ -23,9 +23,11 @@ bool is_capturing(const GpuContext& gpu, CUstream stream);
 /// Once: what is captured is neither measured nor saved.
 void say_that_it_captures();
 
-/// Whether no result is to come any more: the stream has nothing left to do, or is no more. Finds out whether
-/// the context has failed. Asks the device: only when a result is long overdue.
-bool is_done(GpuContext& gpu, const StreamKey& stream);
+/// Asks the device, so only when a result is long overdue. Finds out whether the context has failed: then,
+/// and when it is done, the device writes nothing more for it. `lost`: nobody can tell, the stream may be no
+/// more.
+enum class StreamState { busy, done, lost };
+StreamState state_of(GpuContext& gpu, const StreamKey& stream);
 
 /// Numbers launches: tells a result from an older one in the same place. Never 0.
 std::uint32_t next_launch_sequence();

@@ -29,8 +29,8 @@ class StreamPoint {
 
     [[nodiscard]] Gpu& gpu() { return gpu_; }
     [[nodiscard]] bool is_capturing() const { return aoti_dbg::is_capturing(gpu_, key_.handle); }
-    /// See is_done() of streams.
-    [[nodiscard]] bool is_done() const { return aoti_dbg::is_done(gpu_, key_); }
+    /// Whether no result is to come any more. Asks the device.
+    [[nodiscard]] bool is_done() const { return state_of(gpu_, key_) != StreamState::busy; }
 
     /// The tensor as it is at this point. Nothing where the results are full: launch, wait, ask again.
     std::optional<Measurement> measure(const SeenTensor& seen, Wanted wanted, std::uint32_t call);

@@ -29,7 +29,7 @@ struct OpenCall {
     std::uint32_t run_index = 0;  // 1 + where the innermost run around it lies, 0: none; a run is its own
     std::uint16_t model = ring::kNoModel;
     ring::CallKind kind = ring::CallKind::unknown;
-    TensorsWanted after;  // when it is over
+    TensorsWanted after;         // when it is over
     std::uint32_t site = kNone;  // of a measured call
     Passage passage;             // likewise
 };

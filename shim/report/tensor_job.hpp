@@ -40,6 +40,11 @@ struct TensorChunk {
     void* context = nullptr;
 };
 
+/// What a storage has in front of a tensor is not its own.
+inline TensorChunk hole(std::uint64_t zeros) {
+    return {{static_cast<const std::byte*>(nullptr), static_cast<std::size_t>(zeros)}, nullptr, nullptr};
+}
+
 struct SavingJob {
     // What it is.
     EventSide side = EventSide::before;
@@ -74,7 +79,8 @@ struct SavingJob {
     std::uint64_t granted = 0;  // bytes of the file; of a link none
     bool in_parts = false;      // of many bytes, written by several threads: see write_part()
     std::uint64_t head = 0;     // bytes of the file before the storage
-    std::uint64_t at = 0;       // of the file, written
+    std::uint64_t at = 0;       // of the file, written; where it is in parts, when all are
+    std::uint64_t settled = 0;  // of what was granted, as the budget knows: written, or a hole
     std::uint64_t taken = 0;    // of the storage
     std::uint32_t crc = 0;
 

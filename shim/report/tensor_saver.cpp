@@ -16,9 +16,9 @@ namespace {
 
 // Bytes whose checksum is taken and which are then written: they are in the processor's cache the second
 // time.
+constexpr std::size_t kPiece = std::size_t{1} << 20U;
 // Of a tensor: one thread alone writes more slowly than a disk that is quick, or memory.
 constexpr std::uint64_t kLeastInParts = std::uint64_t{8} << 20U;
-constexpr std::size_t kPiece = std::size_t{1} << 20U;
 // Names that are kept account of; of what is forgotten the file system is asked, name by name.
 constexpr std::size_t kMostNames = 65536;
 constexpr std::uint64_t kMostOfOneName = 100000;
@@ -89,7 +89,7 @@ bool TensorSaver::open(const TensorToSave& what, SavingJob& job) {
     job.whole_name = whole_stem_if_cut(what.place, rules);
     job.stage = SavingJob::Stage::fresh;
     job.is_claimed = job.has_grant = false;
-    job.granted = job.at = job.taken = 0;
+    job.granted = job.settled = job.at = job.taken = 0;
     job.crc = 0;
     if (!is_stopped()) {
         const std::lock_guard lock(mutex_);
@@ -110,7 +110,7 @@ std::uint64_t TensorSaver::next_number(const SavingJob& job) {
     return ++numbers_[name];
 }
 
-TensorSaver::Begun TensorSaver::begin(SavingJob& job, bool is_whole, Hand& hand) {
+TensorSaver::Begun TensorSaver::begin(SavingJob& job, bool is_told, bool is_whole, Hand& hand) {
     bool goes = false;
     {
         const std::lock_guard lock(mutex_);
@@ -120,17 +120,18 @@ TensorSaver::Begun TensorSaver::begin(SavingJob& job, bool is_whole, Hand& hand)
         leave_out(job, goes ? LeftOut::run_went : LeftOut::stopped);
         return Begun::over;
     }
-    while (is_whole && job.facts.hash && looks_for_equals()) {
+    while (is_told && job.facts.hash && looks_for_equals()) {
         SavedFile known;
         {
             const std::lock_guard lock(mutex_);
             job.key = key_of(job);
-            const auto claimed = claimed_.find(job.key);
+            const auto claimed = is_whole ? claimed_.find(job.key) : claimed_.end();
             if (claimed != claimed_.end()) {
                 claimed->second.push_back(&job);
                 return Begun::waits;
             }
             const SavedFile* const found = contents_.find(job.key);
+            if (found == nullptr && !is_whole) break;
             if (found == nullptr) {
                 claimed_.emplace(job.key, std::vector<SavingJob*>());
                 job.is_claimed = true;
@@ -179,17 +180,18 @@ void TensorSaver::write(SavingJob& job, std::span<const std::byte> bytes, bool i
             length += parts[i].iov_len;
         if (const Failed failed = job.file->write({parts, count}, job.at)) return fail(failed, job);
         job.at += length;
-        count_written(length);
+        counts_.bytes.fetch_add(length, std::memory_order_relaxed);
+        settle(job, length);
     } while (!bytes.empty());
 }
 
-void TensorSaver::count_written(std::uint64_t bytes) {
-    counts_.bytes.fetch_add(bytes, std::memory_order_relaxed);
+void TensorSaver::settle(SavingJob& job, std::uint64_t bytes) {
     const std::lock_guard lock(mutex_);
     budget_.note_written(bytes);
+    job.settled += bytes;
 }
 
-Failed TensorSaver::write_part(const SavingJob& job, std::uint64_t from, std::span<const std::byte> bytes,
+Failed TensorSaver::write_part(SavingJob& job, std::uint64_t from, std::span<const std::byte> bytes,
                                std::uint32_t& crc) {
     while (!bytes.empty()) {
         const std::span<const std::byte> piece = bytes.first(std::min(bytes.size(), kPiece));
@@ -198,7 +200,8 @@ Failed TensorSaver::write_part(const SavingJob& job, std::uint64_t from, std::sp
         iovec part = part_of(piece);
         if (const Failed failed = job.file->write({&part, 1}, job.head + from)) return failed;
         from += piece.size();
-        count_written(piece.size());
+        counts_.bytes.fetch_add(piece.size(), std::memory_order_relaxed);
+        settle(job, piece.size());
     }
     return {};
 }
@@ -212,7 +215,8 @@ void TensorSaver::write_frame(SavingJob& job, std::uint32_t crc) {
     if (failed) return fail(failed, job);
     job.taken = job.storage_bytes;
     job.at = job.head + job.storage_bytes + frame.tail.size();
-    count_written(frame.head.size() + frame.tail.size());
+    counts_.bytes.fetch_add(frame.head.size() + frame.tail.size(), std::memory_order_relaxed);
+    settle(job, job.granted - job.settled);
 }
 
 /// Never the last of a storage.
@@ -222,7 +226,9 @@ void TensorSaver::write_hole(SavingJob& job, std::uint64_t zeros) {
         iovec head = part_of(frame.head);
         if (const Failed failed = job.file->write({&head, 1}, 0)) return fail(failed, job);
         job.at = frame.head.size();
+        settle(job, job.at);
     }
+    settle(job, zeros);
     job.crc = crc32_combine(job.crc, crc32_of_zeros(zeros), zeros);
     job.at += zeros;
     job.taken += zeros;
@@ -325,7 +331,7 @@ void TensorSaver::end_job(SavingJob& job, bool stands) {
 
 /// By mutex_.
 void TensorSaver::return_grant(SavingJob& job) {
-    if (job.has_grant) budget_.give_back(job.granted, job.at);
+    if (job.has_grant) budget_.give_back(job.granted, job.settled);
     job.has_grant = false;
 }
 

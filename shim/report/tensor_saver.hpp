@@ -41,6 +41,7 @@ enum class LeftOut : std::uint8_t {
     no_room,
     too_large,
     unknown,
+    no_device,
     failed,
     incomplete,
     run_went,
@@ -48,8 +49,9 @@ enum class LeftOut : std::uint8_t {
     abandoned,
     late
 };
-inline constexpr std::array<std::string_view, 9> kLeftOutWords = {
-    "no_room", "too_large", "unknown", "failed", "incomplete", "run_went", "stopped", "abandoned", "late"};
+inline constexpr std::array<std::string_view, 10> kLeftOutWords = {
+    "no_room",    "too_large", "unknown", "no_device", "failed",
+    "incomplete", "run_went",  "stopped", "abandoned", "late"};
 
 struct SavedCounts {
     std::atomic<std::uint64_t> files{0};   // that stand or stood, links among them
@@ -80,16 +82,18 @@ class TensorSaver {
     /// to be saved; then the job is over.
     bool open(const TensorToSave& what, SavingJob& job);
 
-    /// Before its first byte. `is_whole`: all facts are known. A job that is over afterwards was linked, or
-    /// left out. `waits` if another thread writes the same content at this moment: then nothing was done, and
-    /// take_freed_by() of that job gives this one back.
+    /// Before its first byte. `is_told`: its facts are known; then one that equals a saved one is linked.
+    /// `is_whole`: its bytes are all at hand, too. A job that is over afterwards was linked, or left out.
+    /// `waits` if another whole one with the same content is written at this moment: then nothing was done,
+    /// and take_freed_by() of that job gives this one back. One that is not whole neither waits nor is waited
+    /// for: it may need the memory that those who wait hold.
     enum class Begun : std::uint8_t { writes, over, waits };
-    Begun begin(SavingJob& job, bool is_whole, Hand& hand);
+    Begun begin(SavingJob& job, bool is_told, bool is_whole, Hand& hand);
     /// The next bytes, as TensorChunk has them. `is_last`: no more come, and the facts are known.
     void write(SavingJob& job, std::span<const std::byte> bytes, bool is_last);
     /// Instead, where begin() has set `in_parts`: bytes of the storage from anywhere on, by any threads at
     /// once. Adds them to their own checksum. What fails is for fail(), when no thread writes any more.
-    Failed write_part(const SavingJob& job, std::uint64_t from, std::span<const std::byte> bytes,
+    Failed write_part(SavingJob& job, std::uint64_t from, std::span<const std::byte> bytes,
                       std::uint32_t& crc);
     /// When all parts are written: what is before and behind them. `crc` is that of the whole storage.
     void write_frame(SavingJob& job, std::uint32_t crc);
@@ -120,7 +124,7 @@ class TensorSaver {
     TensorSaver(const SavingSettings& settings, TensorFolder folder, Say say);
 
     void write_hole(SavingJob& job, std::uint64_t zeros);
-    void count_written(std::uint64_t bytes);
+    void settle(SavingJob& job, std::uint64_t bytes);
 
     // tensor_saver_links.cpp
     enum class Linked : std::uint8_t { over, not_known };

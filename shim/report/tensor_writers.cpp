@@ -139,6 +139,7 @@ SavingJob* TensorWriters::open(const TensorToSave& what, std::uint32_t patience_
     }
     --open_jobs_;
     free_.push_back(job);
+    room_.notify_one();
     lock.unlock();
     if (is_taken) saver_->leave_out(*job, LeftOut::late);
     return nullptr;
@@ -173,6 +174,25 @@ void TensorWriters::close(SavingJob* job, const SavedFacts& facts) {
     if (is_over_) return;
     unfinished_.fetch_add(1, std::memory_order_relaxed);
     make_ready(its);
+}
+
+void TensorWriters::hand_over(SavingJob* job, const SavedFacts& facts, std::span<const TensorChunk> chunks) {
+    Job& its = *static_cast<Job*>(job);
+    for (const TensorChunk& chunk : chunks)
+        bytes_appended_.fetch_add(chunk.bytes.size(), std::memory_order_relaxed);
+    {
+        const std::lock_guard lock(mutex_);
+        its.told = facts;
+        its.is_closed = true;
+        if (!is_over_) {
+            its.chunks.insert(its.chunks.end(), chunks.begin(), chunks.end());
+            unfinished_.fetch_add(1, std::memory_order_relaxed);
+            make_ready(its);
+            return;
+        }
+    }
+    for (const TensorChunk& chunk : chunks)
+        release(chunk);
 }
 
 void TensorWriters::give_up(SavingJob* job) {

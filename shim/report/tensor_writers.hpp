@@ -14,6 +14,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -47,6 +48,8 @@ class TensorWriters {
     void append(SavingJob* job, const TensorChunk& chunk);
     /// All bytes were appended. The job must not be used any more.
     void close(SavingJob* job, const SavedFacts& facts);
+    /// Instead of these three: all of it at once.
+    void hand_over(SavingJob* job, const SavedFacts& facts, std::span<const TensorChunk> chunks);
     /// The rest of its bytes will not come. The job must not be used any more.
     void give_up(SavingJob* job);
     /// No more tensors of this run are opened.

@@ -104,7 +104,7 @@ void TensorWriters::visit(Job& job, TensorSaver::Hand& hand, Visit& visit) {
             const std::lock_guard lock(mutex_);
             job.waits = true;
         }
-        if (saver_->begin(job, visit.is_told, hand) == TensorSaver::Begun::waits) return;
+        if (saver_->begin(job, visit.is_told, visit.is_closed, hand) == TensorSaver::Begun::waits) return;
         const std::lock_guard lock(mutex_);
         job.waits = false;
     }

@@ -318,6 +318,30 @@ TEST_CASE("A stream that is stuck holds up no other, and its tensors come when i
     CHECK(folder.content(99) == bytes);
 }
 
+TEST_CASE("Threads that save the same tensor at once, larger than the staging, do not starve each other") {
+    if (!has_device_code()) return;
+    const Device device;
+    Folder folder;
+    const Bytes bytes = random_bytes(5'000'000, 8);
+    const CUdeviceptr address = Device::upload(bytes);
+    const CUstream streams[] = {Device::stream(), Device::stream()};
+    std::atomic<std::uint32_t> failed{0};
+    std::vector<std::thread> threads;
+    for (std::uint32_t thread = 0; thread < 2; ++thread) {
+        threads.emplace_back([&, thread] {
+            if (cuCtxSetCurrent(device.context()) != CUDA_SUCCESS) ++failed;
+            if (!folder.save(thread, address, bytes.size(), streams[thread])) ++failed;
+        });
+    }
+    for (std::thread& thread : threads)
+        thread.join();
+    folder.finish();
+    CHECK(failed == 0);
+    CHECK(folder.saving().progress().left_out == 0);
+    CHECK(folder.content(0) == bytes);
+    CHECK(folder.content(1) == bytes);
+}
+
 TEST_CASE("Who must not wait has tensors left out where there is no room, each of them whole or not at all") {
     if (!has_device_code()) return;
     const Device device;
@@ -348,7 +372,7 @@ TEST_CASE("A context may go while its tensors are on their way, and another one 
         const Bytes bytes = random_bytes(500'000 + life, life);
         const CUdeviceptr address = Device::upload(bytes);
         CHECK(folder.save(life, address, bytes.size(), Device::stream()));
-        folder.saving().end_contexts();
+        folder.saving().end_context(device.context());
         device.destroy();
     }
     folder.finish();
