@@ -46,12 +46,12 @@ saved_parity_case() {
 
 # A model as released, against the files that PyTorch's printer saves of it, bit for bit.
 saved_bits_case() {
-    local released=$packages/$1-released.pt2 judge=$packages/$1-saving.pt2
-    need "$programs/model_victim" "$released" "$judge" || return
+    local model=$packages/$1-released.pt2 printer=$packages/$1-saving.pt2
+    need "$programs/model_victim" "$model" "$printer" || return
     # It wants a folder, and writes beside it.
     mkdir -p "$case_folder/judge/tmp/aoti_torch"
-    run_in judge 100 "$programs/model_victim" once "$device" "$judge" &
-    saved_in seen 100 "$programs/model_victim" once "$device" "$released"
+    run_in judge 100 "$programs/model_victim" once "$device" "$printer" &
+    saved_in seen 100 "$programs/model_victim" once "$device" "$model"
     wait
     good judge && good seen && was_saved seen && cd "$case_folder" &&
         "$python" "$root/tests/gpu/saved_by_torch.py" bits seen/out/tensors judge && forget_files seen
