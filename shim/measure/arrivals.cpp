@@ -1,7 +1,5 @@
 #include "shim/measure/arrivals.hpp"
 
-#include <time.h>
-
 #include <algorithm>
 #include <utility>
 
@@ -24,11 +22,6 @@ constexpr std::uint64_t kLongestNap = kMillisecond;
 // long.
 constexpr std::uint64_t kPatience = 2'000 * kMillisecond;
 constexpr std::uint64_t kBetweenQuestions = 100 * kMillisecond;
-
-void nap(std::uint64_t nanoseconds) {
-    const timespec time{0, static_cast<long>(nanoseconds)};
-    nanosleep(&time, nullptr);
-}
 
 }  // namespace
 
@@ -167,12 +160,10 @@ void Arrivals::hand_on(const ArrivingPiece& piece, bool has_come, bool is_over) 
 /// The hash is there: with all of the bytes, or before the first of them.
 void Arrivals::tell(const ArrivingTensor& tensor, const ArrivingPiece& piece, const TensorChunk& chunk) {
     const SavedFacts facts{tensor.hash, std::nullopt};
-    const TensorChunk chunks[] = {hole(tensor.before), chunk};
-    const std::size_t first = tensor.before == 0 ? 1 : 0;
-    if (piece.is_last) return writers_.hand_over(tensor.job, facts, std::span(chunks).subspan(first));
+    if (piece.is_last) return writers_.hand_over(tensor.job, facts, tensor.before, chunk);
     Staging::give_back(piece.slot);
     writers_.expect(tensor.job, facts);
-    if (tensor.before != 0) writers_.append(tensor.job, chunks[0]);
+    if (tensor.before != 0) writers_.append(tensor.job, hole(tensor.before));
 }
 
 bool Arrivals::drain(std::uint64_t patience_ns) const {

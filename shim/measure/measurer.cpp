@@ -1,7 +1,6 @@
 #include "shim/measure/measurer.hpp"
 
 #include <sched.h>
-#include <time.h>
 
 #include <algorithm>
 #include <tuple>
@@ -39,11 +38,6 @@ constexpr std::uint64_t kLongestNap = 5 * kMillisecond;
 
 // What waits and is not launched by its own thread is launched after some 20 ms.
 constexpr std::uint64_t kTriesToLaunch = 20 * kMillisecond / kShortestNap;
-
-void nap(std::uint64_t nanoseconds) {
-    const timespec time{0, static_cast<long>(nanoseconds)};
-    nanosleep(&time, nullptr);
-}
 
 // What the processor fetches by itself comes after it has seen a few.
 constexpr std::uint32_t kLinesAhead = 16;

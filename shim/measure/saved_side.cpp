@@ -76,11 +76,10 @@ void SavedSide::save_host(SavingJob* job, std::span<const std::byte> bytes, std:
         hash = copy_and_hash(whole.bytes, bytes);
     }
     const SavedFacts facts{finished(hash, bytes.size()), std::nullopt};
-    if (bytes.size() <= staging.most()) {
-        const TensorChunk chunks[] = {hole(before), {whole.bytes, Staging::give_back, whole.slot}};
-        const std::size_t first = before == 0 ? 1 : 0;
-        return saving_.writers().hand_over(job, facts,
-                                           std::span(chunks).subspan(first, bytes.empty() ? 0 : 2 - first));
+    if (bytes.empty()) return saving_.writers().hand_over(job, facts, 0, {});
+    if (!whole.bytes.empty()) {
+        const TensorChunk chunk{whole.bytes, Staging::give_back, whole.slot};
+        return saving_.writers().hand_over(job, facts, before, chunk);
     }
     saving_.writers().expect(job, facts);
     if (before != 0) saving_.writers().append(job, hole(before));

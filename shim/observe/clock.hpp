@@ -36,4 +36,10 @@ inline std::uint64_t monotonic_nanoseconds() {
     return nanoseconds_of(CLOCK_MONOTONIC);
 }
 
+/// Less than a second, or until a signal comes.
+inline void nap(std::uint64_t nanoseconds) {
+    const timespec time{0, static_cast<long>(nanoseconds)};
+    nanosleep(&time, nullptr);
+}
+
 }  // namespace aoti_dbg

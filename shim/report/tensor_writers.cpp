@@ -176,23 +176,24 @@ void TensorWriters::close(SavingJob* job, const SavedFacts& facts) {
     make_ready(its);
 }
 
-void TensorWriters::hand_over(SavingJob* job, const SavedFacts& facts, std::span<const TensorChunk> chunks) {
+void TensorWriters::hand_over(SavingJob* job, const SavedFacts& facts, std::uint64_t zeros,
+                              const TensorChunk& chunk) {
     Job& its = *static_cast<Job*>(job);
-    for (const TensorChunk& chunk : chunks)
-        bytes_appended_.fetch_add(chunk.bytes.size(), std::memory_order_relaxed);
+    bytes_appended_.fetch_add(zeros + chunk.bytes.size(), std::memory_order_relaxed);
     {
         const std::lock_guard lock(mutex_);
         its.told = facts;
         its.is_closed = true;
         if (!is_over_) {
-            its.chunks.insert(its.chunks.end(), chunks.begin(), chunks.end());
+            if (zeros != 0) its.chunks.push_back(hole(zeros));
+            if (!chunk.bytes.empty()) its.chunks.push_back(chunk);
             unfinished_.fetch_add(1, std::memory_order_relaxed);
             make_ready(its);
             return;
         }
     }
-    for (const TensorChunk& chunk : chunks)
-        release(chunk);
+    release(hole(zeros));
+    release(chunk);
 }
 
 void TensorWriters::give_up(SavingJob* job) {

@@ -48,8 +48,9 @@ class TensorWriters {
     void append(SavingJob* job, const TensorChunk& chunk);
     /// All bytes were appended. The job must not be used any more.
     void close(SavingJob* job, const SavedFacts& facts);
-    /// Instead of these three: all of it at once.
-    void hand_over(SavingJob* job, const SavedFacts& facts, std::span<const TensorChunk> chunks);
+    /// Instead of these three: all of it at once, where one chunk has it (or none: it is empty) behind so
+    /// many zeros.
+    void hand_over(SavingJob* job, const SavedFacts& facts, std::uint64_t zeros, const TensorChunk& chunk);
     /// The rest of its bytes will not come. The job must not be used any more.
     void give_up(SavingJob* job);
     /// No more tensors of this run are opened.

@@ -72,17 +72,9 @@ saved_model_case() {
     forget_files seen
 }
 
-# Models in Python; what is captured is named.
+# Models and captures in Python.
 python_saved_case() {
-    local level=1 command=("$python" -W ignore "$root/tests/gpu/python_victim.py" "$device" "$packages"
-        package_transformer capture_beside_a_model captured_model)
-    need_gpu && need "$packages"/{transformer,mixed}-released.pt2 || return
-    bare_and_seen 120 "${command[@]}"
-    cat "$case_folder/bare/stdout"
-    grep -a '^aoti-dbg' "$case_folder/seen/stderr"
-    diff "$case_folder/bare/stdout" "$case_folder/seen/stdout" && good bare && good seen && was_seen &&
-        grep -q '"event":"file"' "$case_folder"/seen/out/tensors/index.jsonl && forget_files seen &&
-        echo "note: $(wc -l <"$case_folder/bare/stdout") cases alike"
+    captures_case 1 && grep -q '"event":"file"' "$case_folder"/seen/out/tensors/index.jsonl && forget_files seen
 }
 
 # The kernel that brings tensors to the host: saving_case [SANITIZER_TOOL].

@@ -69,9 +69,12 @@ measured_in() {
 }
 gpus() { nvidia-smi -L 2>/dev/null | grep -c '^GPU'; }
 
-# Models and captures in Python at level 2. The profiler would see the library's own kernels.
-python_measured_case() {
-    local level=2 command=("$python" -W ignore "$root/tests/gpu/python_victim.py" "$device" "$packages"
+# Models and captures in Python at level 2.
+python_measured_case() { captures_case 2; }
+
+# captures_case LEVEL: what is captured is named. The profiler would see the library's own kernels.
+captures_case() {
+    local level=$1 command=("$python" -W ignore "$root/tests/gpu/python_victim.py" "$device" "$packages"
         package_transformer capture_beside_a_model captured_model)
     need_gpu && need "$packages"/{transformer,mixed}-released.pt2 || return
     bare_and_seen 120 "${command[@]}"

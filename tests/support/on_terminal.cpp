@@ -21,15 +21,6 @@ namespace {
 
 constexpr std::chrono::seconds kLong{60};
 
-std::vector<char*> pointers(std::vector<std::string>& texts) {
-    std::vector<char*> result;
-    result.reserve(texts.size() + 1);
-    for (std::string& text : texts)
-        result.push_back(text.data());
-    result.push_back(nullptr);
-    return result;
-}
-
 }  // namespace
 
 Terminal::Terminal(unsigned short columns)

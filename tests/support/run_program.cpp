@@ -65,15 +65,6 @@ bool is_ours(std::string_view variable) {
            variable.substr(0, 21) == "AOT_INDUCTOR_FILTERED";
 }
 
-std::vector<char*> pointers(std::vector<std::string>& texts) {
-    std::vector<char*> result;
-    result.reserve(texts.size() + 1);
-    for (std::string& text : texts)
-        result.push_back(text.data());
-    result.push_back(nullptr);
-    return result;
-}
-
 /// Starts the program as the leader of a process group of its own. Returns 0 or the reason as an errno.
 int start(std::vector<std::string> argv, std::vector<std::string> entries, const std::string& cwd, int out,
           int err, pid_t& child) {
@@ -106,6 +97,15 @@ void wait_until_dead(pid_t child) {
 }
 
 }  // namespace
+
+std::vector<char*> pointers(std::vector<std::string>& texts) {
+    std::vector<char*> result;
+    result.reserve(texts.size() + 1);
+    for (std::string& text : texts)
+        result.push_back(text.data());
+    result.push_back(nullptr);
+    return result;
+}
 
 std::vector<std::string> environment_with(const Variables& added) {
     Variables all;

@@ -39,6 +39,9 @@ Outcome run_preloaded(const std::vector<std::string>& argv, const Variables& env
 /// The environment that a program is run in, as NAME=value.
 std::vector<std::string> environment_with(const Variables& env);
 
+/// As exec and spawn take them; good as long as `texts` is.
+std::vector<char*> pointers(std::vector<std::string>& texts);
+
 /// What run_preloaded puts into LD_PRELOAD; `library` empty: our own.
 std::string preload_value(const std::string& library = "");
 
