@@ -77,6 +77,7 @@ Failed TensorFile::look_whether_ours() {
 Failed TensorFile::write(std::span<iovec> parts, std::uint64_t from) {
     if (const Failed failed = look_whether_ours()) return failed;
     parts = behind(parts, 0);
+    const std::uint64_t begin = from;
     while (!parts.empty()) {
         const auto count = static_cast<int>(std::min<std::size_t>(parts.size(), IOV_MAX));
         const ssize_t written =
@@ -87,6 +88,7 @@ Failed TensorFile::write(std::span<iovec> parts, std::uint64_t from) {
         if (!folder_.keeps_open()) end_ = std::max(end_, from);
         parts = behind(parts, static_cast<std::size_t>(written));
     }
+    if (WriteBack* const write_back = folder_.write_back()) write_back->begin(number_, begin, from - begin);
     return {};
 }
 

@@ -16,6 +16,7 @@
 #include "base/descriptor.hpp"
 #include "base/status.hpp"
 #include "shim/report/file_calls.hpp"
+#include "shim/report/write_back.hpp"
 
 namespace aoti_dbg {
 
@@ -46,6 +47,9 @@ class TensorFolder {
     /// Whether threads may keep folders open: they have descriptors of their own.
     void keep_open(bool keep) { keeps_open_ = keep; }
     [[nodiscard]] bool keeps_open() const { return keeps_open_; }
+    /// Whoever is told of what was written to files; outlives this.
+    void tell_of_writes(WriteBack* write_back) { write_back_ = write_back; }
+    [[nodiscard]] WriteBack* write_back() const { return write_back_; }
 
     /// Goes to a subfolder ("" the folder itself, else as folder_of() has it), which it makes where it is not
     /// there. Cheap where `folder` is there already.
@@ -92,6 +96,7 @@ class TensorFolder {
     std::size_t longest_name_ = 255;
     Naming naming_ = Naming::from_hidden;
     bool keeps_open_ = false;
+    WriteBack* write_back_ = nullptr;
 };
 
 }  // namespace aoti_dbg

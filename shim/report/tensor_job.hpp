@@ -73,6 +73,7 @@ struct SavingJob {
     enum class Stage : std::uint8_t { fresh, writing, over };
     Stage stage = Stage::fresh;
     bool is_claimed = false;  // others with the same content wait for it
+    bool has_let_go = false;  // of its bytes, for which another one with the same stands
     ContentKey key;           // once the hash is known
     std::unique_ptr<TensorFile> file;
     bool has_grant = false;

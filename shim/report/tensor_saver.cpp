@@ -88,7 +88,7 @@ bool TensorSaver::open(const TensorToSave& what, SavingJob& job) {
     job.stem = stem_of(what.place, rules);
     job.whole_name = whole_stem_if_cut(what.place, rules);
     job.stage = SavingJob::Stage::fresh;
-    job.is_claimed = job.has_grant = false;
+    job.is_claimed = job.has_let_go = job.has_grant = false;
     job.granted = job.settled = job.at = job.taken = 0;
     job.crc = 0;
     if (!is_stopped()) {
@@ -110,7 +110,7 @@ std::uint64_t TensorSaver::next_number(const SavingJob& job) {
     return ++numbers_[name];
 }
 
-TensorSaver::Begun TensorSaver::begin(SavingJob& job, bool is_told, bool is_whole, Hand& hand) {
+TensorSaver::Begun TensorSaver::begin(SavingJob& job, bool is_told, Hand& hand) {
     bool goes = false;
     {
         const std::lock_guard lock(mutex_);
@@ -120,18 +120,18 @@ TensorSaver::Begun TensorSaver::begin(SavingJob& job, bool is_told, bool is_whol
         leave_out(job, goes ? LeftOut::run_went : LeftOut::stopped);
         return Begun::over;
     }
-    while (is_told && job.facts.hash && looks_for_equals()) {
+    while (is_told && job.facts.hash && (looks_for_equals() || job.has_let_go)) {
         SavedFile known;
         {
             const std::lock_guard lock(mutex_);
             job.key = key_of(job);
-            const auto claimed = is_whole ? claimed_.find(job.key) : claimed_.end();
+            const auto claimed = claimed_.find(job.key);
             if (claimed != claimed_.end()) {
                 claimed->second.push_back(&job);
                 return Begun::waits;
             }
             const SavedFile* const found = contents_.find(job.key);
-            if (found == nullptr && !is_whole) break;
+            if (found == nullptr && job.has_let_go) break;
             if (found == nullptr) {
                 claimed_.emplace(job.key, std::vector<SavingJob*>());
                 job.is_claimed = true;
@@ -140,6 +140,14 @@ TensorSaver::Begun TensorSaver::begin(SavingJob& job, bool is_told, bool is_whol
             known = *found;
         }
         if (link(job, known, hand) == Linked::over) return Begun::over;
+        if (job.has_let_go && (has_links_.load(std::memory_order_relaxed) || !looks_for_equals())) {
+            copy(job, known, hand);
+            return Begun::over;
+        }
+    }
+    if (job.has_let_go) {
+        leave_out(job, LeftOut::incomplete);
+        return Begun::over;
     }
     const PtFrame frame = pt_frame(job.tensor(), 0);
     if (!grant(job, frame.head.size() + job.storage_bytes + frame.tail.size(), hand)) return Begun::over;

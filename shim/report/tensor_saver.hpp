@@ -77,18 +77,19 @@ class TensorSaver {
     static Result<std::unique_ptr<TensorSaver>> make(const SavingSettings& settings, Say say,
                                                      const FileCalls& calls = system_file_calls());
     void keep_folders_open(bool keep) { folder_.keep_open(keep); }
+    void tell_of_writes(WriteBack* write_back) { folder_.tell_of_writes(write_back); }
 
     /// Fills `job` in and gives it its name, in the order of the calls. No system call. False where it is not
     /// to be saved; then the job is over.
     bool open(const TensorToSave& what, SavingJob& job);
 
-    /// Before its first byte. `is_told`: its facts are known; then one that equals a saved one is linked.
-    /// `is_whole`: its bytes are all at hand, too. A job that is over afterwards was linked, or left out.
-    /// `waits` if another whole one with the same content is written at this moment: then nothing was done,
-    /// and take_freed_by() of that job gives this one back. One that is not whole neither waits nor is waited
-    /// for: it may need the memory that those who wait hold.
+    /// Before its first byte. `is_told`: its facts are known; then one that equals a saved one is linked. A
+    /// job that is over afterwards was linked, or left out. `waits` if another one with the same content is
+    /// written at this moment: then nothing was done, and take_freed_by() of that job gives this one back.
+    /// Bytes of one that waits may be let go, and have to be where the other one's need the memory: it comes
+    /// to what that one comes to.
     enum class Begun : std::uint8_t { writes, over, waits };
-    Begun begin(SavingJob& job, bool is_told, bool is_whole, Hand& hand);
+    Begun begin(SavingJob& job, bool is_told, Hand& hand);
     /// The next bytes, as TensorChunk has them. `is_last`: no more come, and the facts are known.
     void write(SavingJob& job, std::span<const std::byte> bytes, bool is_last);
     /// Instead, where begin() has set `in_parts`: bytes of the storage from anywhere on, by any threads at
@@ -131,6 +132,7 @@ class TensorSaver {
     Linked link(SavingJob& job, const SavedFile& known, Hand& hand);
     Linked name_the_same(SavingJob& job, const SavedFile& known, Hand& hand);
     Failed link_under_free_name(SavingJob& job, const SavedFile& known, Hand& hand);
+    void copy(SavingJob& job, const SavedFile& known, Hand& hand);
     [[nodiscard]] bool still_stands(const SavedFile& known, const Hand& hand) const;
     [[nodiscard]] bool looks_for_equals() const;
     void remember(const SavingJob& job, Hand& hand);

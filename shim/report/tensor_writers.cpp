@@ -16,15 +16,16 @@ namespace {
 // Tensors that wait, half a kilobyte each.
 constexpr std::uint32_t kMostJobs = 8192;
 // More of them wait for the file system and for each other (bench/save_bench): on two processors four write
-// no more than two.
-constexpr std::uint32_t kMostThreadsUnasked = 4;
+// no more than two. Where there are many, the program keeps half of them.
+constexpr std::uint32_t kMostThreadsUnasked = 8;
+constexpr std::uint32_t kMostOfFew = 4;
 
 std::uint32_t threads_that_do_well() {
     cpu_set_t processors;
     CPU_ZERO(&processors);
-    if (sched_getaffinity(0, sizeof processors, &processors) != 0) return kMostThreadsUnasked;
-    return std::clamp<std::uint32_t>(static_cast<std::uint32_t>(CPU_COUNT(&processors)), 1,
-                                     kMostThreadsUnasked);
+    if (sched_getaffinity(0, sizeof processors, &processors) != 0) return kMostOfFew;
+    const auto count = static_cast<std::uint32_t>(CPU_COUNT(&processors));
+    return count <= kMostOfFew ? std::max(count, 1U) : std::clamp(count / 2, kMostOfFew, kMostThreadsUnasked);
 }
 
 }  // namespace
@@ -78,6 +79,10 @@ void* TensorWriters::run_first(void* writers) {
     // The others are made here, since a thread shares the table of the one that makes it.
     const bool own = take_own_descriptors();
     self->saver_->keep_folders_open(own);
+    if (own) {
+        self->write_back_.start();
+        self->saver_->tell_of_writes(&self->write_back_);
+    }
     self->has_own_descriptors_.store(own, std::memory_order_relaxed);
     for (std::uint32_t i = 1; i < self->wanted_; ++i) {
         {
@@ -157,7 +162,7 @@ void TensorWriters::append(SavingJob* job, const TensorChunk& chunk) {
     bytes_appended_.fetch_add(chunk.bytes.size(), std::memory_order_relaxed);
     {
         const std::lock_guard lock(mutex_);
-        if (!is_over_) {
+        if (!is_over_ && !its.has_let_go) {
             its.chunks.push_back(chunk);
             make_ready(its);
             return;

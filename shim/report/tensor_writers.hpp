@@ -92,6 +92,7 @@ class TensorWriters {
     void serve(Job& job, TensorSaver::Hand& hand, std::unique_lock<std::mutex>& lock);
     struct Visit;
     void visit(Job& job, TensorSaver::Hand& hand, Visit& visit);
+    void let_go(Job& job);
     void take_chunks(Job& job, Visit& visit);
     void end_if_complete(Job& job, TensorSaver::Hand& hand, Visit& visit);
     void write_part(Part part, std::unique_lock<std::mutex>& lock);
@@ -105,6 +106,7 @@ class TensorWriters {
 
     const std::uint32_t wanted_;  // threads
     SavingTeller teller_;
+    WriteBack write_back_;
     std::unique_ptr<TensorSaver> saver_;
 
     std::mutex mutex_;  // of the queue; held for no system call and no call of the saver's

@@ -91,7 +91,7 @@ class Saving {
         if (!with_description(sample, [&](const TensorToSave& what) { return saver().open(what, job); }))
             return {};
         if (with_hash) job.facts.hash = sample.hash();
-        if (saver().begin(job, true, true, hand) == TensorSaver::Begun::writes) {
+        if (saver().begin(job, true, hand) == TensorSaver::Begun::writes) {
             saver().write(job, sample.content(), true);
             saver().finish(job, hand);
         }

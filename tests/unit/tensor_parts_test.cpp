@@ -1,6 +1,7 @@
 // Large tensors, whose chunks any thread writes: torn off, refused by the file system, abandoned and told
 // wrong first; then they are what one thread would have written.
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
@@ -8,6 +9,7 @@
 #include <cstring>
 #include <thread>
 
+#include "shim/observe/clock.hpp"
 #include "shim/report/tensor_writers.hpp"
 #include "tests/support/in_child.hpp"
 #include "tests/unit/saver_fixture.hpp"
@@ -236,4 +238,43 @@ TEST_CASE("Large and small ones from many threads are what one thread would have
             CHECK(read_text(out.path() / path_of(sample)) == file_of(sample));
         }
     }
+}
+
+TEST_CASE("An equal one that comes while a large one is written lets its memory go and shares its file") {
+    const bool comes_whole = GENERATE(true, false);  // the one that is written
+    const TempFolder out;
+    TensorWriters& writers = writers_in(out.path());
+    const std::vector<std::byte> content = sample_of(0, 0, 1, kLarge).content();
+    const SavedFacts facts{sample_of(0, 0, 1, kLarge).hash(), std::nullopt};
+    const auto begin = [&](std::uint32_t call) {
+        SavingJob* const job = open(writers, sample_of(0, call, 1, kLarge));
+        REQUIRE(job != nullptr);
+        writers.expect(job, facts);
+        append(writers, job, std::span(content).first(3 * kMiB));
+        const std::uint64_t until = monotonic_nanoseconds() + 60'000'000'000;
+        while (g_chunks_out != 0 && monotonic_nanoseconds() < until)
+            usleep(1000);
+        REQUIRE(g_chunks_out == 0);
+        return job;
+    };
+    SavingJob* const first = begin(0);
+    const std::uint64_t written = writers.progress().bytes;
+    CHECK(written == 3 * kMiB);
+    SavingJob* const second = begin(1);
+    append(writers, second, std::span(content).subspan(3 * kMiB));
+    CHECK(g_chunks_out == 0);
+    writers.close(second, facts);
+    if (comes_whole) {
+        append(writers, first, std::span(content).subspan(3 * kMiB));
+        writers.close(first, facts);
+    } else {
+        writers.give_up(first);
+    }
+    CHECK(writers.finish(kLong));
+    const SavingProgress progress = writers.progress();
+    CHECK(progress.files == (comes_whole ? 2 : 0));
+    CHECK(progress.linked == (comes_whole ? 1 : 0));
+    CHECK(progress.left_out == (comes_whole ? 0 : 2));
+    for (const std::string& path : tensors_in(out.path() / "tensors"))
+        CHECK(read_text(out.path() / "tensors" / path) == file_of(sample_of(0, 0, 1, kLarge)));
 }

@@ -224,3 +224,118 @@ TEST_CASE("Where there are no links an equal tensor has a name in the index, and
     CHECK(tensors_in(out.path() / "tensors").size() == 1);
     g_fault = {};
 }
+
+namespace {
+
+/// Two of the same content, the second of which waits for the first and lets its bytes go. How many of them
+/// stand; in the index alone, or left out, are the others.
+std::size_t play_twins(const SavingSettings& settings) {
+    const Sample samples[] = {sample_of(0, 0, 7, 5000), sample_of(0, 1, 7, 5000)};
+    Saving saving(settings, failing_calls());
+    if (!saving.made.ok()) return 0;
+    TensorSaver& saver = saving.saver();
+    SavingJob jobs[2];
+    for (int i = 0; i < 2; ++i) {
+        REQUIRE(with_description(samples[i],
+                                 [&](const TensorToSave& what) { return saver.open(what, jobs[i]); }));
+        jobs[i].facts.hash = samples[0].hash();
+    }
+    SavingJob& first = jobs[0];
+    SavingJob& second = jobs[1];
+    std::vector<SavingJob*> freed;
+    if (saver.begin(first, true, saving.hand) == TensorSaver::Begun::writes) {
+        CHECK(saver.begin(second, true, saving.hand) == TensorSaver::Begun::waits);
+        second.has_let_go = true;
+        saver.write(first, samples[0].content(), true);
+        saver.finish(first, saving.hand);
+        saver.take_freed_by(first, freed);
+        CHECK(freed == std::vector<SavingJob*>{&second});
+    } else {
+        saver.take_freed_by(first, freed);
+        second.has_let_go = true;
+    }
+    CHECK(saver.begin(second, true, saving.hand) == TensorSaver::Begun::over);
+    freed.clear();
+    saver.take_freed_by(second, freed);
+    CHECK(freed.empty());
+
+    const fs::path tensors = fs::path(settings.place.out) / "tensors";
+    const std::set<std::string> stand = tensors_in(tensors);
+    const std::string index = read_text(saver.index_path());
+    std::uint64_t told = stand.size() + times(index, "\"same_as\"");
+    for (const auto& count : saver.counts().left_out)
+        told += count;
+    CHECK(told == 2);
+    CHECK(names_of(read_index(saver.index_path())) == stand);
+    for (const std::string& path : stand)
+        CHECK(read_text(tensors / path) == file_of(samples[0]));
+    return stand.size();
+}
+
+}  // namespace
+
+TEST_CASE("Bytes that were let go for an equal tensor are linked to, or copied where links run out") {
+    const TempFolder out;
+    g_fault = {};
+    const auto inode_of = [&](const char* call) {
+        struct stat found {};
+        const std::string name = "before_launch_triton_poi_fused_0_buf0_cuda:0.pt";
+        REQUIRE(stat((out.path() / "tensors/run0000" / call / name).c_str(), &found) == 0);
+        return found.st_ino;
+    };
+    SavingSettings settings = settings_in(out.path());
+    SECTION("linked") {
+        CHECK(play_twins(settings) == 2);
+        CHECK(inode_of("call0000") == inode_of("call0001"));
+    }
+    // Without files that have no name, to which names are given by links.
+    g_fault.no_unnamed_files = true;
+    SECTION("no more links") {
+        g_fault.which = kLink;
+        g_fault.at = 1;
+        g_fault.stays = true;
+        g_fault.error = EMLINK;
+        CHECK(play_twins(settings) == 2);
+        CHECK(inode_of("call0000") != inode_of("call0001"));
+    }
+    SECTION("nor can the other one be read") {
+        g_fault.which = kLink | kRead;
+        g_fault.at = 1;
+        g_fault.stays = true;
+        g_fault.error = EMLINK;
+        CHECK(play_twins(settings) == 1);
+    }
+    SECTION("a file system without links") {
+        g_fault.no_links = true;
+        CHECK(play_twins(settings) == 1);
+    }
+    SECTION("where runs may go, too") {
+        g_fault.no_links = true;
+        settings.keep_last = 3;
+        CHECK(play_twins(settings) == 2);
+        CHECK(inode_of("call0000") != inode_of("call0001"));
+    }
+    g_fault = {};
+}
+
+TEST_CASE("Whichever call fails, nothing torn stands for bytes that were let go") {
+    const bool has_links = GENERATE(true, false);
+    const bool stays = GENERATE(false, true);
+    for (std::uint64_t at = 1;; ++at) {
+        const TempFolder out;
+        SavingSettings settings = settings_in(out.path());
+        settings.keep_last = has_links ? 0 : 3;
+        const int open = open_descriptors();
+        g_fault = {};
+        g_fault.no_unnamed_files = g_fault.no_links = !has_links;
+        g_fault.which = kAllCalls & ~unsigned{kUnlink};
+        g_fault.at = at;
+        g_fault.stays = stays;
+        g_fault.error = EIO;
+        (void)play_twins(settings);
+        CHECK(open_descriptors() == open);
+        const bool was_last = g_fault.failed == 0;
+        g_fault = {};
+        if (was_last) break;
+    }
+}

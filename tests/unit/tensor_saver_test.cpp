@@ -153,7 +153,7 @@ TEST_CASE("Where descriptors are shared, one that the program has taken away is 
         const Sample half = sample_of(0, 0, 1, 4096);
         const std::vector<std::byte> content = half.content();
         with_description(half, [&](const TensorToSave& what) { return saving.saver().open(what, job); });
-        if (saving.saver().begin(job, false, false, saving.hand) != TensorSaver::Begun::writes) ::_exit(1);
+        if (saving.saver().begin(job, false, saving.hand) != TensorSaver::Begun::writes) ::_exit(1);
         saving.saver().write(job, std::span(content).first(100), false);
         for (int number = 3; number < 100; ++number)
             ::close(number);
@@ -375,7 +375,7 @@ TEST_CASE("An equal tensor is linked; one of the same bytes in another layout is
     what.tensor = {DType::float32, sizes, strides, 0, base.bytes, "cuda:0"};
     REQUIRE(saving.saver().open(what, job));
     job.facts.hash = base.hash();
-    REQUIRE(saving.saver().begin(job, true, true, saving.hand) == TensorSaver::Begun::writes);
+    REQUIRE(saving.saver().begin(job, true, saving.hand) == TensorSaver::Begun::writes);
     saving.saver().write(job, base.content(), true);
     saving.saver().finish(job, saving.hand);
     CHECK(saving.saver().counts().linked == 1);
@@ -420,7 +420,7 @@ TEST_CASE("Known only at its end, an equal tensor is linked all the same and its
     const Sample second = sample_of(0, 1, 7);
     REQUIRE(
         with_description(second, [&](const TensorToSave& what) { return saving.saver().open(what, job); }));
-    REQUIRE(saving.saver().begin(job, false, false, saving.hand) == TensorSaver::Begun::writes);
+    REQUIRE(saving.saver().begin(job, false, saving.hand) == TensorSaver::Begun::writes);
     const std::vector<std::byte> content = second.content();
     saving.saver().write(job, std::span(content).first(20), false);
     job.facts.hash = second.hash();
@@ -438,7 +438,7 @@ TEST_CASE("A tensor whose bytes do not all come, or too many, leaves nothing beh
     SavingJob job;
     REQUIRE(with_description(sample_of(0, 0, 1),
                              [&](const TensorToSave& what) { return saving.saver().open(what, job); }));
-    REQUIRE(saving.saver().begin(job, false, false, saving.hand) == TensorSaver::Begun::writes);
+    REQUIRE(saving.saver().begin(job, false, saving.hand) == TensorSaver::Begun::writes);
     const std::vector<std::byte> content(given);
     saving.saver().write(job, content, true);
     saving.saver().finish(job, saving.hand);
@@ -455,7 +455,7 @@ TEST_CASE("In whatever chunks its bytes come, the file is the same") {
     SavingJob job;
     REQUIRE(
         with_description(whole, [&](const TensorToSave& what) { return saving.saver().open(what, job); }));
-    REQUIRE(saving.saver().begin(job, false, false, saving.hand) == TensorSaver::Begun::writes);
+    REQUIRE(saving.saver().begin(job, false, saving.hand) == TensorSaver::Begun::writes);
     const std::vector<std::byte> content = whole.content();
     for (std::size_t at = 0; at < content.size(); at += step) {
         const std::size_t bytes = std::min(step, content.size() - at);
@@ -542,7 +542,7 @@ TEST_CASE("A line of the index says which tensor it is, and what is known of it"
     statistics.count = 16;
     statistics.real.all.mean = 0.5;
     job.facts = {std::nullopt, statistics};
-    REQUIRE(saving.saver().begin(job, true, true, saving.hand) == TensorSaver::Begun::writes);
+    REQUIRE(saving.saver().begin(job, true, saving.hand) == TensorSaver::Begun::writes);
     saving.saver().write(job, given.content(), true);
     saving.saver().finish(job, saving.hand);
     const std::string text = read_text(saving.saver().index_path());

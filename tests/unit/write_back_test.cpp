@@ -1,0 +1,149 @@
+// What is asked of the file system for bytes that were written: by the file itself, which may be closed and
+// its number another's by then, and never by whoever writes.
+#include "shim/report/write_back.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <condition_variable>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "tests/support/catch.hpp"
+#include "tests/support/run_program.hpp"
+#include "tests/unit/saver_fixture.hpp"
+
+using namespace aoti_dbg;
+using namespace aoti_dbg::test;
+
+namespace {
+
+struct Asked {
+    ino_t inode;
+    std::int64_t begin;
+    std::int64_t bytes;
+    std::thread::id thread;
+};
+
+std::mutex g_mutex;
+std::condition_variable g_changed;
+std::vector<Asked> g_asked;
+bool g_holds = false;  // the disk lags behind
+
+template <typename Condition>
+bool wait_until(Condition condition) {
+    std::unique_lock lock(g_mutex);
+    return g_changed.wait_for(lock, std::chrono::seconds(60), condition);
+}
+
+/// By another thread, where none is to be waited for in vain.
+bool soon(bool (*condition)()) {
+    for (int i = 0; i < 6000 && !condition(); ++i)
+        usleep(10000);
+    return condition();
+}
+
+WriteBack& started() {
+    static auto& all = *new std::vector<WriteBack*>;  // threads may be inside to the end
+    all.push_back(new WriteBack);
+    all.back()->start();
+    return *all.back();
+}
+
+int file_in(const TempFolder& folder, const char* name) {
+    const int file = open((folder.path() / name).c_str(), O_CREAT | O_RDWR | O_CLOEXEC, 0600);
+    REQUIRE(file >= 0);
+    return file;
+}
+
+ino_t inode_of(int file) {
+    struct stat found {};
+    REQUIRE(fstat(file, &found) == 0);
+    return found.st_ino;
+}
+
+constexpr std::uint64_t kPiece = std::uint64_t{1} << 20U;
+
+}  // namespace
+
+// In the place of the system's.
+extern "C" int sync_file_range(int file, off64_t begin, off64_t bytes, unsigned flags) {
+    struct stat found {};
+    if (fstat(file, &found) != 0 || flags != SYNC_FILE_RANGE_WRITE) return -1;
+    std::unique_lock lock(g_mutex);
+    g_asked.push_back({found.st_ino, begin, bytes, std::this_thread::get_id()});
+    g_changed.notify_all();
+    g_changed.wait(lock, [] { return !g_holds; });
+    return 0;
+}
+
+TEST_CASE("What was written is begun at once, by another thread, though its file is closed") {
+    const TempFolder folder;
+    const int before = open_descriptors();
+    g_asked.clear();
+    WriteBack& write_back = started();
+    const int file = file_in(folder, "a");
+    const ino_t inode = inode_of(file);
+    write_back.begin(file, 640, kPiece);
+    ::close(file);
+    REQUIRE(wait_until([] { return !g_asked.empty(); }));
+    CHECK(g_asked[0].inode == inode);
+    CHECK(g_asked[0].begin == 640);
+    CHECK(g_asked[0].bytes == static_cast<std::int64_t>(kPiece));
+    CHECK(g_asked[0].thread != std::this_thread::get_id());
+    static int at_first = 0;
+    at_first = before;
+    CHECK(soon([] { return open_descriptors() == at_first; }));
+    write_back.end();
+}
+
+TEST_CASE(
+    "While the disk lags behind, pieces of a file become one, others are kept, too many are left alone") {
+    const TempFolder folder;
+    static int before = 0;
+    before = open_descriptors();
+    g_asked.clear();
+    g_holds = true;
+    WriteBack& write_back = started();
+    const int first = file_in(folder, "first");
+    const int second = file_in(folder, "second");
+    write_back.begin(first, 0, kPiece);
+    REQUIRE(wait_until([] { return g_asked.size() == 1; }));
+    for (std::uint64_t i = 1; i < 5; ++i) {
+        write_back.begin(first, i * kPiece, kPiece);
+        write_back.begin(second, i * 3 * kPiece, kPiece);
+    }
+    CHECK(open_descriptors() == before + 2 + 1 + 1 + 4);
+    for (std::uint64_t i = 0; i < 1000; ++i)
+        write_back.begin(second, i * 2 * kPiece + 7, kPiece);
+    CHECK(open_descriptors() < before + 100);
+    {
+        const std::lock_guard lock(g_mutex);
+        g_holds = false;
+        g_changed.notify_all();
+    }
+    CHECK(wait_until([] { return g_asked.size() > 5; }));
+    CHECK(g_asked[1].begin == static_cast<std::int64_t>(kPiece));
+    CHECK(g_asked[1].bytes == static_cast<std::int64_t>(4 * kPiece));
+    CHECK(g_asked[2].inode == inode_of(second));
+    ::close(first);
+    ::close(second);
+    write_back.end();
+    CHECK(soon([] { return open_descriptors() == before; }));
+}
+
+TEST_CASE("Small files are left to the file system, and so is everything once it has ended") {
+    const TempFolder folder;
+    const int before = open_descriptors();
+    const int file = file_in(folder, "a");
+    WriteBack never_started;
+    never_started.begin(file, 0, kPiece);
+    WriteBack& write_back = started();
+    write_back.begin(file, 0, 4096);
+    write_back.end();
+    write_back.begin(file, 0, kPiece);
+    CHECK(open_descriptors() == before + 1);
+    ::close(file);
+}
