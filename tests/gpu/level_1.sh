@@ -44,17 +44,22 @@ saved_parity_case() {
         "$python" "$root/tests/gpu/saved_by_torch.py" printed seen/out/tensors judge/stdout && forget_files seen
 }
 
-# A model as released, against the files that PyTorch's printer saves of it, bit for bit.
+# Models as released, against the files that PyTorch's printer saves of each, bit for bit.
 saved_bits_case() {
-    local model=$packages/$1-released.pt2 printer=$packages/$1-saving.pt2
-    need "$programs/model_victim" "$model" "$printer" || return
-    # It wants a folder, and writes beside it.
-    mkdir -p "$case_folder/judge/tmp/aoti_torch"
-    run_in judge 100 "$programs/model_victim" once "$device" "$printer" &
-    saved_in seen 100 "$programs/model_victim" once "$device" "$model"
-    wait
-    good judge && good seen && was_saved seen && cd "$case_folder" &&
-        "$python" "$root/tests/gpu/saved_by_torch.py" bits seen/out/tensors judge && forget_files seen
+    local model status=0 judged=()
+    need "$programs/model_victim" "${@/#/$packages/}" || return
+    for model in "${@%-saving.pt2}"; do
+        # It wants a folder, and writes beside it.
+        mkdir -p "$case_folder/$model-judge/tmp/aoti_torch"
+        run_in "$model-judge" 100 "$programs/model_victim" once "$device" "$packages/$model-saving.pt2" &
+        saved_in "$model-seen" 100 "$programs/model_victim" once "$device" "$packages/$model-released.pt2"
+        wait
+        good "$model-judge" && good "$model-seen" && was_saved "$model-seen" || return
+        judged+=("$model-seen/out/tensors" "$model-judge")
+    done
+    cd "$case_folder" && "$python" "$root/tests/gpu/saved_by_torch.py" bits "${judged[@]}" || status=$?
+    for model in "${@%-saving.pt2}"; do forget_files "$model-seen"; done
+    return "$status"
 }
 
 # saved_model_case MODE STATUS PACKAGE...: as without the library, and every tensor has its file.
@@ -87,8 +92,7 @@ level_1_cases() {
         streams+=,blocking,pool,legacy_and_own,legacy_and_blocking,own_and_per_thread
     check "level 1: two models, threads and streams" saved_two_models_case "$streams"
     check "level 1: equal to PyTorch's printer" saved_parity_case
-    check "level 1: the bits that PyTorch saves, transformer" saved_bits_case transformer
-    check "level 1: the bits that PyTorch saves, mixed" saved_bits_case mixed
+    check "level 1: the bits that PyTorch saves" saved_bits_case "${measured[@]/%/-saving.pt2}"
     check "level 1: threads" saved_model_case threads 0 "${both[@]}"
     check "level 1: reload" saved_model_case reload 0 "${both[@]}"
     check "level 1: exit at once" saved_model_case exit_at_once 5 "${both[@]}"

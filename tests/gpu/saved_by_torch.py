@@ -1,6 +1,6 @@
 """Saved tensors of released models held against PyTorch's own printer of the same models and inputs, recompiled:
     saved_by_torch.py printed TENSORS PRINTED   what it printed of every input of each model, one after the other
-    saved_by_torch.py bits TENSORS FOLDER       what it saved of one run of one model, in that working directory
+    saved_by_torch.py bits [TENSORS FOLDER]...  what it saved of one run of a model, in that working directory
 
 TENSORS is the folder of saved tensors. Each is loaded by torch, on the device that it was on.
 """
@@ -37,6 +37,7 @@ def printed(saved: Saved, path: str) -> int:
 
 
 def bits(saved: Saved, folder: str) -> int:
+    """How many were judged."""
     theirs, judged, wrong = SavedByPyTorch(pathlib.Path(folder)), collections.Counter(), []
     for name in theirs.files:
         tensor = theirs.load(name)
@@ -47,21 +48,29 @@ def bits(saved: Saved, folder: str) -> int:
         judged[file["side"]] += 1
         if not is_same(saved.load(file["path"]), tensor):
             wrong.append(f"{file['path']}: other bits than {name}")
-    print("\n".join(wrong[:20]))
-    print(f"note: {sum(judged.values())} files with the bits of PyTorch's, {len(wrong)} with others")
-    return 1 if wrong or set(judged) != {"before", "after"} else 0
+    if set(judged) != {"before", "after"}:
+        wrong.append(f"of {len(theirs.files)} files of PyTorch's judged: {dict(judged)}")
+    print("\n".join([f"{folder}: {sum(judged.values())} files with the bits of PyTorch's", *wrong[:20]]))
+    return 0 if wrong else sum(judged.values())
 
 
 def read(path: str) -> str:
     return pathlib.Path(path).read_text()
 
 
-def main(way: str, tensors: str, theirs: str) -> int:
+def whole(tensors: str) -> Saved:
     saved = Saved(pathlib.Path(tensors))
     if saved.end["how"] != "complete" or any(saved.end["left_out"].values()):
-        print(f"the index ends with {saved.end}")
-        return 1
-    return {"printed": printed, "bits": bits}[way](saved, theirs)
+        sys.exit(f"{tensors}: the index ends with {saved.end}")
+    return saved
+
+
+def main(way: str, *arguments: str) -> int:
+    if way == "printed":
+        return printed(whole(arguments[0]), arguments[1])
+    judged = [bits(whole(tensors), folder) for tensors, folder in zip(arguments[::2], arguments[1::2])]
+    print(f"note: {len(judged)} models, {sum(judged)} files with the bits of PyTorch's")
+    return 0 if judged and all(judged) else 1
 
 
 if __name__ == "__main__":
