@@ -71,9 +71,11 @@ int main(int argc, char** argv) {
         what.tensor = {DType::uint8, sizes, strides, 0, bytes, "cuda:0"};
         SavingJob* const job = writers.open(what);
         if (job == nullptr) return 1;
+        const SavedFacts facts{BytesHash{1, equal ? 0 : static_cast<std::uint64_t>(i)}, std::nullopt};
+        writers.expect(job, facts);
         for (std::size_t at = 0; at < bytes; at += kChunk)
             hand_over(writers, job, std::span(content).first(std::min(kChunk, bytes - at)));
-        writers.close(job, {BytesHash{1, equal ? 0 : static_cast<std::uint64_t>(i)}, std::nullopt});
+        writers.close(job, facts);
     }
     if (!writers.finish(600000)) return 1;
     const double stand = bench::nanoseconds_since(start);

@@ -16,7 +16,6 @@ struct FileCalls {
     int (*open_at)(int folder, const char* name, int flags, mode_t mode);
     int (*make_folder_at)(int folder, const char* name, mode_t mode);
     ssize_t (*write_at)(int file, const iovec* parts, int count, off_t from);
-    ssize_t (*read_at)(int file, void* to, std::size_t bytes, off_t from);
     ssize_t (*append)(int file, const void* text, std::size_t bytes);
     int (*cut)(int file, off_t size);
     int (*close)(int file);  // where its result tells of writes that failed

@@ -148,6 +148,7 @@ Failed TensorFile::rename_to(const OpenFolder& in, const char* name) {
 
 void TensorFile::discard() {
     if (number_ >= 0) {
+        if (WriteBack* const write_back = folder_.write_back()) write_back->forget(number_);
         if (folder_.keeps_open() || is_still_ours()) close(number_);
         number_ = -1;
     }

@@ -72,9 +72,9 @@ struct SavingJob {
     // How far it is.
     enum class Stage : std::uint8_t { fresh, writing, over };
     Stage stage = Stage::fresh;
-    bool is_claimed = false;  // others with the same content wait for it
-    bool has_let_go = false;  // of its bytes, for which another one with the same stands
-    ContentKey key;           // once the hash is known
+    bool is_complete = false;  // all of its bytes are at hand, or no more come; by the saver's mutex
+    bool is_claimed = false;   // others with the same content wait for it
+    ContentKey key;            // once the hash is known
     std::unique_ptr<TensorFile> file;
     bool has_grant = false;
     std::uint64_t granted = 0;  // bytes of the file; of a link none

@@ -88,7 +88,7 @@ bool TensorSaver::open(const TensorToSave& what, SavingJob& job) {
     job.stem = stem_of(what.place, rules);
     job.whole_name = whole_stem_if_cut(what.place, rules);
     job.stage = SavingJob::Stage::fresh;
-    job.is_claimed = job.has_let_go = job.has_grant = false;
+    job.is_complete = job.is_claimed = job.has_grant = false;
     job.granted = job.settled = job.at = job.taken = 0;
     job.crc = 0;
     if (!is_stopped()) {
@@ -110,6 +110,11 @@ std::uint64_t TensorSaver::next_number(const SavingJob& job) {
     return ++numbers_[name];
 }
 
+void TensorSaver::note_complete(SavingJob& job) {
+    const std::lock_guard lock(mutex_);
+    job.is_complete = true;
+}
+
 TensorSaver::Begun TensorSaver::begin(SavingJob& job, bool is_told, Hand& hand) {
     bool goes = false;
     {
@@ -120,34 +125,26 @@ TensorSaver::Begun TensorSaver::begin(SavingJob& job, bool is_told, Hand& hand) 
         leave_out(job, goes ? LeftOut::run_went : LeftOut::stopped);
         return Begun::over;
     }
-    while (is_told && job.facts.hash && (looks_for_equals() || job.has_let_go)) {
+    while (is_told && job.facts.hash && looks_for_equals()) {
         SavedFile known;
         {
             const std::lock_guard lock(mutex_);
             job.key = key_of(job);
             const auto claimed = claimed_.find(job.key);
             if (claimed != claimed_.end()) {
-                claimed->second.push_back(&job);
+                if (!claimed->second.by->is_complete) break;
+                claimed->second.waiting.push_back(&job);
                 return Begun::waits;
             }
             const SavedFile* const found = contents_.find(job.key);
-            if (found == nullptr && job.has_let_go) break;
             if (found == nullptr) {
-                claimed_.emplace(job.key, std::vector<SavingJob*>());
+                claimed_.emplace(job.key, Claim{&job, {}});
                 job.is_claimed = true;
                 break;
             }
             known = *found;
         }
         if (link(job, known, hand) == Linked::over) return Begun::over;
-        if (job.has_let_go && (has_links_.load(std::memory_order_relaxed) || !looks_for_equals())) {
-            copy(job, known, hand);
-            return Begun::over;
-        }
-    }
-    if (job.has_let_go) {
-        leave_out(job, LeftOut::incomplete);
-        return Begun::over;
     }
     const PtFrame frame = pt_frame(job.tensor(), 0);
     if (!grant(job, frame.head.size() + job.storage_bytes + frame.tail.size(), hand)) return Begun::over;
@@ -245,7 +242,7 @@ void TensorSaver::write_hole(SavingJob& job, std::uint64_t zeros) {
 void TensorSaver::finish(SavingJob& job, Hand& hand) {
     if (job.stage != SavingJob::Stage::writing) return;
     if (job.at != job.granted) return leave_out(job, LeftOut::incomplete);
-    if (job.facts.hash && !job.is_claimed && looks_for_equals()) {
+    if (job.facts.hash && looks_for_equals()) {
         SavedFile known;
         bool is_known = false;
         {
@@ -348,7 +345,8 @@ void TensorSaver::take_freed_by(SavingJob& job, std::vector<SavingJob*>& freed) 
     job.is_claimed = false;
     const std::lock_guard lock(mutex_);
     const auto claimed = claimed_.find(job.key);
-    freed.insert(freed.end(), claimed->second.begin(), claimed->second.end());
+    const std::vector<SavingJob*>& waiting = claimed->second.waiting;
+    freed.insert(freed.end(), waiting.begin(), waiting.end());
     claimed_.erase(claimed);
 }
 

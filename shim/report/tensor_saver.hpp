@@ -77,17 +77,26 @@ class TensorSaver {
     static Result<std::unique_ptr<TensorSaver>> make(const SavingSettings& settings, Say say,
                                                      const FileCalls& calls = system_file_calls());
     void keep_folders_open(bool keep) { folder_.keep_open(keep); }
-    void tell_of_writes(WriteBack* write_back) { folder_.tell_of_writes(write_back); }
+    /// Whoever has the disk begin with what is written, unless it may soon be removed, or must not be open a
+    /// second time.
+    void tell_of_writes(WriteBack* write_back) {
+        const bool stays = !settings_.only_findings && settings_.keep_last == 0;
+        if (stays && folder_.naming() != TensorFolder::Naming::from_hidden)
+            folder_.tell_of_writes(write_back);
+    }
 
     /// Fills `job` in and gives it its name, in the order of the calls. No system call. False where it is not
     /// to be saved; then the job is over.
     bool open(const TensorToSave& what, SavingJob& job);
 
+    /// Nobody adds to its bytes any more. From any thread, once.
+    void note_complete(SavingJob& job);
+
     /// Before its first byte. `is_told`: its facts are known; then one that equals a saved one is linked. A
-    /// job that is over afterwards was linked, or left out. `waits` if another one with the same content is
-    /// written at this moment: then nothing was done, and take_freed_by() of that job gives this one back.
-    /// Bytes of one that waits may be let go, and have to be where the other one's need the memory: it comes
-    /// to what that one comes to.
+    /// job that is over afterwards was linked, or left out. `waits` if another one with the same content,
+    /// which is complete, is written at this moment: then nothing was done, and take_freed_by() of that job
+    /// gives this one back. One that is not complete is not waited for: it may need the memory that those who
+    /// wait hold, or never be.
     enum class Begun : std::uint8_t { writes, over, waits };
     Begun begin(SavingJob& job, bool is_told, Hand& hand);
     /// The next bytes, as TensorChunk has them. `is_last`: no more come, and the facts are known.
@@ -132,7 +141,6 @@ class TensorSaver {
     Linked link(SavingJob& job, const SavedFile& known, Hand& hand);
     Linked name_the_same(SavingJob& job, const SavedFile& known, Hand& hand);
     Failed link_under_free_name(SavingJob& job, const SavedFile& known, Hand& hand);
-    void copy(SavingJob& job, const SavedFile& known, Hand& hand);
     [[nodiscard]] bool still_stands(const SavedFile& known, const Hand& hand) const;
     [[nodiscard]] bool looks_for_equals() const;
     void remember(const SavingJob& job, Hand& hand);
@@ -174,8 +182,11 @@ class TensorSaver {
     SaveBudget budget_;
     KeptRuns runs_;
     SavedContents contents_;
-    std::unordered_map<ContentKey, std::vector<SavingJob*>, ContentKey::Hasher>
-        claimed_;                                               // with who waits for it
+    struct Claim {
+        const SavingJob* by;
+        std::vector<SavingJob*> waiting;
+    };
+    std::unordered_map<ContentKey, Claim, ContentKey::Hasher> claimed_;
     std::unordered_map<std::uint64_t, std::uint32_t> numbers_;  // of names, by a hash of the name
 };
 

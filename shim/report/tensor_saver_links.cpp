@@ -1,12 +1,8 @@
 // Tensors that equal one that is saved: links, and what stands for them where there are none.
 #include <fcntl.h>
 
-#include <algorithm>
 #include <cerrno>
-#include <memory>
 #include <utility>
-
-#include "base/descriptor.hpp"
 
 #include "shim/report/tensor_saver.hpp"
 
@@ -14,7 +10,6 @@ namespace aoti_dbg {
 namespace {
 
 constexpr std::uint64_t kMostOfOneName = 100000;
-constexpr std::uint64_t kCopied = std::uint64_t{1} << 20U;
 
 /// The file system has no links, or none between these two.
 bool tells_of_no_links(int error) {
@@ -48,7 +43,7 @@ TensorSaver::Linked TensorSaver::link(SavingJob& job, const SavedFile& known, Ha
             if (has_no_links) has_links_.store(false, std::memory_order_relaxed);
             const std::lock_guard lock(mutex_);
             if (!is_written) return_grant(job);
-            if (!has_no_links && !(stands && job.has_let_go)) contents_.forget(job.key);
+            if (!has_no_links) contents_.forget(job.key);
             return Linked::not_known;
         }
     }
@@ -101,37 +96,6 @@ TensorSaver::Linked TensorSaver::name_the_same(SavingJob& job, const SavedFile& 
     counts_.linked_bytes.fetch_add(static_cast<std::uint64_t>(known.size), std::memory_order_relaxed);
     end_job(job, false);
     return Linked::over;
-}
-
-/// Of the file that has the same content, where it cannot be linked to and the bytes were let go.
-void TensorSaver::copy(SavingJob& job, const SavedFile& known, Hand& hand) {
-    const FileCalls& calls = folder_.calls();
-    const auto size = static_cast<std::uint64_t>(known.size);
-    if (!grant(job, size, hand)) return;
-    job.file = std::make_unique<TensorFile>(folder_);
-    Failed failed = folder_.enter(job.folder, hand.folder);
-    if (!failed) failed = folder_.enter("", hand.root);
-    if (!failed) failed = job.file->create(hand.folder);
-    if (failed) return fail(failed, job);
-    const int from = still_stands(known, hand) ? calls.open_at(hand.root.number(), known.path.c_str(),
-                                                               O_RDONLY | O_CLOEXEC | O_NOFOLLOW, 0)
-                                               : -1;
-    if (from < 0) return leave_out(job, LeftOut::incomplete);
-    const Descriptor closes(from);
-    std::vector<std::byte> buffer(std::min<std::uint64_t>(kCopied, size));
-    while (job.at < size && !is_stopped()) {
-        const ssize_t bytes = calls.read_at(from, buffer.data(), buffer.size(), static_cast<off_t>(job.at));
-        if (bytes < 0 && errno == EINTR) continue;
-        if (bytes <= 0) break;
-        iovec part{buffer.data(), static_cast<std::size_t>(bytes)};
-        if (failed = job.file->write({&part, 1}, job.at); failed) return fail(failed, job);
-        job.at += static_cast<std::uint64_t>(bytes);
-        counts_.bytes.fetch_add(static_cast<std::uint64_t>(bytes), std::memory_order_relaxed);
-        settle(job, static_cast<std::uint64_t>(bytes));
-    }
-    job.stage = SavingJob::Stage::writing;
-    job.taken = job.storage_bytes;
-    finish(job, hand);
 }
 
 void TensorSaver::remember(const SavingJob& job, Hand& hand) {

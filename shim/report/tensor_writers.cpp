@@ -162,7 +162,7 @@ void TensorWriters::append(SavingJob* job, const TensorChunk& chunk) {
     bytes_appended_.fetch_add(chunk.bytes.size(), std::memory_order_relaxed);
     {
         const std::lock_guard lock(mutex_);
-        if (!is_over_ && !its.has_let_go) {
+        if (!is_over_) {
             its.chunks.push_back(chunk);
             make_ready(its);
             return;
@@ -173,6 +173,7 @@ void TensorWriters::append(SavingJob* job, const TensorChunk& chunk) {
 
 void TensorWriters::close(SavingJob* job, const SavedFacts& facts) {
     Job& its = *static_cast<Job*>(job);
+    saver_->note_complete(its);
     const std::lock_guard lock(mutex_);
     its.told = facts;
     its.is_closed = true;
@@ -185,6 +186,7 @@ void TensorWriters::hand_over(SavingJob* job, const SavedFacts& facts, std::uint
                               const TensorChunk& chunk) {
     Job& its = *static_cast<Job*>(job);
     bytes_appended_.fetch_add(zeros + chunk.bytes.size(), std::memory_order_relaxed);
+    saver_->note_complete(its);
     {
         const std::lock_guard lock(mutex_);
         its.told = facts;

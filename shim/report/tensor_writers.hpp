@@ -92,7 +92,6 @@ class TensorWriters {
     void serve(Job& job, TensorSaver::Hand& hand, std::unique_lock<std::mutex>& lock);
     struct Visit;
     void visit(Job& job, TensorSaver::Hand& hand, Visit& visit);
-    void let_go(Job& job);
     void take_chunks(Job& job, Visit& visit);
     void end_if_complete(Job& job, TensorSaver::Hand& hand, Visit& visit);
     void write_part(Part part, std::unique_lock<std::mutex>& lock);

@@ -1,6 +1,5 @@
 // What the threads that write do: which job is next, what has come of it, which of its chunks anybody writes.
 #include <algorithm>
-#include <utility>
 
 #include "serializer/crc32.hpp"
 #include "shim/report/tensor_writers_job.hpp"
@@ -106,29 +105,13 @@ void TensorWriters::visit(Job& job, TensorSaver::Hand& hand, Visit& visit) {
             const std::lock_guard lock(mutex_);
             job.waits = true;
         }
-        if (saver_->begin(job, visit.is_told, hand) == TensorSaver::Begun::waits) {
-            if (!visit.is_closed) let_go(job);
-            return;
-        }
+        if (saver_->begin(job, visit.is_told, hand) == TensorSaver::Begun::waits) return;
         const std::lock_guard lock(mutex_);
         job.waits = false;
     }
     take_chunks(job, visit);
     if (!visit.has_parts_out && visit.parts.empty()) end_if_complete(job, hand, visit);
     if (job.stage == SavingJob::Stage::over) saver_->take_freed_by(job, visit.freed);
-}
-
-/// Its equal may need the memory.
-void TensorWriters::let_go(Job& job) {
-    std::vector<TensorChunk> chunks = std::exchange(job.taken_chunks, {});
-    {
-        const std::lock_guard lock(mutex_);
-        job.has_let_go = true;
-        chunks.insert(chunks.end(), job.chunks.begin(), job.chunks.end());
-        job.chunks.clear();
-    }
-    for (const TensorChunk& chunk : chunks)
-        release(chunk);
 }
 
 void TensorWriters::take_chunks(Job& job, Visit& visit) {
@@ -225,9 +208,11 @@ void TensorWriters::leave_rest() {
         if (!job->is_open) continue;
         saver_->leave_out(*job, is_abandoned_ ? LeftOut::abandoned : LeftOut::incomplete);
         saver_->take_freed_by(*job, freed);
-        for (const TensorChunk& chunk : job->chunks)
-            release(chunk);
-        job->chunks.clear();
+        for (std::vector<TensorChunk>* const chunks : {&job->taken_chunks, &job->chunks}) {
+            for (const TensorChunk& chunk : *chunks)
+                release(chunk);
+            chunks->clear();
+        }
     }
 }
 

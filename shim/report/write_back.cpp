@@ -12,6 +12,8 @@ namespace {
 
 // Of a file; smaller ones are better off together, as the file system does it by itself.
 constexpr std::uint64_t kLeast = std::uint64_t{128} << 10U;
+// The process cannot end as long as the kernel has such a call of it in hand.
+constexpr std::uint64_t kAtOnce = std::uint64_t{4} << 20U;
 
 }  // namespace
 
@@ -37,6 +39,12 @@ void WriteBack::begin(int file, std::uint64_t from, std::uint64_t bytes) {
     there_.notify_one();
 }
 
+void WriteBack::forget(int file) {
+    const std::lock_guard lock(mutex_);
+    for (std::size_t at = count_; at-- != 0;)
+        if (ranges_[at].source == file) close(take(at).file);
+}
+
 void WriteBack::end() {
     const std::lock_guard lock(mutex_);
     goes_on_ = false;
@@ -49,12 +57,21 @@ void* WriteBack::run(void* self) {
     return nullptr;
 }
 
-/// By mutex_: what has waited longest.
-WriteBack::Range WriteBack::take() {
-    const Range first = ranges_.front();
-    std::shift_left(ranges_.begin(), ranges_.begin() + static_cast<std::ptrdiff_t>(count_), 1);
+/// By mutex_.
+WriteBack::Range WriteBack::take(std::size_t at) {
+    const Range range = ranges_[at];
+    const auto begin = ranges_.begin();
+    std::shift_left(begin + static_cast<std::ptrdiff_t>(at), begin + static_cast<std::ptrdiff_t>(count_), 1);
     --count_;
-    return first;
+    return range;
+}
+
+/// What it comes to shows when somebody waits for the file.
+void WriteBack::ask_for(const Range& range) {
+    for (std::uint64_t at = range.begin; at < range.end && goes_on_; at += kAtOnce) {
+        (void)sync_file_range(range.file, static_cast<off_t>(at),
+                              static_cast<off_t>(std::min(kAtOnce, range.end - at)), SYNC_FILE_RANGE_WRITE);
+    }
 }
 
 void WriteBack::work() {
@@ -62,16 +79,14 @@ void WriteBack::work() {
     while (true) {
         there_.wait(lock, [this] { return count_ != 0 || !goes_on_; });
         if (!goes_on_) break;
-        const Range range = take();
+        const Range range = take(0);
         lock.unlock();
-        // What it comes to shows when somebody waits for the file.
-        (void)sync_file_range(range.file, static_cast<off_t>(range.begin),
-                              static_cast<off_t>(range.end - range.begin), SYNC_FILE_RANGE_WRITE);
+        ask_for(range);
         close(range.file);
         lock.lock();
     }
     while (count_ != 0)
-        close(take().file);
+        close(take(0).file);
 }
 
 }  // namespace aoti_dbg

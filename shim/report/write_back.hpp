@@ -4,6 +4,7 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <condition_variable>
 #include <cstddef>
 #include <cstdint>
@@ -18,6 +19,8 @@ class WriteBack {
     void start();
     /// Bytes that were written to a file, which may be closed afterwards. From any thread.
     void begin(int file, std::uint64_t from, std::uint64_t bytes);
+    /// The file goes before it is read by anybody: what is not begun yet is left. Its number is closed next.
+    void forget(int file);
     /// The thread goes as soon as it can. This stays for as long as the process.
     void end();
 
@@ -31,14 +34,15 @@ class WriteBack {
     static void* run(void* self);
     void work();
     std::span<Range> waiting() { return std::span(ranges_).first(count_); }
-    Range take();
+    Range take(std::size_t at);
+    void ask_for(const Range& range);
 
     std::mutex mutex_;
     std::condition_variable there_;
-    // A disk that lags behind has enough to do with these; each holds a descriptor.
-    std::array<Range, 64> ranges_;
+    // A disk that lags behind has enough to do with these; each holds a descriptor, and a file its room.
+    std::array<Range, 16> ranges_;
     std::size_t count_ = 0;
-    bool goes_on_ = false;
+    std::atomic<bool> goes_on_{false};
 };
 
 }  // namespace aoti_dbg

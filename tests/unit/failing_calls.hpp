@@ -20,8 +20,7 @@ enum Calls : unsigned {
     kUnlink = 256,
     kLook = 512,
     kLookAtDisk = 1024,
-    kRead = 2048,
-    kAllCalls = 4095,
+    kAllCalls = 2047,
 };
 
 struct Fault {
@@ -74,9 +73,6 @@ inline const FileCalls& failing_calls() {
                 return real.write_at(file, parts, count, from);
             const iovec half = {parts->iov_base, parts->iov_len / 2};
             return real.write_at(file, &half, 1, from);
-        },
-        [](int file, void* to, std::size_t bytes, off_t from) -> ssize_t {
-            return fails(kRead) ? -1 : real.read_at(file, to, bytes, from);
         },
         [](int file, const void* text, std::size_t bytes) -> ssize_t {
             if (!fails(kAppend)) return real.append(file, text, bytes);

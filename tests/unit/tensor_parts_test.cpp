@@ -240,41 +240,90 @@ TEST_CASE("Large and small ones from many threads are what one thread would have
     }
 }
 
-TEST_CASE("An equal one that comes while a large one is written lets its memory go and shares its file") {
-    const bool comes_whole = GENERATE(true, false);  // the one that is written
+TEST_CASE("A large one waits for an equal one that is complete, and for no other") {
+    const bool is_complete = GENERATE(true, false);  // the one that comes first
+    const bool comes_whole = GENERATE(true, false);
     const TempFolder out;
-    TensorWriters& writers = writers_in(out.path());
+    TensorWriters& writers = writers_in(out.path(), 1);
     const std::vector<std::byte> content = sample_of(0, 0, 1, kLarge).content();
     const SavedFacts facts{sample_of(0, 0, 1, kLarge).hash(), std::nullopt};
+    // The one thread is held up in letting go of memory until told otherwise.
+    static std::atomic<bool> holds{false};
+    static std::atomic<bool> is_held{false};
+    holds = true;
+    is_held = false;
     const auto begin = [&](std::uint32_t call) {
         SavingJob* const job = open(writers, sample_of(0, call, 1, kLarge));
         REQUIRE(job != nullptr);
         writers.expect(job, facts);
-        append(writers, job, std::span(content).first(3 * kMiB));
-        const std::uint64_t until = monotonic_nanoseconds() + 60'000'000'000;
-        while (g_chunks_out != 0 && monotonic_nanoseconds() < until)
-            usleep(1000);
-        REQUIRE(g_chunks_out == 0);
         return job;
     };
     SavingJob* const first = begin(0);
-    const std::uint64_t written = writers.progress().bytes;
-    CHECK(written == 3 * kMiB);
+    writers.append(first, {std::span(content).first(3 * kMiB),
+                           [](void*) {
+                               is_held = true;
+                               while (holds)
+                                   usleep(1000);
+                           },
+                           nullptr});
+    while (!is_held)
+        usleep(1000);
+    const auto end_first = [&] {
+        if (comes_whole) append(writers, first, std::span(content).subspan(3 * kMiB));
+        comes_whole ? writers.close(first, facts) : writers.give_up(first);
+    };
+    if (is_complete) end_first();
     SavingJob* const second = begin(1);
-    append(writers, second, std::span(content).subspan(3 * kMiB));
-    CHECK(g_chunks_out == 0);
+    append(writers, second, std::span(content).first(9 * kMiB));
+    holds = false;
+    if (!is_complete) {
+        // Written, though its equal may never be complete.
+        const std::uint64_t until = monotonic_nanoseconds() + 60'000'000'000;
+        while (writers.progress().bytes < 12 * kMiB && monotonic_nanoseconds() < until)
+            usleep(1000);
+        CHECK(writers.progress().bytes == 12 * kMiB);
+    }
+    append(writers, second, std::span(content).subspan(9 * kMiB));
     writers.close(second, facts);
-    if (comes_whole) {
-        append(writers, first, std::span(content).subspan(3 * kMiB));
-        writers.close(first, facts);
-    } else {
-        writers.give_up(first);
+    if (!is_complete) end_first();
+    CHECK(writers.finish(kLong));
+    CHECK(g_chunks_out == 0);
+    const SavingProgress progress = writers.progress();
+    CHECK(progress.files == (comes_whole ? 2 : 1));
+    CHECK(progress.linked == (comes_whole ? 1 : 0));
+    CHECK(progress.left_out == (comes_whole ? 0 : 1));
+    if (is_complete && comes_whole) CHECK(progress.bytes < kLarge + kMiB);
+    const std::set<std::string> stand = tensors_in(out.path() / "tensors");
+    CHECK(stand.size() == (comes_whole ? 2 : 1));
+    for (const std::string& path : stand)
+        CHECK(read_text(out.path() / "tensors" / path) == file_of(sample_of(0, 0, 1, kLarge)));
+}
+
+TEST_CASE("Of runs that go, one that is kept loses nothing, though all have the same large tensor") {
+    const TempFolder out;
+    SavingSettings settings = settings_in(out.path());
+    settings.keep_last = 1;
+    const Result<TensorWriters*> made = TensorWriters::start(settings, 3);
+    REQUIRE(made.ok());
+    static auto& all = *new std::vector<TensorWriters*>;  // threads of theirs may be inside to the end
+    all.push_back(made.value());
+    TensorWriters& writers = *made.value();
+    const std::vector<std::byte> content = sample_of(0, 0, 1, kLarge).content();
+    const SavedFacts facts{sample_of(0, 0, 1, kLarge).hash(), std::nullopt};
+    constexpr std::uint32_t kRuns = 12;
+    for (std::uint32_t run = 0; run < kRuns; ++run) {
+        SavingJob* const job = open(writers, sample_of(run, 0, 1, kLarge));
+        REQUIRE(job != nullptr);
+        writers.expect(job, facts);
+        for (std::size_t at = 0; at < kLarge; at += 4 * kMiB)
+            append(writers, job, std::span(content).subspan(at, std::min(4 * kMiB, kLarge - at)));
+        writers.close(job, facts);
+        writers.end_of_run(run, false);
     }
     CHECK(writers.finish(kLong));
-    const SavingProgress progress = writers.progress();
-    CHECK(progress.files == (comes_whole ? 2 : 0));
-    CHECK(progress.linked == (comes_whole ? 1 : 0));
-    CHECK(progress.left_out == (comes_whole ? 0 : 2));
-    for (const std::string& path : tensors_in(out.path() / "tensors"))
-        CHECK(read_text(out.path() / "tensors" / path) == file_of(sample_of(0, 0, 1, kLarge)));
+    CHECK(g_chunks_out == 0);
+    const std::set<std::string> stand = tensors_in(out.path() / "tensors");
+    REQUIRE(stand.size() == 1);
+    CHECK(stand.begin()->rfind("run0011/", 0) == 0);
+    CHECK(read_text(out.path() / "tensors" / *stand.begin()) == file_of(sample_of(0, 0, 1, kLarge)));
 }

@@ -128,10 +128,44 @@ TEST_CASE(
     CHECK(g_asked[1].begin == static_cast<std::int64_t>(kPiece));
     CHECK(g_asked[1].bytes == static_cast<std::int64_t>(4 * kPiece));
     CHECK(g_asked[2].inode == inode_of(second));
+    for (const Asked& asked : g_asked)
+        CHECK(asked.bytes <= static_cast<std::int64_t>(4 * kPiece));  // the process cannot end meanwhile
     ::close(first);
     ::close(second);
     write_back.end();
     CHECK(soon([] { return open_descriptors() == before; }));
+}
+
+TEST_CASE("What is forgotten before its turn is closed, and nothing else is") {
+    const TempFolder folder;
+    static int before = 0;
+    before = open_descriptors();
+    g_asked.clear();
+    g_holds = true;
+    WriteBack& write_back = started();
+    const int first = file_in(folder, "first");
+    const int second = file_in(folder, "second");
+    const int third = file_in(folder, "third");
+    const ino_t inode = inode_of(third);
+    write_back.begin(first, 0, 40 * kPiece);
+    REQUIRE(wait_until([] { return g_asked.size() == 1; }));
+    write_back.begin(second, 0, kPiece);
+    write_back.begin(third, 0, kPiece);
+    write_back.begin(second, 7 * kPiece, kPiece);
+    CHECK(open_descriptors() == before + 3 + 1 + 3);
+    write_back.forget(second);
+    CHECK(open_descriptors() == before + 3 + 1 + 1);
+    for (const int file : {first, second, third})
+        ::close(file);
+    {
+        const std::lock_guard lock(g_mutex);
+        g_holds = false;
+        g_changed.notify_all();
+    }
+    REQUIRE(wait_until([] { return g_asked.size() == 11; }));
+    CHECK(g_asked[10].inode == inode);
+    CHECK(soon([] { return open_descriptors() == before; }));
+    write_back.end();
 }
 
 TEST_CASE("Small files are left to the file system, and so is everything once it has ended") {
