@@ -32,10 +32,18 @@ std::condition_variable g_changed;
 std::vector<Asked> g_asked;
 bool g_holds = false;  // the disk lags behind
 
-template <typename Condition>
-bool wait_until(Condition condition) {
+/// What was asked for by then, at least so much.
+std::vector<Asked> asked(std::size_t count) {
     std::unique_lock lock(g_mutex);
-    return g_changed.wait_for(lock, std::chrono::seconds(60), condition);
+    g_changed.wait_for(lock, std::chrono::seconds(60), [count] { return g_asked.size() >= count; });
+    return g_asked;
+}
+
+void hold(bool holds) {
+    const std::lock_guard lock(g_mutex);
+    if (holds) g_asked.clear();
+    g_holds = holds;
+    g_changed.notify_all();
 }
 
 /// By another thread, where none is to be waited for in vain.
@@ -82,17 +90,19 @@ extern "C" int sync_file_range(int file, off64_t begin, off64_t bytes, unsigned 
 TEST_CASE("What was written is begun at once, by another thread, though its file is closed") {
     const TempFolder folder;
     const int before = open_descriptors();
-    g_asked.clear();
+    hold(true);
+    hold(false);
     WriteBack& write_back = started();
     const int file = file_in(folder, "a");
     const ino_t inode = inode_of(file);
     write_back.begin(file, 640, kPiece);
     ::close(file);
-    REQUIRE(wait_until([] { return !g_asked.empty(); }));
-    CHECK(g_asked[0].inode == inode);
-    CHECK(g_asked[0].begin == 640);
-    CHECK(g_asked[0].bytes == static_cast<std::int64_t>(kPiece));
-    CHECK(g_asked[0].thread != std::this_thread::get_id());
+    const std::vector<Asked> ranges = asked(1);
+    REQUIRE(ranges.size() == 1);
+    CHECK(ranges[0].inode == inode);
+    CHECK(ranges[0].begin == 640);
+    CHECK(ranges[0].bytes == static_cast<std::int64_t>(kPiece));
+    CHECK(ranges[0].thread != std::this_thread::get_id());
     static int at_first = 0;
     at_first = before;
     CHECK(soon([] { return open_descriptors() == at_first; }));
@@ -104,13 +114,12 @@ TEST_CASE(
     const TempFolder folder;
     static int before = 0;
     before = open_descriptors();
-    g_asked.clear();
-    g_holds = true;
+    hold(true);
     WriteBack& write_back = started();
     const int first = file_in(folder, "first");
     const int second = file_in(folder, "second");
     write_back.begin(first, 0, kPiece);
-    REQUIRE(wait_until([] { return g_asked.size() == 1; }));
+    REQUIRE(asked(1).size() == 1);
     for (std::uint64_t i = 1; i < 5; ++i) {
         write_back.begin(first, i * kPiece, kPiece);
         write_back.begin(second, i * 3 * kPiece, kPiece);
@@ -119,17 +128,14 @@ TEST_CASE(
     for (std::uint64_t i = 0; i < 1000; ++i)
         write_back.begin(second, i * 2 * kPiece + 7, kPiece);
     CHECK(open_descriptors() < before + 100);
-    {
-        const std::lock_guard lock(g_mutex);
-        g_holds = false;
-        g_changed.notify_all();
-    }
-    CHECK(wait_until([] { return g_asked.size() > 5; }));
-    CHECK(g_asked[1].begin == static_cast<std::int64_t>(kPiece));
-    CHECK(g_asked[1].bytes == static_cast<std::int64_t>(4 * kPiece));
-    CHECK(g_asked[2].inode == inode_of(second));
-    for (const Asked& asked : g_asked)
-        CHECK(asked.bytes <= static_cast<std::int64_t>(4 * kPiece));  // the process cannot end meanwhile
+    hold(false);
+    const std::vector<Asked> ranges = asked(6);
+    REQUIRE(ranges.size() >= 6);
+    CHECK(ranges[1].begin == static_cast<std::int64_t>(kPiece));
+    CHECK(ranges[1].bytes == static_cast<std::int64_t>(4 * kPiece));
+    CHECK(ranges[2].inode == inode_of(second));
+    for (const Asked& range : ranges)
+        CHECK(range.bytes <= static_cast<std::int64_t>(4 * kPiece));  // the process cannot end meanwhile
     ::close(first);
     ::close(second);
     write_back.end();
@@ -140,15 +146,14 @@ TEST_CASE("What is forgotten before its turn is closed, and nothing else is") {
     const TempFolder folder;
     static int before = 0;
     before = open_descriptors();
-    g_asked.clear();
-    g_holds = true;
+    hold(true);
     WriteBack& write_back = started();
     const int first = file_in(folder, "first");
     const int second = file_in(folder, "second");
     const int third = file_in(folder, "third");
     const ino_t inode = inode_of(third);
     write_back.begin(first, 0, 40 * kPiece);
-    REQUIRE(wait_until([] { return g_asked.size() == 1; }));
+    REQUIRE(asked(1).size() == 1);
     write_back.begin(second, 0, kPiece);
     write_back.begin(third, 0, kPiece);
     write_back.begin(second, 7 * kPiece, kPiece);
@@ -157,13 +162,10 @@ TEST_CASE("What is forgotten before its turn is closed, and nothing else is") {
     CHECK(open_descriptors() == before + 3 + 1 + 1);
     for (const int file : {first, second, third})
         ::close(file);
-    {
-        const std::lock_guard lock(g_mutex);
-        g_holds = false;
-        g_changed.notify_all();
-    }
-    REQUIRE(wait_until([] { return g_asked.size() == 11; }));
-    CHECK(g_asked[10].inode == inode);
+    hold(false);
+    const std::vector<Asked> ranges = asked(11);
+    REQUIRE(ranges.size() == 11);
+    CHECK(ranges[10].inode == inode);
     CHECK(soon([] { return open_descriptors() == before; }));
     write_back.end();
 }
