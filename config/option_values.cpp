@@ -190,6 +190,10 @@ Taken take_sync(const Texts& texts, Options& options) {
     return take_switch(texts, options.sync);
 }
 
+Taken take_triage(const Texts& texts, Options& options) {
+    return take_switch(texts, options.triage);
+}
+
 Taken take_evidence(const Texts& texts, Options& options) {
     return take_switch(texts, options.evidence);
 }

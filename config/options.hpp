@@ -76,6 +76,7 @@ struct Options {
     bool reuse = true;
     OnFull on_full = OnFull::wait;
     bool sync = false;
+    bool triage = false;
     Scope scope = Scope::model;
     Processes processes;
     NamePatterns tensors;                   // that are saved

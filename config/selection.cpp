@@ -50,7 +50,8 @@ Selected select(const Options& options, const CallPlace& place) {
 }
 
 bool may_select(const Options& options) {
-    return is_checking(options) || any_levels(options, [](const Levels& levels) { return levels.any(); });
+    return options.triage || is_checking(options) ||
+           any_levels(options, [](const Levels& levels) { return levels.any(); });
 }
 
 bool may_measure(const Options& options) {

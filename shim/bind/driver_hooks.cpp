@@ -7,6 +7,7 @@
 #include "shim/bind/hook_support.hpp"
 #include "shim/measure/pending.hpp"
 #include "shim/observe/calls.hpp"
+#include "shim/observe/fault_watch.hpp"
 #include "shim/observe/functions.hpp"
 #include "shim/observe/models.hpp"
 #include "shim/observe/names.hpp"
@@ -126,7 +127,10 @@ using aoti_dbg::observing;
 AOTI_DBG_EXPORT CUresult cuInit(unsigned int flags) {
     aoti_dbg::ensure_process_ready();
     if (observing()) aoti_dbg::find_linked_models();
-    return aoti_dbg::lifecycle("cuInit", AOTI_DBG_CALLER_FRAME, AOTI_DBG_REAL(cuInit), flags);
+    const CUresult result =
+        aoti_dbg::lifecycle("cuInit", AOTI_DBG_CALLER_FRAME, AOTI_DBG_REAL(cuInit), flags);
+    if (result == CUDA_SUCCESS && observing()) aoti_dbg::unless_out_of_memory(aoti_dbg::watch_for_faults);
+    return result;
 }
 
 AOTI_DBG_EXPORT CUresult cuCtxCreate(CUcontext* context, unsigned int flags, CUdevice device) {

@@ -61,6 +61,8 @@ Todo decide(ThreadState& state, const Treatment& treatment, std::uint32_t run, s
     if (state.counts.calls.get() == 0) state.session->note_first_call();
     state.counts.calls.raise();
     if (!treatment.wants(known(run, ring::kNoRun), known(number, ring::kNoCall))) {
+        // Whichever it is that faults.
+        if (options().triage) return {true, {}, {}, {}};
         state.counts.filtered.raise();
         return {};
     }

@@ -217,6 +217,8 @@ void Session::say_coverage(bool output_rests) {
     if (ring_) line.file("ring", ring_->path());
     if (Saving* saving = present_saving(); saving != nullptr) line.file("tensors", saving->folder().c_str());
     if (output_ != nullptr && output_->events_path() != nullptr) line.file("events", output_->events_path());
+    const std::string* dump = fault_dump_.load(std::memory_order_acquire);
+    if (dump != nullptr && access(dump->c_str(), F_OK) == 0) line.file("the GPU's core dump", dump->c_str());
     message(Severity::info, "%s", line.text());
 }
 

@@ -53,6 +53,11 @@ class Session {
     /// The folder for everything; empty where nothing is written, or it cannot be made.
     [[nodiscard]] const std::string& folder() const { return folder_; }
 
+    /// The driver writes it when something faults.
+    void expect_fault_dump(const std::string& path) {
+        fault_dump_.store(new std::string(path), std::memory_order_release);
+    }
+
     /// A thread is about to make its first call.
     void note_first_call() {
         if (has_calls_.exchange(true, std::memory_order_relaxed)) return;
@@ -85,6 +90,7 @@ class Session {
     std::mutex saving_mutex_;  // who makes it
     std::atomic<bool> may_save_{false};
     std::atomic<Saving*> saving_{nullptr};
+    std::atomic<const std::string*> fault_dump_{nullptr};  // never freed: read at the end, whenever that is
     std::atomic<bool> has_calls_{false};
     std::atomic<std::uint64_t> seq_{0};
     std::atomic<std::uint32_t> runs_{0};

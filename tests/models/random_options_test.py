@@ -35,6 +35,7 @@ class RandomSets(unittest.TestCase):
         "AOTI_DBG_REUSE": ["on", "off", "maybe"],
         "AOTI_DBG_ON_FULL": ["wait", "drop", "stop"],
         "AOTI_DBG_SYNC": ["1", "0", "2"],
+        "AOTI_DBG_TRIAGE": ["1", "0", "maybe"],
         "AOTI_DBG_TENSORS": ["buf*", "!*weight*", "!"],
         "AOTI_DBG_MAX_TENSOR": ["100", "1 GiB", "none", "1 parsec"],
         "AOTI_DBG_STAGING": ["1MiB", "64 MB", "0"],

@@ -279,6 +279,7 @@ TEST_CASE("Each option means the same in a variable and in a file") {
         {"reuse", "off", {R"("off")", "0"}},
         {"on_full", "drop", {R"("drop")"}},
         {"sync", "1", {R"("on")", "1"}},
+        {"triage", "1", {R"("on")", "1"}},
         {"evidence", "0", {R"("off")", "0"}},
         {"scope", "all", {R"("all")"}},
         {"processes", "main", {R"("main")", R"(["main"])"}},

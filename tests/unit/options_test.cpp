@@ -123,6 +123,7 @@ TEST_CASE("Without variables everything is off, and the defaults are those of th
     CHECK(parsed.options.stats == StatsDetail::printed);
     CHECK(parsed.options.on_full == OnFull::wait);
     CHECK_FALSE(parsed.options.sync);
+    CHECK_FALSE(parsed.options.triage);
     CHECK(parsed.options.evidence);
     CHECK(parsed.options.max_bytes == 20'000'000'000U);
     CHECK(parsed.options.max_files == 1'000'000U);

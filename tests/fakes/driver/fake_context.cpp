@@ -41,6 +41,7 @@ Context* make_context(int device, unsigned int flags, unsigned int api_version) 
     context->blocking_streams = 0;
     context->id = state().next_context_id++;
     make_legacy_stream(context);
+    note_context();
     context->alive.store(true, std::memory_order_release);
     return context;
 }

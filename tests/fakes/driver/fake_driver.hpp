@@ -11,7 +11,8 @@
 // keeps each kernel waiting; FAKE_CUDA_REFUSE=kernel makes its launches fail with error 701;
 // FAKE_CUDA_NO_FATBIN=1 refuses fatbins as a device too old for them does; FAKE_CUDA_DIE_AT=N ends the
 // process inside launch N, by the signal FAKE_CUDA_DIE_BY or, for 0, by _exit(7); FAKE_CUDA_EXPLAIN=1 says on
-// stderr why a kernel of the fatbin faulted; FAKE_CUDA_COUNT=1 says at exit how many of them were launched.
+// stderr why a kernel of the fatbin faulted; FAKE_CUDA_COUNT=1 says at exit how many of them were launched;
+// FAKE_CUDA_NO_COREDUMP=1 knows nothing of core dumps.
 #pragma once
 
 #ifndef __CUDA_API_VERSION_INTERNAL
@@ -129,6 +130,13 @@ CUresult enter(Context*& context);
 bool is_initialised();
 int device_count();
 Context* current_context();
+
+// ---- core dumps (fake_coredump.cpp) ----
+
+/// From the first context on nobody can ask for them any more.
+void note_context();
+/// Of a kernel that faults, where somebody has asked for it.
+void write_core_dump(const std::string& kernel);
 
 // ---- streams (fake_stream.cpp) ----
 

@@ -128,6 +128,7 @@ CUresult find_parameters(const KernelImage& image, void** given, void** extra, c
 KernelTask keep_values(const KernelImage& image, const std::byte* const* parameters, const LaunchShape& shape,
                        bool faults) {
     KernelTask task;
+    task.name = image.name;
     task.kernel = image.kernel;
     task.shape = shape;
     task.offsets = image.offsets;
@@ -146,7 +147,9 @@ void run_in(Context* context, const KernelTask& task) {
         std::this_thread::sleep_for(std::chrono::microseconds(delay));
     }
     if (context->sticky.load(std::memory_order_acquire) != 0) return;
-    if (!task.run()) context->sticky.store(CUDA_ERROR_ILLEGAL_ADDRESS, std::memory_order_release);
+    if (task.run()) return;
+    write_core_dump(task.name);
+    context->sticky.store(CUDA_ERROR_ILLEGAL_ADDRESS, std::memory_order_release);
 }
 
 CUresult launch(CUfunction handle, const LaunchShape& shape, CUstream stream_handle, void** given,
@@ -181,7 +184,9 @@ CUresult launch(CUfunction handle, const LaunchShape& shape, CUstream stream_han
         });
     }
     if (runs_inline()) {
-        if (faults || !image.kernel(parameters, shape)) context->sticky = CUDA_ERROR_ILLEGAL_ADDRESS;
+        if (!faults && image.kernel(parameters, shape)) return CUDA_SUCCESS;
+        write_core_dump(image.name);
+        context->sticky = CUDA_ERROR_ILLEGAL_ADDRESS;
         return CUDA_SUCCESS;
     }
     submit_in_order(

@@ -9,6 +9,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <string>
 #include <vector>
 
 namespace fake_cuda {
@@ -24,6 +25,7 @@ using HostKernel = bool (*)(const std::byte* const* parameters, const LaunchShap
 /// One kernel with the values that its parameters had at the launch. Returns false from run() where it
 /// faults.
 struct KernelTask {
+    std::string name;
     HostKernel kernel = nullptr;
     LaunchShape shape{};
     std::vector<std::byte> values;

@@ -1,0 +1,63 @@
+#include "shim/report/fault_dump.hpp"
+
+#include <algorithm>
+#include <iterator>
+
+namespace aoti_dbg {
+namespace {
+
+// Of cuda.h, which has the newer ones since 12.5 only.
+enum Attribute : int { kEnabled = 1, kTriggerHost = 2, kLightweight = 3, kFile = 5, kContents = 7 };
+// Who reads it wants to know who faulted where, and not all of the device's memory: without images that are
+// not relocated, global, shared and local memory and constants. The program is not aborted.
+constexpr unsigned kLittle = 0x2fU;
+constexpr unsigned kNoAbort = 0x10U;
+
+// With its end.
+constexpr std::size_t kLongestPath = 1024;
+
+template <typename Value>
+bool set(const FaultDumpApi& api, Attribute what, Value value) {
+    std::size_t bytes = sizeof value;
+    return api.set(what, &value, &bytes) == 0;
+}
+
+bool set_path(const FaultDumpApi& api, std::string path) {
+    std::size_t bytes = path.size() + 1;
+    return api.set(kFile, path.data(), &bytes) == 0;
+}
+
+bool set_contents(const FaultDumpApi& api) {
+    if (set(api, kContents, kLittle | kNoAbort)) return true;
+    // Drivers before 12.5.
+    return set(api, kLightweight, true) && set(api, kTriggerHost, false);
+}
+
+bool is_enabled(const FaultDumpApi& api) {
+    bool enabled = false;
+    std::size_t bytes = sizeof enabled;
+    return api.get(kEnabled, &enabled, &bytes) == 0 && enabled;
+}
+
+/// Their values win over whatever is set later.
+bool is_asked_for(const char* (*variable)(const char* name)) {
+    constexpr const char* kNames[] = {"CUDA_ENABLE_COREDUMP_ON_EXCEPTION", "CUDA_ENABLE_LIGHTWEIGHT_COREDUMP",
+                                      "CUDA_ENABLE_CPU_COREDUMP_ON_EXCEPTION", "CUDA_COREDUMP_FILE",
+                                      "CUDA_COREDUMP_GENERATION_FLAGS"};
+    return std::any_of(std::begin(kNames), std::end(kNames),
+                       [variable](const char* name) { return variable(name) != nullptr; });
+}
+
+}  // namespace
+
+FaultDump arm_fault_dump(const FaultDumpApi& api, const std::string& path,
+                         const char* (*variable)(const char* name)) {
+    if (api.get == nullptr || api.set == nullptr) return FaultDump::not_known;
+    if (is_asked_for(variable) || is_enabled(api)) return FaultDump::asked_for_already;
+    if (path.size() >= kLongestPath) return FaultDump::path_too_long;
+    // With the last one it is armed.
+    const bool is_armed = set_path(api, path) && set_contents(api) && set(api, kEnabled, true);
+    return is_armed ? FaultDump::armed : FaultDump::refused;
+}
+
+}  // namespace aoti_dbg

@@ -1,0 +1,33 @@
+// The driver's own record of a fault on the GPU: an exception core dump, which names kernel, block, thread
+// and instruction. It is asked for right after cuInit, the one moment at which the driver takes it: earlier
+// it crashes, and with a context there it answers success and writes nothing. Knows no driver but the
+// functions that it is given.
+#pragma once
+
+#include <cstddef>
+#include <string>
+
+namespace aoti_dbg {
+
+/// cuCoredumpGetAttributeGlobal and cuCoredumpSetAttributeGlobal; null where the driver has none (before
+/// 12.1).
+struct FaultDumpApi {
+    using Function = int (*)(int what, void* value, std::size_t* bytes);
+    Function get = nullptr;
+    Function set = nullptr;
+};
+
+enum class FaultDump {
+    armed,
+    asked_for_already,  // by the program, or by whoever has set the driver's variables
+    not_known,          // to this driver
+    path_too_long,
+    refused,
+};
+
+/// After a cuInit that succeeded, before there is a context: a fault writes `path`, and the program goes on
+/// to see the error that it would have seen. What somebody has asked of the driver stays as it is.
+FaultDump arm_fault_dump(const FaultDumpApi& api, const std::string& path,
+                         const char* (*variable)(const char* name));
+
+}  // namespace aoti_dbg

@@ -1,0 +1,128 @@
+// Armed for a crash: the driver is asked for its record of a fault at the one moment at which it can be,
+// every call is in the flight ring, and the program notices nothing of it, whether it faults or not.
+#include <map>
+
+#include "tests/preload/cuda_models_fixture.hpp"
+#include "tests/support/catch.hpp"
+
+namespace aoti_dbg::test {
+namespace {
+
+namespace fs = std::filesystem;
+
+bool contains(const std::string& text, const std::string& part) {
+    return text.find(part) != std::string::npos;
+}
+
+int times_said(const std::string& text, const std::string& part) {
+    int count = 0;
+    for (std::size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1))
+        ++count;
+    return count;
+}
+
+const Lines kProgram = cuda_models({"--runs", "2"}, {"stats"});
+
+Preloaded armed(Variables variables, const Lines& argv = kProgram) {
+    variables.insert({"AOTI_DBG_LEVEL", "0"});
+    variables.insert({"AOTI_DBG_TRIAGE", "1"});
+    return Preloaded(argv, variables);
+}
+
+void check_as_bare(const Preloaded& run, const Lines& argv, const Variables& fakes) {
+    const Outcome bare = run_bare(argv, fakes);
+    CHECK(run.outcome.out == bare.out);
+    CHECK(run.outcome.exit_code == bare.exit_code);
+    CHECK(run.outcome.signal == bare.signal);
+}
+
+TEST_CASE("Whichever kernel faults, the driver's record of it is in the output folder, and is told of") {
+    std::map<std::string, int> kernels;
+    for (const char* launch : {"1", "2", "3", "4", "5", "6", "9"}) {
+        for (const bool is_inline : {false, true}) {
+            Variables fakes = {{"FAKE_CUDA_FAIL_AT", launch}};
+            if (is_inline) fakes["FAKE_CUDA_INLINE"] = "1";
+            CAPTURE(launch, is_inline);
+            const Preloaded run = armed(fakes);
+            check_as_bare(run, kProgram, fakes);
+            const std::string dump = read_text(run.out() / "gpu.core");
+            REQUIRE(dump.rfind("fault in ", 0) == 0);
+            // Little of the device's memory, and no abort.
+            CHECK(contains(dump, "contents 0x3f"));
+            CHECK(contains(run.outcome.err, "the GPU's core dump: " + (run.out() / "gpu.core").string()));
+            const std::string kernel = dump.substr(9, dump.find(';') - 9);
+            CHECK(contains(run.show(), " " + kernel));  // add_kernel is the model's add_kernel_0
+            ++kernels[kernel];
+        }
+    }
+    CHECK(kernels.size() > 3);
+}
+
+TEST_CASE("Armed alone, nothing is printed, and every call is on record, selected or not") {
+    const Preloaded run = armed({{"AOTI_DBG_KERNELS", "nothing_is_called_so"}});
+    check_as_bare(run, kProgram, {});
+    CHECK(run.log_lines().empty());
+    for (const std::string& kernel : kCudaRun)
+        CHECK(rows_with(run.show(), kernel).size() == 2);
+    CHECK_FALSE(fs::exists(run.out() / "gpu.core"));
+    CHECK_FALSE(contains(run.outcome.err, "core dump"));
+}
+
+TEST_CASE("At a level, what is selected is printed, and all of it is on record") {
+    const Preloaded run = armed({{"AOTI_DBG_LEVEL", "3"}, {"AOTI_DBG_KERNELS", "*sqrt*"}});
+    check_as_bare(run, kProgram, {});
+    CHECK(run.log_lines() == times(2, log_of({"triton_poi_fused_sqrt_2"})));
+    CHECK(rows_with(run.show(), "triton_poi_fused_relu_0").size() == 2);
+}
+
+TEST_CASE("Not armed, the driver is asked for nothing") {
+    const Preloaded run(kProgram, {{"FAKE_CUDA_FAIL_AT", "3"}});
+    check_as_bare(run, kProgram, {{"FAKE_CUDA_FAIL_AT", "3"}});
+    CHECK_FALSE(fs::exists(run.out() / "gpu.core"));
+}
+
+TEST_CASE("What the person has asked of the driver stays, and that is said once") {
+    const TempFolder folder;
+    const std::string his = (folder.path() / "his.core").string();
+    const Variables fakes = {
+        {"FAKE_CUDA_FAIL_AT", "3"}, {"CUDA_ENABLE_COREDUMP_ON_EXCEPTION", "1"}, {"CUDA_COREDUMP_FILE", his}};
+    const Preloaded run = armed(fakes);
+    check_as_bare(run, kProgram, fakes);
+    CHECK(contains(read_text(his), "contents 0"));
+    CHECK_FALSE(fs::exists(run.out() / "gpu.core"));
+    CHECK(times_said(run.outcome.err, "is asked for already") == 1);
+}
+
+TEST_CASE("A driver that cannot be asked is told of, with what to do, and the program goes on") {
+    const Variables fakes = {{"FAKE_CUDA_FAIL_AT", "3"}, {"FAKE_CUDA_NO_COREDUMP", "1"}};
+    const Preloaded run = armed(fakes);
+    check_as_bare(run, kProgram, fakes);
+    CHECK_FALSE(fs::exists(run.out() / "gpu.core"));
+    CHECK(times_said(run.outcome.err, "CUDA_LAUNCH_BLOCKING=1") == 1);
+}
+
+TEST_CASE("A core dump that lies there already is not written over") {
+    const TempFolder folder;
+    fs::create_directories(folder.path() / "out");
+    write_text(folder.path() / "out" / "gpu.core", "of yesterday");
+    const Variables fakes = {{"FAKE_CUDA_FAIL_AT", "3"}};
+    const Preloaded run =
+        armed({{"FAKE_CUDA_FAIL_AT", "3"}, {"AOTI_DBG_OUT", (folder.path() / "out").string()}});
+    check_as_bare(run, kProgram, fakes);
+    CHECK(read_text(folder.path() / "out" / "gpu.core") == "of yesterday");
+    CHECK(Preloaded::files(folder.path() / "out", "gpu-").size() == 1);
+}
+
+TEST_CASE("A path that the driver would cut is not given to it") {
+    const TempFolder folder;
+    std::string out = folder.path().string();
+    while (out.size() < 1100)
+        out += "/" + std::string(100, 'x');
+    const Variables fakes = {{"FAKE_CUDA_FAIL_AT", "3"}};
+    const Preloaded run = armed({{"FAKE_CUDA_FAIL_AT", "3"}, {"AOTI_DBG_OUT", out}});
+    check_as_bare(run, kProgram, fakes);
+    CHECK(times_said(run.outcome.err, "too long a name") == 1);
+}
+
+}  // namespace
+}  // namespace aoti_dbg::test
