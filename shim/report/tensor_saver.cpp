@@ -130,17 +130,13 @@ TensorSaver::Begun TensorSaver::begin(SavingJob& job, bool is_told, Hand& hand) 
         {
             const std::lock_guard lock(mutex_);
             job.key = key_of(job);
-            const auto claimed = claimed_.find(job.key);
-            if (claimed != claimed_.end()) {
-                if (!claimed->second.by->is_complete) break;
-                claimed->second.waiting.push_back(&job);
-                return Begun::waits;
-            }
             const SavedFile* const found = contents_.find(job.key);
             if (found == nullptr) {
-                claimed_.emplace(job.key, Claim{&job, {}});
-                job.is_claimed = true;
-                break;
+                const auto [claim, is_new] = claimed_.try_emplace(job.key, Claim{&job, {}});
+                job.is_claimed = is_new;
+                if (is_new || !claim->second.by->is_complete) break;
+                claim->second.waiting.push_back(&job);
+                return Begun::waits;
             }
             known = *found;
         }
