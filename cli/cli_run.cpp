@@ -11,6 +11,7 @@
 #include <array>
 #include <cerrno>
 #include <csignal>
+#include <cstdlib>
 #include <cstring>
 #include <ctime>
 
@@ -18,7 +19,10 @@
 #include "cli/log_padding.hpp"
 #include "cli/preloadable.hpp"
 #include "cli/run_environment.hpp"
+#include "cli/run_report.hpp"
+#include "cli/surroundings.hpp"
 #include "cli/tally_page.hpp"
+#include "config/pattern.hpp"
 #include "config/selection.hpp"
 
 namespace aoti_dbg::cli {
@@ -124,6 +128,25 @@ void end_by(int signal) {
     sigprocmask(SIG_UNBLOCK, &mask, nullptr);
 }
 
+/// Where the library writes in the process that was started.
+std::string folder_of(const TallyPage& tally, pid_t child) {
+    std::string pattern = value_of("AOTI_DBG_OUT");
+    while (pattern.size() > 1 && pattern.back() == '/')
+        pattern.pop_back();
+    return expand_pattern(pattern, std::getenv, Origin{child, tally.start_unix_ns() / 1000000000});
+}
+
+Audience audience_of(const RunRequest& request, const Options& options) {
+    return {options.triage, options.ci, request.annotates_github, request.junit, options.verdict_file};
+}
+
+/// What `before` did not count yet.
+std::optional<std::uint64_t> oom_kills_since(const std::optional<std::uint64_t>& before) {
+    const std::optional<std::uint64_t> now = count_of_oom_kills();
+    if (!before || !now || *now < *before) return std::nullopt;
+    return *now - *before;
+}
+
 }  // namespace
 
 int run(const RunRequest& request) {
@@ -134,6 +157,8 @@ int run(const RunRequest& request) {
     const std::optional<Options> options = set_environment(request, preload, tally.path());
     if (!options) return kOwnTrouble;
     warn_of(finding, preload);
+    const Audience audience = audience_of(request, *options);
+    const std::optional<std::uint64_t> oom_kills = count_of_oom_kills();
     timespec started{};
     // The clock that file times are taken from.
     clock_gettime(CLOCK_REALTIME_COARSE, &started);
@@ -153,8 +178,19 @@ int run(const RunRequest& request) {
     const std::string log = value_of("AOTI_DBG_LOG");
     if (!log.empty() && !is_stream(log)) trim_log(log, child, started);
     const bool ended_well = WIFEXITED(status) && WEXITSTATUS(status) == 0;
-    const bool met = judge(request.requirement, tally.seen(), finding, may_select(*options), ended_well);
-    if (ended_well && !met) return kOwnTrouble;
+    const Requirement wanted =
+        request.requirement.value_or(options->ci ? Requirement::model : Requirement::none);
+    const RequirementResult requirement =
+        judge(wanted, tally.seen(), finding, may_select(*options), ended_well);
+    std::uint64_t findings = 0;
+    if (audience.any() || request.error_exitcode) {
+        const auto start = static_cast<std::uint64_t>(tally.start_unix_ns());
+        const EndedRun ended = {request.program, folder_of(tally, child),   start, child,
+                                status,          oom_kills_since(oom_kills)};
+        findings = tell(ended, audience, requirement);
+    }
+    if (ended_well && !requirement.is_met) return kSawNothing;
+    if (ended_well && findings != 0) return request.error_exitcode.value_or(options->ci ? 1 : 0);
     if (WIFEXITED(status)) return WEXITSTATUS(status);
     end_by(WTERMSIG(status));
     return 128 + WTERMSIG(status);

@@ -2,6 +2,7 @@
 // options.
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <charconv>
 #include <cstdio>
 #include <iterator>
 #include <list>
@@ -15,6 +16,7 @@
 #include "cli/cli_run.hpp"
 #include "cli/cli_show.hpp"
 #include "cli/cli_show_events.hpp"
+#include "cli/cli_show_gpu_dump.hpp"
 #include "config/options_table.hpp"
 #include "config/words.hpp"
 
@@ -31,16 +33,20 @@ constexpr const char* kRunExamples =
     "  aoti-dbg run -- python infer.py\n"
     "  aoti-dbg run --kernels 'triton_*,!*_poi_*' --runs 10:20 --log names.log -- ./server\n"
     "  aoti-dbg run --config rules.json -- python infer.py         options, and rules for single kernels\n"
-    "  aoti-dbg run --require model -- python -m pytest tests      in CI: fails where no model was seen\n"
+    "  aoti-dbg run --triage -- python infer.py                    a report, should it crash\n"
+    "  aoti-dbg run --triage --ci -- python -m pytest tests        in CI: fails where no model was seen\n"
     "\n"
-    "Ends as the program ended: with its exit code, or by the same signal. 125: trouble of aoti-dbg's own, "
-    "or\n"
-    "--require is not met; 126: the program cannot be executed; 127: it was not found.\n";
+    "Ends as the program ended: with its exit code, or by the same signal. Where that is 0: 123 if --require "
+    "is\n"
+    "not met, and what --error-exitcode says if there were findings. 125: trouble of aoti-dbg's own; 126: "
+    "the\n"
+    "program cannot be executed; 127: it was not found.\n";
 constexpr const char* kShowExamples =
     "Examples:\n"
     "  aoti-dbg show aoti_dbg/20261121-093000-4242\n"
     "  aoti-dbg show --thread 4250 --last 100 aoti_dbg\n"
-    "  aoti-dbg show --format compact aoti_dbg | less -S      every tensor of the newest run\n";
+    "  aoti-dbg show --format compact aoti_dbg | less -S      every tensor of the newest run\n"
+    "  aoti-dbg show core_1790000000_node7_4242.nvcudmp       what a GPU core dump says of a fault\n";
 
 constexpr int kWrongUsage = 2;
 
@@ -78,9 +84,24 @@ std::string description(const OptionInfo& info) {
 }
 
 constexpr const char* kRequireHelp =
-    "Fail with exit code 125 where the program ended well and was not seen at work. Takes: model (one "
-    "arrived), "
-    "launch (a call was seen) or none. Default: none.";
+    "Fail with exit code 123 where the program ended well and was not seen at work. Takes: library (a "
+    "program loaded it), model (one arrived), launch (a call was seen) or none. Default: none; with --ci: "
+    "model.";
+constexpr const char* kErrorExitcodeHelp =
+    "The exit code where the program ended well and there were findings. Takes: 0 to 255. Default: 0; with "
+    "--ci: 1.";
+constexpr const char* kAnnotateHelp =
+    "Say what is found in the way of a CI system, on standard error. Takes: github or none. Default: none.";
+constexpr const char* kJunitHelp =
+    "Write what is found as JUnit XML. Takes: a file; one that is there is kept, and the new one gets a "
+    "number.";
+
+// Options of the table that need no value on the command line; `--ci=off` gives one.
+constexpr std::string_view kSwitches[] = {"--triage", "--ci"};
+
+bool is_switch(std::string_view flag) {
+    return std::find(std::begin(kSwitches), std::end(kSwitches), flag) != std::end(kSwitches);
+}
 
 /// `; did you mean "word"?` for the nearest of `words`, dashes and case aside; empty where none is near.
 std::string did_you_mean(std::string_view typed, const std::vector<std::string>& words) {
@@ -108,7 +129,7 @@ std::vector<std::string> flag_names(const CLI::App& app) {
 }
 
 /// Where the program to be run begins in the command line of `run`; nothing behind that is ours to read.
-/// Every flag but the one for help takes one value.
+/// Every flag but the one for help and kSwitches takes one value.
 Result<std::size_t> program_begin(const std::vector<std::string>& arguments,
                                   const std::vector<std::string>& flags) {
     std::size_t i = 0;
@@ -119,7 +140,7 @@ Result<std::size_t> program_begin(const std::vector<std::string>& arguments,
         if (std::find(flags.begin(), flags.end(), flag) == flags.end()) {
             return Status::error(flag + " is no flag of run" + did_you_mean(flag, flags));
         }
-        const bool alone = argument == "-h" || argument == "--help" || flag != argument;
+        const bool alone = argument == "-h" || argument == "--help" || is_switch(flag) || flag != argument;
         const bool is_empty = argument == flag + "=";
         if (is_empty || (!alone && (i + 1 == arguments.size() || arguments[i + 1] == "--"))) {
             return Status::error(flag + " needs a value");
@@ -137,17 +158,56 @@ int refuse(const std::string& fault) {
 /// The flags of `run`, with the values that were typed.
 struct RunFlags {
     std::list<Flag> options;  // those that set a variable
-    std::string require = "none";
+    std::string require;
+    std::string error_exitcode;
+    std::string annotate = "none";
+    std::string junit;
 };
 
 void add_flags(CLI::App& app, RunFlags& flags) {
     for (const OptionInfo& info : option_table()) {
         if (info.flag.empty()) continue;
         Flag& flag = flags.options.emplace_back(Flag{&info, {}, nullptr});
-        flag.option = app.add_option(std::string(info.flag), flag.value, description(info));
-        flag.option->type_name("")->take_last();
+        const std::string name(info.flag);
+        flag.option = is_switch(name) ? app.add_flag(name, flag.value, description(info))
+                                      : app.add_option(name, flag.value, description(info))->type_name("");
+        flag.option->take_last();
     }
-    app.add_option("--require", flags.require, wrapped(kRequireHelp, 76))->type_name("")->take_last();
+    const auto add = [&app](const char* name, std::string& value, const char* help) {
+        app.add_option(name, value, wrapped(help, 76))->type_name("")->take_last();
+    };
+    add("--require", flags.require, kRequireHelp);
+    add("--error-exitcode", flags.error_exitcode, kErrorExitcodeHelp);
+    add("--annotate", flags.annotate, kAnnotateHelp);
+    add("--junit", flags.junit, kJunitHelp);
+}
+
+/// Puts what is no option of the table into the request; what is wrong with it, or an empty string.
+std::string read_own_flags(const RunFlags& flags, RunRequest& request) {
+    const auto wrong = [](const char* flag, const std::string& value, const char* allowed,
+                          const std::vector<std::string>& words) {
+        return std::string(flag) + ": \"" + value + "\" is not a value that it takes; allowed: " + allowed +
+               did_you_mean(value, words);
+    };
+    if (!flags.require.empty()) {
+        request.requirement = requirement_named(flags.require);
+        if (!request.requirement)
+            return wrong("--require", flags.require, "library, model, launch or none",
+                         {"library", "model", "launch", "none"});
+    }
+    if (!flags.error_exitcode.empty()) {
+        int code = 0;
+        const char* const end = flags.error_exitcode.data() + flags.error_exitcode.size();
+        const std::from_chars_result read = std::from_chars(flags.error_exitcode.data(), end, code);
+        if (read.ec != std::errc() || read.ptr != end || code < 0 || code > 255)
+            return wrong("--error-exitcode", flags.error_exitcode, "0 to 255", {});
+        request.error_exitcode = code;
+    }
+    if (flags.annotate != "github" && flags.annotate != "none")
+        return wrong("--annotate", flags.annotate, "github or none", {"github", "none"});
+    request.annotates_github = flags.annotate == "github";
+    request.junit = flags.junit;
+    return {};
 }
 
 int run_command(const RunFlags& flags, std::vector<std::string> program) {
@@ -157,17 +217,15 @@ int run_command(const RunFlags& flags, std::vector<std::string> program) {
     request.program = std::move(program);
     for (const Flag& flag : flags.options) {
         if (flag.option->count() == 0) continue;
-        const std::string fault = fault_of_value(flag.info->variable, flag.value);
+        // What CLI11 has for a switch that stands alone.
+        const std::string value =
+            is_switch(flag.info->flag) && flag.value == "true" ? std::string("on") : flag.value;
+        const std::string fault = fault_of_value(flag.info->variable, value);
         if (!fault.empty()) return refuse(std::string(flag.info->flag) + ": " + fault);
-        request.variables.emplace_back(flag.info->variable, flag.value);
+        request.variables.emplace_back(flag.info->variable, value);
     }
-    const std::optional<Requirement> requirement = requirement_named(flags.require);
-    if (!requirement) {
-        return refuse("--require: \"" + flags.require +
-                      "\" is not a value that it takes; allowed: model, launch or none" +
-                      did_you_mean(flags.require, {"model", "launch", "none"}));
-    }
-    request.requirement = *requirement;
+    const std::string fault = read_own_flags(flags, request);
+    if (!fault.empty()) return refuse(fault);
     return run(request);
 }
 
@@ -199,6 +257,7 @@ void add_flags(CLI::App& app, ShowFlags& flags) {
 int show_command(const ShowFlags& flags) {
     std::optional<std::uint32_t> thread;
     if (flags.thread_option->count() > 0) thread = flags.thread;
+    if (flags.format.empty() && is_gpu_dump(flags.place)) return show_gpu_dump(flags.place);
     if (flags.format.empty()) return show({flags.place, flags.last, flags.all, thread});
     const std::optional<EventFormat> format = event_format_named(lower_case(flags.format));
     if (!format) {
@@ -225,8 +284,9 @@ int dispatch(std::vector<std::string> arguments) {
     RunFlags flags;
     add_flags(*run_app, flags);
 
-    CLI::App* const show_app =
-        app.add_subcommand("show", "Print the last calls that a flight ring holds, or recorded tensors");
+    CLI::App* const show_app = app.add_subcommand(
+        "show",
+        "Print the last calls that a flight ring holds, recorded tensors, or what a GPU core dump says");
     show_app->footer(kShowExamples);
     ShowFlags show_flags;
     add_flags(*show_app, show_flags);

@@ -50,10 +50,26 @@ Account account_of(const std::optional<Seen>& seen, const Finding& finding) {
     return {counted(seen->models, "model") + " arrived, and no call was seen", "check that the model is run"};
 }
 
+const char* word_of(Requirement requirement) {
+    switch (requirement) {
+        case Requirement::none:
+            break;
+        case Requirement::library:
+            return "library";
+        case Requirement::launch:
+            return "launch";
+        case Requirement::model:
+            return "model";
+    }
+    return "none";
+}
+
 bool is_met(Requirement requirement, const std::optional<Seen>& seen) {
     switch (requirement) {
         case Requirement::none:
             return true;
+        case Requirement::library:
+            return seen && seen->loaded > 0;
         case Requirement::launch:
             return seen && seen->recording > 0;
         case Requirement::model:
@@ -66,26 +82,29 @@ bool is_met(Requirement requirement, const std::optional<Seen>& seen) {
 
 std::optional<Requirement> requirement_named(std::string_view word) {
     if (word == "none") return Requirement::none;
+    if (word == "library") return Requirement::library;
     if (word == "launch") return Requirement::launch;
     if (word == "model") return Requirement::model;
     return std::nullopt;
 }
 
-bool judge(Requirement requirement, const std::optional<Seen>& seen, const Finding& finding, bool asked,
-           bool ended_well) {
+RequirementResult judge(Requirement requirement, const std::optional<Seen>& seen, const Finding& finding,
+                        bool asked, bool ended_well) {
     const bool met = is_met(requirement, seen);
     const bool in_vain = seen && (seen->loaded == 0 || (seen->recording == 0 && seen->left_out > 0));
-    if (met && !(in_vain && asked)) return true;
+    RequirementResult result{requirement != Requirement::none, met, {}};
+    if (met && !(in_vain && asked)) return result;
     const Account account = account_of(seen, finding);
     if (met) {
         message(Severity::warn, "%s; nothing was seen; %s", account.what.c_str(), account.advice.c_str());
-        return true;
+        return result;
     }
-    message(Severity::error, "--require %s is not met: %s; %s; %s",
-            requirement == Requirement::model ? "model" : "launch", account.what.c_str(),
-            ended_well ? "the exit code is 125 instead of 0" : "the program's own failure is passed on",
-            account.advice.c_str());
-    return false;
+    const std::string end = ended_well ? "the exit code is " + std::to_string(kSawNothing) + " instead of 0"
+                                       : "the program's own failure is passed on";
+    result.said = std::string("--require ") + word_of(requirement) + " is not met: " + account.what + "; " +
+                  end + "; " + account.advice;
+    message(Severity::error, "%s", result.said.c_str());
+    return result;
 }
 
 }  // namespace aoti_dbg::cli

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <string>
 #include <string_view>
 
 #include "cli/preloadable.hpp"
@@ -9,14 +10,21 @@
 
 namespace aoti_dbg::cli {
 
-enum class Requirement { none, launch, model };
+inline constexpr int kSawNothing = 123;
+
+enum class Requirement { none, library, launch, model };
 
 std::optional<Requirement> requirement_named(std::string_view word);
 
+struct RequirementResult {
+    bool was_asked = false;
+    bool is_met = true;
+    std::string said;  // where it is not
+};
+
 /// Says at most one line. `seen` is empty where nobody could count; `asked` where the options select
-/// anything; `ended_well` where the program's exit code is 0, so that an unmet requirement decides. Returns
-/// whether the requirement is met.
-bool judge(Requirement requirement, const std::optional<Seen>& seen, const Finding& finding, bool asked,
-           bool ended_well);
+/// anything; `ended_well` where the program's exit code is 0, so that an unmet requirement decides.
+RequirementResult judge(Requirement requirement, const std::optional<Seen>& seen, const Finding& finding,
+                        bool asked, bool ended_well);
 
 }  // namespace aoti_dbg::cli

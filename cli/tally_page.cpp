@@ -44,16 +44,17 @@ std::uint32_t count(std::uint32_t& place) {
 }  // namespace
 
 TallyPage::TallyPage() : descriptor_(memory_file()) {
+    timespec now{};
+    clock_gettime(CLOCK_REALTIME, &now);
+    start_unix_ns_ = now.tv_sec * INT64_C(1000000000) + now.tv_nsec;
     if (descriptor_ < 0) return;
     const std::optional<std::string> path = path_for_others(descriptor_);
     if (!path) return;
     void* const memory = mmap(nullptr, tally::kBytes, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor_, 0);
     if (memory == MAP_FAILED) return;
-    timespec now{};
-    clock_gettime(CLOCK_REALTIME, &now);
     page_ = new (memory) tally::Page{};
     page_->magic = tally::kMagic;
-    page_->start_unix_ns = now.tv_sec * INT64_C(1000000000) + now.tv_nsec;
+    page_->start_unix_ns = start_unix_ns_;
     path_ = *path;
 }
 

@@ -32,10 +32,13 @@ class TallyPage {
     /// The calling process is the one that is started. For the child of a fork, before it executes.
     void mark_start() const;
     [[nodiscard]] std::optional<Seen> seen() const;
+    /// When the page was made, which is the moment that %t means.
+    [[nodiscard]] std::int64_t start_unix_ns() const { return start_unix_ns_; }
 
   private:
     int descriptor_ = -1;
     tally::Page* page_ = nullptr;
+    std::int64_t start_unix_ns_ = 0;
     std::string path_;
 };
 

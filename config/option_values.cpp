@@ -340,6 +340,14 @@ Taken take_log(const Texts& texts, Options& options) {
     return fault;
 }
 
+Taken take_ci(const Texts& texts, Options& options) {
+    return take_switch(texts, options.ci);
+}
+
+Taken take_verdict_file(const Texts& texts, Options& options) {
+    return take_text(texts, options.verdict_file);
+}
+
 Taken take_ring(const Texts& texts, Options& options) {
     const std::optional<std::uint64_t> number = texts.size() == 1 ? decimal(texts.front()) : std::nullopt;
     if (!number) return Fault{};

@@ -38,6 +38,16 @@ void set_defaults(Options& options) {
     options.level_given = false;
 }
 
+/// Under CI another default holds, over which the file and the environment have their say.
+void set_defaults_of_ci(const Environment& environment, Options& options) {
+    for (const OptionRow& row : option_rows()) {
+        if (row.info.field != "ci") continue;
+        Options asked;
+        const std::string_view text = value_of(environment, row.info.variable);
+        if (!text.empty() && !row.take({text}, asked) && asked.ci) options.portable_names = true;
+    }
+}
+
 /// Returns what the file has set.
 Fields read_file(const Sources& sources, Options& options, Complaints& complaints) {
     const std::string path(value_of(sources.environment, kConfig));
@@ -138,6 +148,7 @@ Options parse_options(const Sources& sources, std::vector<std::string>& complain
     Options options;
     Complaints gathered(complaints);
     set_defaults(options);
+    set_defaults_of_ci(sources.environment, options);
     const Fields in_file = read_file(sources, options, gathered);
     read_environment(sources.environment, in_file, options, gathered);
     read_suppressions(sources, options, gathered);

@@ -95,6 +95,8 @@ struct Options {
     std::string log;            // "stderr", "stdout" or a file's pattern, unexpanded
     std::uint32_t ring = 4096;  // records a thread in the flight ring, a power of two; 0: no ring
     bool evidence = true;
+    bool ci = false;
+    std::string verdict_file;  // empty: none
     bool operator==(const Options&) const = default;
 };
 

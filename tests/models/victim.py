@@ -222,6 +222,21 @@ def exit_inside(code: str) -> None:
     one("custom_op")
 
 
+def segfault_inside() -> None:
+    """In the second run: C code reads at address 0 inside a custom op."""
+    runner, case = load("custom_op"), models.build("custom_op")
+    runner(*case.inputs)
+    models.on_my_op = lambda: ctypes.string_at(0)
+    runner(*case.inputs)
+
+
+def fail() -> None:
+    """The second run raises, and nobody catches it."""
+    runner, case = load("custom_op"), models.build("custom_op")
+    runner(*case.inputs)
+    runner(torch.full((4, 5), float("nan")))
+
+
 if __name__ == "__main__":
     torch.manual_seed(0)
     globals()[sys.argv[1]](*sys.argv[2:])

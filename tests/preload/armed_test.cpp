@@ -45,17 +45,47 @@ TEST_CASE("Whichever kernel faults, the driver's record of it is in the output f
             CAPTURE(launch, is_inline);
             const Preloaded run = armed(fakes);
             check_as_bare(run, kProgram, fakes);
-            const std::string dump = read_text(run.out() / "gpu.core");
-            REQUIRE(dump.rfind("fault in ", 0) == 0);
+            const std::string dump = Preloaded::show(run.out() / "gpu.core");
+            const std::size_t at = dump.find("kernel    ");
+            REQUIRE(at != std::string::npos);
             // Little of the device's memory, and no abort.
             CHECK(contains(dump, "contents 0x3f"));
             CHECK(contains(run.outcome.err, "the GPU's core dump: " + (run.out() / "gpu.core").string()));
-            const std::string kernel = dump.substr(9, dump.find(';') - 9);
+            const std::string kernel = dump.substr(at + 10, dump.find(',', at) - at - 10);
             CHECK(contains(run.show(), " " + kernel));  // add_kernel is the model's add_kernel_0
             ++kernels[kernel];
         }
     }
     CHECK(kernels.size() > 3);
+}
+
+TEST_CASE("The report names kernel, call, block and thread, and what becomes of the program is its own") {
+    for (const char* launch : {"2", "5", "9"}) {
+        CAPTURE(launch);
+        const TempFolder folder;
+        const Variables variables = {{"FAKE_CUDA_FAIL_AT", launch},
+                                     {"AOTI_DBG_OUT", (folder.path() / "out").string()}};
+        Lines argv = {AOTI_DBG_TOOL, "run", "--triage", "--"};
+        argv.insert(argv.end(), kProgram.begin(), kProgram.end());
+        const Outcome run = run_program(argv, variables);
+        const Outcome bare = run_bare(kProgram, {{"FAKE_CUDA_FAIL_AT", launch}});
+        CHECK(run.out == bare.out);
+        CHECK(run.exit_code == bare.exit_code);
+        const std::string report = read_text(folder.path() / "out" / "report.txt");
+        const std::string dump = Preloaded::show(folder.path() / "out" / "gpu.core");
+        const std::size_t at = dump.find("kernel    ");
+        REQUIRE(at != std::string::npos);
+        const std::string kernel = dump.substr(at + 10, dump.find(',', at) - at - 10);
+        CAPTURE(report, kernel);
+        CHECK(contains(report, "illegal memory access in " + kernel));
+        CHECK(
+            contains(report, "block [1, 0, 0], thread [3, 0, 0] of grid [40, 1, 1] x [128, 1, 1] on cuda:0"));
+        CHECK(contains(report, ", call "));
+        CHECK(contains(report, "kernel"));
+        CHECK(contains(run.err, report));
+        const std::string json = read_text(folder.path() / "out" / "report.json");
+        CHECK(contains(json, "\"kernel\""));
+    }
 }
 
 TEST_CASE("Armed alone, nothing is printed, and every call is on record, selected or not") {
@@ -88,7 +118,7 @@ TEST_CASE("What the person has asked of the driver stays, and that is said once"
         {"FAKE_CUDA_FAIL_AT", "3"}, {"CUDA_ENABLE_COREDUMP_ON_EXCEPTION", "1"}, {"CUDA_COREDUMP_FILE", his}};
     const Preloaded run = armed(fakes);
     check_as_bare(run, kProgram, fakes);
-    CHECK(contains(read_text(his), "contents 0"));
+    CHECK(contains(Preloaded::show(his), "contents 0"));
     CHECK_FALSE(fs::exists(run.out() / "gpu.core"));
     CHECK(times_said(run.outcome.err, "is asked for already") == 1);
 }

@@ -2,6 +2,7 @@
 // changed; with AOTI_DBGTEST_WRITE_PAGE=1 this program writes them into the page.
 #include <cstdlib>
 
+#include "serializer/crash_report.hpp"
 #include "serializer/event_compact.hpp"
 #include "serializer/event_jsonl.hpp"
 #include "serializer/event_text.hpp"
@@ -162,6 +163,56 @@ TEST_CASE("The index on the page is that which is written") {
         {"files", 132}, {"linked", 1}, {"bytes", 209207}, {"linked_bytes", 1597}, {"evicted_files", 130}};
     append_index_end("complete", "", counts, {}, file);
     check_example("index", file);
+}
+
+CrashReport sample_report() {
+    CrashReport report;
+    report.end.pid = 4242;
+    report.end.program = "/usr/bin/python3.11";
+    report.end.signal = 11;
+    report.command = {"python", "infer.py"};
+    CrashCall call;
+    call.name = "mylib::my_op";
+    call.kind = ring::CallKind::proxy_op;
+    call.sequence = 40;
+    call.run = 3;
+    call.call = 12;
+    call.model = 0;
+    call.model_name = "model";
+    call.thread = 4242;
+    call.line = 321;
+    call.source_nodes = {"my_op"};
+    report.in_flight = {call};
+    call.name = "cpp_fused_sin_0";
+    call.kind = ring::CallKind::cpp_kernel;
+    call.sequence = 39;
+    call.call = 11;
+    call.line = 318;
+    call.source_nodes = {"sin"};
+    call.original_aten = {"aten.sin"};
+    report.before = {call};
+    report.arguments = {{"buf1", "float32 [2, 2], min -1, max 2, mean 0.375"}, {"2.5", ""}};
+    report.processes = 1;
+    report.runs = 4;
+    report.calls = 40;
+    report.oom_kills = 0;
+    report.environment = {{"torch", "2.11.0"}};
+    report.variables = {{"OMP_NUM_THREADS", "2"}};
+    report.library = "0.1.0";
+    conclude(report);
+    return report;
+}
+
+TEST_CASE("The reports on the page are those that are written") {
+    std::string text;
+    append_report_text(sample_report(), text);
+    check_example("report.txt", text);
+    std::string json;
+    append_report_json(sample_report(), json);
+    check_example("report.json", json);
+    std::string line;
+    append_verdict_line(sample_report(), "/work/aoti_dbg/20261121-093000-4242/report.json", line);
+    check_example("verdict", line);
 }
 
 }  // namespace

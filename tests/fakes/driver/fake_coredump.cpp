@@ -8,6 +8,7 @@
 #include <string>
 
 #include "tests/fakes/driver/fake_driver.hpp"
+#include "tests/support/gpu_dump_writer.hpp"
 
 namespace fake_cuda {
 namespace {
@@ -34,6 +35,35 @@ bool is_known() {
     return std::getenv("FAKE_CUDA_NO_COREDUMP") == nullptr;
 }
 
+std::string dump_of(const std::string& kernel, const std::string& words) {
+    using namespace aoti_dbg::test;
+    constexpr std::uint64_t kEntry = 0x7f4900002000;
+    constexpr std::uint32_t kIllegalAddress = 14;
+    DumpWarp warp;
+    warp.error_pc = kEntry + 0x40;
+    warp.lanes = {{3, kEntry + 0x40, {3, 0, 0}, 0}};
+    warp.valid = warp.active = 1U << 3U;
+    DumpBlock block;
+    block.index = {1, 0, 0};
+    block.warps = {warp};
+    DumpSm sm;
+    sm.exception = kIllegalAddress;
+    sm.error_pc = warp.error_pc;
+    sm.text = words;
+    sm.blocks = {block};
+    DumpGrid grid;
+    grid.entry = kEntry;
+    DumpContext context;
+    context.modules = {{grid.module, module_image({{kernel, 0x200, kEntry}})}};
+    DumpDevice device;
+    device.contexts = {context};
+    device.grids = {grid};
+    device.sms = {sm};
+    DumpWriter writer;
+    writer.devices = {device};
+    return writer.bytes();
+}
+
 }  // namespace
 
 void note_context() {
@@ -48,7 +78,10 @@ void write_core_dump(const std::string& kernel) {
     const char* named = variable("CUDA_COREDUMP_FILE");
     std::FILE* file = std::fopen(named != nullptr ? named : dumps().file.c_str(), "we");
     if (file == nullptr) return;
-    std::fprintf(file, "fault in %s; contents %#x\n", kernel.c_str(), dumps().contents);
+    char contents[32];
+    std::snprintf(contents, sizeof contents, "contents %#x", dumps().contents);
+    const std::string bytes = dump_of(kernel, contents);
+    std::fwrite(bytes.data(), 1, bytes.size(), file);
     std::fclose(file);
 }
 

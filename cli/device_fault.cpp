@@ -1,0 +1,119 @@
+// See device_fault.hpp. Dumps are the library's own asking (shim/report/fault_dump), so their names are
+// known.
+#include "cli/device_fault.hpp"
+
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cinttypes>
+#include <cstdio>
+#include <filesystem>
+#include <iterator>
+
+#include "cli/mapped_file.hpp"
+#include "serializer/gpu_exception.hpp"
+#include "serializer/gpu_faults.hpp"
+#include "serializer/line_table.hpp"
+
+namespace aoti_dbg::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// What the program gets to see of an exception; 719, an unspecified failure, for all others.
+std::int32_t driver_error(std::uint32_t exception) {
+    struct Known {
+        std::uint32_t exception;
+        std::int32_t error;
+    };
+    constexpr Known kKnown[] = {{1, 700},  {3, 714},  {4, 715},  {5, 700},  {6, 716},  {7, 717},
+                                {8, 718},  {9, 714},  {10, 700}, {11, 716}, {12, 710}, {14, 700},
+                                {22, 222}, {26, 715}, {30, 700}, {32, 214}};
+    const auto* const known = std::find_if(std::begin(kKnown), std::end(kKnown),
+                                           [exception](const Known& k) { return k.exception == exception; });
+    return known == std::end(kKnown) ? 719 : known->error;
+}
+
+std::string text_of(const gpu::Dim3& dim) {
+    return "[" + std::to_string(dim.x) + ", " + std::to_string(dim.y) + ", " + std::to_string(dim.z) + "]";
+}
+
+void add_source(const gpu::GpuDump& dump, const gpu::Fault& fault, DeviceFault& told) {
+    if (!fault.place) return;
+    const Result<elf::File> image = elf::File::open(dump.modules[fault.place->module].image);
+    if (!image.ok()) return;
+    const Result<LineTable> table = LineTable::open(image.value());
+    if (!table.ok()) return;
+    const std::vector<SourceLine> frames =
+        table.value().find(fault.place->section, fault.place->section_offset);
+    if (frames.empty()) return;
+    // The outermost: the kernel's own line, not that of what was inlined there.
+    told.file = frames.back().file;
+    told.line = static_cast<std::uint32_t>(frames.back().line);
+}
+
+DeviceFault told_of(const gpu::GpuDump& dump, const gpu::Fault& fault) {
+    DeviceFault told;
+    told.kernel = fault.kernel;
+    if (told.kernel.empty() && fault.place) told.kernel = fault.place->function;
+    if (fault.exception) told.error = driver_error(*fault.exception);
+    told.device = "cuda:" + std::to_string(dump.devices[fault.device].id);
+    if (fault.grid != gpu::kNone) {
+        const gpu::Grid& grid = dump.grids[fault.grid];
+        if (grid.blocks) told.grid = text_of(*grid.blocks);
+        if (grid.threads) told.block_size = text_of(*grid.threads);
+    }
+    if (fault.block != gpu::kNone) told.block = text_of(dump.blocks[fault.block].index);
+    if (!fault.threads.empty()) told.thread = text_of(fault.threads.front());
+    add_source(dump, fault, told);
+    return told;
+}
+
+/// Those that were written since then, in the order of their names.
+std::vector<fs::path> dumps_in(const std::string& folder, std::uint64_t since_unix_ns) {
+    std::vector<fs::path> dumps;
+    std::error_code none;
+    for (const auto& entry : fs::directory_iterator(folder, none)) {
+        const std::string name = entry.path().filename();
+        if (name.rfind("gpu", 0) != 0 || entry.path().extension() != ".core") continue;
+        struct stat found {};
+        if (stat(entry.path().c_str(), &found) != 0 || !S_ISREG(found.st_mode)) continue;
+        const std::uint64_t written = static_cast<std::uint64_t>(found.st_mtim.tv_sec) * 1'000'000'000U +
+                                      static_cast<std::uint64_t>(found.st_mtim.tv_nsec);
+        if (written >= since_unix_ns) dumps.push_back(entry.path());
+    }
+    std::sort(dumps.begin(), dumps.end());
+    return dumps;
+}
+
+}  // namespace
+
+std::optional<DeviceFault> device_fault(const std::string& folder, std::uint64_t since_unix_ns,
+                                        std::vector<std::string>& notes) {
+    for (const fs::path& path : dumps_in(folder, since_unix_ns)) {
+        const std::string name = path.filename();
+        const Result<MappedFile> file = MappedFile::open(path);
+        if (!file.ok()) {
+            notes.push_back(file.status().message());
+            continue;
+        }
+        const Result<gpu::GpuDump> dump = gpu::read_gpu_dump(file.value().bytes());
+        if (!dump.ok()) {
+            notes.push_back(name + " " + dump.status().message());
+            continue;
+        }
+        const std::vector<gpu::Fault> found = gpu::faults(dump.value(), gpu::CodeMap(dump.value()));
+        if (found.empty()) {
+            notes.push_back(name + " tells of no exception");
+            continue;
+        }
+        const auto is_other = [&](const gpu::Fault& fault) { return fault.kernel != found.front().kernel; };
+        if (std::any_of(found.begin(), found.end(), is_other))
+            notes.push_back(name + " tells of faults in other kernels, too (aoti-dbg show " + path.string() +
+                            ")");
+        return told_of(dump.value(), found.front());
+    }
+    return std::nullopt;
+}
+
+}  // namespace aoti_dbg::cli

@@ -1,0 +1,279 @@
+// See gpu_dump_text.hpp. Warps that met the same exception at the same place are told together.
+#include "cli/gpu_dump_text.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cinttypes>
+#include <cstdio>
+#include <ctime>
+#include <string_view>
+#include <vector>
+
+#include "serializer/clean_text.hpp"
+#include "serializer/gpu_exception.hpp"
+#include "serializer/gpu_faults.hpp"
+#include "serializer/line_table.hpp"
+
+namespace aoti_dbg::cli {
+namespace {
+
+using gpu::Dim3;
+using gpu::Fault;
+using gpu::GpuDump;
+using gpu::kNone;
+using gpu::PcKind;
+using gpu::ThreadsKind;
+
+// Together at most a screen.
+constexpr std::size_t kGroupsShown = 3;
+constexpr std::size_t kBlocksShown = 6;
+constexpr std::size_t kFramesShown = 4;
+constexpr std::size_t kModulesShown = 3;
+constexpr std::size_t kLongestName = 96;
+
+/// The warps that met one exception at one place.
+struct Group {
+    const Fault* first = nullptr;
+    std::vector<const Fault*> all;
+};
+
+std::string hexadecimal(std::uint64_t number) {
+    std::array<char, 24> text{};
+    std::snprintf(text.data(), text.size(), "0x%" PRIx64, number);
+    return text.data();
+}
+
+std::string clean(std::string_view text) {
+    std::string result;
+    append_shortened(text, kLongestName, result);
+    return result;
+}
+
+std::string text_of(const Dim3& dim) {
+    return "[" + std::to_string(dim.x) + ", " + std::to_string(dim.y) + ", " + std::to_string(dim.z) + "]";
+}
+
+std::string counted(std::size_t count, const char* what) {
+    return std::to_string(count) + " " + what + (count == 1 ? "" : "s");
+}
+
+std::string line(const char* label, const std::string& text) {
+    std::array<char, 16> head{};
+    std::snprintf(head.data(), head.size(), "%-10s", label);
+    return head.data() + text + "\n";
+}
+
+class Page {
+  public:
+    explicit Page(const GpuDump& dump)
+        : dump_(dump), code_(dump), faults_(gpu::faults(dump, code_)), groups_(grouped(faults_)) {}
+
+    std::string text() {
+        written();
+        if (groups_.empty()) {
+            out_ += line("exception",
+                         "none is in the dump: it was asked for by hand, or the fault left no trace");
+        }
+        for (std::size_t i = 0; i < std::min(groups_.size(), kGroupsShown); ++i) {
+            if (i != 0) out_ += "\n";
+            tell(groups_[i]);
+        }
+        if (groups_.size() > kGroupsShown)
+            out_ += "\nand at " + counted(groups_.size() - kGroupsShown, "other place") + "\n";
+        modules();
+        for (const std::string& note : dump_.notes)
+            out_ += line("damaged", clean(note));
+        return out_;
+    }
+
+  private:
+    static std::vector<Group> grouped(const std::vector<Fault>& faults) {
+        std::vector<Group> groups;
+        for (const Fault& fault : faults) {
+            const auto same = std::find_if(groups.begin(), groups.end(), [&fault](const Group& group) {
+                const Fault& first = *group.first;
+                return first.device == fault.device && first.exception == fault.exception &&
+                       first.pc == fault.pc && first.grid == fault.grid;
+            });
+            // A dump of that many places is not a fault any more; the rest count as one.
+            constexpr std::size_t kMostGroups = 1000;
+            if (same != groups.end()) {
+                same->all.push_back(&fault);
+            } else if (groups.size() < kMostGroups) {
+                groups.push_back({&fault, {&fault}});
+            }
+        }
+        return groups;
+    }
+
+    void written() {
+        std::string text;
+        if (dump_.meta) {
+            const auto seconds = static_cast<std::time_t>(dump_.meta->time);
+            std::tm parts{};
+            std::array<char, 64> time{};
+            if (localtime_r(&seconds, &parts) != nullptr &&
+                std::strftime(time.data(), time.size(), "%Y-%m-%d %H:%M:%S", &parts) != 0)
+                text += time.data();
+            text += ", driver " + version(dump_.meta->driver) + ", CUDA " + version(dump_.meta->cuda);
+        } else {
+            text = "by a driver before 565, which does not say when";
+        }
+        out_ += line("written", text);
+    }
+    static std::string version(const gpu::Version& version) {
+        return std::to_string(version.major) + "." + std::to_string(version.minor);
+    }
+
+    void tell(const Group& group) {
+        const Fault& fault = *group.first;
+        exception(fault);
+        device(fault);
+        kernel(fault);
+        place(fault);
+        source(fault);
+        blocks(group);
+        threads(fault);
+    }
+
+    void exception(const Fault& fault) {
+        if (!fault.exception) {
+            out_ += line("exception", "the dump does not say which");
+            return;
+        }
+        out_ += line("exception", gpu::exception_name(*fault.exception) + ": " +
+                                      gpu::exception_info(*fault.exception).meaning);
+        if (!fault.exception_text.empty()) out_ += line("driver", clean(fault.exception_text));
+    }
+
+    void device(const Fault& fault) {
+        const gpu::Device& device = dump_.devices[fault.device];
+        std::string text = std::to_string(device.id);
+        if (!device.name.empty()) text += " " + clean(device.name);
+        if (!device.architecture.empty()) text += " (" + clean(device.architecture) + ")";
+        text += ", SM " + std::to_string(dump_.sms[fault.sm].id);
+        if (fault.warp != kNone) text += ", warp " + std::to_string(dump_.warps[fault.warp].id);
+        out_ += line("device", text);
+    }
+
+    void kernel(const Fault& fault) {
+        if (fault.grid == kNone) {
+            out_ += line("kernel", "not in the dump: the warp had ended before it was written");
+            return;
+        }
+        const gpu::Grid& grid = dump_.grids[fault.grid];
+        std::string text = fault.kernel.empty()
+                               ? "no image in the dump names it, entry " + hexadecimal(grid.entry)
+                               : clean(fault.kernel);
+        if (grid.blocks) text += ", grid " + text_of(*grid.blocks);
+        if (grid.threads) text += " of blocks " + text_of(*grid.threads);
+        out_ += line("kernel", text + ", launch " + std::to_string(grid.id) + " of its context");
+    }
+
+    void place(const Fault& fault) {
+        if (!fault.pc) {
+            out_ += line("at", "the dump has no PC of it");
+            return;
+        }
+        std::string text = hexadecimal(*fault.pc);
+        if (fault.place) {
+            text += ", byte " + hexadecimal(fault.place->offset) + " of " + clean(fault.place->function);
+        } else if (fault.grid != kNone && *fault.pc >= dump_.grids[fault.grid].entry) {
+            text += ", " + hexadecimal(*fault.pc - dump_.grids[fault.grid].entry) +
+                    " bytes behind the kernel's entry; no image in the dump holds it";
+        } else {
+            text += ", which no image in the dump holds";
+        }
+        if (fault.pc_kind == PcKind::stopped)
+            text += "; where a thread stopped, which may be behind the instruction";
+        out_ += line("at", text);
+    }
+
+    void source(const Fault& fault) {
+        if (!fault.place) return;
+        const Result<elf::File> image = elf::File::open(dump_.modules[fault.place->module].image);
+        if (!image.ok()) return;
+        const Result<LineTable> table = LineTable::open(image.value());
+        if (!table.ok()) {
+            out_ += line("line", "not known: its module " + table.status().message());
+            return;
+        }
+        const std::vector<SourceLine> frames =
+            table.value().find(fault.place->section, fault.place->section_offset);
+        if (frames.empty()) out_ += line("line", "not known: the line table says nothing of that place");
+        for (std::size_t i = 0; i < std::min(frames.size(), kFramesShown); ++i) {
+            const SourceLine& frame = frames[i];
+            std::string text = frame.file.empty() ? "a file without a name" : clean(frame.file);
+            text += ":" + std::to_string(frame.line);
+            if (!frame.function.empty()) text += ", in " + clean(frame.function) + ", which was inlined at";
+            out_ += line(i == 0 ? "line" : "", text);
+        }
+    }
+
+    void blocks(const Group& group) {
+        std::vector<Dim3> blocks;
+        for (const Fault* fault : group.all) {
+            if (fault->block == kNone) continue;
+            const Dim3& index = dump_.blocks[fault->block].index;
+            if (std::find(blocks.begin(), blocks.end(), index) == blocks.end() &&
+                blocks.size() <= kBlocksShown)
+                blocks.push_back(index);
+        }
+        if (blocks.empty()) return;
+        std::string text;
+        for (std::size_t i = 0; i < std::min(blocks.size(), kBlocksShown); ++i)
+            text += (i == 0 ? "" : " ") + text_of(blocks[i]);
+        if (blocks.size() > kBlocksShown) text += " ...";
+        if (group.all.size() > 1) text += "; " + std::to_string(group.all.size()) + " warps";
+        out_ += line(blocks.size() == 1 ? "block" : "blocks", text);
+    }
+
+    void threads(const Fault& fault) {
+        if (fault.threads_kind == ThreadsKind::none) {
+            out_ += line("threads", "the dump has none of them");
+            return;
+        }
+        std::string text = text_of(fault.threads.front());
+        if (fault.threads.size() > 1) {
+            text += (fault.threads.size() > 2 ? " to " : " and ") + text_of(fault.threads.back()) + ", " +
+                    std::to_string(fault.threads.size()) + " of a warp";
+        }
+        if (fault.threads_kind == ThreadsKind::active)
+            text += "; one or more of them, the dump does not say which";
+        out_ += line(fault.threads.size() == 1 ? "thread" : "threads", text);
+    }
+
+    void modules() {
+        std::size_t bytes = 0;
+        std::size_t images = 0;
+        for (const gpu::Module& module : dump_.modules) {
+            bytes += module.image.size();
+            images += module.image.empty() ? 0 : 1;
+        }
+        out_ += "\n" + line("modules", std::to_string(dump_.modules.size()) + ", " +
+                                           counted(images, "image") + " of " + counted(bytes, "byte"));
+        std::vector<gpu::Index> told;
+        for (const Group& group : groups_) {
+            if (!group.first->place || told.size() >= kModulesShown) continue;
+            const gpu::Index module = group.first->place->module;
+            if (std::find(told.begin(), told.end(), module) != told.end()) continue;
+            told.push_back(module);
+            out_ += line("", hexadecimal(dump_.modules[module].handle) + " holds " +
+                                 clean(group.first->place->function));
+        }
+    }
+
+    const GpuDump& dump_;
+    gpu::CodeMap code_;
+    std::vector<Fault> faults_;
+    std::vector<Group> groups_;
+    std::string out_;
+};
+
+}  // namespace
+
+std::string gpu_dump_text(const GpuDump& dump) {
+    return Page(dump).text();
+}
+
+}  // namespace aoti_dbg::cli

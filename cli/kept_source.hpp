@@ -1,0 +1,17 @@
+// Which place of a model's source a call is, from the package's sources that lie in the folder of a process
+// that may be gone. Says nothing where two packages, or two places, come into question.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "serializer/crash_report.hpp"
+
+namespace aoti_dbg::cli {
+
+/// `names` are those of the model's own calls of one run, in order, from its first one; the last is `call`,
+/// which gets its line and what it comes from. Returns its arguments by their names; empty where not known.
+std::vector<CrashArgument> find_in_source(const std::string& folder, const std::vector<std::string>& names,
+                                          CrashCall& call);
+
+}  // namespace aoti_dbg::cli

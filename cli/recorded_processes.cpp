@@ -1,0 +1,196 @@
+// See recorded_processes.hpp. Looks a few folders deep and follows no links, so it ends on any tree.
+#include "cli/recorded_processes.hpp"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <filesystem>
+#include <functional>
+#include <string_view>
+#include <tuple>
+
+#include "base/descriptor.hpp"
+#include "serializer/json_line.hpp"
+#include "serializer/line_source.hpp"
+
+namespace aoti_dbg::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr int kDeepest = 4;
+
+void for_each_file(const std::string& folder, std::string_view begins, std::string_view ends,
+                   const std::function<void(const fs::path&)>& take) {
+    std::error_code failed;
+    fs::recursive_directory_iterator entry(folder, fs::directory_options::skip_permission_denied, failed);
+    for (; !failed && entry != fs::recursive_directory_iterator(); entry.increment(failed)) {
+        if (entry.depth() >= kDeepest) entry.disable_recursion_pending();
+        std::error_code unreadable;
+        const std::string name = entry->path().filename().string();
+        const bool is_wanted = name.rfind(begins, 0) == 0 && name.find(ends) != std::string::npos;
+        if (is_wanted && entry->is_regular_file(unreadable)) take(entry->path());
+    }
+}
+
+bool is_open(const ring::Record& record) {
+    return (record.flags & (ring::kEnded | ring::kLeftByException)) == 0;
+}
+
+bool is_launch(const ring::Record& record) {
+    return record.kind == ring::CallKind::triton || record.kind == ring::CallKind::launch ||
+           record.kind == ring::CallKind::graph;
+}
+
+RecordedProcess summed_up(const fs::path& path, const ring::Contents& contents) {
+    RecordedProcess process;
+    process.ring = path.string();
+    process.folder = path.parent_path().string();
+    process.program = contents.header.program;
+    process.pid = contents.header.pid;
+    process.start_unix_ns = contents.header.start_unix_ns;
+    process.ended = contents.header.ended != 0;
+    process.runs = contents.header.runs;
+    std::error_code failed;
+    const fs::path link = "/proc/" + std::to_string(process.pid) + "/exe";
+    process.is_running = !process.ended && fs::read_symlink(link, failed) == process.program && !failed;
+    for (const ring::Thread& thread : contents.threads) {
+        for (const ring::Record& record : thread.records) {
+            process.calls = std::max(process.calls, record.seq);
+            process.uses_cuda |= is_launch(record) || record.stream != 0 ||
+                                 contents.name(record.name).find("_cuda") != std::string_view::npos;
+            process.has_failed_call |= record.kind != ring::CallKind::lifecycle &&
+                                       (record.result != 0 || (record.flags & ring::kLeftByException) != 0);
+            if (!is_open(record) || thread.ended) continue;
+            process.has_open_calls = true;
+            process.is_main_thread_inside |= thread.tid == process.pid;
+        }
+    }
+    return process;
+}
+
+// ---- events
+
+std::uint64_t number_of(const JsonLine::Value& value, std::uint64_t otherwise) {
+    const std::string_view text = value.text();
+    std::uint64_t number = 0;
+    const auto read = std::from_chars(text.data(), text.data() + text.size(), number);
+    return read.ec == std::errc() && read.ptr == text.data() + text.size() && !text.empty() ? number
+                                                                                            : otherwise;
+}
+
+/// "float32 [2, 2], min -1, max 2, mean 0.375, 3 NaN"
+std::string argument_text(const JsonLine::Value& argument) {
+    if (argument.member("value")) return std::string(argument.member("value").text());
+    std::string text(argument.member("dtype").text());
+    if (const JsonLine::Value sizes = argument.member("sizes"); sizes.is(JsonLine::Kind::array)) {
+        text += " [";
+        for (JsonLine::Value size = sizes.first(); size; size = size.next())
+            text.append(text.back() == '[' ? "" : ", ").append(size.text());
+        text += "]";
+    }
+    for (const char* name : {"min", "max", "mean"}) {
+        if (const JsonLine::Value value = argument.member(name))
+            text.append(", ").append(name).append(" ").append(value.text());
+    }
+    constexpr std::tuple<const char*, const char*> kOdd[] = {
+        {"nan", " NaN"}, {"pos_inf", " +Inf"}, {"neg_inf", " -Inf"}};
+    for (const auto& [member, words] : kOdd) {
+        if (const JsonLine::Value value = argument.member(member))
+            text.append(", ").append(value.text()).append(words);
+    }
+    return text;
+}
+
+bool begins_with(std::string_view line, std::string_view beginning) {
+    return line.substr(0, beginning.size()) == beginning;
+}
+
+/// Reads one file's lines; only those that may matter are taken apart.
+class EventFile {
+  public:
+    EventFile(RecordedEvents& events, const std::optional<WantedCall>& wanted, std::uint32_t model)
+        : events_(events), wanted_(wanted), model_(model) {}
+
+    void read(const fs::path& path, std::uint64_t since_unix_ns) {
+        const Descriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK));
+        if (file.number() < 0) return;
+        LineSource lines([&file](char* to, std::size_t bytes) {
+            for (;;) {
+                const ssize_t got = ::read(file.number(), to, bytes);
+                if (got >= 0) return static_cast<std::size_t>(got);
+                if (errno != EINTR) return std::size_t{0};
+            }
+        });
+        std::string_view line;
+        if (!lines.next(line) || !json_.parse(line)) return;
+        if (number_of(json_.root().member("start_ns"), 0) < since_unix_ns) return;
+        is_wanted_process_ = wanted_ && number_of(json_.root().member("pid"), 0) == wanted_->pid;
+        while (lines.next(line))
+            if (!lines.is_too_long()) take(line);
+    }
+
+  private:
+    void take(std::string_view line) {
+        if (begins_with(line, R"({"event":"finding")")) return take_finding(line);
+        if (!is_wanted_process_) return;
+        if (begins_with(line, R"({"event":"model")")) return take_model(line);
+        if (!begins_with(line, R"({"event":"call","side":"before")")) return;
+        const std::string mark = R"("seq":)" + std::to_string(wanted_->sequence) + ",";
+        if (line.find(mark) != std::string_view::npos) take_call(line);
+    }
+    void take_finding(std::string_view line) {
+        Result<Finding> finding = read_finding(line);
+        if (!finding.ok()) return;
+        ++events_.finding_count;
+        if (events_.findings.size() < kFindingsKept) events_.findings.push_back(std::move(finding.value()));
+    }
+    void take_model(std::string_view line) {
+        if (!json_.parse(line) || number_of(json_.root().member("model"), UINT64_MAX) != model_) return;
+        events_.model_name = json_.root().member("name").text();
+    }
+    void take_call(std::string_view line) {
+        if (!json_.parse(line) || number_of(json_.root().member("seq"), 0) != wanted_->sequence) return;
+        events_.arguments.clear();
+        for (JsonLine::Value argument = json_.root().member("arguments").first(); argument;
+             argument = argument.next())
+            events_.arguments.push_back(
+                {std::string(argument.member("label").text()), argument_text(argument)});
+    }
+
+    RecordedEvents& events_;
+    const std::optional<WantedCall>& wanted_;
+    std::uint32_t model_;
+    bool is_wanted_process_ = false;
+    JsonLine json_;
+};
+
+}  // namespace
+
+std::vector<RecordedProcess> recorded_processes(const std::string& folder, std::uint64_t since_unix_ns) {
+    std::vector<RecordedProcess> processes;
+    for_each_file(folder, "flight", ".ring", [&](const fs::path& path) {
+        const Result<ring::Contents> contents = ring::read_flight_ring(path.string());
+        if (contents.ok() && contents.value().header.start_unix_ns >= since_unix_ns)
+            processes.push_back(summed_up(path, contents.value()));
+    });
+    std::sort(processes.begin(), processes.end(), [](const RecordedProcess& a, const RecordedProcess& b) {
+        return std::tie(a.start_unix_ns, a.ring) < std::tie(b.start_unix_ns, b.ring);
+    });
+    return processes;
+}
+
+RecordedEvents recorded_events(const std::string& folder, std::uint64_t since_unix_ns,
+                               const std::optional<WantedCall>& wanted, std::uint32_t model) {
+    RecordedEvents events;
+    for_each_file(folder, "events", ".jsonl",
+                  [&](const fs::path& path) { EventFile(events, wanted, model).read(path, since_unix_ns); });
+    std::stable_sort(events.findings.begin(), events.findings.end(),
+                     [](const Finding& a, const Finding& b) { return a.time_ns < b.time_ns; });
+    return events;
+}
+
+}  // namespace aoti_dbg::cli

@@ -1,0 +1,61 @@
+// What the processes of a run left below its folder: flight rings, and findings in files of events. Any bytes
+// may stand there; what cannot be read is passed over. Must never write.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "serializer/crash_report.hpp"
+#include "serializer/flight_ring_reader.hpp"
+
+namespace aoti_dbg::cli {
+
+/// One flight ring, in short.
+struct RecordedProcess {
+    std::string ring;    // its path
+    std::string folder;  // of the process
+    std::string program;
+    std::uint32_t pid = 0;
+    std::uint64_t start_unix_ns = 0;
+    bool ended = false;  // in good order
+    bool is_running = false;
+    bool has_open_calls = false;
+    bool is_main_thread_inside = false;  // of a call
+    bool has_failed_call = false;
+    bool uses_cuda = false;
+    std::uint64_t runs = 0;
+    std::uint64_t calls = 0;
+
+    /// Whether it ended in a call; threads that are inside of calls while another ends the process in good
+    /// order are none of its business.
+    [[nodiscard]] bool died_inside() const {
+        return !is_running && (ended ? is_main_thread_inside : has_open_calls);
+    }
+};
+
+/// Those that started since `since`, in the order of their starts.
+std::vector<RecordedProcess> recorded_processes(const std::string& folder, std::uint64_t since_unix_ns);
+
+/// One call that somebody wants to know the arguments of.
+struct WantedCall {
+    std::uint32_t pid = 0;
+    std::uint64_t sequence = 0;
+};
+
+/// What files of events tell.
+struct RecordedEvents {
+    std::vector<aoti_dbg::Finding> findings;  // the first few
+    std::uint64_t finding_count = 0;
+    std::vector<CrashArgument> arguments;  // of the wanted call, before it
+    std::string model_name;                // of the model with that number, in the wanted call's process
+};
+
+inline constexpr std::size_t kFindingsKept = 10;
+
+RecordedEvents recorded_events(const std::string& folder, std::uint64_t since_unix_ns,
+                               const std::optional<WantedCall>& wanted, std::uint32_t model);
+
+}  // namespace aoti_dbg::cli

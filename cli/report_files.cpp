@@ -1,0 +1,112 @@
+// See report_files.hpp.
+#include "cli/report_files.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+
+#include "base/descriptor.hpp"
+#include "base/message.hpp"
+
+namespace aoti_dbg::cli {
+namespace {
+
+constexpr int kMostNames = 10000;
+
+Status failure(const std::string& what, const std::string& path) {
+    return Status::error(what + " " + path + ": " + std::strerror(errno));
+}
+
+/// 0700 each that is made: tensors are user data, and so is what is told of them.
+Status make_folders(const std::string& path) {
+    for (std::size_t slash = path.find('/', 1);; slash = path.find('/', slash + 1)) {
+        const std::string part = path.substr(0, slash);
+        struct stat info {};
+        if (mkdir(part.c_str(), 0700) != 0 && stat(part.c_str(), &info) != 0)
+            return failure("cannot make the folder", part);
+        if (slash == std::string::npos) return {};
+    }
+}
+
+/// False where the name is taken; errno says of what else went wrong.
+bool give_name(const std::string& unfinished, const std::string& path, bool& is_taken) {
+    if (link(unfinished.c_str(), path.c_str()) == 0) return true;
+    is_taken = errno == EEXIST;
+    if (is_taken || (errno != EPERM && errno != EOPNOTSUPP && errno != ENOSYS)) return false;
+    // A file system without links.
+    is_taken = access(path.c_str(), F_OK) == 0;
+    return !is_taken && rename(unfinished.c_str(), path.c_str()) == 0;
+}
+
+}  // namespace
+
+Result<std::string> write_new_file(const std::string& folder, const std::string& stem,
+                                   const std::string& ending, const std::string& text) {
+    const std::string unfinished = folder + "/." + stem + "-" + std::to_string(getpid()) + ".unfinished";
+    {
+        const Descriptor file(
+            open(unfinished.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOCTTY, 0600));
+        if (file.number() < 0) return failure("cannot make", unfinished);
+        if (!write_quietly(file.number(), text.data(), text.size())) {
+            // write_quietly() keeps errno; that a whole disk is what is full is by far the likeliest.
+            unlink(unfinished.c_str());
+            return Status::error("cannot write all of " + unfinished + "; is the disk full?");
+        }
+    }
+    for (int number = 1; number <= kMostNames; ++number) {
+        std::string path = folder;
+        path.append("/").append(stem);
+        if (number > 1) path.append(".").append(std::to_string(number));
+        path.append(ending);
+        bool is_taken = false;
+        if (give_name(unfinished, path, is_taken)) {
+            unlink(unfinished.c_str());
+            return path;
+        }
+        if (is_taken) continue;
+        Status failed = failure("cannot make", path);
+        unlink(unfinished.c_str());
+        return failed;
+    }
+    unlink(unfinished.c_str());
+    return Status::error("all names like " + stem + ending + " are taken in " + folder);
+}
+
+Result<std::string> write_report(const CrashReport& report, const std::string& text,
+                                 const std::string& folder) {
+    if (Status made = make_folders(folder); !made.ok()) return made;
+    std::string json;
+    append_report_json(report, json);
+    std::string stem = "report";
+    std::error_code failed;
+    for (const char* name : {"/report.json", "/report.txt"}) {
+        if (std::filesystem::exists(std::filesystem::symlink_status(folder + name, failed)))
+            stem = "report-" + std::to_string(report.end.pid);
+    }
+    Result<std::string> path = write_new_file(folder, stem, ".json", json);
+    if (!path.ok()) return path;
+    // By the same name, whatever number it got.
+    const std::string own_stem = std::filesystem::path(path.value()).stem().string();
+    Result<std::string> screen = write_new_file(folder, own_stem, ".txt", text);
+    return screen.ok() ? path : screen;
+}
+
+Status append_verdict(const CrashReport& report, const std::string& report_path, const std::string& file) {
+    std::string line;
+    append_verdict_line(report, report_path, line);
+    // A pipe that nobody reads must not hold us up.
+    const Descriptor to(
+        open(file.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, 0644));
+    if (to.number() < 0) return failure("cannot open", file);
+    const ssize_t written = write(to.number(), line.data(), line.size());
+    if (written == static_cast<ssize_t>(line.size())) return {};
+    return written < 0 ? failure("cannot write to", file)
+                       : Status::error("only a part of the verdict went to " + file);
+}
+
+}  // namespace aoti_dbg::cli

@@ -1,0 +1,24 @@
+// A report's files in the output folder, and its verdict where somebody waits for it. What stands is not
+// overwritten, and a file has its name when it is whole.
+#pragma once
+
+#include <string>
+
+#include "base/status.hpp"
+#include "serializer/crash_report.hpp"
+
+namespace aoti_dbg::cli {
+
+/// `text` as a new file: `folder/stem.ending`, or with `.2`, `.3` behind the stem. Returns its path.
+Result<std::string> write_new_file(const std::string& folder, const std::string& stem,
+                                   const std::string& ending, const std::string& text);
+
+/// report.json, and `text` as report.txt, in the folder, which is made where it is missing. Returns the path
+/// of the former.
+Result<std::string> write_report(const CrashReport& report, const std::string& text,
+                                 const std::string& folder);
+
+/// Appends the verdict in one write; `report` is the path of report.json, empty without one.
+Status append_verdict(const CrashReport& report, const std::string& report_path, const std::string& file);
+
+}  // namespace aoti_dbg::cli

@@ -1,0 +1,140 @@
+// See run_report.hpp.
+#include "cli/run_report.hpp"
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cinttypes>
+#include <csignal>
+#include <ctime>
+#include <filesystem>
+
+#include "base/message.hpp"
+#include "cli/ci_output.hpp"
+#include "cli/report_files.hpp"
+#include "serializer/finding.hpp"
+
+namespace aoti_dbg::cli {
+namespace {
+
+bool ended_well(const EndedRun& run) {
+    return WIFEXITED(run.status) && WEXITSTATUS(run.status) == 0;
+}
+
+/// What is told as a sentence where there is no report.
+std::string end_text(const EndedRun& run) {
+    if (WIFSIGNALED(run.status)) return "ended by " + signal_name(WTERMSIG(run.status));
+    return "exit with status " + std::to_string(WEXITSTATUS(run.status));
+}
+
+/// Returns the path of report.json; empty where there is none.
+std::string leave_report(const CrashReport& report, const EndedRun& run) {
+    std::string text;
+    append_report_text(report, text);
+    write_quietly(STDERR_FILENO, text.data(), text.size());
+    const Result<std::string> path = write_report(report, text, run.folder);
+    if (path.ok()) return path.value();
+    message(Severity::warn,
+            "%s; the report is not in the output folder, it stands above; set AOTI_DBG_OUT to a folder that "
+            "can be written",
+            path.status().message().c_str());
+    return {};
+}
+
+void leave_verdict(const CrashReport& report, const std::string& report_path, const std::string& file) {
+    if (file.empty()) return;
+    const Status appended = append_verdict(report, report_path, file);
+    if (!appended.ok())
+        message(Severity::warn, "%s; the verdict is not there; check AOTI_DBG_VERDICT_FILE",
+                appended.message().c_str());
+}
+
+std::string finding_text(const aoti_dbg::Finding& finding) {
+    std::string text;
+    append_finding_text(finding, text);
+    return text;
+}
+
+/// The first line of its text, without brackets: `[ finding 1: NaN in buf4, ... ]`
+std::string finding_title(const aoti_dbg::Finding& finding) {
+    const std::string text = finding_text(finding);
+    const std::string line = text.substr(0, text.find('\n'));
+    return line.size() > 4 ? line.substr(2, line.size() - 4) : line;
+}
+
+void annotate(const EndedRun& run, const Triage& triage, const RequirementResult& requirement) {
+    std::string lines = "\n";  // what the program said may not end with one
+    const bool is_about_finding = ended_well(run) || !triage.is_worth_telling;
+    if (!is_about_finding)
+        lines += github_error("aoti-dbg: " + std::string(word_of(triage.report.kind)), triage.report.verdict);
+    for (const aoti_dbg::Finding& finding : triage.findings)
+        lines += github_error("aoti-dbg: " + finding_title(finding), finding_text(finding));
+    if (!requirement.is_met) lines += github_error("aoti-dbg: nothing was seen", requirement.said);
+    if (lines.size() > 1) write_quietly(STDERR_FILENO, lines.data(), lines.size());
+}
+
+std::vector<JunitCase> junit_cases(const EndedRun& run, const Triage& triage,
+                                   const RequirementResult& requirement) {
+    std::vector<JunitCase> cases;
+    JunitCase& program = cases.emplace_back(JunitCase{"the program ends well", {}, {}});
+    if (!ended_well(run)) {
+        program.failure = triage.is_worth_telling ? triage.report.verdict : end_text(run);
+        if (triage.is_worth_telling) append_report_text(triage.report, program.details);
+    }
+    if (requirement.was_asked) {
+        cases.push_back({"what is required was seen", requirement.is_met ? "" : requirement.said, {}});
+    }
+    if (triage.findings.empty()) cases.push_back({"no findings", {}, {}});
+    for (const aoti_dbg::Finding& finding : triage.findings)
+        cases.push_back({finding_title(finding), finding_title(finding), finding_text(finding)});
+    return cases;
+}
+
+void write_junit(const std::string& file, const EndedRun& run, const Triage& triage,
+                 const RequirementResult& requirement) {
+    timespec now{};
+    clock_gettime(CLOCK_REALTIME, &now);
+    const double seconds = static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) / 1e9 -
+                           static_cast<double>(run.start_unix_ns) / 1e9;
+    const std::string text = junit_xml(std::filesystem::path(run.command.front()).filename().string(),
+                                       seconds < 0 ? 0 : seconds, junit_cases(run, triage, requirement));
+    const std::filesystem::path path(file);
+    const std::string folder = path.has_parent_path() ? path.parent_path().string() : ".";
+    const Result<std::string> written =
+        write_new_file(folder, path.stem().string(), path.extension().string(), text);
+    if (!written.ok()) {
+        message(Severity::warn, "%s; there is no file for --junit", written.status().message().c_str());
+    } else if (std::filesystem::path(written.value()).filename() != path.filename()) {
+        message(Severity::warn, "%s is there already and stays; this run's is %s", file.c_str(),
+                written.value().c_str());
+    }
+}
+
+void summarise(const CrashReport& report, const std::string& report_path) {
+    const auto ending = [](std::uint64_t number) { return number == 1 ? "" : "s"; };
+    message(Severity::info,
+            "%" PRIu64 " process%s recorded %" PRIu64 " run%s and %" PRIu64 " call%s; %" PRIu64
+            " finding%s; report: %s",
+            report.processes, report.processes == 1 ? "" : "es", report.runs, ending(report.runs),
+            report.calls, ending(report.calls), report.findings, ending(report.findings),
+            report_path.empty() ? "none" : report_path.c_str());
+}
+
+}  // namespace
+
+std::uint64_t tell(const EndedRun& run, const Audience& audience, const RequirementResult& requirement) {
+    // That nobody reads on is no reason to end in the middle.
+    std::signal(SIGPIPE, SIG_IGN);
+    const Triage triage = look_at(run);
+    std::string report_path;
+    if (audience.triage && triage.is_worth_telling) {
+        report_path = leave_report(triage.report, run);
+        leave_verdict(triage.report, report_path, audience.verdict_file);
+    }
+    if (audience.summary) summarise(triage.report, report_path);
+    if (audience.github) annotate(run, triage, requirement);
+    if (!audience.junit.empty()) write_junit(audience.junit, run, triage, requirement);
+    return triage.report.findings;
+}
+
+}  // namespace aoti_dbg::cli

@@ -1,0 +1,27 @@
+// What is told of a run that has ended, besides its exit code: the report of a crash, and what CI systems
+// read. Whatever cannot be written is a warning; the program's end is never changed by it.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "cli/run_result.hpp"
+#include "cli/triage.hpp"
+
+namespace aoti_dbg::cli {
+
+/// Where it is to be told.
+struct Audience {
+    bool triage = false;       // a report in the folder and on standard error
+    bool summary = false;      // one line, whatever the end was
+    bool github = false;       // annotations, on standard error, which it reads as well
+    std::string junit;         // a file; empty: none
+    std::string verdict_file;  // the verdict is appended; empty: none
+
+    [[nodiscard]] bool any() const { return triage || summary || github || !junit.empty(); }
+};
+
+/// Returns how many findings there were. `requirement` is what became of --require.
+std::uint64_t tell(const EndedRun& run, const Audience& audience, const RequirementResult& requirement);
+
+}  // namespace aoti_dbg::cli

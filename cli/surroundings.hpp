@@ -1,0 +1,24 @@
+// What a report says of where the program ran: versions, variables, and what the system counted. Reads files
+// only; what is not there is left out. Must start nothing and load nothing.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace aoti_dbg::cli {
+
+using NamedTexts = std::vector<std::pair<std::string, std::string>>;
+
+/// torch and Triton beside the Python that `program` names, the NVIDIA driver and its devices.
+NamedTexts known_versions(const std::string& program);
+
+/// Variables of this process's environment that change what a model does; none that could hold a secret.
+NamedTexts telling_variables();
+
+/// How many processes the kernel has killed in our control group for want of memory.
+std::optional<std::uint64_t> count_of_oom_kills();
+
+}  // namespace aoti_dbg::cli

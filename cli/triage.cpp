@@ -1,0 +1,262 @@
+// See triage.hpp. First the process is chosen, from what all rings say in short; then its ring is read again
+// for the calls.
+#include "cli/triage.hpp"
+
+#include <sys/wait.h>
+
+#include <algorithm>
+#include <csignal>
+#include <functional>
+
+#include "cli/device_fault.hpp"
+#include "cli/kept_source.hpp"
+#include "cli/recorded_processes.hpp"
+#include "cli/surroundings.hpp"
+
+namespace aoti_dbg::cli {
+namespace {
+
+constexpr std::size_t kCallsBefore = 8;
+
+bool is_open(const ring::Record& record) {
+    return (record.flags & (ring::kEnded | ring::kLeftByException)) == 0;
+}
+
+bool has_failed(const ring::Record& record) {
+    return record.kind != ring::CallKind::lifecycle &&
+           (record.result != 0 || (record.flags & ring::kLeftByException) != 0);
+}
+
+/// Runs and what surrounds them hold calls; they are none.
+bool is_call(const ring::Record& record) {
+    return record.kind != ring::CallKind::run && record.kind != ring::CallKind::lifecycle;
+}
+
+/// The signal that an exit status beyond 128 stands for with shells; 0 where it is none that ends programs
+/// for a fault.
+int signal_of_status(int status) {
+    for (const int signal : {SIGSEGV, SIGABRT, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS, SIGKILL})
+        if (status == 128 + signal) return signal;
+    return 0;
+}
+
+/// The ring of one process, and which of its calls are told of.
+class Calls {
+  public:
+    explicit Calls(const ring::Contents& contents)
+        : contents_(contents), all_(ring::merged_calls(contents)) {}
+
+    [[nodiscard]] std::vector<ring::Call> in_flight(bool main_thread_only) const {
+        std::vector<ring::Call> innermost;
+        for (const ring::Thread& thread : contents_.threads) {
+            if (thread.ended || (main_thread_only && thread.tid != contents_.header.pid)) continue;
+            const auto open = std::find_if(thread.records.rbegin(), thread.records.rend(), is_open);
+            if (open != thread.records.rend()) innermost.push_back({&thread, &*open});
+        }
+        return innermost;
+    }
+    /// Of the last run that failed the first call that did, else that run.
+    [[nodiscard]] std::optional<ring::Call> failed() const {
+        std::optional<ring::Call> last;
+        for (const ring::Call& call : all_)
+            if (has_failed(*call.record)) last = call;
+        if (!last || last->record->run == ring::kNoRun) return last;
+        for (const ring::Call& call : all_) {
+            const bool is_of_run = call.record->run == last->record->run;
+            if (is_of_run && is_call(*call.record) && has_failed(*call.record)) return call;
+        }
+        return last;
+    }
+    [[nodiscard]] std::optional<ring::Call> last() const {
+        const auto found = std::find_if(all_.rbegin(), all_.rend(),
+                                        [](const ring::Call& call) { return is_call(*call.record); });
+        return found == all_.rend() ? std::nullopt : std::optional(*found);
+    }
+    /// Those that had come back when `to` began, the latest first; of its own thread, or with none of all.
+    [[nodiscard]] std::vector<CrashCall> before(const std::optional<ring::Call>& to) const {
+        std::vector<CrashCall> calls;
+        for (auto call = all_.rbegin(); call != all_.rend() && calls.size() < kCallsBefore; ++call) {
+            if (to && (call->thread != to->thread || call->record->seq >= to->record->seq)) continue;
+            if (is_call(*call->record) && !is_open(*call->record)) calls.push_back(told(*call));
+        }
+        return calls;
+    }
+    /// The names of the model's own calls of its run up to it; empty where the ring has lost the first.
+    [[nodiscard]] std::vector<std::string> names_up_to(const ring::Call& to) const {
+        std::vector<std::string> names;
+        for (const ring::Record& record : to.thread->records) {
+            const bool is_own = record.run == to.record->run && record.call != ring::kNoCall;
+            if (!is_own || !is_call(record) || record.seq > to.record->seq) continue;
+            if (record.call != names.size()) return {};
+            names.emplace_back(contents_.name(record.name));
+        }
+        if (to.record->call == ring::kNoCall || names.size() != to.record->call + 1U) return {};
+        return names;
+    }
+    /// The last launch of a kernel with the driver's name; models tell several of one name apart by a number.
+    [[nodiscard]] std::optional<ring::Call> launch_of(std::string_view kernel) const {
+        const auto is_it = [&](const ring::Call& call) {
+            std::string_view name = contents_.name(call.record->name);
+            if (name == kernel) return true;
+            if (name.size() <= kernel.size() + 1 || name.substr(0, kernel.size()) != kernel) return false;
+            name.remove_prefix(kernel.size());
+            return name.front() == '_' && name.find_first_not_of("0123456789", 1) == std::string_view::npos;
+        };
+        const auto found = std::find_if(all_.rbegin(), all_.rend(), [&](const ring::Call& call) {
+            return is_call(*call.record) && is_it(call);
+        });
+        return kernel.empty() || found == all_.rend() ? std::nullopt : std::optional(*found);
+    }
+    [[nodiscard]] bool any_run_after(const ring::Call& failed) const {
+        return std::any_of(all_.begin(), all_.end(), [&](const ring::Call& call) {
+            return call.record->kind == ring::CallKind::run && call.record->seq > failed.record->seq &&
+                   !is_open(*call.record) && !has_failed(*call.record);
+        });
+    }
+    [[nodiscard]] CrashCall told(const ring::Call& call) const {
+        const ring::Record& record = *call.record;
+        CrashCall to;
+        to.name = contents_.name(record.name);
+        to.kind = record.kind;
+        to.sequence = record.seq;
+        to.run = record.run;
+        to.call = record.call;
+        if (record.model != ring::kNoModel) to.model = record.model;
+        to.thread = call.thread->tid;
+        to.stream = record.stream;
+        to.result = record.result;
+        to.left_by_exception = (record.flags & ring::kLeftByException) != 0;
+        return to;
+    }
+
+  private:
+    const ring::Contents& contents_;
+    std::vector<ring::Call> all_;
+};
+
+const RecordedProcess* last_of(const std::vector<RecordedProcess>& processes,
+                               const std::function<bool(const RecordedProcess&)>& is_wanted) {
+    const auto found = std::find_if(processes.rbegin(), processes.rend(), is_wanted);
+    return found == processes.rend() ? nullptr : &*found;
+}
+
+/// Whose end it is that the run's end tells of; null where nobody recorded anything of it.
+const RecordedProcess* choose(const std::vector<RecordedProcess>& processes, const EndedRun& run) {
+    const auto is_started = [&](const RecordedProcess& p) {
+        return p.pid == static_cast<std::uint32_t>(run.pid);
+    };
+    const RecordedProcess* const started = last_of(processes, is_started);
+    if (WIFSIGNALED(run.status)) return started;
+    if (started != nullptr && started->died_inside()) return started;
+    const auto died_inside = [](const RecordedProcess& p) { return p.died_inside(); };
+    if (const RecordedProcess* const died = last_of(processes, died_inside)) return died;
+    const auto has_failed = [](const RecordedProcess& p) { return p.has_failed_call; };
+    if (const RecordedProcess* const failed = last_of(processes, has_failed)) return failed;
+    const auto has_crashed = [](const RecordedProcess& p) { return !p.ended && !p.is_running; };
+    const RecordedProcess* const crashed = last_of(processes, has_crashed);
+    return signal_of_status(WEXITSTATUS(run.status)) != 0 && crashed != nullptr ? crashed : started;
+}
+
+CrashEnd end_of(const EndedRun& run, const RecordedProcess* process) {
+    CrashEnd end;
+    end.pid = process == nullptr ? static_cast<std::uint32_t>(run.pid) : process->pid;
+    end.program = process == nullptr ? run.command.front() : process->program;
+    end.is_descendant = end.pid != static_cast<std::uint32_t>(run.pid);
+    if (WIFSIGNALED(run.status)) {
+        end.signal = WTERMSIG(run.status);
+        return end;
+    }
+    end.exit_status = WEXITSTATUS(run.status);
+    const bool may_be_killed = process == nullptr || !process->ended;
+    end.signal = may_be_killed ? signal_of_status(*end.exit_status) : 0;
+    end.signal_is_guessed = end.signal != 0;
+    return end;
+}
+
+/// The one whose arguments are told; null where there is none.
+CrashCall* told_call(CrashReport& report) {
+    if (report.faulted) return &*report.faulted;
+    if (report.in_flight.size() == 1) return &report.in_flight.front();
+    return report.in_flight.empty() && report.failed ? &*report.failed : nullptr;
+}
+
+/// What its ring tells. An exit in good order is nobody's who was inside of a call meanwhile.
+void add_calls(const RecordedProcess& process, CrashReport& report) {
+    const Result<ring::Contents> read = ring::read_flight_ring(process.ring);
+    if (!read.ok()) {
+        report.notes.push_back(read.status().message());
+        return;
+    }
+    report.notes.insert(report.notes.end(), read.value().notes.begin(), read.value().notes.end());
+    const Calls calls(read.value());
+    const std::vector<ring::Call> in_flight = calls.in_flight(process.ended);
+    for (const ring::Call& call : in_flight)
+        report.in_flight.push_back(calls.told(call));
+    const std::optional<ring::Call> failed = calls.failed();
+    if (failed) report.failed = calls.told(*failed);
+    const std::optional<ring::Call> last = calls.last();
+    if (in_flight.empty() && last) report.last = calls.told(*last);
+    std::optional<ring::Call> about;
+    if (report.device) {
+        about = calls.launch_of(report.device->kernel);
+        if (about) report.faulted = calls.told(*about);
+    }
+    if (!about && in_flight.size() == 1) about = in_flight.front();
+    if (!about && in_flight.empty()) about = failed;
+    report.before = calls.before(about);
+    if (failed && about && about->record == failed->record && calls.any_run_after(*failed))
+        report.notes.emplace_back("runs after the one that failed ended well");
+    if (!about) return;
+    report.arguments = find_in_source(process.folder, calls.names_up_to(*about), *told_call(report));
+}
+
+void add_events(const EndedRun& run, Triage& triage) {
+    CrashReport& report = triage.report;
+    CrashCall* const call = told_call(report);
+    std::optional<WantedCall> wanted;
+    if (call != nullptr) wanted = {report.end.pid, call->sequence};
+    RecordedEvents events =
+        recorded_events(run.folder, run.start_unix_ns, wanted, call == nullptr ? ~0U : call->model);
+    report.findings = events.finding_count;
+    if (!events.findings.empty()) report.finding = events.findings.front();
+    triage.findings = std::move(events.findings);
+    if (!events.arguments.empty()) report.arguments = std::move(events.arguments);
+    if (call != nullptr) call->model_name = events.model_name;
+}
+
+bool is_worth_telling(const CrashReport& report) {
+    if (report.end.signal != 0 || report.findings != 0 || report.device) return true;
+    return report.end.exit_status.value_or(0) != 0 && (report.failed || !report.in_flight.empty());
+}
+
+}  // namespace
+
+Triage look_at(const EndedRun& run) {
+    Triage triage;
+    CrashReport& report = triage.report;
+    const std::vector<RecordedProcess> processes = recorded_processes(run.folder, run.start_unix_ns);
+    const bool ended_well = WIFEXITED(run.status) && WEXITSTATUS(run.status) == 0;
+    const RecordedProcess* const chosen = ended_well ? nullptr : choose(processes, run);
+    report.end = end_of(run, chosen);
+    report.command = run.command;
+    report.oom_kills = run.oom_kills;
+    report.processes = processes.size();
+    for (const RecordedProcess& process : processes) {
+        report.runs += process.runs;
+        report.calls += process.calls;
+        report.uses_cuda |= process.uses_cuda;
+    }
+    if (chosen != nullptr) {
+        report.device = device_fault(chosen->folder, run.start_unix_ns, report.notes);
+        add_calls(*chosen, report);
+    }
+    add_events(run, triage);
+    report.environment = known_versions(run.command.front());
+    report.variables = telling_variables();
+    report.library = AOTI_DBG_VERSION;
+    conclude(report);
+    triage.is_worth_telling = is_worth_telling(report);
+    return triage;
+}
+
+}  // namespace aoti_dbg::cli

@@ -1,0 +1,35 @@
+// What a run came to, seen from outside after its end: which process is to be told of, and all that its ring,
+// the events and the kept sources say. Reads only; report_files writes.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "serializer/crash_report.hpp"
+
+namespace aoti_dbg::cli {
+
+/// A program that was started and has ended.
+struct EndedRun {
+    std::vector<std::string> command;
+    std::string folder;               // for its output; it may not exist
+    std::uint64_t start_unix_ns = 0;  // before the program began
+    pid_t pid = -1;
+    int status = 0;                          // as waitpid says
+    std::optional<std::uint64_t> oom_kills;  // meanwhile
+};
+
+struct Triage {
+    CrashReport report;  // concluded
+    bool is_worth_telling =
+        false;  // it ended by a fatal signal, by a failure of a call or inside one, or has findings
+    std::vector<aoti_dbg::Finding> findings;  // the first few
+};
+
+Triage look_at(const EndedRun& run);
+
+}  // namespace aoti_dbg::cli

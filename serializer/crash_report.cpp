@@ -1,0 +1,301 @@
+// Judges the facts of a report: one verdict, its class, and what to do about it. Pure.
+#include "serializer/crash_report.hpp"
+
+#include <algorithm>
+#include <cctype>
+#include <csignal>
+#include <cstring>
+
+#include "serializer/clean_text.hpp"
+#include "serializer/finding.hpp"
+#include "serializer/number_text.hpp"
+
+namespace aoti_dbg {
+namespace {
+
+constexpr std::size_t kMostNamed = 4;  // of the calls in flight, in the verdict
+
+/// Whether what such a call returns is a CUresult.
+bool is_launch(ring::CallKind kind) {
+    return kind == ring::CallKind::triton || kind == ring::CallKind::launch || kind == ring::CallKind::graph;
+}
+
+std::string clean(std::string_view text) {
+    std::string result;
+    append_clean(text, result);
+    return result;
+}
+
+/// "segmentation fault (SIGSEGV)"
+std::string signal_words(int signal) {
+    const char* const described = sigdescr_np(signal);
+    std::string words = described == nullptr ? "ended by a signal" : described;
+    words.front() = static_cast<char>(std::tolower(static_cast<unsigned char>(words.front())));
+    return words + " (" + signal_name(signal) + ")";
+}
+
+/// Signals by which the processor or the program itself says that the program is wrong.
+bool is_own_fault(int signal) {
+    for (const int fault : {SIGSEGV, SIGBUS, SIGABRT, SIGFPE, SIGILL, SIGTRAP, SIGSYS})
+        if (signal == fault) return true;
+    return false;
+}
+
+std::string ending_words(const CrashEnd& end) {
+    if (end.signal != 0) {
+        return signal_words(end.signal) + (end.signal_is_guessed ? ", by the exit status" : "");
+    }
+    if (end.exit_status && !end.is_descendant) return "exit with status " + std::to_string(*end.exit_status);
+    return "end of process " + std::to_string(end.pid) + ", in no good order";
+}
+
+/// " inside X", " while 3 calls were in flight: ..." or " outside of any call".
+std::string place_words(const CrashReport& report) {
+    if (const CrashCall* const call = report.call()) {
+        switch (call->kind) {
+            case ring::CallKind::run:
+                return " inside run " + std::to_string(call->run) + ", between its calls" +
+                       (report.before.empty() ? "" : ", after " + call_text(report.before.front()));
+            default:
+                return " inside " + call_text(*call);
+        }
+    }
+    if (report.in_flight.empty()) {
+        if (!report.last) return "; no call of a model was recorded";
+        return " outside of any call; the last before it was " + call_text(*report.last);
+    }
+    std::string text =
+        " while " + std::to_string(report.in_flight.size()) + " calls were in flight, in as many threads: ";
+    for (std::size_t i = 0; i < std::min(report.in_flight.size(), kMostNamed); ++i)
+        text += (i == 0 ? "" : ", ") + call_text(report.in_flight[i]);
+    if (report.in_flight.size() > kMostNamed) text += ", ...";
+    return text;
+}
+
+std::string finding_words(const Finding& finding) {
+    CrashCall call;
+    call.name = finding.kernel;
+    call.run = finding.run;
+    call.call = finding.call;
+    const std::string label = clean(finding.tensor.label);
+    switch (finding.kind) {
+        case Finding::Kind::input_nan:
+            return "NaN in the model input " + label;
+        case Finding::Kind::weight_nan:
+            return "NaN in the weight " + label;
+        case Finding::Kind::inf:
+            return "Inf in " + label + ", made by " + call_text(call);
+        case Finding::Kind::nan:
+            break;
+    }
+    return "NaN in " + label + ", first made by " + call_text(call);
+}
+
+std::string_view word_of(Finding::Kind kind) {
+    switch (kind) {
+        case Finding::Kind::input_nan:
+            return "input_nan";
+        case Finding::Kind::weight_nan:
+            return "weight_nan";
+        case Finding::Kind::inf:
+            return "inf";
+        case Finding::Kind::nan:
+            break;
+    }
+    return "nan";
+}
+
+/// What it comes to, before it is hashed.
+struct Judgement {
+    CrashClass kind = CrashClass::unknown;
+    std::string verdict;
+    std::string what;  // went wrong, in a word for the fingerprint
+    std::string where;
+    std::uint32_t line = 0;  // of the kernel's own source: that of the wrapper moves with each build
+};
+
+Judgement judge_device(const DeviceFault& fault, const CrashReport& report) {
+    const CudaError error = cuda_error(fault.error);
+    Judgement result{fault.error == 0 ? CrashClass::kernel : error.kind, {}, {}, fault.kernel, fault.line};
+    result.what = fault.error == 0 ? "fault" : std::to_string(fault.error);
+    CrashCall call;
+    if (const CrashCall* const known = report.call();
+        report.faulted || (known && known->name == fault.kernel))
+        call = *known;
+    if (call.name.empty()) call.name = fault.kernel.empty() ? "a kernel that no image names" : fault.kernel;
+    result.verdict =
+        (fault.error == 0 ? std::string("fault") : std::string(error.words)) + " in " + call_text(call);
+    if (fault.line != 0) result.verdict += ", at line " + std::to_string(fault.line) + " of its source";
+    return result;
+}
+
+Judgement judge_failed(const CrashCall& call, const CrashReport& report) {
+    Judgement result{CrashClass::host, {}, "failed", call.name};
+    const std::string end =
+        report.end.signal != 0 || report.end.exit_status ? "; then " + ending_words(report.end) : "";
+    if (is_launch(call.kind) && call.result != 0) {
+        const CudaError error = cuda_error(call.result);
+        result.kind = error.kind;
+        result.what = std::to_string(call.result);
+        result.verdict = std::string(error.words) + " (CUDA error " + std::to_string(call.result) +
+                         "), returned by the launch of " + call_text(call);
+        if (error.kind == CrashClass::kernel)
+            result.verdict += "; the fault is in that kernel or in one that was launched before";
+    } else {
+        const std::string how = call.left_by_exception ? " was left by an exception" : " failed";
+        result.verdict = call_text(call) + how;
+    }
+    result.verdict += end;
+    return result;
+}
+
+Judgement judge_end(const CrashReport& report) {
+    const CrashEnd& end = report.end;
+    Judgement result;
+    result.what = end.signal != 0 ? signal_name(end.signal) : "exit";
+    result.verdict = ending_words(end);
+    const std::string place = place_words(report);
+    // What was put in between ends before the place, or with the half sentence.
+    if ((end.signal_is_guessed || (end.signal == 0 && end.is_descendant)) && place.front() == ' ')
+        result.verdict += ",";
+    result.verdict += place;
+    if (const CrashCall* const call = report.call()) result.where = call->name;
+    if (end.signal == SIGKILL) {
+        const bool counted = report.oom_kills && *report.oom_kills > 0;
+        result.verdict += counted ? "; likely by the kernel for want of memory: it has killed " +
+                                        std::to_string(*report.oom_kills) + " here meanwhile"
+                          : report.oom_kills ? "; who sent it is not known"
+                                             : "; perhaps by the kernel for want of memory, which is a guess";
+    } else if (is_own_fault(end.signal) || (end.signal == 0 && end.exit_status && !end.is_descendant)) {
+        result.kind = CrashClass::host;
+    }
+    return result;
+}
+
+Judgement judge(const CrashReport& report) {
+    if (report.device) return judge_device(*report.device, report);
+    // What the host did afterwards is what a failure on the device came to: an exception that nobody caught.
+    const bool went_on = report.end.signal == 0 || report.end.signal == SIGABRT;
+    if (report.failed && went_on && (report.in_flight.empty() || is_launch(report.failed->kind))) {
+        return judge_failed(*report.failed, report);
+    }
+    if (report.finding && went_on) {
+        Judgement result{CrashClass::kernel, finding_words(*report.finding),
+                         std::string(word_of(report.finding->kind)), report.finding->kernel};
+        if (report.findings > 1) result.verdict += ", and " + std::to_string(report.findings - 1) + " more";
+        if (report.end.signal != 0 || report.end.exit_status.value_or(0) != 0)
+            result.verdict += "; then " + ending_words(report.end);
+        return result;
+    }
+    return judge_end(report);
+}
+
+std::vector<std::string> ways_to_repeat(const CrashReport& report) {
+    const std::string program = shell_text(report.command);
+    if (!report.uses_cuda) return {"aoti-dbg run --triage --sync on --level 2 -- " + program};
+    return {"CUDA_LAUNCH_BLOCKING=1 aoti-dbg run --triage -- " + program,
+            "compute-sanitizer --tool memcheck " + program};
+}
+
+std::vector<std::string> advice_for(const CrashReport& report) {
+    std::vector<std::string> advice;
+    if (report.processes == 0) {
+        advice.emplace_back(
+            "no process recorded a call: check that the library reaches the one with the model");
+        return advice;
+    }
+    if (report.in_flight.size() > 1)
+        advice.emplace_back("run the model in one thread: then the call is known, and not only the set");
+    switch (report.kind) {
+        case CrashClass::kernel:
+            advice.emplace_back(
+                report.finding && !report.failed
+                    ? "look at the call's inputs, in events.jsonl or by --level 2"
+                    : "repeat it as above: the launch that fails is then the one that is named");
+            break;
+        case CrashClass::oom:
+            advice.emplace_back("smaller inputs, or look at what else holds memory: nvidia-smi");
+            break;
+        case CrashClass::hardware:
+        case CrashClass::driver:
+            advice.emplace_back("look at nvidia-smi -q and at the kernel's log (dmesg) for Xid");
+            break;
+        case CrashClass::host:
+            advice.emplace_back("a debugger shows the stack: gdb -ex run --args " +
+                                shell_text(report.command));
+            break;
+        case CrashClass::hang:
+        case CrashClass::unknown:
+            if (report.end.signal == SIGKILL)
+                advice.emplace_back("dmesg and the container's own events say whether memory was short");
+            break;
+    }
+    return advice;
+}
+
+}  // namespace
+
+const CrashCall* CrashReport::call() const {
+    if (faulted) return &*faulted;
+    return in_flight.size() == 1 ? &in_flight.front() : nullptr;
+}
+
+std::string signal_name(int signal) {
+    const char* const name = sigabbrev_np(signal);
+    return name == nullptr ? "signal " + std::to_string(signal) : "SIG" + std::string(name);
+}
+
+std::string call_text(const CrashCall& call) {
+    std::string place;
+    if (call.run != ring::kNoRun) place = "run " + std::to_string(call.run);
+    if (call.call != ring::kNoCall)
+        place += (place.empty() ? "call " : ", call ") + std::to_string(call.call);
+    return clean(call.name) + (place.empty() ? "" : " (" + place + ")");
+}
+
+std::string shell_text(const std::vector<std::string>& words) {
+    constexpr std::string_view kPlain = "%+,-./0123456789:=@_";
+    std::string text;
+    for (const std::string& word : words) {
+        const bool is_plain = !word.empty() && std::all_of(word.begin(), word.end(), [&](char c) {
+            return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+                   kPlain.find(c) != std::string_view::npos;
+        });
+        if (!text.empty()) text += ' ';
+        if (is_plain) {
+            text += word;
+            continue;
+        }
+        text += '\'';
+        for (const char c : word)
+            text += c == '\'' ? std::string("'\\''") : std::string(1, c);
+        text += '\'';
+    }
+    return text;
+}
+
+std::string fingerprint_of(const std::vector<std::string_view>& words) {
+    // FNV-1a: it has to be the same everywhere and for ever, and nobody attacks it.
+    std::uint64_t hash = 0xcbf29ce484222325U;
+    const auto mix = [&hash](unsigned char byte) { hash = (hash ^ byte) * 0x100000001b3U; };
+    for (const std::string_view word : words) {
+        for (const char c : word)
+            mix(static_cast<unsigned char>(c));
+        mix(0);
+    }
+    std::string text;
+    append_hex(hash, text);
+    return text;
+}
+
+void conclude(CrashReport& report) {
+    const Judgement judgement = judge(report);
+    report.kind = judgement.kind;
+    report.verdict = judgement.verdict;
+    const std::string line = judgement.line == 0 ? "" : std::to_string(judgement.line);
+    report.fingerprint = fingerprint_of({word_of(judgement.kind), judgement.what, judgement.where, line});
+    report.repeat = ways_to_repeat(report);
+    report.next = advice_for(report);
+}
+
+}  // namespace aoti_dbg

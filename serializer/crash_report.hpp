@@ -1,0 +1,135 @@
+// How a program came to a bad end, as a struct, as a screen of text, as report.json and as one line (all
+// drawn in docs/FORMAT.md). Plain: whatever it is about is gone. Facts are gathered by others (cli/triage, a
+// reader of GPU core dumps); here they are judged and told. Must not touch the process, and allocates as it
+// likes: it is not for the process that crashes.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "serializer/cuda_error.hpp"
+#include "serializer/finding.hpp"
+#include "serializer/flight_ring_format.hpp"
+
+namespace aoti_dbg {
+
+inline constexpr std::string_view kReportFormatName = "aoti-dbg-report";
+inline constexpr std::uint32_t kReportFormatVersion = 1;
+
+/// A call as the flight ring has it, and what the model's package says of it.
+struct CrashCall {
+    std::string name;
+    ring::CallKind kind = ring::CallKind::unknown;
+    std::uint64_t sequence = 0;  // number of the call in its process
+    std::uint32_t run = ring::kNoRun;
+    std::uint32_t call = ring::kNoCall;
+    std::uint32_t model = ~0U;
+    std::string model_name;
+    std::uint64_t thread = 0;
+    std::uint64_t stream = 0;
+    std::int32_t result = 0;
+    bool left_by_exception = false;
+    std::uint32_t line = 0;  // of the wrapper source; 0: not known
+    std::vector<std::string> source_nodes;
+    std::vector<std::string> original_aten;
+};
+
+struct CrashArgument {
+    std::string label;
+    std::string what;  // "float32 [8, 16], min -1, max 2"; empty where only its name is known
+};
+
+/// Where on a device it went wrong, by who has read that from a core dump. Empty and 0: not known.
+struct DeviceFault {
+    std::string kernel;
+    std::int32_t error = 0;  // as CUresult
+    std::string device;      // "cuda:0"
+    std::string grid;        // "[128, 1, 1]", as all three below
+    std::string block_size;
+    std::string block;
+    std::string thread;
+    std::string address;  // hexadecimal
+    std::string file;     // of the kernel's source
+    std::uint32_t line = 0;
+    std::string source;  // that line
+};
+
+/// How a process ended.
+struct CrashEnd {
+    std::uint32_t pid = 0;
+    std::string program;
+    bool is_descendant = false;      // of the program that was started, whose end it is not
+    int signal = 0;                  // 0: none
+    bool signal_is_guessed = false;  // from the exit status, as shells have it
+    std::optional<int> exit_status;  // of the program that was started
+};
+
+struct CrashReport {
+    // Facts.
+    CrashEnd end;
+    std::vector<std::string> command;      // of the program that was started
+    std::vector<CrashCall> in_flight;      // of each thread the innermost call that had not come back
+    std::optional<CrashCall> failed;       // returned an error, or was left by an exception
+    std::optional<CrashCall> last;         // to have begun, where none is in flight
+    std::vector<CrashCall> before;         // those before, the last first
+    std::vector<CrashArgument> arguments;  // of call()
+    std::optional<DeviceFault> device;
+    std::optional<CrashCall> faulted;  // the last that launched the kernel which `device` names
+    std::optional<Finding> finding;    // the first
+    std::uint64_t findings = 0;
+    std::uint64_t processes = 0;  // that recorded calls
+    std::uint64_t runs = 0;       // of all of them
+    std::uint64_t calls = 0;
+    std::optional<std::uint64_t> oom_kills;  // in our control group, meanwhile
+    bool uses_cuda = false;
+    std::vector<std::pair<std::string, std::string>> environment;  // what, and which: "torch", "2.11.0"
+    std::vector<std::pair<std::string, std::string>> variables;    // of the program's environment
+    std::string library;                                           // our version
+    std::vector<std::string> notes;  // what makes it less certain: whole clauses
+
+    // What conclude() makes of them.
+    CrashClass kind = CrashClass::unknown;
+    std::string verdict;  // a sentence without full stop
+    std::string fingerprint;
+    std::vector<std::string> repeat;  // commands for a shell
+    std::vector<std::string> next;    // what to try
+
+    /// The one that it is about; null where several come into question, or none.
+    [[nodiscard]] const CrashCall* call() const;
+};
+
+/// "SIGSEGV"; "signal 34" where it has no name.
+std::string signal_name(int signal);
+
+/// "mylib::my_op (run 0, call 3)", clean.
+std::string call_text(const CrashCall& call);
+
+/// `words` so that a shell takes them for what they are.
+std::string shell_text(const std::vector<std::string>& words);
+
+/// The same facts come to the same, whatever addresses, processes and times were.
+void conclude(CrashReport& report);
+
+/// Sixteen hexadecimal digits over the words, none of which may say where or when.
+std::string fingerprint_of(const std::vector<std::string_view>& words);
+
+inline constexpr std::size_t kReportLines = 24;
+inline constexpr std::size_t kReportColumns = 100;
+
+/// A screen: so many lines, so many characters each.
+void append_report_text(const CrashReport& report, std::string& out);
+
+/// report.json, the whole file.
+void append_report_json(const CrashReport& report, std::string& out);
+
+inline constexpr std::size_t kVerdictBytes = 2048;
+
+/// One line of JSON of at most kVerdictBytes, newline included. `path` is where the whole report is.
+void append_verdict_line(const CrashReport& report, std::string_view path, std::string& out);
+
+}  // namespace aoti_dbg

@@ -1,0 +1,200 @@
+// A report as report.json, version 1, and as the one line of its verdict. What is not known or empty is left
+// out. A stream is a string in hexadecimal digits, as in all events.
+#include <nlohmann/json.hpp>
+
+#include "serializer/clean_text.hpp"
+#include "serializer/crash_report.hpp"
+#include "serializer/number_text.hpp"
+
+namespace aoti_dbg {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+/// Whatever the bytes of names are, it is UTF-8.
+std::string dumped(const Json& json, int indent) {
+    return json.dump(indent, ' ', false, Json::error_handler_t::replace);
+}
+
+void add_text(Json& to, const char* name, const std::string& text) {
+    if (!text.empty()) to[name] = text;
+}
+
+void add_list(Json& to, const char* name, const std::vector<std::string>& list) {
+    if (!list.empty()) to[name] = list;
+}
+
+void add_unless(Json& to, const char* name, std::uint64_t number, std::uint64_t unknown) {
+    if (number != unknown) to[name] = number;
+}
+
+const char* word_of_kind(ring::CallKind kind) {
+    switch (kind) {
+        case ring::CallKind::triton:
+            return "triton";
+        case ring::CallKind::extern_op:
+            return "op";
+        case ring::CallKind::proxy_op:
+            return "proxy_op";
+        case ring::CallKind::dispatcher:
+            return "dispatcher_op";
+        case ring::CallKind::cpp_kernel:
+            return "cpp_kernel";
+        case ring::CallKind::launch:
+            return "launch";
+        case ring::CallKind::graph:
+            return "graph";
+        case ring::CallKind::run:
+            return "run";
+        case ring::CallKind::lifecycle:
+            return "lifecycle";
+        case ring::CallKind::unknown:
+            break;
+    }
+    return "unknown";
+}
+
+Json json_of(const CrashCall& call) {
+    Json to;
+    to["kernel"] = call.name;
+    to["kind"] = word_of_kind(call.kind);
+    add_unless(to, "run", call.run, ring::kNoRun);
+    add_unless(to, "call", call.call, ring::kNoCall);
+    add_unless(to, "model", call.model, ~0U);
+    add_text(to, "model_name", call.model_name);
+    to["seq"] = call.sequence;
+    to["thread"] = call.thread;
+    std::string stream = "0x";
+    append_short_hex(call.stream, stream);
+    to["stream"] = stream;
+    if (call.result != 0) to["result"] = call.result;
+    if (call.left_by_exception) to["left_by_exception"] = true;
+    add_unless(to, "line", call.line, 0);
+    add_list(to, "source_nodes", call.source_nodes);
+    add_list(to, "original_aten", call.original_aten);
+    return to;
+}
+
+void add_calls(Json& to, const char* name, const std::vector<CrashCall>& calls) {
+    for (const CrashCall& call : calls)
+        to[name].push_back(json_of(call));
+}
+
+Json json_of(const CrashEnd& end) {
+    Json to;
+    to["pid"] = end.pid;
+    add_text(to, "program", end.program);
+    if (end.is_descendant) to["is_descendant"] = true;
+    if (end.signal != 0) {
+        to["signal"] = signal_name(end.signal);
+        to["signal_number"] = end.signal;
+    }
+    if (end.signal_is_guessed) to["signal_is_guessed"] = true;
+    if (end.exit_status) to["exit_status"] = *end.exit_status;
+    return to;
+}
+
+Json json_of(const DeviceFault& fault) {
+    Json to;
+    to["kernel"] = fault.kernel;
+    if (fault.error != 0) to["error"] = fault.error;
+    add_text(to, "device", fault.device);
+    add_text(to, "grid", fault.grid);
+    add_text(to, "block_size", fault.block_size);
+    add_text(to, "block", fault.block);
+    add_text(to, "thread", fault.thread);
+    add_text(to, "address", fault.address);
+    add_text(to, "file", fault.file);
+    add_unless(to, "line", fault.line, 0);
+    add_text(to, "source", fault.source);
+    return to;
+}
+
+Json json_of(const std::vector<std::pair<std::string, std::string>>& pairs) {
+    Json to = Json::object();
+    for (const auto& [name, value] : pairs)
+        to[name] = value;
+    return to;
+}
+
+/// No more of each text than so many characters: a text can have any length, the line cannot.
+std::string verdict_line(const CrashReport& report, std::string_view path, std::size_t most) {
+    Json to;
+    const auto add = [&](const char* name, std::string_view text) {
+        std::string cut;
+        append_shortened(text, most, cut);
+        if (!cut.empty()) to[name] = cut;
+    };
+    to["event"] = "verdict";
+    to["version"] = kReportFormatVersion;
+    to["class"] = word_of(report.kind);
+    to["fingerprint"] = report.fingerprint;
+    add("verdict", report.verdict);
+    const CrashCall* const call = report.call();
+    const CrashCall* const named = call == nullptr && report.failed ? &*report.failed : call;
+    if (named != nullptr) {
+        add("kernel", named->name);
+        add_unless(to, "run", named->run, ring::kNoRun);
+        add_unless(to, "call", named->call, ring::kNoCall);
+    }
+    to["pid"] = report.end.pid;
+    if (report.end.signal != 0) to["signal"] = signal_name(report.end.signal);
+    if (report.end.exit_status) to["exit_status"] = *report.end.exit_status;
+    if (report.findings != 0) to["findings"] = report.findings;
+    add("report", path);
+    return dumped(to, -1) + "\n";
+}
+
+}  // namespace
+
+void append_report_json(const CrashReport& report, std::string& out) {
+    Json to;
+    to["format"] = kReportFormatName;
+    to["version"] = kReportFormatVersion;
+    to["class"] = word_of(report.kind);
+    to["verdict"] = report.verdict;
+    to["fingerprint"] = report.fingerprint;
+    to["ended"] = json_of(report.end);
+    if (const CrashCall* const call = report.call()) to["call"] = json_of(*call);
+    if (report.device) to["device"] = json_of(*report.device);
+    add_calls(to, "in_flight", report.in_flight);
+    if (report.failed) to["failed"] = json_of(*report.failed);
+    if (report.last) to["last"] = json_of(*report.last);
+    add_calls(to, "before", report.before);
+    for (const CrashArgument& argument : report.arguments) {
+        Json one;
+        one["label"] = argument.label;
+        add_text(one, "what", argument.what);
+        to["arguments"].push_back(one);
+    }
+    if (report.finding) {
+        std::string line;
+        append_finding_json(*report.finding, line);
+        to["finding"] = Json::parse(line, nullptr, false);
+    }
+    Json& seen = to["seen"];
+    seen["processes"] = report.processes;
+    seen["runs"] = report.runs;
+    seen["calls"] = report.calls;
+    seen["findings"] = report.findings;
+    if (report.oom_kills) to["oom_kills"] = *report.oom_kills;
+    to["library"] = report.library;
+    to["environment"] = json_of(report.environment);
+    to["variables"] = json_of(report.variables);
+    to["command"] = report.command;
+    add_list(to, "repeat", report.repeat);
+    add_list(to, "try", report.next);
+    add_list(to, "notes", report.notes);
+    out += dumped(to, 2) + "\n";
+}
+
+void append_verdict_line(const CrashReport& report, std::string_view path, std::string& out) {
+    // Of a character no more than four bytes come to be; what is not text has some four hundred.
+    constexpr std::size_t kSurelyFits = 128;
+    std::string line = verdict_line(report, path, kVerdictBytes);
+    for (std::size_t most = kVerdictBytes / 2; line.size() > kVerdictBytes && most >= kSurelyFits; most /= 2)
+        line = verdict_line(report, path, most);
+    out += line;
+}
+
+}  // namespace aoti_dbg

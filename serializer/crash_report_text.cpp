@@ -1,0 +1,232 @@
+// A report as a screen: at most kReportLines lines of kReportColumns characters, whatever names there are.
+// Where there is more to say, the longest part gives way first; report.json has all of it.
+#include <algorithm>
+#include <cstdint>
+
+#include "serializer/clean_text.hpp"
+#include "serializer/crash_report.hpp"
+
+namespace aoti_dbg {
+namespace {
+
+constexpr std::size_t kValue = 14;  // where values begin
+constexpr std::size_t kValueColumns = kReportColumns - kValue;
+constexpr std::size_t kVerdictLines = 4;
+constexpr std::size_t kValueLines = 4;
+
+std::size_t characters_in(std::string_view text) {
+    return static_cast<std::size_t>(std::count_if(
+        text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U; }));
+}
+
+/// Clean text in lines of at most `width` characters, cut between words; of a word or a last line that is too
+/// long the middle goes.
+std::vector<std::string> wrapped(std::string_view text, std::size_t width, std::size_t most) {
+    std::string rest;
+    append_clean(text, rest);
+    std::vector<std::string> lines;
+    while (lines.size() + 1 < most && characters_in(rest) > width) {
+        // A line of that many bytes has no more characters.
+        const std::size_t blank = rest.rfind(' ', width);
+        if (blank == std::string::npos || blank == 0) break;
+        lines.push_back(rest.substr(0, blank));
+        rest.erase(0, blank + 1);
+    }
+    append_shortened(rest, width, lines.emplace_back());
+    return lines;
+}
+
+struct Section {
+    std::string name;
+    std::vector<std::string> lines;
+};
+
+class Page {
+  public:
+    /// One value, over as many lines as it takes.
+    void add(const char* name, std::string_view value, std::size_t most = kValueLines) {
+        if (!value.empty()) sections_.push_back({name, wrapped(value, kValueColumns, most)});
+    }
+    /// One line each.
+    void add_list(const char* name, const std::vector<std::string>& values) {
+        Section section{name, {}};
+        for (const std::string& value : values)
+            append_shortened(value, kValueColumns, section.lines.emplace_back());
+        if (!values.empty()) sections_.push_back(std::move(section));
+    }
+    void render(std::size_t most_lines, std::string& out) {
+        while (lines() > most_lines && shorten_longest()) {
+        }
+        for (const Section& section : sections_) {
+            for (std::size_t i = 0; i < section.lines.size(); ++i) {
+                std::string name = i == 0 ? "  " + section.name : "";
+                name.resize(kValue, ' ');
+                out.append(name).append(section.lines[i]).append("\n");
+            }
+        }
+    }
+
+  private:
+    [[nodiscard]] std::size_t lines() const {
+        std::size_t count = 0;
+        for (const Section& section : sections_)
+            count += section.lines.size();
+        return count;
+    }
+    /// False where each has but one line.
+    bool shorten_longest() {
+        const auto longest = std::max_element(
+            sections_.begin(), sections_.end(),
+            [](const Section& a, const Section& b) { return a.lines.size() < b.lines.size(); });
+        if (longest == sections_.end() || longest->lines.size() < 2) return false;
+        longest->lines.pop_back();
+        std::string& last = longest->lines.back();
+        if (last.size() < 4 || last.compare(last.size() - 4, 4, " ...") != 0) {
+            std::string cut;
+            append_shortened(last, kValueColumns - 4, cut);
+            last = cut + " ...";
+        }
+        return true;
+    }
+
+    std::vector<Section> sections_;
+};
+
+std::string joined(const std::vector<std::string>& texts, const char* between) {
+    std::string result;
+    for (const std::string& text : texts)
+        result += (result.empty() ? "" : between) + text;
+    return result;
+}
+
+std::string ending_text(const CrashEnd& end) {
+    std::string text = "process " + std::to_string(end.pid);
+    if (!end.program.empty()) text += ", " + end.program;
+    const std::string status = end.exit_status ? "exit status " + std::to_string(*end.exit_status) : "";
+    if (end.signal != 0) text += ", by " + signal_name(end.signal);
+    if (end.signal == 0 && end.is_descendant) text += ", in no good order";
+    if (!status.empty()) text += end.is_descendant ? ", which the program made its " + status : ", " + status;
+    return text;
+}
+
+std::string whereabouts(const CrashCall& call) {
+    std::string text = call_text(call) + ", launch " + std::to_string(call.sequence) + ", thread " +
+                       std::to_string(call.thread);
+    if (call.model != ~0U) text += ", model " + std::to_string(call.model);
+    if (!call.model_name.empty()) text += " (" + call.model_name + ")";
+    if (call.line != 0) text += ", line " + std::to_string(call.line) + " of the wrapper source";
+    return text;
+}
+
+void add_call(const CrashCall& call, Page& page) {
+    page.add("call", whereabouts(call), 2);
+    page.add("ATen", joined(call.original_aten, ", "), 1);
+    page.add("nodes", joined(call.source_nodes, ", "), 1);
+}
+
+std::vector<std::string> texts_of(const std::vector<CrashCall>& calls) {
+    std::vector<std::string> texts;
+    for (const CrashCall& call : calls) {
+        std::string& text = texts.emplace_back(call_text(call));
+        if (call.left_by_exception) text += ", left by an exception";
+        if (call.result != 0) text += ", error " + std::to_string(call.result);
+    }
+    return texts;
+}
+
+std::vector<std::string> texts_of(const std::vector<CrashArgument>& arguments) {
+    std::vector<std::string> texts;
+    texts.reserve(arguments.size());
+    for (const CrashArgument& argument : arguments)
+        texts.push_back(argument.label + (argument.what.empty() ? "" : ": " + argument.what));
+    return texts;
+}
+
+void add_device(const DeviceFault& fault, Page& page) {
+    std::string text = "block " + fault.block + ", thread " + fault.thread + " of grid " + fault.grid +
+                       " x " + fault.block_size;
+    if (!fault.device.empty()) text += " on " + fault.device;
+    if (!fault.address.empty()) text += ", address " + fault.address;
+    page.add("fault at", text, 2);
+    if (!fault.source.empty())
+        page.add("source", "line " + std::to_string(fault.line) + ": " + fault.source, 2);
+}
+
+/// Over some lines, as a shell takes it: cut at blanks between words. What cannot be cut so is shortened, and
+/// said to be, since it could be taken for the command.
+void add_command(std::string_view command, std::vector<std::string>& lines) {
+    const std::size_t first = lines.size();
+    std::string clean;
+    append_clean(command, clean);
+    std::string_view rest = command;
+    while (clean == command && characters_in(rest) > kValueColumns && lines.size() - first < kValueLines) {
+        std::size_t cut = 0;
+        bool is_quoted = false;
+        for (std::size_t i = 0; i < kValueColumns - 2; ++i) {
+            if (rest[i] == '\'') is_quoted = !is_quoted;
+            if (rest[i] == ' ' && !is_quoted) cut = i;
+        }
+        if (cut == 0) break;
+        lines.push_back(std::string(rest.substr(0, cut)) + " \\");
+        rest.remove_prefix(cut + 1);
+    }
+    if (clean != command || characters_in(rest) > kValueColumns) {
+        lines.resize(first);
+        append_shortened("(whole in report.json) " + std::string(command), kValueColumns,
+                         lines.emplace_back());
+    } else {
+        lines.emplace_back(rest);
+    }
+}
+
+std::vector<std::string> lines_of(const std::vector<std::string>& commands) {
+    std::vector<std::string> lines;
+    for (const std::string& command : commands)
+        add_command(command, lines);
+    return lines;
+}
+
+std::string environment_text(const CrashReport& report) {
+    std::string text = "aoti-dbg " + report.library;
+    for (const auto& [what, which] : report.environment)
+        text.append(", ").append(what).append(" ").append(which);
+    return text;
+}
+
+std::string counts_text(const CrashReport& report) {
+    return std::to_string(report.processes) + (report.processes == 1 ? " process, " : " processes, ") +
+           std::to_string(report.runs) + (report.runs == 1 ? " run, " : " runs, ") +
+           std::to_string(report.calls) + (report.calls == 1 ? " call, " : " calls, ") +
+           std::to_string(report.findings) + (report.findings == 1 ? " finding" : " findings");
+}
+
+}  // namespace
+
+void append_report_text(const CrashReport& report, std::string& out) {
+    const std::vector<std::string> verdict =
+        wrapped("aoti-dbg: " + report.verdict, kReportColumns, kVerdictLines);
+    for (const std::string& line : verdict)
+        out.append(line).append("\n");
+    Page page;
+    page.add("class", std::string(word_of(report.kind)) + ", fingerprint " + report.fingerprint, 1);
+    page.add("ended", ending_text(report.end), 1);
+    if (const CrashCall* const call = report.call()) {
+        add_call(*call, page);
+    } else if (report.in_flight.empty() && report.failed) {
+        add_call(*report.failed, page);
+    }
+    if (report.device) add_device(*report.device, page);
+    if (report.in_flight.size() > 1) page.add_list("in flight", texts_of(report.in_flight));
+    page.add_list("before", texts_of(report.before));
+    page.add_list("arguments", texts_of(report.arguments));
+    if (report.finding) page.add("finding", report.finding->suppression, 1);
+    page.add("seen", counts_text(report), 1);
+    page.add("with", environment_text(report), 2);
+    page.add_list("but", report.notes);
+    page.add_list("repeat", lines_of(report.repeat));
+    for (const std::string& next : report.next)
+        page.add(&next == &report.next.front() ? "try" : "", next);
+    page.render(kReportLines - verdict.size(), out);
+}
+
+}  // namespace aoti_dbg

@@ -1,0 +1,163 @@
+// See gpu_faults.hpp. A warp is at fault if it has an error PC or one of its lanes an exception. An SM with
+// an exception but no such warp had one that ended before the dump was written.
+#include "serializer/gpu_faults.hpp"
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+#include <utility>
+
+#include "serializer/gpu_exception.hpp"
+
+namespace aoti_dbg::gpu {
+namespace {
+
+class Finder {
+  public:
+    Finder(const GpuDump& dump, const CodeMap& code) : dump_(dump), code_(code) {
+        for (Index i = 0; i < dump.grids.size(); ++i)
+            grids_.emplace(std::make_pair(dump.grids[i].device, dump.grids[i].id), i);
+    }
+
+    std::vector<Fault> find() {
+        std::vector<Fault> found;
+        std::vector<bool> is_explained(dump_.sms.size(), false);
+        for (Index warp = 0; warp < dump_.warps.size(); ++warp) {
+            std::optional<Fault> fault = fault_of(warp);
+            if (!fault) continue;
+            is_explained[fault->sm] = true;
+            found.push_back(std::move(*fault));
+        }
+        for (Index sm = 0; sm < dump_.sms.size(); ++sm) {
+            if (!is_explained[sm] && dump_.sms[sm].exception.value_or(kNoException) != kNoException)
+                found.push_back(fault_without_warp(sm));
+        }
+        return found;
+    }
+
+  private:
+    [[nodiscard]] Fault fault_on(Index sm) const {
+        Fault fault;
+        fault.sm = sm;
+        fault.device = dump_.sms[sm].device;
+        if (dump_.sms[sm].exception.value_or(kNoException) != kNoException) {
+            fault.exception = dump_.sms[sm].exception;
+            fault.exception_text = dump_.sms[sm].exception_text;
+        }
+        return fault;
+    }
+
+    [[nodiscard]] Fault fault_without_warp(Index sm) const {
+        Fault fault = fault_on(sm);
+        fault.pc = dump_.sms[sm].error_pc;
+        if (fault.pc) fault.pc_kind = PcKind::error;
+        name(fault);
+        return fault;
+    }
+
+    [[nodiscard]] std::optional<Fault> fault_of(Index number) const {
+        const Warp& warp = dump_.warps[number];
+        const Lane* const lanes = warp.lanes == 0 ? nullptr : &dump_.lanes[warp.first_lane];
+        const auto has_exception = [](const Lane& lane) {
+            return lane.exception.value_or(kNoException) != kNoException;
+        };
+        const Lane* const first = std::find_if(lanes, lanes + warp.lanes, has_exception);
+        const bool lanes_tell = first != lanes + warp.lanes;
+        if (!warp.error_pc && !lanes_tell) return std::nullopt;
+
+        Fault fault = fault_on(dump_.blocks[warp.block].sm);
+        fault.warp = number;
+        fault.block = warp.block;
+        const auto grid = grids_.find({fault.device, dump_.blocks[warp.block].grid});
+        if (grid != grids_.end()) fault.grid = grid->second;
+        if (lanes_tell && fault.exception != first->exception) {
+            fault.exception = first->exception;
+            fault.exception_text = {};  // of another
+        }
+        if (warp.error_pc) {
+            fault.pc = warp.error_pc;
+            fault.pc_kind = PcKind::error;
+        } else {
+            fault.pc = first->pc;
+            fault.pc_kind = PcKind::stopped;
+        }
+        for (Index i = 0; i < warp.lanes; ++i) {
+            const Lane& lane = lanes[i];
+            const bool is_active = lane.id < 32 && (warp.active_lanes >> lane.id & 1U) != 0;
+            if (lanes_tell ? has_exception(lane) : is_active) fault.threads.push_back(lane.thread);
+        }
+        if (!fault.threads.empty())
+            fault.threads_kind = lanes_tell ? ThreadsKind::faulted : ThreadsKind::active;
+        name(fault);
+        return fault;
+    }
+
+    void name(Fault& fault) const {
+        if (fault.pc) fault.place = code_.find(fault.device, *fault.pc);
+        if (fault.grid == kNone) return;
+        const std::optional<CodePlace> entry = code_.find(fault.device, dump_.grids[fault.grid].entry);
+        if (entry && entry->offset == 0) fault.kernel = entry->function;
+    }
+
+    const GpuDump& dump_;
+    const CodeMap& code_;
+    std::map<std::pair<Index, std::uint64_t>, Index> grids_;  // by device and id
+};
+
+}  // namespace
+
+CodeMap::CodeMap(const GpuDump& dump) {
+    for (Index i = 0; i < dump.modules.size(); ++i)
+        add_functions_of(dump, i);
+    std::sort(functions_.begin(), functions_.end(), [](const Function& a, const Function& b) {
+        return std::tie(a.device, a.begin, a.module) < std::tie(b.device, b.begin, b.module);
+    });
+}
+
+void CodeMap::add_functions_of(const GpuDump& dump, Index module) {
+    const Result<elf::File> file = elf::File::open(dump.modules[module].image);
+    if (!file.ok()) return;
+    const elf::Symbols symbols(file.value());
+    for (std::size_t i = 0; i < symbols.size(); ++i) {
+        const std::optional<elf::Symbol> symbol = symbols.at(i);
+        if (!symbol || !symbol->is_function || symbol->section == 0) continue;
+        const elf::Section section = file.value().section(symbol->section);
+        Function function;
+        function.device = dump.device_of(dump.modules[module]);
+        function.begin = section.address + symbol->offset;
+        // A size that is not told: up to the section's end.
+        const std::uint64_t rest = section.bytes > symbol->offset ? section.bytes - symbol->offset : 0;
+        function.end = function.begin + (symbol->bytes != 0 ? symbol->bytes : rest);
+        function.names = symbols.strings();
+        function.name = symbol->name;
+        function.module = module;
+        function.section = symbol->section;
+        function.section_offset = symbol->offset;
+        // An image that is not relocated: its addresses are none.
+        if (section.address == 0 && symbol->offset < section.bytes) continue;
+        functions_.push_back(function);
+    }
+}
+
+std::optional<CodePlace> CodeMap::find(Index device, std::uint64_t address) const {
+    const auto after = std::upper_bound(functions_.begin(), functions_.end(), std::tie(device, address),
+                                        [](const auto& wanted, const Function& function) {
+                                            return wanted < std::tie(function.device, function.begin);
+                                        });
+    if (after == functions_.begin()) return std::nullopt;
+    const Function& function = *std::prev(after);
+    if (function.device != device || address >= function.end) return std::nullopt;
+    CodePlace place;
+    place.function = elf::File::string_at(function.names, function.name).value_or(std::string_view());
+    place.offset = address - function.begin;
+    place.module = function.module;
+    place.section = function.section;
+    place.section_offset = function.section_offset + place.offset;
+    return place;
+}
+
+std::vector<Fault> faults(const GpuDump& dump, const CodeMap& code) {
+    return Finder(dump, code).find();
+}
+
+}  // namespace aoti_dbg::gpu

@@ -1,0 +1,176 @@
+// `aoti-dbg show` of a GPU core dump as a person meets it: dumps written by hand, the text that comes out.
+#include <algorithm>
+#include <filesystem>
+
+#include "tests/support/catch.hpp"
+#include "tests/support/gpu_dump_writer.hpp"
+#include "tests/support/run_program.hpp"
+
+using namespace aoti_dbg::test;
+
+namespace fs = std::filesystem;
+
+namespace {
+
+bool contains(const std::string& text, const std::string& part) {
+    return text.find(part) != std::string::npos;
+}
+
+struct Dump {
+    explicit Dump(const std::string& bytes, const std::string& name = "core_1_node7_42.nvcudmp")
+        : path(folder.path() / name) {
+        write_text(path, bytes);
+    }
+    explicit Dump(DumpWriter writer) : Dump(writer.bytes()) {}
+    [[nodiscard]] Outcome show() const { return run_program({AOTI_DBG_TOOL, "show", path}, {{"TZ", "UTC"}}); }
+
+    TempFolder folder;
+    std::string path;
+};
+
+/// Fails with what it printed if it is no success.
+std::string shown(const Dump& dump) {
+    const Outcome outcome = dump.show();
+    INFO(outcome.err);
+    CHECK(outcome.exit_code == 0);
+    CHECK(outcome.err.empty());
+    CHECK(std::count(outcome.out.begin(), outcome.out.end(), '\n') <= 40);
+    return outcome.out;
+}
+
+std::string error_of(const Dump& dump) {
+    const Outcome outcome = dump.show();
+    CHECK(outcome.exit_code == 1);
+    CHECK(outcome.out.empty());
+    CHECK(std::count(outcome.err.begin(), outcome.err.end(), '\n') == 1);
+    return outcome.err;
+}
+
+}  // namespace
+
+TEST_CASE("A file that is cut off, empty or no dump is told from a dump, with what to try") {
+    const std::string whole = usual_dump().bytes();
+    const std::string cut = error_of(Dump(whole.substr(0, whole.size() - 100)));
+    CHECK(contains(cut, "core_1_node7_42.nvcudmp is cut off: it goes on to byte " +
+                            std::to_string(whole.size()) + " and ends at " +
+                            std::to_string(whole.size() - 100)));
+    CHECK(contains(cut, "was the disk full"));
+    CHECK(contains(error_of(Dump("")), "is empty"));
+    CHECK(contains(error_of(Dump("\x7f"
+                                 "EL")),
+                   "is cut off"));
+    CHECK(contains(error_of(Dump("a page of text\n")), "is no ELF file"));
+    CHECK(contains(error_of(Dump(module_image({{"k"}}), "k.cubin")), "is a cubin, not a GPU core dump"));
+    CHECK(contains(error_of(Dump(ElfWriter(4, 62).bytes(), "core")), "try gdb"));
+    const Outcome missing = run_program({AOTI_DBG_TOOL, "show", "/no/such/core.nvcudmp"});
+    CHECK(missing.exit_code == 1);
+    CHECK(contains(missing.err, "no such file"));
+}
+
+TEST_CASE("A dump is known by its content, whatever its name") {
+    CHECK(contains(shown(Dump(usual_dump().bytes(), "flight.ring")), "illegal address"));
+}
+
+TEST_CASE("The usual dump says exception, kernel, block, threads and line") {
+    const Dump dump(usual_dump());
+    CHECK(shown(dump) ==
+          "dump      " + dump.path +
+              "\n"
+              "written   2026-09-21 14:13:20, driver 580.159, CUDA 13.0\n"
+              "exception illegal address (14): a thread read or wrote where no memory is mapped\n"
+              "driver    the driver's words\n"
+              "device    0 NVIDIA H200 (sm_90), SM 9, warp 1\n"
+              "kernel    mul, grid [40, 1, 1] of blocks [128, 1, 1], launch 7 of its context\n"
+              "at        0x7f4900004010, byte 0x10 of mul\n"
+              "line      /src/kernel.py:41\n"
+              "block     [9, 0, 0]\n"
+              "threads   [32, 0, 0] and [33, 0, 0], 2 of a warp\n"
+              "\n"
+              "modules   2, 2 images of " +
+              std::to_string(usual_dump().devices[0].contexts[0].modules[0].image.size() +
+                             usual_dump().devices[0].contexts[0].modules[1].image.size()) +
+              " bytes\n"
+              "          0xabc holds mul\n");
+}
+
+TEST_CASE("A fault in inlined code is told with the line of the call") {
+    DumpWriter writer = usual_dump();
+    writer.devices[0].sms[1].blocks[0].warps[1].error_pc = kMulAddress + 0x40;
+    const std::string text = shown(Dump(writer));
+    CHECK(contains(text,
+                   "line      /src/kernel.py:9, in _Z6inlinei, which was inlined at\n"
+                   "          /src/kernel.py:40\n"));
+}
+
+TEST_CASE("What a dump does not say is said to be missing") {
+    DumpWriter writer = usual_dump();
+    DumpWarp& warp = writer.devices[0].sms[1].blocks[0].warps[1];
+    SECTION("threads, line, driver") {
+        warp.lanes.clear();
+        writer.has_meta = false;
+        writer.devices[0].contexts[0].modules[1].image =
+            module_image({{"mul", 0x200, kMulAddress}}, true, false);
+        const std::string text = shown(Dump(writer));
+        CHECK(contains(text, "written   by a driver before 565"));
+        CHECK(contains(text, "threads   the dump has none of them"));
+        CHECK(contains(text,
+                       "line      not known: its module has no line table; was it compiled with -lineinfo"));
+    }
+    SECTION("error PC") {
+        warp.error_pc.reset();
+        CHECK(contains(shown(Dump(writer)), "where a thread stopped, which may be behind the instruction"));
+    }
+    SECTION("which of the threads") {
+        for (DumpLane& lane : warp.lanes)
+            lane.exception = 0;
+        CHECK(contains(shown(Dump(writer)), "one or more of them, the dump does not say which"));
+    }
+    SECTION("images") {
+        writer.devices[0].contexts[0].modules[1].image.clear();
+        const std::string text = shown(Dump(writer));
+        CHECK(contains(text, "kernel    no image in the dump names it, entry 0x7f4900004000, grid"));
+        CHECK(contains(text, "0x10 bytes behind the kernel's entry; no image in the dump holds it"));
+    }
+    SECTION("the warp") {
+        writer.devices[0].sms[1].blocks.clear();
+        const std::string text = shown(Dump(writer));
+        CHECK(contains(text, "kernel    not in the dump: the warp had ended before it was written"));
+        CHECK(contains(text, "byte 0x10 of mul"));
+    }
+    SECTION("everything") {
+        writer.devices[0].sms.clear();
+        CHECK(contains(shown(Dump(writer)), "exception none is in the dump"));
+    }
+}
+
+TEST_CASE("A fault of many warps is one, of many places a few, and it all fits a screen") {
+    DumpWriter writer = usual_dump();
+    std::vector<DumpBlock>& blocks = writer.devices[0].sms[1].blocks;
+    for (std::uint32_t i = 0; i < 40; ++i) {
+        blocks.push_back(blocks[0]);
+        blocks.back().index = {i, 0, 0};
+    }
+    CHECK(contains(shown(Dump(writer)),
+                   "blocks    [9, 0, 0] [0, 0, 0] [1, 0, 0] [2, 0, 0] [3, 0, 0] "
+                   "[4, 0, 0] ...; 41 warps"));
+    for (std::uint32_t i = 0; i < 40; ++i)
+        blocks[i].warps[1].error_pc = kMulAddress + 16 * (i % 20);
+    CHECK(contains(shown(Dump(writer)), "and at 17 other places"));
+}
+
+TEST_CASE("Names and paths in a dump cannot command a terminal") {
+    DumpWriter writer = usual_dump();
+    writer.devices[0].name = "\x1b[31m";
+    writer.devices[0].sms[1].text = "\x07\x1b]0;x";
+    writer.devices[0].contexts[0].modules[1].image = module_image({{"mul\x1b[2J", 0x200, kMulAddress}});
+    const std::string text = shown(Dump(writer));
+    CHECK_FALSE(contains(text, "\x1b"));
+    CHECK_FALSE(contains(text, "\x07"));
+    CHECK(contains(text, "mul?[2J"));
+}
+
+TEST_CASE("A dump that is damaged in places is shown, with what is left out") {
+    DumpWriter writer = usual_dump();
+    writer.finish = [](ElfWriter& file) { file.section(file.find(kLanesType)).link = 1; };
+    CHECK(contains(shown(Dump(writer)), "damaged   .cudbg.lntbl.dev0.sm1.cta0.wp0: belongs to nothing"));
+}

@@ -1,0 +1,310 @@
+// Reports: hostile names and too much to say first, then what is judged from which facts.
+#include "serializer/crash_report.hpp"
+
+#include <csignal>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "tests/support/catch.hpp"
+
+using namespace aoti_dbg;
+
+namespace {
+
+CrashCall call_of(const std::string& name, std::uint32_t run = 0, std::uint32_t number = 3) {
+    CrashCall call;
+    call.name = name;
+    call.kind = ring::CallKind::extern_op;
+    call.sequence = 12;
+    call.run = run;
+    call.call = number;
+    call.model = 0;
+    call.thread = 4250;
+    return call;
+}
+
+CrashReport ended_by(int signal) {
+    CrashReport report;
+    report.end.pid = 4242;
+    report.end.program = "/usr/bin/python3";
+    report.end.signal = signal;
+    report.command = {"python", "infer.py"};
+    report.processes = 1;
+    report.library = "0.1.0";
+    return report;
+}
+
+CrashReport concluded(CrashReport report) {
+    conclude(report);
+    return report;
+}
+
+CrashReport crash_inside(const std::string& name) {
+    CrashReport report = ended_by(SIGSEGV);
+    report.in_flight = {call_of(name)};
+    return report;
+}
+
+std::string text_of(const CrashReport& report) {
+    std::string text;
+    append_report_text(report, text);
+    return text;
+}
+
+std::size_t characters_in(const std::string& line) {
+    return static_cast<std::size_t>(std::count_if(
+        line.begin(), line.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U; }));
+}
+
+std::string verdict_line_of(const CrashReport& report, const std::string& path = "/out/report.json") {
+    std::string line;
+    append_verdict_line(report, path, line);
+    return line;
+}
+
+/// Names and texts of `length` bytes everywhere.
+CrashReport filled(const std::string& unit, std::size_t length) {
+    std::string name;
+    while (name.size() < length)
+        name += unit;
+    CrashReport report = crash_inside(name);
+    CrashCall& call = report.in_flight.front();
+    call.model_name = name;
+    call.line = 812;
+    call.original_aten = call.source_nodes = {name, name, name};
+    report.end.program = name;
+    report.command = {name, "--" + name};
+    for (int i = 0; i < 40; ++i) {
+        report.before.push_back(call_of(name, 1, 5));
+        report.arguments.push_back({name, name});
+        report.notes.push_back(name);
+    }
+    report.environment = {{name, name}};
+    report.variables = {{name, name}};
+    report.device = DeviceFault{name, 700, name, name, name, name, name, name, name, 7, name};
+    report.finding = Finding{};
+    report.finding->kernel = name;
+    report.finding->suppression = name;
+    report.findings = 12;
+    return concluded(report);
+}
+
+const std::vector<std::string> kUnits = {"x",        "a b ",         "\"\\",     "\n\x01\x7f",
+                                         "\xff\xfe", "\xE2\x82\xAC", "\xC2\x85", "\xF0\x9F\x94\xA5 "};
+
+}  // namespace
+
+TEST_CASE("A report is a screen of text, whatever the names in it are and however long") {
+    for (const std::string& unit : kUnits) {
+        for (const std::size_t length : {1, 60, 99, 100, 101, 5000}) {
+            CAPTURE(unit, length);
+            const std::string text = text_of(filled(unit, length));
+            std::istringstream lines(text);
+            std::size_t count = 0;
+            for (std::string line; std::getline(lines, line); ++count) {
+                CHECK(characters_in(line) <= kReportColumns);
+                CHECK(std::none_of(line.begin(), line.end(),
+                                   [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; }));
+            }
+            CHECK(count <= kReportLines);
+            CHECK(count >= 10);
+            CHECK(text.back() == '\n');
+        }
+    }
+}
+
+TEST_CASE("The verdict's line is whole JSON of no more than its bytes, whatever is in it") {
+    for (const std::string& unit : kUnits) {
+        for (const std::size_t length : {1, 300, 500, 680, 2000, 2048, 100000}) {
+            CAPTURE(unit, length);
+            CrashReport report = filled(unit, length);
+            report.verdict = report.in_flight.front().name;
+            std::string path;
+            while (path.size() < length)
+                path += unit;
+            const std::string line = verdict_line_of(report, path);
+            REQUIRE(line.size() <= kVerdictBytes);
+            REQUIRE(line.back() == '\n');
+            CHECK(line.find('\n') == line.size() - 1);
+            // Refuses what is not UTF-8, too.
+            const auto json = nlohmann::json::parse(line);
+            CHECK(json.at("class") == "kernel");
+            CHECK(json.at("pid") == 4242);
+            CHECK_FALSE(json.at("verdict").get<std::string>().empty());
+        }
+    }
+}
+
+TEST_CASE("report.json is JSON, whatever the names in it are") {
+    for (const std::string& unit : kUnits) {
+        CAPTURE(unit);
+        std::string text;
+        append_report_json(filled(unit, 300), text);
+        const auto json = nlohmann::json::parse(text);
+        CHECK(json.at("format") == kReportFormatName);
+        CHECK(json.at("version") == kReportFormatVersion);
+        CHECK(json.at("call").at("call") == 3);
+        CHECK(json.at("device").at("error") == 700);
+    }
+}
+
+TEST_CASE("A signal inside a call is the host's, and names the call") {
+    const CrashReport report = concluded(crash_inside("mylib::my_op"));
+    CHECK(report.kind == CrashClass::host);
+    CHECK(report.verdict == "segmentation fault (SIGSEGV) inside mylib::my_op (run 0, call 3)");
+    CHECK(report.repeat ==
+          std::vector<std::string>{"aoti-dbg run --triage --sync on --level 2 -- python infer.py"});
+}
+
+TEST_CASE("Calls of several threads are said as a set, and none of them is named as the one") {
+    CrashReport report = crash_inside("a");
+    report.in_flight.push_back(call_of("b", 1, 0));
+    report = concluded(report);
+    CHECK(report.call() == nullptr);
+    CHECK(report.verdict ==
+          "segmentation fault (SIGSEGV) while 2 calls were in flight, in as many threads: a (run 0, call 3), "
+          "b (run 1, call 0)");
+    CHECK(report.fingerprint == concluded(ended_by(SIGSEGV)).fingerprint);
+    for (int i = 0; i < 9; ++i)
+        report.in_flight.push_back(call_of("c"));
+    CHECK(concluded(report).verdict.find("c (run 0, call 3), ...") != std::string::npos);
+}
+
+TEST_CASE("A signal outside of any call is said as such, with the last call or with none") {
+    CrashReport report = ended_by(SIGABRT);
+    CHECK(concluded(report).verdict == "aborted (SIGABRT); no call of a model was recorded");
+    report.last = call_of("at::_ops::abs::call", 4, 13);
+    report = concluded(report);
+    CHECK(report.kind == CrashClass::host);
+    CHECK(
+        report.verdict ==
+        "aborted (SIGABRT) outside of any call; the last before it was at::_ops::abs::call (run 4, call 13)");
+}
+
+TEST_CASE("Between two calls of a run the run and the call before are named") {
+    CrashReport report = crash_inside("AOTInductorModelContainerRun");
+    report.in_flight.front().kind = ring::CallKind::run;
+    report.in_flight.front().run = 7;
+    report.before = {call_of("cpp_fused_relu_0", 7, 1)};
+    CHECK(concluded(report).verdict ==
+          "segmentation fault (SIGSEGV) inside run 7, between its calls, after "
+          "cpp_fused_relu_0 (run 7, call 1)");
+}
+
+TEST_CASE("SIGKILL is of unknown class, and want of memory is a guess or a count") {
+    CrashReport report = crash_inside("mylib::my_op");
+    report.end.signal = SIGKILL;
+    CHECK(concluded(report).kind == CrashClass::unknown);
+    CHECK(concluded(report).verdict ==
+          "killed (SIGKILL) inside mylib::my_op (run 0, call 3); perhaps by the "
+          "kernel for want of memory, which is a guess");
+    report.oom_kills = 0;
+    CHECK(concluded(report).verdict.find("; who sent it is not known") != std::string::npos);
+    report.oom_kills = 2;
+    CHECK(concluded(report).kind == CrashClass::unknown);
+    CHECK(concluded(report).verdict.find("; likely by the kernel for want of memory: it has killed 2 here") !=
+          std::string::npos);
+}
+
+TEST_CASE("An exit inside a call is the host's, one of a descendant's is of unknown class") {
+    CrashReport report = crash_inside("mylib::my_op");
+    report.end.signal = 0;
+    report.end.exit_status = 3;
+    CHECK(concluded(report).kind == CrashClass::host);
+    CHECK(concluded(report).verdict == "exit with status 3 inside mylib::my_op (run 0, call 3)");
+    report.end.is_descendant = true;
+    CHECK(concluded(report).kind == CrashClass::unknown);
+    CHECK(concluded(report).verdict ==
+          "end of process 4242, in no good order, inside mylib::my_op (run 0, call 3)");
+    report.end.signal = SIGSEGV;
+    report.end.signal_is_guessed = true;
+    CHECK(concluded(report).kind == CrashClass::host);
+    CHECK(concluded(report).verdict ==
+          "segmentation fault (SIGSEGV), by the exit status, inside mylib::my_op (run 0, call 3)");
+    report.in_flight.clear();
+    CHECK(concluded(report).verdict ==
+          "segmentation fault (SIGSEGV), by the exit status; no call of a model was recorded");
+}
+
+TEST_CASE("A launch that failed has the class of its CUDA error, an op that failed is the host's") {
+    CrashReport report = ended_by(0);
+    report.end.exit_status = 1;
+    report.failed = call_of("aoti_torch_cpu_addmm_out");
+    report.failed->result = 1;
+    CHECK(concluded(report).kind == CrashClass::host);
+    CHECK(concluded(report).verdict ==
+          "aoti_torch_cpu_addmm_out (run 0, call 3) failed; then exit with status 1");
+    report.failed->result = 0;
+    report.failed->left_by_exception = true;
+    CHECK(concluded(report).verdict ==
+          "aoti_torch_cpu_addmm_out (run 0, call 3) was left by an exception; then exit with status 1");
+    report.failed->kind = ring::CallKind::triton;
+    report.uses_cuda = true;
+    for (const auto& [number, kind] : {std::pair{700, CrashClass::kernel},
+                                       {214, CrashClass::hardware},
+                                       {2, CrashClass::oom},
+                                       {702, CrashClass::hang},
+                                       {803, CrashClass::driver},
+                                       {31, CrashClass::unknown}}) {
+        report.failed->result = number;
+        CAPTURE(number);
+        CHECK(concluded(report).kind == kind);
+    }
+    report.failed->result = 700;
+    // Of an exception that nobody caught.
+    report.end.signal = SIGABRT;
+    report = concluded(report);
+    CHECK(report.verdict.rfind("illegal memory access (CUDA error 700), returned by the launch of", 0) == 0);
+    CHECK(report.repeat.front() == "CUDA_LAUNCH_BLOCKING=1 aoti-dbg run --triage -- python infer.py");
+    CHECK(report.repeat.back() == "compute-sanitizer --tool memcheck python infer.py");
+}
+
+TEST_CASE("A finding is the kernel's, and a fault that a device told goes before everything") {
+    CrashReport report = ended_by(0);
+    report.end.exit_status = 0;
+    report.finding = Finding{};
+    report.finding->kernel = "cpp_fused_log_0";
+    report.finding->run = 2;
+    report.finding->call = 9;
+    report.finding->tensor.label = "buf4";
+    report.findings = 3;
+    CHECK(concluded(report).kind == CrashClass::kernel);
+    CHECK(concluded(report).verdict ==
+          "NaN in buf4, first made by cpp_fused_log_0 (run 2, call 9), and 2 more");
+    report.device = DeviceFault{};
+    report.device->kernel = "triton_poi_fused_index_3";
+    report.device->line = 14;
+    report.in_flight = {call_of("triton_poi_fused_index_3", 7, 41)};
+    CHECK(concluded(report).verdict ==
+          "fault in triton_poi_fused_index_3 (run 7, call 41), at line 14 of its source");
+}
+
+TEST_CASE("The fingerprint is that of class, end, kernel and its line, and of nothing else") {
+    const CrashReport one = concluded(crash_inside("mylib::my_op"));
+    CrashReport other = crash_inside("mylib::my_op");
+    other.end.pid = 7;
+    other.in_flight.front().run = 9;
+    other.in_flight.front().sequence = 1000;
+    other.in_flight.front().line = 30;
+    other.in_flight.front().stream = 0x7f3a00000000;
+    other.command = {"./server"};
+    CHECK(concluded(other).fingerprint == one.fingerprint);
+    CHECK(one.fingerprint.size() == 16);
+    CHECK(concluded(crash_inside("mylib::my_op2")).fingerprint != one.fingerprint);
+    other.end.signal = SIGBUS;
+    CHECK(concluded(other).fingerprint != one.fingerprint);
+    // Where words end is part of them; and the digits are a promise, so they stand here.
+    CHECK(fingerprint_of({"ab", "c"}) != fingerprint_of({"a", "bc"}));
+    CHECK(fingerprint_of({"host", "SIGSEGV", "mylib::my_op", ""}) == one.fingerprint);
+    CHECK(fingerprint_of({}) == "cbf29ce484222325");
+}
+
+TEST_CASE("Commands are such as a shell takes for what they were") {
+    CHECK(shell_text({"python", "a b.py", "it's", "", "$HOME", "--x=1", "t[0]"}) ==
+          R"(python 'a b.py' 'it'\''s' '' '$HOME' --x=1 't[0]')");
+}
+
+TEST_CASE("Signals without a name have a number") {
+    CHECK(signal_name(SIGSEGV) == "SIGSEGV");
+    CHECK(signal_name(40) == "signal 40");
+}
