@@ -236,7 +236,12 @@ Triage look_at(const EndedRun& run) {
     CrashReport& report = triage.report;
     const std::vector<RecordedProcess> processes = recorded_processes(run.folder, run.start_unix_ns);
     const bool ended_well = WIFEXITED(run.status) && WEXITSTATUS(run.status) == 0;
-    const RecordedProcess* const chosen = ended_well ? nullptr : choose(processes, run);
+    // A program may end well though a kernel has faulted: before it asks the device again, all seems well.
+    const RecordedProcess* chosen = last_of(processes, [&](const RecordedProcess& process) {
+        if (!report.device) report.device = device_fault(process.folder, run.start_unix_ns, report.notes);
+        return report.device.has_value();
+    });
+    if (chosen == nullptr && !ended_well) chosen = choose(processes, run);
     report.end = end_of(run, chosen);
     report.command = run.command;
     report.oom_kills = run.oom_kills;
@@ -246,10 +251,7 @@ Triage look_at(const EndedRun& run) {
         report.calls += process.calls;
         report.uses_cuda |= process.uses_cuda;
     }
-    if (chosen != nullptr) {
-        report.device = device_fault(chosen->folder, run.start_unix_ns, report.notes);
-        add_calls(*chosen, report);
-    }
+    if (chosen != nullptr) add_calls(*chosen, report);
     add_events(run, triage);
     report.environment = known_versions(run.command.front());
     report.variables = telling_variables();

@@ -88,6 +88,20 @@ TEST_CASE("The report names kernel, call, block and thread, and what becomes of 
     }
 }
 
+TEST_CASE("A fault is told of though the program that was started ends well") {
+    const TempFolder folder;
+    const std::string out = (folder.path() / "out").string();
+    Lines argv = {AOTI_DBG_TOOL, "run", "--triage", "--", "/bin/sh", "-c", "\"$@\"; exit 0", "sh"};
+    argv.insert(argv.end(), kProgram.begin(), kProgram.end());
+    const Outcome run = run_program(argv, {{"FAKE_CUDA_FAIL_AT", "5"}, {"AOTI_DBG_OUT", out}});
+    CHECK(run.exit_code == 0);
+    CHECK(contains(run.err, "illegal memory access in "));
+    CHECK(fs::exists(folder.path() / "out" / "report.json"));
+    const Outcome sound = run_program(argv, {{"AOTI_DBG_OUT", out + "2"}});
+    CHECK(sound.exit_code == 0);
+    CHECK_FALSE(fs::exists(out + "2/report.json"));
+}
+
 TEST_CASE("Armed alone, nothing is printed, and every call is on record, selected or not") {
     const Preloaded run = armed({{"AOTI_DBG_KERNELS", "nothing_is_called_so"}});
     check_as_bare(run, kProgram, {});
