@@ -67,7 +67,7 @@ TEST_CASE("The report names kernel, call, block and thread, and what becomes of 
                                      {"AOTI_DBG_OUT", (folder.path() / "out").string()}};
         Lines argv = {AOTI_DBG_TOOL, "run", "--triage", "--"};
         argv.insert(argv.end(), kProgram.begin(), kProgram.end());
-        const Outcome run = run_program(argv, variables);
+        const Outcome run = run_bare(argv, variables);
         const Outcome bare = run_bare(kProgram, {{"FAKE_CUDA_FAIL_AT", launch}});
         CHECK(run.out == bare.out);
         CHECK(run.exit_code == bare.exit_code);
@@ -93,11 +93,11 @@ TEST_CASE("A fault is told of though the program that was started ends well") {
     const std::string out = (folder.path() / "out").string();
     Lines argv = {AOTI_DBG_TOOL, "run", "--triage", "--", "/bin/sh", "-c", "\"$@\"; exit 0", "sh"};
     argv.insert(argv.end(), kProgram.begin(), kProgram.end());
-    const Outcome run = run_program(argv, {{"FAKE_CUDA_FAIL_AT", "5"}, {"AOTI_DBG_OUT", out}});
+    const Outcome run = run_bare(argv, {{"FAKE_CUDA_FAIL_AT", "5"}, {"AOTI_DBG_OUT", out}});
     CHECK(run.exit_code == 0);
     CHECK(contains(run.err, "illegal memory access in "));
     CHECK(fs::exists(folder.path() / "out" / "report.json"));
-    const Outcome sound = run_program(argv, {{"AOTI_DBG_OUT", out + "2"}});
+    const Outcome sound = run_bare(argv, {{"AOTI_DBG_OUT", out + "2"}});
     CHECK(sound.exit_code == 0);
     CHECK_FALSE(fs::exists(out + "2/report.json"));
 }

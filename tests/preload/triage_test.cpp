@@ -204,7 +204,7 @@ TEST_CASE("From a working directory that cannot be written the report is on stan
         WARN("skipped: no file system can be mounted here");
         return;
     }
-    const Outcome outcome = run_program(program, dying(17, SIGSEGV));
+    const Outcome outcome = run_bare(program, dying(17, SIGSEGV));
     CHECK(contains(outcome.err, "aoti-dbg: segmentation fault (SIGSEGV); no call of a model was recorded"));
     CHECK(contains(outcome.err, "the report is not in the output folder"));
 }
@@ -221,7 +221,7 @@ TEST_CASE("On a full disk the report is on standard error, and no piece of it is
     }
     Variables env = dying(17, SIGSEGV);
     env["AOTI_DBG_OUT"] = at + "/out";
-    const Outcome outcome = run_program(program, env);
+    const Outcome outcome = run_bare(program, env);
     CHECK(contains(outcome.err, "aoti-dbg: segmentation fault (SIGSEGV)"));
     CHECK(contains(outcome.err, "the report is not in the output folder"));
     CHECK_FALSE(contains(outcome.out, "report"));
