@@ -6,10 +6,7 @@
 
 #include <algorithm>
 #include <array>
-#include <cerrno>
-#include <csignal>
 #include <cstdio>
-#include <cstring>
 #include <ctime>
 #include <filesystem>
 #include <string_view>
@@ -17,6 +14,7 @@
 
 #include "base/message.hpp"
 #include "cli/find_recorded.hpp"
+#include "cli/print.hpp"
 #include "serializer/flight_ring_reader.hpp"
 
 namespace aoti_dbg::cli {
@@ -37,10 +35,6 @@ std::string harmless(std::string_view text) {
         result.begin(), result.end(),
         [](char c) { return static_cast<unsigned char>(c) < 0x20U || c == 0x7f; }, '?');
     return result;
-}
-
-bool is_open(const Record& record) {
-    return (record.flags & (ring::kEnded | ring::kLeftByException)) == 0;
 }
 
 const char* word_for(ring::CallKind kind) {
@@ -208,16 +202,6 @@ std::string threads_of(const Contents& contents) {
         text += (text.empty() ? "" : ", ") + std::to_string(thread.tid);
     }
     return text;
-}
-
-/// A reader that has seen enough (`| head`) is no failure.
-int print(const std::string& text) {
-    std::signal(SIGPIPE, SIG_IGN);
-    const bool whole =
-        std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && std::fflush(stdout) == 0;
-    if (whole || errno == EPIPE) return 0;
-    message(Severity::error, "standard output could not be written: %s", std::strerror(errno));
-    return 1;
 }
 
 }  // namespace

@@ -2,16 +2,13 @@
 #include "cli/cli_show_gpu_dump.hpp"
 
 #include <algorithm>
-#include <cerrno>
-#include <csignal>
-#include <cstdio>
-#include <cstring>
 #include <filesystem>
 #include <fstream>
 
 #include "base/message.hpp"
 #include "cli/gpu_dump_text.hpp"
 #include "cli/mapped_file.hpp"
+#include "cli/print.hpp"
 #include "serializer/clean_text.hpp"
 
 namespace aoti_dbg::cli {
@@ -41,13 +38,7 @@ int show_gpu_dump(const std::string& path) {
     std::string text = "dump      ";
     append_clean(path, text);
     text += "\n" + gpu_dump_text(dump.value());
-    // A reader that has seen enough (`| head`) is no failure.
-    std::signal(SIGPIPE, SIG_IGN);
-    const bool is_whole =
-        std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && std::fflush(stdout) == 0;
-    if (is_whole || errno == EPIPE) return 0;
-    message(Severity::error, "standard output could not be written: %s", std::strerror(errno));
-    return 1;
+    return print(text);
 }
 
 }  // namespace aoti_dbg::cli

@@ -36,10 +36,6 @@ void for_each_file(const std::string& folder, std::string_view begins, std::stri
     }
 }
 
-bool is_open(const ring::Record& record) {
-    return (record.flags & (ring::kEnded | ring::kLeftByException)) == 0;
-}
-
 bool is_launch(const ring::Record& record) {
     return record.kind == ring::CallKind::triton || record.kind == ring::CallKind::launch ||
            record.kind == ring::CallKind::graph;

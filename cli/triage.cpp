@@ -18,10 +18,6 @@ namespace {
 
 constexpr std::size_t kCallsBefore = 8;
 
-bool is_open(const ring::Record& record) {
-    return (record.flags & (ring::kEnded | ring::kLeftByException)) == 0;
-}
-
 bool has_failed(const ring::Record& record) {
     return record.kind != ring::CallKind::lifecycle &&
            (record.result != 0 || (record.flags & ring::kLeftByException) != 0);
@@ -50,7 +46,7 @@ class Calls {
         std::vector<ring::Call> innermost;
         for (const ring::Thread& thread : contents_.threads) {
             if (thread.ended || (main_thread_only && thread.tid != contents_.header.pid)) continue;
-            const auto open = std::find_if(thread.records.rbegin(), thread.records.rend(), is_open);
+            const auto open = std::find_if(thread.records.rbegin(), thread.records.rend(), ring::is_open);
             if (open != thread.records.rend()) innermost.push_back({&thread, &*open});
         }
         return innermost;

@@ -5,28 +5,17 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <optional>
 #include <span>
 #include <string_view>
-#include <type_traits>
 
 #include "base/status.hpp"
+#include "serializer/bytes_at.hpp"
 #include "serializer/elf_format.hpp"
 
 namespace aoti_dbg::elf {
 
 using Bytes = std::span<const std::byte>;
-
-/// A number or a structure, if all of it lies within `bytes`.
-template <typename T>
-std::optional<T> copy_at(Bytes bytes, std::uint64_t offset) {
-    static_assert(std::is_trivially_copyable_v<T>);
-    if (offset > bytes.size() || bytes.size() - offset < sizeof(T)) return std::nullopt;
-    T value;
-    std::memcpy(&value, bytes.data() + offset, sizeof value);
-    return value;
-}
 
 struct Section {
     std::uint32_t name = 0;  // as string_at() takes it

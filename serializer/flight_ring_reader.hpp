@@ -16,6 +16,11 @@ namespace aoti_dbg::ring {
 /// Files beyond this are refused: a ring of a thousand threads with the default capacity is a quarter of it.
 inline constexpr std::uint64_t kLargestFile = 1ULL << 30U;
 
+/// Whether the call had not come back, as far as the ring knows.
+inline bool is_open(const Record& record) {
+    return (record.flags & (kEnded | kLeftByException)) == 0;
+}
+
 struct Thread {
     std::uint32_t tid = 0;
     bool ended = false;

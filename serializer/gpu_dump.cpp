@@ -23,7 +23,7 @@ class Entry {
 
     template <typename T>
     [[nodiscard]] std::optional<T> there(std::uint64_t offset) const {
-        return elf::copy_at<T>(bytes_, offset);
+        return copy_at<T>(bytes_, offset);
     }
     [[nodiscard]] std::uint64_t word(std::uint64_t offset) const {
         return there<std::uint64_t>(offset).value_or(0);

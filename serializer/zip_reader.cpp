@@ -2,9 +2,8 @@
 #include "serializer/zip_reader.hpp"
 
 #include <algorithm>
-#include <cstring>
-#include <type_traits>
 
+#include "serializer/bytes_at.hpp"
 #include "serializer/zip_format.hpp"
 
 namespace aoti_dbg {
@@ -13,17 +12,7 @@ namespace {
 using namespace zip;
 using Bytes = std::span<const std::byte>;
 
-/// A structure, if all of it lies within `bytes`.
-template <typename T>
-std::optional<T> copy_at(Bytes bytes, std::uint64_t offset) {
-    static_assert(std::is_trivially_copyable_v<T>);
-    if (offset > bytes.size() || bytes.size() - offset < sizeof(T)) return std::nullopt;
-    T value;
-    std::memcpy(&value, bytes.data() + offset, sizeof value);
-    return value;
-}
-
-/// As above, if it begins with its magic number.
+/// A structure as copy_at() has it, if it begins with its magic number.
 template <typename T>
 std::optional<T> structure_at(Bytes bytes, std::uint64_t offset) {
     std::optional<T> value = copy_at<T>(bytes, offset);
