@@ -3,9 +3,10 @@ compile_models.py --device cpu|cuda --out FOLDER [--jobs N] PACKAGE...
 
 A package is a model of MODELS and a variant: `transformer-released` as PyTorch makes it, `transformer-printer` with
 PyTorch's own debug printer for names baked in, `transformer-statistics` with that for values, `transformer-saving` with
-that for files. Beside them lies `transformer.inputs.pt`, a list of what the model is to be run with. What is there,
-made by this very file and this torch, is not made again. Must never run under the library: the printer would not be
-the judge.
+that for files. `transformer-alike` and `transformer-alike_saving` are the first and the last with kernels that were
+chosen without measuring, so that both add up in the same order. Beside them lies `transformer.inputs.pt`, a list of what
+the model is to be run with. What is there, made by this very file and this torch, is not made again. Must never run
+under the library: the printer would not be the judge.
 """
 
 from __future__ import annotations
@@ -23,7 +24,9 @@ import traceback
 here = pathlib.Path(__file__).resolve()
 models_of_tests = here.parents[1] / "tests" / "models"
 PRINTER = "aot_inductor.debug_intermediate_value_printer"
-VARIANTS = {"released": {}, "printer": {PRINTER: "3"}, "statistics": {PRINTER: "2"}, "saving": {PRINTER: "1"}}
+ALIKE = {"deterministic": True}
+VARIANTS = {"released": {}, "printer": {PRINTER: "3"}, "statistics": {PRINTER: "2"},
+            "saving": {PRINTER: "1"}, "alike": ALIKE, "alike_saving": {PRINTER: "1", **ALIKE}}  # fmt: skip
 
 
 def of_tests(name: str):
@@ -110,6 +113,25 @@ for _name in ("linear_softmax", "frozen_conv", "dynamic_batch", "indices_and_mas
     MODELS[_name] = of_tests(_name)
 
 
+def with_fault(name: str):
+    """A model of tests/models/faults.py."""
+
+    def make(torch, device):
+        import faults
+
+        return faults.FAULTS[name]()
+
+    return make
+
+
+for _name in ("index_read", "index_write", "index_assert", "user_kernel"):
+    MODELS[f"fault_{_name}"] = with_fault(f"fault_{_name}")
+
+
+# A Triton kernel of the user's is only seen by the strict way of exporting.
+STRICT = ("mixed", "fault_user_kernel")
+
+
 def compile_packages(torch, device: str, name: str, packages: list[str], folder: pathlib.Path) -> None:
     torch.manual_seed(0)
     case = MODELS[name](torch, device)
@@ -122,13 +144,13 @@ def compile_packages(torch, device: str, name: str, packages: list[str], folder:
         partial.replace(folder / f"{name}.inputs.pt")
     example = torch.utils._pytree.tree_map(lambda tensor: tensor.to(device), case.inputs)
     with torch.no_grad():
-        # A Triton kernel of the user's is only seen by the strict way of exporting.
         exported = torch.export.export(
-            case.module.eval().to(device), example, strict=name == "mixed", dynamic_shapes=case.dynamic_shapes
+            case.module.eval().to(device), example, strict=name in STRICT, dynamic_shapes=case.dynamic_shapes
         )
         for package in packages:
             started = time.monotonic()
-            config = {**(case.config if device == "cpu" else {}), **VARIANTS[package.partition("-")[2]]}
+            is_wanted = device == "cpu" or name.startswith("fault_")
+            config = {**(case.config if is_wanted else {}), **VARIANTS[package.partition("-")[2]]}
             torch._inductor.aoti_compile_and_package(exported, package_path=str(partial), inductor_configs=config)
             partial.replace(folder / f"{package}.pt2")
             print(f"compiled {package} for {device} in {time.monotonic() - started:.0f} s", flush=True)
@@ -137,7 +159,8 @@ def compile_packages(torch, device: str, name: str, packages: list[str], folder:
 def forget_others(folder: pathlib.Path) -> None:
     """Removes packages that were made by another version of these files or by another torch."""
     key = hashlib.sha256(importlib.metadata.version("torch").encode())
-    for source in (here, here.with_name("user_kernel.py"), models_of_tests / "models.py"):
+    for source in (here, here.with_name("user_kernel.py"), models_of_tests / "models.py",
+                   models_of_tests / "faults.py", models_of_tests / "faulty_kernel.py"):  # fmt: skip
         key.update(source.read_bytes())
     stamp = folder / "made-by"
     if stamp.exists() and stamp.read_text() == key.hexdigest():

@@ -95,6 +95,23 @@ def _transformer(device: str, limits: bool) -> tuple[Variant, ...]:
     )
 
 
+def _armed(device: str) -> tuple[Variant, ...]:
+    """Nothing faults: what it costs to be ready for it."""
+    released = _model("transformer-released", device)
+    sanitizer = ("compute-sanitizer", "--tool", "memcheck", "--log-file", "/dev/null",
+                 *_model("transformer-released", device, "3x20"))
+    blocking = {**_ONE_THREAD, "CUDA_LAUNCH_BLOCKING": "1"}
+    return (
+        Variant("as released", released, False, _ONE_THREAD),
+        Variant("armed (AOTI_DBG_TRIAGE=1)", released, True,
+                {**_ONE_THREAD, **_OFF, "AOTI_DBG_TRIAGE": "1", "AOTI_DBG_OUT": "{scratch}/out"}, limit=(RATIO, 1.05)),
+        Variant("CUDA_LAUNCH_BLOCKING=1", released, False, blocking),
+        Variant("the same without the caching allocator", released, False,
+                {**blocking, "PYTORCH_NO_CUDA_MEMORY_CACHING": "1"}),
+        Variant("compute-sanitizer", sanitizer, False, _ONE_THREAD),
+    )  # fmt: skip
+
+
 def _level_2(model: str, device: str, length: str, printer_length: str, limits: tuple = ()) -> tuple[Variant, ...]:
     """Lengths are rounds times runs, which bounds what is written."""
     released = _model(f"{model}-released", device, length)
@@ -162,6 +179,8 @@ GROUPS = (
     )),
     Group("transformer", "Transformer of 8 layers, fp16, width 512, batch 4 of 128 tokens, on the GPU, a run", "ms",
           True, True, _transformer("cuda", True)),
+    Group("triage", "Armed for a crash: transformer of 8 layers, fp16, width 512, batch 4 of 128 tokens, on the GPU, a run",
+          "ms", True, True, _armed("cuda")),
     Group("level-2:transformer-cpu", "Level 2: transformer of 2 layers, fp32, width 64, on one CPU thread, a run", "us",
           False, True, _level_2("transformer", "cpu", "300x1", "100x1")),
     Group("level-2:pointwise-cpu", "Level 2: relu(x) * 2 + 1 on 64 MiB of fp32, on one CPU thread, a run", "ms",

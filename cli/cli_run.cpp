@@ -137,7 +137,8 @@ std::string folder_of(const TallyPage& tally, pid_t child) {
 }
 
 Audience audience_of(const RunRequest& request, const Options& options) {
-    return {options.triage, options.ci, request.annotates_github, request.junit, options.verdict_file};
+    return {options.triage,           options.keep_dump, options.ci,
+            request.annotates_github, request.junit,     options.verdict_file};
 }
 
 /// What `before` did not count yet.

@@ -20,7 +20,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// What the program gets to see of an exception; 719, an unspecified failure, for all others.
+constexpr std::int32_t kLaunchFailed = 719;
+
+/// What the program gets to see of an exception; an unspecified failure for all others.
 std::int32_t driver_error(std::uint32_t exception) {
     struct Known {
         std::uint32_t exception;
@@ -31,7 +33,7 @@ std::int32_t driver_error(std::uint32_t exception) {
                                 {22, 222}, {26, 715}, {30, 700}, {32, 214}};
     const auto* const known = std::find_if(std::begin(kKnown), std::end(kKnown),
                                            [exception](const Known& k) { return k.exception == exception; });
-    return known == std::end(kKnown) ? 719 : known->error;
+    return known == std::end(kKnown) ? kLaunchFailed : known->error;
 }
 
 std::string text_of(const gpu::Dim3& dim) {
@@ -57,12 +59,16 @@ DeviceFault told_of(const gpu::GpuDump& dump, const gpu::Fault& fault) {
     told.kernel = fault.kernel;
     if (told.kernel.empty() && fault.place) told.kernel = fault.place->function;
     if (fault.exception) told.error = driver_error(*fault.exception);
+    if (fault.is_trap) told.error = kLaunchFailed;
+    told.is_trap = fault.is_trap;
     told.device = "cuda:" + std::to_string(dump.devices[fault.device].id);
     if (fault.grid != gpu::kNone) {
         const gpu::Grid& grid = dump.grids[fault.grid];
         if (grid.blocks) told.grid = text_of(*grid.blocks);
         if (grid.threads) told.block_size = text_of(*grid.threads);
+        told.launch = grid.id;
     }
+    if (fault.later_grid != gpu::kNone) told.later_launch = dump.grids[fault.later_grid].id;
     if (fault.block != gpu::kNone) told.block = text_of(dump.blocks[fault.block].index);
     if (!fault.threads.empty()) told.thread = text_of(fault.threads.front());
     add_source(dump, fault, told);
@@ -108,10 +114,13 @@ std::optional<DeviceFault> device_fault(const std::string& folder, std::uint64_t
             continue;
         }
         const auto is_other = [&](const gpu::Fault& fault) { return fault.kernel != found.front().kernel; };
-        if (std::any_of(found.begin(), found.end(), is_other))
+        const bool says_more = std::any_of(found.begin(), found.end(), is_other);
+        if (says_more)
             notes.push_back(name + " tells of faults in other kernels, too (aoti-dbg show " + path.string() +
                             ")");
-        return told_of(dump.value(), found.front());
+        DeviceFault told = told_of(dump.value(), found.front());
+        if (!says_more) told.dump = path.string();
+        return told;
     }
     return std::nullopt;
 }

@@ -93,7 +93,8 @@ class Page {
             const auto same = std::find_if(groups.begin(), groups.end(), [&fault](const Group& group) {
                 const Fault& first = *group.first;
                 return first.device == fault.device && first.exception == fault.exception &&
-                       first.pc == fault.pc && first.grid == fault.grid;
+                       first.pc == fault.pc && first.grid == fault.grid &&
+                       first.later_grid == fault.later_grid;
             });
             // A dump of that many places is not a fault any more; the rest count as one.
             constexpr std::size_t kMostGroups = 1000;
@@ -137,6 +138,10 @@ class Page {
     }
 
     void exception(const Fault& fault) {
+        if (fault.is_trap) {
+            out_ += line("exception", "none: the kernel stopped itself, by a trap instruction");
+            return;
+        }
         if (!fault.exception) {
             out_ += line("exception", "the dump does not say which");
             return;
@@ -158,7 +163,12 @@ class Page {
 
     void kernel(const Fault& fault) {
         if (fault.grid == kNone) {
-            out_ += line("kernel", "not in the dump: the warp had ended before it was written");
+            std::string text = fault.kernel.empty() ? "not known" : clean(fault.kernel);
+            text += "; the warp had ended before the dump was written";
+            if (fault.later_grid != kNone)
+                text += ", and launch " + std::to_string(dump_.grids[fault.later_grid].id) +
+                        " of its context ran where it had been";
+            out_ += line("kernel", text);
             return;
         }
         const gpu::Grid& grid = dump_.grids[fault.grid];

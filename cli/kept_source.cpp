@@ -6,8 +6,10 @@
 #include <optional>
 #include <string_view>
 
+#include "cli/mapped_file.hpp"
 #include "model/call_matcher.hpp"
 #include "model/call_sites.hpp"
+#include "model/kernel_source.hpp"
 
 namespace aoti_dbg::cli {
 namespace {
@@ -82,29 +84,53 @@ std::vector<CrashArgument> arguments_of(const CallSite& site) {
     return arguments;
 }
 
+/// The wrapper sources of the packages that were kept.
+std::vector<std::string> kept_wrappers(const std::string& folder) {
+    std::vector<std::string> paths;
+    std::error_code failed;
+    for (const fs::directory_entry& package : fs::directory_iterator(folder + "/evidence", failed)) {
+        std::error_code unreadable;
+        for (const fs::directory_entry& file : fs::directory_iterator(package.path(), unreadable))
+            if (ends_with(file.path().string(), kWrapper)) paths.push_back(file.path().string());
+    }
+    return paths;
+}
+
 }  // namespace
 
 std::vector<CrashArgument> find_in_source(const std::string& folder, const std::vector<std::string>& names,
                                           CrashCall& call) {
     if (names.empty()) return {};
     std::optional<CallSite> found;
-    std::error_code failed;
-    for (const fs::directory_entry& package : fs::directory_iterator(folder + "/evidence", failed)) {
-        std::error_code unreadable;
-        for (const fs::directory_entry& file : fs::directory_iterator(package.path(), unreadable)) {
-            const std::string path = file.path().string();
-            if (!ends_with(path, kWrapper)) continue;
-            const std::string so_path = path.substr(0, path.size() - 3) + "so";
-            const std::optional<CallSite> site = last_site(read_call_sites_of(so_path), names);
-            if (site && found) return {};
-            if (site) found = site;
-        }
+    for (const std::string& path : kept_wrappers(folder)) {
+        const std::string so_path = path.substr(0, path.size() - 3) + "so";
+        const std::optional<CallSite> site = last_site(read_call_sites_of(so_path), names);
+        if (site && found) return {};
+        if (site) found = site;
     }
     if (!found) return {};
     call.line = found->line;
     call.source_nodes = found->source_nodes;
     call.original_aten = found->original_aten;
     return arguments_of(*found);
+}
+
+void find_kernel_line_of(const std::string& folder, DeviceFault& fault) {
+    if (fault.kernel.empty() || fault.line == 0) return;
+    std::optional<KernelLine> found;
+    for (const std::string& path : kept_wrappers(folder)) {
+        const Result<MappedFile> file = MappedFile::open(path);
+        if (!file.ok()) continue;
+        const auto bytes = file.value().bytes();
+        const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+        std::optional<KernelLine> line = find_kernel_line(text, fault.kernel, fault.line);
+        if (line && found && line->text != found->text) return;
+        if (line) found = std::move(line);
+    }
+    if (!found) return;
+    fault.source = found->text;
+    fault.parameter = found->parameter;
+    fault.is_write = found->is_write;
 }
 
 }  // namespace aoti_dbg::cli

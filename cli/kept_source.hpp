@@ -14,4 +14,8 @@ namespace aoti_dbg::cli {
 std::vector<CrashArgument> find_in_source(const std::string& folder, const std::vector<std::string>& names,
                                           CrashCall& call);
 
+/// The line of its kernel's Triton source and what it reads or writes, for a fault of a known kernel and
+/// line.
+void find_kernel_line_of(const std::string& folder, DeviceFault& fault);
+
 }  // namespace aoti_dbg::cli

@@ -3,6 +3,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <charconv>
+#include <chrono>
 #include <cstdio>
 #include <iterator>
 #include <list>
@@ -13,10 +14,13 @@
 #include <vector>
 
 #include "base/status.hpp"
+#include "cli/cli_doctor.hpp"
+#include "cli/cli_report.hpp"
 #include "cli/cli_run.hpp"
 #include "cli/cli_show.hpp"
 #include "cli/cli_show_events.hpp"
 #include "cli/cli_show_gpu_dump.hpp"
+#include "cli/doctor_child.hpp"
 #include "config/options_table.hpp"
 #include "config/words.hpp"
 
@@ -27,7 +31,8 @@ constexpr const char* kExamples =
     "Examples:\n"
     "  aoti-dbg run -- python infer.py                      print each kernel that the model launches\n"
     "  aoti-dbg run --log names.log -- ./server --port 80   into a file, which survives a crash\n"
-    "  aoti-dbg show aoti_dbg                               the last calls of the newest run\n";
+    "  aoti-dbg show aoti_dbg                               the last calls of the newest run\n"
+    "  aoti-dbg doctor                                      is this machine ready?\n";
 constexpr const char* kRunExamples =
     "Examples:\n"
     "  aoti-dbg run -- python infer.py\n"
@@ -47,6 +52,13 @@ constexpr const char* kShowExamples =
     "  aoti-dbg show --thread 4250 --last 100 aoti_dbg\n"
     "  aoti-dbg show --format compact aoti_dbg | less -S      every tensor of the newest run\n"
     "  aoti-dbg show core_1790000000_node7_4242.nvcudmp       what a GPU core dump says of a fault\n";
+
+constexpr const char* kDoctorExamples =
+    "Examples:\n"
+    "  aoti-dbg doctor\n"
+    "  aoti-dbg doctor --fault                                also: does a real fault get its verdict?\n"
+    "\n"
+    "Ends with 0 where nothing failed, warnings or not, else with 1.\n";
 
 constexpr int kWrongUsage = 2;
 
@@ -271,6 +283,37 @@ int show_command(const ShowFlags& flags) {
     return show_events({flags.place, *format, thread});
 }
 
+/// The flags of `doctor`, with the values that were typed.
+struct DoctorFlags {
+    bool fault = false;
+    std::string format = "text";
+    std::string child;  // one of its trials, in the command that it starts
+    unsigned seconds = 30;
+};
+
+void add_flags(CLI::App& app, DoctorFlags& flags) {
+    app.add_flag("--fault", flags.fault,
+                 "Also let a kernel really fault, in a child, and check the verdict on it");
+    app.add_option("--format", flags.format, "Takes: text or json. Default: text.")->type_name("");
+    app.add_option("--seconds", flags.seconds, "How long each trial may take. Takes: 1 to 3600. Default: 30.")
+        ->type_name("")
+        ->check(CLI::Range(1U, 3600U));
+    app.add_option("--child", flags.child)->group("");
+}
+
+int doctor_command(const DoctorFlags& flags) {
+    if (!flags.child.empty()) return doctor_child(flags.child);
+    const std::string format = lower_case(flags.format);
+    if (format != "text" && format != "json") {
+        std::fprintf(stderr,
+                     "aoti-dbg doctor: --format: \"%s\" is not a value that it takes; allowed: text or "
+                     "json%s\n",
+                     flags.format.c_str(), did_you_mean(flags.format, {"text", "json"}).c_str());
+        return kWrongUsage;
+    }
+    return doctor({flags.fault, format == "json", std::chrono::seconds(flags.seconds)});
+}
+
 int dispatch(std::vector<std::string> arguments) {
     CLI::App app("Sees every kernel that an unchanged AOTInductor model launches.", "aoti-dbg");
     app.set_version_flag("--version", std::string("aoti-dbg ") + AOTI_DBG_VERSION, "Print the version");
@@ -291,14 +334,27 @@ int dispatch(std::vector<std::string> arguments) {
     ShowFlags show_flags;
     add_flags(*show_app, show_flags);
 
+    CLI::App* const report_app = app.add_subcommand(
+        "report", "Say how a program ended that was armed by AOTI_DBG_TRIAGE=1, without `run`");
+    std::string reported = "aoti_dbg/latest";
+    report_app->add_option("folder", reported, "Its output folder (aoti_dbg/latest)");
+
+    CLI::App* const doctor_app =
+        app.add_subcommand("doctor", "Say whether this machine is ready, and what to do where it is not");
+    doctor_app->footer(kDoctorExamples);
+    DoctorFlags doctor_flags;
+    add_flags(*doctor_app, doctor_flags);
+
     if (arguments.empty()) {
         std::fputs(app.help().c_str(), stderr);
         return kWrongUsage;
     }
     const std::string command = arguments.front();
-    if (command.rfind('-', 0) != 0 && command != "run" && command != "show") {
+    const std::vector<std::string> commands = {"run", "show", "report", "doctor"};
+    if (command.rfind('-', 0) != 0 &&
+        std::find(commands.begin(), commands.end(), command) == commands.end()) {
         std::fprintf(stderr, "aoti-dbg: %s is no command%s; see aoti-dbg --help\n", command.c_str(),
-                     did_you_mean(command, {"run", "show"}).c_str());
+                     did_you_mean(command, commands).c_str());
         return kWrongUsage;
     }
     const bool is_run = command == "run";
@@ -317,6 +373,8 @@ int dispatch(std::vector<std::string> arguments) {
         return is_run ? kOwnTrouble : kWrongUsage;
     }
     if (is_run) return run_command(flags, std::move(program));
+    if (command == "report") return report(reported);
+    if (command == "doctor") return doctor_command(doctor_flags);
     return show_command(show_flags);
 }
 

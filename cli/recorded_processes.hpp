@@ -25,6 +25,7 @@ struct RecordedProcess {
     bool has_open_calls = false;
     bool is_main_thread_inside = false;  // of a call
     bool has_failed_call = false;
+    bool has_dead_context = false;  // a launch returned an error that no context survives
     bool uses_cuda = false;
     std::uint64_t runs = 0;
     std::uint64_t calls = 0;

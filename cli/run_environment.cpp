@@ -24,29 +24,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-fs::path own_folder() {
-    std::error_code failed;
-    const fs::path program = fs::read_symlink("/proc/self/exe", failed);
-    if (!failed) return program.parent_path();
-    // Without /proc: the path that we were executed by.
-    const auto* const executed = reinterpret_cast<const char*>(getauxval(AT_EXECFN));
-    return executed == nullptr ? fs::path() : fs::canonical(executed, failed).parent_path();
-}
-
-std::optional<std::string> find_library() {
-    const fs::path folder = own_folder();
-    utsname machine{};
-    uname(&machine);
-    const fs::path lib = folder / ".." / "lib";
-    for (const fs::path& place : {folder, lib, folder / ".." / "lib64",
-                                  lib / (std::string(machine.machine) + "-linux-gnu"), lib / "aoti-dbg"}) {
-        std::error_code failed;
-        const fs::path library = fs::canonical(place / "libaoti_dbg.so", failed);
-        if (!failed) return library.string();
-    }
-    return std::nullopt;
-}
-
 /// The library as an entry of LD_PRELOAD, where blanks and colons separate and `$` begins a token.
 std::optional<std::string> preload_entry(const std::string& library) {
     if (library.find_first_of(": $") == std::string::npos) return library;
@@ -118,6 +95,29 @@ void anchor_places(const Options& options) {
 }
 
 }  // namespace
+
+std::string own_program() {
+    std::error_code failed;
+    const fs::path program = fs::read_symlink("/proc/self/exe", failed);
+    if (!failed) return program.string();
+    // Without /proc: the path that we were executed by.
+    const auto* const executed = reinterpret_cast<const char*>(getauxval(AT_EXECFN));
+    return executed == nullptr ? std::string() : fs::canonical(executed, failed).string();
+}
+
+std::optional<std::string> find_library() {
+    const fs::path folder = fs::path(own_program()).parent_path();
+    utsname machine{};
+    uname(&machine);
+    const fs::path lib = folder / ".." / "lib";
+    for (const fs::path& place : {folder, lib, folder / ".." / "lib64",
+                                  lib / (std::string(machine.machine) + "-linux-gnu"), lib / "aoti-dbg"}) {
+        std::error_code failed;
+        const fs::path library = fs::canonical(place / "libaoti_dbg.so", failed);
+        if (!failed) return library.string();
+    }
+    return std::nullopt;
+}
 
 std::string value_of(const char* variable) {
     const char* const value = std::getenv(variable);

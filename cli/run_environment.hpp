@@ -9,6 +9,12 @@
 
 namespace aoti_dbg::cli {
 
+/// The file of this program; empty where nobody tells.
+std::string own_program();
+
+/// The library that belongs to this command: beside it, or in ../lib from there.
+std::optional<std::string> find_library();
+
 /// A variable as options are read: blanks around it do not count, and a blank value is none.
 std::string value_of(const char* variable);
 

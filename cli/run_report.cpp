@@ -130,11 +130,14 @@ std::uint64_t tell(const EndedRun& run, const Audience& audience, const Requirem
     if (audience.triage && triage.is_worth_telling) {
         report_path = leave_report(triage.report, run);
         leave_verdict(triage.report, report_path, audience.verdict_file);
+        const bool is_told =
+            !report_path.empty() && triage.report.device && !triage.report.device->dump.empty();
+        if (is_told && !audience.keeps_dump) unlink(triage.report.device->dump.c_str());
     }
     if (audience.summary) summarise(triage.report, report_path);
     if (audience.github) annotate(run, triage, requirement);
     if (!audience.junit.empty()) write_junit(audience.junit, run, triage, requirement);
-    return triage.report.findings;
+    return triage.report.findings + (triage.report.device ? 1 : 0);
 }
 
 }  // namespace aoti_dbg::cli

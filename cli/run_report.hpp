@@ -13,6 +13,7 @@ namespace aoti_dbg::cli {
 /// Where it is to be told.
 struct Audience {
     bool triage = false;       // a report in the folder and on standard error
+    bool keeps_dump = false;   // the driver's, of which the report was made
     bool summary = false;      // one line, whatever the end was
     bool github = false;       // annotations, on standard error, which it reads as well
     std::string junit;         // a file; empty: none
@@ -21,7 +22,8 @@ struct Audience {
     [[nodiscard]] bool any() const { return triage || summary || github || !junit.empty(); }
 };
 
-/// Returns how many findings there were. `requirement` is what became of --require.
+/// Returns how many findings there were; a fault on the GPU that the program did not see is one.
+/// `requirement` is what became of --require.
 std::uint64_t tell(const EndedRun& run, const Audience& audience, const RequirementResult& requirement);
 
 }  // namespace aoti_dbg::cli

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <cstring>
 #include <ctime>
 #include <new>
 
@@ -71,6 +72,11 @@ std::optional<Seen> TallyPage::seen() const {
     if (page_ == nullptr) return std::nullopt;
     return Seen{count(page_->loaded), count(page_->partaking), count(page_->models), count(page_->recording),
                 count(page_->left_out)};
+}
+
+std::string TallyPage::library_version() const {
+    if (page_ == nullptr) return {};
+    return {page_->library, strnlen(page_->library, sizeof page_->library)};
 }
 
 }  // namespace aoti_dbg::cli

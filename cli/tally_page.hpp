@@ -32,6 +32,8 @@ class TallyPage {
     /// The calling process is the one that is started. For the child of a fork, before it executes.
     void mark_start() const;
     [[nodiscard]] std::optional<Seen> seen() const;
+    /// Of the library that was loaded, as it says; empty where it does not, or none was.
+    [[nodiscard]] std::string library_version() const;
     /// When the page was made, which is the moment that %t means.
     [[nodiscard]] std::int64_t start_unix_ns() const { return start_unix_ns_; }
 

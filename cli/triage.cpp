@@ -89,19 +89,20 @@ class Calls {
         if (to.record->call == ring::kNoCall || names.size() != to.record->call + 1U) return {};
         return names;
     }
-    /// The last launch of a kernel with the driver's name; models tell several of one name apart by a number.
-    [[nodiscard]] std::optional<ring::Call> launch_of(std::string_view kernel) const {
-        const auto is_it = [&](const ring::Call& call) {
-            std::string_view name = contents_.name(call.record->name);
-            if (name == kernel) return true;
-            if (name.size() <= kernel.size() + 1 || name.substr(0, kernel.size()) != kernel) return false;
-            name.remove_prefix(kernel.size());
-            return name.front() == '_' && name.find_first_not_of("0123456789", 1) == std::string_view::npos;
+    /// The launch of a kernel that faulted, by the driver's name of it and its number among the launches of
+    /// its context, where the dump has one; `is_certain` says whether it could have been no other.
+    [[nodiscard]] std::optional<ring::Call> launch_of(const DeviceFault& fault, bool& is_certain) const {
+        const auto is_nearer = [&fault](const ring::Call& a, const ring::Call& b) {
+            return distance(a, fault) < distance(b, fault);
         };
-        const auto found = std::find_if(all_.rbegin(), all_.rend(), [&](const ring::Call& call) {
-            return is_call(*call.record) && is_it(call);
-        });
-        return kernel.empty() || found == all_.rend() ? std::nullopt : std::optional(*found);
+        std::vector<ring::Call> launches;
+        for (auto call = all_.rbegin(); call != all_.rend(); ++call)
+            if (is_call(*call->record) && is_launch_of(*call, fault.kernel)) launches.push_back(*call);
+        if (launches.empty()) return std::nullopt;
+        // Of equals the last: where nobody counts, the program cannot have gone on for long.
+        const ring::Call found = *std::min_element(launches.begin(), launches.end(), is_nearer);
+        is_certain = launches.size() == 1 || (fault.launch != 0 && distance(found, fault) == 0);
+        return found;
     }
     [[nodiscard]] bool any_run_after(const ring::Call& failed) const {
         return std::any_of(all_.begin(), all_.end(), [&](const ring::Call& call) {
@@ -126,6 +127,25 @@ class Calls {
     }
 
   private:
+    /// Models tell several kernels of one name apart by a number.
+    [[nodiscard]] bool is_launch_of(const ring::Call& call, std::string_view kernel) const {
+        std::string_view name = contents_.name(call.record->name);
+        if (name == kernel) return !kernel.empty();
+        if (kernel.empty() || name.size() <= kernel.size() + 1 || name.substr(0, kernel.size()) != kernel)
+            return false;
+        name.remove_prefix(kernel.size());
+        return name.front() == '_' && name.find_first_not_of("0123456789", 1) == std::string_view::npos;
+    }
+    /// From the number of the launch at fault; 0 for that one. Our numbers may be too small, behind a graph.
+    static std::uint64_t distance(const ring::Call& call, const DeviceFault& fault) {
+        const std::uint64_t number = call.record->launch;
+        const std::uint64_t at_fault = fault.launch != 0 ? fault.launch : fault.later_launch;
+        if (number == 0 || at_fault == 0) return kNotComparable;
+        if (number > at_fault) return kNotComparable + number - at_fault;
+        return at_fault - number;
+    }
+    static constexpr std::uint64_t kNotComparable = std::uint64_t{1} << 62U;
+
     const ring::Contents& contents_;
     std::vector<ring::Call> all_;
 };
@@ -142,7 +162,7 @@ const RecordedProcess* choose(const std::vector<RecordedProcess>& processes, con
         return p.pid == static_cast<std::uint32_t>(run.pid);
     };
     const RecordedProcess* const started = last_of(processes, is_started);
-    if (WIFSIGNALED(run.status)) return started;
+    if (run.has_status && WIFSIGNALED(run.status)) return started;
     if (started != nullptr && started->died_inside()) return started;
     const auto died_inside = [](const RecordedProcess& p) { return p.died_inside(); };
     if (const RecordedProcess* const died = last_of(processes, died_inside)) return died;
@@ -150,6 +170,7 @@ const RecordedProcess* choose(const std::vector<RecordedProcess>& processes, con
     if (const RecordedProcess* const failed = last_of(processes, has_failed)) return failed;
     const auto has_crashed = [](const RecordedProcess& p) { return !p.ended && !p.is_running; };
     const RecordedProcess* const crashed = last_of(processes, has_crashed);
+    if (!run.has_status) return crashed;
     return signal_of_status(WEXITSTATUS(run.status)) != 0 && crashed != nullptr ? crashed : started;
 }
 
@@ -158,6 +179,7 @@ CrashEnd end_of(const EndedRun& run, const RecordedProcess* process) {
     end.pid = process == nullptr ? static_cast<std::uint32_t>(run.pid) : process->pid;
     end.program = process == nullptr ? run.command.front() : process->program;
     end.is_descendant = end.pid != static_cast<std::uint32_t>(run.pid);
+    if (!run.has_status) return end;
     if (WIFSIGNALED(run.status)) {
         end.signal = WTERMSIG(run.status);
         return end;
@@ -174,6 +196,21 @@ CrashCall* told_call(CrashReport& report) {
     if (report.faulted) return &*report.faulted;
     if (report.in_flight.size() == 1) return &report.in_flight.front();
     return report.in_flight.empty() && report.failed ? &*report.failed : nullptr;
+}
+
+/// As CUDA's errors: an illegal address, a misaligned one, one of the wrong space.
+bool is_fault_of_memory(const DeviceFault& fault) {
+    return fault.error == 700 || fault.error == 716 || fault.error == 717;
+}
+
+/// Which argument the line of the fault reads or writes.
+void find_suspect(const std::string& folder, CrashReport& report) {
+    DeviceFault& fault = *report.device;
+    find_kernel_line_of(folder, fault);
+    if (fault.parameter.empty() || !is_fault_of_memory(fault)) return;
+    for (CrashArgument& argument : report.arguments)
+        argument.is_suspect = argument.what.substr(0, argument.what.find(' ')) == fault.parameter ||
+                              argument.label == fault.parameter;
 }
 
 /// What its ring tells. An exit in good order is nobody's who was inside of a call meanwhile.
@@ -194,8 +231,10 @@ void add_calls(const RecordedProcess& process, CrashReport& report) {
     if (in_flight.empty() && last) report.last = calls.told(*last);
     std::optional<ring::Call> about;
     if (report.device) {
-        about = calls.launch_of(report.device->kernel);
+        bool is_certain = false;
+        about = calls.launch_of(*report.device, is_certain);
         if (about) report.faulted = calls.told(*about);
+        if (about) report.faulted->is_likely = !is_certain;
     }
     if (!about && in_flight.size() == 1) about = in_flight.front();
     if (!about && in_flight.empty()) about = failed;
@@ -204,6 +243,7 @@ void add_calls(const RecordedProcess& process, CrashReport& report) {
         report.notes.emplace_back("runs after the one that failed ended well");
     if (!about) return;
     report.arguments = find_in_source(process.folder, calls.names_up_to(*about), *told_call(report));
+    if (report.device) find_suspect(process.folder, report);
 }
 
 void add_events(const EndedRun& run, Triage& triage) {
@@ -231,15 +271,17 @@ Triage look_at(const EndedRun& run) {
     Triage triage;
     CrashReport& report = triage.report;
     const std::vector<RecordedProcess> processes = recorded_processes(run.folder, run.start_unix_ns);
-    const bool ended_well = WIFEXITED(run.status) && WEXITSTATUS(run.status) == 0;
+    const bool ended_well = run.has_status && WIFEXITED(run.status) && WEXITSTATUS(run.status) == 0;
     // A program may end well though a kernel has faulted: before it asks the device again, all seems well.
     const RecordedProcess* chosen = last_of(processes, [&](const RecordedProcess& process) {
         if (!report.device) report.device = device_fault(process.folder, run.start_unix_ns, report.notes);
         return report.device.has_value();
     });
     if (chosen == nullptr && !ended_well) chosen = choose(processes, run);
+    const auto has_dead_context = [](const RecordedProcess& process) { return process.has_dead_context; };
+    if (chosen == nullptr) chosen = last_of(processes, has_dead_context);
     report.end = end_of(run, chosen);
-    report.command = run.command;
+    if (run.has_status) report.command = run.command;
     report.oom_kills = run.oom_kills;
     report.processes = processes.size();
     for (const RecordedProcess& process : processes) {
@@ -250,10 +292,12 @@ Triage look_at(const EndedRun& run) {
     if (chosen != nullptr) add_calls(*chosen, report);
     add_events(run, triage);
     report.environment = known_versions(run.command.front());
-    report.variables = telling_variables();
+    if (run.has_status) report.variables = telling_variables();  // else they are not the program's
     report.library = AOTI_DBG_VERSION;
     conclude(report);
-    triage.is_worth_telling = is_worth_telling(report);
+    const bool is_told_by_ring = !run.has_status && (report.failed || !report.in_flight.empty());
+    const bool has_lost_context = chosen != nullptr && chosen->has_dead_context && report.failed;
+    triage.is_worth_telling = is_worth_telling(report) || is_told_by_ring || has_lost_context;
     return triage;
 }
 

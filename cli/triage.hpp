@@ -21,12 +21,13 @@ struct EndedRun {
     pid_t pid = -1;
     int status = 0;                          // as waitpid says
     std::optional<std::uint64_t> oom_kills;  // meanwhile
+    bool has_status = true;                  // false: nobody waited for it
 };
 
 struct Triage {
     CrashReport report;  // concluded
-    bool is_worth_telling =
-        false;  // it ended by a fatal signal, by a failure of a call or inside one, or has findings
+    // It ended by a fatal signal, by a failure of a call or inside one, or has findings.
+    bool is_worth_telling = false;
     std::vector<aoti_dbg::Finding> findings;  // the first few
 };
 

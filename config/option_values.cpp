@@ -194,6 +194,16 @@ Taken take_triage(const Texts& texts, Options& options) {
     return take_switch(texts, options.triage);
 }
 
+Taken take_on_fault(const Texts& texts, Options& options) {
+    return take_word(texts,
+                     {{"continue", OnFault::go_on}, {"raise", OnFault::raise}, {"abort", OnFault::abort}},
+                     options.on_fault);
+}
+
+Taken take_keep_dump(const Texts& texts, Options& options) {
+    return take_switch(texts, options.keep_dump);
+}
+
 Taken take_evidence(const Texts& texts, Options& options) {
     return take_switch(texts, options.evidence);
 }

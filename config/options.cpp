@@ -44,7 +44,9 @@ void set_defaults_of_ci(const Environment& environment, Options& options) {
         if (row.info.field != "ci") continue;
         Options asked;
         const std::string_view text = value_of(environment, row.info.variable);
-        if (!text.empty() && !row.take({text}, asked) && asked.ci) options.portable_names = true;
+        if (text.empty() || row.take({text}, asked) || !asked.ci) continue;
+        options.portable_names = true;
+        options.on_fault = OnFault::abort;
     }
 }
 

@@ -31,6 +31,7 @@ enum class Side { both, before, after };
 enum class OutputFormat { text, compact, jsonl };
 enum class StatsDetail { printed, indices, full };  // each with what is before it
 enum class OnFinding { report, raise, abort };
+enum class OnFault { go_on, raise, abort };
 enum class OnFull { wait, drop };
 enum class PtLayout { runs, torch };
 enum class SaveOn { always, finding };
@@ -77,6 +78,8 @@ struct Options {
     OnFull on_full = OnFull::wait;
     bool sync = false;
     bool triage = false;
+    OnFault on_fault = OnFault::go_on;
+    bool keep_dump = false;
     Scope scope = Scope::model;
     Processes processes;
     NamePatterns tensors;                   // that are saved

@@ -114,6 +114,13 @@ struct Judgement {
     std::uint32_t line = 0;  // of the kernel's own source: that of the wrapper moves with each build
 };
 
+/// Triton's files are named by a hash.
+std::string source_of(const DeviceFault& fault) {
+    const std::string name = fault.file.substr(fault.file.rfind('/') + 1);
+    const bool is_python = name.size() > 3 && name.compare(name.size() - 3, 3, ".py") == 0;
+    return name.empty() || is_python ? "its source" : clean(name);
+}
+
 Judgement judge_device(const DeviceFault& fault, const CrashReport& report) {
     const CudaError error = cuda_error(fault.error);
     Judgement result{fault.error == 0 ? CrashClass::kernel : error.kind, {}, {}, fault.kernel, fault.line};
@@ -123,9 +130,16 @@ Judgement judge_device(const DeviceFault& fault, const CrashReport& report) {
         report.faulted || (known && known->name == fault.kernel))
         call = *known;
     if (call.name.empty()) call.name = fault.kernel.empty() ? "a kernel that no image names" : fault.kernel;
-    result.verdict =
-        (fault.error == 0 ? std::string("fault") : std::string(error.words)) + " in " + call_text(call);
-    if (fault.line != 0) result.verdict += ", at line " + std::to_string(fault.line) + " of its source";
+    std::string_view words = fault.error == 0 ? "fault" : error.words;
+    if (fault.is_trap) words = "trap, by which a kernel stops itself,";
+    result.verdict = std::string(words) + " in " + call_text(call);
+    if (fault.line != 0)
+        result.verdict += ", at line " + std::to_string(fault.line) + " of " + source_of(fault);
+    const auto suspect = std::find_if(report.arguments.begin(), report.arguments.end(),
+                                      [](const CrashArgument& argument) { return argument.is_suspect; });
+    if (suspect != report.arguments.end())
+        result.verdict += std::string(", likely a ") + (fault.is_write ? "write to " : "read from ") +
+                          clean(suspect->label);
     return result;
 }
 
@@ -190,8 +204,13 @@ Judgement judge(const CrashReport& report) {
     return judge_end(report);
 }
 
+/// As a shell takes it; what was typed is not known where nobody waited for the program.
+std::string program_text(const CrashReport& report) {
+    return report.command.empty() ? "..." : shell_text(report.command);
+}
+
 std::vector<std::string> ways_to_repeat(const CrashReport& report) {
-    const std::string program = shell_text(report.command);
+    const std::string program = program_text(report);
     if (!report.uses_cuda) return {"aoti-dbg run --triage --sync on --level 2 -- " + program};
     return {"CUDA_LAUNCH_BLOCKING=1 aoti-dbg run --triage -- " + program,
             "compute-sanitizer --tool memcheck " + program};
@@ -208,6 +227,13 @@ std::vector<std::string> advice_for(const CrashReport& report) {
         advice.emplace_back("run the model in one thread: then the call is known, and not only the set");
     switch (report.kind) {
         case CrashClass::kernel:
+            if (report.device && report.faulted && report.faulted->call != ring::kNoCall) {
+                advice.push_back(
+                    "what it reads, saved: aoti-dbg run --level 1 --sync on --side before --runs " +
+                    std::to_string(report.faulted->run) + " --calls " + std::to_string(report.faulted->call) +
+                    " -- " + program_text(report));
+                break;
+            }
             advice.emplace_back(
                 report.finding && !report.failed
                     ? "look at the call's inputs, in events.jsonl or by --level 2"
@@ -221,8 +247,7 @@ std::vector<std::string> advice_for(const CrashReport& report) {
             advice.emplace_back("look at nvidia-smi -q and at the kernel's log (dmesg) for Xid");
             break;
         case CrashClass::host:
-            advice.emplace_back("a debugger shows the stack: gdb -ex run --args " +
-                                shell_text(report.command));
+            advice.emplace_back("a debugger shows the stack: gdb -ex run --args " + program_text(report));
             break;
         case CrashClass::hang:
         case CrashClass::unknown:
@@ -250,7 +275,8 @@ std::string call_text(const CrashCall& call) {
     if (call.run != ring::kNoRun) place = "run " + std::to_string(call.run);
     if (call.call != ring::kNoCall)
         place += (place.empty() ? "call " : ", call ") + std::to_string(call.call);
-    return clean(call.name) + (place.empty() ? "" : " (" + place + ")");
+    if (place.empty()) return clean(call.name);
+    return clean(call.name) + (call.is_likely ? " (likely " : " (") + place + ")";
 }
 
 std::string shell_text(const std::vector<std::string>& words) {

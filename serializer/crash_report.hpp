@@ -34,6 +34,7 @@ struct CrashCall {
     std::uint64_t stream = 0;
     std::int32_t result = 0;
     bool left_by_exception = false;
+    bool is_likely = false;  // it may have been another one of that name
     std::uint32_t line = 0;  // of the wrapper source; 0: not known
     std::vector<std::string> source_nodes;
     std::vector<std::string> original_aten;
@@ -42,6 +43,7 @@ struct CrashCall {
 struct CrashArgument {
     std::string label;
     std::string what;  // "float32 [8, 16], min -1, max 2"; empty where only its name is known
+    bool is_suspect = false;
 };
 
 /// Where on a device it went wrong, by who has read that from a core dump. Empty and 0: not known.
@@ -56,7 +58,14 @@ struct DeviceFault {
     std::string address;  // hexadecimal
     std::string file;     // of the kernel's source
     std::uint32_t line = 0;
-    std::string source;  // that line
+    std::string source;    // that line
+    bool is_trap = false;  // the kernel stopped itself
+    // Of the launch among those of its context, as the driver counts them; 0: not known.
+    std::uint64_t launch = 0;
+    std::uint64_t later_launch = 0;  // one that came after it
+    std::string parameter;           // through which the line reads or writes; a guess
+    bool is_write = false;
+    std::string dump;  // the file that says all of this; empty: it says more
 };
 
 /// How a process ended.

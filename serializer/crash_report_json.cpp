@@ -69,6 +69,7 @@ Json json_of(const CrashCall& call) {
     to["stream"] = stream;
     if (call.result != 0) to["result"] = call.result;
     if (call.left_by_exception) to["left_by_exception"] = true;
+    if (call.is_likely) to["likely"] = true;
     add_unless(to, "line", call.line, 0);
     add_list(to, "source_nodes", call.source_nodes);
     add_list(to, "original_aten", call.original_aten);
@@ -107,6 +108,10 @@ Json json_of(const DeviceFault& fault) {
     add_text(to, "file", fault.file);
     add_unless(to, "line", fault.line, 0);
     add_text(to, "source", fault.source);
+    add_unless(to, "launch", fault.launch, 0);
+    add_unless(to, "later_launch", fault.later_launch, 0);
+    add_text(to, "parameter", fault.parameter);
+    if (!fault.parameter.empty()) to["access"] = fault.is_write ? "write" : "read";
     return to;
 }
 
@@ -165,6 +170,7 @@ void append_report_json(const CrashReport& report, std::string& out) {
         Json one;
         one["label"] = argument.label;
         add_text(one, "what", argument.what);
+        if (argument.is_suspect) one["suspect"] = true;
         to["arguments"].push_back(one);
     }
     if (report.finding) {

@@ -137,17 +137,27 @@ std::vector<std::string> texts_of(const std::vector<CrashCall>& calls) {
 std::vector<std::string> texts_of(const std::vector<CrashArgument>& arguments) {
     std::vector<std::string> texts;
     texts.reserve(arguments.size());
-    for (const CrashArgument& argument : arguments)
-        texts.push_back(argument.label + (argument.what.empty() ? "" : ": " + argument.what));
+    for (const CrashArgument& argument : arguments) {
+        std::string text = argument.label + (argument.what.empty() ? "" : ": " + argument.what);
+        if (argument.is_suspect) text += "  <- likely this one";
+        // A list that is too long loses its end.
+        texts.insert(argument.is_suspect ? texts.begin() : texts.end(), std::move(text));
+    }
     return texts;
 }
 
 void add_device(const DeviceFault& fault, Page& page) {
-    std::string text = "block " + fault.block + ", thread " + fault.thread + " of grid " + fault.grid +
-                       " x " + fault.block_size;
-    if (!fault.device.empty()) text += " on " + fault.device;
-    if (!fault.address.empty()) text += ", address " + fault.address;
-    page.add("fault at", text, 2);
+    std::string text;
+    const auto add = [&text](const char* before, const std::string& what) {
+        if (!what.empty()) text.append(text.empty() ? "" : " ").append(before).append(what);
+    };
+    add("block ", fault.block + (fault.thread.empty() ? "" : ", thread " + fault.thread));
+    add("of grid ", fault.grid);
+    add("x ", fault.block_size);
+    add("on ", fault.device);
+    add("at address ", fault.address);
+    if (fault.block.empty()) text += ", in a block that had ended before the driver looked";
+    page.add("fault", text, 2);
     if (!fault.source.empty())
         page.add("source", "line " + std::to_string(fault.line) + ": " + fault.source, 2);
 }

@@ -33,7 +33,8 @@ inline constexpr std::uint64_t kCompressed = 1U << 11U;
 inline constexpr std::uint16_t kFirstReservedSection = 0xff00;  // from here on an index means something else
 inline constexpr std::uint16_t kIndexElsewhere = 0xffff;
 
-inline constexpr unsigned char kFunction = 2;  // type of a symbol, in the low four bits of `info`
+inline constexpr unsigned char kCudaEntry = 0x10;  // in `other` of a symbol: a kernel
+inline constexpr unsigned char kFunction = 2;      // type of a symbol, in the low four bits of `info`
 
 struct Header {
     unsigned char magic[4];

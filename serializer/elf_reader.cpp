@@ -134,6 +134,7 @@ std::optional<Symbol> Symbols::at(std::size_t index) const {
     Symbol symbol;
     symbol.name = entry.name;
     symbol.is_function = (entry.info & 0xfU) == kFunction;
+    symbol.is_kernel = symbol.is_function && (entry.other & kCudaEntry) != 0;
     symbol.offset = entry.value;
     symbol.bytes = entry.bytes;
     // An index beyond 16 bits would stand in a section of its own; such a symbol counts as one of none.

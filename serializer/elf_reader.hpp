@@ -33,6 +33,7 @@ struct Section {
 struct Symbol {
     std::uint32_t name = 0;
     bool is_function = false;
+    bool is_kernel = false;    // a function that the host can launch, in NVIDIA's images
     std::size_t section = 0;   // 0: of none
     std::uint64_t offset = 0;  // in its section; the value, where it is of none
     std::uint64_t bytes = 0;

@@ -1,4 +1,4 @@
-// The flight ring on disk, version 1: what was known of the last calls of each thread, before they ran.
+// The flight ring on disk, version 2: what was known of the last calls of each thread, before they ran.
 // Written by the library through a shared mapping, so it survives SIGKILL; read by `aoti-dbg show`.
 //
 //   offset 0      FileHeader, 4096 bytes
@@ -17,7 +17,7 @@
 namespace aoti_dbg::ring {
 
 inline constexpr std::uint64_t kMagic = 0x31474e5249544f41ULL;  // the bytes "AOTIRNG1", little-endian
-inline constexpr std::uint32_t kVersion = 1;
+inline constexpr std::uint32_t kVersion = 2;
 inline constexpr std::size_t kPage = 4096;
 
 /// What a call is. The numbers are part of the format.
@@ -86,7 +86,8 @@ struct Record {
     std::uint32_t run;        // number of the run in the process, kNoRun outside
     std::uint32_t call;       // number of the model's own call within its run, kNoCall for others
     std::uint32_t depth;      // calls of this thread that are open around it (a run counts)
-    std::uint64_t parent;     // seq of the call it was made in, 0: none
+    std::uint32_t back;       // seq less that of the call it was made in, 0: none
+    std::uint32_t launch;     // number of the kernel among those of its context, 0: not counted
     std::int32_t result;      // what the real function returned
     std::uint16_t model;      // number of the model, kNoModel outside
     CallKind kind;

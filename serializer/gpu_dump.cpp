@@ -238,6 +238,7 @@ class Reader {
         warp.id = entry.half(warp::kId);
         warp.valid_lanes = entry.half(warp::kValidLanes);
         warp.active_lanes = entry.half(warp::kActiveLanes);
+        warp.is_broken = entry.half(warp::kIsBroken) != 0;
         if (entry.half(warp::kErrorPcValid) != 0) warp.error_pc = entry.word(warp::kErrorPc);
         return warp;
     }

@@ -78,6 +78,7 @@ struct Warp {
     std::uint32_t id = 0;
     std::uint32_t valid_lanes = 0;
     std::uint32_t active_lanes = 0;
+    bool is_broken = false;  // stands at a trap or a breakpoint
     std::optional<std::uint64_t> error_pc;
     Index first_lane = kNone;
     Index lanes = 0;  // 0: the dump has none

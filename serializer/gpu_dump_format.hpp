@@ -83,6 +83,7 @@ inline constexpr std::uint64_t kErrorPc = 0;
 inline constexpr std::uint64_t kId = 8;  // 32 bits, as are the next
 inline constexpr std::uint64_t kValidLanes = 12;
 inline constexpr std::uint64_t kActiveLanes = 16;
+inline constexpr std::uint64_t kIsBroken = 20;
 inline constexpr std::uint64_t kErrorPcValid = 24;
 inline constexpr std::uint64_t kLeast = 20;
 }  // namespace warp

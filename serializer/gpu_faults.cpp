@@ -1,5 +1,7 @@
 // See gpu_faults.hpp. A warp is at fault if it has an error PC or one of its lanes an exception. An SM with
-// an exception but no such warp had one that ended before the dump was written.
+// an exception but no such warp had one that ended before the dump was written. Where nobody has an exception
+// those are at fault that stand at a trap. A write is not waited for, so the exception may meet a warp of the
+// next kernel on that SM; the PC then still is of the one at fault.
 #include "serializer/gpu_faults.hpp"
 
 #include <algorithm>
@@ -32,6 +34,10 @@ class Finder {
             if (!is_explained[sm] && dump_.sms[sm].exception.value_or(kNoException) != kNoException)
                 found.push_back(fault_without_warp(sm));
         }
+        if (found.empty()) {
+            for (Index warp = 0; warp < dump_.warps.size(); ++warp)
+                if (dump_.warps[warp].is_broken) found.push_back(trap_of(warp));
+        }
         return found;
     }
 
@@ -55,6 +61,36 @@ class Finder {
         return fault;
     }
 
+    [[nodiscard]] Fault fault_in(Index warp) const {
+        const Block& block = dump_.blocks[dump_.warps[warp].block];
+        Fault fault = fault_on(block.sm);
+        fault.warp = warp;
+        fault.block = dump_.warps[warp].block;
+        const auto grid = grids_.find({fault.device, block.grid});
+        if (grid != grids_.end()) fault.grid = grid->second;
+        return fault;
+    }
+
+    static bool is_active(const Warp& warp, const Lane& lane) {
+        return lane.id < 32 && (warp.active_lanes >> lane.id & 1U) != 0;
+    }
+
+    [[nodiscard]] Fault trap_of(Index number) const {
+        const Warp& warp = dump_.warps[number];
+        Fault fault = fault_in(number);
+        fault.is_trap = true;
+        for (Index i = 0; i < warp.lanes; ++i) {
+            const Lane& lane = dump_.lanes[warp.first_lane + i];
+            if (!is_active(warp, lane)) continue;
+            if (!fault.pc) fault.pc = lane.pc;
+            fault.threads.push_back(lane.thread);
+        }
+        if (fault.pc) fault.pc_kind = PcKind::stopped;
+        if (!fault.threads.empty()) fault.threads_kind = ThreadsKind::active;
+        name(fault);
+        return fault;
+    }
+
     [[nodiscard]] std::optional<Fault> fault_of(Index number) const {
         const Warp& warp = dump_.warps[number];
         const Lane* const lanes = warp.lanes == 0 ? nullptr : &dump_.lanes[warp.first_lane];
@@ -65,11 +101,7 @@ class Finder {
         const bool lanes_tell = first != lanes + warp.lanes;
         if (!warp.error_pc && !lanes_tell) return std::nullopt;
 
-        Fault fault = fault_on(dump_.blocks[warp.block].sm);
-        fault.warp = number;
-        fault.block = warp.block;
-        const auto grid = grids_.find({fault.device, dump_.blocks[warp.block].grid});
-        if (grid != grids_.end()) fault.grid = grid->second;
+        Fault fault = fault_in(number);
         if (lanes_tell && fault.exception != first->exception) {
             fault.exception = first->exception;
             fault.exception_text = {};  // of another
@@ -81,11 +113,9 @@ class Finder {
             fault.pc = first->pc;
             fault.pc_kind = PcKind::stopped;
         }
-        for (Index i = 0; i < warp.lanes; ++i) {
-            const Lane& lane = lanes[i];
-            const bool is_active = lane.id < 32 && (warp.active_lanes >> lane.id & 1U) != 0;
-            if (lanes_tell ? has_exception(lane) : is_active) fault.threads.push_back(lane.thread);
-        }
+        for (Index i = 0; i < warp.lanes; ++i)
+            if (lanes_tell ? has_exception(lanes[i]) : is_active(warp, lanes[i]))
+                fault.threads.push_back(lanes[i].thread);
         if (!fault.threads.empty())
             fault.threads_kind = lanes_tell ? ThreadsKind::faulted : ThreadsKind::active;
         name(fault);
@@ -94,9 +124,21 @@ class Finder {
 
     void name(Fault& fault) const {
         if (fault.pc) fault.place = code_.find(fault.device, *fault.pc);
+        const bool is_in_kernel = fault.place && fault.place->is_kernel;
+        if (is_in_kernel) fault.kernel = fault.place->function;
         if (fault.grid == kNone) return;
         const std::optional<CodePlace> entry = code_.find(fault.device, dump_.grids[fault.grid].entry);
-        if (entry && entry->offset == 0) fault.kernel = entry->function;
+        if (!entry || entry->offset != 0) return;
+        // No kernel calls another one.
+        if (is_in_kernel && fault.pc_kind == PcKind::error &&
+            dump_.grids[fault.grid].entry != *fault.pc - fault.place->offset) {
+            fault.later_grid = std::exchange(fault.grid, kNone);
+            fault.warp = fault.block = kNone;
+            fault.threads.clear();
+            fault.threads_kind = ThreadsKind::none;
+            return;
+        }
+        fault.kernel = entry->function;
     }
 
     const GpuDump& dump_;
@@ -130,6 +172,7 @@ void CodeMap::add_functions_of(const GpuDump& dump, Index module) {
         function.end = function.begin + (symbol->bytes != 0 ? symbol->bytes : rest);
         function.names = symbols.strings();
         function.name = symbol->name;
+        function.is_kernel = symbol->is_kernel;
         function.module = module;
         function.section = symbol->section;
         function.section_offset = symbol->offset;
@@ -149,6 +192,7 @@ std::optional<CodePlace> CodeMap::find(Index device, std::uint64_t address) cons
     if (function.device != device || address >= function.end) return std::nullopt;
     CodePlace place;
     place.function = elf::File::string_at(function.names, function.name).value_or(std::string_view());
+    place.is_kernel = function.is_kernel;
     place.offset = address - function.begin;
     place.module = function.module;
     place.section = function.section;

@@ -15,7 +15,8 @@ namespace aoti_dbg::gpu {
 /// A place in the code of a module.
 struct CodePlace {
     std::string_view function;  // its symbol
-    std::uint64_t offset = 0;   // in the function
+    bool is_kernel = false;
+    std::uint64_t offset = 0;  // in the function
     Index module = kNone;
     std::size_t section = 0;           // of the module's image
     std::uint64_t section_offset = 0;  // in that section
@@ -34,6 +35,7 @@ class CodeMap {
         std::uint64_t end = 0;
         elf::Bytes names;  // of its module, and where its own begins there
         std::uint32_t name = 0;
+        bool is_kernel = false;
         Index module = kNone;
         std::size_t section = 0;
         std::uint64_t section_offset = 0;
@@ -61,11 +63,14 @@ struct Fault {
     Index warp = kNone;   // kNone: the warp had ended before the dump was written
     Index block = kNone;  // likewise
     Index grid = kNone;   // kNone: not in the dump, or not known
+    Index later_grid =
+        kNone;             // one that came after it and met its exception, which was late; without warp then
+    bool is_trap = false;  // the kernel stopped itself; there is no exception then
     std::optional<std::uint32_t> exception;
     std::string_view exception_text;  // the driver's own words
     std::optional<std::uint64_t> pc;
     PcKind pc_kind = PcKind::none;
-    std::string_view kernel;         // the symbol that the grid's entry is; empty: no image has it
+    std::string_view kernel;         // its symbol; empty: no image has it
     std::optional<CodePlace> place;  // of the PC; may be a function that the kernel called
     std::vector<Dim3> threads;
     ThreadsKind threads_kind = ThreadsKind::none;

@@ -5,7 +5,8 @@
 //   bytes  0..7   magic "AOTITLY1"
 //   bytes  8..15  pid of the program that was started (the start); whether options were complained of
 //   bytes 16..23  when it was started, nanoseconds since 1970
-//   bytes 24..    counts, 32 bits each
+//   bytes 24..47  counts, 32 bits each
+//   bytes 48..    version of the library
 #pragma once
 
 #include <cstddef>
@@ -28,7 +29,8 @@ struct Page {
     std::uint32_t recording;  // processes that saw a call
     std::uint32_t left_out;   // processes that would have, but for the patterns of AOTI_DBG_PROCESSES
     std::uint32_t reserved;
+    char library[32];  // its version, by whoever loaded it; empty: older than this field
 };
-static_assert(sizeof(Page) == 48);
+static_assert(sizeof(Page) == 80);
 
 }  // namespace aoti_dbg::tally

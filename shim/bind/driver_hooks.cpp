@@ -8,7 +8,9 @@
 #include "shim/measure/pending.hpp"
 #include "shim/observe/calls.hpp"
 #include "shim/observe/fault_watch.hpp"
+#include "shim/observe/fault_window.hpp"
 #include "shim/observe/functions.hpp"
+#include "shim/observe/launch_count.hpp"
 #include "shim/observe/models.hpp"
 #include "shim/observe/names.hpp"
 #include "shim/observe/process.hpp"
@@ -40,6 +42,7 @@ class DriverCall {
     }
 
     CUresult end(CUresult result) {
+        if (launch_ != 0 && result != CUDA_SUCCESS) take_back_launch();
         if (!begun_ || !observing()) return result;
         const ErrnoKeeper errno_keeper;
         try {
@@ -71,6 +74,7 @@ class DriverCall {
             // Within a run, copies and fills that PyTorch launches for the model are not the model's own.
             start.by_model = is_model_entry(top->kind) && is_in_model(top->model, caller);
         }
+        if (kind == ring::CallKind::launch) launch_ = start.launch = next_launch_number();
         if (kind == ring::CallKind::launch && start.by_model) {
             start.kind = ring::CallKind::triton;
             start.passage.function = function;
@@ -89,6 +93,7 @@ class DriverCall {
     }
 
     std::uintptr_t frame_;
+    std::uint32_t launch_ = 0;
     bool begun_ = false;
 };
 
@@ -161,6 +166,16 @@ void flush_before_release(CUdevice) {
     aoti_dbg::flush_if_pending();
 }
 
+void end_context(CUcontext context) {
+    aoti_dbg::end_measured_context(context);
+    aoti_dbg::forget_launch_counts(context);
+}
+
+void end_contexts_of(CUdevice device) {
+    aoti_dbg::end_measured_contexts_of(device);
+    aoti_dbg::forget_launch_counts(nullptr);
+}
+
 }  // namespace
 
 // What goes with a context goes before the real call: afterwards its handles may already belong to others.
@@ -173,12 +188,10 @@ void flush_before_release(CUdevice) {
         return aoti_dbg::lifecycle(label, AOTI_DBG_CALLER_FRAME, AOTI_DBG_REAL(name), which); \
     }
 
-AOTI_DBG_CONTEXT_GOES(cuCtxDestroy, "cuCtxDestroy", CUcontext, aoti_dbg::end_measured_context)
-AOTI_DBG_CONTEXT_GOES(cuCtxDestroy_v2, "cuCtxDestroy", CUcontext, aoti_dbg::end_measured_context)
-AOTI_DBG_CONTEXT_GOES(cuDevicePrimaryCtxReset, "cuDevicePrimaryCtxReset", CUdevice,
-                      aoti_dbg::end_measured_contexts_of)
-AOTI_DBG_CONTEXT_GOES(cuDevicePrimaryCtxReset_v2, "cuDevicePrimaryCtxReset", CUdevice,
-                      aoti_dbg::end_measured_contexts_of)
+AOTI_DBG_CONTEXT_GOES(cuCtxDestroy, "cuCtxDestroy", CUcontext, end_context)
+AOTI_DBG_CONTEXT_GOES(cuCtxDestroy_v2, "cuCtxDestroy", CUcontext, end_context)
+AOTI_DBG_CONTEXT_GOES(cuDevicePrimaryCtxReset, "cuDevicePrimaryCtxReset", CUdevice, end_contexts_of)
+AOTI_DBG_CONTEXT_GOES(cuDevicePrimaryCtxReset_v2, "cuDevicePrimaryCtxReset", CUdevice, end_contexts_of)
 AOTI_DBG_CONTEXT_GOES(cuDevicePrimaryCtxRelease, "cuDevicePrimaryCtxRelease", CUdevice, flush_before_release)
 AOTI_DBG_CONTEXT_GOES(cuDevicePrimaryCtxRelease_v2, "cuDevicePrimaryCtxRelease", CUdevice,
                       flush_before_release)
@@ -208,8 +221,8 @@ AOTI_DBG_EXPORT CUresult cuDevicePrimaryCtxRetain(CUcontext* context, CUdevice d
                                   aoti_dbg::flavour(stream), parameters, AOTI_DBG_CALLER_FRAME,            \
                                   __builtin_return_address(0));                                            \
         aoti_dbg::flush_if_pending_of(aoti_dbg::flavour(stream));                                          \
-        return call.end(real(function, grid_x, grid_y, grid_z, block_x, block_y, block_z, shared_bytes,    \
-                             stream, parameters, extra));                                                  \
+        return call.end(aoti_dbg::raised(real(function, grid_x, grid_y, grid_z, block_x, block_y, block_z, \
+                                              shared_bytes, stream, parameters, extra)));                  \
     }
 
 #define AOTI_DBG_LAUNCH_COOPERATIVE(name, flavour)                                                         \
@@ -227,8 +240,8 @@ AOTI_DBG_EXPORT CUresult cuDevicePrimaryCtxRetain(CUcontext* context, CUdevice d
                                   aoti_dbg::flavour(stream), parameters, AOTI_DBG_CALLER_FRAME,            \
                                   __builtin_return_address(0));                                            \
         aoti_dbg::flush_if_pending_of(aoti_dbg::flavour(stream));                                          \
-        return call.end(real(function, grid_x, grid_y, grid_z, block_x, block_y, block_z, shared_bytes,    \
-                             stream, parameters));                                                         \
+        return call.end(aoti_dbg::raised(real(function, grid_x, grid_y, grid_z, block_x, block_y, block_z, \
+                                              shared_bytes, stream, parameters)));                         \
     }
 
 #define AOTI_DBG_LAUNCH_EX(name, flavour)                                                                \
@@ -241,7 +254,7 @@ AOTI_DBG_EXPORT CUresult cuDevicePrimaryCtxRetain(CUcontext* context, CUdevice d
                                   aoti_dbg::flavour(config->hStream), parameters, AOTI_DBG_CALLER_FRAME, \
                                   __builtin_return_address(0));                                          \
         aoti_dbg::flush_if_pending_of(aoti_dbg::flavour(config->hStream));                               \
-        return call.end(real(config, function, parameters, extra));                                      \
+        return call.end(aoti_dbg::raised(real(config, function, parameters, extra)));                    \
     }
 
 #define AOTI_DBG_LAUNCH_GRAPH(name, flavour)                                                 \
@@ -253,7 +266,8 @@ AOTI_DBG_EXPORT CUresult cuDevicePrimaryCtxRetain(CUcontext* context, CUdevice d
                                   aoti_dbg::flavour(stream), nullptr, AOTI_DBG_CALLER_FRAME, \
                                   __builtin_return_address(0));                              \
         aoti_dbg::flush_if_pending_of(aoti_dbg::flavour(stream));                            \
-        return call.end(real(graph, stream));                                                \
+        aoti_dbg::count_graph_launch(graph);                                                 \
+        return call.end(aoti_dbg::raised(real(graph, stream)));                              \
     }
 
 AOTI_DBG_LAUNCH_KERNEL(cuLaunchKernel, legacy_default)

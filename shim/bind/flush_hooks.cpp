@@ -9,6 +9,8 @@
 // that only fill arrays or host memory from arrays are left out.
 #include "shim/bind/hook_support.hpp"
 #include "shim/measure/pending.hpp"
+#include "shim/observe/fault_window.hpp"
+#include "shim/observe/launch_count.hpp"
 #include "shim/observe/process.hpp"
 
 // Of newer toolkits.
@@ -17,6 +19,8 @@ struct CUmemcpyAttributes;
 struct CUDA_MEMCPY3D_BATCH_OP;
 #endif
 
+using aoti_dbg::count_copy_on_device;
+using aoti_dbg::count_fill;
 using aoti_dbg::flush_if_pending;
 using aoti_dbg::flush_if_pending_of;
 using aoti_dbg::kNoDriver;
@@ -29,6 +33,15 @@ using aoti_dbg::send_if_pending_of;
         first;                                                  \
         auto* real = AOTI_DBG_REAL(name);                       \
         return real == nullptr ? kNoDriver : real arguments;    \
+    }
+
+/// The same for what comes back only when the device is done.
+#define AOTI_DBG_WAITING_HOOK_AFTER(first, name, parameters, arguments)      \
+    AOTI_DBG_EXPORT CUresult name parameters {                               \
+        first;                                                               \
+        auto* real = AOTI_DBG_REAL(name);                                    \
+        if (real == nullptr) return kNoDriver;                               \
+        return aoti_dbg::wait_through_fault([&] { return real arguments; }); \
     }
 
 #define AOTI_DBG_FLUSH_HOOK(name, flush, parameters, arguments)                                           \
@@ -50,8 +63,12 @@ using aoti_dbg::send_if_pending_of;
     AOTI_DBG_FLUSH_HOOK(twin, flush_if_pending_of(per_thread_default(stream)), parameters, arguments)
 
 /// The host waits for what a hook has told of before; then it may write to memory that both can see.
-#define AOTI_DBG_WAIT(name, parameters, arguments) \
-    AOTI_DBG_HOOK_AFTER(if (aoti_dbg::g_measuring) aoti_dbg::note_unseen_work(), name, parameters, arguments)
+#define AOTI_DBG_WAIT(name, parameters, arguments)                                                         \
+    AOTI_DBG_WAITING_HOOK_AFTER(if (aoti_dbg::g_measuring) aoti_dbg::note_unseen_work(), name, parameters, \
+                                arguments)
+#define AOTI_DBG_FLUSH_WAIT(name, flush, parameters, arguments)                                       \
+    AOTI_DBG_WAITING_HOOK_AFTER(flush; if (aoti_dbg::g_measuring) aoti_dbg::note_unseen_work(), name, \
+                                       parameters, arguments)
 
 /// It changes nothing, but tells others how far the parameter `stream` is.
 #define AOTI_DBG_SEND_STREAM(name, twin, parameters, arguments)                                  \
@@ -74,10 +91,16 @@ AOTI_DBG_FLUSH_TWINS(cuMemcpy, cuMemcpy_ptds, (CUdeviceptr to, CUdeviceptr from,
                      (to, from, bytes))
 AOTI_DBG_FLUSH_TWINS(cuMemcpyHtoD_v2, cuMemcpyHtoD_v2_ptds, (CUdeviceptr to, const void* from, size_t bytes),
                      (to, from, bytes))
-AOTI_DBG_FLUSH_TWINS(cuMemcpyDtoH_v2, cuMemcpyDtoH_v2_ptds, (void* to, CUdeviceptr from, size_t bytes),
-                     (to, from, bytes))
-AOTI_DBG_FLUSH_TWINS(cuMemcpyDtoD_v2, cuMemcpyDtoD_v2_ptds, (CUdeviceptr to, CUdeviceptr from, size_t bytes),
-                     (to, from, bytes))
+AOTI_DBG_FLUSH_WAIT(cuMemcpyDtoH_v2, flush_if_pending(), (void* to, CUdeviceptr from, size_t bytes),
+                    (to, from, bytes))
+AOTI_DBG_FLUSH_WAIT(cuMemcpyDtoH_v2_ptds, flush_if_pending(), (void* to, CUdeviceptr from, size_t bytes),
+                    (to, from, bytes))
+AOTI_DBG_FLUSH_HOOK(cuMemcpyDtoD_v2, flush_if_pending(); count_copy_on_device(),
+                                                         (CUdeviceptr to, CUdeviceptr from, size_t bytes),
+                                                         (to, from, bytes))
+AOTI_DBG_FLUSH_HOOK(cuMemcpyDtoD_v2_ptds, flush_if_pending();
+                    count_copy_on_device(), (CUdeviceptr to, CUdeviceptr from, size_t bytes),
+                    (to, from, bytes))
 AOTI_DBG_FLUSH_TWINS(cuMemcpyDtoA_v2, cuMemcpyDtoA_v2_ptds,
                      (CUarray to, size_t offset, CUdeviceptr from, size_t bytes), (to, offset, from, bytes))
 AOTI_DBG_FLUSH_TWINS(cuMemcpyAtoD_v2, cuMemcpyAtoD_v2_ptds,
@@ -96,11 +119,16 @@ AOTI_DBG_FLUSH_STREAM(cuMemcpyAsync, cuMemcpyAsync_ptsz,
 AOTI_DBG_FLUSH_STREAM(cuMemcpyHtoDAsync_v2, cuMemcpyHtoDAsync_v2_ptsz,
                       (CUdeviceptr to, const void* from, size_t bytes, CUstream stream),
                       (to, from, bytes, stream))
-AOTI_DBG_FLUSH_STREAM(cuMemcpyDtoHAsync_v2, cuMemcpyDtoHAsync_v2_ptsz,
-                      (void* to, CUdeviceptr from, size_t bytes, CUstream stream), (to, from, bytes, stream))
-AOTI_DBG_FLUSH_STREAM(cuMemcpyDtoDAsync_v2, cuMemcpyDtoDAsync_v2_ptsz,
-                      (CUdeviceptr to, CUdeviceptr from, size_t bytes, CUstream stream),
-                      (to, from, bytes, stream))
+AOTI_DBG_FLUSH_WAIT(cuMemcpyDtoHAsync_v2, flush_if_pending_of(legacy_default(stream)),
+                    (void* to, CUdeviceptr from, size_t bytes, CUstream stream), (to, from, bytes, stream))
+AOTI_DBG_FLUSH_WAIT(cuMemcpyDtoHAsync_v2_ptsz, flush_if_pending_of(per_thread_default(stream)),
+                    (void* to, CUdeviceptr from, size_t bytes, CUstream stream), (to, from, bytes, stream))
+AOTI_DBG_FLUSH_HOOK(cuMemcpyDtoDAsync_v2, flush_if_pending_of(legacy_default(stream));
+                    count_copy_on_device(), (CUdeviceptr to, CUdeviceptr from, size_t bytes, CUstream stream),
+                    (to, from, bytes, stream))
+AOTI_DBG_FLUSH_HOOK(cuMemcpyDtoDAsync_v2_ptsz, flush_if_pending_of(per_thread_default(stream));
+                    count_copy_on_device(), (CUdeviceptr to, CUdeviceptr from, size_t bytes, CUstream stream),
+                    (to, from, bytes, stream))
 AOTI_DBG_FLUSH_STREAM(cuMemcpyPeerAsync, cuMemcpyPeerAsync_ptsz,
                       (CUdeviceptr to, CUcontext there, CUdeviceptr from, CUcontext here, size_t bytes,
                        CUstream stream),
@@ -131,18 +159,33 @@ AOTI_DBG_FLUSH_STREAM(cuMemcpy3DBatchAsync_v2, cuMemcpy3DBatchAsync_v2_ptsz,
 
 // ---- sets ----
 
-#define AOTI_DBG_FLUSH_SETS(bits, Unit)                                                           \
-    AOTI_DBG_FLUSH_TWINS(cuMemsetD##bits##_v2, cuMemsetD##bits##_v2_ptds,                         \
-                         (CUdeviceptr to, Unit value, size_t count), (to, value, count))          \
-    AOTI_DBG_FLUSH_TWINS(cuMemsetD2D##bits##_v2, cuMemsetD2D##bits##_v2_ptds,                     \
-                         (CUdeviceptr to, size_t pitch, Unit value, size_t width, size_t height), \
-                         (to, pitch, value, width, height))                                       \
-    AOTI_DBG_FLUSH_STREAM(cuMemsetD##bits##Async, cuMemsetD##bits##Async_ptsz,                    \
-                          (CUdeviceptr to, Unit value, size_t count, CUstream stream),            \
-                          (to, value, count, stream))                                             \
-    AOTI_DBG_FLUSH_STREAM(                                                                        \
-        cuMemsetD2D##bits##Async, cuMemsetD2D##bits##Async_ptsz,                                  \
-        (CUdeviceptr to, size_t pitch, Unit value, size_t width, size_t height, CUstream stream), \
+#define AOTI_DBG_FLUSH_FILL(name, flush, count, Unit, parameters, arguments) \
+    AOTI_DBG_FLUSH_HOOK(name, flush; count_fill((count) * sizeof(Unit)), parameters, arguments)
+
+#define AOTI_DBG_FLUSH_SETS(bits, Unit)                                                                      \
+    AOTI_DBG_FLUSH_FILL(cuMemsetD##bits##_v2, flush_if_pending(), count, Unit,                               \
+                        (CUdeviceptr to, Unit value, size_t count), (to, value, count))                      \
+    AOTI_DBG_FLUSH_FILL(cuMemsetD##bits##_v2_ptds, flush_if_pending(), count, Unit,                          \
+                        (CUdeviceptr to, Unit value, size_t count), (to, value, count))                      \
+    AOTI_DBG_FLUSH_FILL(cuMemsetD2D##bits##_v2, flush_if_pending(), width* height, Unit,                     \
+                        (CUdeviceptr to, size_t pitch, Unit value, size_t width, size_t height),             \
+                        (to, pitch, value, width, height))                                                   \
+    AOTI_DBG_FLUSH_FILL(cuMemsetD2D##bits##_v2_ptds, flush_if_pending(), width* height, Unit,                \
+                        (CUdeviceptr to, size_t pitch, Unit value, size_t width, size_t height),             \
+                        (to, pitch, value, width, height))                                                   \
+    AOTI_DBG_FLUSH_FILL(cuMemsetD##bits##Async, flush_if_pending_of(legacy_default(stream)), count, Unit,    \
+                        (CUdeviceptr to, Unit value, size_t count, CUstream stream),                         \
+                        (to, value, count, stream))                                                          \
+    AOTI_DBG_FLUSH_FILL(cuMemsetD##bits##Async_ptsz, flush_if_pending_of(per_thread_default(stream)), count, \
+                        Unit, (CUdeviceptr to, Unit value, size_t count, CUstream stream),                   \
+                        (to, value, count, stream))                                                          \
+    AOTI_DBG_FLUSH_FILL(                                                                                     \
+        cuMemsetD2D##bits##Async, flush_if_pending_of(legacy_default(stream)), width* height, Unit,          \
+        (CUdeviceptr to, size_t pitch, Unit value, size_t width, size_t height, CUstream stream),            \
+        (to, pitch, value, width, height, stream))                                                           \
+    AOTI_DBG_FLUSH_FILL(                                                                                     \
+        cuMemsetD2D##bits##Async_ptsz, flush_if_pending_of(per_thread_default(stream)), width* height, Unit, \
+        (CUdeviceptr to, size_t pitch, Unit value, size_t width, size_t height, CUstream stream),            \
         (to, pitch, value, width, height, stream))
 
 AOTI_DBG_FLUSH_SETS(8, unsigned char)
@@ -151,11 +194,17 @@ AOTI_DBG_FLUSH_SETS(32, unsigned int)
 
 // ---- what the host waits for or asks ----
 
-AOTI_DBG_FLUSH(cuCtxSynchronize, (), ())
-AOTI_DBG_FLUSH(cuCtxSynchronize_v2, (CUcontext context), (context))
+AOTI_DBG_FLUSH_WAIT(cuCtxSynchronize, flush_if_pending(), (), ())
+AOTI_DBG_FLUSH_WAIT(cuCtxSynchronize_v2, flush_if_pending(), (CUcontext context), (context))
 AOTI_DBG_WAIT(cuEventSynchronize, (CUevent event), (event))
-AOTI_DBG_FLUSH_STREAM(cuStreamSynchronize, cuStreamSynchronize_ptsz, (CUstream stream), (stream))
-AOTI_DBG_SEND_STREAM(cuStreamQuery, cuStreamQuery_ptsz, (CUstream stream), (stream))
+AOTI_DBG_FLUSH_WAIT(cuStreamSynchronize, flush_if_pending_of(legacy_default(stream)), (CUstream stream),
+                    (stream))
+AOTI_DBG_FLUSH_WAIT(cuStreamSynchronize_ptsz, flush_if_pending_of(per_thread_default(stream)),
+                    (CUstream stream), (stream))
+AOTI_DBG_WAITING_HOOK_AFTER(send_if_pending_of(legacy_default(stream)), cuStreamQuery, (CUstream stream),
+                            (stream))
+AOTI_DBG_WAITING_HOOK_AFTER(send_if_pending_of(per_thread_default(stream)), cuStreamQuery_ptsz,
+                            (CUstream stream), (stream))
 AOTI_DBG_FLUSH_STREAM(cuLaunchHostFunc, cuLaunchHostFunc_ptsz,
                       (CUstream stream, CUhostFn function, void* data), (stream, function, data))
 AOTI_DBG_FLUSH_STREAM(cuStreamAddCallback, cuStreamAddCallback_ptsz,

@@ -1,6 +1,7 @@
 #include "shim/measure/gpu_context.hpp"
 
 #include "base/message.hpp"
+#include "shim/observe/launch_count.hpp"
 #include "stats_kernels/device_job.hpp"
 
 namespace aoti_dbg {
@@ -69,6 +70,7 @@ void GpuContext::say_why_not(const char* why) const {
 CUresult GpuContext::launch(CUstream stream, std::uint32_t blocks, void* parameter) const {
     const ContextScope context(api_, context_);
     void* parameters[] = {parameter};
+    next_launch_number();
     return api_.cuLaunchKernel(kernel_, blocks, 1, 1, kBlockThreads, 1, 1, 0, stream, parameters, nullptr);
 }
 

@@ -93,7 +93,7 @@ TensorsWanted wanted_at_end(std::uint32_t run, Side other_side) {
 }
 
 /// Puts the call, which is about to become the innermost, into the flight ring. `number` is its own.
-void write_record(ThreadState& state, OpenCall& call, std::uint64_t stream, std::uint32_t number,
+void write_record(ThreadState& state, OpenCall& call, const CallStart& start, std::uint32_t number,
                   bool printed) {
     Session& session = *state.session;
     const OpenCall* parent = state.top();
@@ -103,12 +103,13 @@ void write_record(ThreadState& state, OpenCall& call, std::uint64_t stream, std:
     ring::Record record{};
     record.seq = call.seq;
     record.begin_ticks = ticks();
-    record.stream = stream;
+    record.stream = start.stream;
     record.name = call.name->id;
     record.run = call.run;
     record.call = number;
     record.depth = state.depth;
-    record.parent = parent == nullptr ? 0 : parent->seq;
+    record.back = parent == nullptr ? 0 : static_cast<std::uint32_t>(call.seq - parent->seq);
+    record.launch = start.launch;
     record.model = call.model;
     record.kind = call.kind;
     record.flags = printed ? ring::kPrinted : 0;
@@ -202,7 +203,7 @@ bool begin_call(ThreadState& state, const CallStart& start) {
     call.cookie = start.cookie;
     if (start.cookie != nullptr) *start.cookie = call.mark;
     if (state.ring && todo.recorded) {
-        write_record(state, call, start.stream, own_number, todo.before.any() || todo.after.any());
+        write_record(state, call, start, own_number, todo.before.any() || todo.after.any());
     } else if (looking()) {
         call.seq = state.session->next_seq();
     }

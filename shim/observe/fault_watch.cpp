@@ -8,6 +8,8 @@
 
 #include "base/message.hpp"
 #include "shim/bind/driver_table.hpp"
+#include "shim/observe/fault_window.hpp"
+#include "shim/observe/launch_count.hpp"
 #include "shim/observe/process.hpp"
 #include "shim/observe/session.hpp"
 #include "shim/report/fault_dump.hpp"
@@ -64,9 +66,15 @@ void watch_for_faults() {
     Session* const session = current_session();
     if (session == nullptr || session->folder().empty()) return;  // which was said
     const std::string path = free_path(session->folder());
-    const FaultDump result = arm_fault_dump(fault_dump_api(), path, variable);
-    if (result == FaultDump::armed) session->expect_fault_dump(path);
+    const AfterDump after = options().on_fault == OnFault::abort ? AfterDump::abort : AfterDump::go_on;
+    const FaultDump result = arm_fault_dump(fault_dump_api(), path, after, variable);
+    g_counts_launches.store(true, std::memory_order_relaxed);
     say_why_not(result, path);
+    if (result != FaultDump::armed) return;
+    session->expect_fault_dump(path);
+    watch_fault_window(path, options().on_fault == OnFault::raise);
+    // Before what the driver has left to be done at exit.
+    atexit(let_fault_settle);
 }
 
 }  // namespace aoti_dbg

@@ -18,6 +18,7 @@
 #include "base/message.hpp"
 #include "config/pattern.hpp"
 #include "config/selection.hpp"
+#include "shim/observe/fault_window.hpp"
 #include "shim/observe/process_tree.hpp"
 #include "shim/observe/session.hpp"
 #include "shim/report/out_folder.hpp"
@@ -171,6 +172,7 @@ void end_process() {
     }
     if (session->pid() != getpid()) return;
     if (g_ended.exchange(true)) return;
+    let_fault_settle();
     g_observing.store(false, std::memory_order_release);
     session->end();
 }

@@ -15,6 +15,7 @@
 #include "shim/measure/pending.hpp"
 #include "shim/measure/saving.hpp"
 #include "shim/observe/deadline_lock.hpp"
+#include "shim/observe/fault_window.hpp"
 #include "shim/observe/models.hpp"
 #include "shim/observe/process.hpp"
 #include "shim/observe/process_tree.hpp"
@@ -218,8 +219,16 @@ void Session::say_coverage(bool output_rests) {
     if (Saving* saving = present_saving(); saving != nullptr) line.file("tensors", saving->folder().c_str());
     if (output_ != nullptr && output_->events_path() != nullptr) line.file("events", output_->events_path());
     const std::string* dump = fault_dump_.load(std::memory_order_acquire);
-    if (dump != nullptr && access(dump->c_str(), F_OK) == 0) line.file("the GPU's core dump", dump->c_str());
+    const bool has_faulted = dump != nullptr && access(dump->c_str(), F_OK) == 0;
+    if (has_faulted) line.file("the GPU's core dump", dump->c_str());
     message(Severity::info, "%s", line.text());
+    if (dump != nullptr && !has_faulted && has_fault_begun())
+        message(Severity::warn,
+                "a kernel has faulted on the GPU and the driver has left no core dump of it; set "
+                "CUDA_LAUNCH_BLOCKING=1, and the launch that fails is the one");
+    if (has_faulted && !tallied_start())
+        message(Severity::warn, "a kernel has faulted on the GPU; `aoti-dbg report %s` says which",
+                folder_.c_str());
 }
 
 }  // namespace aoti_dbg

@@ -9,7 +9,7 @@ namespace {
 // Of cuda.h, which has the newer ones since 12.5 only.
 enum Attribute : int { kEnabled = 1, kTriggerHost = 2, kLightweight = 3, kFile = 5, kContents = 7 };
 // Who reads it wants to know who faulted where, and not all of the device's memory: without images that are
-// not relocated, global, shared and local memory and constants. The program is not aborted.
+// not relocated, global, shared and local memory and constants.
 constexpr unsigned kLittle = 0x2fU;
 constexpr unsigned kNoAbort = 0x10U;
 
@@ -22,15 +22,18 @@ bool set(const FaultDumpApi& api, Attribute what, Value value) {
     return api.set(what, &value, &bytes) == 0;
 }
 
-bool set_path(const FaultDumpApi& api, std::string path) {
-    std::size_t bytes = path.size() + 1;
-    return api.set(kFile, path.data(), &bytes) == 0;
+bool set_path(const FaultDumpApi& api, const std::string& path) {
+    // Never freed: nothing says that the driver copies it.
+    auto* const kept = new std::string(path);
+    std::size_t bytes = kept->size() + 1;
+    return api.set(kFile, kept->data(), &bytes) == 0;
 }
 
-bool set_contents(const FaultDumpApi& api) {
-    if (set(api, kContents, kLittle | kNoAbort)) return true;
+bool set_contents(const FaultDumpApi& api, AfterDump after) {
+    const bool aborts = after == AfterDump::abort;
+    if (set(api, kContents, kLittle | (aborts ? 0 : kNoAbort))) return true;
     // Drivers before 12.5.
-    return set(api, kLightweight, true) && set(api, kTriggerHost, false);
+    return set(api, kLightweight, true) && set(api, kTriggerHost, aborts);
 }
 
 bool is_enabled(const FaultDumpApi& api) {
@@ -50,13 +53,13 @@ bool is_asked_for(const char* (*variable)(const char* name)) {
 
 }  // namespace
 
-FaultDump arm_fault_dump(const FaultDumpApi& api, const std::string& path,
+FaultDump arm_fault_dump(const FaultDumpApi& api, const std::string& path, AfterDump after,
                          const char* (*variable)(const char* name)) {
     if (api.get == nullptr || api.set == nullptr) return FaultDump::not_known;
     if (is_asked_for(variable) || is_enabled(api)) return FaultDump::asked_for_already;
     if (path.size() >= kLongestPath) return FaultDump::path_too_long;
     // With the last one it is armed.
-    const bool is_armed = set_path(api, path) && set_contents(api) && set(api, kEnabled, true);
+    const bool is_armed = set_path(api, path) && set_contents(api, after) && set(api, kEnabled, true);
     return is_armed ? FaultDump::armed : FaultDump::refused;
 }
 

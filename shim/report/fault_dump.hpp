@@ -25,9 +25,12 @@ enum class FaultDump {
     refused,
 };
 
+enum class AfterDump { go_on, abort };
+
 /// After a cuInit that succeeded, before there is a context: a fault writes `path`, and the program goes on
-/// to see the error that it would have seen. What somebody has asked of the driver stays as it is.
-FaultDump arm_fault_dump(const FaultDumpApi& api, const std::string& path,
+/// to see the error that it would have seen, or is aborted. What somebody has asked of the driver stays as it
+/// is.
+FaultDump arm_fault_dump(const FaultDumpApi& api, const std::string& path, AfterDump after,
                          const char* (*variable)(const char* name));
 
 }  // namespace aoti_dbg

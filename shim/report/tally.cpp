@@ -7,6 +7,7 @@
 
 #include <cerrno>
 #include <cstdlib>
+#include <cstring>
 
 #include "serializer/tally_format.hpp"
 
@@ -45,7 +46,10 @@ void join_tally() {
     const int kept_errno = errno;
     g_page = map_page(path);
     errno = kept_errno;
-    if (g_page != nullptr) raise(g_page->loaded);
+    if (g_page == nullptr) return;
+    // The page is zeros: the last byte stays one, whoever writes at the same time.
+    strncpy(g_page->library, AOTI_DBG_VERSION, sizeof g_page->library - 1);
+    raise(g_page->loaded);
 }
 
 void count_in_tally(TallyCount what) {

@@ -174,11 +174,21 @@ stats_program() {
     fresh_enough "$program" "$source" "$root/tests/gpu/stats_device.hpp" "$statistics" ||
         limited 200 "$nvcc" -std=c++20 -O2 -arch=native -I "$root" -o "$program" "$source" "$statistics" -ldl
 }
+# For this GPU: what the driver compiles itself has no lines.
+fault_program() {
+    local source=$root/tests/gpu/fault_victim.cu program=$programs/fault_victim
+    need_gpu || return
+    [[ -x $nvcc ]] || skip "no nvcc" || return
+    mkdir -p "$programs"
+    fresh_enough "$program" "$source" ||
+        limited 200 "$nvcc" -std=c++17 -O2 -lineinfo -arch=native -o "$program" "$source"
+}
 compile_packages() {
     # With one thread each to compile in: the models are compiled in processes beside one another.
     TORCHINDUCTOR_COMPILE_THREADS=1 limited 440 "$python" "$root/bench/compile_models.py" --device "$device" \
         --out "$packages" {transformer,mixed}-{released,printer} linear-released \
-        "${measured[@]/%/-released}" "${measured[@]/%/-statistics}" "${measured[@]/%/-saving}" pointwise-{released,statistics}
+        "${measured[@]/%/-released}" "${measured[@]/%/-statistics}" \
+        "${measured[@]/%/-alike}" "${measured[@]/%/-alike_saving}" "${faulty[@]/%/-released}" pointwise-{released,statistics}
 }
 build_cases() {
     state=/dev/null # these know by themselves what is done
@@ -187,6 +197,7 @@ build_cases() {
     begin "compile stats_bench" stats_program "$root/bench/stats_bench.cu" stats_bench
     begin "compile save_victim" stats_program "$root/tests/gpu/save_victim.cu" save_victim
     begin "compile copy_bench" stats_program "$root/bench/copy_bench.cu" copy_bench
+    begin "compile fault_victim" fault_program
     begin "compile model_bench" torch_program "$root/bench/model_bench.cpp" model_bench
     begin "compile model_victim" torch_program "$root/tests/gpu/model_victim.cpp" model_victim
     begin "compile two_models" torch_program "$root/tests/gpu/two_models.cpp" two_models
@@ -415,6 +426,7 @@ bench_cases() {
     for group in passage launch; do check "bench: $group" bench_case "$group"; done
     if [[ $device == cuda ]]; then
         for group in transformer empty-kernels; do check "bench: $group" bench_case "$group"; done
+        check "bench: triage" bench_case triage 3
         check "bench: level-2:transformer" bench_case level-2:transformer 3
         check "bench: level-2:pointwise" bench_case level-2:pointwise 3
         check "bench: save:transformer" bench_case save:transformer 3
@@ -434,3 +446,5 @@ bench_cases() {
 source "$root/tests/gpu/level_2.sh"
 # shellcheck source=level_1.sh
 source "$root/tests/gpu/level_1.sh"
+# shellcheck source=triage.sh
+source "$root/tests/gpu/triage.sh"

@@ -20,6 +20,7 @@ forget_files() { rm -rf "$case_folder/$1/out/tensors"; }
 saved_two_models_case() {
     local variants=$1 both=("$packages"/{transformer,mixed}-released.pt2)
     need "$programs/two_models" "${both[@]}" || return
+    (($(gpus) >= ${2:-0})) || skip "needs $2 GPUs" || return
     local command=("$programs/two_models" "$device" 6 held.jsonl "$variants" "${both[@]}")
     bare 150 "${command[@]}" &
     saved_in saved 150 AOTI_DBG_LEVEL=stats,files AOTI_DBG_STATS=full AOTI_DBG_REUSE=off "${command[@]}" &
@@ -44,22 +45,17 @@ saved_parity_case() {
         "$python" "$root/tests/gpu/saved_by_torch.py" printed seen/out/tensors judge/stdout && forget_files seen
 }
 
-# Models as released, against the files that PyTorch's printer saves of each, bit for bit.
+# A model against the files that PyTorch's printer saves of it, bit for bit.
 saved_bits_case() {
-    local model status=0 judged=()
-    need "$programs/model_victim" "${@/#/$packages/}" || return
-    for model in "${@%-saving.pt2}"; do
-        # It wants a folder, and writes beside it.
-        mkdir -p "$case_folder/$model-judge/tmp/aoti_torch"
-        run_in "$model-judge" 100 "$programs/model_victim" once "$device" "$packages/$model-saving.pt2" &
-        saved_in "$model-seen" 100 "$programs/model_victim" once "$device" "$packages/$model-released.pt2"
-        wait
-        good "$model-judge" && good "$model-seen" && was_saved "$model-seen" || return
-        judged+=("$model-seen/out/tensors" "$model-judge")
-    done
-    cd "$case_folder" && "$python" "$root/tests/gpu/saved_by_torch.py" bits "${judged[@]}" || status=$?
-    for model in "${@%-saving.pt2}"; do forget_files "$model-seen"; done
-    return "$status"
+    local saving=$packages/$1-alike_saving.pt2 alike=$packages/$1-alike.pt2
+    need "$programs/model_victim" "$saving" "$alike" || return
+    # PyTorch wants a folder, and writes beside it.
+    mkdir -p "$case_folder/judge/tmp/aoti_torch"
+    run_in judge 100 "$programs/model_victim" once "$device" "$saving" &
+    saved_in seen 100 "$programs/model_victim" once "$device" "$alike"
+    wait
+    good judge && good seen && was_saved seen && cd "$case_folder" &&
+        "$python" "$root/tests/gpu/saved_by_torch.py" bits seen/out/tensors judge && forget_files seen
 }
 
 # saved_model_case MODE STATUS PACKAGE...: as without the library, and every tensor has its file.
@@ -87,12 +83,15 @@ saving_case() { checked_victim_case save_victim 5 "$@"; }
 
 level_1_cases() {
     deadline=330
-    local both=(transformer-released.pt2 mixed-released.pt2) streams=alone,legacy,own
+    local both=(transformer-released.pt2 mixed-released.pt2) streams=alone,legacy,own model
     [[ $device == cpu ]] ||
         streams+=,blocking,pool,legacy_and_own,legacy_and_blocking,own_and_per_thread
     check "level 1: two models, threads and streams" saved_two_models_case "$streams"
+    check "level 1: two models on two GPUs" saved_two_models_case alone,devices,devices_own 2
     check "level 1: equal to PyTorch's printer" saved_parity_case
-    check "level 1: the bits that PyTorch saves" saved_bits_case "${measured[@]/%/-saving.pt2}"
+    for model in "${measured[@]}"; do
+        check "level 1: the bits that PyTorch saves of $model" saved_bits_case "$model"
+    done
     check "level 1: threads" saved_model_case threads 0 "${both[@]}"
     check "level 1: reload" saved_model_case reload 0 "${both[@]}"
     check "level 1: exit at once" saved_model_case exit_at_once 5 "${both[@]}"

@@ -64,6 +64,7 @@ TEST_CASE("The report names kernel, call, block and thread, and what becomes of 
         CAPTURE(launch);
         const TempFolder folder;
         const Variables variables = {{"FAKE_CUDA_FAIL_AT", launch},
+                                     {"AOTI_DBG_KEEP_DUMP", "1"},
                                      {"AOTI_DBG_OUT", (folder.path() / "out").string()}};
         Lines argv = {AOTI_DBG_TOOL, "run", "--triage", "--"};
         argv.insert(argv.end(), kProgram.begin(), kProgram.end());
@@ -86,6 +87,23 @@ TEST_CASE("The report names kernel, call, block and thread, and what becomes of 
         const std::string json = read_text(folder.path() / "out" / "report.json");
         CHECK(contains(json, "\"kernel\""));
     }
+}
+
+TEST_CASE(
+    "Where the driver leaves no record, a launch that failed of it is told of, and the program ends as it "
+    "does") {
+    const TempFolder folder;
+    const std::string out = (folder.path() / "out").string();
+    const Outcome run = run_bare({AOTI_DBG_TOOL, "run", "--triage", "--scope", "all", "--",
+                                  victim_path("numbered_launches"), "200", "1", "1"},
+                                 {{"FAKE_CUDA_FAIL_AT", "50"},
+                                  {"FAKE_CUDA_INLINE", "1"},
+                                  {"FAKE_CUDA_NO_COREDUMP", "1"},
+                                  {"AOTI_DBG_OUT", out}});
+    CHECK(run.exit_code == 0);
+    CHECK(run.out == "end: 700\n");
+    CHECK(contains(run.err, "illegal memory access (CUDA error 700), returned by the launch of "));
+    CHECK(contains(read_text(out + "/report.json"), "in that kernel or in one that was launched before"));
 }
 
 TEST_CASE("A fault is told of though the program that was started ends well") {

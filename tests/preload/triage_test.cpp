@@ -313,6 +313,42 @@ TEST_CASE("Annotations and JUnit XML say what the report says, and a file that i
     CHECK(contains(xml, "<failure message=\"segmentation fault (SIGSEGV) inside " + place_of(10) + "\">"));
 }
 
+Outcome reported(const fs::path& folder) {
+    return run_bare({AOTI_DBG_TOOL, "report", folder.string()}, {}, std::chrono::seconds(120));
+}
+
+TEST_CASE("A program that was armed by variables is reported on when it has ended") {
+    Variables variables = dying(5, SIGSEGV);
+    variables["AOTI_DBG_TRIAGE"] = "1";
+    const Preloaded died(kThreeRuns, variables);
+    const Outcome report = reported(died.out());
+    CHECK(report.exit_code == 0);
+    CHECK(contains(report.out, "inside " + place_of(5)));
+    CHECK(contains(report.out, "in no good order"));
+    CHECK(read_text(died.out() / "report.txt") == report.out);
+    const Json json = Json::parse(read_text(died.out() / "report.json"));
+    CHECK(json.at("call").at("kernel") == kOneRun[4]);
+    // Those of the command are not the program's.
+    CHECK((!json.contains("variables") || json.at("variables").empty()));
+    // Nothing is overwritten.
+    CHECK(reported(died.out()).exit_code == 0);
+    CHECK(Preloaded::files(died.out(), "report").size() == 4);
+}
+
+TEST_CASE("Of a program that ended well there is nothing to report, and that is said") {
+    const Preloaded sound(kThreeRuns, {{"AOTI_DBG_TRIAGE", "1"}});
+    const Outcome report = reported(sound.out());
+    CHECK(report.exit_code == 1);
+    CHECK(report.out.empty());
+    CHECK(contains(report.err, "nothing to report: 1 process in "));
+    CHECK(Preloaded::files(sound.out(), "report").empty());
+    const Outcome nowhere = reported(sound.folder());
+    CHECK(nowhere.exit_code == 1);
+    const Outcome missing = reported(sound.folder() / "missing");
+    CHECK(missing.exit_code == 1);
+    CHECK(contains(missing.err, "no process is recorded in "));
+}
+
 TEST_CASE("Wrong values of the flags start nothing") {
     for (const Lines& flags : {Lines{"--error-exitcode", "256"},
                                {"--error-exitcode", "-1"},

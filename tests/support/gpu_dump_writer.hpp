@@ -28,6 +28,7 @@ struct DumpWarp {
     std::uint32_t active = 0xffffffff;
     std::optional<std::uint64_t> error_pc;
     std::vector<DumpLane> lanes;
+    bool is_broken = false;
 };
 
 struct DumpBlock {
@@ -210,7 +211,11 @@ class DumpWriter {
         std::vector<Packed> rows;
         for (const DumpWarp& warp : block.warps) {
             Packed row;
-            row.u64(warp.error_pc.value_or(0)).u32(warp.id).u32(warp.valid).u32(warp.active).u32(0);
+            row.u64(warp.error_pc.value_or(0))
+                .u32(warp.id)
+                .u32(warp.valid)
+                .u32(warp.active)
+                .u32(warp.is_broken ? 1 : 0);
             row.u32(warp.error_pc ? 1 : 0);
             rows.push_back(row.resize(64));
         }

@@ -134,7 +134,7 @@ TEST_CASE("What a dump does not say is said to be missing") {
     SECTION("the warp") {
         writer.devices[0].sms[1].blocks.clear();
         const std::string text = shown(Dump(writer));
-        CHECK(contains(text, "kernel    not in the dump: the warp had ended before it was written"));
+        CHECK(contains(text, "kernel    not known; the warp had ended before the dump was written"));
         CHECK(contains(text, "byte 0x10 of mul"));
     }
     SECTION("everything") {

@@ -280,6 +280,8 @@ TEST_CASE("Each option means the same in a variable and in a file") {
         {"on_full", "drop", {R"("drop")"}},
         {"sync", "1", {R"("on")", "1"}},
         {"triage", "1", {R"("on")", "1"}},
+        {"on_fault", "abort", {R"("abort")"}},
+        {"keep_dump", "1", {R"("on")", "1"}},
         {"evidence", "0", {R"("off")", "0"}},
         {"scope", "all", {R"("all")"}},
         {"processes", "main", {R"("main")", R"(["main"])"}},

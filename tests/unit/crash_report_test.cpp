@@ -6,49 +6,17 @@
 #include <sstream>
 
 #include "tests/support/catch.hpp"
+#include "tests/unit/crash_report_fixture.hpp"
 
 using namespace aoti_dbg;
+using namespace aoti_dbg::test;
 
 namespace {
-
-CrashCall call_of(const std::string& name, std::uint32_t run = 0, std::uint32_t number = 3) {
-    CrashCall call;
-    call.name = name;
-    call.kind = ring::CallKind::extern_op;
-    call.sequence = 12;
-    call.run = run;
-    call.call = number;
-    call.model = 0;
-    call.thread = 4250;
-    return call;
-}
-
-CrashReport ended_by(int signal) {
-    CrashReport report;
-    report.end.pid = 4242;
-    report.end.program = "/usr/bin/python3";
-    report.end.signal = signal;
-    report.command = {"python", "infer.py"};
-    report.processes = 1;
-    report.library = "0.1.0";
-    return report;
-}
-
-CrashReport concluded(CrashReport report) {
-    conclude(report);
-    return report;
-}
 
 CrashReport crash_inside(const std::string& name) {
     CrashReport report = ended_by(SIGSEGV);
     report.in_flight = {call_of(name)};
     return report;
-}
-
-std::string text_of(const CrashReport& report) {
-    std::string text;
-    append_report_text(report, text);
-    return text;
 }
 
 std::size_t characters_in(const std::string& line) {
@@ -81,7 +49,12 @@ CrashReport filled(const std::string& unit, std::size_t length) {
     }
     report.environment = {{name, name}};
     report.variables = {{name, name}};
-    report.device = DeviceFault{name, 700, name, name, name, name, name, name, name, 7, name};
+    DeviceFault& fault = report.device.emplace();
+    for (std::string* text : {&fault.kernel, &fault.device, &fault.grid, &fault.block_size, &fault.block,
+                              &fault.thread, &fault.address, &fault.file, &fault.source, &fault.parameter})
+        *text = name;
+    fault.error = 700;
+    fault.line = 7;
     report.finding = Finding{};
     report.finding->kernel = name;
     report.finding->suppression = name;

@@ -114,6 +114,10 @@ void* find_real_driver_function(DriverFunction /*function*/) {
     return nullptr;
 }
 
+void* other_driver_function(const char* /*name*/) {
+    return nullptr;
+}
+
 namespace {
 
 TEST_CASE("Where nothing waits to be measured, a hook calls the real function and does nothing else") {

@@ -112,7 +112,7 @@ TEST_CASE("an exception passes through and the next call has no parent") {
     REQUIRE(calls.size() == 2);
     CHECK((calls[0].flags & ring::kLeftByException) != 0);
     CHECK((calls[1].flags & ring::kEnded) != 0);
-    CHECK(calls[1].parent == 0);
+    CHECK(calls[1].back == 0);
     CHECK(calls[1].result == 5);
 }
 

@@ -5,7 +5,11 @@
 
 namespace fake_cuda {
 
-using Tasks = std::vector<std::function<void()>>;
+struct Task {
+    std::function<void(std::uint64_t grid)> work;
+    bool is_kernel;
+};
+using Tasks = std::vector<Task>;
 
 struct Capture {
     Stream* origin = nullptr;
@@ -22,6 +26,8 @@ namespace {
 struct Graph {
     std::atomic<bool> alive{false};
     std::shared_ptr<const Tasks> tasks;
+    Context* context = nullptr;
+    std::uint64_t first_grid = 0;  // of its kernels, once it is instantiated
 };
 
 Pool<Graph, 512>& graphs() {
@@ -101,6 +107,7 @@ CUresult end(CUstream handle, CUgraph* out, bool per_thread) {
     Graph* graph = graphs().take();
     if (graph == nullptr) return CUDA_ERROR_OUT_OF_MEMORY;
     graph->tasks = std::make_shared<const Tasks>(std::move(capture->tasks));
+    graph->context = context;
     graph->alive.store(true, std::memory_order_release);
     *out = reinterpret_cast<CUgraph>(graph);
     return CUDA_SUCCESS;
@@ -138,6 +145,11 @@ CUresult instantiate(CUgraphExec* out, CUgraph handle) {
     Graph* executable = executables().take();
     if (executable == nullptr) return CUDA_ERROR_OUT_OF_MEMORY;
     executable->tasks = graph->tasks;
+    executable->context = graph->context;
+    // The graph has a number of its own, before those of its kernels.
+    const auto kernels = std::count_if(graph->tasks->begin(), graph->tasks->end(),
+                                       [](const Task& task) { return task.is_kernel; });
+    executable->first_grid = graph->context->grids.fetch_add(1 + static_cast<std::uint64_t>(kernels)) + 2;
     executable->alive.store(true, std::memory_order_release);
     *out = reinterpret_cast<CUgraphExec>(executable);
     return CUDA_SUCCESS;
@@ -152,13 +164,21 @@ CUresult launch(CUgraphExec handle, CUstream stream_handle, bool per_thread) {
     if (CUresult result = find_stream(stream_handle, per_thread, context, stream); result != CUDA_SUCCESS) {
         return result;
     }
-    auto work = [tasks = executable->tasks] {
-        for (const auto& task : *tasks)
-            task();
+    auto work = [tasks = executable->tasks, first = executable->first_grid] {
+        std::uint64_t grid = first;
+        for (const Task& task : *tasks)
+            task.work(task.is_kernel ? grid++ : 0);
     };
     if (stream->captures) return capture_task(stream, std::move(work));
     if (CUresult result = implicit_during_capture(stream); result != CUDA_SUCCESS) return result;
     submit_in_order(stream, std::move(work));
+    return CUDA_SUCCESS;
+}
+
+CUresult add(Task task, Stream* stream) {
+    const std::lock_guard lock(capture_mutex());
+    if (stream->capture == nullptr || stream->capture->broken) return CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
+    stream->capture->tasks.push_back(std::move(task));
     return CUDA_SUCCESS;
 }
 
@@ -201,10 +221,11 @@ CUresult implicit_during_capture(Stream* stream) {
 }
 
 CUresult capture_task(Stream* stream, std::function<void()> task) {
-    const std::lock_guard lock(capture_mutex());
-    if (stream->capture == nullptr || stream->capture->broken) return CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
-    stream->capture->tasks.push_back(std::move(task));
-    return CUDA_SUCCESS;
+    return add({[task = std::move(task)](std::uint64_t) { task(); }, false}, stream);
+}
+
+CUresult capture_kernel(Stream* stream, std::function<void(std::uint64_t grid)> kernel) {
+    return add({std::move(kernel), true}, stream);
 }
 
 void forget_capture_of(Stream* stream) {

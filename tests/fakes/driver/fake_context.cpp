@@ -38,6 +38,8 @@ Context* make_context(int device, unsigned int flags, unsigned int api_version) 
     context->flags = flags;
     context->api_version = api_version;
     context->sticky = 0;
+    context->has_faulted = false;
+    context->grids = 0;
     context->blocking_streams = 0;
     context->id = state().next_context_id++;
     make_legacy_stream(context);

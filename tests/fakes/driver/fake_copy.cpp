@@ -34,7 +34,9 @@ CUresult copy(CUdeviceptr to, CUdeviceptr from, std::size_t bytes, CUstream stre
             std::memcpy(at(to), staged.data(), staged.size());
         });
     }
-    return enqueue(stream, per_thread, wait, [=] { std::memmove(at(to), at(from), bytes); });
+    const bool by_kernel = is_on_device(to, bytes) && is_on_device(from, bytes);
+    return enqueue(
+        stream, per_thread, wait, [=] { std::memmove(at(to), at(from), bytes); }, by_kernel);
 }
 
 template <typename Unit>
@@ -44,13 +46,16 @@ CUresult set(CUdeviceptr to, std::size_t pitch, Unit value, std::size_t width, s
     if (to % sizeof(Unit) != 0 || (height > 1 && pitch < width * sizeof(Unit)))
         return CUDA_ERROR_INVALID_VALUE;
     if (!is_known(to, (height - 1) * pitch + width * sizeof(Unit))) return CUDA_ERROR_INVALID_VALUE;
-    return enqueue(stream, per_thread, false, [=] {
+    // 4096 bytes had none on an H200, 16384 one.
+    const bool by_kernel = width * height * sizeof(Unit) > 4096;
+    const auto work = [=] {
         for (std::size_t row = 0; row < height; ++row) {
             auto* units = reinterpret_cast<Unit*>(at(to + row * pitch));
             for (std::size_t i = 0; i < width; ++i)
                 units[i] = value;
         }
-    });
+    };
+    return enqueue(stream, per_thread, false, work, by_kernel);
 }
 
 /// One side of a copy of rows: where its first byte lies, and how far it is to the next row and slice.
@@ -177,7 +182,7 @@ std::size_t format_size(CUarray_format format) {
 
 }  // namespace
 
-CUresult enqueue(CUstream handle, bool per_thread, bool wait, std::function<void()> work) {
+CUresult enqueue(CUstream handle, bool per_thread, bool wait, std::function<void()> work, bool by_kernel) {
     Context* context = nullptr;
     if (CUresult result = enter(context); result != CUDA_SUCCESS) return result;
     Stream* stream = nullptr;
@@ -188,6 +193,7 @@ CUresult enqueue(CUstream handle, bool per_thread, bool wait, std::function<void
     }
     if (stream->captures) return capture_task(stream, std::move(work));
     if (CUresult result = implicit_during_capture(stream); result != CUDA_SUCCESS) return result;
+    if (by_kernel) ++context->grids;
     const std::uint64_t ticket = submit_in_order(stream, std::move(work));
     if (!wait) return CUDA_SUCCESS;
     stream->queue->wait(ticket);

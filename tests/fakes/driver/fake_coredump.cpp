@@ -35,29 +35,37 @@ bool is_known() {
     return std::getenv("FAKE_CUDA_NO_COREDUMP") == nullptr;
 }
 
-std::string dump_of(const std::string& kernel, const std::string& words) {
+std::string dump_of(const std::string& kernel, std::uint64_t number, const std::string& words) {
     using namespace aoti_dbg::test;
     constexpr std::uint64_t kEntry = 0x7f4900002000;
+    constexpr std::uint64_t kNextEntry = 0x7f4900003000;
     constexpr std::uint32_t kIllegalAddress = 14;
+    const char* const kind = variable("FAKE_CUDA_FAULT_KIND");
+    const auto is = [kind](const char* what) { return kind != nullptr && std::strcmp(kind, what) == 0; };
+    const bool is_late = is("late_store");
     DumpWarp warp;
-    warp.error_pc = kEntry + 0x40;
-    warp.lanes = {{3, kEntry + 0x40, {3, 0, 0}, 0}};
+    if (!is("trap")) warp.error_pc = kEntry + 0x40;
+    warp.is_broken = is("trap");
+    warp.lanes = {{3, is_late ? kNextEntry : kEntry + 0x40, {3, 0, 0}, 0}};
     warp.valid = warp.active = 1U << 3U;
     DumpBlock block;
+    block.grid = is_late ? number + 1 : number;
     block.index = {1, 0, 0};
     block.warps = {warp};
     DumpSm sm;
-    sm.exception = kIllegalAddress;
+    if (!is("trap")) sm.exception = kIllegalAddress;
     sm.error_pc = warp.error_pc;
     sm.text = words;
-    sm.blocks = {block};
+    if (!is("store")) sm.blocks = {block};
     DumpGrid grid;
-    grid.entry = kEntry;
+    grid.id = block.grid;
+    grid.entry = is_late ? kNextEntry : kEntry;
     DumpContext context;
-    context.modules = {{grid.module, module_image({{kernel, 0x200, kEntry}})}};
+    context.modules = {
+        {grid.module, module_image({{kernel, 0x200, kEntry, true}, {"next", 0x200, kNextEntry, true}})}};
     DumpDevice device;
     device.contexts = {context};
-    device.grids = {grid};
+    if (!is("store")) device.grids = {grid};
     device.sms = {sm};
     DumpWriter writer;
     writer.devices = {device};
@@ -71,16 +79,27 @@ void note_context() {
     dumps().is_late = true;
 }
 
-void write_core_dump(const std::string& kernel) {
+bool core_dump_is_armed() {
     const std::lock_guard lock(dumps().mutex);
     const char* asked = variable("CUDA_ENABLE_COREDUMP_ON_EXCEPTION");
-    if (asked != nullptr ? std::strcmp(asked, "1") != 0 : !dumps().enabled) return;
+    return asked != nullptr ? std::strcmp(asked, "1") == 0 : dumps().enabled;
+}
+
+bool core_dump_aborts() {
+    constexpr unsigned kSkipAbort = 0x10;
+    const std::lock_guard lock(dumps().mutex);
+    return (dumps().contents & kSkipAbort) == 0;
+}
+
+void write_core_dump(const std::string& kernel, std::uint64_t grid) {
+    if (!core_dump_is_armed()) return;
+    const std::lock_guard lock(dumps().mutex);
     const char* named = variable("CUDA_COREDUMP_FILE");
     std::FILE* file = std::fopen(named != nullptr ? named : dumps().file.c_str(), "we");
     if (file == nullptr) return;
     char contents[32];
     std::snprintf(contents, sizeof contents, "contents %#x", dumps().contents);
-    const std::string bytes = dump_of(kernel, contents);
+    const std::string bytes = dump_of(kernel, grid, contents);
     std::fwrite(bytes.data(), 1, bytes.size(), file);
     std::fclose(file);
 }

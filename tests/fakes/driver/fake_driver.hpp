@@ -12,7 +12,9 @@
 // FAKE_CUDA_NO_FATBIN=1 refuses fatbins as a device too old for them does; FAKE_CUDA_DIE_AT=N ends the
 // process inside launch N, by the signal FAKE_CUDA_DIE_BY or, for 0, by _exit(7); FAKE_CUDA_EXPLAIN=1 says on
 // stderr why a kernel of the fatbin faulted; FAKE_CUDA_COUNT=1 says at exit how many of them were launched;
-// FAKE_CUDA_NO_COREDUMP=1 knows nothing of core dumps.
+// FAKE_CUDA_NO_COREDUMP=1 knows nothing of core dumps; FAKE_CUDA_FAULT_WINDOW=MS lets a fault of which a core
+// dump is written be known as late as by the real driver (fake_fault.cpp); FAKE_CUDA_FAULT_KIND says what the
+// dump shows of it: store (its warp has ended), late_store (it met a warp of the next kernel) or trap.
 #pragma once
 
 #ifndef __CUDA_API_VERSION_INTERNAL
@@ -54,11 +56,14 @@ struct Stream {
 
 struct Context {
     std::atomic<bool> alive{false};
-    std::atomic<int> sticky{0};  // CUDA_ERROR_ILLEGAL_ADDRESS once a kernel faulted
+    std::atomic<int> sticky{0};            // CUDA_ERROR_ILLEGAL_ADDRESS once a kernel faulted
+    std::atomic<bool> has_faulted{false};  // and is being recorded
+    std::atomic<bool> stands_still{false};
+    std::atomic<std::uint64_t> grids{0};  // numbers given to kernels
     int device = 0;
     unsigned int flags = 0;
     unsigned int api_version = 0;
-    std::uint64_t id = 0;
+    std::atomic<std::uint64_t> id{0};
     Stream* legacy = nullptr;
     std::atomic<int> blocking_streams{0};
 };
@@ -135,8 +140,18 @@ Context* current_context();
 
 /// From the first context on nobody can ask for them any more.
 void note_context();
+bool core_dump_is_armed();
+/// Whether the process is to end by SIGABRT after it.
+bool core_dump_aborts();
 /// Of a kernel that faults, where somebody has asked for it.
-void write_core_dump(const std::string& kernel);
+void write_core_dump(const std::string& kernel, std::uint64_t grid);
+
+// ---- faults (fake_fault.cpp) ----
+
+/// In the thread that runs the kernel: breaks the context, now or later.
+void fault(Context* context, const std::string& kernel, std::uint64_t grid);
+/// Before a kernel begins.
+void wait_for_device(const Context* context);
 
 // ---- streams (fake_stream.cpp) ----
 
@@ -160,6 +175,8 @@ CUresult unsafe_during_capture();
 CUresult implicit_during_capture(Stream* stream);
 /// Adds to the stream's capture. Only when stream->captures.
 CUresult capture_task(Stream* stream, std::function<void()> task);
+/// A kernel gets its number when the graph is instantiated.
+CUresult capture_kernel(Stream* stream, std::function<void(std::uint64_t grid)> kernel);
 void forget_capture_of(Stream* stream);
 
 // ---- memory (fake_memory.cpp) ----
@@ -168,6 +185,7 @@ void free_memory_of(Context* context);
 /// Whether all of [address, address + bytes) lies in one living allocation, mapping or registered range: what
 /// a kernel may touch without a fault.
 bool is_known(std::uint64_t address, std::size_t bytes);
+bool is_on_device(std::uint64_t address, std::size_t bytes);
 /// Shared by a kernel from its checks to its end, exclusive to who frees: what was found living stays so.
 std::shared_mutex& frees_mutex();
 enum class Kind { device, host, registered, mapped };
@@ -180,8 +198,10 @@ bool is_pool(CUmemoryPool pool);
 
 // ---- copies and sets (fake_copy.cpp) ----
 
-/// Work that moves or sets bytes, on a stream or, with `wait`, over before the call returns.
-CUresult enqueue(CUstream handle, bool per_thread, bool wait, std::function<void()> work);
+/// Work that moves or sets bytes, on a stream or, with `wait`, over before the call returns. `by_kernel`: the
+/// driver has a kernel for it, which is numbered as any other.
+CUresult enqueue(CUstream handle, bool per_thread, bool wait, std::function<void()> work,
+                 bool by_kernel = false);
 
 // ---- modules (fake_module.cpp, fake_kernels.cpp) ----
 

@@ -142,14 +142,13 @@ KernelTask keep_values(const KernelImage& image, const std::byte* const* paramet
 }
 
 /// A kernel of a context that is broken does not run; one that faults breaks it.
-void run_in(Context* context, const KernelTask& task) {
+void run_in(Context* context, const KernelTask& task, std::uint64_t grid) {
     if (const std::uint64_t delay = delay_us().load(std::memory_order_relaxed); delay != 0) {
         std::this_thread::sleep_for(std::chrono::microseconds(delay));
     }
+    wait_for_device(context);
     if (context->sticky.load(std::memory_order_acquire) != 0) return;
-    if (task.run()) return;
-    write_core_dump(task.name);
-    context->sticky.store(CUDA_ERROR_ILLEGAL_ADDRESS, std::memory_order_release);
+    if (!task.run()) fault(context, task.name, grid);
 }
 
 CUresult launch(CUfunction handle, const LaunchShape& shape, CUstream stream_handle, void** given,
@@ -179,18 +178,17 @@ CUresult launch(CUfunction handle, const LaunchShape& shape, CUstream stream_han
     }
     const bool faults = count_launch(image);
     if (stream->captures) {
-        return capture_task(stream, [context, task = keep_values(image, parameters, shape, faults)] {
-            run_in(context, task);
-        });
+        return capture_kernel(stream, [context, task = keep_values(image, parameters, shape, faults)](
+                                          std::uint64_t grid) { run_in(context, task, grid); });
     }
+    const std::uint64_t grid = ++context->grids;
     if (runs_inline()) {
-        if (!faults && image.kernel(parameters, shape)) return CUDA_SUCCESS;
-        write_core_dump(image.name);
-        context->sticky = CUDA_ERROR_ILLEGAL_ADDRESS;
+        if (faults || !image.kernel(parameters, shape)) fault(context, image.name, grid);
         return CUDA_SUCCESS;
     }
-    submit_in_order(
-        stream, [context, task = keep_values(image, parameters, shape, faults)] { run_in(context, task); });
+    submit_in_order(stream, [context, grid, task = keep_values(image, parameters, shape, faults)] {
+        run_in(context, task, grid);
+    });
     return CUDA_SUCCESS;
 }
 

@@ -89,6 +89,12 @@ bool is_known(std::uint64_t address, std::size_t bytes) {
     return find_range(address, bytes) != ranges().all.end();
 }
 
+bool is_on_device(std::uint64_t address, std::size_t bytes) {
+    const std::lock_guard lock(ranges().mutex);
+    const auto at = find_range(address, bytes);
+    return at != ranges().all.end() && (at->second.kind == Kind::device || at->second.kind == Kind::mapped);
+}
+
 CUresult allocate(std::uintptr_t& address, std::size_t bytes, Kind kind, Context* context) {
     if (bytes == 0) return CUDA_ERROR_INVALID_VALUE;
     const std::size_t taken = rounded(bytes);

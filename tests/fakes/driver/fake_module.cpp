@@ -3,7 +3,8 @@
 //     AOTI_DBG_FAKE_MODULE
 //     kernel <name> <built-in> [letters]     letters: the parameters, where they are more than the built-in's
 //
-// or nvcc's fatbin, of which no byte but the first few is looked at: see fake_measure.cpp.
+// or nvcc's fatbin, of which no byte but the first few is looked at: see fake_measure.cpp. Or PTX, of which
+// only entries, their pointers and stores are looked at: a kernel that stores faults, any other does nothing.
 //
 // A CUkernel stands for a kernel in every context, a CUfunction for one in one: names of the one cannot be
 // asked with the other, launches take both.
@@ -53,6 +54,32 @@ bool lay_out(const std::string& letters, KernelImage& image) {
     return true;
 }
 
+/// ".visible .entry name(.param .u64 a, ...) { ... }", one after the other.
+CUresult parse_ptx(const std::string& text, Images& images) {
+    static constexpr char kEntry[] = ".entry ";
+    auto kernels = std::make_shared<std::vector<KernelImage>>();
+    for (std::size_t at = text.find(kEntry); at != std::string::npos; at = text.find(kEntry, at)) {
+        at += sizeof(kEntry) - 1;
+        const std::size_t open = text.find('(', at);
+        const std::size_t body = text.find('{', at);
+        const std::size_t end = text.find('}', at);
+        if (open > body || body > end || end == std::string::npos) return CUDA_ERROR_INVALID_PTX;
+        KernelImage image;
+        image.name = text.substr(at, open - at);
+        std::string letters;
+        for (std::size_t p = text.find(".param .u64", open); p < body; p = text.find(".param .u64", p + 1))
+            letters += 'p';
+        const bool stores = text.find("st.global", body) < end;
+        std::string none;
+        if (!find_builtin(stores ? "fault" : "nop", image.kernel, none) || !lay_out(letters, image))
+            return CUDA_ERROR_INVALID_PTX;
+        image.is_nop = !stores;
+        kernels->push_back(std::move(image));
+    }
+    images = std::move(kernels);
+    return CUDA_SUCCESS;
+}
+
 CUresult parse(const char* text, Images& images) {
     if (text == nullptr) return CUDA_ERROR_INVALID_VALUE;
     if (is_fatbin(text)) {
@@ -60,6 +87,7 @@ CUresult parse(const char* text, Images& images) {
         images = std::make_shared<const std::vector<KernelImage>>(kernels_of_fatbin());
         return CUDA_SUCCESS;
     }
+    if (std::strncmp(text, ".version ", 9) == 0) return parse_ptx(text, images);
     if (std::strncmp(text, kMagic, sizeof(kMagic) - 1) != 0) return CUDA_ERROR_INVALID_IMAGE;
     auto kernels = std::make_shared<std::vector<KernelImage>>();
     std::istringstream lines(text + sizeof(kMagic) - 1);

@@ -285,7 +285,8 @@ FAKE_API CUresult cuStreamDestroy(CUstream handle) {
             return result;                                                                                 \
         }                                                                                                  \
         if (CUresult result = unsafe_during_capture(); result != CUDA_SUCCESS) return result;              \
-        return stream->queue->is_done(stream->queue->last_ticket()) ? CUDA_SUCCESS : CUDA_ERROR_NOT_READY; \
+        if (!stream->queue->is_done(stream->queue->last_ticket())) return CUDA_ERROR_NOT_READY;            \
+        return static_cast<CUresult>(context->sticky.load());                                              \
     }                                                                                                      \
     FAKE_API CUresult cuStreamGetFlags##suffix(CUstream handle, unsigned int* flags) {                     \
         Context* context = nullptr;                                                                        \

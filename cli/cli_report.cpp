@@ -1,0 +1,46 @@
+#include "cli/cli_report.hpp"
+
+#include <cstdio>
+#include <filesystem>
+#include <vector>
+
+#include "base/message.hpp"
+#include "cli/print.hpp"
+#include "cli/recorded_processes.hpp"
+#include "cli/report_files.hpp"
+#include "cli/triage.hpp"
+
+namespace aoti_dbg::cli {
+
+int report(const std::string& folder) {
+    const std::vector<RecordedProcess> processes = recorded_processes(folder, 0);
+    if (processes.empty()) {
+        message(
+            Severity::error,
+            "no process is recorded in %s; name the folder that AOTI_DBG_OUT named, which holds flight.ring",
+            folder.c_str());
+        return 1;
+    }
+    // The first is the one that was started; those below it have folders below its own.
+    EndedRun run;
+    run.command = {processes.front().program};
+    run.folder = folder;
+    run.pid = static_cast<pid_t>(processes.front().pid);
+    run.has_status = false;
+    const Triage triage = look_at(run);
+    if (!triage.is_worth_telling) {
+        message(Severity::error,
+                "nothing to report: %zu process%s in %s, no call failed or was left open, no kernel faulted, "
+                "nothing was found",
+                processes.size(), processes.size() == 1 ? "" : "es", folder.c_str());
+        return 1;
+    }
+    std::string text;
+    append_report_text(triage.report, text);
+    const Result<std::string> written = write_report(triage.report, text, folder);
+    if (!written.ok())
+        message(Severity::warn, "%s; there is no file of it", written.status().message().c_str());
+    return print(text);
+}
+
+}  // namespace aoti_dbg::cli

@@ -1,0 +1,120 @@
+#include "model/kernel_source.hpp"
+
+#include <algorithm>
+#include <cctype>
+#include <vector>
+
+namespace aoti_dbg {
+namespace {
+
+constexpr std::string_view kQuotes = "'''";
+
+bool is_of_name(char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_';
+}
+
+/// The names in a text, in order.
+std::vector<std::string_view> names_in(std::string_view text) {
+    std::vector<std::string_view> names;
+    for (std::size_t at = 0; at < text.size();) {
+        std::size_t end = at;
+        while (end < text.size() && is_of_name(text[end]))
+            ++end;
+        const bool is_name = end > at && std::isdigit(static_cast<unsigned char>(text[at])) == 0;
+        if (is_name) names.push_back(text.substr(at, end - at));
+        at = std::max(end, at + 1);
+    }
+    return names;
+}
+
+/// What lies between the parenthesis that opens at `open` and its partner, or the next comma beside it.
+std::string_view first_argument(std::string_view text, std::size_t open) {
+    int depth = 0;
+    for (std::size_t at = open; at < text.size(); ++at) {
+        const char c = text[at];
+        if (c == '(' || c == '[') ++depth;
+        if (c == ')' || c == ']') --depth;
+        if (depth == 0 || (depth == 1 && c == ',')) return text.substr(open + 1, at - open - 1);
+    }
+    return text.substr(open + 1);
+}
+
+std::string_view source_of(std::string_view wrapper, std::string_view kernel) {
+    const std::string begin = "async_compile.triton('" + std::string(kernel) + "', " + std::string(kQuotes);
+    const std::size_t at = wrapper.find(begin);
+    if (at == std::string_view::npos) return {};
+    wrapper.remove_prefix(at + begin.size());
+    return wrapper.substr(0, wrapper.find(kQuotes));
+}
+
+std::string_view line_of(std::string_view source, std::uint32_t line) {
+    for (; line > 1; --line) {
+        const std::size_t end = source.find('\n');
+        if (end == std::string_view::npos) return {};
+        source.remove_prefix(end + 1);
+    }
+    return source.substr(0, source.find('\n'));
+}
+
+/// The names of a kernel's parameters: the first of what stands between two commas; what follows is a type or
+/// a default.
+std::vector<std::string_view> parameters_of(std::string_view source, std::string_view kernel) {
+    const std::string begin = "def " + std::string(kernel) + "(";
+    const std::size_t at = source.find(begin);
+    if (at == std::string_view::npos) return {};
+    source.remove_prefix(at + begin.size());
+    source = source.substr(0, source.find(')'));
+    std::vector<std::string_view> parameters;
+    while (!source.empty()) {
+        const std::size_t comma = std::min(source.find(','), source.size());
+        const std::vector<std::string_view> names = names_in(source.substr(0, comma));
+        if (!names.empty()) parameters.push_back(names.front());
+        source.remove_prefix(std::min(comma + 1, source.size()));
+    }
+    return parameters;
+}
+
+struct Access {
+    std::string_view function;
+    bool is_write;
+};
+constexpr Access kAccesses[] = {{"tl.load(", false}, {"tl.store(", true}, {"tl.atomic_", true}};
+
+/// Nothing where there is none on the line, or more than one.
+void find_access(std::string_view line, const std::vector<std::string_view>& parameters, KernelLine& told) {
+    std::string_view argument;
+    int found = 0;
+    for (const Access& access : kAccesses) {
+        for (std::size_t at = line.find(access.function); at != std::string_view::npos;
+             at = line.find(access.function, at + 1)) {
+            const std::size_t open = line.find('(', at);
+            if (open == std::string_view::npos) break;
+            argument = first_argument(line, open);
+            told.is_write = access.is_write;
+            ++found;
+        }
+    }
+    if (found != 1) return;
+    for (const std::string_view name : names_in(argument)) {
+        if (std::find(parameters.begin(), parameters.end(), name) == parameters.end()) continue;
+        told.parameter = name;
+        return;
+    }
+}
+
+}  // namespace
+
+std::optional<KernelLine> find_kernel_line(std::string_view wrapper_source, std::string_view kernel,
+                                           std::uint32_t line) {
+    const std::string_view source = source_of(wrapper_source, kernel);
+    std::string_view text = line == 0 ? std::string_view() : line_of(source, line);
+    const std::size_t first = text.find_first_not_of(" \t\r");
+    if (first == std::string_view::npos) return std::nullopt;
+    text = text.substr(first, text.find_last_not_of(" \t\r") - first + 1);
+    KernelLine told;
+    told.text = text;
+    find_access(text, parameters_of(source, kernel), told);
+    return told;
+}
+
+}  // namespace aoti_dbg

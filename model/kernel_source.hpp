@@ -1,0 +1,24 @@
+// A line of the Triton source of a kernel. The wrapper source holds it as a comment, the very text that was
+// compiled, so that the lines of the kernel image's line table count in it.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace aoti_dbg {
+
+struct KernelLine {
+    std::string text;  // without the blanks around it
+    std::string
+        parameter;  // the kernel's, through which the line reads or writes; empty where that is not plain
+    bool is_write = false;
+};
+
+/// `kernel` by its name in the image, `line` from 1. Nothing where the wrapper source has no such kernel or
+/// line.
+std::optional<KernelLine> find_kernel_line(std::string_view wrapper_source, std::string_view kernel,
+                                           std::uint32_t line);
+
+}  // namespace aoti_dbg

@@ -1,0 +1,112 @@
+#include "shim/observe/fault_window.hpp"
+
+#include <link.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cstring>
+
+#include "shim/bind/driver_table.hpp"
+#include "shim/observe/launch_count.hpp"
+
+namespace aoti_dbg {
+
+std::atomic<bool> g_watches_window{false};
+std::atomic<bool> g_raises_faults{false};
+
+namespace {
+
+constexpr std::uint64_t kMillisecond = 1'000'000;
+// A call that waits for a kernel at fault waits at least 27 ms; the debugger is loaded 0.7 ms later, or when
+// it has come from the disk.
+constexpr std::uint64_t kStandstill = 25 * kMillisecond;
+constexpr std::uint64_t kUntilDebugger = 4 * kMillisecond;
+// How long after its last launch a program that ends may still have a fault coming: the standstill, and some.
+constexpr std::uint64_t kUntilSign = 80 * kMillisecond;
+constexpr std::uint64_t kLongestRecord = 5'000 * kMillisecond;
+// What has been written is whole when it has not grown for so many milliseconds; by then the error sticks, or
+// the driver has aborted the program.
+constexpr int kUnchanged = 60;
+
+const std::string* g_path = nullptr;  // never freed: read while the process ends
+pid_t g_armed_by = 0;                 // a fork's child has no driver that could fault
+
+struct Loaded {
+    unsigned long long objects = 0;  // ever loaded
+    unsigned long long seen = 0;     // of them, when it was looked last
+    bool has_debugger = false;
+};
+
+int look_at(dl_phdr_info* object, std::size_t, void* loaded_ptr) {
+    auto& loaded = *static_cast<Loaded*>(loaded_ptr);
+    loaded.objects = object->dlpi_adds;
+    if (loaded.objects == loaded.seen) return 1;  // the same as before
+    loaded.has_debugger = strstr(object->dlpi_name, "libcudadebugger.so") != nullptr;
+    return loaded.has_debugger ? 1 : 0;
+}
+
+std::uint64_t bytes_of(const char* path) {
+    struct stat found {};
+    return stat(path, &found) == 0 ? static_cast<std::uint64_t>(found.st_size) : 0;
+}
+
+}  // namespace
+
+bool fault_is_under_way() {
+    static std::atomic<bool> is_loaded{false};
+    static std::atomic<unsigned long long> seen{0};
+    if (is_loaded.load(std::memory_order_relaxed)) return true;
+    Loaded loaded;
+    loaded.seen = seen.load(std::memory_order_relaxed);
+    dl_iterate_phdr(look_at, &loaded);
+    seen.store(loaded.objects, std::memory_order_relaxed);
+    if (loaded.has_debugger) is_loaded.store(true, std::memory_order_relaxed);
+    return loaded.has_debugger;
+}
+
+bool fault_is_behind(std::uint64_t waited) {
+    if (fault_is_under_way()) return true;
+    if (waited < kStandstill) return false;
+    const std::uint64_t until = monotonic_nanoseconds() + kUntilDebugger;
+    while (monotonic_nanoseconds() < until) {
+        nap(kMillisecond / 10);
+        if (fault_is_under_way()) return true;
+    }
+    return false;
+}
+
+int error_of_fault() {
+    using Synchronise = int (*)();
+    static const auto synchronise = reinterpret_cast<Synchronise>(other_driver_function("cuCtxSynchronize"));
+    return synchronise == nullptr ? 0 : wait_through_fault([] { return synchronise(); });
+}
+
+void watch_fault_window(const std::string& path, bool raises) {
+    // Somebody debugs already: then it says nothing that the debugger is there.
+    if (fault_is_under_way()) return;
+    g_path = new std::string(path);
+    g_armed_by = getpid();
+    g_raises_faults.store(raises, std::memory_order_relaxed);
+    g_watches_window.store(true, std::memory_order_release);
+}
+
+void let_fault_settle() {
+    if (!g_watches_window.load(std::memory_order_acquire) || getpid() != g_armed_by) return;
+    while (!fault_is_under_way()) {
+        if (since_last_launch() >= kUntilSign) return;
+        nap(kMillisecond);
+    }
+    // Of what did not come in that time nothing comes any more.
+    static std::atomic<bool> has_waited{false};
+    if (has_waited.exchange(true)) return;
+    const std::uint64_t until = monotonic_nanoseconds() + kLongestRecord;
+    std::uint64_t bytes = 0;
+    for (int unchanged = 0; unchanged < kUnchanged && monotonic_nanoseconds() < until; ++unchanged) {
+        nap(kMillisecond);
+        const std::uint64_t now = bytes_of(g_path->c_str());
+        if (now == 0 || now != bytes) unchanged = 0;
+        bytes = now;
+    }
+}
+
+}  // namespace aoti_dbg

@@ -1,0 +1,68 @@
+// What lies between a fault on the GPU and the moment at which a program with an armed driver gets to know of
+// it (fault_watch). The device stands still for some 30 to 40 ms. Then the driver loads its debugger to write
+// the core dump, which takes it 50 to 100 ms more, and only then the error sticks: until then calls that wait
+// for the device come back as if all were well, and later kernels run.
+//
+// The debugger that is loaded is the sign by which it is known here that a fault is under way.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <string>
+
+#include "shim/observe/clock.hpp"
+
+namespace aoti_dbg {
+
+extern std::atomic<bool> g_watches_window;
+extern std::atomic<bool> g_raises_faults;
+
+/// The driver has been armed, and will write `path`. `raises`: launches fail as soon as a fault is known.
+void watch_fault_window(const std::string& path, bool raises);
+
+/// Whether the driver has begun to record a fault.
+bool fault_is_under_way();
+/// The same where it is watched for, else false.
+inline bool has_fault_begun() {
+    return g_watches_window.load(std::memory_order_relaxed) && fault_is_under_way();
+}
+
+/// A call of the host's that waits for the device has returned; `waited` in nanoseconds.
+bool fault_is_behind(std::uint64_t waited);
+
+/// The process is about to end: if a fault is under way, or may still come of what was launched just now,
+/// waits until the driver has written of it, at most a few seconds. Allocates nothing.
+void let_fault_settle();
+
+/// What the context's error is when the driver has recorded the fault that is under way.
+int error_of_fault();
+
+/// What a launch that returned `result` is to return.
+template <typename Result>
+Result raised(Result result) {
+    if (!g_raises_faults.load(std::memory_order_relaxed)) [[likely]]
+        return result;
+    return result == Result{} && fault_is_under_way() ? static_cast<Result>(error_of_fault()) : result;
+}
+
+/// Around a call that waits for the device, so that it does not come back as if all were well when a fault
+/// is under way: it is made again until the error is there.
+template <typename Again>
+auto wait_through_fault(Again again) {
+    if (!g_watches_window.load(std::memory_order_relaxed)) [[likely]]
+        return again();
+    const std::uint64_t begun = monotonic_nanoseconds();
+    auto result = again();
+    constexpr std::uint64_t kMillisecond = 1'000'000;
+    constexpr std::uint64_t kLongest = 5'000 * kMillisecond;
+    if (result != decltype(result){} || !fault_is_behind(monotonic_nanoseconds() - begun)) return result;
+    while (result == decltype(result){} && monotonic_nanoseconds() - begun < kLongest) {
+        nap(kMillisecond);
+        result = again();
+    }
+    // A record that somebody asked for by hand.
+    if (result == decltype(result){}) g_watches_window.store(false, std::memory_order_relaxed);
+    return result;
+}
+
+}  // namespace aoti_dbg

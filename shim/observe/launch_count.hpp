@@ -1,0 +1,49 @@
+// Numbers the kernels of each context as the driver does, whose core dump of a fault says the number of the
+// kernel at fault: the launches, and the kernels by which the driver itself fills memory and copies it on the
+// device. Kernels of a graph get theirs when it is made and the graph one more; here they are counted when
+// they are captured, so that behind a graph made of anything else the numbers are too small.
+// Counts while faults are watched for (fault_watch), else costs a load.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+namespace aoti_dbg {
+
+extern std::atomic<bool> g_counts_launches;
+
+/// The number of the kernel that is about to be launched in the thread's context, from 1; 0: not counted.
+std::uint32_t number_of_launch();
+/// The driver has refused it.
+void take_back_launch();
+void count_driver_kernel();
+/// A graph is about to be launched: it had a number of its own when it was made.
+void count_graph(void* graph);
+/// A context is about to go; all of them for nullptr.
+void forget_launch_counts(void* context);
+
+/// Nanoseconds since the last launch of the process; the largest number where there was none.
+std::uint64_t since_last_launch();
+
+inline std::uint32_t next_launch_number() {
+    return g_counts_launches.load(std::memory_order_relaxed) ? number_of_launch() : 0;
+}
+
+inline void count_graph_launch(void* graph) {
+    if (g_counts_launches.load(std::memory_order_relaxed)) [[unlikely]]
+        count_graph(graph);
+}
+
+/// Memory is filled on the device, or copied from there to there.
+inline void count_copy_on_device() {
+    if (g_counts_launches.load(std::memory_order_relaxed)) [[unlikely]]
+        count_driver_kernel();
+}
+/// Few bytes are filled without a kernel.
+inline void count_fill(std::size_t bytes) {
+    constexpr std::size_t kByKernel = 4097;
+    if (bytes >= kByKernel) count_copy_on_device();
+}
+
+}  // namespace aoti_dbg

@@ -1,0 +1,93 @@
+// What a kernel's fault leads to. Without a core dump, or where nobody asks for more: the error at once. With
+// FAKE_CUDA_FAULT_WINDOW, as driver 580 does it on an H200: the device stands still, then those who wait for
+// it come back as if all were well, while a thread loads the debugger, writes the dump and makes the error
+// stick, or aborts the process.
+#include <dlfcn.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <csignal>
+#include <cstdlib>
+#include <future>
+#include <string>
+#include <thread>
+
+#include "tests/fakes/driver/fake_driver.hpp"
+
+namespace fake_cuda {
+namespace {
+
+using std::chrono::milliseconds;
+
+// It was 27 to 40.
+constexpr milliseconds kStandstill{30};
+
+milliseconds window() {
+    static const milliseconds value = [] {
+        const char* text = std::getenv("FAKE_CUDA_FAULT_WINDOW");
+        return milliseconds(text == nullptr ? 0 : std::strtol(text, nullptr, 10));
+    }();
+    return value;
+}
+
+/// It lies beside the driver.
+void load_debugger() {
+    Dl_info driver{};
+    if (dladdr(reinterpret_cast<const void*>(&fault), &driver) == 0) return;
+    std::string path = driver.dli_fname;
+    path.resize(path.rfind('/') + 1);
+    dlopen((path + "libcudadebugger.so.1").c_str(), RTLD_NOW | RTLD_LOCAL);
+}
+
+struct Faulted {
+    Context* context;
+    std::uint64_t id;  // of the context: its place may be another's by the time
+    std::string kernel;
+    std::uint64_t grid;
+};
+
+void record(const Faulted& what, std::promise<void> is_loaded) {
+    load_debugger();
+    is_loaded.set_value();
+    std::this_thread::sleep_for(window() / 2);
+    write_core_dump(what.kernel, what.grid);
+    std::this_thread::sleep_for(window() / 2);
+    if (core_dump_aborts()) std::abort();
+    if (what.context->id == what.id)
+        what.context->sticky.store(CUDA_ERROR_ILLEGAL_ADDRESS, std::memory_order_release);
+}
+
+}  // namespace
+
+void fault(Context* context, const std::string& kernel, std::uint64_t grid) {
+    if (window().count() == 0 || !core_dump_is_armed()) {
+        write_core_dump(kernel, grid);
+        context->sticky.store(CUDA_ERROR_ILLEGAL_ADDRESS, std::memory_order_release);
+        return;
+    }
+    if (context->has_faulted.exchange(true)) return;
+    context->stands_still = true;
+    std::this_thread::sleep_for(kStandstill);
+    std::promise<void> is_loaded;
+    const std::future<void> loaded = is_loaded.get_future();
+    // The thread must not take signals that the program means for its own.
+    sigset_t all;
+    sigset_t before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    std::thread(record, Faulted{context, context->id, kernel, grid}, std::move(is_loaded)).detach();
+    pthread_sigmask(SIG_SETMASK, &before, nullptr);
+    // The real one loads it up to 0.7 ms later. Who looks for it waits for 1 ms, which a busy machine may
+    // lose.
+    loaded.wait();
+    while (core_dump_aborts())
+        pause();
+    context->stands_still = false;
+    context->stands_still.notify_all();
+}
+
+void wait_for_device(const Context* context) {
+    context->stands_still.wait(true);
+}
+
+}  // namespace fake_cuda

@@ -1,0 +1,191 @@
+// A program of the CUDA runtime with a seeded fault: fault_victim KIND [LAUNCHES [AT [STREAMS [END]]]]
+//   KIND      what the launch number AT does wrong; see kKinds, or --list
+//   LAUNCHES  of eight kernels in turn (100), on STREAMS streams (3) in turn; AT counts from 0 (60)
+//   END       how the program ends: sync (it asks all streams; 0 all well, 3 where one failed), exit (at
+//   once, with 0),
+//             abort (where a stream failed)
+// It knows nothing of the library. The first line that it prints says which kernel is at fault: "kernel
+// step_4 launch 60"; then what the program itself sees.
+#include <cuda_runtime.h>
+#include <unistd.h>
+
+#include <cassert>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <vector>
+
+namespace {
+
+enum Wrong : int { none, store, load, misaligned, asserts, traps, stack, shared, hangs };
+
+constexpr int kCount = 1 << 14;
+
+__device__ int descend(int depth, volatile int* out) {
+    volatile int room[64];
+    room[depth & 63] = depth;
+    const int below = depth > 1000000 ? depth : descend(depth + 1, out);
+    return below + room[(depth + 1) & 63];
+}
+
+/// What a kernel does wrong where its third argument says so, in its thread 5 of block 2.
+__device__ void go_wrong(int wrong, float* data, char* bad) {
+    if (wrong == none || blockIdx.x != 2 || threadIdx.x != 5) return;
+    __shared__ int small[4];
+    switch (wrong) {
+        case store:
+            *reinterpret_cast<float*>(bad) = 1.0F;
+            break;
+        case load:
+            data[0] = *reinterpret_cast<volatile float*>(bad);
+            break;
+        case misaligned:
+            *reinterpret_cast<volatile float*>(bad + 1) = 2.0F;
+            break;
+        case asserts:
+            assert(bad == nullptr);
+            break;
+        case traps:
+            __trap();
+            break;
+        case stack:
+            data[0] = static_cast<float>(descend(0, reinterpret_cast<int*>(data)));
+            break;
+        case shared:
+            small[1] = 0;
+            *const_cast<volatile int*>(small + (1 << 20) * (bad != nullptr)) = small[1];
+            break;
+        case hangs:
+            while (*reinterpret_cast<volatile float*>(bad) >= 0.0F) {
+            }
+            break;
+        default:
+            break;
+    }
+}
+
+}  // namespace
+
+// Eight kernels that differ in nothing but their names and lines.
+#define STEP(N)                                                                         \
+    extern "C" __global__ void step_##N(float* data, int count, int wrong, char* bad) { \
+        const int i = static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x);          \
+        if (i < count) data[i] = data[i] * 0.5F + static_cast<float>(N);                \
+        go_wrong(wrong, data, bad);                                                     \
+    }
+STEP(0)
+STEP(1)
+STEP(2)
+STEP(3)
+STEP(4)
+STEP(5)
+STEP(6)
+STEP(7)
+
+namespace {
+
+using Step = void (*)(float*, int, int, char*);
+constexpr Step kSteps[] = {step_0, step_1, step_2, step_3, step_4, step_5, step_6, step_7};
+
+void must(cudaError_t error) {
+    if (error == cudaSuccess) return;
+    std::printf("unexpected: %s\n", cudaGetErrorName(error));
+    std::exit(9);
+}
+
+struct Kind {
+    const char* name;
+    Wrong wrong;
+    char* (*address)(char* data);  // from 64 KiB of its own
+};
+
+/// Large enough that the driver takes the memory back.
+char* freed(char*) {
+    char* data = nullptr;
+    must(cudaMalloc(&data, 256 << 20));
+    must(cudaFree(data));
+    return data + 4096;
+}
+
+const Kind kKinds[] = {
+    {"ok", none, [](char* data) { return data; }},
+    {"null", store, [](char*) -> char* { return nullptr; }},
+    {"store", store, [](char*) { return reinterpret_cast<char*>(0x7000000000000ULL); }},
+    {"load", load, [](char*) { return reinterpret_cast<char*>(0x10); }},
+    // Far enough to leave what the driver has mapped besides.
+    {"overrun", store, [](char* data) { return data + (64LL << 30); }},
+    {"freed", load, freed},
+    {"misaligned", misaligned, [](char* data) { return data; }},
+    {"assert", asserts, [](char* data) { return data; }},
+    {"trap", traps, [](char* data) { return data; }},
+    {"stack", stack, [](char* data) { return data; }},
+    {"shared", shared, [](char* data) { return data; }},
+    {"hang", hangs, [](char* data) { return data; }},
+    {"graph", store, [](char*) { return reinterpret_cast<char*>(0x7000000000000ULL); }},
+};
+
+int number(char** argv, int argc, int at, int otherwise) {
+    return at < argc ? std::atoi(argv[at]) : otherwise;
+}
+
+void launch(int i, const std::vector<cudaStream_t>& streams, const std::vector<float*>& data, Wrong wrong,
+            char* bad) {
+    const std::size_t at = static_cast<std::size_t>(i) % streams.size();
+    // A launch after the fault may be refused, which is the fault's doing.
+    kSteps[i % 8]<<<kCount / 256, 256, 0, streams[at]>>>(data[at], kCount, wrong, bad);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    const Kind* kind = nullptr;
+    for (const Kind& one : kKinds) {
+        if (argc > 1 && std::strcmp(argv[1], "--list") == 0) std::printf("%s\n", one.name);
+        if (argc > 1 && std::strcmp(argv[1], one.name) == 0) kind = &one;
+    }
+    if (kind == nullptr) return 2;
+    const int launches = number(argv, argc, 2, 100);
+    const int wrong_at = number(argv, argc, 3, 60);
+    const char* const end = argc > 5 ? argv[5] : "sync";
+
+    std::vector<cudaStream_t> streams(static_cast<std::size_t>(number(argv, argc, 4, 3)));
+    std::vector<float*> data;
+    for (cudaStream_t& stream : streams) {
+        must(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+        data.push_back(nullptr);
+        must(cudaMalloc(&data.back(), kCount * sizeof(float)));
+        must(cudaMemset(data.back(), 0, kCount * sizeof(float)));
+    }
+    char* room = nullptr;
+    must(cudaMalloc(&room, 1 << 16));
+    must(cudaMemset(room, 0, 1 << 16));
+    must(cudaDeviceSynchronize());
+    std::printf("kernel step_%d launch %d\n", wrong_at % 8, wrong_at);
+    std::fflush(stdout);
+    char* const bad = kind->address(room);
+
+    if (std::strcmp(kind->name, "graph") == 0) {
+        cudaGraph_t graph = nullptr;
+        cudaGraphExec_t ready = nullptr;
+        must(cudaStreamBeginCapture(streams[0], cudaStreamCaptureModeGlobal));
+        for (int i = 0; i < launches; ++i)
+            launch(i, {streams[0]}, {data[0]}, i == wrong_at ? kind->wrong : none, bad);
+        must(cudaStreamEndCapture(streams[0], &graph));
+        must(cudaGraphInstantiate(&ready, graph, 0));
+        must(cudaGraphLaunch(ready, streams[0]));
+    } else {
+        for (int i = 0; i < launches; ++i)
+            launch(i, streams, data, i == wrong_at ? kind->wrong : none, bad);
+    }
+    if (std::strcmp(end, "exit") == 0) return 0;
+    cudaError_t seen = cudaSuccess;
+    for (std::size_t i = 0; i < streams.size(); ++i) {
+        const cudaError_t error = cudaStreamSynchronize(streams[i]);
+        std::printf("stream %zu: %s\n", i, cudaGetErrorName(error));
+        if (error != cudaSuccess) seen = error;
+    }
+    std::fflush(stdout);
+    if (seen != cudaSuccess && std::strcmp(end, "abort") == 0) std::abort();
+    return seen == cudaSuccess ? 0 : 3;
+}

@@ -1,0 +1,150 @@
+# What step triage of scripts/gpu-check does: programs and models with seeded faults, bare and armed. Sourced by cases.sh,
+# by whose rules cases go. The judge is verdict.py, which reads report.json.
+# shellcheck shell=bash disable=SC2154,SC2034
+
+# Models of tests/models/faults.py.
+faulty=(fault_index_read fault_index_write fault_index_assert fault_user_kernel)
+
+# armed FOLDER SECONDS FLAG... -- COMMAND...: by `aoti-dbg run --triage`, its output in FOLDER/out.
+armed() {
+    local folder=$1 seconds=$2
+    shift 2
+    rm -rf "${case_folder:?}/$folder/out"
+    run_in "$folder" "$seconds" "$build/aoti-dbg" run --triage --out "$case_folder/$folder/out" "$@"
+}
+verdict() { python3 "$root/tests/gpu/verdict.py" "$@"; }
+
+# fault_case KIND LAUNCH exact|kernel: the report names the kernel that the program says is at fault, at a line of its
+# source, and that very launch where a thread of it was still there when the driver looked.
+fault_case() {
+    local kind=$1 launch=$2 certainty=$3 victim=$programs/fault_victim kernel mode
+    need_gpu && need "$victim" || return
+    bare 60 "$victim" "$kind" 100 "$launch" 3
+    kernel=$(sed -n 's/^kernel \([a-z_0-9]*\) .*/\1/p' "$case_folder/bare/stdout")
+    for mode in continue raise abort; do
+        armed "$mode" 60 --scope all --on-fault "$mode" -- "$victim" "$kind" 100 "$launch" 3
+        verdict "$case_folder/$mode/out/report.json" class=kernel kernel="$kernel" file=fault_victim.cu \
+            launch="$launch/100" certainty="$certainty" || return
+        [[ ! -e $case_folder/$mode/out/gpu.core ]] || { echo "$mode: the dump was left" && return 1; }
+    done
+    # The program got to see that something failed, and not less than bare; an armed driver itself says "launch failure"
+    # where it says "assertion" otherwise.
+    [[ $(<"$case_folder/bare/status") == 3 && $(<"$case_folder/abort/status") == 134 ]] || return
+    local status
+    for mode in continue raise; do
+        status=$(<"$case_folder/$mode/status")
+        # The driver's own debugger crashes at times over a kernel that has called functions, armed by anybody.
+        [[ $status == 3 || ($kind == stack && $status == 139) ]] || { echo "$mode: ended with $status" && return 1; }
+        ! grep -q cudaSuccess "$case_folder/$mode/stdout" || { echo "$mode: $(<"$case_folder/$mode/stdout")" && return 1; }
+    done
+}
+
+# A program that asks the device nothing after the fault, and ends at once.
+unasked_case() {
+    local victim=$programs/fault_victim mode
+    need_gpu && need "$victim" || return
+    for mode in continue abort; do
+        armed "$mode" 60 --scope all --on-fault "$mode" --error-exitcode 41 -- "$victim" load 100 60 3 exit
+        verdict "$case_folder/$mode/out/report.json" class=kernel kernel=step_4 certainty=exact launch=60/100 || return
+    done
+    [[ $(<"$case_folder/continue/status") == 41 && $(<"$case_folder/abort/status") == 134 ]]
+}
+
+# repeated_case COUNT: at random launches, several programs at once.
+repeated_case() {
+    local count=$1 victim=$programs/fault_victim i wrong=0
+    need_gpu && need "$victim" || return
+    for ((i = 0; i < count; ++i)); do
+        while (($(jobs -rp | wc -l) >= 6)); do wait -n || true; done
+        repeat_once "$i" "$(((i * 7919 + 13) % 1000))" &
+    done
+    wait
+    for ((i = 0; i < count; ++i)); do
+        [[ -e $case_folder/right-$i ]] || wrong=$((wrong + 1))
+    done
+    cat "$case_folder"/wrong-* 2>/dev/null
+    echo "note: $((count - wrong)) of $count named kernel and launch"
+    ((wrong == 0))
+}
+# repeat_once NUMBER LAUNCH
+repeat_once() {
+    local kinds=(load misaligned store assert) kind certainty=exact folder=$case_folder/run-$1
+    kind=${kinds[$1 % 4]}
+    [[ $kind != store ]] || certainty=kernel
+    mkdir -p "$folder"
+    limited 60 "$build/aoti-dbg" run --triage --scope all --out "$folder/out" -- "$victim" "$kind" 1000 "$2" 3 \
+        >"$folder/stdout" 2>"$folder/stderr"
+    local status=$?
+    if [[ $status == 3 ]] && verdict "$folder/out/report.json" class=kernel kernel="step_$(($2 % 8))" \
+        launch="$2/1000" certainty="$certainty" >"$folder/verdict"; then
+        touch "$case_folder/right-$1"
+        rm -rf "$folder"
+    else
+        echo "$kind at $2: status $status, $(cat "$folder/verdict")" >"$case_folder/wrong-$1"
+    fi
+}
+
+# faulty_model_case MODEL KERNEL_PATTERN RUN CALL SUSPECT
+faulty_model_case() {
+    local package=$packages/$1-released.pt2
+    need_gpu && need "$programs/model_victim" "$package" || return
+    bare 100 "$programs/model_victim" failing "$device" "$package" &
+    armed continue 100 -- "$programs/model_victim" failing "$device" "$package"
+    wait
+    diff "$case_folder"/{bare,continue}/stdout || return
+    verdict "$case_folder/continue/out/report.json" class=kernel kernel="$2" run="$3" call="$4" suspect="$5" source=yes &&
+        echo "note: $(sed -n 's/^ *"verdict": "\(.*\)",$/\1/p' "$case_folder/continue/out/report.json")"
+}
+
+# A Python program that dies of the exception.
+python_fault_case() {
+    local package=$packages/fault_index_read-released.pt2
+    need_gpu && need "$package" || return
+    local script='
+import sys, torch
+good, bad = ([tensor.cuda() for tensor in one] for one in torch.load(sys.argv[2]))
+model = torch._inductor.aoti_load_package(sys.argv[1])
+print(float(model(*good).sum()) != 0, flush=True)
+model(*bad).sum().item()
+'
+    bare 200 "$python" -W ignore -c "$script" "$package" "$packages/fault_index_read.inputs.pt" &
+    armed continue 200 -- "$python" -W ignore -c "$script" "$package" "$packages/fault_index_read.inputs.pt"
+    wait
+    diff "$case_folder"/{bare,continue}/stdout && diff "$case_folder"/{bare,continue}/status &&
+        verdict "$case_folder/continue/out/report.json" class=kernel kernel='triton_*index*' run=1 suspect=arg0_1 source=yes
+}
+
+sound_case() {
+    local both=("$packages"/{transformer,mixed}-released.pt2)
+    need "$programs/model_victim" "${both[@]}" || return
+    bare 120 "$programs/model_victim" threads "$device" "${both[@]}" &
+    armed seen 120 --level 0 -- "$programs/model_victim" threads "$device" "${both[@]}"
+    wait
+    alike 0 && [[ ! -e $case_folder/seen/out/report.json ]]
+}
+
+doctor_case() {
+    need_gpu || return
+    "$build/aoti-dbg" doctor --fault | tee "$case_folder/said"
+    [[ ${PIPESTATUS[0]} == 0 ]] && grep -q '^ok *fault' "$case_folder/said" &&
+        echo "note: $(grep -m1 '^ok *fault' "$case_folder/said" | tr -s ' ')"
+}
+
+triage_cases() {
+    local kind
+    for kind in null load misaligned assert trap stack shared; do
+        case $kind in null) check "fault: $kind" fault_case "$kind" 60 kernel ;; *) check "fault: $kind" fault_case "$kind" 61 exact ;; esac
+    done
+    check "fault: overrun" fault_case overrun 37 kernel
+    check "fault: store" fault_case store 99 kernel
+    check "fault: graph" fault_case graph 62 kernel
+    check "fault: nobody asks" unasked_case
+    check "fault: two hundred times" repeated_case 200
+    check "model: index read" faulty_model_case fault_index_read 'triton_*index*' 1 2 arg0_1
+    check "model: index write" faulty_model_case fault_index_write 'triton_*index_put*' 1 1 buf0
+    check "model: index assert" faulty_model_case fault_index_assert 'triton_*index*' 1 2 none
+    check "model: user's kernel" faulty_model_case fault_user_kernel 'put_kernel*' 1 1 buf0
+    check "model: Python" python_fault_case
+    check "armed, and nothing faults" sound_case
+    check "doctor" doctor_case
+}

@@ -1,0 +1,62 @@
+"""Holds a report.json against what is known of the fault:
+    verdict.py REPORT [class=C] [kernel=PATTERN] [file=NAME] [run=N] [call=N] [launch=N/OF] [certainty=exact|kernel]
+                      [suspect=LABEL|none] [source=yes]
+
+launch: the number of the faulting launch, from 0, among OF of them, before which the process makes but a few calls and
+fills some memory. certainty: exact wants that launch and no doubt about it, kernel only its kernel.
+"""
+
+from __future__ import annotations
+
+import fnmatch
+import json
+import os
+import sys
+
+
+def faults(report: dict, want: dict[str, str]) -> list[str]:
+    call, device, wrong = report.get("call", {}), report.get("device", {}), []
+
+    def check(what: str, is_so: bool, found: object) -> None:
+        if not is_so:
+            wrong.append(f"{what}: {found!r}, and not {want[what]!r}")
+
+    if "class" in want:
+        check("class", report.get("class") == want["class"], report.get("class"))
+    if "kernel" in want:
+        names = (call.get("kernel", ""), device.get("kernel", ""))
+        check("kernel", all(fnmatch.fnmatchcase(name, want["kernel"]) for name in names), names)
+    if "file" in want:
+        check("file", os.path.basename(device.get("file", "")) == want["file"] and device.get("line", 0) > 0, device)
+    for number in ("run", "call"):
+        if number in want:
+            check(number, call.get(number) == int(want[number]), call.get(number))
+    if want.get("certainty") == "exact":
+        number = int(want["launch"].split("/")[0])
+        is_certain = "block" in device and "thread" in device and not call.get("likely")
+        # The driver's number and ours: what came before the first launch is the same in every run.
+        ahead = device.get("launch", 0) - number, call.get("seq", 0) - number
+        check("launch", is_certain and all(1 <= count <= 8 for count in ahead), (ahead, device, call))
+    if "suspect" in want:
+        labels = [one["label"] for one in report.get("arguments", []) if one.get("suspect")]
+        check("suspect", labels == ([] if want["suspect"] == "none" else [want["suspect"]]), labels)
+    if want.get("source") == "yes":
+        check("source", "tl." in device.get("source", ""), device.get("source"))
+    return wrong
+
+
+def main(path: str, *wanted: str) -> int:
+    try:
+        with open(path) as file:
+            report = json.load(file)
+    except OSError as error:
+        print(f"no report: {error}")
+        return 1
+    wrong = faults(report, dict(one.split("=", 1) for one in wanted))
+    for fault in wrong:
+        print(fault)
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(*sys.argv[1:]))

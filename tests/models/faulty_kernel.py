@@ -1,0 +1,20 @@
+"""A Triton kernel of a user's that believes the indices it is given. Imported only where there is a GPU."""
+
+import torch
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def put_kernel(source, where, out, count, BLOCK: tl.constexpr):
+    index = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    inside = index < count
+    to = tl.load(where + index, mask=inside)
+    value = tl.load(source + index, mask=inside)
+    tl.store(out + to, value, mask=inside)
+
+
+def put(source, where):
+    out = torch.empty_like(source)
+    put_kernel[(triton.cdiv(source.numel(), 256),)](source, where, out, source.numel(), BLOCK=256)
+    return out

@@ -1,0 +1,152 @@
+// Reports of a fault on a device: what is said of it in the verdict, on the page and in the file, and what is
+// not where nobody knows it.
+#include <nlohmann/json.hpp>
+
+#include "tests/support/catch.hpp"
+#include "tests/unit/crash_report_fixture.hpp"
+
+using namespace aoti_dbg;
+using namespace aoti_dbg::test;
+
+namespace {
+
+/// A fault of which everything is known.
+CrashReport fault_on_device() {
+    CrashReport report = ended_by(0);
+    report.end.exit_status = 1;
+    report.uses_cuda = true;
+    DeviceFault& fault = report.device.emplace();
+    fault.kernel = "triton_poi_fused_index_3";
+    fault.error = 700;
+    fault.device = "cuda:0";
+    fault.grid = "[40, 1, 1]";
+    fault.block_size = "[128, 1, 1]";
+    fault.block = "[9, 0, 0]";
+    fault.thread = "[32, 0, 0]";
+    fault.file = "/tmp/c3/c3abc.py";
+    fault.line = 14;
+    fault.source = "tl.store(out_ptr0 + (x0), tmp0, xmask)";
+    fault.launch = 812;
+    report.faulted = call_of("triton_poi_fused_index_3", 7, 41);
+    report.arguments = {{"arg0_1", "in_ptr0 float32 [8]"}, {"buf12", "out_ptr0 float32 [8]"}};
+    return report;
+}
+
+bool contains(const std::string& text, const std::string& part) {
+    return text.find(part) != std::string::npos;
+}
+
+nlohmann::json json_of(const CrashReport& report) {
+    std::string text;
+    append_report_json(report, text);
+    return nlohmann::json::parse(text);
+}
+
+}  // namespace
+
+TEST_CASE("A call that may have been another of its name is said to be likely, everywhere") {
+    CrashReport report = concluded(fault_on_device());
+    CHECK(report.verdict ==
+          "illegal memory access in triton_poi_fused_index_3 (run 7, call 41), at line 14 of its source");
+    CHECK_FALSE(json_of(report).at("call").contains("likely"));
+    report.faulted->is_likely = true;
+    report = concluded(report);
+    CHECK(report.verdict ==
+          "illegal memory access in triton_poi_fused_index_3 (likely run 7, call 41), at "
+          "line 14 of its source");
+    CHECK(contains(text_of(report), "(likely run 7, call 41), launch 12"));
+    CHECK(json_of(report).at("call").at("likely") == true);
+    // Neither run nor number: there is nothing that could be another.
+    report.faulted->run = ring::kNoRun;
+    report.faulted->call = ring::kNoCall;
+    CHECK(call_text(*report.faulted) == "triton_poi_fused_index_3");
+}
+
+TEST_CASE("The argument that the faulting line names is a suspect, and no more is said of it") {
+    CrashReport report = fault_on_device();
+    report.arguments[1].is_suspect = true;
+    report.device->parameter = "out_ptr0";
+    report.device->is_write = true;
+    report = concluded(report);
+    CHECK(contains(report.verdict, ", at line 14 of its source, likely a write to buf12"));
+    CHECK(contains(text_of(report), "buf12: out_ptr0 float32 [8]  <- likely this one"));
+    const nlohmann::json json = json_of(report);
+    CHECK(json.at("arguments").at(1).at("suspect") == true);
+    CHECK_FALSE(json.at("arguments").at(0).contains("suspect"));
+    CHECK(json.at("device").at("parameter") == "out_ptr0");
+    CHECK(json.at("device").at("access") == "write");
+    report.device->is_write = false;
+    report = concluded(report);
+    CHECK(contains(report.verdict, ", likely a read from buf12"));
+    CHECK(json_of(report).at("device").at("access") == "read");
+    // Which of them it was does not change whose fault it is.
+    CHECK(report.fingerprint == concluded(fault_on_device()).fingerprint);
+}
+
+TEST_CASE("A parameter that no argument is known to be is told in the file alone") {
+    CrashReport report = fault_on_device();
+    report.device->parameter = "out_ptr0";
+    report = concluded(report);
+    CHECK_FALSE(contains(report.verdict, "likely"));
+    CHECK_FALSE(contains(text_of(report), "likely"));
+    CHECK(json_of(report).at("device").at("parameter") == "out_ptr0");
+}
+
+TEST_CASE("A kernel that stopped itself is told as a trap") {
+    CrashReport report = fault_on_device();
+    report.device->is_trap = true;
+    report.device->error = 719;
+    report = concluded(report);
+    CHECK(report.kind == CrashClass::kernel);
+    CHECK(report.verdict ==
+          "trap, by which a kernel stops itself, in triton_poi_fused_index_3 (run 7, call 41), "
+          "at line 14 of its source");
+    CHECK(report.fingerprint != concluded(fault_on_device()).fingerprint);
+}
+
+TEST_CASE("A source that is no kernel's own Python is told by its name") {
+    CrashReport report = fault_on_device();
+    report.device->file = "/src/kernels/gather.cu";
+    CHECK(contains(concluded(report).verdict, ", at line 14 of gather.cu"));
+    report.device->file = "gather.cu";
+    CHECK(contains(concluded(report).verdict, ", at line 14 of gather.cu"));
+    report.device->file.clear();
+    CHECK(contains(concluded(report).verdict, ", at line 14 of its source"));
+    report.device->file = "/src/kernels/";
+    CHECK(contains(concluded(report).verdict, ", at line 14 of its source"));
+    report.device->line = 0;
+    CHECK_FALSE(contains(concluded(report).verdict, "line"));
+}
+
+TEST_CASE("Of a fault the page says what is known, and not what is missing") {
+    CrashReport report = concluded(fault_on_device());
+    CHECK(contains(text_of(report),
+                   "block [9, 0, 0], thread [32, 0, 0] of grid [40, 1, 1] x [128, 1, 1] on cuda:0\n"));
+    CHECK(contains(text_of(report), "line 14: tl.store(out_ptr0 + (x0), tmp0, xmask)"));
+    CHECK(json_of(report).at("device").at("launch") == 812);
+    report.device->thread.clear();
+    report.device->address = "0x7f4900001000";
+    CHECK(contains(text_of(report),
+                   "block [9, 0, 0] of grid [40, 1, 1] x [128, 1, 1] on cuda:0 at address "
+                   "0x7f4900001000\n"));
+    // Its warp had ended.
+    DeviceFault& fault = *report.device;
+    fault.block.clear();
+    fault.grid.clear();
+    fault.block_size.clear();
+    fault.address.clear();
+    fault.launch = 0;
+    fault.later_launch = 813;
+    CHECK(contains(text_of(report), "on cuda:0, in a block that had ended before the driver looked\n"));
+    CHECK(json_of(report).at("device").at("later_launch") == 813);
+    for (const char* missing : {"block", "grid", "thread", "address", "launch", "parameter", "access"})
+        CHECK_FALSE(json_of(report).at("device").contains(missing));
+    // Nor a word that stands alone.
+    fault = DeviceFault{};
+    report = concluded(report);
+    CHECK(contains(report.verdict, "fault in triton_poi_fused_index_3 (run 7, call 41)"));
+    report.faulted.reset();
+    CHECK(concluded(report).verdict == "fault in a kernel that no image names");
+    CHECK_FALSE(contains(text_of(report), "of grid"));
+    CHECK_FALSE(contains(text_of(report), "thread ["));
+}

@@ -1,0 +1,161 @@
+// Dumps that driver 580 wrote on an H200 (data/gpu_dumps), against what cuda-gdb says of the same files.
+#include <algorithm>
+#include <cstring>
+#include <fstream>
+#include <iterator>
+#include <string>
+#include <vector>
+
+#include "serializer/gpu_faults.hpp"
+#include "serializer/line_table.hpp"
+#include "tests/support/catch.hpp"
+
+using namespace aoti_dbg;
+using gpu::Fault;
+
+namespace {
+
+std::uint64_t number_at(const std::string& bytes, std::size_t offset) {
+    std::uint64_t number = 0;
+    REQUIRE(offset + sizeof number <= bytes.size());
+    std::memcpy(&number, bytes.data() + offset, sizeof number);
+    return number;
+}
+
+/// The dump as it was: its length, then what is not zero, each piece behind its offset and length.
+std::string recorded(const std::string& name) {
+    std::ifstream file(std::string(AOTI_DBG_TEST_DATA) + "/gpu_dumps/" + name + ".runs", std::ios::binary);
+    const std::string pieces{std::istreambuf_iterator<char>(file), {}};
+    std::string dump(number_at(pieces, 0), '\0');
+    for (std::size_t at = 8; at < pieces.size();) {
+        const std::uint64_t offset = number_at(pieces, at);
+        const std::uint64_t bytes = number_at(pieces, at + 8);
+        REQUIRE(offset + bytes <= dump.size());
+        dump.replace(offset, bytes, pieces, at + 16, bytes);
+        at += 16 + bytes;
+    }
+    return dump;
+}
+
+/// A dump of one fault, and what is derived from it.
+struct Recorded {
+    explicit Recorded(const std::string& name)
+        : bytes(recorded(name)), result(gpu::read_gpu_dump(std::as_bytes(std::span(bytes)))) {
+        REQUIRE(result.ok());
+        const std::vector<Fault> faults = gpu::faults(dump(), gpu::CodeMap(dump()));
+        REQUIRE(faults.size() == 1);
+        fault = faults.front();
+    }
+    Recorded(const Recorded&) = delete;
+    Recorded& operator=(const Recorded&) = delete;
+
+    [[nodiscard]] const gpu::GpuDump& dump() const { return result.value(); }
+    /// "file:line" and, where it was inlined, " < " and the line of the call.
+    [[nodiscard]] std::string lines() const {
+        REQUIRE(fault.place);
+        const Result<elf::File> image = elf::File::open(dump().modules[fault.place->module].image);
+        REQUIRE(image.ok());
+        const Result<LineTable> table = LineTable::open(image.value());
+        REQUIRE(table.ok());
+        std::string text;
+        for (const SourceLine& line : table.value().find(fault.place->section, fault.place->section_offset))
+            text += (text.empty() ? "" : " < ") + line.file.substr(line.file.rfind('/') + 1) + ":" +
+                    std::to_string(line.line);
+        return text;
+    }
+
+    std::string bytes;
+    Result<gpu::GpuDump> result;
+    Fault fault;
+};
+
+}  // namespace
+
+// Focus set to CUDA kernel 0, grid 67, block (6,0,0), thread (96,0,0), device 0, sm 130, warp 0, lane 0
+// CUDA Exception: Warp Illegal Address
+// The exception was triggered at PC 0x7f4e777a4a40  step_4  (fault_victim.cu:36 in [...]go_wrongEiPfPc
+//   inlined from fault_victim.cu:61)
+// #0  step_5<<<(64,1,1),(256,1,1)>>> () at [...]/tests/gpu/fault_victim.cu:62
+// errorpc        0x7f4e777a4a40      0x7f4e777a4a40 <step_4+576>
+TEST_CASE("A store of which the exception met the next kernel: the one at fault is that of the error PC") {
+    const Recorded dump("late_store");
+    const Fault& fault = dump.fault;
+    CHECK(fault.kernel == "step_4");
+    CHECK(fault.exception == 14);
+    CHECK(fault.pc == 0x7f4e777a4a40);
+    CHECK(fault.pc_kind == gpu::PcKind::error);
+    REQUIRE(fault.place);
+    CHECK(fault.place->function == "step_4");
+    CHECK(fault.place->is_kernel);
+    CHECK(fault.place->offset == 576);
+    CHECK(dump.lines() == "fault_victim.cu:36 < fault_victim.cu:61");
+    CHECK(dump.dump().sms.at(fault.sm).id == 130);
+    // Grid, block and threads of cuda-gdb's focus are the next kernel's.
+    CHECK(fault.grid == gpu::kNone);
+    REQUIRE(fault.later_grid != gpu::kNone);
+    CHECK(dump.dump().grids.at(fault.later_grid).id == 67);
+    CHECK(fault.threads.empty());
+}
+
+// Focus set to CUDA kernel 0, grid 65, block (2,0,0), thread (5,0,0), device 0, sm 130, warp 0, lane 5
+// Program terminated with signal SIGTRAP, Trace/breakpoint trap.
+// #0  step_4<<<(64,1,1),(256,1,1)>>> () at [...]/fault_victim.cu:35 in [...]go_wrongEiPfPc
+//   inlined from fault_victim.cu:61
+// *  5 active 0x00007fc8fb7a4d70   (5,0,0)    None
+// => 0x7fc8fb7a4d70 <step_4+1392>
+TEST_CASE("A kernel that stopped itself: no exception, and the thread that did") {
+    const Recorded dump("trap");
+    const Fault& fault = dump.fault;
+    CHECK(fault.is_trap);
+    CHECK_FALSE(fault.exception);
+    CHECK(fault.kernel == "step_4");
+    CHECK(fault.pc == 0x7fc8fb7a4d70);
+    CHECK(fault.pc_kind == gpu::PcKind::stopped);
+    REQUIRE(fault.place);
+    CHECK(fault.place->function == "step_4");
+    CHECK(fault.place->offset == 1392);
+    CHECK(dump.lines() == "fault_victim.cu:35 < fault_victim.cu:61");
+    CHECK(dump.dump().sms.at(fault.sm).id == 130);
+    CHECK(dump.dump().warps.at(fault.warp).id == 0);
+    REQUIRE(fault.grid != gpu::kNone);
+    const gpu::Grid& grid = dump.dump().grids.at(fault.grid);
+    CHECK(grid.id == 65);
+    CHECK(grid.blocks == gpu::Dim3{64, 1, 1});
+    CHECK(grid.threads == gpu::Dim3{256, 1, 1});
+    CHECK(dump.dump().blocks.at(fault.block).index == gpu::Dim3{2, 0, 0});
+    CHECK(fault.threads == std::vector<gpu::Dim3>{{5, 0, 0}});
+}
+
+// CUDA Exception: Warp Illegal Address
+// The exception was triggered at PC 0x7fde377a0ea0  put_kernel
+//   (cwh3ihnghe73gi6wjp7jluyhmkw3vupzijwuzlgw5s3yo64lyr52.py:23)
+// and then it aborts over a dump without a warp.
+TEST_CASE("A store of which the warp has ended: its SM knows the instruction, and nobody the launch") {
+    const Recorded dump("ended_warp");
+    const Fault& fault = dump.fault;
+    CHECK(fault.kernel == "put_kernel");
+    CHECK(fault.exception == 14);
+    CHECK(fault.pc == 0x7fde377a0ea0);
+    CHECK(fault.pc_kind == gpu::PcKind::error);
+    REQUIRE(fault.place);
+    CHECK(fault.place->function == "put_kernel");
+    CHECK(fault.place->is_kernel);
+    CHECK(dump.lines() == "cwh3ihnghe73gi6wjp7jluyhmkw3vupzijwuzlgw5s3yo64lyr52.py:23");
+    CHECK(fault.warp == gpu::kNone);
+    CHECK(fault.grid == gpu::kNone);
+    CHECK(fault.later_grid == gpu::kNone);
+}
+
+TEST_CASE("What the driver says of itself and of its device is read, with nothing left over to note") {
+    for (const char* name : {"late_store", "trap", "ended_warp"}) {
+        CAPTURE(name);
+        const Recorded dump(name);
+        REQUIRE(dump.dump().meta);
+        CHECK(dump.dump().meta->driver.major == 580);
+        CHECK(dump.dump().meta->driver.minor == 159);
+        CHECK(dump.dump().meta->cuda.major == 13);
+        CHECK(dump.dump().devices.at(0).name == "NVIDIA H200");
+        CHECK(dump.dump().sms.size() == 132);
+        CHECK(dump.dump().notes.empty());
+    }
+}

@@ -1,0 +1,132 @@
+// numbered_launches LAUNCHES STREAMS THREADS [NAMES]: so many launches, of kernels of five or NAMES names in
+// turn, on the streams in turn and from the threads in turn; fills and copies of several sizes between them,
+// and halfway a graph of three of the launches that is replayed. Launch i, from 0, is of kernel_<i % names>.
+#include <condition_variable>
+#include <iterator>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "tests/victims/driver_user.hpp"
+
+namespace {
+
+constexpr char kKernels[] =
+    "AOTI_DBG_FAKE_MODULE\n"
+    "kernel kernel_0 nop\n"
+    "kernel kernel_1 nop\n"
+    "kernel kernel_2 nop\n"
+    "kernel kernel_3 nop\n"
+    "kernel kernel_4 nop\n";
+constexpr int kNames = 5;
+constexpr int kInGraph = 3;
+constexpr std::size_t kBytes = 1 << 18;
+
+// None of these has a kernel, then those that have one.
+constexpr std::size_t kFills[] = {64, 4096, 8192, 16384, kBytes};
+constexpr std::size_t kCopies[] = {4, 4096, 16384, kBytes};
+
+struct Stage {
+    CUcontext context = nullptr;
+    CUfunction kernels[kNames] = {};
+    int names = kNames;
+    std::vector<CUstream> streams;
+    CUdeviceptr one = 0;
+    CUdeviceptr other = 0;
+    char host[64] = {};
+};
+
+/// What comes back is not looked at: behind a fault everything fails sooner or later.
+void launch(const Stage& stage, int number, CUstream stream) {
+    static_cast<void>(
+        cuLaunchKernel(stage.kernels[number % stage.names], 1, 1, 1, 1, 1, 1, 0, stream, nullptr, nullptr));
+}
+
+void fill_or_copy(Stage& stage, int number, CUstream stream) {
+    const auto turn = static_cast<std::size_t>(number);
+    const std::size_t filled = kFills[turn / 3 % std::size(kFills)];
+    const std::size_t copied = kCopies[turn / 5 % std::size(kCopies)];
+    if (number % 3 == 0) static_cast<void>(cuMemsetD8Async(stage.one, 1, filled, stream));
+    if (number % 6 == 1)
+        static_cast<void>(cuMemsetD2D32Async(stage.other, 512, 7, 100, filled / 512 + 1, stream));
+    if (number % 5 == 0) static_cast<void>(cuMemcpyDtoDAsync_v2(stage.other, stage.one, copied, stream));
+    if (number % 7 == 0)
+        static_cast<void>(cuMemcpyHtoDAsync_v2(stage.one, stage.host, sizeof stage.host, stream));
+}
+
+void launch_graph(const Stage& stage, int first, CUstream stream) {
+    CUgraph graph = nullptr;
+    CUgraphExec executable = nullptr;
+    if (cuStreamBeginCapture_v2(stream, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL) != CUDA_SUCCESS) return;
+    for (int i = 0; i < kInGraph; ++i)
+        launch(stage, first + i, stream);
+    if (cuStreamEndCapture(stream, &graph) != CUDA_SUCCESS) return;
+    if (cuGraphInstantiateWithFlags(&executable, graph, 0) != CUDA_SUCCESS) return;
+    for (int i = 0; i < 3; ++i)
+        static_cast<void>(cuGraphLaunch(executable, stream));
+}
+
+/// The threads take turns, so that it is known which launch is which.
+class Turns {
+  public:
+    void take(int number, const auto& work) {
+        std::unique_lock lock(mutex_);
+        comes_.wait(lock, [&] { return next_ == number; });
+        work();
+        ++next_;
+        comes_.notify_all();
+    }
+
+  private:
+    std::mutex mutex_;
+    std::condition_variable comes_;
+    int next_ = 0;
+};
+
+void launch_all(Stage& stage, Turns& turns, int launches, int thread, int threads) {
+    victim::must(cuCtxSetCurrent(stage.context), "cuCtxSetCurrent");
+    const int graph = launches / 2;
+    for (int i = thread; i < launches; i += threads) {
+        turns.take(i, [&] {
+            CUstream stream = stage.streams[static_cast<std::size_t>(i) % stage.streams.size()];
+            if (i == graph) return launch_graph(stage, i, stream);
+            if (i > graph && i < graph + kInGraph) return;
+            launch(stage, i, stream);
+            fill_or_copy(stage, i, stream);
+        });
+    }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    if (argc < 4) return 2;
+    const int launches = std::atoi(argv[1]);
+    const int threads = std::atoi(argv[3]);
+    Stage stage;
+    if (argc > 4) stage.names = std::atoi(argv[4]);
+    CUmodule module = nullptr;
+    victim::must(cuInit(0), "cuInit");
+    victim::must(cuDevicePrimaryCtxRetain(&stage.context, 0), "cuDevicePrimaryCtxRetain");
+    victim::must(cuCtxSetCurrent(stage.context), "cuCtxSetCurrent");
+    victim::must(cuModuleLoadData(&module, kKernels), "cuModuleLoadData");
+    for (int i = 0; i < kNames; ++i) {
+        const std::string name = "kernel_" + std::to_string(i);
+        victim::must(cuModuleGetFunction(&stage.kernels[i], module, name.c_str()), "cuModuleGetFunction");
+    }
+    stage.streams.resize(static_cast<std::size_t>(std::atoi(argv[2])));
+    for (CUstream& stream : stage.streams)
+        victim::must(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING), "cuStreamCreate");
+    victim::must(cuMemAlloc_v2(&stage.one, 2 * kBytes), "cuMemAlloc");
+    victim::must(cuMemAlloc_v2(&stage.other, 2 * kBytes), "cuMemAlloc");
+    Turns turns;
+    std::vector<std::thread> others;
+    for (int thread = 1; thread < threads; ++thread)
+        others.emplace_back([&, thread] { launch_all(stage, turns, launches, thread, threads); });
+    launch_all(stage, turns, launches, 0, threads);
+    for (std::thread& other : others)
+        other.join();
+    std::printf("end: %d\n", static_cast<int>(cuCtxSynchronize()));
+    return 0;
+}
