@@ -23,6 +23,16 @@ std::byte* at(std::uint64_t address) {
     return reinterpret_cast<std::byte*>(address);
 }
 
+/// Bytes that move. In a dead context none do: who waited for them has been told, and may have left the
+/// memory.
+CUresult transfer(CUstream stream, bool per_thread, bool wait, std::function<void()> work,
+                  bool by_kernel = false) {
+    const auto unless_dead = [context = current_context(), work = std::move(work)] {
+        if (context->sticky.load(std::memory_order_acquire) == 0) work();
+    };
+    return enqueue(stream, per_thread, wait, unless_dead, by_kernel);
+}
+
 CUresult copy(CUdeviceptr to, CUdeviceptr from, std::size_t bytes, CUstream stream, bool per_thread,
               bool wait) {
     if (bytes == 0) return CUDA_SUCCESS;
@@ -30,12 +40,12 @@ CUresult copy(CUdeviceptr to, CUdeviceptr from, std::size_t bytes, CUstream stre
     if (!wait && is_known(to, bytes) && !is_known(from, bytes)) {
         // Pageable memory is read before the call returns.
         std::vector<std::byte> staged(at(from), at(from) + bytes);
-        return enqueue(stream, per_thread, wait, [to, staged = std::move(staged)] {
+        return transfer(stream, per_thread, wait, [to, staged = std::move(staged)] {
             std::memcpy(at(to), staged.data(), staged.size());
         });
     }
     const bool by_kernel = is_on_device(to, bytes) && is_on_device(from, bytes);
-    return enqueue(
+    return transfer(
         stream, per_thread, wait, [=] { std::memmove(at(to), at(from), bytes); }, by_kernel);
 }
 
@@ -55,7 +65,7 @@ CUresult set(CUdeviceptr to, std::size_t pitch, Unit value, std::size_t width, s
                 units[i] = value;
         }
     };
-    return enqueue(stream, per_thread, false, work, by_kernel);
+    return transfer(stream, per_thread, false, work, by_kernel);
 }
 
 /// One side of a copy of rows: where its first byte lies, and how far it is to the next row and slice.
@@ -97,7 +107,7 @@ CUresult copy_rows(const Rows& rows, CUstream stream, bool per_thread, bool wait
     if (rows.width == 0 || rows.height == 0 || rows.depth == 0) return CUDA_SUCCESS;
     if (rows.height > 1 && (rows.to.pitch < rows.width || rows.from.pitch < rows.width))
         return CUDA_ERROR_INVALID_VALUE;
-    return enqueue(stream, per_thread, wait, [rows] {
+    return transfer(stream, per_thread, wait, [rows] {
         for (std::size_t z = 0; z < rows.depth; ++z) {
             for (std::size_t y = 0; y < rows.height; ++y) {
                 std::memmove(at(rows.to.address + z * rows.to.slice + y * rows.to.pitch),
