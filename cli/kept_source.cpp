@@ -10,6 +10,7 @@
 #include "model/call_matcher.hpp"
 #include "model/call_sites.hpp"
 #include "model/kernel_source.hpp"
+#include "model/last_writer.hpp"
 
 namespace aoti_dbg::cli {
 namespace {
@@ -51,8 +52,8 @@ std::vector<std::string> recorded_names(const CallSite& site) {
     return names;
 }
 
-/// The site of the last of `names`, where it is certain.
-std::optional<CallSite> last_site(const WrapperInfo& info, const std::vector<std::string>& names) {
+/// The sites of `names`, kNone where it is not certain; nothing where that of the last is not.
+std::vector<std::uint32_t> sites_of(const WrapperInfo& info, const std::vector<std::string>& names) {
     const CallPlan plan(info.run);
     std::map<std::string, std::uint32_t, std::less<>> ids;
     for (const CallSite& site : info.run.sites)
@@ -60,26 +61,56 @@ std::optional<CallSite> last_site(const WrapperInfo& info, const std::vector<std
             ids.emplace(name, plan.id_of(site.key));
     CallMatcher matcher(plan);
     matcher.begin_run();
-    CallMatcher::Match match;
+    std::vector<std::uint32_t> sites;
     for (const std::string& name : names) {
         const auto id = ids.find(name);
-        if (id == ids.end() || id->second == kNone) return std::nullopt;
-        match = matcher.match(id->second);
+        if (id == ids.end() || id->second == kNone) return {};
+        const CallMatcher::Match match = matcher.match(id->second);
+        sites.push_back(match.is_certain ? match.site : kNone);
     }
-    if (matcher.take_lost() || !match.is_certain || match.site >= info.run.sites.size()) return std::nullopt;
-    return info.run.sites[match.site];
+    if (matcher.take_lost() || sites.back() >= info.run.sites.size()) return {};
+    return sites;
 }
 
-std::vector<CrashArgument> arguments_of(const CallSite& site) {
+/// "triton_poi_fused_exp_0 (call 3)", of the same run.
+std::string words_of(const LastWriter& writer, const std::vector<std::string>& names) {
+    const std::string likely = writer.is_likely ? "likely " : "";
+    switch (writer.kind) {
+        case LastWriter::Kind::call: {
+            CrashCall call;
+            call.name = names[writer.call];
+            call.call = static_cast<std::uint32_t>(writer.call);
+            call.is_likely = writer.is_likely;
+            return call_text(call);
+        }
+        case LastWriter::Kind::input:
+            return likely + "the caller, as an input";
+        case LastWriter::Kind::constant:
+            return likely + "nobody in this run: constant " + writer.constant;
+        case LastWriter::Kind::nobody:
+            return "nobody since the run allocated it";
+        case LastWriter::Kind::unknown:
+            break;
+    }
+    return {};
+}
+
+/// Of the last of `names`, whose sites are `sites`.
+std::vector<CrashArgument> arguments_of(const WrapperInfo& info, const std::vector<std::uint32_t>& sites,
+                                        const std::vector<std::string>& names) {
     std::vector<CrashArgument> arguments;
-    for (const Argument& argument : site.arguments) {
+    for (const Argument& argument : info.run.sites[sites.back()].arguments) {
         if (argument.kind == ArgumentKind::absent || argument.kind == ArgumentKind::unknown) continue;
         std::string what = argument.tensors.empty() ? argument.value : std::string();
         std::string label(argument.label());
         if (!argument.parameter.empty())
             what.insert(0, what.empty() ? "" : " = ").insert(0, argument.parameter);
         if (what == label) what.clear();
-        arguments.push_back({std::move(label), std::move(what)});
+        CrashArgument& told = arguments.emplace_back();
+        if (!argument.tensors.empty() && argument.access != Access::writes)
+            told.written_by = words_of(last_writer(info, sites, label), names);
+        told.label = std::move(label);
+        told.what = std::move(what);
     }
     return arguments;
 }
@@ -101,18 +132,22 @@ std::vector<std::string> kept_wrappers(const std::string& folder) {
 std::vector<CrashArgument> find_in_source(const std::string& folder, const std::vector<std::string>& names,
                                           CrashCall& call) {
     if (names.empty()) return {};
-    std::optional<CallSite> found;
+    std::optional<WrapperInfo> found;
+    std::vector<std::uint32_t> sites;
     for (const std::string& path : kept_wrappers(folder)) {
-        const std::string so_path = path.substr(0, path.size() - 3) + "so";
-        const std::optional<CallSite> site = last_site(read_call_sites_of(so_path), names);
-        if (site && found) return {};
-        if (site) found = site;
+        WrapperInfo info = read_call_sites_of(path.substr(0, path.size() - 3) + "so");
+        std::vector<std::uint32_t> candidate = sites_of(info, names);
+        if (candidate.empty()) continue;
+        if (found) return {};
+        found = std::move(info);
+        sites = std::move(candidate);
     }
     if (!found) return {};
-    call.line = found->line;
-    call.source_nodes = found->source_nodes;
-    call.original_aten = found->original_aten;
-    return arguments_of(*found);
+    const CallSite& site = found->run.sites[sites.back()];
+    call.line = site.line;
+    call.source_nodes = site.source_nodes;
+    call.original_aten = site.original_aten;
+    return arguments_of(*found, sites, names);
 }
 
 void find_kernel_line_of(const std::string& folder, DeviceFault& fault) {

@@ -164,7 +164,7 @@ class EventFile {
         for (JsonLine::Value argument = json_.root().member("arguments").first(); argument;
              argument = argument.next())
             events_.arguments.push_back(
-                {std::string(argument.member("label").text()), argument_text(argument)});
+                {std::string(argument.member("label").text()), argument_text(argument), {}});
     }
 
     RecordedEvents& events_;

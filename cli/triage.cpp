@@ -246,6 +246,19 @@ void add_calls(const RecordedProcess& process, CrashReport& report) {
     if (report.device) find_suspect(process.folder, report);
 }
 
+/// What was measured says more of the values, and the source of who wrote them.
+void take_measured(std::vector<CrashArgument> measured, std::vector<CrashArgument>& arguments) {
+    for (CrashArgument& argument : measured) {
+        const auto known = std::find_if(arguments.begin(), arguments.end(), [&](const CrashArgument& other) {
+            return other.label == argument.label;
+        });
+        if (known == arguments.end()) continue;
+        argument.written_by = known->written_by;
+        argument.is_suspect |= known->is_suspect;
+    }
+    arguments = std::move(measured);
+}
+
 void add_events(const EndedRun& run, Triage& triage) {
     CrashReport& report = triage.report;
     CrashCall* const call = told_call(report);
@@ -256,7 +269,7 @@ void add_events(const EndedRun& run, Triage& triage) {
     report.findings = events.finding_count;
     if (!events.findings.empty()) report.finding = events.findings.front();
     triage.findings = std::move(events.findings);
-    if (!events.arguments.empty()) report.arguments = std::move(events.arguments);
+    if (!events.arguments.empty()) take_measured(std::move(events.arguments), report.arguments);
     if (call != nullptr) call->model_name = events.model_name;
 }
 

@@ -42,7 +42,8 @@ struct CrashCall {
 
 struct CrashArgument {
     std::string label;
-    std::string what;  // "float32 [8, 16], min -1, max 2"; empty where only its name is known
+    std::string what;        // "float32 [8, 16], min -1, max 2"; empty where only its name is known
+    std::string written_by;  // last, before the call: "triton_poi_fused_exp_0 (call 3)"; empty: unknown
     bool is_suspect = false;
 };
 

@@ -170,6 +170,7 @@ void append_report_json(const CrashReport& report, std::string& out) {
         Json one;
         one["label"] = argument.label;
         add_text(one, "what", argument.what);
+        add_text(one, "written_by", argument.written_by);
         if (argument.is_suspect) one["suspect"] = true;
         to["arguments"].push_back(one);
     }

@@ -146,6 +146,13 @@ std::vector<std::string> texts_of(const std::vector<CrashArgument>& arguments) {
     return texts;
 }
 
+std::vector<std::string> writers_of(const std::vector<CrashArgument>& arguments) {
+    std::vector<std::string> texts;
+    for (const CrashArgument& argument : arguments)
+        if (!argument.written_by.empty()) texts.push_back(argument.label + ": " + argument.written_by);
+    return texts;
+}
+
 void add_device(const DeviceFault& fault, Page& page) {
     std::string text;
     const auto add = [&text](const char* before, const std::string& what) {
@@ -229,6 +236,7 @@ void append_report_text(const CrashReport& report, std::string& out) {
     if (report.in_flight.size() > 1) page.add_list("in flight", texts_of(report.in_flight));
     page.add_list("before", texts_of(report.before));
     page.add_list("arguments", texts_of(report.arguments));
+    page.add_list("written by", writers_of(report.arguments));
     if (report.finding) page.add("finding", report.finding->suppression, 1);
     page.add("seen", counts_text(report), 1);
     page.add("with", environment_text(report), 2);

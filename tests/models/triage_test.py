@@ -61,6 +61,8 @@ class Triage(support.Test):
                 self.assertEqual(report["environment"]["torch"], torch.__version__.split("+")[0])
                 arguments = {argument["label"]: argument.get("what", "") for argument in report["arguments"]}
                 self.assertTrue(any("2.5" in f"{label} {what}" for label, what in arguments.items()), arguments)
+                writers = {argument["written_by"] for argument in report["arguments"] if "written_by" in argument}
+                self.assertEqual(writers, {f"{report['before'][0]['kernel']} (call 0)"})
                 if level == "2":
                     x = torch.sin(models.build("custom_op").inputs[0])
                     (what,) = [what for what in arguments.values() if what.startswith("float32 [4, 5], ")]

@@ -28,7 +28,8 @@ CrashReport fault_on_device() {
     fault.source = "tl.store(out_ptr0 + (x0), tmp0, xmask)";
     fault.launch = 812;
     report.faulted = call_of("triton_poi_fused_index_3", 7, 41);
-    report.arguments = {{"arg0_1", "in_ptr0 float32 [8]"}, {"buf12", "out_ptr0 float32 [8]"}};
+    report.arguments = {{"arg0_1", "in_ptr0 float32 [8]", "the caller, as an input"},
+                        {"buf12", "out_ptr0 float32 [8]", "triton_poi_fused_exp_0 (call 3)"}};
     return report;
 }
 
@@ -68,10 +69,13 @@ TEST_CASE("The argument that the faulting line names is a suspect, and no more i
     report.device->parameter = "out_ptr0";
     report.device->is_write = true;
     report = concluded(report);
-    CHECK(contains(report.verdict, ", at line 14 of its source, likely a write to buf12"));
     CHECK(contains(text_of(report), "buf12: out_ptr0 float32 [8]  <- likely this one"));
+    CHECK(contains(text_of(report),
+                   "  written by  arg0_1: the caller, as an input\n"
+                   "              buf12: triton_poi_fused_exp_0 (call 3)\n"));
     const nlohmann::json json = json_of(report);
     CHECK(json.at("arguments").at(1).at("suspect") == true);
+    CHECK(json.at("arguments").at(1).at("written_by") == "triton_poi_fused_exp_0 (call 3)");
     CHECK_FALSE(json.at("arguments").at(0).contains("suspect"));
     CHECK(json.at("device").at("parameter") == "out_ptr0");
     CHECK(json.at("device").at("access") == "write");

@@ -44,7 +44,7 @@ CrashReport filled(const std::string& unit, std::size_t length) {
     report.command = {name, "--" + name};
     for (int i = 0; i < 40; ++i) {
         report.before.push_back(call_of(name, 1, 5));
-        report.arguments.push_back({name, name});
+        report.arguments.push_back({name, name, name});
         report.notes.push_back(name);
     }
     report.environment = {{name, name}};

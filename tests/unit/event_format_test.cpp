@@ -191,7 +191,8 @@ CrashReport sample_report() {
     call.source_nodes = {"sin"};
     call.original_aten = {"aten.sin"};
     report.before = {call};
-    report.arguments = {{"buf1", "float32 [2, 2], min -1, max 2, mean 0.375"}, {"2.5", ""}};
+    report.arguments = {{"buf1", "float32 [2, 2], min -1, max 2, mean 0.375", "cpp_fused_sin_0 (call 11)"},
+                        {"2.5", "", ""}};
     report.processes = 1;
     report.runs = 4;
     report.calls = 40;

@@ -1,0 +1,77 @@
+#include "model/last_writer.hpp"
+
+#include <algorithm>
+
+namespace aoti_dbg {
+namespace {
+
+/// What a name stood for first, and whether it was a part of that.
+struct Memory {
+    std::string_view name;
+    bool is_view = false;
+};
+
+/// As call `site` has it: names that come up later do not count.
+Memory memory_of(const RunBody& body, std::string_view name, std::uint32_t site) {
+    Memory memory{name};
+    // Each is said after what it is of, so one walk from the end meets them all.
+    for (auto shared = body.shared_memory.rbegin(); shared != body.shared_memory.rend(); ++shared) {
+        if (shared->from > site || shared->name != memory.name) continue;
+        memory.name = shared->of;
+        memory.is_view |= shared->how == SharedMemory::How::view;
+    }
+    return memory;
+}
+
+enum class Does : std::uint8_t { nothing, perhaps, writes };
+
+/// What a call does to the memory.
+Does does_to(const RunBody& body, std::uint32_t site, const Memory& memory) {
+    Does most = Does::nothing;
+    for (const Argument& argument : body.sites[site].arguments) {
+        if (argument.access == Access::reads) continue;
+        for (const TensorName& tensor : argument.tensors) {
+            const Memory given = memory_of(body, tensor.name, site);
+            if (given.name != memory.name) continue;
+            const bool is_whole = !given.is_view && !memory.is_view && !tensor.view;
+            const bool is_certain = is_whole && argument.access != Access::unknown;
+            most = std::max(most, is_certain ? Does::writes : Does::perhaps);
+        }
+    }
+    return most;
+}
+
+}  // namespace
+
+LastWriter last_writer(const WrapperInfo& info, const std::vector<std::uint32_t>& calls,
+                       std::string_view name) {
+    LastWriter writer;
+    if (calls.empty() || calls.back() >= info.run.sites.size()) return writer;
+    const Memory memory = memory_of(info.run, name, calls.back());
+    for (std::size_t i = calls.size() - 1; i-- > 0;) {
+        if (calls[i] >= info.run.sites.size()) {
+            writer.is_likely = true;  // it may have been this one
+            continue;
+        }
+        const Does does = does_to(info.run, calls[i], memory);
+        if (does == Does::nothing) continue;
+        writer.kind = LastWriter::Kind::call;
+        writer.call = i;
+        writer.is_likely |= does == Does::perhaps;
+        return writer;
+    }
+    const auto is_it = [&memory](const auto& one) { return one.name == memory.name; };
+    if (const auto constant = std::find_if(info.constants.begin(), info.constants.end(), is_it);
+        constant != info.constants.end()) {
+        writer.kind = LastWriter::Kind::constant;
+        writer.constant = constant->original_fqn.empty() ? constant->name : constant->original_fqn;
+    } else if (std::find(info.inputs.begin(), info.inputs.end(), memory.name) != info.inputs.end()) {
+        writer.kind = LastWriter::Kind::input;
+    } else if (!writer.is_likely &&
+               std::any_of(info.run.allocations.begin(), info.run.allocations.end(), is_it)) {
+        writer.kind = LastWriter::Kind::nobody;
+    }
+    return writer;
+}
+
+}  // namespace aoti_dbg
