@@ -136,9 +136,21 @@ std::string folder_of(const TallyPage& tally, pid_t child) {
     return expand_pattern(pattern, std::getenv, Origin{child, tally.start_unix_ns() / 1000000000});
 }
 
+/// Whether runs have folders beside each other, by what AOTI_DBG_OUT says.
+bool has_own_folder() {
+    const std::string pattern = value_of("AOTI_DBG_OUT");
+    const std::string name = pattern.substr(pattern.find_last_of('/') + 1);
+    return name.find("%p") != std::string::npos || name.find("%t") != std::string::npos;
+}
+
 Audience audience_of(const RunRequest& request, const Options& options) {
-    return {options.triage,           options.keep_dump, options.ci,
-            request.annotates_github, request.junit,     options.verdict_file};
+    return {options.triage,
+            options.keep_dump,
+            options.ci,
+            request.annotates_github,
+            request.junit,
+            options.verdict_file,
+            has_own_folder() ? options.max_reports : UINT64_MAX};
 }
 
 /// What `before` did not count yet.

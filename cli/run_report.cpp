@@ -11,6 +11,7 @@
 
 #include "base/message.hpp"
 #include "cli/ci_output.hpp"
+#include "cli/old_reports.hpp"
 #include "cli/report_files.hpp"
 #include "serializer/finding.hpp"
 
@@ -133,6 +134,7 @@ std::uint64_t tell(const EndedRun& run, const Audience& audience, const Requirem
         const bool is_told =
             !report_path.empty() && triage.report.device && !triage.report.device->dump.empty();
         if (is_told && !audience.keeps_dump) unlink(triage.report.device->dump.c_str());
+        if (!report_path.empty()) remove_old_reports(run.folder, audience.max_reports);
     }
     if (audience.summary) summarise(triage.report, report_path);
     if (audience.github) annotate(run, triage, requirement);

@@ -12,12 +12,13 @@ namespace aoti_dbg::cli {
 
 /// Where it is to be told.
 struct Audience {
-    bool triage = false;       // a report in the folder and on standard error
-    bool keeps_dump = false;   // the driver's, of which the report was made
-    bool summary = false;      // one line, whatever the end was
-    bool github = false;       // annotations, on standard error, which it reads as well
-    std::string junit;         // a file; empty: none
-    std::string verdict_file;  // the verdict is appended; empty: none
+    bool triage = false;                     // a report in the folder and on standard error
+    bool keeps_dump = false;                 // the driver's, of which the report was made
+    bool summary = false;                    // one line, whatever the end was
+    bool github = false;                     // annotations, on standard error, which it reads as well
+    std::string junit;                       // a file; empty: none
+    std::string verdict_file;                // the verdict is appended; empty: none
+    std::uint64_t max_reports = UINT64_MAX;  // in folders beside that of the run
 
     [[nodiscard]] bool any() const { return triage || summary || github || !junit.empty(); }
 };

@@ -204,6 +204,17 @@ Taken take_keep_dump(const Texts& texts, Options& options) {
     return take_switch(texts, options.keep_dump);
 }
 
+Taken take_max_reports(const Texts& texts, Options& options) {
+    if (texts.size() == 1 && lower_case(texts.front()) == "all") {
+        options.max_reports = UINT64_MAX;
+        return std::nullopt;
+    }
+    const std::optional<std::uint64_t> number = texts.size() == 1 ? decimal(texts.front()) : std::nullopt;
+    if (!number || *number == 0) return Fault{};
+    options.max_reports = *number;
+    return std::nullopt;
+}
+
 Taken take_evidence(const Texts& texts, Options& options) {
     return take_switch(texts, options.evidence);
 }

@@ -80,6 +80,7 @@ struct Options {
     bool triage = false;
     OnFault on_fault = OnFault::go_on;
     bool keep_dump = false;
+    std::uint64_t max_reports = UINT64_MAX;
     Scope scope = Scope::model;
     Processes processes;
     NamePatterns tensors;                   // that are saved

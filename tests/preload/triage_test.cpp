@@ -242,6 +242,58 @@ TEST_CASE("The verdict is appended to what stands there, also of runs at once") 
     CHECK(Json::parse(lines[2]).at("signal") == "SIGKILL");
 }
 
+// ---- many runs
+
+/// Dies in the same call each time, in a folder of its own named after `name`.
+Outcome die_in(const fs::path& parent, const std::string& name, const Lines& flags) {
+    Variables env = dying(3, SIGSEGV);
+    env["AOTI_DBG_OUT"] = (parent / name).string();
+    Lines command = joined({AOTI_DBG_TOOL, "run", "--triage"}, flags);
+    command.emplace_back("--");
+    return run_bare(joined(command, kThreeRuns), env, std::chrono::seconds(120), parent);
+}
+
+TEST_CASE("Of the folders with reports the newest are kept, and nothing else is touched") {
+    const TempFolder parent;
+    const auto has = [&](const std::string& name) {
+        return fs::exists(parent.path() / name / "report.json");
+    };
+    for (const std::string name : {"first", "second", "third"}) {
+        die_in(parent.path(), name, {});
+        const auto age = std::chrono::hours(name == "first" ? 3 : name == "second" ? 2 : 1);
+        const fs::path report = parent.path() / name / "report.json";
+        fs::last_write_time(report, fs::last_write_time(report) - age);
+    }
+    fs::create_directories(parent.path() / "data");
+    write_text(parent.path() / "data" / "numbers", "1 2 3");
+    fs::create_directories(parent.path() / "foreign");
+    write_text(parent.path() / "foreign" / "report.json", "{\"format\": \"junit\"}");
+    fs::create_directory_symlink(parent.path() / "first", parent.path() / "a_link");
+
+    const Outcome all = die_in(parent.path(), "%p", {});
+    CHECK_FALSE(contains(all.err, "removed"));
+    CHECK(has("first"));
+    // Four, and this one.
+    const Outcome some = die_in(parent.path(), "%p", {"--max-reports", "3"});
+    CHECK(some.signal == SIGSEGV);
+    CHECK(contains(some.err, "2 older reports removed from " + parent.path().string()));
+    CHECK_FALSE(fs::exists(parent.path() / "first"));
+    CHECK_FALSE(fs::exists(parent.path() / "second"));
+    CHECK(has("third"));
+    CHECK(fs::exists(parent.path() / "data" / "numbers"));
+    CHECK(fs::exists(parent.path() / "foreign" / "report.json"));
+    CHECK(fs::is_symlink(parent.path() / "a_link"));
+}
+
+TEST_CASE("Where all runs share a folder, the limit says nothing of those beside it") {
+    const TempFolder parent;
+    die_in(parent.path(), "first", {});
+    const Outcome second = die_in(parent.path(), "second", {"--max-reports", "1"});
+    CHECK_FALSE(contains(second.err, "removed"));
+    CHECK(fs::exists(parent.path() / "first" / "report.json"));
+    CHECK(fs::exists(parent.path() / "second" / "report.json"));
+}
+
 // ---- CI
 
 TEST_CASE("A program under --ci in which no model was seen ends with a code of its own") {
