@@ -57,3 +57,5 @@ build_preset() {
 }
 
 jobs_here() { nproc 2>/dev/null || echo 2; }
+# Many tests wait: for a disk, a process, a time.
+tests_at_once() { echo $((($(jobs_here) * 3 + 1) / 2)); }

@@ -1,0 +1,16 @@
+// What is parsed once for all tests where that is worth a file (see CMakeLists.txt).
+#pragma once
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <map>
+#include <memory>
+#include <random>
+#include <sstream>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "tests/support/catch.hpp"
