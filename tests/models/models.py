@@ -238,6 +238,25 @@ def masked_attention() -> Case:
     return Case(Net(), (x, causal), more_inputs=[(x, third_row_masked)])
 
 
+@model
+def seeded_bugs() -> Case:
+    """Sound with these inputs; bugs.py has others, for each of which another kernel is the one."""
+
+    class Net(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.weight = torch.nn.Parameter(torch.randn(6, 6))
+
+        def forward(self, x, large, table, index, count, divisor):
+            logs = torch.log(x) @ self.weight
+            halves = (large * 3.0).to(torch.float16)
+            rows = table[index] @ self.weight
+            return logs, halves, rows, torch.div(count, divisor, rounding_mode="floor")
+
+    count = torch.arange(64) + 100
+    return Case(Net(), (torch.rand(4, 6) + 0.5, torch.rand(40), torch.randn(10, 6), torch.arange(5), count, count // 50))
+
+
 # What a model's own text leaves to others: part of its key, too.
 SHARED = {"cat_100": _cat, "cat_1000": _cat, "transformer": TransformerBlock}
 

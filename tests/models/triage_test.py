@@ -20,7 +20,7 @@ import support
 tool = os.environ.get("AOTI_DBGTEST_TOOL", str(support.here.parents[1] / "build" / "release" / "aoti-dbg"))
 
 
-class Triage(support.Test):
+class TriagedTest(support.Test):
     def run_triaged(self, *arguments: str, flags: tuple[str, ...] = ("--triage",), **environment: str):
         """victim.py with these arguments in the test's folder; its output folder is `out`."""
         variables = {key: value for key, value in os.environ.items() if not key.startswith(("AOTI_DBG_", "AOT_IND"))}
@@ -40,9 +40,11 @@ class Triage(support.Test):
     def out(self) -> pathlib.Path:
         return self.folder / "out"
 
-    def report(self) -> dict:
-        return json.loads((self.out / "report.json").read_text())
+    def report(self, folder: pathlib.Path | None = None) -> dict:
+        return json.loads(((folder or self.out) / "report.json").read_text())
 
+
+class Triage(TriagedTest):
     def test_a_segmentation_fault_inside_an_op_is_the_hosts_and_names_op_run_and_call(self):
         for level in ("3", "2"):
             with self.subTest(level=level):
@@ -50,7 +52,7 @@ class Triage(support.Test):
                 flags = ("--triage", "--level", level, "--log", "/dev/null", "--out", str(self.folder / level))
                 finished = self.run_triaged("segfault_inside", flags=flags, AOTI_DBG_VERDICT_FILE=str(verdict))
                 self.assertEqual(finished.returncode, -11, finished.stderr)
-                report = json.loads((self.folder / level / "report.json").read_text())
+                report = self.report(self.folder / level)
                 self.assertEqual(report["class"], "host")
                 self.assertEqual(report["verdict"], "segmentation fault (SIGSEGV) inside mylib::my_op (run 1, call 1)")
                 call = report["call"]
@@ -75,7 +77,7 @@ class Triage(support.Test):
         found = set()
         for name in ("one", "two"):
             self.run_triaged("segfault_inside", flags=("--triage", "--out", str(self.folder / name)))
-            found.add(json.loads((self.folder / name / "report.json").read_text())["fingerprint"])
+            found.add(self.report(self.folder / name)["fingerprint"])
         self.assertEqual(len(found), 1)
 
     def test_abort_and_exit_after_the_last_call_are_outside_of_any(self):

@@ -20,6 +20,7 @@ import zipfile
 
 import torch
 
+import bugs
 import models
 import packages
 import support
@@ -235,6 +236,13 @@ def fail() -> None:
     runner, case = load("custom_op"), models.build("custom_op")
     runner(*case.inputs)
     runner(torch.full((4, 5), float("nan")))
+
+
+def bug(name: str) -> None:
+    """A good run, one that bugs.py has the input for, and a good one if the program comes to it."""
+    runner, good = load("seeded_bugs"), models.build("seeded_bugs").inputs
+    for inputs in (good, bugs.inputs_with(name, good), good):
+        say(f"result {digest(runner(*inputs))}")
 
 
 if __name__ == "__main__":
