@@ -37,19 +37,6 @@ void for_each_file(const std::string& folder, std::string_view begins, std::stri
     }
 }
 
-bool is_launch(const ring::Record& record) {
-    return record.kind == ring::CallKind::triton || record.kind == ring::CallKind::launch ||
-           record.kind == ring::CallKind::graph;
-}
-
-/// What a kernel that faulted leaves behind.
-bool is_end_of_context(std::int32_t error) {
-    constexpr std::int32_t kTooManyResources = 701;
-    constexpr std::int32_t kCooperativeTooLarge = 720;
-    return error >= 700 && error != kTooManyResources && error != kCooperativeTooLarge &&
-           cuda_error(error).kind == CrashClass::kernel;
-}
-
 RecordedProcess summed_up(const fs::path& path, const ring::Contents& contents) {
     RecordedProcess process;
     process.ring = path.string();
@@ -65,9 +52,9 @@ RecordedProcess summed_up(const fs::path& path, const ring::Contents& contents) 
     for (const ring::Thread& thread : contents.threads) {
         for (const ring::Record& record : thread.records) {
             process.calls = std::max(process.calls, record.seq);
-            process.uses_cuda |= is_launch(record) || record.stream != 0 ||
+            process.uses_cuda |= is_launch(record.kind) || record.stream != 0 ||
                                  contents.name(record.name).find("_cuda") != std::string_view::npos;
-            process.has_dead_context |= is_launch(record) && is_end_of_context(record.result);
+            process.has_dead_context |= is_launch(record.kind) && ends_context(record.result);
             process.has_failed_call |= record.kind != ring::CallKind::lifecycle &&
                                        (record.result != 0 || (record.flags & ring::kLeftByException) != 0);
             if (!is_open(record) || thread.ended) continue;

@@ -51,17 +51,29 @@ class Calls {
         }
         return innermost;
     }
-    /// Of the last run that failed the first call that did, else that run.
+    /// The first that a fault on the device made fail; else of the last run that failed the first call that
+    /// did, else that run.
     [[nodiscard]] std::optional<ring::Call> failed() const {
         std::optional<ring::Call> last;
-        for (const ring::Call& call : all_)
+        for (const ring::Call& call : all_) {
+            if (is_launch(call.record->kind) && ends_context(call.record->result)) return call;
             if (has_failed(*call.record)) last = call;
+        }
         if (!last || last->record->run == ring::kNoRun) return last;
         for (const ring::Call& call : all_) {
             const bool is_of_run = call.record->run == last->record->run;
             if (is_of_run && is_call(*call.record) && has_failed(*call.record)) return call;
         }
         return last;
+    }
+    /// Whether no other thread had a launch under way meanwhile.
+    [[nodiscard]] bool was_alone(const ring::Call& failed) const {
+        return std::none_of(all_.begin(), all_.end(), [&](const ring::Call& other) {
+            const ring::Record& record = *other.record;
+            return other.thread != failed.thread && is_launch(record.kind) &&
+                   record.begin_ticks <= failed.record->end_ticks &&
+                   (is_open(record) || record.end_ticks >= failed.record->begin_ticks);
+        });
     }
     [[nodiscard]] std::optional<ring::Call> last() const {
         const auto found = std::find_if(all_.rbegin(), all_.rend(),
@@ -198,6 +210,14 @@ CrashCall* told_call(CrashReport& report) {
     return report.in_flight.empty() && report.failed ? &*report.failed : nullptr;
 }
 
+/// Whether the driver was told to come back from a launch when its kernel has ended.
+bool launches_wait(const CrashReport& report) {
+    const auto says_so = [](const auto& variable) {
+        return variable.first == "CUDA_LAUNCH_BLOCKING" && variable.second != "0";
+    };
+    return std::any_of(report.variables.begin(), report.variables.end(), says_so);
+}
+
 /// As CUDA's errors: an illegal address, a misaligned one, one of the wrong space.
 bool is_fault_of_memory(const DeviceFault& fault) {
     return fault.error == 700 || fault.error == 716 || fault.error == 717;
@@ -227,6 +247,7 @@ void add_calls(const RecordedProcess& process, CrashReport& report) {
         report.in_flight.push_back(calls.told(call));
     const std::optional<ring::Call> failed = calls.failed();
     if (failed) report.failed = calls.told(*failed);
+    report.failed_alone = failed && launches_wait(report) && calls.was_alone(*failed);
     const std::optional<ring::Call> last = calls.last();
     if (in_flight.empty() && last) report.last = calls.told(*last);
     std::optional<ring::Call> about;
@@ -294,7 +315,10 @@ Triage look_at(const EndedRun& run) {
     const auto has_dead_context = [](const RecordedProcess& process) { return process.has_dead_context; };
     if (chosen == nullptr) chosen = last_of(processes, has_dead_context);
     report.end = end_of(run, chosen);
-    if (run.has_status) report.command = run.command;
+    if (run.has_status) {
+        report.command = run.command;
+        report.variables = telling_variables();  // else they are not the program's
+    }
     report.oom_kills = run.oom_kills;
     report.processes = processes.size();
     for (const RecordedProcess& process : processes) {
@@ -305,7 +329,6 @@ Triage look_at(const EndedRun& run) {
     if (chosen != nullptr) add_calls(*chosen, report);
     add_events(run, triage);
     report.environment = known_versions(run.command.front());
-    if (run.has_status) report.variables = telling_variables();  // else they are not the program's
     report.library = AOTI_DBG_VERSION;
     conclude(report);
     const bool is_told_by_ring = !run.has_status && (report.failed || !report.in_flight.empty());

@@ -15,11 +15,6 @@ namespace {
 
 constexpr std::size_t kMostNamed = 4;  // of the calls in flight, in the verdict
 
-/// Whether what such a call returns is a CUresult.
-bool is_launch(ring::CallKind kind) {
-    return kind == ring::CallKind::triton || kind == ring::CallKind::launch || kind == ring::CallKind::graph;
-}
-
 std::string clean(std::string_view text) {
     std::string result;
     append_clean(text, result);
@@ -154,7 +149,9 @@ Judgement judge_failed(const CrashCall& call, const CrashReport& report) {
         result.verdict = std::string(error.words) + " (CUDA error " + std::to_string(call.result) +
                          "), returned by the launch of " + call_text(call);
         if (error.kind == CrashClass::kernel)
-            result.verdict += "; the fault is in that kernel or in one that was launched before";
+            result.verdict += report.failed_alone
+                                  ? "; launches waited for their kernels, so the fault is in that one"
+                                  : "; the fault is in that kernel or in one that was launched before";
     } else {
         const std::string how = call.left_by_exception ? " was left by an exception" : " failed";
         result.verdict = call_text(call) + how;

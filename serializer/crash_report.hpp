@@ -82,11 +82,12 @@ struct CrashEnd {
 struct CrashReport {
     // Facts.
     CrashEnd end;
-    std::vector<std::string> command;      // of the program that was started
-    std::vector<CrashCall> in_flight;      // of each thread the innermost call that had not come back
-    std::optional<CrashCall> failed;       // returned an error, or was left by an exception
-    std::optional<CrashCall> last;         // to have begun, where none is in flight
-    std::vector<CrashCall> before;         // those before, the last first
+    std::vector<std::string> command;  // of the program that was started
+    std::vector<CrashCall> in_flight;  // of each thread the innermost call that had not come back
+    std::optional<CrashCall> failed;   // returned an error, or was left by an exception
+    bool failed_alone = false;      // it waited for its kernel, as all launches did, and none was beside it
+    std::optional<CrashCall> last;  // to have begun, where none is in flight
+    std::vector<CrashCall> before;  // those before, the last first
     std::vector<CrashArgument> arguments;  // of call()
     std::optional<DeviceFault> device;
     std::optional<CrashCall> faulted;  // the last that launched the kernel which `device` names

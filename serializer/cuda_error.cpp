@@ -53,4 +53,12 @@ CudaError cuda_error(std::int32_t number) {
     return {number, CrashClass::unknown, "unknown CUDA error"};
 }
 
+bool ends_context(std::int32_t error) {
+    constexpr std::int32_t kFirst = 700;
+    constexpr std::int32_t kTooManyResources = 701;
+    constexpr std::int32_t kCooperativeTooLarge = 720;
+    return error >= kFirst && error != kTooManyResources && error != kCooperativeTooLarge &&
+           cuda_error(error).kind == CrashClass::kernel;
+}
+
 }  // namespace aoti_dbg

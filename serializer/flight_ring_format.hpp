@@ -34,6 +34,11 @@ enum class CallKind : std::uint8_t {
     lifecycle = 9,   // a model created, deleted, its weights changed; a module or context that goes
 };
 
+/// Whether what such a call returns is a CUresult.
+inline constexpr bool is_launch(CallKind kind) {
+    return kind == CallKind::triton || kind == CallKind::launch || kind == CallKind::graph;
+}
+
 enum RecordFlags : std::uint8_t {
     kEnded = 1,            // came back; `result` holds what it returned
     kLeftByException = 2,  // never came back: an exception went through it

@@ -13,6 +13,7 @@ namespace fs = std::filesystem;
 using Json = nlohmann::json;
 
 constexpr int kLaunches = 1000;
+constexpr int kIllegalAddress = 700;
 constexpr int kGraph = kLaunches / 2;  // those before it are not behind a graph
 
 struct Way {
@@ -27,8 +28,9 @@ std::uint64_t seq_of(const fs::path& ring, int launch) {
     REQUIRE(read.ok());
     const std::vector<ring::Call> calls = ring::merged_calls(read.value());
     for (const ring::Call& call : calls) {
-        const bool is_launch = call.record->kind == ring::CallKind::launch && call.record->result == 0;
-        if (is_launch && --launch == 0) return call.record->seq;
+        const ring::Record& record = *call.record;
+        const bool was_made = record.result == 0 || record.result == kIllegalAddress;
+        if (record.kind == ring::CallKind::launch && was_made && --launch == 0) return record.seq;
     }
     FAIL("the ring has lost it");
     return 0;
@@ -36,7 +38,7 @@ std::uint64_t seq_of(const fs::path& ring, int launch) {
 
 /// The report's call of a run whose launch with that number faults.
 struct Faulted {
-    Faulted(const Way& way, int launch, Variables variables = {}) {
+    Faulted(const Way& way, int launch, Variables variables = {}, const char* told = "call") {
         const TempFolder folder;
         const fs::path out = folder.path() / "out";
         const Lines argv = {AOTI_DBG_TOOL,
@@ -57,10 +59,13 @@ struct Faulted {
         CHECK(run.out == "end: 700\n");
         CHECK(run.exit_code == 0);
         REQUIRE(fs::exists(out / "report.json"));
-        call = Json::parse(read_text(out / "report.json")).at("call");
+        const Json report = Json::parse(read_text(out / "report.json"));
+        call = report.at(told);
+        verdict = report.at("verdict");
         expected_seq = seq_of(out / "flight.ring", launch);
     }
     Json call;
+    std::string verdict;
     std::uint64_t expected_seq = 0;
 };
 
@@ -91,6 +96,18 @@ TEST_CASE("A launch within a graph is named, which was recorded when it was capt
 TEST_CASE("Behind a graph a launch is named among others of the same kernel") {
     const Faulted faulted({1, 1, 1}, kGraph + 100);
     CHECK(faulted.call.at("seq") == faulted.expected_seq);
+}
+
+TEST_CASE("Without a core dump launches that wait for their kernels tell which of a thousand it was") {
+    const Variables blocking = {{"FAKE_CUDA_NO_COREDUMP", "1"}, {"CUDA_LAUNCH_BLOCKING", "1"}};
+    for (int launch = 1; launch <= kGraph; launch += 83) {
+        CAPTURE(launch);
+        const Faulted faulted({3, 1}, launch, blocking, "failed");
+        CHECK(faulted.call.at("seq") == faulted.expected_seq);
+        CHECK(contains(faulted.verdict, "in that one"));
+    }
+    const Faulted asynchronous({3, 1}, 100, {{"FAKE_CUDA_NO_COREDUMP", "1"}}, "failed");
+    CHECK(contains(asynchronous.verdict, "or in one that was launched before"));
 }
 
 TEST_CASE("A launch that the driver refuses has no number") {

@@ -15,6 +15,7 @@
 // FAKE_CUDA_NO_COREDUMP=1 knows nothing of core dumps; FAKE_CUDA_FAULT_WINDOW=MS lets a fault of which a core
 // dump is written be known as late as by the real driver (fake_fault.cpp); FAKE_CUDA_FAULT_KIND says what the
 // dump shows of it: store (its warp has ended), late_store (it met a warp of the next kernel) or trap.
+// CUDA_LAUNCH_BLOCKING=1, which is the real driver's, lets a launch wait for its kernel.
 #pragma once
 
 #ifndef __CUDA_API_VERSION_INTERNAL

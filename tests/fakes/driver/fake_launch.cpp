@@ -141,6 +141,15 @@ KernelTask keep_values(const KernelImage& image, const std::byte* const* paramet
     return task;
 }
 
+/// The variable of the real driver's.
+bool launches_block() {
+    static const bool value = [] {
+        const char* text = std::getenv("CUDA_LAUNCH_BLOCKING");
+        return text != nullptr && std::strcmp(text, "1") == 0;
+    }();
+    return value;
+}
+
 /// A kernel of a context that is broken does not run; one that faults breaks it.
 void run_in(Context* context, const KernelTask& task, std::uint64_t grid) {
     if (const std::uint64_t delay = delay_us().load(std::memory_order_relaxed); delay != 0) {
@@ -186,10 +195,13 @@ CUresult launch(CUfunction handle, const LaunchShape& shape, CUstream stream_han
         if (faults || !image.kernel(parameters, shape)) fault(context, image.name, grid);
         return CUDA_SUCCESS;
     }
-    submit_in_order(stream, [context, grid, task = keep_values(image, parameters, shape, faults)] {
-        run_in(context, task, grid);
-    });
-    return CUDA_SUCCESS;
+    const std::uint64_t ticket =
+        submit_in_order(stream, [context, grid, task = keep_values(image, parameters, shape, faults)] {
+            run_in(context, task, grid);
+        });
+    if (!launches_block()) return CUDA_SUCCESS;
+    stream->queue->wait(ticket);
+    return static_cast<CUresult>(context->sticky.load());
 }
 
 CUresult launch_host(CUstream handle, CUhostFn function, void* data, bool per_thread) {
