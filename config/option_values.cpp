@@ -130,10 +130,12 @@ Taken take_check(const Texts& texts, Options& options) {
                 check.nan = true;
             } else if (equal_ignoring_case(word, "inf")) {
                 check.inf = true;
+            } else if (equal_ignoring_case(word, "args")) {
+                check.args = true;
             } else if (equal_ignoring_case(word, "none") || equal_ignoring_case(word, "off")) {
                 none = true;
             } else {
-                return unknown_word(word, {"nan", "inf", "none"});
+                return unknown_word(word, {"nan", "inf", "args", "none"});
             }
         }
     }

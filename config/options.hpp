@@ -40,7 +40,10 @@ enum class SaveOn { always, finding };
 struct Check {
     bool nan = false;
     bool inf = false;
-    [[nodiscard]] bool any() const { return nan || inf; }
+    bool args = false;  // arguments that are wrong, whatever they hold
+    /// Whether what tensors hold has to be measured for it.
+    [[nodiscard]] bool values() const { return nan || inf; }
+    [[nodiscard]] bool any() const { return values() || args; }
     bool operator==(const Check&) const = default;
 };
 
@@ -69,7 +72,7 @@ struct Options {
     Window calls;
     Side side = Side::both;
     std::vector<Rule> rules;
-    std::optional<Check> check;  // unset: nan for calls at level 2
+    std::optional<Check> check;  // unset: nan for calls at level 2, args in triage
     OnFinding on_finding = OnFinding::report;
     Suppressions suppress;
     OutputFormat format = OutputFormat::text;

@@ -14,14 +14,14 @@ bool any_levels(const Options& options, Predicate is_so) {
                        [&](const Rule& rule) { return rule.levels && is_so(*rule.levels); });
 }
 
-bool is_checking(const Options& options) {
-    return options.check && options.check->any();
+bool is_checking_values(const Options& options) {
+    return options.check && options.check->values();
 }
 
 }  // namespace
 
 Check default_check(const Options& options, const Levels& levels) {
-    return {levels.stats || (levels.files && options.save_on == SaveOn::finding), false};
+    return {levels.stats || (levels.files && options.save_on == SaveOn::finding), false, false};
 }
 
 Treatment treatment_of(const Options& options, std::string_view printed, std::string_view symbol) {
@@ -50,14 +50,22 @@ Selected select(const Options& options, const CallPlace& place) {
 }
 
 bool may_select(const Options& options) {
-    return options.triage || is_checking(options) ||
+    return options.triage || (options.check && options.check->any()) ||
            any_levels(options, [](const Levels& levels) { return levels.any(); });
 }
 
 bool may_measure(const Options& options) {
-    return is_checking(options) || any_levels(options, [&options](const Levels& levels) {
+    return is_checking_values(options) || any_levels(options, [&options](const Levels& levels) {
                return levels.stats || (!options.check && default_check(options, levels).any());
            });
+}
+
+bool checks_arguments(const Options& options) {
+    return options.check ? options.check->args : options.triage;
+}
+
+bool may_find(const Options& options) {
+    return may_measure(options) || checks_arguments(options);
 }
 
 bool may_save(const Options& options) {

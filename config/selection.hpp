@@ -61,7 +61,11 @@ bool may_select(const Options& options);
 
 /// Whether any call may be measured: printed with statistics, or looked at for findings.
 bool may_measure(const Options& options);
-/// What is looked for where no option says it.
+/// Whether what runs and calls are given is checked: of all of them, selected or not.
+bool checks_arguments(const Options& options);
+/// Whether anything may be measured or found.
+bool may_find(const Options& options);
+/// What is looked for in values where no option says it.
 Check default_check(const Options& options, const Levels& levels);
 /// Whether any tensor may be saved.
 bool may_save(const Options& options);

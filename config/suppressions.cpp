@@ -1,5 +1,5 @@
-// The grammar of entries: [nan in|inf in] KERNEL[ - ARGUMENT]. The separator is that of PyTorch's own lines,
-// `after_launch - kernel - argument`: names of kernels hold colons, commas and blanks, but no ` - `.
+// The grammar of entries: [nan in|inf in|args in] KERNEL[ - ARGUMENT]. The separator is that of PyTorch's own
+// lines, `after_launch - kernel - argument`: names of kernels hold colons, commas and blanks, but no ` - `.
 #include "config/suppressions.hpp"
 
 #include <algorithm>
@@ -41,11 +41,11 @@ Result<Suppressions::Entry> Suppressions::read_entry(std::string_view text) {
     text = padded;
     if (const std::size_t in = text.find(kIn); in != std::string_view::npos) {
         const std::string_view kind = trimmed(text.substr(0, in));
-        entry.nan = equal_ignoring_case(kind, "nan");
-        entry.inf = equal_ignoring_case(kind, "inf");
-        if (!entry.nan && !entry.inf) {
-            return Status::error(quoted(kind) + " is no kind of finding; nan and inf are");
-        }
+        const auto known = std::find_if(kFindingKinds.begin(), kFindingKinds.end(),
+                                        [kind](auto each) { return equal_ignoring_case(kind, each); });
+        if (known == kFindingKinds.end())
+            return Status::error(quoted(kind) + " is no kind of finding; nan, inf and args are");
+        entry.kind = *known;
         text = text.substr(in + kIn.size() - 1);
     }
     // The last one: an argument's name is a plain word.
@@ -98,14 +98,14 @@ std::vector<std::string> Suppressions::add_lines(std::string_view text) {
 std::vector<std::string> Suppressions::plain_patterns() const {
     std::vector<std::string> patterns;
     for (const Entry& entry : entries_)
-        if (entry.nan && entry.inf && entry.argument.empty()) patterns.push_back(entry.kernel);
+        if (entry.kind.empty() && entry.argument.empty()) patterns.push_back(entry.kernel);
     return patterns;
 }
 
 bool Suppressions::match(std::string_view kind, std::string_view kernel, std::string_view symbol,
                          std::string_view argument) const {
     return std::any_of(entries_.begin(), entries_.end(), [&](const Entry& entry) {
-        return (kind == "nan" ? entry.nan : entry.inf) &&
+        return (entry.kind.empty() || entry.kind == kind) &&
                (takes(entry.kernel, kernel) || takes(entry.kernel, symbol)) &&
                (entry.argument.empty() || takes(entry.argument, argument));
     });

@@ -2,6 +2,7 @@
 // the kernel and the argument, or files of such lines. Reads no file itself.
 #pragma once
 
+#include <array>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -9,6 +10,9 @@
 #include "base/status.hpp"
 
 namespace aoti_dbg {
+
+/// By the words of AOTI_DBG_CHECK.
+inline constexpr std::array<std::string_view, 3> kFindingKinds = {"nan", "inf", "args"};
 
 class Suppressions {
   public:
@@ -25,7 +29,7 @@ class Suppressions {
     [[nodiscard]] std::vector<std::string> plain_patterns() const;
 
     [[nodiscard]] bool empty() const { return entries_.empty() && files_.empty(); }
-    /// `kind` is "nan" or "inf". A kernel is known by both of its names; an empty one is none.
+    /// `kind` is one of kFindingKinds. A kernel is known by both of its names; an empty one is none.
     [[nodiscard]] bool match(std::string_view kind, std::string_view kernel, std::string_view symbol,
                              std::string_view argument) const;
 
@@ -33,8 +37,7 @@ class Suppressions {
 
   private:
     struct Entry {
-        bool nan = true;
-        bool inf = true;
+        std::string kind;  // empty: any
         std::string kernel;
         std::string argument;  // empty: any
         bool operator==(const Entry&) const = default;

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "model/callee.hpp"
+#include "model/input_guards.hpp"
 #include "model/package_files.hpp"
 #include "model/package_json.hpp"
 #include "model/reading_limits.hpp"
@@ -37,7 +38,7 @@ CppParameter read_parameter(const Statement& statement, TokenRange range, Keeper
 
 class WrapperReader {
   public:
-    explicit WrapperReader(WrapperInfo& info) : info_(info) {}
+    explicit WrapperReader(WrapperInfo& info) : info_(info), guards_(info.input_guards, keeper_) {}
 
     void read_json(const WrapperTexts& texts) {
         callees_.extern_nodes = read_extern_nodes(texts.extern_nodes, keeper_);
@@ -68,6 +69,7 @@ class WrapperReader {
 
   private:
     void see(const Statement& statement, StatementReader& reader) {
+        guards_.see(statement);
         if (statement.end() != Statement::End::block_opens) {
             see_position(statement);
             return;
@@ -81,6 +83,7 @@ class WrapperReader {
         }
         const std::size_t open = statement.find('(', statement.all());
         const Token& function = statement[open - 1];
+        if (function.is_word("AOTInductorModel")) see_constructor(statement);
         if (function.is_word("run_impl") || function.is_word("inductor_entry_impl")) {
             info_.run = {};
             read_run_body(reader, callees_, info_, keeper_, info_.run);
@@ -110,6 +113,18 @@ class WrapperReader {
             parameters.push_back(read_parameter(statement, part, keeper_));
         }
         callees_.cpp_kernels.emplace(keeper_.keep(name.text), std::move(parameters));
+    }
+
+    /// AOTInductorModel::AOTInductorModel(...) : AOTInductorModelBase(1, 2, 2, device_str, ...,
+    /// include_weights) {
+    void see_constructor(const Statement& statement) {
+        for (std::size_t at = 0; at + 1 < statement.size(); ++at) {
+            if (!statement[at].is_word("AOTInductorModelBase") || !statement[at + 1].is('(')) continue;
+            std::vector<TokenRange> parts;
+            statement.split(at + 1, parts);
+            info_.has_weights = parts.size() < 6 || statement.text(parts[5]) != "false";
+            return;
+        }
     }
 
     /// inputs_info_[0].name = "arg4_1"; constants_info_[0].shape = {16, 10};
@@ -169,6 +184,7 @@ class WrapperReader {
     WrapperInfo& info_;
     Keeper keeper_;
     Callees callees_;
+    InputGuardReader guards_;
 };
 
 void read_texts(const WrapperTexts& texts, WrapperInfo& info) {

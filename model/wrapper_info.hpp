@@ -197,8 +197,27 @@ struct KernelOrigin {
     std::vector<std::string> pre_grad_nodes;
 };
 
+/// What an input has to be, as far as the source checks it.
+struct InputGuard {
+    struct Size {
+        bool is_said = false;
+        std::int64_t least = 0;
+        std::int64_t most = INT64_MAX;
+        bool operator==(const Size&) const = default;
+    };
+    std::uint32_t position = 0;
+    std::uint32_t line = 0;
+    std::string name;
+    std::string dtype;                        // float32; empty: not said
+    std::optional<std::int64_t> device_type;  // PyTorch's number: 0 cpu, 1 cuda
+    std::vector<Size> sizes;                  // by dimension
+    std::vector<std::int64_t> strides;        // by dimension; -1: not said
+};
+
 struct WrapperInfo {
-    std::vector<std::string> inputs;        // by position
+    std::vector<std::string> inputs;  // by position
+    std::vector<InputGuard> input_guards;
+    bool has_weights = true;                // false: its constants are given to it after it was loaded
     std::vector<std::string> output_names;  // by position: output0; RunBody::outputs has what they are
     std::vector<ConstantInfo> constants;    // by index
     std::vector<TritonKernelInfo> triton_kernels;

@@ -67,6 +67,16 @@ std::string place_words(const CrashReport& report) {
     return text;
 }
 
+/// " (run 1, call 3)"
+std::string place_text(const CrashCall& call) {
+    std::string place;
+    if (call.run != ring::kNoRun) place = "run " + std::to_string(call.run);
+    if (call.call != ring::kNoCall)
+        place += (place.empty() ? "call " : ", call ") + std::to_string(call.call);
+    if (place.empty()) return {};
+    return (call.is_likely ? " (likely " : " (") + place + ")";
+}
+
 std::string finding_words(const Finding& finding) {
     CrashCall call;
     call.name = finding.kernel;
@@ -78,6 +88,8 @@ std::string finding_words(const Finding& finding) {
             return "NaN in the model input " + label;
         case Finding::Kind::weight_nan:
             return "NaN in the weight " + label;
+        case Finding::Kind::argument:
+            return argument_title(finding) + place_text(call);
         case Finding::Kind::inf:
             return "Inf in " + label + ", made by " + call_text(call);
         case Finding::Kind::nan:
@@ -92,6 +104,8 @@ std::string_view word_of(Finding::Kind kind) {
             return "input_nan";
         case Finding::Kind::weight_nan:
             return "weight_nan";
+        case Finding::Kind::argument:
+            return "argument";
         case Finding::Kind::inf:
             return "inf";
         case Finding::Kind::nan:
@@ -183,16 +197,41 @@ Judgement judge_end(const CrashReport& report) {
     return result;
 }
 
+/// What the host did afterwards is what a failure on the device came to: an exception that nobody caught.
+bool went_on(const CrashReport& report) {
+    return report.end.signal == 0 || report.end.signal == SIGABRT;
+}
+
+bool is_about_failure(const CrashReport& report) {
+    return report.failed && went_on(report) && (report.in_flight.empty() || is_launch(report.failed->kind));
+}
+
+/// The verdict is the finding, and not what the program came to.
+bool is_about_finding(const CrashReport& report) {
+    return !report.device && !is_about_failure(report) && report.finding && went_on(report);
+}
+
+bool is_of_argument(const Finding& finding) {
+    return finding.kind == Finding::Kind::argument;
+}
+
+/// What the run that failed had been given, where that was wrong: the likely cause.
+std::string cause_words(const CrashReport& report) {
+    const CrashCall* const call = report.failed ? &*report.failed : report.call();
+    if (!report.finding || !is_of_argument(*report.finding) || call == nullptr) return {};
+    if (call->run != report.finding->run || call->name == report.finding->kernel) return {};
+    return "; its run began with a finding: " + argument_title(*report.finding);
+}
+
 Judgement judge(const CrashReport& report) {
     if (report.device) return judge_device(*report.device, report);
-    // What the host did afterwards is what a failure on the device came to: an exception that nobody caught.
-    const bool went_on = report.end.signal == 0 || report.end.signal == SIGABRT;
-    if (report.failed && went_on && (report.in_flight.empty() || is_launch(report.failed->kind))) {
-        return judge_failed(*report.failed, report);
-    }
-    if (report.finding && went_on) {
-        Judgement result{CrashClass::kernel, finding_words(*report.finding),
+    if (is_about_failure(report)) return judge_failed(*report.failed, report);
+    if (is_about_finding(report)) {
+        // The kernel is as good as what it is given.
+        const bool is_host = is_of_argument(*report.finding);
+        Judgement result{is_host ? CrashClass::host : CrashClass::kernel, finding_words(*report.finding),
                          std::string(word_of(report.finding->kind)), report.finding->kernel};
+        if (is_host) result.what += " " + report.finding->check + " " + report.finding->tensor.label;
         if (report.findings > 1) result.verdict += ", and " + std::to_string(report.findings - 1) + " more";
         if (report.end.signal != 0 || report.end.exit_status.value_or(0) != 0)
             result.verdict += "; then " + ending_words(report.end);
@@ -244,6 +283,10 @@ std::vector<std::string> advice_for(const CrashReport& report) {
             advice.emplace_back("look at nvidia-smi -q and at the kernel's log (dmesg) for Xid");
             break;
         case CrashClass::host:
+            if (is_about_finding(report)) {
+                advice.push_back(report.finding->advice);
+                break;
+            }
             advice.emplace_back("a debugger shows the stack: gdb -ex run --args " + program_text(report));
             break;
         case CrashClass::hang:
@@ -268,12 +311,7 @@ std::string signal_name(int signal) {
 }
 
 std::string call_text(const CrashCall& call) {
-    std::string place;
-    if (call.run != ring::kNoRun) place = "run " + std::to_string(call.run);
-    if (call.call != ring::kNoCall)
-        place += (place.empty() ? "call " : ", call ") + std::to_string(call.call);
-    if (place.empty()) return clean(call.name);
-    return clean(call.name) + (call.is_likely ? " (likely " : " (") + place + ")";
+    return clean(call.name) + place_text(call);
 }
 
 std::string shell_text(const std::vector<std::string>& words) {
@@ -315,6 +353,7 @@ void conclude(CrashReport& report) {
     const Judgement judgement = judge(report);
     report.kind = judgement.kind;
     report.verdict = judgement.verdict;
+    if (!is_about_finding(report)) report.verdict += cause_words(report);
     const std::string line = judgement.line == 0 ? "" : std::to_string(judgement.line);
     report.fingerprint = fingerprint_of({word_of(judgement.kind), judgement.what, judgement.where, line});
     report.repeat = ways_to_repeat(report);

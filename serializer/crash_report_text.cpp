@@ -210,6 +210,12 @@ std::string environment_text(const CrashReport& report) {
     return text;
 }
 
+/// Of what a run was given, what is wrong with it; of values, whose verdict says it all, the entry that
+/// silences it.
+std::string finding_text(const Finding& finding) {
+    return finding.kind == Finding::Kind::argument ? argument_title(finding) : finding.suppression;
+}
+
 std::string counts_text(const CrashReport& report) {
     return std::to_string(report.processes) + (report.processes == 1 ? " process, " : " processes, ") +
            std::to_string(report.runs) + (report.runs == 1 ? " run, " : " runs, ") +
@@ -237,7 +243,7 @@ void append_report_text(const CrashReport& report, std::string& out) {
     page.add_list("before", texts_of(report.before));
     page.add_list("arguments", texts_of(report.arguments));
     page.add_list("written by", writers_of(report.arguments));
-    if (report.finding) page.add("finding", report.finding->suppression, 1);
+    if (report.finding) page.add("finding", finding_text(*report.finding), 2);
     page.add("seen", counts_text(report), 1);
     page.add("with", environment_text(report), 2);
     page.add_list("but", report.notes);

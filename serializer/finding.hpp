@@ -12,6 +12,9 @@
 
 namespace aoti_dbg {
 
+/// The kernel of findings about what a run is given.
+inline constexpr std::string_view kModelInputs = "aoti_model_inputs";
+
 /// A tensor of a finding, or a scalar, by value.
 struct FindingTensor {
     std::string label;
@@ -35,6 +38,8 @@ struct Finding {
         inf,
         input_nan,   // a model input has NaN
         weight_nan,  // a weight has NaN
+        argument,  // what a run or a call was given, or what it returned, is wrong: `check` and what follows
+                   // it
     };
     Kind kind = Kind::nan;
     std::uint64_t number = 0;  // in the process, from 1
@@ -59,7 +64,14 @@ struct Finding {
     std::vector<FindingTensor> inputs;  // what the call read
     std::vector<std::string> notes;     // what makes it less certain: whole clauses
     std::string suppression;            // the entry of AOTI_DBG_SUPPRESS for it
+    std::string check;                  // of an argument: what was looked at, "dtype", "size"
+    std::string expected;
+    std::string found;
+    std::string advice;  // what to try
 };
+
+/// "dtype of the model input arg0_1: float32 expected, float64 found"
+std::string argument_title(const Finding& finding);
 
 /// "[2, 0, 7]", or "3" where sizes do not fit.
 std::string index_text(std::uint64_t index, const std::vector<std::int64_t>& sizes);

@@ -20,7 +20,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr std::uint32_t kVersion = 1;
-constexpr std::array<std::string_view, 4> kKinds = {"nan", "inf", "input_nan", "weight_nan"};
+constexpr std::array<std::string_view, 5> kKinds = {"nan", "inf", "input_nan", "weight_nan", "argument"};
 
 // ---- writing
 
@@ -290,6 +290,10 @@ void append_finding_json(const Finding& finding, std::string& out) {
     add_list(to, "inputs", finding.inputs);
     add_list(to, "notes", finding.notes);
     add_text(to, "suppression", finding.suppression);
+    add_text(to, "check", finding.check);
+    add_text(to, "expected", finding.expected);
+    add_text(to, "found", finding.found);
+    add_text(to, "advice", finding.advice);
     // Names may hold bytes that are not UTF-8.
     out += to.dump(-1, ' ', false, Json::error_handler_t::replace);
     out += '\n';
@@ -332,6 +336,10 @@ Result<Finding> read_finding(std::string_view line) {
     read(from, "inputs", finding.inputs);
     read(from, "notes", finding.notes);
     read(from, "suppression", finding.suppression);
+    read(from, "check", finding.check);
+    read(from, "expected", finding.expected);
+    read(from, "found", finding.found);
+    read(from, "advice", finding.advice);
     return finding;
 }
 

@@ -101,6 +101,8 @@ std::string title(const Finding& finding) {
             return "the weight " +
                    (finding.tensor.original_fqn.empty() ? label : clean(finding.tensor.original_fqn)) +
                    " has NaN";
+        case Finding::Kind::argument:
+            return argument_title(finding);
         case Finding::Kind::inf:
             return "Inf in " + label + ", out of finite inputs of " + clean(finding.kernel);
         case Finding::Kind::nan:
@@ -140,7 +142,37 @@ void add_tensors(std::string_view name, const std::vector<FindingTensor>& tensor
     }
 }
 
+/// The tensor that an argument is, without what it holds; empty where it is none, or nothing is known of it.
+std::string argument_text(const FindingTensor& tensor) {
+    if (tensor.dtype.empty() && !tensor.sizes_known) return {};
+    std::string text = clean(tensor.label);
+    if (!tensor.original_fqn.empty()) text += " (" + clean(tensor.original_fqn) + ")";
+    text += " " + clean(tensor.dtype);
+    if (tensor.sizes_known) text += sizes_text(tensor.sizes);
+    return tensor.device.empty() ? text : text + " on " + clean(tensor.device);
+}
+
+void add_argument(const Finding& finding, std::string& out) {
+    if (const std::string text = argument_text(finding.tensor); !text.empty())
+        add_line("argument", text, out);
+    add_line("expected", clean(finding.expected), out);
+    add_line("found", clean(finding.found), out);
+    if (!finding.advice.empty()) add_line("try", clean(finding.advice), out);
+}
+
 }  // namespace
+
+std::string argument_title(const Finding& finding) {
+    const std::string label = clean(finding.tensor.label);
+    std::string of;
+    if (finding.kernel == kModelInputs) {
+        of = label.empty() ? "the model" : "the model input " + label;
+    } else {
+        of = label.empty() ? clean(finding.kernel) : label + ", which " + clean(finding.kernel) + " gets";
+    }
+    return clean(finding.check) + " of " + of + ": " + clean(finding.expected) + " expected, " +
+           clean(finding.found) + " found";
+}
 
 std::string index_text(std::uint64_t index, const std::vector<std::int64_t>& sizes) {
     std::vector<std::uint64_t> places(sizes.size());
@@ -166,11 +198,15 @@ void append_finding_text(const Finding& finding, std::string& out) {
     if (const std::string place = place_text(finding); !place.empty()) add_line("where", place, out);
     if (!finding.original_aten.empty()) add_line("ATen", joined(finding.original_aten), out);
     if (!finding.source_nodes.empty()) add_line("nodes", joined(finding.source_nodes), out);
-    add_line(is_call ? "output" : "tensor", tensor_text(finding.tensor), out);
-    add_line("elements", elements_text(finding), out);
-    add_tensors("also in", finding.also, out);
-    if (is_call && finding.inputs.empty()) add_line("inputs", "none", out);
-    add_tensors("inputs", finding.inputs, out);
+    if (finding.kind == Finding::Kind::argument) {
+        add_argument(finding, out);
+    } else {
+        add_line(is_call ? "output" : "tensor", tensor_text(finding.tensor), out);
+        add_line("elements", elements_text(finding), out);
+        add_tensors("also in", finding.also, out);
+        if (is_call && finding.inputs.empty()) add_line("inputs", "none", out);
+        add_tensors("inputs", finding.inputs, out);
+    }
     for (const std::string& note : finding.notes)
         add_line("but", clean(note), out);
     if (!finding.suppression.empty()) add_line("suppress", clean(finding.suppression), out);

@@ -31,6 +31,7 @@ constexpr ContainerFunction kContainerFunctions[] = {
     {"AOTInductorModelContainerUpdateUserManagedConstantBufferPairs", lifecycle, kLifecycle, 0},
     {"AOTInductorModelContainerFreeInactiveConstantBuffer", lifecycle, kLifecycle, 0},
     {"AOTInductorModelContainerSwapConstantBuffer", lifecycle, kLifecycle, 0},
+    {"AOTInductorModelUpdateConstantsFromBlob", lifecycle, kLifecycle, 0},
 };
 
 /// The real answer, for a caller in whose place we ask. RTLD_DEFAULT would find our own exports, also where
@@ -60,7 +61,7 @@ const ContainerFunction* find_container_function(const char* name) {
 }
 
 bool is_container_name(const char* name) {
-    static constexpr char kPrefix[] = "AOTInductorModelContainer";
+    static constexpr char kPrefix[] = "AOTInductorModel";
     return strncmp(name, kPrefix, sizeof kPrefix - 1) == 0;
 }
 

@@ -53,7 +53,7 @@ bool is_equal(const char* one, const char* other) {
 
 /// Exact names only: libraries beside the driver begin with the same letters.
 bool is_of_interest(const char* name) {
-    if (begins_with(name, "AOTInductorModelContainer")) return true;
+    if (begins_with(name, "AOTInductorModel")) return true;
     if (name[0] != 'c' || name[1] != 'u') return false;
     for (const char* driver_name : kDriverNames) {
         if (is_equal(name, driver_name)) return true;

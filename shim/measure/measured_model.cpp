@@ -39,6 +39,7 @@ MeasuredModel::MeasuredModel(const ShimApi& api, WrapperInfo info, bool is_on_cu
     : api_(api),
       is_on_cuda_(is_on_cuda),
       info_(std::move(info)),
+      checks_(info_),
       plan_(info_.run),
       sites_(make_site_plans(info_)) {
     for (const CallSite& site : info_.run.sites) {

@@ -11,6 +11,7 @@
 
 #include "model/call_matcher.hpp"
 #include "model/wrapper_info.hpp"
+#include "shim/check/model_checks.hpp"
 #include "shim/measure/site_plan.hpp"
 #include "shim/measure/tensor_reader.hpp"
 
@@ -43,6 +44,10 @@ class MeasuredModel {
     [[nodiscard]] const PlannedArgument& input(std::size_t n) const;
     [[nodiscard]] const PlannedArgument& output(std::size_t n) const;
 
+    /// Of AOTI_DBG_CHECK=args.
+    [[nodiscard]] ModelChecks& checks() { return checks_; }
+    [[nodiscard]] const ModelChecks& checks() const { return checks_; }
+
     /// Memory that was asked for outside of any run, or with a constant at the beginning of one: a
     /// constant's.
     void note_constant(TensorHandle handle);
@@ -60,6 +65,7 @@ class MeasuredModel {
     ShimApi api_;
     bool is_on_cuda_;
     WrapperInfo info_;
+    ModelChecks checks_;
     CallPlan plan_;
     std::unordered_map<const Name*, std::uint32_t> ops_;
     std::unordered_map<std::string, std::uint32_t> kernels_;  // by what PyTorch prints

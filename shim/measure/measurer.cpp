@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <tuple>
+#include <utility>
 
 #include "base/errno_keeper.hpp"
 #include "base/message.hpp"
@@ -115,6 +116,11 @@ void Measurer::report(SeenCall& call, SeenArguments& arguments, StreamPoint* poi
         arguments.clear();
         return;
     }
+}
+
+void Measurer::tell(Finding finding) {
+    const std::lock_guard lock(sink_mutex_);
+    if (!closed_) sink_.take(std::move(finding));
 }
 
 bool Measurer::wait_for_room(StreamPoint* point, std::uint32_t& tries) {

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "serializer/finding.hpp"
 #include "shim/measure/event_queue.hpp"
 #include "shim/measure/gpu.hpp"
 #include "shim/measure/stream_point.hpp"
@@ -25,6 +26,7 @@ class MeasuredSink {
     MeasuredSink& operator=(const MeasuredSink&) = delete;
     virtual ~MeasuredSink() = default;
     virtual void take(const MeasuredCall& call, bool printed, const Check& check) = 0;
+    virtual void take(Finding finding) = 0;
     /// No more is at hand: what was taken is to go out.
     virtual void flush() = 0;
 };
@@ -53,6 +55,10 @@ class Measurer {
     /// options have it; what waits at `point`, whose mutex is not held, is launched before anybody waits for
     /// it.
     void report(SeenCall& call, SeenArguments& arguments, StreamPoint* point);
+
+    /// Hands on a finding that needed no measuring, at once: calls that were reported before may come after
+    /// it.
+    void tell(Finding finding);
 
     /// Waits until everything that was reported before has been written out, but not for ever: false where it
     /// was not by then.

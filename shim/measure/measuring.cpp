@@ -215,10 +215,10 @@ void end_measured_run(ThreadState& state, const OpenCall& run) {
         point->forget_measured();
     }
     Saving* saving = session.present_saving();
-    const bool raises = measuring() && options().on_finding == OnFinding::raise;
+    const bool raises = finding() && options().on_finding == OnFinding::raise;
     const bool keeps_if_found = saving != nullptr && options().save_on == SaveOn::finding;
     bool is_found = false;
-    if (raises || (keeps_if_found && measuring())) {
+    if (raises || (keeps_if_found && finding())) {
         if (!session.measurer()->wait_until_written()) say_that_results_are_late(run.run);
         is_found = session.output()->takes_found_in(run.run);
     }

@@ -44,7 +44,7 @@ struct TensorsWanted {
     Check check = {};
     bool saved = false;
     bool named = false;  // its name was printed; else that stands in for what cannot be done
-    [[nodiscard]] bool measured() const { return printed || check.any(); }
+    [[nodiscard]] bool measured() const { return printed || check.values(); }
     [[nodiscard]] bool any() const { return measured() || saved; }
 };
 

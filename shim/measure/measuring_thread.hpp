@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <map>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "model/call_matcher.hpp"
@@ -48,6 +49,8 @@ struct MeasuringThread {
     StreamPoint* point = nullptr;  // of the last measured call
     Measurer::FoundPoint found_point;
     std::unordered_map<const void*, std::vector<std::uint32_t>> parameter_sizes;  // by function, of one run
+    // Number of the facts that were compared last and found right, by model and position.
+    std::map<std::pair<std::uint16_t, std::uint64_t>, std::uint64_t> sound_inputs;
     std::uint64_t thread = static_cast<std::uint64_t>(gettid());
     // Of the call at hand, kept for their memory: and for its other side, where nothing came between.
     std::uint64_t found_for = 0;  // sequence of the call

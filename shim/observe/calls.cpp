@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "base/message.hpp"
+#include "shim/check/checks.hpp"
 #include "shim/measure/measured_model.hpp"
 #include "shim/observe/clock.hpp"
 #include "shim/observe/models.hpp"
@@ -170,7 +171,7 @@ bool begin_call(ThreadState& state, const CallStart& start) {
     const std::uint32_t own_number = own && is_call && run != nullptr ? run->next_call++ : ring::kNoCall;
     const std::uint32_t number = own || !is_call || parent == nullptr ? own_number : parent->number;
     const std::uint16_t model = start.model == ring::kNoModel && run != nullptr ? run->model : start.model;
-    const MeasuredModel* measured = looking() && start.passage.any() ? measured_model(model) : nullptr;
+    MeasuredModel* measured = looking() && start.passage.any() ? measured_model(model) : nullptr;
     // Sites are told by order, so the calls that are not selected count as well.
     const std::uint32_t site =
         measured != nullptr && is_call && own && run != nullptr
@@ -216,6 +217,7 @@ bool begin_call(ThreadState& state, const CallStart& start) {
     const TensorsWanted before = wanted_of(todo.before, todo.check, able);
     call.after = wanted_of(todo.after, todo.check, able);
     if (before.named) show_name(state, call, When::before);
+    if (is_run && checking()) check_run(state, measured, call);
     if (measured != nullptr && is_run) begin_measured_run(state, *measured, call, run_number);
     if (measured != nullptr && before.any()) measure_call(state, *measured, call, When::before, before, 0);
     ++state.depth;
@@ -232,7 +234,8 @@ void end_call(ThreadState& state, std::uintptr_t frame, std::int32_t result) {
     if (result != 0 && call.kind != ring::CallKind::lifecycle) state.counts.failed.raise();
     if (call.after.named) show_name(state, call, When::after);
     if (!looking()) return;
-    const MeasuredModel* measured = call.passage.any() ? measured_model(call.model) : nullptr;
+    MeasuredModel* measured = call.passage.any() ? measured_model(call.model) : nullptr;
+    if (checking()) check_result(state, measured, call, result);
     if (call.kind == ring::CallKind::run) {
         if (measured != nullptr && result == 0) {
             const TensorsWanted wanted = wanted_at_end(call.run, Side::before);

@@ -163,10 +163,11 @@ std::unique_ptr<MeasuredModel> measured_part(const LoadedObject& object) {
     static bool said = false;
     std::unique_ptr<MeasuredModel> measured = MeasuredModel::read(object);
     if (measured == nullptr && !std::exchange(said, true)) {
-        message(Severity::warn,
-                "the PyTorch behind %s lacks functions that tell what a tensor is; its kernels' names are "
-                "printed (level 3)",
-                object.path.c_str());
+        message(
+            Severity::warn,
+            "the PyTorch behind %s lacks functions that tell what a tensor is; its arguments are not "
+            "checked, and where they were to be measured or saved its kernels' names are printed (level 3)",
+            object.path.c_str());
     }
     return measured;
 }
@@ -189,8 +190,8 @@ Model* arrive(Registry& all, const LoadedObject& object, bool linked) {
         model->proxy_ops.push_back(op.empty() ? nullptr : intern_name(op, {}));
     }
     if (looking()) model->measured = measured_part(object);
-    const BindingReport report =
-        bind_model(object, model->package, model->number, linked, model->measured != nullptr);
+    const BindingReport report = bind_model(object, model->package, model->number, linked,
+                                            model->measured != nullptr && (measuring() || saving()));
     g_unbound += report.unbound;
     say_once_what_is_missing(*model, report);
     count_in_tally(TallyCount::models);

@@ -30,6 +30,7 @@ std::atomic<bool> g_observing{false};
 const Options* g_options = nullptr;
 bool g_follow_unselected = false;
 bool g_measuring = false;
+bool g_checking = false;
 bool g_saving = false;
 WipedPage* g_wiped_page = nullptr;
 
@@ -86,6 +87,7 @@ void make_ready() {
     std::vector<std::string> complaints;
     g_options = new Options(parse_options(process_sources(), complaints));
     g_measuring = may_measure(*g_options);
+    g_checking = checks_arguments(*g_options);
     g_saving = may_save(*g_options);
     char here[PATH_MAX];
     g_folder = new std::string(getcwd(here, sizeof here) != nullptr ? here : "");

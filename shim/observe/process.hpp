@@ -64,10 +64,22 @@ inline bool measuring() {
     return g_measuring;
 }
 
-/// Whether any tensor may be saved (level 1), and whether any may be looked at for either.
+/// Whether any tensor may be saved (level 1), and whether any may be looked at for whatever reason.
 extern bool g_saving;
+inline bool saving() {
+    return g_saving;
+}
+/// Whether what runs and calls are given is checked.
+extern bool g_checking;
+inline bool checking() {
+    return g_checking;
+}
+/// Whether anything may be found.
+inline bool finding() {
+    return g_measuring || g_checking;
+}
 inline bool looking() {
-    return g_measuring || g_saving;
+    return g_measuring || g_saving || g_checking;
 }
 
 /// Fail open: nothing is looked at from here on, and `why` is said once.

@@ -11,6 +11,7 @@
 
 #include "base/message.hpp"
 #include "config/selection.hpp"
+#include "shim/check/checks.hpp"
 #include "shim/measure/measurer.hpp"
 #include "shim/measure/pending.hpp"
 #include "shim/measure/saving.hpp"
@@ -69,9 +70,9 @@ Session::Session(const Options& options, const Origin& start) : pid_(getpid()) {
         if (log.ok()) log_ = std::move(log.value());
     }
     may_save_.store(may_save(options), std::memory_order_relaxed);
-    if (options.ring != 0 || may_measure(options) || may_save(options)) open_folder(options, start);
+    if (options.ring != 0 || may_find(options) || may_save(options)) open_folder(options, start);
     if (options.ring != 0 && !folder_.empty()) open_ring(options);
-    if (may_measure(options)) {
+    if (may_find(options)) {
         output_ = new MeasuredOutput(options, folder_, log_.get());
         g_pending_points.store(0, std::memory_order_relaxed);  // a fork's parent had others
         measurer_ = new Measurer(*output_);
@@ -187,6 +188,7 @@ void Session::say_coverage(bool output_rests) {
             {"not_seen", all.unsafe.get() + models.unbound},
             {"not_measured_for_want_of_room", measurer_->dropped()},
             {"findings", output_->findings().findings.load()},
+            {"models_without_checks", count_unchecked_models()},
         };
         output_->close(counts);
     }
@@ -206,6 +208,7 @@ void Session::say_coverage(bool output_rests) {
     if (measurer_ != nullptr) {
         line.rest(measurer_->dropped(), "not measured for want of room");
         line.part(FindingSummary(output_->findings()).text());
+        line.rest(count_unchecked_models(), "of the models with inputs that cannot be checked");
     }
     if (Saving* saving = present_saving(); saving != nullptr) {
         const SavingProgress saved = saving->progress();

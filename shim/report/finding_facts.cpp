@@ -57,7 +57,7 @@ Finding finding_of(const MeasuredCall& call, Finding::Kind kind, const MeasuredA
                    Wrong wrong) {
     Finding finding;
     finding.kind = kind;
-    if (kind == Finding::Kind::input_nan) finding.kernel = "aoti_model_inputs";
+    if (kind == Finding::Kind::input_nan) finding.kernel = kModelInputs;
     if (kind == Finding::Kind::weight_nan) finding.kernel = "aoti_model_weights";
     if (call.site != nullptr && finding.kernel.empty()) {
         finding.kernel = call.site->kernel;

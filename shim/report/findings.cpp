@@ -176,7 +176,7 @@ struct Findings::Judgement {
 };
 
 bool Findings::take(const MeasuredCall& call, Check check, std::vector<Finding>& fresh) {
-    if (!check.any() || call.name_only) return false;
+    if (!check.values() || call.name_only) return false;
     switch (call.side) {
         case EventSide::before:
             keep_before(call);
@@ -382,8 +382,13 @@ bool Findings::take_outputs(const MeasuredCall& call, Anomaly anomaly, std::vect
     return found;
 }
 
+std::string_view Findings::suppressed_kind(const Finding& finding) {
+    if (finding.kind == Finding::Kind::argument) return "args";
+    return finding.kind == Finding::Kind::inf ? "inf" : "nan";
+}
+
 bool Findings::is_suppressed(const Finding& finding, const FindingTensor& tensor) const {
-    const std::string_view kind = finding.kind == Finding::Kind::inf ? "inf" : "nan";
+    const std::string_view kind = suppressed_kind(finding);
     return suppress_.match(kind, finding.kernel, finding.symbol, tensor.label) ||
            suppress_.match(kind, finding.kernel, finding.symbol, tensor.original_fqn);
 }
@@ -394,6 +399,9 @@ Finding::Kind Findings::kind_of(Anomaly anomaly) {
 
 Findings::Key Findings::key_of(const Finding& finding) {
     const bool is_call = finding.kind == Finding::Kind::nan || finding.kind == Finding::Kind::inf;
+    if (finding.kind == Finding::Kind::argument)
+        return {finding.kind, finding.model, finding.site, kNoCallNumber,
+                finding.check + " " + finding.kernel + " " + finding.tensor.label};
     const std::uint32_t call = is_call && finding.site == ~0U ? finding.call : kNoCallNumber;
     return {finding.kind, finding.model, finding.site, call, is_call ? finding.kernel : finding.tensor.label};
 }
@@ -418,7 +426,7 @@ bool Findings::report(Finding finding, std::vector<Finding>& fresh) {
     }
     finding.number = ++counts_.findings;
     if (finding.suppression.empty())
-        finding.suppression = suppression_for("nan", finding.kernel, finding.tensor.label);
+        finding.suppression = suppression_for(suppressed_kind(finding), finding.kernel, finding.tensor.label);
     fresh.push_back(std::move(finding));
     return true;
 }

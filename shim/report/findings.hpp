@@ -53,6 +53,9 @@ class Findings {
     /// it new or known from before.
     bool take(const MeasuredCall& call, Check check, std::vector<Finding>& fresh);
 
+    /// The same, of a finding that somebody else has made: about arguments.
+    bool take(Finding finding, std::vector<Finding>& fresh) { return report(std::move(finding), fresh); }
+
     [[nodiscard]] const FindingCounts& counts() const { return counts_; }
 
   private:
@@ -94,6 +97,7 @@ class Findings {
     bool report(Finding finding, std::vector<Finding>& fresh);
     static Finding::Kind kind_of(Anomaly anomaly);
     static Key key_of(const Finding& finding);
+    static std::string_view suppressed_kind(const Finding& finding);
     void keep_unsure(const Key& key, const FindingTensor& output);
     [[nodiscard]] bool is_suppressed(const Finding& finding, const FindingTensor& tensor) const;
 

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <cstdlib>
+#include <utility>
 
 #include "base/message.hpp"
 #include "serializer/finding.hpp"
@@ -77,12 +78,28 @@ void MeasuredOutput::introduce(std::uint32_t model) {
 void MeasuredOutput::take(const MeasuredCall& call, bool printed, const Check& check) {
     introduce(call.model);
     if (printed) output_.call(call);
-    if (!check.any()) return;
+    if (!check.values()) return;
     fresh_.clear();
     const bool found = findings_.take(call, check, fresh_);
+    report_fresh();
+    if (found) act_on_finding(call.run);
+}
+
+void MeasuredOutput::take(Finding finding) {
+    introduce(finding.model);
+    fresh_.clear();
+    const std::uint32_t run = finding.run;
+    const bool found = findings_.take(std::move(finding), fresh_);
+    report_fresh();
+    if (found) act_on_finding(run);
+}
+
+void MeasuredOutput::report_fresh() {
     for (const Finding& finding : fresh_)
         report(finding);
-    if (!found) return;
+}
+
+void MeasuredOutput::act_on_finding(std::uint32_t run) {
     if (on_finding_ == OnFinding::abort) {
         output_.flush();
         if (events_) events_->close();
@@ -91,7 +108,7 @@ void MeasuredOutput::take(const MeasuredCall& call, bool printed, const Check& c
     }
     if (remembers_runs_) {
         const std::lock_guard lock(found_mutex_);
-        found_in_.insert(call.run);
+        found_in_.insert(run);
     }
 }
 

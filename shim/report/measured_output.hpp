@@ -29,6 +29,7 @@ class MeasuredOutput : public MeasuredSink {
     MeasuredOutput(const Options& options, const std::string& folder, LineLog* log);
 
     void take(const MeasuredCall& call, bool printed, const Check& check) override;
+    void take(Finding finding) override;
     void flush() override { output_.flush(); }
 
     /// Whether a finding that counts was made in this run; asked when the run's calls have been written.
@@ -43,7 +44,9 @@ class MeasuredOutput : public MeasuredSink {
 
   private:
     void introduce(std::uint32_t model);
+    void report_fresh();
     void report(const Finding& finding);
+    void act_on_finding(std::uint32_t run);
 
     OnFinding on_finding_;
     bool remembers_runs_;  // in which something was found

@@ -140,6 +140,21 @@ def errors() -> None:
     attempt("good", lambda: custom(*good_custom))
 
 
+def wrong_inputs() -> None:
+    """Each input is not what the model was exported with, and most of them give an answer all the same."""
+    dynamic, linear = load("dynamic_batch"), load("linear_softmax")
+    attempt("beyond the bounds", lambda: dynamic(torch.ones(513, 12)))
+    attempt("one of a dynamic size", lambda: dynamic(torch.ones(1, 12)))
+    attempt("other strides", lambda: dynamic(torch.ones(12, 6).t()))
+    attempt("odd strides of one element", lambda: dynamic(torch.ones(12, 1).t()))
+    attempt("other rank", lambda: dynamic(torch.ones(2, 6, 12)))
+    # What comes out is whatever lies behind the input.
+    attempt("too few rows", lambda: [linear(torch.ones(7, 10)), []][1])
+    attempt("other strides of an op's input", lambda: linear(torch.ones(10, 8).t()))
+    attempt("wrong dtype", lambda: linear(torch.ones(8, 10, dtype=torch.float64)))
+    attempt("too many", lambda: linear(torch.ones(8, 10), torch.ones(8, 10)))
+
+
 def masked(*words: str) -> None:
     """Attention with a causal mask for `causal`, with one whose third row keeps nothing for another word."""
     case, runner = models.build("masked_attention"), load("masked_attention")

@@ -55,11 +55,21 @@ void check_body(const RunBody& body) {
     }
 }
 
+void check_guards(const std::vector<InputGuard>& guards) {
+    std::size_t entries = 0;
+    for (const InputGuard& guard : guards) {
+        REQUIRE(guard.position < kMaxPositions);
+        entries += guard.sizes.size() + guard.strides.size();
+    }
+    REQUIRE(entries <= kMaxEntries);
+}
+
 WrapperInfo check(std::string_view text, std::string_view json = {}) {
     WrapperInfo info = read_wrapper(text, json, json);
     REQUIRE(info.steps <= 64 + kStepsPerByte * (text.size() + 2 * json.size()));
     check_body(info.run);
     check_body(info.folding);
+    check_guards(info.input_guards);
     for (const CallSite& site : info.run.sites) {
         REQUIRE((site.kernel == kNone || site.kernel < info.triton_kernels.size()));
     }
@@ -67,10 +77,13 @@ WrapperInfo check(std::string_view text, std::string_view json = {}) {
 }
 
 const std::vector<std::string>& seeds() {
-    static const std::vector<std::string> texts = {
-        test_data("linear_softmax.released.cpp.txt"), test_data("dynamic_batch.printer.cpp.txt"),
-        test_data("fallback_ops.released.cpp.txt"),   test_data("control_flow.released.cpp.txt"),
-        test_data("custom_op.released.cpp.txt"),      std::string(kCudaWrapper)};
+    static const std::vector<std::string> texts = {test_data("linear_softmax.released.cpp.txt"),
+                                                   test_data("dynamic_batch.printer.cpp.txt"),
+                                                   test_data("fallback_ops.released.cpp.txt"),
+                                                   test_data("control_flow.released.cpp.txt"),
+                                                   test_data("custom_op.released.cpp.txt"),
+                                                   test_data("dynamic_batch.checks.cpp.txt"),
+                                                   std::string(kCudaWrapper)};
     return texts;
 }
 
@@ -148,12 +161,12 @@ std::string flood(const std::string& piece, std::size_t bytes, const std::string
 }
 
 TEST_CASE("Whatever is repeated without end, work stays in proportion and memory within the limits") {
-    const std::string piece =
-        GENERATE("(", "{", "[", "}", ";", "if (a) {", "} else if (a) {", "while (1) {", "if (x) break;",
-                 "R\"", "/*", "//", "&(", "(a)(", "std::move(", "reinterpret_tensor_wrapper(",
-                 "a::", "reinterpret_cast<", "<", "array<", "cpp_a(x);", "aoti_torch_cpu_relu(buf0);",
-                 "aoti_torch_clone(a, &b);", "// Source Nodes: [a, b]\n", "auto a = std::move(buf0);",
-                 "x = {a};", "output_handles[99999999999] = buf0.release();", "'", "\"");
+    const std::string piece = GENERATE(
+        "(", "{", "[", "}", ";", "if (a) {", "} else if (a) {", "while (1) {", "if (x) break;", "R\"", "/*",
+        "//", "&(", "(a)(", "std::move(", "reinterpret_tensor_wrapper(", "a::", "check_input_7(a) {",
+        "if (1 != a_size[9]) {", "reinterpret_cast<", "<", "array<", "cpp_a(x);",
+        "aoti_torch_cpu_relu(buf0);", "aoti_torch_clone(a, &b);", "// Source Nodes: [a, b]\n",
+        "auto a = std::move(buf0);", "x = {a};", "output_handles[99999999999] = buf0.release();", "'", "\"");
     CAPTURE(piece);
     check(flood(piece, 200000));
     check(flood(piece, 200000, "cpp_a("));

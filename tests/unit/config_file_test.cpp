@@ -271,6 +271,7 @@ TEST_CASE("Each option means the same in a variable and in a file") {
         {"calls", "0", {"0", R"("0")"}},
         {"side", "after", {R"("after")", R"(" After ")"}},
         {"check", "nan,inf", {R"("nan,inf")", R"(["inf", "nan"])"}},
+        {"check", "args,nan", {R"("Args,nan")", R"(["nan", "args"])"}},
         {"check", "none", {R"("Off")", R"(["none"])"}},
         {"on_finding", "raise", {R"("raise")"}},
         {"suppress", "nan in a - b,c<d,e>", {R"("nan in a - b,c<d,e>")", R"(["nan in  a - b", "c<d,e>"])"}},

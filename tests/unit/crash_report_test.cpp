@@ -232,6 +232,37 @@ TEST_CASE("A launch that failed has the class of its CUDA error, an op that fail
     CHECK(report.repeat.back() == "compute-sanitizer --tool memcheck python infer.py");
 }
 
+TEST_CASE("A wrong argument is the host's, and a failure in the same run tells of it") {
+    CrashReport report = ended_by(0);
+    report.end.exit_status = 0;
+    report.finding = Finding{};
+    report.finding->kind = Finding::Kind::argument;
+    report.finding->kernel = kModelInputs;
+    report.finding->run = 2;
+    report.finding->tensor.label = "arg0_1";
+    report.finding->check = "dtype";
+    report.finding->expected = "float32";
+    report.finding->found = "float64";
+    report.finding->advice = "convert it";
+    report.findings = 1;
+    const std::string title = "dtype of the model input arg0_1: float32 expected, float64 found";
+    const CrashReport found = concluded(report);
+    CHECK(found.verdict == title + " (run 2)");
+    CHECK(found.kind == CrashClass::host);
+    CHECK(found.next == std::vector<std::string>{"convert it"});
+    CHECK(text_of(found).find(title) != std::string::npos);
+
+    report.failed = call_of("aoti_torch_cpu_addmm_out", 2);
+    report.end.exit_status = 1;
+    CHECK(concluded(report).verdict ==
+          "aoti_torch_cpu_addmm_out (run 2, call 3) failed; then exit with status 1; "
+          "its run began with a finding: " +
+              title);
+    report.failed->run = 3;
+    CHECK(concluded(report).verdict ==
+          "aoti_torch_cpu_addmm_out (run 3, call 3) failed; then exit with status 1");
+}
+
 TEST_CASE("A finding is the kernel's, and a fault that a device told goes before everything") {
     CrashReport report = ended_by(0);
     report.end.exit_status = 0;

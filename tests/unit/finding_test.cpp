@@ -182,6 +182,33 @@ TEST_CASE("A finding is a block that says what, where, out of what, and what to 
           "  suppress   nan in triton_per_fused__softmax_1 - buf2\n");
 }
 
+TEST_CASE("A wrong argument is told by what was expected and found, and comes back from JSON") {
+    Finding finding = example();
+    finding.kind = Finding::Kind::argument;
+    finding.check = "dtype";
+    finding.expected = "float32";
+    finding.found = "float64";
+    finding.advice = "convert it";
+    finding.suppression = "args in k - buf2";
+    finding.notes.clear();
+    CHECK(argument_title(finding) ==
+          "dtype of buf2, which triton_per_fused__softmax_1 gets: float32 expected, float64 found");
+    std::string text;
+    append_finding_text(finding, text);
+    CHECK(contains(text,
+                   "  argument   buf2 float32[2, 2] on cuda:0\n  expected   float32\n  found      float64\n"
+                   "  try        convert it\n  suppress   args in k - buf2\n"));
+    CHECK_FALSE(contains(text, "elements"));
+    finding.kernel = kModelInputs;
+    CHECK(argument_title(finding) == "dtype of the model input buf2: float32 expected, float64 found");
+    finding.tensor.label.clear();
+    CHECK(argument_title(finding) == "dtype of the model: float32 expected, float64 found");
+    const Result<Finding> back = read_finding(json_of(finding));
+    REQUIRE(back.ok());
+    CHECK(back.value().kind == Finding::Kind::argument);
+    CHECK(json_of(back.value()) == json_of(finding));
+}
+
 TEST_CASE("Names cannot break a block or obey a terminal, nor a line of JSON") {
     Finding finding = example();
     finding.kernel = "a\nb\x1b[31m\xff";

@@ -171,8 +171,9 @@ TEST_CASE("What counts as a finding is a list, and none stands alone") {
     const auto check_of = [](const std::string& text) { return parse({{"AOTI_DBG_CHECK", text}}); };
     CHECK(check_of("NaN").options.check == Check{true, false});
     CHECK(check_of("inf, nan").options.check == Check{true, true});
+    CHECK(check_of("inf, Args").options.check == Check{false, true, true});
     CHECK(check_of("off").options.check == Check{});
-    const std::string wrong = GENERATE("nan,none", "zero", ",", "1", "nan;inf");
+    const std::string wrong = GENERATE("nan,none", "args,none", "arg", "zero", ",", "1", "nan;inf");
     const Parsed parsed = check_of(wrong);
     CHECK_FALSE(parsed.options.check);
     CHECK(parsed.complaints.size() == 1);

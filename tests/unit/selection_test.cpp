@@ -142,12 +142,25 @@ TEST_CASE("Nothing is selected at level 0, and then nothing may be") {
     CHECK_FALSE(select(options, {"k", "k", 0, 0}).any());
 }
 
+TEST_CASE("Arguments are checked where it is said, and in triage unless it is said otherwise") {
+    const auto options_of = [](const Variables& variables) { return parse(variables).options; };
+    CHECK_FALSE(checks_arguments(options_of({{"AOTI_DBG_LEVEL", "2"}})));
+    CHECK(checks_arguments(options_of({{"AOTI_DBG_TRIAGE", "1"}})));
+    CHECK_FALSE(checks_arguments(options_of({{"AOTI_DBG_TRIAGE", "1"}, {"AOTI_DBG_CHECK", "nan"}})));
+    const Options alone = options_of({{"AOTI_DBG_CHECK", "args"}});
+    CHECK(checks_arguments(alone));
+    CHECK(may_select(alone));
+    CHECK(may_find(alone));
+    CHECK_FALSE(may_measure(alone));
+    CHECK_FALSE(alone.levels.any());
+}
+
 TEST_CASE("Level 2 looks for NaN unless it is said otherwise, and a search alone prints nothing") {
     const auto selected = [](const Variables& variables) {
         const Options options = parse(variables).options;
         const Selected result = select(options, {"k", "k", 0, 0});
         CHECK(may_select(options) == result.any());
-        CHECK(may_measure(options) == (result.after.stats || result.check.any()));
+        CHECK(may_measure(options) == (result.after.stats || result.check.values()));
         return result;
     };
     CHECK(selected({{"AOTI_DBG_LEVEL", "2"}}).check == Check{true, false});

@@ -35,6 +35,13 @@ TEST_CASE("Wrong lines of a file are left out and said by number") {
     CHECK_FALSE(suppressions.match("inf", "c", {}, "x"));
 }
 
+TEST_CASE("An entry of one kind takes no other, and one without a kind takes all") {
+    CHECK(list("ARGS in a - x").match("args", "a", {}, "x"));
+    CHECK_FALSE(list("args in a").match("nan", "a", {}, "x"));
+    CHECK_FALSE(list("nan in a").match("args", "a", {}, "x"));
+    CHECK(list("a").match("args", "a", {}, "x"));
+}
+
 TEST_CASE("Nothing takes a kernel without a name") {
     CHECK_FALSE(list("*").match("nan", {}, {}, "buf0"));
     CHECK_FALSE(list("* - *").match("nan", "k", {}, {}));

@@ -1,0 +1,153 @@
+#include "shim/check/checks.hpp"
+
+#include <atomic>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "serializer/finding.hpp"
+#include "shim/check/mismatch.hpp"
+#include "shim/check/model_checks.hpp"
+#include "shim/measure/measured_model.hpp"
+#include "shim/measure/measurer.hpp"
+#include "shim/measure/measuring_thread.hpp"
+#include "shim/observe/clock.hpp"
+#include "shim/observe/names.hpp"
+#include "shim/observe/session.hpp"
+#include "shim/observe/thread_state.hpp"
+
+namespace aoti_dbg {
+namespace {
+
+std::atomic<std::uint64_t> g_unchecked_models{0};
+
+/// Of the call, without what is wrong with it.
+Finding finding_at(ThreadState& state, const OpenCall& call) {
+    Finding finding;
+    finding.kind = Finding::Kind::argument;
+    finding.sequence = call.seq;
+    finding.time_ns = unix_nanoseconds();
+    finding.thread = own_part(state).thread;
+    finding.stream = call.stream;
+    if (call.model != ring::kNoModel) finding.model = call.model;
+    if (call.run != ring::kNoRun) finding.run = call.run;
+    if (call.kind == ring::CallKind::run) {
+        finding.kernel = kModelInputs;
+        return finding;
+    }
+    if (call.number != ring::kNoCall) finding.call = call.number;
+    return finding;
+}
+
+void add_site(const SiteFacts& site, Finding& finding) {
+    finding.kernel = site.kernel;
+    finding.symbol = site.symbol;
+    finding.site = site.site;
+    finding.line = site.line;
+    finding.source_nodes = site.source_nodes;
+    finding.original_aten = site.original_aten;
+}
+
+void add_tensor(const ArgumentFacts& argument, const TensorFacts* tensor, Finding& finding) {
+    finding.tensor.label = argument.label;
+    finding.tensor.original_fqn = argument.original_fqn;
+    finding.tensor.parameter = argument.parameter;
+    finding.tensor.role = argument.role;
+    finding.tensor.unmeasured = "its arguments alone were checked";
+    if (tensor == nullptr) return;
+    finding.tensor.dtype = tensor->dtype;
+    finding.tensor.device = tensor->device;
+    finding.tensor.sizes_known = tensor->sizes_known;
+    finding.tensor.sizes = tensor->sizes;
+}
+
+void tell(ThreadState& state, Finding finding, Mismatch mismatch) {
+    finding.check = std::move(mismatch.check);
+    finding.expected = std::move(mismatch.expected);
+    finding.found = std::move(mismatch.found);
+    finding.advice = std::move(mismatch.advice);
+    if (Measurer* measurer = state.session->measurer(); measurer != nullptr)
+        measurer->tell(std::move(finding));
+}
+
+void check_input(ThreadState& state, const MeasuredModel& model, const OpenCall& run, std::size_t n,
+                 TensorHandle handle) {
+    const ModelChecks::Input input = model.checks().input(n);
+    if (input.guard == nullptr || handle == nullptr) return;
+    MeasuringThread& own = own_part(state);
+    SeenTensor seen;
+    if (!own.reader.read(model.api(), handle, seen)) return;
+    std::uint64_t& sound = own.sound_inputs[{run.model, n}];
+    if (sound == seen.facts->number) return;
+    std::vector<Mismatch> wrong = compare_input(*input.guard, input.relies_on_strides, *seen.facts);
+    if (wrong.empty()) sound = seen.facts->number;
+    for (Mismatch& mismatch : wrong) {
+        Finding finding = finding_at(state, run);
+        finding.line = input.guard->line;
+        add_tensor(model.input(n), seen.facts, finding);
+        tell(state, std::move(finding), std::move(mismatch));
+    }
+}
+
+void check_count(ThreadState& state, const MeasuredModel& model, const OpenCall& run, std::uint64_t given) {
+    const std::size_t expected = model.checks().inputs();
+    if (expected == 0 || expected == given) return;
+    tell(state, finding_at(state, run),
+         {"number of inputs", std::to_string(expected), std::to_string(given),
+          "give the inputs that the model was exported with, flattened as its call spec has them"});
+}
+
+/// Whether what the container's function says is that constants were taken or not.
+bool gives_constants(std::string_view function) {
+    return function.find("Update") != std::string_view::npos;
+}
+
+void note_container_call(MeasuredModel& model, const OpenCall& call, std::int32_t result) {
+    if (call.passage.frame == nullptr) return;
+    const auto* container = reinterpret_cast<const void*>(call.passage.frame->integer(0));
+    if (gives_constants(call.name->printed))
+        model.checks().note_update(container, call.name->printed, result);
+    if (call.name->printed == "AOTInductorModelContainerDelete") model.checks().forget(container);
+}
+
+bool is_op(ring::CallKind kind) {
+    return kind == ring::CallKind::extern_op || kind == ring::CallKind::proxy_op ||
+           kind == ring::CallKind::dispatcher;
+}
+
+}  // namespace
+
+void check_run(ThreadState& state, MeasuredModel* model, const OpenCall& run) {
+    if (run.passage.frame == nullptr) return;
+    const auto* handles = reinterpret_cast<const TensorHandle*>(run.passage.frame->integer(1));
+    const std::uint64_t given = handles == nullptr ? 0 : run.passage.frame->integer(2);
+    if (model == nullptr) return;
+    ModelChecks& checks = model->checks();
+    if (given != 0 && !checks.is_checkable() && checks.first_to_miss_checks())
+        g_unchecked_models.fetch_add(1, std::memory_order_relaxed);
+    const auto* container = reinterpret_cast<const void*>(run.passage.frame->integer(0));
+    if (std::optional<Mismatch> wrong = checks.wrong_constants(container))
+        tell(state, finding_at(state, run), std::move(*wrong));
+    check_count(state, *model, run, given);
+    begin_finding(own_part(state));
+    for (std::uint64_t n = 0; n < given; ++n)
+        check_input(state, *model, run, n, handles[n]);
+}
+
+void check_result(ThreadState& state, MeasuredModel* model, const OpenCall& call, std::int32_t result) {
+    if (call.kind == ring::CallKind::lifecycle && model != nullptr)
+        return note_container_call(*model, call, result);
+    if (result == 0 || !is_op(call.kind)) return;
+    Finding finding = finding_at(state, call);
+    const SitePlan* plan = model == nullptr ? nullptr : model->site(call.site);
+    add_site(plan != nullptr ? plan->facts : unknown_site(*call.name, call.kind), finding);
+    tell(state, std::move(finding),
+         {"result", "success", "error " + std::to_string(result),
+          "the line that PyTorch wrote on standard error says why; --level 2 shows what it was given"});
+}
+
+std::uint64_t count_unchecked_models() {
+    return g_unchecked_models.load(std::memory_order_relaxed);
+}
+
+}  // namespace aoti_dbg

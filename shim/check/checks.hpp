@@ -1,0 +1,22 @@
+// AOTI_DBG_CHECK=args in the program's threads: what is called at the borders of runs and calls. To be called
+// only where checking() says so.
+#pragma once
+
+#include <cstdint>
+
+namespace aoti_dbg {
+
+class MeasuredModel;
+struct OpenCall;
+struct ThreadState;
+
+/// A run is about to begin. `model` is null where nothing can be asked of its tensors.
+void check_run(ThreadState& state, MeasuredModel* model, const OpenCall& run);
+
+/// A call has come back. Of a function of the container's it is noted what it did to the constants.
+void check_result(ThreadState& state, MeasuredModel* model, const OpenCall& call, std::int32_t result);
+
+/// Models whose runs came with inputs of which no source says what they have to be.
+std::uint64_t count_unchecked_models();
+
+}  // namespace aoti_dbg

@@ -1,0 +1,146 @@
+#include "shim/check/mismatch.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <optional>
+#include <string_view>
+
+namespace aoti_dbg {
+namespace {
+
+// The export gives every dynamic dimension this lower bound, because it treats sizes 0 and 1 apart; the code
+// that is compiled does mostly well with both, so it cannot be told from a bound that somebody meant.
+constexpr std::int64_t kBoundOfEveryExport = 2;
+
+std::string list_text(const std::vector<std::int64_t>& list) {
+    std::string text = "[";
+    for (const std::int64_t number : list)
+        text += (text.size() == 1 ? "" : ", ") + std::to_string(number);
+    return text + "]";
+}
+
+std::string at_dimension(std::int64_t number, std::size_t dimension) {
+    return std::to_string(number) + " at dimension " + std::to_string(dimension);
+}
+
+/// The word in front of the colon: cuda:1 -> cuda.
+std::string_view kind_of(std::string_view device) {
+    return device.substr(0, device.find(':'));
+}
+
+/// PyTorch's number of a kind of device, of those that models are checked for.
+std::string_view device_word(std::int64_t type) {
+    constexpr std::string_view kWords[] = {"cpu", "cuda"};
+    return type == 0 || type == 1 ? kWords[type] : std::string_view();
+}
+
+std::optional<Mismatch> wrong_dtype(const InputGuard& guard, const TensorFacts& tensor) {
+    // A dtype that has no name here cannot be compared by it.
+    const bool is_known = tensor.dtype.find(' ') == std::string::npos;
+    if (guard.dtype.empty() || !is_known || guard.dtype == tensor.dtype) return std::nullopt;
+    return Mismatch{"dtype", guard.dtype, tensor.dtype,
+                    "convert it: " + guard.name + ".to(torch." + guard.dtype + ")"};
+}
+
+std::optional<Mismatch> wrong_device(const InputGuard& guard, const TensorFacts& tensor) {
+    const std::string_view expected =
+        guard.device_type ? device_word(*guard.device_type) : std::string_view();
+    if (expected.empty() || expected == kind_of(tensor.device)) return std::nullopt;
+    const std::string word(expected);
+    return Mismatch{"device", word, tensor.device,
+                    "move it: " + guard.name + ".to(\"" + word +
+                        "\"), or load the package that was compiled for " +
+                        std::string(kind_of(tensor.device))};
+}
+
+/// How many dimensions the source speaks of; `is_exact`: a tensor of more is wrong as well.
+struct Rank {
+    std::size_t least = 0;
+    bool is_exact = true;
+};
+
+/// Without bounds for dynamic sizes a trailing one may not be spoken of; where one in between is not, that is
+/// so.
+Rank rank_of(const InputGuard& guard) {
+    Rank rank;
+    for (std::size_t i = 0; i < guard.sizes.size(); ++i) {
+        if (guard.sizes[i].is_said) rank.least = i + 1;
+        rank.is_exact = rank.is_exact && guard.sizes[i].is_said;
+    }
+    for (std::size_t i = rank.least; i < guard.strides.size(); ++i) {
+        if (guard.strides[i] < 0) continue;
+        rank = {i + 1, false};
+    }
+    return rank;
+}
+
+std::optional<Mismatch> wrong_rank(const InputGuard& guard, const TensorFacts& tensor) {
+    const Rank rank = rank_of(guard);
+    const bool is_right = rank.is_exact && !guard.sizes.empty() ? tensor.sizes.size() == rank.least
+                                                                : tensor.sizes.size() >= rank.least;
+    if (is_right) return std::nullopt;
+    return Mismatch{"rank", std::to_string(rank.least),
+                    std::to_string(tensor.sizes.size()) + ", sizes " + list_text(tensor.sizes),
+                    "give it as many dimensions as the example that the model was exported with"};
+}
+
+std::optional<Mismatch> wrong_size(const InputGuard& guard, const TensorFacts& tensor) {
+    for (std::size_t i = 0; i < std::min(guard.sizes.size(), tensor.sizes.size()); ++i) {
+        const InputGuard::Size& size = guard.sizes[i];
+        const std::int64_t given = tensor.sizes[i];
+        const std::string found = std::to_string(given) + ", in " + list_text(tensor.sizes);
+        if (size.is_said && size.least == size.most && given != size.least)
+            return Mismatch{"size", at_dimension(size.least, i), found,
+                            "give it this size, or export the model with this dimension as a dynamic one"};
+        if (given > size.most)
+            return Mismatch{"size", "at most " + at_dimension(size.most, i), found,
+                            "stay within the bounds of the export, or export with larger ones: "
+                            "torch.export.Dim(..., max=...)"};
+        if (given < size.least && size.least > kBoundOfEveryExport)
+            return Mismatch{"size", "at least " + at_dimension(size.least, i), found,
+                            "stay within the bounds of the export, or export with others: "
+                            "torch.export.Dim(..., min=...)"};
+    }
+    return std::nullopt;
+}
+
+std::optional<Mismatch> wrong_stride(const InputGuard& guard, const TensorFacts& tensor) {
+    const bool is_empty = std::find(tensor.sizes.begin(), tensor.sizes.end(), 0) != tensor.sizes.end();
+    if (is_empty || !tensor.is_strided) return std::nullopt;
+    const std::size_t rank = std::min({guard.strides.size(), tensor.strides.size(), tensor.sizes.size()});
+    for (std::size_t i = 0; i < rank; ++i) {
+        // Where there is one element, nobody goes by the way to the next.
+        const bool matters = guard.strides[i] >= 0 && tensor.sizes[i] > 1;
+        if (!matters || guard.strides[i] == tensor.strides[i]) continue;
+        return Mismatch{"stride", at_dimension(guard.strides[i], i),
+                        std::to_string(tensor.strides[i]) + ", in " + list_text(tensor.strides),
+                        "give it the layout of the example that the model was exported with, mostly " +
+                            guard.name + ".contiguous()"};
+    }
+    return std::nullopt;
+}
+
+}  // namespace
+
+std::vector<Mismatch> compare_input(const InputGuard& guard, bool relies_on_strides,
+                                    const TensorFacts& tensor) {
+    std::vector<Mismatch> wrong;
+    const auto add = [&wrong](std::optional<Mismatch> mismatch) {
+        if (mismatch) wrong.push_back(std::move(*mismatch));
+        return !wrong.empty();
+    };
+    add(wrong_device(guard, tensor));
+    add(wrong_dtype(guard, tensor));
+    // Of a tensor with other dimensions the single ones say nothing.
+    if (std::optional<Mismatch> rank = wrong_rank(guard, tensor)) {
+        wrong.push_back(std::move(*rank));
+        return wrong;
+    }
+    std::optional<Mismatch> size = wrong_size(guard, tensor);
+    // And other sizes make other strides.
+    if (!size && relies_on_strides) add(wrong_stride(guard, tensor));
+    add(std::move(size));
+    return wrong;
+}
+
+}  // namespace aoti_dbg

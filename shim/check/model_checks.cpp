@@ -1,0 +1,58 @@
+#include "shim/check/model_checks.hpp"
+
+#include <mutex>
+
+#include "model/input_guards.hpp"
+#include "shim/observe/process.hpp"
+
+namespace aoti_dbg {
+namespace {
+
+// Containers of one model that were given constants; they are forgotten when they are deleted.
+constexpr std::size_t kMostContainers = 4096;
+
+}  // namespace
+
+ModelChecks::ModelChecks(const WrapperInfo& info) : info_(info) {
+    for (const InputGuard& guard : info.input_guards) {
+        if (inputs_.size() <= guard.position) inputs_.resize(guard.position + 1);
+        inputs_[guard.position] = {&guard, relies_on_strides(info.run, guard.name)};
+    }
+}
+
+void ModelChecks::note_update(const void* container, const std::string& function, std::int32_t result) {
+    const std::lock_guard lock(wiped_page().constants_mutex);
+    if (constants_.size() >= kMostContainers && constants_.count(container) == 0) return;
+    Constants& constants = constants_[container];
+    if (result == 0) {
+        constants = {true, {}, 0};
+        return;
+    }
+    constants.failed = function;
+    constants.error = result;
+    has_failed_.store(true, std::memory_order_release);
+}
+
+void ModelChecks::forget(const void* container) {
+    const std::lock_guard lock(wiped_page().constants_mutex);
+    constants_.erase(container);
+}
+
+std::optional<Mismatch> ModelChecks::wrong_constants(const void* container) const {
+    const bool needs_some = !info_.has_weights && !info_.constants.empty();
+    if (!needs_some && !has_failed_.load(std::memory_order_acquire)) return std::nullopt;
+    const std::lock_guard lock(wiped_page().constants_mutex);
+    const auto known = constants_.find(container);
+    if (known != constants_.end() && !known->second.failed.empty())
+        return Mismatch{"update of the constants", "success",
+                        "error " + std::to_string(known->second.error) + " of " + known->second.failed,
+                        "look at what the update was given: the run goes on with the constants from before"};
+    if (!needs_some || (known != constants_.end() && known->second.are_given)) return std::nullopt;
+    if (constants_.size() >= kMostContainers) return std::nullopt;
+    return Mismatch{"constants", std::to_string(info_.constants.size()),
+                    "none: the package has none, and none were given",
+                    "load them before the first run (load_constants, UpdateConstantBuffer), or package them: "
+                    "aot_inductor.package_constants_in_so"};
+}
+
+}  // namespace aoti_dbg

@@ -1,0 +1,98 @@
+"""AOTI_DBG_CHECK=args on real models: inputs that are not what the model was exported with, each told once and as it is,
+and no finding on any input that is."""
+
+import json
+import pathlib
+import re
+import tempfile
+import unittest
+
+import models
+import support
+
+title = re.compile(r"^\[ finding \d+: (.+) \]$", re.MULTILINE)
+
+# What wrong_inputs() of victim.py does, in its order.
+WRONG = [
+    "size of the model input arg2_1: at most 512 at dimension 0 expected, 513, in [513, 12] found",
+    "stride of the model input arg2_1: 12 at dimension 0 expected, 1, in [1, 6] found",
+    "rank of the model input arg2_1: 2 expected, 3, sizes [2, 6, 12] found",
+    "size of the model input arg4_1: 8 at dimension 0 expected, 7, in [7, 10] found",
+    "dtype of the model input arg4_1: float32 expected, float64 found",
+    "number of inputs of the model: 1 expected, 2 found",
+]
+
+
+class Checks(support.Test):
+    def seen(self, *arguments: str, **environment: str) -> support.Outcome:
+        """Without a level: nothing is printed but findings."""
+        variables = {"AOTI_DBG_LEVEL": "", "AOTI_DBG_CHECK": "args", **environment}
+        return support.run_victim(*arguments, folder=self.folder, preload=True, **variables)
+
+    def log(self, outcome: support.Outcome) -> str:
+        return "".join(path.read_text() for path in outcome.log.parent.glob(outcome.log.name))
+
+    def findings(self) -> list[dict]:
+        path = self.folder / "aoti_dbg" / "latest" / "events.jsonl"
+        events = [json.loads(line) for line in path.read_text().splitlines()]
+        return [event for event in events if event["event"] == "finding"]
+
+    def bare(self, *arguments: str) -> support.Outcome:
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        return support.run_victim(*arguments, folder=pathlib.Path(folder.name), preload=False)
+
+    def test_each_wrong_input_is_told_with_what_was_expected_and_found_and_the_program_does_not_notice(self):
+        outcome = self.seen("wrong_inputs")
+        self.assert_alike(self.bare("wrong_inputs"), outcome)
+        told = title.findall(self.log(outcome))
+        self.assertEqual([line for line in told if not line.startswith("result of ")], WRONG)
+        (dtype,) = [found for found in self.findings() if found.get("check") == "dtype"]
+        self.assertEqual(dtype["kind"], "argument")
+        self.assertEqual((dtype["expected"], dtype["found"]), ("float32", "float64"))
+        self.assertEqual((dtype["tensor"]["label"], dtype["tensor"]["sizes"]), ("arg4_1", [8, 10]))
+        self.assertIn("arg4_1.to(torch.float32)", dtype["advice"])
+
+    def test_no_sound_model_has_a_finding_and_all_of_them_are_checked(self):
+        outcome = self.seen("sweep", "released", "-")
+        self.assertEqual((outcome.code, self.log(outcome)), (0, ""), outcome.stderr)
+        self.assertRegex(outcome.stderr, rf"info: {len(models.MODELS)} models, ")
+        self.assertNotIn("cannot be checked", outcome.stderr)
+        self.assertNotIn("finding", outcome.stderr)
+
+    def test_an_op_that_fails_is_told_by_name(self):
+        outcome = self.seen("errors")
+        self.assert_alike(self.bare("errors"), outcome)
+        told = title.findall(self.log(outcome))
+        self.assertIn("result of mylib::my_op: success expected, error 1 found", told)
+        self.assertIn("result of aoti_torch_cpu_addmm_out: success expected, error 1 found", told)
+
+    def test_raise_fails_a_run_that_would_have_given_an_answer(self):
+        outcome = self.seen("wrong_inputs", AOTI_DBG_ON_FINDING="raise")
+        self.assertEqual(outcome.code, 0, outcome.stderr)
+        ended = dict(line.split(": ", 1) for line in outcome.stdout.splitlines())
+        bare = dict(line.split(": ", 1) for line in self.bare("wrong_inputs").stdout.splitlines())
+        self.assertNotIn("RuntimeError", bare["beyond the bounds"])
+        for wrong in ("beyond the bounds", "other strides"):
+            self.assertIn("RuntimeError", ended[wrong])
+        for right in ("one of a dynamic size", "odd strides of one element", "other strides of an op's input"):
+            self.assertEqual(ended[right], bare[right])
+
+    def test_the_line_that_the_block_prints_silences_it(self):
+        (entry,) = re.findall(r"^  suppress +(args in .+ - arg2_1)$", self.log(self.seen("wrong_inputs")), re.MULTILINE)[:1]
+        for path in self.folder.glob("log.*"):
+            path.unlink()
+        told = title.findall(self.log(self.seen("wrong_inputs", AOTI_DBG_SUPPRESS=entry)))
+        self.assertEqual([line for line in told if "arg2_1" in line], [])
+        self.assertIn(WRONG[4], told)
+
+    def test_triage_looks_for_them_unless_the_option_says_otherwise(self):
+        triaged = self.seen("wrong_inputs", AOTI_DBG_TRIAGE="on", AOTI_DBG_CHECK="")
+        self.assertIn(WRONG[0], title.findall(self.log(triaged)))
+        for path in self.folder.glob("log.*"):
+            path.unlink()
+        self.assertEqual(self.log(self.seen("wrong_inputs", AOTI_DBG_TRIAGE="on", AOTI_DBG_CHECK="none")), "")
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
