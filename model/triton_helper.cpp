@@ -1,6 +1,7 @@
 #include "model/triton_helper.hpp"
 
 #include <algorithm>
+#include <charconv>
 #include <utility>
 #include <vector>
 
@@ -131,20 +132,60 @@ bool is_quoted(const Token& token, std::string_view source) {
            token.text.data()[-1] == '\'';
 }
 
+struct SignatureEntry {
+    std::string_view type;
+    std::uint32_t position = 0;
+};
+using Signature = std::map<std::string_view, SignatureEntry>;
+
 /// After 'signature': the names and types between the braces.
-std::map<std::string_view, std::string_view> read_signature(SourceLexer& lexer, std::string_view source) {
-    std::map<std::string_view, std::string_view> types;
+Signature read_signature(SourceLexer& lexer, std::string_view source) {
+    Signature types;
     std::string_view name;
     for (Token token = lexer.next(); token.kind != Token::Kind::end && !token.is('}'); token = lexer.next()) {
         if (!is_quoted(token, source)) continue;
         if (name.empty()) {
             name = token.text;
         } else {
-            if (types.size() < kMaxNames) types[name] = token.text;
+            const auto position = static_cast<std::uint32_t>(types.size());
+            if (types.size() < kMaxNames) types.emplace(name, SignatureEntry{token.text, position});
             name = {};
         }
     }
     return types;
+}
+
+std::uint32_t small_number(std::string_view text) {
+    std::uint32_t number = 0;
+    const auto [rest, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+    return error == std::errc() && rest == text.data() + text.size() ? number : kNone;
+}
+
+/// After 'configs': [{(0,): [['tt.divisibility', 16]], (1,): ...}] gives bytes by position in the signature.
+std::map<std::uint32_t, std::uint32_t> read_alignments(SourceLexer& lexer, std::string_view source,
+                                                       std::uint64_t& steps) {
+    std::map<std::uint32_t, std::uint32_t> alignments;
+    std::uint32_t position = kNone;
+    std::size_t depth = 0;
+    bool is_divisibility = false;
+    for (Token token = lexer.next(); token.kind != Token::Kind::end; token = lexer.next()) {
+        ++steps;
+        if (token.is('[') || token.is('{') || token.is('(')) ++depth;
+        if (token.is('(')) position = kNone;
+        // In front of the list stands a colon; whatever else does, it is none.
+        if (depth == 0 && !token.is(':')) break;
+        if ((token.is(']') || token.is('}') || token.is(')')) && --depth == 0) break;
+        if (is_quoted(token, source)) {
+            is_divisibility = token.text == "tt.divisibility";
+        } else if (token.kind == Token::Kind::number) {
+            const std::uint32_t number = small_number(token.text);
+            if (is_divisibility && position != kNone && number != kNone && alignments.size() < kMaxNames)
+                alignments.emplace(position, number);
+            if (!is_divisibility) position = number;
+            is_divisibility = false;
+        }
+    }
+    return alignments;
 }
 
 /// Whether a kernel that Inductor wrote writes to this argument: its names follow a rule.
@@ -160,7 +201,8 @@ Access access_of(const TritonParameter& parameter, const TritonKernelInfo& kerne
 
 void read_triton_source(std::string_view source, TritonKernelInfo& kernel, Keeper& keeper) {
     SourceLexer lexer(source);
-    std::map<std::string_view, std::string_view> types;
+    Signature types;
+    std::map<std::uint32_t, std::uint32_t> alignments;
     for (Token token = lexer.next(); token.kind != Token::Kind::end; token = lexer.next()) {
         ++keeper.steps;
         if (token.is_word("user_autotune")) kernel.is_user_defined = true;
@@ -168,6 +210,8 @@ void read_triton_source(std::string_view source, TritonKernelInfo& kernel, Keepe
         if (token.is_word("jit") && !types.empty()) break;
         if (!is_quoted(token, source)) continue;
         if (token.text == "signature" && types.empty()) types = read_signature(lexer, source);
+        if (token.text == "configs" && !types.empty() && alignments.empty())
+            alignments = read_alignments(lexer, source, keeper.steps);
         if (token.text == "mutated_arg_names" && kernel.mutated.empty()) {
             for (token = lexer.next(); token.kind != Token::Kind::end && !token.is(']');
                  token = lexer.next()) {
@@ -181,7 +225,12 @@ void read_triton_source(std::string_view source, TritonKernelInfo& kernel, Keepe
     std::sort(mutated.begin(), mutated.end());
     for (TritonParameter& parameter : kernel.parameters) {
         const auto type = types.find(parameter.name);
-        if (type != types.end()) parameter.type = keeper.keep(type->second);
+        if (type != types.end()) {
+            parameter.type = keeper.keep(type->second.type);
+            const auto alignment = alignments.find(type->second.position);
+            if (alignment != alignments.end() && starts_with(type->second.type, "*"))
+                parameter.alignment = alignment->second;
+        }
         parameter.access = types.empty() ? Access::unknown : access_of(parameter, kernel);
         if (parameter.access != Access::writes &&
             std::binary_search(mutated.begin(), mutated.end(), std::string_view(parameter.name))) {

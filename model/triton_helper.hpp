@@ -26,8 +26,8 @@ namespace aoti_dbg {
 std::optional<TritonKernelInfo> read_triton_helper(const Statement& head, StatementReader& reader,
                                                    Keeper& keeper);
 
-/// What the kernel's Python source says: signature, mutated arguments, who wrote it. Fills in the types and
-/// the access of the parameters that `kernel` has.
+/// What the kernel's Python source says: signature, mutated arguments, alignments, who wrote it. Fills in the
+/// types, the access and the alignment of the parameters that `kernel` has.
 void read_triton_source(std::string_view source, TritonKernelInfo& kernel, Keeper& keeper);
 
 }  // namespace aoti_dbg

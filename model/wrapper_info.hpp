@@ -172,6 +172,7 @@ struct TritonParameter {
     std::string name;
     std::string type;  // *fp32, i32, constexpr; empty where the signature does not have it
     Access access = Access::reads;
+    std::uint32_t alignment = 0;  // bytes that its code relies on; 0: none is said
 };
 
 struct TritonKernelInfo {

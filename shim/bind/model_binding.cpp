@@ -18,6 +18,7 @@ using ring::CallKind;
 // Every run of a model begins by switching gradients off and ends by restoring them.
 constexpr std::string_view kGradMode = "aoti_torch_grad_mode_set_enabled";
 constexpr std::string_view kDataPointer = "aoti_torch_get_data_ptr";
+constexpr std::string_view kView = "aoti_torch__reinterpret_tensor";
 
 bool begins_with(std::string_view text, std::string_view prefix) {
     return text.substr(0, prefix.size()) == prefix;
@@ -39,9 +40,10 @@ std::string op_of_unknown(std::string_view symbol) {
 
 /// What is to stand before `symbol`; false: nothing.
 bool describe(std::string_view symbol, const PackageInfo& package, std::uint16_t model, bool linked,
-              bool measured, Slot& slot) {
-    if (measured && symbol == kDataPointer) {
-        slot.role = SlotRole::pointer;
+              LookedAt looked_at, Slot& slot) {
+    const bool is_pointer = looked_at.pointers && symbol == kDataPointer;
+    if (is_pointer || (looked_at.views && symbol == kView)) {
+        slot.role = is_pointer ? SlotRole::pointer : SlotRole::view;
         slot.model = model;
         slot.name = intern_name(symbol, {});
         return true;
@@ -111,7 +113,7 @@ bool bind_driver_import(const LoadedObject& object, const ImportSlot& import, Bi
 }  // namespace
 
 BindingReport bind_model(const LoadedObject& object, const PackageInfo& package, std::uint16_t model,
-                         bool linked, bool measured) {
+                         bool linked, LookedAt looked_at) {
     BindingReport report;
     for_each_import(object, [&](const ImportSlot& import) {
         const std::string_view symbol = import.symbol;
@@ -120,7 +122,7 @@ BindingReport bind_model(const LoadedObject& object, const PackageInfo& package,
         }
         if (bind_driver_import(object, import, report)) return;
         Slot wanted;
-        if (is_stub(*import.address) || !describe(symbol, package, model, linked, measured, wanted)) return;
+        if (is_stub(*import.address) || !describe(symbol, package, model, linked, looked_at, wanted)) return;
         wanted.real = real_behind(object, import);
         void* stub = wanted.real == nullptr ? nullptr : stub_for(wanted);
         if (stub == nullptr) {

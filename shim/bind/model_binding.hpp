@@ -21,10 +21,15 @@ struct BindingReport {
     std::string failure;                 // why a slot could not be written
 };
 
-/// `measured`: pointers that the model asks for are noted for level 2.
+/// What is looked at besides calls.
+struct LookedAt {
+    bool pointers = false;  // that the model asks for: for levels 1 and 2
+    bool views = false;     // that it makes of storages: for checks
+};
+
 /// `linked`: nobody announces its runs, so they are recognised by what every run does first and last.
 BindingReport bind_model(const LoadedObject& object, const PackageInfo& package, std::uint16_t model,
-                         bool linked, bool measured);
+                         bool linked, LookedAt looked_at);
 
 /// The name of an op by its shim function, known to the table or not.
 const Name* name_of_shim_function(std::string_view symbol);

@@ -28,6 +28,7 @@ enum class SlotRole : std::uint8_t {
     lifecycle,   // the model is changed or goes
     mark,        // nothing: it shows that the model is bound
     pointer,     // the model asks for a tensor's address
+    view,        // the model looks at a storage in another way
 };
 
 /// The stack arguments are not known: as many words are repeated as can be read safely, at most kBlindWords.

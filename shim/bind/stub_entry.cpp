@@ -6,6 +6,7 @@
 #include "shim/bind/run_failure.hpp"
 #include "shim/bind/slots.hpp"
 #include "shim/bind/stub_frame.hpp"
+#include "shim/check/checks.hpp"
 #include "shim/measure/measuring.hpp"
 #include "shim/observe/calls.hpp"
 #include "shim/observe/models.hpp"
@@ -45,6 +46,12 @@ StubTarget before(const Slot& slot, StubFrame& frame) {
     if (slot.role == SlotRole::pointer) {
         if (MeasuredModel* model = measured_model(slot.model); model != nullptr)
             note_pointer(thread_state_if_any(), *model, reinterpret_cast<TensorHandle>(frame.integer(0)));
+        return jump;
+    }
+    if (slot.role == SlotRole::view) {
+        const MeasuredModel* model = measured_model(slot.model);
+        ThreadState* state = thread_state_if_any();
+        if (model != nullptr && state != nullptr) check_view(*state, *model, frame);
         return jump;
     }
     ThreadState* state = thread_state();

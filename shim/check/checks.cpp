@@ -1,9 +1,11 @@
 #include "shim/check/checks.hpp"
 
 #include <atomic>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "serializer/finding.hpp"
 #include "shim/check/mismatch.hpp"
@@ -11,6 +13,7 @@
 #include "shim/measure/measured_model.hpp"
 #include "shim/measure/measurer.hpp"
 #include "shim/measure/measuring_thread.hpp"
+#include "shim/observe/calls.hpp"
 #include "shim/observe/clock.hpp"
 #include "shim/observe/names.hpp"
 #include "shim/observe/session.hpp"
@@ -132,6 +135,61 @@ void check_run(ThreadState& state, MeasuredModel* model, const OpenCall& run) {
     begin_finding(own_part(state));
     for (std::uint64_t n = 0; n < given; ++n)
         check_input(state, *model, run, n, handles[n]);
+}
+
+void check_launch(ThreadState& state, const MeasuredModel& model, const OpenCall& call) {
+    const std::span<const ModelChecks::LaunchPointer> pointers = model.checks().pointers_at(call.site);
+    if (pointers.empty()) return;
+    CheckedPointers& checked = own_part(state).pointers_checked;
+    std::vector<std::uint64_t>& right = checked.right_ones(call.model, model.checks());
+    for (const ModelChecks::LaunchPointer& pointer : pointers) {
+        const auto address = *static_cast<const std::uint64_t*>(call.passage.parameters[pointer.parameter]);
+        // Tensors without elements may have no memory.
+        if (address == right[pointer.place] || address == 0) continue;
+        std::optional<Mismatch> wrong = checked.ask(address, pointer.alignment);
+        if (!wrong) {
+            right[pointer.place] = address;
+            continue;
+        }
+        Finding finding = finding_at(state, call);
+        add_site(model.site(call.site)->facts, finding);
+        add_tensor(*pointer.argument, nullptr, finding);
+        tell(state, std::move(finding), std::move(*wrong));
+    }
+}
+
+void check_view(ThreadState& state, const MeasuredModel& model, const StubFrame& frame) {
+    const ShimApi& api = model.api();
+    const auto* tensor = reinterpret_cast<TensorHandle>(frame.integer(0));
+    const auto rank = static_cast<std::int64_t>(frame.integer(1));
+    const auto* sizes = reinterpret_cast<const std::int64_t*>(frame.integer(2));
+    const auto* strides = reinterpret_cast<const std::int64_t*>(frame.integer(3));
+    const OpenCall* run = innermost_run(state);
+    if (tensor == nullptr || rank < 0 || (rank != 0 && (sizes == nullptr || strides == nullptr)) ||
+        run == nullptr)
+        return;
+    // Asked of an opaque tensor the others are errors, which libtorch would log.
+    std::int32_t layout = api.strided;
+    if (api.layout != nullptr && (api.layout(tensor, &layout) != 0 || layout != api.strided)) return;
+    std::int32_t dtype = 0;
+    std::int64_t offset = 0;
+    ViewFacts view;
+    if (api.dtype(tensor, &dtype) != 0 || api.storage_offset(tensor, &offset) != 0 ||
+        api.storage_size(tensor, &view.storage_bytes) != 0)
+        return;
+    const std::optional<DType> known = api.dtype_of(dtype);
+    if (!known) return;
+    view.element_bytes = element_size(*known);
+    view.sizes = {sizes, static_cast<std::size_t>(rank)};
+    view.strides = {strides, static_cast<std::size_t>(rank)};
+    view.offset = offset + static_cast<std::int64_t>(frame.integer(4));
+    std::optional<Mismatch> wrong = compare_view(view);
+    if (!wrong) return;
+    Finding finding = finding_at(state, *run);
+    finding.kernel = "aoti_torch__reinterpret_tensor";
+    finding.call = run->next_call;  // it goes into that one, or a later one
+    finding.notes.push_back("of this view only the call that comes next is known");
+    tell(state, std::move(finding), std::move(*wrong));
 }
 
 void check_result(ThreadState& state, MeasuredModel* model, const OpenCall& call, std::int32_t result) {

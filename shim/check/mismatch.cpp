@@ -5,6 +5,8 @@
 #include <optional>
 #include <string_view>
 
+#include "serializer/number_text.hpp"
+
 namespace aoti_dbg {
 namespace {
 
@@ -12,7 +14,7 @@ namespace {
 // that is compiled does mostly well with both, so it cannot be told from a bound that somebody meant.
 constexpr std::int64_t kBoundOfEveryExport = 2;
 
-std::string list_text(const std::vector<std::int64_t>& list) {
+std::string list_text(std::span<const std::int64_t> list) {
     std::string text = "[";
     for (const std::int64_t number : list)
         text += (text.size() == 1 ? "" : ", ") + std::to_string(number);
@@ -21,6 +23,12 @@ std::string list_text(const std::vector<std::int64_t>& list) {
 
 std::string at_dimension(std::int64_t number, std::size_t dimension) {
     return std::to_string(number) + " at dimension " + std::to_string(dimension);
+}
+
+std::string hex_text(std::uint64_t address) {
+    std::string text = "0x";
+    append_short_hex(address, text);
+    return text;
 }
 
 /// The word in front of the colon: cuda:1 -> cuda.
@@ -141,6 +149,42 @@ std::vector<Mismatch> compare_input(const InputGuard& guard, bool relies_on_stri
     if (!size && relies_on_strides) add(wrong_stride(guard, tensor));
     add(std::move(size));
     return wrong;
+}
+
+std::optional<Mismatch> compare_pointer(std::uint64_t address, std::uint32_t alignment,
+                                        const PointerFacts& facts) {
+    if (!facts.is_known && !facts.may_reach_host)
+        return Mismatch{"memory", "memory of the device",
+                        hex_text(address) + ", which the driver does not know: host memory, or freed",
+                        "see that the tensor is on the device and lives until the run is over"};
+    if (facts.device && facts.kernel_device && *facts.device != *facts.kernel_device)
+        return Mismatch{"device", "cuda:" + std::to_string(*facts.kernel_device),
+                        "cuda:" + std::to_string(*facts.device),
+                        "put inputs and constants on the device that the model was loaded for"};
+    if (alignment != 0 && address % alignment != 0)
+        return Mismatch{
+            "alignment", "a multiple of " + std::to_string(alignment) + " bytes", hex_text(address),
+            "the kernel was compiled for aligned memory: give a tensor that does not begin in the middle "
+            "of another, a clone for instance"};
+    return std::nullopt;
+}
+
+std::optional<Mismatch> compare_view(const ViewFacts& view) {
+    __extension__ using Wide = __int128;
+    Wide last = view.offset;
+    for (std::size_t i = 0; i < view.sizes.size(); ++i) {
+        if (view.sizes[i] <= 0 || view.strides[i] < 0) return std::nullopt;
+        last += static_cast<Wide>(view.sizes[i] - 1) * view.strides[i];
+        if (last > INT64_MAX) return std::nullopt;  // sizes that no tensor has: the op refuses them itself
+    }
+    const Wide needed = (last + 1) * view.element_bytes;
+    if (view.offset < 0 || view.storage_bytes < 0 || needed <= view.storage_bytes) return std::nullopt;
+    return Mismatch{"storage",
+                    "at least " + std::to_string(static_cast<std::uint64_t>(needed)) + " bytes for sizes " +
+                        list_text(view.sizes) + ", strides " + list_text(view.strides) + ", offset " +
+                        std::to_string(view.offset),
+                    std::to_string(view.storage_bytes),
+                    "the tensor is smaller than the code takes it for: look at the sizes of the inputs"};
 }
 
 }  // namespace aoti_dbg

@@ -20,6 +20,24 @@ ModelChecks::ModelChecks(const WrapperInfo& info) : info_(info) {
     }
 }
 
+void ModelChecks::plan_launches(const std::deque<SitePlan>& sites) {
+    for (const SitePlan& site : sites) {
+        std::vector<LaunchPointer>& pointers = pointers_.emplace_back();
+        if (site.site->kernel >= info_.triton_kernels.size()) continue;
+        const TritonKernelInfo& kernel = info_.triton_kernels[site.site->kernel];
+        for (std::uint32_t i = 0; i < kernel.launched.size(); ++i) {
+            const std::uint32_t position = kernel.launched[i];
+            if (position >= kernel.parameters.size()) continue;
+            const TritonParameter& parameter = kernel.parameters[position];
+            const PlannedArgument* argument = site.at(position);
+            // A descriptor of a tensor is no pointer, and is passed in parts.
+            const bool is_pointer = !parameter.type.empty() && parameter.type[0] == '*';
+            if (argument == nullptr || !is_pointer || argument->written->tensors.empty()) continue;
+            pointers.push_back({i, parameter.alignment, pointer_count_++, argument});
+        }
+    }
+}
+
 void ModelChecks::note_update(const void* container, const std::string& function, std::int32_t result) {
     const std::lock_guard lock(wiped_page().constants_mutex);
     if (constants_.size() >= kMostContainers && constants_.count(container) == 0) return;

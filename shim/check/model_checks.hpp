@@ -4,13 +4,16 @@
 
 #include <atomic>
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "model/wrapper_info.hpp"
 #include "shim/check/mismatch.hpp"
+#include "shim/measure/site_plan.hpp"
 
 namespace aoti_dbg {
 
@@ -32,6 +35,23 @@ class ModelChecks {
     /// True once.
     bool first_to_miss_checks() { return !missed_.exchange(true, std::memory_order_relaxed); }
 
+    /// A pointer among the parameters of a launch.
+    struct LaunchPointer {
+        std::uint32_t parameter = 0;
+        std::uint32_t alignment = 0;  // as TritonParameter
+        std::uint32_t place = 0;      // among all pointers of the model
+        const ArgumentFacts* argument = nullptr;
+    };
+    /// Of the launch at a site; none where it is not known what is passed.
+    [[nodiscard]] std::span<const LaunchPointer> pointers_at(std::uint32_t site) const {
+        return site < pointers_.size() ? std::span<const LaunchPointer>(pointers_[site])
+                                       : std::span<const LaunchPointer>();
+    }
+    /// Of all sites.
+    [[nodiscard]] std::uint32_t pointers() const { return pointer_count_; }
+    /// Once, before anybody asks. `sites` stay.
+    void plan_launches(const std::deque<SitePlan>& sites);
+
     /// A function that gives a container constants has come back.
     void note_update(const void* container, const std::string& function, std::int32_t result);
     void forget(const void* container);
@@ -47,6 +67,8 @@ class ModelChecks {
 
     const WrapperInfo& info_;
     std::vector<Input> inputs_;
+    std::vector<std::vector<LaunchPointer>> pointers_;  // by site
+    std::uint32_t pointer_count_ = 0;
     std::atomic<bool> missed_{false};
     std::atomic<bool> has_failed_{false};         // an update, of any container
     std::map<const void*, Constants> constants_;  // by constants_mutex

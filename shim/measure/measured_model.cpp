@@ -56,6 +56,7 @@ MeasuredModel::MeasuredModel(const ShimApi& api, WrapperInfo info, bool is_on_cu
         for (const PlannedArgument& argument : site.arguments)
             known.emplace(argument.label, &argument);
     }
+    checks_.plan_launches(sites_);
     const auto add = [&known](std::deque<PlannedArgument>& to, const std::string& label, Role role) {
         PlannedArgument& argument = to.emplace_back();
         argument.label = label;

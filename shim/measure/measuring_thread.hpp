@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "model/call_matcher.hpp"
+#include "shim/check/checked_pointers.hpp"
 #include "shim/measure/arguments.hpp"
 #include "shim/measure/measured_side.hpp"
 #include "shim/measure/measurer.hpp"
@@ -51,6 +52,7 @@ struct MeasuringThread {
     std::unordered_map<const void*, std::vector<std::uint32_t>> parameter_sizes;  // by function, of one run
     // Number of the facts that were compared last and found right, by model and position.
     std::map<std::pair<std::uint16_t, std::uint64_t>, std::uint64_t> sound_inputs;
+    CheckedPointers pointers_checked;
     std::uint64_t thread = static_cast<std::uint64_t>(gettid());
     // Of the call at hand, kept for their memory: and for its other side, where nothing came between.
     std::uint64_t found_for = 0;  // sequence of the call

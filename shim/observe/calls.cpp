@@ -63,7 +63,7 @@ Todo decide(ThreadState& state, const Treatment& treatment, std::uint32_t run, s
     state.counts.calls.raise();
     if (!treatment.wants(known(run, ring::kNoRun), known(number, ring::kNoCall))) {
         // Whichever it is that faults.
-        if (options().triage) return {true, {}, {}, {}};
+        if (options().triage || checking()) return {true, {}, {}, {}};
         state.counts.filtered.raise();
         return {};
     }
@@ -219,6 +219,8 @@ bool begin_call(ThreadState& state, const CallStart& start) {
     if (before.named) show_name(state, call, When::before);
     if (is_run && checking()) check_run(state, measured, call);
     if (measured != nullptr && is_run) begin_measured_run(state, *measured, call, run_number);
+    if (measured != nullptr && checking() && call.passage.parameters != nullptr)
+        check_launch(state, *measured, call);
     if (measured != nullptr && before.any()) measure_call(state, *measured, call, When::before, before, 0);
     ++state.depth;
     return true;

@@ -190,8 +190,9 @@ Model* arrive(Registry& all, const LoadedObject& object, bool linked) {
         model->proxy_ops.push_back(op.empty() ? nullptr : intern_name(op, {}));
     }
     if (looking()) model->measured = measured_part(object);
-    const BindingReport report = bind_model(object, model->package, model->number, linked,
-                                            model->measured != nullptr && (measuring() || saving()));
+    const bool is_known = model->measured != nullptr;
+    const LookedAt looked_at{is_known && (measuring() || saving()), is_known && checking()};
+    const BindingReport report = bind_model(object, model->package, model->number, linked, looked_at);
     g_unbound += report.unbound;
     say_once_what_is_missing(*model, report);
     count_in_tally(TallyCount::models);

@@ -400,7 +400,7 @@ Finding::Kind Findings::kind_of(Anomaly anomaly) {
 Findings::Key Findings::key_of(const Finding& finding) {
     const bool is_call = finding.kind == Finding::Kind::nan || finding.kind == Finding::Kind::inf;
     if (finding.kind == Finding::Kind::argument)
-        return {finding.kind, finding.model, finding.site, kNoCallNumber,
+        return {finding.kind, finding.model, finding.site, finding.site == ~0U ? finding.call : kNoCallNumber,
                 finding.check + " " + finding.kernel + " " + finding.tensor.label};
     const std::uint32_t call = is_call && finding.site == ~0U ? finding.call : kNoCallNumber;
     return {finding.kind, finding.model, finding.site, call, is_call ? finding.kernel : finding.tensor.label};

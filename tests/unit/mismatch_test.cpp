@@ -105,3 +105,42 @@ TEST_CASE("A dtype without a name here, and a kind of device without a number he
     guard.device_type = 13;
     CHECK(checks(tensor(), guard).empty());
 }
+
+TEST_CASE("A pointer that the driver does not know is wrong only where devices reach no memory of the host") {
+    CHECK_FALSE(compare_pointer(0x1008, 0, {false, {}, 0, true}));
+    const std::optional<Mismatch> wrong = compare_pointer(0x1008, 0, {false, {}, 0, false});
+    REQUIRE(wrong);
+    CHECK(wrong->check == "memory");
+    CHECK(wrong->found.find("0x1008") != std::string::npos);
+}
+
+TEST_CASE("The device of a pointer counts where both are known") {
+    CHECK_FALSE(compare_pointer(0x1000, 0, {true, {}, 0, false}));
+    CHECK_FALSE(compare_pointer(0x1000, 0, {true, 1, {}, false}));
+    CHECK_FALSE(compare_pointer(0x1000, 0, {true, 1, 1, false}));
+    CHECK(compare_pointer(0x1000, 0, {true, 1, 0, false})->found == "cuda:1");
+}
+
+TEST_CASE("An address is misaligned where the code relies on more") {
+    const PointerFacts good{true, 0, 0, false};
+    CHECK_FALSE(compare_pointer(0x1004, 0, good));
+    CHECK_FALSE(compare_pointer(0x1010, 16, good));
+    CHECK(compare_pointer(0x1008, 16, good)->check == "alignment");
+}
+
+TEST_CASE("A view lies in its storage up to the last byte, and one of no elements anywhere") {
+    const auto is_wrong = [](const Sizes& sizes, const Sizes& strides, std::int64_t offset,
+                             std::int64_t bytes) {
+        return compare_view({sizes, strides, offset, 4, bytes}).has_value();
+    };
+    CHECK_FALSE(is_wrong({2, 3}, {3, 1}, 0, 24));
+    CHECK(is_wrong({2, 3}, {3, 1}, 0, 23));
+    CHECK(is_wrong({2, 3}, {3, 1}, 1, 24));
+    CHECK_FALSE(is_wrong({2, 3}, {0, 1}, 0, 12));
+    CHECK_FALSE(is_wrong({0, 3}, {3, 1}, 99, 24));
+    CHECK(is_wrong({}, {}, 6, 24));
+    CHECK_FALSE(is_wrong({}, {}, 5, 24));
+    CHECK_FALSE(is_wrong({INT64_MAX, INT64_MAX}, {INT64_MAX, 1}, 0, 24));
+    CHECK_FALSE(is_wrong({2}, {1}, 0, -1));
+    CHECK_FALSE(is_wrong({2}, {1}, -9, 4));
+}

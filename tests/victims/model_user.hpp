@@ -120,6 +120,7 @@ class Model {
                                              nullptr);
     }
     [[nodiscard]] Result run_single() const { return victim::run(torch_, run_single_, container_); }
+    [[nodiscard]] int32_t update_weights(void* map) const { return update_(container_, map, false, false); }
     [[nodiscard]] int32_t new_weights() const {
         return update_(container_, nullptr, false, false) + swap_(container_);
     }

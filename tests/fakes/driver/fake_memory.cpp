@@ -233,6 +233,18 @@ FAKE_API CUresult cuPointerGetAttribute(void* out, CUpointer_attribute attribute
             *static_cast<unsigned*>(out) =
                 range->second.kind == Kind::device ? CU_MEMORYTYPE_DEVICE : CU_MEMORYTYPE_HOST;
             return CUDA_SUCCESS;
+        case CU_POINTER_ATTRIBUTE_IS_MANAGED:
+            *static_cast<unsigned*>(out) = 0;
+            return CUDA_SUCCESS;
+        case CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL:
+            *static_cast<int*>(out) = range->second.context->device;
+            return CUDA_SUCCESS;
+        case CU_POINTER_ATTRIBUTE_RANGE_START_ADDR:
+            *static_cast<CUdeviceptr*>(out) = range->first;
+            return CUDA_SUCCESS;
+        case CU_POINTER_ATTRIBUTE_RANGE_SIZE:
+            *static_cast<std::size_t*>(out) = range->second.bytes;
+            return CUDA_SUCCESS;
         default:
             return CUDA_ERROR_NOT_SUPPORTED;
     }

@@ -16,6 +16,10 @@
 #include "tests/fakes/model/container.hpp"
 #include "tests/fakes/torch/fake_torch.h"
 
+// Where the view begins that is the first output: as the source has it. It has 64 elements, its storage 128.
+#ifndef FAKE_VIEW_AT
+#define FAKE_VIEW_AT 64
+#endif
 #ifndef FAKE_FACTOR
 #define FAKE_FACTOR 2
 #endif
@@ -339,7 +343,7 @@ void Model::run_impl(AtenTensorHandle* input_handles, AtenTensorHandle* output_h
     buf4.reset();
     RAIIAtenTensorHandle buf6 = empty(int_array_0, cached_torch_dtype_float32);
     call_add_kernel_0(buf5, buf6, 0.5F, 128, stream, kernels, cubin_dir);
-    output_handles[0] = reinterpret_tensor_wrapper(buf6, int_array_4, int_array_1, 64).release();
+    output_handles[0] = reinterpret_tensor_wrapper(buf6, int_array_4, int_array_1, FAKE_VIEW_AT).release();
     output_handles[1] = buf3.release();
     output_handles[2] = buf2.release();
 }
@@ -405,9 +409,10 @@ int32_t AOTInductorModelContainerGetNumOutputs(void* /*container*/, size_t* coun
 
 /// New memory, new pointers: the old constants are gone. FAKE_FOLDS: they are made when the model runs again,
 /// as a container does that folds constants at run time.
-int32_t AOTInductorModelContainerUpdateConstantBuffer(void* container, void* /*map*/, bool /*inactive*/,
+int32_t AOTInductorModelContainerUpdateConstantBuffer(void* container, void* map, bool /*inactive*/,
                                                       bool /*validate*/) {
     return as_error_code([&] {
+        if (map != nullptr) throw std::runtime_error("constants of another model");
 #ifdef FAKE_FOLDS
         model_of(container)->folds = true;
 #else

@@ -1,0 +1,128 @@
+// AOTI_DBG_CHECK=args on a CUDA model of the fakes: what it is given and what its kernels are launched with,
+// wrong in one way at a time; the program goes its way, and what is right is never told.
+#include <csignal>
+
+#include "tests/preload/cuda_models_fixture.hpp"
+#include "tests/support/catch.hpp"
+
+namespace aoti_dbg::test {
+namespace {
+
+#ifdef AOTI_DBG_HAS_FAKE_CUDA
+
+constexpr const char* kTwoDevices = "FAKE_CUDA_DEVICES";
+
+Lines wrong_arguments(const std::string& what, const std::string& variant = "stats") {
+    return {victim_path("wrong_arguments"), what, model_path(variant)};
+}
+
+/// The first lines of findings, without brackets and numbers.
+Lines titles(const Lines& log) {
+    Lines found;
+    for (const std::string& line : log) {
+        if (line.rfind("[ finding ", 0) != 0) continue;
+        const std::size_t begin = line.find(": ") + 2;
+        found.push_back(line.substr(begin, line.size() - begin - 2));
+    }
+    return found;
+}
+
+/// Runs it bare and under the library, which it must not notice.
+Lines findings_of(const std::string& what, Variables env = {{"AOTI_DBG_CHECK", "args"}}) {
+    env.insert({kTwoDevices, "2"});
+    env.insert({"AOTI_DBG_LEVEL", ""});
+    const Outcome bare = run_bare(wrong_arguments(what), {{kTwoDevices, "2"}});
+    const Preloaded seen(wrong_arguments(what), env);
+    CAPTURE(what, bare.err, seen.outcome.err);
+    CHECK(bare.exit_code == 0);
+    CHECK(seen.outcome.exit_code == 0);
+    CHECK(seen.outcome.out == bare.out);
+    return titles(seen.log_lines());
+}
+
+bool has(const Lines& lines, const std::string& beginning, const std::string& part = {}) {
+    return std::any_of(lines.begin(), lines.end(), [&](const std::string& line) {
+        return line.rfind(beginning, 0) == 0 && contains(line, part);
+    });
+}
+
+const std::string kPointer =
+    "memory of arg2_1, which triton_poi_fused_sqrt_2 gets: memory of the device expected, 0x";
+
+TEST_CASE("Of a model that gets what it was made for nothing is told") {
+    CHECK(findings_of("sound").empty());
+    CHECK(findings_of("sound", {{"AOTI_DBG_TRIAGE", "1"}}).empty());
+    for (const Lines& options : {Lines{"--runs", "5", "--threads", "3"}, Lines{"--weights"},
+                                 Lines{"--threads", "3", "--capture", "--streams", "nonblocking"}}) {
+        const Preloaded seen(cuda_models(options, {"stats", "stats_other"}),
+                             {{"AOTI_DBG_CHECK", "args"}, {"AOTI_DBG_LEVEL", ""}});
+        CAPTURE(seen.outcome.err);
+        CHECK(seen.outcome.exit_code == 0);
+        CHECK(titles(seen.log_lines()).empty());
+    }
+}
+
+TEST_CASE(
+    "A kernel that is launched on memory of the host, or on memory that was freed, is told by its argument") {
+    CHECK(has(findings_of("host"), kPointer, "which the driver does not know"));
+    CHECK(has(findings_of("freed"), kPointer, "which the driver does not know"));
+}
+
+TEST_CASE("A tensor on another device than the kernel is told") {
+    CHECK(findings_of("other_device") ==
+          Lines{"device of arg2_1, which triton_poi_fused_sqrt_2 gets: cuda:0 expected, cuda:1 found"});
+}
+
+TEST_CASE("A view that reaches beyond its storage is told where it is made") {
+    const Preloaded seen(wrong_arguments("sound", "stats_beyond"),
+                         {{"AOTI_DBG_CHECK", "args"}, {"AOTI_DBG_LEVEL", ""}});
+    CAPTURE(seen.outcome.err);
+    CHECK(seen.outcome.out == run_bare(wrong_arguments("sound", "stats_beyond")).out);
+    CHECK(titles(seen.log_lines()) == Lines{"storage of aoti_torch__reinterpret_tensor: at least 516 bytes "
+                                            "for sizes [4, 16], strides [16, 1], "
+                                            "offset 65 expected, 512 found"});
+}
+
+TEST_CASE("Inputs of the wrong kind are told before the run begins") {
+    CHECK(has(findings_of("cpu"), "device of the model input arg2_1: cuda expected, cpu found"));
+    CHECK(has(findings_of("dtype"), "dtype of the model input arg2_1: float32 expected, int64 found"));
+    CHECK(has(findings_of("size"),
+              "size of the model input arg2_1: 8 at dimension 0 expected, 7, in [7, 16] found"));
+    CHECK(has(findings_of("two_inputs"), "number of inputs of the model: 1 expected, 2 found"));
+}
+
+TEST_CASE("A run after an update of constants that failed is told, and not after one that went well") {
+    CHECK(findings_of("failed_update") ==
+          Lines{"update of the constants of the model: success expected, error 1 of "
+                "AOTInductorModelContainerUpdateConstantBuffer found"});
+    CHECK(findings_of("later_update").empty());
+}
+
+TEST_CASE("Triage looks for it by itself, and a model without sources is counted as not checkable") {
+    CHECK(has(findings_of("host", {{"AOTI_DBG_TRIAGE", "1"}}), kPointer));
+    CHECK(findings_of("host", {{"AOTI_DBG_TRIAGE", "1"}, {"AOTI_DBG_CHECK", "none"}}).empty());
+    const Preloaded bare(wrong_arguments("dtype", "stats_bare"),
+                         {{"AOTI_DBG_CHECK", "args"}, {"AOTI_DBG_LEVEL", ""}});
+    CAPTURE(bare.outcome.err);
+    CHECK(titles(bare.log_lines()).empty());
+    CHECK(contains(bare.outcome.err, "1 of the models with inputs that cannot be checked"));
+}
+
+TEST_CASE(
+    "At raise the run fails that would have gone on to fault, and at abort the process ends before it") {
+    const auto ended = [](const char* how) {
+        return Preloaded(wrong_arguments("other_device"), {{"AOTI_DBG_CHECK", "args"},
+                                                           {"AOTI_DBG_LEVEL", ""},
+                                                           {"AOTI_DBG_ON_FINDING", how},
+                                                           {kTwoDevices, "2"}})
+            .outcome;
+    };
+    CHECK(ended("report").out == "run: 0, then: 0\n");
+    CHECK(ended("raise").out == "run: 1, then: 0\n");
+    CHECK(ended("abort").signal == SIGABRT);
+}
+
+#endif
+
+}  // namespace
+}  // namespace aoti_dbg::test
