@@ -29,7 +29,7 @@ class ModelChecks {
     /// Of the n-th input of a run.
     [[nodiscard]] Input input(std::size_t n) const { return n < inputs_.size() ? inputs_[n] : Input{}; }
     /// How many a run is given; 0: not known.
-    [[nodiscard]] std::size_t inputs() const { return info_.inputs.size(); }
+    [[nodiscard]] std::size_t inputs() const { return info_.is_complete ? info_.inputs.size() : 0; }
     /// Whether the source says what inputs have to be.
     [[nodiscard]] bool is_checkable() const { return !info_.input_guards.empty(); }
     /// True once.
