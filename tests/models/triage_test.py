@@ -118,6 +118,22 @@ class Triage(TriagedTest):
         quiet = self.run_triaged("masked", "causal", flags=("--ci", "--check", "nan", "--out", str(self.folder / "q")))
         self.assertEqual(quiet.returncode, 0, quiet.stderr)
 
+    def test_an_input_of_the_wrong_dtype_is_told_as_the_cause_of_the_failure_that_comes_of_it(self):
+        finished = self.run_triaged("wrong_dtype")
+        self.assertEqual(finished.returncode, 1, finished.stderr)
+        title = "dtype of the model input arg4_1: float32 expected, float64 found"
+        failed = "aoti_torch_cpu_addmm_out (run 0, call 0) failed; then exit with status 1"
+        self.assertEqual(self.report()["verdict"], f"{failed}; its run began with a finding: {title}")
+        self.assertEqual((self.report()["class"], self.report()["finding"]["check"]), ("host", "dtype"))
+        self.assertIn(title, (self.out / "report.txt").read_text())
+
+    def test_a_wrong_input_of_a_program_that_ends_well_is_a_finding_in_ci(self):
+        finished = self.run_triaged("wrong_inputs", flags=("--triage", "--ci"))
+        self.assertEqual(finished.returncode, 1, finished.stderr)
+        report = self.report()
+        self.assertEqual((report["finding"]["kind"], report["finding"]["run"]), ("argument", 0))
+        self.assertEqual(report["ended"]["exit_status"], 0)
+
     def test_the_processes_of_a_tree_are_summed_up(self):
         finished = self.run_triaged("children", "spawn", flags=("--ci",))
         self.assertEqual(finished.returncode, 0, finished.stderr)

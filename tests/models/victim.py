@@ -155,6 +155,11 @@ def wrong_inputs() -> None:
     attempt("too many", lambda: linear(torch.ones(8, 10), torch.ones(8, 10)))
 
 
+def wrong_dtype() -> None:
+    """The first op of the run refuses it, and nobody catches that."""
+    load("linear_softmax")(torch.ones(8, 10, dtype=torch.float64))
+
+
 def masked(*words: str) -> None:
     """Attention with a causal mask for `causal`, with one whose third row keeps nothing for another word."""
     case, runner = models.build("masked_attention"), load("masked_attention")
