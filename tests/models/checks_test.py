@@ -1,5 +1,5 @@
-"""AOTI_DBG_CHECK=args on real models: inputs that are not what the model was exported with, each told once and as it is,
-and no finding on any input that is."""
+"""AOTI_DBG_CHECK=args on real models: inputs that are not what the model was exported with, each told once and as it
+is, and no finding on any input that is."""
 
 import json
 import pathlib
@@ -79,7 +79,8 @@ class Checks(support.Test):
             self.assertEqual(ended[right], bare[right])
 
     def test_the_line_that_the_block_prints_silences_it(self):
-        (entry,) = re.findall(r"^  suppress +(args in .+ - arg2_1)$", self.log(self.seen("wrong_inputs")), re.MULTILINE)[:1]
+        log = self.log(self.seen("wrong_inputs"))
+        entry = re.findall(r"^  suppress +(args in .+ - arg2_1)$", log, re.MULTILINE)[0]
         for path in self.folder.glob("log.*"):
             path.unlink()
         told = title.findall(self.log(self.seen("wrong_inputs", AOTI_DBG_SUPPRESS=entry)))
