@@ -14,6 +14,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <ctime>
+#include <functional>
 
 #include "base/message.hpp"
 #include "cli/log_padding.hpp"
@@ -58,9 +59,12 @@ class Signals {
         sigaction(SIGCHLD, &child_before_, nullptr);
         sigprocmask(SIG_SETMASK, &mask_before_, nullptr);
     }
-    [[nodiscard]] siginfo_t wait() const {
+    /// At most so many seconds, 0: for ever. Without a signal its number is 0.
+    [[nodiscard]] siginfo_t wait(std::time_t seconds) const {
         siginfo_t info{};
-        while (sigwaitinfo(&awaited_, &info) == -1 && errno == EINTR) {
+        const timespec most{seconds, 0};
+        while (sigtimedwait(&awaited_, &info, seconds == 0 ? nullptr : &most) == -1) {
+            if (errno == EAGAIN) return {};
         }
         return info;
     }
@@ -101,12 +105,39 @@ int start(const std::vector<std::string>& program, const Signals& signals, const
     return reason;
 }
 
+/// What was sent to end the program while it ran, the first of it.
+struct Stop {
+    int signal = 0;  // 0: nothing
+    std::uint64_t unix_ns = 0;
+};
+
+bool is_to_end(int signal) {
+    return signal == SIGINT || signal == SIGTERM || signal == SIGHUP || signal == SIGQUIT;
+}
+
+std::uint64_t unix_now() {
+    timespec now{};
+    clock_gettime(CLOCK_REALTIME, &now);
+    return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000U + static_cast<std::uint64_t>(now.tv_nsec);
+}
+
+// Whoever sends SIGTERM mostly sends SIGKILL, to us as well, some ten seconds later.
+constexpr std::time_t kToEnd = 3;
+
 /// Waits for the child's end. What the terminal sends reaches the whole process group, the child too; what
-/// somebody sends to us alone is meant for the child.
-int wait_for(pid_t child, const Signals& signals) {
+/// somebody sends to us alone is meant for the child. `does_not_end` is called once, should the child still
+/// run some seconds after the first that was to end it.
+int wait_for(pid_t child, const Signals& signals, Stop& stop, const std::function<void()>& does_not_end) {
+    bool is_told = false;
     while (true) {
-        const siginfo_t info = signals.wait();
+        const siginfo_t info = signals.wait(stop.signal != 0 && !is_told ? kToEnd : 0);
+        if (info.si_signo == 0) {
+            is_told = true;
+            does_not_end();
+            continue;
+        }
         if (info.si_signo != SIGCHLD) {
+            if (stop.signal == 0 && is_to_end(info.si_signo)) stop = {info.si_signo, unix_now()};
             if (info.si_code != SI_KERNEL) kill(child, info.si_signo);
             continue;
         }
@@ -143,14 +174,28 @@ bool has_own_folder() {
     return name.find("%p") != std::string::npos || name.find("%t") != std::string::npos;
 }
 
+EndedRun started_run(const RunRequest& request, const TallyPage& tally, pid_t child, const Stop& stop) {
+    EndedRun run;
+    run.command = request.program;
+    run.folder = folder_of(tally, child);
+    run.start_unix_ns = static_cast<std::uint64_t>(tally.start_unix_ns());
+    run.pid = child;
+    run.stopped_by = stop.signal;
+    run.stopped_unix_ns = stop.unix_ns;
+    return run;
+}
+
 Audience audience_of(const RunRequest& request, const Options& options) {
-    return {options.triage,
-            options.keep_dump,
-            options.ci,
-            request.annotates_github,
-            request.junit,
-            options.verdict_file,
-            has_own_folder() ? options.max_reports : UINT64_MAX};
+    Audience audience;
+    audience.triage = options.triage;
+    audience.hangs = options.hang != 0;
+    audience.keeps_dump = options.keep_dump;
+    audience.summary = options.ci;
+    audience.github = request.annotates_github;
+    audience.junit = request.junit;
+    audience.verdict_file = options.verdict_file;
+    if (has_own_folder()) audience.max_reports = options.max_reports;
+    return audience;
 }
 
 /// What `before` did not count yet.
@@ -183,7 +228,13 @@ int run(const RunRequest& request) {
         message(Severity::error, "no process could be started: %s", std::strerror(reason));
         return kOwnTrouble;
     }
-    const int status = wait_for(child, signals);
+    Stop stop;
+    bool has_hang_report = false;
+    const int status = wait_for(child, signals, stop, [&] {
+        EndedRun running = started_run(request, tally, child, stop);
+        running.has_status = false;
+        has_hang_report = tell_hang(running, audience);
+    });
     if (reason != 0) {
         message(Severity::error, "%s could not be executed: %s", name, std::strerror(reason));
         return reason == ENOENT ? kNotFound : kNotExecutable;
@@ -197,10 +248,12 @@ int run(const RunRequest& request) {
         judge(wanted, tally.seen(), finding, may_select(*options), ended_well);
     std::uint64_t findings = 0;
     if (audience.any() || request.error_exitcode) {
-        const auto start = static_cast<std::uint64_t>(tally.start_unix_ns());
-        const EndedRun ended = {request.program, folder_of(tally, child),   start, child,
-                                status,          oom_kills_since(oom_kills)};
-        findings = tell(ended, audience, requirement);
+        EndedRun ended = started_run(request, tally, child, stop);
+        ended.status = status;
+        ended.oom_kills = oom_kills_since(oom_kills);
+        Audience rest = audience;
+        if (has_hang_report) rest.triage = rest.hangs = false;
+        findings = tell(ended, rest, requirement);
     }
     if (ended_well && !requirement.is_met) return kSawNothing;
     if (ended_well && findings != 0) return request.error_exitcode.value_or(options->ci ? 1 : 0);

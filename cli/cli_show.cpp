@@ -59,6 +59,8 @@ const char* word_for(ring::CallKind kind) {
             return "run";
         case ring::CallKind::lifecycle:
             return "lifecycle";
+        case ring::CallKind::wait:
+            return "wait";
     }
     return "?";
 }

@@ -283,9 +283,10 @@ Check check_fault(const FaultFacts& facts, std::string_view kernel) {
         return warning(name, text + "; but " + seen,
                        "programs may end well though a kernel has faulted; trust the report");
     }
-    const std::string verdict = !facts.has_verdict
-                                    ? "there is no verdict"
-                                    : "the verdict is wrong: " + facts.verdict + ", class " + facts.kind;
+    const std::string verdict =
+        !facts.has_verdict
+            ? "there is no verdict"
+            : "the verdict does not name the kernel: " + facts.verdict + ", class " + facts.kind;
     return failure(name, seen + ", but " + verdict + said,
                    "see the lines `core dumps` and `interposers`; without them CUDA_LAUNCH_BLOCKING=1 makes "
                    "the last call in the flight ring the one that faulted");

@@ -54,7 +54,8 @@ RecordedProcess summed_up(const fs::path& path, const ring::Contents& contents) 
             process.calls = std::max(process.calls, record.seq);
             process.uses_cuda |= is_launch(record.kind) || record.stream != 0 ||
                                  contents.name(record.name).find("_cuda") != std::string_view::npos;
-            process.has_dead_context |= is_launch(record.kind) && ends_context(record.result);
+            process.has_dead_context |= ring::returns_cuda_error(record.kind) && ends_context(record.result);
+            if (record.kind == ring::CallKind::wait) continue;
             process.has_failed_call |= record.kind != ring::CallKind::lifecycle &&
                                        (record.result != 0 || (record.flags & ring::kLeftByException) != 0);
             if (!is_open(record) || thread.ended) continue;

@@ -136,8 +136,8 @@ std::optional<Options> set_environment(const RunRequest& request, bool preload, 
     setenv(kDefaultLevelVariable, "3", 1);
     std::vector<std::string> said_by_the_library;
     Options options = parse_options(process_sources(), said_by_the_library);
-    // Armed, every call is on record without a level; who wants the names printed says so.
-    if (options.triage && !options.level_given && is_stream(options.log)) {
+    // Armed or watched, every call is on record without a level; who wants the names printed says so.
+    if (options.records_all() && !options.level_given && is_stream(options.log)) {
         setenv(kDefaultLevelVariable, "0", 1);
         said_by_the_library.clear();
         options = parse_options(process_sources(), said_by_the_library);

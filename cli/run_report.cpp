@@ -121,6 +121,17 @@ void summarise(const CrashReport& report, const std::string& report_path) {
             report_path.empty() ? "none" : report_path.c_str());
 }
 
+bool is_asked_for(const CrashReport& report, const Audience& audience) {
+    return audience.triage || (audience.hangs && report.hang);
+}
+
+/// Returns the path of report.json.
+std::string leave_all(const CrashReport& report, const EndedRun& run, const Audience& audience) {
+    std::string path = leave_report(report, run);
+    leave_verdict(report, path, audience.verdict_file);
+    return path;
+}
+
 }  // namespace
 
 std::uint64_t tell(const EndedRun& run, const Audience& audience, const RequirementResult& requirement) {
@@ -128,9 +139,8 @@ std::uint64_t tell(const EndedRun& run, const Audience& audience, const Requirem
     std::signal(SIGPIPE, SIG_IGN);
     const Triage triage = look_at(run);
     std::string report_path;
-    if (audience.triage && triage.is_worth_telling) {
-        report_path = leave_report(triage.report, run);
-        leave_verdict(triage.report, report_path, audience.verdict_file);
+    if (is_asked_for(triage.report, audience) && triage.is_worth_telling) {
+        report_path = leave_all(triage.report, run, audience);
         const bool is_told =
             !report_path.empty() && triage.report.device && !triage.report.device->dump.empty();
         if (is_told && !audience.keeps_dump) unlink(triage.report.device->dump.c_str());
@@ -140,6 +150,14 @@ std::uint64_t tell(const EndedRun& run, const Audience& audience, const Requirem
     if (audience.github) annotate(run, triage, requirement);
     if (!audience.junit.empty()) write_junit(audience.junit, run, triage, requirement);
     return triage.report.findings + (triage.report.device ? 1 : 0);
+}
+
+bool tell_hang(const EndedRun& run, const Audience& audience) {
+    if (!audience.triage && !audience.hangs) return false;
+    const Triage triage = look_at(run);
+    if (!triage.report.hang) return false;
+    leave_all(triage.report, run, audience);
+    return true;
 }
 
 }  // namespace aoti_dbg::cli

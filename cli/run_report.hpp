@@ -13,6 +13,7 @@ namespace aoti_dbg::cli {
 /// Where it is to be told.
 struct Audience {
     bool triage = false;                     // a report in the folder and on standard error
+    bool hangs = false;                      // the same, of a hang alone
     bool keeps_dump = false;                 // the driver's, of which the report was made
     bool summary = false;                    // one line, whatever the end was
     bool github = false;                     // annotations, on standard error, which it reads as well
@@ -20,11 +21,14 @@ struct Audience {
     std::string verdict_file;                // the verdict is appended; empty: none
     std::uint64_t max_reports = UINT64_MAX;  // in folders beside that of the run
 
-    [[nodiscard]] bool any() const { return triage || summary || github || !junit.empty(); }
+    [[nodiscard]] bool any() const { return triage || hangs || summary || github || !junit.empty(); }
 };
 
 /// Returns how many findings there were; a fault on the GPU that the program did not see is one.
 /// `requirement` is what became of --require.
 std::uint64_t tell(const EndedRun& run, const Audience& audience, const RequirementResult& requirement);
+
+/// Of a program that is to end and still runs: the report, should it hang. Returns whether there is one.
+bool tell_hang(const EndedRun& run, const Audience& audience);
 
 }  // namespace aoti_dbg::cli

@@ -9,6 +9,7 @@
 #include <functional>
 
 #include "cli/device_fault.hpp"
+#include "cli/hang_facts.hpp"
 #include "cli/kept_source.hpp"
 #include "cli/recorded_processes.hpp"
 #include "cli/surroundings.hpp"
@@ -19,13 +20,18 @@ namespace {
 constexpr std::size_t kCallsBefore = 8;
 
 bool has_failed(const ring::Record& record) {
-    return record.kind != ring::CallKind::lifecycle &&
+    return record.kind != ring::CallKind::lifecycle && record.kind != ring::CallKind::wait &&
            (record.result != 0 || (record.flags & ring::kLeftByException) != 0);
 }
 
-/// Runs and what surrounds them hold calls; they are none.
+/// Runs and what surrounds them hold calls; they are none, nor is who waits for the device.
 bool is_call(const ring::Record& record) {
-    return record.kind != ring::CallKind::run && record.kind != ring::CallKind::lifecycle;
+    return record.kind != ring::CallKind::run && record.kind != ring::CallKind::lifecycle &&
+           record.kind != ring::CallKind::wait;
+}
+
+bool is_open_call(const ring::Record& record) {
+    return is_open(record) && record.kind != ring::CallKind::wait;
 }
 
 /// The signal that an exit status beyond 128 stands for with shells; 0 where it is none that ends programs
@@ -46,7 +52,7 @@ class Calls {
         std::vector<ring::Call> innermost;
         for (const ring::Thread& thread : contents_.threads) {
             if (thread.ended || (main_thread_only && thread.tid != contents_.header.pid)) continue;
-            const auto open = std::find_if(thread.records.rbegin(), thread.records.rend(), ring::is_open);
+            const auto open = std::find_if(thread.records.rbegin(), thread.records.rend(), is_open_call);
             if (open != thread.records.rend()) innermost.push_back({&thread, &*open});
         }
         return innermost;
@@ -56,7 +62,7 @@ class Calls {
     [[nodiscard]] std::optional<ring::Call> failed() const {
         std::optional<ring::Call> last;
         for (const ring::Call& call : all_) {
-            if (is_launch(call.record->kind) && ends_context(call.record->result)) return call;
+            if (returns_cuda_error(call.record->kind) && ends_context(call.record->result)) return call;
             if (has_failed(*call.record)) last = call;
         }
         if (!last || last->record->run == ring::kNoRun) return last;
@@ -115,6 +121,15 @@ class Calls {
         const ring::Call found = *std::min_element(launches.begin(), launches.end(), is_nearer);
         is_certain = launches.size() == 1 || (fault.launch != 0 && distance(found, fault) == 0);
         return found;
+    }
+    /// The call of that number, or, of one that waits, the call that it lies in.
+    [[nodiscard]] std::optional<ring::Call> of_sequence(std::uint64_t sequence) const {
+        for (const ring::Call& call : all_) {
+            if (call.record->seq != sequence) continue;
+            const std::uint64_t around = sequence - call.record->back;
+            return is_call(*call.record) || around == sequence ? call : of_sequence(around);
+        }
+        return std::nullopt;
     }
     [[nodiscard]] bool any_run_after(const ring::Call& failed) const {
         return std::any_of(all_.begin(), all_.end(), [&](const ring::Call& call) {
@@ -257,8 +272,22 @@ void add_calls(const RecordedProcess& process, CrashReport& report) {
         if (about) report.faulted = calls.told(*about);
         if (about) report.faulted->is_likely = !is_certain;
     }
+    if (report.hang && !report.device) {
+        const bool waits = !report.hang->unended.empty();
+        about = calls.of_sequence(waits ? report.hang->unended.front().sequence
+                                        : report.hang->calls.front().call.sequence);
+        if (about && !is_call(*about->record)) about.reset();
+        if (about) report.faulted = calls.told(*about);
+        if (about) report.faulted->is_likely = waits;
+    }
     if (!about && in_flight.size() == 1) about = in_flight.front();
     if (!about && in_flight.empty()) about = failed;
+    if (!report.hang) {
+        for (const StuckCall& open : open_calls(read.value(), 0))
+            if (open.call.kind == ring::CallKind::wait)
+                report.notes.push_back("thread " + std::to_string(open.call.thread) +
+                                       " had not come back from " + open.call.name);
+    }
     report.before = calls.before(about);
     if (failed && about && about->record == failed->record && calls.any_run_after(*failed))
         report.notes.emplace_back("runs after the one that failed ended well");
@@ -295,7 +324,7 @@ void add_events(const EndedRun& run, Triage& triage) {
 }
 
 bool is_worth_telling(const CrashReport& report) {
-    if (report.end.signal != 0 || report.findings != 0 || report.device) return true;
+    if (report.end.signal != 0 || report.findings != 0 || report.device || report.hang) return true;
     return report.end.exit_status.value_or(0) != 0 && (report.failed || !report.in_flight.empty());
 }
 
@@ -311,14 +340,18 @@ Triage look_at(const EndedRun& run) {
         if (!report.device) report.device = device_fault(process.folder, run.start_unix_ns, report.notes);
         return report.device.has_value();
     });
+    if (chosen == nullptr) chosen = longest_hang(processes, run, report);
     if (chosen == nullptr && !ended_well) chosen = choose(processes, run);
     const auto has_dead_context = [](const RecordedProcess& process) { return process.has_dead_context; };
     if (chosen == nullptr) chosen = last_of(processes, has_dead_context);
     report.end = end_of(run, chosen);
-    if (run.has_status) {
+    const bool is_ours = run.has_status || run.stopped_by != 0;
+    if (is_ours) {
         report.command = run.command;
         report.variables = telling_variables();  // else they are not the program's
     }
+    if (is_ours && !run.has_status)
+        report.notes.push_back("it still ran some seconds after " + signal_name(run.stopped_by));
     report.oom_kills = run.oom_kills;
     report.processes = processes.size();
     for (const RecordedProcess& process : processes) {

@@ -21,7 +21,9 @@ struct EndedRun {
     pid_t pid = -1;
     int status = 0;                          // as waitpid says
     std::optional<std::uint64_t> oom_kills;  // meanwhile
-    bool has_status = true;                  // false: nobody waited for it
+    bool has_status = true;                  // false: nobody waited for it, or it still runs
+    int stopped_by = 0;                      // a signal that was to end it, sent while it ran; 0: none
+    std::uint64_t stopped_unix_ns = 0;       // when
 };
 
 struct Triage {

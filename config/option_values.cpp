@@ -14,6 +14,7 @@ namespace {
 
 constexpr std::uint32_t kLargestRing = 1U << 20U;  // 64 MiB a thread
 constexpr std::uint32_t kMostWriters = 64;
+constexpr std::uint32_t kLongestHang = 86400;  // a day
 constexpr std::uint64_t kLeastStaging = std::uint64_t{1} << 20U;
 
 Fault unknown_word(std::string_view word, const std::vector<std::string_view>& known) {
@@ -215,6 +216,26 @@ Taken take_max_reports(const Texts& texts, Options& options) {
     if (!number || *number == 0) return Fault{};
     options.max_reports = *number;
     return std::nullopt;
+}
+
+Taken take_hang(const Texts& texts, Options& options) {
+    const std::string_view text = texts.size() == 1 ? texts.front() : std::string_view();
+    if (equal_ignoring_case(text, "off")) {
+        options.hang = 0;
+        return std::nullopt;
+    }
+    const std::optional<std::uint64_t> number = decimal(text);
+    if (!number || *number == 0) return Fault{};
+    if (*number > kLongestHang) {
+        options.hang = kLongestHang;
+        return Fault{{}, {}, "the most, " + std::to_string(kLongestHang) + ", are taken"};
+    }
+    options.hang = static_cast<std::uint32_t>(*number);
+    return std::nullopt;
+}
+
+Taken take_on_hang(const Texts& texts, Options& options) {
+    return take_word(texts, {{"report", OnHang::report}, {"abort", OnHang::abort}}, options.on_hang);
 }
 
 Taken take_evidence(const Texts& texts, Options& options) {

@@ -32,6 +32,7 @@ enum class OutputFormat { text, compact, jsonl };
 enum class StatsDetail { printed, indices, full };  // each with what is before it
 enum class OnFinding { report, raise, abort };
 enum class OnFault { go_on, raise, abort };
+enum class OnHang { report, abort };
 enum class OnFull { wait, drop };
 enum class PtLayout { runs, torch };
 enum class SaveOn { always, finding };
@@ -84,6 +85,8 @@ struct Options {
     OnFault on_fault = OnFault::go_on;
     bool keep_dump = false;
     std::uint64_t max_reports = UINT64_MAX;
+    std::uint32_t hang = 0;  // seconds without a step inside a call; 0: nobody watches
+    OnHang on_hang = OnHang::report;
     Scope scope = Scope::model;
     Processes processes;
     NamePatterns tensors;                   // that are saved
@@ -105,6 +108,9 @@ struct Options {
     bool ci = false;
     std::string verdict_file;  // empty: none
     bool operator==(const Options&) const = default;
+
+    /// Whether calls that wait are on record, and every call of a model, selected or not.
+    [[nodiscard]] bool records_all() const { return triage || hang != 0; }
 };
 
 /// The value of a variable, or nullptr. `getenv` does.

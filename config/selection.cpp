@@ -50,7 +50,7 @@ Selected select(const Options& options, const CallPlace& place) {
 }
 
 bool may_select(const Options& options) {
-    return options.triage || (options.check && options.check->any()) ||
+    return options.records_all() || (options.check && options.check->any()) ||
            any_levels(options, [](const Levels& levels) { return levels.any(); });
 }
 

@@ -67,16 +67,6 @@ std::string place_words(const CrashReport& report) {
     return text;
 }
 
-/// " (run 1, call 3)"
-std::string place_text(const CrashCall& call) {
-    std::string place;
-    if (call.run != ring::kNoRun) place = "run " + std::to_string(call.run);
-    if (call.call != ring::kNoCall)
-        place += (place.empty() ? "call " : ", call ") + std::to_string(call.call);
-    if (place.empty()) return {};
-    return (call.is_likely ? " (likely " : " (") + place + ")";
-}
-
 std::string finding_words(const Finding& finding) {
     CrashCall call;
     call.name = finding.kernel;
@@ -152,20 +142,38 @@ Judgement judge_device(const DeviceFault& fault, const CrashReport& report) {
     return result;
 }
 
+Judgement judge_hang(const Hang& hang, const CrashReport& report) {
+    const StuckCall& first = hang.calls.front();
+    Judgement result{CrashClass::hang, {}, clean(first.call.name), first.call.inside};
+    if (!hang.unended.empty()) result.where = hang.unended.front().name;
+    result.verdict = "hang: " + call_text(first.call);
+    if (!first.call.inside.empty()) result.verdict += ", inside " + first.call.inside + ",";
+    result.verdict += first.asks ? " has answered \"not ready\" for " : " has not come back for ";
+    result.verdict += seconds_text(first.nanoseconds) + unended_text(hang);
+    if (hang.calls.size() > 1) result.verdict += "; " + std::to_string(hang.calls.size()) + " threads hang";
+    if (report.end.signal != 0 || report.end.exit_status)
+        result.verdict += "; then " + ending_words(report.end);
+    return result;
+}
+
+/// Where the kernel is, by the first call that was told of the fault.
+std::string place_of_fault(const CrashCall& call, const CrashReport& report) {
+    if (!is_launch(call.kind)) return "the fault is in a kernel that was launched before";
+    if (report.failed_alone) return "launches waited for their kernels, so the fault is in that one";
+    return "the fault is in that kernel or in one that was launched before";
+}
+
 Judgement judge_failed(const CrashCall& call, const CrashReport& report) {
     Judgement result{CrashClass::host, {}, "failed", call.name};
     const std::string end =
         report.end.signal != 0 || report.end.exit_status ? "; then " + ending_words(report.end) : "";
-    if (is_launch(call.kind) && call.result != 0) {
+    if (returns_cuda_error(call.kind) && call.result != 0) {
         const CudaError error = cuda_error(call.result);
         result.kind = error.kind;
         result.what = std::to_string(call.result);
         result.verdict = std::string(error.words) + " (CUDA error " + std::to_string(call.result) +
-                         "), returned by the launch of " + call_text(call);
-        if (error.kind == CrashClass::kernel)
-            result.verdict += report.failed_alone
-                                  ? "; launches waited for their kernels, so the fault is in that one"
-                                  : "; the fault is in that kernel or in one that was launched before";
+                         "), returned by " + (is_launch(call.kind) ? "the launch of " : "") + call_text(call);
+        if (error.kind == CrashClass::kernel) result.verdict += "; " + place_of_fault(call, report);
     } else {
         const std::string how = call.left_by_exception ? " was left by an exception" : " failed";
         result.verdict = call_text(call) + how;
@@ -203,7 +211,8 @@ bool went_on(const CrashReport& report) {
 }
 
 bool is_about_failure(const CrashReport& report) {
-    return report.failed && went_on(report) && (report.in_flight.empty() || is_launch(report.failed->kind));
+    return report.failed && went_on(report) &&
+           (report.in_flight.empty() || returns_cuda_error(report.failed->kind));
 }
 
 /// The verdict is the finding, and not what the program came to.
@@ -225,6 +234,7 @@ std::string cause_words(const CrashReport& report) {
 
 Judgement judge(const CrashReport& report) {
     if (report.device) return judge_device(*report.device, report);
+    if (report.hang && !report.hang->calls.empty()) return judge_hang(*report.hang, report);
     if (is_about_failure(report)) return judge_failed(*report.failed, report);
     if (is_about_finding(report)) {
         // The kernel is as good as what it is given.
@@ -247,9 +257,18 @@ std::string program_text(const CrashReport& report) {
 
 std::vector<std::string> ways_to_repeat(const CrashReport& report) {
     const std::string program = program_text(report);
+    if (report.hang)
+        return {std::string(report.uses_cuda ? "CUDA_LAUNCH_BLOCKING=1 " : "") +
+                "aoti-dbg run --triage --hang 30 -- " + program};
     if (!report.uses_cuda) return {"aoti-dbg run --triage --sync on --level 2 -- " + program};
     return {"CUDA_LAUNCH_BLOCKING=1 aoti-dbg run --triage -- " + program,
             "compute-sanitizer --tool memcheck " + program};
+}
+
+/// Of a process that may still be there; else that of the next one.
+std::string pid_text(const CrashEnd& end) {
+    const bool has_ended = end.signal != 0 || end.exit_status;
+    return has_ended ? "PID" : std::to_string(end.pid);
 }
 
 std::vector<std::string> advice_for(const CrashReport& report) {
@@ -290,6 +309,10 @@ std::vector<std::string> advice_for(const CrashReport& report) {
             advice.emplace_back("a debugger shows the stack: gdb -ex run --args " + program_text(report));
             break;
         case CrashClass::hang:
+            advice.push_back("while it hangs: gdb -p " + pid_text(report.end) +
+                             " -batch -ex 'thread apply all bt', and py-spy dump --pid " +
+                             pid_text(report.end) + ", show where each thread is");
+            break;
         case CrashClass::unknown:
             if (report.end.signal == SIGKILL)
                 advice.emplace_back("dmesg and the container's own events say whether memory was short");
@@ -308,10 +331,6 @@ const CrashCall* CrashReport::call() const {
 std::string signal_name(int signal) {
     const char* const name = sigabbrev_np(signal);
     return name == nullptr ? "signal " + std::to_string(signal) : "SIG" + std::string(name);
-}
-
-std::string call_text(const CrashCall& call) {
-    return clean(call.name) + place_text(call);
 }
 
 std::string shell_text(const std::vector<std::string>& words) {

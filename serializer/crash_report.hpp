@@ -12,33 +12,15 @@
 #include <utility>
 #include <vector>
 
+#include "serializer/crash_call.hpp"
 #include "serializer/cuda_error.hpp"
 #include "serializer/finding.hpp"
-#include "serializer/flight_ring_format.hpp"
+#include "serializer/hang.hpp"
 
 namespace aoti_dbg {
 
 inline constexpr std::string_view kReportFormatName = "aoti-dbg-report";
 inline constexpr std::uint32_t kReportFormatVersion = 1;
-
-/// A call as the flight ring has it, and what the model's package says of it.
-struct CrashCall {
-    std::string name;
-    ring::CallKind kind = ring::CallKind::unknown;
-    std::uint64_t sequence = 0;  // number of the call in its process
-    std::uint32_t run = ring::kNoRun;
-    std::uint32_t call = ring::kNoCall;
-    std::uint32_t model = ~0U;
-    std::string model_name;
-    std::uint64_t thread = 0;
-    std::uint64_t stream = 0;
-    std::int32_t result = 0;
-    bool left_by_exception = false;
-    bool is_likely = false;  // it may have been another one of that name
-    std::uint32_t line = 0;  // of the wrapper source; 0: not known
-    std::vector<std::string> source_nodes;
-    std::vector<std::string> original_aten;
-};
 
 struct CrashArgument {
     std::string label;
@@ -90,8 +72,10 @@ struct CrashReport {
     std::vector<CrashCall> before;  // those before, the last first
     std::vector<CrashArgument> arguments;  // of call()
     std::optional<DeviceFault> device;
-    std::optional<CrashCall> faulted;  // the last that launched the kernel which `device` names
-    std::optional<Finding> finding;    // the first
+    // The last that launched the kernel which `device` names; of a hang the call that it is about.
+    std::optional<CrashCall> faulted;
+    std::optional<Hang> hang;
+    std::optional<Finding> finding;  // the first
     std::uint64_t findings = 0;
     std::uint64_t processes = 0;  // that recorded calls
     std::uint64_t runs = 0;       // of all of them
@@ -116,9 +100,6 @@ struct CrashReport {
 
 /// "SIGSEGV"; "signal 34" where it has no name.
 std::string signal_name(int signal);
-
-/// "mylib::my_op (run 0, call 3)", clean.
-std::string call_text(const CrashCall& call);
 
 /// `words` so that a shell takes them for what they are.
 std::string shell_text(const std::vector<std::string>& words);

@@ -28,36 +28,10 @@ void add_unless(Json& to, const char* name, std::uint64_t number, std::uint64_t 
     if (number != unknown) to[name] = number;
 }
 
-const char* word_of_kind(ring::CallKind kind) {
-    switch (kind) {
-        case ring::CallKind::triton:
-            return "triton";
-        case ring::CallKind::extern_op:
-            return "op";
-        case ring::CallKind::proxy_op:
-            return "proxy_op";
-        case ring::CallKind::dispatcher:
-            return "dispatcher_op";
-        case ring::CallKind::cpp_kernel:
-            return "cpp_kernel";
-        case ring::CallKind::launch:
-            return "launch";
-        case ring::CallKind::graph:
-            return "graph";
-        case ring::CallKind::run:
-            return "run";
-        case ring::CallKind::lifecycle:
-            return "lifecycle";
-        case ring::CallKind::unknown:
-            break;
-    }
-    return "unknown";
-}
-
 Json json_of(const CrashCall& call) {
     Json to;
     to["kernel"] = call.name;
-    to["kind"] = word_of_kind(call.kind);
+    to["kind"] = word_of(call.kind);
     add_unless(to, "run", call.run, ring::kNoRun);
     add_unless(to, "call", call.call, ring::kNoCall);
     add_unless(to, "model", call.model, ~0U);
@@ -71,6 +45,7 @@ Json json_of(const CrashCall& call) {
     if (call.left_by_exception) to["left_by_exception"] = true;
     if (call.is_likely) to["likely"] = true;
     add_unless(to, "line", call.line, 0);
+    add_text(to, "inside", call.inside);
     add_list(to, "source_nodes", call.source_nodes);
     add_list(to, "original_aten", call.original_aten);
     return to;
@@ -112,6 +87,27 @@ Json json_of(const DeviceFault& fault) {
     add_unless(to, "later_launch", fault.later_launch, 0);
     add_text(to, "parameter", fault.parameter);
     if (!fault.parameter.empty()) to["access"] = fault.is_write ? "write" : "read";
+    return to;
+}
+
+Json json_of(const StuckCall& stuck) {
+    Json to = json_of(stuck.call);
+    if (stuck.asks) to["asks"] = true;
+    to["nanoseconds"] = stuck.nanoseconds;
+    add_text(to, "thread_name", stuck.place.name);
+    add_text(to, "state", stuck.place.state);
+    add_text(to, "wait_channel", stuck.place.wait_channel);
+    add_text(to, "system_call", stuck.place.system_call);
+    add_text(to, "code", stuck.place.code);
+    return to;
+}
+
+Json json_of(const Hang& hang) {
+    Json to;
+    for (const StuckCall& stuck : hang.calls)
+        to["calls"].push_back(json_of(stuck));
+    to["unended_count"] = hang.unended_count;
+    add_calls(to, "unended", hang.unended);
     return to;
 }
 
@@ -162,6 +158,7 @@ void append_report_json(const CrashReport& report, std::string& out) {
     to["ended"] = json_of(report.end);
     if (const CrashCall* const call = report.call()) to["call"] = json_of(*call);
     if (report.device) to["device"] = json_of(*report.device);
+    if (report.hang) to["hang"] = json_of(*report.hang);
     add_calls(to, "in_flight", report.in_flight);
     if (report.failed) to["failed"] = json_of(*report.failed);
     if (report.last) to["last"] = json_of(*report.last);

@@ -169,6 +169,14 @@ void add_device(const DeviceFault& fault, Page& page) {
         page.add("source", "line " + std::to_string(fault.line) + ": " + fault.source, 2);
 }
 
+void add_hang(const Hang& hang, Page& page) {
+    std::string text;
+    for (const StuckCall& stuck : hang.calls)
+        text += (text.empty() ? "" : "; ") + stuck_text(stuck);
+    page.add("hangs", text);
+    page.add_list("unended", texts_of(hang.unended));
+}
+
 /// Over some lines, as a shell takes it: cut at blanks between words. What cannot be cut so is shortened, and
 /// said to be, since it could be taken for the command.
 void add_command(std::string_view command, std::vector<std::string>& lines) {
@@ -238,6 +246,7 @@ void append_report_text(const CrashReport& report, std::string& out) {
     } else if (report.in_flight.empty() && report.failed) {
         add_call(*report.failed, page);
     }
+    if (report.hang) add_hang(*report.hang, page);
     if (report.device) add_device(*report.device, page);
     if (report.in_flight.size() > 1) page.add_list("in flight", texts_of(report.in_flight));
     page.add_list("before", texts_of(report.before));

@@ -32,11 +32,17 @@ enum class CallKind : std::uint8_t {
     graph = 7,       // cuGraphLaunch
     run = 8,         // one inference: AOTInductorModelContainerRun
     lifecycle = 9,   // a model created, deleted, its weights changed; a module or context that goes
+    wait = 10,       // a call of the driver that waits for the device; what it returned is a CUresult
 };
 
-/// Whether what such a call returns is a CUresult.
+/// Whether it hands kernels to the device.
 inline constexpr bool is_launch(CallKind kind) {
     return kind == CallKind::triton || kind == CallKind::launch || kind == CallKind::graph;
+}
+
+/// Whether what such a call returns is a CUresult.
+inline constexpr bool returns_cuda_error(CallKind kind) {
+    return is_launch(kind) || kind == CallKind::wait;
 }
 
 enum RecordFlags : std::uint8_t {
@@ -92,7 +98,8 @@ struct Record {
     std::uint32_t call;       // number of the model's own call within its run, kNoCall for others
     std::uint32_t depth;      // calls of this thread that are open around it (a run counts)
     std::uint32_t back;       // seq less that of the call it was made in, 0: none
-    std::uint32_t launch;     // number of the kernel among those of its context, 0: not counted
+    std::uint32_t launch;     // number of the kernel among those of its context, 0: not counted; of a wait:
+                              // seq less that of the last call it waits for, 0: all that were before it
     std::int32_t result;      // what the real function returned
     std::uint16_t model;      // number of the model, kNoModel outside
     CallKind kind;

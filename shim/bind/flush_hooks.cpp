@@ -12,6 +12,7 @@
 #include "shim/observe/fault_window.hpp"
 #include "shim/observe/launch_count.hpp"
 #include "shim/observe/process.hpp"
+#include "shim/observe/waits.hpp"
 
 // Of newer toolkits.
 #if CUDA_VERSION < 12080
@@ -25,6 +26,9 @@ using aoti_dbg::flush_if_pending;
 using aoti_dbg::flush_if_pending_of;
 using aoti_dbg::kNoDriver;
 using aoti_dbg::legacy_default;
+using aoti_dbg::of_all;
+using aoti_dbg::of_event;
+using aoti_dbg::of_stream;
 using aoti_dbg::per_thread_default;
 using aoti_dbg::send_if_pending_of;
 
@@ -35,13 +39,30 @@ using aoti_dbg::send_if_pending_of;
         return real == nullptr ? kNoDriver : real arguments;    \
     }
 
-/// The same for what comes back only when the device is done.
-#define AOTI_DBG_WAITING_HOOK_AFTER(first, name, parameters, arguments)      \
+/// The same for what may come back only when the device is done with what is `awaited`.
+#define AOTI_DBG_BLOCKING_HOOK_AFTER(first, awaited, call, name, parameters) \
     AOTI_DBG_EXPORT CUresult name parameters {                               \
         first;                                                               \
         auto* real = AOTI_DBG_REAL(name);                                    \
         if (real == nullptr) return kNoDriver;                               \
-        return aoti_dbg::wait_through_fault([&] { return real arguments; }); \
+        static constinit aoti_dbg::WaitName wait_name{#name};                \
+        aoti_dbg::Wait wait(wait_name, awaited);                             \
+        return wait.end(call);                                               \
+    }
+
+/// And for what tells the host that the device is done: not while a fault is under way.
+#define AOTI_DBG_WAITING_HOOK_AFTER(first, awaited, name, parameters, arguments) \
+    AOTI_DBG_BLOCKING_HOOK_AFTER(                                                \
+        first, awaited, aoti_dbg::wait_through_fault([&] { return real arguments; }), name, parameters)
+
+/// It asks how far the device is.
+#define AOTI_DBG_ASKING_HOOK_AFTER(first, asked, call, name, parameters) \
+    AOTI_DBG_EXPORT CUresult name parameters {                           \
+        first;                                                           \
+        auto* real = AOTI_DBG_REAL(name);                                \
+        if (real == nullptr) return kNoDriver;                           \
+        static constinit aoti_dbg::WaitName wait_name{#name};            \
+        return aoti_dbg::answered(wait_name, asked, call);               \
     }
 
 #define AOTI_DBG_FLUSH_HOOK(name, flush, parameters, arguments)                                           \
@@ -63,21 +84,32 @@ using aoti_dbg::send_if_pending_of;
     AOTI_DBG_FLUSH_HOOK(twin, flush_if_pending_of(per_thread_default(stream)), parameters, arguments)
 
 /// The host waits for what a hook has told of before; then it may write to memory that both can see.
-#define AOTI_DBG_WAIT(name, parameters, arguments)                                                         \
-    AOTI_DBG_WAITING_HOOK_AFTER(if (aoti_dbg::g_measuring) aoti_dbg::note_unseen_work(), name, parameters, \
-                                arguments)
-#define AOTI_DBG_FLUSH_WAIT(name, flush, parameters, arguments)                                       \
-    AOTI_DBG_WAITING_HOOK_AFTER(flush; if (aoti_dbg::g_measuring) aoti_dbg::note_unseen_work(), name, \
-                                       parameters, arguments)
+#define AOTI_DBG_WAIT(name, awaited, parameters, arguments)                                             \
+    AOTI_DBG_WAITING_HOOK_AFTER(if (aoti_dbg::g_measuring) aoti_dbg::note_unseen_work(), awaited, name, \
+                                parameters, arguments)
+#define AOTI_DBG_FLUSH_WAIT(name, flush, awaited, parameters, arguments)                                 \
+    AOTI_DBG_WAITING_HOOK_AFTER(flush; if (aoti_dbg::g_measuring) aoti_dbg::note_unseen_work(), awaited, \
+                                       name, parameters, arguments)
 
-/// It changes nothing, but tells others how far the parameter `stream` is.
-#define AOTI_DBG_SEND_STREAM(name, twin, parameters, arguments)                                  \
-    AOTI_DBG_HOOK_AFTER(send_if_pending_of(legacy_default(stream)), name, parameters, arguments) \
-    AOTI_DBG_HOOK_AFTER(send_if_pending_of(per_thread_default(stream)), twin, parameters, arguments)
+/// A copy that is over when it comes back, and may wait for others. With its twin for the per-thread default
+/// stream.
+#define AOTI_DBG_FLUSH_BLOCKING(name, awaited, parameters, arguments)                  \
+    AOTI_DBG_BLOCKING_HOOK_AFTER(flush_if_pending(); if (aoti_dbg::g_measuring)        \
+                                                         aoti_dbg::note_unseen_work(), \
+                                                     awaited, real arguments, name, parameters)
+#define AOTI_DBG_FLUSH_BLOCKING_TWINS(name, twin, parameters, arguments)                     \
+    AOTI_DBG_FLUSH_BLOCKING(name, of_stream(legacy_default(nullptr)), parameters, arguments) \
+    AOTI_DBG_FLUSH_BLOCKING(twin, of_stream(per_thread_default(nullptr)), parameters, arguments)
+
+/// It changes nothing, but the parameter `event` will tell others how far the parameter `stream` is.
+#define AOTI_DBG_RECORD_EVENT(name, flavour, parameters, arguments) \
+    AOTI_DBG_HOOK_AFTER(send_if_pending_of(flavour(stream));        \
+                        aoti_dbg::note_event(event, flavour(stream)), name, parameters, arguments)
 
 // ---- memory that goes ----
 
-AOTI_DBG_FLUSH(cuMemFree_v2, (CUdeviceptr address), (address))
+// It waits for the whole device.
+AOTI_DBG_FLUSH_BLOCKING(cuMemFree_v2, of_all(), (CUdeviceptr address), (address))
 AOTI_DBG_FLUSH_STREAM(cuMemFreeAsync, cuMemFreeAsync_ptsz, (CUdeviceptr address, CUstream stream),
                       (address, stream))
 AOTI_DBG_FLUSH(cuMemUnmap, (CUdeviceptr address, size_t bytes), (address, bytes))
@@ -87,31 +119,35 @@ AOTI_DBG_FLUSH(cuIpcCloseMemHandle, (CUdeviceptr address), (address))
 
 // ---- copies ----
 
-AOTI_DBG_FLUSH_TWINS(cuMemcpy, cuMemcpy_ptds, (CUdeviceptr to, CUdeviceptr from, size_t bytes),
-                     (to, from, bytes))
-AOTI_DBG_FLUSH_TWINS(cuMemcpyHtoD_v2, cuMemcpyHtoD_v2_ptds, (CUdeviceptr to, const void* from, size_t bytes),
-                     (to, from, bytes))
-AOTI_DBG_FLUSH_WAIT(cuMemcpyDtoH_v2, flush_if_pending(), (void* to, CUdeviceptr from, size_t bytes),
-                    (to, from, bytes))
-AOTI_DBG_FLUSH_WAIT(cuMemcpyDtoH_v2_ptds, flush_if_pending(), (void* to, CUdeviceptr from, size_t bytes),
-                    (to, from, bytes))
+AOTI_DBG_FLUSH_BLOCKING_TWINS(cuMemcpy, cuMemcpy_ptds, (CUdeviceptr to, CUdeviceptr from, size_t bytes),
+                              (to, from, bytes))
+AOTI_DBG_FLUSH_BLOCKING_TWINS(cuMemcpyHtoD_v2, cuMemcpyHtoD_v2_ptds,
+                              (CUdeviceptr to, const void* from, size_t bytes), (to, from, bytes))
+AOTI_DBG_FLUSH_WAIT(cuMemcpyDtoH_v2, flush_if_pending(), of_stream(legacy_default(nullptr)),
+                    (void* to, CUdeviceptr from, size_t bytes), (to, from, bytes))
+AOTI_DBG_FLUSH_WAIT(cuMemcpyDtoH_v2_ptds, flush_if_pending(), of_stream(per_thread_default(nullptr)),
+                    (void* to, CUdeviceptr from, size_t bytes), (to, from, bytes))
 AOTI_DBG_FLUSH_HOOK(cuMemcpyDtoD_v2, flush_if_pending(); count_copy_on_device(),
                                                          (CUdeviceptr to, CUdeviceptr from, size_t bytes),
                                                          (to, from, bytes))
 AOTI_DBG_FLUSH_HOOK(cuMemcpyDtoD_v2_ptds, flush_if_pending();
                     count_copy_on_device(), (CUdeviceptr to, CUdeviceptr from, size_t bytes),
                     (to, from, bytes))
-AOTI_DBG_FLUSH_TWINS(cuMemcpyDtoA_v2, cuMemcpyDtoA_v2_ptds,
-                     (CUarray to, size_t offset, CUdeviceptr from, size_t bytes), (to, offset, from, bytes))
-AOTI_DBG_FLUSH_TWINS(cuMemcpyAtoD_v2, cuMemcpyAtoD_v2_ptds,
-                     (CUdeviceptr to, CUarray from, size_t offset, size_t bytes), (to, from, offset, bytes))
-AOTI_DBG_FLUSH_TWINS(cuMemcpyPeer, cuMemcpyPeer_ptds,
-                     (CUdeviceptr to, CUcontext there, CUdeviceptr from, CUcontext here, size_t bytes),
-                     (to, there, from, here, bytes))
-AOTI_DBG_FLUSH_TWINS(cuMemcpy2D_v2, cuMemcpy2D_v2_ptds, (const CUDA_MEMCPY2D* copy), (copy))
-AOTI_DBG_FLUSH_TWINS(cuMemcpy2DUnaligned_v2, cuMemcpy2DUnaligned_v2_ptds, (const CUDA_MEMCPY2D* copy), (copy))
-AOTI_DBG_FLUSH_TWINS(cuMemcpy3D_v2, cuMemcpy3D_v2_ptds, (const CUDA_MEMCPY3D* copy), (copy))
-AOTI_DBG_FLUSH_TWINS(cuMemcpy3DPeer, cuMemcpy3DPeer_ptds, (const CUDA_MEMCPY3D_PEER* copy), (copy))
+AOTI_DBG_FLUSH_BLOCKING_TWINS(cuMemcpyDtoA_v2, cuMemcpyDtoA_v2_ptds,
+                              (CUarray to, size_t offset, CUdeviceptr from, size_t bytes),
+                              (to, offset, from, bytes))
+AOTI_DBG_FLUSH_BLOCKING_TWINS(cuMemcpyAtoD_v2, cuMemcpyAtoD_v2_ptds,
+                              (CUdeviceptr to, CUarray from, size_t offset, size_t bytes),
+                              (to, from, offset, bytes))
+AOTI_DBG_FLUSH_BLOCKING_TWINS(cuMemcpyPeer, cuMemcpyPeer_ptds,
+                              (CUdeviceptr to, CUcontext there, CUdeviceptr from, CUcontext here,
+                               size_t bytes),
+                              (to, there, from, here, bytes))
+AOTI_DBG_FLUSH_BLOCKING_TWINS(cuMemcpy2D_v2, cuMemcpy2D_v2_ptds, (const CUDA_MEMCPY2D* copy), (copy))
+AOTI_DBG_FLUSH_BLOCKING_TWINS(cuMemcpy2DUnaligned_v2, cuMemcpy2DUnaligned_v2_ptds,
+                              (const CUDA_MEMCPY2D* copy), (copy))
+AOTI_DBG_FLUSH_BLOCKING_TWINS(cuMemcpy3D_v2, cuMemcpy3D_v2_ptds, (const CUDA_MEMCPY3D* copy), (copy))
+AOTI_DBG_FLUSH_BLOCKING_TWINS(cuMemcpy3DPeer, cuMemcpy3DPeer_ptds, (const CUDA_MEMCPY3D_PEER* copy), (copy))
 
 AOTI_DBG_FLUSH_STREAM(cuMemcpyAsync, cuMemcpyAsync_ptsz,
                       (CUdeviceptr to, CUdeviceptr from, size_t bytes, CUstream stream),
@@ -120,8 +156,10 @@ AOTI_DBG_FLUSH_STREAM(cuMemcpyHtoDAsync_v2, cuMemcpyHtoDAsync_v2_ptsz,
                       (CUdeviceptr to, const void* from, size_t bytes, CUstream stream),
                       (to, from, bytes, stream))
 AOTI_DBG_FLUSH_WAIT(cuMemcpyDtoHAsync_v2, flush_if_pending_of(legacy_default(stream)),
+                    of_stream(legacy_default(stream)),
                     (void* to, CUdeviceptr from, size_t bytes, CUstream stream), (to, from, bytes, stream))
 AOTI_DBG_FLUSH_WAIT(cuMemcpyDtoHAsync_v2_ptsz, flush_if_pending_of(per_thread_default(stream)),
+                    of_stream(per_thread_default(stream)),
                     (void* to, CUdeviceptr from, size_t bytes, CUstream stream), (to, from, bytes, stream))
 AOTI_DBG_FLUSH_HOOK(cuMemcpyDtoDAsync_v2, flush_if_pending_of(legacy_default(stream));
                     count_copy_on_device(), (CUdeviceptr to, CUdeviceptr from, size_t bytes, CUstream stream),
@@ -194,17 +232,21 @@ AOTI_DBG_FLUSH_SETS(32, unsigned int)
 
 // ---- what the host waits for or asks ----
 
-AOTI_DBG_FLUSH_WAIT(cuCtxSynchronize, flush_if_pending(), (), ())
-AOTI_DBG_FLUSH_WAIT(cuCtxSynchronize_v2, flush_if_pending(), (CUcontext context), (context))
-AOTI_DBG_WAIT(cuEventSynchronize, (CUevent event), (event))
-AOTI_DBG_FLUSH_WAIT(cuStreamSynchronize, flush_if_pending_of(legacy_default(stream)), (CUstream stream),
-                    (stream))
+AOTI_DBG_FLUSH_WAIT(cuCtxSynchronize, flush_if_pending(), of_all(), (), ())
+AOTI_DBG_FLUSH_WAIT(cuCtxSynchronize_v2, flush_if_pending(), of_all(), (CUcontext context), (context))
+AOTI_DBG_WAIT(cuEventSynchronize, of_event(event), (CUevent event), (event))
+AOTI_DBG_FLUSH_WAIT(cuStreamSynchronize, flush_if_pending_of(legacy_default(stream)),
+                    of_stream(legacy_default(stream)), (CUstream stream), (stream))
 AOTI_DBG_FLUSH_WAIT(cuStreamSynchronize_ptsz, flush_if_pending_of(per_thread_default(stream)),
-                    (CUstream stream), (stream))
-AOTI_DBG_WAITING_HOOK_AFTER(send_if_pending_of(legacy_default(stream)), cuStreamQuery, (CUstream stream),
-                            (stream))
-AOTI_DBG_WAITING_HOOK_AFTER(send_if_pending_of(per_thread_default(stream)), cuStreamQuery_ptsz,
-                            (CUstream stream), (stream))
+                    of_stream(per_thread_default(stream)), (CUstream stream), (stream))
+#define AOTI_DBG_ASK_STREAM(name, flavour)                                                       \
+    AOTI_DBG_ASKING_HOOK_AFTER(send_if_pending_of(flavour(stream)), of_stream(flavour(stream)),  \
+                               aoti_dbg::wait_through_fault([&] { return real(stream); }), name, \
+                               (CUstream stream))
+AOTI_DBG_ASK_STREAM(cuStreamQuery, legacy_default)
+AOTI_DBG_ASK_STREAM(cuStreamQuery_ptsz, per_thread_default)
+// Asked often where memory is allocated: nothing else is looked at.
+AOTI_DBG_ASKING_HOOK_AFTER(, of_event(event), real(event), cuEventQuery, (CUevent event))
 AOTI_DBG_FLUSH_STREAM(cuLaunchHostFunc, cuLaunchHostFunc_ptsz,
                       (CUstream stream, CUhostFn function, void* data), (stream, function, data))
 AOTI_DBG_FLUSH_STREAM(cuStreamAddCallback, cuStreamAddCallback_ptsz,
@@ -213,9 +255,13 @@ AOTI_DBG_FLUSH_STREAM(cuStreamAddCallback, cuStreamAddCallback_ptsz,
 
 // ---- streams that wait for one another, begin to capture, and go ----
 
-AOTI_DBG_SEND_STREAM(cuEventRecord, cuEventRecord_ptsz, (CUevent event, CUstream stream), (event, stream))
-AOTI_DBG_SEND_STREAM(cuEventRecordWithFlags, cuEventRecordWithFlags_ptsz,
-                     (CUevent event, CUstream stream, unsigned int flags), (event, stream, flags))
+AOTI_DBG_RECORD_EVENT(cuEventRecord, legacy_default, (CUevent event, CUstream stream), (event, stream))
+AOTI_DBG_RECORD_EVENT(cuEventRecord_ptsz, per_thread_default, (CUevent event, CUstream stream),
+                      (event, stream))
+AOTI_DBG_RECORD_EVENT(cuEventRecordWithFlags, legacy_default,
+                      (CUevent event, CUstream stream, unsigned int flags), (event, stream, flags))
+AOTI_DBG_RECORD_EVENT(cuEventRecordWithFlags_ptsz, per_thread_default,
+                      (CUevent event, CUstream stream, unsigned int flags), (event, stream, flags))
 AOTI_DBG_FLUSH_STREAM(cuStreamWaitEvent, cuStreamWaitEvent_ptsz,
                       (CUstream stream, CUevent event, unsigned int flags), (stream, event, flags))
 AOTI_DBG_FLUSH_STREAM(cuStreamWriteValue32_v2, cuStreamWriteValue32_v2_ptsz,

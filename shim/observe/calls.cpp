@@ -62,8 +62,8 @@ Todo decide(ThreadState& state, const Treatment& treatment, std::uint32_t run, s
     if (state.counts.calls.get() == 0) state.session->note_first_call();
     state.counts.calls.raise();
     if (!treatment.wants(known(run, ring::kNoRun), known(number, ring::kNoCall))) {
-        // Whichever it is that faults.
-        if (options().triage || checking()) return {true, {}, {}, {}};
+        // Whichever it is that faults or hangs.
+        if (options().records_all() || checking()) return {true, {}, {}, {}};
         state.counts.filtered.raise();
         return {};
     }
@@ -149,6 +149,7 @@ void settle(ThreadState& state, std::uintptr_t frame) {
         const OpenCall& left = state.open[state.depth - 1];
         if (left.frame > frame && !is_overwritten(state, left, frame)) return;
         --state.depth;
+        state.standing.steps.raise();
         if (left.record != nullptr)
             ThreadRing::end(left.record, left.seq, 0, ring::kLeftByException, ticks());
         state.counts.exceptions.raise();
@@ -156,6 +157,7 @@ void settle(ThreadState& state, std::uintptr_t frame) {
 }
 
 bool begin_call(ThreadState& state, const CallStart& start) {
+    state.standing.steps.raise();
     if (state.depth == kDeepest) {
         state.counts.deep.raise();
         return false;
@@ -231,6 +233,7 @@ void end_call(ThreadState& state, std::uintptr_t frame, std::int32_t result) {
     if (state.depth != 0 && state.open[state.depth - 1].frame != frame) settle(state, frame - 1);
     if (state.depth == 0 || state.open[state.depth - 1].frame != frame) return;
     const OpenCall& call = state.open[--state.depth];
+    state.standing.steps.raise();
     if (call.kind == ring::CallKind::cpp_kernel) result = 0;  // these return nothing
     if (call.record != nullptr) ThreadRing::end(call.record, call.seq, result, ring::kEnded, ticks());
     if (result != 0 && call.kind != ring::CallKind::lifecycle) state.counts.failed.raise();

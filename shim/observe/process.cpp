@@ -32,6 +32,7 @@ bool g_follow_unselected = false;
 bool g_measuring = false;
 bool g_checking = false;
 bool g_saving = false;
+bool g_recording_waits = false;
 WipedPage* g_wiped_page = nullptr;
 
 namespace {
@@ -89,6 +90,7 @@ void make_ready() {
     g_measuring = may_measure(*g_options);
     g_checking = checks_arguments(*g_options);
     g_saving = may_save(*g_options);
+    g_recording_waits = g_options->records_all();
     char here[PATH_MAX];
     g_folder = new std::string(getcwd(here, sizeof here) != nullptr ? here : "");
     say_about_options(complaints);

@@ -82,6 +82,9 @@ inline bool looking() {
     return g_measuring || g_saving || g_checking;
 }
 
+/// Whether calls that wait are on record (Options::records_all).
+extern bool g_recording_waits;
+
 /// Fail open: nothing is looked at from here on, and `why` is said once.
 void switch_off(const char* why);
 

@@ -17,6 +17,7 @@
 #include "shim/measure/saving.hpp"
 #include "shim/observe/deadline_lock.hpp"
 #include "shim/observe/fault_window.hpp"
+#include "shim/observe/hang_watch.hpp"
 #include "shim/observe/models.hpp"
 #include "shim/observe/process.hpp"
 #include "shim/observe/process_tree.hpp"
@@ -77,6 +78,7 @@ Session::Session(const Options& options, const Origin& start) : pid_(getpid()) {
         g_pending_points.store(0, std::memory_order_relaxed);  // a fork's parent had others
         measurer_ = new Measurer(*output_);
     }
+    watch_for_hangs(*this);
 }
 
 Saving* Session::saving() {
@@ -138,6 +140,7 @@ ThreadState* Session::attach_thread() {
     }
     state->session = this;
     if (ring_) state->ring = ring_->add_thread();
+    if (state->ring) state->standing.tid.store(state->ring.header()->tid, std::memory_order_release);
     return state;
 }
 

@@ -14,7 +14,9 @@
 #include "config/options.hpp"
 #include "config/pattern.hpp"
 #include "shim/observe/coverage.hpp"
+#include "shim/observe/deadline_lock.hpp"
 #include "shim/observe/models.hpp"
+#include "shim/observe/process.hpp"
 #include "shim/report/flight_ring.hpp"
 #include "shim/report/line_log.hpp"
 #include "shim/report/tally.hpp"
@@ -37,6 +39,7 @@ class Session {
     void detach_thread(ThreadState* state);
 
     [[nodiscard]] std::uint64_t next_seq() { return seq_.fetch_add(1, std::memory_order_relaxed) + 1; }
+    [[nodiscard]] std::uint64_t last_seq() const { return seq_.load(std::memory_order_relaxed); }
     [[nodiscard]] std::uint32_t next_run() { return runs_.fetch_add(1, std::memory_order_relaxed); }
     [[nodiscard]] LineLog* log() { return log_.get(); }
     [[nodiscard]] FlightRing* ring() { return ring_.get(); }
@@ -70,6 +73,17 @@ class Session {
     /// Readers of the ring know every name up to `id` afterwards. Cheap when they do already.
     void publish_name(std::uint32_t id) {
         if (ring_ && id >= published_.load(std::memory_order_acquire)) publish_names(id);
+    }
+
+    /// Calls `look` with the state of each living thread, threads_mutex held. False where it could not be
+    /// had.
+    template <typename Look>
+    bool for_each_thread(Look look) {
+        if (!lock_with_deadline(wiped_page().threads_mutex)) return false;
+        const std::lock_guard lock(wiped_page().threads_mutex, std::adopt_lock);
+        for (ThreadState* state : threads_)
+            look(*state);
+        return true;
     }
 
     /// Closes log and ring in good order and says what was covered.

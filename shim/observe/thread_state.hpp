@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <cstdint>
 
 #include "shim/measure/measuring.hpp"
@@ -43,6 +44,17 @@ struct CachedFunction {
     const Name* name = nullptr;
 };
 
+/// What who watches for hangs sees of a thread: written by that thread alone.
+struct Standing {
+    std::atomic<std::uint32_t> tid{0};  // 0: none of a living thread that is in the ring
+    Count steps;                        // calls begun, ended or left, and waits
+    // The question to the device that was answered by "not ready" last, if nothing else came since.
+    std::atomic<const Name*> question{nullptr};
+    std::atomic<std::uint64_t> asked_of{0};  // a stream, or an event
+    std::atomic<std::uint64_t> stream{0};
+    Count answers;  // so far
+};
+
 struct ThreadState {
     Session* session = nullptr;
     std::uint32_t depth = 0;
@@ -51,6 +63,7 @@ struct ThreadState {
     std::array<OpenCall, kDeepest> open;
     ThreadRing ring;
     Counts counts;
+    Standing standing;
     std::array<CachedFunction, 64> functions;
     std::uintptr_t stack_low = 0;  // bounds of the thread's own stack, 0: not asked for yet
     std::uintptr_t stack_high = 0;

@@ -160,13 +160,16 @@ void FlightRing::publish_names(std::uint32_t id) {
 
 void FlightRing::note_run_begun() {
     __atomic_fetch_add(&header_->runs, 1, __ATOMIC_RELAXED);
+    note_moment();
+}
+
+void FlightRing::note_moment() {
     publish(header_->anchor_unix_ns, unix_nanoseconds());
     publish(header_->anchor_ticks, ticks());
 }
 
 void FlightRing::note_end() {
-    publish(header_->anchor_unix_ns, unix_nanoseconds());
-    publish(header_->anchor_ticks, ticks());
+    note_moment();
     publish(header_->ended, std::uint32_t{1});
 }
 

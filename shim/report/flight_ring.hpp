@@ -49,6 +49,8 @@ class FlightRing {
     void publish_names(std::uint32_t id);
 
     void note_run_begun();
+    /// That it is this moment on both clocks: from it readers tell how long ago a call began.
+    void note_moment();
     void note_end();
     [[nodiscard]] const char* path() const { return file_.path().c_str(); }
 

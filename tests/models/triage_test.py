@@ -96,6 +96,19 @@ class Triage(TriagedTest):
         self.assertEqual(finished.returncode, 7, finished.stderr)
         self.assertEqual(self.report()["verdict"], "exit with status 7 inside mylib::my_op (run 0, call 1)")
 
+    def test_an_op_that_never_comes_back_is_a_hang_and_names_op_run_and_call(self):
+        flags = ("--triage", "--hang", "5", "--on-hang", "abort")
+        finished = self.run_triaged("hang_inside", flags=flags, PYTHONFAULTHANDLER="1")
+        # An abort out of a thread of the library's lets Python say where its own threads are.
+        self.assertRegex(finished.stderr, r'models\.py", line \d+ in my_op')
+        self.assertEqual(finished.returncode, -6, finished.stderr)
+        report = self.report()
+        self.assertEqual(report["class"], "hang")
+        self.assertRegex(report["verdict"], r"^hang: mylib::my_op \(run 1, call 1\) has not come back for \d+\.\d s; then aborted")
+        self.assertIn("mylib.my_op", report["call"]["original_aten"])
+        self.assertEqual(report["hang"]["calls"][0]["thread"], report["ended"]["pid"])
+        self.assertEqual(report["before"][0]["call"], 0)
+
     def test_an_exception_that_ends_the_program_is_told_with_the_call_that_failed(self):
         finished = self.run_triaged("fail")
         self.assertEqual(finished.returncode, 1, finished.stderr)

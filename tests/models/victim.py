@@ -13,6 +13,7 @@ import json
 import multiprocessing
 import os
 import pathlib
+import signal
 import sys
 import tempfile
 import threading
@@ -248,6 +249,14 @@ def segfault_inside() -> None:
     runner, case = load("custom_op"), models.build("custom_op")
     runner(*case.inputs)
     models.on_my_op = lambda: ctypes.string_at(0)
+    runner(*case.inputs)
+
+
+def hang_inside() -> None:
+    """In the second run: a custom op never comes back."""
+    runner, case = load("custom_op"), models.build("custom_op")
+    runner(*case.inputs)
+    models.on_my_op = signal.pause
     runner(*case.inputs)
 
 

@@ -151,13 +151,14 @@ TEST_CASE("The verdict on a real fault names the kernel that faulted") {
     }
 }
 
-TEST_CASE("Where the driver writes no core dump, there is no verdict, which is a failure of --fault alone") {
+TEST_CASE("Where the driver writes no core dump, no verdict names the kernel: a failure of --fault alone") {
     const Variables variables = with_driver({{"FAKE_CUDA_NO_COREDUMP", "1"}});
     const Doctor doctor({"--fault"}, variables);
     CHECK(doctor.outcome.exit_code == 1);
     CHECK(doctor.state("core dumps") == "warning");
     CHECK(doctor.state("fault") == "failure");
-    CHECK(contains(doctor.text("fault"), "illegal memory access (700), but there is no verdict"));
+    CHECK(contains(doctor.text("fault"),
+                   "illegal memory access (700), but the verdict does not name the kernel"));
     CHECK(Doctor({}, variables).outcome.exit_code == 0);
 }
 

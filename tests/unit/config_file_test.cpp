@@ -284,6 +284,8 @@ TEST_CASE("Each option means the same in a variable and in a file") {
         {"on_fault", "abort", {R"("abort")"}},
         {"keep_dump", "1", {R"("on")", "1"}},
         {"max_reports", "3", {"3", R"("3")"}},
+        {"hang", "30", {"30", R"("30")"}},
+        {"on_hang", "abort", {R"("abort")"}},
         {"evidence", "0", {R"("off")", "0"}},
         {"scope", "all", {R"("all")"}},
         {"processes", "main", {R"("main")", R"(["main"])"}},

@@ -216,5 +216,34 @@ TEST_CASE("The reports on the page are those that are written") {
     check_example("verdict", line);
 }
 
+TEST_CASE("The hang on the page is as it is written") {
+    Hang hang;
+    hang.pid = 4242;
+    hang.time_ns = 1795366159179323793U;
+    StuckCall& stuck = hang.calls.emplace_back();
+    stuck.call.name = "cuStreamSynchronize";
+    stuck.call.kind = ring::CallKind::wait;
+    stuck.call.sequence = 43;
+    stuck.call.run = 3;
+    stuck.call.thread = 4242;
+    stuck.call.stream = 0x5;
+    stuck.nanoseconds = 30'012'345'678U;
+    stuck.place = {"python", "sleeping", "futex_do_wait", "202", "libc.so.6+0x98d61"};
+    CrashCall& launch = hang.unended.emplace_back();
+    launch.name = "triton_poi_fused_relu_0";
+    launch.kind = ring::CallKind::triton;
+    launch.sequence = 42;
+    launch.run = 3;
+    launch.call = 7;
+    launch.model = 0;
+    launch.thread = 4242;
+    launch.stream = 0x5;
+    launch.is_likely = true;
+    hang.unended_count = 1;
+    std::string line;
+    append_hang_json(hang, line);
+    check_example("hang.json", line);
+}
+
 }  // namespace
 }  // namespace aoti_dbg

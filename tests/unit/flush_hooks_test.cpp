@@ -7,6 +7,7 @@
 
 #include "shim/bind/driver_table.hpp"
 #include "shim/measure/pending.hpp"
+#include "shim/observe/waits.hpp"
 #include "tests/support/catch.hpp"
 
 #define AOTI_DBG_HOOK(name, what) AOTI_DBG_OF_##what(name)
@@ -38,13 +39,17 @@ const FlushHook kHooks[] = {
 #undef AOTI_DBG_OF_flush
 };
 
-constexpr int kAnswer = 4242;
+constexpr int kAnswer = 999;          // CUDA_ERROR_UNKNOWN: a value of its type
 constexpr int kNoDriverAnswer = 302;  // CUDA_ERROR_SHARED_OBJECT_SYMBOL_NOT_FOUND
 
 int g_flushes_of_all = 0;
 int g_flushes_of_one = 0;
 int g_sends = 0;
 int g_forgets = 0;
+int g_waits = 0;
+int g_answers = 0;
+int g_events = 0;
+Awaited g_awaited;
 void* g_stream = nullptr;
 int g_real_calls = 0;
 int g_flushes_before_real = 0;
@@ -59,7 +64,8 @@ DriverHook g_real{"any", nullptr, {reinterpret_cast<void*>(&real_function)}, {nu
 
 /// Calls a hook with as many zeros as the longest of them takes.
 int call(const FlushHook& hook) {
-    g_flushes_of_all = g_flushes_of_one = g_sends = g_forgets = g_real_calls = g_flushes_before_real = 0;
+    g_flushes_of_all = g_flushes_of_one = g_sends = g_forgets = g_waits = g_answers = g_events =
+        g_real_calls = g_flushes_before_real = 0;
     g_stream = &g_stream;
     using Longest = int (*)(long, long, long, long, long, long, long, long, long, long);
     return reinterpret_cast<Longest>(hook.hook)(0, 0, 0, 0, 0, 0, 0, 0, 0, 0);
@@ -77,6 +83,15 @@ bool only_sends(const FlushHook& hook) {
 /// What it waits for went out when it was recorded.
 bool only_waits(const FlushHook& hook) {
     return std::string(hook.name) == "cuEventSynchronize";
+}
+
+/// Nobody learns how far another one's tensors are by it.
+bool only_asks(const FlushHook& hook) {
+    return std::string(hook.name) == "cuEventQuery";
+}
+
+bool is_neither(const FlushHook& hook) {
+    return only_waits(hook) || only_asks(hook);
 }
 
 bool ends_with(const std::string& text, const std::string& end) {
@@ -118,6 +133,29 @@ void* other_driver_function(const char* /*name*/) {
     return nullptr;
 }
 
+bool g_recording_waits = false;
+
+void Wait::begin(WaitName& /*name*/, Awaited awaited) {
+    static ring::Record record;
+    record_ = &record;
+    g_awaited = awaited;
+    g_waits += g_real_calls == 0 ? 1 : 100;
+}
+
+void Wait::end_record(std::int32_t result) {
+    g_waits += g_real_calls == 1 && result == kAnswer ? 10 : 1000;
+}
+
+void note_answer(WaitName& /*name*/, Awaited awaited, std::int32_t result) {
+    g_awaited = awaited;
+    g_answers += g_real_calls == 1 && result == kAnswer ? 1 : 100;
+}
+
+void note_event_recorded(std::uint64_t /*event*/, std::uint64_t stream) {
+    g_awaited.stream = stream;
+    ++g_events;
+}
+
 namespace {
 
 TEST_CASE("Where nothing waits to be measured, a hook calls the real function and does nothing else") {
@@ -137,7 +175,7 @@ TEST_CASE("While anything is measured, what may change memory is noted, and what
     for (const FlushHook& hook : kHooks) {
         CAPTURE(hook.name);
         CHECK(call(hook) == kAnswer);
-        CHECK(g_forgets == (only_sends(hook) ? 0 : 1));
+        CHECK(g_forgets == (only_sends(hook) || only_asks(hook) ? 0 : 1));
     }
     g_measuring = false;
 }
@@ -149,10 +187,34 @@ TEST_CASE("What waits goes out once, before the real function") {
         CAPTURE(hook.name);
         CHECK(call(hook) == kAnswer);
         CHECK(g_real_calls == 1);
-        CHECK(g_flushes_before_real == (only_waits(hook) ? 0 : 1));
-        CHECK(g_flushes_of_all + g_flushes_of_one == (only_waits(hook) || only_sends(hook) ? 0 : 1));
+        CHECK(g_flushes_before_real == (is_neither(hook) ? 0 : 1));
+        CHECK(g_flushes_of_all + g_flushes_of_one == (is_neither(hook) || only_sends(hook) ? 0 : 1));
         CHECK(g_sends == (only_sends(hook) ? 1 : 0));
     }
+}
+
+TEST_CASE("Where waits are recorded, those of each call that may wait are, around it, and nobody else's") {
+    g_pending_points = 0;
+    g_recording_waits = true;
+    int waiting = 0;
+    for (const FlushHook& hook : kHooks) {
+        CAPTURE(hook.name);
+        CHECK(call(hook) == kAnswer);
+        const std::string name = hook.name;
+        const bool is_copy = begins_with(name, "cuMemcpy") && name.find("Async") == std::string::npos &&
+                             !begins_with(name, "cuMemcpyDtoD");
+        const bool waits = name.find("Synchronize") != std::string::npos || is_copy ||
+                           begins_with(name, "cuMemcpyDtoHAsync") || begins_with(name, "cuMemFree_");
+        CHECK(g_waits == (waits ? 11 : 0));
+        CHECK(g_answers == (name.find("Query") != std::string::npos ? 1 : 0));
+        CHECK(g_events == (begins_with(name, "cuEventRecord") ? 1 : 0));
+        if (g_waits + g_answers + g_events == 0) continue;
+        ++waiting;
+        const bool is_twin = ends_with(name, "_ptsz") || ends_with(name, "_ptds");
+        CHECK(g_awaited.stream == (is_twin ? 2 : 0));
+    }
+    CHECK(waiting > 30);
+    g_recording_waits = false;
 }
 
 TEST_CASE("Stream 0 is the legacy stream to a function and the thread's own to its twin") {

@@ -59,6 +59,9 @@ void fake_torch_enter_call() {
     static const long die_by = number_from_environment("FAKE_TORCH_DIE_BY");
     const uint64_t number = calls.fetch_add(1) + 1;
     if (die_at > 0 && number == static_cast<uint64_t>(die_at)) die(die_by);
+    static const long hang_at = number_from_environment("FAKE_TORCH_HANG_AT");
+    while (hang_at > 0 && number == static_cast<uint64_t>(hang_at))
+        pause();
 }
 
 uint64_t fake_torch_calls() {

@@ -1,0 +1,43 @@
+#include "serializer/crash_call.hpp"
+
+#include <cstddef>
+#include <iterator>
+
+#include "serializer/clean_text.hpp"
+
+namespace aoti_dbg {
+namespace {
+
+// By the number of the kind.
+constexpr std::string_view kKinds[] = {"unknown", "triton", "op",  "proxy_op",  "dispatcher_op", "cpp_kernel",
+                                       "launch",  "graph",  "run", "lifecycle", "wait"};
+
+}  // namespace
+
+std::string_view word_of(ring::CallKind kind) {
+    const auto number = static_cast<std::size_t>(kind);
+    return kKinds[number < std::size(kKinds) ? number : 0];
+}
+
+ring::CallKind kind_of(std::string_view word) {
+    for (std::size_t i = 0; i < std::size(kKinds); ++i)
+        if (kKinds[i] == word) return static_cast<ring::CallKind>(i);
+    return ring::CallKind::unknown;
+}
+
+std::string place_text(const CrashCall& call) {
+    std::string place;
+    if (call.run != ring::kNoRun) place = "run " + std::to_string(call.run);
+    if (call.call != ring::kNoCall)
+        place += (place.empty() ? "call " : ", call ") + std::to_string(call.call);
+    if (place.empty()) return {};
+    return (call.is_likely ? " (likely " : " (") + place + ")";
+}
+
+std::string call_text(const CrashCall& call) {
+    std::string name;
+    append_clean(call.name, name);
+    return name + place_text(call);
+}
+
+}  // namespace aoti_dbg

@@ -1,0 +1,44 @@
+// A call in a report of what went wrong. Plain: what it is about may be gone.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "serializer/flight_ring_format.hpp"
+
+namespace aoti_dbg {
+
+/// A call as the flight ring has it, and what the model's package says of it.
+struct CrashCall {
+    std::string name;
+    ring::CallKind kind = ring::CallKind::unknown;
+    std::uint64_t sequence = 0;  // number of the call in its process
+    std::uint32_t run = ring::kNoRun;
+    std::uint32_t call = ring::kNoCall;
+    std::uint32_t model = ~0U;
+    std::string model_name;
+    std::uint64_t thread = 0;
+    std::uint64_t stream = 0;
+    std::int32_t result = 0;
+    bool left_by_exception = false;
+    bool is_likely = false;  // it may have been another one of that name
+    std::uint32_t line = 0;  // of the wrapper source; 0: not known
+    std::vector<std::string> source_nodes;
+    std::vector<std::string> original_aten;
+    std::string inside;  // the op that it is a part of, as call_text(); empty: none
+};
+
+/// "triton", "op": as reports have it.
+std::string_view word_of(ring::CallKind kind);
+/// The kind of that word; unknown for any other.
+ring::CallKind kind_of(std::string_view word);
+
+/// " (run 0, call 3)"; empty where neither is known.
+std::string place_text(const CrashCall& call);
+
+/// "mylib::my_op (run 0, call 3)", clean.
+std::string call_text(const CrashCall& call);
+
+}  // namespace aoti_dbg

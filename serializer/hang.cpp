@@ -1,0 +1,218 @@
+#include "serializer/hang.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <map>
+#include <utility>
+
+#include "serializer/clean_text.hpp"
+#include "serializer/number_text.hpp"
+
+namespace aoti_dbg {
+namespace {
+
+using ring::CallKind;
+using ring::Record;
+using ring::Thread;
+
+constexpr std::uint64_t kPerThread = 2;  // CU_STREAM_PER_THREAD: each thread has its own
+
+/// The call that it was made in; null where the ring does not have it any more.
+const Record* parent_of(const Thread& thread, const Record& record) {
+    if (record.back == 0) return nullptr;
+    const auto found = std::find_if(thread.records.rbegin(), thread.records.rend(), [&](const Record& other) {
+        return other.seq == record.seq - record.back;
+    });
+    return found == thread.records.rend() ? nullptr : &*found;
+}
+
+CrashCall told(const ring::Contents& contents, const Thread& thread, const Record& record) {
+    CrashCall call;
+    call.name = contents.name(record.name);
+    call.kind = record.kind;
+    call.sequence = record.seq;
+    call.run = record.run;
+    call.call = record.call;
+    if (record.model != ring::kNoModel) call.model = record.model;
+    call.thread = thread.tid;
+    call.stream = record.stream;
+    call.result = record.result;
+    const Record* const parent = parent_of(thread, record);
+    if (parent != nullptr && parent->kind != CallKind::run && parent->kind != CallKind::lifecycle) {
+        CrashCall around;
+        around.name = contents.name(parent->name);
+        around.run = parent->run;
+        around.call = parent->call;
+        call.inside = call_text(around);
+    }
+    return call;
+}
+
+/// How long before `unix_ns` it was that tick.
+std::uint64_t age_of(const ring::FileHeader& header, std::uint64_t tick, std::uint64_t unix_ns) {
+    if (header.anchor_ticks <= header.start_ticks || header.anchor_unix_ns <= header.start_unix_ns) return 0;
+    const double length = static_cast<double>(header.anchor_unix_ns - header.start_unix_ns) /
+                          static_cast<double>(header.anchor_ticks - header.start_ticks);
+    const double since_start = (static_cast<double>(tick) - static_cast<double>(header.start_ticks)) * length;
+    const double age = static_cast<double>(unix_ns) - static_cast<double>(header.start_unix_ns) - since_start;
+    constexpr double kMost = 1e18;
+    return age > 0 && age < kMost ? static_cast<std::uint64_t>(age) : 0;
+}
+
+/// A stream as the host counts: the same handle means another one in each thread where it is that of the
+/// thread.
+using StreamKey = std::pair<std::uint64_t, std::uint32_t>;
+StreamKey key_of(std::uint64_t stream, std::uint64_t thread) {
+    return {stream, stream == kPerThread ? static_cast<std::uint32_t>(thread) : 0};
+}
+
+/// What the waits that came back tell: which calls the device is done with.
+class Done {
+  public:
+    explicit Done(const ring::Contents& contents) {
+        for (const Thread& thread : contents.threads) {
+            for (const Record& record : thread.records)
+                if (record.kind == CallKind::wait && !ring::is_open(record) && record.result == 0)
+                    take(record, thread.tid, contents.name(record.name));
+        }
+    }
+    [[nodiscard]] bool holds(const Record& record, std::uint32_t thread) const {
+        const auto found = streams_.find(key_of(record.stream, thread));
+        return record.seq < everything_ || (found != streams_.end() && record.seq < found->second);
+    }
+
+  private:
+    void take(const Record& record, std::uint32_t thread, std::string_view name) {
+        if (name == "cuCtxSynchronize") {
+            everything_ = std::max(everything_, record.seq);
+            return;
+        }
+        const bool tells = name == "cuStreamSynchronize" || name == "cuEventSynchronize" ||
+                           name == "cuStreamQuery" || name == "cuEventQuery" || name == "cuMemcpyDtoH";
+        if (!tells || record.launch >= record.seq) return;
+        // Of an event: up to and with the last call before it was recorded.
+        const std::uint64_t before = record.launch == 0 ? record.seq : record.seq - record.launch + 1;
+        std::uint64_t& done = streams_[key_of(record.stream, thread)];
+        done = std::max(done, before);
+    }
+
+    std::uint64_t everything_ = 0;  // before this call, on all streams
+    std::map<StreamKey, std::uint64_t> streams_;
+};
+
+/// Whether a call may wait for the device, by what it is.
+bool may_wait(const StuckCall& stuck) {
+    const CallKind kind = stuck.call.kind;
+    return stuck.asks || kind == CallKind::wait || kind == CallKind::lifecycle || is_launch(kind);
+}
+
+bool is_of_all_streams(const StuckCall& stuck) {
+    return stuck.call.kind == CallKind::lifecycle || stuck.call.name == "cuCtxSynchronize" ||
+           stuck.call.name == "cuMemFree";
+}
+
+std::vector<ring::Call> unended_launches(const ring::Contents& contents) {
+    const Done done(contents);
+    std::vector<ring::Call> launches;
+    for (const ring::Call& call : ring::merged_calls(contents)) {
+        const Record& record = *call.record;
+        if (is_launch(record.kind) && !ring::is_open(record) && record.result == 0 &&
+            !done.holds(record, call.thread->tid))
+            launches.push_back(call);
+    }
+    return launches;
+}
+
+}  // namespace
+
+std::vector<StuckCall> open_calls(const ring::Contents& contents, std::uint64_t unix_ns, std::uint32_t only) {
+    std::vector<StuckCall> calls;
+    for (const Thread& thread : contents.threads) {
+        if (thread.ended || (only != 0 && thread.tid != only)) continue;
+        const auto open = std::find_if(thread.records.rbegin(), thread.records.rend(), ring::is_open);
+        if (open == thread.records.rend()) continue;
+        StuckCall& stuck = calls.emplace_back();
+        stuck.call = told(contents, thread, *open);
+        // As long as nothing else has come back since in this thread, of what lies in it.
+        std::uint64_t tick = open->begin_ticks;
+        for (const Record& record : thread.records)
+            tick = std::max({tick, record.begin_ticks, record.end_ticks});
+        stuck.nanoseconds = age_of(contents.header, tick, unix_ns);
+    }
+    return calls;
+}
+
+void conclude_hang(const ring::Contents& contents, Hang& hang) {
+    std::stable_sort(hang.calls.begin(), hang.calls.end(),
+                     [](const StuckCall& a, const StuckCall& b) { return a.nanoseconds > b.nanoseconds; });
+    hang.unended.clear();
+    hang.unended_count = 0;
+    if (hang.calls.empty() || !may_wait(hang.calls.front())) return;
+    const StuckCall& first = hang.calls.front();
+    std::vector<ring::Call> launches = unended_launches(contents);
+    const StreamKey stream = key_of(first.call.stream, first.call.thread);
+    const auto is_elsewhere = [&stream](const ring::Call& call) {
+        return key_of(call.record->stream, call.thread->tid) != stream;
+    };
+    if (!is_of_all_streams(first) && !std::all_of(launches.begin(), launches.end(), is_elsewhere))
+        launches.erase(std::remove_if(launches.begin(), launches.end(), is_elsewhere), launches.end());
+    hang.unended_count = launches.size();
+    for (std::size_t i = 0; i < std::min(launches.size(), kMostUnended); ++i) {
+        CrashCall& call = hang.unended.emplace_back(told(contents, *launches[i].thread, *launches[i].record));
+        call.is_likely = i == 0;
+    }
+}
+
+std::string seconds_text(std::uint64_t nanoseconds) {
+    constexpr double kSecond = 1e9;
+    std::string text;
+    const double seconds = static_cast<double>(nanoseconds) / kSecond;
+    append_fixed(seconds, seconds < 100 ? 1 : 0, text);
+    return text + " s";
+}
+
+std::string stuck_text(const StuckCall& stuck) {
+    std::string text = call_text(stuck.call);
+    if (may_wait(stuck) && !is_of_all_streams(stuck)) {
+        text += " on stream 0x";
+        append_short_hex(stuck.call.stream, text);
+    }
+    text += stuck.asks ? ", \"not ready\" for " : ", for ";
+    text += seconds_text(stuck.nanoseconds) + ", in thread " + std::to_string(stuck.call.thread);
+    std::string clean;
+    append_clean(stuck.place.name, clean);
+    if (!clean.empty()) text += " (" + clean + ")";
+    const std::string& where =
+        stuck.place.wait_channel.empty() ? stuck.place.state : stuck.place.wait_channel;
+    clean.clear();
+    append_clean(where, clean);
+    if (!clean.empty()) text += ", " + clean;
+    clean.clear();
+    append_clean(stuck.place.code, clean);
+    if (!clean.empty()) text += " at " + clean;
+    return text;
+}
+
+std::string unended_text(const Hang& hang) {
+    if (hang.unended.empty()) return {};
+    CrashCall oldest = hang.unended.front();
+    oldest.is_likely = false;  // once is enough
+    std::string text = "; it likely waits for " + call_text(oldest);
+    if (!oldest.inside.empty()) text += ", inside " + oldest.inside;
+    if (hang.unended_count == 1) return text + ", the only launch not known to have ended";
+    return text + ", the oldest of " + std::to_string(hang.unended_count) +
+           " launches not known to have ended";
+}
+
+std::string hang_path(const std::string& ring) {
+    constexpr std::string_view kRing = "flight";
+    constexpr std::string_view kEnding = ".ring";
+    std::string path = ring;
+    const std::size_t name = path.rfind('/') + 1;
+    if (path.compare(name, kRing.size(), kRing) == 0) path.replace(name, kRing.size(), "hang");
+    const std::size_t ending = path.rfind(kEnding);
+    if (ending != std::string::npos && ending + kEnding.size() == path.size()) path.resize(ending);
+    return path + ".json";
+}
+
+}  // namespace aoti_dbg

@@ -1,0 +1,76 @@
+// A hang: the calls that threads do not come back from, and what was handed to the device and is not known to
+// have ended. Found in a flight ring, by the library in its own process and by the command when the process
+// is gone; and its file, hang.json (docs/FORMAT.md), which says besides what only the process itself can
+// know. Pure, but for what it allocates.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/status.hpp"
+#include "serializer/crash_call.hpp"
+#include "serializer/flight_ring_reader.hpp"
+
+namespace aoti_dbg {
+
+inline constexpr std::string_view kHangFormatName = "aoti-dbg-hang";
+inline constexpr std::uint32_t kHangFormatVersion = 1;
+
+/// Where a thread stands, as the kernel tells it. Empty: it does not.
+struct ThreadPlace {
+    std::string name;          // of the thread
+    std::string state;         // "sleeping", "running"
+    std::string wait_channel;  // in the kernel
+    std::string system_call;   // its number
+    std::string code;          // "libc.so.6+0x98d61": where it is outside of the kernel
+};
+
+/// The innermost call that a thread has not come back from.
+struct StuckCall {
+    CrashCall call;
+    bool asks = false;  // it comes back, again and again, with "not ready"
+    std::uint64_t nanoseconds = 0;
+    ThreadPlace place;
+};
+
+struct Hang {
+    std::uint32_t pid = 0;
+    std::uint64_t time_ns = 0;       // when it was looked at last
+    std::vector<StuckCall> calls;    // the longest first
+    std::vector<CrashCall> unended;  // launches that `calls.front()` may wait for, the oldest first
+    std::uint64_t unended_count = 0;
+};
+
+inline constexpr std::size_t kMostUnended = 16;
+
+/// Of each thread that has not ended the innermost call that is open, and how long at `unix_ns`, 0 where the
+/// ring does not tell. `only`: of that thread; 0: of all.
+std::vector<StuckCall> open_calls(const ring::Contents& contents, std::uint64_t unix_ns,
+                                  std::uint32_t only = 0);
+
+/// Sorts the calls, and finds the launches that the first of them may wait for: on its stream those that no
+/// call which came back has waited for; where it has none, or there are none there, on any.
+void conclude_hang(const ring::Contents& contents, Hang& hang);
+
+/// "12.3 s"
+std::string seconds_text(std::uint64_t nanoseconds);
+/// "cuStreamSynchronize on stream 0x5, for 12.3 s, in thread 17 (python)": clean.
+std::string stuck_text(const StuckCall& stuck);
+
+/// "; it likely waits for K (run 0, call 3), the oldest of 4 launches not known to have ended"; empty without
+/// any.
+std::string unended_text(const Hang& hang);
+
+/// Where the file of a hang lies, by the path of the process's flight ring.
+std::string hang_path(const std::string& ring);
+
+/// One line of JSON.
+void append_hang_json(const Hang& hang, std::string& out);
+/// Takes any bytes.
+Result<Hang> read_hang(std::string_view text);
+
+}  // namespace aoti_dbg

@@ -1,0 +1,249 @@
+#include "shim/observe/hang_watch.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <map>
+#include <new>
+#include <string>
+#include <vector>
+
+#include "base/message.hpp"
+#include "serializer/hang.hpp"
+#include "shim/measure/own_thread.hpp"
+#include "shim/observe/clock.hpp"
+#include "shim/observe/names.hpp"
+#include "shim/observe/process.hpp"
+#include "shim/observe/session.hpp"
+#include "shim/observe/thread_state.hpp"
+#include "shim/report/hang_file.hpp"
+#include "shim/report/thread_place.hpp"
+
+namespace aoti_dbg {
+namespace {
+
+constexpr std::uint64_t kSecond = 1'000'000'000;
+// Nobody waits for it, and it costs nothing.
+constexpr std::uint64_t kBetweenLooks = kSecond / 10;
+
+/// A thread as it was seen at the last looks.
+struct Seen {
+    std::uint64_t steps = 0;
+    std::uint64_t stood = 0;  // nanoseconds without a step
+    bool is_judged = false;   // since then
+    bool is_told = false;
+    bool is_told_to_ask = false;  // and outside of any call
+    std::uint64_t look = 0;       // when it was there last
+    // Its question to the device.
+    const Name* question = nullptr;
+    std::uint64_t asked_of = 0;
+    std::uint64_t stream = 0;
+    std::uint64_t answers = 0;
+    std::uint64_t asked = 0;   // nanoseconds from the first answer to the last
+    std::uint64_t silent = 0;  // and since the last
+
+    [[nodiscard]] std::uint64_t asks(std::uint64_t limit) const {
+        return question != nullptr && silent < limit / 2 ? asked : 0;
+    }
+};
+
+class HangWatch {
+  public:
+    HangWatch(Session& session, const Options& options)
+        : session_(session),
+          limit_(options.hang * kSecond),
+          aborts_(options.on_hang == OnHang::abort),
+          file_(session.ring()->path()) {}
+
+    void run() {
+        std::uint64_t last = monotonic_nanoseconds();
+        while (!has_given_up_ && observing() && getpid() == session_.pid()) {
+            nap(kBetweenLooks);
+            const std::uint64_t now = monotonic_nanoseconds();
+            // The rest of it nobody could run, or the process was stopped.
+            look(std::min(now - last, 2 * kBetweenLooks));
+            last = now;
+        }
+    }
+
+  private:
+    void look(std::uint64_t elapsed) {
+        ++look_;
+        came_back_ = false;
+        shortest_ = UINT64_MAX;
+        const bool has_looked = session_.for_each_thread([&](const ThreadState& state) {
+            const std::uint32_t tid = state.standing.tid.load(std::memory_order_acquire);
+            if (tid != 0) note(tid, state.standing, elapsed);
+        });
+        if (!has_looked) return;
+        for (auto seen = threads_.begin(); seen != threads_.end();) {
+            came_back_ |= seen->second.look != look_ && seen->second.is_told;
+            seen = seen->second.look == look_ ? std::next(seen) : threads_.erase(seen);
+        }
+        std::vector<std::uint32_t> stuck;
+        for (auto& [tid, seen] : threads_)
+            if (!seen.is_judged && hangs(seen)) stuck.push_back(tid);
+        if (!stuck.empty() || came_back_) judge(stuck);
+    }
+
+    void note(std::uint32_t tid, const Standing& standing, std::uint64_t elapsed) {
+        Seen& seen = threads_[tid];
+        seen.look = look_;
+        const std::uint64_t steps = standing.steps.get();
+        if (steps != seen.steps) {
+            came_back_ |= seen.is_told;
+            seen = Seen{};
+            seen.steps = steps;
+            seen.look = look_;
+        } else {
+            seen.stood += elapsed;
+        }
+        shortest_ = std::min(shortest_, seen.stood);
+        note_question(seen, standing, elapsed);
+    }
+
+    void note_question(Seen& seen, const Standing& standing, std::uint64_t elapsed) {
+        const Name* const question = standing.question.load(std::memory_order_acquire);
+        const std::uint64_t asked_of = standing.asked_of.load(std::memory_order_relaxed);
+        const std::uint64_t answers = standing.answers.get();
+        if (question != seen.question || asked_of != seen.asked_of) {
+            seen.question = question;
+            seen.asked_of = asked_of;
+            seen.asked = seen.silent = 0;
+        } else if (answers != seen.answers) {
+            // Whoever asks but now and then does not wait for the answer.
+            seen.asked = seen.silent < limit_ / 2 ? seen.asked + seen.silent + elapsed : 0;
+            if (seen.asked == 0) seen.is_judged = seen.is_told;
+            seen.silent = 0;
+        } else {
+            seen.silent += elapsed;
+        }
+        seen.stream = standing.stream.load(std::memory_order_relaxed);
+        seen.answers = answers;
+        if (!seen.is_told_to_ask || seen.asks(limit_) != 0) return;
+        seen.is_told = seen.is_told_to_ask = false;
+        came_back_ = true;
+    }
+
+    [[nodiscard]] bool asks_in_vain(const Seen& seen) const {
+        return shortest_ >= limit_ && seen.asks(limit_) >= limit_;
+    }
+    /// Or stands still outside of any call: the ring knows.
+    [[nodiscard]] bool hangs(const Seen& seen) const { return seen.stood >= limit_; }
+
+    /// Tells of those that are inside of a call, and writes down who hangs now.
+    void judge(const std::vector<std::uint32_t>& candidates) {
+        const Result<ring::Contents> ring = ring::read_flight_ring(session_.ring()->path());
+        if (!ring.ok()) {
+            message(Severity::warn, "%s; hangs are not watched for any more",
+                    ring.status().message().c_str());
+            has_given_up_ = true;
+            return;
+        }
+        std::vector<std::uint32_t> fresh;
+        for (const std::uint32_t tid : candidates) {
+            Seen& seen = threads_[tid];
+            const bool is_inside = !open_calls(ring.value(), 0, tid).empty();
+            // Whoever asks may yet have asked for long enough.
+            const bool may_ask_on = seen.question != nullptr && seen.silent < limit_;
+            seen.is_told_to_ask = !is_inside && asks_in_vain(seen);
+            seen.is_told = is_inside || seen.is_told_to_ask;
+            seen.is_judged = seen.is_told || !may_ask_on;
+            if (seen.is_told) fresh.push_back(tid);
+        }
+        if (fresh.empty() && !came_back_) return;
+        const Hang hang = hang_of(ring.value());
+        if (hang.calls.empty()) {
+            file_.remove();
+            message(Severity::info, "the calls that hung have come back");
+            return;
+        }
+        const Status written = file_.write(hang);
+        if (fresh.empty()) return;
+        tell(hang, fresh, written);
+        if (!aborts_) return;
+        message(Severity::error, "a hang, and AOTI_DBG_ON_HANG=abort: the program ends here");
+        abort();
+    }
+
+    [[nodiscard]] Hang hang_of(const ring::Contents& ring) const {
+        Hang hang;
+        hang.pid = static_cast<std::uint32_t>(getpid());
+        hang.time_ns = unix_nanoseconds();
+        for (const auto& [tid, seen] : threads_)
+            if (seen.is_told) hang.calls.push_back(stuck_call(ring, tid, seen));
+        conclude_hang(ring, hang);
+        return hang;
+    }
+
+    [[nodiscard]] StuckCall stuck_call(const ring::Contents& ring, std::uint32_t tid,
+                                       const Seen& seen) const {
+        std::vector<StuckCall> open = open_calls(ring, 0, tid);
+        StuckCall stuck = open.empty() ? StuckCall{} : std::move(open.front());
+        stuck.nanoseconds = seen.stood;
+        if (const std::uint64_t asked = seen.asks(limit_); asked != 0) {
+            CrashCall question;
+            question.name = seen.question->printed;
+            question.kind = ring::CallKind::wait;
+            question.run = stuck.call.run;
+            question.thread = tid;
+            question.stream = seen.stream;
+            if (!open.empty()) question.inside = call_text(stuck.call);
+            stuck.call = question;
+            stuck.asks = true;
+            stuck.nanoseconds = asked;
+        }
+        stuck.place = place_of_thread(tid);
+        return stuck;
+    }
+
+    void tell(const Hang& hang, const std::vector<std::uint32_t>& fresh, const Status& written) const {
+        for (const StuckCall& stuck : hang.calls) {
+            const bool is_fresh = std::find(fresh.begin(), fresh.end(), stuck.call.thread) != fresh.end();
+            if (!is_fresh) continue;
+            const bool is_first = &stuck == &hang.calls.front();
+            message(Severity::warn,
+                    "a hang: %s%s; %s; gdb -p %u -batch -ex 'thread apply all bt' shows the stacks",
+                    stuck_text(stuck).c_str(), is_first ? unended_text(hang).c_str() : "",
+                    written.ok() ? file_.path().c_str() : written.message().c_str(), hang.pid);
+        }
+    }
+
+    Session& session_;
+    const std::uint64_t limit_;
+    const bool aborts_;
+    HangFile file_;
+    std::map<std::uint32_t, Seen> threads_;
+    std::uint64_t look_ = 0;
+    std::uint64_t shortest_ = 0;  // that a thread has stood
+    bool came_back_ = false;
+    bool has_given_up_ = false;
+};
+
+void* run_watch(void* watch) {
+    name_own_thread();
+    try {
+        static_cast<HangWatch*>(watch)->run();
+    } catch (...) {
+        message(Severity::warn, "out of memory while hangs were watched for; nobody watches any more");
+    }
+    return nullptr;
+}
+
+}  // namespace
+
+void watch_for_hangs(Session& session) {
+    if (options().hang == 0) return;
+    if (session.ring() == nullptr) {
+        return message(Severity::warn,
+                       "AOTI_DBG_HANG needs the flight ring; hangs are not watched for; set AOTI_DBG_RING to "
+                       "more than 0, and AOTI_DBG_OUT to a folder that can be written");
+    }
+    // Never freed: the thread ends with the process.
+    auto* const watch = new HangWatch(session, options());
+    if (!start_own_thread(run_watch, watch))
+        message(Severity::warn, "no thread could be made; hangs are not watched for; see ulimit -u");
+}
+
+}  // namespace aoti_dbg

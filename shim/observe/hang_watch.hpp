@@ -1,0 +1,16 @@
+// Watches for hangs (AOTI_DBG_HANG), from a thread of ours. It knows of the device only what the program's
+// own calls tell, and asks the driver nothing: so it disturbs no capture.
+//
+// A thread hangs that is inside of a call and has made no step, begun or ended no call, for so long; and one
+// that asks the device again and again, and gets no other answer than "not ready", while no thread of the
+// process makes a step. Time counts only as this thread sees it go by: not while the process is stopped.
+#pragma once
+
+namespace aoti_dbg {
+
+class Session;
+
+/// Starts the thread where the options ask for it and `session` has a ring to read.
+void watch_for_hangs(Session& session);
+
+}  // namespace aoti_dbg

@@ -1,0 +1,85 @@
+// Calls of the driver that wait for the device, and questions to it: put into the flight ring, so that it is
+// known which did not come back and, from those that did, what has ended on the device. Nothing is asked of
+// the driver. Done where crashes or hangs are looked for (Options::records_all), else a load.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include "serializer/flight_ring_format.hpp"
+#include "shim/observe/process.hpp"
+
+namespace aoti_dbg {
+
+struct Name;
+struct ThreadState;
+
+/// The name of a hooked function without what its versions and twins end in; found once.
+class WaitName {
+  public:
+    explicit constexpr WaitName(const char* exported) : exported_(exported) {}
+    /// Throws without memory.
+    const Name* get();
+
+  private:
+    const char* exported_;
+    std::atomic<const Name*> name_{nullptr};
+};
+
+/// What a call waits for.
+struct Awaited {
+    std::uint64_t stream = 0;
+    std::uint64_t event = 0;  // 0: none; then the stream is where it was recorded last, as far as is known
+};
+inline Awaited of_stream(const void* stream) {
+    return {reinterpret_cast<std::uintptr_t>(stream), 0};
+}
+inline Awaited of_event(const void* event) {
+    return {0, reinterpret_cast<std::uintptr_t>(event)};
+}
+/// The whole context, or what the legacy stream waits for.
+inline Awaited of_all() {
+    return {};
+}
+
+/// One call that waits, from here to end().
+class Wait {
+  public:
+    Wait(WaitName& name, Awaited awaited) {
+        if (g_recording_waits) [[unlikely]]
+            begin(name, awaited);
+    }
+    template <typename Result>
+    Result end(Result result) {
+        if (record_ != nullptr) end_record(static_cast<std::int32_t>(result));
+        return result;
+    }
+
+  private:
+    void begin(WaitName& name, Awaited awaited);
+    void end_record(std::int32_t result);
+
+    ThreadState* state_ = nullptr;
+    ring::Record* record_ = nullptr;
+    std::uint64_t seq_ = 0;
+};
+
+void note_event_recorded(std::uint64_t event, std::uint64_t stream);
+void note_answer(WaitName& name, Awaited awaited, std::int32_t result);
+
+/// An event is about to be recorded there.
+inline void note_event(const void* event, const void* stream) {
+    if (g_recording_waits) [[unlikely]]
+        note_event_recorded(reinterpret_cast<std::uintptr_t>(event),
+                            reinterpret_cast<std::uintptr_t>(stream));
+}
+
+/// The device was asked how far it is, and has answered.
+template <typename Result>
+Result answered(WaitName& name, Awaited awaited, Result result) {
+    if (g_recording_waits) [[unlikely]]
+        note_answer(name, awaited, static_cast<std::int32_t>(result));
+    return result;
+}
+
+}  // namespace aoti_dbg

@@ -1,0 +1,293 @@
+// AOTI_DBG_HANG and the reports of programs that were stopped: who hangs is told with what it waits for, who
+// does not is left alone, and nobody is changed by being watched.
+#include <chrono>
+#include <csignal>
+#include <nlohmann/json.hpp>
+#include <thread>
+
+#include "tests/preload/preload_support.hpp"
+#include "tests/support/catch.hpp"
+#include "tests/support/on_terminal.hpp"
+
+namespace aoti_dbg::test {
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::json;
+
+const Lines kWatched = {"--hang", "1"};
+const Lines kAborting = {"--hang", "1", "--on-hang", "abort"};
+
+Lines victim(const std::string& how) {
+    return {victim_path("hang"), how};
+}
+
+/// A program under `aoti-dbg run FLAGS`, in a folder of its own. `meanwhile` is a shell's, which waits for
+/// what it likes and then does something to "$run", the command's process.
+class Run {
+  public:
+    Run(const Lines& flags, const Lines& program, const std::string& meanwhile = "", Variables env = {}) {
+        const Lines command = joined(joined({AOTI_DBG_TOOL, "run"}, flags), joined({"--"}, program));
+        env.insert({"AOTI_DBG_OUT", out().string()});
+        env.insert({"OUT", out().string()});
+        env.insert({"TOOL", AOTI_DBG_TOOL});
+        const std::string script = "\"$@\" & run=$!\n" + meanwhile + "\nwait $run";
+        outcome = run_bare(meanwhile.empty() ? command : joined({"bash", "-c", script, "bash"}, command), env,
+                           std::chrono::seconds(120), folder_.path());
+    }
+    [[nodiscard]] fs::path folder() const { return folder_.path(); }
+    [[nodiscard]] fs::path out() const { return folder() / "out"; }
+    [[nodiscard]] bool has_report() const { return fs::exists(out() / "report.json"); }
+    [[nodiscard]] Json report() const {
+        CAPTURE(outcome.out, outcome.err);
+        REQUIRE(has_report());
+        return Json::parse(read_text(out() / "report.json"));
+    }
+    [[nodiscard]] Json hang(const fs::path& folder) const {
+        CAPTURE(outcome.out, outcome.err);
+        REQUIRE(fs::exists(folder / "hang.json"));
+        return Json::parse(read_text(folder / "hang.json"));
+    }
+
+    Outcome outcome;
+
+  private:
+    TempFolder folder_;
+};
+
+/// Until the ring has had that call open for more than a second.
+std::string when_stuck_in(const std::string& call) {
+    return "until \"$TOOL\" show --all \"$OUT\" 2>&1 | grep -q '" + call +
+           ".*did not end'; do sleep 0.1; done; sleep 1.3; ";
+}
+
+Lines names_of(const Json& calls) {
+    Lines names;
+    for (const Json& call : calls)
+        names.push_back(call.at("kernel").get<std::string>());
+    return names;
+}
+
+void check_names_the_kernel(const Json& report, const std::string& call) {
+    CAPTURE(report.dump(2));
+    CHECK(report.at("class") == "hang");
+    const std::string verdict = report.at("verdict").get<std::string>();
+    CHECK(verdict.rfind("hang: " + call + " has ", 0) == 0);
+    CHECK(contains(verdict, "likely waits for endless_kernel, the oldest of "));
+    CHECK(report.at("call").at("kernel") == "endless_kernel");
+    CHECK(report.at("call").at("likely") == true);
+    const Json& stuck = report.at("hang").at("calls").at(0);
+    CHECK(stuck.at("kernel") == call);
+    CHECK(stuck.at("nanoseconds").get<std::uint64_t>() >= 1'000'000'000U);
+    CHECK(stuck.at("thread") == report.at("ended").at("pid"));
+}
+
+const std::vector<std::pair<std::string, std::string>> kWaits = {
+    {"stream", "cuStreamSynchronize"}, {"context", "cuCtxSynchronize"}, {"event", "cuEventSynchronize"},
+    {"copy", "cuMemcpyDtoH"},          {"query", "cuStreamQuery"},      {"event_query", "cuEventQuery"}};
+
+TEST_CASE("Whoever waits for a kernel that does not end is told, with the kernel, in whatever way it waits") {
+    for (const auto& [how, call] : kWaits) {
+        CAPTURE(how);
+        const Run run(kAborting, victim(how));
+        CHECK(run.outcome.signal == SIGABRT);
+        CHECK(run.outcome.out == "set\n");
+        CHECK(contains(run.outcome.err, "warn: a hang: " + call));
+        CHECK(contains(run.outcome.err, "AOTI_DBG_ON_HANG=abort"));
+        const Json report = run.report();
+        check_names_the_kernel(report, call);
+        CHECK(report.at("ended").at("signal") == "SIGABRT");
+        const Lines unended = names_of(report.at("hang").at("unended"));
+        // The other stream's is waited for by the whole context alone.
+        CHECK(unended == (how == "context" ? Lines{"endless_kernel", "later_kernel", "done_kernel"}
+                                           : Lines{"endless_kernel", "later_kernel"}));
+        CHECK(report.at("hang").at("calls").at(0).contains("asks") == contains(how, "query"));
+        CHECK(report.at("hang").at("calls").at(0).at("thread_name") == "hang");
+    }
+}
+
+TEST_CASE("The fingerprint of a hang is that of the call and the kernel, and of no run") {
+    const auto fingerprint = [](const std::string& how) {
+        return Run(kAborting, victim(how)).report().at("fingerprint").get<std::string>();
+    };
+    CHECK(fingerprint("stream") == fingerprint("stream"));
+    CHECK(fingerprint("stream") != fingerprint("context"));
+}
+
+TEST_CASE("A call of a model that does not come back is told with its run and its arguments' names") {
+    for (const int number : {2, 8, 10, 18}) {
+        CAPTURE(number);
+        const Run run(kAborting, model_host({"--runs", "2", model_path("cpu")}), "",
+                      {{"FAKE_TORCH_HANG_AT", std::to_string(number)}});
+        CHECK(run.outcome.signal == SIGABRT);
+        const Json report = run.report();
+        CAPTURE(report.dump(2));
+        const auto in_all = static_cast<std::size_t>(number - 1);
+        CHECK(report.at("class") == "hang");
+        CHECK(report.at("call").at("kernel") == kOneRun[in_all % kOneRun.size()]);
+        CHECK(report.at("call").at("run") == in_all / kOneRun.size());
+        CHECK(report.at("call").at("call") == in_all % kOneRun.size());
+        CHECK_FALSE(report.at("call").contains("likely"));
+        CHECK(report.at("hang").at("unended_count") == 0);
+    }
+}
+
+TEST_CASE(
+    "Who is idle, computes or goes on step by step does not hang, and is not changed by being watched") {
+    for (const char* how : {"idle", "busy", "steps"}) {
+        CAPTURE(how);
+        const Run run(kAborting, victim(how));
+        const Outcome bare = run_bare(victim(how));
+        CHECK(run.outcome.out == bare.out);
+        CHECK(run.outcome.exit_code == bare.exit_code);
+        CHECK(run.outcome.signal == bare.signal);
+        CHECK(bare.exit_code == 0);
+        CHECK_FALSE(contains(run.outcome.err, "a hang"));
+        CHECK_FALSE(fs::exists(run.out() / "hang.json"));
+        CHECK_FALSE(run.has_report());
+    }
+}
+
+TEST_CASE(
+    "A call that comes back after all is told of, once each way, and leaves no report; also while a graph is "
+    "captured") {
+    for (const char* how : {"back", "capture"}) {
+        CAPTURE(how);
+        TempFolder place;
+        const std::string file = (place.path() / "out" / "hang.json").string();
+        const Run run(kWatched, joined(victim(how), {file}), "",
+                      {{"AOTI_DBG_OUT", (place.path() / "out").string()}});
+        const Outcome bare = run_bare(joined(victim(how), {"/"}));
+        CHECK(run.outcome.out == bare.out);
+        CHECK(run.outcome.exit_code == 0);
+        CHECK(bare.exit_code == 0);
+        const std::string& said = run.outcome.err;
+        CAPTURE(said);
+        CHECK(contains(said, "a hang: cuStreamSynchronize"));
+        CHECK(said.find("a hang:") == said.rfind("a hang:"));
+        CHECK_FALSE(fs::exists(place.path() / "out" / "report.json"));
+    }
+}
+
+TEST_CASE("Under report a hang is told once, and the program hangs on until somebody stops it") {
+    const Run run(kWatched, victim("stream"),
+                  "until [ -e \"$OUT/hang.json\" ]; do sleep 0.1; done; sleep 2; kill -TERM $run");
+    CHECK(run.outcome.exit_code == 128 + SIGTERM);
+    CHECK(run.outcome.err.find("warn: a hang:") == run.outcome.err.rfind("warn: a hang:"));
+    check_names_the_kernel(run.report(), "cuStreamSynchronize");
+    CHECK(run.report().at("ended").at("signal") == "SIGTERM");
+    // What the process itself could tell is in its file alone.
+    CHECK(run.hang(run.out()).at("calls").at(0).at("thread_name") == "hang");
+}
+
+TEST_CASE("A program that is stopped while it hangs has a report, though nobody has watched it") {
+    for (const auto& [signal, number] : {std::pair{"TERM", SIGTERM}, {"HUP", SIGHUP}}) {
+        CAPTURE(signal);
+        const Run run({"--triage"}, victim("stream"),
+                      when_stuck_in("cuStreamSynchronize") + "kill -" + signal + " $run");
+        CHECK(run.outcome.exit_code == 128 + number);
+        check_names_the_kernel(run.report(), "cuStreamSynchronize");
+        CHECK_FALSE(fs::exists(run.out() / "hang.json"));
+    }
+    const Run host({"--triage"}, model_host({model_path("cpu")}), when_stuck_in("addmm") + "kill -TERM $run",
+                   {{"FAKE_TORCH_HANG_AT", "1"}});
+    CHECK(host.report().at("class") == "hang");
+    CHECK(host.report().at("call").at("kernel") == kOneRun.front());
+}
+
+TEST_CASE("Ctrl-C at a terminal does the same") {
+    TempFolder folder;
+    const fs::path out = folder.path() / "out";
+    Variables env = {{"AOTI_DBG_OUT", out.string()}};
+    // As run_bare() does it: a sanitizer's run-time, without the library.
+    const std::string preloaded = preload_value();
+    if (const std::size_t last = preloaded.rfind(':'); last != std::string::npos)
+        env["LD_PRELOAD"] = preloaded.substr(0, last);
+    OnTerminal run(joined({AOTI_DBG_TOOL, "run", "--triage", "--"}, victim("stream")), env,
+                   folder.path().string());
+    const auto is_stuck = [&out] {
+        const Lines rows = rows_with(Preloaded::show(out), "cuStreamSynchronize");
+        return !rows.empty() && ends_with(rows.back(), "did not end");
+    };
+    // A call counts that has not come back for a second.
+    for (int tries = 0; tries < 600 && !is_stuck(); ++tries)
+        std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    std::this_thread::sleep_for(std::chrono::milliseconds(1300));
+    run.type("\x03");
+    const Outcome outcome = run.end();
+    CHECK(outcome.signal == SIGINT);
+    CHECK(contains(outcome.err, "aoti-dbg: hang: cuStreamSynchronize has not come back"));
+    check_names_the_kernel(Json::parse(read_text(out / "report.json")), "cuStreamSynchronize");
+}
+
+TEST_CASE("Without --triage and --hang a program that is stopped is nobody's business") {
+    const Run run({"--scope", "all"}, victim("stream"),
+                  "until [ -e \"$OUT/flight.ring\" ]; do sleep 0.1; done; sleep 1.3; kill -TERM $run");
+    CHECK(run.outcome.exit_code == 128 + SIGTERM);
+    CHECK_FALSE(run.has_report());
+}
+
+TEST_CASE("A program that was stopped while it slept or made steps did not hang") {
+    for (const char* how : {"idle", "steps"}) {
+        CAPTURE(how);
+        const Run run({"--triage"}, joined(victim(how), {"100"}),
+                      "until [ -e \"$OUT/flight.ring\" ]; do sleep 0.1; done; sleep 1.3; kill -TERM $run");
+        CHECK(run.outcome.exit_code == 128 + SIGTERM);
+        CHECK(run.report().at("class") == "unknown");
+    }
+}
+
+TEST_CASE("Of a program that does not end when it is to the report is there while it still runs") {
+    const Run run({"--triage"}, victim("deaf"),
+                  when_stuck_in("cuStreamSynchronize") +
+                      "kill -TERM $run; until [ -e \"$OUT/report.json\" ]; do sleep 0.1; done; "
+                      "kill -0 $run && echo still there; \"$TOOL\" report \"$OUT\"; kill -USR1 $run");
+    CHECK(run.outcome.exit_code == 128 + SIGUSR1);
+    CHECK(contains(run.outcome.out, "still there\naoti-dbg: hang: cuStreamSynchronize has not come back"));
+    check_names_the_kernel(run.report(), "cuStreamSynchronize");
+    CHECK(contains(run.report().at("notes").at(0).get<std::string>(),
+                   "it still ran some seconds after SIGTERM"));
+    // And no other when it ends: the second is that of `aoti-dbg report`.
+    CHECK(Preloaded::files(run.out(), "report").size() == 4);
+}
+
+TEST_CASE("A fork's child is watched by itself") {
+    const Run run(kAborting, victim("fork"));
+    CHECK(run.outcome.exit_code == 0);
+    CHECK(contains(run.outcome.out, "child: " + std::to_string(SIGABRT)));
+    CHECK(contains(run.outcome.err, "a hang: cuStreamSynchronize"));
+    std::size_t hangs = 0;
+    for (const auto& entry : fs::recursive_directory_iterator(run.out()))
+        hangs += entry.path().filename() == "hang.json" ? 1 : 0;
+    CHECK(hangs == 1);
+}
+
+TEST_CASE("A bare preload watches as well, and the report is made of what it leaves") {
+    const Preloaded run(victim("stream"),
+                        {{"AOTI_DBG_HANG", "1"}, {"AOTI_DBG_ON_HANG", "abort"}, {"AOTI_DBG_LEVEL", "0"}});
+    CHECK(run.outcome.signal == SIGABRT);
+    CHECK(run.outcome.out == "set\n");
+    const std::string told = run_program({AOTI_DBG_TOOL, "report", run.out().string()}).out;
+    CHECK(contains(told, "aoti-dbg: hang: cuStreamSynchronize has not come back"));
+    check_names_the_kernel(Json::parse(read_text(run.out() / "report.json")), "cuStreamSynchronize");
+}
+
+TEST_CASE("Without a ring nobody watches, which is said") {
+    const Run run({"--hang", "1", "--on-hang", "abort", "--ring", "0"}, victim("idle"));
+    CHECK(run.outcome.exit_code == 0);
+    CHECK(contains(run.outcome.err, "AOTI_DBG_HANG needs the flight ring"));
+}
+
+TEST_CASE("What CI systems read has the hang, too") {
+    const Run run({"--hang", "1", "--on-hang", "abort", "--annotate", "github", "--junit", "junit.xml",
+                   "--verdict-file", "verdict"},
+                  victim("stream"));
+    CHECK(contains(run.outcome.err, "::error title=aoti-dbg%3A hang::hang: cuStreamSynchronize"));
+    CHECK(contains(read_text(run.folder() / "junit.xml"), "hang: cuStreamSynchronize has not come back"));
+    const Json verdict = Json::parse(read_text(run.folder() / "verdict"));
+    CHECK(verdict.at("class") == "hang");
+    CHECK(verdict.at("kernel") == "endless_kernel");
+}
+
+}  // namespace
+}  // namespace aoti_dbg::test

@@ -1,0 +1,106 @@
+// The report of a hang: what it is about, and what goes before it.
+#include <algorithm>
+#include <csignal>
+#include <nlohmann/json.hpp>
+
+#include "tests/support/catch.hpp"
+#include "tests/unit/crash_report_fixture.hpp"
+
+namespace aoti_dbg::test {
+namespace {
+
+StuckCall stuck_in(const std::string& name, std::uint64_t thread) {
+    StuckCall stuck;
+    stuck.call.name = name;
+    stuck.call.kind = ring::CallKind::wait;
+    stuck.call.thread = thread;
+    stuck.call.stream = 5;
+    stuck.nanoseconds = 12'345'000'000U;
+    return stuck;
+}
+
+CrashReport hung(int signal) {
+    CrashReport report = ended_by(signal);
+    Hang& hang = report.hang.emplace();
+    hang.calls = {stuck_in("cuStreamSynchronize", 17)};
+    hang.unended = {call_of("spin_kernel")};
+    hang.unended.front().is_likely = true;
+    hang.unended_count = 7;
+    report.faulted = hang.unended.front();
+    report.uses_cuda = true;
+    return report;
+}
+
+TEST_CASE("A hang is told with the call, the launch and how it was ended") {
+    const CrashReport report = concluded(hung(SIGTERM));
+    CHECK(report.kind == CrashClass::hang);
+    CHECK(report.verdict ==
+          "hang: cuStreamSynchronize has not come back for 12.3 s; it likely waits for spin_kernel (run 0, "
+          "call "
+          "3), the oldest of 7 launches not known to have ended; then terminated (SIGTERM)");
+    CHECK(report.call()->name == "spin_kernel");
+    const std::string text = text_of(report);
+    CHECK(text.find("hangs       cuStreamSynchronize on stream 0x5, for 12.3 s, in thread 17\n") !=
+          std::string::npos);
+    CHECK(text.find("unended     spin_kernel (likely run 0, call 3)\n") != std::string::npos);
+    CHECK(report.repeat.front() ==
+          "CUDA_LAUNCH_BLOCKING=1 aoti-dbg run --triage --hang 30 -- python infer.py");
+    std::string json;
+    append_report_json(report, json);
+    const nlohmann::json read = nlohmann::json::parse(json);
+    CHECK(read.at("class") == "hang");
+    CHECK(read.at("hang").at("unended_count") == 7);
+    CHECK(read.at("hang").at("calls").at(0).at("nanoseconds") == 12'345'000'000U);
+}
+
+TEST_CASE("Its fingerprint is over the call and the launch, and not over times, threads and ends") {
+    const std::string fingerprint = concluded(hung(SIGTERM)).fingerprint;
+    CrashReport other = hung(SIGABRT);
+    other.hang->calls.front().nanoseconds *= 2;
+    other.hang->calls.front().call.thread = 18;
+    other.hang->unended_count = 1;
+    CHECK(concluded(other).fingerprint == fingerprint);
+    other.hang->unended.front().name = "other_kernel";
+    CHECK(concluded(other).fingerprint != fingerprint);
+}
+
+TEST_CASE("A question without an answer, an op around it and further threads are told as such") {
+    CrashReport report = hung(SIGABRT);
+    report.hang->calls.front().asks = true;
+    report.hang->calls.front().call.inside = "mylib::my_op (run 0, call 2)";
+    report.hang->calls.push_back(stuck_in("cuCtxSynchronize", 18));
+    report.hang->unended.clear();
+    CHECK(
+        concluded(report).verdict ==
+        "hang: cuStreamSynchronize, inside mylib::my_op (run 0, call 2), has answered \"not ready\" for 12.3 "
+        "s; 2 threads hang; then aborted (SIGABRT)");
+}
+
+TEST_CASE("Of a process that still runs nothing is said of an end, and the advice names it") {
+    const CrashReport report = concluded(hung(0));
+    CHECK(report.verdict.find("then") == std::string::npos);
+    CHECK(report.next.front().find("gdb -p 4242 ") != std::string::npos);
+    CHECK(concluded(hung(SIGTERM)).next.front().find("gdb -p PID ") != std::string::npos);
+}
+
+TEST_CASE("A fault on the device goes before a hang, and a hang before a call that failed") {
+    CrashReport report = hung(SIGABRT);
+    report.failed = call_of("failing_kernel");
+    report.failed->result = 1;
+    CHECK(concluded(report).kind == CrashClass::hang);
+    report.device.emplace().kernel = "spin_kernel";
+    report.device->error = 700;
+    CHECK(concluded(report).kind == CrashClass::kernel);
+}
+
+TEST_CASE("Whatever many hang, the report is a screen") {
+    CrashReport report = hung(SIGTERM);
+    for (std::uint64_t i = 0; i < 200; ++i)
+        report.hang->calls.push_back(stuck_in(std::string(300, 'x'), i));
+    report.hang->unended.resize(kMostUnended, call_of(std::string(300, 'y')));
+    const std::string text = text_of(concluded(report));
+    CHECK(std::count(text.begin(), text.end(), '\n') <= static_cast<std::ptrdiff_t>(kReportLines));
+}
+
+}  // namespace
+}  // namespace aoti_dbg::test

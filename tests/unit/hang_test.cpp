@@ -1,0 +1,212 @@
+// A hang as a flight ring tells it: who does not come back, and what may be waited for.
+#include "serializer/hang.hpp"
+
+#include <random>
+
+#include "tests/support/catch.hpp"
+#include "tests/support/ring_writer.hpp"
+
+namespace aoti_dbg::test {
+namespace {
+
+using ring::CallKind;
+using ring::Record;
+
+// Names by their ids.
+enum Id : std::uint32_t { kKernel, kOther, kStreamWait, kContextWait, kEventWait, kOp, kRun };
+const std::vector<std::string> kNames = {"kernel",           "other_kernel",       "cuStreamSynchronize",
+                                         "cuCtxSynchronize", "cuEventSynchronize", "aoti_torch_cuda_mm_out",
+                                         "run of a model"};
+constexpr std::uint64_t kStream = 0x70;
+constexpr std::uint64_t kSecond = 1'000'000'000;
+
+Record launch(std::uint64_t seq, std::uint64_t stream = kStream, std::uint32_t name = kKernel) {
+    Record result = record(seq, name);
+    result.stream = stream;
+    return result;
+}
+
+Record wait(std::uint64_t seq, std::uint32_t name, std::uint64_t stream, bool is_open) {
+    Record result = is_open ? open_record(seq, name) : record(seq, name);
+    result.kind = CallKind::wait;
+    result.stream = stream;
+    result.call = ring::kNoCall;
+    return result;
+}
+
+ring::Contents contents_of(const std::vector<std::vector<Record>>& threads) {
+    std::string file = file_start() + names_block(kNames);
+    std::uint32_t tid = 17;
+    for (const std::vector<Record>& records : threads)
+        file += thread_block(tid++, records);
+    Result<ring::Contents> contents = ring::parse_flight_ring(file);
+    REQUIRE(contents.ok());
+    return contents.value();
+}
+
+Hang hang_of(const ring::Contents& contents) {
+    Hang hang;
+    hang.calls = open_calls(contents, file_header().start_unix_ns + 5 * kSecond);
+    conclude_hang(contents, hang);
+    return hang;
+}
+
+std::vector<std::uint64_t> sequences(const std::vector<CrashCall>& calls) {
+    std::vector<std::uint64_t> numbers;
+    for (const CrashCall& call : calls)
+        numbers.push_back(call.sequence);
+    return numbers;
+}
+
+using Numbers = std::vector<std::uint64_t>;
+
+Numbers unended(const std::vector<std::vector<Record>>& threads) {
+    return sequences(hang_of(contents_of(threads)).unended);
+}
+
+TEST_CASE("Who waits for a stream waits for its launches that nobody has waited for") {
+    const Record stuck = wait(9, kStreamWait, kStream, true);
+    CHECK(unended({{launch(1), launch(2), stuck}}) == Numbers{1, 2});
+    // One that came back tells of what was before it, whoever waited.
+    CHECK(unended({{launch(1), wait(2, kStreamWait, kStream, false), launch(3), stuck}}) == Numbers{3});
+    CHECK(unended({{launch(1), launch(3), stuck}, {wait(2, kContextWait, 0, false)}}) == Numbers{3});
+    // Of its own stream only.
+    CHECK(unended({{launch(1), wait(2, kStreamWait, 0x80, false), stuck}}) == Numbers{1});
+    CHECK(unended({{launch(1, 0x80), launch(2), stuck}}) == Numbers{2});
+    // Where nothing is left there, some other stream's.
+    CHECK(unended({{launch(1, 0x80), stuck}}) == Numbers{1});
+    CHECK(unended({{wait(2, kStreamWait, kStream, false), stuck}}).empty());
+}
+
+TEST_CASE("A wait that failed, or has not come back itself, tells of nothing") {
+    Record failed = wait(2, kStreamWait, kStream, false);
+    failed.result = 700;
+    CHECK(unended({{launch(1), failed, launch(3), wait(9, kStreamWait, kStream, true)}}) == Numbers{1, 3});
+    Record refused = launch(1);
+    refused.result = 1;
+    CHECK(unended({{refused, launch(2), wait(9, kStreamWait, kStream, true)}}) == Numbers{2});
+}
+
+TEST_CASE("Who has waited for an event knows of what was before it was recorded, and of no more") {
+    Record event = wait(6, kEventWait, kStream, false);
+    event.launch = 4;  // the last before it is 2
+    CHECK(unended({{launch(1), launch(2), launch(3), event, wait(9, kStreamWait, kStream, true)}}) ==
+          Numbers{3});
+    event.launch = ~0U;  // nobody knows where it was recorded
+    CHECK(unended({{launch(1), event, wait(9, kStreamWait, kStream, true)}}) == Numbers{1});
+}
+
+TEST_CASE("The stream of a thread is another one in each thread") {
+    constexpr std::uint64_t kPerThread = 2;
+    const Record done = wait(3, kStreamWait, kPerThread, false);
+    CHECK(unended({{launch(1, kPerThread), wait(9, kStreamWait, kPerThread, true)},
+                   {launch(2, kPerThread), done}}) == Numbers{1});
+}
+
+TEST_CASE("Who waits for the context waits for all streams; who computes waits for none") {
+    CHECK(unended({{launch(1), launch(2, 0x80), wait(9, kContextWait, 0, true)}}) == Numbers{1, 2});
+    Record op = open_record(9, kOp);
+    op.kind = CallKind::extern_op;
+    const Hang hang = hang_of(contents_of({{launch(1), op}}));
+    CHECK(hang.unended.empty());
+    CHECK(hang.calls.at(0).call.name == "aoti_torch_cuda_mm_out");
+}
+
+TEST_CASE("The longest comes first, with the op that it lies in and since when nothing has come back") {
+    Record run = open_record(1, kRun);
+    run.kind = CallKind::run;
+    Record op = open_record(2, kOp);
+    op.kind = CallKind::extern_op;
+    op.back = 1;
+    Record stuck = wait(4, kStreamWait, kStream, true);
+    stuck.back = 2;
+    const Hang hang = hang_of(contents_of(
+        {{launch(30), wait(31, kContextWait, 0, true)}, {run, op, launch(3), stuck}, {launch(5)}}));
+    REQUIRE(hang.calls.size() == 2);
+    CHECK(hang.calls[0].call.sequence == 4);
+    CHECK(hang.calls[0].call.inside == "aoti_torch_cuda_mm_out (run 0, call 2)");
+    CHECK(hang.calls[0].call.thread == 18);
+    // It began at tick 1400, 800 ns after the start.
+    CHECK(hang.calls[0].nanoseconds == 5 * kSecond - 800);
+    CHECK(hang.calls[1].call.thread == 17);
+    CHECK(hang.unended.front().is_likely);
+    CHECK(seconds_text(hang.calls[0].nanoseconds) == "5.0 s");
+    CHECK(stuck_text(hang.calls[0]) == "cuStreamSynchronize (run 0) on stream 0x70, for 5.0 s, in thread 18");
+}
+
+TEST_CASE("A ring whose two moments are one says no times, and what lies in the future is none") {
+    ring::FileHeader header = file_header();
+    header.anchor_ticks = header.start_ticks;
+    const std::string file =
+        file_start(header) + names_block(kNames) + thread_block(17, {wait(1, kStreamWait, kStream, true)});
+    const ring::Contents contents = ring::parse_flight_ring(file).value();
+    CHECK(open_calls(contents, header.start_unix_ns + kSecond).at(0).nanoseconds == 0);
+    const ring::Contents later = contents_of({{wait(1000, kStreamWait, kStream, true)}});
+    CHECK(open_calls(later, header.start_unix_ns).at(0).nanoseconds == 0);
+}
+
+TEST_CASE("A list of many is cut, and counted whole") {
+    std::vector<Record> records;
+    for (std::uint64_t seq = 1; seq <= 40; ++seq)
+        records.push_back(launch(seq));
+    records.push_back(wait(41, kStreamWait, kStream, true));
+    const Hang hang = hang_of(contents_of({records}));
+    CHECK(hang.unended.size() == kMostUnended);
+    CHECK(hang.unended_count == 40);
+    CHECK(unended_text(hang) ==
+          "; it likely waits for kernel (run 0, call 1), the oldest of 40 launches not known to have ended");
+}
+
+TEST_CASE("The file lies beside the ring, under a name of its own") {
+    CHECK(hang_path("/out/flight.ring") == "/out/hang.json");
+    CHECK(hang_path("/flight.ring/flight-17.ring") == "/flight.ring/hang-17.json");
+    CHECK(hang_path("flight.ring") == "hang.json");
+    CHECK(hang_path("/out/other") == "/out/other.json");
+}
+
+Hang whole_hang() {
+    Hang hang = hang_of(contents_of({{launch(1), launch(2), wait(3, kStreamWait, kStream, true)}}));
+    hang.pid = 4242;
+    hang.time_ns = 12345;
+    hang.calls[0].asks = true;
+    hang.calls[0].place = {"a \"name\"", "sleeping", "futex_do_wait", "202", "libc.so.6+0x10"};
+    return hang;
+}
+
+TEST_CASE("What is written is read as it was") {
+    const Hang hang = whole_hang();
+    std::string text;
+    append_hang_json(hang, text);
+    const Result<Hang> read = read_hang(text);
+    REQUIRE(read.ok());
+    std::string again;
+    append_hang_json(read.value(), again);
+    CHECK(again == text);
+    CHECK(read.value().calls.at(0).place.name == "a \"name\"");
+    CHECK(read.value().calls.at(0).call.kind == CallKind::wait);
+    CHECK(sequences(read.value().unended) == Numbers{1, 2});
+}
+
+TEST_CASE("What is no file of a hang is refused, and whatever bytes there are do no harm") {
+    for (const char* text : {"", "{}", "nonsense", R"({"format":"aoti-dbg-hang","version":2})",
+                             R"({"format":"aoti-dbg-hang","version":1,"calls":[]})"})
+        CHECK_FALSE(read_hang(text).ok());
+    std::string text;
+    append_hang_json(whole_hang(), text);
+    std::mt19937_64 random(7);
+    std::size_t readable = 0;
+    for (int i = 0; i < 20'000; ++i) {
+        std::string damaged = text;
+        for (std::uint64_t n = random() % 4; n != 0; --n)
+            damaged[random() % damaged.size()] = static_cast<char>(random());
+        damaged.resize(random() % 8 == 0 ? random() % damaged.size() : damaged.size());
+        const Result<Hang> read = read_hang(damaged);
+        if (!read.ok()) continue;
+        ++readable;
+        CHECK(read.value().unended.size() <= kMostUnended);
+    }
+    CHECK(readable > 1000);
+}
+
+}  // namespace
+}  // namespace aoti_dbg::test

@@ -1,0 +1,185 @@
+// hang HOW [FILE|SECONDS]: a program that waits for a stream on which nothing is ever begun, in the way that
+// HOW says:
+//   stream, context, event, copy       in a call that does not come back
+//   query, event_query                 by asking until it is done
+//   deaf                               as stream, and ignores SIGTERM
+//   fork                               as stream, in a child that was forked before there was a driver
+// or one that does not hang:
+//   idle, busy, steps                  sleeps, computes outside of any call, or launches and waits again and
+//                                      again, for SECONDS, or longer than anybody watches
+//   back, capture                      as stream, in a thread, until FILE is there; under `capture` the main
+//                                      thread captures a graph meanwhile, in global mode
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <csignal>
+#include <thread>
+
+#include "tests/fakes/driver/fake_cuda_control.h"
+#include "tests/victims/driver_user.hpp"
+
+namespace {
+
+constexpr char kKernels[] =
+    "AOTI_DBG_FAKE_MODULE\n"
+    "kernel done_kernel nop\n"
+    "kernel endless_kernel nop\n"
+    "kernel later_kernel nop\n";
+constexpr std::chrono::milliseconds kLong(2500);
+
+using Clock = std::chrono::steady_clock;
+
+struct Stage {
+    CUcontext context = nullptr;
+    CUmodule module = nullptr;
+    CUstream stream = nullptr;
+    CUstream other = nullptr;
+    CUevent event = nullptr;
+    CUdeviceptr memory = 0;
+};
+
+void say(const char* text) {
+    std::printf("%s\n", text);
+    std::fflush(stdout);
+}
+
+void launch(const Stage& stage, const char* kernel, CUstream stream) {
+    CUfunction function = nullptr;
+    victim::must(cuModuleGetFunction(&function, stage.module, kernel), "cuModuleGetFunction");
+    victim::must(cuLaunchKernel(function, 1, 1, 1, 1, 1, 1, 0, stream, nullptr, nullptr), "cuLaunchKernel");
+}
+
+Stage set(bool on_legacy) {
+    Stage stage;
+    victim::must(cuInit(0), "cuInit");
+    victim::must(cuDevicePrimaryCtxRetain(&stage.context, 0), "cuDevicePrimaryCtxRetain");
+    victim::must(cuCtxSetCurrent(stage.context), "cuCtxSetCurrent");
+    victim::must(cuModuleLoadData(&stage.module, kKernels), "cuModuleLoadData");
+    if (!on_legacy) victim::must(cuStreamCreate(&stage.stream, CU_STREAM_NON_BLOCKING), "cuStreamCreate");
+    victim::must(cuStreamCreate(&stage.other, CU_STREAM_NON_BLOCKING), "cuStreamCreate");
+    victim::must(cuEventCreate(&stage.event, 0), "cuEventCreate");
+    victim::must(cuMemAlloc_v2(&stage.memory, 64), "cuMemAlloc");
+    return stage;
+}
+
+/// What has ended, what never does, what comes after it, and what another stream was given.
+void hand_over(const Stage& stage) {
+    launch(stage, "done_kernel", stage.stream);
+    victim::must(cuStreamSynchronize(stage.stream), "cuStreamSynchronize");
+    fake_cuda_hold_stream(stage.stream);
+    launch(stage, "endless_kernel", stage.stream);
+    launch(stage, "later_kernel", stage.stream);
+    victim::must(cuEventRecord(stage.event, stage.stream), "cuEventRecord");
+    launch(stage, "done_kernel", stage.other);
+}
+
+void wait_for(const Stage& stage, const char* how) {
+    const auto is = [how](const char* what) { return std::strcmp(how, what) == 0; };
+    char bytes[64];
+    CUresult result = CUDA_SUCCESS;
+    if (is("context")) {
+        result = cuCtxSynchronize();
+    } else if (is("event")) {
+        result = cuEventSynchronize(stage.event);
+    } else if (is("copy")) {
+        result = cuMemcpyDtoH_v2(bytes, stage.memory, sizeof bytes);
+    } else if (is("query")) {
+        while ((result = cuStreamQuery(stage.stream)) == CUDA_ERROR_NOT_READY)
+            usleep(1000);
+    } else if (is("event_query")) {
+        while ((result = cuEventQuery(stage.event)) == CUDA_ERROR_NOT_READY)
+            usleep(1000);
+    } else {
+        result = cuStreamSynchronize(stage.stream);
+    }
+    std::printf("%s: %d\n", how, static_cast<int>(result));
+}
+
+void work_for_long(const Stage& stage, const char* how, std::chrono::milliseconds time) {
+    const Clock::time_point until = Clock::now() + time;
+    if (std::strcmp(how, "idle") == 0) return std::this_thread::sleep_until(until);
+    volatile std::uint64_t number = 0;
+    while (Clock::now() < until) {
+        if (std::strcmp(how, "busy") == 0) {
+            number = number + 1;
+            continue;
+        }
+        launch(stage, "done_kernel", stage.stream);
+        victim::must(cuStreamSynchronize(stage.stream), "cuStreamSynchronize");
+        usleep(10'000);
+    }
+}
+
+void await_file(const char* path) {
+    while (access(path, F_OK) != 0)
+        usleep(10'000);
+}
+
+/// A graph of one launch, for whose capture it takes as long as the file does.
+void capture_until(const Stage& stage, const char* path) {
+    CUgraph graph = nullptr;
+    std::size_t nodes = 0;
+    victim::must(cuStreamBeginCapture_v2(stage.other, CU_STREAM_CAPTURE_MODE_GLOBAL), "cuStreamBeginCapture");
+    launch(stage, "done_kernel", stage.other);
+    await_file(path);
+    const CUresult result = cuStreamEndCapture(stage.other, &graph);
+    if (result == CUDA_SUCCESS) victim::must(cuGraphGetNodes(graph, nullptr, &nodes), "cuGraphGetNodes");
+    std::printf("captured: %d, nodes: %zu\n", static_cast<int>(result), nodes);
+}
+
+void come_back(const Stage& stage, const char* how, const char* path) {
+    hand_over(stage);
+    victim::must(cuStreamSynchronize(stage.other), "cuStreamSynchronize");
+    std::thread waiting([&stage] {
+        CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
+        victim::must(cuThreadExchangeStreamCaptureMode(&mode), "cuThreadExchangeStreamCaptureMode");
+        victim::must(cuCtxSetCurrent(stage.context), "cuCtxSetCurrent");
+        wait_for(stage, "stream");
+    });
+    if (std::strcmp(how, "capture") == 0) {
+        capture_until(stage, path);
+    } else {
+        await_file(path);
+    }
+    fake_cuda_release_stream(stage.stream);
+    waiting.join();
+}
+
+int hang_in_child() {
+    const pid_t child = fork();
+    if (child == 0) {
+        const Stage stage = set(false);
+        hand_over(stage);
+        wait_for(stage, "stream");
+        _exit(0);
+    }
+    int status = 0;
+    waitpid(child, &status, 0);
+    std::printf("child: %d\n", status);
+    return 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    if (argc < 2) return 2;
+    const char* const how = argv[1];
+    const auto is = [how](const char* what) { return std::strcmp(how, what) == 0; };
+    if (is("fork")) return hang_in_child();
+    if (is("deaf")) std::signal(SIGTERM, SIG_IGN);
+    const Stage stage = set(is("copy"));
+    say("set");
+    if (is("idle") || is("busy") || is("steps")) {
+        launch(stage, "done_kernel", stage.stream);
+        work_for_long(stage, how, argc < 3 ? kLong : std::chrono::seconds(std::atoi(argv[2])));
+    } else if (is("back") || is("capture")) {
+        if (argc < 3) return 2;
+        come_back(stage, how, argv[2]);
+    } else {
+        hand_over(stage);
+        wait_for(stage, how);
+    }
+    say("ended");
+    return 0;
+}
