@@ -236,12 +236,13 @@ void* Measurer::run_thread(void* measurer) {
 void Measurer::drain() {
     std::uint64_t rest = kShortestNap;
     std::uint64_t ending_since = 0;
-    std::uint64_t done = 0;
     for (;;) {
+        // Asked first: calls may come, and the end, while the disk keeps us from an empty queue.
+        const bool was_ending = ending_.load(std::memory_order_acquire);
         const EventQueue::Taken taken = queue_.take();
         if (taken.call == nullptr) {
-            flush_sink(done);
-            if (ending_.load(std::memory_order_acquire)) return;
+            flush_sink(done_.load(std::memory_order_relaxed));
+            if (was_ending) return;
             nap(rest);
             rest = std::min(rest + rest / 8 + 1, kLongestNap);
             continue;
@@ -273,7 +274,7 @@ void Measurer::drain() {
             write(taken);
         }
         if (call.gpu != nullptr) call.gpu->release(call.mark);
-        ++done;
+        done_.fetch_add(1, std::memory_order_relaxed);
     }
 }
 
@@ -378,11 +379,22 @@ bool Measurer::finish() {
     if (has_thread_.load(std::memory_order_acquire)) {
         launch_where_nobody_is();
         ending_.store(true, std::memory_order_release);
-        const std::uint64_t began = monotonic_nanoseconds();
-        // The thread has a deadline of its own; at exit it may have been ended with all the others.
+        // The thread has a deadline of its own for the device; at exit it may have been ended with all the
+        // others. As long as it writes on, the disk is all that it waits for.
+        std::uint64_t done = done_.load(std::memory_order_relaxed);
+        std::uint64_t since = monotonic_nanoseconds();
         while (!ended_.load(std::memory_order_acquire) &&
-               monotonic_nanoseconds() - began < 2 * kPatienceAtEnd)
+               monotonic_nanoseconds() - since < 2 * kPatienceAtEnd) {
             nap(kShortestNap);
+            const std::uint64_t now = done_.load(std::memory_order_relaxed);
+            if (now != done) since = monotonic_nanoseconds();
+            done = now;
+        }
+        if (const std::uint64_t lost = queue_.puts() - done; lost != 0 && !ended_)
+            message(Severity::warn,
+                    "the results of %llu calls were not written: nothing came of the thread that writes them "
+                    "for 4 s before the end; look whether the disk is full or stuck",
+                    static_cast<unsigned long long>(lost));
     }
     if (!lock_with_deadline(sink_mutex_)) return false;
     const std::lock_guard lock(sink_mutex_, std::adopt_lock);

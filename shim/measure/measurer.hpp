@@ -140,7 +140,8 @@ class Measurer {
     std::atomic<bool> ended_{false};
     std::atomic<std::uint64_t> dropped_{0};
     alignas(kCacheLine) bool closed_ = false;  // by sink_mutex_
-    std::atomic<std::uint64_t> written_{0};    // calls of the queue
+    std::atomic<std::uint64_t> done_{0};       // calls of the queue that the sink was given
+    std::atomic<std::uint64_t> written_{0};    // those that it has written out
     std::atomic<std::uint64_t> handed_{0};     // calls to the sink
 
     struct Retired {

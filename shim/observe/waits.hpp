@@ -59,9 +59,9 @@ class Wait {
     void begin(WaitName& name, Awaited awaited);
     void end_record(std::int32_t result);
 
-    ThreadState* state_ = nullptr;
+    [[maybe_unused]] ThreadState* state_ = nullptr;
     ring::Record* record_ = nullptr;
-    std::uint64_t seq_ = 0;
+    [[maybe_unused]] std::uint64_t seq_ = 0;
 };
 
 void note_event_recorded(std::uint64_t event, std::uint64_t stream);
