@@ -7,6 +7,7 @@
 #include <iterator>
 #include <nlohmann/json.hpp>
 
+#include "base/words.hpp"
 #include "cli/doctor_child.hpp"
 #include "cli/doctor_machine.hpp"
 #include "cli/doctor_trials.hpp"
@@ -39,10 +40,6 @@ const char* word_of(CheckState state) {
 std::size_t count_of(CheckState state, const std::vector<Check>& checks) {
     return static_cast<std::size_t>(std::count_if(
         checks.begin(), checks.end(), [state](const Check& check) { return check.state == state; }));
-}
-
-std::string counted(std::size_t number, const char* thing) {
-    return std::to_string(number) + " " + thing + (number == 1 ? "" : "s");
 }
 
 void add(std::vector<Check>& checks, std::vector<Check> more) {

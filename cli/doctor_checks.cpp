@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "base/words.hpp"
 #include "config/byte_size.hpp"
 #include "serializer/cuda_error.hpp"
 
@@ -45,13 +46,6 @@ std::string version_text(const DriverFacts& facts) {
     if (!text.empty()) text += ", ";
     return text + "CUDA " + std::to_string(facts.version / 1000) + "." +
            std::to_string(facts.version % 1000 / 10);
-}
-
-std::string joined(const std::vector<std::string>& texts, const char* between) {
-    std::string all;
-    for (const std::string& text : texts)
-        all += (all.empty() ? "" : between) + text;
-    return all;
 }
 
 /// What to do where a call of the driver's failed before a launch.

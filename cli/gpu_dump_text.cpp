@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/words.hpp"
 #include "serializer/clean_text.hpp"
 #include "serializer/gpu_exception.hpp"
 #include "serializer/gpu_faults.hpp"
@@ -51,10 +52,6 @@ std::string clean(std::string_view text) {
 
 std::string text_of(const Dim3& dim) {
     return "[" + std::to_string(dim.x) + ", " + std::to_string(dim.y) + ", " + std::to_string(dim.z) + "]";
-}
-
-std::string counted(std::size_t count, const char* what) {
-    return std::to_string(count) + " " + what + (count == 1 ? "" : "s");
 }
 
 std::string line(const char* label, const std::string& text) {

@@ -1,6 +1,7 @@
 // See kept_source.hpp.
 #include "cli/kept_source.hpp"
 
+#include <algorithm>
 #include <filesystem>
 #include <map>
 #include <optional>
@@ -17,6 +18,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr const char* kEvidence = "evidence";
 constexpr std::string_view kWrapper = ".wrapper.cpp";
 constexpr std::string_view kDispatcher = "aoti_torch_call_dispatcher:";
 
@@ -118,16 +120,25 @@ std::vector<CrashArgument> arguments_of(const WrapperInfo& info, const std::vect
 /// The wrapper sources of the packages that were kept.
 std::vector<std::string> kept_wrappers(const std::string& folder) {
     std::vector<std::string> paths;
-    std::error_code failed;
-    for (const fs::directory_entry& package : fs::directory_iterator(folder + "/evidence", failed)) {
+    for (const std::string& package : kept_packages(folder)) {
         std::error_code unreadable;
-        for (const fs::directory_entry& file : fs::directory_iterator(package.path(), unreadable))
+        for (const fs::directory_entry& file :
+             fs::directory_iterator(fs::path(folder) / kEvidence / package, unreadable))
             if (ends_with(file.path().string(), kWrapper)) paths.push_back(file.path().string());
     }
     return paths;
 }
 
 }  // namespace
+
+std::vector<std::string> kept_packages(const std::string& folder) {
+    std::vector<std::string> names;
+    std::error_code failed;
+    for (const fs::directory_entry& package : fs::directory_iterator(fs::path(folder) / kEvidence, failed))
+        names.push_back(package.path().filename().string());
+    std::sort(names.begin(), names.end());
+    return names;
+}
 
 std::vector<CrashArgument> find_in_source(const std::string& folder, const std::vector<std::string>& names,
                                           CrashCall& call) {

@@ -9,6 +9,9 @@
 
 namespace aoti_dbg::cli {
 
+/// The packages whose sources were kept: name and hash of each.
+std::vector<std::string> kept_packages(const std::string& folder);
+
 /// `names` are those of the model's own calls of one run, in order, from its first one; the last is `call`,
 /// which gets its line and what it comes from. Returns its arguments by their names; empty where not known.
 std::vector<CrashArgument> find_in_source(const std::string& folder, const std::vector<std::string>& names,

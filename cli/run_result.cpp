@@ -4,6 +4,7 @@
 #include <string>
 
 #include "base/message.hpp"
+#include "base/words.hpp"
 
 namespace aoti_dbg::cli {
 namespace {
@@ -12,10 +13,6 @@ struct Account {
     std::string what;
     std::string advice;
 };
-
-std::string counted(std::uint32_t number, const char* thing) {
-    return std::to_string(number) + " " + thing + (number == 1 ? "" : "s");
-}
 
 constexpr const char* kWayDown =
     "check that nothing on the way to it clears the environment, sets LD_PRELOAD anew, or changes the user "

@@ -8,6 +8,7 @@
 #include <csignal>
 #include <functional>
 
+#include "base/words.hpp"
 #include "cli/device_fault.hpp"
 #include "cli/hang_facts.hpp"
 #include "cli/kept_source.hpp"
@@ -323,6 +324,13 @@ void add_events(const EndedRun& run, Triage& triage) {
     if (call != nullptr) call->model_name = events.model_name;
 }
 
+void add_packages(const std::string& folder, CrashReport& report) {
+    const std::vector<std::string> packages = kept_packages(folder);
+    if (!packages.empty())
+        report.environment.emplace_back(packages.size() == 1 ? "package" : "packages",
+                                        joined(packages, ", "));
+}
+
 bool is_worth_telling(const CrashReport& report) {
     if (report.end.signal != 0 || report.findings != 0 || report.device || report.hang) return true;
     return report.end.exit_status.value_or(0) != 0 && (report.failed || !report.in_flight.empty());
@@ -362,6 +370,7 @@ Triage look_at(const EndedRun& run) {
     if (chosen != nullptr) add_calls(*chosen, report);
     add_events(run, triage);
     report.environment = known_versions(run.command.front());
+    if (chosen != nullptr) add_packages(chosen->folder, report);
     report.library = AOTI_DBG_VERSION;
     conclude(report);
     const bool is_told_by_ring = !run.has_status && (report.failed || !report.in_flight.empty());

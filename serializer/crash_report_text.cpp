@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "base/words.hpp"
 #include "serializer/clean_text.hpp"
 #include "serializer/crash_report.hpp"
 
@@ -91,13 +92,6 @@ class Page {
 
     std::vector<Section> sections_;
 };
-
-std::string joined(const std::vector<std::string>& texts, const char* between) {
-    std::string result;
-    for (const std::string& text : texts)
-        result += (result.empty() ? "" : between) + text;
-    return result;
-}
 
 std::string ending_text(const CrashEnd& end) {
     std::string text = "process " + std::to_string(end.pid);
@@ -226,9 +220,8 @@ std::string finding_text(const Finding& finding) {
 
 std::string counts_text(const CrashReport& report) {
     return std::to_string(report.processes) + (report.processes == 1 ? " process, " : " processes, ") +
-           std::to_string(report.runs) + (report.runs == 1 ? " run, " : " runs, ") +
-           std::to_string(report.calls) + (report.calls == 1 ? " call, " : " calls, ") +
-           std::to_string(report.findings) + (report.findings == 1 ? " finding" : " findings");
+           counted(report.runs, "run") + ", " + counted(report.calls, "call") + ", " +
+           counted(report.findings, "finding");
 }
 
 }  // namespace

@@ -60,6 +60,8 @@ class Triage(TriagedTest):
                 source = next((self.folder / level / "evidence").glob("*/*.wrapper.cpp")).read_text().splitlines()
                 self.assertIn("aoti_torch_proxy_executor_call_function", source[call["line"] - 1])
                 self.assertEqual(report["before"][0]["call"], 0)
+                (package,) = (self.folder / level / "evidence").iterdir()
+                self.assertEqual(report["environment"]["package"], package.name)
                 self.assertEqual(report["environment"]["torch"], torch.__version__.split("+")[0])
                 arguments = {argument["label"]: argument.get("what", "") for argument in report["arguments"]}
                 self.assertTrue(any("2.5" in f"{label} {what}" for label, what in arguments.items()), arguments)
