@@ -28,6 +28,11 @@ inline constexpr bool kThreadSanitized = false;
 // After a fork beside other threads: a sanitizer's allocator may be locked for ever in the child.
 inline constexpr bool kChildrenCanAllocate = !kSanitized;
 
+/// Whether what fork_victim's children do in this mode comes to an end.
+inline bool children_can(const std::string& mode) {
+    return kChildrenCanAllocate || (mode != "child_runs" && mode != "fork_in_thread");
+}
+
 inline std::string victim_path(const std::string& name) {
     return std::string(AOTI_DBG_VICTIMS) + "/" + name;
 }

@@ -66,6 +66,7 @@ std::vector<Case> other_cases() {
     for (const char* mode : {"fork_while_running", "child_runs", "fork_in_thread", "vfork_exec", "os_exit"}) {
         if (kThreadSanitized)
             continue;  // its run-time does not carry threads across a fork and reports itself
+        if (!children_can(mode)) continue;
         cases.push_back({mode, {victim_path("fork_victim"), mode, cpu}, {}});
     }
     return cases;
