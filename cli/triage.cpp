@@ -138,21 +138,7 @@ class Calls {
                    !is_open(*call.record) && !has_failed(*call.record);
         });
     }
-    [[nodiscard]] CrashCall told(const ring::Call& call) const {
-        const ring::Record& record = *call.record;
-        CrashCall to;
-        to.name = contents_.name(record.name);
-        to.kind = record.kind;
-        to.sequence = record.seq;
-        to.run = record.run;
-        to.call = record.call;
-        if (record.model != ring::kNoModel) to.model = record.model;
-        to.thread = call.thread->tid;
-        to.stream = record.stream;
-        to.result = record.result;
-        to.left_by_exception = (record.flags & ring::kLeftByException) != 0;
-        return to;
-    }
+    [[nodiscard]] CrashCall told(const ring::Call& call) const { return recorded_call(contents_, call); }
 
   private:
     /// Models tell several kernels of one name apart by a number.

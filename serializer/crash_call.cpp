@@ -14,6 +14,22 @@ constexpr std::string_view kKinds[] = {"unknown", "triton", "op",  "proxy_op",  
 
 }  // namespace
 
+CrashCall recorded_call(const ring::Contents& contents, const ring::Call& call) {
+    const ring::Record& record = *call.record;
+    CrashCall to;
+    to.name = contents.name(record.name);
+    to.kind = record.kind;
+    to.sequence = record.seq;
+    to.run = record.run;
+    to.call = record.call;
+    if (record.model != ring::kNoModel) to.model = record.model;
+    to.thread = call.thread->tid;
+    to.stream = record.stream;
+    to.result = record.result;
+    to.left_by_exception = (record.flags & ring::kLeftByException) != 0;
+    return to;
+}
+
 std::string_view word_of(ring::CallKind kind) {
     const auto number = static_cast<std::size_t>(kind);
     return kKinds[number < std::size(kKinds) ? number : 0];

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "serializer/flight_ring_format.hpp"
+#include "serializer/flight_ring_reader.hpp"
 
 namespace aoti_dbg {
 
@@ -29,6 +29,9 @@ struct CrashCall {
     std::vector<std::string> original_aten;
     std::string inside;  // the op that it is a part of, as call_text(); empty: none
 };
+
+/// What the ring says of it.
+CrashCall recorded_call(const ring::Contents& contents, const ring::Call& call);
 
 /// "triton", "op": as reports have it.
 std::string_view word_of(ring::CallKind kind);

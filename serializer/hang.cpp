@@ -27,16 +27,7 @@ const Record* parent_of(const Thread& thread, const Record& record) {
 }
 
 CrashCall told(const ring::Contents& contents, const Thread& thread, const Record& record) {
-    CrashCall call;
-    call.name = contents.name(record.name);
-    call.kind = record.kind;
-    call.sequence = record.seq;
-    call.run = record.run;
-    call.call = record.call;
-    if (record.model != ring::kNoModel) call.model = record.model;
-    call.thread = thread.tid;
-    call.stream = record.stream;
-    call.result = record.result;
+    CrashCall call = recorded_call(contents, {&thread, &record});
     const Record* const parent = parent_of(thread, record);
     if (parent != nullptr && parent->kind != CallKind::run && parent->kind != CallKind::lifecycle) {
         CrashCall around;
