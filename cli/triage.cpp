@@ -12,28 +12,12 @@
 #include "cli/device_fault.hpp"
 #include "cli/hang_facts.hpp"
 #include "cli/kept_source.hpp"
+#include "cli/recorded_calls.hpp"
 #include "cli/recorded_processes.hpp"
 #include "cli/surroundings.hpp"
 
 namespace aoti_dbg::cli {
 namespace {
-
-constexpr std::size_t kCallsBefore = 8;
-
-bool has_failed(const ring::Record& record) {
-    return record.kind != ring::CallKind::lifecycle && record.kind != ring::CallKind::wait &&
-           (record.result != 0 || (record.flags & ring::kLeftByException) != 0);
-}
-
-/// Runs and what surrounds them hold calls; they are none, nor is who waits for the device.
-bool is_call(const ring::Record& record) {
-    return record.kind != ring::CallKind::run && record.kind != ring::CallKind::lifecycle &&
-           record.kind != ring::CallKind::wait;
-}
-
-bool is_open_call(const ring::Record& record) {
-    return is_open(record) && record.kind != ring::CallKind::wait;
-}
 
 /// The signal that an exit status beyond 128 stands for with shells; 0 where it is none that ends programs
 /// for a fault.
@@ -42,127 +26,6 @@ int signal_of_status(int status) {
         if (status == 128 + signal) return signal;
     return 0;
 }
-
-/// The ring of one process, and which of its calls are told of.
-class Calls {
-  public:
-    explicit Calls(const ring::Contents& contents)
-        : contents_(contents), all_(ring::merged_calls(contents)) {}
-
-    [[nodiscard]] std::vector<ring::Call> in_flight(bool main_thread_only) const {
-        std::vector<ring::Call> innermost;
-        for (const ring::Thread& thread : contents_.threads) {
-            if (thread.ended || (main_thread_only && thread.tid != contents_.header.pid)) continue;
-            const auto open = std::find_if(thread.records.rbegin(), thread.records.rend(), is_open_call);
-            if (open != thread.records.rend()) innermost.push_back({&thread, &*open});
-        }
-        return innermost;
-    }
-    /// The first that a fault on the device made fail; else of the last run that failed the first call that
-    /// did, else that run.
-    [[nodiscard]] std::optional<ring::Call> failed() const {
-        std::optional<ring::Call> last;
-        for (const ring::Call& call : all_) {
-            if (returns_cuda_error(call.record->kind) && ends_context(call.record->result)) return call;
-            if (has_failed(*call.record)) last = call;
-        }
-        if (!last || last->record->run == ring::kNoRun) return last;
-        for (const ring::Call& call : all_) {
-            const bool is_of_run = call.record->run == last->record->run;
-            if (is_of_run && is_call(*call.record) && has_failed(*call.record)) return call;
-        }
-        return last;
-    }
-    /// Whether no other thread had a launch under way meanwhile.
-    [[nodiscard]] bool was_alone(const ring::Call& failed) const {
-        return std::none_of(all_.begin(), all_.end(), [&](const ring::Call& other) {
-            const ring::Record& record = *other.record;
-            return other.thread != failed.thread && is_launch(record.kind) &&
-                   record.begin_ticks <= failed.record->end_ticks &&
-                   (is_open(record) || record.end_ticks >= failed.record->begin_ticks);
-        });
-    }
-    [[nodiscard]] std::optional<ring::Call> last() const {
-        const auto found = std::find_if(all_.rbegin(), all_.rend(),
-                                        [](const ring::Call& call) { return is_call(*call.record); });
-        return found == all_.rend() ? std::nullopt : std::optional(*found);
-    }
-    /// Those that had come back when `to` began, the latest first; of its own thread, or with none of all.
-    [[nodiscard]] std::vector<CrashCall> before(const std::optional<ring::Call>& to) const {
-        std::vector<CrashCall> calls;
-        for (auto call = all_.rbegin(); call != all_.rend() && calls.size() < kCallsBefore; ++call) {
-            if (to && (call->thread != to->thread || call->record->seq >= to->record->seq)) continue;
-            if (is_call(*call->record) && !is_open(*call->record)) calls.push_back(told(*call));
-        }
-        return calls;
-    }
-    /// The names of the model's own calls of its run up to it; empty where the ring has lost the first.
-    [[nodiscard]] std::vector<std::string> names_up_to(const ring::Call& to) const {
-        std::vector<std::string> names;
-        for (const ring::Record& record : to.thread->records) {
-            const bool is_own = record.run == to.record->run && record.call != ring::kNoCall;
-            if (!is_own || !is_call(record) || record.seq > to.record->seq) continue;
-            if (record.call != names.size()) return {};
-            names.emplace_back(contents_.name(record.name));
-        }
-        if (to.record->call == ring::kNoCall || names.size() != to.record->call + 1U) return {};
-        return names;
-    }
-    /// The launch of a kernel that faulted, by the driver's name of it and its number among the launches of
-    /// its context, where the dump has one; `is_certain` says whether it could have been no other.
-    [[nodiscard]] std::optional<ring::Call> launch_of(const DeviceFault& fault, bool& is_certain) const {
-        const auto is_nearer = [&fault](const ring::Call& a, const ring::Call& b) {
-            return distance(a, fault) < distance(b, fault);
-        };
-        std::vector<ring::Call> launches;
-        for (auto call = all_.rbegin(); call != all_.rend(); ++call)
-            if (is_call(*call->record) && is_launch_of(*call, fault.kernel)) launches.push_back(*call);
-        if (launches.empty()) return std::nullopt;
-        // Of equals the last: where nobody counts, the program cannot have gone on for long.
-        const ring::Call found = *std::min_element(launches.begin(), launches.end(), is_nearer);
-        is_certain = launches.size() == 1 || (fault.launch != 0 && distance(found, fault) == 0);
-        return found;
-    }
-    /// The call of that number, or, of one that waits, the call that it lies in.
-    [[nodiscard]] std::optional<ring::Call> of_sequence(std::uint64_t sequence) const {
-        for (const ring::Call& call : all_) {
-            if (call.record->seq != sequence) continue;
-            const std::uint64_t around = sequence - call.record->back;
-            return is_call(*call.record) || around == sequence ? call : of_sequence(around);
-        }
-        return std::nullopt;
-    }
-    [[nodiscard]] bool any_run_after(const ring::Call& failed) const {
-        return std::any_of(all_.begin(), all_.end(), [&](const ring::Call& call) {
-            return call.record->kind == ring::CallKind::run && call.record->seq > failed.record->seq &&
-                   !is_open(*call.record) && !has_failed(*call.record);
-        });
-    }
-    [[nodiscard]] CrashCall told(const ring::Call& call) const { return recorded_call(contents_, call); }
-
-  private:
-    /// Models tell several kernels of one name apart by a number.
-    [[nodiscard]] bool is_launch_of(const ring::Call& call, std::string_view kernel) const {
-        std::string_view name = contents_.name(call.record->name);
-        if (name == kernel) return !kernel.empty();
-        if (kernel.empty() || name.size() <= kernel.size() + 1 || name.substr(0, kernel.size()) != kernel)
-            return false;
-        name.remove_prefix(kernel.size());
-        return name.front() == '_' && name.find_first_not_of("0123456789", 1) == std::string_view::npos;
-    }
-    /// From the number of the launch at fault; 0 for that one. Our numbers may be too small, behind a graph.
-    static std::uint64_t distance(const ring::Call& call, const DeviceFault& fault) {
-        const std::uint64_t number = call.record->launch;
-        const std::uint64_t at_fault = fault.launch != 0 ? fault.launch : fault.later_launch;
-        if (number == 0 || at_fault == 0) return kNotComparable;
-        if (number > at_fault) return kNotComparable + number - at_fault;
-        return at_fault - number;
-    }
-    static constexpr std::uint64_t kNotComparable = std::uint64_t{1} << 62U;
-
-    const ring::Contents& contents_;
-    std::vector<ring::Call> all_;
-};
 
 const RecordedProcess* last_of(const std::vector<RecordedProcess>& processes,
                                const std::function<bool(const RecordedProcess&)>& is_wanted) {
@@ -243,7 +106,7 @@ void add_calls(const RecordedProcess& process, CrashReport& report) {
         return;
     }
     report.notes.insert(report.notes.end(), read.value().notes.begin(), read.value().notes.end());
-    const Calls calls(read.value());
+    const RecordedCalls calls(read.value());
     const std::vector<ring::Call> in_flight = calls.in_flight(process.ended);
     for (const ring::Call& call : in_flight)
         report.in_flight.push_back(calls.told(call));
@@ -263,7 +126,7 @@ void add_calls(const RecordedProcess& process, CrashReport& report) {
         const bool waits = !report.hang->unended.empty();
         about = calls.of_sequence(waits ? report.hang->unended.front().sequence
                                         : report.hang->calls.front().call.sequence);
-        if (about && !is_call(*about->record)) about.reset();
+        if (about && !RecordedCalls::is_call(*about->record)) about.reset();
         if (about) report.faulted = calls.told(*about);
         if (about) report.faulted->is_likely = waits;
     }

@@ -1,0 +1,59 @@
+// The calls of one process, as its flight ring has them, and which of them a report is about.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "serializer/crash_report.hpp"
+#include "serializer/flight_ring_reader.hpp"
+
+namespace aoti_dbg::cli {
+
+/// The ring outlives it.
+class RecordedCalls {
+  public:
+    explicit RecordedCalls(const ring::Contents& contents);
+
+    /// Runs and what surrounds them hold calls; they are none, nor is who waits for the device.
+    static bool is_call(const ring::Record& record);
+
+    /// Of each thread the innermost that had not come back.
+    [[nodiscard]] std::vector<ring::Call> in_flight(bool main_thread_only) const;
+
+    /// The first that a fault on the device made fail; else of the last run that failed the first call that
+    /// did, else that run.
+    [[nodiscard]] std::optional<ring::Call> failed() const;
+
+    /// Whether no other thread had a launch under way meanwhile.
+    [[nodiscard]] bool was_alone(const ring::Call& failed) const;
+
+    [[nodiscard]] std::optional<ring::Call> last() const;
+
+    /// Those that had come back when `to` began, the latest first; of its own thread, or with none of all.
+    [[nodiscard]] std::vector<CrashCall> before(const std::optional<ring::Call>& to) const;
+
+    /// The names of the model's own calls of its run up to it; empty where the ring has lost the first.
+    [[nodiscard]] std::vector<std::string> names_up_to(const ring::Call& to) const;
+
+    /// The launch of a kernel that faulted, by the driver's name of it and its number among the launches of
+    /// its context, where the dump has one; `is_certain` says whether it could have been no other.
+    [[nodiscard]] std::optional<ring::Call> launch_of(const DeviceFault& fault, bool& is_certain) const;
+
+    /// The call of that number, or, of one that waits, the call that it lies in.
+    [[nodiscard]] std::optional<ring::Call> of_sequence(std::uint64_t sequence) const;
+
+    [[nodiscard]] bool any_run_after(const ring::Call& failed) const;
+
+    [[nodiscard]] CrashCall told(const ring::Call& call) const { return recorded_call(contents_, call); }
+
+  private:
+    [[nodiscard]] bool is_launch_of(const ring::Call& call, std::string_view kernel) const;
+
+    const ring::Contents& contents_;
+    std::vector<ring::Call> all_;
+};
+
+}  // namespace aoti_dbg::cli
