@@ -15,4 +15,9 @@ constexpr std::uint64_t fnv1a(std::string_view text, std::uint64_t hash = kFnvBe
     return hash;
 }
 
+/// Of a number behind that, as one step.
+constexpr std::uint64_t fnv1a(std::uint64_t number, std::uint64_t hash) {
+    return (hash ^ number) * 0x100000001b3ULL;
+}
+
 }  // namespace aoti_dbg

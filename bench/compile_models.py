@@ -124,12 +124,12 @@ def with_fault(name: str):
     return make
 
 
-for _name in ("index_read", "index_write", "index_assert", "user_kernel"):
+for _name in ("index_read", "index_write", "index_assert", "user_kernel", "hang", "custom_op", "rows"):
     MODELS[f"fault_{_name}"] = with_fault(f"fault_{_name}")
 
 
 # A Triton kernel of the user's is only seen by the strict way of exporting.
-STRICT = ("mixed", "fault_user_kernel")
+STRICT = ("mixed", "fault_user_kernel", "fault_hang")
 
 
 def compile_packages(torch, device: str, name: str, packages: list[str], folder: pathlib.Path) -> None:

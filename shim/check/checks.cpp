@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/fnv.hpp"
 #include "serializer/finding.hpp"
 #include "shim/check/mismatch.hpp"
 #include "shim/check/model_checks.hpp"
@@ -73,15 +74,16 @@ void tell(ThreadState& state, Finding finding, Mismatch mismatch) {
         measurer->tell(std::move(finding));
 }
 
-void check_input(ThreadState& state, const MeasuredModel& model, const OpenCall& run, std::size_t n,
-                 TensorHandle handle) {
+/// The number of the input's facts; 0: not known.
+std::uint64_t check_input(ThreadState& state, const MeasuredModel& model, const OpenCall& run, std::size_t n,
+                          TensorHandle handle) {
     const ModelChecks::Input input = model.checks().input(n);
-    if (input.guard == nullptr || handle == nullptr) return;
+    if (input.guard == nullptr || handle == nullptr) return 0;
     MeasuringThread& own = own_part(state);
     SeenTensor seen;
-    if (!own.reader.read(model.api(), handle, seen)) return;
+    if (!own.reader.read(model.api(), handle, seen)) return 0;
     std::uint64_t& sound = own.sound_inputs[{run.model, n}];
-    if (sound == seen.facts->number) return;
+    if (sound == seen.facts->number) return sound;
     std::vector<Mismatch> wrong = compare_input(*input.guard, input.relies_on_strides, *seen.facts);
     if (wrong.empty()) sound = seen.facts->number;
     for (Mismatch& mismatch : wrong) {
@@ -90,6 +92,7 @@ void check_input(ThreadState& state, const MeasuredModel& model, const OpenCall&
         add_tensor(model.input(n), seen.facts, finding);
         tell(state, std::move(finding), std::move(mismatch));
     }
+    return seen.facts->number;
 }
 
 void check_count(ThreadState& state, const MeasuredModel& model, const OpenCall& run, std::uint64_t given) {
@@ -113,6 +116,13 @@ void note_container_call(MeasuredModel& model, const OpenCall& call, std::int32_
     if (call.name->printed == "AOTInductorModelContainerDelete") model.checks().forget(container);
 }
 
+/// A run has come back. What left it by an exception may have left out views.
+void end_views(ThreadState& state, std::int32_t result) {
+    if (state.measuring == nullptr) return;
+    CheckedViews* const views = std::exchange(state.measuring->views_at_hand, nullptr);
+    if (views != nullptr && result == 0) views->sound = views->at_hand;
+}
+
 bool is_op(ring::CallKind kind) {
     return kind == ring::CallKind::extern_op || kind == ring::CallKind::proxy_op ||
            kind == ring::CallKind::dispatcher;
@@ -132,9 +142,18 @@ void check_run(ThreadState& state, MeasuredModel* model, const OpenCall& run) {
     if (std::optional<Mismatch> wrong = checks.wrong_constants(container))
         tell(state, finding_at(state, run), std::move(*wrong));
     check_count(state, *model, run, given);
-    begin_finding(own_part(state));
-    for (std::uint64_t n = 0; n < given; ++n)
-        check_input(state, *model, run, n, handles[n]);
+    MeasuringThread& own = own_part(state);
+    begin_finding(own);
+    std::uint64_t all =
+        fnv1a(checks.changes(), fnv1a(reinterpret_cast<std::uintptr_t>(container), kFnvBegin));
+    bool is_known = true;
+    for (std::uint64_t n = 0; n < given; ++n) {
+        const std::uint64_t number = check_input(state, *model, run, n, handles[n]);
+        is_known &= number != 0;
+        all = fnv1a(number, all);
+    }
+    own.views_at_hand = &own.views[run.model];
+    own.views_at_hand->at_hand = is_known ? all : 0;
 }
 
 void check_launch(ThreadState& state, const MeasuredModel& model, const OpenCall& call) {
@@ -159,6 +178,8 @@ void check_launch(ThreadState& state, const MeasuredModel& model, const OpenCall
 }
 
 void check_view(ThreadState& state, const MeasuredModel& model, const StubFrame& frame) {
+    CheckedViews* const views = state.measuring == nullptr ? nullptr : state.measuring->views_at_hand;
+    if (views != nullptr && views->are_sound()) return;
     const ShimApi& api = model.api();
     const auto* tensor = reinterpret_cast<TensorHandle>(frame.integer(0));
     const auto rank = static_cast<std::int64_t>(frame.integer(1));
@@ -185,6 +206,7 @@ void check_view(ThreadState& state, const MeasuredModel& model, const StubFrame&
     view.offset = offset + static_cast<std::int64_t>(frame.integer(4));
     std::optional<Mismatch> wrong = compare_view(view);
     if (!wrong) return;
+    if (views != nullptr) views->at_hand = 0;
     Finding finding = finding_at(state, *run);
     finding.kernel = "aoti_torch__reinterpret_tensor";
     finding.call = run->next_call;  // it goes into that one, or a later one
@@ -195,6 +217,7 @@ void check_view(ThreadState& state, const MeasuredModel& model, const StubFrame&
 void check_result(ThreadState& state, MeasuredModel* model, const OpenCall& call, std::int32_t result) {
     if (call.kind == ring::CallKind::lifecycle && model != nullptr)
         return note_container_call(*model, call, result);
+    if (call.kind == ring::CallKind::run) end_views(state, result);
     if (result == 0 || !is_op(call.kind)) return;
     Finding finding = finding_at(state, call);
     const SitePlan* plan = model == nullptr ? nullptr : model->site(call.site);

@@ -39,6 +39,7 @@ void ModelChecks::plan_launches(const std::deque<SitePlan>& sites) {
 }
 
 void ModelChecks::note_update(const void* container, const std::string& function, std::int32_t result) {
+    changes_.fetch_add(1, std::memory_order_release);
     const std::lock_guard lock(wiped_page().constants_mutex);
     if (constants_.size() >= kMostContainers && constants_.count(container) == 0) return;
     Constants& constants = constants_[container];
@@ -52,6 +53,7 @@ void ModelChecks::note_update(const void* container, const std::string& function
 }
 
 void ModelChecks::forget(const void* container) {
+    changes_.fetch_add(1, std::memory_order_release);
     const std::lock_guard lock(wiped_page().constants_mutex);
     constants_.erase(container);
 }

@@ -55,6 +55,8 @@ class ModelChecks {
     /// A function that gives a container constants has come back.
     void note_update(const void* container, const std::string& function, std::int32_t result);
     void forget(const void* container);
+    /// Grows with each of both.
+    [[nodiscard]] std::uint64_t changes() const { return changes_.load(std::memory_order_acquire); }
     /// Whether the constants of a container that is about to run are as they should be.
     [[nodiscard]] std::optional<Mismatch> wrong_constants(const void* container) const;
 
@@ -70,7 +72,8 @@ class ModelChecks {
     std::vector<std::vector<LaunchPointer>> pointers_;  // by site
     std::uint32_t pointer_count_ = 0;
     std::atomic<bool> missed_{false};
-    std::atomic<bool> has_failed_{false};         // an update, of any container
+    std::atomic<bool> has_failed_{false};  // an update, of any container
+    std::atomic<std::uint64_t> changes_{0};
     std::map<const void*, Constants> constants_;  // by constants_mutex
 };
 

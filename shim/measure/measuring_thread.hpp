@@ -39,6 +39,14 @@ struct FetchedPointer {
     TensorHandle handle = nullptr;
 };
 
+/// Whether the views that a run makes have to be looked at: not where nothing has changed since one that made
+/// sound ones. Told by what a run is given, as one number; 0: not known.
+struct CheckedViews {
+    std::uint64_t sound = 0;    // of a run that was well
+    std::uint64_t at_hand = 0;  // of the run that is under way
+    [[nodiscard]] bool are_sound() const { return at_hand != 0 && at_hand == sound; }
+};
+
 struct MeasuringThread {
     std::vector<FetchedPointer> pointers;      // since the last call
     bool pointers_are_old = false;             // a call has taken them
@@ -53,6 +61,8 @@ struct MeasuringThread {
     // Number of the facts that were compared last and found right, by model and position.
     std::map<std::pair<std::uint16_t, std::uint64_t>, std::uint64_t> sound_inputs;
     CheckedPointers pointers_checked;
+    std::map<std::uint16_t, CheckedViews> views;  // by model
+    CheckedViews* views_at_hand = nullptr;        // of the run that is under way
     std::uint64_t thread = static_cast<std::uint64_t>(gettid());
     // Of the call at hand, kept for their memory: and for its other side, where nothing came between.
     std::uint64_t found_for = 0;  // sequence of the call

@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstring>
 
 #include "shim/bind/driver_table.hpp"
@@ -17,10 +18,14 @@ std::atomic<bool> g_raises_faults{false};
 namespace {
 
 constexpr std::uint64_t kMillisecond = 1'000'000;
-// A call that waits for a kernel at fault waits at least 27 ms; the debugger is loaded 0.7 ms later, or when
-// it has come from the disk.
+// A call that waits for a kernel at fault waits at least 27 ms; the debugger is loaded 0.7 ms later, on a
+// busy machine up to 35 ms later.
 constexpr std::uint64_t kStandstill = 25 * kMillisecond;
-constexpr std::uint64_t kUntilDebugger = 4 * kMillisecond;
+constexpr std::uint64_t kUntilDebugger = 40 * kMillisecond;
+// Calls that wait so long without a fault must not become slower for it: of the program's time a fiftieth is
+// waited for the debugger, and so much at first.
+constexpr std::uint64_t kShare = 50;
+constexpr std::uint64_t kAtFirst = 200 * kMillisecond;
 // How long after its last launch a program that ends may still have a fault coming: the standstill, and some.
 constexpr std::uint64_t kUntilSign = 80 * kMillisecond;
 constexpr std::uint64_t kLongestRecord = 5'000 * kMillisecond;
@@ -30,6 +35,7 @@ constexpr int kUnchanged = 60;
 
 const std::string* g_path = nullptr;  // never freed: read while the process ends
 pid_t g_armed_by = 0;                 // a fork's child has no driver that could fault
+std::uint64_t g_armed_at = 0;         // on the monotonic clock
 
 struct Loaded {
     unsigned long long objects = 0;  // ever loaded
@@ -67,12 +73,20 @@ bool fault_is_under_way() {
 bool fault_is_behind(std::uint64_t waited) {
     if (fault_is_under_way()) return true;
     if (waited < kStandstill) return false;
-    const std::uint64_t until = monotonic_nanoseconds() + kUntilDebugger;
-    while (monotonic_nanoseconds() < until) {
+    static std::atomic<std::uint64_t> spent{0};  // threads at once may overdraw it, by as many waits
+    const std::uint64_t begun = monotonic_nanoseconds();
+    const std::uint64_t allowed = kAtFirst + (begun - g_armed_at) / kShare;
+    const std::uint64_t used = spent.load(std::memory_order_relaxed);
+    const std::uint64_t until = begun + std::min(kUntilDebugger, used < allowed ? allowed - used : 0);
+    bool is_behind = false;
+    std::uint64_t now = begun;
+    while (!is_behind && now < until) {
         nap(kMillisecond / 10);
-        if (fault_is_under_way()) return true;
+        is_behind = fault_is_under_way();
+        now = monotonic_nanoseconds();
     }
-    return false;
+    spent.fetch_add(now - begun, std::memory_order_relaxed);
+    return is_behind;
 }
 
 int error_of_fault() {
@@ -86,6 +100,7 @@ void watch_fault_window(const std::string& path, bool raises) {
     if (fault_is_under_way()) return;
     g_path = new std::string(path);
     g_armed_by = getpid();
+    g_armed_at = monotonic_nanoseconds();
     g_raises_faults.store(raises, std::memory_order_relaxed);
     g_watches_window.store(true, std::memory_order_release);
 }

@@ -53,6 +53,13 @@ class Checks(support.Test):
         self.assertEqual((dtype["tensor"]["label"], dtype["tensor"]["sizes"]), ("arg4_1", [8, 10]))
         self.assertIn("arg4_1.to(torch.float32)", dtype["advice"])
 
+    def test_a_view_of_a_weight_that_became_too_small_is_told_after_runs_in_which_it_was_not(self):
+        outcome = self.seen("small_weight")
+        self.assert_alike(self.bare("small_weight"), outcome)
+        self.assertNotIn("Error", outcome.stdout)
+        (told,) = title.findall(self.log(outcome))
+        self.assertRegex(told, r"^storage of aoti_torch__reinterpret_tensor: at least 256 bytes .* 16 found$")
+
     def test_no_sound_model_has_a_finding_and_all_of_them_are_checked(self):
         outcome = self.seen("sweep", "released", "-")
         self.assertEqual((outcome.code, self.log(outcome)), (0, ""), outcome.stderr)

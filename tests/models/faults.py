@@ -65,4 +65,61 @@ def fault_user_kernel() -> Case:
     return Case(Net(), (x, good), more_inputs=[(x, bad)])
 
 
-FAULTS = {make.__name__: make for make in (fault_index_read, fault_index_write, fault_index_assert, fault_user_kernel)}
+def fault_hang() -> Case:
+    """A Triton kernel of the user's waits for a number that nobody changes."""
+    import faulty_kernel
+
+    class Net(torch.nn.Module):
+        def forward(self, x, flag):
+            return faulty_kernel.wait(torch.relu(x), flag) + 1.0
+
+    x, go, stop = torch.randn(128, 64), torch.zeros(1, dtype=torch.int32), torch.ones(1, dtype=torch.int32)
+    return Case(Net(), (x, go), more_inputs=[(x, stop)])
+
+
+# The op of `fault_custom_op`; seeded_victim.cpp has it for a GPU.
+@torch.library.custom_op("seeded::scatter", mutates_args=())
+def scatter(x: torch.Tensor, where: torch.Tensor) -> torch.Tensor:
+    return (2 * x).flatten()[where].view_as(x)
+
+
+@scatter.register_fake
+def _(x: torch.Tensor, where: torch.Tensor) -> torch.Tensor:
+    return torch.empty_like(x)
+
+
+def fault_custom_op() -> Case:
+    """A custom op in C++ writes where a number in a tensor tells it to."""
+
+    class Net(torch.nn.Module):
+        def forward(self, x, where):
+            return torch.ops.seeded.scatter(torch.relu(x), where) + 1.0
+
+    x = torch.randn(128, 64)
+    good = torch.arange(x.numel())
+    bad = good.clone()
+    bad[4000] = FAR
+    return Case(Net(), (x, good), more_inputs=[(x, bad)])
+
+
+def fault_rows() -> Case:
+    """As many rows of a table as the input has, which may have 64."""
+
+    class Net(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.register_buffer("table", torch.randn(64, 64))
+
+        def forward(self, x):
+            return torch.relu(x + self.table[: x.shape[0]])
+
+    rows = {0: torch.export.Dim("rows", min=2, max=64)}
+    return Case(Net(), (torch.randn(48, 64),), dynamic_shapes=(rows,))
+
+
+FAULTS = {
+    make.__name__: make
+    for make in (
+        fault_index_read, fault_index_write, fault_index_assert, fault_user_kernel, fault_hang, fault_custom_op, fault_rows
+    )
+}  # fmt: skip

@@ -34,12 +34,18 @@ def say(text: str) -> None:
     libc.fflush(None)
 
 
-def load(name: str, variant: str = packages.RELEASED, num_runners: int = 1):
-    """A function of the inputs. Without torch._inductor, whose import takes longer than most of what is run here."""
+def loader_of(name: str, variant: str = packages.RELEASED, num_runners: int = 1):
+    """Without torch._inductor, whose import takes longer than most of what is run here."""
     path = str(packages.package_path(name, variant))
     loader = torch._C._aoti.AOTIModelPackageLoader(path, "model", False, num_runners, -1)
     with open(support.UNPACKED, "a") as file:
         file.writelines(f"{folder}\n" for folder in support.unpacked_by("self"))
+    return loader
+
+
+def load(name: str, variant: str = packages.RELEASED, num_runners: int = 1):
+    """A function of the inputs."""
+    loader = loader_of(name, variant, num_runners)
     return lambda *inputs: loader.run(torch.utils._pytree.tree_leaves(inputs))
 
 
@@ -154,6 +160,16 @@ def wrong_inputs() -> None:
     attempt("other strides of an op's input", lambda: linear(torch.ones(10, 8).t()))
     attempt("wrong dtype", lambda: linear(torch.ones(8, 10, dtype=torch.float64)))
     attempt("too many", lambda: linear(torch.ones(8, 10), torch.ones(8, 10)))
+
+
+def small_weight() -> None:
+    """After runs that were well a weight is given that is too small, which the update takes."""
+    linear = loader_of("linear_softmax")
+    for _ in range(3):
+        linear.run([torch.ones(8, 10)])
+    attempt("update", lambda: linear.load_constants({"second.weight": torch.zeros(3)}, False, False) or [])
+    # What comes out is whatever lies behind it.
+    attempt("run", lambda: [linear.run([torch.ones(8, 10)]), []][1])
 
 
 def wrong_dtype() -> None:

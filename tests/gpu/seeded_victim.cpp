@@ -1,0 +1,268 @@
+// A C++ program on LibTorch with a bug of the kind that the program, not the model, has:
+//   seeded_victim BUG PACKAGE.pt2
+// The package is one of bench/compile_models.py; what it is run with lies beside it, the last of these is
+// bad. It is run once with what is good, then as BUG says, and then the device is asked. It knows nothing of
+// the library. Ends with 0 where nobody complained, else with 3.
+#include <ATen/Functions.h>
+#include <dlfcn.h>
+#include <torch/csrc/inductor/aoti_package/model_package_loader.h>
+#include <torch/csrc/jit/serialization/pickle.h>
+#include <torch/library.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <iterator>
+#include <string>
+#include <vector>
+
+namespace {
+
+using Loader = torch::inductor::AOTIModelPackageLoader;
+using Inputs = std::vector<at::Tensor>;
+
+// ---- CUDA, without its headers: by the libraries that torch has brought ----
+
+template <typename... Arguments>
+int cuda(const char* name, Arguments... arguments) {
+    static void* const driver = dlopen("libcuda.so.1", RTLD_NOW);
+    void* const where = std::strncmp(name, "cuda", 4) == 0 ? RTLD_DEFAULT : driver;
+    auto* const function = reinterpret_cast<int (*)(Arguments...)>(dlsym(where, name));
+    if (function == nullptr) {
+        std::fprintf(stderr, "seeded_victim: no %s\n", name);
+        std::exit(9);
+    }
+    return function(arguments...);
+}
+
+void must(int error, const char* what) {
+    if (error == 0) return;
+    std::fprintf(stderr, "seeded_victim: %s failed with %d\n", what, error);
+    std::exit(9);
+}
+
+// out[where[i]] = 2 * x[i], which believes what it is told.
+const char kScatter[] = R"(
+.version 7.0
+.target sm_70
+.address_size 64
+.visible .entry seeded_scatter(.param .u64 x, .param .u64 where, .param .u64 out, .param .u32 count)
+{
+    .reg .pred %p;
+    .reg .b32 %r<6>;
+    .reg .b64 %a<10>;
+    .reg .f32 %f<3>;
+    ld.param.u64 %a0, [x];
+    ld.param.u64 %a1, [where];
+    ld.param.u64 %a2, [out];
+    ld.param.u32 %r0, [count];
+    mov.u32 %r1, %ctaid.x;
+    mov.u32 %r2, %ntid.x;
+    mov.u32 %r3, %tid.x;
+    mad.lo.u32 %r4, %r1, %r2, %r3;
+    setp.ge.u32 %p, %r4, %r0;
+    @%p bra DONE;
+    mul.wide.u32 %a3, %r4, 4;
+    add.u64 %a4, %a0, %a3;
+    ld.global.f32 %f0, [%a4];
+    mul.wide.u32 %a5, %r4, 8;
+    add.u64 %a6, %a1, %a5;
+    ld.global.u64 %a7, [%a6];
+    shl.b64 %a8, %a7, 2;
+    add.u64 %a9, %a2, %a8;
+    add.f32 %f1, %f0, %f0;
+    st.global.f32 [%a9], %f1;
+DONE:
+    ret;
+}
+)";
+
+at::Tensor scatter(const at::Tensor& x, const at::Tensor& where) {
+    at::Tensor out = at::empty_like(x);
+    static void* kernel = [] {
+        void *image = nullptr, *found = nullptr;
+        must(cuda("cuModuleLoadData", &image, static_cast<const void*>(kScatter)), "cuModuleLoadData");
+        must(cuda("cuModuleGetFunction", &found, image, "seeded_scatter"), "cuModuleGetFunction");
+        return found;
+    }();
+    void *from = x.data_ptr(), *at = where.data_ptr(), *to = out.data_ptr();
+    unsigned count = static_cast<unsigned>(x.numel());
+    void* arguments[] = {&from, &at, &to, &count};
+    void* const stream = nullptr;
+    // An error here is that of an earlier fault, which the program gets to see when it asks.
+    cuda("cuLaunchKernel", kernel, (count + 255) / 256, 1U, 1U, 256U, 1U, 1U, 0U, stream,
+         static_cast<void**>(arguments), static_cast<void**>(nullptr));
+    return out;
+}
+
+// The op of `fault_custom_op` in tests/models/faults.py.
+TORCH_LIBRARY(seeded, library) {
+    library.def("scatter(Tensor x, Tensor where) -> Tensor");
+    library.impl("scatter", c10::DispatchKey::CUDA, TORCH_FN(scatter));
+}
+
+// ---- what the models are run with ----
+
+std::vector<Inputs> inputs_for(const std::string& package) {
+    std::ifstream file(package.substr(0, package.rfind('-')) + ".inputs.pt", std::ios::binary);
+    const std::vector<char> bytes{std::istreambuf_iterator<char>(file), {}};
+    const c10::IValue saved = torch::jit::pickle_load(bytes);
+    std::vector<Inputs> all;
+    for (const c10::IValue& one : saved.toListRef()) {
+        Inputs& inputs = all.emplace_back();
+        for (const c10::IValue& input : one.toListRef())
+            inputs.push_back(input.toTensor().cuda());
+    }
+    return all;
+}
+
+/// The same values in memory of its own that has been given back; large enough that the driver takes it.
+at::Tensor in_freed_memory(const at::Tensor& tensor) {
+    void* memory = nullptr;
+    must(cuda("cudaMalloc", &memory, std::size_t{256} << 20U), "cudaMalloc");
+    must(cuda("cudaMemcpy", memory, static_cast<const void*>(tensor.data_ptr()), tensor.nbytes(), 3),
+         "cudaMemcpy");
+    must(cuda("cudaFree", memory), "cudaFree");
+    return at::from_blob(memory, tensor.sizes(), tensor.options());
+}
+
+// ---- the bugs ----
+
+struct Run {
+    Loader& loader;
+    std::vector<Inputs>& all;  // the first good, the last bad
+    [[nodiscard]] Inputs good() const { return all.front(); }
+};
+
+void bad_input(const Run& run) {
+    run.loader.run(run.all.back());
+}
+
+/// The first input's memory has been given back.
+void freed(const Run& run) {
+    Inputs inputs = run.good();
+    inputs.front() = in_freed_memory(inputs.front());
+    run.loader.run(inputs);
+}
+
+/// The last input begins one number too late for loads of several at once.
+void misaligned(const Run& run) {
+    Inputs inputs = run.good();
+    const at::Tensor room = at::zeros({inputs.back().numel() + 1}, inputs.back().options());
+    inputs.back() = room.narrow(0, 1, inputs.back().numel()).view(inputs.back().sizes());
+    run.loader.run(inputs);
+}
+
+void dtype(const Run& run) {
+    Inputs inputs = run.good();
+    inputs.back() = inputs.back().to(at::kDouble);
+    run.loader.run(inputs);
+}
+
+void device(const Run& run) {
+    Inputs inputs = run.good();
+    inputs.back() = inputs.back().cpu();
+    run.loader.run(inputs);
+}
+
+/// More rows than it was exported for.
+void rows(const Run& run) {
+    Inputs inputs = run.good();
+    inputs.back() = at::zeros({1 << 22, inputs.back().size(1)}, inputs.back().options());
+    run.loader.run(inputs);
+}
+
+/// So many that no memory is large enough for what is computed of them.
+void memory(const Run& run) {
+    Inputs inputs = run.good();
+    inputs.back() = inputs.back().narrow(0, 0, 1).expand({std::int64_t{1} << 31, inputs.back().size(1)});
+    run.loader.run(inputs);
+}
+
+/// What was good when the graph was made is bad when it is launched.
+void graph(const Run& run) {
+    void *stream = nullptr, *graph = nullptr, *ready = nullptr;
+    must(cuda("cudaStreamCreateWithFlags", &stream, 1U), "cudaStreamCreateWithFlags");
+    Inputs inputs;
+    for (const at::Tensor& input : run.good())
+        inputs.push_back(input.clone());
+    // So that the allocator has all that the model will ask for.
+    run.loader.run(inputs, stream);
+    must(cuda("cudaDeviceSynchronize"), "cudaDeviceSynchronize");
+    must(cuda("cudaStreamBeginCapture", stream, 2), "cudaStreamBeginCapture");
+    const Inputs results = run.loader.run(inputs, stream);
+    must(cuda("cudaStreamEndCapture", stream, &graph), "cudaStreamEndCapture");
+    must(cuda("cudaGraphInstantiate", &ready, graph, 0ULL), "cudaGraphInstantiate");
+    for (const Inputs* values : {&run.all.front(), &run.all.back()}) {
+        for (std::size_t i = 0; i < inputs.size(); ++i)
+            inputs[i].copy_((*values)[i]);
+        must(cuda("cudaDeviceSynchronize"), "cudaDeviceSynchronize");
+        cuda("cudaGraphLaunch", ready, stream);
+    }
+}
+
+/// An update that fails, and nobody looks.
+void constants(const Run& run) {
+    const at::Tensor of_no_use = at::zeros({3}, run.good().front().options());
+    std::unordered_map<std::string, at::Tensor> update{{"0.weight", of_no_use}};
+    try {
+        run.loader.load_constants(update, false, true);
+    } catch (const std::exception&) {
+    }
+    run.loader.run(run.good());
+}
+
+/// Written on one stream while the model reads it on another.
+void race(const Run& run) {
+    void* stream = nullptr;
+    must(cuda("cudaStreamCreateWithFlags", &stream, 1U), "cudaStreamCreateWithFlags");
+    Inputs inputs;
+    for (const at::Tensor& input : run.good())
+        inputs.push_back(input.clone());
+    for (int i = 0; i < 100; ++i) {
+        inputs.back().add_(1.0);
+        run.loader.run(inputs, stream);
+    }
+}
+
+struct Bug {
+    const char* name;
+    void (*run)(const Run& run);
+};
+
+constexpr Bug kBugs[] = {
+    {"bad_input", bad_input}, {"freed", freed}, {"misaligned", misaligned}, {"dtype", dtype},
+    {"device", device},       {"rows", rows},   {"memory", memory},         {"graph", graph},
+    {"constants", constants}, {"race", race},
+};
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    if (argc < 3) return 2;
+    for (const Bug& bug : kBugs) {
+        if (std::strcmp(argv[1], bug.name) != 0) continue;
+        bool is_well = true;
+        try {
+            Loader loader(argv[2]);
+            std::vector<Inputs> all = inputs_for(argv[2]);
+            loader.run(all.front());
+            must(cuda("cudaDeviceSynchronize"), "cudaDeviceSynchronize");
+            std::printf("ran with what is good\n");
+            std::fflush(stdout);
+            bug.run({loader, all});
+        } catch (const std::exception& error) {
+            std::printf("complained: an exception\n");
+            std::fprintf(stderr, "%s\n", error.what());
+            is_well = false;
+        }
+        if (cuda("cudaDeviceSynchronize") != 0) {
+            std::printf("complained: the device\n");
+            is_well = false;
+        }
+        std::fflush(stdout);
+        std::_Exit(is_well ? 0 : 3);
+    }
+    return 2;
+}
