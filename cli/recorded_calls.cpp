@@ -120,6 +120,15 @@ std::optional<ring::Call> RecordedCalls::of_sequence(std::uint64_t sequence) con
     return std::nullopt;
 }
 
+std::optional<ring::Call> RecordedCalls::around(const ring::Call& call) const {
+    if (call.record->back == 0) return std::nullopt;
+    const std::uint64_t sequence = call.record->seq - call.record->back;
+    const auto found = std::find_if(all_.begin(), all_.end(), [sequence](const ring::Call& other) {
+        return other.record->seq == sequence && is_call(*other.record);
+    });
+    return found == all_.end() ? std::nullopt : std::optional(*found);
+}
+
 bool RecordedCalls::any_run_after(const ring::Call& failed) const {
     return std::any_of(all_.begin(), all_.end(), [&](const ring::Call& call) {
         return call.record->kind == ring::CallKind::run && call.record->seq > failed.record->seq &&

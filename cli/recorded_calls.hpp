@@ -45,6 +45,9 @@ class RecordedCalls {
     /// The call of that number, or, of one that waits, the call that it lies in.
     [[nodiscard]] std::optional<ring::Call> of_sequence(std::uint64_t sequence) const;
 
+    /// The call that it was made in: an op that launches a kernel of a library's. None where that is a run.
+    [[nodiscard]] std::optional<ring::Call> around(const ring::Call& call) const;
+
     [[nodiscard]] bool any_run_after(const ring::Call& failed) const;
 
     [[nodiscard]] CrashCall told(const ring::Call& call) const { return recorded_call(contents_, call); }

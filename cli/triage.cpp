@@ -98,6 +98,12 @@ void find_suspect(const std::string& folder, CrashReport& report) {
                               argument.label == fault.parameter;
 }
 
+/// The op that a kernel was launched in, which is as likely as that launch.
+std::string inside_words(CrashCall op, const CrashCall& launch) {
+    op.is_likely = launch.is_likely;
+    return call_text(op);
+}
+
 /// What its ring tells. An exit in good order is nobody's who was inside of a call meanwhile.
 void add_calls(const RecordedProcess& process, CrashReport& report) {
     const Result<ring::Contents> read = ring::read_flight_ring(process.ring);
@@ -142,7 +148,10 @@ void add_calls(const RecordedProcess& process, CrashReport& report) {
     if (failed && about && about->record == failed->record && calls.any_run_after(*failed))
         report.notes.emplace_back("runs after the one that failed ended well");
     if (!about) return;
-    report.arguments = find_in_source(process.folder, calls.names_up_to(*about), *told_call(report));
+    CrashCall& told = *told_call(report);
+    const std::optional<ring::Call> op = calls.around(*about);
+    if (op) told.inside = inside_words(calls.told(*op), told);
+    report.arguments = find_in_source(process.folder, calls.names_up_to(op ? *op : *about), told);
     if (report.device) find_suspect(process.folder, report);
 }
 

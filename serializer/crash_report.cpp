@@ -120,6 +120,11 @@ std::string source_of(const DeviceFault& fault) {
     return name.empty() || is_python ? "its source" : clean(name);
 }
 
+/// "kernel, inside op (run 0, call 3)": the op's place says more than its kernel's.
+std::string call_text_inside(const CrashCall& call) {
+    return call.inside.empty() ? call_text(call) : clean(call.name) + ", inside " + call.inside;
+}
+
 Judgement judge_device(const DeviceFault& fault, const CrashReport& report) {
     const CudaError error = cuda_error(fault.error);
     Judgement result{fault.error == 0 ? CrashClass::kernel : error.kind, {}, {}, fault.kernel, fault.line};
@@ -131,7 +136,7 @@ Judgement judge_device(const DeviceFault& fault, const CrashReport& report) {
     if (call.name.empty()) call.name = fault.kernel.empty() ? "a kernel that no image names" : fault.kernel;
     std::string_view words = fault.error == 0 ? "fault" : error.words;
     if (fault.is_trap) words = "trap, by which a kernel stops itself,";
-    result.verdict = std::string(words) + " in " + call_text(call);
+    result.verdict = std::string(words) + " in " + call_text_inside(call);
     if (fault.line != 0)
         result.verdict += ", at line " + std::to_string(fault.line) + " of " + source_of(fault);
     const auto suspect = std::find_if(report.arguments.begin(), report.arguments.end(),

@@ -104,7 +104,8 @@ std::string ending_text(const CrashEnd& end) {
 }
 
 std::string whereabouts(const CrashCall& call) {
-    std::string text = call_text(call) + ", launch " + std::to_string(call.sequence) + ", thread " +
+    const std::string inside = call.inside.empty() ? "" : ", inside " + call.inside;
+    std::string text = call_text(call) + inside + ", launch " + std::to_string(call.sequence) + ", thread " +
                        std::to_string(call.thread);
     if (call.model != ~0U) text += ", model " + std::to_string(call.model);
     if (!call.model_name.empty()) text += " (" + call.model_name + ")";

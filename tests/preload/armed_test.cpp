@@ -60,7 +60,7 @@ TEST_CASE("Whichever kernel faults, the driver's record of it is in the output f
 }
 
 TEST_CASE("The report names kernel, call, block and thread, and what becomes of the program is its own") {
-    for (const char* launch : {"2", "5", "9"}) {
+    for (const char* launch : {"1", "2", "5", "9"}) {
         CAPTURE(launch);
         const TempFolder folder;
         const Variables variables = {{"FAKE_CUDA_FAIL_AT", launch},
@@ -86,6 +86,11 @@ TEST_CASE("The report names kernel, call, block and thread, and what becomes of 
         CHECK(contains(run.err, report));
         const std::string json = read_text(folder.path() / "out" / "report.json");
         CHECK(contains(json, "\"kernel\""));
+        // The first is launched by an op, whose place and arguments it has.
+        const bool is_of_op =
+            contains(json, "fake_sgemm_kernel, inside aoti_torch_cuda_addmm_out (run 0, call 0)");
+        CHECK(is_of_op == (std::string(launch) == "1"));
+        CHECK(contains(json, "\"original_aten\""));
     }
 }
 
