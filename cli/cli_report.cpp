@@ -1,16 +1,31 @@
 #include "cli/cli_report.hpp"
 
-#include <cstdio>
-#include <filesystem>
+#include <string>
 #include <vector>
 
 #include "base/message.hpp"
 #include "cli/print.hpp"
 #include "cli/recorded_processes.hpp"
 #include "cli/report_files.hpp"
+#include "cli/run_report.hpp"
 #include "cli/triage.hpp"
+#include "config/options.hpp"
 
 namespace aoti_dbg::cli {
+
+int report_end(const EndingProcess& process) {
+    EndedRun run;
+    run.command = process.command;
+    run.folder = process.folder;
+    run.start_unix_ns = process.since_unix_ns;
+    run.pid = process.pid;
+    run.status = process.status.value_or(0);
+    run.has_status = process.status.has_value();
+    run.asks_itself = true;
+    std::vector<std::string> complaints;  // which the library has said
+    tell(run, audience_of(parse_options(process_sources(), complaints)), {});
+    return 0;
+}
 
 int report(const std::string& folder) {
     const std::vector<RecordedProcess> processes = recorded_processes(folder, 0);

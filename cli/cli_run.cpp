@@ -167,13 +167,6 @@ std::string folder_of(const TallyPage& tally, pid_t child) {
     return expand_pattern(pattern, std::getenv, Origin{child, tally.start_unix_ns() / 1000000000});
 }
 
-/// Whether runs have folders beside each other, by what AOTI_DBG_OUT says.
-bool has_own_folder() {
-    const std::string pattern = value_of("AOTI_DBG_OUT");
-    const std::string name = pattern.substr(pattern.find_last_of('/') + 1);
-    return name.find("%p") != std::string::npos || name.find("%t") != std::string::npos;
-}
-
 EndedRun started_run(const RunRequest& request, const TallyPage& tally, pid_t child, const Stop& stop) {
     EndedRun run;
     run.command = request.program;
@@ -185,16 +178,10 @@ EndedRun started_run(const RunRequest& request, const TallyPage& tally, pid_t ch
     return run;
 }
 
-Audience audience_of(const RunRequest& request, const Options& options) {
-    Audience audience;
-    audience.triage = options.triage;
-    audience.hangs = options.hang != 0;
-    audience.keeps_dump = options.keep_dump;
-    audience.summary = options.ci;
+Audience asked_for(const RunRequest& request, const Options& options) {
+    Audience audience = audience_of(options);
     audience.github = request.annotates_github;
     audience.junit = request.junit;
-    audience.verdict_file = options.verdict_file;
-    if (has_own_folder()) audience.max_reports = options.max_reports;
     return audience;
 }
 
@@ -215,7 +202,7 @@ int run(const RunRequest& request) {
     const std::optional<Options> options = set_environment(request, preload, tally.path());
     if (!options) return kOwnTrouble;
     warn_of(finding, preload);
-    const Audience audience = audience_of(request, *options);
+    const Audience audience = asked_for(request, *options);
     const std::optional<std::uint64_t> oom_kills = count_of_oom_kills();
     timespec started{};
     // The clock that file times are taken from.

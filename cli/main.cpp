@@ -1,5 +1,7 @@
 // aoti-dbg: reads the command line and calls the command. Flags of `run` come from the table of
 // options.
+#include <sys/wait.h>
+
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <charconv>
@@ -301,6 +303,34 @@ void add_flags(CLI::App& app, DoctorFlags& flags) {
     app.add_option("--child", flags.child)->group("");
 }
 
+// What the library starts the command with at a bad end, where no `run` waits for it.
+struct ReportFlags {
+    pid_t pid = 0;
+    std::uint64_t since_unix_ns = 0;
+    std::string status, signal;
+    std::vector<std::string> command;
+};
+
+void add_flags(CLI::App& app, ReportFlags& flags) {
+    app.add_option("--process", flags.pid)->group("");
+    app.add_option("--since", flags.since_unix_ns)->group("");
+    app.add_option("--status", flags.status)->group("");
+    app.add_option("--signal", flags.signal)->group("");
+    app.add_option("command", flags.command)->group("");
+}
+
+EndingProcess ending_process(const ReportFlags& flags, const std::string& folder) {
+    EndingProcess process{folder, flags.pid, flags.since_unix_ns, {}, flags.command};
+    if (process.command.empty()) process.command.push_back("unknown");
+    const bool has_signal = !flags.signal.empty();
+    int number = 0;
+    const std::string& text = has_signal ? flags.signal : flags.status;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+    if (error == std::errc() && end == text.data() + text.size())
+        process.status = has_signal ? W_EXITCODE(0, number) : W_EXITCODE(number, 0);
+    return process;
+}
+
 int doctor_command(const DoctorFlags& flags) {
     if (!flags.child.empty()) return doctor_child(flags.child);
     const std::string format = lower_case(flags.format);
@@ -338,6 +368,8 @@ int dispatch(std::vector<std::string> arguments) {
         "report", "Say how a program ended that was armed by AOTI_DBG_TRIAGE=1, without `run`");
     std::string reported = "aoti_dbg/latest";
     report_app->add_option("folder", reported, "Its output folder (aoti_dbg/latest)");
+    ReportFlags report_flags;
+    add_flags(*report_app, report_flags);
 
     CLI::App* const doctor_app =
         app.add_subcommand("doctor", "Say whether this machine is ready, and what to do where it is not");
@@ -373,7 +405,8 @@ int dispatch(std::vector<std::string> arguments) {
         return is_run ? kOwnTrouble : kWrongUsage;
     }
     if (is_run) return run_command(flags, std::move(program));
-    if (command == "report") return report(reported);
+    if (command == "report")
+        return report_flags.pid == 0 ? report(reported) : report_end(ending_process(report_flags, reported));
     if (command == "doctor") return doctor_command(doctor_flags);
     return show_command(show_flags);
 }

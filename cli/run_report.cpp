@@ -6,6 +6,7 @@
 
 #include <cinttypes>
 #include <csignal>
+#include <cstdlib>
 #include <ctime>
 #include <filesystem>
 
@@ -121,6 +122,17 @@ void summarise(const CrashReport& report, const std::string& report_path) {
             report_path.empty() ? "none" : report_path.c_str());
 }
 
+/// Whether runs have folders beside each other, by what AOTI_DBG_OUT says or by default.
+bool has_own_folder() {
+    const char* const pattern = std::getenv("AOTI_DBG_OUT");
+    if (pattern == nullptr || *pattern == '\0') return true;
+    std::string name = pattern;
+    while (name.size() > 1 && name.back() == '/')
+        name.pop_back();
+    name.erase(0, name.find_last_of('/') + 1);
+    return name.find("%p") != std::string::npos || name.find("%t") != std::string::npos;
+}
+
 bool is_asked_for(const CrashReport& report, const Audience& audience) {
     return audience.triage || (audience.hangs && report.hang);
 }
@@ -133,6 +145,17 @@ std::string leave_all(const CrashReport& report, const EndedRun& run, const Audi
 }
 
 }  // namespace
+
+Audience audience_of(const Options& options) {
+    Audience audience;
+    audience.triage = options.triage;
+    audience.hangs = options.hang != 0;
+    audience.keeps_dump = options.keep_dump;
+    audience.summary = options.ci;
+    audience.verdict_file = options.verdict_file;
+    if (has_own_folder()) audience.max_reports = options.max_reports;
+    return audience;
+}
 
 std::uint64_t tell(const EndedRun& run, const Audience& audience, const RequirementResult& requirement) {
     // That nobody reads on is no reason to end in the middle.

@@ -7,6 +7,7 @@
 
 #include "cli/run_result.hpp"
 #include "cli/triage.hpp"
+#include "config/options.hpp"
 
 namespace aoti_dbg::cli {
 
@@ -23,6 +24,9 @@ struct Audience {
 
     [[nodiscard]] bool any() const { return triage || hangs || summary || github || !junit.empty(); }
 };
+
+/// What the options ask for.
+Audience audience_of(const Options& options);
 
 /// Returns how many findings there were; a fault on the GPU that the program did not see is one.
 /// `requirement` is what became of --require.

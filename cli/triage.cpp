@@ -199,7 +199,9 @@ bool is_worth_telling(const CrashReport& report) {
 Triage look_at(const EndedRun& run) {
     Triage triage;
     CrashReport& report = triage.report;
-    const std::vector<RecordedProcess> processes = recorded_processes(run.folder, run.start_unix_ns);
+    std::vector<RecordedProcess> processes = recorded_processes(run.folder, run.start_unix_ns);
+    for (RecordedProcess& process : processes)
+        if (run.asks_itself && process.pid == static_cast<std::uint32_t>(run.pid)) process.is_running = false;
     const bool ended_well = run.has_status && WIFEXITED(run.status) && WEXITSTATUS(run.status) == 0;
     // A program may end well though a kernel has faulted: before it asks the device again, all seems well.
     const RecordedProcess* chosen = last_of(processes, [&](const RecordedProcess& process) {

@@ -24,6 +24,7 @@ struct EndedRun {
     bool has_status = true;                  // false: nobody waited for it, or it still runs
     int stopped_by = 0;                      // a signal that was to end it, sent while it ran; 0: none
     std::uint64_t stopped_unix_ns = 0;       // when
+    bool asks_itself = false;                // at its end, and is there until it has its answer
 };
 
 struct Triage {

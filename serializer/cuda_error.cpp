@@ -1,7 +1,9 @@
 // See cuda_error.hpp.
 #include "serializer/cuda_error.hpp"
 
+#include <algorithm>
 #include <array>
+#include <iterator>
 
 namespace aoti_dbg {
 namespace {
@@ -11,6 +13,7 @@ constexpr CudaError kErrors[] = {
     {2, CrashClass::oom, "out of device memory"},
     {3, CrashClass::driver, "driver not initialised"},
     {4, CrashClass::driver, "driver is shutting down"},
+    {34, CrashClass::driver, "stub of the driver's library, which is for linking only"},
     {46, CrashClass::driver, "device busy or unavailable"},
     {100, CrashClass::driver, "no device"},
     {101, CrashClass::driver, "invalid device"},
@@ -20,6 +23,9 @@ constexpr CudaError kErrors[] = {
     {214, CrashClass::hardware, "uncorrectable ECC error"},
     {218, CrashClass::driver, "PTX that the driver cannot compile"},
     {220, CrashClass::hardware, "uncorrectable NVLink error"},
+    {221, CrashClass::driver, "library of the PTX compiler not found"},
+    {222, CrashClass::driver, "PTX of a newer version than the driver's"},
+    {226, CrashClass::hardware, "error that the GPU has contained"},
     {400, CrashClass::host, "invalid handle"},
     {500, CrashClass::driver, "symbol not found"},
     {700, CrashClass::kernel, "illegal memory access"},
@@ -34,8 +40,21 @@ constexpr CudaError kErrors[] = {
     {718, CrashClass::kernel, "invalid program counter on the device"},
     {719, CrashClass::kernel, "exception in a kernel"},
     {720, CrashClass::kernel, "cooperative launch that is too large"},
+    {721, CrashClass::kernel, "tensor memory that a kernel did not give back"},
+    {800, CrashClass::driver, "operation that is not permitted"},
+    {801, CrashClass::driver, "operation that is not supported"},
     {802, CrashClass::driver, "system not ready"},
     {803, CrashClass::driver, "driver does not match the libraries"},
+    {804, CrashClass::driver, "device that the forward compatibility libraries do not support"},
+    {805, CrashClass::driver, "MPS client that could not connect"},
+    {806, CrashClass::driver, "MPS server that does not answer"},
+    {807, CrashClass::driver, "MPS server that is not ready"},
+    {810, CrashClass::driver, "MPS server that ended this client"},
+    {900, CrashClass::host, "operation that a capture does not allow"},
+    {901, CrashClass::host, "capture that an earlier error has ended"},
+    {906, CrashClass::host, "capture that waits on a stream outside"},
+    {908, CrashClass::host, "capture of another thread"},
+    {999, CrashClass::unknown, "unknown error of the driver"},
 };
 
 constexpr std::array<std::string_view, 7> kWords = {"kernel", "hardware", "driver", "oom",
@@ -54,11 +73,8 @@ CudaError cuda_error(std::int32_t number) {
 }
 
 bool ends_context(std::int32_t error) {
-    constexpr std::int32_t kFirst = 700;
-    constexpr std::int32_t kTooManyResources = 701;
-    constexpr std::int32_t kCooperativeTooLarge = 720;
-    return error >= kFirst && error != kTooManyResources && error != kCooperativeTooLarge &&
-           cuda_error(error).kind == CrashClass::kernel;
+    constexpr std::int32_t kEnding[] = {214, 220, 226, 700, 702, 710, 714, 715, 716, 717, 718, 719, 721};
+    return std::find(std::begin(kEnding), std::end(kEnding), error) != std::end(kEnding);
 }
 
 }  // namespace aoti_dbg

@@ -29,7 +29,7 @@ struct CudaError {
 /// "unknown CUDA error", of class `unknown`, for a number that is not known.
 CudaError cuda_error(std::int32_t number);
 
-/// Whether a kernel's fault says this, after which nothing works in its context any more.
+/// Whether nothing works in its context any more after this.
 bool ends_context(std::int32_t error);
 
 }  // namespace aoti_dbg

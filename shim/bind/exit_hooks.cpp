@@ -11,6 +11,7 @@
 namespace {
 
 [[noreturn]] void leave(const char* name, int status) {
+    aoti_dbg::note_exit_status(status);
     aoti_dbg::end_process();
     const auto real = reinterpret_cast<void (*)(int)>(aoti_dbg::real_dlsym(RTLD_NEXT, name));
     if (real != nullptr) real(status);

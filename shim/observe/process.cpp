@@ -22,6 +22,7 @@
 #include "shim/observe/process_tree.hpp"
 #include "shim/observe/session.hpp"
 #include "shim/report/out_folder.hpp"
+#include "shim/report/reporter.hpp"
 #include "shim/report/tally.hpp"
 
 namespace aoti_dbg {
@@ -39,7 +40,8 @@ namespace {
 
 const std::string* g_folder = nullptr;  // the working directory at load
 std::atomic<bool> g_ended{false};
-pid_t g_loaded_by = 0;  // not a fork's child
+std::atomic<int> g_exit_status{-1};  // not known
+pid_t g_loaded_by = 0;               // not a fork's child
 pthread_once_t g_once = PTHREAD_ONCE_INIT;
 
 // Where the kernel cannot wipe a page (before 4.14, some sandboxes), fork() at least calls this.
@@ -167,6 +169,10 @@ Session* current_session() {
     return session;
 }
 
+void note_exit_status(int status) {
+    g_exit_status.store(status & 0xff, std::memory_order_relaxed);
+}
+
 void end_process() {
     if (g_wiped_page == nullptr) return;
     Session* session = g_wiped_page->session.load(std::memory_order_acquire);
@@ -178,7 +184,9 @@ void end_process() {
     if (g_ended.exchange(true)) return;
     let_fault_settle();
     g_observing.store(false, std::memory_order_release);
-    session->end();
+    const bool is_bad = session->end();
+    const int status = g_exit_status.load(std::memory_order_relaxed);
+    if (is_bad || status > 0) start_reporter({0, status});
 }
 
 }  // namespace aoti_dbg

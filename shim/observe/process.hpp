@@ -95,5 +95,7 @@ Session* current_session();
 /// also by _exit. Later calls are not recorded. Does nothing in the child of a vfork, whose memory is its
 /// parent's.
 void end_process();
+/// The process is about to end with this status; called before that, or not at all.
+void note_exit_status(int status);
 
 }  // namespace aoti_dbg

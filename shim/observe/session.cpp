@@ -15,7 +15,9 @@
 #include "shim/measure/measurer.hpp"
 #include "shim/measure/pending.hpp"
 #include "shim/measure/saving.hpp"
+#include "shim/observe/clock.hpp"
 #include "shim/observe/deadline_lock.hpp"
+#include "shim/observe/fatal_signals.hpp"
 #include "shim/observe/fault_window.hpp"
 #include "shim/observe/hang_watch.hpp"
 #include "shim/observe/models.hpp"
@@ -24,6 +26,7 @@
 #include "shim/observe/thread_state.hpp"
 #include "shim/report/measured_output.hpp"
 #include "shim/report/out_folder.hpp"
+#include "shim/report/reporter.hpp"
 
 namespace aoti_dbg {
 namespace {
@@ -60,6 +63,7 @@ class CoverageLine {
 }  // namespace
 
 Session::Session(const Options& options, const Origin& start) : pid_(getpid()) {
+    const std::uint64_t begun = unix_nanoseconds();
     if (may_select(options)) {
         Result<std::unique_ptr<LineLog>> log = LineLog::open(options.log);
         if (!log.ok()) {
@@ -79,6 +83,13 @@ Session::Session(const Options& options, const Origin& start) : pid_(getpid()) {
         measurer_ = new Measurer(*output_);
     }
     watch_for_hangs(*this);
+    be_ready_to_report(options, begun);
+}
+
+void Session::be_ready_to_report(const Options& options, std::uint64_t since_unix_ns) {
+    // Whoever counts waits for the end and looks at it.
+    if (!options.triage || folder_.empty() || is_tallied()) return;
+    if (prepare_reporter(folder_, since_unix_ns)) watch_fatal_signals();
 }
 
 Saving* Session::saving() {
@@ -159,16 +170,17 @@ void Session::publish_names(std::uint32_t id) {
     }
 }
 
-void Session::end() {
+bool Session::end() {
     may_save_.store(false, std::memory_order_relaxed);
     if (Saving* saving = present_saving(); saving != nullptr) saving->finish();
     const bool output_rests = measurer_ != nullptr && measurer_->finish();
     if (ring_) ring_->note_end();
-    say_coverage(output_rests);
+    const bool is_bad = say_coverage(output_rests);
     if (log_) log_->close();
+    return is_bad;
 }
 
-void Session::say_coverage(bool output_rests) {
+bool Session::say_coverage(bool output_rests) {
     Counts all;
     if (lock_with_deadline(wiped_page().threads_mutex)) {
         const std::lock_guard lock(wiped_page().threads_mutex, std::adopt_lock);
@@ -228,13 +240,17 @@ void Session::say_coverage(bool output_rests) {
     const bool has_faulted = dump != nullptr && access(dump->c_str(), F_OK) == 0;
     if (has_faulted) line.file("the GPU's core dump", dump->c_str());
     message(Severity::info, "%s", line.text());
-    if (dump != nullptr && !has_faulted && has_fault_begun())
+    const bool is_without_dump = dump != nullptr && !has_faulted && has_fault_begun();
+    if (is_without_dump)
         message(Severity::warn,
                 "a kernel has faulted on the GPU and the driver has left no core dump of it; set "
                 "CUDA_LAUNCH_BLOCKING=1, and the launch that fails is the one");
-    if (has_faulted && !tallied_start())
+    if (has_faulted && !tallied_start() && !has_reporter())
         message(Severity::warn, "a kernel has faulted on the GPU; `aoti-dbg report %s` says which",
                 folder_.c_str());
+    const bool has_findings = output_ != nullptr && output_->findings().findings.load() != 0;
+    return has_faulted || is_without_dump || has_findings || all.failed.get() != 0 ||
+           all.exceptions.get() != 0;
 }
 
 }  // namespace aoti_dbg

@@ -86,14 +86,16 @@ class Session {
         return true;
     }
 
-    /// Closes log and ring in good order and says what was covered.
-    void end();
+    /// Closes log and ring in good order and says what was covered. Whether something failed, was found, or
+    /// has faulted.
+    bool end();
 
   private:
     void open_folder(const Options& options, const Origin& start);
     void open_ring(const Options& options);
     void publish_names(std::uint32_t id);
-    void say_coverage(bool output_rests);
+    void be_ready_to_report(const Options& options, std::uint64_t since_unix_ns);
+    bool say_coverage(bool output_rests);
 
     pid_t pid_;
     std::string folder_;

@@ -70,6 +70,10 @@ bool first_to_complain() {
     return g_page != nullptr && __atomic_exchange_n(&g_page->complained, 1, __ATOMIC_RELAXED) == 0;
 }
 
+bool is_tallied() {
+    return g_page != nullptr;
+}
+
 std::optional<Origin> tallied_start() {
     if (g_page == nullptr || g_page->start_pid == 0) return std::nullopt;
     return Origin{g_page->start_pid, g_page->start_unix_ns / 1000000000};

@@ -17,6 +17,9 @@ void count_in_tally(TallyCount what);
 /// True once for all processes of a run.
 bool first_to_complain();
 
+/// Whether the command counts with this process, and will look at what became of it.
+bool is_tallied();
+
 /// The process that `aoti-dbg run` started.
 std::optional<Origin> tallied_start();
 

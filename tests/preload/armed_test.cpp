@@ -26,6 +26,7 @@ const Lines kProgram = cuda_models({"--runs", "2"}, {"stats"});
 Preloaded armed(Variables variables, const Lines& argv = kProgram) {
     variables.insert({"AOTI_DBG_LEVEL", "0"});
     variables.insert({"AOTI_DBG_TRIAGE", "1"});
+    variables.insert({"AOTI_DBG_KEEP_DUMP", "1"});
     return Preloaded(argv, variables);
 }
 
@@ -165,7 +166,7 @@ TEST_CASE("A driver that cannot be asked is told of, with what to do, and the pr
     const Preloaded run = armed(fakes);
     check_as_bare(run, kProgram, fakes);
     CHECK_FALSE(fs::exists(run.out() / "gpu.core"));
-    CHECK(times_said(run.outcome.err, "CUDA_LAUNCH_BLOCKING=1") == 1);
+    CHECK(times_said(run.outcome.err, "set CUDA_LAUNCH_BLOCKING=1") == 1);
 }
 
 TEST_CASE("A core dump that lies there already is not written over") {

@@ -369,8 +369,8 @@ Outcome reported(const fs::path& folder) {
     return run_bare({AOTI_DBG_TOOL, "report", folder.string()}, {}, std::chrono::seconds(120));
 }
 
-TEST_CASE("A program that was armed by variables is reported on when it has ended") {
-    Variables variables = dying(5, SIGSEGV);
+TEST_CASE("A program that was armed by variables and killed is reported on when it has ended") {
+    Variables variables = dying(5, SIGKILL);  // of which the program cannot tell itself
     variables["AOTI_DBG_TRIAGE"] = "1";
     const Preloaded died(kThreeRuns, variables);
     const Outcome report = reported(died.out());

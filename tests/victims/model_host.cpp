@@ -91,7 +91,9 @@ void start_cuda() {
 /// A run from `depth` stack frames further down.
 [[gnu::noinline]] victim::Result run_deep(const victim::Model& model, int depth) {
     volatile char room[512];
-    room[0] = static_cast<char>(depth);
+    // All of it: what lay here before is gone, wherever it was.
+    for (volatile char& byte : room)
+        byte = static_cast<char>(depth);
     victim::Result result = depth == 0 ? model.run() : run_deep(model, depth - 1);
     result.errno_after += room[0] - static_cast<char>(depth);
     return result;

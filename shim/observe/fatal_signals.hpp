@@ -1,0 +1,11 @@
+// Signals by which the processor or the C library says that the program is wrong, where nobody waits for its
+// end (no `aoti-dbg run`): the report is asked for, and the signal goes on to do what it would have done. One
+// that the program handles or ignores is its own business.
+#pragma once
+
+namespace aoti_dbg {
+
+/// Takes those that are at their default, once a process.
+void watch_fatal_signals();
+
+}  // namespace aoti_dbg

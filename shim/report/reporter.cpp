@@ -1,0 +1,163 @@
+#include "shim/report/reporter.hpp"
+
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <csignal>
+#include <cstring>
+#include <ctime>
+#include <fstream>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+extern char** environ;
+
+namespace aoti_dbg {
+namespace {
+
+constexpr std::string_view kPreload = "LD_PRELOAD=";
+
+/// Where the command is that belongs to this library; empty: not there.
+std::string command_beside_library() {
+    Dl_info self{};
+    if (dladdr(reinterpret_cast<const void*>(&prepare_reporter), &self) == 0 || self.dli_fname == nullptr)
+        return {};
+    const std::string library = self.dli_fname;
+    const std::size_t slash = library.rfind('/');
+    const std::string folder = slash == std::string::npos ? "." : library.substr(0, slash);
+    for (const char* place : {"/aoti-dbg", "/../bin/aoti-dbg", "/../../bin/aoti-dbg"})
+        if (access((folder + place).c_str(), X_OK) == 0) return folder + place;
+    return {};
+}
+
+/// All that the command is started with, made while there is time to allocate.
+class Prepared {
+  public:
+    Prepared(std::string command, const std::string& folder, std::uint64_t since_unix_ns)
+        : words_{std::move(command),
+                 "report",
+                 "--process",
+                 std::to_string(getpid()),
+                 "--since",
+                 std::to_string(since_unix_ns),
+                 folder} {
+        // The command is not to be looked at.
+        for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry)
+            if (std::string_view(*entry).substr(0, kPreload.size()) != kPreload) texts_.emplace_back(*entry);
+        for (std::string& text : texts_)
+            environment_.push_back(text.data());
+        environment_.push_back(nullptr);
+        for (std::string& word : words_)
+            arguments_.push_back(word.data());
+        arguments_.push_back(end_);
+        arguments_.push_back(number_);
+        arguments_.push_back(separator_);
+        std::ifstream file("/proc/self/cmdline");
+        for (std::string word; std::getline(file, word, '\0');)
+            program_.push_back(word);
+        for (std::string& word : program_)
+            arguments_.push_back(word.data());
+        arguments_.push_back(nullptr);
+    }
+
+    void set_end(OwnEnd end) {
+        std::strcpy(end_, end.signal != 0 ? "--signal" : "--status");
+        if (end.signal != 0 || end.status >= 0)
+            write_number(end.signal != 0 ? end.signal : end.status, number_);
+    }
+    [[noreturn]] void execute() {
+        execve(arguments_.front(), arguments_.data(), environment_.data());
+        syscall(SYS_exit_group, 127);  // _exit is hooked
+        __builtin_unreachable();
+    }
+
+  private:
+    /// Of a number that is not negative.
+    static void write_number(int number, char (&text)[16]) {
+        char digits[16];
+        int count = 0;
+        do {
+            digits[count++] = static_cast<char>('0' + number % 10);
+            number /= 10;
+        } while (number > 0);
+        for (int i = 0; i < count; ++i)
+            text[i] = digits[count - 1 - i];
+        text[count] = '\0';
+    }
+
+    std::vector<std::string> words_;
+    std::vector<std::string> texts_;  // of the environment
+    std::vector<char*> environment_;
+    std::vector<char*> arguments_;
+    std::vector<std::string> program_;
+    char end_[16] = {};
+    char number_[16] = "unknown";
+    char separator_[3] = "--";
+};
+
+std::atomic<Prepared*> g_prepared{nullptr};  // never freed: a signal handler may have it
+std::atomic<pid_t> g_prepared_by{0};
+std::atomic<pid_t> g_started_by{0};
+
+/// In the new process, before it becomes the command: no descriptor of the program's stays open.
+void let_go() {
+    sigset_t none;
+    sigemptyset(&none);
+    pthread_sigmask(SIG_SETMASK, &none, nullptr);
+    dup2(STDERR_FILENO, STDOUT_FILENO);
+#ifdef SYS_close_range
+    if (syscall(SYS_close_range, 3U, ~0U, 0U) == 0) return;
+#endif
+    constexpr int kMost = 1 << 16;
+    for (int descriptor = 3; descriptor < kMost; ++descriptor)
+        close(descriptor);
+}
+
+/// At most some seconds. To anybody who waits for the program the report is then there; and with the first
+/// process of a container, all others end.
+void await(long child) {
+    constexpr int kTurns = 2000;
+    constexpr timespec kTurn = {0, 5'000'000};
+    for (int turn = 0; turn < kTurns; ++turn) {
+        if (syscall(SYS_wait4, child, nullptr, __WALL | WNOHANG, nullptr) != 0) return;
+        nanosleep(&kTurn, nullptr);
+    }
+}
+
+}  // namespace
+
+bool prepare_reporter(const std::string& folder, std::uint64_t since_unix_ns) {
+    std::string command = command_beside_library();
+    if (command.empty()) return false;
+    g_prepared.store(new Prepared(std::move(command), folder, since_unix_ns), std::memory_order_release);
+    g_prepared_by.store(getpid(), std::memory_order_release);
+    return true;
+}
+
+bool has_reporter() {
+    return g_prepared.load(std::memory_order_acquire) != nullptr &&
+           g_prepared_by.load(std::memory_order_acquire) == getpid();
+}
+
+void start_reporter(OwnEnd end) {
+    if (!has_reporter()) return;
+    const pid_t self = getpid();
+    Prepared* const prepared = g_prepared.load(std::memory_order_acquire);
+    if (g_started_by.exchange(self, std::memory_order_relaxed) == self) return;
+    prepared->set_end(end);
+    // As fork(), but without what others have registered for it, and without a signal to the program at its
+    // end: to us it is no child.
+    const long child = syscall(SYS_clone, 0UL, nullptr, nullptr, nullptr, nullptr);
+    if (child == 0) {
+        let_go();
+        prepared->execute();
+    }
+    if (child > 0) await(child);
+}
+
+}  // namespace aoti_dbg

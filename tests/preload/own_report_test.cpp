@@ -1,0 +1,166 @@
+// Armed by AOTI_DBG_TRIAGE=1 alone, with no `aoti-dbg run` to wait for the end: the report is there when the
+// program is gone, and the program ends as it would have.
+#include <csignal>
+#include <nlohmann/json.hpp>
+
+#include "tests/preload/cuda_models_fixture.hpp"
+#include "tests/preload/preload_support.hpp"
+#include "tests/support/catch.hpp"
+
+namespace aoti_dbg::test {
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::json;
+
+const Lines kThreeRuns = model_host({"--runs", "3", model_path("cpu")});
+
+/// Within its call with that number, counted from 1; signal 0: exit with 7.
+Variables dying(int call, int signal) {
+    return {{"FAKE_TORCH_DIE_AT", std::to_string(call)}, {"FAKE_TORCH_DIE_BY", std::to_string(signal)}};
+}
+
+Preloaded armed(const Lines& argv, Variables variables) {
+    variables.insert({"AOTI_DBG_LEVEL", "0"});
+    variables.insert({"AOTI_DBG_TRIAGE", "1"});
+    return Preloaded(argv, variables);
+}
+
+Json report_of(const Preloaded& run) {
+    return Json::parse(read_text(run.out() / "report.json"));
+}
+
+void check_as_bare(const Preloaded& run, const Lines& argv, const Variables& fakes) {
+    const Outcome bare = run_bare(argv, fakes);
+    CHECK(run.outcome.out == bare.out);
+    CHECK(run.outcome.exit_code == bare.exit_code);
+    CHECK(run.outcome.signal == bare.signal);
+}
+
+TEST_CASE("A signal inside a call is told by the dying process itself, and ends it as before") {
+    for (const auto& [signal, words] :
+         std::vector<std::pair<int, const char*>>{{SIGSEGV, "segmentation fault (SIGSEGV)"},
+                                                  {SIGABRT, "aborted (SIGABRT)"},
+                                                  {SIGBUS, "bus error (SIGBUS)"},
+                                                  {SIGFPE, "floating point exception (SIGFPE)"},
+                                                  {SIGILL, "illegal instruction (SIGILL)"}}) {
+        CAPTURE(signal);
+        Variables variables = dying(5, signal);
+        const TempFolder folder;
+        const std::string verdict_file = (folder.path() / "verdict").string();
+        variables["AOTI_DBG_VERDICT_FILE"] = verdict_file;
+        const Preloaded run = armed(kThreeRuns, variables);
+        check_as_bare(run, kThreeRuns, dying(5, signal));
+        CHECK(run.outcome.signal == signal);
+        const std::string text = read_text(run.out() / "report.txt");
+        CHECK(text.rfind("aoti-dbg: " + std::string(words) + " inside " + kOneRun[4], 0) == 0);
+        CHECK(contains(run.outcome.err, text));
+        const Json report = report_of(run);
+        CHECK(report.at("call").at("kernel") == kOneRun[4]);
+        CHECK(report.at("command").at(0) == kThreeRuns.at(0));
+        CHECK(report.at("variables").at("AOTI_DBG_TRIAGE") == "1");
+        CHECK(Json::parse(read_text(verdict_file)).at("verdict") == report.at("verdict"));
+        CHECK(Preloaded::files(run.out(), "report").size() == 2);
+    }
+}
+
+TEST_CASE("An exit inside a call, and one after a call that failed, are told") {
+    const Preloaded inside = armed(kThreeRuns, dying(10, 0));
+    check_as_bare(inside, kThreeRuns, dying(10, 0));
+    CHECK(inside.outcome.exit_code == 7);
+    const std::string verdict = report_of(inside).at("verdict");
+    CHECK(verdict.rfind("exit with status 7 inside " + kOneRun[9], 0) == 0);
+}
+
+TEST_CASE("What the program does with signals is left to it") {
+    const Lines handling =
+        joined({victim_path("model_host"), "--handle-segv"}, {"--runs", "3", model_path("cpu")});
+    const Preloaded run = armed(handling, dying(5, SIGSEGV));
+    CHECK(run.outcome.exit_code == 42);
+    check_as_bare(run, handling, dying(5, SIGSEGV));
+    // Its end by _exit within a call is one all the same.
+    CHECK(contains(report_of(run).at("verdict").get<std::string>(), "exit with status 42 inside "));
+}
+
+TEST_CASE("Where all is well, where nobody is armed and of what is no model nothing is told") {
+    const Preloaded well = armed(kThreeRuns, {});
+    CHECK(well.outcome.exit_code == 0);
+    CHECK(Preloaded::files(well.out(), "report").empty());
+    CHECK_FALSE(contains(well.outcome.err, "report"));
+    const Preloaded unarmed(kThreeRuns, dying(5, SIGSEGV));
+    CHECK(unarmed.outcome.signal == SIGSEGV);
+    CHECK(Preloaded::files(unarmed.out(), "report").empty());
+    for (const char* end : {"exit 3", "kill -SEGV $$"}) {
+        CAPTURE(end);
+        const Lines shell = {"/bin/sh", "-c", end};
+        const Preloaded other = armed(shell, {});
+        check_as_bare(other, shell, {});
+        CHECK_FALSE(fs::exists(other.out()));
+        CHECK(other.outcome.err == run_bare(shell, {}).err);
+    }
+}
+
+TEST_CASE("Under `aoti-dbg run` there is one report, and it is the command's") {
+    const TempFolder folder;
+    Variables variables = dying(5, SIGSEGV);
+    variables["AOTI_DBG_OUT"] = (folder.path() / "out").string();
+    const Outcome run = run_bare(joined({AOTI_DBG_TOOL, "run", "--triage", "--"}, kThreeRuns), variables);
+    CHECK(run.signal == SIGSEGV);
+    CHECK(Preloaded::files(folder.path() / "out", "report").size() == 2);
+    const std::size_t first = run.err.find("aoti-dbg: segmentation fault");
+    REQUIRE(first != std::string::npos);
+    CHECK(run.err.find("aoti-dbg: segmentation fault", first + 1) == std::string::npos);
+}
+
+TEST_CASE("Without the command beside the library the program ends as it does, and `report` can be asked") {
+    const TempFolder folder;
+    const fs::path alone = folder.path() / "libaoti_dbg.so";
+    fs::copy_file(fs::path(AOTI_DBG_TOOL).parent_path() / "libaoti_dbg.so", alone);
+    Variables variables = dying(5, SIGSEGV);
+    variables["AOTI_DBG_TRIAGE"] = "1";
+    variables["AOTI_DBG_OUT"] = (folder.path() / "out").string();
+    variables["LD_PRELOAD"] = preload_value(alone.string());
+    const Outcome run = run_program(kThreeRuns, variables);
+    CHECK(run.signal == SIGSEGV);
+    CHECK(Preloaded::files(folder.path() / "out", "report").empty());
+    const Outcome report = run_bare({AOTI_DBG_TOOL, "report", (folder.path() / "out").string()});
+    CHECK(report.exit_code == 0);
+    CHECK(contains(report.out, " inside " + kOneRun[4]));
+}
+
+TEST_CASE("The report does not come into the program's output, and its descriptors are not held open") {
+    // The pipe ends when all who can write to it are gone.
+    const Lines shell = joined({"/bin/sh", "-c", "\"$@\" | cat; echo after", "sh"}, kThreeRuns);
+    Variables variables = dying(5, SIGSEGV);
+    const Preloaded run = armed(shell, variables);
+    CHECK(run.outcome.out == run_bare(shell, variables).out);
+    CHECK(ends_with(run.outcome.out, "after\n"));
+}
+
+#ifdef AOTI_DBG_HAS_FAKE_CUDA
+const Lines kCudaProgram = cuda_models({"--runs", "2"}, {"stats"});
+
+TEST_CASE("A fault on the GPU is told when the program ends, and the driver's dump is not left behind") {
+    for (const bool keeps : {false, true}) {
+        CAPTURE(keeps);
+        Variables variables = {{"FAKE_CUDA_FAIL_AT", "5"}};
+        if (keeps) variables["AOTI_DBG_KEEP_DUMP"] = "1";
+        const Preloaded run = armed(kCudaProgram, variables);
+        check_as_bare(run, kCudaProgram, {{"FAKE_CUDA_FAIL_AT", "5"}});
+        CHECK(contains(report_of(run).at("verdict").get<std::string>(), "illegal memory access in "));
+        CHECK(fs::exists(run.out() / "gpu.core") == keeps);
+        CHECK(contains(run.outcome.err, read_text(run.out() / "report.txt")));
+    }
+}
+
+TEST_CASE("A finding is told though the program ends well") {
+    const Lines wrong = {victim_path("wrong_arguments"), "host", model_path("stats")};
+    const Preloaded run = armed(wrong, {});
+    check_as_bare(run, wrong, {});
+    CHECK(run.outcome.exit_code == 0);
+    CHECK(report_of(run).at("class") == "host");
+}
+#endif
+
+}  // namespace
+}  // namespace aoti_dbg::test
