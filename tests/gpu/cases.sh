@@ -200,6 +200,7 @@ build_cases() {
     begin "compile fault_victim" fault_program
     begin "compile model_bench" torch_program "$root/bench/model_bench.cpp" model_bench
     begin "compile model_victim" torch_program "$root/tests/gpu/model_victim.cpp" model_victim
+    begin "compile seeded_victim" torch_program "$root/tests/gpu/seeded_victim.cpp" seeded_victim
     begin "compile two_models" torch_program "$root/tests/gpu/two_models.cpp" two_models
     begin "compile the example server" torch_program "$root/examples/server/main.cpp" aoti_server
     begin "compile empty_kernels" cuda_program "$root/bench/empty_kernels.cu" empty_kernels

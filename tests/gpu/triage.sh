@@ -3,7 +3,7 @@
 # shellcheck shell=bash disable=SC2154,SC2034
 
 # Models of tests/models/faults.py.
-faulty=(fault_index_read fault_index_write fault_index_assert fault_user_kernel)
+faulty=(fault_index_read fault_index_write fault_index_assert fault_user_kernel fault_hang fault_custom_op fault_rows)
 
 # armed FOLDER SECONDS FLAG... -- COMMAND...: by `aoti-dbg run --triage`, its output in FOLDER/out.
 armed() {
@@ -96,6 +96,63 @@ faulty_model_case() {
         echo "note: $(sed -n 's/^ *"verdict": "\(.*\)",$/\1/p' "$case_folder/continue/out/report.json")"
 }
 
+# said FOLDER: the verdict, for the table.
+said() { echo "note: $(sed -n 's/^ *"verdict": "\(.*\)",$/\1/p' "$case_folder/$1/out/report.json")"; }
+
+# seeded_case BUG MODEL WANTED... [-- FLAG...]: a bug of the program's (seeded_victim.cpp), which goes on as it does bare.
+seeded_case() {
+    local bug=$1 package=$packages/$2-released.pt2 wanted=()
+    shift 2
+    while (($# > 0)) && [[ $1 != -- ]]; do
+        wanted+=("$1")
+        shift
+    done
+    (($# == 0)) || shift
+    need_gpu && need "$programs/seeded_victim" "$package" || return
+    bare 100 "$programs/seeded_victim" "$bug" "$package" &
+    armed continue 100 "$@" -- "$programs/seeded_victim" "$bug" "$package"
+    wait
+    diff "$case_folder"/{bare,continue}/stdout && diff "$case_folder"/{bare,continue}/status &&
+        verdict "$case_folder/continue/out/report.json" "${wanted[@]}" && said continue
+}
+
+# A kernel that never ends: bare, it is stopped from outside.
+hang_case() {
+    local package=$packages/fault_hang-released.pt2
+    need_gpu && need "$programs/seeded_victim" "$package" || return
+    armed abort 60 --hang 3 --on-hang abort -- "$programs/seeded_victim" bad_input "$package"
+    [[ $(<"$case_folder/abort/status") == 134 ]] &&
+        verdict "$case_folder/abort/out/report.json" class=hang verdict='*wait_kernel_0 (run 1, call 1)*' && said abort
+}
+
+# twenty_case MODEL KERNEL_PATTERN SUSPECT: a model that faults, again and again, several programs at once.
+twenty_case() {
+    local package=$packages/$1-released.pt2 i wrong=0
+    need_gpu && need "$programs/model_victim" "$package" || return
+    for ((i = 0; i < 20; ++i)); do
+        while (($(jobs -rp | wc -l) >= 5)); do wait -n || true; done
+        armed "$i" 100 -- "$programs/model_victim" failing "$device" "$package" &
+    done
+    wait
+    for ((i = 0; i < 20; ++i)); do
+        verdict "$case_folder/$i/out/report.json" class=kernel kernel="$2" run=1 suspect="$3" source=yes &&
+            [[ $(<"$case_folder/$i/status") == $(<"$case_folder/0/status") ]] || wrong=$((wrong + 1))
+    done
+    echo "note: $((20 - wrong)) of 20 named kernel, line and argument"
+    ((wrong == 0))
+}
+
+# One of the ways in which Triton tries to run a kernel is bad; there is no model then.
+tuning_case() {
+    need_gpu || return
+    local victim=$root/tests/gpu/tuning_victim.py
+    bare 200 "$python" -W ignore "$victim" &
+    armed continue 200 -- "$python" -W ignore "$victim"
+    wait
+    diff "$case_folder"/{bare,continue}/stdout && diff "$case_folder"/{bare,continue}/status &&
+        verdict "$case_folder/continue/out/report.json" class=kernel kernel=scale_kernel && said continue
+}
+
 # A Python program that dies of the exception.
 python_fault_case() {
     local package=$packages/fault_index_read-released.pt2
@@ -145,6 +202,20 @@ triage_cases() {
     check "model: index assert" faulty_model_case fault_index_assert 'triton_*index*' 1 2 none
     check "model: user's kernel" faulty_model_case fault_user_kernel 'put_kernel*' 1 1 buf0
     check "model: Python" python_fault_case
+    check "model: twenty times" twenty_case fault_index_read 'triton_*index*' arg0_1
+    check "program: custom op" seeded_case bad_input fault_custom_op class=kernel kernel=seeded_scatter inside=seeded::scatter
+    check "program: input in freed memory" seeded_case freed fault_rows class=kernel kernel='triton_*' run=1 call=0 \
+        suspect=arg1_1 verdict='*freed*'
+    check "program: input on the host" seeded_case device fault_rows class=kernel kernel='triton_*' run=1 call=0 suspect=arg1_1
+    check "program: more rows than exported" seeded_case rows fault_rows class=kernel kernel='triton_*' run=1 call=0 \
+        suspect=table verdict='*past the end of table*'
+    check "program: dtype" seeded_case dtype fault_rows class=host verdict='dtype of the model input arg1_1*'
+    check "program: misaligned constant" seeded_case misaligned_constant fault_rows class=host verdict='alignment of table*'
+    check "program: stale constants" seeded_case constants linear class=host verdict='*32 found*'
+    check "program: out of memory" seeded_case memory fault_rows class=oom verdict='out of device memory*'
+    check "program: replayed graph" seeded_case graph fault_index_read class=kernel kernel='triton_*index*' suspect=arg0_1 source=yes
+    check "program: hang" hang_case
+    check "program: fault while Triton tunes" tuning_case
     check "armed, and nothing faults" sound_case
     check "doctor" doctor_case
 }

@@ -1,6 +1,6 @@
 """Holds a report.json against what is known of the fault:
     verdict.py REPORT [class=C] [kernel=PATTERN] [file=NAME] [run=N] [call=N] [launch=N/OF] [certainty=exact|kernel]
-                      [suspect=LABEL|none] [source=yes]
+                      [suspect=LABEL|none] [source=yes] [inside=OP] [verdict=PATTERN]
 
 launch: the number of the faulting launch, from 0, among OF of them, before which the process makes but a few calls and
 fills some memory. certainty: exact wants that launch and no doubt about it, kernel only its kernel.
@@ -24,7 +24,7 @@ def faults(report: dict, want: dict[str, str]) -> list[str]:
     if "class" in want:
         check("class", report.get("class") == want["class"], report.get("class"))
     if "kernel" in want:
-        names = (call.get("kernel", ""), device.get("kernel", ""))
+        names = [call.get("kernel", "")] + ([device.get("kernel", "")] if device else [])
         check("kernel", all(fnmatch.fnmatchcase(name, want["kernel"]) for name in names), names)
     if "file" in want:
         check("file", os.path.basename(device.get("file", "")) == want["file"] and device.get("line", 0) > 0, device)
@@ -40,6 +40,10 @@ def faults(report: dict, want: dict[str, str]) -> list[str]:
     if "suspect" in want:
         labels = [one["label"] for one in report.get("arguments", []) if one.get("suspect")]
         check("suspect", labels == ([] if want["suspect"] == "none" else [want["suspect"]]), labels)
+    if "inside" in want:
+        check("inside", want["inside"] in call.get("inside", ""), call.get("inside"))
+    if "verdict" in want:
+        check("verdict", fnmatch.fnmatchcase(report.get("verdict", ""), want["verdict"]), report.get("verdict"))
     if want.get("source") == "yes":
         check("source", "tl." in device.get("source", ""), device.get("source"))
     return wrong
