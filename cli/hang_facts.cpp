@@ -11,6 +11,7 @@
 #include <string>
 
 #include "base/descriptor.hpp"
+#include "cli/caller_names.hpp"
 
 namespace aoti_dbg::cli {
 namespace {
@@ -99,6 +100,9 @@ const RecordedProcess* longest_hang(const std::vector<RecordedProcess>& processe
         report.hang = std::move(hang);
         longest = &process;
     }
+    if (report.hang)
+        for (StuckCall& stuck : report.hang->calls)
+            name_callers(stuck.place.callers);
     if (count > 1)
         report.notes.push_back(std::to_string(count) + " processes hang; this one has for the longest");
     return longest;

@@ -99,6 +99,7 @@ Json json_of(const StuckCall& stuck) {
     add_text(to, "wait_channel", stuck.place.wait_channel);
     add_text(to, "system_call", stuck.place.system_call);
     add_text(to, "code", stuck.place.code);
+    if (!stuck.place.callers.empty()) to["callers"] = stuck.place.callers;
     return to;
 }
 

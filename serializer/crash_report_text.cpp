@@ -164,11 +164,16 @@ void add_device(const DeviceFault& fault, Page& page) {
         page.add("source", "line " + std::to_string(fault.line) + ": " + fault.source, 2);
 }
 
+std::vector<std::string> first_of(const std::vector<std::string>& all, std::size_t most) {
+    return {all.begin(), all.begin() + static_cast<std::ptrdiff_t>(std::min(all.size(), most))};
+}
+
 void add_hang(const Hang& hang, Page& page) {
     std::string text;
     for (const StuckCall& stuck : hang.calls)
         text += (text.empty() ? "" : "; ") + stuck_text(stuck);
     page.add("hangs", text);
+    if (!hang.calls.empty()) page.add_list("callers", first_of(hang.calls.front().place.callers, 6));
     page.add_list("unended", texts_of(hang.unended));
 }
 

@@ -21,6 +21,7 @@ inline constexpr std::uint16_t kMachineCuda = 190;
 
 inline constexpr std::uint32_t kSymbols = 2;  // types of sections
 inline constexpr std::uint32_t kStrings = 3;
+inline constexpr std::uint32_t kDynamicSymbols = 11;
 inline constexpr std::uint32_t kRelocationsWithAddend = 4;
 inline constexpr std::uint32_t kNothingInFile = 8;
 inline constexpr std::uint32_t kRelocations = 9;

@@ -112,16 +112,18 @@ std::size_t File::holder_of(std::uint64_t address) const {
 }
 
 Symbols::Symbols(const File& file) : Symbols(file, 0) {
-    for (std::size_t i = 1; i < file.sections(); ++i) {
-        if (file.section(i).type != kSymbols) continue;
-        *this = Symbols(file, i);
-        return;
+    for (const std::uint32_t type : {kSymbols, kDynamicSymbols}) {
+        for (std::size_t i = 1; i < file.sections(); ++i) {
+            if (file.section(i).type != type) continue;
+            *this = Symbols(file, i);
+            return;
+        }
     }
 }
 
 Symbols::Symbols(const File& file, std::size_t section) : file_(&file) {
     const Section table = file.section(section);
-    if (table.type != kSymbols) return;
+    if (table.type != kSymbols && table.type != kDynamicSymbols) return;
     entries_ = table.content;
     count_ = entries_.size() / sizeof(SymbolEntry);
     const Section strings = file.section(table.link);

@@ -27,6 +27,9 @@ struct ThreadPlace {
     std::string wait_channel;  // in the kernel
     std::string system_call;   // its number
     std::string code;          // "libc.so.6+0x98d61": where it is outside of the kernel
+    // Of the call, the innermost first: "/usr/lib/libc.so.6+0x98d61", or with a name once somebody has
+    // looked.
+    std::vector<std::string> callers{};
 };
 
 /// The innermost call that a thread has not come back from.

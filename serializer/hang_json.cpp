@@ -11,6 +11,7 @@ namespace {
 
 /// As many as a file of ours has at most, and more than anybody reads.
 constexpr std::size_t kMostCalls = 4096;
+constexpr std::size_t kMostCallers = 64;
 
 void append_text(std::string_view name, std::string_view text, std::string& out) {
     if (!text.empty()) append_member(name, text, out);
@@ -45,6 +46,11 @@ void append_stuck(const StuckCall& stuck, std::string& out) {
     append_text(R"(,"wait_channel":)", stuck.place.wait_channel, out);
     append_text(R"(,"system_call":)", stuck.place.system_call, out);
     append_text(R"(,"code":)", stuck.place.code, out);
+    if (stuck.place.callers.empty()) return;
+    out += R"(,"callers":[)";
+    for (const std::string& caller : stuck.place.callers)
+        append_member(&caller == &stuck.place.callers.front() ? "" : ",", caller, out);
+    out += ']';
 }
 
 template <typename List, typename Append>
@@ -88,6 +94,8 @@ StuckCall read_stuck(JsonLine::Value from) {
     stuck.place.wait_channel = string_of(from.member("wait_channel"));
     stuck.place.system_call = string_of(from.member("system_call"));
     stuck.place.code = string_of(from.member("code"));
+    for (JsonLine::Value one = from.member("callers").first(); one; one = one.next())
+        if (stuck.place.callers.size() < kMostCallers) stuck.place.callers.push_back(string_of(one));
     return stuck;
 }
 

@@ -158,6 +158,7 @@ void settle(ThreadState& state, std::uintptr_t frame) {
 
 bool begin_call(ThreadState& state, const CallStart& start) {
     state.standing.steps.raise();
+    state.standing.stack.store(start.frame, std::memory_order_relaxed);
     if (state.depth == kDeepest) {
         state.counts.deep.raise();
         return false;

@@ -39,6 +39,7 @@ struct Seen {
     const Name* question = nullptr;
     std::uint64_t asked_of = 0;
     std::uint64_t stream = 0;
+    std::uintptr_t stack = 0;
     std::uint64_t answers = 0;
     std::uint64_t asked = 0;   // nanoseconds from the first answer to the last
     std::uint64_t silent = 0;  // and since the last
@@ -99,6 +100,7 @@ class HangWatch {
         } else {
             seen.stood += elapsed;
         }
+        seen.stack = standing.stack.load(std::memory_order_relaxed);
         shortest_ = std::min(shortest_, seen.stood);
         note_question(seen, standing, elapsed);
     }
@@ -194,7 +196,7 @@ class HangWatch {
             stuck.asks = true;
             stuck.nanoseconds = asked;
         }
-        stuck.place = place_of_thread(tid);
+        stuck.place = place_of_thread(tid, seen.stack);
         return stuck;
     }
 

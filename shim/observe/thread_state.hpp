@@ -46,8 +46,9 @@ struct CachedFunction {
 
 /// What who watches for hangs sees of a thread: written by that thread alone.
 struct Standing {
-    std::atomic<std::uint32_t> tid{0};  // 0: none of a living thread that is in the ring
-    Count steps;                        // calls begun, ended or left, and waits
+    std::atomic<std::uint32_t> tid{0};     // 0: none of a living thread that is in the ring
+    Count steps;                           // calls begun, ended or left, and waits
+    std::atomic<std::uintptr_t> stack{0};  // where it stood at the last of them that begun
     // The question to the device that was answered by "not ready" last, if nothing else came since.
     std::atomic<const Name*> question{nullptr};
     std::atomic<std::uint64_t> asked_of{0};  // a stream, or an event

@@ -94,6 +94,8 @@ void Wait::begin(WaitName& name, Awaited awaited) {
         ThreadState* const state = state_of_recorded();
         if (state == nullptr) return;
         state->standing.steps.raise();
+        state->standing.stack.store(reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0)),
+                                    std::memory_order_relaxed);
         state->standing.question.store(nullptr, std::memory_order_relaxed);
         const ring::Record record = record_of(*state, *name.get(), awaited);
         state->session->ring()->note_moment();
@@ -138,6 +140,8 @@ void note_answer(WaitName& name, Awaited awaited, std::int32_t result) {
             std::uint64_t seq = 0;
             if (awaited.event != 0) find_event(awaited.event, awaited.stream, seq);
             standing.asked_of.store(of, std::memory_order_relaxed);
+            standing.stack.store(reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0)),
+                                 std::memory_order_relaxed);
             standing.stream.store(awaited.stream, std::memory_order_relaxed);
             standing.question.store(name.get(), std::memory_order_release);
             standing.answers.raise();

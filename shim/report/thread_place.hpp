@@ -8,6 +8,7 @@
 
 namespace aoti_dbg {
 
-ThreadPlace place_of_thread(std::uint32_t tid);
+/// `stack`: where its callers are looked for; 0: they are not.
+ThreadPlace place_of_thread(std::uint32_t tid, std::uintptr_t stack);
 
 }  // namespace aoti_dbg

@@ -103,6 +103,9 @@ TEST_CASE("Whoever waits for a kernel that does not end is told, with the kernel
                                            : Lines{"endless_kernel", "later_kernel"}));
         CHECK(report.at("hang").at("calls").at(0).contains("asks") == contains(how, "query"));
         CHECK(report.at("hang").at("calls").at(0).at("thread_name") == "hang");
+        const std::string callers = report.at("hang").at("calls").at(0).at("callers").dump();
+        CHECK(callers.find("wait_for") < callers.find("\"main (hang+0x"));
+        CHECK(contains(callers, "\"main (hang+0x"));
     }
 }
 

@@ -228,7 +228,8 @@ TEST_CASE("The hang on the page is as it is written") {
     stuck.call.thread = 4242;
     stuck.call.stream = 0x5;
     stuck.nanoseconds = 30'012'345'678U;
-    stuck.place = {"python", "sleeping", "futex_do_wait", "202", "libc.so.6+0x98d61"};
+    stuck.place = {"python", "sleeping",          "futex_do_wait",
+                   "202",    "libc.so.6+0x98d61", {"/opt/serve+0x1f20", "/usr/lib/libc.so.6+0x27249"}};
     CrashCall& launch = hang.unended.emplace_back();
     launch.name = "triton_poi_fused_relu_0";
     launch.kind = ring::CallKind::triton;

@@ -169,7 +169,7 @@ Hang whole_hang() {
     hang.pid = 4242;
     hang.time_ns = 12345;
     hang.calls[0].asks = true;
-    hang.calls[0].place = {"a \"name\"", "sleeping", "futex_do_wait", "202", "libc.so.6+0x10"};
+    hang.calls[0].place = {"a \"name\"", "sleeping", "futex_do_wait", "202", "libc.so.6+0x10", {"/opt/a+0x1", "/opt/b+0x2"}};
     return hang;
 }
 
@@ -184,6 +184,7 @@ TEST_CASE("What is written is read as it was") {
     CHECK(again == text);
     CHECK(read.value().calls.at(0).place.name == "a \"name\"");
     CHECK(read.value().calls.at(0).call.kind == CallKind::wait);
+    CHECK(read.value().calls.at(0).place.callers.size() == 2);
     CHECK(sequences(read.value().unended) == Numbers{1, 2});
 }
 
