@@ -67,7 +67,8 @@ class File {
     Bytes names_;
 };
 
-/// The symbols of a file, of one that was stripped those that others may refer to; empty where it has none. The file outlives them.
+/// The symbols of a file, of one that was stripped those that others may refer to; empty where it has none.
+/// The file outlives them.
 class Symbols {
   public:
     explicit Symbols(const File& file);

@@ -169,7 +169,8 @@ Hang whole_hang() {
     hang.pid = 4242;
     hang.time_ns = 12345;
     hang.calls[0].asks = true;
-    hang.calls[0].place = {"a \"name\"", "sleeping", "futex_do_wait", "202", "libc.so.6+0x10", {"/opt/a+0x1", "/opt/b+0x2"}};
+    hang.calls[0].place = {"a \"name\"", "sleeping",       "futex_do_wait",
+                           "202",        "libc.so.6+0x10", {"/opt/a+0x1", "/opt/b+0x2"}};
     return hang;
 }
 
