@@ -17,6 +17,7 @@
 #include <functional>
 
 #include "base/message.hpp"
+#include "base/unix_time.hpp"
 #include "cli/log_padding.hpp"
 #include "cli/preloadable.hpp"
 #include "cli/run_environment.hpp"
@@ -115,12 +116,6 @@ bool is_to_end(int signal) {
     return signal == SIGINT || signal == SIGTERM || signal == SIGHUP || signal == SIGQUIT;
 }
 
-std::uint64_t unix_now() {
-    timespec now{};
-    clock_gettime(CLOCK_REALTIME, &now);
-    return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000U + static_cast<std::uint64_t>(now.tv_nsec);
-}
-
 // Whoever sends SIGTERM mostly sends SIGKILL, to us as well, some ten seconds later.
 constexpr std::time_t kToEnd = 3;
 
@@ -137,7 +132,7 @@ int wait_for(pid_t child, const Signals& signals, Stop& stop, const std::functio
             continue;
         }
         if (info.si_signo != SIGCHLD) {
-            if (stop.signal == 0 && is_to_end(info.si_signo)) stop = {info.si_signo, unix_now()};
+            if (stop.signal == 0 && is_to_end(info.si_signo)) stop = {info.si_signo, unix_nanoseconds()};
             if (info.si_code != SI_KERNEL) kill(child, info.si_signo);
             continue;
         }

@@ -9,8 +9,9 @@
 #include <cstdarg>
 #include <cstdint>
 #include <cstdio>
-#include <ctime>
 #include <string>
+
+#include "base/unix_time.hpp"
 
 extern "C" {
 using LaunchKernel = int(void* function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,
@@ -69,12 +70,6 @@ __attribute__((format(printf, 1, 2))) void say(const char* format, ...) {
     va_end(arguments);
     std::putchar('\n');
     std::fflush(stdout);
-}
-
-std::int64_t now_unix_ns() {
-    timespec now{};
-    clock_gettime(CLOCK_REALTIME, &now);
-    return now.tv_sec * INT64_C(1000000000) + now.tv_nsec;
 }
 
 void* libcuda() {
@@ -218,13 +213,13 @@ int fault_trial() {
     std::uint64_t place = kNowhere;
     void* parameters[] = {&place};
     auto* const launch = driver_function<LaunchKernel>("cuLaunchKernel");
-    const std::int64_t begin = now_unix_ns();
+    const std::uint64_t begin = unix_nanoseconds();
     const int launched =
         launch == nullptr ? kNoFunction : launch(function, 1, 1, 1, 1, 1, 1, 0, nullptr, parameters, nullptr);
-    say("launch %d %" PRId64, launched, begin);
+    say("launch %d %" PRIu64, launched, begin);
     if (launched != 0) return 0;
     // With a core dump asked for, the first answers may be that all is well.
-    while (now_unix_ns() - begin < kSeconds * INT64_C(1000000000)) {
+    while (unix_nanoseconds() - begin < kSeconds * UINT64_C(1000000000)) {
         const int result = call("cuCtxSynchronize");
         if (result != 0) {
             say("error %d", result);

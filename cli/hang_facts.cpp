@@ -7,10 +7,10 @@
 
 #include <algorithm>
 #include <csignal>
-#include <ctime>
 #include <string>
 
 #include "base/descriptor.hpp"
+#include "base/unix_time.hpp"
 #include "cli/caller_names.hpp"
 
 namespace aoti_dbg::cli {
@@ -19,12 +19,6 @@ namespace {
 // Whoever stops a program that does well catches it inside of some call; but hardly one of a second.
 constexpr std::uint64_t kLeastStood = 1'000'000'000;
 constexpr std::size_t kLargestFile = std::size_t{1} << 24U;
-
-std::uint64_t now_unix_ns() {
-    timespec now{};
-    clock_gettime(CLOCK_REALTIME, &now);
-    return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000U + static_cast<std::uint64_t>(now.tv_nsec);
-}
 
 std::string text_of(const std::string& path) {
     const Descriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK));
@@ -81,7 +75,7 @@ bool may_be_hang(const EndedRun& run) {
 std::optional<Hang> hang_of(const RecordedProcess& process, const EndedRun& run) {
     if (std::optional<Hang> told = told_hang(process)) return told;
     if (run.has_status) return run.stopped_by != 0 ? seen_hang(process, run.stopped_unix_ns) : std::nullopt;
-    return process.is_running ? seen_hang(process, now_unix_ns()) : std::nullopt;
+    return process.is_running ? seen_hang(process, unix_nanoseconds()) : std::nullopt;
 }
 
 }  // namespace

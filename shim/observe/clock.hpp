@@ -5,6 +5,8 @@
 
 #include <cstdint>
 
+#include "base/unix_time.hpp"
+
 #if defined(__x86_64__)
 #include <x86intrin.h>
 #endif
@@ -25,10 +27,6 @@ inline std::uint64_t nanoseconds_of(clockid_t clock) {
     timespec now{};
     clock_gettime(clock, &now);
     return static_cast<std::uint64_t>(now.tv_sec) * 1000000000U + static_cast<std::uint64_t>(now.tv_nsec);
-}
-
-inline std::uint64_t unix_nanoseconds() {
-    return nanoseconds_of(CLOCK_REALTIME);
 }
 
 /// For deadlines: nobody sets it.
