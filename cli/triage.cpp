@@ -10,6 +10,7 @@
 
 #include "base/words.hpp"
 #include "cli/device_fault.hpp"
+#include "cli/gpu_counters.hpp"
 #include "cli/hang_facts.hpp"
 #include "cli/kept_source.hpp"
 #include "cli/recorded_calls.hpp"
@@ -189,6 +190,11 @@ void add_packages(const std::string& folder, CrashReport& report) {
                                         joined(packages, ", "));
 }
 
+bool has_device_error(const CrashReport& report) {
+    if (report.device) return true;
+    return report.failed && returns_cuda_error(report.failed->kind) && report.failed->result != 0;
+}
+
 bool is_worth_telling(const CrashReport& report) {
     if (report.end.signal != 0 || report.findings != 0 || report.device || report.hang) return true;
     return report.end.exit_status.value_or(0) != 0 && (report.failed || !report.in_flight.empty());
@@ -232,6 +238,9 @@ Triage look_at(const EndedRun& run) {
     report.environment = known_versions(run.command.front());
     if (chosen != nullptr) add_packages(chosen->folder, report);
     report.library = AOTI_DBG_VERSION;
+    if (has_device_error(report))
+        for (std::string& trouble : troubles_of_gpus())
+            report.notes.push_back(std::move(trouble));
     conclude(report);
     const bool is_told_by_ring = !run.has_status && (report.failed || !report.in_flight.empty());
     const bool has_lost_context = chosen != nullptr && chosen->has_dead_context && report.failed;

@@ -1,5 +1,6 @@
 // Armed for a crash: the driver is asked for its record of a fault at the one moment at which it can be,
 // every call is in the flight ring, and the program notices nothing of it, whether it faults or not.
+#include <cstdlib>
 #include <map>
 
 #include "tests/preload/cuda_models_fixture.hpp"
@@ -110,6 +111,30 @@ TEST_CASE(
     CHECK(run.out == "end: 700\n");
     CHECK(contains(run.err, "illegal memory access (CUDA error 700), returned by the launch of "));
     CHECK(contains(read_text(out + "/report.json"), "in that kernel or in one that was launched before"));
+}
+
+TEST_CASE(
+    "A GPU that counts errors of its own memory is told of with a fault, and one that counts none is not") {
+    const auto notes_with = [](const char* counted) {
+        const TempFolder folder;
+        const std::string out = (folder.path() / "out").string();
+        const char* const present = std::getenv("LD_LIBRARY_PATH");
+        const std::string path = std::string(AOTI_DBG_FAKES) + "/nvml:" + (present == nullptr ? "" : present);
+        run_bare(joined({AOTI_DBG_TOOL, "run", "--triage", "--"}, kProgram), {{"FAKE_CUDA_FAIL_AT", "5"},
+                                                                              {"FAKE_NVML", counted},
+                                                                              {"LD_LIBRARY_PATH", path},
+                                                                              {"AOTI_DBG_OUT", out}});
+        return read_text(out + "/report.json");
+    };
+    CHECK(contains(notes_with("ecc"),
+                   "GPU 1 counts 3 uncorrected errors of its memory since the driver was "
+                   "loaded: the hardware may be at fault"));
+    CHECK(contains(notes_with("rows"), "GPU 1 has rows of memory that wait for a reset to be replaced"));
+    for (const char* counted : {"old", "none"}) {
+        const std::string report = notes_with(counted);
+        CHECK(contains(report, "illegal memory access"));
+        CHECK_FALSE(contains(report, "hardware"));
+    }
 }
 
 TEST_CASE("A fault is told of though the program that was started ends well") {

@@ -1,0 +1,13 @@
+// What the GPUs of the machine themselves count of broken memory, asked of NVIDIA's management library where
+// it is there: a fault on a GPU that has such errors may be the hardware's.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace aoti_dbg::cli {
+
+/// A clause a GPU that has anything to tell.
+std::vector<std::string> troubles_of_gpus();
+
+}  // namespace aoti_dbg::cli
