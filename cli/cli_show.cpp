@@ -177,7 +177,7 @@ std::string table(const Contents& contents, const std::vector<Call>& calls, cons
         end = std::max({end, call.record->begin_ticks, call.record->end_ticks});
     std::uint32_t shallowest = UINT32_MAX;
     for (const Call& call : calls)
-        shallowest = std::min(shallowest, call.record->depth);
+        shallowest = std::min<std::uint32_t>(shallowest, call.record->depth);
 
     std::vector<Row> rows = {{"seq", "before end", "thread", "run", "call", "kind", "name", "state"}};
     std::vector<bool> to_the_right = {true, true, true, true, true, false, false, false};

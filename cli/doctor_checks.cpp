@@ -237,8 +237,8 @@ Check check_dumps(const DriverFacts& facts) {
     }
     if (const std::string why = no_dumps(facts); !why.empty()) {
         return warning(name, why,
-                       "use a driver of CUDA 12.1 or newer; until then CUDA_LAUNCH_BLOCKING=1 makes the last "
-                       "call in the flight ring the one that faulted");
+                       "use a driver of CUDA 12.1 or newer; until then markers behind each launch tell which "
+                       "kernel faulted (AOTI_DBG_COMPLETION)");
     }
     return ok(name, std::string("the driver writes them where a kernel faults") +
                         (facts.tells_of_dumps ? ", and can say when it begins to" : ""));

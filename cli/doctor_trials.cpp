@@ -231,6 +231,7 @@ FaultFacts try_fault(const DriverFacts& driver, Milliseconds deadline) {
     facts.verdict = triage.report.verdict;
     facts.kind = word_of(triage.report.kind);
     if (triage.report.device) facts.kernel = triage.report.device->kernel;
+    if (triage.report.by_markers && triage.report.faulted) facts.kernel = triage.report.faulted->name;
     measure_dump(run.folder, end.out, facts);
     return facts;
 }

@@ -143,6 +143,9 @@ std::optional<Options> set_environment(const RunRequest& request, bool preload, 
         options = parse_options(process_sources(), said_by_the_library);
     }
     anchor_places(options);
+    // The driver's own way is the simplest, and misses no launch, from wherever it comes.
+    if (options.records_all() && options.completion == Completion::blocking)
+        setenv("CUDA_LAUNCH_BLOCKING", "1", 1);
     if (!tally.empty()) setenv(tally::kVariable, tally.c_str(), 1);
     return options;
 }

@@ -16,6 +16,7 @@
 #include "cli/recorded_calls.hpp"
 #include "cli/recorded_processes.hpp"
 #include "cli/surroundings.hpp"
+#include "serializer/ended_launches.hpp"
 
 namespace aoti_dbg::cli {
 namespace {
@@ -72,6 +73,7 @@ CrashEnd end_of(const EndedRun& run, const RecordedProcess* process) {
 /// The one whose arguments are told; null where there is none.
 CrashCall* told_call(CrashReport& report) {
     if (report.faulted) return &*report.faulted;
+    if (!report.suspects.empty()) return nullptr;
     if (report.in_flight.size() == 1) return &report.in_flight.front();
     return report.in_flight.empty() && report.failed ? &*report.failed : nullptr;
 }
@@ -105,6 +107,28 @@ std::string inside_words(CrashCall op, const CrashCall& launch) {
     return call_text(op);
 }
 
+/// What completion markers tell of a context that has failed, where nothing tells more.
+std::optional<ring::Call> find_suspects(const ring::Contents& ring, const RecordedCalls& calls,
+                                        CrashReport& report) {
+    const bool is_told = report.device || report.hang || report.failed_alone;
+    const bool has_failed = report.failed && returns_cuda_error(report.failed->kind) &&
+                            ends_context(report.failed->result) && may_come_of_failure(report.end);
+    if (is_told || !has_failed) return std::nullopt;
+    const FaultSuspects found = fault_suspects(ring);
+    report.by_markers = !found.launches.empty();
+    if (found.launches.size() == 1) {
+        report.faulted = calls.told(found.launches.front());
+        report.faulted->is_likely = !found.is_certain;
+        return found.launches.front();
+    }
+    for (const ring::Call& launch : found.launches) {
+        CrashCall& suspect = report.suspects.emplace_back(calls.told(launch));
+        if (const std::optional<ring::Call> op = calls.around(launch))
+            suspect.inside = inside_words(calls.told(*op), suspect);
+    }
+    return std::nullopt;
+}
+
 /// What its ring tells. An exit in good order is nobody's who was inside of a call meanwhile.
 void add_calls(const RecordedProcess& process, CrashReport& report) {
     const Result<ring::Contents> read = ring::read_flight_ring(process.ring);
@@ -135,10 +159,11 @@ void add_calls(const RecordedProcess& process, CrashReport& report) {
                                         : report.hang->calls.front().call.sequence);
         if (about && !RecordedCalls::is_call(*about->record)) about.reset();
         if (about) report.faulted = calls.told(*about);
-        if (about) report.faulted->is_likely = waits;
+        if (about) report.faulted->is_likely = waits && !report.hang->by_markers;
     }
-    if (!about && in_flight.size() == 1) about = in_flight.front();
-    if (!about && in_flight.empty()) about = failed;
+    if (!about) about = find_suspects(read.value(), calls, report);
+    if (!about && report.suspects.empty() && in_flight.size() == 1) about = in_flight.front();
+    if (!about && report.suspects.empty() && in_flight.empty()) about = failed;
     if (!report.hang) {
         for (const StuckCall& open : open_calls(read.value(), 0))
             if (open.call.kind == ring::CallKind::wait)

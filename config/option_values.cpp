@@ -238,6 +238,15 @@ Taken take_on_hang(const Texts& texts, Options& options) {
     return take_word(texts, {{"report", OnHang::report}, {"abort", OnHang::abort}}, options.on_hang);
 }
 
+Taken take_completion(const Texts& texts, Options& options) {
+    return take_word(texts,
+                     {{"auto", Completion::automatic},
+                      {"off", Completion::off},
+                      {"markers", Completion::markers},
+                      {"blocking", Completion::blocking}},
+                     options.completion);
+}
+
 Taken take_evidence(const Texts& texts, Options& options) {
     return take_switch(texts, options.evidence);
 }

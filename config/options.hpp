@@ -33,6 +33,8 @@ enum class StatsDetail { printed, indices, full };  // each with what is before 
 enum class OnFinding { report, raise, abort };
 enum class OnFault { go_on, raise, abort };
 enum class OnHang { report, abort };
+/// By what is known which launches have ended.
+enum class Completion { automatic, off, markers, blocking };
 enum class OnFull { wait, drop };
 enum class PtLayout { runs, torch };
 enum class SaveOn { always, finding };
@@ -87,6 +89,7 @@ struct Options {
     std::uint64_t max_reports = UINT64_MAX;
     std::uint32_t hang = 0;  // seconds without a step inside a call; 0: nobody watches
     OnHang on_hang = OnHang::report;
+    Completion completion = Completion::automatic;
     Scope scope = Scope::model;
     Processes processes;
     NamePatterns tensors;                   // that are saved
@@ -111,6 +114,11 @@ struct Options {
 
     /// Whether calls that wait are on record, and every call of a model, selected or not.
     [[nodiscard]] bool records_all() const { return triage || hang != 0; }
+
+    /// Whether launches may get completion markers.
+    [[nodiscard]] bool may_mark() const {
+        return records_all() && (completion == Completion::automatic || completion == Completion::markers);
+    }
 };
 
 /// The value of a variable, or nullptr. `getenv` does.

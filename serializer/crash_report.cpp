@@ -168,6 +168,22 @@ std::string place_of_fault(const CrashCall& call, const CrashReport& report) {
     return "the fault is in that kernel or in one that was launched before";
 }
 
+/// " in K (run 7, call 41); by completion markers"
+std::string words_by_markers(const CrashReport& report) {
+    if (report.faulted) {
+        CrashCall call = *report.faulted;
+        call.is_likely = false;
+        return (report.faulted->is_likely ? ", likely in " : " in ") + call_text_inside(call) +
+               "; by completion markers";
+    }
+    std::string text = " in one of " + std::to_string(report.suspects.size()) +
+                       " launches that had not ended, none of them behind another: ";
+    for (std::size_t i = 0; i < std::min(report.suspects.size(), kMostNamed); ++i)
+        text += (i == 0 ? "" : ", ") + call_text_inside(report.suspects[i]);
+    if (report.suspects.size() > kMostNamed) text += ", ...";
+    return text + "; by completion markers";
+}
+
 Judgement judge_failed(const CrashCall& call, const CrashReport& report) {
     Judgement result{CrashClass::host, {}, "failed", call.name};
     const std::string end =
@@ -176,9 +192,16 @@ Judgement judge_failed(const CrashCall& call, const CrashReport& report) {
         const CudaError error = cuda_error(call.result);
         result.kind = error.kind;
         result.what = std::to_string(call.result);
-        result.verdict = std::string(error.words) + " (CUDA error " + std::to_string(call.result) +
-                         "), returned by " + (is_launch(call.kind) ? "the launch of " : "") + call_text(call);
-        if (error.kind == CrashClass::kernel) result.verdict += "; " + place_of_fault(call, report);
+        result.verdict = std::string(error.words) + " (CUDA error " + std::to_string(call.result) + ")";
+        if (report.by_markers) {
+            result.verdict += words_by_markers(report);
+            // Who else had not ended is another matter each time.
+            result.where = report.faulted ? report.faulted->name : "";
+        } else {
+            result.verdict += std::string(", returned by ") + (is_launch(call.kind) ? "the launch of " : "") +
+                              call_text(call);
+            if (error.kind == CrashClass::kernel) result.verdict += "; " + place_of_fault(call, report);
+        }
     } else {
         const std::string how = call.left_by_exception ? " was left by an exception" : " failed";
         result.verdict = call_text(call) + how;
@@ -210,19 +233,14 @@ Judgement judge_end(const CrashReport& report) {
     return result;
 }
 
-/// What the host did afterwards is what a failure on the device came to: an exception that nobody caught.
-bool went_on(const CrashReport& report) {
-    return report.end.signal == 0 || report.end.signal == SIGABRT;
-}
-
 bool is_about_failure(const CrashReport& report) {
-    return report.failed && went_on(report) &&
+    return report.failed && may_come_of_failure(report.end) &&
            (report.in_flight.empty() || returns_cuda_error(report.failed->kind));
 }
 
 /// The verdict is the finding, and not what the program came to.
 bool is_about_finding(const CrashReport& report) {
-    return !report.device && !is_about_failure(report) && report.finding && went_on(report);
+    return !report.device && !is_about_failure(report) && report.finding && may_come_of_failure(report.end);
 }
 
 bool is_of_argument(const Finding& finding) {
@@ -287,7 +305,8 @@ std::vector<std::string> advice_for(const CrashReport& report) {
         advice.emplace_back("run the model in one thread: then the call is known, and not only the set");
     switch (report.kind) {
         case CrashClass::kernel:
-            if (report.device && report.faulted && report.faulted->call != ring::kNoCall) {
+            if ((report.device || report.by_markers) && report.faulted &&
+                report.faulted->call != ring::kNoCall) {
                 advice.push_back(
                     "what it reads, saved: aoti-dbg run --level 1 --sync on --side before --runs " +
                     std::to_string(report.faulted->run) + " --calls " + std::to_string(report.faulted->call) +
@@ -330,7 +349,12 @@ std::vector<std::string> advice_for(const CrashReport& report) {
 
 const CrashCall* CrashReport::call() const {
     if (faulted) return &*faulted;
+    if (!suspects.empty()) return nullptr;
     return in_flight.size() == 1 ? &in_flight.front() : nullptr;
+}
+
+bool may_come_of_failure(const CrashEnd& end) {
+    return end.signal == 0 || end.signal == SIGABRT;
 }
 
 std::string signal_name(int signal) {

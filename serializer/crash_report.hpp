@@ -72,8 +72,11 @@ struct CrashReport {
     std::vector<CrashCall> before;  // those before, the last first
     std::vector<CrashArgument> arguments;  // of call()
     std::optional<DeviceFault> device;
-    // The last that launched the kernel which `device` names; of a hang the call that it is about.
+    // The last that launched the kernel which `device` names; of a hang the call that it is about; without
+    // `device` what completion markers tell.
     std::optional<CrashCall> faulted;
+    bool by_markers = false;          // `faulted`, or that it is one of `suspects`
+    std::vector<CrashCall> suspects;  // where markers leave several
     std::optional<Hang> hang;
     std::optional<Finding> finding;  // the first
     std::uint64_t findings = 0;
@@ -97,6 +100,10 @@ struct CrashReport {
     /// The one that it is about; null where several come into question, or none.
     [[nodiscard]] const CrashCall* call() const;
 };
+
+/// Whether a process ended as one does to which a failure on the device has come: by itself, or by an
+/// exception that nobody caught.
+bool may_come_of_failure(const CrashEnd& end);
 
 /// "SIGSEGV"; "signal 34" where it has no name.
 std::string signal_name(int signal);

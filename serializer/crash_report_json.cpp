@@ -108,6 +108,7 @@ Json json_of(const Hang& hang) {
     for (const StuckCall& stuck : hang.calls)
         to["calls"].push_back(json_of(stuck));
     to["unended_count"] = hang.unended_count;
+    if (hang.by_markers) to["by_markers"] = true;
     add_calls(to, "unended", hang.unended);
     return to;
 }
@@ -133,7 +134,8 @@ std::string verdict_line(const CrashReport& report, std::string_view path, std::
     to["fingerprint"] = report.fingerprint;
     add("verdict", report.verdict);
     const CrashCall* const call = report.call();
-    const CrashCall* const named = call == nullptr && report.failed ? &*report.failed : call;
+    const bool is_failed = call == nullptr && report.failed && report.suspects.empty();
+    const CrashCall* const named = is_failed ? &*report.failed : call;
     if (named != nullptr) {
         add("kernel", named->name);
         add_unless(to, "run", named->run, ring::kNoRun);
@@ -160,6 +162,8 @@ void append_report_json(const CrashReport& report, std::string& out) {
     if (const CrashCall* const call = report.call()) to["call"] = json_of(*call);
     if (report.device) to["device"] = json_of(*report.device);
     if (report.hang) to["hang"] = json_of(*report.hang);
+    if (report.by_markers) to["by_markers"] = true;
+    add_calls(to, "suspects", report.suspects);
     add_calls(to, "in_flight", report.in_flight);
     if (report.failed) to["failed"] = json_of(*report.failed);
     if (report.last) to["last"] = json_of(*report.last);

@@ -242,11 +242,12 @@ void append_report_text(const CrashReport& report, std::string& out) {
     page.add("ended", ending_text(report.end), 1);
     if (const CrashCall* const call = report.call()) {
         add_call(*call, page);
-    } else if (report.in_flight.empty() && report.failed) {
+    } else if (report.in_flight.empty() && report.failed && report.suspects.empty()) {
         add_call(*report.failed, page);
     }
     if (report.hang) add_hang(*report.hang, page);
     if (report.device) add_device(*report.device, page);
+    page.add_list("one of", texts_of(report.suspects));
     if (report.in_flight.size() > 1) page.add_list("in flight", texts_of(report.in_flight));
     page.add_list("before", texts_of(report.before));
     page.add_list("arguments", texts_of(report.arguments));

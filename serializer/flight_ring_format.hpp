@@ -1,10 +1,11 @@
-// The flight ring on disk, version 2: what was known of the last calls of each thread, before they ran.
+// The flight ring on disk, version 3: what was known of the last calls of each thread, before they ran.
 // Written by the library through a shared mapping, so it survives SIGKILL; read by `aoti-dbg show`.
 //
 //   offset 0      FileHeader, 4096 bytes
 //   then blocks, back to back, each beginning at a multiple of 4096 with a BlockHeader that gives its length:
 //     names block    BlockHeader | entries: u16 length, bytes (no NUL) | ...   ids count on over the blocks
 //     thread block   BlockHeader | capacity x Record                           one ring
+//     markers block  BlockHeader | MarkersHeader | capacity x MarkedStream     one context of the device
 //   A block of kind 0 or of length 0 ends the file.
 //
 // Integers are in the byte order of the machine that wrote (`magic` shows it). A record is being written
@@ -17,7 +18,8 @@
 namespace aoti_dbg::ring {
 
 inline constexpr std::uint64_t kMagic = 0x31474e5249544f41ULL;  // the bytes "AOTIRNG1", little-endian
-inline constexpr std::uint32_t kVersion = 2;
+// 2: `launch`. 3: markers; `depth` has given half of its bytes to `mark`.
+inline constexpr std::uint32_t kVersion = 3;
 inline constexpr std::size_t kPage = 4096;
 
 /// What a call is. The numbers are part of the format.
@@ -49,6 +51,7 @@ enum RecordFlags : std::uint8_t {
     kEnded = 1,            // came back; `result` holds what it returned
     kLeftByException = 2,  // never came back: an exception went through it
     kPrinted = 4,          // selected and printed
+    kCaptured = 8,         // a launch that went into a graph, and not to the device
 };
 
 inline constexpr std::uint32_t kNoRun = 0xffffffffU;
@@ -72,17 +75,17 @@ struct FileHeader {
 };
 static_assert(sizeof(FileHeader) <= kPage);
 
-enum class BlockKind : std::uint32_t { end = 0, names = 1, thread = 2 };
+enum class BlockKind : std::uint32_t { end = 0, names = 1, thread = 2, markers = 3 };
 
 struct BlockHeader {
     BlockKind kind;
     std::uint32_t tid;       // thread block: whose ring
     std::uint64_t bytes;     // of the whole block, this header included; a multiple of kPage
-    std::uint32_t capacity;  // thread block: records, a power of two
+    std::uint32_t capacity;  // thread block: records, a power of two; markers block: streams
     std::uint32_t ended;     // thread block: 1 when the thread has ended
     std::uint64_t written;   // thread block: records ever begun; record i lies at i % capacity
     std::uint64_t used;      // names block: bytes of complete entries after this header
-    std::uint32_t first_id;  // names block: id of its first entry
+    std::uint32_t first_id;  // names block: id of its first entry; markers block: mark of its first stream
     std::uint32_t count;     // names block: complete entries
     std::uint64_t reserved[2];
 };
@@ -96,7 +99,8 @@ struct Record {
     std::uint32_t name;       // id in the names blocks
     std::uint32_t run;        // number of the run in the process, kNoRun outside
     std::uint32_t call;       // number of the model's own call within its run, kNoCall for others
-    std::uint32_t depth;      // calls of this thread that are open around it (a run counts)
+    std::uint16_t depth;      // calls of this thread that are open around it (a run counts)
+    std::uint16_t mark;       // of a launch with a completion marker: where it is marked; 0: it has none
     std::uint32_t back;       // seq less that of the call it was made in, 0: none
     std::uint32_t launch;     // number of the kernel among those of its context, 0: not counted; of a wait:
                               // seq less that of the last call it waits for, 0: all that were before it
@@ -106,5 +110,34 @@ struct Record {
     std::uint8_t flags;
 };
 static_assert(sizeof(Record) == 64);
+
+/// What makes the markers of a context tell less.
+enum MarkersFlags : std::uint32_t {
+    kNotAll = 1,      // some launches have none
+    kOwnKernels = 2,  // kernels of the library's own ran between them
+    kMayRunOn = 4,    // behind a fault kernels may have run on: the driver was to write a core dump
+};
+
+/// Completion markers: behind each launch the stream writes its number into memory of the host. What was
+/// there is copied here now and then, and always when a call has returned an error that the context does not
+/// survive.
+struct MarkersHeader {
+    std::uint64_t looked_ticks;  // when it was copied last; 0: never
+    std::int32_t error;          // the first such error; 0: none
+    std::uint32_t flags;
+    std::uint64_t reserved[6];
+};
+static_assert(sizeof(MarkersHeader) == 64);
+
+/// What one thread has launched on one stream. Of these launches one has ended if and only if its number is
+/// not beyond `completed`, as of the last look.
+struct MarkedStream {
+    std::uint64_t stream;
+    std::uint64_t completed;  // seq
+    std::uint64_t last;       // seq of the last launch with a marker
+    std::uint32_t tid;        // 0: the place is free
+    std::uint32_t reserved;
+};
+static_assert(sizeof(MarkedStream) == 32);
 
 }  // namespace aoti_dbg::ring

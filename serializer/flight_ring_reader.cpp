@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstddef>
 #include <cstring>
 #include <type_traits>
 
@@ -60,6 +61,31 @@ void read_names(std::string_view block, std::size_t offset, const BlockHeader& h
     }
 }
 
+/// Before version 3 `depth` had four bytes.
+void read_as_before_3(Record& record) {
+    std::uint32_t depth = 0;
+    static_assert(offsetof(Record, mark) == offsetof(Record, depth) + sizeof record.depth);
+    std::memcpy(&depth, &record.depth, sizeof depth);
+    record.depth = static_cast<std::uint16_t>(depth);
+    record.mark = 0;
+}
+
+void read_markers(std::string_view block, std::size_t offset, const BlockHeader& header, Contents& contents) {
+    std::string_view bytes = block.substr(sizeof(BlockHeader));
+    if (bytes.size() < sizeof(MarkersHeader))
+        return note(contents, "the markers" + at(offset) + " are cut off");
+    Markers markers;
+    markers.header = copy_at<MarkersHeader>(bytes, 0);
+    markers.first = header.first_id;
+    bytes.remove_prefix(sizeof(MarkersHeader));
+    const std::size_t there = bytes.size() / sizeof(MarkedStream);
+    if (header.capacity > there) note(contents, "the markers" + at(offset) + " are cut off");
+    markers.streams.resize(std::min<std::size_t>(header.capacity, there));
+    for (std::size_t i = 0; i < markers.streams.size(); ++i)
+        markers.streams[i] = copy_at<MarkedStream>(bytes, i * sizeof(MarkedStream));
+    contents.markers.push_back(std::move(markers));
+}
+
 void read_thread(std::string_view block, std::size_t offset, const BlockHeader& header, Contents& contents) {
     const std::string_view slots = block.substr(sizeof(BlockHeader));
     const std::size_t there = slots.size() / sizeof(Record);
@@ -70,7 +96,8 @@ void read_thread(std::string_view block, std::size_t offset, const BlockHeader& 
     thread.written = header.written;
     const std::size_t count = std::min<std::size_t>(header.capacity, there);
     for (std::size_t i = 0; i < count; ++i) {
-        const auto record = copy_at<Record>(slots, i * sizeof(Record));
+        auto record = copy_at<Record>(slots, i * sizeof(Record));
+        if (contents.header.version < 3) read_as_before_3(record);
         if (record.seq != 0) thread.records.push_back(record);
     }
     std::sort(thread.records.begin(), thread.records.end(),
@@ -92,6 +119,8 @@ void read_blocks(std::string_view bytes, Contents& contents) {
             read_names(block, offset, header, contents);
         } else if (header.kind == BlockKind::thread) {
             read_thread(block, offset, header, contents);
+        } else if (header.kind == BlockKind::markers) {
+            read_markers(block, offset, header, contents);
         } else {
             note(contents, "the block" + at(offset) + " is of an unknown kind; left out");
         }
@@ -107,6 +136,14 @@ void read_blocks(std::string_view bytes, Contents& contents) {
 
 std::string_view Contents::name(std::uint32_t id) const {
     return id < names.size() && !names[id].empty() ? std::string_view(names[id]) : std::string_view("?");
+}
+
+const Markers* Contents::markers_of(std::uint32_t mark) const {
+    if (mark == 0) return nullptr;
+    const auto found = std::find_if(markers.begin(), markers.end(), [mark](const Markers& one) {
+        return mark >= one.first && mark - one.first < one.streams.size();
+    });
+    return found == markers.end() ? nullptr : &*found;
 }
 
 Result<Contents> parse_flight_ring(std::string_view bytes) {

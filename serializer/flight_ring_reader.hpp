@@ -28,14 +28,24 @@ struct Thread {
     std::vector<Record> records;  // those still there and whole, by seq
 };
 
+/// The completion markers of one context of the device.
+struct Markers {
+    MarkersHeader header{};
+    std::uint32_t first = 0;            // mark of the first stream
+    std::vector<MarkedStream> streams;  // by mark
+};
+
 struct Contents {
     FileHeader header{};             // texts are NUL-terminated whatever the file said
     std::vector<std::string> names;  // by id; empty where the file does not say
     std::vector<Thread> threads;     // in the order of their blocks
+    std::vector<Markers> markers;    // of each context that has some
     std::vector<std::string> notes;  // what was wrong and left out, a sentence each
 
     /// The name of an id; "?" for one that is not in the file.
     [[nodiscard]] std::string_view name(std::uint32_t id) const;
+    /// Those that a launch's `mark` is one of; null for 0 and where the file does not have them.
+    [[nodiscard]] const Markers* markers_of(std::uint32_t mark) const;
 };
 
 struct Call {

@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <limits>
-#include <map>
 #include <utility>
 
 #include "serializer/clean_text.hpp"
+#include "serializer/ended_launches.hpp"
 #include "serializer/number_text.hpp"
 
 namespace aoti_dbg {
@@ -14,8 +14,6 @@ namespace {
 using ring::CallKind;
 using ring::Record;
 using ring::Thread;
-
-constexpr std::uint64_t kPerThread = 2;  // CU_STREAM_PER_THREAD: each thread has its own
 
 /// The call that it was made in; null where the ring does not have it any more.
 const Record* parent_of(const Thread& thread, const Record& record) {
@@ -50,47 +48,6 @@ std::uint64_t age_of(const ring::FileHeader& header, std::uint64_t tick, std::ui
     return age > 0 && age < kMost ? static_cast<std::uint64_t>(age) : 0;
 }
 
-/// A stream as the host counts: the same handle means another one in each thread where it is that of the
-/// thread.
-using StreamKey = std::pair<std::uint64_t, std::uint32_t>;
-StreamKey key_of(std::uint64_t stream, std::uint64_t thread) {
-    return {stream, stream == kPerThread ? static_cast<std::uint32_t>(thread) : 0};
-}
-
-/// What the waits that came back tell: which calls the device is done with.
-class Done {
-  public:
-    explicit Done(const ring::Contents& contents) {
-        for (const Thread& thread : contents.threads) {
-            for (const Record& record : thread.records)
-                if (record.kind == CallKind::wait && !ring::is_open(record) && record.result == 0)
-                    take(record, thread.tid, contents.name(record.name));
-        }
-    }
-    [[nodiscard]] bool holds(const Record& record, std::uint32_t thread) const {
-        const auto found = streams_.find(key_of(record.stream, thread));
-        return record.seq < everything_ || (found != streams_.end() && record.seq < found->second);
-    }
-
-  private:
-    void take(const Record& record, std::uint32_t thread, std::string_view name) {
-        if (name == "cuCtxSynchronize") {
-            everything_ = std::max(everything_, record.seq);
-            return;
-        }
-        const bool tells = name == "cuStreamSynchronize" || name == "cuEventSynchronize" ||
-                           name == "cuStreamQuery" || name == "cuEventQuery" || name == "cuMemcpyDtoH";
-        if (!tells || record.launch >= record.seq) return;
-        // Of an event: up to and with the last call before it was recorded.
-        const std::uint64_t before = record.launch == 0 ? record.seq : record.seq - record.launch + 1;
-        std::uint64_t& done = streams_[key_of(record.stream, thread)];
-        done = std::max(done, before);
-    }
-
-    std::uint64_t everything_ = 0;  // before this call, on all streams
-    std::map<StreamKey, std::uint64_t> streams_;
-};
-
 /// Whether a call may wait for the device, by what it is.
 bool may_wait(const StuckCall& stuck) {
     const CallKind kind = stuck.call.kind;
@@ -102,16 +59,20 @@ bool is_of_all_streams(const StuckCall& stuck) {
            stuck.call.name == "cuMemFree";
 }
 
-std::vector<ring::Call> unended_launches(const ring::Contents& contents) {
-    const Done done(contents);
-    std::vector<ring::Call> launches;
-    for (const ring::Call& call : ring::merged_calls(contents)) {
-        const Record& record = *call.record;
-        if (is_launch(record.kind) && !ring::is_open(record) && record.result == 0 &&
-            !done.holds(record, call.thread->tid))
-            launches.push_back(call);
-    }
-    return launches;
+/// The last that a thread has begun or come back from.
+std::uint64_t last_step(const ring::Contents& contents, std::uint64_t tid) {
+    std::uint64_t tick = 0;
+    for (const Thread& thread : contents.threads)
+        for (const Record& record : thread.records)
+            if (thread.tid == tid) tick = std::max({tick, record.begin_ticks, record.end_ticks});
+    return tick;
+}
+
+/// Whether markers say that it is the first of `launches`, and not one behind it, that has not ended.
+bool is_known_by_markers(const ring::Contents& contents, const StuckCall& stuck,
+                         const std::vector<ring::Call>& launches) {
+    return first_on_their_streams(contents, launches).size() == 1 &&
+           are_marked_since(contents, launches, last_step(contents, stuck.call.thread));
 }
 
 }  // namespace
@@ -138,19 +99,22 @@ void conclude_hang(const ring::Contents& contents, Hang& hang) {
                      [](const StuckCall& a, const StuckCall& b) { return a.nanoseconds > b.nanoseconds; });
     hang.unended.clear();
     hang.unended_count = 0;
+    hang.by_markers = false;
     if (hang.calls.empty() || !may_wait(hang.calls.front())) return;
     const StuckCall& first = hang.calls.front();
     std::vector<ring::Call> launches = unended_launches(contents);
-    const StreamKey stream = key_of(first.call.stream, first.call.thread);
-    const auto is_elsewhere = [&stream](const ring::Call& call) {
-        return key_of(call.record->stream, call.thread->tid) != stream;
-    };
-    if (!is_of_all_streams(first) && !std::all_of(launches.begin(), launches.end(), is_elsewhere))
+    const StreamKey stream = stream_key(first.call.stream, first.call.thread);
+    const auto is_elsewhere = [&stream](const ring::Call& call) { return stream_key(call) != stream; };
+    const bool waits_for_one =
+        !is_of_all_streams(first) && !std::all_of(launches.begin(), launches.end(), is_elsewhere);
+    if (waits_for_one)
         launches.erase(std::remove_if(launches.begin(), launches.end(), is_elsewhere), launches.end());
+    hang.by_markers =
+        (waits_for_one || is_of_all_streams(first)) && is_known_by_markers(contents, first, launches);
     hang.unended_count = launches.size();
     for (std::size_t i = 0; i < std::min(launches.size(), kMostUnended); ++i) {
         CrashCall& call = hang.unended.emplace_back(told(contents, *launches[i].thread, *launches[i].record));
-        call.is_likely = i == 0;
+        call.is_likely = i == 0 && !hang.by_markers;
     }
 }
 
@@ -188,8 +152,16 @@ std::string unended_text(const Hang& hang) {
     if (hang.unended.empty()) return {};
     CrashCall oldest = hang.unended.front();
     oldest.is_likely = false;  // once is enough
-    std::string text = "; it likely waits for " + call_text(oldest);
+    std::string text = hang.by_markers ? "; it waits for " : "; it likely waits for ";
+    text += call_text(oldest);
     if (!oldest.inside.empty()) text += ", inside " + oldest.inside;
+    if (hang.by_markers) {
+        text += ", which has not ended, by completion markers";
+        if (hang.unended_count == 1) return text;
+        const std::uint64_t behind = hang.unended_count - 1;
+        return text + "; " + std::to_string(behind) +
+               (behind == 1 ? " launch is behind it" : " launches are behind it");
+    }
     if (hang.unended_count == 1) return text + ", the only launch not known to have ended";
     return text + ", the oldest of " + std::to_string(hang.unended_count) +
            " launches not known to have ended";

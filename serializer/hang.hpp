@@ -46,6 +46,7 @@ struct Hang {
     std::vector<StuckCall> calls;    // the longest first
     std::vector<CrashCall> unended;  // launches that `calls.front()` may wait for, the oldest first
     std::uint64_t unended_count = 0;
+    bool by_markers = false;  // the first of these is known, and all of these are: by completion markers
 };
 
 inline constexpr std::size_t kMostUnended = 16;
@@ -56,7 +57,8 @@ std::vector<StuckCall> open_calls(const ring::Contents& contents, std::uint64_t 
                                   std::uint32_t only = 0);
 
 /// Sorts the calls, and finds the launches that the first of them may wait for: on its stream those that no
-/// call which came back has waited for; where it has none, or there are none there, on any.
+/// call which came back has waited for, and no marker says to have ended; where it has none, or there are
+/// none there, on any.
 void conclude_hang(const ring::Contents& contents, Hang& hang);
 
 /// "12.3 s"
@@ -65,7 +67,8 @@ std::string seconds_text(std::uint64_t nanoseconds);
 std::string stuck_text(const StuckCall& stuck);
 
 /// "; it likely waits for K (run 0, call 3), the oldest of 4 launches not known to have ended"; empty without
-/// any.
+/// any. With markers "; it waits for K (run 0, call 3), which has not ended, by completion markers; 3
+/// launches are behind it".
 std::string unended_text(const Hang& hang);
 
 /// Where the file of a hang lies, by the path of the process's flight ring.

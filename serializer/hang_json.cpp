@@ -108,6 +108,7 @@ void append_hang_json(const Hang& hang, std::string& out) {
     append_member(R"(,"time_ns":)", hang.time_ns, out);
     append_all(R"(,"calls":)", hang.calls, append_stuck, out);
     append_member(R"(,"unended_count":)", hang.unended_count, out);
+    if (hang.by_markers) out += R"(,"by_markers":true)";
     append_all(R"(,"unended":)", hang.unended, append_call, out);
     out += "}\n";
 }
@@ -128,6 +129,7 @@ Result<Hang> read_hang(std::string_view text) {
     for (JsonLine::Value one = json.root().member("calls").first(); one; one = one.next())
         if (hang.calls.size() < kMostCalls) hang.calls.push_back(read_stuck(one));
     read_integer(json.root().member("unended_count"), hang.unended_count);
+    hang.by_markers = is_true(json.root().member("by_markers"));
     for (JsonLine::Value one = json.root().member("unended").first(); one; one = one.next())
         if (hang.unended.size() < kMostUnended) hang.unended.push_back(read_call(one));
     if (hang.calls.empty()) return Status::error("a file of a hang that names no call");

@@ -7,6 +7,7 @@
 #include "shim/bind/hook_support.hpp"
 #include "shim/measure/pending.hpp"
 #include "shim/observe/calls.hpp"
+#include "shim/observe/completion_markers.hpp"
 #include "shim/observe/fault_watch.hpp"
 #include "shim/observe/fault_window.hpp"
 #include "shim/observe/functions.hpp"
@@ -32,7 +33,7 @@ class DriverCall {
   public:
     DriverCall(ring::CallKind kind, const void* function, const char* label, CUstream stream,
                void* const* parameters, std::uintptr_t frame, const void* caller)
-        : frame_(frame) {
+        : stream_(stream), frame_(frame), is_launch_(ring::is_launch(kind)) {
         const ErrnoKeeper errno_keeper;
         try {
             begin(kind, function, label, stream, parameters, caller);
@@ -46,7 +47,11 @@ class DriverCall {
         if (!begun_ || !observing()) return result;
         const ErrnoKeeper errno_keeper;
         try {
-            if (ThreadState* state = thread_state(); state != nullptr) end_call(*state, frame_, result);
+            ThreadState* const state = thread_state();
+            if (state == nullptr) return result;
+            const std::uint8_t flags =
+                g_marking && is_launch_ ? mark_launch(*state, frame_, stream_, result) : std::uint8_t{0};
+            end_call(*state, frame_, result, flags);
         } catch (...) {
             switch_off("out of memory while the end of a launch was recorded");
         }
@@ -82,6 +87,7 @@ class DriverCall {
         }
         start.name = name_of(*state, kind, function, label);
         begun_ = begin_call(*state, start);
+        if (begun_ && is_launch_ && g_marking) prepare_to_mark(*state, stream);
     }
 
     static const Name* name_of(ThreadState& state, ring::CallKind kind, const void* function,
@@ -92,7 +98,9 @@ class DriverCall {
         return graph;
     }
 
+    CUstream stream_;
     std::uintptr_t frame_;
+    bool is_launch_;
     std::uint32_t launch_ = 0;
     bool begun_ = false;
 };
@@ -164,16 +172,19 @@ namespace {
 
 void flush_before_release(CUdevice) {
     aoti_dbg::flush_if_pending();
+    aoti_dbg::end_marked_context(nullptr);  // it may be the last
 }
 
 void end_context(CUcontext context) {
     aoti_dbg::end_measured_context(context);
     aoti_dbg::forget_launch_counts(context);
+    aoti_dbg::end_marked_context(context);
 }
 
 void end_contexts_of(CUdevice device) {
     aoti_dbg::end_measured_contexts_of(device);
     aoti_dbg::forget_launch_counts(nullptr);
+    aoti_dbg::end_marked_context(nullptr);
 }
 
 }  // namespace

@@ -22,6 +22,7 @@ const GpuApi* gpu_api() {
     if (!complete) return nullptr;
     find(found.cuFuncGetParamInfo, "cuFuncGetParamInfo");
     find(found.cuFuncLoad, "cuFuncLoad");
+    find(found.cuStreamWriteValue32_v2, "cuStreamWriteValue32_v2");
     const GpuApi* expected = nullptr;
     const auto* made = new GpuApi(found);
     if (!known.compare_exchange_strong(expected, made, std::memory_order_acq_rel)) {

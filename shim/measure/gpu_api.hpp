@@ -33,6 +33,7 @@ struct GpuApi {
     // Not in every driver that we meet.
     CUresult (*cuFuncGetParamInfo)(CUfunction, std::size_t, std::size_t*, std::size_t*) = nullptr;
     CUresult (*cuFuncLoad)(CUfunction) = nullptr;
+    CUresult (*cuStreamWriteValue32_v2)(CUstream, CUdeviceptr, cuuint32_t, unsigned int) = nullptr;
 };
 
 /// Null as long as no driver is loaded, and for one that lacks a function.

@@ -108,7 +108,7 @@ void write_record(ThreadState& state, OpenCall& call, const CallStart& start, st
     record.name = call.name->id;
     record.run = call.run;
     record.call = number;
-    record.depth = state.depth;
+    record.depth = static_cast<std::uint16_t>(state.depth);
     record.back = parent == nullptr ? 0 : static_cast<std::uint32_t>(call.seq - parent->seq);
     record.launch = start.launch;
     record.model = call.model;
@@ -229,14 +229,15 @@ bool begin_call(ThreadState& state, const CallStart& start) {
     return true;
 }
 
-void end_call(ThreadState& state, std::uintptr_t frame, std::int32_t result) {
+void end_call(ThreadState& state, std::uintptr_t frame, std::int32_t result, std::uint8_t flags) {
     // What lies on top of it was left by an exception that was caught before this call came back.
     if (state.depth != 0 && state.open[state.depth - 1].frame != frame) settle(state, frame - 1);
     if (state.depth == 0 || state.open[state.depth - 1].frame != frame) return;
     const OpenCall& call = state.open[--state.depth];
     state.standing.steps.raise();
     if (call.kind == ring::CallKind::cpp_kernel) result = 0;  // these return nothing
-    if (call.record != nullptr) ThreadRing::end(call.record, call.seq, result, ring::kEnded, ticks());
+    flags |= ring::kEnded;
+    if (call.record != nullptr) ThreadRing::end(call.record, call.seq, result, flags, ticks());
     if (result != 0 && call.kind != ring::CallKind::lifecycle) state.counts.failed.raise();
     if (call.after.named) show_name(state, call, When::after);
     if (!looking()) return;

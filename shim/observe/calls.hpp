@@ -38,8 +38,9 @@ void settle(ThreadState& state, std::uintptr_t frame);
 /// nobody asked for it or it is too deep to keep account of; then end_call must not be called.
 bool begin_call(ThreadState& state, const CallStart& start);
 
-/// Ends the innermost call if it was begun at `frame`; otherwise does nothing.
-void end_call(ThreadState& state, std::uintptr_t frame, std::int32_t result);
+/// Ends the innermost call if it was begun at `frame`; otherwise does nothing. `flags`: what is to be on
+/// record of it besides, as ring::RecordFlags.
+void end_call(ThreadState& state, std::uintptr_t frame, std::int32_t result, std::uint8_t flags = 0);
 
 /// How far what is printed of a call in this thread is indented: the calls that it lies in, but for those
 /// that only lead into a model.

@@ -4,10 +4,12 @@
 
 #include <atomic>
 #include <cstdlib>
+#include <cstring>
 #include <string>
 
 #include "base/message.hpp"
 #include "shim/bind/driver_table.hpp"
+#include "shim/observe/completion_markers.hpp"
 #include "shim/observe/fault_window.hpp"
 #include "shim/observe/launch_count.hpp"
 #include "shim/observe/process.hpp"
@@ -34,7 +36,30 @@ std::string free_path(const std::string& folder) {
     return access(path.c_str(), F_OK) != 0 ? path : folder + "/gpu-" + std::to_string(getpid()) + ".core";
 }
 
-void say_why_not(FaultDump result, const std::string& path) {
+std::atomic<DumpOfFault> g_dump{DumpOfFault::not_asked};
+
+/// By what else it is known which launch it was.
+const char* what_tells(const Session& session) {
+    if (session.ring() == nullptr) return "set AOTI_DBG_RING to more than 0, and something can be told of it";
+    const char* const blocking = getenv("CUDA_LAUNCH_BLOCKING");
+    if (wants_markers(options(), DumpOfFault::none, blocking))
+        return "completion markers tell which launch it was (AOTI_DBG_COMPLETION)";
+    if (blocking != nullptr && strcmp(blocking, "0") != 0)
+        return "launches wait for their kernels, so the one that fails is the one";
+    return "set CUDA_LAUNCH_BLOCKING=1, and the last call in the flight ring is the one";
+}
+
+/// The driver reads that variable by itself: it is the program's environment, which is not ours to change.
+void say_if_launches_do_not_wait() {
+    if (options().completion != Completion::blocking || !options().records_all()) return;
+    if (getenv("CUDA_LAUNCH_BLOCKING") != nullptr) return;
+    message(
+        Severity::warn,
+        "AOTI_DBG_COMPLETION=blocking, and nothing lets launches wait; set CUDA_LAUNCH_BLOCKING=1 as well, "
+        "or start the program by `aoti-dbg run`, which does");
+}
+
+void say_why_not(FaultDump result, const std::string& path, const Session& session) {
     switch (result) {
         case FaultDump::armed:
             return;
@@ -44,32 +69,41 @@ void say_why_not(FaultDump result, const std::string& path) {
                            "variable CUDA_*COREDUMP*; it goes where that says");
         case FaultDump::not_known:
             return message(Severity::warn,
-                           "this driver cannot be asked for a core dump of a fault (12.1 and newer can); set "
-                           "CUDA_LAUNCH_BLOCKING=1, and the last call in the flight ring is the one");
+                           "this driver cannot be asked for a core dump of a fault (12.1 and newer can); %s",
+                           what_tells(session));
         case FaultDump::path_too_long:
             return message(Severity::warn,
                            "%s is too long a name for the driver's core dump of a fault; set AOTI_DBG_OUT to "
-                           "a shorter one",
-                           path.c_str());
+                           "a shorter one; %s",
+                           path.c_str(), what_tells(session));
         case FaultDump::refused:
-            return message(Severity::warn,
-                           "the driver refused to write a core dump of a fault; set CUDA_LAUNCH_BLOCKING=1, "
-                           "and the last call in the flight ring is the one");
+            return message(Severity::warn, "the driver refused to write a core dump of a fault; %s",
+                           what_tells(session));
     }
 }
 
 }  // namespace
 
+DumpOfFault dump_of_fault() {
+    return g_dump.load(std::memory_order_relaxed);
+}
+
 void watch_for_faults() {
     static std::atomic<pid_t> watched{0};
-    if (!options().triage || watched.exchange(getpid(), std::memory_order_relaxed) == getpid()) return;
+    if (watched.exchange(getpid(), std::memory_order_relaxed) == getpid()) return;
+    say_if_launches_do_not_wait();
+    if (!options().triage) return;
     Session* const session = current_session();
     if (session == nullptr || session->folder().empty()) return;  // which was said
     const std::string path = free_path(session->folder());
     const AfterDump after = options().on_fault == OnFault::abort ? AfterDump::abort : AfterDump::go_on;
     const FaultDump result = arm_fault_dump(fault_dump_api(), path, after, variable);
+    g_dump.store(result == FaultDump::armed               ? DumpOfFault::ours
+                 : result == FaultDump::asked_for_already ? DumpOfFault::of_others
+                                                          : DumpOfFault::none,
+                 std::memory_order_relaxed);
     g_counts_launches.store(true, std::memory_order_relaxed);
-    say_why_not(result, path);
+    say_why_not(result, path, *session);
     if (result != FaultDump::armed) return;
     session->expect_fault_dump(path);
     watch_fault_window(path, options().on_fault == OnFault::raise);

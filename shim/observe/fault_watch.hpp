@@ -4,6 +4,10 @@
 
 namespace aoti_dbg {
 
+/// Whether the driver writes a core dump when a kernel faults, as far as it was asked by us.
+enum class DumpOfFault { not_asked, ours, of_others, none };
+DumpOfFault dump_of_fault();
+
 /// After each cuInit that succeeded; the first of a process counts.
 void watch_for_faults();
 

@@ -13,6 +13,7 @@
 #include "serializer/hang.hpp"
 #include "shim/measure/own_thread.hpp"
 #include "shim/observe/clock.hpp"
+#include "shim/observe/completion_markers.hpp"
 #include "shim/observe/names.hpp"
 #include "shim/observe/process.hpp"
 #include "shim/observe/session.hpp"
@@ -136,6 +137,8 @@ class HangWatch {
 
     /// Tells of those that are inside of a call, and writes down who hangs now.
     void judge(const std::vector<std::uint32_t>& candidates) {
+        if (CompletionMarkers* const markers = session_.present_markers(); markers != nullptr)
+            markers->look();
         const Result<ring::Contents> ring = ring::read_flight_ring(session_.ring()->path());
         if (!ring.ok()) {
             message(Severity::warn, "%s; hangs are not watched for any more",

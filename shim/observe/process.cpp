@@ -34,6 +34,7 @@ bool g_measuring = false;
 bool g_checking = false;
 bool g_saving = false;
 bool g_recording_waits = false;
+bool g_marking = false;
 WipedPage* g_wiped_page = nullptr;
 
 namespace {
@@ -93,6 +94,7 @@ void make_ready() {
     g_checking = checks_arguments(*g_options);
     g_saving = may_save(*g_options);
     g_recording_waits = g_options->records_all();
+    g_marking = g_options->may_mark();
     char here[PATH_MAX];
     g_folder = new std::string(getcwd(here, sizeof here) != nullptr ? here : "");
     say_about_options(complaints);

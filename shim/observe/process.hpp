@@ -85,6 +85,9 @@ inline bool looking() {
 /// Whether calls that wait are on record (Options::records_all).
 extern bool g_recording_waits;
 
+/// Whether launches may get completion markers (Options::may_mark).
+extern bool g_marking;
+
 /// Fail open: nothing is looked at from here on, and `why` is said once.
 void switch_off(const char* why);
 

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstdarg>
 #include <cstdio>
+#include <cstdlib>
 #include <mutex>
 #include <new>
 
@@ -16,8 +17,10 @@
 #include "shim/measure/pending.hpp"
 #include "shim/measure/saving.hpp"
 #include "shim/observe/clock.hpp"
+#include "shim/observe/completion_markers.hpp"
 #include "shim/observe/deadline_lock.hpp"
 #include "shim/observe/fatal_signals.hpp"
+#include "shim/observe/fault_watch.hpp"
 #include "shim/observe/fault_window.hpp"
 #include "shim/observe/hang_watch.hpp"
 #include "shim/observe/models.hpp"
@@ -105,6 +108,17 @@ Saving* Session::saving() {
     return saving;
 }
 
+CompletionMarkers* Session::decide_markers() {
+    const std::lock_guard lock(markers_mutex_);
+    if (!has_decided_markers_.load(std::memory_order_relaxed)) {
+        const DumpOfFault dump = dump_of_fault();
+        if (ring_ && wants_markers(options(), dump, std::getenv("CUDA_LAUNCH_BLOCKING")))
+            markers_.store(new (std::nothrow) CompletionMarkers(*ring_, dump), std::memory_order_relaxed);
+        has_decided_markers_.store(true, std::memory_order_release);
+    }
+    return present_markers();
+}
+
 void Session::open_folder(const Options& options, const Origin& start) {
     const std::string own_name = start.pid == pid_ ? std::string() : process_folder_name();
     const Result<std::string> folder = make_out_folder(options, start, own_name);
@@ -156,6 +170,8 @@ ThreadState* Session::attach_thread() {
 }
 
 void Session::detach_thread(ThreadState* state) {
+    if (CompletionMarkers* const markers = present_markers(); markers != nullptr && state->ring)
+        markers->thread_ends(state->ring.header()->tid);
     if (ring_) ring_->retire_thread(state->ring);
     const std::lock_guard lock(wiped_page().threads_mutex);
     ended_counts_.add(state->counts);
@@ -174,6 +190,7 @@ bool Session::end() {
     may_save_.store(false, std::memory_order_relaxed);
     if (Saving* saving = present_saving(); saving != nullptr) saving->finish();
     const bool output_rests = measurer_ != nullptr && measurer_->finish();
+    if (CompletionMarkers* const markers = present_markers(); markers != nullptr) markers->look();
     if (ring_) ring_->note_end();
     const bool is_bad = say_coverage(output_rests);
     if (log_) log_->close();

@@ -23,6 +23,7 @@
 
 namespace aoti_dbg {
 
+class CompletionMarkers;
 class MeasuredOutput;
 class Measurer;
 class Saving;
@@ -43,6 +44,7 @@ class Session {
     [[nodiscard]] std::uint32_t next_run() { return runs_.fetch_add(1, std::memory_order_relaxed); }
     [[nodiscard]] LineLog* log() { return log_.get(); }
     [[nodiscard]] FlightRing* ring() { return ring_.get(); }
+    [[nodiscard]] const FlightRing* ring() const { return ring_.get(); }
     [[nodiscard]] pid_t pid() const { return pid_; }
     /// Null where nothing is measured.
     [[nodiscard]] Measurer* measurer() { return measurer_; }
@@ -52,6 +54,13 @@ class Session {
     [[nodiscard]] Saving* saving();
     /// The same, if it was made.
     [[nodiscard]] Saving* present_saving() { return saving_.load(std::memory_order_acquire); }
+
+    /// Decided and made at the first launch; null where launches get no completion markers.
+    [[nodiscard]] CompletionMarkers* markers() {
+        return has_decided_markers_.load(std::memory_order_acquire) ? present_markers() : decide_markers();
+    }
+    /// The same, if it was made.
+    [[nodiscard]] CompletionMarkers* present_markers() { return markers_.load(std::memory_order_acquire); }
 
     /// The folder for everything; empty where nothing is written, or it cannot be made.
     [[nodiscard]] const std::string& folder() const { return folder_; }
@@ -94,6 +103,7 @@ class Session {
     void open_folder(const Options& options, const Origin& start);
     void open_ring(const Options& options);
     void publish_names(std::uint32_t id);
+    CompletionMarkers* decide_markers();
     void be_ready_to_report(const Options& options, std::uint64_t since_unix_ns);
     bool say_coverage(bool output_rests);
 
@@ -106,6 +116,9 @@ class Session {
     std::mutex saving_mutex_;  // who makes it
     std::atomic<bool> may_save_{false};
     std::atomic<Saving*> saving_{nullptr};
+    std::mutex markers_mutex_;  // who decides
+    std::atomic<bool> has_decided_markers_{false};
+    std::atomic<CompletionMarkers*> markers_{nullptr};     // never freed: threads may be inside
     std::atomic<const std::string*> fault_dump_{nullptr};  // never freed: read at the end, whenever that is
     std::atomic<bool> has_calls_{false};
     std::atomic<std::uint64_t> seq_{0};

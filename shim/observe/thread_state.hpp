@@ -66,6 +66,8 @@ struct ThreadState {
     Counts counts;
     Standing standing;
     std::array<CachedFunction, 64> functions;
+    // Where its launches were marked last, by stream (completion_markers).
+    std::array<std::uint16_t, 16> marked_at{};
     std::uintptr_t stack_low = 0;  // bounds of the thread's own stack, 0: not asked for yet
     std::uintptr_t stack_high = 0;
     MeasuringThreadPtr measuring;  // made at the first call that level 2 looks at

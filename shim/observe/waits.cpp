@@ -6,6 +6,7 @@
 
 #include "base/errno_keeper.hpp"
 #include "shim/observe/clock.hpp"
+#include "shim/observe/completion_markers.hpp"
 #include "shim/observe/names.hpp"
 #include "shim/observe/session.hpp"
 #include "shim/observe/thread_state.hpp"
@@ -69,7 +70,7 @@ ring::Record record_of(ThreadState& state, const Name& name, Awaited awaited) {
     record.name = name.id;
     record.run = parent == nullptr ? ring::kNoRun : parent->run;
     record.call = ring::kNoCall;
-    record.depth = state.depth;
+    record.depth = static_cast<std::uint16_t>(state.depth);
     if (parent != nullptr && parent->seq != 0)
         record.back = static_cast<std::uint32_t>(record.seq - parent->seq);
     record.model = parent == nullptr ? ring::kNoModel : parent->model;
@@ -109,6 +110,7 @@ void Wait::begin(WaitName& name, Awaited awaited) {
 
 void Wait::end_record(std::int32_t result) {
     if (!observing()) return;
+    note_result(*state_->session, result);
     ThreadRing::end(record_, seq_, result, ring::kEnded, ticks());
     state_->standing.steps.raise();
 }
@@ -150,6 +152,7 @@ void note_answer(WaitName& name, Awaited awaited, std::int32_t result) {
         if (!was_asked || standing.asked_of.load(std::memory_order_relaxed) != of) return;
         standing.question.store(nullptr, std::memory_order_relaxed);
         standing.steps.raise();
+        note_result(*state->session, result);
         // By it is known what has ended, as by a call that has waited.
         const ring::Record record = record_of(*state, *name.get(), awaited);
         ThreadRing::end(state->ring.begin(record), record.seq, result, ring::kEnded, ticks());

@@ -158,6 +158,18 @@ void FlightRing::publish_names(std::uint32_t id) {
     }
 }
 
+ring::MarkersHeader* FlightRing::add_markers(std::uint32_t first, std::uint32_t streams) {
+    const std::lock_guard lock(mutex_);
+    if (full_) return nullptr;
+    ring::BlockHeader* const block =
+        add_block(ring::BlockKind::markers,
+                  sizeof(ring::MarkersHeader) + std::size_t{streams} * sizeof(ring::MarkedStream));
+    if (block == nullptr) return nullptr;
+    block->first_id = first;
+    publish(block->capacity, streams);
+    return reinterpret_cast<ring::MarkersHeader*>(block + 1);
+}
+
 void FlightRing::note_run_begun() {
     __atomic_fetch_add(&header_->runs, 1, __ATOMIC_RELAXED);
     note_moment();

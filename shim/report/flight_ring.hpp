@@ -48,6 +48,10 @@ class FlightRing {
     /// Makes every name up to and including `id` known to readers.
     void publish_names(std::uint32_t id);
 
+    /// Room for the markers of one context: so many streams, the first with the mark `first`. Null when the
+    /// disk is full (said once).
+    ring::MarkersHeader* add_markers(std::uint32_t first, std::uint32_t streams);
+
     void note_run_begun();
     /// That it is this moment on both clocks: from it readers tell how long ago a call began.
     void note_moment();

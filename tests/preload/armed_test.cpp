@@ -109,8 +109,7 @@ TEST_CASE(
                                   {"AOTI_DBG_OUT", out}});
     CHECK(run.exit_code == 0);
     CHECK(run.out == "end: 700\n");
-    CHECK(contains(run.err, "illegal memory access (CUDA error 700), returned by the launch of "));
-    CHECK(contains(read_text(out + "/report.json"), "in that kernel or in one that was launched before"));
+    CHECK(contains(run.err, "illegal memory access (CUDA error 700) in kernel_4; by completion markers"));
 }
 
 TEST_CASE(
@@ -191,7 +190,11 @@ TEST_CASE("A driver that cannot be asked is told of, with what to do, and the pr
     const Preloaded run = armed(fakes);
     check_as_bare(run, kProgram, fakes);
     CHECK_FALSE(fs::exists(run.out() / "gpu.core"));
-    CHECK(times_said(run.outcome.err, "set CUDA_LAUNCH_BLOCKING=1") == 1);
+    CHECK(times_said(run.outcome.err, "completion markers tell which launch it was") == 1);
+    const Preloaded without =
+        armed({{"FAKE_CUDA_FAIL_AT", "3"}, {"FAKE_CUDA_NO_COREDUMP", "1"}, {"AOTI_DBG_COMPLETION", "off"}});
+    check_as_bare(without, kProgram, fakes);
+    CHECK(times_said(without.outcome.err, "set CUDA_LAUNCH_BLOCKING=1") == 1);
 }
 
 TEST_CASE("A core dump that lies there already is not written over") {

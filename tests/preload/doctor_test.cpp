@@ -151,8 +151,18 @@ TEST_CASE("The verdict on a real fault names the kernel that faulted") {
     }
 }
 
-TEST_CASE("Where the driver writes no core dump, no verdict names the kernel: a failure of --fault alone") {
-    const Variables variables = with_driver({{"FAKE_CUDA_NO_COREDUMP", "1"}});
+TEST_CASE("Where the driver writes no core dump, completion markers name the kernel") {
+    const Doctor doctor({"--fault"}, with_driver({{"FAKE_CUDA_NO_COREDUMP", "1"}}));
+    CHECK(doctor.outcome.exit_code == 0);
+    CHECK(doctor.state("core dumps") == "warning");
+    CHECK(doctor.state("fault") == "ok");
+    CHECK(contains(doctor.text("fault"),
+                   "illegal memory access (CUDA error 700) in aoti_dbg_doctor_fault; by completion markers"));
+}
+
+TEST_CASE("Where it takes no markers either, no verdict names the kernel: a failure of --fault alone") {
+    const Variables variables =
+        with_driver({{"FAKE_CUDA_NO_COREDUMP", "1"}, {"FAKE_CUDA_NO_STREAM_VALUES", "1"}});
     const Doctor doctor({"--fault"}, variables);
     CHECK(doctor.outcome.exit_code == 1);
     CHECK(doctor.state("core dumps") == "warning");

@@ -78,6 +78,22 @@ inline std::string thread_block(std::uint32_t tid, const std::vector<ring::Recor
     return text;
 }
 
+/// The markers of one context, of which the first stream has the mark `first`.
+inline std::string markers_block(const ring::MarkersHeader& markers,
+                                 const std::vector<ring::MarkedStream>& streams, std::uint32_t first = 1) {
+    ring::BlockHeader header{};
+    header.kind = ring::BlockKind::markers;
+    header.first_id = first;
+    header.capacity = static_cast<std::uint32_t>(streams.size());
+    std::string text = bytes_of(&header, sizeof header) + bytes_of(&markers, sizeof markers);
+    for (const ring::MarkedStream& stream : streams)
+        text += bytes_of(&stream, sizeof stream);
+    pad_to_page(text);
+    header.bytes = text.size();
+    std::memcpy(text.data(), &header, sizeof header);
+    return text;
+}
+
 /// A call that came back with 0 after 50 ticks.
 inline ring::Record record(std::uint64_t seq, std::uint32_t name) {
     ring::Record result{};

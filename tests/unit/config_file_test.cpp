@@ -286,6 +286,7 @@ TEST_CASE("Each option means the same in a variable and in a file") {
         {"max_reports", "3", {"3", R"("3")"}},
         {"hang", "30", {"30", R"("30")"}},
         {"on_hang", "abort", {R"("abort")"}},
+        {"completion", "markers", {R"("markers")", R"("Markers")"}},
         {"evidence", "0", {R"("off")", "0"}},
         {"scope", "all", {R"("all")"}},
         {"processes", "main", {R"("main")", R"(["main"])"}},

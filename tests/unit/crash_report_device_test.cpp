@@ -1,5 +1,6 @@
 // Reports of a fault on a device: what is said of it in the verdict, on the page and in the file, and what is
 // not where nobody knows it.
+#include <csignal>
 #include <nlohmann/json.hpp>
 
 #include "tests/support/catch.hpp"
@@ -153,4 +154,73 @@ TEST_CASE("Of a fault the page says what is known, and not what is missing") {
     CHECK(concluded(report).verdict == "fault in a kernel that no image names");
     CHECK_FALSE(contains(text_of(report), "of grid"));
     CHECK_FALSE(contains(text_of(report), "thread ["));
+}
+
+namespace {
+
+CrashReport failed_by(int signal) {
+    CrashReport report = ended_by(signal);
+    report.uses_cuda = true;
+    report.failed = call_of("cuStreamSynchronize", 7, ring::kNoCall);
+    report.failed->kind = ring::CallKind::wait;
+    report.failed->result = 700;
+    report.by_markers = true;
+    return report;
+}
+
+CrashCall triton_call(const std::string& name, std::uint32_t number) {
+    CrashCall call = call_of(name, 7, number);
+    call.kind = ring::CallKind::triton;
+    return call;
+}
+
+}  // namespace
+
+TEST_CASE("Without a dump, what completion markers tell goes before who was told of the error") {
+    CrashReport report = failed_by(SIGABRT);
+    report.faulted = triton_call("triton_poi_fused_index_3", 41);
+    conclude(report);
+    CHECK(report.kind == CrashClass::kernel);
+    CHECK(
+        report.verdict ==
+        "illegal memory access (CUDA error 700) in triton_poi_fused_index_3 (run 7, call 41); by completion "
+        "markers; then aborted (SIGABRT)");
+    CHECK(report.next.front().find("--runs 7 --calls 41 ") != std::string::npos);
+    std::string json;
+    append_report_json(report, json);
+    CHECK(json.find("\"by_markers\": true") != std::string::npos);
+    const std::string fingerprint = report.fingerprint;
+    report.faulted->is_likely = true;
+    conclude(report);
+    CHECK(report.verdict.find("700), likely in triton_poi_fused_index_3 (run 7, call 41); by") !=
+          std::string::npos);
+    CHECK(report.fingerprint == fingerprint);
+    // A fault of the host's own is another matter.
+    report.end.signal = SIGSEGV;
+    CHECK(concluded(report).kind == CrashClass::host);
+}
+
+TEST_CASE("Several that it can have been are said as a set, and are no part of the fingerprint") {
+    CrashReport report = failed_by(0);
+    report.end.exit_status = 1;
+    for (std::uint32_t i = 0; i < 6; ++i)
+        report.suspects.push_back(triton_call("kernel_" + std::to_string(i), i));
+    conclude(report);
+    CHECK(
+        report.verdict ==
+        "illegal memory access (CUDA error 700) in one of 6 launches that had not ended, none of them behind "
+        "another: kernel_0 (run 7, call 0), kernel_1 (run 7, call 1), kernel_2 (run 7, call 2), kernel_3 "
+        "(run "
+        "7, call 3), ...; by completion markers; then exit with status 1");
+    CHECK(report.call() == nullptr);
+    CHECK(text_of(report).find("one of      kernel_0 (run 7, call 0)\n") != std::string::npos);
+    std::string json;
+    append_report_json(report, json);
+    CHECK(json.find("\"suspects\"") != std::string::npos);
+    std::string line;
+    append_verdict_line(report, "", line);
+    CHECK(line.find("\"kernel\":") == std::string::npos);
+    const std::string fingerprint = report.fingerprint;
+    report.suspects.pop_back();
+    CHECK(concluded(report).fingerprint == fingerprint);
 }

@@ -53,6 +53,21 @@ TEST_CASE("A hang is told with the call, the launch and how it was ended") {
     CHECK(read.at("hang").at("calls").at(0).at("nanoseconds") == 12'345'000'000U);
 }
 
+TEST_CASE("What completion markers say of a hang is told as known") {
+    CrashReport report = hung(SIGTERM);
+    report.hang->by_markers = true;
+    report.hang->unended.front().is_likely = report.faulted->is_likely = false;
+    conclude(report);
+    CHECK(report.verdict ==
+          "hang: cuStreamSynchronize has not come back for 12.3 s; it waits for spin_kernel (run 0, call 3), "
+          "which has not ended, by completion markers; 6 launches are behind it; then terminated (SIGTERM)");
+    CHECK(text_of(report).find("likely") == std::string::npos);
+    for (const auto& [count, words] : {std::pair{1, "markers; then"}, {2, "; 1 launch is behind it; then"}}) {
+        report.hang->unended_count = static_cast<std::uint64_t>(count);
+        CHECK(concluded(report).verdict.find(words) != std::string::npos);
+    }
+}
+
 TEST_CASE("Its fingerprint is over the call and the launch, and not over times, threads and ends") {
     const std::string fingerprint = concluded(hung(SIGTERM)).fingerprint;
     CrashReport other = hung(SIGABRT);

@@ -20,7 +20,7 @@ namespace {
 std::string whole_ring() {
     return file_start() + names_block({"aoti_run", "addmm", ""}) +
            thread_block(11, {record(1, 0), record(3, 1), open_record(5, 1)}) + names_block({"softmax"}, 3) +
-           thread_block(12, {record(2, 3), record(4, 3)});
+           thread_block(12, {record(2, 3), record(4, 3)}) + markers_block({}, {{0x70, 2, 4, 12, 0}});
 }
 
 ring::BlockHeader header_at(const std::string& bytes, std::size_t offset) {
@@ -162,6 +162,51 @@ TEST_CASE("A block of an unknown kind is stepped over") {
     REQUIRE(read.ok());
     CHECK(records_in(read.value()) == 1);
     CHECK(read.value().notes.size() == 1);
+}
+
+TEST_CASE("Markers are found by the marks of launches, and by no others") {
+    ring::MarkersHeader header{};
+    header.error = 700;
+    const std::string bytes = file_start() +
+                              markers_block(header, {{0x70, 2, 4, 12, 0}, {0x80, 9, 9, 12, 0}}) +
+                              markers_block({}, {{0, 1, 1, 13, 0}}, 513);
+    const Result<ring::Contents> read = ring::parse_flight_ring(bytes);
+    REQUIRE(read.ok());
+    const ring::Contents& contents = read.value();
+    REQUIRE(contents.markers.size() == 2);
+    CHECK(contents.markers_of(2) == &contents.markers.front());
+    CHECK(contents.markers_of(513) == &contents.markers.back());
+    for (const std::uint32_t mark : {0U, 3U, 512U, 514U, UINT32_MAX})
+        CHECK(contents.markers_of(mark) == nullptr);
+    CHECK(contents.markers.front().header.error == 700);
+    CHECK(contents.markers.front().streams.at(1).completed == 9);
+    CHECK(contents.notes.empty());
+}
+
+TEST_CASE("Markers that claim more than their block holds are those that are there") {
+    std::string bytes = file_start() + markers_block({}, {{0x70, 2, 4, 12, 0}});
+    ring::BlockHeader header = header_at(bytes, ring::kPage);
+    header.capacity = UINT32_MAX;
+    set_header(bytes, ring::kPage, header);
+    const Result<ring::Contents> read = ring::parse_flight_ring(bytes);
+    REQUIRE(read.ok());
+    CHECK(read.value().markers.at(0).streams.size() ==
+          (ring::kPage - sizeof(ring::BlockHeader) - sizeof(ring::MarkersHeader)) /
+              sizeof(ring::MarkedStream));
+    CHECK(read.value().notes.size() == 1);
+}
+
+TEST_CASE("A ring of before there were markers is read as it was") {
+    ring::FileHeader header = file_header();
+    header.version = 2;
+    ring::Record call = record(1, 0);
+    const std::uint32_t depth = 7;  // it had four bytes
+    std::memcpy(&call.depth, &depth, sizeof depth);
+    const Result<ring::Contents> read =
+        ring::parse_flight_ring(file_start(header) + names_block({"a"}) + thread_block(1, {call}));
+    REQUIRE(read.ok());
+    CHECK(read.value().threads.at(0).records.at(0).depth == 7);
+    CHECK(read.value().threads.at(0).records.at(0).mark == 0);
 }
 
 TEST_CASE("Records come back in order though the ring has wrapped, and threads are merged by number") {

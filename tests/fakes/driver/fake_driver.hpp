@@ -11,11 +11,13 @@
 // keeps each kernel waiting; FAKE_CUDA_REFUSE=kernel makes its launches fail with error 701;
 // FAKE_CUDA_NO_FATBIN=1 refuses fatbins as a device too old for them does; FAKE_CUDA_DIE_AT=N ends the
 // process inside launch N, by the signal FAKE_CUDA_DIE_BY or, for 0, by _exit(7); FAKE_CUDA_EXPLAIN=1 says on
-// stderr why a kernel of the fatbin faulted; FAKE_CUDA_COUNT=1 says at exit how many of them were launched;
-// FAKE_CUDA_NO_COREDUMP=1 knows nothing of core dumps; FAKE_CUDA_FAULT_WINDOW=MS lets a fault of which a core
-// dump is written be known as late as by the real driver (fake_fault.cpp); FAKE_CUDA_FAULT_KIND says what the
-// dump shows of it: store (its warp has ended), late_store (it met a warp of the next kernel) or trap.
-// CUDA_LAUNCH_BLOCKING=1, which is the real driver's, lets a launch wait for its kernel.
+// stderr why a kernel of the fatbin faulted, FAKE_CUDA_NAME_FAULT=1 which other kernel did; FAKE_CUDA_COUNT=1
+// says at exit how many of them were launched; FAKE_CUDA_NO_COREDUMP=1 knows nothing of core dumps;
+// FAKE_CUDA_NO_STREAM_VALUES=1 writes no values in streams (error 801); FAKE_CUDA_FAULT_WINDOW=MS lets a
+// fault of which a core dump is written be known as late as by the real driver (fake_fault.cpp);
+// FAKE_CUDA_FAULT_KIND says what the dump shows of it: store (its warp has ended), late_store (it met a warp
+// of the next kernel) or trap. CUDA_LAUNCH_BLOCKING=1, which is the real driver's, lets a launch wait for its
+// kernel.
 #pragma once
 
 #ifndef __CUDA_API_VERSION_INTERNAL

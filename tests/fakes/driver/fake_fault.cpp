@@ -7,6 +7,7 @@
 
 #include <chrono>
 #include <csignal>
+#include <cstdio>
 #include <cstdlib>
 #include <future>
 #include <string>
@@ -60,6 +61,8 @@ void record(const Faulted& what, std::promise<void> is_loaded) {
 }  // namespace
 
 void fault(Context* context, const std::string& kernel, std::uint64_t grid) {
+    if (std::getenv("FAKE_CUDA_NAME_FAULT") != nullptr)
+        std::fprintf(stderr, "fake_cuda: %s has faulted\n", kernel.c_str());
     if (window().count() == 0 || !core_dump_is_armed()) {
         write_core_dump(kernel, grid);
         context->sticky.store(CUDA_ERROR_ILLEGAL_ADDRESS, std::memory_order_release);

@@ -1,4 +1,5 @@
 // What streams tell the host and one another without events: callbacks, and words in memory.
+#include <cstdlib>
 #include <thread>
 
 #include "tests/fakes/driver/fake_driver.hpp"
@@ -24,11 +25,22 @@ std::atomic_ref<Word> word_at(CUdeviceptr address) {
     return std::atomic_ref<Word>(*reinterpret_cast<Word*>(address));
 }
 
+/// As drivers where nobody has allowed them.
+bool knows_no_values() {
+    static const bool value = std::getenv("FAKE_CUDA_NO_STREAM_VALUES") != nullptr;
+    return value;
+}
+
 template <typename Word>
 CUresult write_value(CUstream stream, CUdeviceptr address, Word value, bool per_thread) {
+    if (knows_no_values()) return CUDA_ERROR_NOT_SUPPORTED;
     if (!is_known(address, sizeof(Word)) || address % sizeof(Word) != 0) return CUDA_ERROR_INVALID_VALUE;
-    return enqueue(stream, per_thread, false,
-                   [=] { word_at<Word>(address).store(value, std::memory_order_release); });
+    // In a context that is broken nothing is written.
+    return enqueue(stream, per_thread, false, [=, context = current_context()] {
+        wait_for_device(context);
+        if (context->sticky.load(std::memory_order_acquire) == 0)
+            word_at<Word>(address).store(value, std::memory_order_release);
+    });
 }
 
 template <typename Word>
@@ -36,8 +48,8 @@ CUresult wait_value(CUstream stream, CUdeviceptr address, Word value, unsigned i
     if (!is_known(address, sizeof(Word)) || address % sizeof(Word) != 0) return CUDA_ERROR_INVALID_VALUE;
     if (flags != CU_STREAM_WAIT_VALUE_GEQ && flags != CU_STREAM_WAIT_VALUE_EQ)
         return CUDA_ERROR_NOT_SUPPORTED;
-    return enqueue(stream, per_thread, false, [=] {
-        while (true) {
+    return enqueue(stream, per_thread, false, [=, context = current_context()] {
+        while (context->sticky.load(std::memory_order_acquire) == 0) {
             const Word now = word_at<Word>(address).load(std::memory_order_acquire);
             if (flags == CU_STREAM_WAIT_VALUE_EQ ? now == value : now >= value) return;
             std::this_thread::yield();

@@ -1,0 +1,153 @@
+// See ended_launches.hpp.
+#include "serializer/ended_launches.hpp"
+
+#include <algorithm>
+#include <optional>
+
+namespace aoti_dbg {
+namespace {
+
+using ring::CallKind;
+using ring::MarkedStream;
+using ring::Markers;
+using ring::Record;
+using ring::Thread;
+
+constexpr std::uint64_t kPerThread = 2;  // CU_STREAM_PER_THREAD: each thread has its own
+
+/// What the markers of that launch have come to; null where it has none.
+const MarkedStream* marked_stream(const ring::Contents& contents, const Record& launch) {
+    const Markers* const markers = contents.markers_of(launch.mark);
+    return markers == nullptr ? nullptr : &markers->streams[launch.mark - markers->first];
+}
+
+/// Also one that had not come back: it may have been handed over.
+bool was_handed_over(const Record& record) {
+    return ring::is_launch(record.kind) && record.result == 0 && (record.flags & ring::kCaptured) == 0 &&
+           (record.flags & ring::kLeftByException) == 0;
+}
+
+/// Whether the first comes before the second on the stream of both, for certain.
+bool comes_before(const ring::Call& first, const ring::Call& second) {
+    if (first.thread == second.thread) return first.record->seq < second.record->seq;
+    return !ring::is_open(*first.record) && first.record->end_ticks <= second.record->begin_ticks;
+}
+
+/// Whether the ring still has every launch of that thread beyond `seq`.
+bool has_all_beyond(const Thread& thread, std::uint64_t seq) {
+    return thread.written <= thread.records.size() ||
+           (!thread.records.empty() && thread.records.front().seq <= seq + 1);
+}
+
+/// Whether all that a stream had not ended is among the launches.
+bool has_all_of(const MarkedStream& stream, std::uint32_t mark, const std::vector<ring::Call>& launches) {
+    if (stream.tid == 0 || stream.last <= stream.completed) return true;
+    const auto first = std::find_if(launches.begin(), launches.end(),
+                                    [mark](const ring::Call& call) { return call.record->mark == mark; });
+    return first != launches.end() && has_all_beyond(*first->thread, stream.completed);
+}
+
+/// The same of all streams of a context, or of the one with that handle.
+bool has_all_of(const Markers& markers, const std::vector<ring::Call>& launches,
+                std::optional<std::uint64_t> stream) {
+    for (std::uint32_t i = 0; i < markers.streams.size(); ++i) {
+        const MarkedStream& one = markers.streams[i];
+        if ((!stream || one.stream == *stream) && !has_all_of(one, markers.first + i, launches)) return false;
+    }
+    return true;
+}
+
+}  // namespace
+
+StreamKey stream_key(std::uint64_t stream, std::uint64_t thread) {
+    return {stream, stream == kPerThread ? static_cast<std::uint32_t>(thread) : 0};
+}
+
+EndedLaunches::EndedLaunches(const ring::Contents& contents) : contents_(contents) {
+    for (const Thread& thread : contents.threads) {
+        for (const Record& record : thread.records)
+            if (record.kind == CallKind::wait && !ring::is_open(record) && record.result == 0)
+                take(record, thread.tid, contents.name(record.name));
+    }
+}
+
+void EndedLaunches::take(const Record& wait, std::uint32_t thread, std::string_view name) {
+    if (name == "cuCtxSynchronize") {
+        everything_ = std::max(everything_, wait.seq);
+        return;
+    }
+    const bool tells = name == "cuStreamSynchronize" || name == "cuEventSynchronize" ||
+                       name == "cuStreamQuery" || name == "cuEventQuery" || name == "cuMemcpyDtoH";
+    if (!tells || wait.launch >= wait.seq) return;
+    // Of an event: up to and with the last call before it was recorded.
+    const std::uint64_t before = wait.launch == 0 ? wait.seq : wait.seq - wait.launch + 1;
+    std::uint64_t& done = streams_[stream_key(wait.stream, thread)];
+    done = std::max(done, before);
+}
+
+bool EndedLaunches::holds(const ring::Call& launch) const {
+    const Record& record = *launch.record;
+    const MarkedStream* const marked = marked_stream(contents_, record);
+    if (marked != nullptr && record.seq <= marked->completed) return true;
+    const auto found = streams_.find(stream_key(launch));
+    return record.seq < everything_ || (found != streams_.end() && record.seq < found->second);
+}
+
+std::vector<ring::Call> unended_launches(const ring::Contents& contents) {
+    const EndedLaunches ended(contents);
+    std::vector<ring::Call> launches;
+    for (const ring::Call& call : ring::merged_calls(contents))
+        if (was_handed_over(*call.record) && !ring::is_open(*call.record) && !ended.holds(call))
+            launches.push_back(call);
+    return launches;
+}
+
+std::vector<ring::Call> first_on_their_streams(const ring::Contents& contents,
+                                               const std::vector<ring::Call>& launches) {
+    std::vector<ring::Call> first;
+    for (const ring::Call& call : launches) {
+        const auto is_behind = [&](const ring::Call& other) {
+            return stream_key(other) == stream_key(call) &&
+                   contents.markers_of(other.record->mark) == contents.markers_of(call.record->mark) &&
+                   comes_before(other, call);
+        };
+        if (std::none_of(first.begin(), first.end(), is_behind)) first.push_back(call);
+    }
+    return first;
+}
+
+bool are_marked_since(const ring::Contents& contents, const std::vector<ring::Call>& launches,
+                      std::uint64_t ticks) {
+    return std::all_of(launches.begin(), launches.end(), [&](const ring::Call& launch) {
+        const Markers* const markers = contents.markers_of(launch.record->mark);
+        return markers != nullptr && (markers->header.flags & ring::kNotAll) == 0 &&
+               markers->header.looked_ticks > ticks && has_all_of(*markers, launches, launch.record->stream);
+    });
+}
+
+FaultSuspects fault_suspects(const ring::Contents& contents) {
+    const auto has_failed = [](const Markers& markers) { return markers.header.error != 0; };
+    std::vector<ring::Call> launches;
+    bool has_others = false;
+    for (const ring::Call& call : ring::merged_calls(contents)) {
+        if (!was_handed_over(*call.record)) continue;
+        const Markers* const markers = contents.markers_of(call.record->mark);
+        has_others |= markers == nullptr && ring::is_open(*call.record);
+        if (markers == nullptr || !has_failed(*markers)) continue;
+        const MarkedStream* const stream = marked_stream(contents, *call.record);
+        if (call.record->seq > stream->completed) launches.push_back(call);
+    }
+    FaultSuspects suspects{first_on_their_streams(contents, launches), false};
+    bool has_all = !has_others;
+    std::size_t failed = 0;
+    for (const Markers& markers : contents.markers) {
+        if (!has_failed(markers)) continue;
+        ++failed;
+        has_all = has_all && markers.header.flags == 0;
+        has_all = has_all && has_all_of(markers, launches, std::nullopt);
+    }
+    suspects.is_certain = has_all && failed == 1 && suspects.launches.size() == 1;
+    return suspects;
+}
+
+}  // namespace aoti_dbg

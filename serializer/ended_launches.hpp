@@ -1,0 +1,62 @@
+// Which launches the device is known to be done with, as a flight ring tells it: by calls that waited and
+// came back, and by completion markers. And from that, which launch it can have been whose kernel faulted.
+// Pure, but for what it allocates.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "serializer/flight_ring_reader.hpp"
+
+namespace aoti_dbg {
+
+/// A stream as the host counts: the same handle means another one in each thread where it is that of the
+/// thread.
+using StreamKey = std::pair<std::uint64_t, std::uint32_t>;
+StreamKey stream_key(std::uint64_t stream, std::uint64_t thread);
+inline StreamKey stream_key(const ring::Call& launch) {
+    return stream_key(launch.record->stream, launch.thread->tid);
+}
+
+/// Its contents outlive it.
+class EndedLaunches {
+  public:
+    explicit EndedLaunches(const ring::Contents& contents);
+
+    /// Whether the launch is known to have ended.
+    [[nodiscard]] bool holds(const ring::Call& launch) const;
+
+  private:
+    void take(const ring::Record& wait, std::uint32_t thread, std::string_view name);
+
+    const ring::Contents& contents_;
+    std::uint64_t everything_ = 0;  // before this call, on all streams
+    std::map<StreamKey, std::uint64_t> streams_;
+};
+
+/// Those that were handed to the device and are not known to have ended, by seq.
+std::vector<ring::Call> unended_launches(const ring::Contents& contents);
+
+/// Of `launches`, which are in the order of their seq, those that may be the first of them on their stream:
+/// where several threads launched there at once, nobody knows who was first.
+std::vector<ring::Call> first_on_their_streams(const ring::Contents& contents,
+                                               const std::vector<ring::Call>& launches);
+
+/// Whether `launches` are all that had not ended on their streams when markers were looked at, which was
+/// after `ticks`.
+bool are_marked_since(const ring::Contents& contents, const std::vector<ring::Call>& launches,
+                      std::uint64_t ticks);
+
+struct FaultSuspects {
+    std::vector<ring::Call> launches;
+    bool is_certain = false;  // it is one, and it can have been no other
+};
+
+/// The launch whose kernel made the context fail is one of these: of each stream of the context the first
+/// that its markers say had not ended. None where no context failed that had markers.
+FaultSuspects fault_suspects(const ring::Contents& contents);
+
+}  // namespace aoti_dbg

@@ -1,0 +1,210 @@
+// What completion markers tell: which launches have ended, and which it can have been that faulted. Every
+// case in which less is known than it seems has to come out as not certain.
+#include "serializer/ended_launches.hpp"
+
+#include <algorithm>
+#include <random>
+
+#include "tests/support/catch.hpp"
+#include "tests/support/ring_writer.hpp"
+
+namespace aoti_dbg::test {
+namespace {
+
+using ring::MarkedStream;
+using ring::Record;
+
+constexpr std::uint64_t kStream = 0x70;
+constexpr std::uint64_t kOther = 0x80;
+using Numbers = std::vector<std::uint64_t>;
+
+/// Marked at `mark`; it took from its seq to its seq + 1/2, as time goes in a hand-written ring.
+Record launch(std::uint64_t seq, std::uint16_t mark, std::uint64_t stream = kStream) {
+    Record result = record(seq, 0);
+    result.stream = stream;
+    result.mark = mark;
+    return result;
+}
+
+/// It came back only when the call with that seq had begun.
+Record until(Record launched, std::uint64_t seq) {
+    launched.end_ticks = 1000 + seq * 100 + 1;
+    return launched;
+}
+
+ring::MarkersHeader failed(std::uint32_t flags = 0) {
+    ring::MarkersHeader header{};
+    header.error = 700;
+    header.flags = flags;
+    header.looked_ticks = 1;
+    return header;
+}
+
+/// By hand: threads 17, 18, ... and one context.
+ring::Contents contents_of(const std::vector<std::vector<Record>>& threads, const ring::MarkersHeader& header,
+                           const std::vector<MarkedStream>& streams, std::uint32_t capacity = 64) {
+    std::string file = file_start() + names_block({"kernel"}) + markers_block(header, streams);
+    std::uint32_t tid = 17;
+    for (const std::vector<Record>& records : threads)
+        file += thread_block(tid++, records, capacity);
+    Result<ring::Contents> contents = ring::parse_flight_ring(file);
+    REQUIRE(contents.ok());
+    return contents.value();
+}
+
+Numbers sequences(const std::vector<ring::Call>& calls) {
+    Numbers numbers;
+    for (const ring::Call& call : calls)
+        numbers.push_back(call.record->seq);
+    return numbers;
+}
+
+struct Told {
+    Numbers launches;
+    bool is_certain;
+    bool operator==(const Told&) const = default;
+};
+
+Told told(const ring::Contents& contents) {
+    const FaultSuspects suspects = fault_suspects(contents);
+    return {sequences(suspects.launches), suspects.is_certain};
+}
+
+TEST_CASE("Of one stream the first launch that has not ended is the one") {
+    const std::vector<Record> launches = {launch(1, 1), launch(2, 1), launch(3, 1), launch(4, 1)};
+    for (std::uint64_t completed = 0; completed < 4; ++completed)
+        CHECK(told(contents_of({launches}, failed(), {{kStream, completed, 4, 17, 0}})) ==
+              Told{{completed + 1}, true});
+    // All have ended: it was none of these.
+    CHECK(told(contents_of({launches}, failed(), {{kStream, 4, 4, 17, 0}})) == Told{{}, false});
+    // A context that has not failed tells of no fault.
+    CHECK(told(contents_of({launches}, {}, {{kStream, 2, 4, 17, 0}})) == Told{{}, false});
+}
+
+TEST_CASE("Of several streams the first of each comes into question, and no other") {
+    const std::vector<Record> launches = {launch(1, 1), launch(2, 2, kOther), launch(3, 1),
+                                          launch(4, 2, kOther)};
+    CHECK(told(contents_of({launches}, failed(), {{kStream, 1, 3, 17, 0}, {kOther, 0, 4, 17, 0}})) ==
+          Told{{2, 3}, false});
+    CHECK(told(contents_of({launches}, failed(), {{kStream, 1, 3, 17, 0}, {kOther, 4, 4, 17, 0}})) ==
+          Told{{3}, true});
+}
+
+TEST_CASE("Of threads on one stream who came back before the other began was first; else nobody knows") {
+    const std::vector<MarkedStream> streams = {{kStream, 0, 3, 17, 0}, {kStream, 0, 4, 18, 0}};
+    CHECK(told(contents_of({{launch(1, 1), launch(3, 1)}, {launch(2, 2), launch(4, 2)}}, failed(),
+                           streams)) == Told{{1}, true});
+    CHECK(told(contents_of({{until(launch(1, 1), 2), launch(3, 1)}, {launch(2, 2), launch(4, 2)}}, failed(),
+                           streams)) == Told{{1, 2}, false});
+    // Each thread has a stream of its own behind that handle.
+    constexpr std::uint64_t kPerThread = 2;
+    CHECK(told(contents_of({{launch(1, 1, kPerThread)}, {launch(2, 2, kPerThread)}}, failed(),
+                           {{kPerThread, 0, 1, 17, 0}, {kPerThread, 0, 2, 18, 0}})) == Told{{1, 2}, false});
+}
+
+TEST_CASE("What never got to the device is none: refused, captured, left by an exception") {
+    Record refused = launch(1, 0);
+    refused.result = 1;
+    Record captured = launch(2, 0);
+    captured.flags |= ring::kCaptured;
+    Record left = launch(3, 0);
+    left.flags = ring::kLeftByException;
+    CHECK(told(contents_of({{refused, captured, left, launch(4, 1), launch(5, 1)}}, failed(),
+                           {{kStream, 3, 5, 17, 0}})) == Told{{4}, true});
+}
+
+TEST_CASE("Where less is known it is told as not certain") {
+    const std::vector<Record> launches = {launch(1, 1), launch(2, 1), launch(3, 1)};
+    const std::vector<MarkedStream> streams = {{kStream, 1, 3, 17, 0}};
+    for (const std::uint32_t flag : {ring::kNotAll, ring::kOwnKernels, ring::kMayRunOn})
+        CHECK(told(contents_of({launches}, failed(flag), streams)) == Told{{2}, false});
+    // A launch of another thread was under way.
+    Record open = open_record(9, 0);
+    CHECK(told(contents_of({launches, {open}}, failed(), streams)) == Told{{2}, false});
+    // Its own had begun, and was marked.
+    open.mark = 1;
+    open.stream = kStream;
+    std::vector<Record> with_open = launches;
+    with_open.push_back(open);
+    CHECK(told(contents_of({with_open}, failed(), {{kStream, 1, 9, 17, 0}})) == Told{{2}, true});
+    // The ring has lost what came first: it was written over, or its thread is gone.
+    const std::vector<Record> many = {launch(1, 1), launch(2, 1), launch(3, 1),
+                                      launch(4, 1), launch(5, 1), launch(6, 1)};
+    CHECK(told(contents_of({many}, failed(), {{kStream, 1, 6, 17, 0}}, 4)) == Told{{3}, false});
+    CHECK(told(contents_of({many}, failed(), {{kStream, 2, 6, 17, 0}}, 4)) == Told{{3}, true});
+    CHECK(told(contents_of({launches}, failed(), {{kStream, 1, 3, 17, 0}, {kOther, 4, 8, 99, 0}})) ==
+          Told{{2}, false});
+}
+
+TEST_CASE("Of two contexts only the one that has failed is asked, though their streams have one handle") {
+    const std::string file = file_start() + names_block({"kernel"}) + markers_block({}, {{0, 0, 1, 17, 0}}) +
+                             markers_block(failed(), {{0, 0, 2, 17, 0}}, 513) +
+                             thread_block(17, {launch(1, 1, 0), launch(2, 513, 0)});
+    CHECK(told(ring::parse_flight_ring(file).value()) == Told{{2}, true});
+}
+
+TEST_CASE("Launches have ended that a marker or a wait says so of") {
+    Record waited = record(3, 0);
+    waited.kind = ring::CallKind::wait;
+    waited.stream = kOther;
+    const std::string file = file_start() + names_block({"cuStreamSynchronize"}) +
+                             markers_block({}, {{kStream, 4, 6, 17, 0}}) +
+                             thread_block(17, {launch(1, 1), launch(2, 0, kOther), waited, launch(4, 1),
+                                               launch(5, 0, kOther), launch(6, 1)});
+    CHECK(sequences(unended_launches(ring::parse_flight_ring(file).value())) == Numbers{5, 6});
+}
+
+TEST_CASE("Whatever order threads launch in, the one that faulted is among those named, alone or not") {
+    std::mt19937_64 random(11);
+    for (int round = 0; round < 3000; ++round) {
+        // What the device gets, in its order: a stream, a thread, a seq. Calls of different threads overlap.
+        std::vector<std::vector<Record>> threads(3);
+        std::vector<std::pair<std::uint64_t, std::uint64_t>> order;  // stream and seq
+        for (std::uint64_t seq = 1; seq <= 12;) {
+            const std::size_t both = random() % 2 + 1;  // begun at once, handed over in any order
+            std::vector<std::pair<std::uint64_t, std::uint64_t>> at_once;
+            const std::size_t first = random() % 3;
+            for (std::size_t i = 0; i < both; ++i, ++seq) {
+                const std::size_t thread = (first + i) % 3;
+                const std::uint64_t stream = kStream + random() % 2;
+                const auto mark = static_cast<std::uint16_t>(1 + 2 * thread + (stream - kStream));
+                threads[thread].push_back(until(launch(seq, mark, stream), seq + both - 1 - i));
+                at_once.emplace_back(stream, seq);
+            }
+            std::shuffle(at_once.begin(), at_once.end(), random);
+            order.insert(order.end(), at_once.begin(), at_once.end());
+        }
+        // Streams run on by themselves until one faults.
+        std::vector<std::uint64_t> ended[2];
+        std::vector<std::uint64_t> queued[2];
+        for (const auto& [stream, seq] : order)
+            queued[stream - kStream].push_back(seq);
+        const std::size_t faulty = queued[0].empty() ? 1 : queued[1].empty() ? 0 : random() % 2;
+        std::uint64_t fault = 0;
+        for (std::size_t i = 0; i < 2; ++i) {
+            const std::size_t most = queued[i].size() - (i == faulty ? 1 : 0);
+            const std::size_t count = random() % (most + 1);
+            ended[i].assign(queued[i].begin(), queued[i].begin() + static_cast<std::ptrdiff_t>(count));
+            if (i == faulty) fault = queued[i][count];
+        }
+        std::vector<MarkedStream> streams(6);
+        for (std::size_t place = 0; place < 6; ++place) {
+            MarkedStream& one = streams[place];
+            one.stream = kStream + place % 2;
+            one.tid = static_cast<std::uint32_t>(17 + place / 2);
+            for (const Record& record : threads[place / 2]) {
+                if (record.mark != place + 1) continue;
+                one.last = record.seq;
+                const auto& done = ended[place % 2];
+                if (std::find(done.begin(), done.end(), record.seq) != done.end()) one.completed = record.seq;
+            }
+        }
+        const Told result = told(contents_of(threads, failed(), streams));
+        CAPTURE(round, fault, result.launches);
+        CHECK(std::count(result.launches.begin(), result.launches.end(), fault) == 1);
+        CHECK((!result.is_certain || result.launches == Numbers{fault}));
+    }
+}
+
+}  // namespace
+}  // namespace aoti_dbg::test
