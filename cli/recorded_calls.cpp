@@ -129,6 +129,12 @@ std::optional<ring::Call> RecordedCalls::around(const ring::Call& call) const {
     return found == all_.end() ? std::nullopt : std::optional(*found);
 }
 
+bool RecordedCalls::may_be_replayed(const ring::Call& launch) const {
+    return std::any_of(all_.begin(), all_.end(), [&](const ring::Call& call) {
+        return call.record->kind == ring::CallKind::graph && call.record->seq > launch.record->seq;
+    });
+}
+
 bool RecordedCalls::any_run_after(const ring::Call& failed) const {
     return std::any_of(all_.begin(), all_.end(), [&](const ring::Call& call) {
         return call.record->kind == ring::CallKind::run && call.record->seq > failed.record->seq &&

@@ -48,6 +48,9 @@ class RecordedCalls {
     /// The call that it was made in: an op that launches a kernel of a library's. None where that is a run.
     [[nodiscard]] std::optional<ring::Call> around(const ring::Call& call) const;
 
+    /// Whether it may have been captured, and its kernel run when a graph was launched behind it.
+    [[nodiscard]] bool may_be_replayed(const ring::Call& launch) const;
+
     [[nodiscard]] bool any_run_after(const ring::Call& failed) const;
 
     [[nodiscard]] CrashCall told(const ring::Call& call) const { return recorded_call(contents_, call); }

@@ -13,6 +13,7 @@
 #include "cli/gpu_counters.hpp"
 #include "cli/hang_facts.hpp"
 #include "cli/kept_source.hpp"
+#include "cli/memory_facts.hpp"
 #include "cli/recorded_calls.hpp"
 #include "cli/recorded_processes.hpp"
 #include "cli/surroundings.hpp"
@@ -153,6 +154,8 @@ void add_calls(const RecordedProcess& process, CrashReport& report) {
         if (about) report.faulted = calls.told(*about);
         if (about) report.faulted->is_likely = !is_certain;
     }
+    const bool is_timed = about && !calls.may_be_replayed(*about);
+    add_memory_facts(process, {is_timed ? about : std::nullopt, failed, last}, report);
     if (report.hang && !report.device) {
         const bool waits = !report.hang->unended.empty();
         about = calls.of_sequence(waits ? report.hang->unended.front().sequence
@@ -222,7 +225,8 @@ bool has_device_error(const CrashReport& report) {
 
 bool is_worth_telling(const CrashReport& report) {
     if (report.end.signal != 0 || report.findings != 0 || report.device || report.hang) return true;
-    return report.end.exit_status.value_or(0) != 0 && (report.failed || !report.in_flight.empty());
+    return report.end.exit_status.value_or(0) != 0 &&
+           (report.failed || !report.in_flight.empty() || report.shortage);
 }
 
 }  // namespace

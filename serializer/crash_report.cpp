@@ -6,6 +6,7 @@
 #include <csignal>
 #include <cstring>
 
+#include "base/words.hpp"
 #include "serializer/clean_text.hpp"
 #include "serializer/finding.hpp"
 #include "serializer/number_text.hpp"
@@ -125,6 +126,21 @@ std::string call_text_inside(const CrashCall& call) {
     return call.inside.empty() ? call_text(call) : clean(call.name) + ", inside " + call.inside;
 }
 
+/// The freed memory that the address lies in; nullptr where it lies in none, or nobody knows.
+const NearMemory* used_after_free(const CrashReport& report) {
+    const bool is_one = report.allocations.size() == 1 && report.allocations.front().is_use_after_free();
+    return is_one ? &report.allocations.front() : nullptr;
+}
+
+/// Behind what is said of the argument under suspicion, if there is one.
+std::string freed_words(const NearMemory& freed, const DeviceFault& fault, bool has_suspect) {
+    std::string words = ", which is freed memory (";
+    if (!has_suspect && fault.parameter.empty()) words = ": use of freed memory (";
+    if (!has_suspect && !fault.parameter.empty())
+        words = std::string(fault.is_write ? ": write to" : ": read from") + " freed memory (";
+    return words + freed_text(freed) + ")";
+}
+
 Judgement judge_device(const DeviceFault& fault, const CrashReport& report) {
     const CudaError error = cuda_error(fault.error);
     Judgement result{fault.error == 0 ? CrashClass::kernel : error.kind, {}, {}, fault.kernel, fault.line};
@@ -144,6 +160,8 @@ Judgement judge_device(const DeviceFault& fault, const CrashReport& report) {
     if (suspect != report.arguments.end())
         result.verdict += std::string(", likely a ") + (fault.is_write ? "write to " : "read from ") +
                           clean(suspect->label);
+    if (const NearMemory* const freed = used_after_free(report))
+        result.verdict += freed_words(*freed, fault, suspect != report.arguments.end());
     return result;
 }
 
@@ -184,6 +202,13 @@ std::string words_by_markers(const CrashReport& report) {
     return text + "; by completion markers";
 }
 
+/// A run that fails between its calls is told with the last of them.
+std::string place_of_shortage(const CrashCall& call, const CrashReport& report) {
+    if (call.kind != ring::CallKind::run) return call_text_inside(call);
+    const bool is_after = report.last && report.last->run == call.run;
+    return "run " + std::to_string(call.run) + (is_after ? ", after " + call_text(*report.last) : "");
+}
+
 Judgement judge_failed(const CrashCall& call, const CrashReport& report) {
     Judgement result{CrashClass::host, {}, "failed", call.name};
     const std::string end =
@@ -202,6 +227,11 @@ Judgement judge_failed(const CrashCall& call, const CrashReport& report) {
                               call_text(call);
             if (error.kind == CrashClass::kernel) result.verdict += "; " + place_of_fault(call, report);
         }
+    } else if (report.shortage) {
+        result.kind = CrashClass::oom;
+        result.what = "oom";
+        result.verdict = "out of device memory: " + shortage_text(*report.shortage) + ", in " +
+                         place_of_shortage(call, report);
     } else {
         const std::string how = call.left_by_exception ? " was left by an exception" : " failed";
         result.verdict = call_text(call) + how;
@@ -238,9 +268,24 @@ bool is_about_failure(const CrashReport& report) {
            (report.in_flight.empty() || returns_cuda_error(report.failed->kind));
 }
 
+/// Outside of any call, so that nothing but the end of the process says that it failed for it.
+bool is_about_shortage(const CrashReport& report) {
+    const bool has_failed = report.end.signal == SIGABRT || report.end.exit_status.value_or(0) != 0;
+    return report.shortage && !report.failed && report.in_flight.empty() && may_come_of_failure(report.end) && has_failed;
+}
+
+Judgement judge_shortage(const CrashReport& report) {
+    Judgement result{CrashClass::oom, {}, "oom", {}};
+    result.verdict = "out of device memory: " + shortage_text(*report.shortage) + ", outside of any call";
+    if (report.last) result.verdict += "; the last before it was " + call_text(*report.last);
+    result.verdict += "; then " + ending_words(report.end);
+    return result;
+}
+
 /// The verdict is the finding, and not what the program came to.
 bool is_about_finding(const CrashReport& report) {
-    return !report.device && !is_about_failure(report) && report.finding && may_come_of_failure(report.end);
+    return !report.device && !is_about_failure(report) && !is_about_shortage(report) && report.finding &&
+           may_come_of_failure(report.end);
 }
 
 bool is_of_argument(const Finding& finding) {
@@ -259,6 +304,7 @@ Judgement judge(const CrashReport& report) {
     if (report.device) return judge_device(*report.device, report);
     if (report.hang && !report.hang->calls.empty()) return judge_hang(*report.hang, report);
     if (is_about_failure(report)) return judge_failed(*report.failed, report);
+    if (is_about_shortage(report)) return judge_shortage(report);
     if (is_about_finding(report)) {
         // The kernel is as good as what it is given.
         const bool is_host = is_of_argument(*report.finding);
@@ -319,6 +365,9 @@ std::vector<std::string> advice_for(const CrashReport& report) {
                     : "repeat it as above: the launch that fails is then the one that is named");
             break;
         case CrashClass::oom:
+            if (report.shortage && report.shortage->held != 0)
+                advice.push_back("this process held " + memory_text(report.shortage->held_bytes) +
+                                 " of it in " + counted(report.shortage->held, "allocation"));
             advice.emplace_back("smaller inputs, or look at what else holds memory: nvidia-smi");
             break;
         case CrashClass::hardware:

@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "serializer/allocation_map.hpp"
 #include "serializer/crash_call.hpp"
 #include "serializer/cuda_error.hpp"
 #include "serializer/finding.hpp"
@@ -77,6 +78,8 @@ struct CrashReport {
     std::optional<CrashCall> faulted;
     bool by_markers = false;          // `faulted`, or that it is one of `suspects`
     std::vector<CrashCall> suspects;  // where markers leave several
+    std::vector<NearMemory> allocations;  // where the address of `device` lies, or what is near it
+    std::optional<Shortage> shortage;     // of memory, in `failed`
     std::optional<Hang> hang;
     std::optional<Finding> finding;  // the first
     std::uint64_t findings = 0;

@@ -90,6 +90,50 @@ Json json_of(const DeviceFault& fault) {
     return to;
 }
 
+std::string address_text(std::uint64_t address) {
+    std::string text = "0x";
+    append_short_hex(address, text);
+    return text;
+}
+
+void add_device_name(Json& to, std::int32_t device) {
+    if (device != allocations::kNoDevice) to["device"] = "cuda:" + std::to_string(device);
+}
+
+Json json_of(const NearMemory& near) {
+    Json to;
+    to["place"] = word_of(near.place);
+    to["text"] = near_text(near);
+    if (near.place == NearMemory::Place::nowhere) return to;
+    to["address"] = address_text(near.address);
+    to["bytes"] = near.bytes;
+    to["distance"] = near.distance;
+    if (near.pieces > 1) to["pieces"] = near.pieces;
+    add_device_name(to, near.device);
+    to["made_by"] = word_of(near.made_by);
+    to["made_after_seq"] = near.made_sequence;
+    if (near.freed_by == allocations::Way::unknown) return to;
+    to["freed_by"] = word_of(near.freed_by);
+    to["freed_after_seq"] = near.freed_sequence;
+    if (near.freed_before_ns) to["freed_before_ns"] = *near.freed_before_ns;
+    return to;
+}
+
+Json json_of(const Shortage& shortage) {
+    Json to;
+    to["bytes"] = shortage.bytes;
+    to["by"] = word_of(shortage.way);
+    to["thread"] = shortage.thread;
+    add_device_name(to, shortage.device);
+    if (shortage.total_bytes != 0) {
+        to["free"] = shortage.free_bytes;
+        to["total"] = shortage.total_bytes;
+    }
+    to["held"] = shortage.held_bytes;
+    to["allocations"] = shortage.held;
+    return to;
+}
+
 Json json_of(const StuckCall& stuck) {
     Json to = json_of(stuck.call);
     if (stuck.asks) to["asks"] = true;
@@ -161,6 +205,9 @@ void append_report_json(const CrashReport& report, std::string& out) {
     to["ended"] = json_of(report.end);
     if (const CrashCall* const call = report.call()) to["call"] = json_of(*call);
     if (report.device) to["device"] = json_of(*report.device);
+    for (const NearMemory& near : report.allocations)
+        to["allocations"].push_back(json_of(near));
+    if (report.shortage) to["shortage"] = json_of(*report.shortage);
     if (report.hang) to["hang"] = json_of(*report.hang);
     if (report.by_markers) to["by_markers"] = true;
     add_calls(to, "suspects", report.suspects);

@@ -148,7 +148,7 @@ std::vector<std::string> writers_of(const std::vector<CrashArgument>& arguments)
     return texts;
 }
 
-void add_device(const DeviceFault& fault, Page& page) {
+void add_device(const DeviceFault& fault, const std::vector<NearMemory>& allocations, Page& page) {
     std::string text;
     const auto add = [&text](const char* before, const std::string& what) {
         if (!what.empty()) text.append(text.empty() ? "" : " ").append(before).append(what);
@@ -160,6 +160,11 @@ void add_device(const DeviceFault& fault, Page& page) {
     add("at address ", fault.address);
     if (fault.block.empty()) text += ", in a block that had ended before the driver looked";
     page.add("fault", text, 2);
+    std::vector<std::string> near;
+    near.reserve(allocations.size());
+    for (const NearMemory& memory : allocations)
+        near.push_back(near_text(memory));
+    page.add_list("memory", near);
     if (!fault.source.empty())
         page.add("source", "line " + std::to_string(fault.line) + ": " + fault.source, 2);
 }
@@ -211,6 +216,15 @@ std::vector<std::string> lines_of(const std::vector<std::string>& commands) {
     return lines;
 }
 
+std::string shortage_lines(const Shortage& shortage) {
+    std::string text = shortage_text(shortage) + " by " + std::string(word_of(shortage.way)) + " in thread " +
+                       std::to_string(shortage.thread);
+    if (shortage.held != 0)
+        text += "; this process held " + memory_text(shortage.held_bytes) + " in " +
+                counted(shortage.held, "allocation");
+    return text;
+}
+
 std::string environment_text(const CrashReport& report) {
     std::string text = "aoti-dbg " + report.library;
     for (const auto& [what, which] : report.environment)
@@ -246,8 +260,9 @@ void append_report_text(const CrashReport& report, std::string& out) {
         add_call(*report.failed, page);
     }
     if (report.hang) add_hang(*report.hang, page);
-    if (report.device) add_device(*report.device, page);
+    if (report.device) add_device(*report.device, report.allocations, page);
     page.add_list("one of", texts_of(report.suspects));
+    if (report.shortage) page.add("memory", shortage_lines(*report.shortage), 2);
     if (report.in_flight.size() > 1) page.add_list("in flight", texts_of(report.in_flight));
     page.add_list("before", texts_of(report.before));
     page.add_list("arguments", texts_of(report.arguments));

@@ -6,6 +6,7 @@
 #include "shim/bind/driver_table.hpp"
 #include "shim/bind/hook_support.hpp"
 #include "shim/measure/pending.hpp"
+#include "shim/observe/allocations.hpp"
 #include "shim/observe/calls.hpp"
 #include "shim/observe/completion_markers.hpp"
 #include "shim/observe/fault_watch.hpp"
@@ -179,12 +180,14 @@ void end_context(CUcontext context) {
     aoti_dbg::end_measured_context(context);
     aoti_dbg::forget_launch_counts(context);
     aoti_dbg::end_marked_context(context);
+    aoti_dbg::note_context_gone(context);
 }
 
 void end_contexts_of(CUdevice device) {
     aoti_dbg::end_measured_contexts_of(device);
     aoti_dbg::forget_launch_counts(nullptr);
     aoti_dbg::end_marked_context(nullptr);
+    aoti_dbg::note_device_gone(device);
 }
 
 }  // namespace

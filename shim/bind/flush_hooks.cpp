@@ -1,6 +1,7 @@
 // The hooks of what comes between two launches: copies, sets, frees, and whatever makes a stream's progress
 // known. Each lets the measurements go out that must come before it, then jumps on with the very arguments.
-// Nothing is recorded here, and where nothing waits to be measured nothing is done.
+// Where nothing waits to be measured nothing is done. Recorded are calls that wait (waits), and what becomes
+// of memory (allocations), where somebody asks for it.
 //
 // Besides what changes memory these are the ways by which others learn how far a stream is (an event, a
 // callback, a query that says "done") and by which a stream waits for others: measured any later, a tensor
@@ -9,6 +10,7 @@
 // that only fill arrays or host memory from arrays are left out.
 #include "shim/bind/hook_support.hpp"
 #include "shim/measure/pending.hpp"
+#include "shim/observe/allocations.hpp"
 #include "shim/observe/fault_window.hpp"
 #include "shim/observe/launch_count.hpp"
 #include "shim/observe/process.hpp"
@@ -25,12 +27,14 @@ using aoti_dbg::count_fill;
 using aoti_dbg::flush_if_pending;
 using aoti_dbg::flush_if_pending_of;
 using aoti_dbg::kNoDriver;
+using aoti_dbg::LeavingMemory;
 using aoti_dbg::legacy_default;
 using aoti_dbg::of_all;
 using aoti_dbg::of_event;
 using aoti_dbg::of_stream;
 using aoti_dbg::per_thread_default;
 using aoti_dbg::send_if_pending_of;
+using aoti_dbg::allocations::Way;
 
 #define AOTI_DBG_HOOK_AFTER(first, name, parameters, arguments) \
     AOTI_DBG_EXPORT CUresult name parameters {                  \
@@ -109,13 +113,31 @@ using aoti_dbg::send_if_pending_of;
 // ---- memory that goes ----
 
 // It waits for the whole device.
-AOTI_DBG_FLUSH_BLOCKING(cuMemFree_v2, of_all(), (CUdeviceptr address), (address))
-AOTI_DBG_FLUSH_STREAM(cuMemFreeAsync, cuMemFreeAsync_ptsz, (CUdeviceptr address, CUstream stream),
-                      (address, stream))
-AOTI_DBG_FLUSH(cuMemUnmap, (CUdeviceptr address, size_t bytes), (address, bytes))
+AOTI_DBG_BLOCKING_HOOK_AFTER(flush_if_pending(); if (aoti_dbg::g_measuring) aoti_dbg::note_unseen_work();
+                             LeavingMemory leaving(Way::free, address), of_all(), leaving.end(real(address)),
+                             cuMemFree_v2, (CUdeviceptr address))
+
+#define AOTI_DBG_FLUSH_FREE(name, flush, leaves, parameters, arguments) \
+    AOTI_DBG_EXPORT CUresult name parameters {                          \
+        flush;                                                          \
+        if (aoti_dbg::g_measuring) aoti_dbg::note_unseen_work();        \
+        auto* real = AOTI_DBG_REAL(name);                               \
+        if (real == nullptr) return kNoDriver;                          \
+        LeavingMemory leaving leaves;                                   \
+        return leaving.end(real arguments);                             \
+    }
+#define AOTI_DBG_FREE_ASYNC(name, flavour)                              \
+    AOTI_DBG_FLUSH_FREE(name, flush_if_pending_of(flavour(stream)),     \
+                        (Way::free_async, address, 0, flavour(stream)), \
+                        (CUdeviceptr address, CUstream stream), (address, stream))
+AOTI_DBG_FREE_ASYNC(cuMemFreeAsync, legacy_default)
+AOTI_DBG_FREE_ASYNC(cuMemFreeAsync_ptsz, per_thread_default)
+AOTI_DBG_FLUSH_FREE(cuMemUnmap, flush_if_pending(), (Way::unmap, address, bytes),
+                    (CUdeviceptr address, size_t bytes), (address, bytes))
+AOTI_DBG_FLUSH_FREE(cuIpcCloseMemHandle, flush_if_pending(), (Way::close_ipc, address), (CUdeviceptr address),
+                    (address))
 AOTI_DBG_FLUSH(cuMemPoolDestroy, (CUmemoryPool pool), (pool))
 AOTI_DBG_FLUSH(cuMemPoolTrimTo, (CUmemoryPool pool, size_t bytes), (pool, bytes))
-AOTI_DBG_FLUSH(cuIpcCloseMemHandle, (CUdeviceptr address), (address))
 
 // ---- copies ----
 

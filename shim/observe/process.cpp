@@ -35,6 +35,7 @@ bool g_checking = false;
 bool g_saving = false;
 bool g_recording_waits = false;
 bool g_marking = false;
+bool g_recording_memory = false;
 WipedPage* g_wiped_page = nullptr;
 
 namespace {
@@ -95,6 +96,7 @@ void make_ready() {
     g_saving = may_save(*g_options);
     g_recording_waits = g_options->records_all();
     g_marking = g_options->may_mark();
+    g_recording_memory = g_options->triage;
     char here[PATH_MAX];
     g_folder = new std::string(getcwd(here, sizeof here) != nullptr ? here : "");
     say_about_options(complaints);

@@ -87,6 +87,8 @@ extern bool g_recording_waits;
 
 /// Whether launches may get completion markers (Options::may_mark).
 extern bool g_marking;
+/// Whether the map of allocations is kept (AOTI_DBG_TRIAGE).
+extern bool g_recording_memory;
 
 /// Fail open: nothing is looked at from here on, and `why` is said once.
 void switch_off(const char* why);

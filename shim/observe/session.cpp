@@ -12,6 +12,7 @@
 
 #include "base/message.hpp"
 #include "config/selection.hpp"
+#include "serializer/allocation_map.hpp"
 #include "shim/check/checks.hpp"
 #include "shim/measure/measurer.hpp"
 #include "shim/measure/pending.hpp"
@@ -27,6 +28,7 @@
 #include "shim/observe/process.hpp"
 #include "shim/observe/process_tree.hpp"
 #include "shim/observe/thread_state.hpp"
+#include "shim/report/allocation_file.hpp"
 #include "shim/report/measured_output.hpp"
 #include "shim/report/out_folder.hpp"
 #include "shim/report/reporter.hpp"
@@ -85,6 +87,7 @@ Session::Session(const Options& options, const Origin& start) : pid_(getpid()) {
         g_pending_points.store(0, std::memory_order_relaxed);  // a fork's parent had others
         measurer_ = new Measurer(*output_);
     }
+    may_map_allocations_.store(options.triage && ring_ != nullptr, std::memory_order_relaxed);
     watch_for_hangs(*this);
     be_ready_to_report(options, begun);
 }
@@ -93,6 +96,24 @@ void Session::be_ready_to_report(const Options& options, std::uint64_t since_uni
     // Whoever counts waits for the end and looks at it.
     if (!options.triage || folder_.empty() || is_tallied()) return;
     if (prepare_reporter(folder_, since_unix_ns)) watch_fatal_signals();
+}
+
+AllocationFile* Session::allocations() {
+    AllocationFile* known = present_allocations();
+    if (known != nullptr || !may_map_allocations_.load(std::memory_order_relaxed)) return known;
+    const std::lock_guard lock(allocations_mutex_);
+    known = present_allocations();
+    if (known != nullptr || !may_map_allocations_.load(std::memory_order_relaxed)) return known;
+    Result<std::unique_ptr<AllocationFile>> made = AllocationFile::create(allocations_path(ring_->path()));
+    if (made.ok()) {
+        known = made.value().release();
+        allocations_.store(known, std::memory_order_release);
+        return known;
+    }
+    may_map_allocations_.store(false, std::memory_order_relaxed);
+    message(Severity::warn, "%s; there is no map of allocations; set AOTI_DBG_OUT to a place with room",
+            made.status().message().c_str());
+    return nullptr;
 }
 
 Saving* Session::saving() {

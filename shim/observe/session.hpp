@@ -23,6 +23,7 @@
 
 namespace aoti_dbg {
 
+class AllocationFile;
 class CompletionMarkers;
 class MeasuredOutput;
 class Measurer;
@@ -61,6 +62,12 @@ class Session {
     }
     /// The same, if it was made.
     [[nodiscard]] CompletionMarkers* present_markers() { return markers_.load(std::memory_order_acquire); }
+    /// The map of allocations, beside the ring: made at the first call; null where there is none.
+    [[nodiscard]] AllocationFile* allocations();
+    /// The same, if it was made.
+    [[nodiscard]] AllocationFile* present_allocations() {
+        return allocations_.load(std::memory_order_acquire);
+    }
 
     /// The folder for everything; empty where nothing is written, or it cannot be made.
     [[nodiscard]] const std::string& folder() const { return folder_; }
@@ -119,6 +126,9 @@ class Session {
     std::mutex markers_mutex_;  // who decides
     std::atomic<bool> has_decided_markers_{false};
     std::atomic<CompletionMarkers*> markers_{nullptr};     // never freed: threads may be inside
+    std::mutex allocations_mutex_;  // who makes it
+    std::atomic<bool> may_map_allocations_{false};
+    std::atomic<AllocationFile*> allocations_{nullptr};    // never freed: threads may be inside
     std::atomic<const std::string*> fault_dump_{nullptr};  // never freed: read at the end, whenever that is
     std::atomic<bool> has_calls_{false};
     std::atomic<std::uint64_t> seq_{0};

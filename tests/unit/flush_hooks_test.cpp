@@ -7,6 +7,7 @@
 
 #include "shim/bind/driver_table.hpp"
 #include "shim/measure/pending.hpp"
+#include "shim/observe/allocations.hpp"
 #include "shim/observe/waits.hpp"
 #include "tests/support/catch.hpp"
 
@@ -17,6 +18,7 @@
 #define AOTI_DBG_OF_unload(name)
 #define AOTI_DBG_OF_name(name)
 #define AOTI_DBG_OF_lookup(name)
+#define AOTI_DBG_OF_memory(name)
 
 // Without types, as driver_table.cpp declares them.
 extern "C" {
@@ -49,6 +51,8 @@ int g_forgets = 0;
 int g_waits = 0;
 int g_answers = 0;
 int g_events = 0;
+int g_leaving = 0;
+const void* g_leaving_stream = nullptr;
 Awaited g_awaited;
 void* g_stream = nullptr;
 int g_real_calls = 0;
@@ -64,7 +68,7 @@ DriverHook g_real{"any", nullptr, {reinterpret_cast<void*>(&real_function)}, {nu
 
 /// Calls a hook with as many zeros as the longest of them takes.
 int call(const FlushHook& hook) {
-    g_flushes_of_all = g_flushes_of_one = g_sends = g_forgets = g_waits = g_answers = g_events =
+    g_flushes_of_all = g_flushes_of_one = g_sends = g_forgets = g_waits = g_answers = g_events = g_leaving =
         g_real_calls = g_flushes_before_real = 0;
     g_stream = &g_stream;
     using Longest = int (*)(long, long, long, long, long, long, long, long, long, long);
@@ -151,6 +155,20 @@ void note_answer(WaitName& /*name*/, Awaited awaited, std::int32_t result) {
     g_answers += g_real_calls == 1 && result == kAnswer ? 1 : 100;
 }
 
+bool g_recording_memory = false;
+
+void LeavingMemory::begin(allocations::Way /*way*/, std::uint64_t /*address*/, std::uint64_t /*bytes*/,
+                          const void* stream) {
+    taken_ = reinterpret_cast<Taken*>(&g_leaving);
+    g_leaving_stream = stream;
+    g_leaving += g_real_calls == 0 ? 1 : 100;
+}
+
+void LeavingMemory::finish(bool is_freed) {
+    taken_ = nullptr;
+    g_leaving += g_real_calls == 1 && !is_freed ? 10 : 1000;
+}
+
 void note_event_recorded(std::uint64_t /*event*/, std::uint64_t stream) {
     g_awaited.stream = stream;
     ++g_events;
@@ -215,6 +233,26 @@ TEST_CASE("Where waits are recorded, those of each call that may wait are, aroun
     }
     CHECK(waiting > 30);
     g_recording_waits = false;
+}
+
+TEST_CASE("Where the map of allocations is kept, who frees memory says so, before and with what came of it") {
+    g_pending_points = 0;
+    g_recording_memory = true;
+    int freeing = 0;
+    for (const FlushHook& hook : kHooks) {
+        CAPTURE(hook.name);
+        CHECK(call(hook) == kAnswer);
+        const std::string name = hook.name;
+        const bool frees =
+            begins_with(name, "cuMemFree") || name == "cuMemUnmap" || name == "cuIpcCloseMemHandle";
+        CHECK(g_leaving == (frees ? 11 : 0));
+        if (!frees) continue;
+        ++freeing;
+        CHECK(g_leaving_stream ==
+              (ends_with(name, "_ptsz") ? reinterpret_cast<void*>(std::uintptr_t{2}) : nullptr));
+    }
+    CHECK(freeing == 5);
+    g_recording_memory = false;
 }
 
 TEST_CASE("Stream 0 is the legacy stream to a function and the thread's own to its twin") {

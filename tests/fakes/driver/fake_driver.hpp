@@ -12,7 +12,8 @@
 // FAKE_CUDA_NO_FATBIN=1 refuses fatbins as a device too old for them does; FAKE_CUDA_DIE_AT=N ends the
 // process inside launch N, by the signal FAKE_CUDA_DIE_BY or, for 0, by _exit(7); FAKE_CUDA_EXPLAIN=1 says on
 // stderr why a kernel of the fatbin faulted, FAKE_CUDA_NAME_FAULT=1 which other kernel did; FAKE_CUDA_COUNT=1
-// says at exit how many of them were launched; FAKE_CUDA_NO_COREDUMP=1 knows nothing of core dumps;
+// says at exit how many of them were launched; FAKE_CUDA_MEMORY=n bytes are there instead of 8 GiB;
+// FAKE_CUDA_NO_COREDUMP=1 knows nothing of core dumps;
 // FAKE_CUDA_NO_STREAM_VALUES=1 writes no values in streams (error 801); FAKE_CUDA_FAULT_WINDOW=MS lets a
 // fault of which a core dump is written be known as late as by the real driver (fake_fault.cpp);
 // FAKE_CUDA_FAULT_KIND says what the dump shows of it: store (its warp has ended), late_store (it met a warp
@@ -198,6 +199,9 @@ CUresult release(std::uintptr_t address, Kind kind);
 /// Memory that is somebody else's; false where something is known already.
 bool make_known(std::uintptr_t address, std::size_t bytes, Kind kind, Context* context);
 bool is_pool(CUmemoryPool pool);
+/// Memory without an address yet; false where there is not so much.
+bool charge(std::size_t bytes);
+void credit(std::size_t bytes);
 
 // ---- copies and sets (fake_copy.cpp) ----
 

@@ -9,7 +9,14 @@ namespace {
 
 // Where the real driver aligns to; models test for 16 bytes.
 constexpr std::size_t kAlignment = 512;
-constexpr std::size_t kTotalBytes = std::size_t{8} << 30U;
+
+std::size_t total_bytes() {
+    static const std::size_t total = [] {
+        const char* text = std::getenv("FAKE_CUDA_MEMORY");
+        return text == nullptr ? std::size_t{8} << 30U : std::strtoull(text, nullptr, 10);
+    }();
+    return total;
+}
 
 struct Range {
     std::size_t bytes;
@@ -99,7 +106,7 @@ CUresult allocate(std::uintptr_t& address, std::size_t bytes, Kind kind, Context
     if (bytes == 0) return CUDA_ERROR_INVALID_VALUE;
     const std::size_t taken = rounded(bytes);
     const std::lock_guard lock(ranges().mutex);
-    if (ranges().allocated + taken > kTotalBytes) return CUDA_ERROR_OUT_OF_MEMORY;
+    if (ranges().allocated + taken > total_bytes()) return CUDA_ERROR_OUT_OF_MEMORY;
     void* memory = std::aligned_alloc(kAlignment, taken);
     if (memory == nullptr) return CUDA_ERROR_OUT_OF_MEMORY;
     address = reinterpret_cast<std::uintptr_t>(memory);
@@ -116,6 +123,18 @@ CUresult release(std::uintptr_t address, Kind kind) {
     if (is_owned(kind)) give_back(address, at->second.bytes);
     ranges().all.erase(at);
     return CUDA_SUCCESS;
+}
+
+bool charge(std::size_t bytes) {
+    const std::lock_guard lock(ranges().mutex);
+    if (bytes > total_bytes() - ranges().allocated) return false;
+    ranges().allocated += bytes;
+    return true;
+}
+
+void credit(std::size_t bytes) {
+    const std::lock_guard lock(ranges().mutex);
+    ranges().allocated -= bytes;
 }
 
 bool make_known(std::uintptr_t address, std::size_t bytes, Kind kind, Context* context) {
@@ -153,6 +172,18 @@ FAKE_API CUresult cuMemAlloc_v2(CUdeviceptr* out, std::size_t bytes) {
     return result;
 }
 
+FAKE_API CUresult cuMemAllocManaged(CUdeviceptr* out, std::size_t bytes, unsigned int flags) {
+    if (flags != CU_MEM_ATTACH_GLOBAL && flags != CU_MEM_ATTACH_HOST) return CUDA_ERROR_INVALID_VALUE;
+    return cuMemAlloc_v2(out, bytes);
+}
+
+FAKE_API CUresult cuMemAllocPitch_v2(CUdeviceptr* out, std::size_t* pitch, std::size_t width,
+                                     std::size_t height, unsigned int) {
+    if (pitch == nullptr) return CUDA_ERROR_INVALID_VALUE;
+    *pitch = rounded(width);
+    return cuMemAlloc_v2(out, *pitch * height);
+}
+
 FAKE_API CUresult cuMemFree_v2(CUdeviceptr address) {
     Context* context = nullptr;
     if (CUresult result = enter_unsafe(context); result != CUDA_SUCCESS) return result;
@@ -166,8 +197,8 @@ FAKE_API CUresult cuMemGetInfo_v2(std::size_t* free_bytes, std::size_t* total) {
     if (CUresult result = enter(context); result != CUDA_SUCCESS) return result;
     if (free_bytes == nullptr || total == nullptr) return CUDA_ERROR_INVALID_VALUE;
     const std::lock_guard lock(ranges().mutex);
-    *free_bytes = kTotalBytes - ranges().allocated;
-    *total = kTotalBytes;
+    *free_bytes = total_bytes() - ranges().allocated;
+    *total = total_bytes();
     return CUDA_SUCCESS;
 }
 

@@ -60,12 +60,16 @@ FAKE_API CUresult cuMemCreate(CUmemGenericAllocationHandle* out, std::size_t byt
                               const CUmemAllocationProp*, unsigned long long) {
     if (CUresult result = enter(); result != CUDA_SUCCESS) return result;
     if (out == nullptr || bytes == 0) return CUDA_ERROR_INVALID_VALUE;
+    if (!charge(bytes)) return CUDA_ERROR_OUT_OF_MEMORY;
     *out = bytes;
     return CUDA_SUCCESS;
 }
 
 FAKE_API CUresult cuMemRelease(CUmemGenericAllocationHandle handle) {
-    return handle == 0 ? CUDA_ERROR_INVALID_VALUE : enter();
+    if (CUresult result = enter(); result != CUDA_SUCCESS) return result;
+    if (handle == 0) return CUDA_ERROR_INVALID_VALUE;
+    credit(handle);
+    return CUDA_SUCCESS;
 }
 
 FAKE_API CUresult cuMemMap(CUdeviceptr address, std::size_t bytes, std::size_t offset,

@@ -3,6 +3,7 @@
 #include <dlfcn.h>
 
 #include <cstddef>
+#include <cstdlib>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -27,6 +28,7 @@ thread_local void* t_stream = nullptr;
 struct Driver {
     using Pointer = unsigned long long;
     int (*allocate)(Pointer*, size_t) = nullptr;
+    int (*release)(Pointer) = nullptr;
     int (*zero)(Pointer, unsigned char, size_t, void*) = nullptr;
     int (*load)(void**, const void*) = nullptr;
     int (*get)(void**, void*, const char*) = nullptr;
@@ -40,6 +42,7 @@ struct Driver {
         void* library = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD);
         if (library == nullptr) return;
         find(library, "cuMemAlloc_v2", allocate);
+        find(library, "cuMemFree_v2", release);
         find(library, "cuMemsetD8Async", zero);
         find(library, "cuModuleLoadData", load);
         find(library, "cuModuleGetFunction", get);
@@ -127,6 +130,45 @@ class CachingAllocator {
     std::vector<std::unique_ptr<Pool>> lost_;
 };
 
+size_t number_in(const char* variable) {
+    const char* const text = std::getenv(variable);
+    return text == nullptr ? 0 : std::strtoull(text, nullptr, 10);
+}
+
+/// What an op needs while it runs: FAKE_TORCH_WORKSPACE bytes of the device, if any. As PyTorch does it, what
+/// is cached (FAKE_TORCH_CACHED bytes, from the first op on) is given up before it is refused, and then it is
+/// asked for once more. FAKE_TORCH_FAIL=1: the op fails though it got all.
+class Workspace {
+  public:
+    Workspace() {
+        static const size_t wanted = number_in("FAKE_TORCH_WORKSPACE");
+        if (wanted == 0) return;
+        static std::mutex mutex;
+        static Driver::Pointer cached = cache();
+        const std::lock_guard lock(mutex);
+        is_there_ = driver().allocate(&memory_, wanted) == 0;
+        if (is_there_) return;
+        if (cached != 0) driver().release(std::exchange(cached, 0));
+        is_there_ = driver().allocate(&memory_, wanted) == 0;
+    }
+    ~Workspace() {
+        if (memory_ != 0) driver().release(memory_);
+    }
+    Workspace(const Workspace&) = delete;
+    Workspace& operator=(const Workspace&) = delete;
+    [[nodiscard]] bool is_there() const { return is_there_ && number_in("FAKE_TORCH_FAIL") == 0; }
+
+  private:
+    static Driver::Pointer cache() {
+        Driver::Pointer memory = 0;
+        const size_t wanted = number_in("FAKE_TORCH_CACHED");
+        return wanted != 0 && driver().allocate(&memory, wanted) == 0 ? memory : 0;
+    }
+
+    Driver::Pointer memory_ = 0;
+    bool is_there_ = true;
+};
+
 CachingAllocator& allocator() {
     static auto* instance = new CachingAllocator;  // tensors may outlive the library's own end
     return *instance;
@@ -178,7 +220,8 @@ AOTITorchError aoti_torch_cuda_addmm_out(AtenTensorHandle out, AtenTensorHandle 
     fake_torch_enter_call();
     const bool is_understood = beta == 1 && alpha == 1 && mat1->sizes.size() == 2 && mat2->strides[0] == 1;
     void* const kernel = driver().sgemm;
-    if (!is_understood || kernel == nullptr) return 1;
+    const Workspace workspace;
+    if (!is_understood || kernel == nullptr || !workspace.is_there()) return 1;
     auto rows = static_cast<int32_t>(mat1->sizes[0]);
     auto columns = static_cast<int32_t>(mat2->sizes[1]);
     auto inner = static_cast<int32_t>(mat1->sizes[1]);

@@ -1,0 +1,23 @@
+// What a process's map of allocations says of a fault or a failure: the memory at the address that a kernel
+// could not reach, and whether a call failed for want of memory. Reads only.
+#pragma once
+
+#include <optional>
+
+#include "cli/recorded_processes.hpp"
+#include "serializer/crash_report.hpp"
+#include "serializer/flight_ring_reader.hpp"
+
+namespace aoti_dbg::cli {
+
+/// Calls of the process, as in the report.
+struct ToldCalls {
+    std::optional<ring::Call>
+        faulted;  // the launch of a fault on the device, where it is known when that was
+    std::optional<ring::Call> failed;
+    std::optional<ring::Call> last;  // to have begun
+};
+
+void add_memory_facts(const RecordedProcess& process, const ToldCalls& calls, CrashReport& report);
+
+}  // namespace aoti_dbg::cli

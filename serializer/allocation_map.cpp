@@ -1,0 +1,278 @@
+// See allocation_map.hpp: the reader, and what it is asked. The words are in allocation_text.cpp.
+#include "serializer/allocation_map.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <type_traits>
+
+#include "base/descriptor.hpp"
+
+namespace aoti_dbg {
+namespace {
+
+using allocations::Failure;
+using allocations::FileHeader;
+using allocations::Slot;
+using allocations::Way;
+
+// A table of the library's takes 3 MiB.
+constexpr std::uint64_t kLargestFile = std::uint64_t{1} << 28U;
+
+/// The whole entries of a table, as many as are there.
+template <typename Entry>
+std::vector<Entry> entries_of(std::string_view bytes, std::size_t offset, std::size_t count, const char* what,
+                              std::vector<std::string>& notes) {
+    static_assert(std::is_trivially_copyable_v<Entry>);
+    std::vector<Entry> entries;
+    const std::size_t there = offset < bytes.size() ? (bytes.size() - offset) / sizeof(Entry) : 0;
+    if (there < count) notes.push_back(std::string("the map's ") + what + " are cut off");
+    for (std::size_t i = 0; i < std::min(count, there); ++i) {
+        Entry entry;
+        std::memcpy(&entry, bytes.data() + offset + i * sizeof(Entry), sizeof entry);
+        if (entry.number != 0) entries.push_back(entry);
+    }
+    std::sort(entries.begin(), entries.end(),
+              [](const Entry& a, const Entry& b) { return a.number < b.number; });
+    return entries;
+}
+
+bool holds(const Slot& slot, std::uint64_t address) {
+    return address >= slot.address && address - slot.address < slot.bytes;
+}
+
+bool is_freed(const Slot& slot) {
+    return slot.freed_ticks != 0;
+}
+
+bool was_made_for(const Slot& slot, const LaunchMoment& launch) {
+    return launch.sequence == 0 || slot.made_sequence < launch.sequence;
+}
+
+bool was_there_for(const Slot& slot, const LaunchMoment& launch) {
+    if (!was_made_for(slot, launch)) return false;
+    return !is_freed(slot) || (launch.sequence != 0 && slot.freed_sequence >= launch.sequence);
+}
+
+NearMemory told(const Slot& slot, NearMemory::Place place, std::uint64_t distance) {
+    NearMemory near;
+    near.place = place;
+    near.address = slot.address;
+    near.bytes = slot.bytes;
+    near.distance = distance;
+    near.device = slot.device;
+    near.made_by = slot.made_by;
+    near.made_sequence = slot.made_sequence;
+    if (!is_freed(slot)) return near;
+    near.freed_by = slot.freed_by;
+    near.freed_sequence = slot.freed_sequence;
+    return near;
+}
+
+Shortage told(const AllocationMap& map, const Failure& failure) {
+    Shortage shortage;
+    shortage.bytes = failure.bytes;
+    shortage.device = failure.device;
+    shortage.free_bytes = failure.free_bytes;
+    shortage.total_bytes = failure.total_bytes;
+    shortage.thread = failure.thread;
+    shortage.way = failure.way;
+    for (const Slot& slot : map.slots) {
+        const bool lived =
+            slot.made_ticks <= failure.ticks && (slot.freed_ticks == 0 || slot.freed_ticks > failure.ticks);
+        if (!lived || slot.device != failure.device || slot.device == allocations::kNoDevice) continue;
+        shortage.held_bytes += slot.bytes;
+        ++shortage.held;
+    }
+    return shortage;
+}
+
+/// Pieces that are mapped one behind the other are one to who reads and writes.
+void grow(NearMemory& near, const std::vector<const Slot*>& there) {
+    if (near.made_by != Way::map) return;
+    const auto is_piece = [&near](const Slot* slot) {
+        return slot->made_by == Way::map && slot->device == near.device;
+    };
+    for (const Slot* slot : there) {
+        if (!is_piece(slot) || slot->address != near.address + near.bytes) continue;
+        near.bytes += slot->bytes;
+        ++near.pieces;
+    }
+    for (auto slot = there.rbegin(); slot != there.rend(); ++slot) {
+        if (!is_piece(*slot) || (*slot)->address + (*slot)->bytes != near.address) continue;
+        near.address = (*slot)->address;
+        near.bytes += (*slot)->bytes;
+        if (near.place != NearMemory::Place::behind && near.place != NearMemory::Place::before)
+            near.distance += (*slot)->bytes;
+        ++near.pieces;
+    }
+}
+
+/// By their addresses.
+template <typename IsWanted>
+std::vector<const Slot*> sorted_where(const AllocationMap& map, IsWanted is_wanted) {
+    std::vector<const Slot*> found;
+    for (const Slot& slot : map.slots)
+        if (is_wanted(slot)) found.push_back(&slot);
+    std::stable_sort(found.begin(), found.end(),
+                     [](const Slot* a, const Slot* b) { return a->address < b->address; });
+    return found;
+}
+
+/// nullptr where none of them is it.
+template <typename Slots, typename IsWanted>
+const Slot* youngest(const Slots& slots, IsWanted is_wanted) {
+    const Slot* found = nullptr;
+    for (const Slot& slot : slots)
+        if (is_wanted(slot) && (found == nullptr || slot.number > found->number)) found = &slot;
+    return found;
+}
+
+void add_neighbours(const std::vector<const Slot*>& there, std::uint64_t address,
+                    std::vector<NearMemory>& found) {
+    const Slot* below = nullptr;
+    const Slot* above = nullptr;
+    for (const Slot* slot : there) {
+        if (slot->address > address) {
+            above = above == nullptr ? slot : above;
+        } else if (below == nullptr || slot->address + slot->bytes >= below->address + below->bytes) {
+            below = slot;
+        }
+    }
+    if (below != nullptr && address - (below->address + below->bytes) < kNearBytes)
+        found.push_back(told(*below, NearMemory::Place::behind, address - (below->address + below->bytes)));
+    if (above != nullptr && above->address - address <= kNearBytes)
+        found.push_back(told(*above, NearMemory::Place::before, above->address - address));
+    for (NearMemory& near : found)
+        grow(near, there);
+}
+
+}  // namespace
+
+std::uint64_t AllocationMap::nanoseconds(std::uint64_t ticks) const {
+    if (header.anchor_ticks <= header.start_ticks || header.anchor_unix_ns <= header.start_unix_ns) return 0;
+    return static_cast<std::uint64_t>(static_cast<double>(ticks) *
+                                      static_cast<double>(header.anchor_unix_ns - header.start_unix_ns) /
+                                      static_cast<double>(header.anchor_ticks - header.start_ticks));
+}
+
+Result<AllocationMap> parse_allocation_map(std::string_view bytes) {
+    if (bytes.size() < sizeof(FileHeader))
+        return Status::error("not a map of allocations: too short for the header");
+    AllocationMap map;
+    FileHeader& header = map.header;
+    std::memcpy(&header, bytes.data(), sizeof header);
+    if (header.magic != allocations::kMagic || header.version == 0)
+        return Status::error("not a map of allocations: it does not begin with the magic number");
+    if (header.version > allocations::kVersion)
+        return Status::error("a map of allocations of version " + std::to_string(header.version) +
+                             ", newer than what this program reads (" +
+                             std::to_string(allocations::kVersion) +
+                             "); use the aoti-dbg that came with the library");
+    if (header.slot_bytes != sizeof(Slot) || header.failure_bytes != sizeof(Failure))
+        return Status::error("a damaged map of allocations: entries of another size");
+    map.failures =
+        entries_of<Failure>(bytes, allocations::kFailuresOffset, header.failures, "failures", map.notes);
+    map.slots =
+        entries_of<Slot>(bytes, allocations::slots_offset(header.failures), header.slots, "slots", map.notes);
+    const auto is_impossible = [](const Slot& slot) {
+        return slot.bytes == 0 || slot.address > UINT64_MAX - slot.bytes;
+    };
+    const auto sound = std::remove_if(map.slots.begin(), map.slots.end(), is_impossible);
+    if (sound != map.slots.end())
+        map.notes.push_back("the map holds " + std::to_string(map.slots.end() - sound) +
+                            " impossible allocations; left out");
+    map.slots.erase(sound, map.slots.end());
+    return map;
+}
+
+Result<AllocationMap> read_allocation_map(const std::string& path) {
+    const auto failed = [&path](const char* what) { return Status::error(path + ": " + what); };
+    // O_NONBLOCK: a named pipe must not hold us up.
+    const Descriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK));
+    struct stat info {};
+    if (file.number() < 0 || fstat(file.number(), &info) != 0) return failed(std::strerror(errno));
+    if (!S_ISREG(info.st_mode)) return failed("not a map of allocations: not a regular file");
+    if (static_cast<std::uint64_t>(info.st_size) > kLargestFile)
+        return failed("too large for a map of allocations");
+    std::string bytes(static_cast<std::size_t>(info.st_size), '\0');
+    std::size_t have = 0;
+    while (have < bytes.size()) {
+        const ssize_t count = read(file.number(), bytes.data() + have, bytes.size() - have);
+        if (count < 0 && errno == EINTR) continue;
+        if (count < 0) return failed(std::strerror(errno));
+        if (count == 0) break;
+        have += static_cast<std::size_t>(count);
+    }
+    bytes.resize(have);
+    Result<AllocationMap> map = parse_allocation_map(bytes);
+    if (!map.ok()) return failed(map.status().message().c_str());
+    return map;
+}
+
+std::string allocations_path(const std::string& ring) {
+    constexpr std::string_view kRing = "flight";
+    constexpr std::string_view kEnding = ".ring";
+    std::string path = ring;
+    const std::size_t name = path.rfind('/') + 1;
+    if (path.compare(name, kRing.size(), kRing) == 0) path.replace(name, kRing.size(), "allocations");
+    const std::size_t ending = path.rfind(kEnding);
+    if (ending != std::string::npos && ending + kEnding.size() == path.size()) path.resize(ending);
+    return path + ".map";
+}
+
+std::vector<NearMemory> near_memory(const AllocationMap& map, std::uint64_t address,
+                                    const LaunchMoment& launch) {
+    using Place = NearMemory::Place;
+    std::vector<NearMemory> found;
+    const auto is_there = [&launch](const Slot& slot) { return was_there_for(slot, launch); };
+    const std::vector<const Slot*> there = sorted_where(map, is_there);
+    const auto held = [&](const Slot& slot) { return holds(slot, address) && was_there_for(slot, launch); };
+    if (const Slot* const slot = youngest(map.slots, held)) {
+        found.push_back(
+            told(*slot, is_freed(*slot) ? Place::freed_later : Place::inside, address - slot->address));
+        grow(found.front(), there);
+        return found;
+    }
+    const auto had_held = [&](const Slot& slot) {
+        return holds(slot, address) && is_freed(slot) && was_made_for(slot, launch);
+    };
+    if (const Slot* const slot = youngest(map.slots, had_held)) {
+        NearMemory& near = found.emplace_back(told(*slot, Place::freed, address - slot->address));
+        if (launch.sequence != 0)
+            near.freed_before_ns =
+                launch.ticks > slot->freed_ticks ? map.nanoseconds(launch.ticks - slot->freed_ticks) : 0;
+        return found;
+    }
+    add_neighbours(there, address, found);
+    const auto had_been_there = [&launch](const Slot& slot) { return was_made_for(slot, launch); };
+    if (found.empty()) add_neighbours(sorted_where(map, had_been_there), address, found);
+    if (found.empty()) found.emplace_back();
+    return found;
+}
+
+std::optional<Shortage> shortage_in(const AllocationMap& map, std::uint32_t thread, std::uint64_t begin_ticks,
+                                    std::uint64_t end_ticks) {
+    const std::uint64_t end = end_ticks == 0 ? UINT64_MAX : end_ticks;
+    const auto is_in = [&](const Failure& failure) {
+        const bool was_satisfied = failure.satisfied_ticks != 0 && failure.satisfied_ticks <= end;
+        return failure.thread == thread && failure.ticks >= begin_ticks && failure.ticks <= end &&
+               !was_satisfied;
+    };
+    const auto last = std::find_if(map.failures.rbegin(), map.failures.rend(), is_in);
+    if (last == map.failures.rend()) return std::nullopt;
+    return told(map, *last);
+}
+
+std::optional<Shortage> shortage_at_end(const AllocationMap& map, std::uint64_t last_sequence) {
+    if (map.failures.empty()) return std::nullopt;
+    const Failure& last = map.failures.back();
+    if (last.satisfied_ticks != 0 || last.sequence < last_sequence) return std::nullopt;
+    return told(map, last);
+}
+
+}  // namespace aoti_dbg

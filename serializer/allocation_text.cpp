@@ -1,0 +1,162 @@
+// The words of allocation_map.hpp.
+#include <algorithm>
+#include <cstdio>
+#include <iterator>
+
+#include "serializer/allocation_map.hpp"
+
+namespace aoti_dbg {
+namespace {
+
+using allocations::Way;
+
+struct WayWord {
+    Way way;
+    std::string_view word;
+};
+
+constexpr WayWord kWords[] = {
+    {Way::alloc, "cuMemAlloc"},
+    {Way::alloc_pitch, "cuMemAllocPitch"},
+    {Way::alloc_managed, "cuMemAllocManaged"},
+    {Way::alloc_async, "cuMemAllocAsync"},
+    {Way::alloc_from_pool, "cuMemAllocFromPoolAsync"},
+    {Way::map, "cuMemMap"},
+    {Way::create, "cuMemCreate"},
+    {Way::alloc_host, "cuMemHostAlloc"},
+    {Way::register_host, "cuMemHostRegister"},
+    {Way::open_ipc, "cuIpcOpenMemHandle"},
+    {Way::free, "cuMemFree"},
+    {Way::free_async, "cuMemFreeAsync"},
+    {Way::unmap, "cuMemUnmap"},
+    {Way::free_host, "cuMemFreeHost"},
+    {Way::unregister_host, "cuMemHostUnregister"},
+    {Way::close_ipc, "cuIpcCloseMemHandle"},
+    {Way::context_gone, "the end of its context"},
+    {Way::unseen, "a call that was not seen"},
+};
+
+/// PyTorch's caching allocator takes segments of multiples of it, which hold several tensors.
+constexpr std::uint64_t kSegmentUnit = std::uint64_t{2} << 20U;
+
+bool may_be_segment(const NearMemory& near) {
+    return near.bytes % kSegmentUnit == 0 && !allocations::is_of_host(near.made_by) &&
+           !allocations::is_in_stream_order(near.made_by);
+}
+
+std::string duration_text(std::uint64_t nanoseconds) {
+    char text[32];
+    const auto number = static_cast<double>(nanoseconds);
+    if (nanoseconds < 1'000'000) {
+        std::snprintf(text, sizeof text, "%.0f us", number / 1e3);
+    } else if (nanoseconds < 1'000'000'000) {
+        std::snprintf(text, sizeof text, "%.0f ms", number / 1e6);
+    } else {
+        std::snprintf(text, sizeof text, "%.1f s", number / 1e9);
+    }
+    return text;
+}
+
+std::string on_device(std::int32_t device) {
+    return device == allocations::kNoDevice ? "" : " on cuda:" + std::to_string(device);
+}
+
+/// "an allocation of 2 MiB on cuda:0 (cuMemAlloc)"
+std::string whole_text(const NearMemory& near) {
+    const std::string by = on_device(near.device) + " (" + std::string(word_of(near.made_by)) + ")";
+    if (near.pieces > 1)
+        return std::to_string(near.pieces) + " mapped pieces that touch, " + memory_text(near.bytes) + by;
+    return (allocations::is_of_host(near.made_by) ? "host memory of " : "an allocation of ") +
+           memory_text(near.bytes) + by;
+}
+
+std::string gone_text(const NearMemory& near) {
+    return near.freed_by == Way::unknown ? ""
+                                         : ", which was freed (" + std::string(word_of(near.freed_by)) + ")";
+}
+
+std::string_view freed_words(const NearMemory& near) {
+    return allocations::is_in_stream_order(near.freed_by) ? "freed in stream order" : "freed";
+}
+
+/// "freed 3 ms before the launch (2 MiB on cuda:0 by cuMemFree, 4 KiB into it): use after free"
+std::string freed_place_text(const NearMemory& near) {
+    const std::string words(freed_words(near));
+    const std::string what = " (" + memory_text(near.bytes) + on_device(near.device) + " by " +
+                             std::string(word_of(near.freed_by)) + ", " + memory_text(near.distance) +
+                             " into it)";
+    if (!near.is_use_after_free()) return "that was " + words + what + ", before the launch or after it";
+    return words + " " + duration_text(*near.freed_before_ns) + " before the launch" + what +
+           ": use after free";
+}
+
+}  // namespace
+
+std::string_view word_of(Way way) {
+    const auto* const found =
+        std::find_if(std::begin(kWords), std::end(kWords), [way](const WayWord& w) { return w.way == way; });
+    return found == std::end(kWords) ? std::string_view("unknown") : found->word;
+}
+
+std::string_view word_of(NearMemory::Place place) {
+    constexpr std::string_view kPlaces[] = {"inside", "freed_later", "freed", "behind", "before", "nowhere"};
+    return kPlaces[static_cast<std::size_t>(place)];
+}
+
+std::string memory_text(std::uint64_t bytes) {
+    constexpr const char* kUnits[] = {" KiB", " MiB", " GiB", " TiB"};
+    constexpr std::uint64_t kStep = 1024;
+    if (bytes == 1) return "1 byte";
+    std::uint64_t unit = kStep;
+    std::size_t name = 0;
+    for (; name + 1 < std::size(kUnits) && bytes / kStep >= unit; ++name)
+        unit *= kStep;
+    // Near a border every byte counts.
+    constexpr std::uint64_t kExact = std::uint64_t{16} << 20U;
+    if (bytes < kStep || (bytes % unit != 0 && bytes < kExact)) return std::to_string(bytes) + " bytes";
+    if (bytes % unit == 0) return std::to_string(bytes / unit) + kUnits[name];
+    char text[32];
+    std::snprintf(text, sizeof text, "%.1f", static_cast<double>(bytes) / static_cast<double>(unit));
+    return std::string(text) + kUnits[name];
+}
+
+std::string freed_text(const NearMemory& near) {
+    return memory_text(near.bytes) + on_device(near.device) + " by " + std::string(word_of(near.freed_by)) +
+           (allocations::is_in_stream_order(near.freed_by) ? ", in stream order" : "") +
+           (near.freed_before_ns ? ", " + duration_text(*near.freed_before_ns) + " before the launch" : "");
+}
+
+std::string near_text(const NearMemory& near) {
+    using Place = NearMemory::Place;
+    switch (near.place) {
+        case Place::inside:
+            return memory_text(near.distance) + " into " + whole_text(near) +
+                   (may_be_segment(near) ? ", which may be a segment that holds several tensors" : "");
+        case Place::freed_later:
+            return memory_text(near.distance) + " into " + whole_text(near) + ", which was " +
+                   std::string(freed_words(near)) + " after that launch (" +
+                   std::string(word_of(near.freed_by)) + ")";
+        case Place::freed:
+            return "in memory " + freed_place_text(near);
+        case Place::behind:
+            return (near.distance == 0 ? "right behind the end of "
+                                       : memory_text(near.distance) + " past the end of ") +
+                   whole_text(near) + gone_text(near);
+        case Place::before:
+            return memory_text(near.distance) + " before " + whole_text(near) + gone_text(near);
+        case Place::nowhere:
+            break;
+    }
+    return "in no memory that is known, and none lies within " + memory_text(kNearBytes) + " of it";
+}
+
+std::string shortage_text(const Shortage& shortage) {
+    std::string text = memory_text(shortage.bytes) + " asked";
+    if (shortage.device != allocations::kNoDevice) text += " of cuda:" + std::to_string(shortage.device);
+    if (shortage.total_bytes != 0)
+        text +=
+            " (of " + memory_text(shortage.total_bytes) + ", " + memory_text(shortage.free_bytes) + " free)";
+    return text;
+}
+
+}  // namespace aoti_dbg

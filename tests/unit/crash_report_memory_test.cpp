@@ -1,0 +1,194 @@
+// What a report says of memory: that freed memory was used, what lies near an address, and that there was not
+// enough.
+#include <csignal>
+#include <nlohmann/json.hpp>
+
+#include "tests/support/catch.hpp"
+#include "tests/unit/crash_report_fixture.hpp"
+
+using namespace aoti_dbg;
+using namespace aoti_dbg::test;
+using allocations::Way;
+using Place = NearMemory::Place;
+
+namespace {
+
+constexpr std::uint64_t kGiB = std::uint64_t{1} << 30U;
+
+NearMemory near(Place place) {
+    NearMemory near;
+    near.place = place;
+    near.address = 0x7f1200000000;
+    near.bytes = 2 << 20U;
+    near.distance = 4096;
+    near.device = 0;
+    near.made_by = Way::alloc;
+    near.made_sequence = 3;
+    if (place != Place::freed) return near;
+    near.freed_by = Way::free;
+    near.freed_sequence = 9;
+    near.freed_before_ns = 3'000'000;
+    return near;
+}
+
+CrashReport fault_at(std::vector<NearMemory> allocations) {
+    CrashReport report = ended_by(SIGABRT);
+    report.uses_cuda = true;
+    DeviceFault& fault = report.device.emplace();
+    fault.kernel = "triton_poi_fused_index_3";
+    fault.error = 700;
+    fault.device = "cuda:0";
+    fault.address = "0x7f1200001000";
+    report.faulted = call_of("triton_poi_fused_index_3", 7, 41);
+    report.allocations = std::move(allocations);
+    return report;
+}
+
+CrashReport short_of_memory() {
+    CrashReport report = ended_by(0);
+    report.end.exit_status = 1;
+    report.uses_cuda = true;
+    report.failed = call_of("aoti_torch_cuda_addmm_out", 0, 4);
+    report.failed->result = 1;
+    Shortage& shortage = report.shortage.emplace();
+    shortage.bytes = 12 * kGiB;
+    shortage.device = 0;
+    shortage.free_bytes = 3 * kGiB;
+    shortage.total_bytes = 139 * kGiB;
+    shortage.held_bytes = 100 * kGiB;
+    shortage.held = 17;
+    shortage.thread = 4250;
+    shortage.way = Way::alloc;
+    return report;
+}
+
+bool contains(const std::string& text, const std::string& part) {
+    return text.find(part) != std::string::npos;
+}
+
+nlohmann::json json_of(const CrashReport& report) {
+    std::string text;
+    append_report_json(report, text);
+    return nlohmann::json::parse(text);
+}
+
+}  // namespace
+
+TEST_CASE("The verdict of a fault in freed memory says so, as a read or a write where that is known") {
+    CrashReport report = concluded(fault_at({near(Place::freed)}));
+    const std::string freed = " freed memory (2 MiB on cuda:0 by cuMemFree, 3 ms before the launch)";
+    const std::string place = "illegal memory access in triton_poi_fused_index_3 (run 7, call 41)";
+    CHECK(report.kind == CrashClass::kernel);
+    CHECK(report.verdict == place + ": use of" + freed);
+    report.device->parameter = "in_ptr0";
+    CHECK(concluded(report).verdict == place + ": read from" + freed);
+    report.device->is_write = true;
+    CHECK(concluded(report).verdict == place + ": write to" + freed);
+    report.arguments = {{"buf1", "in_ptr0 float32 [8]", {}, true}};
+    CHECK(concluded(report).verdict == place + ", likely a write to buf1, which is" + freed);
+    // When it was freed, and that anybody knows it, is not what went wrong.
+    CHECK(report.fingerprint == concluded(fault_at({})).fingerprint);
+}
+
+TEST_CASE("Other memory near the address is no part of the verdict, and stands on the page and in the file") {
+    for (const Place place :
+         {Place::inside, Place::freed_later, Place::behind, Place::before, Place::nowhere}) {
+        const CrashReport report = concluded(fault_at({near(place)}));
+        CAPTURE(report.verdict);
+        CHECK(report.verdict == "illegal memory access in triton_poi_fused_index_3 (run 7, call 41)");
+        CHECK(contains(text_of(report), "\n  memory      "));
+    }
+    CrashReport report = concluded(fault_at({near(Place::behind), near(Place::before)}));
+    CHECK(contains(text_of(report),
+                   "\n  memory      4 KiB past the end of an allocation of 2 MiB on cuda:0 (cuMemAlloc)\n"
+                   "              4 KiB before an allocation of 2 MiB on cuda:0 (cuMemAlloc)\n"));
+    const nlohmann::json json = json_of(report).at("allocations");
+    REQUIRE(json.size() == 2);
+    CHECK(json[0].at("place") == "behind");
+    CHECK(json[0].at("address") == "0x7f1200000000");
+    CHECK(json[0].at("bytes") == 2 << 20);
+    CHECK(json[0].at("distance") == 4096);
+    CHECK(json[0].at("made_by") == "cuMemAlloc");
+    CHECK(json[0].at("made_after_seq") == 3);
+    CHECK_FALSE(json[0].contains("freed_by"));
+    const nlohmann::json freed = json_of(concluded(fault_at({near(Place::freed)}))).at("allocations").at(0);
+    CHECK(freed.at("freed_by") == "cuMemFree");
+    CHECK(freed.at("freed_after_seq") == 9);
+    CHECK(freed.at("freed_before_ns") == 3'000'000);
+    CHECK_FALSE(json_of(concluded(fault_at({}))).contains("allocations"));
+}
+
+TEST_CASE("A call that failed for want of memory is of that class, with how much there was") {
+    CrashReport report = concluded(short_of_memory());
+    CHECK(report.kind == CrashClass::oom);
+    CHECK(
+        report.verdict ==
+        "out of device memory: 12 GiB asked of cuda:0 (of 139 GiB, 3 GiB free), in aoti_torch_cuda_addmm_out "
+        "(run 0, call 4); then exit with status 1");
+    CHECK(contains(text_of(report),
+                   "12 GiB asked of cuda:0 (of 139 GiB, 3 GiB free) by cuMemAlloc in thread 4250; this\n"));
+    CHECK(contains(text_of(report), "process held 100 GiB in 17 allocations\n"));
+    CHECK(contains(report.next.front(), "100 GiB of it in 17 allocations"));
+    const nlohmann::json json = json_of(report).at("shortage");
+    CHECK(json.at("bytes") == 12 * kGiB);
+    CHECK(json.at("free") == 3 * kGiB);
+    CHECK(json.at("total") == 139 * kGiB);
+    CHECK(json.at("held") == 100 * kGiB);
+    CHECK(json.at("allocations") == 17);
+    CHECK(json.at("by") == "cuMemAlloc");
+    // Where nobody could ask the driver.
+    report.shortage->total_bytes = 0;
+    report.shortage->device = allocations::kNoDevice;
+    CHECK(contains(concluded(report).verdict, "out of device memory: 12 GiB asked, in "));
+    CHECK_FALSE(json_of(report).at("shortage").contains("total"));
+    const std::string fingerprint = report.fingerprint;
+    report.shortage.reset();
+    report = concluded(report);
+    CHECK(report.kind == CrashClass::host);
+    CHECK(report.fingerprint != fingerprint);
+}
+
+TEST_CASE("A run that failed for want of memory between its calls is told with the last of them") {
+    CrashReport report = short_of_memory();
+    report.failed = call_of("AOTInductorModelContainerRun", 2, ring::kNoCall);
+    report.failed->kind = ring::CallKind::run;
+    CHECK(contains(concluded(report).verdict, ", in run 2; then exit"));
+    report.last = call_of("triton_poi_fused_relu_0", 2, 5);
+    CHECK(contains(concluded(report).verdict,
+                   ", in run 2, after triton_poi_fused_relu_0 (run 2, call 5); then"));
+    report.last->run = 1;
+    CHECK(contains(concluded(report).verdict, ", in run 2; then exit"));
+}
+
+TEST_CASE("Want of memory outside of any call is told where the process ended by a failure") {
+    CrashReport report = short_of_memory();
+    report.failed.reset();
+    CHECK(concluded(report).verdict ==
+          "out of device memory: 12 GiB asked of cuda:0 (of 139 GiB, 3 GiB free), outside of any call; then "
+          "exit "
+          "with status 1");
+    CHECK(concluded(report).kind == CrashClass::oom);
+    report.last = call_of("triton_poi_fused_relu_0", 2, 5);
+    CHECK(contains(concluded(report).verdict,
+                   "; the last before it was triton_poi_fused_relu_0 (run 2, call 5); "));
+    report.end.exit_status.reset();
+    report.end.signal = SIGABRT;
+    CHECK(contains(concluded(report).verdict, "; then aborted (SIGABRT)"));
+    report.end.signal = SIGSEGV;
+    CHECK(concluded(report).kind == CrashClass::host);
+    report.end.signal = 0;
+    report.end.exit_status = 0;
+    CHECK(concluded(report).kind != CrashClass::oom);
+    report.end.exit_status = 1;
+    report.in_flight = {call_of("a")};
+    CHECK(concluded(report).kind == CrashClass::host);
+}
+
+TEST_CASE("A fault on the device and a signal go before a want of memory") {
+    CrashReport report = short_of_memory();
+    report.device.emplace().error = 700;
+    CHECK(concluded(report).kind == CrashClass::kernel);
+    report.device.reset();
+    report.end.signal = SIGSEGV;
+    CHECK(concluded(report).kind == CrashClass::host);
+}

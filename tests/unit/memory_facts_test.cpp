@@ -1,0 +1,136 @@
+// What the command adds to a report out of a process's map of allocations: only that of the very process, and
+// only what the launch and the failed call have to do with.
+#include "cli/memory_facts.hpp"
+
+#include "cli/recorded_calls.hpp"
+#include "tests/support/allocation_writer.hpp"
+#include "tests/support/catch.hpp"
+#include "tests/support/ring_writer.hpp"
+#include "tests/support/run_program.hpp"
+#include "tests/unit/crash_report_fixture.hpp"
+
+using namespace aoti_dbg;
+using namespace aoti_dbg::test;
+
+namespace {
+
+/// A process with this map beside its ring, and one thread, 7, with one call.
+struct Recorded {
+    explicit Recorded(const std::string& map) {
+        process.folder = folder.path();
+        process.ring = folder.path() / "flight.ring";
+        process.pid = 4242;
+        if (!map.empty()) write_text(folder.path() / "allocations.map", map);
+        thread.tid = 7;
+        record.seq = 7;
+        record.begin_ticks = 1000 + 7 * kTicksPerMs;
+        record.end_ticks = record.begin_ticks + kTicksPerMs;
+        record.kind = ring::CallKind::extern_op;
+        record.result = 1;
+    }
+    [[nodiscard]] ring::Call call() const { return {&thread, &record}; }
+    [[nodiscard]] CrashReport at(const std::string& address) const {
+        CrashReport report;
+        report.device.emplace().address = address;
+        cli::add_memory_facts(process, {call(), std::nullopt, call()}, report);
+        return report;
+    }
+    [[nodiscard]] CrashReport failed() const {
+        CrashReport report;
+        cli::add_memory_facts(process, {std::nullopt, call(), call()}, report);
+        return report;
+    }
+
+    TempFolder folder;
+    cli::RecordedProcess process;
+    ring::Thread thread;
+    ring::Record record{};
+};
+
+std::string one_freed(std::uint64_t after) {
+    return allocation_bytes(header_of(1, 0), {freed(slot(1, kBase, 2 * kMiB), after)});
+}
+
+}  // namespace
+
+TEST_CASE("The address of a fault is looked up in the map of its process, as of the launch") {
+    const CrashReport report = Recorded(one_freed(4)).at("0x7f0000001000");
+    REQUIRE(report.allocations.size() == 1);
+    CHECK(report.allocations.front().is_use_after_free());
+    CHECK(report.allocations.front().freed_before_ns == 3'000'000U);
+    CHECK(report.notes.empty());
+    CHECK_FALSE(Recorded(one_freed(7)).at("7f0000001000").allocations.front().is_use_after_free());
+}
+
+TEST_CASE("Nothing is said of an address that is not known, without a map, and by that of another process") {
+    for (const char* address : {"", "0x", "here", "0x7f00000010001234567", "0x0"}) {
+        CAPTURE(address);
+        CHECK(Recorded(one_freed(4)).at(address).allocations.empty());
+    }
+    const CrashReport without = Recorded("").at("0x7f0000001000");
+    CHECK(without.allocations.empty());
+    CHECK(without.notes.empty());
+    FileHeader header = header_of(1, 0);
+    header.pid = 17;
+    CHECK(
+        Recorded(allocation_bytes(header, {slot(1, kBase, kMiB)})).at("0x7f0000001000").allocations.empty());
+}
+
+TEST_CASE("What makes a map less than whole is noted") {
+    CHECK(Recorded("no map").at("0x7f0000001000").notes.size() == 1);
+    FileHeader header = header_of(2, 0);
+    header.lost = 3;
+    const CrashReport report =
+        Recorded(allocation_bytes(header, {slot(1, kBase, kMiB)})).at("0x7f0000001000");
+    CHECK(report.allocations.size() == 1);
+    CHECK(report.notes == std::vector<std::string>{"the map's slots are cut off",
+                                                   "the map of allocations had no room for 3 of them"});
+}
+
+TEST_CASE("A call failed for want of memory if its thread was refused some meanwhile") {
+    const auto refused = [](std::uint64_t ticks, std::uint32_t thread) {
+        return Recorded(allocation_bytes(header_of(0, 1), {}, {failure(1, 512, ticks, thread)}));
+    };
+    const std::uint64_t begin = 1000 + 7 * kTicksPerMs;
+    CHECK(refused(begin + 1, 7).failed().shortage);
+    CHECK_FALSE(refused(begin - 1, 7).failed().shortage);
+    CHECK_FALSE(refused(begin + kTicksPerMs + 1, 7).failed().shortage);
+    CHECK_FALSE(refused(begin + 1, 8).failed().shortage);
+    Recorded left = refused(begin + 1, 7);
+    left.record.result = 0;
+    CHECK_FALSE(left.failed().shortage);
+    left.record.flags = ring::kLeftByException;
+    CHECK(left.failed().shortage);
+    // The driver says itself what a launch has failed for.
+    left.record.kind = ring::CallKind::launch;
+    CHECK_FALSE(left.failed().shortage);
+}
+
+TEST_CASE(
+    "Without a failed call it is the last refusal that counts, and only if nothing was begun behind it") {
+    const auto at_end = [](std::uint64_t sequence, std::uint64_t satisfied, bool is_inside = false) {
+        Failure refused = failure(1, 512, 5000);
+        refused.sequence = sequence;
+        refused.satisfied_ticks = satisfied;
+        const Recorded recorded(allocation_bytes(header_of(0, 1), {}, {refused}));
+        CrashReport report;
+        if (is_inside) report.in_flight.push_back(call_of("a"));
+        cli::add_memory_facts(recorded.process, {std::nullopt, std::nullopt, recorded.call()}, report);
+        return report.shortage.has_value();
+    };
+    CHECK(at_end(7, 0));
+    CHECK_FALSE(at_end(6, 0));
+    CHECK_FALSE(at_end(7, 6000));
+    CHECK_FALSE(at_end(7, 0, true));
+}
+
+TEST_CASE("A launch is of no known time where a graph was launched behind it") {
+    ring::Record graph = record(4, 0);
+    graph.kind = ring::CallKind::graph;
+    const Result<ring::Contents> contents = ring::parse_flight_ring(
+        file_start() + names_block({"a"}) + thread_block(7, {record(3, 0), graph, record(5, 0)}));
+    REQUIRE(contents.ok());
+    const cli::RecordedCalls calls(contents.value());
+    CHECK(calls.may_be_replayed(*calls.of_sequence(3)));
+    CHECK_FALSE(calls.may_be_replayed(*calls.of_sequence(5)));
+}
