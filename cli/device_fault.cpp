@@ -11,6 +11,7 @@
 #include <iterator>
 
 #include "cli/mapped_file.hpp"
+#include "serializer/fault_access.hpp"
 #include "serializer/gpu_exception.hpp"
 #include "serializer/gpu_faults.hpp"
 #include "serializer/line_table.hpp"
@@ -54,6 +55,39 @@ void add_source(const gpu::GpuDump& dump, const gpu::Fault& fault, DeviceFault& 
     told.line = static_cast<std::uint32_t>(frames.back().line);
 }
 
+/// What it accessed, of a fault of memory.
+std::optional<FaultedAccess> accessed_by(const gpu::GpuDump& dump, const gpu::Fault& fault,
+                                         const std::optional<gpu::FaultAccess>& found) {
+    if (!found) return std::nullopt;
+    constexpr const char* kAccesses[] = {"read", "write", "atomic"};
+    constexpr const char* kMemories[] = {"", "shared", "local"};
+    FaultedAccess told;
+    told.what = kAccesses[static_cast<std::size_t>(found->instruction.access)];
+    told.memory = kMemories[static_cast<std::size_t>(found->instruction.space)];
+    told.bytes = found->instruction.bytes;
+    told.is_certain = found->is_certain;
+    for (const gpu::FaultAccess::Thread& thread : found->threads)
+        told.threads.push_back({text_of(thread.index), thread.address});
+    if (fault.grid != gpu::kNone) {
+        const elf::Bytes bytes = dump.grids[fault.grid].parameters;
+        told.parameters.assign(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+    }
+    return told;
+}
+
+/// Of the first fault and those at the same place the first whose threads' registers are still there.
+const gpu::Fault& best_of(const gpu::GpuDump& dump, const std::vector<gpu::Fault>& faults) {
+    constexpr std::size_t kMostLookedAt = 64;
+    for (std::size_t i = 0; i < std::min(faults.size(), kMostLookedAt); ++i) {
+        const gpu::Fault& fault = faults[i];
+        if (fault.device != faults[0].device || fault.pc != faults[0].pc || fault.grid != faults[0].grid)
+            continue;
+        const std::optional<gpu::FaultAccess> access = gpu::fault_access(dump, fault);
+        if (access && !access->threads.empty()) return fault;
+    }
+    return faults.front();
+}
+
 DeviceFault told_of(const gpu::GpuDump& dump, const gpu::Fault& fault) {
     DeviceFault told;
     told.kernel = fault.kernel;
@@ -72,6 +106,10 @@ DeviceFault told_of(const gpu::GpuDump& dump, const gpu::Fault& fault) {
     if (fault.block != gpu::kNone) told.block = text_of(dump.blocks[fault.block].index);
     if (!fault.threads.empty()) told.thread = text_of(fault.threads.front());
     add_source(dump, fault, told);
+    // As CUDA's errors: an illegal address, a misaligned one, one of the wrong space.
+    const bool is_of_memory = told.error == 700 || told.error == 716 || told.error == 717;
+    if (is_of_memory && !fault.is_trap)
+        told.accessed = accessed_by(dump, fault, gpu::fault_access(dump, fault));
     return told;
 }
 
@@ -118,7 +156,7 @@ std::optional<DeviceFault> device_fault(const std::string& folder, std::uint64_t
         if (says_more)
             notes.push_back(name + " tells of faults in other kernels, too (aoti-dbg show " + path.string() +
                             ")");
-        DeviceFault told = told_of(dump.value(), found.front());
+        DeviceFault told = told_of(dump.value(), best_of(dump.value(), found));
         if (!says_more) told.dump = path.string();
         return told;
     }

@@ -11,6 +11,7 @@
 
 #include "base/words.hpp"
 #include "serializer/clean_text.hpp"
+#include "serializer/fault_access.hpp"
 #include "serializer/gpu_exception.hpp"
 #include "serializer/gpu_faults.hpp"
 #include "serializer/line_table.hpp"
@@ -130,6 +131,7 @@ class Page {
         kernel(fault);
         place(fault);
         source(fault);
+        access(fault);
         blocks(group);
         threads(fault);
     }
@@ -215,6 +217,27 @@ class Page {
             if (!frame.function.empty()) text += ", in " + clean(frame.function) + ", which was inlined at";
             out_ += line(i == 0 ? "line" : "", text);
         }
+    }
+
+    void access(const Fault& fault) {
+        const std::optional<gpu::FaultAccess> found = gpu::fault_access(dump_, fault);
+        if (!found) return;
+        constexpr const char* kAccesses[] = {"read", "write", "atomic update"};
+        constexpr const char* kMemories[] = {"", " in shared memory", " in local memory"};
+        const gpu::MemoryAccess& instruction = found->instruction;
+        std::string text = kAccesses[static_cast<std::size_t>(instruction.access)];
+        if (instruction.bytes != 0) text += " of " + counted(instruction.bytes, "byte");
+        text += kMemories[static_cast<std::size_t>(instruction.space)];
+        if (found->threads.empty()) {
+            text += "; the registers with its address are gone";
+        } else {
+            const auto is_less = [](const auto& a, const auto& b) { return a.address < b.address; };
+            const auto [least, most] =
+                std::minmax_element(found->threads.begin(), found->threads.end(), is_less);
+            text += (found->is_certain ? " at " : " likely at ") + hexadecimal(least->address);
+            if (most->address != least->address) text += " to " + hexadecimal(most->address);
+        }
+        out_ += line("access", text);
     }
 
     void blocks(const Group& group) {

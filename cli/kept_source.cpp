@@ -12,6 +12,7 @@
 #include "model/call_sites.hpp"
 #include "model/kernel_source.hpp"
 #include "model/last_writer.hpp"
+#include "model/launched_tensors.hpp"
 
 namespace aoti_dbg::cli {
 namespace {
@@ -141,7 +142,7 @@ std::vector<std::string> kept_packages(const std::string& folder) {
 }
 
 std::vector<CrashArgument> find_in_source(const std::string& folder, const std::vector<std::string>& names,
-                                          CrashCall& call) {
+                                          CrashCall& call, const std::string& parameters) {
     if (names.empty()) return {};
     std::optional<WrapperInfo> found;
     std::vector<std::uint32_t> sites;
@@ -158,7 +159,17 @@ std::vector<CrashArgument> find_in_source(const std::string& folder, const std::
     call.line = site.line;
     call.source_nodes = site.source_nodes;
     call.original_aten = site.original_aten;
-    return arguments_of(*found, sites, names);
+    std::vector<CrashArgument> arguments = arguments_of(*found, sites, names);
+    for (const TensorMemory& memory : launched_tensors(*found, sites.back(), parameters)) {
+        const auto is_it = [&memory](const CrashArgument& argument) {
+            return argument.what == memory.parameter && argument.label == memory.label;
+        };
+        const auto argument = std::find_if(arguments.begin(), arguments.end(), is_it);
+        if (argument == arguments.end()) continue;
+        argument->begin = memory.begin;
+        argument->bytes = memory.bytes;
+    }
+    return arguments;
 }
 
 void find_kernel_line_of(const std::string& folder, DeviceFault& fault) {

@@ -14,8 +14,9 @@ std::vector<std::string> kept_packages(const std::string& folder);
 
 /// `names` are those of the model's own calls of one run, in order, from its first one; the last is `call`,
 /// which gets its line and what it comes from. Returns its arguments by their names; empty where not known.
+/// `parameters` are those of its launch, as its kernel got them; with them it is known where tensors lie.
 std::vector<CrashArgument> find_in_source(const std::string& folder, const std::vector<std::string>& names,
-                                          CrashCall& call);
+                                          CrashCall& call, const std::string& parameters = {});
 
 /// The line of its kernel's Triton source and what it reads or writes, for a fault of a known kernel and
 /// line.

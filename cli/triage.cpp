@@ -102,6 +102,10 @@ void find_suspect(const std::string& folder, CrashReport& report) {
                               argument.label == fault.parameter;
 }
 
+std::string launch_parameters(const DeviceFault& fault) {
+    return fault.accessed ? fault.accessed->parameters : std::string();
+}
+
 /// The op that a kernel was launched in, which is as likely as that launch.
 std::string inside_words(CrashCall op, const CrashCall& launch) {
     op.is_likely = launch.is_likely;
@@ -130,6 +134,24 @@ std::optional<ring::Call> find_suspects(const ring::Contents& ring, const Record
     return std::nullopt;
 }
 
+void add_arguments(const RecordedProcess& process, const RecordedCalls& calls, const ring::Call& about,
+                   CrashReport& report) {
+    CrashCall& told = *told_call(report);
+    const std::optional<ring::Call> op = calls.around(about);
+    if (op) told.inside = inside_words(calls.told(*op), told);
+    report.arguments = find_in_source(process.folder, calls.names_up_to(op ? *op : about), told,
+                                      report.device && !op ? launch_parameters(*report.device) : "");
+    if (report.device) find_suspect(process.folder, report);
+}
+
+/// Among the arguments, which are those of the launch if it was that one.
+void place_fault(CrashReport& report) {
+    DeviceFault& fault = *report.device;
+    place_access(fault, report.arguments);
+    if (!fault.accessed || !report.faulted) return;
+    fault.accessed->is_likely |= report.faulted->is_likely && !fault.accessed->label.empty();
+}
+
 /// What its ring tells. An exit in good order is nobody's who was inside of a call meanwhile.
 void add_calls(const RecordedProcess& process, CrashReport& report) {
     const Result<ring::Contents> read = ring::read_flight_ring(process.ring);
@@ -154,8 +176,8 @@ void add_calls(const RecordedProcess& process, CrashReport& report) {
         if (about) report.faulted = calls.told(*about);
         if (about) report.faulted->is_likely = !is_certain;
     }
-    const bool is_timed = about && !calls.may_be_replayed(*about);
-    add_memory_facts(process, {is_timed ? about : std::nullopt, failed, last}, report);
+    const std::optional<ring::Call> launch =
+        about && !calls.may_be_replayed(*about) ? about : std::nullopt;  // else its time says nothing
     if (report.hang && !report.device) {
         const bool waits = !report.hang->unended.empty();
         about = calls.of_sequence(waits ? report.hang->unended.front().sequence
@@ -176,12 +198,9 @@ void add_calls(const RecordedProcess& process, CrashReport& report) {
     report.before = calls.before(about);
     if (failed && about && about->record == failed->record && calls.any_run_after(*failed))
         report.notes.emplace_back("runs after the one that failed ended well");
-    if (!about) return;
-    CrashCall& told = *told_call(report);
-    const std::optional<ring::Call> op = calls.around(*about);
-    if (op) told.inside = inside_words(calls.told(*op), told);
-    report.arguments = find_in_source(process.folder, calls.names_up_to(op ? *op : *about), told);
-    if (report.device) find_suspect(process.folder, report);
+    if (about) add_arguments(process, calls, *about, report);
+    if (report.device) place_fault(report);
+    add_memory_facts(process, {launch, failed, last}, report);
 }
 
 /// What was measured says more of the values, and the source of who wrote them.
@@ -193,6 +212,8 @@ void take_measured(std::vector<CrashArgument> measured, std::vector<CrashArgumen
         if (known == arguments.end()) continue;
         argument.written_by = known->written_by;
         argument.is_suspect |= known->is_suspect;
+        argument.begin = known->begin;
+        argument.bytes = known->bytes;
     }
     arguments = std::move(measured);
 }

@@ -132,13 +132,10 @@ const NearMemory* used_after_free(const CrashReport& report) {
     return is_one ? &report.allocations.front() : nullptr;
 }
 
-/// Behind what is said of the argument under suspicion, if there is one.
-std::string freed_words(const NearMemory& freed, const DeviceFault& fault, bool has_suspect) {
-    std::string words = ", which is freed memory (";
-    if (!has_suspect && fault.parameter.empty()) words = ": use of freed memory (";
-    if (!has_suspect && !fault.parameter.empty())
-        words = std::string(fault.is_write ? ": write to" : ": read from") + " freed memory (";
-    return words + freed_text(freed) + ")";
+/// Behind what is said of the access, if anything is.
+std::string freed_words(const NearMemory& freed, std::string_view access) {
+    return (access.empty() ? ": use of freed memory (" : ", which is freed memory (") + freed_text(freed) +
+           ")";
 }
 
 Judgement judge_device(const DeviceFault& fault, const CrashReport& report) {
@@ -153,15 +150,12 @@ Judgement judge_device(const DeviceFault& fault, const CrashReport& report) {
     std::string_view words = fault.error == 0 ? "fault" : error.words;
     if (fault.is_trap) words = "trap, by which a kernel stops itself,";
     result.verdict = std::string(words) + " in " + call_text_inside(call);
+    const std::string access = access_words(fault, report.arguments);
+    if (!access.empty()) result.verdict += ": " + access;
+    if (const NearMemory* const freed = used_after_free(report))
+        result.verdict += freed_words(*freed, access);
     if (fault.line != 0)
         result.verdict += ", at line " + std::to_string(fault.line) + " of " + source_of(fault);
-    const auto suspect = std::find_if(report.arguments.begin(), report.arguments.end(),
-                                      [](const CrashArgument& argument) { return argument.is_suspect; });
-    if (suspect != report.arguments.end())
-        result.verdict += std::string(", likely a ") + (fault.is_write ? "write to " : "read from ") +
-                          clean(suspect->label);
-    if (const NearMemory* const freed = used_after_free(report))
-        result.verdict += freed_words(*freed, fault, suspect != report.arguments.end());
     return result;
 }
 
@@ -271,7 +265,8 @@ bool is_about_failure(const CrashReport& report) {
 /// Outside of any call, so that nothing but the end of the process says that it failed for it.
 bool is_about_shortage(const CrashReport& report) {
     const bool has_failed = report.end.signal == SIGABRT || report.end.exit_status.value_or(0) != 0;
-    return report.shortage && !report.failed && report.in_flight.empty() && may_come_of_failure(report.end) && has_failed;
+    return report.shortage && !report.failed && report.in_flight.empty() && may_come_of_failure(report.end) &&
+           has_failed;
 }
 
 Judgement judge_shortage(const CrashReport& report) {

@@ -15,6 +15,7 @@
 #include "serializer/allocation_map.hpp"
 #include "serializer/crash_call.hpp"
 #include "serializer/cuda_error.hpp"
+#include "serializer/fault_words.hpp"
 #include "serializer/finding.hpp"
 #include "serializer/hang.hpp"
 
@@ -28,6 +29,9 @@ struct CrashArgument {
     std::string what;        // "float32 [8, 16], min -1, max 2"; empty where only its name is known
     std::string written_by;  // last, before the call: "triton_poi_fused_exp_0 (call 3)"; empty: unknown
     bool is_suspect = false;
+    // Of a tensor of the kernel that faulted: where its elements lie. 0: not known.
+    std::uint64_t begin = 0;
+    std::uint64_t bytes = 0;
 };
 
 /// Where on a device it went wrong, by who has read that from a core dump. Empty and 0: not known.
@@ -39,7 +43,7 @@ struct DeviceFault {
     std::string block_size;
     std::string block;
     std::string thread;
-    std::string address;  // hexadecimal
+    std::string address;  // that the thread accessed, hexadecimal
     std::string file;     // of the kernel's source
     std::uint32_t line = 0;
     std::string source;    // that line
@@ -49,6 +53,7 @@ struct DeviceFault {
     std::uint64_t later_launch = 0;  // one that came after it
     std::string parameter;           // through which the line reads or writes; a guess
     bool is_write = false;
+    std::optional<FaultedAccess> accessed;
     std::string dump;  // the file that says all of this; empty: it says more
 };
 

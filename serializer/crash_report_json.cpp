@@ -87,6 +87,17 @@ Json json_of(const DeviceFault& fault) {
     add_unless(to, "later_launch", fault.later_launch, 0);
     add_text(to, "parameter", fault.parameter);
     if (!fault.parameter.empty()) to["access"] = fault.is_write ? "write" : "read";
+    if (!fault.accessed) return to;
+    const FaultedAccess& access = *fault.accessed;
+    to["access"] = access.what;
+    add_unless(to, "bytes", access.bytes, 0);
+    add_text(to, "memory", access.memory);
+    if (access.address && access.is_likely) to["address_is_likely"] = true;
+    if (access.label.empty()) return to;
+    constexpr const char* kPlaces[] = {"unknown", "inside", "past", "before", "behind_begin"};
+    to["argument"] = access.label;
+    to["place"] = kPlaces[static_cast<std::size_t>(access.place)];
+    to["distance"] = access.distance;
     return to;
 }
 
@@ -221,6 +232,12 @@ void append_report_json(const CrashReport& report, std::string& out) {
         add_text(one, "what", argument.what);
         add_text(one, "written_by", argument.written_by);
         if (argument.is_suspect) one["suspect"] = true;
+        if (argument.begin != 0) {
+            std::string begin = "0x";
+            append_short_hex(argument.begin, begin);
+            one["begin"] = begin;
+            add_unless(one, "bytes", argument.bytes, 0);
+        }
         to["arguments"].push_back(one);
     }
     if (report.finding) {

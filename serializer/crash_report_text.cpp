@@ -129,12 +129,12 @@ std::vector<std::string> texts_of(const std::vector<CrashCall>& calls) {
     return texts;
 }
 
-std::vector<std::string> texts_of(const std::vector<CrashArgument>& arguments) {
+std::vector<std::string> texts_of(const std::vector<CrashArgument>& arguments, bool is_known) {
     std::vector<std::string> texts;
     texts.reserve(arguments.size());
     for (const CrashArgument& argument : arguments) {
         std::string text = argument.label + (argument.what.empty() ? "" : ": " + argument.what);
-        if (argument.is_suspect) text += "  <- likely this one";
+        if (argument.is_suspect) text += is_known ? "  <- this one" : "  <- likely this one";
         // A list that is too long loses its end.
         texts.insert(argument.is_suspect ? texts.begin() : texts.end(), std::move(text));
     }
@@ -265,7 +265,9 @@ void append_report_text(const CrashReport& report, std::string& out) {
     if (report.shortage) page.add("memory", shortage_lines(*report.shortage), 2);
     if (report.in_flight.size() > 1) page.add_list("in flight", texts_of(report.in_flight));
     page.add_list("before", texts_of(report.before));
-    page.add_list("arguments", texts_of(report.arguments));
+    const bool is_known = report.device && report.device->accessed &&
+                          !report.device->accessed->label.empty() && !report.device->accessed->is_likely;
+    page.add_list("arguments", texts_of(report.arguments, is_known));
     page.add_list("written by", writers_of(report.arguments));
     if (report.finding) page.add("finding", finding_text(*report.finding), 2);
     page.add("seen", counts_text(report), 1);

@@ -59,6 +59,12 @@ class Reader {
             attach(section, Table::modules, dump_.modules, &Module::image);
         for (const std::size_t section : of(Table::parameters))
             attach(section, Table::grids, dump_.grids, &Grid::parameters);
+        for (const std::size_t section : of(Table::uniform_registers))
+            attach(section, Table::warps, dump_.warps, &Warp::uniform_registers);
+        for (const std::size_t section : of(Table::registers))
+            attach(section, Table::lanes, dump_.lanes, &Lane::registers);
+        for (const std::size_t section : of(Table::predicates))
+            attach(section, Table::lanes, dump_.lanes, &Lane::predicates);
         if (left_out_ > dump_.notes.size())
             dump_.notes.push_back("and " + std::to_string(left_out_ - dump_.notes.size()) + " more");
         return std::move(dump_);
@@ -72,7 +78,7 @@ class Reader {
         Index count = 0;
     };
 
-    static constexpr std::uint32_t kFirstType = static_cast<std::uint32_t>(Table::module_image);
+    static constexpr std::uint32_t kFirstType = static_cast<std::uint32_t>(Table::registers);
     static constexpr std::uint32_t kTypes = static_cast<std::uint32_t>(Table::meta) - kFirstType + 1;
 
     /// A dump may have a million of sections: one for the registers of each thread.
@@ -243,8 +249,13 @@ class Reader {
         return warp;
     }
     Lane read_lane(const Entry& entry, Index owner) {
-        return {owner, entry.half(lane::kId), entry.word(lane::kPc),
-                entry.dim3(lane::kThread).value_or(Dim3{}), entry.there<std::uint32_t>(lane::kException)};
+        return {owner,
+                entry.half(lane::kId),
+                entry.word(lane::kPc),
+                entry.dim3(lane::kThread).value_or(Dim3{}),
+                entry.there<std::uint32_t>(lane::kException),
+                {},
+                {}};
     }
 
     const elf::File& file_;

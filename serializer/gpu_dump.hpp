@@ -1,6 +1,6 @@
 // Reads the CUDA driver's GPU core dump (gpu_dump_format.hpp) that lies in memory. Takes any bytes: what is
 // damaged or cut off is left out and noted, what a dump does not say is said to be missing. Keeps entries of
-// a few words for each that is in the file; texts, parameters and images are the file's own bytes.
+// a few words for each that is in the file; texts, parameters, registers and images are the file's own bytes.
 #pragma once
 
 #include <array>
@@ -82,6 +82,7 @@ struct Warp {
     std::optional<std::uint64_t> error_pc;
     Index first_lane = kNone;
     Index lanes = 0;  // 0: the dump has none
+    elf::Bytes uniform_registers;
 };
 
 struct Lane {
@@ -90,6 +91,8 @@ struct Lane {
     std::uint64_t pc = 0;  // where it stopped
     Dim3 thread;
     std::optional<std::uint32_t> exception;
+    elf::Bytes registers;
+    elf::Bytes predicates;
 };
 
 struct Version {
@@ -116,6 +119,11 @@ struct GpuDump {
     std::optional<Meta> meta;
     std::vector<std::string> notes;  // what is damaged or cut off, a few of it
 
+    /// A register out of such bytes; nothing where they have not so many.
+    [[nodiscard]] static std::optional<std::uint32_t> register_of(elf::Bytes registers,
+                                                                  std::uint32_t number) {
+        return copy_at<std::uint32_t>(registers, std::uint64_t{number} * sizeof(std::uint32_t));
+    }
     [[nodiscard]] Index device_of(const Module& module) const {
         return module.context == kNone ? kNone : contexts[module.context].device;
     }

@@ -4,8 +4,11 @@
 //
 //   meta       devices ─┬─ contexts ── modules ── image of a module (ELF)
 //   strings             ├─ grids ── parameters of a grid
-//                       └─ SMs ── blocks ── warps ── lanes
+//                       └─ SMs ── blocks ── warps ─┬─ lanes ─┬─ registers
+//                                                  │         └─ predicates
+//                                                  └─ uniform registers
 //
+// Registers and predicates are 32 bits each, those with the number 0 first.
 // Entries are as long as `entry_bytes` of the section says. Drivers have appended members over the years:
 // what lies beyond an entry's end is not there. Texts are offsets into the section .strtab. What each driver
 // adds is documented in the toolkit's cudacoredump.h.
@@ -18,6 +21,7 @@
 namespace aoti_dbg::gpu {
 
 enum class Table : std::uint32_t {  // types of sections
+    registers = elf::kLoUser + 5,
     module_image = elf::kLoUser + 7,
     devices = elf::kLoUser + 9,
     contexts = elf::kLoUser + 10,
@@ -27,7 +31,9 @@ enum class Table : std::uint32_t {  // types of sections
     warps = elf::kLoUser + 14,
     lanes = elf::kLoUser + 15,
     modules = elf::kLoUser + 16,
+    predicates = elf::kLoUser + 17,
     parameters = elf::kLoUser + 18,
+    uniform_registers = elf::kLoUser + 19,
     meta = elf::kLoUser + 22,
 };
 

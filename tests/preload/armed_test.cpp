@@ -88,6 +88,9 @@ TEST_CASE("The report names kernel, call, block and thread, and what becomes of 
         CHECK(contains(run.err, report));
         const std::string json = read_text(folder.path() / "out" / "report.json");
         CHECK(contains(json, "\"kernel\""));
+        CHECK(contains(json, ": read of 4 bytes at 0x10, at line 40 of its source"));
+        CHECK(contains(json, "\"address\": \"0x10\""));
+        CHECK(contains(json, "\"access\": \"read\""));
         // The first is launched by an op, whose place and arguments it has.
         const bool is_of_op =
             contains(json, "fake_sgemm_kernel, inside aoti_torch_cuda_addmm_out (run 0, call 0)");

@@ -137,8 +137,9 @@ class ElfWriter {
 struct WrittenFunction {
     std::string name;
     std::uint64_t bytes = 0x200;
-    std::uint64_t address = 0;  // of its section, as is each function's; the code is zeros
+    std::uint64_t address = 0;  // of its section, as is each function's
     bool is_kernel = false;     // not called by others, but launched
+    std::string code = {};      // its first instructions
 };
 
 /// A table of lines, DWARF 2. Of each function the first 16 bytes are line 40 of /src/kernel.py, the next 16
@@ -181,9 +182,9 @@ inline std::string module_image(const std::vector<WrittenFunction>& functions, b
     symbols.resize(24);
     for (std::size_t i = 0; i < functions.size(); ++i) {
         const WrittenFunction& function = functions[i];
-        const std::uint32_t number =
-            writer.add({".text." + function.name, 1, std::string(function.bytes, '\0'), 6,
-                        relocated ? function.address : 0});
+        const std::uint32_t number = writer.add({".text." + function.name, 1,
+                                                 Packed().raw(function.code).resize(function.bytes).bytes(),
+                                                 6, relocated ? function.address : 0});
         symbols.u32(names.size()).u8(0x12).u8(function.is_kernel ? 0x10 : 0).u16(number);
         symbols.u64(relocated ? function.address : 0).u64(function.bytes);
         names += function.name + '\0';

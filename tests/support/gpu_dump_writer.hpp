@@ -20,6 +20,8 @@ struct DumpLane {
     std::uint64_t pc = 0;
     Triple thread{};
     std::uint32_t exception = 0;
+    std::vector<std::uint32_t> registers = {};
+    std::vector<std::uint32_t> predicates = {};
 };
 
 struct DumpWarp {
@@ -29,6 +31,7 @@ struct DumpWarp {
     std::optional<std::uint64_t> error_pc;
     std::vector<DumpLane> lanes;
     bool is_broken = false;
+    std::vector<std::uint32_t> uniform_registers = {};
 };
 
 struct DumpBlock {
@@ -221,6 +224,7 @@ class DumpWriter {
         }
         const std::uint32_t warps = add(file, ".cudbg.wptbl" + suffix, 14, rows, table, number);
         for (std::uint32_t i = 0; i < block.warps.size(); ++i) {
+            add_words(file, ".cudbg.uregs" + suffix, 19, block.warps[i].uniform_registers, warps, i);
             if (block.warps[i].lanes.empty()) continue;
             rows.clear();
             for (const DumpLane& lane : block.warps[i].lanes) {
@@ -230,8 +234,23 @@ class DumpWriter {
                     row.u32(index);
                 rows.push_back(row.u32(lane.exception).resize(56));
             }
-            add(file, ".cudbg.lntbl" + suffix + ".wp" + std::to_string(i), 15, rows, warps, i);
+            const std::uint32_t lanes =
+                add(file, ".cudbg.lntbl" + suffix + ".wp" + std::to_string(i), 15, rows, warps, i);
+            for (std::uint32_t lane = 0; lane < block.warps[i].lanes.size(); ++lane) {
+                const DumpLane& written = block.warps[i].lanes[lane];
+                add_words(file, ".cudbg.regs" + suffix, 5, written.registers, lanes, lane);
+                add_words(file, ".cudbg.pred" + suffix, 17, written.predicates, lanes, lane);
+            }
         }
+    }
+
+    static void add_words(ElfWriter& file, const std::string& name, std::uint32_t kind,
+                          const std::vector<std::uint32_t>& words, std::uint32_t link, std::uint32_t info) {
+        if (words.empty()) return;
+        Packed content;
+        for (const std::uint32_t word : words)
+            content.u32(word);
+        file.add({name, kDumpTypes + kind, content.bytes(), 0, 0, link, info, 4});
     }
 
     std::string strings_;

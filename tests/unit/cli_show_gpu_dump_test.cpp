@@ -67,6 +67,19 @@ TEST_CASE("A file that is cut off, empty or no dump is told from a dump, with wh
     CHECK(contains(missing.err, "no such file"));
 }
 
+TEST_CASE("What the faulting threads accessed is said, as far as their registers are there") {
+    DumpWriter writer = usual_dump();
+    WrittenFunction kernel{"mul", 0x200, kMulAddress, true};
+    kernel.code = std::string(0x10, '\0') + Packed().u64(0x0000100606087981).u64(0x002f68000c1f5900).bytes();
+    writer.devices[0].contexts[0].modules[1].image = module_image({{"add", 0x200, kAddAddress}, kernel});
+    CHECK(contains(shown(Dump(writer)),
+                   "\naccess    read of 4 bytes; the registers with its address are gone\n"));
+    for (DumpLane& lane : writer.devices[0].sms[1].blocks[0].warps[1].lanes)
+        lane.registers = {0, 0, 0, 0, 0, 0, 0x100 * lane.id, 0x7f00, 0};
+    CHECK(contains(shown(Dump(writer)), "\naccess    read of 4 bytes at 0x7f0000000010 to 0x7f0000000310\n"));
+    CHECK_FALSE(contains(shown(Dump(usual_dump())), "access"));
+}
+
 TEST_CASE("A dump is known by its content, whatever its name") {
     CHECK(contains(shown(Dump(usual_dump().bytes(), "flight.ring")), "illegal address"));
 }

@@ -82,7 +82,7 @@ TEST_CASE("The argument that the faulting line names is a suspect, and no more i
     CHECK(json.at("device").at("access") == "write");
     report.device->is_write = false;
     report = concluded(report);
-    CHECK(contains(report.verdict, ", likely a read from buf12"));
+    CHECK(contains(report.verdict, ": likely a read from buf12, at line 14"));
     CHECK(json_of(report).at("device").at("access") == "read");
     // Which of them it was does not change whose fault it is.
     CHECK(report.fingerprint == concluded(fault_on_device()).fingerprint);

@@ -145,7 +145,18 @@ std::vector<std::string> whole_dumps() {
     two.counts_in_first_section = true;
     DumpWriter no_lanes = usual_dump();
     no_lanes.devices[0].sms[1].blocks.clear();
-    return {usual.bytes(), two.bytes(), no_lanes.bytes()};
+    DumpWriter registers = usual_dump();
+    WrittenFunction kernel{"mul", 0x200, kMulAddress, true};
+    kernel.code = std::string(0x10, '\0') + Packed().u64(0x00000004040b9981).u64(0x000ea2000c1e1900).bytes();
+    registers.devices[0].contexts[0].modules[1].image =
+        module_image({{"add", 0x200, kAddAddress, true}, kernel});
+    DumpWarp& warp = registers.devices[0].sms[1].blocks[0].warps[1];
+    warp.uniform_registers.assign(63, 7);
+    for (DumpLane& lane : warp.lanes) {
+        lane.registers.assign(16, 0x7f00);
+        lane.predicates = {1, 0, 0, 0, 0, 0, 0, 1};
+    }
+    return {usual.bytes(), two.bytes(), no_lanes.bytes(), registers.bytes()};
 }
 
 /// Names in the form of DWARF 5, in all the forms that an entry can have.

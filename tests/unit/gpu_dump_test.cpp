@@ -346,6 +346,7 @@ TEST_CASE("A dump of the usual kind is read whole") {
     CHECK(grid.parameters.size() == 16);
     CHECK(dump.warps.size() == 2);
     CHECK(dump.lanes.size() == 5);
+    CHECK(dump.lanes[0].registers.empty());
 
     const std::vector<Fault> faults = read.faults();
     REQUIRE(faults.size() == 1);
@@ -377,4 +378,26 @@ TEST_CASE("Every exception has a name and a meaning, numbers of tomorrow too") {
     CHECK(gpu::exception_name(14) == "illegal address (14)");
     CHECK(gpu::exception_name(77) == "unknown exception (77)");
     CHECK(gpu::exception_info(32).blame == gpu::Blame::hardware);
+}
+
+TEST_CASE("Registers and predicates are those of their lane, uniform registers those of their warp") {
+    DumpWriter writer = usual_dump();
+    DumpWarp& warp = writer.devices[0].sms[1].blocks[0].warps[1];
+    warp.uniform_registers = {5, 6};
+    for (DumpLane& lane : warp.lanes) {
+        lane.registers = {10 * lane.id, 10 * lane.id + 1};
+        lane.predicates = {lane.id % 2};
+    }
+    const Read read(writer);
+    const GpuDump& dump = read.dump();
+    CHECK(dump.notes.empty());
+    CHECK(dump.warps.at(0).uniform_registers.empty());
+    CHECK(GpuDump::register_of(dump.warps.at(1).uniform_registers, 1) == 6);
+    CHECK(dump.lanes.at(0).registers.empty());
+    for (std::uint32_t i = 0; i < 4; ++i) {
+        const gpu::Lane& lane = dump.lanes.at(1 + i);
+        CHECK(GpuDump::register_of(lane.registers, 1) == 10 * i + 1);
+        CHECK(GpuDump::register_of(lane.predicates, 0) == i % 2);
+        CHECK_FALSE(GpuDump::register_of(lane.registers, 2));
+    }
 }

@@ -46,7 +46,12 @@ std::string dump_of(const std::string& kernel, std::uint64_t number, const std::
     DumpWarp warp;
     if (!is("trap")) warp.error_pc = kEntry + 0x40;
     warp.is_broken = is("trap");
-    warp.lanes = {{3, is_late ? kNextEntry : kEntry + 0x40, {3, 0, 0}, 0}};
+    // Stopped two instructions behind its LDG.E.STRONG.SYS R8, [R6.64+0x10], which met a null pointer.
+    warp.lanes = {{3, is_late ? kNextEntry : kEntry + 0x60, {3, 0, 0}, 0}};
+    warp.lanes.front().registers.assign(16, 0);
+    warp.lanes.front().predicates = {1, 0, 0, 0, 0, 0, 0, 1};
+    const std::string code =
+        std::string(0x40, '\0') + Packed().u64(0x0000100606087981).u64(0x002f68000c1f5900).bytes();
     warp.valid = warp.active = 1U << 3U;
     DumpBlock block;
     block.grid = is_late ? number + 1 : number;
@@ -61,8 +66,8 @@ std::string dump_of(const std::string& kernel, std::uint64_t number, const std::
     grid.id = block.grid;
     grid.entry = is_late ? kNextEntry : kEntry;
     DumpContext context;
-    context.modules = {
-        {grid.module, module_image({{kernel, 0x200, kEntry, true}, {"next", 0x200, kNextEntry, true}})}};
+    context.modules = {{grid.module, module_image({{kernel, 0x200, kEntry, true, code},
+                                                   {"next", 0x200, kNextEntry, true}})}};
     DumpDevice device;
     device.contexts = {context};
     if (!is("store")) device.grids = {grid};

@@ -4,6 +4,7 @@
 #include "tests/fakes/driver/fake_cuda_control.h"
 
 #include <unistd.h>
+#include <cerrno>
 
 #include <chrono>
 #include <csignal>
@@ -160,8 +161,21 @@ void run_in(Context* context, const KernelTask& task, std::uint64_t grid) {
     if (!task.run()) fault(context, task.name, grid);
 }
 
+/// The C library's locks and allocations may set errno; programs that watch theirs see none of it.
+class KeptErrno {
+  public:
+    KeptErrno() : value_(errno) {}
+    ~KeptErrno() { errno = value_; }
+    KeptErrno(const KeptErrno&) = delete;
+    KeptErrno& operator=(const KeptErrno&) = delete;
+
+  private:
+    int value_;
+};
+
 CUresult launch(CUfunction handle, const LaunchShape& shape, CUstream stream_handle, void** given,
                 void** extra, bool per_thread) {
+    const KeptErrno kept;
     Context* context = nullptr;
     if (CUresult result = enter(context); result != CUDA_SUCCESS) return result;
     const Function* function = pools().functions.check(handle);

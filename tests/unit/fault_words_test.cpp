@@ -1,0 +1,111 @@
+// Which argument an address belongs to, and how that is said: known where it is, likely where it may be
+// another.
+#include "serializer/fault_words.hpp"
+
+#include "serializer/crash_report.hpp"
+#include "tests/support/catch.hpp"
+
+using namespace aoti_dbg;
+
+namespace {
+
+constexpr std::uint64_t kFirst = 0x7f0000000000;
+constexpr std::uint64_t kSecond = 0x7f0000100000;
+
+struct Told {
+    std::vector<std::uint64_t> addresses;
+    std::string what = "write";
+    std::string memory = {};
+    bool is_certain = true;
+    int by_line = -1;
+    std::int32_t error = 700;
+    bool second_is_bounded = true;
+    bool has_arguments = true;
+};
+
+std::string words_of(const Told& told, DeviceFault* result = nullptr) {
+    DeviceFault fault;
+    fault.error = told.error;
+    FaultedAccess& access = fault.accessed.emplace();
+    access.what = told.what;
+    access.bytes = 4;
+    access.memory = told.memory;
+    access.is_certain = told.is_certain;
+    for (std::size_t i = 0; i < told.addresses.size(); ++i)
+        access.threads.push_back({"[" + std::to_string(i) + ", 0, 0]", told.addresses[i]});
+    std::vector<CrashArgument> arguments(3);
+    arguments[0].label = "arg0_1";
+    arguments[1].label = "buf12";
+    arguments[2].label = "8L";
+    if (told.has_arguments) {
+        arguments[0].begin = kFirst;
+        arguments[0].bytes = 4096;
+        arguments[1].begin = kSecond;
+        arguments[1].bytes = told.second_is_bounded ? 1024 : 0;
+    }
+    if (told.by_line >= 0) arguments[static_cast<std::size_t>(told.by_line)].is_suspect = true;
+    place_access(fault, arguments);
+    if (result != nullptr) *result = fault;
+    return access_words(fault, arguments);
+}
+
+}  // namespace
+
+TEST_CASE("An access beside the argument that its line names is known to be of it, and how far it is") {
+    CHECK(words_of({.addresses = {kSecond + 1024 + 512}, .by_line = 1}) ==
+          "write past the end of buf12 by 512 bytes");
+    CHECK(words_of({.addresses = {kSecond + 1024}, .by_line = 1}) == "write right past the end of buf12");
+    CHECK(words_of({.addresses = {kSecond + 1022}, .by_line = 1}) == "write right past the end of buf12");
+    CHECK(words_of({.addresses = {kSecond + 1025}, .by_line = 1}) == "write past the end of buf12 by 1 byte");
+    CHECK(words_of({.addresses = {kFirst - 4096}, .what = "read", .by_line = 0}) ==
+          "read 4096 bytes before the beginning of arg0_1");
+    CHECK(words_of({.addresses = {kSecond + 1024 + (82U << 20U)}, .what = "atomic", .by_line = 1}) ==
+          "atomic update past the end of buf12 by 82.0 MiB");
+}
+
+TEST_CASE("Within an argument the address is said, for its memory is not there any more") {
+    CHECK(words_of({.addresses = {kFirst + 8}, .what = "read"}) ==
+          "read from arg0_1 (0x7f0000000008, 8 bytes into it)");
+    CHECK(words_of({.addresses = {kFirst + 8, kFirst + 12}, .what = "read", .by_line = 0}) ==
+          "read from arg0_1 (0x7f0000000008, 8 bytes into it)");
+}
+
+TEST_CASE("What may be otherwise is likely") {
+    // The line says one, the address lies beside the other.
+    CHECK(words_of({.addresses = {kSecond - 8}, .by_line = 0}) ==
+          "likely a write past the end of arg0_1 by 1044472 bytes");
+    // No line says it.
+    CHECK(words_of({.addresses = {kSecond - 8}}) == "likely a write 8 bytes before the beginning of buf12");
+    CHECK(words_of({.addresses = {kSecond + 1024}, .is_certain = false, .by_line = 1}) ==
+          "likely a write right past the end of buf12");
+    CHECK(words_of({.addresses = {kSecond + 8}, .by_line = 1, .second_is_bounded = false}) ==
+          "likely a write to buf12, 8 bytes behind its beginning");
+    CHECK(words_of({.addresses = {kSecond + (std::uint64_t{1} << 48U)}, .by_line = 1}) ==
+          "likely a write past the end of buf12 by 256.0 TiB");
+    CHECK(words_of({.addresses = {}, .by_line = 1}) == "likely a write to buf12");
+}
+
+TEST_CASE("Far from all, and of no line, it is no argument's") {
+    CHECK(words_of({.addresses = {0x10}, .what = "read"}) ==
+          "read of 4 bytes at 0x10, far outside of every argument");
+}
+
+TEST_CASE("Of several threads that one is told whose access is wrong") {
+    DeviceFault fault;
+    CHECK(words_of({.addresses = {kSecond, kSecond + 1020, kSecond + 1028}, .by_line = 1}, &fault) ==
+          "write past the end of buf12 by 4 bytes");
+    CHECK(fault.thread == "[2, 0, 0]");
+    CHECK(fault.address == "0x7f0000100404");
+    CHECK(words_of({.addresses = {0x1004, 0x1001}, .error = 716}, &fault) == "write of 4 bytes at 0x1001");
+    CHECK(fault.thread == "[1, 0, 0]");
+}
+
+TEST_CASE("Of a kernel whose arguments nobody knows the address is all") {
+    CHECK(words_of({.addresses = {0x10}, .what = "read", .has_arguments = false}) ==
+          "read of 4 bytes at 0x10");
+    CHECK(words_of({.addresses = {0x10, 0x14}, .what = "read", .has_arguments = false}) ==
+          "likely a read of 4 bytes at 0x10");
+    CHECK(words_of({.addresses = {0x400400}, .memory = "shared"}) ==
+          "write of 4 bytes in shared memory at 0x400400");
+    CHECK(words_of({.addresses = {}, .memory = "local"}) == "write of 4 bytes in local memory");
+}

@@ -1,0 +1,109 @@
+// Where tensors of a launch lay: what the kernel got, and what the source says of their sizes.
+#include "model/launched_tensors.hpp"
+
+#include "tests/support/catch.hpp"
+#include "tests/support/elf_writer.hpp"
+
+using namespace aoti_dbg;
+using namespace aoti_dbg::test;
+
+namespace {
+
+Argument tensor(const std::string& name, const std::string& parameter) {
+    Argument argument;
+    argument.text = name;
+    argument.kind = ArgumentKind::tensor;
+    argument.tensors = {{name, std::nullopt}};
+    argument.parameter = parameter;
+    return argument;
+}
+
+/// kernel(in_ptr0: arg1_1 [s77, 64], in_ptr1: weight [64, 64], out_ptr0: buf0 [s77, 64], xnumel: 64*s77).
+WrapperInfo usual() {
+    WrapperInfo info;
+    info.inputs = {"arg1_1"};
+    InputGuard guard;
+    guard.name = "arg1_1";
+    guard.dtype = "float32";
+    guard.sizes = {{true, 1, 64}, {true, 64, 64}};
+    guard.strides = {64, 1};
+    info.input_guards = {guard};
+    ConstantInfo constant;
+    constant.name = "weight";
+    constant.dtype = "float16";
+    constant.shape = "{64, 64}";
+    constant.stride = "{64, 1}";
+    info.constants = {constant};
+    Allocation allocation;
+    allocation.name = "buf0";
+    allocation.dtype = "float32";
+    allocation.sizes = "{s77, 64L}";
+    allocation.strides = "{64L, 1L}";
+    info.run.allocations = {allocation};
+    info.run.symbols = {{"s77", "arg1_1_size[0]"}};
+    TritonKernelInfo kernel;
+    kernel.parameters = {
+        {"in_ptr0", "*fp32"}, {"in_ptr1", "*fp16"}, {"out_ptr0", "*fp32"}, {"xnumel", "i32"}};
+    kernel.launched = {0, 1, 2, 3, kNone, kNone};
+    info.triton_kernels = {kernel};
+    CallSite site;
+    site.kernel = 0;
+    Argument number;
+    number.text = "xnumel";
+    number.kind = ArgumentKind::scalar;
+    number.value = "64L*s77";
+    number.parameter = "xnumel";
+    site.arguments = {tensor("arg1_1", "in_ptr0"), tensor("weight", "in_ptr1"), tensor("buf0", "out_ptr0"),
+                      number};
+    info.run.sites = {site};
+    return info;
+}
+
+std::string parameters(std::uint32_t xnumel) {
+    return Packed().u64(0x1000).u64(0x20000).u64(0x30000).u32(xnumel).u32(0).u64(0).u64(0).bytes();
+}
+
+}  // namespace
+
+TEST_CASE("Pointers come from the launch, sizes from the source, symbols from numbers of the launch") {
+    const std::vector<TensorMemory> tensors = launched_tensors(usual(), 0, parameters(48 * 64));
+    REQUIRE(tensors.size() == 3);
+    CHECK(tensors[0].label == "arg1_1");
+    CHECK(tensors[0].parameter == "in_ptr0");
+    CHECK(tensors[0].begin == 0x1000);
+    CHECK(tensors[0].bytes == 48 * 64 * 4);
+    CHECK(tensors[1].bytes == 64 * 64 * 2);
+    CHECK(tensors[2].begin == 0x30000);
+    CHECK(tensors[2].bytes == 48 * 64 * 4);
+}
+
+TEST_CASE("A size that the source does not say for certain is not said") {
+    // No number of rows comes to that.
+    std::vector<TensorMemory> tensors = launched_tensors(usual(), 0, parameters(48 * 64 + 1));
+    REQUIRE(tensors.size() == 3);
+    CHECK(tensors[0].bytes == 0);
+    CHECK(tensors[1].bytes == 64 * 64 * 2);
+    CHECK(tensors[2].bytes == 0);
+    // A view of another tensor, of which nothing more is known.
+    WrapperInfo info = usual();
+    info.run.shared_memory = {{"buf0", "buf7", SharedMemory::How::view, 0}};
+    tensors = launched_tensors(info, 0, parameters(64));
+    CHECK(tensors[2].bytes == 0);
+    for (const char* text :
+         {"{f(s77), 64L}", "{s77, 64L", "{9999999999999999999, 1L}", "{-1, 64L}", "{s77 64}"}) {
+        CAPTURE(text);
+        info = usual();
+        info.run.allocations[0].sizes = text;
+        CHECK(launched_tensors(info, 0, parameters(64)).at(2).bytes == 0);
+    }
+}
+
+TEST_CASE("Bytes that are not laid out as the source says are not believed") {
+    CHECK(launched_tensors(usual(), 0, "").empty());
+    CHECK(launched_tensors(usual(), 0, parameters(64).substr(0, 40)).empty());
+    CHECK(launched_tensors(usual(), 0, parameters(64) + std::string(8, '\0')).empty());
+    CHECK(launched_tensors(usual(), 7, parameters(64)).empty());
+    WrapperInfo info = usual();
+    info.triton_kernels[0].parameters[3].type = "tensordesc";
+    CHECK(launched_tensors(info, 0, parameters(64)).empty());
+}
