@@ -125,8 +125,8 @@ class Session {
     std::atomic<Saving*> saving_{nullptr};
     std::mutex markers_mutex_;  // who decides
     std::atomic<bool> has_decided_markers_{false};
-    std::atomic<CompletionMarkers*> markers_{nullptr};     // never freed: threads may be inside
-    std::mutex allocations_mutex_;  // who makes it
+    std::atomic<CompletionMarkers*> markers_{nullptr};  // never freed: threads may be inside
+    std::mutex allocations_mutex_;                      // who makes it
     std::atomic<bool> may_map_allocations_{false};
     std::atomic<AllocationFile*> allocations_{nullptr};    // never freed: threads may be inside
     std::atomic<const std::string*> fault_dump_{nullptr};  // never freed: read at the end, whenever that is
