@@ -23,7 +23,10 @@ int report_end(const EndingProcess& process) {
     run.has_status = process.status.has_value();
     run.asks_itself = true;
     std::vector<std::string> complaints;  // which the library has said
-    tell(run, audience_of(parse_options(process_sources(), complaints)), {});
+    Audience audience = audience_of(parse_options(process_sources(), complaints));
+    // Beside the folder of any other process are those of the same run.
+    if (!process.is_start) audience.max_reports = Audience{}.max_reports;
+    tell(run, audience, {});
     return 0;
 }
 

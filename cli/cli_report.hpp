@@ -22,6 +22,7 @@ struct EndingProcess {
     std::uint64_t since_unix_ns = 0;
     std::optional<int> status;  // as waitpid has it
     std::vector<std::string> command;
+    bool is_start = false;  // and its folder is not below that of another process
 };
 
 /// Tells what `aoti-dbg run` would tell of it; nothing where all is well. It waits for us.

@@ -12,6 +12,7 @@
 #include <string>
 
 #include "base/unix_time.hpp"
+#include "cli/gpu_counters.hpp"
 
 extern "C" {
 using LaunchKernel = int(void* function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,
@@ -231,6 +232,13 @@ int fault_trial() {
     return 0;
 }
 
+/// Each line is one.
+int counters_trial() {
+    for (const std::string& trouble : troubles_of_gpus())
+        say("%s", trouble.c_str());
+    return 0;
+}
+
 }  // namespace
 
 int doctor_child(std::string_view trial) {
@@ -238,6 +246,7 @@ int doctor_child(std::string_view trial) {
     if (trial == "library") return library_trial();
     if (trial == "doors") return doors_trial();
     if (trial == "fault") return fault_trial();
+    if (trial == kCountersTrial) return counters_trial();
     return 2;
 }
 

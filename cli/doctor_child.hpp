@@ -8,8 +8,11 @@
 namespace aoti_dbg::cli {
 
 /// "driver": what it says of itself and its GPUs. "library": whose dlsym it gets. "doors": that, and launches
-/// by each road. "fault": a kernel that stores where no memory is. Returns the exit code, 2 for another word.
+/// by each road. "fault": a kernel that stores where no memory is. kCountersTrial: what GPUs count of broken
+/// memory, for a report. Returns the exit code, 2 for another word.
 int doctor_child(std::string_view trial);
+
+inline constexpr char kCountersTrial[] = "counters";
 
 // The kernels that it launches, by their names in a flight ring and in a core dump.
 inline constexpr char kDlsymKernel[] = "aoti_dbg_doctor_dlsym";

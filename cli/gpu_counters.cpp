@@ -91,8 +91,8 @@ std::vector<std::string> troubles_of_gpus() {
         Device const device = management.device(index);
         const std::string trouble = device == nullptr ? "" : trouble_of(management, device);
         if (!trouble.empty())
-            troubles.push_back("GPU " + std::to_string(index) + " " + trouble +
-                               ": the hardware may be at fault");
+            troubles.push_back("GPU " + std::to_string(index) + ", as nvidia-smi counts, " + trouble +
+                               ": if it is that one, the hardware may be at fault");
     }
     return troubles;
 }

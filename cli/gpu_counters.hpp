@@ -7,7 +7,7 @@
 
 namespace aoti_dbg::cli {
 
-/// A clause a GPU that has anything to tell.
+/// A clause a GPU that has anything to tell. May never come back, where a GPU is broken.
 std::vector<std::string> troubles_of_gpus();
 
 }  // namespace aoti_dbg::cli

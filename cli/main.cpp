@@ -15,6 +15,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/message.hpp"
 #include "base/status.hpp"
 #include "cli/cli_doctor.hpp"
 #include "cli/cli_report.hpp"
@@ -309,6 +310,7 @@ struct ReportFlags {
     std::uint64_t since_unix_ns = 0;
     std::string status, signal;
     std::vector<std::string> command;
+    bool is_start = false;
 };
 
 void add_flags(CLI::App& app, ReportFlags& flags) {
@@ -316,11 +318,12 @@ void add_flags(CLI::App& app, ReportFlags& flags) {
     app.add_option("--since", flags.since_unix_ns)->group("");
     app.add_option("--status", flags.status)->group("");
     app.add_option("--signal", flags.signal)->group("");
+    app.add_flag("--start", flags.is_start)->group("");
     app.add_option("command", flags.command)->group("");
 }
 
 EndingProcess ending_process(const ReportFlags& flags, const std::string& folder) {
-    EndingProcess process{folder, flags.pid, flags.since_unix_ns, {}, flags.command};
+    EndingProcess process{folder, flags.pid, flags.since_unix_ns, {}, flags.command, flags.is_start};
     if (process.command.empty()) process.command.push_back("unknown");
     const bool has_signal = !flags.signal.empty();
     int number = 0;
@@ -405,6 +408,11 @@ int dispatch(std::vector<std::string> arguments) {
         return is_run ? kOwnTrouble : kWrongUsage;
     }
     if (is_run) return run_command(flags, std::move(program));
+    if (command == "report" && report_flags.pid == 0 && !report_flags.command.empty()) {
+        message(Severity::error, "`aoti-dbg report` takes one folder, and not also \"%s\"",
+                report_flags.command.front().c_str());
+        return kWrongUsage;
+    }
     if (command == "report")
         return report_flags.pid == 0 ? report(reported) : report_end(ending_process(report_flags, reported));
     if (command == "doctor") return doctor_command(doctor_flags);

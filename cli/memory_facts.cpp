@@ -37,6 +37,16 @@ std::optional<Shortage> shortage_of(const AllocationMap& map, const ToldCalls& c
     return shortage_in(map, calls.failed->thread->tid, record.begin_ticks, record.end_ticks);
 }
 
+/// Whether an access to memory that was freed can be told from one that went beyond memory that was not:
+/// drivers give an address to one after the other.
+bool may_be_of_freed(const CrashReport& report) {
+    const std::optional<FaultedAccess>& access = report.device->accessed;
+    if (report.faulted && report.faulted->is_likely) return false;
+    if (!access) return true;
+    using Place = FaultedAccess::Place;
+    return !access->is_likely && access->place != Place::past && access->place != Place::before;
+}
+
 }  // namespace
 
 void add_memory_facts(const RecordedProcess& process, const ToldCalls& calls, CrashReport& report) {
@@ -57,6 +67,9 @@ void add_memory_facts(const RecordedProcess& process, const ToldCalls& calls, Cr
     LaunchMoment launch;
     if (calls.faulted) launch = {calls.faulted->record->seq, calls.faulted->record->begin_ticks};
     report.allocations = near_memory(map, address, launch);
+    if (!may_be_of_freed(report))
+        for (NearMemory& near : report.allocations)
+            near.freed_before_ns.reset();
     if (map.header.lost != 0)
         report.notes.push_back("the map of allocations had no room for " + std::to_string(map.header.lost) +
                                " of them");

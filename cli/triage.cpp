@@ -5,12 +5,15 @@
 #include <sys/wait.h>
 
 #include <algorithm>
+#include <chrono>
 #include <csignal>
 #include <functional>
+#include <sstream>
 
 #include "base/words.hpp"
+#include "cli/awaited_child.hpp"
 #include "cli/device_fault.hpp"
-#include "cli/gpu_counters.hpp"
+#include "cli/doctor_child.hpp"
 #include "cli/hang_facts.hpp"
 #include "cli/kept_source.hpp"
 #include "cli/memory_facts.hpp"
@@ -244,6 +247,14 @@ bool has_device_error(const CrashReport& report) {
     return report.failed && returns_cuda_error(report.failed->kind) && report.failed->result != 0;
 }
 
+/// By a child, as the question may never be answered.
+void add_troubles_of_gpus(CrashReport& report) {
+    constexpr std::chrono::milliseconds kDeadline(2000);
+    std::istringstream lines(run_child({"doctor", "--child", kCountersTrial}, kDeadline).out);
+    for (std::string line; std::getline(lines, line);)
+        report.notes.push_back(line);
+}
+
 bool is_worth_telling(const CrashReport& report) {
     if (report.end.signal != 0 || report.findings != 0 || report.device || report.hang) return true;
     return report.end.exit_status.value_or(0) != 0 &&
@@ -288,9 +299,7 @@ Triage look_at(const EndedRun& run) {
     report.environment = known_versions(run.command.front());
     if (chosen != nullptr) add_packages(chosen->folder, report);
     report.library = AOTI_DBG_VERSION;
-    if (has_device_error(report))
-        for (std::string& trouble : troubles_of_gpus())
-            report.notes.push_back(std::move(trouble));
+    if (has_device_error(report)) add_troubles_of_gpus(report);
     conclude(report);
     const bool is_told_by_ring = !run.has_status && (report.failed || !report.in_flight.empty());
     const bool has_lost_context = chosen != nullptr && chosen->has_dead_context && report.failed;

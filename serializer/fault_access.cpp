@@ -105,7 +105,9 @@ std::optional<FaultAccess> fault_access(const GpuDump& dump, const Fault& fault)
         const std::optional<std::uint64_t> address = address_of(*access, warp, lane);
         if (!address) continue;
         found.threads.push_back({lane.thread, *address});
-        found.is_certain &= since.is_certain;
+        // Masked loads hold addresses beyond the end where their mask is off.
+        const bool is_known_to_run = number == kAlways || (since.has_predicate && predicate);
+        found.is_certain &= since.is_certain && is_known_to_run;
     }
     return found;
 }

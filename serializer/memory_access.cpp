@@ -147,6 +147,8 @@ bool may_write(const Instruction& instruction, std::uint32_t first, std::uint32_
 }
 
 bool may_write_predicate(const Instruction& instruction, std::uint32_t predicate) {
+    constexpr std::uint32_t kRegisterToPredicates = 0x004;
+    if (operation(instruction) == kRegisterToPredicates) return true;
     return field(instruction.high, 17, 3) == predicate || field(instruction.high, 20, 3) == predicate;
 }
 

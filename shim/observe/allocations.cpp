@@ -68,14 +68,20 @@ void ask_how_much_there_is(RefusedAllocation& refused) {
     refused.total_bytes = total;
 }
 
+/// What the work allocates may itself come from the driver, where somebody stands between.
+__thread bool t_is_at_work __attribute__((tls_model("initial-exec"))) = false;
+
 template <typename Work>
 void guarded(Work work) {
+    if (t_is_at_work) return;
+    t_is_at_work = true;
     const ErrnoKeeper errno_keeper;
     try {
         work();
     } catch (...) {
         switch_off("out of memory while an allocation was recorded");
     }
+    t_is_at_work = false;
 }
 
 }  // namespace

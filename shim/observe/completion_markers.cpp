@@ -31,11 +31,14 @@ std::uint32_t flags_for(DumpOfFault dump) {
 
 }  // namespace
 
+bool is_blocking(const char* launch_blocking) {
+    return launch_blocking != nullptr && *launch_blocking != '\0' && strcmp(launch_blocking, "0") != 0;
+}
+
 bool wants_markers(const Options& options, DumpOfFault dump, const char* launch_blocking) {
     if (!options.may_mark()) return false;
     if (options.completion == Completion::markers) return true;
-    if (launch_blocking != nullptr && *launch_blocking != '\0' && strcmp(launch_blocking, "0") != 0)
-        return false;
+    if (is_blocking(launch_blocking)) return false;
     return options.hang != 0 || dump == DumpOfFault::none || dump == DumpOfFault::not_asked;
 }
 

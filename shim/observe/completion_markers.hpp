@@ -27,6 +27,9 @@ class Session;
 struct Options;
 struct ThreadState;
 
+/// Whether launches come back when their kernels have ended, by the value of CUDA_LAUNCH_BLOCKING.
+bool is_blocking(const char* launch_blocking);
+
 /// Whether launches are to be marked. `launch_blocking` is the value of CUDA_LAUNCH_BLOCKING.
 bool wants_markers(const Options& options, DumpOfFault dump, const char* launch_blocking);
 

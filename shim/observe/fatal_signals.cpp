@@ -3,6 +3,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <csignal>
 
 #include "shim/report/reporter.hpp"
@@ -12,7 +13,10 @@ namespace {
 
 constexpr int kFatal[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
 
+std::atomic<pid_t> g_dying{0};
+
 void report_and_pass_on(int signal, siginfo_t* info, void* /*context*/) {
+    g_dying.store(getpid());
     start_reporter({signal, -1});
     struct sigaction by_default {};
     by_default.sa_handler = SIG_DFL;
@@ -24,6 +28,11 @@ void report_and_pass_on(int signal, siginfo_t* info, void* /*context*/) {
 }
 
 }  // namespace
+
+void yield_to_fatal_signal() {
+    while (g_dying.load() == getpid())
+        pause();
+}
 
 void watch_fatal_signals() {
     for (const int signal : kFatal) {

@@ -8,4 +8,8 @@ namespace aoti_dbg {
 /// Takes those that are at their default, once a process.
 void watch_fatal_signals();
 
+/// Where another thread's signal is about to end the process, waits for that: an exit meanwhile must not turn
+/// it into another end.
+void yield_to_fatal_signal();
+
 }  // namespace aoti_dbg

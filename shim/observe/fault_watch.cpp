@@ -44,8 +44,7 @@ const char* what_tells(const Session& session) {
     const char* const blocking = getenv("CUDA_LAUNCH_BLOCKING");
     if (wants_markers(options(), DumpOfFault::none, blocking))
         return "completion markers tell which launch it was (AOTI_DBG_COMPLETION)";
-    if (blocking != nullptr && strcmp(blocking, "0") != 0)
-        return "launches wait for their kernels, so the one that fails is the one";
+    if (is_blocking(blocking)) return "launches wait for their kernels, so the one that fails is the one";
     return "set CUDA_LAUNCH_BLOCKING=1, and the last call in the flight ring is the one";
 }
 

@@ -18,6 +18,7 @@
 #include "base/message.hpp"
 #include "config/pattern.hpp"
 #include "config/selection.hpp"
+#include "shim/observe/fatal_signals.hpp"
 #include "shim/observe/fault_window.hpp"
 #include "shim/observe/process_tree.hpp"
 #include "shim/observe/session.hpp"
@@ -186,11 +187,15 @@ void end_process() {
     }
     if (session->pid() != getpid()) return;
     if (g_ended.exchange(true)) return;
+    yield_to_fatal_signal();
     let_fault_settle();
     g_observing.store(false, std::memory_order_release);
     const bool is_bad = session->end();
     const int status = g_exit_status.load(std::memory_order_relaxed);
-    if (is_bad || status > 0) start_reporter({0, status});
+    if (!is_bad && status <= 0) return;
+    if (has_reporter() && !start_reporter({0, status}))
+        message(Severity::warn, "no process could be made for the report; `aoti-dbg report %s` makes it",
+                session->folder().c_str());
 }
 
 }  // namespace aoti_dbg

@@ -89,13 +89,13 @@ Session::Session(const Options& options, const Origin& start) : pid_(getpid()) {
     }
     may_map_allocations_.store(options.triage && ring_ != nullptr, std::memory_order_relaxed);
     watch_for_hangs(*this);
-    be_ready_to_report(options, begun);
+    be_ready_to_report(options, begun, start.pid == pid_);
 }
 
-void Session::be_ready_to_report(const Options& options, std::uint64_t since_unix_ns) {
+void Session::be_ready_to_report(const Options& options, std::uint64_t since_unix_ns, bool is_start) {
     // Whoever counts waits for the end and looks at it.
     if (!options.triage || folder_.empty() || is_tallied()) return;
-    if (prepare_reporter(folder_, since_unix_ns)) watch_fatal_signals();
+    if (prepare_reporter(folder_, since_unix_ns, is_start)) watch_fatal_signals();
 }
 
 AllocationFile* Session::allocations() {

@@ -111,7 +111,7 @@ class Session {
     void open_ring(const Options& options);
     void publish_names(std::uint32_t id);
     CompletionMarkers* decide_markers();
-    void be_ready_to_report(const Options& options, std::uint64_t since_unix_ns);
+    void be_ready_to_report(const Options& options, std::uint64_t since_unix_ns, bool is_start);
     bool say_coverage(bool output_rests);
 
     pid_t pid_;

@@ -15,6 +15,8 @@
 #include <utility>
 #include <vector>
 
+#include "base/message.hpp"
+
 extern char** environ;
 
 namespace aoti_dbg {
@@ -38,7 +40,7 @@ std::string command_beside_library() {
 /// All that the command is started with, made while there is time to allocate.
 class Prepared {
   public:
-    Prepared(std::string command, const std::string& folder, std::uint64_t since_unix_ns)
+    Prepared(std::string command, const std::string& folder, std::uint64_t since_unix_ns, bool is_start)
         : words_{std::move(command),
                  "report",
                  "--process",
@@ -52,6 +54,7 @@ class Prepared {
         for (std::string& text : texts_)
             environment_.push_back(text.data());
         environment_.push_back(nullptr);
+        if (is_start) words_.emplace_back("--start");
         for (std::string& word : words_)
             arguments_.push_back(word.data());
         arguments_.push_back(end_);
@@ -104,12 +107,19 @@ std::atomic<Prepared*> g_prepared{nullptr};  // never freed: a signal handler ma
 std::atomic<pid_t> g_prepared_by{0};
 std::atomic<pid_t> g_started_by{0};
 
-/// In the new process, before it becomes the command: no descriptor of the program's stays open.
+/// In the new process, before it becomes the command: no descriptor of the program's stays open, and where
+/// the program had no standard error, what has its number now is none.
 void let_go() {
     sigset_t none;
     sigemptyset(&none);
     pthread_sigmask(SIG_SETMASK, &none, nullptr);
-    dup2(STDERR_FILENO, STDOUT_FILENO);
+    if (was_open_at_start(STDERR_FILENO)) {
+        dup2(STDERR_FILENO, STDOUT_FILENO);
+    } else {
+        const int nowhere = open("/dev/null", O_RDWR);
+        for (const int standard : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
+            dup2(nowhere, standard);
+    }
 #ifdef SYS_close_range
     if (syscall(SYS_close_range, 3U, ~0U, 0U) == 0) return;
 #endif
@@ -118,10 +128,28 @@ void let_go() {
         close(descriptor);
 }
 
+/// As fork(), but without what others have registered for it. `exit_signal`: what the parent gets at the end.
+long new_process(unsigned long exit_signal) {
+    return syscall(SYS_clone, exit_signal, nullptr, nullptr, nullptr, nullptr);
+}
+
+/// The process between the program and the command. It must not become another program itself: its end would
+/// then be told to the program by a signal.
+[[noreturn]] void stand_between(Prepared& prepared) {
+    const long command = new_process(SIGCHLD);
+    if (command == 0) {
+        let_go();
+        prepared.execute();
+    }
+    if (command > 0) syscall(SYS_wait4, command, nullptr, 0, nullptr);
+    syscall(SYS_exit_group, command > 0 ? 0 : 1);
+    __builtin_unreachable();
+}
+
 /// At most some seconds. To anybody who waits for the program the report is then there; and with the first
 /// process of a container, all others end.
 void await(long child) {
-    constexpr int kTurns = 2000;
+    constexpr int kTurns = 1000;
     constexpr timespec kTurn = {0, 5'000'000};
     for (int turn = 0; turn < kTurns; ++turn) {
         if (syscall(SYS_wait4, child, nullptr, __WALL | WNOHANG, nullptr) != 0) return;
@@ -131,10 +159,11 @@ void await(long child) {
 
 }  // namespace
 
-bool prepare_reporter(const std::string& folder, std::uint64_t since_unix_ns) {
+bool prepare_reporter(const std::string& folder, std::uint64_t since_unix_ns, bool is_start) {
     std::string command = command_beside_library();
     if (command.empty()) return false;
-    g_prepared.store(new Prepared(std::move(command), folder, since_unix_ns), std::memory_order_release);
+    g_prepared.store(new Prepared(std::move(command), folder, since_unix_ns, is_start),
+                     std::memory_order_release);
     g_prepared_by.store(getpid(), std::memory_order_release);
     return true;
 }
@@ -144,20 +173,22 @@ bool has_reporter() {
            g_prepared_by.load(std::memory_order_acquire) == getpid();
 }
 
-void start_reporter(OwnEnd end) {
-    if (!has_reporter()) return;
+bool start_reporter(OwnEnd end) {
+    if (!has_reporter()) return false;
     const pid_t self = getpid();
     Prepared* const prepared = g_prepared.load(std::memory_order_acquire);
-    if (g_started_by.exchange(self, std::memory_order_relaxed) == self) return;
+    if (g_started_by.exchange(self, std::memory_order_relaxed) == self) return true;
     prepared->set_end(end);
-    // As fork(), but without what others have registered for it, and without a signal to the program at its
-    // end: to us it is no child.
-    const long child = syscall(SYS_clone, 0UL, nullptr, nullptr, nullptr, nullptr);
-    if (child == 0) {
-        let_go();
-        prepared->execute();
-    }
-    if (child > 0) await(child);
+    // What comes to the new processes is not the program's, and its handlers are not for them.
+    sigset_t all;
+    sigset_t present;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &present);
+    const long between = new_process(0);
+    if (between == 0) stand_between(*prepared);
+    pthread_sigmask(SIG_SETMASK, &present, nullptr);
+    if (between > 0) await(between);
+    return between > 0;
 }
 
 }  // namespace aoti_dbg

@@ -128,10 +128,12 @@ TEST_CASE(
                                                                               {"AOTI_DBG_OUT", out}});
         return read_text(out + "/report.json");
     };
-    CHECK(contains(notes_with("ecc"),
-                   "GPU 1 counts 3 uncorrected errors of its memory since the driver was "
-                   "loaded: the hardware may be at fault"));
-    CHECK(contains(notes_with("rows"), "GPU 1 has rows of memory that wait for a reset to be replaced"));
+    CHECK(contains(
+        notes_with("ecc"),
+        "GPU 1, as nvidia-smi counts, counts 3 uncorrected errors of its memory since the driver was "
+        "loaded: if it is that one, the hardware may be at fault"));
+    CHECK(contains(notes_with("rows"),
+                   "GPU 1, as nvidia-smi counts, has rows of memory that wait for a reset to be replaced"));
     for (const char* counted : {"old", "none"}) {
         const std::string report = notes_with(counted);
         CHECK(contains(report, "illegal memory access"));

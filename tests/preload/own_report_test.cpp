@@ -128,6 +128,33 @@ TEST_CASE("Without the command beside the library the program ends as it does, a
     CHECK(contains(report.out, " inside " + kOneRun[4]));
 }
 
+TEST_CASE(
+    "A thread's signal ends the process, though the main thread exits meanwhile, and nobody hears of a "
+    "child") {
+    for (const char* how : {"exit", "_exit"}) {
+        CAPTURE(how);
+        const Lines victim = {victim_path("dying_thread"), how};
+        const Preloaded run = armed(joined(victim, {model_path("cpu")}), {});
+        check_as_bare(run, joined(victim, {model_path("cpu")}), {});
+        CHECK(run.outcome.signal == SIGSEGV);
+        CHECK(fs::exists(run.out() / "report.json"));
+        CHECK_FALSE(contains(run.outcome.out, "a child"));
+    }
+    const Lines failing = {victim_path("dying_thread"), "fail", model_path("cpu")};
+    const Preloaded run = armed(failing, {});
+    check_as_bare(run, failing, {});
+    CHECK(run.outcome.exit_code == 3);
+    CHECK_FALSE(contains(run.outcome.out, "a child"));
+}
+
+TEST_CASE("Where the program had no standard error nothing is written to what has its number now") {
+    const Lines shell = joined({"/bin/sh", "-c", "exec 2>&-; exec \"$@\"", "sh"}, kThreeRuns);
+    const Preloaded run = armed(shell, dying(5, SIGSEGV));
+    CHECK(run.outcome.signal == SIGSEGV);
+    CHECK(run.outcome.err.empty());
+    CHECK(contains(report_of(run).at("verdict").get<std::string>(), "segmentation fault"));
+}
+
 TEST_CASE("The report does not come into the program's output, and its descriptors are not held open") {
     // The pipe ends when all who can write to it are gone.
     const Lines shell = joined({"/bin/sh", "-c", "\"$@\" | cat; echo after", "sh"}, kThreeRuns);

@@ -60,6 +60,18 @@ TEST_CASE("Each thread that executed the instruction has an address") {
     CHECK(access->threads[1].index == gpu::Dim3{33, 0, 0});
 }
 
+TEST_CASE("Where it is not known whether a thread's mask was on the access is not certain") {
+    constexpr gpu::Instruction kToPredicates{0x0000007f05007804, 0x000fe40000000000};  // R2P PR, R5, 0x7f
+    const auto known = access_of(kLoad, kOther);
+    const auto unknown = access_of(kLoad, kToPredicates);
+    REQUIRE(known);
+    REQUIRE(unknown);
+    CHECK(known->is_certain);
+    CHECK_FALSE(unknown->is_certain);
+    // Among them may be one that did nothing.
+    CHECK(unknown->threads.size() == 3);
+}
+
 TEST_CASE("Where a register was written meanwhile there is no address, but still an access") {
     const auto access = access_of(kLoad, kSame);
     REQUIRE(access);

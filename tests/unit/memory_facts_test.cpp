@@ -29,9 +29,11 @@ struct Recorded {
         record.result = 1;
     }
     [[nodiscard]] ring::Call call() const { return {&thread, &record}; }
-    [[nodiscard]] CrashReport at(const std::string& address) const {
+    [[nodiscard]] CrashReport at(const std::string& address,
+                                 const std::optional<FaultedAccess>& accessed = {}) const {
         CrashReport report;
         report.device.emplace().address = address;
+        report.device->accessed = accessed;
         cli::add_memory_facts(process, {call(), std::nullopt, call()}, report);
         return report;
     }
@@ -60,6 +62,24 @@ TEST_CASE("The address of a fault is looked up in the map of its process, as of 
     CHECK(report.allocations.front().freed_before_ns == 3'000'000U);
     CHECK(report.notes.empty());
     CHECK_FALSE(Recorded(one_freed(7)).at("7f0000001000").allocations.front().is_use_after_free());
+}
+
+TEST_CASE("Use after free is not said of an access beyond an argument, or of a likely one") {
+    const auto is_told = [](FaultedAccess::Place place, bool is_likely) {
+        FaultedAccess accessed;
+        accessed.place = place;
+        accessed.is_likely = is_likely;
+        const CrashReport report = Recorded(one_freed(4)).at("0x7f0000001000", accessed);
+        REQUIRE(report.allocations.size() == 1);
+        CHECK(report.allocations.front().place == NearMemory::Place::freed);
+        return report.allocations.front().is_use_after_free();
+    };
+    using Place = FaultedAccess::Place;
+    CHECK(is_told(Place::inside, false));
+    CHECK(is_told(Place::unknown, false));
+    CHECK_FALSE(is_told(Place::past, false));
+    CHECK_FALSE(is_told(Place::before, false));
+    CHECK_FALSE(is_told(Place::inside, true));
 }
 
 TEST_CASE("Nothing is said of an address that is not known, without a map, and by that of another process") {
