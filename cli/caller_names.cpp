@@ -76,7 +76,8 @@ void name_callers(std::vector<std::string>& callers) {
         if (place->path.substr(slash) == kOwnLibrary) continue;
         const std::string file = caller.substr(slash + 1);
         const std::string function = function_at(*place);
-        named.push_back(function.empty() ? file : function + " (" + file + ")");
+        named.push_back(function.empty() ? file
+                                         : std::string(function).append(" (").append(file).append(")"));
     }
     callers = std::move(named);
 }

@@ -104,7 +104,7 @@ const FaultedAccess::Thread& thread_of(const DeviceFault& fault,
 
 /// "read", or "likely a read"
 std::string verb(const std::string& what, bool is_likely) {
-    const std::string word = what == "atomic" ? "atomic update" : what;
+    std::string word = what == "atomic" ? "atomic update" : what;
     if (!is_likely) return word;
     return (what == "atomic" ? "likely an " : "likely a ") + word;
 }
@@ -120,10 +120,9 @@ void place_access(DeviceFault& fault, std::vector<CrashArgument>& arguments) {
     fault.address = hexadecimal(address);
     fault.thread = thread.index;
     const bool is_wrong = is_outside_of_all(address, access.bytes, arguments);
-    const bool has_bounds = std::any_of(arguments.begin(), arguments.end(),
-                                        [](const CrashArgument& argument) { return argument.begin != 0; });
+    const CrashArgument* const near = nearest(address, access.bytes, arguments);
     access.is_likely = !access.is_certain;
-    if (!access.memory.empty() || fault.error == kMisaligned || !has_bounds) {
+    if (!access.memory.empty() || fault.error == kMisaligned || near == nullptr) {
         const bool is_odd = fault.error == kMisaligned && access.bytes != 0 && address % access.bytes != 0;
         access.is_likely |= access.threads.size() > 1 && !is_odd;
         return;
@@ -131,7 +130,6 @@ void place_access(DeviceFault& fault, std::vector<CrashArgument>& arguments) {
     const auto by_line = std::find_if(arguments.begin(), arguments.end(), [](const CrashArgument& argument) {
         return argument.is_suspect && argument.begin != 0;
     });
-    const CrashArgument* const near = nearest(address, access.bytes, arguments);
     access.is_far = is_wrong && position_of(address, access.bytes, *near).distance > kFar;
     if (by_line == arguments.end() && access.is_far) return;
     const CrashArgument& chosen = by_line == arguments.end() ? *near : *by_line;

@@ -8,7 +8,6 @@
 
 #include <atomic>
 #include <csignal>
-#include <cstring>
 #include <ctime>
 #include <fstream>
 #include <string_view>
@@ -16,8 +15,6 @@
 #include <vector>
 
 #include "base/message.hpp"
-
-extern char** environ;
 
 namespace aoti_dbg {
 namespace {
@@ -57,7 +54,8 @@ class Prepared {
         if (is_start) words_.emplace_back("--start");
         for (std::string& word : words_)
             arguments_.push_back(word.data());
-        arguments_.push_back(end_);
+        end_ = arguments_.size();
+        arguments_.push_back(status_);
         arguments_.push_back(number_);
         arguments_.push_back(separator_);
         std::ifstream file("/proc/self/cmdline");
@@ -69,7 +67,7 @@ class Prepared {
     }
 
     void set_end(OwnEnd end) {
-        std::strcpy(end_, end.signal != 0 ? "--signal" : "--status");
+        arguments_[end_] = end.signal != 0 ? signal_ : status_;
         if (end.signal != 0 || end.status >= 0)
             write_number(end.signal != 0 ? end.signal : end.status, number_);
     }
@@ -98,7 +96,9 @@ class Prepared {
     std::vector<char*> environment_;
     std::vector<char*> arguments_;
     std::vector<std::string> program_;
-    char end_[16] = {};
+    std::size_t end_ = 0;  // in arguments_: what number_ is
+    char signal_[9] = "--signal";
+    char status_[9] = "--status";
     char number_[16] = "unknown";
     char separator_[3] = "--";
 };
