@@ -252,7 +252,7 @@ TEST_CASE("The table says state, depth and time before the end") {
         // From the begin of the first call to the end of the last: 350 ticks of 2 ns.
         CHECK(line_with(outcome.out, "  run     run") ==
               "  1    0.700 us       7    0     -  run     run         ok");
-        CHECK(line_with(outcome.out, "mm") ==
+        CHECK(line_with(outcome.out, "triton    mm") ==
               "  2    0.500 us       7    0     2  triton    mm        error 700");
         CHECK(line_with(outcome.out, "kernel") ==
               "  3    0.300 us       7    0     3  triton      kernel  left by an exception");
