@@ -7,6 +7,9 @@
 #include <string>
 #include <string_view>
 
+#include "cli/mapped_file.hpp"
+#include "serializer/tensor_map.hpp"
+
 namespace aoti_dbg::cli {
 namespace {
 
@@ -47,6 +50,23 @@ bool may_be_of_freed(const CrashReport& report) {
     return !access->is_likely && access->place != Place::past && access->place != Place::before;
 }
 
+/// Which tensors lay there, where the process kept a map of them.
+void add_tensors(const RecordedProcess& process, std::uint64_t address, const LaunchMoment& launch,
+                 CrashReport& report) {
+    const std::string path = tensors_path(process.ring);
+    if (access(path.c_str(), F_OK) != 0) return;
+    const Result<MappedFile> file = MappedFile::open(path);
+    if (!file.ok()) return report.notes.push_back(file.status().message());
+    const auto bytes = file.value().bytes();
+    const Result<TensorMap> map =
+        parse_tensor_map({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+    if (!map.ok()) return report.notes.push_back(path + ": " + map.status().message());
+    if (map.value().header.pid != process.pid) return;  // of an older process of that name
+    report.notes.insert(report.notes.end(), map.value().notes.begin(), map.value().notes.end());
+    for (NearMemory& near : report.allocations)
+        add_near_tensors(map.value(), address, launch, near);
+}
+
 }  // namespace
 
 void add_memory_facts(const RecordedProcess& process, const ToldCalls& calls, CrashReport& report) {
@@ -67,6 +87,7 @@ void add_memory_facts(const RecordedProcess& process, const ToldCalls& calls, Cr
     LaunchMoment launch;
     if (calls.faulted) launch = {calls.faulted->record->seq, calls.faulted->record->begin_ticks};
     report.allocations = near_memory(map, address, launch);
+    add_tensors(process, address, launch, report);
     if (!may_be_of_freed(report))
         for (NearMemory& near : report.allocations)
             near.freed_before_ns.reset();

@@ -8,9 +8,9 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
-#include <type_traits>
 
 #include "base/descriptor.hpp"
+#include "serializer/mapped_entries.hpp"
 
 namespace aoti_dbg {
 namespace {
@@ -22,24 +22,6 @@ using allocations::Way;
 
 // A table of the library's takes 3 MiB.
 constexpr std::uint64_t kLargestFile = std::uint64_t{1} << 28U;
-
-/// The whole entries of a table, as many as are there.
-template <typename Entry>
-std::vector<Entry> entries_of(std::string_view bytes, std::size_t offset, std::size_t count, const char* what,
-                              std::vector<std::string>& notes) {
-    static_assert(std::is_trivially_copyable_v<Entry>);
-    std::vector<Entry> entries;
-    const std::size_t there = offset < bytes.size() ? (bytes.size() - offset) / sizeof(Entry) : 0;
-    if (there < count) notes.push_back(std::string("the map's ") + what + " are cut off");
-    for (std::size_t i = 0; i < std::min(count, there); ++i) {
-        Entry entry;
-        std::memcpy(&entry, bytes.data() + offset + i * sizeof(Entry), sizeof entry);
-        if (entry.number != 0) entries.push_back(entry);
-    }
-    std::sort(entries.begin(), entries.end(),
-              [](const Entry& a, const Entry& b) { return a.number < b.number; });
-    return entries;
-}
 
 bool holds(const Slot& slot, std::uint64_t address) {
     return address >= slot.address && address - slot.address < slot.bytes;
@@ -176,9 +158,9 @@ Result<AllocationMap> parse_allocation_map(std::string_view bytes) {
     if (header.slot_bytes != sizeof(Slot) || header.failure_bytes != sizeof(Failure))
         return Status::error("a damaged map of allocations: entries of another size");
     map.failures =
-        entries_of<Failure>(bytes, allocations::kFailuresOffset, header.failures, "failures", map.notes);
-    map.slots =
-        entries_of<Slot>(bytes, allocations::slots_offset(header.failures), header.slots, "slots", map.notes);
+        mapped_entries<Failure>(bytes, allocations::kFailuresOffset, header.failures, "failures", map.notes);
+    map.slots = mapped_entries<Slot>(bytes, allocations::slots_offset(header.failures), header.slots, "slots",
+                                     map.notes);
     const auto is_impossible = [](const Slot& slot) {
         return slot.bytes == 0 || slot.address > UINT64_MAX - slot.bytes;
     };
@@ -214,15 +196,19 @@ Result<AllocationMap> read_allocation_map(const std::string& path) {
     return map;
 }
 
-std::string allocations_path(const std::string& ring) {
+std::string path_beside_ring(const std::string& ring, std::string_view what) {
     constexpr std::string_view kRing = "flight";
     constexpr std::string_view kEnding = ".ring";
     std::string path = ring;
     const std::size_t name = path.rfind('/') + 1;
-    if (path.compare(name, kRing.size(), kRing) == 0) path.replace(name, kRing.size(), "allocations");
+    if (path.compare(name, kRing.size(), kRing) == 0) path.replace(name, kRing.size(), what);
     const std::size_t ending = path.rfind(kEnding);
     if (ending != std::string::npos && ending + kEnding.size() == path.size()) path.resize(ending);
     return path + ".map";
+}
+
+std::string allocations_path(const std::string& ring) {
+    return path_beside_ring(ring, "allocations");
 }
 
 std::vector<NearMemory> near_memory(const AllocationMap& map, std::uint64_t address,

@@ -11,6 +11,7 @@
 
 #include "base/status.hpp"
 #include "serializer/allocation_format.hpp"
+#include "serializer/tensor_map_format.hpp"
 
 namespace aoti_dbg {
 
@@ -27,7 +28,8 @@ struct AllocationMap {
 Result<AllocationMap> parse_allocation_map(std::string_view bytes);
 Result<AllocationMap> read_allocation_map(const std::string& path);
 
-/// Where the map of a process lies, by the path of its flight ring.
+/// Where the map of a process lies, by the path of its flight ring; of allocations, or of `what`.
+std::string path_beside_ring(const std::string& ring, std::string_view what);
 std::string allocations_path(const std::string& ring);
 
 /// "cuMemAlloc"
@@ -39,6 +41,29 @@ struct LaunchMoment {
     std::uint64_t sequence = 0;
     std::uint64_t ticks = 0;
 };
+
+/// A tensor in a piece of the driver's memory, at an address or near it.
+struct NearTensor {
+    enum class Place { inside, behind, before };  // behind: the address lies past its end
+    Place place = Place::inside;
+    std::string name;  // empty: not known
+    tensors::Origin origin = tensors::Origin::unknown;
+    tensors::End end = tensors::End::none;
+    std::uint64_t address = 0;  // where it begins
+    std::uint64_t bytes = 0;
+    std::uint64_t distance = 0;  // into it, past its end or before it
+    std::uint32_t run = 0;
+    std::uint16_t model = 0;
+    std::uint64_t made_sequence = 0;
+    std::uint64_t end_sequence = 0;
+    bool was_let_go = false;  // before the launch, where that is known; else at all
+};
+
+/// "inside", "behind", "before"
+std::string_view word_of(NearTensor::Place place);
+
+/// "64 KiB past the end of buf5 (1 MiB, made in run 3, let go by then)"
+std::string near_text(const NearTensor& near);
 
 /// What memory an address lies in or by.
 struct NearMemory {
@@ -61,6 +86,8 @@ struct NearMemory {
     std::optional<std::uint64_t> freed_before_ns;  // before the launch, where that is known
     std::uint64_t made_sequence = 0;
     std::uint64_t freed_sequence = 0;  // 0: it was not freed
+    std::vector<NearTensor> tensors;   // in it: one at the address, or the nearest on both sides
+    std::uint64_t known_tensors = 0;   // in it: none where the map of tensors has none
 
     [[nodiscard]] bool is_use_after_free() const { return place == Place::freed && freed_before_ns; }
 };

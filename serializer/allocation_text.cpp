@@ -40,8 +40,8 @@ constexpr WayWord kWords[] = {
 constexpr std::uint64_t kSegmentUnit = std::uint64_t{2} << 20U;
 
 bool may_be_segment(const NearMemory& near) {
-    return near.bytes % kSegmentUnit == 0 && !allocations::is_of_host(near.made_by) &&
-           !allocations::is_in_stream_order(near.made_by);
+    return near.known_tensors == 0 && near.bytes % kSegmentUnit == 0 &&
+           !allocations::is_of_host(near.made_by) && !allocations::is_in_stream_order(near.made_by);
 }
 
 std::string duration_text(std::uint64_t nanoseconds) {
@@ -131,7 +131,8 @@ std::string near_text(const NearMemory& near) {
     switch (near.place) {
         case Place::inside:
             return memory_text(near.distance) + " into " + whole_text(near) +
-                   (may_be_segment(near) ? ", which may be a segment that holds several tensors" : "");
+                   (may_be_segment(near) ? ", perhaps a segment of several tensors" : "") +
+                   (near.known_tensors > 1 ? ", a segment of several tensors" : "");
         case Place::freed_later:
             return memory_text(near.distance) + " into " + whole_text(near) + ", which was " +
                    std::string(freed_words(near)) + " after that launch (" +

@@ -1,5 +1,6 @@
 // A report as report.json, version 1, and as the one line of its verdict. What is not known or empty is left
 // out. A stream is a string in hexadecimal digits, as in all events.
+#include <iterator>
 #include <nlohmann/json.hpp>
 
 #include "serializer/clean_text.hpp"
@@ -111,6 +112,28 @@ void add_device_name(Json& to, std::int32_t device) {
     if (device != allocations::kNoDevice) to["device"] = "cuda:" + std::to_string(device);
 }
 
+Json json_of(const NearTensor& near) {
+    constexpr const char* kOrigins[] = {"unknown", "input", "made", "returned"};
+    constexpr const char* kEnds[] = {"", "let_go", "handed_out"};
+    Json to;
+    to["place"] = word_of(near.place);
+    to["text"] = near_text(near);
+    add_text(to, "name", near.name);
+    to["address"] = address_text(near.address);
+    to["bytes"] = near.bytes;
+    to["distance"] = near.distance;
+    to["run"] = near.run;
+    to["model"] = near.model;
+    const auto origin = static_cast<std::size_t>(near.origin);
+    to["origin"] = kOrigins[origin < std::size(kOrigins) ? origin : 0];
+    to["made_after_seq"] = near.made_sequence;
+    const auto end = static_cast<std::size_t>(near.end);
+    if (end == 0 || end >= std::size(kEnds)) return to;
+    to["end"] = kEnds[end];
+    to["end_after_seq"] = near.end_sequence;
+    return to;
+}
+
 Json json_of(const NearMemory& near) {
     Json to;
     to["place"] = word_of(near.place);
@@ -123,6 +146,9 @@ Json json_of(const NearMemory& near) {
     add_device_name(to, near.device);
     to["made_by"] = word_of(near.made_by);
     to["made_after_seq"] = near.made_sequence;
+    if (near.known_tensors != 0) to["known_tensors"] = near.known_tensors;
+    for (const NearTensor& tensor : near.tensors)
+        to["tensors"].push_back(json_of(tensor));
     if (near.freed_by == allocations::Way::unknown) return to;
     to["freed_by"] = word_of(near.freed_by);
     to["freed_after_seq"] = near.freed_sequence;

@@ -161,9 +161,11 @@ void add_device(const DeviceFault& fault, const std::vector<NearMemory>& allocat
     if (fault.block.empty()) text += ", in a block that had ended before the driver looked";
     page.add("fault", text, 2);
     std::vector<std::string> near;
-    near.reserve(allocations.size());
-    for (const NearMemory& memory : allocations)
+    for (const NearMemory& memory : allocations) {
         near.push_back(near_text(memory));
+        for (const NearTensor& tensor : memory.tensors)
+            near.push_back("in it: " + near_text(tensor));
+    }
     page.add_list("memory", near);
     if (!fault.source.empty())
         page.add("source", "line " + std::to_string(fault.line) + ": " + fault.source, 2);

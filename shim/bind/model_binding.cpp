@@ -1,6 +1,7 @@
 #include "shim/bind/model_binding.hpp"
 
 #include <cstring>
+#include <optional>
 #include <string_view>
 
 #include "base/message.hpp"
@@ -19,6 +20,8 @@ using ring::CallKind;
 constexpr std::string_view kGradMode = "aoti_torch_grad_mode_set_enabled";
 constexpr std::string_view kDataPointer = "aoti_torch_get_data_ptr";
 constexpr std::string_view kView = "aoti_torch__reinterpret_tensor";
+constexpr std::string_view kMake = "aoti_torch_empty_strided";
+constexpr std::string_view kLetGo = "aoti_torch_delete_tensor_object";
 
 bool begins_with(std::string_view text, std::string_view prefix) {
     return text.substr(0, prefix.size()) == prefix;
@@ -38,17 +41,27 @@ std::string op_of_unknown(std::string_view symbol) {
     return writes_out ? std::string(symbol) : "at::_ops::" + std::string(op) + "::call";
 }
 
+/// The role of a function that is no call, but looked at; nothing for any other.
+std::optional<SlotRole> role_besides_calls(std::string_view symbol, const LookedAt& looked_at) {
+    if (looked_at.pointers && symbol == kDataPointer) return SlotRole::pointer;
+    if (looked_at.views && symbol == kView) return SlotRole::view;
+    if (looked_at.tensors && symbol == kMake) return SlotRole::made;
+    if (looked_at.tensors && symbol == kLetGo) return SlotRole::let_go;
+    return std::nullopt;
+}
+
 /// What is to stand before `symbol`; false: nothing.
 bool describe(std::string_view symbol, const PackageInfo& package, std::uint16_t model, bool linked,
               LookedAt looked_at, Slot& slot) {
-    const bool is_pointer = looked_at.pointers && symbol == kDataPointer;
-    if (is_pointer || (looked_at.views && symbol == kView)) {
-        slot.role = is_pointer ? SlotRole::pointer : SlotRole::view;
+    const ShimSignature* const shim = find_shim(symbol);
+    if (const std::optional<SlotRole> role = role_besides_calls(symbol, looked_at); role && shim != nullptr) {
+        slot.role = *role;
         slot.model = model;
         slot.name = intern_name(symbol, {});
+        slot.stack_words = static_cast<std::int32_t>(shim->stack_words());
         return true;
     }
-    if (const ShimSignature* shim = find_shim(symbol); shim != nullptr) {
+    if (shim != nullptr) {
         slot.stack_words = static_cast<std::int32_t>(shim->stack_words());
         switch (shim->kind) {
             case ShimKind::op:

@@ -25,6 +25,7 @@ struct BindingReport {
 struct LookedAt {
     bool pointers = false;  // that the model asks for: for levels 1 and 2
     bool views = false;     // that it makes of storages: for checks
+    bool tensors = false;   // that it makes and lets go: for the map of them
 };
 
 /// `linked`: nobody announces its runs, so they are recognised by what every run does first and last.

@@ -29,6 +29,8 @@ enum class SlotRole : std::uint8_t {
     mark,        // nothing: it shows that the model is bound
     pointer,     // the model asks for a tensor's address
     view,        // the model looks at a storage in another way
+    made,        // the model makes room for a tensor
+    let_go,      // it lets go of one
 };
 
 /// The stack arguments are not known: as many words are repeated as can be read safely, at most kBlindWords.

@@ -7,6 +7,8 @@
 #include "shim/bind/slots.hpp"
 #include "shim/bind/stub_frame.hpp"
 #include "shim/check/checks.hpp"
+#include "shim/measure/made_tensors.hpp"
+#include "shim/measure/measured_model.hpp"
 #include "shim/measure/measuring.hpp"
 #include "shim/observe/calls.hpp"
 #include "shim/observe/models.hpp"
@@ -40,19 +42,29 @@ void toggle_run(ThreadState& state, const Slot& slot, bool enabled) {
     begin_call(state, CallStart{name, ring::CallKind::run, slot.model, kNoFrame, 0, true, nullptr, {}});
 }
 
+bool is_besides_calls(SlotRole role) {
+    return role == SlotRole::pointer || role == SlotRole::view || role == SlotRole::made ||
+           role == SlotRole::let_go;
+}
+
+/// Whether it is to be looked at again when it has come back.
+bool look_besides_calls(SlotRole role, MeasuredModel& model, const StubFrame& frame) {
+    ThreadState* const state = thread_state_if_any();
+    const auto* const tensor = reinterpret_cast<TensorHandle>(frame.integer(0));
+    if (role == SlotRole::pointer) note_pointer(state, model, tensor);
+    if (state == nullptr) return false;
+    if (role == SlotRole::view) check_view(*state, model, frame);
+    if (role == SlotRole::let_go) note_let_go(*state, tensor);
+    return role == SlotRole::made && innermost_run(*state) != nullptr;
+}
+
 StubTarget before(const Slot& slot, StubFrame& frame) {
     const StubTarget jump{slot.real, -1};
     if (!observing() || slot.role == SlotRole::mark) return jump;
-    if (slot.role == SlotRole::pointer) {
-        if (MeasuredModel* model = measured_model(slot.model); model != nullptr)
-            note_pointer(thread_state_if_any(), *model, reinterpret_cast<TensorHandle>(frame.integer(0)));
-        return jump;
-    }
-    if (slot.role == SlotRole::view) {
-        const MeasuredModel* model = measured_model(slot.model);
-        ThreadState* state = thread_state_if_any();
-        if (model != nullptr && state != nullptr) check_view(*state, *model, frame);
-        return jump;
+    if (is_besides_calls(slot.role)) {
+        MeasuredModel* const model = measured_model(slot.model);
+        const bool again = model != nullptr && look_besides_calls(slot.role, *model, frame);
+        return again ? StubTarget{slot.real, slot.stack_words} : jump;
     }
     ThreadState* state = thread_state();
     if (state == nullptr) return jump;
@@ -84,6 +96,17 @@ StubTarget before(const Slot& slot, StubFrame& frame) {
     return begin_call(*state, start) ? StubTarget{slot.real, words} : jump;
 }
 
+void after(ThreadState& state, const Slot& slot, StubFrame& frame) {
+    if (slot.role == SlotRole::made) {
+        const MeasuredModel* const model = measured_model(slot.model);
+        if (model != nullptr) note_made_tensor(state, *model, frame);
+        return;
+    }
+    const std::uint64_t run = slot.role == SlotRole::run ? mark_of_run(state, frame.address()) : 0;
+    end_call(state, frame.address(), static_cast<std::int32_t>(frame.results[0]));
+    if (run != 0) fail_marked_run(state, run, slot, frame);
+}
+
 }  // namespace
 }  // namespace aoti_dbg
 
@@ -108,10 +131,7 @@ __attribute__((visibility("hidden"))) void aoti_dbg_after(std::uint64_t number, 
     if (state == nullptr) return;
     const aoti_dbg::Slot& slot = aoti_dbg::slot_at(number);
     try {
-        const std::uint64_t run =
-            slot.role == aoti_dbg::SlotRole::run ? aoti_dbg::mark_of_run(*state, frame->address()) : 0;
-        aoti_dbg::end_call(*state, frame->address(), static_cast<std::int32_t>(frame->results[0]));
-        if (run != 0) aoti_dbg::fail_marked_run(*state, run, slot, *frame);
+        aoti_dbg::after(*state, slot, *frame);
     } catch (...) {
         aoti_dbg::switch_off("out of memory while the end of a call was recorded");
     }

@@ -9,6 +9,7 @@
 #include <span>
 #include <unordered_map>
 
+#include "model/allocation_names.hpp"
 #include "model/call_matcher.hpp"
 #include "model/wrapper_info.hpp"
 #include "shim/check/model_checks.hpp"
@@ -44,6 +45,9 @@ class MeasuredModel {
     [[nodiscard]] const PlannedArgument& input(std::size_t n) const;
     [[nodiscard]] const PlannedArgument& output(std::size_t n) const;
 
+    /// Names of the tensors that a run makes.
+    [[nodiscard]] const AllocationNames& allocation_names() const { return allocation_names_; }
+
     /// Of AOTI_DBG_CHECK=args.
     [[nodiscard]] ModelChecks& checks() { return checks_; }
     [[nodiscard]] const ModelChecks& checks() const { return checks_; }
@@ -67,6 +71,7 @@ class MeasuredModel {
     WrapperInfo info_;
     ModelChecks checks_;
     CallPlan plan_;
+    AllocationNames allocation_names_;
     std::unordered_map<const Name*, std::uint32_t> ops_;
     std::unordered_map<std::string, std::uint32_t> kernels_;  // by what PyTorch prints
     std::deque<SitePlan> sites_;

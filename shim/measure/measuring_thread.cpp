@@ -184,6 +184,7 @@ std::uint32_t match_site(ThreadState& state, const MeasuredModel& model, std::ui
                 "may be wrong around '%s'",
                 name.printed.c_str());
     }
+    own.made.pass(run, match.site);
     return match.site;
 }
 

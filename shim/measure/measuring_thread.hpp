@@ -13,6 +13,7 @@
 #include "model/call_matcher.hpp"
 #include "shim/check/checked_pointers.hpp"
 #include "shim/measure/arguments.hpp"
+#include "shim/measure/made_tensors.hpp"
 #include "shim/measure/measured_side.hpp"
 #include "shim/measure/measurer.hpp"
 #include "shim/measure/measuring.hpp"
@@ -61,6 +62,7 @@ struct MeasuringThread {
     // Number of the facts that were compared last and found right, by model and position.
     std::map<std::pair<std::uint16_t, std::uint64_t>, std::uint64_t> sound_inputs;
     CheckedPointers pointers_checked;
+    MadeTensors made;
     std::map<std::uint16_t, CheckedViews> views;  // by model
     CheckedViews* views_at_hand = nullptr;        // of the run that is under way
     std::uint64_t thread = static_cast<std::uint64_t>(gettid());

@@ -9,6 +9,7 @@
 
 #include "base/message.hpp"
 #include "shim/check/checks.hpp"
+#include "shim/measure/made_tensors.hpp"
 #include "shim/measure/measured_model.hpp"
 #include "shim/observe/clock.hpp"
 #include "shim/observe/models.hpp"
@@ -118,7 +119,11 @@ void write_record(ThreadState& state, OpenCall& call, const CallStart& start, st
 }
 
 void begin_measured_run(ThreadState& state, const MeasuredModel& model, OpenCall& run, std::uint32_t number) {
-    if (run.passage.frame != nullptr) run.stream = run.passage.frame->integer(5);
+    if (run.passage.frame != nullptr) {
+        run.stream = run.passage.frame->integer(5);
+        const auto* const inputs = reinterpret_cast<const TensorHandle*>(run.passage.frame->integer(1));
+        note_inputs(state, model, run, inputs, run.passage.frame->integer(2));
+    }
     if (const TensorsWanted wanted = wanted_at_end(number, Side::after); wanted.any())
         measure_ends(state, model, run, EventSide::inputs, wanted);
 }
@@ -243,7 +248,9 @@ void end_call(ThreadState& state, std::uintptr_t frame, std::int32_t result, std
     if (!looking()) return;
     MeasuredModel* measured = call.passage.any() ? measured_model(call.model) : nullptr;
     if (checking()) check_result(state, measured, call, result);
+    if (measured != nullptr && result == 0) note_returned_tensors(state, *measured, call);
     if (call.kind == ring::CallKind::run) {
+        note_handed_out(state, call);
         if (measured != nullptr && result == 0) {
             const TensorsWanted wanted = wanted_at_end(call.run, Side::before);
             if (wanted.any()) measure_ends(state, *measured, call, EventSide::outputs, wanted);

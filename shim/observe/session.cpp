@@ -13,6 +13,7 @@
 #include "base/message.hpp"
 #include "config/selection.hpp"
 #include "serializer/allocation_map.hpp"
+#include "serializer/tensor_map.hpp"
 #include "shim/check/checks.hpp"
 #include "shim/measure/measurer.hpp"
 #include "shim/measure/pending.hpp"
@@ -32,6 +33,7 @@
 #include "shim/report/measured_output.hpp"
 #include "shim/report/out_folder.hpp"
 #include "shim/report/reporter.hpp"
+#include "shim/report/tensor_map_file.hpp"
 
 namespace aoti_dbg {
 namespace {
@@ -65,6 +67,27 @@ class CoverageLine {
     std::size_t used_ = 0;
 };
 
+/// A map of `what` beside the ring, made when it is first asked for; null where it must not or cannot be.
+template <typename File, typename Create>
+File* map_made_once(std::mutex& who_makes_it, std::atomic<bool>& may_be, std::atomic<File*>& map,
+                    const char* what, Create create) {
+    File* known = map.load(std::memory_order_acquire);
+    if (known != nullptr || !may_be.load(std::memory_order_relaxed)) return known;
+    const std::lock_guard lock(who_makes_it);
+    known = map.load(std::memory_order_acquire);
+    if (known != nullptr || !may_be.load(std::memory_order_relaxed)) return known;
+    Result<std::unique_ptr<File>> made = create();
+    if (made.ok()) {
+        known = made.value().release();
+        map.store(known, std::memory_order_release);
+        return known;
+    }
+    may_be.store(false, std::memory_order_relaxed);
+    message(Severity::warn, "%s; there is no map of %s; set AOTI_DBG_OUT to a place with room",
+            made.status().message().c_str(), what);
+    return nullptr;
+}
+
 }  // namespace
 
 Session::Session(const Options& options, const Origin& start) : pid_(getpid()) {
@@ -88,6 +111,7 @@ Session::Session(const Options& options, const Origin& start) : pid_(getpid()) {
         measurer_ = new Measurer(*output_);
     }
     may_map_allocations_.store(options.triage && ring_ != nullptr, std::memory_order_relaxed);
+    may_map_tensors_.store(options.triage && ring_ != nullptr, std::memory_order_relaxed);
     watch_for_hangs(*this);
     be_ready_to_report(options, begun, start.pid == pid_);
 }
@@ -99,21 +123,13 @@ void Session::be_ready_to_report(const Options& options, std::uint64_t since_uni
 }
 
 AllocationFile* Session::allocations() {
-    AllocationFile* known = present_allocations();
-    if (known != nullptr || !may_map_allocations_.load(std::memory_order_relaxed)) return known;
-    const std::lock_guard lock(allocations_mutex_);
-    known = present_allocations();
-    if (known != nullptr || !may_map_allocations_.load(std::memory_order_relaxed)) return known;
-    Result<std::unique_ptr<AllocationFile>> made = AllocationFile::create(allocations_path(ring_->path()));
-    if (made.ok()) {
-        known = made.value().release();
-        allocations_.store(known, std::memory_order_release);
-        return known;
-    }
-    may_map_allocations_.store(false, std::memory_order_relaxed);
-    message(Severity::warn, "%s; there is no map of allocations; set AOTI_DBG_OUT to a place with room",
-            made.status().message().c_str());
-    return nullptr;
+    return map_made_once(maps_mutex_, may_map_allocations_, allocations_, "allocations",
+                         [this] { return AllocationFile::create(allocations_path(ring_->path())); });
+}
+
+TensorMapFile* Session::tensor_map() {
+    return map_made_once(maps_mutex_, may_map_tensors_, tensor_map_, "tensors",
+                         [this] { return TensorMapFile::create(tensors_path(ring_->path())); });
 }
 
 Saving* Session::saving() {

@@ -28,6 +28,7 @@ class CompletionMarkers;
 class MeasuredOutput;
 class Measurer;
 class Saving;
+class TensorMapFile;
 struct ThreadState;
 
 class Session {
@@ -68,6 +69,9 @@ class Session {
     [[nodiscard]] AllocationFile* present_allocations() {
         return allocations_.load(std::memory_order_acquire);
     }
+
+    /// The map of tensors, beside them: made at the first tensor; null where there is none.
+    [[nodiscard]] TensorMapFile* tensor_map();
 
     /// The folder for everything; empty where nothing is written, or it cannot be made.
     [[nodiscard]] const std::string& folder() const { return folder_; }
@@ -126,9 +130,11 @@ class Session {
     std::mutex markers_mutex_;  // who decides
     std::atomic<bool> has_decided_markers_{false};
     std::atomic<CompletionMarkers*> markers_{nullptr};  // never freed: threads may be inside
-    std::mutex allocations_mutex_;                      // who makes it
+    std::mutex maps_mutex_;                             // who makes one
     std::atomic<bool> may_map_allocations_{false};
+    std::atomic<bool> may_map_tensors_{false};
     std::atomic<AllocationFile*> allocations_{nullptr};    // never freed: threads may be inside
+    std::atomic<TensorMapFile*> tensor_map_{nullptr};      // likewise
     std::atomic<const std::string*> fault_dump_{nullptr};  // never freed: read at the end, whenever that is
     std::atomic<bool> has_calls_{false};
     std::atomic<std::uint64_t> seq_{0};

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "shim/observe/clock.hpp"
+#include "shim/report/mapped_entry.hpp"
 
 namespace aoti_dbg {
 namespace {
@@ -18,23 +19,8 @@ using allocations::Way;
 
 constexpr std::uint32_t kNoSlot = ~0U;
 
-template <typename T>
-void publish(T& field, T value) {
-    __atomic_store(&field, &value, __ATOMIC_RELEASE);
-}
-
 std::size_t whole_pages(std::size_t bytes) {
     return (bytes + allocations::kPage - 1) / allocations::kPage * allocations::kPage;
-}
-
-/// Readers that look meanwhile, or when the process has died in the middle, find no entry there.
-template <typename Entry>
-void write(Entry& to, const Entry& entry) {
-    publish(to.number, std::uint64_t{0});
-    Entry unpublished = entry;
-    unpublished.number = 0;
-    to = unpublished;
-    publish(to.number, entry.number);
 }
 
 void note_moment(FileHeader& header, std::uint64_t now) {
@@ -104,7 +90,7 @@ void AllocationFile::add(const NewAllocation& made, const AllocationMoment& when
     entry.thread = when.thread;
     entry.device = made.device;
     entry.made_by = made.way;
-    write(slots_[slot], entry);
+    write_entry(slots_[slot], entry);
 }
 
 std::vector<AllocationFile::Leaving> AllocationFile::take(std::uint64_t address, std::uint64_t bytes) {
@@ -170,7 +156,7 @@ void AllocationFile::refuse(const RefusedAllocation& refused, const AllocationMo
     entry.thread = when.thread;
     entry.device = static_cast<std::int16_t>(refused.device);
     entry.way = refused.way;
-    write(failures_[(entry.number - 1) % allocations::kFailures], entry);
+    write_entry(failures_[(entry.number - 1) % allocations::kFailures], entry);
 }
 
 void AllocationFile::satisfy(std::uint64_t bytes, const AllocationMoment& when) {

@@ -10,6 +10,7 @@
 #include "base/message.hpp"
 #include "shim/observe/clock.hpp"
 #include "shim/observe/names.hpp"
+#include "shim/report/mapped_entry.hpp"
 
 namespace aoti_dbg {
 namespace {
@@ -18,21 +19,6 @@ constexpr std::size_t kNamesPayload = std::size_t{64} * 1024 - sizeof(ring::Bloc
 
 // Rings of threads that have ended are kept for the reader as long as there are no more of them than this.
 constexpr std::size_t kEndedRingsKept = 8;
-
-template <typename T>
-void publish(T& field, T value) {
-    __atomic_store(&field, &value, __ATOMIC_RELEASE);
-}
-
-/// Stores before it are seen by a reader before stores after it. (A fence that ThreadSanitizer understands
-/// does not exist; x86 keeps stores in order by itself.)
-void order_stores() {
-#if defined(__aarch64__)
-    asm volatile("dmb ishst" ::: "memory");
-#else
-    asm volatile("" ::: "memory");
-#endif
-}
 
 std::size_t whole_pages(std::size_t bytes) {
     return (bytes + ring::kPage - 1) / ring::kPage * ring::kPage;

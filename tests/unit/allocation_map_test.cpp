@@ -144,10 +144,8 @@ TEST_CASE("Any bytes are read, in memory no larger than they") {
 TEST_CASE("An address in memory that lives is told with how far into it") {
     Slot living = slot(1, kBase, 2 * kMiB);
     const std::string text = text_of(near_memory(map_of({living}), kBase + 4096, {}));
-    CHECK(
-        text ==
-        "4 KiB into an allocation of 2 MiB on cuda:0 (cuMemAlloc), which may be a segment that holds several "
-        "tensors");
+    CHECK(text ==
+          "4 KiB into an allocation of 2 MiB on cuda:0 (cuMemAlloc), perhaps a segment of several tensors");
     living.bytes = 1000;
     living.device = 3;
     CHECK(text_of(near_memory(map_of({living}), kBase + 999, {})) ==

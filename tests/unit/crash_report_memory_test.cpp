@@ -87,6 +87,36 @@ TEST_CASE("The verdict of a fault in freed memory says so, behind what is known 
     CHECK(report.fingerprint == concluded(fault_at({})).fingerprint);
 }
 
+TEST_CASE("Tensors in the memory at the address stand below it, and it is then known to be a segment") {
+    NearMemory memory = near(Place::inside);
+    NearTensor tensor;
+    tensor.name = "buf5";
+    tensor.place = NearTensor::Place::behind;
+    tensor.address = 0x7f1200000800;
+    tensor.bytes = 512;
+    tensor.distance = 1536;
+    tensor.run = 7;
+    tensor.origin = tensors::Origin::made;
+    tensor.end = tensors::End::let_go;
+    tensor.end_sequence = 12;
+    tensor.was_let_go = true;
+    memory.tensors = {tensor};
+    memory.known_tensors = 3;
+    const CrashReport report = concluded(fault_at({memory}));
+    std::string text;
+    append_report_text(report, text);
+    CAPTURE(text);
+    CHECK(contains(text, "(cuMemAlloc), a segment of several tensors"));
+    CHECK(
+        contains(text, "in it: 1536 bytes past the end of buf5 (512 bytes, made in run 7, let go by then)"));
+    const nlohmann::json told = json_of(report).at("allocations").at(0);
+    CHECK(told.at("known_tensors") == 3);
+    CHECK(told.at("tensors").at(0).at("name") == "buf5");
+    CHECK(told.at("tensors").at(0).at("place") == "behind");
+    CHECK(told.at("tensors").at(0).at("end") == "let_go");
+    CHECK(told.at("tensors").at(0).at("origin") == "made");
+}
+
 TEST_CASE("Other memory near the address is no part of the verdict, and stands on the page and in the file") {
     for (const Place place :
          {Place::inside, Place::freed_later, Place::behind, Place::before, Place::nowhere}) {

@@ -2,7 +2,10 @@
 // only what the launch and the failed call have to do with.
 #include "cli/memory_facts.hpp"
 
+#include <cstring>
+
 #include "cli/recorded_calls.hpp"
+#include "serializer/tensor_map_format.hpp"
 #include "tests/support/allocation_writer.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/ring_writer.hpp"
@@ -94,6 +97,38 @@ TEST_CASE("Nothing is said of an address that is not known, without a map, and b
     header.pid = 17;
     CHECK(
         Recorded(allocation_bytes(header, {slot(1, kBase, kMiB)})).at("0x7f0000001000").allocations.empty());
+}
+
+TEST_CASE("The tensors of that memory are said, by the map of the very process") {
+    const auto with_tensors = [](std::uint32_t pid) {
+        Recorded recorded(allocation_bytes(header_of(1, 0), {slot(1, kBase, 2 * kMiB)}));
+        tensors::FileHeader header{};
+        header.magic = tensors::kMagic;
+        header.version = tensors::kVersion;
+        header.slot_bytes = sizeof(tensors::Slot);
+        header.slots = 1;
+        header.pid = pid;
+        tensors::Slot tensor{};
+        tensor.number = 1;
+        tensor.address = kBase;
+        tensor.bytes = kMiB;
+        tensor.made_sequence = 3;
+        std::memcpy(tensor.name, "buf0", 4);
+        std::string bytes(tensors::kPage, '\0');
+        std::memcpy(bytes.data(), &header, sizeof header);
+        bytes.append(reinterpret_cast<const char*>(&tensor), sizeof tensor);
+        write_text(recorded.folder.path() / "tensors.map", bytes);
+        return recorded.at("0x7f0000001000");
+    };
+    const CrashReport report = with_tensors(4242);
+    REQUIRE(report.allocations.size() == 1);
+    REQUIRE(report.allocations.front().tensors.size() == 1);
+    CHECK(report.allocations.front().tensors.front().name == "buf0");
+    CHECK(report.notes.empty());
+    CHECK(with_tensors(17).allocations.front().tensors.empty());
+    Recorded damaged(allocation_bytes(header_of(1, 0), {slot(1, kBase, 2 * kMiB)}));
+    write_text(damaged.folder.path() / "tensors.map", "no map");
+    CHECK(damaged.at("0x7f0000001000").notes.size() == 1);
 }
 
 TEST_CASE("What makes a map less than whole is noted") {

@@ -1,0 +1,154 @@
+// See tensor_map.hpp.
+#include "serializer/tensor_map.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <iterator>
+#include <map>
+
+#include "serializer/clean_text.hpp"
+#include "serializer/mapped_entries.hpp"
+
+namespace aoti_dbg {
+namespace {
+
+using tensors::End;
+using tensors::FileHeader;
+using tensors::Origin;
+using tensors::Slot;
+
+std::uint64_t end_of(const Slot& slot) {
+    return slot.address + slot.bytes;
+}
+
+/// Whether it was in `memory`, and not in what lay at that address before or afterwards.
+bool is_in(const Slot& slot, const NearMemory& memory) {
+    if (slot.address < memory.address || slot.address - memory.address >= memory.bytes) return false;
+    // Of mapped pieces each was made at its own time.
+    if (memory.pieces == 1 && slot.made_sequence < memory.made_sequence) return false;
+    return memory.freed_sequence == 0 || slot.made_sequence <= memory.freed_sequence;
+}
+
+using ByAddress = std::map<std::uint64_t, const Slot*>;
+
+bool overlaps(const ByAddress& taken, const Slot& slot) {
+    const auto behind = taken.lower_bound(slot.address);
+    if (behind != taken.end() && behind->first < end_of(slot)) return true;
+    return behind != taken.begin() && end_of(*std::prev(behind)->second) > slot.address;
+}
+
+/// The youngest at each place: allocators give memory out again.
+ByAddress youngest_in(const TensorMap& map, const NearMemory& memory, const LaunchMoment& launch) {
+    ByAddress found;
+    for (auto slot = map.slots.rbegin(); slot != map.slots.rend(); ++slot) {
+        const bool was_made = launch.sequence == 0 || slot->made_sequence < launch.sequence;
+        if (was_made && is_in(*slot, memory) && !overlaps(found, *slot)) found[slot->address] = &*slot;
+    }
+    return found;
+}
+
+NearTensor told(const Slot& slot, NearTensor::Place place, std::uint64_t distance,
+                const LaunchMoment& launch) {
+    NearTensor near;
+    near.place = place;
+    append_clean({slot.name, strnlen(slot.name, sizeof slot.name)}, near.name);
+    near.origin = slot.origin;
+    near.address = slot.address;
+    near.bytes = slot.bytes;
+    near.distance = distance;
+    near.run = slot.run;
+    near.model = slot.model;
+    near.made_sequence = slot.made_sequence;
+    if (slot.ended != slot.number) return near;
+    near.end = slot.end;
+    near.end_sequence = slot.end_sequence;
+    near.was_let_go =
+        slot.end == End::let_go && (launch.sequence == 0 || slot.end_sequence < launch.sequence);
+    return near;
+}
+
+/// "made in run 3", "input of run 3"
+std::string origin_text(const NearTensor& near) {
+    const std::string run = "run " + std::to_string(near.run);
+    switch (near.origin) {
+        case Origin::input:
+            return "input of " + run;
+        case Origin::returned:
+            return "returned by an op in " + run;
+        case Origin::made:
+        case Origin::unknown:
+            break;
+    }
+    return "made in " + run;
+}
+
+bool is_possible(const Slot& slot) {
+    return slot.bytes != 0 && slot.address <= UINT64_MAX - slot.bytes;
+}
+
+}  // namespace
+
+Result<TensorMap> parse_tensor_map(std::string_view bytes) {
+    if (bytes.size() < sizeof(FileHeader))
+        return Status::error("not a map of tensors: too short for the header");
+    TensorMap map;
+    FileHeader& header = map.header;
+    std::memcpy(&header, bytes.data(), sizeof header);
+    if (header.magic != tensors::kMagic || header.version == 0)
+        return Status::error("not a map of tensors: it does not begin with the magic number");
+    if (header.version > tensors::kVersion)
+        return Status::error("a map of tensors of version " + std::to_string(header.version) +
+                             ", newer than what this program reads (" + std::to_string(tensors::kVersion) +
+                             "); use the aoti-dbg that came with the library");
+    if (header.slot_bytes != sizeof(Slot))
+        return Status::error("a damaged map of tensors: entries of another size");
+    map.slots = mapped_entries<Slot>(bytes, tensors::kPage, header.slots, "tensors", map.notes);
+    const auto sound = std::stable_partition(map.slots.begin(), map.slots.end(), is_possible);
+    if (sound != map.slots.end())
+        map.notes.push_back("the map holds " + std::to_string(map.slots.end() - sound) +
+                            " impossible tensors; left out");
+    map.slots.erase(sound, map.slots.end());
+    return map;
+}
+
+std::string tensors_path(const std::string& ring) {
+    return path_beside_ring(ring, "tensors");
+}
+
+std::string_view word_of(NearTensor::Place place) {
+    constexpr std::string_view kPlaces[] = {"inside", "behind", "before"};
+    return kPlaces[static_cast<std::size_t>(place)];
+}
+
+std::string near_text(const NearTensor& near) {
+    const std::string distance = memory_text(near.distance);
+    std::string text = distance + " into ";
+    if (near.place == NearTensor::Place::before) text = distance + " before ";
+    if (near.place == NearTensor::Place::behind)
+        text = near.distance == 0 ? "right behind the end of " : distance + " past the end of ";
+    text += (near.name.empty() ? "a tensor" : near.name) + " (" + memory_text(near.bytes) + ", " +
+            origin_text(near);
+    if (near.was_let_go) text += ", let go by then";
+    if (near.end == End::handed_out) text += ", handed out";
+    return text + ")";
+}
+
+void add_near_tensors(const TensorMap& map, std::uint64_t address, const LaunchMoment& launch,
+                      NearMemory& memory) {
+    using Place = NearTensor::Place;
+    if (memory.place == NearMemory::Place::nowhere) return;
+    const ByAddress tensors = youngest_in(map, memory, launch);
+    memory.known_tensors = tensors.size();
+    const auto above = tensors.upper_bound(address);
+    const Slot* const below = above == tensors.begin() ? nullptr : std::prev(above)->second;
+    if (below != nullptr && address < end_of(*below)) {
+        memory.tensors.push_back(told(*below, Place::inside, address - below->address, launch));
+        return;
+    }
+    if (below != nullptr)
+        memory.tensors.push_back(told(*below, Place::behind, address - end_of(*below), launch));
+    if (above != tensors.end())
+        memory.tensors.push_back(told(*above->second, Place::before, above->first - address, launch));
+}
+
+}  // namespace aoti_dbg

@@ -1,0 +1,34 @@
+// Entries of tables in mapped files, which others read at any moment: also when this process has died in the
+// middle of one. An entry has a `number`, which is 0 while it says nothing.
+#pragma once
+
+#include <cstdint>
+
+namespace aoti_dbg {
+
+template <typename T>
+void publish(T& field, T value) {
+    __atomic_store(&field, &value, __ATOMIC_RELEASE);
+}
+
+/// Stores before it are seen by a reader before stores after it. (A fence that ThreadSanitizer understands
+/// does not exist; x86 keeps stores in order by itself.)
+inline void order_stores() {
+#if defined(__aarch64__)
+    asm volatile("dmb ishst" ::: "memory");
+#else
+    asm volatile("" ::: "memory");
+#endif
+}
+
+template <typename Entry>
+void write_entry(Entry& to, const Entry& entry) {
+    publish(to.number, std::uint64_t{0});
+    order_stores();
+    Entry unpublished = entry;
+    unpublished.number = 0;
+    to = unpublished;
+    publish(to.number, entry.number);
+}
+
+}  // namespace aoti_dbg

@@ -1,0 +1,58 @@
+#include "shim/report/tensor_map_file.hpp"
+
+#include <unistd.h>
+
+#include <utility>
+
+#include "shim/report/mapped_entry.hpp"
+
+namespace aoti_dbg {
+
+using tensors::FileHeader;
+using tensors::Slot;
+
+TensorMapFile::TensorMapFile(PreallocatedFile file, char* mapped, std::size_t slots)
+    : file_(std::move(file)), mapped_(mapped), slots_(slots) {}
+
+FileHeader& TensorMapFile::header() const {
+    return *reinterpret_cast<FileHeader*>(mapped_);
+}
+
+Slot& TensorMapFile::slot_of(std::uint64_t number) const {
+    return reinterpret_cast<Slot*>(mapped_ + tensors::kPage)[(number - 1) % slots_];
+}
+
+Result<std::unique_ptr<TensorMapFile>> TensorMapFile::create(const std::string& path, std::size_t slots) {
+    Result<PreallocatedFile> file = PreallocatedFile::create(path);
+    if (!file.ok()) return file.status();
+    const std::size_t bytes = tensors::kPage + slots * sizeof(Slot);
+    Result<char*> mapped =
+        file.value().extend((bytes + tensors::kPage - 1) / tensors::kPage * tensors::kPage);
+    if (!mapped.ok()) {
+        unlink(file.value().path().c_str());
+        return mapped.status();
+    }
+    auto& header = *reinterpret_cast<FileHeader*>(mapped.value());
+    header.version = tensors::kVersion;
+    header.slot_bytes = sizeof(Slot);
+    header.pid = static_cast<std::uint32_t>(getpid());
+    header.slots = static_cast<std::uint32_t>(slots);
+    publish(header.magic, tensors::kMagic);
+    return std::unique_ptr<TensorMapFile>(new TensorMapFile(std::move(file.value()), mapped.value(), slots));
+}
+
+std::uint64_t TensorMapFile::add(Slot tensor) {
+    tensor.number = __atomic_add_fetch(&header().made, 1, __ATOMIC_RELAXED);
+    write_entry(slot_of(tensor.number), tensor);
+    return tensor.number;
+}
+
+void TensorMapFile::end(std::uint64_t number, tensors::End end, std::uint64_t sequence) {
+    Slot& slot = slot_of(number);
+    if (__atomic_load_n(&slot.number, __ATOMIC_RELAXED) != number) return;
+    slot.end = end;
+    slot.end_sequence = sequence;
+    publish(slot.ended, number);
+}
+
+}  // namespace aoti_dbg

@@ -1,0 +1,127 @@
+// The map of tensors of whole processes on the software driver: what each run of a model was given, made and
+// let go, by the names of the wrapper source.
+#include "serializer/tensor_map.hpp"
+
+#include <cstring>
+#include <map>
+
+#include "tests/preload/cuda_models_fixture.hpp"
+#include "tests/support/catch.hpp"
+
+namespace aoti_dbg::test {
+namespace {
+
+namespace fs = std::filesystem;
+using tensors::End;
+using tensors::Origin;
+using tensors::Slot;
+
+const Variables kArmed = {{"AOTI_DBG_TRIAGE", "1"}};
+
+TensorMap map_in(const fs::path& out) {
+    const Result<TensorMap> map = parse_tensor_map(read_text(out / "tensors.map"));
+    REQUIRE(map.ok());
+    CHECK(map.value().notes.empty());
+    return map.value();
+}
+
+std::string name_of(const Slot& slot) {
+    return {slot.name, strnlen(slot.name, sizeof slot.name)};
+}
+
+/// "made buf0 512 let go": what is known of each tensor of a run, in order.
+Lines told(const TensorMap& map, std::uint32_t run) {
+    Lines lines;
+    for (const Slot& slot : map.slots) {
+        if (slot.run != run) continue;
+        std::string line = slot.origin == Origin::input ? "input " : "made ";
+        line += name_of(slot) + " " + std::to_string(slot.bytes);
+        if (slot.ended == slot.number) line += slot.end == End::let_go ? " let go" : " handed out";
+        lines.push_back(line);
+    }
+    return lines;
+}
+
+/// Bare and armed alike.
+struct Armed : Preloaded {
+    explicit Armed(const Lines& victim, const Variables& variables = kArmed) : Preloaded(victim, variables) {
+        const Outcome bare = run_bare(victim);
+        CAPTURE(outcome.err);
+        CHECK(bare.exit_code == 0);
+        CHECK(outcome.out == bare.out);
+        CHECK(outcome.exit_code == bare.exit_code);
+    }
+};
+
+TEST_CASE("Each tensor of a run is in the map under the name that the wrapper source has for it") {
+    const Armed run(cuda_models({"--runs", "3"}, {"stats"}));
+    const TensorMap map = map_in(run.out());
+    const Lines made = {"made buf0 (later buf1) 512 let go",
+                        "made buf2 128 handed out",
+                        "made buf3 1024 handed out",
+                        "made buf4 512 let go",
+                        "made buf5 512 let go",
+                        "made buf6 512 let go"};
+    CHECK(told(map, 0) == joined({"input arg2_1 512"}, made));
+    for (std::uint32_t number = 1; number < 3; ++number) {
+        Lines lines = told(map, number);
+        // An input that lies where it lay before is not said again.
+        if (lines.size() > made.size()) lines.erase(lines.begin());
+        CHECK(lines == made);
+    }
+    CHECK(map.header.made == map.slots.size());
+}
+
+TEST_CASE("Tensors are noted between the calls that they were made between") {
+    const Armed run(cuda_models({}, {"stats"}));
+    const TensorMap map = map_in(run.out());
+    REQUIRE(map.slots.size() == 7);
+    std::uint64_t last = 0;
+    for (const Slot& slot : map.slots) {
+        CHECK(slot.made_sequence >= last);
+        last = slot.made_sequence;
+        if (slot.ended == slot.number) CHECK(slot.end_sequence > slot.made_sequence);
+        CHECK(slot.address != 0);
+    }
+    // buf0 is made behind the begin of the run, and before its first call.
+    CHECK(map.slots[1].made_sequence == map.slots[0].made_sequence);
+    CHECK(map.slots[2].made_sequence > map.slots[1].made_sequence);
+}
+
+TEST_CASE("Threads and models at once get maps of their own runs") {
+    const Armed run(
+        cuda_models({"--runs", "20", "--threads", "4", "--streams", "nonblocking"}, {"stats", "stats"}));
+    const TensorMap map = map_in(run.out());
+    std::map<std::uint32_t, Lines> made;
+    for (const Slot& slot : map.slots)
+        if (slot.origin == Origin::made) made[slot.run].push_back(name_of(slot));
+    CHECK(made.size() == 80);
+    for (const auto& [number, names] : made) {
+        CAPTURE(number);
+        CHECK(names == Lines{"buf0 (later buf1)", "buf2", "buf3", "buf4", "buf5", "buf6"});
+    }
+}
+
+TEST_CASE("There is a map of tensors only with triage and checks, and of models on a device") {
+    for (const Variables& variables :
+         {Variables{{"AOTI_DBG_CHECK", "args"}}, Variables{{"AOTI_DBG_HANG", "100"}},
+          Variables{{"AOTI_DBG_TRIAGE", "1"}, {"AOTI_DBG_CHECK", "none"}, {"AOTI_DBG_LEVEL", "0"}},
+          Variables{{"AOTI_DBG_TRIAGE", "1"}, {"AOTI_DBG_RING", "0"}}}) {
+        const Armed run(cuda_models({}, {"stats"}), variables);
+        CHECK(Preloaded::files(run.out(), "tensors.").empty());
+    }
+    const Preloaded host(model_host({model_path("cpu")}), kArmed);
+    CHECK(Preloaded::files(host.out(), "flight").size() == 1);
+    CHECK(Preloaded::files(host.out(), "tensors.").empty());
+}
+
+TEST_CASE("A model without its source has its tensors in the map, without names") {
+    const Armed run(cuda_models({}, {"stats_bare"}));
+    const TensorMap map = map_in(run.out());
+    CHECK(map.slots.size() == 7);
+    for (const Slot& slot : map.slots)
+        if (slot.origin == Origin::made) CHECK(name_of(slot).empty());
+}
+
+}  // namespace
+}  // namespace aoti_dbg::test
