@@ -449,3 +449,5 @@ source "$root/tests/gpu/level_2.sh"
 source "$root/tests/gpu/level_1.sh"
 # shellcheck source=triage.sh
 source "$root/tests/gpu/triage.sh"
+# shellcheck source=other_tools.sh
+source "$root/tests/gpu/other_tools.sh"

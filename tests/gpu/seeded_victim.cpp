@@ -3,6 +3,7 @@
 // The package is one of bench/compile_models.py; what it is run with lies beside it, the last of these is
 // bad. It is run once with what is good, then as BUG says, and then the device is asked. It knows nothing of
 // the library. Ends with 0 where nobody complained, else with 3.
+#include <ATen/DeviceAccelerator.h>
 #include <ATen/Functions.h>
 #include <dlfcn.h>
 #include <torch/csrc/inductor/aoti_package/model_package_loader.h>
@@ -126,6 +127,17 @@ at::Tensor in_freed_memory(const at::Tensor& like) {
     return tensor;
 }
 
+/// The same, in memory of PyTorch's allocator, which has given it back to the driver.
+at::Tensor in_emptied_memory(const at::Tensor& like) {
+    at::Tensor tensor;
+    {
+        const at::Tensor room = at::zeros({std::int64_t{64} << 20U}, like.options());
+        tensor = at::from_blob(room.data_ptr(), like.sizes(), like.options());
+    }
+    at::accelerator::emptyCache();
+    return tensor;
+}
+
 // ---- the bugs ----
 
 struct Run {
@@ -142,6 +154,12 @@ void bad_input(const Run& run) {
 void freed(const Run& run) {
     Inputs inputs = run.good();
     inputs.front() = in_freed_memory(inputs.front());
+    run.loader.run(inputs);
+}
+
+void emptied(const Run& run) {
+    Inputs inputs = run.good();
+    inputs.front() = in_emptied_memory(inputs.front());
     run.loader.run(inputs);
 }
 
@@ -242,6 +260,7 @@ struct Bug {
 constexpr Bug kBugs[] = {
     {"bad_input", bad_input},
     {"freed", freed},
+    {"emptied", emptied},
     {"misaligned", misaligned},
     {"dtype", dtype},
     {"device", device},

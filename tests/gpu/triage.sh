@@ -55,6 +55,22 @@ unasked_case() {
     [[ $(<"$case_folder/continue/status") == 41 && $(<"$case_folder/abort/status") == 134 ]]
 }
 
+# The driver takes no name as long as this for its dump: then completion markers tell.
+markers_case() {
+    local victim=$programs/fault_victim far deep
+    need_gpu && need "$victim" || return
+    printf -v deep '%0.s12345678' {1..25}
+    far=$case_folder/markers/out/$deep/$deep/$deep/$deep/$deep
+    local kind
+    for kind in load misaligned store; do
+        rm -rf "${case_folder:?}/markers/out"
+        run_in markers 60 "$build/aoti-dbg" run --triage --scope all --completion markers --out "$far" -- "$victim" "$kind" 100 61 1
+        [[ $(<"$case_folder/markers/status") == 3 ]] &&
+            verdict "$far/report.json" class=kernel kernel=step_5 verdict='*step_5*by completion markers*' || return
+    done
+    echo "note: $(sed -n 's/^ *"verdict": "\(.*\)",$/\1/p' "$far/report.json")"
+}
+
 # repeated_case COUNT: at random launches, several programs at once.
 repeated_case() {
     local count=$1 victim=$programs/fault_victim i wrong=0
@@ -207,6 +223,7 @@ triage_cases() {
     check "fault: store" fault_case store 99 kernel
     check "fault: graph" fault_case graph 62 kernel
     check "fault: nobody asks" unasked_case
+    check "fault: without a dump" markers_case
     check "fault: two hundred times" repeated_case 200
     check "model: index read" faulty_model_case fault_index_read 'triton_*index*' 1 2 arg0_1
     check "model: index write" faulty_model_case fault_index_write 'triton_*index_put*' 1 1 buf0
@@ -216,7 +233,13 @@ triage_cases() {
     check "model: twenty times" twenty_case fault_index_read 'triton_*index*' arg0_1
     check "program: custom op" seeded_case bad_input fault_custom_op class=kernel kernel=seeded_scatter inside=seeded::scatter
     check "program: input in freed memory" seeded_case freed fault_rows class=kernel kernel='triton_*' run=1 call=0 \
-        suspect=arg1_1 verdict='*freed*'
+        suspect=arg1_1 tensor=arg1_1 verdict='*freed*'
+    check "program: the same, in memory of PyTorch's" seeded_case emptied fault_rows class=kernel kernel='triton_*' run=1 call=0 \
+        suspect=arg1_1 tensor=arg1_1 verdict='*freed*cuMemFree*'
+    PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True check "program: the same, in expandable segments" seeded_case emptied fault_rows \
+        class=kernel kernel='triton_*' run=1 call=0 suspect=arg1_1 tensor=arg1_1 verdict='*freed*cuMemUnmap*'
+    PYTORCH_CUDA_ALLOC_CONF=backend:cudaMallocAsync check "program: the same, in the driver's pool" seeded_case emptied fault_rows \
+        class=kernel kernel='triton_*' run=1 call=0 suspect=arg1_1 tensor=arg1_1 verdict='*freed*in stream order*'
     check "program: input on the host" seeded_case device fault_rows class=kernel kernel='triton_*' run=1 call=0 suspect=arg1_1
     check "program: more rows than exported" seeded_case rows fault_rows class=kernel kernel='triton_*' run=1 call=0 \
         suspect=table verdict='*past the end of table*'

@@ -1,9 +1,11 @@
 """Holds a report.json against what is known of the fault:
     verdict.py REPORT [class=C] [kernel=PATTERN] [file=NAME] [run=N] [call=N] [launch=N/OF] [certainty=exact|kernel]
                       [suspect=LABEL|none] [source=yes] [inside=OP] [verdict=PATTERN]
+                      [tensor=NAME]
 
 launch: the number of the faulting launch, from 0, among OF of them, before which the process makes but a few calls and
-fills some memory. certainty: exact wants that launch and no doubt about it, kernel only its kernel.
+fills some memory. certainty: exact wants that launch and no doubt about it, kernel only its kernel. tensor: what lay in the
+memory at the address of the fault.
 """
 
 from __future__ import annotations
@@ -44,6 +46,9 @@ def faults(report: dict, want: dict[str, str]) -> list[str]:
         check("inside", want["inside"] in call.get("inside", ""), call.get("inside"))
     if "verdict" in want:
         check("verdict", fnmatch.fnmatchcase(report.get("verdict", ""), want["verdict"]), report.get("verdict"))
+    if "tensor" in want:
+        names = [tensor.get("name") for memory in report.get("allocations", []) for tensor in memory.get("tensors", [])]
+        check("tensor", want["tensor"] in names, names)
     if want.get("source") == "yes":
         check("source", "tl." in device.get("source", ""), device.get("source"))
     return wrong

@@ -1,0 +1,46 @@
+# What step tools of scripts/gpu-check does: what others say of the bugs of step triage, run bare, by CUDA_LAUNCH_BLOCKING=1, with
+# PyTorch's debug printer compiled in, and by compute-sanitizer. Nothing is judged: $out/other_tools.txt is what docs/TRIAGE.md is
+# written from. Sourced by cases.sh, by whose rules cases go.
+# shellcheck shell=bash disable=SC2154,SC2034
+
+# The bugs of seeded_victim.cpp and the model of each.
+told_of=(freed:fault_rows device:fault_rows rows:fault_rows bad_input:fault_custom_op graph:fault_index_read dtype:fault_rows
+    misaligned_constant:fault_rows constants:linear memory:fault_rows bad_input:fault_hang race:fault_rows)
+
+with_printer() {
+    local models=("${told_of[@]#*:}")
+    mapfile -t models < <(printf '%s\n' "${models[@]}" | sort -u)
+    TORCHINDUCTOR_COMPILE_THREADS=1 limited 440 "$python" "$root/bench/compile_models.py" --device "$device" \
+        --out "$packages" "${models[@]/%/-printer}"
+}
+
+# told FOLDER TITLE PATTERN MOST: how it ended, and the last lines that say something.
+told() {
+    printf '%s: ended with %s\n' "$2" "$(<"$case_folder/$1/status")"
+    cat "$case_folder/$1"/std{out,err} | grep -aE "$3" | tail -n "$4" | cut -c1-240 | sed 's/^/    /'
+}
+
+tools_case() {
+    local bug=$1 model=$2 victim=$programs/seeded_victim says='[Ee]rror|terminate|what\(\)|complained|ssert'
+    need_gpu && need "$victim" "$packages/$model"-{released,printer}.pt2 || return
+    run_in bare 30 "$victim" "$bug" "$packages/$model-released.pt2" &
+    run_in blocking 30 env CUDA_LAUNCH_BLOCKING=1 "$victim" "$bug" "$packages/$model-released.pt2" &
+    run_in printer 30 "$victim" "$bug" "$packages/$model-printer.pt2" &
+    run_in sanitizer 100 compute-sanitizer --tool memcheck --print-limit 2 "$victim" "$bug" "$packages/$model-released.pt2" &
+    wait
+    {
+        printf '== %s of %s\n' "$bug" "$model"
+        told bare bare "$says" 2
+        told blocking CUDA_LAUNCH_BLOCKING=1 "$says" 2
+        told printer "PyTorch's printer, level 3" "$says|_launch" 4
+        told sanitizer compute-sanitizer '^=========' 24
+    } | tee -a "$out/other_tools.txt"
+}
+
+tools_cases() {
+    local one
+    begin "compile models with PyTorch's printer" with_printer
+    check_begun
+    for one in "${told_of[@]}"; do check "others: ${one/:/ of }" tools_case "${one%:*}" "${one#*:}"; done
+    ((list)) || say "what they said: $out/other_tools.txt"
+}
