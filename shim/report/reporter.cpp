@@ -2,10 +2,12 @@
 
 #include <dlfcn.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <array>
 #include <atomic>
 #include <csignal>
 #include <ctime>
@@ -71,6 +73,9 @@ class Prepared {
         if (end.signal != 0 || end.status >= 0)
             write_number(end.signal != 0 ? end.signal : end.status, number_);
     }
+    /// For the two new processes.
+    [[nodiscard]] void* stack_of_between() { return between_.data() + between_.size(); }
+    [[nodiscard]] void* stack_of_command() { return of_command_.data() + of_command_.size(); }
     [[noreturn]] void execute() {
         execve(arguments_.front(), arguments_.data(), environment_.data());
         syscall(SYS_exit_group, 127);  // _exit is hooked
@@ -91,6 +96,10 @@ class Prepared {
         text[count] = '\0';
     }
 
+    using Stack = std::array<char, std::size_t{256} << 10U>;
+
+    alignas(16) Stack between_;
+    alignas(16) Stack of_command_;
     std::vector<std::string> words_;
     std::vector<std::string> texts_;  // of the environment
     std::vector<char*> environment_;
@@ -128,19 +137,16 @@ void let_go() {
         close(descriptor);
 }
 
-/// As fork(), but without what others have registered for it. `exit_signal`: what the parent gets at the end.
-long new_process(unsigned long exit_signal) {
-    return syscall(SYS_clone, exit_signal, nullptr, nullptr, nullptr, nullptr);
+int become_command(void* prepared) {
+    let_go();
+    static_cast<Prepared*>(prepared)->execute();
 }
 
 /// The process between the program and the command. It must not become another program itself: its end would
 /// then be told to the program by a signal.
-[[noreturn]] void stand_between(Prepared& prepared) {
-    const long command = new_process(SIGCHLD);
-    if (command == 0) {
-        let_go();
-        prepared.execute();
-    }
+int stand_between(void* prepared) {
+    void* const stack = static_cast<Prepared*>(prepared)->stack_of_command();
+    const long command = clone(become_command, stack, CLONE_VM | CLONE_VFORK | SIGCHLD, prepared);
     if (command > 0) syscall(SYS_wait4, command, nullptr, 0, nullptr);
     syscall(SYS_exit_group, command > 0 ? 0 : 1);
     __builtin_unreachable();
@@ -184,8 +190,9 @@ bool start_reporter(OwnEnd end) {
     sigset_t present;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &present);
-    const long between = new_process(0);
-    if (between == 0) stand_between(*prepared);
+    // Not as fork() does it: to copy the tables of a large program's memory takes seconds. It shares that
+    // memory, on a stack of its own, and no signal tells of its end.
+    const long between = clone(stand_between, prepared->stack_of_between(), CLONE_VM, prepared);
     pthread_sigmask(SIG_SETMASK, &present, nullptr);
     if (between > 0) await(between);
     return between > 0;
