@@ -29,9 +29,9 @@ std::int32_t driver_error(std::uint32_t exception) {
         std::uint32_t exception;
         std::int32_t error;
     };
-    constexpr Known kKnown[] = {{1, 700},  {3, 714},  {4, 715},  {5, 700},  {6, 716},  {7, 717},
-                                {8, 718},  {9, 714},  {10, 700}, {11, 716}, {12, 710}, {14, 700},
-                                {22, 222}, {26, 715}, {30, 700}, {32, 214}};
+    constexpr Known kKnown[] = {{1, 700}, {3, 714},  {4, 715},  {5, 700},  {6, 716},  {7, 717},
+                                {8, 718}, {9, 714},  {10, 700}, {11, 716}, {12, 710}, {14, 700},
+                                {22, 36}, {26, 715}, {30, 700}, {32, 214}};
     const auto* const known = std::find_if(std::begin(kKnown), std::end(kKnown),
                                            [exception](const Known& k) { return k.exception == exception; });
     return known == std::end(kKnown) ? kLaunchFailed : known->error;

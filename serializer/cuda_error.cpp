@@ -14,6 +14,7 @@ constexpr CudaError kErrors[] = {
     {3, CrashClass::driver, "driver not initialised"},
     {4, CrashClass::driver, "driver is shutting down"},
     {34, CrashClass::driver, "stub of the driver's library, which is for linking only"},
+    {36, CrashClass::driver, "call that needs a newer driver"},
     {46, CrashClass::driver, "device busy or unavailable"},
     {100, CrashClass::driver, "no device"},
     {101, CrashClass::driver, "invalid device"},
