@@ -72,6 +72,10 @@ struct FileHeader {
     std::uint64_t runs;  // runs begun so far
     char program[256];   // the executable's path, cut, NUL-terminated
     char library[32];    // our version
+    // The signal by which the process ends, where the library has seen it come, and to which thread. A
+    // program's own handlers are left alone, so none does not mean that there was none.
+    std::uint32_t signal;
+    std::uint32_t signal_thread;
 };
 static_assert(sizeof(FileHeader) <= kPage);
 
