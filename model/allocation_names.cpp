@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <charconv>
 #include <cstddef>
-#include <map>
-#include <string_view>
 
 namespace aoti_dbg {
 namespace {
@@ -41,46 +39,75 @@ std::vector<std::int64_t> sizes_in(std::string_view text) {
     return sizes;
 }
 
-/// Whether the calls that are seen at run time are the same in each run. Copies of inputs that are not
-/// aligned stand in branches, but are not among them.
-bool is_straight(const RunBody& body) {
-    int depth = 0;
-    for (const FlowStep& step : body.flow) {
-        using Kind = FlowStep::Kind;
-        if (step.kind == Kind::branch || step.kind == Kind::loop) ++depth;
-        if (step.kind == Kind::end_branch || step.kind == Kind::end_loop) --depth;
-        const bool is_seen = step.kind == Kind::call && body.sites[step.value].kind != CallKind::copy;
-        if (is_seen && depth > 0) return false;
-    }
-    return true;
+/// Copies are not seen at run time.
+bool is_seen(const CallSite& site) {
+    return site.kind != CallKind::copy;
 }
 
-/// "buf1 (later buf3)"; of several the last, which is what it is in the end.
-std::string with_later_names(const std::string& name, const std::vector<std::string_view>& later) {
-    if (later.empty()) return name;
-    return name + (later.size() == 1 ? " (later " : " (.. ") + std::string(later.back()) + ")";
+/// Whether each run makes the same calls, and tensors, one after the other. Copies of inputs that are not
+/// aligned stand in branches, but are neither.
+bool is_straight(const RunBody& body) {
+    return std::none_of(body.sites.begin(), body.sites.end(),
+                        [](const CallSite& site) { return is_seen(site) && site.region != kNone; }) &&
+           std::none_of(body.allocations.begin(), body.allocations.end(),
+                        [](const Allocation& allocation) { return allocation.region != kNone; });
+}
+
+/// Under which names the memory of a tensor goes on, and whether by a handle of another.
+struct Later {
+    std::size_t names = 0;
+    std::string_view last;
+    bool is_shared = false;
+};
+
+NamedTensor named(const std::string& name, const Later& later) {
+    if (later.names == 0) return {name, !later.is_shared};
+    // Of several the last, which is what it is in the end.
+    return {name + (later.names == 1 ? " (later " : " (.. ") + std::string(later.last) + ")",
+            !later.is_shared};
+}
+
+std::map<std::string_view, Later> later_names(const RunBody& body) {
+    std::map<std::string_view, Later> all;
+    std::map<std::string_view, std::string_view> firsts;
+    const auto first_of = [&firsts](const std::string& name) {
+        const auto known = firsts.find(name);
+        return known == firsts.end() ? std::string_view(name) : known->second;
+    };
+    for (const SharedMemory& shared : body.shared_memory) {
+        const std::string_view first = first_of(shared.of);
+        firsts[shared.name] = first;
+        Later& later = all[first];
+        ++later.names;
+        later.last = shared.name;
+        later.is_shared |= shared.how != SharedMemory::How::moved;
+    }
+    for (const TensorName& output : body.outputs)
+        if (output.view) all[first_of(output.name)].is_shared = true;
+    return all;
 }
 
 }  // namespace
 
-AllocationNames::AllocationNames(const RunBody& body) {
-    if (!is_straight(body)) return;
-    std::map<std::string_view, std::vector<std::string_view>> later;  // by the first name, in order
-    std::map<std::string_view, std::string_view> first;               // of a later name
-    for (const SharedMemory& shared : body.shared_memory) {
-        const auto known = first.find(shared.of);
-        const std::string_view origin = known == first.end() ? std::string_view(shared.of) : known->second;
-        first[shared.name] = origin;
-        later[origin].push_back(shared.name);
-    }
+AllocationNames::AllocationNames(const WrapperInfo& info) {
+    const RunBody& body = info.run;
+    const std::map<std::string_view, Later> later = later_names(body);
+    for (const auto& [name, names] : later)
+        shared_.emplace(name, named(std::string(name), names));
+    // Where a run may fold constants, tensors are made before its first call that are not of its body.
+    if (!is_straight(body) || !info.folding.sites.empty() || !info.folding.allocations.empty()) return;
+    calls_before_.push_back(0);
+    for (const CallSite& site : body.sites)
+        calls_before_.push_back(calls_before_.back() + (is_seen(site) ? 1 : 0));
     for (const Allocation& allocation : body.allocations) {
         if (!allocation.pool.empty()) continue;  // a part of one that is in here
-        entries_.push_back({with_later_names(allocation.name, later[allocation.name]), allocation.before,
+        const NamedTensor* const known = returned(allocation.name);
+        entries_.push_back({known == nullptr ? NamedTensor{allocation.name} : *known, allocation.before,
                             sizes_in(allocation.sizes)});
     }
 }
 
-const std::string* AllocationNames::find(std::uint32_t behind, std::uint32_t nth,
+const NamedTensor* AllocationNames::find(std::uint32_t behind, std::uint32_t nth,
                                          std::span<const std::int64_t> sizes) const {
     const std::uint32_t next = behind == kNone ? 0 : behind + 1;
     const auto first =
@@ -88,10 +115,17 @@ const std::string* AllocationNames::find(std::uint32_t behind, std::uint32_t nth
                          [](const Entry& entry, std::uint32_t site) { return entry.before < site; });
     if (static_cast<std::size_t>(entries_.end() - first) <= nth) return nullptr;
     const Entry& entry = first[nth];
+    // A call that is seen would have come first: this one is made besides, as launches make scratch buffers.
+    if (calls_before_[entry.before] != calls_before_[next]) return nullptr;
     const bool is_it =
         std::equal(entry.sizes.begin(), entry.sizes.end(), sizes.begin(), sizes.end(),
                    [](std::int64_t said, std::int64_t seen) { return said == kSymbolic || said == seen; });
-    return is_it ? &entry.name : nullptr;
+    return is_it ? &entry.tensor : nullptr;
+}
+
+const NamedTensor* AllocationNames::returned(std::string_view name) const {
+    const auto known = shared_.find(name);
+    return known == shared_.end() ? nullptr : &known->second;
 }
 
 }  // namespace aoti_dbg

@@ -225,6 +225,7 @@ class BodyReader {
         if (!keeper_.allows(body_.allocations.size(), kMaxNames)) return;
         allocation.name = keeper_.keep(name);
         allocation.before = position();
+        allocation.region = flow_.region();
         body_.allocations.push_back(std::move(allocation));
     }
 

@@ -137,7 +137,8 @@ struct Allocation {
     std::string strides;
     std::string pool;  // the tensor it is a part of, at `offset` bytes
     std::string offset;
-    std::uint32_t before = 0;  // the call site that comes next
+    std::uint32_t before = 0;      // the call site that comes next
+    std::uint32_t region = kNone;  // branch or loop that it lies in
 };
 
 struct Free {

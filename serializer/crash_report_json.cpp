@@ -114,7 +114,7 @@ void add_device_name(Json& to, std::int32_t device) {
 
 Json json_of(const NearTensor& near) {
     constexpr const char* kOrigins[] = {"unknown", "input", "made", "returned"};
-    constexpr const char* kEnds[] = {"", "let_go", "handed_out"};
+    constexpr const char* kEnds[] = {"", "let_go", "outlived"};
     Json to;
     to["place"] = word_of(near.place);
     to["text"] = near_text(near);

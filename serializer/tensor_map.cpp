@@ -82,6 +82,9 @@ std::string origin_text(const NearTensor& near) {
     return "made in " + run;
 }
 
+// A map of the library's takes 1.5 MiB.
+constexpr std::size_t kLargestFile = std::size_t{1} << 28U;
+
 bool is_possible(const Slot& slot) {
     return slot.bytes != 0 && slot.address <= UINT64_MAX - slot.bytes;
 }
@@ -91,6 +94,7 @@ bool is_possible(const Slot& slot) {
 Result<TensorMap> parse_tensor_map(std::string_view bytes) {
     if (bytes.size() < sizeof(FileHeader))
         return Status::error("not a map of tensors: too short for the header");
+    if (bytes.size() > kLargestFile) return Status::error("too large for a map of tensors");
     TensorMap map;
     FileHeader& header = map.header;
     std::memcpy(&header, bytes.data(), sizeof header);
@@ -129,7 +133,7 @@ std::string near_text(const NearTensor& near) {
     text += (near.name.empty() ? "a tensor" : near.name) + " (" + memory_text(near.bytes) + ", " +
             origin_text(near);
     if (near.was_let_go) text += ", let go by then";
-    if (near.end == End::handed_out) text += ", handed out";
+    if (near.end == End::outlived) text += ", which it outlived";
     return text + ")";
 }
 

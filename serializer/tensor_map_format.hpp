@@ -32,7 +32,7 @@ enum class Origin : std::uint8_t {
 enum class End : std::uint8_t {
     none = 0,
     let_go = 1,      // by the wrapper; a view of it may still hold its memory
-    handed_out = 2,  // the run had come back, and it was still there: an output
+    outlived = 2,  // the run had come back, and it was still there: an output
 };
 
 inline constexpr std::size_t kNameBytes = 32;
@@ -50,7 +50,7 @@ static_assert(sizeof(FileHeader) <= kPage);
 struct Slot {
     std::uint64_t number;  // counts from 1 over the process
     std::uint64_t address;
-    std::uint64_t bytes;          // of its storage, from there on
+    std::uint64_t bytes;          // up to its last element, gaps included
     std::uint64_t made_sequence;  // of the last call that had begun by then
     std::uint64_t end_sequence;   // likewise, at its end
     std::uint64_t ended;          // `number`, where the end is this tensor's; written last

@@ -21,6 +21,7 @@ constexpr std::string_view kGradMode = "aoti_torch_grad_mode_set_enabled";
 constexpr std::string_view kDataPointer = "aoti_torch_get_data_ptr";
 constexpr std::string_view kView = "aoti_torch__reinterpret_tensor";
 constexpr std::string_view kMake = "aoti_torch_empty_strided";
+constexpr std::string_view kMakePinned = "aoti_torch_empty_strided_pinned";
 constexpr std::string_view kLetGo = "aoti_torch_delete_tensor_object";
 
 bool begins_with(std::string_view text, std::string_view prefix) {
@@ -45,7 +46,7 @@ std::string op_of_unknown(std::string_view symbol) {
 std::optional<SlotRole> role_besides_calls(std::string_view symbol, const LookedAt& looked_at) {
     if (looked_at.pointers && symbol == kDataPointer) return SlotRole::pointer;
     if (looked_at.views && symbol == kView) return SlotRole::view;
-    if (looked_at.tensors && symbol == kMake) return SlotRole::made;
+    if (looked_at.tensors && (symbol == kMake || symbol == kMakePinned)) return SlotRole::made;
     if (looked_at.tensors && symbol == kLetGo) return SlotRole::let_go;
     return std::nullopt;
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 #include <span>
+#include <string>
 #include <string_view>
 
 #include "shim/bind/slots.hpp"
@@ -25,37 +26,82 @@ TensorMapFile* map_of(ThreadState& state, const MeasuredModel& model) {
     return g_recording_memory && model.is_on_cuda() ? state.session->tensor_map() : nullptr;
 }
 
-/// False for what is not on a GPU, or has no memory.
-bool find_memory(const ShimApi& api, TensorHandle handle, MadeTensors::Lying& lying) {
-    std::int32_t device = 0;
-    void* data = nullptr;
-    std::int64_t bytes = 0;
-    if (handle == nullptr || api.device_type(handle, &device) != 0 || device != api.cuda ||
-        api.data_ptr(handle, &data) != 0 || data == nullptr || api.storage_size(handle, &bytes) != 0 ||
-        bytes <= 0)
-        return false;
-    lying = {reinterpret_cast<std::uint64_t>(data), static_cast<std::uint64_t>(bytes)};
-    return true;
+bool is_under_way(const ThreadState& state, std::uint32_t run) {
+    const auto* const begin = state.open.data();
+    return std::any_of(begin, begin + state.depth, [run](const OpenCall& call) {
+        return call.kind == ring::CallKind::run && call.run == run;
+    });
+}
+
+/// Of the innermost run, `run`. Those that were left by an exception, or whose begin nobody saw, show here.
+RunTensors& of_run(ThreadState& state, MadeTensors& made, std::uint32_t run) {
+    while (made.depth > 0 && made.runs[made.depth - 1].run != run &&
+           !is_under_way(state, made.runs[made.depth - 1].run))
+        --made.depth;
+    if (made.depth > 0 && made.runs[made.depth - 1].run == run) return made.runs[made.depth - 1];
+    if (made.runs.size() == made.depth) made.runs.emplace_back();
+    RunTensors& fresh = made.runs[made.depth++];
+    fresh.run = run;
+    fresh.site = kNone;
+    fresh.is_placed = true;
+    fresh.made_since = 0;
+    fresh.handles.clear();
+    fresh.numbers.clear();
+    fresh.may_have.reset();
+    return fresh;
+}
+
+std::size_t bit_of(TensorHandle handle) {
+    // Handles are objects on the heap, some tens of bytes apart.
+    const std::uint64_t mixed = (reinterpret_cast<std::uint64_t>(handle) >> 4U) * 0x9e3779b97f4a7c15ULL;
+    return static_cast<std::size_t>(mixed >> 54U);
+}
+
+/// False for what is not on a GPU, or has no elements.
+bool find_memory(MeasuringThread& own, const ShimApi& api, TensorHandle handle, tensors::Slot& slot) {
+    SeenTensor seen;
+    if (handle == nullptr || !own.reader.read(api, handle, seen) || seen.address == 0) return false;
+    slot.address = seen.address;
+    slot.bytes = seen.facts->covered_bytes;
+    return seen.facts->place == Place::cuda && slot.bytes != 0;
+}
+
+void set_name(std::string_view name, tensors::Slot& slot) {
+    constexpr std::string_view kCut = "..";
+    memcpy(slot.name, name.data(), std::min(name.size(), sizeof slot.name));
+    if (name.size() > sizeof slot.name)
+        memcpy(slot.name + sizeof slot.name - kCut.size(), kCut.data(), kCut.size());
 }
 
 /// Returns its number in the map.
-std::uint64_t note(ThreadState& state, TensorMapFile& map, const OpenCall& run, tensors::Origin origin,
-                   const MadeTensors::Lying& lying, std::string_view name) {
-    tensors::Slot slot{};
-    slot.address = lying.address;
-    slot.bytes = lying.bytes;
+std::uint64_t add(ThreadState& state, TensorMapFile& map, const OpenCall& run, tensors::Origin origin,
+                  tensors::Slot& slot) {
     slot.made_sequence = state.session->last_seq();
     slot.run = run.run;
     slot.model = run.model;
     slot.origin = origin;
-    memcpy(slot.name, name.data(), std::min(name.size(), sizeof slot.name));
     return map.add(slot);
 }
 
-void remember(MadeTensors& made, TensorHandle handle, std::uint64_t number) {
-    if (made.handles.size() >= kMostHandles) return;
-    made.handles.push_back(handle);
-    made.numbers.push_back(number);
+void remember(RunTensors& tensors, TensorHandle handle, std::uint64_t number) {
+    if (tensors.handles.size() >= kMostHandles) return;
+    tensors.handles.push_back(handle);
+    tensors.numbers.push_back(number);
+    tensors.may_have.set(bit_of(handle));
+}
+
+/// The number of what goes by this handle, which is forgotten; 0: it is none of these.
+std::uint64_t take(RunTensors& tensors, TensorHandle handle) {
+    if (!tensors.may_have.test(bit_of(handle))) return 0;
+    const auto found = std::find(tensors.handles.rbegin(), tensors.handles.rend(), handle);
+    if (found == tensors.handles.rend()) return 0;
+    const auto at = static_cast<std::size_t>(tensors.handles.rend() - found) - 1;
+    const std::uint64_t number = tensors.numbers[at];
+    tensors.handles[at] = tensors.handles.back();
+    tensors.numbers[at] = tensors.numbers.back();
+    tensors.handles.pop_back();
+    tensors.numbers.pop_back();
+    return number;
 }
 
 }  // namespace
@@ -64,20 +110,21 @@ void note_inputs(ThreadState& state, const MeasuredModel& model, const OpenCall&
                  const TensorHandle* handles, std::size_t count) {
     TensorMapFile* const map = map_of(state, model);
     if (map == nullptr || handles == nullptr) return;
-    MadeTensors& made = own_part(state).made;
-    // What an earlier run has left that did not come back.
-    if (innermost_run(state) == nullptr) {
-        made.handles.clear();
-        made.numbers.clear();
-    }
+    MeasuringThread& own = own_part(state);
     for (std::size_t i = 0; i < count; ++i) {
-        MadeTensors::Lying lying;
-        if (!find_memory(model.api(), handles[i], lying)) continue;
-        MadeTensors::Lying& known = made.inputs[{run.model, i}];
-        if (known == lying) continue;
-        known = lying;
-        note(state, *map, run, tensors::Origin::input, lying, model.input(i).label);
+        tensors::Slot slot{};
+        if (!find_memory(own, model.api(), handles[i], slot)) continue;
+        set_name(model.input(i).label, slot);
+        add(state, *map, run, tensors::Origin::input, slot);
     }
+}
+
+void note_site(ThreadState& state, std::uint32_t run, const CallMatcher::Match& match) {
+    if (match.site == kNone) return;
+    RunTensors& tensors = of_run(state, own_part(state).made, run);
+    tensors.site = match.site;
+    tensors.is_placed = match.is_certain;
+    tensors.made_since = 0;
 }
 
 void note_made_tensor(ThreadState& state, const MeasuredModel& model, const StubFrame& frame) {
@@ -87,65 +134,70 @@ void note_made_tensor(ThreadState& state, const MeasuredModel& model, const Stub
     const auto* const returned = reinterpret_cast<const TensorHandle*>(frame.integer(kReturned));
     const bool is_made = static_cast<std::int32_t>(frame.results[0]) == 0 && returned != nullptr;
     if (map == nullptr || run == nullptr || !is_made) return;
-    MadeTensors& made = own_part(state).made;
-    if (made.run != run->run) {
-        made.run = run->run;
-        made.site = kNone;
-        made.made_since = 0;
-    }
-    const std::uint32_t nth = made.made_since++;
-    MadeTensors::Lying lying;
-    if (!find_memory(model.api(), *returned, lying)) return;
+    MeasuringThread& own = own_part(state);
+    RunTensors& tensors = of_run(state, own.made, run->run);
+    const std::uint32_t nth = tensors.made_since++;
+    tensors::Slot slot{};
+    if (!find_memory(own, model.api(), *returned, slot)) return;
     const auto* const sizes = reinterpret_cast<const std::int64_t*>(frame.integer(1));
     const std::span<const std::int64_t> known(sizes, sizes == nullptr ? 0 : frame.integer(0));
-    const std::string* const name = model.allocation_names().find(made.site, nth, known);
-    remember(made, *returned,
-             note(state, *map, *run, tensors::Origin::made, lying,
-                  name == nullptr ? std::string_view() : std::string_view(*name)));
+    const NamedTensor* const named =
+        tensors.is_placed ? model.allocation_names().find(tensors.site, nth, known) : nullptr;
+    if (named != nullptr) set_name(named->name, slot);
+    const std::uint64_t number = add(state, *map, *run, tensors::Origin::made, slot);
+    // Of what is not known in the source nobody can say when its memory goes.
+    if (named != nullptr && named->has_one_owner) remember(tensors, *returned, number);
 }
 
 void note_returned_tensors(ThreadState& state, const MeasuredModel& model, const OpenCall& call) {
     const ShimSignature* const shim = call.passage.slot == nullptr ? nullptr : call.passage.slot->shim;
-    if (shim == nullptr || shim->args.find('r') == std::string_view::npos) return;
+    // r: a tensor that is returned; t: all of an op behind the proxy executor, what it makes among them.
+    if (shim == nullptr || shim->args.find_first_of("rt") == std::string_view::npos) return;
     TensorMapFile* const map = map_of(state, model);
     const OpenCall* const run = innermost_run(state);
-    if (map == nullptr || run == nullptr) return;
+    const SitePlan* const plan = model.site(call.site);
+    // Without its site nobody knows which of a proxy's tensors it makes.
+    if (map == nullptr || run == nullptr || plan == nullptr) return;
     MeasuringThread& own = own_part(state);
+    RunTensors& tensors = of_run(state, own.made, run->run);
     begin_finding(own);
-    shim_arguments(*shim, *call.passage.frame, model.site(call.site), true, own.found);
+    shim_arguments(*shim, *call.passage.frame, plan, true, own.found);
     for (const CallArgument& argument : own.found) {
-        MadeTensors::Lying lying;
-        if (!argument.only_after || argument.kind != CallArgument::Kind::tensor ||
-            !find_memory(model.api(), argument.handle, lying))
+        tensors::Slot slot{};
+        const bool is_made = argument.only_after && argument.facts->role == Role::makes;
+        if (argument.kind != CallArgument::Kind::tensor || !is_made ||
+            !find_memory(own, model.api(), argument.handle, slot))
             continue;
-        remember(own.made, argument.handle,
-                 note(state, *map, *run, tensors::Origin::returned, lying, argument.facts->label));
+        const NamedTensor* const named = model.allocation_names().returned(argument.facts->label);
+        set_name(named == nullptr ? argument.facts->label : named->name, slot);
+        const std::uint64_t number = add(state, *map, *run, tensors::Origin::returned, slot);
+        if (named == nullptr || named->has_one_owner) remember(tensors, argument.handle, number);
     }
 }
 
 void note_let_go(ThreadState& state, TensorHandle handle) {
-    TensorMapFile* const map = state.session->tensor_map();
-    if (map == nullptr || state.measuring == nullptr) return;
+    if (state.measuring == nullptr) return;
     MadeTensors& made = state.measuring->made;
-    const auto found = std::find(made.handles.rbegin(), made.handles.rend(), handle);
-    if (found == made.handles.rend()) return;
-    const auto at = static_cast<std::size_t>(made.handles.rend() - found) - 1;
-    map->end(made.numbers[at], tensors::End::let_go, state.session->last_seq());
-    made.handles[at] = made.handles.back();
-    made.numbers[at] = made.numbers.back();
-    made.handles.pop_back();
-    made.numbers.pop_back();
+    for (std::size_t i = made.depth; i-- > 0;) {
+        const std::uint64_t number = take(made.runs[i], handle);
+        if (number == 0) continue;
+        TensorMapFile* const map = state.session->tensor_map();
+        if (map != nullptr) map->end(number, tensors::End::let_go, state.session->last_seq());
+        return;
+    }
 }
 
-void note_handed_out(ThreadState& state, const OpenCall& run) {
-    if (!g_recording_memory || state.measuring == nullptr || innermost_run(state) != nullptr) return;
+void note_end_of_run(ThreadState& state, const OpenCall& run) {
+    if (!g_recording_memory || state.measuring == nullptr) return;
     MadeTensors& made = state.measuring->made;
-    if (made.handles.empty() || made.run != run.run) return;
-    TensorMapFile* const map = state.session->tensor_map();
-    for (const std::uint64_t number : made.numbers)
-        if (map != nullptr) map->end(number, tensors::End::handed_out, state.session->last_seq());
-    made.handles.clear();
-    made.numbers.clear();
+    while (made.depth > 0 && made.runs[made.depth - 1].run != run.run &&
+           !is_under_way(state, made.runs[made.depth - 1].run))
+        --made.depth;
+    if (made.depth == 0 || made.runs[made.depth - 1].run != run.run) return;
+    const std::vector<std::uint64_t>& numbers = made.runs[--made.depth].numbers;
+    TensorMapFile* const map = numbers.empty() ? nullptr : state.session->tensor_map();
+    for (const std::uint64_t number : numbers)
+        if (map != nullptr) map->end(number, tensors::End::outlived, state.session->last_seq());
 }
 
 }  // namespace aoti_dbg

@@ -3,13 +3,12 @@
 // costs some getters of libtorch a tensor, and asks the driver nothing.
 #pragma once
 
+#include <bitset>
 #include <cstddef>
 #include <cstdint>
-#include <map>
-#include <utility>
 #include <vector>
 
-#include "model/wrapper_info.hpp"
+#include "model/call_matcher.hpp"
 #include "serializer/flight_ring_format.hpp"
 #include "shim/bind/stub_frame.hpp"
 #include "shim/measure/shim_api.hpp"
@@ -20,33 +19,30 @@ class MeasuredModel;
 struct OpenCall;
 struct ThreadState;
 
-/// What is kept of a thread.
-struct MadeTensors {
-    struct Lying {
-        std::uint64_t address = 0;
-        std::uint64_t bytes = 0;
-        bool operator==(const Lying&) const = default;
-    };
-    // Made and not let go, and their numbers in the map. Few at a time: found by looking through them.
+/// Of one run: where it is, for names, and what of its tensors it will let go.
+struct RunTensors {
+    std::uint32_t run = ring::kNoRun;
+    std::uint32_t site = kNone;  // that was passed last
+    bool is_placed = true;       // false: a guess, so nothing is named
+    std::uint32_t made_since = 0;
+    // Made, with one owner, and not let go, and their numbers in the map. Few at a time: found by looking
+    // through them, but for those of which `may_have` knows better.
     std::vector<TensorHandle> handles;
     std::vector<std::uint64_t> numbers;
-    // Where the run is, for names: the site that was passed last, and how many were made since.
-    std::uint32_t run = ring::kNoRun;
-    std::uint32_t site = kNone;
-    std::uint32_t made_since = 0;
-    std::map<std::pair<std::uint16_t, std::size_t>, Lying> inputs;  // as noted last, by model and position
+    std::bitset<1024> may_have;
+};
 
-    void pass(std::uint32_t passed_run, std::uint32_t passed_site) {
-        if (passed_site == kNone) return;
-        run = passed_run;
-        site = passed_site;
-        made_since = 0;
-    }
+/// What is kept of a thread.
+struct MadeTensors {
+    std::vector<RunTensors> runs;  // kept for their memory
+    std::size_t depth = 0;         // how many of them are under way: runs may lie in ops of others
 };
 
 /// A run begins, and is given `count` tensors.
 void note_inputs(ThreadState& state, const MeasuredModel& model, const OpenCall& run,
                  const TensorHandle* handles, std::size_t count);
+/// A call of the innermost run, `run`, has been matched.
+void note_site(ThreadState& state, std::uint32_t run, const CallMatcher::Match& match);
 /// aoti_torch_empty_strided has come back.
 void note_made_tensor(ThreadState& state, const MeasuredModel& model, const StubFrame& frame);
 /// An op has come back that returns tensors.
@@ -54,6 +50,6 @@ void note_returned_tensors(ThreadState& state, const MeasuredModel& model, const
 /// aoti_torch_delete_tensor_object is about to be called.
 void note_let_go(ThreadState& state, TensorHandle handle);
 /// A run has come back: what is still there is the caller's.
-void note_handed_out(ThreadState& state, const OpenCall& run);
+void note_end_of_run(ThreadState& state, const OpenCall& run);
 
 }  // namespace aoti_dbg

@@ -41,7 +41,7 @@ MeasuredModel::MeasuredModel(const ShimApi& api, WrapperInfo info, bool is_on_cu
       info_(std::move(info)),
       checks_(info_),
       plan_(info_.run),
-      allocation_names_(info_.run),
+      allocation_names_(info_),
       sites_(make_site_plans(info_)) {
     for (const CallSite& site : info_.run.sites) {
         const std::uint32_t id = plan_.id_of(site.key);

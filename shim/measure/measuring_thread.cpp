@@ -184,7 +184,7 @@ std::uint32_t match_site(ThreadState& state, const MeasuredModel& model, std::ui
                 "may be wrong around '%s'",
                 name.printed.c_str());
     }
-    own.made.pass(run, match.site);
+    if (g_recording_memory) note_site(state, run, match);
     return match.site;
 }
 

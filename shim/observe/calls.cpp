@@ -250,7 +250,7 @@ void end_call(ThreadState& state, std::uintptr_t frame, std::int32_t result, std
     if (checking()) check_result(state, measured, call, result);
     if (measured != nullptr && result == 0) note_returned_tensors(state, *measured, call);
     if (call.kind == ring::CallKind::run) {
-        note_handed_out(state, call);
+        note_end_of_run(state, call);
         if (measured != nullptr && result == 0) {
             const TensorsWanted wanted = wanted_at_end(call.run, Side::before);
             if (wanted.any()) measure_ends(state, *measured, call, EventSide::outputs, wanted);

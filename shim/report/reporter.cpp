@@ -116,9 +116,38 @@ std::atomic<Prepared*> g_prepared{nullptr};  // never freed: a signal handler ma
 std::atomic<pid_t> g_prepared_by{0};
 std::atomic<pid_t> g_started_by{0};
 
+/// All from `first` on.
+void close_descriptors(unsigned first) {
+#ifdef SYS_close_range
+    if (syscall(SYS_close_range, first, ~0U, 0U) == 0) return;
+#endif
+    constexpr int kMost = 1 << 16;
+    for (int descriptor = static_cast<int>(first); descriptor < kMost; ++descriptor)
+        close(descriptor);
+}
+
+/// Handlers are the program's, and would run on its memory. Past glibc, which does not let its own be
+/// changed.
+void forget_handlers() {
+    struct {
+        std::uintptr_t handler;
+        std::uint64_t flags;
+        std::uint64_t restorer;
+        std::uint64_t mask;
+    } action{};
+    for (int signal = 1; signal <= 64; ++signal) {
+        constexpr std::uintptr_t kIgnored = 1;
+        if (syscall(SYS_rt_sigaction, signal, nullptr, &action, sizeof action.mask) != 0) continue;
+        if (action.handler == 0 || action.handler == kIgnored) continue;
+        action = {};
+        syscall(SYS_rt_sigaction, signal, &action, nullptr, sizeof action.mask);
+    }
+}
+
 /// In the new process, before it becomes the command: no descriptor of the program's stays open, and where
 /// the program had no standard error, what has its number now is none.
 void let_go() {
+    forget_handlers();
     sigset_t none;
     sigemptyset(&none);
     pthread_sigmask(SIG_SETMASK, &none, nullptr);
@@ -129,12 +158,7 @@ void let_go() {
         for (const int standard : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
             dup2(nowhere, standard);
     }
-#ifdef SYS_close_range
-    if (syscall(SYS_close_range, 3U, ~0U, 0U) == 0) return;
-#endif
-    constexpr int kMost = 1 << 16;
-    for (int descriptor = 3; descriptor < kMost; ++descriptor)
-        close(descriptor);
+    close_descriptors(STDERR_FILENO + 1);
 }
 
 int become_command(void* prepared) {
@@ -147,6 +171,8 @@ int become_command(void* prepared) {
 int stand_between(void* prepared) {
     void* const stack = static_cast<Prepared*>(prepared)->stack_of_command();
     const long command = clone(become_command, stack, CLONE_VM | CLONE_VFORK | SIGCHLD, prepared);
+    // Whoever starts the program anew wants its port, and its memory on the device.
+    close_descriptors(0);
     if (command > 0) syscall(SYS_wait4, command, nullptr, 0, nullptr);
     syscall(SYS_exit_group, command > 0 ? 0 : 1);
     __builtin_unreachable();

@@ -82,6 +82,15 @@ TEST_CASE("What the program does with signals is left to it") {
     CHECK(contains(report_of(run).at("verdict").get<std::string>(), "exit with status 42 inside "));
 }
 
+TEST_CASE("No handler of the program's runs in the processes that make the report") {
+    const Lines victim = {victim_path("dying_thread"), "signalled", model_path("cpu")};
+    for (int i = 0; i < 8; ++i) {
+        const Preloaded run = armed(victim, {});
+        check_as_bare(run, victim, {});
+        CHECK(run.outcome.signal == SIGSEGV);
+    }
+}
+
 TEST_CASE("Where all is well, where nobody is armed and of what is no model nothing is told") {
     const Preloaded well = armed(kThreeRuns, {});
     CHECK(well.outcome.exit_code == 0);

@@ -36,7 +36,7 @@ Lines told(const TensorMap& map, std::uint32_t run) {
         if (slot.run != run) continue;
         std::string line = slot.origin == Origin::input ? "input " : "made ";
         line += name_of(slot) + " " + std::to_string(slot.bytes);
-        if (slot.ended == slot.number) line += slot.end == End::let_go ? " let go" : " handed out";
+        if (slot.ended == slot.number) line += slot.end == End::let_go ? " let go" : " outlived";
         lines.push_back(line);
     }
     return lines;
@@ -57,18 +57,14 @@ TEST_CASE("Each tensor of a run is in the map under the name that the wrapper so
     const Armed run(cuda_models({"--runs", "3"}, {"stats"}));
     const TensorMap map = map_in(run.out());
     const Lines made = {"made buf0 (later buf1) 512 let go",
-                        "made buf2 128 handed out",
-                        "made buf3 1024 handed out",
+                        "made buf2 128 outlived",
+                        "made buf3 1024 outlived",
                         "made buf4 512 let go",
                         "made buf5 512 let go",
-                        "made buf6 512 let go"};
+                        "made buf6 512"};  // a view of it goes out
     CHECK(told(map, 0) == joined({"input arg2_1 512"}, made));
-    for (std::uint32_t number = 1; number < 3; ++number) {
-        Lines lines = told(map, number);
-        // An input that lies where it lay before is not said again.
-        if (lines.size() > made.size()) lines.erase(lines.begin());
-        CHECK(lines == made);
-    }
+    for (std::uint32_t number = 1; number < 3; ++number)
+        CHECK(told(map, number) == joined({"input arg2_1 512"}, made));
     CHECK(map.header.made == map.slots.size());
 }
 

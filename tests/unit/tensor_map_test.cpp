@@ -183,10 +183,10 @@ TEST_CASE("Where a tensor comes from and what became of it is told") {
     Slot input = tensor(1, "arg0_1", kBase, 512);
     input.origin = Origin::input;
     CHECK(text_of(asked({input}, kBase)) == "0 bytes into arg0_1 (512 bytes, input of run 3)");
-    Slot returned = ended(tensor(2, "buf9", kBase, 512), End::handed_out, 90);
+    Slot returned = ended(tensor(2, "buf9", kBase, 512), End::outlived, 90);
     returned.origin = Origin::returned;
     CHECK(text_of(asked({returned}, kBase)) ==
-          "0 bytes into buf9 (512 bytes, returned by an op in run 3, handed out)");
+          "0 bytes into buf9 (512 bytes, returned by an op in run 3, which it outlived)");
     // An end that was written for the tensor that had the slot before.
     Slot torn = ended(tensor(2, "buf9", kBase, 512), End::let_go, 90);
     torn.ended = 1;
