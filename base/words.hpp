@@ -1,7 +1,10 @@
 // Small pieces of sentences. Allocates: not for where a program must not be disturbed.
 #pragma once
 
+#include <cmath>
+#include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <string>
 #include <vector>
 
@@ -10,6 +13,23 @@ namespace aoti_dbg {
 /// "1 call", "3 calls"
 inline std::string counted(std::uint64_t number, const char* thing) {
     return std::to_string(number) + " " + thing + (number == 1 ? "" : "s");
+}
+
+/// "512 bytes", "64 KiB", "1.5 GiB"
+inline std::string memory_text(std::uint64_t bytes) {
+    constexpr const char* kUnits[] = {" KiB", " MiB", " GiB", " TiB"};
+    constexpr std::uint64_t kStep = 1024;
+    std::uint64_t unit = kStep;
+    std::size_t name = 0;
+    for (; name + 1 < std::size(kUnits) && bytes / kStep >= unit; ++name)
+        unit *= kStep;
+    // Near a border every byte counts.
+    constexpr std::uint64_t kExact = std::uint64_t{16} << 20U;
+    if (bytes < kStep || (bytes % unit != 0 && bytes < kExact)) return counted(bytes, "byte");
+    const auto tenths =
+        static_cast<std::uint64_t>(std::llround(static_cast<double>(bytes) * 10 / static_cast<double>(unit)));
+    const std::string fraction = tenths % 10 == 0 ? "" : "." + std::to_string(tenths % 10);
+    return std::to_string(tenths / 10) + fraction + kUnits[name];
 }
 
 inline std::string joined(const std::vector<std::string>& texts, const char* between) {

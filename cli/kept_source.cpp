@@ -7,6 +7,8 @@
 #include <optional>
 #include <string_view>
 
+#include <nlohmann/json.hpp>
+
 #include "cli/mapped_file.hpp"
 #include "model/call_matcher.hpp"
 #include "model/call_sites.hpp"
@@ -118,6 +120,11 @@ std::vector<CrashArgument> arguments_of(const WrapperInfo& info, const std::vect
     return arguments;
 }
 
+/// Anything may stand in a file.
+bool is_version(const std::string& text) {
+    return !text.empty() && text.size() < 16 && text.find_first_not_of("0123456789.") == std::string::npos;
+}
+
 /// The wrapper sources of the packages that were kept.
 std::vector<std::string> kept_wrappers(const std::string& folder) {
     std::vector<std::string> paths;
@@ -139,6 +146,27 @@ std::vector<std::string> kept_packages(const std::string& folder) {
         names.push_back(package.path().filename().string());
     std::sort(names.begin(), names.end());
     return names;
+}
+
+std::vector<std::string> kept_torch_versions(const std::string& folder) {
+    using Json = nlohmann::json;
+    std::vector<std::string> versions;
+    for (const std::string& package : kept_packages(folder)) {
+        const Result<MappedFile> file =
+            MappedFile::open((fs::path(folder) / kEvidence / package / "library.json").string());
+        if (!file.ok()) continue;
+        const auto bytes = file.value().bytes();
+        const auto* const text = reinterpret_cast<const char*>(bytes.data());
+        const Json library = Json::parse(text, text + bytes.size(), nullptr, false);
+        if (!library.is_object()) continue;
+        const auto torch = library.find("torch");
+        if (torch == library.end() || !torch->is_string()) continue;
+        std::string version = torch->get<std::string>();
+        if (is_version(version)) versions.push_back(std::move(version));
+    }
+    std::sort(versions.begin(), versions.end());
+    versions.erase(std::unique(versions.begin(), versions.end()), versions.end());
+    return versions;
 }
 
 std::vector<CrashArgument> find_in_source(const std::string& folder, const std::vector<std::string>& names,

@@ -12,6 +12,9 @@ namespace aoti_dbg::cli {
 /// The packages whose sources were kept: name and hash of each.
 std::vector<std::string> kept_packages(const std::string& folder);
 
+/// The versions of the libtorch that their models called, each once, in order; none of a torch before 2.9.
+std::vector<std::string> kept_torch_versions(const std::string& folder);
+
 /// `names` are those of the model's own calls of one run, in order, from its first one; the last is `call`,
 /// which gets its line and what it comes from. Returns its arguments by their names; empty where not known.
 /// `parameters` are those of its launch, as its kernel got them; with them it is known where tensors lie.

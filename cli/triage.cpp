@@ -242,6 +242,15 @@ void add_packages(const std::string& folder, CrashReport& report) {
                                         joined(packages, ", "));
 }
 
+/// Where no Python says it: what the models' own libtorch did.
+void add_torch(const std::string& folder, CrashReport& report) {
+    const auto is_torch = [](const auto& named) { return named.first == "torch"; };
+    if (std::any_of(report.environment.begin(), report.environment.end(), is_torch)) return;
+    const std::vector<std::string> versions = kept_torch_versions(folder);
+    if (!versions.empty())
+        report.environment.emplace(report.environment.begin(), "torch", joined(versions, ", "));
+}
+
 bool has_device_error(const CrashReport& report) {
     if (report.device) return true;
     return report.failed && returns_cuda_error(report.failed->kind) && report.failed->result != 0;
@@ -297,6 +306,7 @@ Triage look_at(const EndedRun& run) {
     if (chosen != nullptr) add_calls(*chosen, report);
     add_events(run, triage);
     report.environment = known_versions(run.command.front());
+    add_torch(chosen != nullptr ? chosen->folder : run.folder, report);
     if (chosen != nullptr) add_packages(chosen->folder, report);
     report.library = AOTI_DBG_VERSION;
     if (has_device_error(report)) add_troubles_of_gpus(report);

@@ -131,7 +131,4 @@ std::optional<Shortage> shortage_at_end(const AllocationMap& map, std::uint64_t 
 /// "12 GiB asked of cuda:0 (of 139 GiB, 3 GiB free)"
 std::string shortage_text(const Shortage& shortage);
 
-/// "512 bytes", "64 KiB", "1.5 GiB"
-std::string memory_text(std::uint64_t bytes);
-
 }  // namespace aoti_dbg

@@ -3,6 +3,7 @@
 #include <cstdio>
 #include <iterator>
 
+#include "base/words.hpp"
 #include "serializer/allocation_map.hpp"
 
 namespace aoti_dbg {
@@ -101,23 +102,6 @@ std::string_view word_of(Way way) {
 std::string_view word_of(NearMemory::Place place) {
     constexpr std::string_view kPlaces[] = {"inside", "freed_later", "freed", "behind", "before", "nowhere"};
     return kPlaces[static_cast<std::size_t>(place)];
-}
-
-std::string memory_text(std::uint64_t bytes) {
-    constexpr const char* kUnits[] = {" KiB", " MiB", " GiB", " TiB"};
-    constexpr std::uint64_t kStep = 1024;
-    if (bytes == 1) return "1 byte";
-    std::uint64_t unit = kStep;
-    std::size_t name = 0;
-    for (; name + 1 < std::size(kUnits) && bytes / kStep >= unit; ++name)
-        unit *= kStep;
-    // Near a border every byte counts.
-    constexpr std::uint64_t kExact = std::uint64_t{16} << 20U;
-    if (bytes < kStep || (bytes % unit != 0 && bytes < kExact)) return std::to_string(bytes) + " bytes";
-    if (bytes % unit == 0) return std::to_string(bytes / unit) + kUnits[name];
-    char text[32];
-    std::snprintf(text, sizeof text, "%.1f", static_cast<double>(bytes) / static_cast<double>(unit));
-    return std::string(text) + kUnits[name];
 }
 
 std::string freed_text(const NearMemory& near) {

@@ -25,20 +25,6 @@ std::string hexadecimal(std::uint64_t number) {
     return text.data();
 }
 
-/// "512 bytes", "78.0 MiB"
-std::string size_words(std::uint64_t bytes) {
-    constexpr std::uint64_t kExact = 1U << 20U;
-    if (bytes < kExact) return counted(bytes, "byte");
-    constexpr const char* kUnits[] = {"MiB", "GiB", "TiB"};
-    double number = static_cast<double>(bytes) / kExact;
-    std::size_t unit = 0;
-    for (; number >= 1024 && unit < 2; ++unit)
-        number /= 1024;
-    std::array<char, 40> text{};
-    std::snprintf(text.data(), text.size(), "%.1f %s", number, kUnits[unit]);
-    return text.data();
-}
-
 struct Position {
     Place place = Place::unknown;
     std::uint64_t distance = 0;
@@ -177,17 +163,17 @@ std::string access_words(const DeviceFault& fault, const std::vector<CrashArgume
     switch (known.place) {
         case Place::past:
             if (known.distance == 0) return begin + " right past the end of " + label;
-            return begin + " past the end of " + label + " by " + size_words(known.distance);
+            return begin + " past the end of " + label + " by " + memory_text(known.distance);
         case Place::before:
-            return begin + " " + size_words(known.distance) + " before the beginning of " + label;
+            return begin + " " + memory_text(known.distance) + " before the beginning of " + label;
         case Place::inside:
             return begin + preposition + label + " (" + hexadecimal(*known.address) + ", " +
-                   size_words(known.distance) + " into it)";
+                   memory_text(known.distance) + " into it)";
         case Place::behind_begin:
         case Place::unknown:
             break;
     }
-    return begin + preposition + label + ", " + size_words(known.distance) + " behind its beginning";
+    return begin + preposition + label + ", " + memory_text(known.distance) + " behind its beginning";
 }
 
 }  // namespace aoti_dbg

@@ -6,6 +6,7 @@
 #include <iterator>
 #include <map>
 
+#include "base/words.hpp"
 #include "serializer/clean_text.hpp"
 #include "serializer/mapped_entries.hpp"
 

@@ -17,18 +17,10 @@ namespace {
 // Updates of weights bring new memory each time; what is forgotten is not measured until it is asked for.
 constexpr std::size_t kMostConstants = 65536;
 
-constexpr std::string_view kAnyShimFunction = "aoti_torch_";
-
 }  // namespace
 
 std::unique_ptr<MeasuredModel> MeasuredModel::read(const LoadedObject& object) {
-    const void* shim_function = nullptr;
-    for_each_import(object, [&](const ImportSlot& import) {
-        if (shim_function != nullptr || import.own_definition != 0) return;
-        const std::string_view symbol = import.symbol;
-        if (symbol.substr(0, kAnyShimFunction.size()) == kAnyShimFunction && !is_stub(*import.address))
-            shim_function = real_behind(object, import);
-    });
+    const void* const shim_function = shim_function_of(object);
     std::optional<ShimApi> api = shim_function == nullptr ? std::nullopt : find_shim_api(shim_function);
     if (!api) return nullptr;
     return std::unique_ptr<MeasuredModel>(

@@ -3,9 +3,11 @@
 #include <dlfcn.h>
 
 #include <string>
+#include <string_view>
 
 #include "shim/bind/loaded_object.hpp"
 #include "shim/bind/real_dlsym.hpp"
+#include "shim/bind/slots.hpp"
 
 namespace aoti_dbg {
 namespace {
@@ -42,6 +44,12 @@ std::string code_name(DType dtype) {
     return std::string("aoti_torch_dtype_") + dtype_name(dtype);
 }
 
+/// "2.11.0" of what aoti_torch_abi_version() says: a byte each, from the highest on.
+std::string version_text(std::uint64_t version) {
+    const auto part = [version](unsigned shift) { return std::to_string((version >> shift) & 0xffU); };
+    return part(56) + "." + part(48) + "." + part(40);
+}
+
 }  // namespace
 
 std::optional<DType> ShimApi::dtype_of(std::int32_t code) const {
@@ -49,6 +57,18 @@ std::optional<DType> ShimApi::dtype_of(std::int32_t code) const {
         if (dtype_codes[i] == code) return static_cast<DType>(i);
     }
     return std::nullopt;
+}
+
+const void* shim_function_of(const LoadedObject& model) {
+    constexpr std::string_view kAnyShimFunction = "aoti_torch_";
+    const void* found = nullptr;
+    for_each_import(model, [&](const ImportSlot& import) {
+        if (found != nullptr || import.own_definition != 0) return;
+        const std::string_view symbol = import.symbol;
+        if (symbol.substr(0, kAnyShimFunction.size()) == kAnyShimFunction && !is_stub(*import.address))
+            found = real_behind(model, import);
+    });
+    return found;
 }
 
 std::optional<ShimApi> find_shim_api(const void* shim_function) {
@@ -76,6 +96,15 @@ std::optional<ShimApi> find_shim_api(const void* shim_function) {
     for (std::uint32_t i = 0; i < kDTypes; ++i)
         api.dtype_codes[i] = library.code(code_name(static_cast<DType>(i)));
     return api;
+}
+
+TorchLibrary find_torch_library(const void* shim_function) {
+    const std::optional<LoadedObject> object = object_at(shim_function);
+    if (!object) return {};
+    const Library library(*object);
+    std::uint64_t (*version)() = nullptr;
+    if (!library.find("aoti_torch_abi_version", version)) return {};
+    return {object->path, version_text(version())};
 }
 
 }  // namespace aoti_dbg

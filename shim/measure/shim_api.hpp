@@ -6,10 +6,13 @@
 #include <array>
 #include <cstdint>
 #include <optional>
+#include <string>
 
 #include "stats_kernels/tensor_view.hpp"
 
 namespace aoti_dbg {
+
+struct LoadedObject;
 
 /// AtenTensorHandle.
 using TensorHandle = const void*;
@@ -39,7 +42,19 @@ struct ShimApi {
     [[nodiscard]] std::optional<DType> dtype_of(std::int32_t code) const;
 };
 
+/// A function of the shim that the model imports, as its slots lead to it before they are bound; null where
+/// there is none.
+const void* shim_function_of(const LoadedObject& model);
+
 /// `shim_function`: any function of the shim that the model calls. Nothing where a getter is missing.
 std::optional<ShimApi> find_shim_api(const void* shim_function);
+
+/// The libtorch that a model calls, as it tells it itself.
+struct TorchLibrary {
+    std::string path;
+    std::string version;  // "2.11.0"
+};
+/// Both empty where it does not tell, as releases before 2.9.
+TorchLibrary find_torch_library(const void* shim_function);
 
 }  // namespace aoti_dbg

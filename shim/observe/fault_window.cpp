@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include "shim/bind/driver_table.hpp"
+#include "shim/observe/event_handlers.hpp"
 #include "shim/observe/launch_count.hpp"
 
 namespace aoti_dbg {
@@ -18,8 +19,8 @@ std::atomic<bool> g_raises_faults{false};
 namespace {
 
 constexpr std::uint64_t kMillisecond = 1'000'000;
-// A call that waits for a kernel at fault waits at least 27 ms; the debugger is loaded 0.7 ms later, on a
-// busy machine up to 35 ms later.
+// A call that waits for a kernel at fault waits at least 27 ms, or, if it was a store, may not wait at all.
+// The driver's threads run, and then the debugger is loaded, 0.7 ms later, on a busy machine up to 35 ms.
 constexpr std::uint64_t kStandstill = 25 * kMillisecond;
 constexpr std::uint64_t kUntilDebugger = 40 * kMillisecond;
 // Calls that wait so long without a fault must not become slower for it: of the program's time a fiftieth is
@@ -56,6 +57,24 @@ std::uint64_t bytes_of(const char* path) {
     return stat(path, &found) == 0 ? static_cast<std::uint64_t>(found.st_size) : 0;
 }
 
+/// Whether the driver's threads have run of late, as they do not as long as all is well. They are asked after
+/// when something was launched, and then for as long as a sign of that may still come.
+bool have_handlers_run() {
+    static std::atomic<std::uint64_t> known_launch{0};
+    static std::atomic<std::uint64_t> known_at{0};
+    static std::atomic<std::uint64_t> last_run{0};
+    const std::uint64_t launch = last_launch();
+    const std::uint64_t now = monotonic_nanoseconds();
+    if (known_launch.exchange(launch, std::memory_order_relaxed) != launch)
+        known_at.store(now, std::memory_order_relaxed);
+    else if (now >= known_at.load(std::memory_order_relaxed) + kUntilSign)
+        return false;
+    if (event_handlers::have_run()) last_run.store(now, std::memory_order_relaxed);
+    // Other threads that come back from waiting meanwhile are to know as well.
+    const std::uint64_t last = last_run.load(std::memory_order_relaxed);
+    return last != 0 && now < last + kUntilDebugger;
+}
+
 }  // namespace
 
 bool fault_is_under_way() {
@@ -72,7 +91,7 @@ bool fault_is_under_way() {
 
 bool fault_is_behind(std::uint64_t waited) {
     if (fault_is_under_way()) return true;
-    if (waited < kStandstill) return false;
+    if (!have_handlers_run() && waited < kStandstill) return false;
     static std::atomic<std::uint64_t> spent{0};  // threads at once may overdraw it, by as many waits
     const std::uint64_t begun = monotonic_nanoseconds();
     const std::uint64_t allowed = kAtFirst + (begun - g_armed_at) / kShare;

@@ -3,7 +3,8 @@
 // the core dump, which takes it 50 to 100 ms more, and only then the error sticks: until then calls that wait
 // for the device come back as if all were well, and later kernels run.
 //
-// The debugger that is loaded is the sign by which it is known here that a fault is under way.
+// The debugger that is loaded is the sign by which it is known here that a fault is under way. Before that
+// the driver's threads run (event_handlers): then the debugger is looked for.
 #pragma once
 
 #include <atomic>

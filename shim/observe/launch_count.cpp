@@ -4,6 +4,7 @@
 
 #include "shim/bind/driver_table.hpp"
 #include "shim/observe/clock.hpp"
+#include "shim/observe/event_handlers.hpp"
 
 namespace aoti_dbg {
 
@@ -36,22 +37,33 @@ Counted* counted() {
         void* there = one.context.load(std::memory_order_acquire);
         if (there == context) return &one;
         if (there != nullptr) continue;
-        if (one.context.compare_exchange_strong(there, context) || there == context) return &one;
+        if (one.context.compare_exchange_strong(there, context)) {
+            event_handlers::expect_others();
+            return &one;
+        }
+        if (there == context) return &one;
     }
     return nullptr;
+}
+
+/// The same for a launch.
+Counted* counted_at_launch() {
+    g_last_launch.store(monotonic_nanoseconds(), std::memory_order_relaxed);
+    Counted* const one = counted();
+    event_handlers::find_if_any_are_missing();
+    return one;
 }
 
 }  // namespace
 
 std::uint32_t number_of_launch() {
-    g_last_launch.store(monotonic_nanoseconds(), std::memory_order_relaxed);
-    Counted* const one = counted();
+    Counted* const one = counted_at_launch();
     return one == nullptr ? 0 : one->kernels.fetch_add(1, std::memory_order_relaxed) + 1;
 }
 
 void count_driver_kernel() {
-    g_last_launch.store(monotonic_nanoseconds(), std::memory_order_relaxed);
-    if (Counted* const one = counted(); one != nullptr) one->kernels.fetch_add(1, std::memory_order_relaxed);
+    if (Counted* const one = counted_at_launch(); one != nullptr)
+        one->kernels.fetch_add(1, std::memory_order_relaxed);
 }
 
 void take_back_launch() {
@@ -74,10 +86,15 @@ void forget_launch_counts(void* context) {
     for (Counted& one : g_counted)
         if (context == nullptr || one.context.load(std::memory_order_acquire) == context)
             one.kernels.store(0, std::memory_order_relaxed);
+    event_handlers::expect_others();
+}
+
+std::uint64_t last_launch() {
+    return g_last_launch.load(std::memory_order_relaxed);
 }
 
 std::uint64_t since_last_launch() {
-    const std::uint64_t last = g_last_launch.load(std::memory_order_relaxed);
+    const std::uint64_t last = last_launch();
     return last == 0 ? std::numeric_limits<std::uint64_t>::max() : monotonic_nanoseconds() - last;
 }
 

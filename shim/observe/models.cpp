@@ -20,6 +20,7 @@
 #include "shim/bind/model_binding.hpp"
 #include "shim/bind/slots.hpp"
 #include "shim/measure/measured_model.hpp"
+#include "shim/measure/shim_api.hpp"
 #include "shim/observe/deadline_lock.hpp"
 #include "shim/observe/names.hpp"
 #include "shim/observe/process.hpp"
@@ -36,6 +37,7 @@ struct Model {
     PackageInfo package;
     std::vector<const Name*> proxy_ops;
     std::unique_ptr<MeasuredModel> measured;
+    TorchLibrary torch;       // for the evidence
     bool linked = false;      // not opened by a loader: its Run may be called without us
     std::uint64_t loads = 0;  // the loader's count of unloaded objects when it arrived
 };
@@ -172,6 +174,16 @@ std::unique_ptr<MeasuredModel> measured_part(const LoadedObject& object) {
     return measured;
 }
 
+/// A linked model lies where it was built; nobody deletes what is beside it.
+bool is_kept(const Model& model) {
+    return options().evidence && !model.linked;
+}
+
+TorchLibrary torch_behind(const LoadedObject& object) {
+    const void* const shim_function = shim_function_of(object);
+    return shim_function == nullptr ? TorchLibrary{} : find_torch_library(shim_function);
+}
+
 /// Under models_mutex.
 Model* arrive(Registry& all, const LoadedObject& object, bool linked) {
     if (g_numbers == kMostModels) {
@@ -190,6 +202,7 @@ Model* arrive(Registry& all, const LoadedObject& object, bool linked) {
         model->proxy_ops.push_back(op.empty() ? nullptr : intern_name(op, {}));
     }
     if (looking()) model->measured = measured_part(object);
+    if (is_kept(*model)) model->torch = torch_behind(object);
     const bool is_known = model->measured != nullptr;
     const LookedAt looked_at{is_known && (measuring() || saving()), is_known && checking(),
                              is_known && g_recording_memory && model->measured->is_on_cuda()};
@@ -206,12 +219,11 @@ Model* arrive(Registry& all, const LoadedObject& object, bool linked) {
 
 void keep_evidence_of(const Model& model) {
     const Session* const session = wiped_page().session.load(std::memory_order_acquire);
-    // A linked model lies where it was built; nobody deletes what is beside it.
-    if (session == nullptr || session->folder().empty() || !options().evidence || model.linked) return;
+    if (session == nullptr || session->folder().empty() || !is_kept(model)) return;
     static std::atomic<std::uint64_t> bytes{0};
     const std::uint64_t used = std::min(bytes.load(std::memory_order_relaxed), kMostEvidence);
     const Result<KeptEvidence> kept =
-        keep_evidence(model.object.path, session->folder(), kMostEvidence - used);
+        keep_evidence(model.object.path, session->folder(), kMostEvidence - used, model.torch);
     if (kept.ok()) bytes.fetch_add(kept.value().bytes, std::memory_order_relaxed);
     static std::atomic<bool> said{false};
     if (!kept.ok()) {

@@ -249,25 +249,47 @@ std::string json_string(const std::string& text) {
     return quoted + "\"";
 }
 
-Status describe_library(const Package& package, const std::string& to) {
+/// The end of library.json.
+std::string description_of(const TorchLibrary& torch) {
+    const std::string members =
+        ",\"torch\":" + json_string(torch.version) + ",\"torch_library\":" + json_string(torch.path);
+    return (torch.version.empty() ? "" : members) + "}\n";
+}
+
+Status describe_library(const Package& package, const TorchLibrary& torch, const std::string& to) {
     const std::string text = "{\"library\":" + json_string(package.library) +
                              ",\"path\":" + json_string(package.folder + package.library) +
                              ",\"bytes\":" + std::to_string(package.library_bytes) +
                              ",\"build_id\":" + json_string(package.build_id) +
-                             ",\"left_out\":" + std::to_string(package.left_out) + "}\n";
+                             ",\"left_out\":" + std::to_string(package.left_out) + description_of(torch);
     const Descriptor file(open(to.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
     if (file.number() < 0 || !write_all(file.number(), text.data(), text.size()))
         return failure("cannot write", to);
     return {};
 }
 
-Status fill(const Package& package, const std::string& folder) {
+/// Of a folder that is there already: another run may have written it, by another torch.
+void describe_torch_again(const Package& package, const TorchLibrary& torch, const std::string& folder,
+                          const std::string& unfinished) {
+    const std::string path = folder + "/library.json";
+    std::string text;
+    (void)read_blocks(path, [&text](const char* bytes, std::size_t count) {
+        text.append(bytes, count);
+        return text.size() < kBlock;
+    });
+    const std::size_t at = std::min(text.find(",\"torch\":"), text.rfind('}'));
+    if (at != std::string::npos && text.substr(at) == description_of(torch)) return;
+    if (!describe_library(package, torch, unfinished).ok() || rename(unfinished.c_str(), path.c_str()) != 0)
+        unlink(unfinished.c_str());
+}
+
+Status fill(const Package& package, const TorchLibrary& torch, const std::string& folder) {
     if (mkdir(folder.c_str(), 0700) != 0) return failure("cannot make the folder", folder);
     for (const File& file : package.files) {
         Status kept = keep_file(package.folder + file.name, folder + "/" + file.name);
         if (!kept.ok()) return kept;
     }
-    return describe_library(package, folder + "/library.json");
+    return describe_library(package, torch, folder + "/library.json");
 }
 
 void remove_folder(const Package& package, const std::string& folder) {
@@ -286,19 +308,22 @@ std::string folder_name(const Package& package) {
 }  // namespace
 
 Result<KeptEvidence> keep_evidence(const std::string& library, const std::string& out,
-                                   std::uint64_t most_bytes) {
+                                   std::uint64_t most_bytes, const TorchLibrary& torch) {
     static std::atomic<std::uint32_t> attempts{0};
     std::optional<Package> package = look_at(library);
     if (!package) return KeptEvidence{};
     const std::uint64_t bytes = keep_within(most_bytes, *package);
     const std::string all = out + "/evidence";
     KeptEvidence kept{all + "/" + folder_name(*package), 0, package->left_out};
-    if (access(kept.folder.c_str(), F_OK) == 0) return kept;
-    if (mkdir(all.c_str(), 0700) != 0 && errno != EEXIST) return failure("cannot make the folder", all);
-
     const std::string unfinished =
         all + "/." + std::to_string(getpid()) + "-" + std::to_string(attempts.fetch_add(1)) + ".unfinished";
-    Status status = fill(*package, unfinished);
+    if (access(kept.folder.c_str(), F_OK) == 0) {
+        describe_torch_again(*package, torch, kept.folder, unfinished);
+        return kept;
+    }
+    if (mkdir(all.c_str(), 0700) != 0 && errno != EEXIST) return failure("cannot make the folder", all);
+
+    Status status = fill(*package, torch, unfinished);
     if (status.ok() && rename(unfinished.c_str(), kept.folder.c_str()) == 0) {
         kept.bytes = bytes;
         count_written_bytes(static_cast<std::int64_t>(bytes));

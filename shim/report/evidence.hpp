@@ -1,13 +1,15 @@
 // What a model's package says, kept beside the records of it: OUT/evidence/<model>-<hash>/, because the
 // loader deletes the package when the model goes. Sources, metadata and kernel images are linked, or copied
-// where that cannot be; of the model's library there is a description, library.json, and no weights. The hash
-// is of the contents, so runners of one package share a folder. Must not change the package's own files.
+// where that cannot be; of the model's library there is a description, library.json (docs/FORMAT.md), and no
+// weights. The hash is of the contents, so runners of one package share a folder. Must not change the
+// package's own files.
 #pragma once
 
 #include <cstdint>
 #include <string>
 
 #include "base/status.hpp"
+#include "shim/measure/shim_api.hpp"
 
 namespace aoti_dbg {
 
@@ -17,9 +19,10 @@ struct KeptEvidence {
     std::uint64_t left_out = 0;  // files, for their size or because they are no regular ones
 };
 
-/// The folder appears under its name when it is whole; one that is there already is left as it is. `out` is
-/// the folder for everything, which is there. Any thread, no lock held.
+/// The folder appears under its name when it is whole; one that is there already is left as it is, but for
+/// `torch`, the libtorch that the model calls now. `out` is the folder for everything, which is there. Any
+/// thread, no lock held.
 Result<KeptEvidence> keep_evidence(const std::string& library, const std::string& out,
-                                   std::uint64_t most_bytes);
+                                   std::uint64_t most_bytes, const TorchLibrary& torch = {});
 
 }  // namespace aoti_dbg

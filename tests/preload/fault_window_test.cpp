@@ -61,6 +61,19 @@ class Armed {
     TempFolder folder_;
 };
 
+/// Runs it until it does what it should: what the library gives the driver's thread to show, and the driver
+/// to load its debugger, is a time, and on a busy machine the software driver may take longer.
+template <typename Wanted>
+std::unique_ptr<Armed> soon(Wanted is_wanted, const std::string& how, const Variables& variables,
+                            const Lines& flags) {
+    std::unique_ptr<Armed> run;
+    for (int i = 0; i < 6; ++i) {
+        run = std::make_unique<Armed>(how, variables, flags);
+        if (is_wanted(*run)) break;
+    }
+    return run;
+}
+
 /// What the library gives a program that ends for the fault to show is a time. On a busy machine the software
 /// device may take longer, so there are some tries; without that time none of them would do.
 std::unique_ptr<Armed> ended_beside_fault(const std::string& how, const std::string& on_fault) {
@@ -89,6 +102,39 @@ TEST_CASE("Whoever waits for the device gets the error, in whatever way, and not
             CHECK_FALSE(run.has_dump());
         }
     }
+}
+
+/// The last launch is a store whose warp has ended: nobody waits for it.
+const Variables kFaultyStore = {
+    {"FAKE_CUDA_FAULT_WINDOW", "80"}, {"FAKE_CUDA_FAIL_AT", "12"}, {"FAKE_CUDA_NO_STANDSTILL", "1"}};
+
+TEST_CASE("The last wait of a program gets the error of its last launch, even if nobody waits for that") {
+    for (const char* on_fault : {"continue", "raise"}) {
+        for (const std::string& how : kQuestions) {
+            CAPTURE(on_fault, how);
+            const std::string error = how + ": " + std::to_string(kIllegalAddress);
+            const auto run = soon([&](const Armed& tried) { return contains(tried.outcome.out, error); }, how,
+                                  kFaultyStore, {"--on-fault", on_fault});
+            CHECK(run->outcome.out == "launched\n" + error + "\n");
+            CHECK(run->outcome.exit_code == 0);
+            CHECK(contains(run->report().at("verdict").get<std::string>(),
+                           "illegal memory access in third_kernel"));
+        }
+    }
+    const auto aborted = soon([](const Armed& tried) { return tried.outcome.signal != 0; }, "stream",
+                              kFaultyStore, {"--on-fault", "abort"});
+    CHECK(aborted->outcome.signal == SIGABRT);
+    CHECK(aborted->outcome.out == "launched\n");
+}
+
+TEST_CASE("Where all is well nobody looks for a fault, however often a program waits") {
+    // A wait that is kept from its processor for as long as a fault takes is looked at: there are some tries.
+    const Variables inline_device =
+        with(kSound, {{"FAKE_CUDA_INLINE", "1"}, {"LD_PRELOAD", preload_value(AOTI_DBG_NO_NAPS)}});
+    // At its end it does wait, if it has launched something just now, and for that it is aborted.
+    const auto run = soon([](const Armed& tried) { return contains(tried.outcome.out, "failed: 0\n"); },
+                          "often", inline_device, {});
+    CHECK(contains(run->outcome.out, "failed: 0\n"));
 }
 
 TEST_CASE("A program that ends without asking leaves the report all the same, and its own exit code") {

@@ -401,6 +401,57 @@ TEST_CASE("Of a program that ended well there is nothing to report, and that is 
     CHECK(contains(missing.err, "no process is recorded in "));
 }
 
+/// What a report says of torch; empty where it says nothing.
+std::string torch_in(const Json& report) {
+    return report.value("environment", Json::object()).value("torch", std::string());
+}
+
+Variables with_torch(int minor, Variables variables) {
+    variables["FAKE_TORCH_MINOR"] = std::to_string(minor);
+    return variables;
+}
+
+TEST_CASE("Of a program in C++ the report says which torch its model calls") {
+    const Variables dies = dying(3, SIGSEGV);
+    CHECK(torch_in(Run(kTriage, kThreeRuns, dies).report()) == "2.11.1");
+    CHECK(torch_in(Run(kTriage, kThreeRuns, with_torch(9, dies)).report()) == "2.9.1");
+    // Not where nothing is kept of the model.
+    CHECK(torch_in(Run({"--triage", "--evidence", "off"}, kThreeRuns, dies).report()).empty());
+    Variables armed = with_torch(10, dying(5, SIGKILL));
+    armed["AOTI_DBG_TRIAGE"] = "1";
+    const Preloaded alone(kThreeRuns, armed);
+    CHECK(reported(alone.out()).exit_code == 0);
+    CHECK(torch_in(Json::parse(read_text(alone.out() / "report.json"))) == "2.10.1");
+    const std::string library = read_text(
+        Preloaded::files(Preloaded::files(alone.out() / "evidence", "").front(), "library").front());
+    CHECK(fs::canonical(Json::parse(library).at("torch_library").get<std::string>()) ==
+          fs::canonical(std::string(AOTI_DBG_FAKES) + "/libfake_torch_cpu.so"));
+}
+
+TEST_CASE("In a folder of an earlier run it is the torch of this one that is told") {
+    Run run(kTriage, kThreeRuns, with_torch(9, dying(3, SIGSEGV)));
+    CHECK(torch_in(run.report()) == "2.9.1");
+    Variables again = with_torch(10, dying(3, SIGSEGV));
+    again["AOTI_DBG_OUT"] = run.out().string();
+    run.again(kTriage, kThreeRuns, again);
+    std::string name;
+    for (const fs::path& file : Preloaded::files(run.out(), "report-"))
+        if (file.extension() == ".json") name = file.filename().string();
+    REQUIRE_FALSE(name.empty());
+    CHECK(torch_in(run.report(name)) == "2.10.1");
+}
+
+TEST_CASE("What lies beside the program's Python goes before what the model's library says") {
+    const TempFolder folder;
+    fs::create_directories(folder.path() / "bin");
+    fs::create_directories(folder.path() / "lib/python3.11/site-packages/torch-2.12.0+cpu.dist-info");
+    const fs::path program = folder.path() / "bin/python3";
+    fs::create_symlink(kThreeRuns[0], program);
+    Lines command = kThreeRuns;
+    command[0] = program.string();
+    CHECK(torch_in(Run(kTriage, command, dying(3, SIGSEGV)).report()) == "2.12.0+cpu");
+}
+
 TEST_CASE("Wrong values of the flags start nothing") {
     for (const Lines& flags : {Lines{"--error-exitcode", "256"},
                                {"--error-exitcode", "-1"},

@@ -274,16 +274,7 @@ TEST_CASE("A thread wants memory that it was refused and has not got, within the
     CHECK(shortage_in(map_of({}, {retried}), 7, 0, 1999));
 }
 
-TEST_CASE("Amounts are exact as far as people read them") {
-    CHECK(memory_text(0) == "0 bytes");
-    CHECK(memory_text(1) == "1 byte");
-    CHECK(memory_text(1023) == "1023 bytes");
-    CHECK(memory_text(1024) == "1 KiB");
-    CHECK(memory_text(1025) == "1025 bytes");
-    CHECK(memory_text(20 * kMiB) == "20 MiB");
-    CHECK(memory_text(20 * kMiB + kMiB / 2) == "20.5 MiB");
-    CHECK(memory_text(12 * 1024 * kMiB) == "12 GiB");
-    CHECK(memory_text(UINT64_MAX) == "16777216.0 TiB");
+TEST_CASE("The map lies beside its ring, by the same process's name") {
     CHECK(allocations_path("/out/flight.ring") == "/out/allocations.map");
     CHECK(allocations_path("/out/flight-17.ring") == "/out/allocations-17.map");
 }

@@ -40,9 +40,10 @@ std::set<std::string> names_in(const fs::path& folder) {
     return names;
 }
 
-KeptEvidence keep(const fs::path& library, const fs::path& out, std::uint64_t most = 1U << 20U) {
+KeptEvidence keep(const fs::path& library, const fs::path& out, std::uint64_t most = 1U << 20U,
+                  const TorchLibrary& torch = {}) {
     fs::create_directories(out);
-    const Result<KeptEvidence> kept = keep_evidence(library.string(), out.string(), most);
+    const Result<KeptEvidence> kept = keep_evidence(library.string(), out.string(), most, torch);
     if (!kept.ok()) FAIL(kept.status().message());
     return kept.value();
 }
@@ -109,6 +110,35 @@ TEST_CASE("What is kept is the package without library and weights, for its owne
     CHECK(mode_of(folder.path() / "out" / "evidence") == 0700);
     CHECK(mode_of(fs::path(kept.folder) / "library.json") == 0600);
     CHECK(names_in(folder.path() / "out" / "evidence").size() == 1);
+}
+
+TEST_CASE("The torch that the model calls is told, as it is now, and nothing of one that does not tell") {
+    const TempFolder folder;
+    const fs::path library = make_package(folder.path() / "p");
+    const auto told_of = [&](const TorchLibrary& torch) {
+        const KeptEvidence kept = keep(library, folder.path(), 1U << 20U, torch);
+        CHECK(names_in(kept.folder).size() == 5);
+        CHECK(names_in(folder.path() / "evidence").size() == 1);
+        CHECK(mode_of(fs::path(kept.folder) / "library.json") == 0600);
+        const std::string text = read_text(fs::path(kept.folder) / "library.json");
+        return text.substr(text.find("\"left_out\""));
+    };
+    CHECK(told_of({}) == "\"left_out\":0}\n");
+    const std::string old = "\"left_out\":0,\"torch\":\"2.9.0\",\"torch_library\":\"/a/libtorch_cpu.so\"}\n";
+    CHECK(told_of({"/a/libtorch_cpu.so", "2.9.0"}) == old);
+    CHECK(told_of({"/a/libtorch_cpu.so", "2.9.0"}) == old);
+    CHECK(told_of({"/\",\"torch\":/x}", "2.11.0"}) ==
+          "\"left_out\":0,\"torch\":\"2.11.0\",\"torch_library\":\"/\\\",\\\"torch\\\":/x}\"}\n");
+    CHECK(told_of({"/a/libtorch_cpu.so", "2.9.0"}) == old);
+    CHECK(told_of({}) == "\"left_out\":0}\n");
+    CHECK(told_of({"/a/libtorch_cpu.so", "2.9.0"}) == old);
+}
+
+TEST_CASE("Nothing is known of the torch behind what is no shim") {
+    CHECK(find_torch_library(nullptr).version.empty());
+    const TorchLibrary none = find_torch_library(reinterpret_cast<const void*>(&::getenv));
+    CHECK(none.version.empty());
+    CHECK(none.path.empty());
 }
 
 TEST_CASE("What cannot be linked, because it lies on another file system, is copied") {

@@ -58,9 +58,9 @@ TEST_CASE("An access beside the argument that its line names is known to be of i
     CHECK(words_of({.addresses = {kSecond + 1022}, .by_line = 1}) == "write right past the end of buf12");
     CHECK(words_of({.addresses = {kSecond + 1025}, .by_line = 1}) == "write past the end of buf12 by 1 byte");
     CHECK(words_of({.addresses = {kFirst - 4096}, .what = "read", .by_line = 0}) ==
-          "read 4096 bytes before the beginning of arg0_1");
+          "read 4 KiB before the beginning of arg0_1");
     CHECK(words_of({.addresses = {kSecond + 1024 + (82U << 20U)}, .what = "atomic", .by_line = 1}) ==
-          "atomic update past the end of buf12 by 82.0 MiB");
+          "atomic update past the end of buf12 by 82 MiB");
 }
 
 TEST_CASE("Within an argument the address is said, for its memory is not there any more") {
@@ -81,7 +81,7 @@ TEST_CASE("What may be otherwise is likely") {
     CHECK(words_of({.addresses = {kSecond + 8}, .by_line = 1, .second_is_bounded = false}) ==
           "likely a write to buf12, 8 bytes behind its beginning");
     CHECK(words_of({.addresses = {kSecond + (std::uint64_t{1} << 48U)}, .by_line = 1}) ==
-          "likely a write past the end of buf12 by 256.0 TiB");
+          "likely a write past the end of buf12 by 256 TiB");
     CHECK(words_of({.addresses = {}, .by_line = 1}) == "likely a write to buf12");
 }
 

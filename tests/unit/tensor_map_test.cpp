@@ -146,7 +146,7 @@ TEST_CASE("An address in a tensor, and one between two, are told by them") {
     CHECK(text_of(asked(slots, kBase)) == "1 MiB before buf0 (1 MiB, made in run 3)");
     // Of an address that lies past the segment itself the last of it is said.
     CHECK(text_of(asked(slots, kBase + 24 * kMiB)) ==
-          "20.0 MiB past the end of buf1 (later buf3) (512 bytes, made in run 3)");
+          "20 MiB past the end of buf1 (later buf3) (512 bytes, made in run 3)");
 }
 
 TEST_CASE("Of what lay at one place the youngest counts that was made for the launch") {

@@ -1,9 +1,10 @@
 // fault_window HOW: a dozen kernels of three names in turn on one stream, and then what HOW says:
-//   stream, context, event, query, copy   asks the device in this way until it has an answer, which is
-//   printed launch                                launches once more when somebody has loaded the driver's
-//   debugger exit, _exit, abandon                  ends without asking: from main, at once, or with the
-//   context destroyed idle                                  the same from main, long after fork its child
-//   ends by exit; then as stream
+//   stream, context, event, query, copy   asks the device in this way until it has an answer, and prints it
+//   often                  waits for each of thousands of kernels more
+//   launch                 launches once more when somebody has loaded the driver's debugger
+//   exit, _exit, abandon   ends without asking: from main, at once, or with the context destroyed
+//   idle                   the same from main, long after
+//   fork                   its child ends by exit; then as stream
 // Its own end is a good one, whatever the device did.
 #include <link.h>
 #include <sys/wait.h>
@@ -88,6 +89,16 @@ void launch_when_it_is_loaded(const Stage& stage) {
                 static_cast<int>(launch(stage, 0)));
 }
 
+void wait_often(const Stage& stage) {
+    int failed = 0;
+    for (int i = 0; i < 3000; ++i) {
+        static_cast<void>(launch(stage, i % 3));
+        if (cuStreamSynchronize(stage.stream) != CUDA_SUCCESS) ++failed;
+    }
+    std::printf("failed: %d\n", failed);
+    std::fflush(stdout);
+}
+
 void fork_child() {
     std::fflush(stdout);
     const pid_t child = fork();
@@ -114,6 +125,8 @@ int main(int argc, char** argv) {
         static_cast<void>(cuDevicePrimaryCtxReset_v2(0));
     } else if (std::strcmp(how, "launch") == 0) {
         launch_when_it_is_loaded(stage);
+    } else if (std::strcmp(how, "often") == 0) {
+        wait_often(stage);
     } else if (std::strcmp(how, "fork") == 0) {
         fork_child();
         ask(stage, "stream");

@@ -44,6 +44,7 @@ Context* make_context(int device, unsigned int flags, unsigned int api_version) 
     context->id = state().next_context_id++;
     make_legacy_stream(context);
     note_context();
+    prepare_for_faults();
     context->alive.store(true, std::memory_order_release);
     return context;
 }

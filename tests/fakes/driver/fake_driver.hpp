@@ -15,7 +15,8 @@
 // says at exit how many of them were launched; FAKE_CUDA_MEMORY=n bytes are there instead of 8 GiB;
 // FAKE_CUDA_NO_COREDUMP=1 knows nothing of core dumps;
 // FAKE_CUDA_NO_STREAM_VALUES=1 writes no values in streams (error 801); FAKE_CUDA_FAULT_WINDOW=MS lets a
-// fault of which a core dump is written be known as late as by the real driver (fake_fault.cpp);
+// fault of which a core dump is written be known as late as by the real driver (fake_fault.cpp), and
+// FAKE_CUDA_NO_STANDSTILL=1 nobody wait for it meanwhile, as for a store whose warp has ended;
 // FAKE_CUDA_FAULT_KIND says what the dump shows of it: store (its warp has ended), late_store (it met a warp
 // of the next kernel) or trap. CUDA_LAUNCH_BLOCKING=1, which is the real driver's, lets a launch wait for its
 // kernel.
@@ -156,6 +157,15 @@ void write_core_dump(const std::string& kernel, std::uint64_t grid);
 void fault(Context* context, const std::string& kernel, std::uint64_t grid);
 /// Before a kernel begins.
 void wait_for_device(const Context* context);
+/// With the first context.
+void prepare_for_faults();
+
+// ---- what a device reports (fake_event_handler.cpp) ----
+
+/// Comes back when the thread sleeps. Once a process.
+void start_event_handler();
+/// Comes back when it has run.
+void tell_event_handler();
 
 // ---- streams (fake_stream.cpp) ----
 

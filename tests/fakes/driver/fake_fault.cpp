@@ -1,7 +1,7 @@
 // What a kernel's fault leads to. Without a core dump, or where nobody asks for more: the error at once. With
-// FAKE_CUDA_FAULT_WINDOW, as driver 580 does it on an H200: the device stands still, then those who wait for
-// it come back as if all were well, while a thread loads the debugger, writes the dump and makes the error
-// stick, or aborts the process.
+// FAKE_CUDA_FAULT_WINDOW, as driver 580 does it on an H200: the device stands still, then the driver hears of
+// it, and those who wait come back as if all were well, while a thread loads the debugger, writes the dump
+// and makes the error stick, or aborts the process. With FAKE_CUDA_NO_STANDSTILL nobody waits.
 #include <dlfcn.h>
 #include <unistd.h>
 
@@ -22,12 +22,19 @@ using std::chrono::milliseconds;
 
 // It was 27 to 40.
 constexpr milliseconds kStandstill{30};
+// Where nobody waits. It was 0.7 to 35, seen from the moment at which the driver has heard of the fault.
+constexpr milliseconds kUntilDebugger{10};
 
 milliseconds window() {
     static const milliseconds value = [] {
         const char* text = std::getenv("FAKE_CUDA_FAULT_WINDOW");
         return milliseconds(text == nullptr ? 0 : std::strtol(text, nullptr, 10));
     }();
+    return value;
+}
+
+bool stands_still() {
+    static const bool value = std::getenv("FAKE_CUDA_NO_STANDSTILL") == nullptr;
     return value;
 }
 
@@ -48,6 +55,7 @@ struct Faulted {
 };
 
 void record(const Faulted& what, std::promise<void> is_loaded) {
+    if (!stands_still()) std::this_thread::sleep_for(kUntilDebugger);
     load_debugger();
     is_loaded.set_value();
     std::this_thread::sleep_for(window() / 2);
@@ -69,8 +77,11 @@ void fault(Context* context, const std::string& kernel, std::uint64_t grid) {
         return;
     }
     if (context->has_faulted.exchange(true)) return;
-    context->stands_still = true;
-    std::this_thread::sleep_for(kStandstill);
+    if (stands_still()) {
+        context->stands_still = true;
+        std::this_thread::sleep_for(kStandstill);
+    }
+    tell_event_handler();
     std::promise<void> is_loaded;
     const std::future<void> loaded = is_loaded.get_future();
     // The thread must not take signals that the program means for its own.
@@ -80,6 +91,7 @@ void fault(Context* context, const std::string& kernel, std::uint64_t grid) {
     pthread_sigmask(SIG_SETMASK, &all, &before);
     std::thread(record, Faulted{context, context->id, kernel, grid}, std::move(is_loaded)).detach();
     pthread_sigmask(SIG_SETMASK, &before, nullptr);
+    if (!stands_still()) return;
     // The real one loads it up to 0.7 ms later. Who looks for it waits for 1 ms, which a busy machine may
     // lose.
     loaded.wait();
@@ -87,6 +99,10 @@ void fault(Context* context, const std::string& kernel, std::uint64_t grid) {
         pause();
     context->stands_still = false;
     context->stands_still.notify_all();
+}
+
+void prepare_for_faults() {
+    if (window().count() != 0) start_event_handler();
 }
 
 void wait_for_device(const Context* context) {

@@ -68,6 +68,11 @@ uint64_t fake_torch_calls() {
     return calls.load();
 }
 
+uint64_t aoti_torch_abi_version() {
+    const long minor = number_from_environment("FAKE_TORCH_MINOR");
+    return 2ULL << 56U | static_cast<uint64_t>(minor < 0 ? 11 : minor) << 48U | 1ULL << 40U;
+}
+
 bool aoti_torch_grad_mode_is_enabled() {
     return grad_mode;
 }

@@ -1,0 +1,31 @@
+// The driver's own threads that take what a device reports of itself, faults above all. As long as all is
+// well they sleep. They are watched by the processor time that they have had, of which the kernel tells
+// without a file: no descriptor is held, and nobody runs for it. Nothing here allocates or changes errno.
+//
+// Where the driver has no such threads, or /proc is not there, none of them ever runs.
+#pragma once
+
+#include <atomic>
+
+namespace aoti_dbg::event_handlers {
+
+extern std::atomic<bool> g_are_complete;
+
+/// Looks for those that are not watched yet, among all threads of the process: some calls of the system for
+/// each. What they have done by now does not count.
+void find();
+
+/// Contexts go, and others may come, with threads of their own.
+inline void expect_others() {
+    g_are_complete.store(false, std::memory_order_relaxed);
+}
+inline void find_if_any_are_missing() {
+    if (!g_are_complete.load(std::memory_order_relaxed)) [[unlikely]]
+        find();
+}
+
+/// Whether one of them has run since this was asked last, or since it was found. Less than a microsecond for
+/// each. Of threads that ask at the same time one is told so.
+bool have_run();
+
+}  // namespace aoti_dbg::event_handlers
