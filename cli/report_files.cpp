@@ -26,9 +26,12 @@ Status failure(const std::string& what, const std::string& path) {
 Status make_folders(const std::string& path) {
     for (std::size_t slash = path.find('/', 1);; slash = path.find('/', slash + 1)) {
         const std::string part = path.substr(0, slash);
-        struct stat info {};
-        if (mkdir(part.c_str(), 0700) != 0 && stat(part.c_str(), &info) != 0)
-            return failure("cannot make the folder", part);
+        if (mkdir(part.c_str(), 0700) != 0) {
+            const int why = errno;
+            struct stat info {};
+            if (stat(part.c_str(), &info) != 0)
+                return Status::error("cannot make the folder " + part + ": " + std::strerror(why));
+        }
         if (slash == std::string::npos) return {};
     }
 }

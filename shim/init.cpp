@@ -15,7 +15,6 @@ __attribute__((constructor)) void library_loaded() {
         aoti_dbg::find_linked_models();
     }
     at_quick_exit(aoti_dbg::end_process);
-    on_exit([](int status, void* /*nothing*/) { aoti_dbg::note_exit_status(status); }, nullptr);
 }
 
 __attribute__((destructor)) void library_leaves() {

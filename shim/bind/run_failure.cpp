@@ -57,7 +57,7 @@ bool fail_run(ThreadState& state) {
 std::uint64_t mark_of_run(const ThreadState& state, std::uintptr_t address) {
     for (std::uint32_t i = state.depth; i-- > 0;) {
         const OpenCall& call = state.open[i];
-        if (call.frame == address) return call.kind == ring::CallKind::run ? call.mark : 0;
+        if (call.frame == address) return call.kind == ring::CallKind::run ? call.mark.get() : 0;
     }
     return 0;
 }

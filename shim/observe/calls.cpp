@@ -12,6 +12,7 @@
 #include "shim/measure/made_tensors.hpp"
 #include "shim/measure/measured_model.hpp"
 #include "shim/observe/clock.hpp"
+#include "shim/observe/left_calls.hpp"
 #include "shim/observe/models.hpp"
 #include "shim/observe/names.hpp"
 #include "shim/observe/process.hpp"
@@ -39,11 +40,11 @@ void print_line(ThreadState& state, const std::string& line, std::uint32_t nesti
 }
 
 /// Whether the frame of `call`, which lies above `frame` on this thread's stack, is no longer its frame.
-bool is_overwritten(ThreadState& state, const OpenCall& call, std::uintptr_t frame) {
+bool is_gone(ThreadState& state, const OpenCall& call, std::uintptr_t frame) {
     // On another stack (a fiber's, perhaps freed by now) it must not be read.
     if (call.cookie == nullptr || readable_stack_words(state, frame) == 0) return false;
-    if (reinterpret_cast<std::uintptr_t>(call.cookie) >= state.stack_high) return false;
-    return *call.cookie != call.mark;
+    if (reinterpret_cast<std::uintptr_t>(call.cookie.get()) >= state.stack_high) return false;
+    return is_overwritten(call);
 }
 
 struct Todo {
@@ -152,12 +153,8 @@ void settle(ThreadState& state, std::uintptr_t frame) {
     // Stacks grow downwards: what was begun at or below this frame can no longer be running.
     while (state.depth > 0) {
         const OpenCall& left = state.open[state.depth - 1];
-        if (left.frame > frame && !is_overwritten(state, left, frame)) return;
-        --state.depth;
-        state.standing.steps.raise();
-        if (left.record != nullptr)
-            ThreadRing::end(left.record, left.seq, 0, ring::kLeftByException, ticks());
-        state.counts.exceptions.raise();
+        if (left.frame > frame && !is_gone(state, left, frame)) return;
+        leave_innermost(state);
     }
 }
 
@@ -210,7 +207,7 @@ bool begin_call(ThreadState& state, const CallStart& start) {
     call.record = nullptr;
     call.mark = ++state.marks;
     call.cookie = start.cookie;
-    if (start.cookie != nullptr) *start.cookie = call.mark;
+    if (start.cookie != nullptr) __atomic_store_n(start.cookie, call.mark.get(), __ATOMIC_RELAXED);
     if (state.ring && todo.recorded) {
         write_record(state, call, start, own_number, todo.before.any() || todo.after.any());
     } else if (looking()) {

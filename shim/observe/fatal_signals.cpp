@@ -1,11 +1,16 @@
 #include "shim/observe/fatal_signals.hpp"
 
 #include <sys/syscall.h>
+#include <ucontext.h>
 #include <unistd.h>
 
 #include <atomic>
 #include <csignal>
 
+#include "shim/observe/left_calls.hpp"
+#include "shim/observe/process.hpp"
+#include "shim/observe/session.hpp"
+#include "shim/observe/thread_state.hpp"
 #include "shim/report/reporter.hpp"
 
 namespace aoti_dbg {
@@ -15,14 +20,28 @@ constexpr int kFatal[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
 
 std::atomic<pid_t> g_dying{0};
 
-void report_and_pass_on(int signal, siginfo_t* info, void* /*context*/) {
+/// Into the ring: the signal, its thread, and which of the thread's calls were left before it came.
+void note_end_by(int signal, std::uint32_t thread, const void* context) {
+    // A fork's child that has made no call has no ring, and a vfork's child no session of its own.
+    Session* const session = wiped_page().session.load(std::memory_order_acquire);
+    if (session == nullptr || session->pid() != getpid() || session->ring() == nullptr) return;
+    ThreadState* const state = thread_state_if_any();
+    if (state != nullptr && context != nullptr) {
+        const auto& registers = static_cast<const ucontext_t*>(context)->uc_mcontext.gregs;
+        close_left_calls(*state, static_cast<std::uintptr_t>(registers[REG_RSP]));
+    }
+    session->ring()->note_signal(signal, thread);
+}
+
+void note_and_pass_on(int signal, siginfo_t* info, void* context) {
     g_dying.store(getpid());
+    const long thread = syscall(SYS_gettid);
+    note_end_by(signal, static_cast<std::uint32_t>(thread), context);
     start_reporter({signal, -1});
     struct sigaction by_default {};
     by_default.sa_handler = SIG_DFL;
     sigaction(signal, &by_default, nullptr);
     // It is blocked until the handler returns, and then comes as it came.
-    const long thread = syscall(SYS_gettid);
     if (syscall(SYS_rt_tgsigqueueinfo, getpid(), thread, signal, info) != 0)
         syscall(SYS_tgkill, getpid(), thread, signal);
 }
@@ -41,7 +60,7 @@ void watch_fatal_signals() {
                                 (present.sa_flags & SA_SIGINFO) == 0 && present.sa_handler == SIG_DFL;
         if (!is_default) continue;
         struct sigaction ours {};
-        ours.sa_sigaction = report_and_pass_on;
+        ours.sa_sigaction = note_and_pass_on;
         ours.sa_flags = SA_SIGINFO | SA_ONSTACK;
         sigemptyset(&ours.sa_mask);
         sigaction(signal, &ours, nullptr);

@@ -1,6 +1,7 @@
-// Signals by which the processor or the C library says that the program is wrong, where nobody waits for its
-// end (no `aoti-dbg run`): the report is asked for, and the signal goes on to do what it would have done. One
-// that the program handles or ignores is its own business.
+// Signals by which the processor or the C library says that the program is wrong: which it was, and of which
+// thread, is noted in the flight ring; where nobody waits for the program's end (no `aoti-dbg run`) the
+// report is asked for; and the signal goes on to do what it would have done. One that the program handles or
+// ignores is its own business.
 #pragma once
 
 namespace aoti_dbg {

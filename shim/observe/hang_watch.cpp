@@ -14,6 +14,7 @@
 #include "shim/measure/own_thread.hpp"
 #include "shim/observe/clock.hpp"
 #include "shim/observe/completion_markers.hpp"
+#include "shim/observe/left_calls.hpp"
 #include "shim/observe/names.hpp"
 #include "shim/observe/process.hpp"
 #include "shim/observe/session.hpp"
@@ -49,6 +50,15 @@ struct Seen {
         return question != nullptr && silent < limit / 2 ? asked : 0;
     }
 };
+
+/// Those that have so many of the thread's calls around them, or more. A call that waits is left by none.
+void close_calls(ring::Contents& ring, std::uint32_t tid, std::uint32_t depth) {
+    for (ring::Thread& thread : ring.threads)
+        for (ring::Record& record : thread.records)
+            if (thread.tid == tid && !thread.ended && is_open(record) && record.depth >= depth &&
+                record.kind != ring::CallKind::wait)
+                record.flags |= ring::kLeftByException;
+}
 
 class HangWatch {
   public:
@@ -139,13 +149,14 @@ class HangWatch {
     void judge(const std::vector<std::uint32_t>& candidates) {
         if (CompletionMarkers* const markers = session_.present_markers(); markers != nullptr)
             markers->look();
-        const Result<ring::Contents> ring = ring::read_flight_ring(session_.ring()->path());
+        Result<ring::Contents> ring = ring::read_flight_ring(session_.ring()->path());
         if (!ring.ok()) {
             message(Severity::warn, "%s; hangs are not watched for any more",
                     ring.status().message().c_str());
             has_given_up_ = true;
             return;
         }
+        note_left_calls(ring.value());
         std::vector<std::uint32_t> fresh;
         for (const std::uint32_t tid : candidates) {
             Seen& seen = threads_[tid];
@@ -157,6 +168,7 @@ class HangWatch {
             seen.is_judged = seen.is_told || !may_ask_on;
             if (seen.is_told) fresh.push_back(tid);
         }
+        forget_who_is_outside(ring.value());
         if (fresh.empty() && !came_back_) return;
         const Hang hang = hang_of(ring.value());
         if (hang.calls.empty()) {
@@ -170,6 +182,31 @@ class HangWatch {
         if (!aborts_) return;
         message(Severity::error, "a hang, and AOTI_DBG_ON_HANG=abort: the program ends here");
         abort();
+    }
+
+    /// What an exception has left is on record as open until its thread's next call.
+    void note_left_calls(ring::Contents& ring) {
+        std::map<std::uint32_t, std::uintptr_t> stacks;
+        for (const auto& [tid, seen] : threads_)
+            if (hangs(seen)) stacks[tid] = stack_of_blocked(tid);
+        session_.for_each_thread([&](const ThreadState& state) {
+            const std::uint32_t tid = state.standing.tid.load(std::memory_order_acquire);
+            const auto stack = stacks.find(tid);
+            if (stack == stacks.end()) return;
+            const std::uint32_t depth = open_depth(state, stack->second);
+            // Whoever has made a step has come back, which the next look sees.
+            if (depth < state.depth && state.standing.steps.get() == threads_[tid].steps)
+                close_calls(ring, tid, depth);
+        });
+    }
+
+    /// Those that were told of, and are known by now to be outside of any call.
+    void forget_who_is_outside(const ring::Contents& ring) {
+        for (auto& [tid, seen] : threads_) {
+            if (!seen.is_told || seen.is_told_to_ask || !open_calls(ring, 0, tid).empty()) continue;
+            seen.is_told = false;
+            came_back_ = true;
+        }
     }
 
     [[nodiscard]] Hang hang_of(const ring::Contents& ring) const {

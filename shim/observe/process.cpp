@@ -20,8 +20,10 @@
 #include "config/selection.hpp"
 #include "shim/observe/fatal_signals.hpp"
 #include "shim/observe/fault_window.hpp"
+#include "shim/observe/left_calls.hpp"
 #include "shim/observe/process_tree.hpp"
 #include "shim/observe/session.hpp"
+#include "shim/observe/thread_state.hpp"
 #include "shim/report/out_folder.hpp"
 #include "shim/report/reporter.hpp"
 #include "shim/report/tally.hpp"
@@ -126,7 +128,16 @@ std::string anchor(const Origin& start) {
     return same ? folder : *g_folder;
 }
 
+/// Registered not before there is a session: what is registered last is called first, and the loader's own,
+/// which calls our destructor, is there since before main.
+void hear_exit_status() {
+    static std::atomic<bool> hears{false};
+    if (hears.exchange(true)) return;
+    on_exit([](int status, void* /*nothing*/) { note_exit_status(status); }, nullptr);
+}
+
 Session* make_session() {
+    hear_exit_status();
     const Origin start = find_start();
     Options anchored = options();
     anchored.out = anchored_pattern(anchored.out, anchor(start), ::getenv);
@@ -189,6 +200,9 @@ void end_process() {
     if (g_ended.exchange(true)) return;
     yield_to_fatal_signal();
     let_fault_settle();
+    // It is not inside of these that the process ends.
+    if (ThreadState* const state = thread_state_if_any(); state != nullptr)
+        close_left_calls(*state, reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0)));
     g_observing.store(false, std::memory_order_release);
     const bool is_bad = session->end();
     const int status = g_exit_status.load(std::memory_order_relaxed);

@@ -26,6 +26,21 @@ void thread_ends(void* value) {
     }
 }
 
+void ask_for_stack(ThreadState& state) {
+    const int kept_errno = errno;
+    pthread_attr_t attributes;
+    if (pthread_getattr_np(pthread_self(), &attributes) == 0) {
+        void* low = nullptr;
+        std::size_t bytes = 0;
+        if (pthread_attr_getstack(&attributes, &low, &bytes) == 0) {
+            state.stack_low = reinterpret_cast<std::uintptr_t>(low);
+            state.stack_high = state.stack_low + bytes;
+        }
+        pthread_attr_destroy(&attributes);
+    }
+    errno = kept_errno;
+}
+
 }  // namespace
 
 ThreadState* attach_thread_state() {
@@ -35,6 +50,8 @@ ThreadState* attach_thread_state() {
     if (state != nullptr) {
         pthread_once(&g_key_once, [] { g_have_key = pthread_key_create(&g_key, thread_ends) == 0; });
         if (g_have_key) pthread_setspecific(g_key, state);
+        // Whoever else asks which calls were left cannot ask for it: a signal handler, another thread.
+        if (options().records_all()) ask_for_stack(*state);
         t_thread_state = state;
     }
     errno = kept_errno;
@@ -42,20 +59,7 @@ ThreadState* attach_thread_state() {
 }
 
 std::uint64_t readable_stack_words(ThreadState& state, std::uintptr_t address) {
-    if (state.stack_high == 0) {
-        const int kept_errno = errno;
-        pthread_attr_t attributes;
-        if (pthread_getattr_np(pthread_self(), &attributes) == 0) {
-            void* low = nullptr;
-            std::size_t bytes = 0;
-            if (pthread_attr_getstack(&attributes, &low, &bytes) == 0) {
-                state.stack_low = reinterpret_cast<std::uintptr_t>(low);
-                state.stack_high = state.stack_low + bytes;
-            }
-            pthread_attr_destroy(&attributes);
-        }
-        errno = kept_errno;
-    }
+    if (state.stack_high == 0) ask_for_stack(state);
     if (address < state.stack_low || address >= state.stack_high) return 0;
     return (state.stack_high - address) / sizeof(std::uint64_t);
 }

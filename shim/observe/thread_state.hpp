@@ -15,14 +15,33 @@ namespace aoti_dbg {
 class Session;
 struct Name;
 
+/// A word that one thread writes, and that others, or its own signal handlers, read meanwhile.
+template <typename Word>
+class WatchedWord {
+  public:
+    WatchedWord() = default;
+    WatchedWord(Word word) : word_(word) {}
+    WatchedWord& operator=(Word word) {
+        word_.store(word, std::memory_order_relaxed);
+        return *this;
+    }
+    [[nodiscard]] Word get() const { return word_.load(std::memory_order_relaxed); }
+    operator Word() const { return get(); }
+    Word operator++() { return (*this = get() + 1).get(); }
+    Word operator--() { return (*this = get() - 1).get(); }
+
+  private:
+    std::atomic<Word> word_{};
+};
+
 /// A call that has begun and not ended.
 struct OpenCall {
-    std::uintptr_t frame = 0;  // where its caller's stack stood
+    WatchedWord<std::uintptr_t> frame;  // where its caller's stack stood
     std::uint64_t seq = 0;
     std::uint64_t stream = 0;  // its own, or that of the run
     ring::Record* record = nullptr;
-    std::uint64_t mark = 0;                 // of this call alone, in this thread
-    const std::uint64_t* cookie = nullptr;  // holds mark as long as its frame stands
+    WatchedWord<std::uint64_t> mark;           // of this call alone, in this thread
+    WatchedWord<const std::uint64_t*> cookie;  // holds mark as long as its frame stands
     const Name* name = nullptr;
     std::uint32_t run = ring::kNoRun;      // of a run: its number; of others: the run it is part of
     std::uint32_t next_call = 0;           // of a run: number of its next call
@@ -58,7 +77,7 @@ struct Standing {
 
 struct ThreadState {
     Session* session = nullptr;
-    std::uint32_t depth = 0;
+    WatchedWord<std::uint32_t> depth;
     std::uint64_t marks = 0;
     std::uint64_t failing_run = 0;  // mark of a run that is to return a failure
     std::array<OpenCall, kDeepest> open;
@@ -68,8 +87,8 @@ struct ThreadState {
     std::array<CachedFunction, 64> functions;
     // Where its launches were marked last, by stream (completion_markers).
     std::array<std::uint16_t, 16> marked_at{};
-    std::uintptr_t stack_low = 0;  // bounds of the thread's own stack, 0: not asked for yet
-    std::uintptr_t stack_high = 0;
+    WatchedWord<std::uintptr_t> stack_low;  // bounds of the thread's own stack, 0: not asked for yet
+    WatchedWord<std::uintptr_t> stack_high;
     MeasuringThreadPtr measuring;  // made at the first call that level 2 looks at
 
     [[nodiscard]] OpenCall* top() { return depth == 0 ? nullptr : &open[depth - 1]; }

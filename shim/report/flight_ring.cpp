@@ -171,4 +171,12 @@ void FlightRing::note_end() {
     publish(header_->ended, std::uint32_t{1});
 }
 
+void FlightRing::note_signal(int signal, std::uint32_t thread) {
+    std::uint32_t none = 0;
+    if (!__atomic_compare_exchange_n(&header_->signal_thread, &none, thread, false, __ATOMIC_RELAXED,
+                                     __ATOMIC_RELAXED))
+        return;
+    publish(header_->signal, static_cast<std::uint32_t>(signal));
+}
+
 }  // namespace aoti_dbg

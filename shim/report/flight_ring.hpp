@@ -56,6 +56,8 @@ class FlightRing {
     /// That it is this moment on both clocks: from it readers tell how long ago a call began.
     void note_moment();
     void note_end();
+    /// The process is about to end by it; the first counts. For signal handlers.
+    void note_signal(int signal, std::uint32_t thread);
     [[nodiscard]] const char* path() const { return file_.path().c_str(); }
 
   private:

@@ -17,10 +17,10 @@ Status make_folders(const std::string& path) {
         const std::string part = path.substr(0, slash);
         if (mkdir(part.c_str(), 0700) != 0 && errno != EEXIST) {
             // A parent may be closed to us (EACCES, EROFS) and exist all the same; the last part decides.
+            const int why = errno;
             struct stat info {};
-            if (stat(part.c_str(), &info) != 0) {
-                return Status::error("cannot make the folder " + part + ": " + strerror(errno));
-            }
+            if (stat(part.c_str(), &info) != 0)
+                return Status::error("cannot make the folder " + part + ": " + strerror(why));
         }
         if (slash == std::string::npos) break;
     }

@@ -193,7 +193,15 @@ void await(long child) {
 
 bool prepare_reporter(const std::string& folder, std::uint64_t since_unix_ns, bool is_start) {
     std::string command = command_beside_library();
-    if (command.empty()) return false;
+    if (command.empty()) {
+        // Not by each of its workers.
+        if (is_start)
+            message(Severity::warn,
+                    "there is no aoti-dbg beside the library, in ../bin or ../../bin, so a bad end leaves no "
+                    "report; keep the two together, or make it with `aoti-dbg report %s`",
+                    folder.c_str());
+        return false;
+    }
     g_prepared.store(new Prepared(std::move(command), folder, since_unix_ns, is_start),
                      std::memory_order_release);
     g_prepared_by.store(getpid(), std::memory_order_release);

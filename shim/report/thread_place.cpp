@@ -35,10 +35,30 @@ std::string state_in(std::string_view stat) {
                : word_of_state(stat[name_end + 2]);
 }
 
+std::string folder_of(std::uint32_t tid) {
+    return "/proc/self/task/" + std::to_string(tid) + "/";
+}
+
+/// "202 0x.. (six arguments) SP PC" or "-1 SP PC"; empty: it runs, or the kernel does not tell.
+std::string system_call_of(std::uint32_t tid) {
+    std::string call = proc_text(folder_of(tid) + "syscall");
+    while (!call.empty() && call.back() == '\n')
+        call.pop_back();
+    return call == "running" ? std::string() : call;
+}
+
+/// The last word of `text`, which goes.
+std::string_view last_taken(std::string_view& text) {
+    const std::size_t blank = text.rfind(' ');
+    const std::string_view word = text.substr(blank == std::string_view::npos ? 0 : blank + 1);
+    text = blank == std::string_view::npos ? std::string_view() : text.substr(0, blank);
+    return word;
+}
+
 }  // namespace
 
 ThreadPlace place_of_thread(std::uint32_t tid, std::uintptr_t stack) {
-    const std::string folder = "/proc/self/task/" + std::to_string(tid) + "/";
+    const std::string folder = folder_of(tid);
     ThreadPlace place;
     const MemoryMap map = MemoryMap::of_this_process();
     place.callers = callers_above(stack, map);
@@ -47,18 +67,23 @@ ThreadPlace place_of_thread(std::uint32_t tid, std::uintptr_t stack) {
     place.state = state_in(proc_text(folder + "stat"));
     place.wait_channel = proc_text(folder + "wchan");
     if (place.wait_channel == "0") place.wait_channel.clear();
-    // "202 0x.. (six arguments) SP PC", "-1 SP PC" or "running".
-    std::string call = proc_text(folder + "syscall");
-    while (!call.empty() && call.back() == '\n')
-        call.pop_back();
-    if (call.empty() || call == "running") return place;
+    const std::string call = system_call_of(tid);
+    if (call.empty()) return place;
     std::string_view rest = call;
     const std::string_view number = taken(rest, ' ');
     if (number != "-1") place.system_call = number;
     std::uint64_t code = 0;
-    if (!hexadecimal(rest.substr(rest.rfind(' ') + 1), code)) return place;
+    if (!hexadecimal(last_taken(rest), code)) return place;
     if (const Mapping* const file = map.find(code)) place.code = file->place_of(code, false);
     return place;
+}
+
+std::uintptr_t stack_of_blocked(std::uint32_t tid) {
+    const std::string call = system_call_of(tid);
+    std::string_view rest = call;
+    last_taken(rest);
+    std::uint64_t stack = 0;
+    return hexadecimal(last_taken(rest), stack) ? stack : 0;
 }
 
 }  // namespace aoti_dbg

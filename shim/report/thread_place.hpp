@@ -11,4 +11,7 @@ namespace aoti_dbg {
 /// `stack`: where its callers are looked for; 0: they are not.
 ThreadPlace place_of_thread(std::uint32_t tid, std::uintptr_t stack);
 
+/// Where its stack stands, while it is blocked in the kernel; 0: it runs, or the kernel does not tell.
+std::uintptr_t stack_of_blocked(std::uint32_t tid);
+
 }  // namespace aoti_dbg

@@ -160,6 +160,27 @@ TEST_CASE(
     }
 }
 
+TEST_CASE("A run that was left by an exception is none that the program is still inside of") {
+    for (const char* where : {"near", "deep"}) {
+        CAPTURE(where);
+        const Lines program = model_host({"--throw", "--then-sleep", where, model_path("throwing")});
+        const Run run(kAborting, program);
+        const Outcome bare = run_bare(program);
+        CHECK(contains(bare.out, "caught: "));
+        CHECK(run.outcome.out == bare.out);
+        CHECK(run.outcome.exit_code == 0);
+        CHECK(bare.exit_code == 0);
+        CHECK_FALSE(contains(run.outcome.err, "a hang"));
+        CHECK_FALSE(fs::exists(run.out() / "hang.json"));
+    }
+    // And the next call, which is one, is told as before.
+    const Run stuck(kAborting, model_host({"--throw", model_path("throwing")}), "",
+                    {{"FAKE_TORCH_HANG_AT", std::to_string(kOneRun.size() + 2)}});
+    CHECK(stuck.outcome.signal == SIGABRT);
+    CHECK(stuck.report().at("class") == "hang");
+    CHECK(stuck.report().at("call").at("kernel") == kOneRun.at(1));
+}
+
 TEST_CASE(
     "A call that comes back after all is told of, once each way, and leaves no report; also while a graph is "
     "captured") {

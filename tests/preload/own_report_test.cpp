@@ -15,7 +15,8 @@ using Json = nlohmann::json;
 
 const Lines kThreeRuns = model_host({"--runs", "3", model_path("cpu")});
 
-/// Within its call with that number, counted from 1; signal 0: exit with 7.
+/// Within its call with that number, counted from 1; signal 0: _exit with 7, -1: exit with 8, -2: quick_exit
+/// with 9.
 Variables dying(int call, int signal) {
     return {{"FAKE_TORCH_DIE_AT", std::to_string(call)}, {"FAKE_TORCH_DIE_BY", std::to_string(signal)}};
 }
@@ -70,6 +71,45 @@ TEST_CASE("An exit inside a call, and one after a call that failed, are told") {
     CHECK(inside.outcome.exit_code == 7);
     const std::string verdict = report_of(inside).at("verdict");
     CHECK(verdict.rfind("exit with status 7 inside " + kOneRun[9], 0) == 0);
+    // By exit() and by quick_exit().
+    for (const auto& [end, status] : {std::pair{-1, 8}, {-2, 9}}) {
+        const Preloaded other = armed(kThreeRuns, dying(10, end));
+        check_as_bare(other, kThreeRuns, dying(10, end));
+        CHECK(other.outcome.exit_code == status);
+        const std::string said = report_of(other).at("verdict");
+        CHECK(said.rfind("exit with status " + std::to_string(status) + " inside " + kOneRun[9], 0) == 0);
+    }
+    const Lines failing = model_host({"--error", "--exit", "3", model_path("cpu")});
+    const Preloaded after = armed(failing, {});
+    check_as_bare(after, failing, {});
+    CHECK(after.outcome.exit_code == 3);
+    CHECK(contains(report_of(after).at("verdict").get<std::string>(), "; then exit with status 3"));
+}
+
+TEST_CASE("A call that was left by an exception is none that a later exit came inside of") {
+    const Lines leaving = model_host({"--throw", "--then-exit", model_path("throwing")});
+    const Preloaded run = armed(leaving, {});
+    check_as_bare(run, leaving, {});
+    CHECK(run.outcome.exit_code == 5);
+    const std::string verdict = report_of(run).at("verdict");
+    CHECK(contains(verdict, " was left by an exception; then exit with status 5"));
+    CHECK_FALSE(contains(verdict, " inside "));
+}
+
+TEST_CASE("A program meets fatal signals as it does alone, under `aoti-dbg run` and without") {
+    for (const char* how : {"before", "after", "chained", "ignored", "abort", "store", "sent", "child",
+                            "child_runs", "vforked", "exec"}) {
+        CAPTURE(how);
+        const Lines program = {victim_path("signal_user"), how, model_path("cpu")};
+        const Outcome bare = run_bare(program);
+        check_as_bare(armed(program, {}), program, {});
+        const TempFolder folder;
+        const Outcome run = run_bare(joined({AOTI_DBG_TOOL, "run", "--triage", "--"}, program),
+                                     {{"AOTI_DBG_OUT", (folder.path() / "out").string()}});
+        CHECK(run.out == bare.out);
+        CHECK(run.exit_code == bare.exit_code);
+        CHECK(run.signal == bare.signal);
+    }
 }
 
 TEST_CASE("What the program does with signals is left to it") {
@@ -132,6 +172,9 @@ TEST_CASE("Without the command beside the library the program ends as it does, a
     const Outcome run = run_program(kThreeRuns, variables);
     CHECK(run.signal == SIGSEGV);
     CHECK(Preloaded::files(folder.path() / "out", "report").empty());
+    const std::size_t said = run.err.find("warn: there is no aoti-dbg beside the library");
+    CHECK(said != std::string::npos);
+    CHECK(said == run.err.rfind("warn: there is no aoti-dbg beside the library"));
     const Outcome report = run_bare({AOTI_DBG_TOOL, "report", (folder.path() / "out").string()});
     CHECK(report.exit_code == 0);
     CHECK(contains(report.out, " inside " + kOneRun[4]));

@@ -3,6 +3,7 @@
 #include <csignal>
 #include <nlohmann/json.hpp>
 
+#include "serializer/flight_ring_reader.hpp"
 #include "tests/preload/cuda_models_fixture.hpp"
 #include "tests/preload/preload_support.hpp"
 #include "tests/support/catch.hpp"
@@ -147,6 +148,65 @@ TEST_CASE("A crash below a shell is found by its ring, and the signal by the exi
     CHECK_FALSE(forgiven.has_report());
 }
 
+/// Of the only process that has one.
+ring::Contents ring_below(const fs::path& out) {
+    std::vector<fs::path> rings;
+    for (const auto& entry : fs::recursive_directory_iterator(out))
+        if (entry.path().filename() == "flight.ring") rings.push_back(entry.path());
+    REQUIRE(rings.size() == 1);
+    const Result<ring::Contents> contents = ring::read_flight_ring(rings.front().string());
+    REQUIRE(contents.ok());
+    return contents.value();
+}
+
+std::size_t open_calls_in(const ring::Contents& contents) {
+    std::size_t open = 0;
+    for (const ring::Call& call : ring::merged_calls(contents))
+        open += ring::is_open(*call.record) ? 1 : 0;
+    return open;
+}
+
+TEST_CASE("The ring has the signal that ends a process and its thread, also below another process") {
+    const std::string host = kThreeRuns[0] + " --runs 3 " + kThreeRuns[3];
+    for (const int signal : {SIGSEGV, SIGABRT, SIGBUS, SIGFPE, SIGILL}) {
+        CAPTURE(signal);
+        const Run run(kTriage, {"/bin/sh", "-c", host + "; exit 1"}, dying(17, signal));
+        const ring::Contents contents = ring_below(run.out());
+        CHECK(contents.header.signal == static_cast<std::uint32_t>(signal));
+        CHECK(contents.header.signal_thread == contents.header.pid);
+        CHECK(contents.header.ended == 0);
+        // The run, and the call.
+        CHECK(open_calls_in(contents) == 2);
+    }
+    const Run thread(kTriage, {victim_path("dying_thread"), "_exit", model_path("cpu")});
+    CHECK(thread.outcome.signal == SIGSEGV);
+    CHECK(ring_below(thread.out()).header.signal == SIGSEGV);
+    CHECK(ring_below(thread.out()).header.signal_thread != ring_below(thread.out()).header.pid);
+}
+
+TEST_CASE("The ring has no signal of a process that ends otherwise, or that handles its own") {
+    const Lines handling = joined(joined({kThreeRuns[0]}, {"--handle-segv"}), {kThreeRuns[3]});
+    for (const Run& run :
+         {Run(kTriage, kThreeRuns, dying(5, 0)), Run(kTriage, kThreeRuns, dying(5, SIGKILL)),
+          Run(kTriage, handling, dying(5, SIGSEGV)), Run({}, kThreeRuns, dying(5, SIGSEGV))}) {
+        const ring::Contents contents = ring_below(run.out());
+        CHECK(contents.header.signal == 0);
+        CHECK(contents.header.signal_thread == 0);
+        CHECK(open_calls_in(contents) == 2);
+    }
+}
+
+TEST_CASE("A call that was left by an exception is none that a later signal came inside of") {
+    const Lines program = model_host({"--throw", "--then-fault", model_path("throwing")});
+    const Run run(kTriage, program);
+    CHECK(run.outcome.signal == SIGSEGV);
+    CHECK(run.outcome.out == run_bare(program).out);
+    const ring::Contents contents = ring_below(run.out());
+    CHECK(contents.header.signal == SIGSEGV);
+    CHECK(open_calls_in(contents) == 0);
+    CHECK_FALSE(contains(run.verdict(), " inside "));
+}
+
 TEST_CASE("Several threads inside of calls are told as a set, each by its call") {
     const Run run(kTriage, model_host({"--threads", "4", "--runs", "4000", model_path("cpu")}),
                   dying(2000, SIGSEGV));
@@ -207,6 +267,9 @@ TEST_CASE("From a working directory that cannot be written the report is on stan
     const Outcome outcome = run_bare(program, dying(17, SIGSEGV));
     CHECK(contains(outcome.err, "aoti-dbg: segmentation fault (SIGSEGV); no call of a model was recorded"));
     CHECK(contains(outcome.err, "the report is not in the output folder"));
+    // By both, the library and the command, it is said as it is.
+    CHECK(contains(outcome.err, "Read-only file system"));
+    CHECK_FALSE(contains(outcome.err, "No such file or directory"));
 }
 
 TEST_CASE("On a full disk the report is on standard error, and no piece of it is left") {

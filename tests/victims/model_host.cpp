@@ -1,7 +1,9 @@
 // Opens models as PyTorch's loader does, runs them as told, and prints what came out:
 //   model_host [--runs N] [--threads T] [--deepbind] [--local-torch] [--two-runners] [--reload K] [--then
 //   OTHER]
-//              [--throw] [--error] [--single] [--weights] [--quiet] [--cuda] [--handle-segv] MODEL [MODEL2]
+//              [--throw] [--then-sleep near|deep] [--then-fault|--then-exit] [--error] [--exit STATUS]
+//              [--single]
+//              [--weights] [--quiet] [--cuda] [--handle-segv] MODEL [MODEL2]
 // What it prints must depend on nothing but its arguments.
 #include <unistd.h>
 #include <csignal>
@@ -15,6 +17,8 @@
 
 namespace {
 
+constexpr useconds_t kSleep = 3'500'000;  // longer than anybody watches
+
 struct Arguments {
     int runs = 1;
     int threads = 0;
@@ -23,12 +27,16 @@ struct Arguments {
     int reload = 0;
     bool two_runners = false;
     bool throws = false;
+    std::string sleeps;   // after a run that was left by an exception
+    bool faults = false;  // likewise
+    bool exits = false;   // likewise, by _exit with 5
     bool error = false;
     bool single = false;
     bool weights = false;
     bool quiet = false;
     bool cuda = false;
     bool handle_segv = false;
+    int status = 0;
     std::string then;
     std::vector<std::string> models;
 };
@@ -42,6 +50,8 @@ Arguments read(int argc, char** argv) {
             all.runs = std::atoi(next());
         else if (argument == "--threads")
             all.threads = std::atoi(next());
+        else if (argument == "--exit")
+            all.status = std::atoi(next());
         else if (argument == "--reload")
             all.reload = std::atoi(next());
         else if (argument == "--then")
@@ -54,6 +64,12 @@ Arguments read(int argc, char** argv) {
             all.two_runners = true;
         else if (argument == "--throw")
             all.throws = true;
+        else if (argument == "--then-sleep")
+            all.sleeps = next();
+        else if (argument == "--then-fault")
+            all.faults = true;
+        else if (argument == "--then-exit")
+            all.exits = true;
         else if (argument == "--error")
             all.error = true;
         else if (argument == "--single")
@@ -99,13 +115,35 @@ void start_cuda() {
     return result;
 }
 
+[[gnu::noinline]] void sleep_deep(int depth) {
+    volatile char room[512];
+    for (volatile char& byte : room)
+        byte = static_cast<char>(depth);
+    if (depth == 0) {
+        usleep(kSleep);
+    } else {
+        sleep_deep(depth - 1);
+    }
+    if (room[0] != static_cast<char>(depth)) abort();
+}
+
+[[gnu::noinline]] void run_that_throws(const victim::Model& model) {
+    try {
+        victim::print("throwing run", model.run(kThrowAt));
+    } catch (const std::exception& error) {
+        std::printf("caught: %s\n", error.what());
+    }
+}
+
 void runs_that_fail(const Arguments& all, const victim::Model& model) {
     if (all.throws) {
-        try {
-            victim::print("throwing run", model.run(kThrowAt));
-        } catch (const std::exception& error) {
-            std::printf("caught: %s\n", error.what());
-        }
+        run_that_throws(model);
+        if (all.sleeps == "near") usleep(kSleep);
+        if (all.sleeps == "deep") sleep_deep(20);
+        std::fflush(stdout);
+        if (all.exits) _exit(5);
+        volatile int* volatile nowhere = nullptr;
+        if (all.faults) *nowhere = 1;  // NOLINT(clang-analyzer-core.NullDereference): that is the point
         victim::print("run from deeper", run_deep(model, 20));
     }
     if (all.error) victim::print("failing run", model.run(kFailAt));
@@ -171,5 +209,5 @@ int main(int argc, char** argv) {
         victim::print("the other model", other.run());
     }
     std::printf("calls %llu\n", static_cast<unsigned long long>(torch.calls()));
-    return 0;
+    return all.status;
 }

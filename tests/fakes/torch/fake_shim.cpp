@@ -40,6 +40,8 @@ long number_from_environment(const char* name) {
 
 [[noreturn]] void die(long by) {
     if (by == 0) _exit(7);
+    if (by == -1) exit(8);
+    if (by == -2) quick_exit(9);
     if (by == SIGABRT) abort();
     if (by == SIGSEGV) {
         volatile int* volatile nowhere = nullptr;

@@ -74,7 +74,8 @@ AOTITorchError aoti_torch_proxy_executor_call_function(AOTIProxyExecutorHandle e
 AOTITorchError aoti_torch_call_dispatcher(const char* op, const char* overload, StableIValue* stack);
 
 /// One more call of the process; ends it here when FAKE_TORCH_DIE_AT says this number (counted from 1), by
-/// the signal FAKE_TORCH_DIE_BY (11, 6, 9, ...) or, when that is 0, by _exit(7). Not part of torch.
+/// the signal FAKE_TORCH_DIE_BY (11, 6, 9, ...) or, when that is 0, by _exit(7), -1, by exit(8), -2, by
+/// quick_exit(9). Not part of torch.
 void fake_torch_enter_call();
 uint64_t fake_torch_calls();
 int64_t fake_torch_elements(AtenTensorHandle tensor);
