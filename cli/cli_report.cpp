@@ -1,5 +1,7 @@
 #include "cli/cli_report.hpp"
 
+#include <algorithm>
+#include <cinttypes>
 #include <string>
 #include <vector>
 
@@ -46,6 +48,18 @@ int report(const std::string& folder) {
     run.pid = static_cast<pid_t>(processes.front().pid);
     run.has_status = false;
     const Triage triage = look_at(run);
+    const auto is_open = [](const RecordedProcess& process) { return !process.ended && !process.is_running; };
+    const auto open = std::find_if(processes.begin(), processes.end(), is_open);
+    if (!triage.is_worth_telling && open != processes.end()) {
+        message(
+            Severity::error,
+            "process %" PRIu32
+            ", %s, did not end in good order, and left nothing that says why: no call failed or was open, "
+            "no kernel faulted, nothing was found; perhaps SIGKILL ended it, or a handler of its own; look "
+            "at its calls with aoti-dbg show %s",
+            open->pid, open->program.c_str(), open->ring.c_str());
+        return 1;
+    }
     if (!triage.is_worth_telling) {
         message(Severity::error,
                 "nothing to report: %zu process%s in %s, no call failed or was left open, no kernel faulted, "

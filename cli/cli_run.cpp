@@ -76,6 +76,14 @@ class Signals {
     struct sigaction child_before_ {};
 };
 
+/// Whoever ends us by SIGKILL, as time limits do, means the program: nobody else could hand that on.
+void end_with(pid_t parent) {
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    // It may be gone already; 0 is a parent in another namespace of processes.
+    const pid_t now = getppid();
+    if (now != parent && now != 0) raise(SIGKILL);
+}
+
 /// Starts the program; returns 0 or the errno of why it could not be executed.
 int start(const std::vector<std::string>& program, const Signals& signals, const TallyPage& tally,
           pid_t& child) {
@@ -86,8 +94,10 @@ int start(const std::vector<std::string>& program, const Signals& signals, const
     for (const std::string& argument : program)
         arguments.push_back(const_cast<char*>(argument.c_str()));
     arguments.push_back(nullptr);
+    const pid_t parent = getpid();
     child = fork();
     if (child == 0) {
+        end_with(parent);
         tally.mark_start();
         signals.restore();
         execvp(arguments[0], arguments.data());
@@ -180,6 +190,13 @@ Audience asked_for(const RunRequest& request, const Options& options) {
     return audience;
 }
 
+ProgramEnd program_end(int status, const TallyPage& tally) {
+    constexpr std::uint64_t kAtOnce = 1'000'000'000;
+    if (WIFEXITED(status)) return WEXITSTATUS(status) == 0 ? ProgramEnd::well : ProgramEnd::badly;
+    const auto start = static_cast<std::uint64_t>(tally.start_unix_ns());
+    return unix_nanoseconds() - start < kAtOnce ? ProgramEnd::killed_at_once : ProgramEnd::badly;
+}
+
 /// What `before` did not count yet.
 std::optional<std::uint64_t> oom_kills_since(const std::optional<std::uint64_t>& before) {
     const std::optional<std::uint64_t> now = count_of_oom_kills();
@@ -227,7 +244,7 @@ int run(const RunRequest& request) {
     const Requirement wanted =
         request.requirement.value_or(options->ci ? Requirement::model : Requirement::none);
     const RequirementResult requirement =
-        judge(wanted, tally.seen(), finding, may_select(*options), ended_well);
+        judge(wanted, tally.seen(), finding, may_select(*options), program_end(status, tally));
     std::uint64_t findings = 0;
     if (audience.any() || request.error_exitcode) {
         EndedRun ended = started_run(request, tally, child, stop);

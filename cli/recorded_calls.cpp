@@ -44,6 +44,8 @@ std::vector<ring::Call> RecordedCalls::in_flight(bool main_thread_only) const {
         const auto open = std::find_if(thread.records.rbegin(), thread.records.rend(), is_open_call);
         if (open != thread.records.rend()) innermost.push_back({&thread, &*open});
     }
+    std::stable_partition(innermost.begin(), innermost.end(),
+                          [](const ring::Call& call) { return is_call(*call.record); });
     return innermost;
 }
 
@@ -70,9 +72,10 @@ bool RecordedCalls::was_alone(const ring::Call& failed) const {
     });
 }
 
-std::optional<ring::Call> RecordedCalls::last() const {
-    const auto found = std::find_if(all_.rbegin(), all_.rend(),
-                                    [](const ring::Call& call) { return is_call(*call.record); });
+std::optional<ring::Call> RecordedCalls::last(std::uint32_t thread) const {
+    const auto found = std::find_if(all_.rbegin(), all_.rend(), [thread](const ring::Call& call) {
+        return is_call(*call.record) && (thread == 0 || call.thread->tid == thread);
+    });
     return found == all_.rend() ? std::nullopt : std::optional(*found);
 }
 
@@ -135,8 +138,9 @@ bool RecordedCalls::may_be_replayed(const ring::Call& launch) const {
     });
 }
 
-bool RecordedCalls::any_run_after(const ring::Call& failed) const {
+bool RecordedCalls::any_run_after(const ring::Call& failed, bool own_thread_only) const {
     return std::any_of(all_.begin(), all_.end(), [&](const ring::Call& call) {
+        if (own_thread_only && call.thread != failed.thread) return false;
         return call.record->kind == ring::CallKind::run && call.record->seq > failed.record->seq &&
                !is_open(*call.record) && !has_failed(*call.record);
     });

@@ -20,7 +20,7 @@ class RecordedCalls {
     /// Runs and what surrounds them hold calls; they are none, nor is who waits for the device.
     static bool is_call(const ring::Record& record);
 
-    /// Of each thread the innermost that had not come back.
+    /// Of each thread the innermost that had not come back; runs, which may wait for one of the others, last.
     [[nodiscard]] std::vector<ring::Call> in_flight(bool main_thread_only) const;
 
     /// The first that a fault on the device made fail; else of the last run that failed the first call that
@@ -30,7 +30,8 @@ class RecordedCalls {
     /// Whether no other thread had a launch under way meanwhile.
     [[nodiscard]] bool was_alone(const ring::Call& failed) const;
 
-    [[nodiscard]] std::optional<ring::Call> last() const;
+    /// Of that thread; of all with 0.
+    [[nodiscard]] std::optional<ring::Call> last(std::uint32_t thread = 0) const;
 
     /// Those that had come back when `to` began, the latest first; of its own thread, or with none of all.
     [[nodiscard]] std::vector<CrashCall> before(const std::optional<ring::Call>& to) const;
@@ -51,7 +52,8 @@ class RecordedCalls {
     /// Whether it may have been captured, and its kernel run when a graph was launched behind it.
     [[nodiscard]] bool may_be_replayed(const ring::Call& launch) const;
 
-    [[nodiscard]] bool any_run_after(const ring::Call& failed) const;
+    /// Whether runs ended well after it; of its own thread alone, or of any.
+    [[nodiscard]] bool any_run_after(const ring::Call& failed, bool own_thread_only) const;
 
     [[nodiscard]] CrashCall told(const ring::Call& call) const { return recorded_call(contents_, call); }
 

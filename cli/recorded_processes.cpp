@@ -45,13 +45,19 @@ RecordedProcess summed_up(const fs::path& path, const ring::Contents& contents) 
     process.pid = contents.header.pid;
     process.start_unix_ns = contents.header.start_unix_ns;
     process.ended = contents.header.ended != 0;
+    process.signal = static_cast<int>(contents.header.signal);
+    process.signal_thread = contents.header.signal_thread;
     process.runs = contents.header.runs;
     std::error_code failed;
     const fs::path link = "/proc/" + std::to_string(process.pid) + "/exe";
-    process.is_running = !process.ended && fs::read_symlink(link, failed) == process.program && !failed;
+    process.is_running =
+        !process.ended && process.signal == 0 && fs::read_symlink(link, failed) == process.program && !failed;
+    std::uint64_t no_calls = process.runs;
     for (const ring::Thread& thread : contents.threads) {
         for (const ring::Record& record : thread.records) {
             process.calls = std::max(process.calls, record.seq);
+            no_calls +=
+                record.kind == ring::CallKind::lifecycle || record.kind == ring::CallKind::wait ? 1 : 0;
             process.uses_cuda |= is_launch(record.kind) || record.stream != 0 ||
                                  contents.name(record.name).find("_cuda") != std::string_view::npos;
             process.has_dead_context |= ring::returns_cuda_error(record.kind) && ends_context(record.result);
@@ -63,6 +69,7 @@ RecordedProcess summed_up(const fs::path& path, const ring::Contents& contents) 
             process.is_main_thread_inside |= thread.tid == process.pid;
         }
     }
+    process.calls -= std::min(process.calls, no_calls);
     return process;
 }
 

@@ -20,7 +20,9 @@ struct RecordedProcess {
     std::string program;
     std::uint32_t pid = 0;
     std::uint64_t start_unix_ns = 0;
-    bool ended = false;  // in good order
+    bool ended = false;               // in good order
+    int signal = 0;                   // that ended it, as far as the library saw that; 0: none
+    std::uint32_t signal_thread = 0;  // to which it came; 0: not known
     bool is_running = false;
     bool has_open_calls = false;
     bool is_main_thread_inside = false;  // of a call
@@ -28,7 +30,8 @@ struct RecordedProcess {
     bool has_dead_context = false;  // a launch returned an error that no context survives
     bool uses_cuda = false;
     std::uint64_t runs = 0;
-    std::uint64_t calls = 0;
+    std::uint64_t calls =
+        0;  // runs and loading are none; at most, where the ring has lost the first of these
 
     /// Whether it ended in a call; threads that are inside of calls while another ends the process in good
     /// order are none of its business.

@@ -29,6 +29,11 @@ std::string end_text(const EndedRun& run) {
     return "exit with status " + std::to_string(WEXITSTATUS(run.status));
 }
 
+/// What was started below a program that ended well may have crashed all the same.
+bool has_crashed_below(const EndedRun& run, const CrashReport& report) {
+    return run.has_status && ended_well(run) && report.end.signal != 0;
+}
+
 /// Returns the path of report.json; empty where there is none.
 std::string leave_report(const CrashReport& report, const EndedRun& run) {
     std::string text;
@@ -66,7 +71,8 @@ std::string finding_title(const aoti_dbg::Finding& finding) {
 
 void annotate(const EndedRun& run, const Triage& triage, const RequirementResult& requirement) {
     std::string lines = "\n";  // what the program said may not end with one
-    const bool is_about_finding = ended_well(run) || !triage.is_worth_telling;
+    const bool is_about_finding =
+        (ended_well(run) && !has_crashed_below(run, triage.report)) || !triage.is_worth_telling;
     if (!is_about_finding)
         lines += github_error("aoti-dbg: " + std::string(word_of(triage.report.kind)), triage.report.verdict);
     for (const aoti_dbg::Finding& finding : triage.findings)
@@ -82,6 +88,11 @@ std::vector<JunitCase> junit_cases(const EndedRun& run, const Triage& triage,
     if (!ended_well(run)) {
         program.failure = triage.is_worth_telling ? triage.report.verdict : end_text(run);
         if (triage.is_worth_telling) append_report_text(triage.report, program.details);
+    }
+    if (has_crashed_below(run, triage.report)) {
+        JunitCase& below = cases.emplace_back(JunitCase{"what it starts ends well", {}, {}});
+        below.failure = triage.report.verdict;
+        append_report_text(triage.report, below.details);
     }
     if (requirement.was_asked) {
         cases.push_back({"what is required was seen", requirement.is_met ? "" : requirement.said, {}});
@@ -172,7 +183,8 @@ std::uint64_t tell(const EndedRun& run, const Audience& audience, const Requirem
     if (audience.summary) summarise(triage.report, report_path);
     if (audience.github) annotate(run, triage, requirement);
     if (!audience.junit.empty()) write_junit(audience.junit, run, triage, requirement);
-    return triage.report.findings + (triage.report.device ? 1 : 0);
+    return triage.report.findings + (triage.report.device ? 1 : 0) +
+           (has_crashed_below(run, triage.report) ? 1 : 0);
 }
 
 bool tell_hang(const EndedRun& run, const Audience& audience) {

@@ -28,7 +28,8 @@ struct Audience {
 /// What the options ask for.
 Audience audience_of(const Options& options);
 
-/// Returns how many findings there were; a fault on the GPU that the program did not see is one.
+/// Returns how many findings there were; a fault on the GPU that the program did not see is one, and so is a
+/// crash below a program that ended well.
 /// `requirement` is what became of --require.
 std::uint64_t tell(const EndedRun& run, const Audience& audience, const RequirementResult& requirement);
 

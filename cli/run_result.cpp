@@ -19,19 +19,22 @@ constexpr const char* kWayDown =
     "or "
     "the process namespace (env -i, sudo, ssh, setpriv, a container)";
 
-Account account_of_none(const Finding& finding) {
+Account account_of_none(const Finding& finding, ProgramEnd end) {
     const std::string what = "no process loaded libaoti_dbg.so";
+    // It may not have come to loading anything, so there is nothing to check.
+    if (finding.obstacle == Obstacle::none && end == ProgramEnd::killed_at_once)
+        return {what, "a signal ended the program right after its start"};
     if (finding.obstacle == Obstacle::none) return {what, kWayDown};
     return {what + ", since " + finding.file + " " + finding.why, finding.advice};
 }
 
 /// How far the run came towards a call that was seen.
-Account account_of(const std::optional<Seen>& seen, const Finding& finding) {
+Account account_of(const std::optional<Seen>& seen, const Finding& finding, ProgramEnd end) {
     if (!seen) {
         return {"nobody could count what was seen",
                 "check that /proc is mounted and that ulimit -f allows 4 KiB"};
     }
-    if (seen->loaded == 0) return account_of_none(finding);
+    if (seen->loaded == 0) return account_of_none(finding, end);
     const std::string loaded = counted(seen->loaded, "program") + " loaded libaoti_dbg.so";
     if (seen->partaking == 0) {
         return {loaded + ", and none took part", "check AOTI_DBG_LEVEL and AOTI_DBG_PROCESSES"};
@@ -86,18 +89,19 @@ std::optional<Requirement> requirement_named(std::string_view word) {
 }
 
 RequirementResult judge(Requirement requirement, const std::optional<Seen>& seen, const Finding& finding,
-                        bool asked, bool ended_well) {
+                        bool asked, ProgramEnd program_end) {
     const bool met = is_met(requirement, seen);
     const bool in_vain = seen && (seen->loaded == 0 || (seen->recording == 0 && seen->left_out > 0));
     RequirementResult result{requirement != Requirement::none, met, {}};
     if (met && !(in_vain && asked)) return result;
-    const Account account = account_of(seen, finding);
+    const Account account = account_of(seen, finding, program_end);
     if (met) {
         message(Severity::warn, "%s; nothing was seen; %s", account.what.c_str(), account.advice.c_str());
         return result;
     }
-    const std::string end = ended_well ? "the exit code is " + std::to_string(kSawNothing) + " instead of 0"
-                                       : "the program's own failure is passed on";
+    const std::string end = program_end == ProgramEnd::well
+                                ? "the exit code is " + std::to_string(kSawNothing) + " instead of 0"
+                                : "the program's own failure is passed on";
     result.said = std::string("--require ") + word_of(requirement) + " is not met: " + account.what + "; " +
                   end + "; " + account.advice;
     message(Severity::error, "%s", result.said.c_str());

@@ -22,9 +22,16 @@ struct RequirementResult {
     std::string said;  // where it is not
 };
 
+/// How the program that was started ended.
+enum class ProgramEnd {
+    well,  // by 0
+    badly,
+    killed_at_once,  // by a signal, within the first second
+};
+
 /// Says at most one line. `seen` is empty where nobody could count; `asked` where the options select
-/// anything; `ended_well` where the program's exit code is 0, so that an unmet requirement decides.
+/// anything. Where the program ended well an unmet requirement decides.
 RequirementResult judge(Requirement requirement, const std::optional<Seen>& seen, const Finding& finding,
-                        bool asked, bool ended_well);
+                        bool asked, ProgramEnd program_end);
 
 }  // namespace aoti_dbg::cli

@@ -6,12 +6,14 @@
 
 #include <algorithm>
 #include <chrono>
-#include <csignal>
 #include <functional>
+#include <iterator>
 #include <sstream>
+#include <thread>
 
 #include "base/words.hpp"
 #include "cli/awaited_child.hpp"
+#include "cli/chosen_process.hpp"
 #include "cli/device_fault.hpp"
 #include "cli/doctor_child.hpp"
 #include "cli/hang_facts.hpp"
@@ -25,53 +27,10 @@
 namespace aoti_dbg::cli {
 namespace {
 
-/// The signal that an exit status beyond 128 stands for with shells; 0 where it is none that ends programs
-/// for a fault.
-int signal_of_status(int status) {
-    for (const int signal : {SIGSEGV, SIGABRT, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS, SIGKILL})
-        if (status == 128 + signal) return signal;
-    return 0;
-}
-
 const RecordedProcess* last_of(const std::vector<RecordedProcess>& processes,
                                const std::function<bool(const RecordedProcess&)>& is_wanted) {
     const auto found = std::find_if(processes.rbegin(), processes.rend(), is_wanted);
     return found == processes.rend() ? nullptr : &*found;
-}
-
-/// Whose end it is that the run's end tells of; null where nobody recorded anything of it.
-const RecordedProcess* choose(const std::vector<RecordedProcess>& processes, const EndedRun& run) {
-    const auto is_started = [&](const RecordedProcess& p) {
-        return p.pid == static_cast<std::uint32_t>(run.pid);
-    };
-    const RecordedProcess* const started = last_of(processes, is_started);
-    if (run.has_status && WIFSIGNALED(run.status)) return started;
-    if (started != nullptr && started->died_inside()) return started;
-    const auto died_inside = [](const RecordedProcess& p) { return p.died_inside(); };
-    if (const RecordedProcess* const died = last_of(processes, died_inside)) return died;
-    const auto has_failed = [](const RecordedProcess& p) { return p.has_failed_call; };
-    if (const RecordedProcess* const failed = last_of(processes, has_failed)) return failed;
-    const auto has_crashed = [](const RecordedProcess& p) { return !p.ended && !p.is_running; };
-    const RecordedProcess* const crashed = last_of(processes, has_crashed);
-    if (!run.has_status) return crashed;
-    return signal_of_status(WEXITSTATUS(run.status)) != 0 && crashed != nullptr ? crashed : started;
-}
-
-CrashEnd end_of(const EndedRun& run, const RecordedProcess* process) {
-    CrashEnd end;
-    end.pid = process == nullptr ? static_cast<std::uint32_t>(run.pid) : process->pid;
-    end.program = process == nullptr ? run.command.front() : process->program;
-    end.is_descendant = end.pid != static_cast<std::uint32_t>(run.pid);
-    if (!run.has_status) return end;
-    if (WIFSIGNALED(run.status)) {
-        end.signal = WTERMSIG(run.status);
-        return end;
-    }
-    end.exit_status = WEXITSTATUS(run.status);
-    const bool may_be_killed = process == nullptr || !process->ended;
-    end.signal = may_be_killed ? signal_of_status(*end.exit_status) : 0;
-    end.signal_is_guessed = end.signal != 0;
-    return end;
 }
 
 /// The one whose arguments are told; null where there is none.
@@ -79,7 +38,7 @@ CrashCall* told_call(CrashReport& report) {
     if (report.faulted) return &*report.faulted;
     if (!report.suspects.empty()) return nullptr;
     if (report.in_flight.size() == 1) return &report.in_flight.front();
-    return report.in_flight.empty() && report.failed ? &*report.failed : nullptr;
+    return report.in_flight.empty() && report.told_failure() != nullptr ? &*report.failed : nullptr;
 }
 
 /// Whether the driver was told to come back from a launch when its kernel has ended.
@@ -155,6 +114,10 @@ void place_fault(CrashReport& report) {
     fault.accessed->is_likely |= report.faulted->is_likely && !fault.accessed->label.empty();
 }
 
+bool has_lost_context(const ring::Record& record) {
+    return ring::returns_cuda_error(record.kind) && ends_context(record.result);
+}
+
 /// What its ring tells. An exit in good order is nobody's who was inside of a call meanwhile.
 void add_calls(const RecordedProcess& process, CrashReport& report) {
     const Result<ring::Contents> read = ring::read_flight_ring(process.ring);
@@ -164,14 +127,23 @@ void add_calls(const RecordedProcess& process, CrashReport& report) {
     }
     report.notes.insert(report.notes.end(), read.value().notes.begin(), read.value().notes.end());
     const RecordedCalls calls(read.value());
-    const std::vector<ring::Call> in_flight = calls.in_flight(process.ended);
-    for (const ring::Call& call : in_flight)
-        report.in_flight.push_back(calls.told(call));
+    // Whoever ends a process that hangs, or for a fault on a device, is no thread of the program's.
+    const std::uint32_t thread = report.hang || report.device ? 0 : report.end.thread;
+    std::vector<ring::Call> in_flight = calls.in_flight(process.ended);
+    const auto others = std::stable_partition(
+        in_flight.begin(), in_flight.end(),
+        [&](const ring::Call& call) { return thread == 0 || call.thread->tid == thread; });
+    for (auto call = in_flight.begin(); call != in_flight.end(); ++call)
+        (call < others ? report.in_flight : report.also_in_flight).push_back(calls.told(*call));
+    in_flight.erase(others, in_flight.end());
     const std::optional<ring::Call> failed = calls.failed();
     if (failed) report.failed = calls.told(*failed);
+    // A signal may come of a failure in one thread while others run on.
+    const bool is_last_error = failed && has_lost_context(*failed->record);
+    report.failed_survived = failed && !is_last_error && calls.any_run_after(*failed, report.end.signal != 0);
     report.failed_alone = failed && launches_wait(report) && calls.was_alone(*failed);
     const std::optional<ring::Call> last = calls.last();
-    if (in_flight.empty() && last) report.last = calls.told(*last);
+    if (const auto own = calls.last(thread); in_flight.empty() && own) report.last = calls.told(*own);
     std::optional<ring::Call> about;
     if (report.device) {
         bool is_certain = false;
@@ -191,7 +163,8 @@ void add_calls(const RecordedProcess& process, CrashReport& report) {
     }
     if (!about) about = find_suspects(read.value(), calls, report);
     if (!about && report.suspects.empty() && in_flight.size() == 1) about = in_flight.front();
-    if (!about && report.suspects.empty() && in_flight.empty()) about = failed;
+    if (!about && report.suspects.empty() && in_flight.empty() && report.told_failure() != nullptr)
+        about = failed;
     if (!report.hang) {
         for (const StuckCall& open : open_calls(read.value(), 0))
             if (open.call.kind == ring::CallKind::wait)
@@ -199,8 +172,8 @@ void add_calls(const RecordedProcess& process, CrashReport& report) {
                                        " had not come back from " + open.call.name);
     }
     report.before = calls.before(about);
-    if (failed && about && about->record == failed->record && calls.any_run_after(*failed))
-        report.notes.emplace_back("runs after the one that failed ended well");
+    if (report.failed && report.told_failure() == nullptr)
+        report.notes.push_back(call_text(*report.failed) + " had failed before, and later runs ended well");
     if (about) add_arguments(process, calls, *about, report);
     if (report.device) place_fault(report);
     add_memory_facts(process, {launch, failed, last}, report);
@@ -270,25 +243,41 @@ bool is_worth_telling(const CrashReport& report) {
            (report.failed || !report.in_flight.empty() || report.shortage);
 }
 
+/// What ended the program by a signal may have met its children as well, who are there for a moment yet.
+std::vector<RecordedProcess> settled_processes(const EndedRun& run) {
+    constexpr int kMostTries = 40;
+    constexpr auto kNap = std::chrono::milliseconds(50);
+    for (int tries = 0;; ++tries) {
+        std::vector<RecordedProcess> processes = recorded_processes(run.folder, run.start_unix_ns);
+        const bool may_change =
+            run.has_status && WIFSIGNALED(run.status) && !run.asks_itself && tries < kMostTries;
+        const auto is_inside = [](const RecordedProcess& p) { return p.is_running && p.has_open_calls; };
+        if (!may_change || std::none_of(processes.begin(), processes.end(), is_inside)) return processes;
+        std::this_thread::sleep_for(kNap);
+    }
+}
+
 }  // namespace
 
 Triage look_at(const EndedRun& run) {
     Triage triage;
     CrashReport& report = triage.report;
-    std::vector<RecordedProcess> processes = recorded_processes(run.folder, run.start_unix_ns);
+    std::vector<RecordedProcess> processes = settled_processes(run);
     for (RecordedProcess& process : processes)
         if (run.asks_itself && process.pid == static_cast<std::uint32_t>(run.pid)) process.is_running = false;
-    const bool ended_well = run.has_status && WIFEXITED(run.status) && WEXITSTATUS(run.status) == 0;
     // A program may end well though a kernel has faulted: before it asks the device again, all seems well.
     const RecordedProcess* chosen = last_of(processes, [&](const RecordedProcess& process) {
         if (!report.device) report.device = device_fault(process.folder, run.start_unix_ns, report.notes);
         return report.device.has_value();
     });
     if (chosen == nullptr) chosen = longest_hang(processes, run, report);
-    if (chosen == nullptr && !ended_well) chosen = choose(processes, run);
+    if (chosen == nullptr) chosen = choose(processes, run);
     const auto has_dead_context = [](const RecordedProcess& process) { return process.has_dead_context; };
     if (chosen == nullptr) chosen = last_of(processes, has_dead_context);
     report.end = end_of(run, chosen);
+    std::vector<std::string> unexplained = unexplained_ends(processes, run, chosen);
+    const bool has_unexplained = !unexplained.empty() && report.end.exit_status.value_or(0) != 0;
+    std::move(unexplained.begin(), unexplained.end(), std::back_inserter(report.notes));
     const bool is_ours = run.has_status || run.stopped_by != 0;
     if (is_ours) {
         report.command = run.command;
@@ -312,8 +301,9 @@ Triage look_at(const EndedRun& run) {
     if (has_device_error(report)) add_troubles_of_gpus(report);
     conclude(report);
     const bool is_told_by_ring = !run.has_status && (report.failed || !report.in_flight.empty());
-    const bool has_lost_context = chosen != nullptr && chosen->has_dead_context && report.failed;
-    triage.is_worth_telling = is_worth_telling(report) || is_told_by_ring || has_lost_context;
+    const bool is_of_lost_context = chosen != nullptr && chosen->has_dead_context && report.failed;
+    triage.is_worth_telling =
+        is_worth_telling(report) || is_told_by_ring || is_of_lost_context || has_unexplained;
     return triage;
 }
 

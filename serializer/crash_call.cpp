@@ -51,6 +51,10 @@ std::string place_text(const CrashCall& call) {
 }
 
 std::string call_text(const CrashCall& call) {
+    if (call.kind == ring::CallKind::run && call.run != ring::kNoRun) {
+        const std::string model = call.model == ~0U ? "" : " of model " + std::to_string(call.model);
+        return (call.is_likely ? "likely run " : "run ") + std::to_string(call.run) + model;
+    }
     std::string name;
     append_clean(call.name, name);
     return name + place_text(call);

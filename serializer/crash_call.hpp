@@ -41,7 +41,7 @@ ring::CallKind kind_of(std::string_view word);
 /// " (run 0, call 3)"; empty where neither is known.
 std::string place_text(const CrashCall& call);
 
-/// "mylib::my_op (run 0, call 3)", clean.
+/// "mylib::my_op (run 0, call 3)", clean; "run 2 of model 0", since models are named by hashes.
 std::string call_text(const CrashCall& call);
 
 }  // namespace aoti_dbg

@@ -30,19 +30,23 @@ std::string signal_words(int signal) {
     return words + " (" + signal_name(signal) + ")";
 }
 
-/// Signals by which the processor or the program itself says that the program is wrong.
-bool is_own_fault(int signal) {
-    for (const int fault : {SIGSEGV, SIGBUS, SIGABRT, SIGFPE, SIGILL, SIGTRAP, SIGSYS})
-        if (signal == fault) return true;
-    return false;
-}
-
 std::string ending_words(const CrashEnd& end) {
     if (end.signal != 0) {
-        return signal_words(end.signal) + (end.signal_is_guessed ? ", by the exit status" : "");
+        std::string words = signal_words(end.signal);
+        if (end.signal_is_guessed) words += end.exit_status ? ", by the exit status" : ", as the program was";
+        return words;
     }
     if (end.exit_status && !end.is_descendant) return "exit with status " + std::to_string(*end.exit_status);
     return "end of process " + std::to_string(end.pid) + ", in no good order";
+}
+
+/// Of a run that had not come back while none of its calls was under way. One that was left by an exception
+/// looks the same until its thread makes another call.
+std::string place_in_run(const CrashCall& run, const CrashReport& report) {
+    const bool has_last = !report.before.empty() && report.before.front().run == run.run;
+    return (has_last ? " between the calls of " : " inside ") + call_text(run) +
+           ", or after an exception had left it; " +
+           (has_last ? "its last was " + call_text(report.before.front()) : "no call of it was recorded");
 }
 
 /// " inside X", " while 3 calls were in flight: ..." or " outside of any call".
@@ -50,13 +54,14 @@ std::string place_words(const CrashReport& report) {
     if (const CrashCall* const call = report.call()) {
         switch (call->kind) {
             case ring::CallKind::run:
-                return " inside run " + std::to_string(call->run) + ", between its calls" +
-                       (report.before.empty() ? "" : ", after " + call_text(report.before.front()));
+                return place_in_run(*call, report);
             default:
                 return " inside " + call_text(*call);
         }
     }
     if (report.in_flight.empty()) {
+        if (!report.last && !report.also_in_flight.empty()) return " outside of any call";
+        if (!report.last && report.calls != 0) return "; no call of a model was recorded in this process";
         if (!report.last) return "; no call of a model was recorded";
         return " outside of any call; the last before it was " + call_text(*report.last);
     }
@@ -234,6 +239,18 @@ Judgement judge_failed(const CrashCall& call, const CrashReport& report) {
     return result;
 }
 
+/// The program went on, and may have ended for something else.
+Judgement judge_survived(const CrashCall& call, const CrashReport& report) {
+    Judgement result{CrashClass::host, {}, "exit", call.name};
+    result.verdict = "exit with status " + std::to_string(*report.end.exit_status) + "; before it " +
+                     call_text(call) +
+                     (call.left_by_exception ? " had been left by an exception" : " had failed");
+    if (report.shortage)
+        result.verdict += " for want of device memory (" + shortage_text(*report.shortage) + ")";
+    result.verdict += ", and later runs ended well";
+    return result;
+}
+
 Judgement judge_end(const CrashReport& report) {
     const CrashEnd& end = report.end;
     Judgement result;
@@ -251,14 +268,14 @@ Judgement judge_end(const CrashReport& report) {
                                         std::to_string(*report.oom_kills) + " here meanwhile"
                           : report.oom_kills ? "; who sent it is not known"
                                              : "; perhaps by the kernel for want of memory, which is a guess";
-    } else if (is_own_fault(end.signal) || (end.signal == 0 && end.exit_status && !end.is_descendant)) {
+    } else if (is_fault(end.signal) || (end.signal == 0 && end.exit_status && !end.is_descendant)) {
         result.kind = CrashClass::host;
     }
     return result;
 }
 
 bool is_about_failure(const CrashReport& report) {
-    return report.failed && may_come_of_failure(report.end) &&
+    return report.told_failure() != nullptr && may_come_of_failure(report.end) &&
            (report.in_flight.empty() || returns_cuda_error(report.failed->kind));
 }
 
@@ -277,19 +294,26 @@ Judgement judge_shortage(const CrashReport& report) {
     return result;
 }
 
-/// The verdict is the finding, and not what the program came to.
-bool is_about_finding(const CrashReport& report) {
-    return !report.device && !is_about_failure(report) && !is_about_shortage(report) && report.finding &&
-           may_come_of_failure(report.end);
-}
-
 bool is_of_argument(const Finding& finding) {
     return finding.kind == Finding::Kind::argument;
 }
 
+/// It says of a call that failed that it did, or why, and the program went on.
+bool is_past(const Finding& finding, const CrashReport& report) {
+    return report.failed && report.told_failure() == nullptr && is_of_argument(finding) &&
+           finding.run == report.failed->run;
+}
+
+/// The verdict is the finding, and not what the program came to.
+bool is_about_finding(const CrashReport& report) {
+    return !report.device && !is_about_failure(report) && !is_about_shortage(report) && report.finding &&
+           may_come_of_failure(report.end) && !is_past(*report.finding, report);
+}
+
 /// What the run that failed had been given, where that was wrong: the likely cause.
 std::string cause_words(const CrashReport& report) {
-    const CrashCall* const call = report.failed ? &*report.failed : report.call();
+    const CrashCall* const failed = report.told_failure();
+    const CrashCall* const call = failed != nullptr ? failed : report.call();
     if (!report.finding || !is_of_argument(*report.finding) || call == nullptr) return {};
     if (call->run != report.finding->run || call->name == report.finding->kernel) return {};
     return "; its run began with a finding: " + argument_title(*report.finding);
@@ -298,7 +322,10 @@ std::string cause_words(const CrashReport& report) {
 Judgement judge(const CrashReport& report) {
     if (report.device) return judge_device(*report.device, report);
     if (report.hang && !report.hang->calls.empty()) return judge_hang(*report.hang, report);
-    if (is_about_failure(report)) return judge_failed(*report.failed, report);
+    if (is_about_failure(report)) {
+        const bool may_be_past = report.failed_survived && report.end.exit_status.value_or(0) != 0;
+        return may_be_past ? judge_survived(*report.failed, report) : judge_failed(*report.failed, report);
+    }
     if (is_about_shortage(report)) return judge_shortage(report);
     if (is_about_finding(report)) {
         // The kernel is as good as what it is given.
@@ -319,13 +346,21 @@ std::string program_text(const CrashReport& report) {
     return report.command.empty() ? "..." : shell_text(report.command);
 }
 
+/// What was to be looked for is looked for again: the default is another.
+std::string check_words(const CrashReport& report) {
+    for (const auto& [name, value] : report.variables)
+        if (name == "AOTI_DBG_CHECK" && !value.empty()) return "--check " + shell_text({value}) + " ";
+    return {};
+}
+
 std::vector<std::string> ways_to_repeat(const CrashReport& report) {
     const std::string program = program_text(report);
+    const std::string rest = check_words(report) + "-- " + program;
     if (report.hang)
         return {std::string(report.uses_cuda ? "CUDA_LAUNCH_BLOCKING=1 " : "") +
-                "aoti-dbg run --triage --hang 30 -- " + program};
-    if (!report.uses_cuda) return {"aoti-dbg run --triage --sync on --level 2 -- " + program};
-    return {"CUDA_LAUNCH_BLOCKING=1 aoti-dbg run --triage -- " + program,
+                "aoti-dbg run --triage --hang 30 " + rest};
+    if (!report.uses_cuda) return {"aoti-dbg run --triage --sync on --level 2 " + rest};
+    return {"CUDA_LAUNCH_BLOCKING=1 aoti-dbg run --triage " + rest,
             "compute-sanitizer --tool memcheck " + program};
 }
 
@@ -397,8 +432,19 @@ const CrashCall* CrashReport::call() const {
     return in_flight.size() == 1 ? &in_flight.front() : nullptr;
 }
 
+const CrashCall* CrashReport::told_failure() const {
+    const bool is_past = failed_survived && end.signal != 0;
+    return failed && !is_past ? &*failed : nullptr;
+}
+
 bool may_come_of_failure(const CrashEnd& end) {
     return end.signal == 0 || end.signal == SIGABRT;
+}
+
+bool is_fault(int signal) {
+    for (const int fault : {SIGSEGV, SIGBUS, SIGABRT, SIGFPE, SIGILL, SIGTRAP, SIGSYS})
+        if (signal == fault) return true;
+    return false;
 }
 
 std::string signal_name(int signal) {

@@ -63,7 +63,8 @@ struct CrashEnd {
     std::string program;
     bool is_descendant = false;      // of the program that was started, whose end it is not
     int signal = 0;                  // 0: none
-    bool signal_is_guessed = false;  // from the exit status, as shells have it
+    std::uint32_t thread = 0;        // to which it came; 0: not known
+    bool signal_is_guessed = false;  // from the exit status, as shells have it, or from the program's own
     std::optional<int> exit_status;  // of the program that was started
 };
 
@@ -71,11 +72,15 @@ struct CrashReport {
     // Facts.
     CrashEnd end;
     std::vector<std::string> command;  // of the program that was started
-    std::vector<CrashCall> in_flight;  // of each thread the innermost call that had not come back
-    std::optional<CrashCall> failed;   // returned an error, or was left by an exception
-    bool failed_alone = false;      // it waited for its kernel, as all launches did, and none was beside it
-    std::optional<CrashCall> last;  // to have begun, where none is in flight
-    std::vector<CrashCall> before;  // those before, the last first
+    // Of each thread the innermost call that had not come back; where it is known to which thread the signal
+    // came only of that one, and `also_in_flight` of the others.
+    std::vector<CrashCall> in_flight;
+    std::vector<CrashCall> also_in_flight;
+    std::optional<CrashCall> failed;  // returned an error, or was left by an exception
+    bool failed_survived = false;     // runs after it ended well
+    bool failed_alone = false;        // it waited for its kernel, as all launches did, and none was beside it
+    std::optional<CrashCall> last;    // to have begun, where none is in flight
+    std::vector<CrashCall> before;    // those before, the last first
     std::vector<CrashArgument> arguments;  // of call()
     std::optional<DeviceFault> device;
     // The last that launched the kernel which `device` names; of a hang the call that it is about; without
@@ -107,11 +112,16 @@ struct CrashReport {
 
     /// The one that it is about; null where several come into question, or none.
     [[nodiscard]] const CrashCall* call() const;
+    /// The one that failed, unless the process went on for longer than it does to end by a signal for that.
+    [[nodiscard]] const CrashCall* told_failure() const;
 };
 
 /// Whether a process ended as one does to which a failure on the device has come: by itself, or by an
 /// exception that nobody caught.
 bool may_come_of_failure(const CrashEnd& end);
+
+/// Whether by that signal the processor or the program itself says that the program is wrong.
+bool is_fault(int signal);
 
 /// "SIGSEGV"; "signal 34" where it has no name.
 std::string signal_name(int signal);

@@ -66,6 +66,7 @@ Json json_of(const CrashEnd& end) {
         to["signal"] = signal_name(end.signal);
         to["signal_number"] = end.signal;
     }
+    add_unless(to, "thread", end.thread, 0);
     if (end.signal_is_guessed) to["signal_is_guessed"] = true;
     if (end.exit_status) to["exit_status"] = *end.exit_status;
     return to;
@@ -215,8 +216,8 @@ std::string verdict_line(const CrashReport& report, std::string_view path, std::
     to["fingerprint"] = report.fingerprint;
     add("verdict", report.verdict);
     const CrashCall* const call = report.call();
-    const bool is_failed = call == nullptr && report.failed && report.suspects.empty();
-    const CrashCall* const named = is_failed ? &*report.failed : call;
+    const bool is_failed = call == nullptr && report.suspects.empty();
+    const CrashCall* const named = is_failed ? report.told_failure() : call;
     if (named != nullptr) {
         add("kernel", named->name);
         add_unless(to, "run", named->run, ring::kNoRun);
@@ -249,7 +250,9 @@ void append_report_json(const CrashReport& report, std::string& out) {
     if (report.by_markers) to["by_markers"] = true;
     add_calls(to, "suspects", report.suspects);
     add_calls(to, "in_flight", report.in_flight);
+    add_calls(to, "also_in_flight", report.also_in_flight);
     if (report.failed) to["failed"] = json_of(*report.failed);
+    if (report.failed_survived) to["failed_survived"] = true;
     if (report.last) to["last"] = json_of(*report.last);
     add_calls(to, "before", report.before);
     for (const CrashArgument& argument : report.arguments) {

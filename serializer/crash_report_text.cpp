@@ -99,8 +99,10 @@ std::string ending_text(const CrashEnd& end) {
     const std::string status = end.exit_status ? "exit status " + std::to_string(*end.exit_status) : "";
     if (end.signal != 0) text += ", by " + signal_name(end.signal);
     if (end.signal == 0 && end.is_descendant) text += ", in no good order";
-    if (!status.empty()) text += end.is_descendant ? ", which the program made its " + status : ", " + status;
-    return text;
+    if (status.empty()) return text;
+    if (!end.is_descendant) return text + ", " + status;
+    return text + (*end.exit_status == 0 ? ", after which the program ended well"
+                                         : ", which the program made its " + status);
 }
 
 std::string whereabouts(const CrashCall& call) {
@@ -255,17 +257,19 @@ void append_report_text(const CrashReport& report, std::string& out) {
         out.append(line).append("\n");
     Page page;
     page.add("class", std::string(word_of(report.kind)) + ", fingerprint " + report.fingerprint, 1);
-    page.add("ended", ending_text(report.end), 1);
+    page.add("ended", ending_text(report.end), 2);
     if (const CrashCall* const call = report.call()) {
         add_call(*call, page);
-    } else if (report.in_flight.empty() && report.failed && report.suspects.empty()) {
-        add_call(*report.failed, page);
+    } else if (const CrashCall* const failed = report.told_failure();
+               failed != nullptr && report.in_flight.empty() && report.suspects.empty()) {
+        add_call(*failed, page);
     }
     if (report.hang) add_hang(*report.hang, page);
     if (report.device) add_device(*report.device, report.allocations, page);
     page.add_list("one of", texts_of(report.suspects));
     if (report.shortage) page.add("memory", shortage_lines(*report.shortage), 2);
     if (report.in_flight.size() > 1) page.add_list("in flight", texts_of(report.in_flight));
+    page.add_list("also open", texts_of(report.also_in_flight));
     page.add_list("before", texts_of(report.before));
     const bool is_known = report.device && report.device->accessed &&
                           !report.device->accessed->label.empty() && !report.device->accessed->is_likely;

@@ -7,6 +7,7 @@
 #include "tests/preload/cuda_models_fixture.hpp"
 #include "tests/preload/preload_support.hpp"
 #include "tests/support/catch.hpp"
+#include "tests/support/ring_writer.hpp"
 
 namespace aoti_dbg::test {
 namespace {
@@ -120,7 +121,7 @@ TEST_CASE("A signal outside of any call is told as such, with the last call or w
     // The shell is the program that is started; what it started has ended well.
     const Run after(kTriage, {"/bin/sh", "-c", host + "; kill -ABRT $$"});
     CHECK(after.outcome.signal == SIGABRT);
-    CHECK(after.report().at("seen").at("calls") > 40);
+    CHECK(after.report().at("seen").at("calls") == 3 * kOneRun.size());
     CHECK(contains(after.verdict(), "aborted (SIGABRT)"));
     CHECK_FALSE(contains(after.verdict(), "inside"));
 }
@@ -134,16 +135,17 @@ TEST_CASE("An exit inside a call is told, and the exit code stays") {
 
 TEST_CASE("A crash below a shell is found by its ring, and the signal by the exit status") {
     const std::string host = kThreeRuns[0] + " --runs 3 " + kThreeRuns[3];
-    const Run signalled(kTriage, {"/bin/sh", "-c", host + "; exit $?"}, dying(17, SIGSEGV));
-    CHECK(signalled.outcome.exit_code == 139);
-    CHECK(signalled.verdict() == "segmentation fault (SIGSEGV), by the exit status, inside " + place_of(17));
+    // Which nobody in the process sees.
+    const Run signalled(kTriage, {"/bin/sh", "-c", host + "; exit $?"}, dying(17, SIGKILL));
+    CHECK(signalled.outcome.exit_code == 137);
+    CHECK(contains(signalled.verdict(), "killed (SIGKILL), by the exit status, inside " + place_of(17)));
     CHECK(signalled.report().at("ended").at("is_descendant") == true);
-    CHECK(signalled.report().at("ended").at("exit_status") == 139);
-    const Run hidden(kTriage, {"/bin/sh", "-c", host + " || exit 1"}, dying(17, SIGSEGV));
+    CHECK(signalled.report().at("ended").at("exit_status") == 137);
+    const Run hidden(kTriage, {"/bin/sh", "-c", host + " || exit 1"}, dying(17, SIGKILL));
     CHECK(hidden.outcome.exit_code == 1);
     CHECK(hidden.report().at("class") == "unknown");
     CHECK(contains(hidden.verdict(), "in no good order, inside " + place_of(17)));
-    const Run forgiven(kTriage, {"/bin/sh", "-c", host + "; exit 0"}, dying(17, SIGSEGV));
+    const Run forgiven(kTriage, {"/bin/sh", "-c", host + "; exit 0"}, dying(17, SIGKILL));
     CHECK(forgiven.outcome.exit_code == 0);
     CHECK_FALSE(forgiven.has_report());
 }
@@ -205,6 +207,41 @@ TEST_CASE("A call that was left by an exception is none that a later signal came
     CHECK(contents.header.signal == SIGSEGV);
     CHECK(open_calls_in(contents) == 0);
     CHECK_FALSE(contains(run.verdict(), " inside "));
+}
+
+TEST_CASE("What killed a program that recorded nothing has killed its child, which is told") {
+    const std::string host = kThreeRuns[0] + " --runs 3 " + kThreeRuns[3];
+    // It stops inside of a call, and dies a little later than the program.
+    const std::string script =
+        host +
+        " & child=$!; until grep -q 'State:.T' /proc/$child/status; do sleep 0.05; done; "
+        "(sleep 0.3; kill -KILL $child) & kill -KILL $$";
+    const Run run(kTriage, {"/bin/sh", "-c", script}, dying(17, SIGSTOP));
+    CHECK(run.outcome.signal == SIGKILL);
+    CHECK(run.verdict().rfind("killed (SIGKILL), as the program was, inside " + place_of(17), 0) == 0);
+}
+
+TEST_CASE("A crash below a program that ended well is told, and decides its exit code where that is wanted") {
+    const TempFolder folder;
+    ring::FileHeader header = file_header();
+    header.pid = 4'000'200;  // beyond any process there is
+    header.start_unix_ns = std::uint64_t{1} << 62U;
+    header.signal = SIGSEGV;
+    header.signal_thread = header.pid;
+    write_text(folder.path() / "flight.ring", file_start(header) + names_block({"strg::bomb"}) +
+                                                  thread_block(header.pid, {open_record(1, 0)}));
+    const Lines program = {"/bin/sh", "-c",
+                           "mkdir -p $AOTI_DBG_OUT/child && cp " + (folder.path() / "flight.ring").string() +
+                               " $AOTI_DBG_OUT/child"};
+    const Lines flags = {"--triage", "--require", "none"};
+    const Run plain(flags, program);
+    CHECK(plain.outcome.exit_code == 0);
+    CHECK(plain.verdict() == "segmentation fault (SIGSEGV) inside strg::bomb (run 0, call 1)");
+    CHECK(Run(joined(flags, {"--error-exitcode", "42"}), program).outcome.exit_code == 42);
+    const Run ci(joined(flags, {"--ci", "--annotate", "github", "--junit", "ci.xml"}), program);
+    CHECK(ci.outcome.exit_code == 1);
+    CHECK(contains(ci.outcome.err, "::error title=aoti-dbg%3A host::segmentation fault"));
+    CHECK(contains(read_text(ci.folder() / "ci.xml"), "failures=\"1\""));
 }
 
 TEST_CASE("Several threads inside of calls are told as a set, each by its call") {
@@ -513,6 +550,18 @@ TEST_CASE("What lies beside the program's Python goes before what the model's li
     Lines command = kThreeRuns;
     command[0] = program.string();
     CHECK(torch_in(Run(kTriage, command, dying(3, SIGSEGV)).report()) == "2.12.0+cpu");
+}
+
+TEST_CASE("Of a process that vanished outside of any call it is said that it did not end in good order") {
+    const TempFolder folder;
+    ring::FileHeader header = file_header();
+    header.pid = 4'000'200;  // beyond any process there is
+    write_text(folder.path() / "flight.ring",
+               file_start(header) + names_block({"strg::bomb"}) + thread_block(header.pid, {record(1, 0)}));
+    const Outcome report = reported(folder.path());
+    CHECK(report.exit_code == 1);
+    CHECK(contains(report.err, "process 4000200, /usr/bin/victim, did not end in good order"));
+    CHECK_FALSE(contains(report.err, "nothing to report"));
 }
 
 TEST_CASE("Wrong values of the flags start nothing") {

@@ -48,6 +48,16 @@ TEST_CASE("A run in which nothing loaded the library says so in one line, and th
     CHECK(contains(outcome.err, "warn: no process loaded libaoti_dbg.so; nothing was seen; check that"));
 }
 
+TEST_CASE("Of a program that a signal ended at once it is not guessed what kept the library away") {
+    const Installation installation;
+    write_text(installation.library(), "no library at all");
+    const Outcome outcome = installation.run(kShell + Arguments{"kill -TERM $$"});
+    CHECK(outcome.signal == SIGTERM);
+    CHECK(contains(outcome.err,
+                   "no process loaded libaoti_dbg.so; nothing was seen; a signal ended the program"));
+    CHECK_FALSE(contains(outcome.err, "clears the environment"));
+}
+
 TEST_CASE("A run in which the library was loaded, or which never started, adds no word") {
     const Installation installation;
     CHECK(installation.run({"--", "true"}).err.empty());
@@ -193,6 +203,22 @@ TEST_CASE("A child that outlives the program does not keep run waiting") {
     CHECK(outcome.exit_code == 6);
     CHECK_FALSE(outcome.timed_out);
     CHECK(outcome.err.empty());
+}
+
+TEST_CASE("A program does not outlive the command that SIGKILL ends, and one that it left behind does") {
+    const Installation installation;
+    const fs::path place = installation.folder.path() / "place";
+    fs::create_directories(place);
+    // The command is ended by the program, which then waits: it would still write.
+    const Outcome outcome =
+        run_in(installation, "place",
+               kShell + Arguments{"(setsid sh -c 'sleep 2; echo left > left' > left.log 2>&1 &) ; "
+                                  "kill -KILL $PPID; sleep 1; echo survived > survived"});
+    CHECK(outcome.signal == SIGKILL);
+    for (int tries = 0; tries < 600 && !fs::exists(place / "left"); ++tries)
+        usleep(100'000);
+    CHECK(fs::exists(place / "left"));
+    CHECK_FALSE(fs::exists(place / "survived"));
 }
 
 TEST_CASE("An installation below a path that LD_PRELOAD cannot carry works") {

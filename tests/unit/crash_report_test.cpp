@@ -19,6 +19,10 @@ CrashReport crash_inside(const std::string& name) {
     return report;
 }
 
+bool contains(const std::string& text, const std::string& part) {
+    return text.find(part) != std::string::npos;
+}
+
 std::size_t characters_in(const std::string& line) {
     return static_cast<std::size_t>(std::count_if(
         line.begin(), line.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U; }));
@@ -129,6 +133,18 @@ TEST_CASE("A signal inside a call is the host's, and names the call") {
           std::vector<std::string>{"aoti-dbg run --triage --sync on --level 2 -- python infer.py"});
 }
 
+TEST_CASE("What was to be looked for stays in the commands that repeat it") {
+    CrashReport report = crash_inside("mylib::my_op");
+    report.variables = {{"AOTI_DBG_CHECK", "nan,inf"}};
+    CHECK(concluded(report).repeat.front() ==
+          "aoti-dbg run --triage --sync on --level 2 --check nan,inf -- python infer.py");
+    report.uses_cuda = true;
+    CHECK(concluded(report).repeat.front() ==
+          "CUDA_LAUNCH_BLOCKING=1 aoti-dbg run --triage --check nan,inf -- python infer.py");
+    report.hang.emplace().calls.emplace_back();
+    CHECK(contains(concluded(report).repeat.front(), "--hang 30 --check nan,inf -- python infer.py"));
+}
+
 TEST_CASE("Calls of several threads are said as a set, and none of them is named as the one") {
     CrashReport report = crash_inside("a");
     report.in_flight.push_back(call_of("b", 1, 0));
@@ -160,8 +176,14 @@ TEST_CASE("Between two calls of a run the run and the call before are named") {
     report.in_flight.front().run = 7;
     report.before = {call_of("cpp_fused_relu_0", 7, 1)};
     CHECK(concluded(report).verdict ==
-          "segmentation fault (SIGSEGV) inside run 7, between its calls, after "
-          "cpp_fused_relu_0 (run 7, call 1)");
+          "segmentation fault (SIGSEGV) between the calls of run 7 of model 0, or after an exception had "
+          "left it; "
+          "its last was cpp_fused_relu_0 (run 7, call 1)");
+    // Of another run.
+    report.before.front().run = 6;
+    CHECK(concluded(report).verdict ==
+          "segmentation fault (SIGSEGV) inside run 7 of model 0, or after an exception had left it; "
+          "no call of it was recorded");
 }
 
 TEST_CASE("SIGKILL is of unknown class, and want of memory is a guess or a count") {
@@ -258,6 +280,13 @@ TEST_CASE("A wrong argument is the host's, and a failure in the same run tells o
           "aoti_torch_cpu_addmm_out (run 2, call 3) failed; then exit with status 1; "
           "its run began with a finding: " +
               title);
+    // The program went on after the run that both are of.
+    report.failed_survived = true;
+    report.end = ended_by(SIGABRT).end;
+    CHECK(concluded(report).verdict == "aborted (SIGABRT); no call of a model was recorded");
+    report.failed_survived = false;
+    report.end = ended_by(0).end;
+    report.end.exit_status = 1;
     report.failed->run = 3;
     CHECK(concluded(report).verdict ==
           "aoti_torch_cpu_addmm_out (run 3, call 3) failed; then exit with status 1");

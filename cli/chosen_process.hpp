@@ -1,0 +1,26 @@
+// Which of a run's processes its report is about, and how that one ended: by what all rings say in short, and
+// by how the program that was started ended. Pure.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "cli/recorded_processes.hpp"
+#include "cli/triage.hpp"
+#include "serializer/crash_report.hpp"
+
+namespace aoti_dbg::cli {
+
+/// Whose end it is that the run's end tells of; null where nobody recorded anything of it. Of a program that
+/// ended well only what crashed below it.
+const RecordedProcess* choose(const std::vector<RecordedProcess>& processes, const EndedRun& run);
+
+/// `process` is null where nobody recorded anything of it.
+CrashEnd end_of(const EndedRun& run, const RecordedProcess* process);
+
+/// Those that failed the program perhaps, besides `chosen`: they ended in no good order, and nobody knows by
+/// what. A clause each; none where the program ended well.
+std::vector<std::string> unexplained_ends(const std::vector<RecordedProcess>& processes, const EndedRun& run,
+                                          const RecordedProcess* chosen);
+
+}  // namespace aoti_dbg::cli

@@ -1,0 +1,251 @@
+// What a run came to, out of flight rings written by hand: whose end is told, and by what it came.
+#include <sys/wait.h>
+
+#include <csignal>
+
+#include "cli/triage.hpp"
+#include "tests/support/catch.hpp"
+#include "tests/support/ring_writer.hpp"
+#include "tests/support/run_program.hpp"
+
+using namespace aoti_dbg;
+using namespace aoti_dbg::test;
+
+namespace {
+
+constexpr std::uint32_t kStarted = 4'000'100;  // beyond any process there is
+constexpr std::uint32_t kChild = 4'000'200;
+constexpr int kExit1 = 1 << 8;
+
+/// One process's ring, with names by their place in `names`.
+struct Process {
+    ring::FileHeader header = file_header();
+    std::vector<std::string> names = {"strg::bomb", "AOTInductorModelContainerRun", "strg::other"};
+    std::vector<std::pair<std::uint32_t, std::vector<ring::Record>>> threads;
+
+    explicit Process(std::uint32_t pid, int signal = 0, std::uint32_t signal_thread = 0) {
+        header.pid = pid;
+        header.runs = 0;
+        header.signal = static_cast<std::uint32_t>(signal);
+        header.signal_thread = signal_thread;
+    }
+    Process& with(std::uint32_t tid, const std::vector<ring::Record>& records) {
+        threads.emplace_back(tid, records);
+        return *this;
+    }
+    [[nodiscard]] std::string bytes() const {
+        std::string text = file_start(header) + names_block(names);
+        for (const auto& [tid, records] : threads)
+            text += thread_block(tid, records);
+        return text;
+    }
+};
+
+Process ended_well(std::uint32_t pid) {
+    Process process(pid);
+    process.header.ended = 1;
+    return process.with(pid, {record(1, 2)});
+}
+
+ring::Record in_run(ring::Record record, std::uint32_t run) {
+    record.run = run;
+    return record;
+}
+
+ring::Record open_run(std::uint64_t seq, std::uint32_t run) {
+    ring::Record result = in_run(open_record(seq, 1), run);
+    result.kind = ring::CallKind::run;
+    result.call = ring::kNoCall;
+    result.model = 0;
+    return result;
+}
+
+ring::Record ended_run(std::uint64_t seq, std::uint32_t run) {
+    ring::Record result = open_run(seq, run);
+    result.flags = ring::kEnded;
+    result.end_ticks = result.begin_ticks + 10;
+    return result;
+}
+
+/// What is told of a run that ended so, and left these rings in the order of their starts.
+cli::Triage told(int status, const std::vector<Process>& processes, bool has_status = true) {
+    const TempFolder folder;
+    for (std::size_t i = 0; i < processes.size(); ++i) {
+        Process process = processes[i];
+        process.header.start_unix_ns += i;
+        const std::filesystem::path place = folder.path() / ("w" + std::to_string(i));
+        std::filesystem::create_directories(place);
+        write_text(place / "flight.ring", process.bytes());
+    }
+    cli::EndedRun run;
+    run.command = {"./start"};
+    run.folder = folder.path();
+    run.pid = static_cast<pid_t>(kStarted);
+    run.status = status;
+    run.has_status = has_status;
+    return cli::look_at(run);
+}
+
+std::string text_of(const CrashReport& report) {
+    std::string text;
+    append_report_text(report, text);
+    return text;
+}
+
+bool contains(const std::string& text, const std::string& part) {
+    return text.find(part) != std::string::npos;
+}
+
+bool has_note(const CrashReport& report, const std::string& words) {
+    return std::any_of(report.notes.begin(), report.notes.end(),
+                       [&](const std::string& note) { return contains(note, words); });
+}
+
+}  // namespace
+
+TEST_CASE("A child that a signal ended is told with its signal, whatever the program made of it") {
+    const Process child = Process(kChild, SIGSEGV, kChild).with(kChild, {record(1, 2), open_record(2, 0)});
+    for (const int status : {kExit1, 3 << 8, 139 << 8}) {
+        for (const std::vector<Process>& processes :
+             {std::vector{child}, {ended_well(kStarted), child}, {child, ended_well(kChild + 1)}}) {
+            const cli::Triage triage = told(status, processes);
+            CHECK(triage.is_worth_telling);
+            CHECK(triage.report.verdict == "segmentation fault (SIGSEGV) inside strg::bomb (run 0, call 2)");
+            CHECK(triage.report.end.pid == kChild);
+            CHECK_FALSE(triage.report.end.signal_is_guessed);
+            CHECK(triage.report.end.exit_status == status >> 8);
+            CHECK(contains(text_of(triage.report),
+                           "process 4000200, /usr/bin/victim, by SIGSEGV, which the program made its exit"));
+        }
+    }
+}
+
+TEST_CASE("A child that crashed below a program that ended well is told") {
+    const Process child = Process(kChild, SIGSEGV, kChild).with(kChild, {open_record(1, 0)});
+    const cli::Triage triage = told(0, {ended_well(kStarted), child});
+    CHECK(triage.is_worth_telling);
+    CHECK(triage.report.end.signal == SIGSEGV);
+    CHECK(contains(text_of(triage.report), "by SIGSEGV, after which the program ended well"));
+    // As pools of workers are ended.
+    const Process stopped = Process(kChild, SIGTERM).with(kChild, {open_record(1, 0)});
+    CHECK_FALSE(told(0, {ended_well(kStarted), stopped}).is_worth_telling);
+    CHECK_FALSE(
+        told(0, {ended_well(kStarted), Process(kChild).with(kChild, {record(1, 0)})}).is_worth_telling);
+}
+
+TEST_CASE("Of several that crashed the last is told, and of the program itself what its own end says") {
+    const Process first = Process(kChild, SIGSEGV).with(kChild, {open_record(1, 0)});
+    const Process last = Process(kChild + 1, SIGFPE).with(kChild + 1, {open_record(1, 2)});
+    const cli::Triage triage = told(kExit1, {first, last});
+    CHECK(triage.report.end.pid == kChild + 1);
+    CHECK(has_note(triage.report, "process 4000200, /usr/bin/victim, ended by SIGSEGV"));
+    Process started = Process(kStarted, SIGSEGV).with(kStarted, {open_record(1, 0)});
+    CHECK(told(SIGABRT, {started, first}).report.end.signal == SIGABRT);
+    CHECK(told(SIGABRT, {started, first}).report.end.pid == kStarted);
+    // It had a handler that ended it by a status.
+    started.header.signal = SIGSEGV;
+    CHECK(told(kExit1, {started}).report.end.signal == 0);
+    // Nobody waited for it: what it noted is all there is.
+    CHECK(told(0, {started}, false).report.end.signal == SIGSEGV);
+}
+
+TEST_CASE("Of a program that recorded nothing and was killed, the child that died inside a call is told") {
+    const Process child = Process(kChild).with(kChild, {record(1, 2), open_record(2, 0)});
+    const cli::Triage killed = told(SIGKILL, {child, ended_well(kChild + 1)});
+    CHECK(contains(killed.report.verdict,
+                   "killed (SIGKILL), as the program was, inside strg::bomb (run 0, call 2)"));
+    CHECK(killed.report.end.is_descendant);
+    CHECK(killed.report.end.signal_is_guessed);
+    CHECK(told(SIGKILL, {ended_well(kStarted), child}).report.end.pid == kStarted);
+    // What ended well does not tell of that.
+    const cli::Triage other = told(SIGKILL, {ended_well(kChild)});
+    CHECK(other.report.end.pid == kStarted);
+    CHECK(
+        contains(other.report.verdict, "killed (SIGKILL); no call of a model was recorded in this process"));
+    CHECK(contains(told(SIGKILL, {}).report.verdict, "killed (SIGKILL); no call of a model was recorded"));
+}
+
+TEST_CASE("Of several calls in flight the one in the thread to which the signal came is the one") {
+    Process process(kStarted, SIGSEGV, 31);
+    process.with(kStarted, {open_run(1, 1)}).with(31, {open_run(2, 2), in_run(open_record(3, 0), 2)});
+    process.with(32, {in_run(open_record(4, 2), 3)});
+    const CrashReport report = told(SIGSEGV, {process}).report;
+    CHECK(report.verdict == "segmentation fault (SIGSEGV) inside strg::bomb (run 2, call 3)");
+    REQUIRE(report.call() != nullptr);
+    CHECK(report.call()->thread == 31);
+    CHECK(report.also_in_flight.size() == 2);
+    const std::string text = text_of(report);
+    CHECK(contains(text, "  also open   strg::other (run 3, call 4)\n              run 1 of model 0\n"));
+
+    process.header.signal_thread = 40;
+    const CrashReport outside = told(SIGSEGV, {process}).report;
+    CHECK(outside.verdict == "segmentation fault (SIGSEGV) outside of any call");
+    CHECK(outside.call() == nullptr);
+    process.with(40, {in_run(record(9, 2), 7)});
+    CHECK(told(SIGSEGV, {process}).report.verdict ==
+          "segmentation fault (SIGSEGV) outside of any call; the last before it was strg::other (run 7, call "
+          "9)");
+}
+
+TEST_CASE("Where the thread is not known, calls come before runs that wait for them") {
+    Process process(kStarted);
+    process.with(kStarted, {open_run(1, 1)}).with(31, {open_run(2, 2), in_run(open_record(3, 0), 2)});
+    CHECK(told(SIGSEGV, {process}).report.verdict ==
+          "segmentation fault (SIGSEGV) while 2 calls were in flight, in as many threads: "
+          "strg::bomb (run 2, call 3), run 1 of model 0");
+    // Another signal than the one that was noted ended it.
+    process.header.signal = SIGFPE;
+    process.header.signal_thread = 31;
+    CHECK(told(SIGSEGV, {process}).report.call() == nullptr);
+}
+
+ring::Record failed(ring::Record record) {
+    record.result = 1;
+    if (record.kind == ring::CallKind::triton) record.kind = ring::CallKind::extern_op;
+    return record;
+}
+
+TEST_CASE("A failed call that the program survived is not what a signal came of, nor for certain an exit") {
+    Process process(kStarted);
+    process.with(kStarted, {failed(ended_run(1, 1)), in_run(failed(record(2, 0)), 1), ended_run(3, 2),
+                            in_run(record(4, 2), 2)});
+    const CrashReport aborted = told(SIGABRT, {process}).report;
+    CHECK(aborted.verdict ==
+          "aborted (SIGABRT) outside of any call; the last before it was strg::other (run 2, call 4)");
+    CHECK(has_note(aborted, "strg::bomb (run 1, call 2) had failed before, and later runs ended well"));
+    CHECK_FALSE(contains(text_of(aborted), "  call "));
+    const CrashReport exited = told(kExit1, {process}).report;
+    CHECK(exited.verdict ==
+          "exit with status 1; before it strg::bomb (run 1, call 2) had failed, and later runs ended well");
+    CHECK(contains(text_of(exited), "  call        strg::bomb (run 1, call 2)"));
+
+    process.threads.front().second.resize(2);
+    CHECK(told(SIGABRT, {process}).report.verdict ==
+          "strg::bomb (run 1, call 2) failed; then aborted (SIGABRT)");
+    CHECK(told(kExit1, {process}).report.verdict ==
+          "strg::bomb (run 1, call 2) failed; then exit with status 1");
+    // Other threads run on while an exception ends the process.
+    process.with(31, {ended_run(5, 3)});
+    CHECK(told(SIGABRT, {process}).report.verdict ==
+          "strg::bomb (run 1, call 2) failed; then aborted (SIGABRT)");
+}
+
+TEST_CASE("Runs and loading are not counted as calls") {
+    ring::Record load = ended_run(1, ring::kNoRun);
+    load.kind = ring::CallKind::lifecycle;
+    Process process(kStarted);
+    process.header.runs = 2;
+    process.with(kStarted, {load, ended_run(2, 1), record(3, 0), ended_run(4, 2), open_record(5, 0)});
+    CHECK(told(SIGSEGV, {process}).report.calls == 2);
+}
+
+TEST_CASE("A child that vanished is noted where the program failed, and told where nobody else is there") {
+    const Process vanished = Process(kChild).with(kChild, {record(1, 0)});
+    const cli::Triage beside = told(kExit1, {ended_well(kStarted), vanished});
+    CHECK(beside.is_worth_telling);
+    CHECK(beside.report.end.pid == kStarted);
+    CHECK(has_note(beside.report, "process 4000200, /usr/bin/victim, ended in no good order"));
+    const cli::Triage alone = told(kExit1, {vanished});
+    CHECK(alone.report.end.pid == kChild);
+    CHECK(contains(alone.report.verdict, "end of process 4000200, in no good order"));
+}
