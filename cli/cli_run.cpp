@@ -1,5 +1,6 @@
 // Starts the program as a child, hands on what is sent to us alone, and ends as the child ended.
-// Must not change anything about the child but its environment: signal mask and dispositions are put back.
+// Must not change anything about the child but its environment, and that it does not outlive us: signal mask
+// and dispositions are put back.
 #include "cli/cli_run.hpp"
 
 #include <fcntl.h>

@@ -31,7 +31,7 @@ enum class Origin : std::uint8_t {
 /// What became of it. The numbers are part of the format.
 enum class End : std::uint8_t {
     none = 0,
-    let_go = 1,      // by the wrapper; a view of it may still hold its memory
+    let_go = 1,    // by the wrapper; a view of it may still hold its memory
     outlived = 2,  // the run had come back, and it was still there: an output
 };
 
