@@ -1,7 +1,6 @@
 // Small pieces of sentences. Allocates: not for where a program must not be disturbed.
 #pragma once
 
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <iterator>
@@ -26,8 +25,7 @@ inline std::string memory_text(std::uint64_t bytes) {
     // Near a border every byte counts.
     constexpr std::uint64_t kExact = std::uint64_t{16} << 20U;
     if (bytes < kStep || (bytes % unit != 0 && bytes < kExact)) return counted(bytes, "byte");
-    const auto tenths =
-        static_cast<std::uint64_t>(std::llround(static_cast<double>(bytes) * 10 / static_cast<double>(unit)));
+    const std::uint64_t tenths = bytes / unit * 10 + (bytes % unit * 10 + unit / 2) / unit;
     const std::string fraction = tenths % 10 == 0 ? "" : "." + std::to_string(tenths % 10);
     return std::to_string(tenths / 10) + fraction + kUnits[name];
 }
