@@ -212,7 +212,8 @@ TEST_CASE("A program does not outlive the command that SIGKILL ends, and one tha
     // The command is ended by the program, which then waits: it would still write.
     const Outcome outcome =
         run_in(installation, "place",
-               kShell + Arguments{"(setsid sh -c 'sleep 2; echo left > left' > left.log 2>&1 &) ; "
+               kShell + Arguments{"(setsid sh -c 'echo > up; sleep 2; echo left > left' > left.log 2>&1 &) ; "
+                                  "until test -e up; do sleep 0.05; done; "
                                   "kill -KILL $PPID; sleep 1; echo survived > survived"});
     CHECK(outcome.signal == SIGKILL);
     for (int tries = 0; tries < 600 && !fs::exists(place / "left"); ++tries)
