@@ -2,9 +2,7 @@
 
 #include <sys/wait.h>
 
-#include <algorithm>
 #include <csignal>
-#include <functional>
 
 #include "base/words.hpp"
 
@@ -18,12 +16,6 @@ constexpr std::size_t kMostNoted = 3;
 int signal_of_status(int status) {
     if (status == 128 + SIGKILL) return SIGKILL;
     return is_fault(status - 128) ? status - 128 : 0;
-}
-
-const RecordedProcess* last_of(const std::vector<RecordedProcess>& processes,
-                               const std::function<bool(const RecordedProcess&)>& is_wanted) {
-    const auto found = std::find_if(processes.rbegin(), processes.rend(), is_wanted);
-    return found == processes.rend() ? nullptr : &*found;
 }
 
 bool is_started(const RecordedProcess& process, const EndedRun& run) {

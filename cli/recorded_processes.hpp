@@ -2,6 +2,7 @@
 // may stand there; what cannot be read is passed over. Must never write.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -42,6 +43,13 @@ struct RecordedProcess {
 
 /// Those that started since `since`, in the order of their starts.
 std::vector<RecordedProcess> recorded_processes(const std::string& folder, std::uint64_t since_unix_ns);
+
+/// The last of them that is wanted; null where none is.
+template <typename IsWanted>
+const RecordedProcess* last_of(const std::vector<RecordedProcess>& processes, IsWanted is_wanted) {
+    const auto found = std::find_if(processes.rbegin(), processes.rend(), is_wanted);
+    return found == processes.rend() ? nullptr : &*found;
+}
 
 /// One call that somebody wants to know the arguments of.
 struct WantedCall {

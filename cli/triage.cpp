@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <functional>
 #include <iterator>
 #include <sstream>
 #include <thread>
@@ -26,12 +25,6 @@
 
 namespace aoti_dbg::cli {
 namespace {
-
-const RecordedProcess* last_of(const std::vector<RecordedProcess>& processes,
-                               const std::function<bool(const RecordedProcess&)>& is_wanted) {
-    const auto found = std::find_if(processes.rbegin(), processes.rend(), is_wanted);
-    return found == processes.rend() ? nullptr : &*found;
-}
 
 /// The one whose arguments are told; null where there is none.
 CrashCall* told_call(CrashReport& report) {

@@ -143,32 +143,19 @@ std::uint64_t AllocationMap::nanoseconds(std::uint64_t ticks) const {
 }
 
 Result<AllocationMap> parse_allocation_map(std::string_view bytes) {
-    if (bytes.size() < sizeof(FileHeader))
-        return Status::error("not a map of allocations: too short for the header");
+    const Result<FileHeader> read =
+        mapped_header<FileHeader>(bytes, allocations::kMagic, allocations::kVersion, "allocations");
+    if (!read.ok()) return read.status();
     AllocationMap map;
-    FileHeader& header = map.header;
-    std::memcpy(&header, bytes.data(), sizeof header);
-    if (header.magic != allocations::kMagic || header.version == 0)
-        return Status::error("not a map of allocations: it does not begin with the magic number");
-    if (header.version > allocations::kVersion)
-        return Status::error("a map of allocations of version " + std::to_string(header.version) +
-                             ", newer than what this program reads (" +
-                             std::to_string(allocations::kVersion) +
-                             "); use the aoti-dbg that came with the library");
+    map.header = read.value();
+    const FileHeader& header = map.header;
     if (header.slot_bytes != sizeof(Slot) || header.failure_bytes != sizeof(Failure))
         return Status::error("a damaged map of allocations: entries of another size");
     map.failures =
         mapped_entries<Failure>(bytes, allocations::kFailuresOffset, header.failures, "failures", map.notes);
     map.slots = mapped_entries<Slot>(bytes, allocations::slots_offset(header.failures), header.slots, "slots",
                                      map.notes);
-    const auto is_impossible = [](const Slot& slot) {
-        return slot.bytes == 0 || slot.address > UINT64_MAX - slot.bytes;
-    };
-    const auto sound = std::remove_if(map.slots.begin(), map.slots.end(), is_impossible);
-    if (sound != map.slots.end())
-        map.notes.push_back("the map holds " + std::to_string(map.slots.end() - sound) +
-                            " impossible allocations; left out");
-    map.slots.erase(sound, map.slots.end());
+    leave_out_impossible(map.slots, "allocations", map.notes);
     return map;
 }
 

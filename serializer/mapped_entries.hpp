@@ -4,13 +4,44 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <cstring>
 #include <string>
 #include <string_view>
 #include <type_traits>
 #include <vector>
 
+#include "base/status.hpp"
+
 namespace aoti_dbg {
+
+/// The header that such a file begins with: a map of `what`. Fails for what is none, or a newer version.
+template <typename Header>
+Result<Header> mapped_header(std::string_view bytes, std::uint64_t magic, std::uint32_t version,
+                             const std::string& what) {
+    static_assert(std::is_trivially_copyable_v<Header>);
+    Header header{};
+    if (bytes.size() < sizeof header)
+        return Status::error("not a map of " + what + ": too short for the header");
+    std::memcpy(&header, bytes.data(), sizeof header);
+    if (header.magic != magic || header.version == 0)
+        return Status::error("not a map of " + what + ": it does not begin with the magic number");
+    if (header.version > version)
+        return Status::error("a map of " + what + " of version " + std::to_string(header.version) +
+                             ", newer than what this program reads (" + std::to_string(version) +
+                             "); use the aoti-dbg that came with the library");
+    return header;
+}
+
+/// Leaves out those that are empty, or reach beyond all addresses.
+template <typename Slot>
+void leave_out_impossible(std::vector<Slot>& slots, const std::string& what,
+                          std::vector<std::string>& notes) {
+    const std::size_t out = std::erase_if(
+        slots, [](const Slot& slot) { return slot.bytes == 0 || slot.address > UINT64_MAX - slot.bytes; });
+    if (out != 0)
+        notes.push_back("the map holds " + std::to_string(out) + " impossible " + what + "; left out");
+}
 
 /// The whole entries of a table, as many as are there, by their numbers.
 template <typename Entry>

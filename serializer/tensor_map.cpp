@@ -86,33 +86,20 @@ std::string origin_text(const NearTensor& near) {
 // A map of the library's takes 1.5 MiB.
 constexpr std::size_t kLargestFile = std::size_t{1} << 28U;
 
-bool is_possible(const Slot& slot) {
-    return slot.bytes != 0 && slot.address <= UINT64_MAX - slot.bytes;
-}
-
 }  // namespace
 
 Result<TensorMap> parse_tensor_map(std::string_view bytes) {
-    if (bytes.size() < sizeof(FileHeader))
-        return Status::error("not a map of tensors: too short for the header");
     if (bytes.size() > kLargestFile) return Status::error("too large for a map of tensors");
+    const Result<FileHeader> read =
+        mapped_header<FileHeader>(bytes, tensors::kMagic, tensors::kVersion, "tensors");
+    if (!read.ok()) return read.status();
     TensorMap map;
-    FileHeader& header = map.header;
-    std::memcpy(&header, bytes.data(), sizeof header);
-    if (header.magic != tensors::kMagic || header.version == 0)
-        return Status::error("not a map of tensors: it does not begin with the magic number");
-    if (header.version > tensors::kVersion)
-        return Status::error("a map of tensors of version " + std::to_string(header.version) +
-                             ", newer than what this program reads (" + std::to_string(tensors::kVersion) +
-                             "); use the aoti-dbg that came with the library");
+    map.header = read.value();
+    const FileHeader& header = map.header;
     if (header.slot_bytes != sizeof(Slot))
         return Status::error("a damaged map of tensors: entries of another size");
     map.slots = mapped_entries<Slot>(bytes, tensors::kPage, header.slots, "tensors", map.notes);
-    const auto sound = std::stable_partition(map.slots.begin(), map.slots.end(), is_possible);
-    if (sound != map.slots.end())
-        map.notes.push_back("the map holds " + std::to_string(map.slots.end() - sound) +
-                            " impossible tensors; left out");
-    map.slots.erase(sound, map.slots.end());
+    leave_out_impossible(map.slots, "tensors", map.notes);
     return map;
 }
 

@@ -33,12 +33,19 @@ bool is_under_way(const ThreadState& state, std::uint32_t run) {
     });
 }
 
-/// Of the innermost run, `run`. Those that were left by an exception, or whose begin nobody saw, show here.
-RunTensors& of_run(ThreadState& state, MadeTensors& made, std::uint32_t run) {
-    while (made.depth > 0 && made.runs[made.depth - 1].run != run &&
-           !is_under_way(state, made.runs[made.depth - 1].run))
-        --made.depth;
-    if (made.depth > 0 && made.runs[made.depth - 1].run == run) return made.runs[made.depth - 1];
+/// Of `run`, the innermost; null where nothing is known of it yet. Those that an exception has left show
+/// here.
+RunTensors* known_run(const ThreadState& state, MadeTensors& made, std::uint32_t run) {
+    for (; made.depth > 0; --made.depth) {
+        RunTensors& innermost = made.runs[made.depth - 1];
+        if (innermost.run == run) return &innermost;
+        if (is_under_way(state, innermost.run)) return nullptr;
+    }
+    return nullptr;
+}
+
+RunTensors& of_run(const ThreadState& state, MadeTensors& made, std::uint32_t run) {
+    if (RunTensors* const known = known_run(state, made, run); known != nullptr) return *known;
     if (made.runs.size() == made.depth) made.runs.emplace_back();
     RunTensors& fresh = made.runs[made.depth++];
     fresh.run = run;
@@ -190,11 +197,10 @@ void note_let_go(ThreadState& state, TensorHandle handle) {
 void note_end_of_run(ThreadState& state, const OpenCall& run) {
     if (!g_recording_memory || state.measuring == nullptr) return;
     MadeTensors& made = state.measuring->made;
-    while (made.depth > 0 && made.runs[made.depth - 1].run != run.run &&
-           !is_under_way(state, made.runs[made.depth - 1].run))
-        --made.depth;
-    if (made.depth == 0 || made.runs[made.depth - 1].run != run.run) return;
-    const std::vector<std::uint64_t>& numbers = made.runs[--made.depth].numbers;
+    const RunTensors* const known = known_run(state, made, run.run);
+    if (known == nullptr) return;
+    --made.depth;
+    const std::vector<std::uint64_t>& numbers = known->numbers;
     TensorMapFile* const map = numbers.empty() ? nullptr : state.session->tensor_map();
     for (const std::uint64_t number : numbers)
         if (map != nullptr) map->end(number, tensors::End::outlived, state.session->last_seq());

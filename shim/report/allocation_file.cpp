@@ -19,10 +19,6 @@ using allocations::Way;
 
 constexpr std::uint32_t kNoSlot = ~0U;
 
-std::size_t whole_pages(std::size_t bytes) {
-    return (bytes + allocations::kPage - 1) / allocations::kPage * allocations::kPage;
-}
-
 void note_moment(FileHeader& header, std::uint64_t now) {
     header.anchor_unix_ns = unix_nanoseconds();
     header.anchor_ticks = now;
@@ -42,15 +38,11 @@ FileHeader& AllocationFile::header() const {
 }
 
 Result<std::unique_ptr<AllocationFile>> AllocationFile::create(const std::string& path, std::size_t slots) {
-    Result<PreallocatedFile> file = PreallocatedFile::create(path);
+    char* mapped = nullptr;
+    Result<PreallocatedFile> file = PreallocatedFile::create(
+        path, whole_pages(allocations::slots_offset(allocations::kFailures) + slots * sizeof(Slot)), mapped);
     if (!file.ok()) return file.status();
-    Result<char*> mapped = file.value().extend(
-        whole_pages(allocations::slots_offset(allocations::kFailures) + slots * sizeof(Slot)));
-    if (!mapped.ok()) {
-        unlink(file.value().path().c_str());
-        return mapped.status();
-    }
-    auto& header = *reinterpret_cast<FileHeader*>(mapped.value());
+    auto& header = *reinterpret_cast<FileHeader*>(mapped);
     header.version = allocations::kVersion;
     header.slot_bytes = sizeof(Slot);
     header.failure_bytes = sizeof(Failure);
@@ -60,8 +52,7 @@ Result<std::unique_ptr<AllocationFile>> AllocationFile::create(const std::string
     header.start_unix_ns = header.anchor_unix_ns = unix_nanoseconds();
     header.start_ticks = header.anchor_ticks = ticks();
     publish(header.magic, allocations::kMagic);
-    return std::unique_ptr<AllocationFile>(
-        new AllocationFile(std::move(file.value()), mapped.value(), slots));
+    return std::unique_ptr<AllocationFile>(new AllocationFile(std::move(file.value()), mapped, slots));
 }
 
 void AllocationFile::add(const NewAllocation& made, const AllocationMoment& when) {

@@ -20,10 +20,6 @@ constexpr std::size_t kNamesPayload = std::size_t{64} * 1024 - sizeof(ring::Bloc
 // Rings of threads that have ended are kept for the reader as long as there are no more of them than this.
 constexpr std::size_t kEndedRingsKept = 8;
 
-std::size_t whole_pages(std::size_t bytes) {
-    return (bytes + ring::kPage - 1) / ring::kPage * ring::kPage;
-}
-
 }  // namespace
 
 ring::Record* ThreadRing::begin(const ring::Record& record) {
@@ -47,14 +43,10 @@ void ThreadRing::end(ring::Record* where, std::uint64_t seq, std::int32_t result
 }
 
 Result<std::unique_ptr<FlightRing>> FlightRing::create(const std::string& path, std::uint32_t records) {
-    Result<PreallocatedFile> made = PreallocatedFile::create(path);
+    char* page = nullptr;
+    Result<PreallocatedFile> made = PreallocatedFile::create(path, ring::kPage, page);
     if (!made.ok()) return made.status();
-    Result<char*> page = made.value().extend(ring::kPage);
-    if (!page.ok()) {
-        unlink(path.c_str());
-        return page.status();
-    }
-    auto* header = reinterpret_cast<ring::FileHeader*>(page.value());
+    auto* header = reinterpret_cast<ring::FileHeader*>(page);
     header->version = ring::kVersion;
     header->record_bytes = sizeof(ring::Record);
     header->pid = static_cast<std::uint32_t>(getpid());

@@ -69,6 +69,18 @@ Result<PreallocatedFile> PreallocatedFile::create(const std::string& path) {
     return file;
 }
 
+Result<PreallocatedFile> PreallocatedFile::create(const std::string& path, std::size_t bytes, char*& mapped) {
+    Result<PreallocatedFile> file = create(path);
+    if (!file.ok()) return file;
+    const Result<char*> part = file.value().extend(bytes);
+    if (!part.ok()) {
+        unlink(file.value().path().c_str());
+        return part.status();
+    }
+    mapped = part.value();
+    return file;
+}
+
 int PreallocatedFile::reopen() const {
     const int descriptor = open(path_.c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW);
     if (descriptor < 0) return -1;

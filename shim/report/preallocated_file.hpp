@@ -13,15 +13,24 @@
 
 namespace aoti_dbg {
 
+/// The least that such a file can grow by for so many bytes.
+constexpr std::size_t whole_pages(std::size_t bytes) {
+    constexpr std::size_t kPage = 4096;
+    return (bytes + kPage - 1) / kPage * kPage;
+}
+
 class PreallocatedFile {
   public:
     /// Makes a new file, 0600, under `path` or, where something is there, the first free of path.2, path.3
     /// and so on; nothing is ever overwritten, also when processes race. `path` should be absolute.
     static Result<PreallocatedFile> create(const std::string& path);
+    /// The same with its first part, as extend() makes it, which `mapped` gets. Where there is no room for
+    /// that no file is left.
+    static Result<PreallocatedFile> create(const std::string& path, std::size_t bytes, char*& mapped);
 
-    /// Makes the file longer by `bytes` (a multiple of 4096), of zeros or of `fill`, and maps the new part,
-    /// shared and writable, out of reach of a fork's child. What is filled is to be written from end to end,
-    /// so its pages are there at once. The caller gives it to unmap().
+    /// Makes the file longer by `bytes` (a multiple of 4096: whole_pages), of zeros or of `fill`, and maps
+    /// the new part, shared and writable, out of reach of a fork's child. What is filled is to be written
+    /// from end to end, so its pages are there at once. The caller gives it to unmap().
     Result<char*> extend(std::size_t bytes, char fill = '\0');
     static void unmap(char* part, std::size_t bytes);
 

@@ -23,22 +23,17 @@ Slot& TensorMapFile::slot_of(std::uint64_t number) const {
 }
 
 Result<std::unique_ptr<TensorMapFile>> TensorMapFile::create(const std::string& path, std::size_t slots) {
-    Result<PreallocatedFile> file = PreallocatedFile::create(path);
+    char* mapped = nullptr;
+    Result<PreallocatedFile> file =
+        PreallocatedFile::create(path, whole_pages(tensors::kPage + slots * sizeof(Slot)), mapped);
     if (!file.ok()) return file.status();
-    const std::size_t bytes = tensors::kPage + slots * sizeof(Slot);
-    Result<char*> mapped =
-        file.value().extend((bytes + tensors::kPage - 1) / tensors::kPage * tensors::kPage);
-    if (!mapped.ok()) {
-        unlink(file.value().path().c_str());
-        return mapped.status();
-    }
-    auto& header = *reinterpret_cast<FileHeader*>(mapped.value());
+    auto& header = *reinterpret_cast<FileHeader*>(mapped);
     header.version = tensors::kVersion;
     header.slot_bytes = sizeof(Slot);
     header.pid = static_cast<std::uint32_t>(getpid());
     header.slots = static_cast<std::uint32_t>(slots);
     publish(header.magic, tensors::kMagic);
-    return std::unique_ptr<TensorMapFile>(new TensorMapFile(std::move(file.value()), mapped.value(), slots));
+    return std::unique_ptr<TensorMapFile>(new TensorMapFile(std::move(file.value()), mapped, slots));
 }
 
 std::uint64_t TensorMapFile::add(Slot tensor) {

@@ -1,0 +1,118 @@
+#include "serializer/crash_advice.hpp"
+
+#include <algorithm>
+#include <csignal>
+#include <string_view>
+
+#include "base/words.hpp"
+
+namespace aoti_dbg {
+namespace {
+
+/// As a shell takes it; what was typed is not known where nobody waited for the program.
+std::string program_text(const CrashReport& report) {
+    return report.command.empty() ? "..." : shell_text(report.command);
+}
+
+/// What was to be looked for is looked for again: the default is another.
+std::string check_words(const CrashReport& report) {
+    for (const auto& [name, value] : report.variables)
+        if (name == "AOTI_DBG_CHECK" && !value.empty()) return "--check " + shell_text({value}) + " ";
+    return {};
+}
+
+/// Of a process that may still be there; else that of the next one.
+std::string pid_text(const CrashEnd& end) {
+    const bool has_ended = end.signal != 0 || end.exit_status;
+    return has_ended ? "PID" : std::to_string(end.pid);
+}
+
+}  // namespace
+
+std::string shell_text(const std::vector<std::string>& words) {
+    constexpr std::string_view kPlain = "%+,-./0123456789:=@_";
+    std::string text;
+    for (const std::string& word : words) {
+        const bool is_plain = !word.empty() && std::all_of(word.begin(), word.end(), [&](char c) {
+            return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+                   kPlain.find(c) != std::string_view::npos;
+        });
+        if (!text.empty()) text += ' ';
+        if (is_plain) {
+            text += word;
+            continue;
+        }
+        text += '\'';
+        for (const char c : word)
+            text += c == '\'' ? std::string("'\\''") : std::string(1, c);
+        text += '\'';
+    }
+    return text;
+}
+
+std::vector<std::string> ways_to_repeat(const CrashReport& report) {
+    const std::string program = program_text(report);
+    const std::string rest = check_words(report) + "-- " + program;
+    if (report.hang)
+        return {std::string(report.uses_cuda ? "CUDA_LAUNCH_BLOCKING=1 " : "") +
+                "aoti-dbg run --triage --hang 30 " + rest};
+    if (!report.uses_cuda) return {"aoti-dbg run --triage --sync on --level 2 " + rest};
+    return {"CUDA_LAUNCH_BLOCKING=1 aoti-dbg run --triage " + rest,
+            "compute-sanitizer --tool memcheck " + program};
+}
+
+std::vector<std::string> advice_for(const CrashReport& report, bool is_about_finding) {
+    std::vector<std::string> advice;
+    if (report.processes == 0) {
+        advice.emplace_back(
+            "no process recorded a call: check that the library reaches the one with the model");
+        return advice;
+    }
+    if (report.in_flight.size() > 1)
+        advice.emplace_back("run the model in one thread: then the call is known, and not only the set");
+    switch (report.kind) {
+        case CrashClass::kernel:
+            if ((report.device || report.by_markers) && report.faulted &&
+                report.faulted->call != ring::kNoCall) {
+                advice.push_back(
+                    "what it reads, saved: aoti-dbg run --level 1 --sync on --side before --runs " +
+                    std::to_string(report.faulted->run) + " --calls " + std::to_string(report.faulted->call) +
+                    " -- " + program_text(report));
+                break;
+            }
+            advice.emplace_back(
+                report.finding && !report.failed
+                    ? "look at the call's inputs, in events.jsonl or by --level 2"
+                    : "repeat it as above: the launch that fails is then the one that is named");
+            break;
+        case CrashClass::oom:
+            if (report.shortage && report.shortage->held != 0)
+                advice.push_back("this process held " + memory_text(report.shortage->held_bytes) +
+                                 " of it in " + counted(report.shortage->held, "allocation"));
+            advice.emplace_back("smaller inputs, or look at what else holds memory: nvidia-smi");
+            break;
+        case CrashClass::hardware:
+        case CrashClass::driver:
+            advice.emplace_back("look at nvidia-smi -q and at the kernel's log (dmesg) for Xid");
+            break;
+        case CrashClass::host:
+            if (is_about_finding) {
+                advice.push_back(report.finding->advice);
+                break;
+            }
+            advice.emplace_back("a debugger shows the stack: gdb -ex run --args " + program_text(report));
+            break;
+        case CrashClass::hang:
+            advice.push_back("while it hangs: gdb -p " + pid_text(report.end) +
+                             " -batch -ex 'thread apply all bt', and py-spy dump --pid " +
+                             pid_text(report.end) + ", show where each thread is");
+            break;
+        case CrashClass::unknown:
+            if (report.end.signal == SIGKILL)
+                advice.emplace_back("dmesg and the container's own events say whether memory was short");
+            break;
+    }
+    return advice;
+}
+
+}  // namespace aoti_dbg
