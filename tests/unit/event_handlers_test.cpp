@@ -39,6 +39,9 @@ class Sleeper {
         ends_ = true;
         sem_post(&told_);
         thread_.join();
+        // Which its join is a little ahead of.
+        while (access(folder().c_str(), F_OK) == 0)
+            std::this_thread::sleep_for(std::chrono::milliseconds(1));
     }
     Sleeper(const Sleeper&) = delete;
     Sleeper& operator=(const Sleeper&) = delete;
@@ -54,9 +57,11 @@ class Sleeper {
         }
     }
 
+    [[nodiscard]] std::string folder() const { return "/proc/self/task/" + std::to_string(number_); }
+
     /// Which no thread can say of itself.
     void wait_until_it_sleeps() const {
-        const std::string path = "/proc/self/task/" + std::to_string(number_) + "/stat";
+        const std::string path = folder() + "/stat";
         std::string state;
         while (state != "S") {
             std::ifstream file(path);
@@ -92,12 +97,9 @@ void find_and_settle() {
     } while (have_run() || !g_are_complete);
 }
 
-/// Until those that have ended are known to have, which their join is a little ahead of.
+/// Which is found out when all are asked.
 bool one_is_missing() {
-    for (int i = 0; i < 1000 && g_are_complete; ++i) {
-        have_run();
-        std::this_thread::sleep_for(std::chrono::milliseconds(2));
-    }
+    have_run();
     return !g_are_complete;
 }
 
