@@ -27,7 +27,9 @@ bool is_in(const Slot& slot, const NearMemory& memory) {
     if (slot.address < memory.address || slot.address - memory.address >= memory.bytes) return false;
     // Of mapped pieces each was made at its own time.
     if (memory.pieces == 1 && slot.made_sequence < memory.made_sequence) return false;
-    return memory.freed_sequence == 0 || slot.made_sequence <= memory.freed_sequence;
+    // What is said to lie in memory that was gone is what was wrong.
+    return memory.freed_sequence == 0 || memory.place == NearMemory::Place::freed ||
+           slot.made_sequence <= memory.freed_sequence;
 }
 
 using ByAddress = std::map<std::uint64_t, const Slot*>;

@@ -48,24 +48,26 @@ bool is_besides_calls(SlotRole role) {
 }
 
 /// Whether it is to be looked at again when it has come back.
-bool look_besides_calls(SlotRole role, MeasuredModel& model, const StubFrame& frame) {
+bool look_besides_calls(const Slot& slot, const StubFrame& frame) {
     ThreadState* const state = thread_state_if_any();
     const auto* const tensor = reinterpret_cast<TensorHandle>(frame.integer(0));
-    if (role == SlotRole::pointer) note_pointer(state, model, tensor);
+    if (slot.role == SlotRole::let_go) {
+        if (state != nullptr) note_let_go(*state, tensor);
+        return false;
+    }
+    MeasuredModel* const model = measured_model(slot.model);
+    if (model == nullptr) return false;
+    if (slot.role == SlotRole::pointer) note_pointer(state, *model, tensor);
     if (state == nullptr) return false;
-    if (role == SlotRole::view) check_view(*state, model, frame);
-    if (role == SlotRole::let_go) note_let_go(*state, tensor);
-    return role == SlotRole::made && innermost_run(*state) != nullptr;
+    if (slot.role == SlotRole::view) check_view(*state, *model, frame);
+    return slot.role == SlotRole::made && innermost_run(*state) != nullptr;
 }
 
 StubTarget before(const Slot& slot, StubFrame& frame) {
     const StubTarget jump{slot.real, -1};
     if (!observing() || slot.role == SlotRole::mark) return jump;
-    if (is_besides_calls(slot.role)) {
-        MeasuredModel* const model = measured_model(slot.model);
-        const bool again = model != nullptr && look_besides_calls(slot.role, *model, frame);
-        return again ? StubTarget{slot.real, slot.stack_words} : jump;
-    }
+    if (is_besides_calls(slot.role))
+        return look_besides_calls(slot, frame) ? StubTarget{slot.real, slot.stack_words} : jump;
     ThreadState* state = thread_state();
     if (state == nullptr) return jump;
     const std::uintptr_t address = frame.address();
@@ -114,8 +116,10 @@ extern "C" {
 
 __attribute__((visibility("hidden"))) aoti_dbg::StubTarget aoti_dbg_before(std::uint64_t number,
                                                                            aoti_dbg::StubFrame* frame) {
-    const aoti_dbg::ErrnoKeeper errno_keeper;
     const aoti_dbg::Slot& slot = aoti_dbg::slot_at(number);
+    const aoti_dbg::ThreadState* const state = aoti_dbg::t_thread_state;
+    if (state != nullptr && state->unwatched.has(slot.role)) return {slot.real, -1};
+    const aoti_dbg::ErrnoKeeper errno_keeper;
     try {
         return aoti_dbg::before(slot, *frame);
     } catch (...) {

@@ -154,6 +154,7 @@ void check_run(ThreadState& state, MeasuredModel* model, const OpenCall& run) {
     }
     own.views_at_hand = &own.views[run.model];
     own.views_at_hand->at_hand = is_known ? all : 0;
+    if (own.views_at_hand->are_sound()) state.unwatched.add(SlotRole::view);
 }
 
 void check_launch(ThreadState& state, const MeasuredModel& model, const OpenCall& call) {
@@ -179,7 +180,6 @@ void check_launch(ThreadState& state, const MeasuredModel& model, const OpenCall
 
 void check_view(ThreadState& state, const MeasuredModel& model, const StubFrame& frame) {
     CheckedViews* const views = state.measuring == nullptr ? nullptr : state.measuring->views_at_hand;
-    if (views != nullptr && views->are_sound()) return;
     const ShimApi& api = model.api();
     const auto* tensor = reinterpret_cast<TensorHandle>(frame.integer(0));
     const auto rank = static_cast<std::int64_t>(frame.integer(1));

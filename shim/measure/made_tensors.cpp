@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -73,6 +74,29 @@ bool find_memory(MeasuringThread& own, const ShimApi& api, TensorHandle handle, 
     return seen.facts->place == Place::cuda && slot.bytes != 0;
 }
 
+/// The sizes or strides that aoti_torch_empty_strided was called with; none where they cannot be right.
+std::span<const std::int64_t> made_with(const StubFrame& frame, std::size_t argument) {
+    const auto* const numbers = reinterpret_cast<const std::int64_t*>(frame.integer(argument));
+    const std::uint64_t rank = frame.integer(0);
+    return {numbers, numbers == nullptr || rank > kMaxRank ? 0 : rank};
+}
+
+/// The same for what it has just made: only where it lies has to be asked for.
+bool find_made_memory(const ShimApi& api, const StubFrame& frame, TensorHandle handle, tensors::Slot& slot) {
+    const auto number = [&frame](std::size_t n) { return static_cast<std::int32_t>(frame.integer(n)); };
+    constexpr std::size_t kDtype = 3;
+    constexpr std::size_t kDeviceType = 4;
+    const std::optional<DType> dtype = api.dtype_of(number(kDtype));
+    const std::optional<std::uint64_t> elements = reach(made_with(frame, 1), made_with(frame, 2));
+    void* data = nullptr;
+    if (number(kDeviceType) != api.cuda || !dtype || elements.value_or(0) == 0 ||
+        api.data_ptr(handle, &data) != 0)
+        return false;
+    slot.address = reinterpret_cast<std::uint64_t>(data);
+    slot.bytes = *elements * element_size(*dtype);
+    return slot.address != 0;
+}
+
 void set_name(std::string_view name, tensors::Slot& slot) {
     constexpr std::string_view kCut = "..";
     memcpy(slot.name, name.data(), std::min(name.size(), sizeof slot.name));
@@ -141,15 +165,12 @@ void note_made_tensor(ThreadState& state, const MeasuredModel& model, const Stub
     const auto* const returned = reinterpret_cast<const TensorHandle*>(frame.integer(kReturned));
     const bool is_made = static_cast<std::int32_t>(frame.results[0]) == 0 && returned != nullptr;
     if (map == nullptr || run == nullptr || !is_made) return;
-    MeasuringThread& own = own_part(state);
-    RunTensors& tensors = of_run(state, own.made, run->run);
+    RunTensors& tensors = of_run(state, own_part(state).made, run->run);
     const std::uint32_t nth = tensors.made_since++;
     tensors::Slot slot{};
-    if (!find_memory(own, model.api(), *returned, slot)) return;
-    const auto* const sizes = reinterpret_cast<const std::int64_t*>(frame.integer(1));
-    const std::span<const std::int64_t> known(sizes, sizes == nullptr ? 0 : frame.integer(0));
+    if (*returned == nullptr || !find_made_memory(model.api(), frame, *returned, slot)) return;
     const NamedTensor* const named =
-        tensors.is_placed ? model.allocation_names().find(tensors.site, nth, known) : nullptr;
+        tensors.is_placed ? model.allocation_names().find(tensors.site, nth, made_with(frame, 1)) : nullptr;
     if (named != nullptr) set_name(named->name, slot);
     const std::uint64_t number = add(state, *map, *run, tensors::Origin::made, slot);
     // Of what is not known in the source nobody can say when its memory goes.

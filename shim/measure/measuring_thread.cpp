@@ -25,15 +25,23 @@ std::string dispatched_key(const StubFrame& frame) {
     return dispatcher_key(op == nullptr ? "" : op, overload == nullptr ? "" : overload);
 }
 
-std::uint32_t id_of(const MeasuredModel& model, const Name& name, const Passage& passage) {
-    if (passage.slot == nullptr) return model.id_of(&name);
+std::uint32_t id_of_name(MeasuringThread& own, const MeasuredModel& model, std::uint16_t number,
+                         const Name& name) {
+    KnownId& known = own.known_ids[name.id % own.known_ids.size()];
+    if (known.name != &name || known.model != number) known = {&name, number, model.id_of(&name)};
+    return known.id;
+}
+
+std::uint32_t id_of(MeasuringThread& own, const MeasuredModel& model, std::uint16_t number, const Name& name,
+                    const Passage& passage) {
+    if (passage.slot == nullptr) return id_of_name(own, model, number, name);
     switch (passage.slot->role) {
         case SlotRole::proxy:
             return model.plan().id_of(proxy_key(static_cast<std::uint32_t>(passage.frame->integer(1))));
         case SlotRole::dispatcher:
             return model.plan().id_of(dispatched_key(*passage.frame));
         default:
-            return model.id_of(&name);
+            return id_of_name(own, model, number, name);
     }
 }
 
@@ -169,8 +177,12 @@ std::uint32_t match_site(ThreadState& state, const MeasuredModel& model, std::ui
                          std::uint32_t run, const Name& name, const Passage& passage) {
     MeasuringThread& own = own_part(state);
     own.pointers_are_old = true;
-    const std::uint32_t id = id_of(model, name, passage);
-    if (id != kNone || !model.has_sites()) own.matched_run = run;
+    const std::uint32_t id = id_of(own, model, number, name, passage);
+    if (id != kNone || !model.has_sites()) {
+        own.matched_run = run;
+        // From here on constants alone are looked for no more, and nobody else wants pointers.
+        if (!measuring() && !saving()) state.unwatched.add(SlotRole::pointer);
+    }
     if (id == kNone) return kNone;
     Follower& follower = own.followers.try_emplace(number, model.plan()).first->second;
     if (std::exchange(follower.run, run) != run) {

@@ -4,6 +4,7 @@
 
 #include <unistd.h>
 
+#include <array>
 #include <cstdint>
 #include <map>
 #include <unordered_map>
@@ -35,6 +36,13 @@ struct KnownConstant {
     const SeenFacts* facts = nullptr;
 };
 
+/// What a name of a model's calls is in its plan, as this thread found it last.
+struct KnownId {
+    const Name* name = nullptr;
+    std::uint16_t model = 0;
+    std::uint32_t id = kNone;
+};
+
 struct FetchedPointer {
     std::uint64_t address = 0;
     TensorHandle handle = nullptr;
@@ -53,6 +61,7 @@ struct MeasuringThread {
     bool pointers_are_old = false;             // a call has taken them
     bool are_constants = false;                // since a constant was among them
     std::uint32_t matched_run = ring::kNoRun;  // the last one that a call of was matched
+    std::array<KnownId, 256> known_ids;        // by the name's number
     std::map<std::uint16_t, Follower> followers;
     TensorReader reader;
     std::vector<KnownConstant> constants;

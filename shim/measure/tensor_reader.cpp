@@ -30,7 +30,8 @@ bool is_contiguous(std::span<const std::int64_t> sizes, std::span<const std::int
     return true;
 }
 
-/// One more than the last element's number in memory; 0 without elements, nothing where that is no number.
+}  // namespace
+
 std::optional<std::uint64_t> reach(std::span<const std::int64_t> sizes,
                                    std::span<const std::int64_t> strides) {
     __extension__ using Wide = __int128;
@@ -43,8 +44,6 @@ std::optional<std::uint64_t> reach(std::span<const std::int64_t> sizes,
     }
     return static_cast<std::uint64_t>(last) + 1;
 }
-
-}  // namespace
 
 struct TensorReader::Raw {
     std::int32_t dtype_code = -1;

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <utility>
 #include <vector>
@@ -40,6 +41,10 @@ struct SeenTensor {
     std::uint64_t address = 0;         // of element 0
     const SeenFacts* facts = nullptr;  // its reader's
 };
+
+/// One more than the last element's number in memory; 0 without elements, nothing where that is no number.
+std::optional<std::uint64_t> reach(std::span<const std::int64_t> sizes,
+                                   std::span<const std::int64_t> strides);
 
 using FactsPtr = std::unique_ptr<const SeenFacts>;
 

@@ -81,6 +81,7 @@ Todo decide(ThreadState& state, const Treatment& treatment, std::uint32_t run, s
 
 /// `able`: something can be done with its tensors. The name stands in for what a level cannot do here.
 TensorsWanted wanted_of(const Levels& levels, const Check& check, bool able) {
+    if (!levels.any() && !check.values()) return {};
     TensorsWanted tensors = {levels.stats && able, able ? check : Check{}, levels.files && able};
     tensors.named = levels.names || levels.stats != tensors.printed || levels.files != tensors.saved;
     return tensors;
@@ -192,7 +193,10 @@ bool begin_call(ThreadState& state, const CallStart& start) {
     } else {
         todo.recorded = !is_run || may_select_run(options(), run_number);
     }
-    if (is_run) state.counts.runs.raise();
+    if (is_run) {
+        state.counts.runs.raise();
+        state.unwatched.clear();
+    }
 
     OpenCall& call = state.open[state.depth];
     call.frame = start.frame;
@@ -247,6 +251,7 @@ void end_call(ThreadState& state, std::uintptr_t frame, std::int32_t result, std
     if (checking()) check_result(state, measured, call, result);
     if (measured != nullptr && result == 0) note_returned_tensors(state, *measured, call);
     if (call.kind == ring::CallKind::run) {
+        state.unwatched.clear();
         note_end_of_run(state, call);
         if (measured != nullptr && result == 0) {
             const TensorsWanted wanted = wanted_at_end(call.run, Side::before);

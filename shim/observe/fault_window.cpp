@@ -23,6 +23,7 @@ constexpr std::uint64_t kMillisecond = 1'000'000;
 // The driver's threads run, and then the debugger is loaded, 0.7 ms later, on a busy machine up to 35 ms.
 constexpr std::uint64_t kStandstill = 25 * kMillisecond;
 constexpr std::uint64_t kUntilDebugger = 40 * kMillisecond;
+constexpr std::uint64_t kLeastPatience = 2 * kMillisecond;
 // Calls that wait so long without a fault must not become slower for it: of the program's time a fiftieth is
 // waited for the debugger, and so much at first.
 constexpr std::uint64_t kShare = 50;
@@ -91,12 +92,16 @@ bool fault_is_under_way() {
 
 bool fault_is_behind(std::uint64_t waited) {
     if (fault_is_under_way()) return true;
-    if (!have_handlers_run() && waited < kStandstill) return false;
+    const bool have_run = have_handlers_run();
+    if (!have_run && waited < kStandstill) return false;
     static std::atomic<std::uint64_t> spent{0};  // threads at once may overdraw it, by as many waits
+    static std::atomic<std::uint64_t> patience{kUntilDebugger};
+    const std::uint64_t longest =
+        waited >= kStandstill ? kUntilDebugger : patience.load(std::memory_order_relaxed);
     const std::uint64_t begun = monotonic_nanoseconds();
     const std::uint64_t allowed = kAtFirst + (begun - g_armed_at) / kShare;
     const std::uint64_t used = spent.load(std::memory_order_relaxed);
-    const std::uint64_t until = begun + std::min(kUntilDebugger, used < allowed ? allowed - used : 0);
+    const std::uint64_t until = begun + std::min(longest, used < allowed ? allowed - used : 0);
     bool is_behind = false;
     std::uint64_t now = begun;
     while (!is_behind && now < until) {
@@ -105,6 +110,9 @@ bool fault_is_behind(std::uint64_t waited) {
         now = monotonic_nanoseconds();
     }
     spent.fetch_add(now - begun, std::memory_order_relaxed);
+    // Where the driver's threads have other work as well, that they run says less each time.
+    if (have_run && !is_behind)
+        patience.store(std::max(longest / 2, kLeastPatience), std::memory_order_relaxed);
     return is_behind;
 }
 

@@ -48,7 +48,7 @@ Counted* counted() {
 
 /// The same for a launch.
 Counted* counted_at_launch() {
-    g_last_launch.store(monotonic_nanoseconds(), std::memory_order_relaxed);
+    g_last_launch.store(coarse_nanoseconds(), std::memory_order_relaxed);
     Counted* const one = counted();
     event_handlers::find_if_any_are_missing();
     return one;
@@ -75,7 +75,7 @@ void count_graph(void* graph) {
     constexpr std::size_t kGraphs = 256;
     static std::atomic<void*> known[kGraphs];
     static std::atomic<std::size_t> next{0};
-    g_last_launch.store(monotonic_nanoseconds(), std::memory_order_relaxed);
+    g_last_launch.store(coarse_nanoseconds(), std::memory_order_relaxed);
     for (const std::atomic<void*>& one : known)
         if (one.load(std::memory_order_relaxed) == graph) return;
     known[next.fetch_add(1, std::memory_order_relaxed) % kGraphs].store(graph, std::memory_order_relaxed);

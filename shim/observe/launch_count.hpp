@@ -23,7 +23,7 @@ void count_graph(void* graph);
 /// A context is about to go; all of them for nullptr.
 void forget_launch_counts(void* context);
 
-/// When the last launch of the process was, on the monotonic clock; 0: there was none.
+/// When the last launch of the process was, on the coarse clock; 0: there was none.
 std::uint64_t last_launch();
 /// Nanoseconds since the last launch of the process; the largest number where there was none.
 std::uint64_t since_last_launch();

@@ -143,6 +143,18 @@ seeded_case() {
     verdict "$case_folder/continue/out/report.json" "${wanted[@]}" && said continue
 }
 
+# A constant that begins in the wrong place faults where the kernel was compiled to load several numbers at once, and else nobody
+# notices.
+misaligned_case() {
+    need_gpu && need "$programs/seeded_victim" "$packages/fault_rows-released.pt2" || return
+    bare 100 "$programs/seeded_victim" misaligned_constant "$packages/fault_rows-released.pt2"
+    if [[ $(<"$case_folder/bare/status") == 0 ]]; then
+        seeded_case misaligned_constant fault_rows class=host verdict='alignment of table*'
+    else
+        seeded_case misaligned_constant fault_rows class=kernel kernel='triton_*' run=1 call=0 suspect=table verdict='misaligned address*'
+    fi
+}
+
 # A kernel that never ends: bare, it is stopped from outside.
 hang_case() {
     local package=$packages/fault_hang-released.pt2
@@ -244,7 +256,7 @@ triage_cases() {
     check "program: more rows than exported" seeded_case rows fault_rows class=kernel kernel='triton_*' run=1 call=0 \
         suspect=table verdict='*past the end of table*'
     check "program: dtype" seeded_case dtype fault_rows class=host verdict='dtype of the model input arg1_1*'
-    check "program: misaligned constant" seeded_case misaligned_constant fault_rows class=host verdict='alignment of table*'
+    check "program: misaligned constant" misaligned_case
     check "program: stale constants" seeded_case constants linear class=host verdict='*32 found*'
     check "program: out of memory" seeded_case memory fault_rows class=oom verdict='out of device memory*'
     check "program: replayed graph" seeded_case graph fault_index_read class=kernel kernel='triton_*index*' suspect=arg0_1 source=yes

@@ -173,6 +173,9 @@ TEST_CASE("What lay at an address before the memory was made, or after it was fr
     memory = segment();
     memory.freed_sequence = 9;
     CHECK(asked(slots, kBase, 1000, memory).tensors.empty());
+    memory.place = NearMemory::Place::freed;  // and yet it was used as one
+    CHECK(asked(slots, kBase, 1000, memory).tensors.size() == 1);
+    memory.place = NearMemory::Place::inside;
     memory.freed_sequence = 10;
     CHECK(asked(slots, kBase, 1000, memory).tensors.size() == 1);
     memory.place = NearMemory::Place::nowhere;
