@@ -47,6 +47,7 @@ bool may_be_of_freed(const CrashReport& report) {
     if (report.faulted && report.faulted->is_likely) return false;
     if (!access) return true;
     using Place = FaultedAccess::Place;
+    if (access->place == Place::inside) return true;  // and so the argument
     return !access->is_likely && access->place != Place::past && access->place != Place::before;
 }
 

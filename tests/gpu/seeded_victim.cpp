@@ -127,12 +127,13 @@ at::Tensor in_freed_memory(const at::Tensor& like) {
     return tensor;
 }
 
-/// The same, in memory of PyTorch's allocator, which has given it back to the driver.
+/// The same, in memory of PyTorch's allocator, which has given it back to the driver: from its middle, since
+/// pools keep what lies beside other tensors.
 at::Tensor in_emptied_memory(const at::Tensor& like) {
     at::Tensor tensor;
     {
         const at::Tensor room = at::zeros({std::int64_t{64} << 20U}, like.options());
-        tensor = at::from_blob(room.data_ptr(), like.sizes(), like.options());
+        tensor = at::from_blob(room.data_ptr<float>() + room.numel() / 2, like.sizes(), like.options());
     }
     at::accelerator::emptyCache();
     return tensor;

@@ -67,7 +67,8 @@ TEST_CASE("The address of a fault is looked up in the map of its process, as of 
     CHECK_FALSE(Recorded(one_freed(7)).at("7f0000001000").allocations.front().is_use_after_free());
 }
 
-TEST_CASE("Use after free is not said of an access beyond an argument, or of a likely one") {
+TEST_CASE(
+    "Use after free is not said of an access beyond an argument, or of a likely one that lies in none") {
     const auto is_told = [](FaultedAccess::Place place, bool is_likely) {
         FaultedAccess accessed;
         accessed.place = place;
@@ -82,7 +83,10 @@ TEST_CASE("Use after free is not said of an access beyond an argument, or of a l
     CHECK(is_told(Place::unknown, false));
     CHECK_FALSE(is_told(Place::past, false));
     CHECK_FALSE(is_told(Place::before, false));
-    CHECK_FALSE(is_told(Place::inside, true));
+    CHECK_FALSE(is_told(Place::unknown, true));
+    CHECK_FALSE(is_told(Place::past, true));
+    // Whichever argument it was, that one lies in freed memory.
+    CHECK(is_told(Place::inside, true));
 }
 
 TEST_CASE("Nothing is said of an address that is not known, without a map, and by that of another process") {
