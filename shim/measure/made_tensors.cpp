@@ -86,12 +86,14 @@ bool find_made_memory(const ShimApi& api, const StubFrame& frame, TensorHandle h
     const auto number = [&frame](std::size_t n) { return static_cast<std::int32_t>(frame.integer(n)); };
     constexpr std::size_t kDtype = 3;
     constexpr std::size_t kDeviceType = 4;
+    const std::span<const std::int64_t> sizes = made_with(frame, 1);
+    const std::span<const std::int64_t> strides = made_with(frame, 2);
+    const bool are_known = sizes.size() == frame.integer(0) && strides.size() == sizes.size();
     const std::optional<DType> dtype = api.dtype_of(number(kDtype));
-    const std::optional<std::uint64_t> elements = reach(made_with(frame, 1), made_with(frame, 2));
+    if (number(kDeviceType) != api.cuda || !dtype || !are_known) return false;
+    const std::optional<std::uint64_t> elements = reach(sizes, strides);
     void* data = nullptr;
-    if (number(kDeviceType) != api.cuda || !dtype || elements.value_or(0) == 0 ||
-        api.data_ptr(handle, &data) != 0)
-        return false;
+    if (elements.value_or(0) == 0 || api.data_ptr(handle, &data) != 0) return false;
     slot.address = reinterpret_cast<std::uint64_t>(data);
     slot.bytes = *elements * element_size(*dtype);
     return slot.address != 0;

@@ -34,7 +34,7 @@ inline std::uint64_t monotonic_nanoseconds() {
     return nanoseconds_of(CLOCK_MONOTONIC);
 }
 
-/// The same to a few milliseconds, the last ones left out; a tenth of the time to read.
+/// The same as of the last tick, some milliseconds ago at most, in a tenth of the time.
 inline std::uint64_t coarse_nanoseconds() {
     return nanoseconds_of(CLOCK_MONOTONIC_COARSE);
 }

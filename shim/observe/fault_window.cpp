@@ -96,8 +96,8 @@ bool fault_is_behind(std::uint64_t waited) {
     if (!have_run && waited < kStandstill) return false;
     static std::atomic<std::uint64_t> spent{0};  // threads at once may overdraw it, by as many waits
     static std::atomic<std::uint64_t> patience{kUntilDebugger};
-    const std::uint64_t longest =
-        waited >= kStandstill ? kUntilDebugger : patience.load(std::memory_order_relaxed);
+    const std::uint64_t patient = patience.load(std::memory_order_relaxed);
+    const std::uint64_t longest = waited >= kStandstill ? kUntilDebugger : patient;
     const std::uint64_t begun = monotonic_nanoseconds();
     const std::uint64_t allowed = kAtFirst + (begun - g_armed_at) / kShare;
     const std::uint64_t used = spent.load(std::memory_order_relaxed);
@@ -112,7 +112,7 @@ bool fault_is_behind(std::uint64_t waited) {
     spent.fetch_add(now - begun, std::memory_order_relaxed);
     // Where the driver's threads have other work as well, that they run says less each time.
     if (have_run && !is_behind)
-        patience.store(std::max(longest / 2, kLeastPatience), std::memory_order_relaxed);
+        patience.store(std::max(patient / 2, kLeastPatience), std::memory_order_relaxed);
     return is_behind;
 }
 
