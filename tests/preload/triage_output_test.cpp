@@ -1,0 +1,257 @@
+// What `aoti-dbg run --triage` and --ci leave of a crash, and where: folders, files and exit codes, also
+// where nothing can be written.
+#include <csignal>
+
+#include "tests/preload/cuda_models_fixture.hpp"
+#include "tests/preload/triage_fixture.hpp"
+#include "tests/support/catch.hpp"
+
+namespace aoti_dbg::test {
+namespace {
+
+TEST_CASE("Where nothing can be written the report is on standard error, and why is said") {
+    const TempFolder folder;
+    write_text(folder.path() / "file", "in the way");
+    Variables env = dying(17, SIGSEGV);
+    env["AOTI_DBG_OUT"] = folder.path() / "file" / "out";
+    env["AOTI_DBG_VERDICT_FILE"] = folder.path() / "file" / "verdict";
+    const Run run(kTriage, kThreeRuns, env);
+    CHECK(run.outcome.signal == SIGSEGV);
+    CHECK(contains(run.outcome.err, "aoti-dbg: segmentation fault (SIGSEGV)"));
+    CHECK(contains(run.outcome.err, "the report is not in the output folder"));
+    CHECK(contains(run.outcome.err, "check AOTI_DBG_VERDICT_FILE"));
+}
+
+/// A program in a mount namespace of its own, with `at` a file system of memory; empty where there is none.
+Lines on_disk(const std::string& options, const fs::path& at, const std::string& script) {
+    const auto command = [&](const std::string& what) {
+        return Lines{"unshare", "-m", "/bin/sh", "-c",
+                     "mount -t tmpfs -o " + options + " none " + at.string() + " && " + what};
+    };
+    return run_program(command("true")).exit_code == 0 ? command(script) : Lines{};
+}
+
+const std::string kTriagedHost =
+    std::string(AOTI_DBG_TOOL) + " run --triage -- " + kThreeRuns[0] + " --runs 3 " + kThreeRuns[3];
+
+TEST_CASE("From a working directory that cannot be written the report is on standard error") {
+    const TempFolder disk;
+    const Lines program = on_disk("ro", disk.path(), "cd " + disk.path().string() + " && " + kTriagedHost);
+    if (program.empty()) {
+        WARN("skipped: no file system can be mounted here");
+        return;
+    }
+    const Outcome outcome = run_bare(program, dying(17, SIGSEGV));
+    CHECK(contains(outcome.err, "aoti-dbg: segmentation fault (SIGSEGV); no call of a model was recorded"));
+    CHECK(contains(outcome.err, "the report is not in the output folder"));
+    // By both, the library and the command, it is said as it is.
+    CHECK(contains(outcome.err, "Read-only file system"));
+    CHECK_FALSE(contains(outcome.err, "No such file or directory"));
+}
+
+TEST_CASE("On a full disk the report is on standard error, and no piece of it is left") {
+    const TempFolder disk;
+    const std::string at = disk.path().string();
+    const Lines program = on_disk("size=4m", disk.path(),
+                                  "mkdir " + at + "/out; head -c 8m /dev/zero > " + at +
+                                      "/all 2> /dev/null; " + kTriagedHost + "; ls -A " + at + "/out");
+    if (program.empty()) {
+        WARN("skipped: no file system can be mounted here");
+        return;
+    }
+    Variables env = dying(17, SIGSEGV);
+    env["AOTI_DBG_OUT"] = at + "/out";
+    const Outcome outcome = run_bare(program, env);
+    CHECK(contains(outcome.err, "aoti-dbg: segmentation fault (SIGSEGV)"));
+    CHECK(contains(outcome.err, "the report is not in the output folder"));
+    CHECK_FALSE(contains(outcome.out, "report"));
+}
+
+TEST_CASE("The verdict is appended to what stands there, also of runs at once") {
+    const TempFolder folder;
+    const fs::path file = folder.path() / "verdicts";
+    write_text(file, "before\n");
+    Variables env = dying(3, SIGSEGV);
+    env["AOTI_DBG_VERDICT_FILE"] = file;
+    const Run first(kTriage, kThreeRuns, env);
+    const Run second({"--triage", "--verdict-file", file.string()}, kThreeRuns, dying(3, SIGKILL));
+    const Lines lines = lines_of(read_text(file));
+    REQUIRE(lines.size() == 3);
+    CHECK(lines[0] == "before");
+    CHECK(Json::parse(lines[1]).at("signal") == "SIGSEGV");
+    CHECK(Json::parse(lines[2]).at("signal") == "SIGKILL");
+}
+
+// ---- many runs
+
+/// Dies in the same call each time, in a folder of its own named after `name`.
+Outcome die_in(const fs::path& parent, const std::string& name, const Lines& flags) {
+    Variables env = dying(3, SIGSEGV);
+    env["AOTI_DBG_OUT"] = (parent / name).string();
+    Lines command = joined({AOTI_DBG_TOOL, "run", "--triage"}, flags);
+    command.emplace_back("--");
+    return run_bare(joined(command, kThreeRuns), env, std::chrono::seconds(120), parent);
+}
+
+TEST_CASE("Of the folders with reports the newest are kept, and nothing else is touched") {
+    const TempFolder parent;
+    const auto has = [&](const std::string& name) {
+        return fs::exists(parent.path() / name / "report.json");
+    };
+    for (const std::string name : {"first", "second", "third"}) {
+        die_in(parent.path(), name, {});
+        const auto age = std::chrono::hours(name == "first" ? 3 : name == "second" ? 2 : 1);
+        const fs::path report = parent.path() / name / "report.json";
+        fs::last_write_time(report, fs::last_write_time(report) - age);
+    }
+    fs::create_directories(parent.path() / "data");
+    write_text(parent.path() / "data" / "numbers", "1 2 3");
+    fs::create_directories(parent.path() / "foreign");
+    write_text(parent.path() / "foreign" / "report.json", "{\"format\": \"junit\"}");
+    fs::create_directory_symlink(parent.path() / "first", parent.path() / "a_link");
+
+    const Outcome all = die_in(parent.path(), "%p", {});
+    CHECK_FALSE(contains(all.err, "removed"));
+    CHECK(has("first"));
+    // Four, and this one.
+    const Outcome some = die_in(parent.path(), "%p", {"--max-reports", "3"});
+    CHECK(some.signal == SIGSEGV);
+    CHECK(contains(some.err, "2 older reports removed from " + parent.path().string()));
+    CHECK_FALSE(fs::exists(parent.path() / "first"));
+    CHECK_FALSE(fs::exists(parent.path() / "second"));
+    CHECK(has("third"));
+    CHECK(fs::exists(parent.path() / "data" / "numbers"));
+    CHECK(fs::exists(parent.path() / "foreign" / "report.json"));
+    CHECK(fs::is_symlink(parent.path() / "a_link"));
+}
+
+TEST_CASE("Where all runs share a folder, the limit says nothing of those beside it") {
+    const TempFolder parent;
+    die_in(parent.path(), "first", {});
+    const Outcome second = die_in(parent.path(), "second", {"--max-reports", "1"});
+    CHECK_FALSE(contains(second.err, "removed"));
+    CHECK(fs::exists(parent.path() / "first" / "report.json"));
+    CHECK(fs::exists(parent.path() / "second" / "report.json"));
+}
+
+// ---- CI
+
+TEST_CASE("A program under --ci in which no model was seen ends with a code of its own") {
+    const Run nothing({"--ci"}, {"/bin/true"});
+    CHECK(nothing.outcome.exit_code == 123);
+    CHECK(contains(nothing.outcome.err, "0 processes recorded 0 runs and 0 calls; 0 findings; report: none"));
+    CHECK(Run({"--ci"}, {"/bin/sh", "-c", "exit 3"}).outcome.exit_code == 3);
+    CHECK(Run({"--ci", "--require", "none"}, {"/bin/true"}).outcome.exit_code == 0);
+    CHECK(Run({"--ci", "--require", "library"}, {"/bin/true"}).outcome.exit_code == 0);
+    CHECK(Run({"--ci"}, kThreeRuns).outcome.exit_code == 0);
+    CHECK(Run({}, {"/bin/true"}, {{"AOTI_DBG_CI", "1"}}).outcome.exit_code == 123);
+    const Run crashed({"--ci", "--triage"}, kThreeRuns, dying(3, SIGSEGV));
+    CHECK(crashed.outcome.signal == SIGSEGV);
+    CHECK(contains(crashed.outcome.err, "report: " + (crashed.out() / "report.json").string()));
+}
+
+TEST_CASE("Names are portable under --ci, unless they are asked not to be") {
+    const auto value_under = [](const Lines& flags, const Variables& env = {}) {
+        return Run(joined(flags, {"--level", "1"}), model_host({model_path("cpu")}), env);
+    };
+    const auto has_colon = [](const Run& run) {
+        for (const auto& entry : fs::recursive_directory_iterator(run.out() / "tensors"))
+            if (contains(entry.path().filename().string(), "::")) return true;
+        return false;
+    };
+    const Run plain = value_under({});
+    const Run ci = value_under({"--ci"});
+    REQUIRE(fs::exists(plain.out() / "tensors"));
+    REQUIRE(fs::exists(ci.out() / "tensors"));
+    CHECK(has_colon(plain));
+    CHECK_FALSE(has_colon(ci));
+    CHECK(has_colon(value_under({"--ci", "--portable-names", "off"})));
+}
+
+#ifdef AOTI_DBG_HAS_FAKE_CUDA
+TEST_CASE("Findings of a program that ended well decide its exit code where that is wanted") {
+    const Lines program = cuda_models({}, {"stats"});
+    const Lines check = {"--check", "nan"};
+    const auto code = [&](const Lines& flags) {
+        return Run(joined(check, flags), program).outcome.exit_code;
+    };
+    REQUIRE(contains(Run(check, program).outcome.err, "[ finding"));
+    CHECK(code({}) == 0);
+    CHECK(code({"--triage"}) == 0);
+    CHECK(code({"--error-exitcode", "42"}) == 42);
+    CHECK(code({"--ci"}) == 1);
+    CHECK(code({"--ci", "--error-exitcode", "0"}) == 0);
+    const Run run(joined(check, {"--triage", "--ci"}), program);
+    CHECK(run.report().at("class") == "kernel");
+    CHECK(run.report().at("finding").at("kind") == "nan");
+    CHECK(run.report().at("seen").at("findings") >= 1);
+    CHECK(run.report().at("ended").at("exit_status") == 0);
+}
+#endif
+
+TEST_CASE("Annotations and JUnit XML say what the report says, and a file that is there is kept") {
+    const TempFolder folder;
+    const fs::path junit = folder.path() / "results.xml";
+    write_text(junit, "an older one");
+    const Run run({"--triage", "--annotate", "github", "--junit", junit.string()}, kThreeRuns,
+                  dying(10, SIGSEGV));
+    CHECK(run.outcome.signal == SIGSEGV);
+    CHECK(contains(run.outcome.err, "\n::error title=aoti-dbg%3A host::segmentation fault (SIGSEGV) inside " +
+                                        place_of(10) + "\n"));
+    CHECK(read_text(junit) == "an older one");
+    CHECK(contains(run.outcome.err, "is there already and stays"));
+    const std::string xml = read_text(folder.path() / "results.2.xml");
+    CHECK(contains(xml, "failures=\"1\""));
+    CHECK(contains(xml, "<failure message=\"segmentation fault (SIGSEGV) inside " + place_of(10) + "\">"));
+}
+
+TEST_CASE("A program that was armed by variables and killed is reported on when it has ended") {
+    Variables variables = dying(5, SIGKILL);  // of which the program cannot tell itself
+    variables["AOTI_DBG_TRIAGE"] = "1";
+    const Preloaded died(kThreeRuns, variables);
+    const Outcome report = reported(died.out());
+    CHECK(report.exit_code == 0);
+    CHECK(contains(report.out, "inside " + place_of(5)));
+    CHECK(contains(report.out, "in no good order"));
+    CHECK(read_text(died.out() / "report.txt") == report.out);
+    const Json json = Json::parse(read_text(died.out() / "report.json"));
+    CHECK(json.at("call").at("kernel") == kOneRun[4]);
+    // Those of the command are not the program's.
+    CHECK((!json.contains("variables") || json.at("variables").empty()));
+    // Nothing is overwritten.
+    CHECK(reported(died.out()).exit_code == 0);
+    CHECK(Preloaded::files(died.out(), "report").size() == 4);
+}
+
+TEST_CASE("Of a program that ended well there is nothing to report, and that is said") {
+    const Preloaded sound(kThreeRuns, {{"AOTI_DBG_TRIAGE", "1"}});
+    const Outcome report = reported(sound.out());
+    CHECK(report.exit_code == 1);
+    CHECK(report.out.empty());
+    CHECK(contains(report.err, "nothing to report: 1 process in "));
+    CHECK(Preloaded::files(sound.out(), "report").empty());
+    const Outcome nowhere = reported(sound.folder());
+    CHECK(nowhere.exit_code == 1);
+    const Outcome missing = reported(sound.folder() / "missing");
+    CHECK(missing.exit_code == 1);
+    CHECK(contains(missing.err, "no process is recorded in "));
+}
+
+/// What a report says of torch; empty where it says nothing.
+TEST_CASE("Wrong values of the flags start nothing") {
+    for (const Lines& flags : {Lines{"--error-exitcode", "256"},
+                               {"--error-exitcode", "-1"},
+                               {"--error-exitcode", "x"},
+                               {"--annotate", "gitlab"},
+                               {"--triage=maybe"},
+                               {"--require", "modle"}}) {
+        CAPTURE(flags);
+        const Run run(flags, {"/bin/echo", "started"});
+        CHECK(run.outcome.exit_code == 125);
+        CHECK(run.outcome.out.empty());
+        CHECK_FALSE(run.outcome.err.empty());
+    }
+}
+
+}  // namespace
+}  // namespace aoti_dbg::test
