@@ -25,24 +25,15 @@ std::string dispatched_key(const StubFrame& frame) {
     return dispatcher_key(op == nullptr ? "" : op, overload == nullptr ? "" : overload);
 }
 
-std::uint32_t id_of_name(MeasuringThread& own, const MeasuredModel& model, std::uint16_t number,
-                         const Name& name) {
+std::uint32_t id_of(MeasuringThread& own, const MeasuredModel& model, std::uint16_t number, const Name& name,
+                    const Passage& passage) {
+    const SlotRole role = passage.slot == nullptr ? SlotRole::call : passage.slot->role;
+    if (role == SlotRole::proxy)
+        return model.plan().id_of(proxy_key(static_cast<std::uint32_t>(passage.frame->integer(1))));
+    if (role == SlotRole::dispatcher) return model.plan().id_of(dispatched_key(*passage.frame));
     KnownId& known = own.known_ids[name.id % own.known_ids.size()];
     if (known.name != &name || known.model != number) known = {&name, number, model.id_of(&name)};
     return known.id;
-}
-
-std::uint32_t id_of(MeasuringThread& own, const MeasuredModel& model, std::uint16_t number, const Name& name,
-                    const Passage& passage) {
-    if (passage.slot == nullptr) return id_of_name(own, model, number, name);
-    switch (passage.slot->role) {
-        case SlotRole::proxy:
-            return model.plan().id_of(proxy_key(static_cast<std::uint32_t>(passage.frame->integer(1))));
-        case SlotRole::dispatcher:
-            return model.plan().id_of(dispatched_key(*passage.frame));
-        default:
-            return id_of_name(own, model, number, name);
-    }
 }
 
 /// Bytes of each parameter of a kernel, as far as the driver tells.
