@@ -2,6 +2,8 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <sched.h>
+#include <sys/syscall.h>
 #include <sys/types.h>
 #include <time.h>
 #include <unistd.h>
@@ -11,9 +13,12 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <optional>
+#include <string_view>
 
 #include "base/descriptor.hpp"
 #include "base/errno_keeper.hpp"
+#include "shim/observe/clock.hpp"
 
 namespace aoti_dbg::event_handlers {
 
@@ -26,7 +31,19 @@ constexpr char kName[] = "cuda-EvtHandlr\n";
 struct Watched {
     std::atomic<pid_t> thread{0};  // 0: none
     std::atomic<std::uint64_t> time{0};
+    std::atomic<std::int32_t> period{0};  // milliseconds, the longest that it waits for something to happen
 };
+
+// As drivers are known to have it. It may turn out to be longer.
+constexpr std::int32_t kPeriod = 100;
+// What it takes to come round is a twentieth of this.
+constexpr std::uint64_t kTurn = 1'000'000;
+
+#ifdef SYS_poll
+constexpr long kPoll = SYS_poll;
+#else
+constexpr long kPoll = -2;  // no call: of those that there are the kernel does not tell how long they wait
+#endif
 
 // A context has one; of more than these the first are watched.
 constexpr std::size_t kMost = 16;
@@ -46,14 +63,45 @@ bool time_of(pid_t thread, std::uint64_t& time) {
     return true;
 }
 
-bool is_handler(pid_t thread) {
+/// Of what the kernel tells of a thread, `room` characters at most; empty where it tells nothing.
+std::string_view told_of(pid_t thread, const char* what, char* text, std::size_t room) {
     char path[64];
-    snprintf(path, sizeof path, "/proc/self/task/%d/comm", thread);
+    snprintf(path, sizeof path, "/proc/self/task/%d/%s", thread, what);
     const Descriptor file(open(path, O_RDONLY | O_CLOEXEC));
-    if (file.number() < 0) return false;
+    const ssize_t bytes = file.number() < 0 ? 0 : read(file.number(), text, room);
+    return {text, bytes < 0 ? 0 : static_cast<std::size_t>(bytes)};
+}
+
+bool is_handler(pid_t thread) {
     char name[sizeof kName];
-    const ssize_t bytes = read(file.number(), name, sizeof name);
-    return bytes == sizeof kName - 1 && memcmp(name, kName, sizeof kName - 1) == 0;
+    return told_of(thread, "comm", name, sizeof name) == kName;
+}
+
+/// Milliseconds for which a thread that sleeps until something happens will do so, less than 0 if without an
+/// end; none if it does something else.
+std::optional<std::int32_t> rest_of(pid_t thread) {
+    char text[128];
+    const std::string_view told = told_of(thread, "syscall", text, sizeof text - 1);
+    text[told.size()] = '\0';
+    char* at = text;
+    if (strtol(at, &at, 10) != kPoll) return std::nullopt;  // "running" is no number
+    strtoull(at, &at, 16);                                  // what it waits for,
+    strtoull(at, &at, 16);                                  // and how many these are
+    return static_cast<std::int32_t>(strtoull(at, &at, 16));
+}
+
+/// Whether it has come round in its turn and sleeps again, with its whole period before it. What comes in
+/// between leaves it with the rest of one.
+bool has_only_turned(Watched& one, pid_t thread) {
+    std::optional<std::int32_t> rest = rest_of(thread);
+    for (const std::uint64_t until = monotonic_nanoseconds() + kTurn;
+         !rest && monotonic_nanoseconds() < until;) {
+        sched_yield();
+        rest = rest_of(thread);
+    }
+    if (!rest || *rest < one.period.load(std::memory_order_relaxed)) return false;
+    one.period.store(*rest, std::memory_order_relaxed);
+    return true;
 }
 
 void watch(pid_t thread) {
@@ -66,6 +114,7 @@ void watch(pid_t thread) {
     std::uint64_t time = 0;
     if (place == nullptr || !time_of(thread, time)) return;
     place->time.store(time, std::memory_order_relaxed);
+    place->period.store(kPeriod, std::memory_order_relaxed);
     place->thread.store(thread, std::memory_order_release);
 }
 
@@ -94,7 +143,7 @@ void find() {
     g_is_finding.store(false, std::memory_order_release);
 }
 
-bool have_run() {
+bool have_been_called() {
     const ErrnoKeeper errno_keeper;
     bool has_one = false;
     for (Watched& one : g_watched) {
@@ -102,7 +151,8 @@ bool have_run() {
         if (thread == 0) continue;
         std::uint64_t time = 0;
         if (time_of(thread, time)) {
-            has_one |= one.time.exchange(time, std::memory_order_relaxed) != time;
+            if (one.time.exchange(time, std::memory_order_relaxed) != time)
+                has_one |= !has_only_turned(one, thread);
         } else {
             // It has ended with its context, or this is a fork's child.
             one.thread.compare_exchange_strong(thread, 0, std::memory_order_relaxed);

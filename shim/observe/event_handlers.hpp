@@ -1,8 +1,9 @@
 // The driver's own threads that take what a device reports of itself, faults above all. As long as all is
-// well they sleep. They are watched by the processor time that they have had, of which the kernel tells
-// without a file: no descriptor is held, and nobody runs for it. Nothing here allocates or changes errno.
+// well they sleep, and come round ten times a second. They are watched by the processor time that they have
+// had, of which the kernel tells without a file; if it has grown, what they wait for now says whether they
+// only came round. No descriptor is held, and nobody runs for it. Nothing here allocates or changes errno.
 //
-// Where the driver has no such threads, or /proc is not there, none of them ever runs.
+// Where the driver has no such threads, or /proc is not there, none of them is ever called.
 #pragma once
 
 #include <atomic>
@@ -24,8 +25,9 @@ inline void find_if_any_are_missing() {
         find();
 }
 
-/// Whether one of them has run since this was asked last, or since it was found. Less than a microsecond for
-/// each. Of threads that ask at the same time one is told so.
-bool have_run();
+/// Whether one of them has run since this was asked last, or since it was found, and not only because its
+/// time had come. Less than a microsecond for each that has not run, some for one that has. Of threads that
+/// ask at the same time one is told so.
+bool have_been_called();
 
 }  // namespace aoti_dbg::event_handlers

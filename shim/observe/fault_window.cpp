@@ -58,21 +58,21 @@ std::uint64_t bytes_of(const char* path) {
     return stat(path, &found) == 0 ? static_cast<std::uint64_t>(found.st_size) : 0;
 }
 
-/// Whether the driver's threads have run of late, as they do not as long as all is well. They are asked after
-/// when something was launched, and then for as long as a sign of that may still come.
-bool have_handlers_run() {
+/// Whether the driver's threads have been called of late, as they are not as long as all is well. They are
+/// asked after when something was launched, and then for as long as a sign of that may still come.
+bool have_handlers_been_called() {
     static std::atomic<std::uint64_t> known_launch{0};
     static std::atomic<std::uint64_t> known_at{0};
-    static std::atomic<std::uint64_t> last_run{0};
+    static std::atomic<std::uint64_t> last_call{0};
     const std::uint64_t launch = last_launch();
     const std::uint64_t now = monotonic_nanoseconds();
     if (known_launch.exchange(launch, std::memory_order_relaxed) != launch)
         known_at.store(now, std::memory_order_relaxed);
     else if (now >= known_at.load(std::memory_order_relaxed) + kUntilSign)
         return false;
-    if (event_handlers::have_run()) last_run.store(now, std::memory_order_relaxed);
+    if (event_handlers::have_been_called()) last_call.store(now, std::memory_order_relaxed);
     // Other threads that come back from waiting meanwhile are to know as well.
-    const std::uint64_t last = last_run.load(std::memory_order_relaxed);
+    const std::uint64_t last = last_call.load(std::memory_order_relaxed);
     return last != 0 && now < last + kUntilDebugger;
 }
 
@@ -92,8 +92,8 @@ bool fault_is_under_way() {
 
 bool fault_is_behind(std::uint64_t waited) {
     if (fault_is_under_way()) return true;
-    const bool have_run = have_handlers_run();
-    if (!have_run && waited < kStandstill) return false;
+    const bool are_called = have_handlers_been_called();
+    if (!are_called && waited < kStandstill) return false;
     static std::atomic<std::uint64_t> spent{0};  // threads at once may overdraw it, by as many waits
     static std::atomic<std::uint64_t> patience{kUntilDebugger};
     const std::uint64_t patient = patience.load(std::memory_order_relaxed);
@@ -110,8 +110,8 @@ bool fault_is_behind(std::uint64_t waited) {
         now = monotonic_nanoseconds();
     }
     spent.fetch_add(now - begun, std::memory_order_relaxed);
-    // Where the driver's threads have other work as well, that they run says less each time.
-    if (have_run && !is_behind)
+    // Where the driver's threads are called for other reasons as well, that they are says less each time.
+    if (are_called && !is_behind)
         patience.store(std::max(patient / 2, kLeastPatience), std::memory_order_relaxed);
     return is_behind;
 }

@@ -1,7 +1,9 @@
 // The driver's threads: found by their name, among others, and known to have run when they have.
 #include "shim/observe/event_handlers.hpp"
 
+#include <poll.h>
 #include <semaphore.h>
+#include <sys/eventfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -18,6 +20,37 @@
 namespace aoti_dbg::event_handlers {
 namespace {
 
+using std::chrono::milliseconds;
+
+std::string folder_of(pid_t thread) {
+    return "/proc/self/task/" + std::to_string(thread);
+}
+
+/// Which no thread can say of itself.
+void wait_until_it_sleeps(pid_t thread) {
+    const std::string path = folder_of(thread) + "/stat";
+    std::string state;
+    while (state != "S") {
+        std::ifstream file(path);
+        std::string text;
+        std::getline(file, text);
+        const std::size_t name_ends = text.rfind(')');
+        REQUIRE(name_ends != std::string::npos);
+        state = text.substr(name_ends + 2, 1);
+    }
+}
+
+/// Which its join is a little ahead of.
+void wait_until_it_is_gone(pid_t thread) {
+    while (access(folder_of(thread).c_str(), F_OK) == 0)
+        std::this_thread::sleep_for(milliseconds(1));
+}
+
+void wait_for(sem_t& semaphore) {
+    while (sem_wait(&semaphore) != 0) {
+    }
+}
+
 /// A thread that sleeps but when it is told to do something.
 class Sleeper {
   public:
@@ -33,49 +66,75 @@ class Sleeper {
             } while (!ends_);
         });
         wait_for(done_);
-        wait_until_it_sleeps();
+        wait_until_it_sleeps(number_);
     }
     ~Sleeper() {
         ends_ = true;
         sem_post(&told_);
         thread_.join();
-        // Which its join is a little ahead of.
-        while (access(folder().c_str(), F_OK) == 0)
-            std::this_thread::sleep_for(std::chrono::milliseconds(1));
+        wait_until_it_is_gone(number_);
     }
     Sleeper(const Sleeper&) = delete;
     Sleeper& operator=(const Sleeper&) = delete;
     void run() {
         sem_post(&told_);
         wait_for(done_);
-        wait_until_it_sleeps();
+        wait_until_it_sleeps(number_);
     }
 
   private:
-    static void wait_for(sem_t& semaphore) {
-        while (sem_wait(&semaphore) != 0) {
-        }
-    }
-
-    [[nodiscard]] std::string folder() const { return "/proc/self/task/" + std::to_string(number_); }
-
-    /// Which no thread can say of itself.
-    void wait_until_it_sleeps() const {
-        const std::string path = folder() + "/stat";
-        std::string state;
-        while (state != "S") {
-            std::ifstream file(path);
-            std::string text;
-            std::getline(file, text);
-            const std::size_t name_ends = text.rfind(')');
-            REQUIRE(name_ends != std::string::npos);
-            state = text.substr(name_ends + 2, 1);
-        }
-    }
-
     sem_t told_;
     sem_t done_;
     std::atomic<bool> ends_{false};
+    std::atomic<pid_t> number_{0};
+    std::thread thread_;
+};
+
+/// A thread that sleeps as the driver's does: for a while, or until it is called, then for the rest of it.
+class Poller {
+  public:
+    Poller(const char* name, int period, int rest) : called_(eventfd(0, EFD_CLOEXEC)) {
+        sem_init(&done_, 0, 0);
+        thread_ = std::thread([this, name, period, rest] {
+            pthread_setname_np(pthread_self(), name);
+            number_ = gettid();
+            sem_post(&done_);
+            for (int sleeps = period; !ends_;) {
+                pollfd called{called_, POLLIN, 0};
+                eventfd_t times = 0;
+                if (poll(&called, 1, sleeps) > 0) eventfd_read(called_, &times);
+                sleeps = times > 0 ? rest : period;
+                times > 0 ? void(sem_post(&done_)) : void(++turns_);
+            }
+        });
+        wait_for(done_);
+        wait_until_it_sleeps(number_);
+    }
+    ~Poller() {
+        ends_ = true;
+        call();
+        thread_.join();
+        wait_until_it_is_gone(number_);
+        close(called_);
+    }
+    Poller(const Poller&) = delete;
+    Poller& operator=(const Poller&) = delete;
+    void call() {
+        eventfd_write(called_, 1);
+        wait_for(done_);
+        if (!ends_) wait_until_it_sleeps(number_);
+    }
+    void turn() {
+        for (const int before = turns_; turns_ == before;)
+            std::this_thread::sleep_for(milliseconds(1));
+        wait_until_it_sleeps(number_);
+    }
+
+  private:
+    int called_;
+    sem_t done_;
+    std::atomic<bool> ends_{false};
+    std::atomic<int> turns_{0};
     std::atomic<pid_t> number_{0};
     std::thread thread_;
 };
@@ -85,28 +144,28 @@ constexpr const char* kName = "cuda-EvtHandlr";
 /// Until what they did on their way to sleep is known.
 void settle() {
     do {
-        std::this_thread::sleep_for(std::chrono::milliseconds(2));
-    } while (have_run());
+        std::this_thread::sleep_for(milliseconds(2));
+    } while (have_been_called());
 }
 
 /// The same, and those of the tests before are gone.
 void find_and_settle() {
     do {
         find();
-        std::this_thread::sleep_for(std::chrono::milliseconds(2));
-    } while (have_run() || !g_are_complete);
+        std::this_thread::sleep_for(milliseconds(2));
+    } while (have_been_called() || !g_are_complete);
 }
 
 /// Which is found out when all are asked.
 bool one_is_missing() {
-    have_run();
+    have_been_called();
     return !g_are_complete;
 }
 
 TEST_CASE("Without such a thread none has run") {
     find_and_settle();
-    CHECK_FALSE(have_run());
-    CHECK_FALSE(have_run());
+    CHECK_FALSE(have_been_called());
+    CHECK_FALSE(have_been_called());
 }
 
 TEST_CASE("A thread of that name has run when it has, and only once for each time") {
@@ -116,27 +175,57 @@ TEST_CASE("A thread of that name has run when it has, and only once for each tim
     find_and_settle();
     for (int i = 0; i < 3; ++i) {
         handler.run();
-        CHECK(have_run());
+        CHECK(have_been_called());
         settle();
     }
     other.run();
     shorter.run();
-    CHECK_FALSE(have_run());
+    CHECK_FALSE(have_been_called());
     // However often it is asked.
     int ran = 0;
     for (int i = 0; i < 10'000; ++i)
-        ran += have_run() ? 1 : 0;
+        ran += have_been_called() ? 1 : 0;
     CHECK(ran == 0);
+}
+
+TEST_CASE("A thread that comes round in its turn has not been called, and one that has the rest of it is") {
+    // The driver's period, and a longer one, which is learnt.
+    for (const int period : {100, 150}) {
+        CAPTURE(period);
+        Poller handler(kName, period, 60);
+        find_and_settle();
+        for (int i = 0; i < 3; ++i) {
+            handler.turn();
+            CHECK_FALSE(have_been_called());
+        }
+        handler.call();
+        CHECK(have_been_called());
+        CHECK_FALSE(have_been_called());
+        handler.turn();
+        CHECK_FALSE(have_been_called());
+        handler.call();
+        CHECK(have_been_called());
+    }
+}
+
+TEST_CASE("Without an end to its sleep, or with a short one, each time counts") {
+    for (const int period : {-1, 20}) {
+        CAPTURE(period);
+        Poller handler(kName, period, period);
+        find_and_settle();
+        handler.call();
+        CHECK(have_been_called());
+    }
 }
 
 TEST_CASE("What a thread has done before it is found does not count") {
     Sleeper handler(kName);
-    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    std::this_thread::sleep_for(milliseconds(20));
     handler.run();
-    CHECK_FALSE(have_run());
+    CHECK_FALSE(have_been_called());
     find_and_settle();
     handler.run();
-    CHECK(have_run());
+    CHECK(have_been_called());
 }
 
 TEST_CASE("Each of several is watched, and those that came later when they are looked for again") {
@@ -147,11 +236,11 @@ TEST_CASE("Each of several is watched, and those that came later when they are l
     handlers.push_back(std::make_unique<Sleeper>(kName));
     settle();
     handlers.back()->run();
-    CHECK_FALSE(have_run());
+    CHECK_FALSE(have_been_called());
     find_and_settle();
     for (const auto& handler : handlers) {
         handler->run();
-        CHECK(have_run());
+        CHECK(have_been_called());
         settle();
     }
 }
@@ -162,13 +251,13 @@ TEST_CASE("When a thread has ended, whoever comes then is looked for") {
     CHECK(g_are_complete);
     ended.reset();
     CHECK(one_is_missing());
-    CHECK_FALSE(have_run());
+    CHECK_FALSE(have_been_called());
     Sleeper next(kName);
     find_if_any_are_missing();
     CHECK(g_are_complete);
     settle();
     next.run();
-    CHECK(have_run());
+    CHECK(have_been_called());
 }
 
 TEST_CASE("More threads than are watched do no harm, and give their places back") {
@@ -180,26 +269,26 @@ TEST_CASE("More threads than are watched do no harm, and give their places back"
         settle();
         for (const auto& one : many)
             one->run();
-        CHECK(have_run());
+        CHECK(have_been_called());
     }
     CHECK(one_is_missing());
     settle();
     Sleeper handler(kName);
     find_and_settle();
     handler.run();
-    CHECK(have_run());
+    CHECK(have_been_called());
 }
 
 TEST_CASE("In a fork's child none has run") {
     Sleeper handler(kName);
     find_and_settle();
     const pid_t child = fork();
-    if (child == 0) _exit(have_run() ? 1 : 0);
+    if (child == 0) _exit(have_been_called() ? 1 : 0);
     handler.run();
     int status = -1;
     REQUIRE(waitpid(child, &status, 0) == child);
     CHECK(status == 0);
-    CHECK(have_run());
+    CHECK(have_been_called());
 }
 
 TEST_CASE("Nobody's errno is changed, and no descriptor is left open") {
@@ -212,7 +301,7 @@ TEST_CASE("Nobody's errno is changed, and no descriptor is left open") {
     CHECK(errno == 77);
     ended.reset();
     errno = 78;
-    have_run();
+    have_been_called();
     CHECK(errno == 78);
     const int second = dup(0);
     CHECK(second == first);

@@ -1,6 +1,8 @@
 // fault_window HOW: a dozen kernels of three names in turn on one stream, and then what HOW says:
 //   stream, context, event, query, copy   asks the device in this way until it has an answer, and prints it
-//   often                  waits for each of thousands of kernels more
+//   often                  waits for each of thousands of kernels more, for as long as the driver's threads
+//   come
+//                          round several times
 //   launch                 launches once more when somebody has loaded the driver's debugger
 //   exit, _exit, abandon   ends without asking: from main, at once, or with the context destroyed
 //   idle                   the same from main, long after
@@ -9,6 +11,8 @@
 #include <link.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#include <chrono>
 
 #include "tests/victims/driver_user.hpp"
 
@@ -90,8 +94,10 @@ void launch_when_it_is_loaded(const Stage& stage) {
 }
 
 void wait_often(const Stage& stage) {
+    const auto begun = std::chrono::steady_clock::now();
     int failed = 0;
-    for (int i = 0; i < 3000; ++i) {
+    for (int i = 0; i < 3000 || std::chrono::steady_clock::now() - begun < std::chrono::milliseconds(350);
+         ++i) {
         static_cast<void>(launch(stage, i % 3));
         if (cuStreamSynchronize(stage.stream) != CUDA_SUCCESS) ++failed;
     }
