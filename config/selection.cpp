@@ -54,6 +54,11 @@ bool may_select(const Options& options) {
            any_levels(options, [](const Levels& levels) { return levels.any(); });
 }
 
+bool may_show(const Options& options) {
+    return is_checking_values(options) ||
+           any_levels(options, [](const Levels& levels) { return levels.any(); });
+}
+
 bool may_measure(const Options& options) {
     return is_checking_values(options) || any_levels(options, [&options](const Levels& levels) {
                return levels.stats || (!options.check && default_check(options, levels).any());

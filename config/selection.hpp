@@ -59,6 +59,8 @@ Selected select(const Options& options, const CallPlace& place);
 /// Whether any call at all may be selected.
 bool may_select(const Options& options);
 
+/// Whether anything may be wanted of any call but that it is on record.
+bool may_show(const Options& options);
 /// Whether any call may be measured: printed with statistics, or looked at for findings.
 bool may_measure(const Options& options);
 /// Whether what runs and calls are given is checked: of all of them, selected or not.

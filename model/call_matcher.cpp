@@ -39,6 +39,8 @@ class CallPlan::Builder {
             close();
         }
         add(Node::Kind::end);
+        for (Node& node : plan_.nodes_)
+            node.is_only = node.kind == Node::Kind::call && plan_.sites_of_id_[node.id].size() == 1;
     }
 
   private:
@@ -163,8 +165,10 @@ CallMatcher::Match CallMatcher::match(std::uint32_t id) {
     if (id >= plan_.sites_of_id_.size()) return {};
     if (places_.size() == 1 && plan_.nodes_[places_[0]].id == id) {  // what was to come next
         ++steps_;
-        candidates_ = places_;
-        return settle();
+        const CallPlan::Node& node = plan_.nodes_[places_[0]++];
+        if (node.is_only) forgot_places_ = false;
+        last_site_ = node.site;
+        return {last_site_, !forgot_places_};
     }
     return search(id) ? settle() : jump_by_name(id);
 }
@@ -233,7 +237,7 @@ CallMatcher::Match CallMatcher::settle() {
         places_.push_back(node + 1);
     }
     const CallPlan::Node& best = plan_.nodes_[candidates_[0]];
-    if (plan_.sites_of_id_[best.id].size() == 1) forgot_places_ = false;
+    if (best.is_only) forgot_places_ = false;
     last_site_ = best.site;
     return {last_site_, candidates_.size() == 1 && !forgot_places_};
 }

@@ -35,6 +35,7 @@ class CallPlan {
         enum class Kind : std::uint8_t { call, fork, jump, end };
         Kind kind = Kind::end;
         std::uint8_t skip_cost = 0;  // of a call
+        bool is_only = false;        // the only one of its name
         std::uint32_t site = kNone;
         std::uint32_t id = kNone;     // of a call: its name
         std::uint32_t other = kNone;  // of a fork, where else it leads; of a jump, where it leads

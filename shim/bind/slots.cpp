@@ -13,11 +13,11 @@
 extern "C" __attribute__((visibility("hidden"))) const char aoti_dbg_stubs[];
 
 namespace aoti_dbg {
+Slot g_slots[kSlots];
+
 namespace {
 
 constexpr std::size_t kStubBytes = 16;
-
-Slot g_slots[kSlots];
 
 using Key = std::tuple<const void*, const Name*, std::uint16_t>;
 
@@ -63,7 +63,11 @@ void* stub_for(const Slot& wanted) {
         return nullptr;
     }
     // The stub's address is published by whoever writes it into an import slot, which is after this.
-    g_slots[number] = wanted;
+    Slot& slot = g_slots[number];
+    slot = wanted;
+    // r: a tensor that is returned; t: all of an op behind the proxy executor, what it makes among them.
+    slot.gives_tensors =
+        slot.shim != nullptr && slot.shim->args.find_first_of("rt") != std::string_view::npos;
     all.by_key.emplace(key, number);
     return stub_at(number);
 }
@@ -71,10 +75,6 @@ void* stub_for(const Slot& wanted) {
 bool is_stub(const void* address) {
     const auto* where = static_cast<const char*>(address);
     return where >= aoti_dbg_stubs && where < aoti_dbg_stubs + kSlots * kStubBytes;
-}
-
-const Slot& slot_at(std::uint64_t number) {
-    return g_slots[number];
 }
 
 void retire_slots_of(std::uint16_t model) {

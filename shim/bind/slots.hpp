@@ -46,6 +46,7 @@ struct Slot {
     SlotRole role = SlotRole::call;
     ring::CallKind kind = ring::CallKind::unknown;
     const ShimSignature* shim = nullptr;  // of a function of the shim
+    bool gives_tensors = false;  // more handles may be there after it than before; known by stub_for()
 };
 
 /// The stub that stands before `wanted.real`, made or found; nullptr where the pool is full (said once).
@@ -53,7 +54,11 @@ void* stub_for(const Slot& wanted);
 
 /// Whether `address` is one of our stubs.
 bool is_stub(const void* address);
-const Slot& slot_at(std::uint64_t number);
+
+extern Slot g_slots[kSlots];
+inline const Slot& slot_at(std::uint64_t number) {
+    return g_slots[number];
+}
 
 /// The model left the process: its own slots (not the shared ones) may be used again.
 void retire_slots_of(std::uint16_t model);

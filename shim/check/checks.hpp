@@ -21,7 +21,8 @@ void check_launch(ThreadState& state, const MeasuredModel& model, const OpenCall
 /// frame.
 void check_view(ThreadState& state, const MeasuredModel& model, const StubFrame& frame);
 
-/// A call has come back. Of a function of the container's it is noted what it did to the constants.
+/// A call has come back with an error, or one that leads into a model has come back. Of a function of the
+/// container's it is noted what it did to the constants.
 void check_result(ThreadState& state, MeasuredModel* model, const OpenCall& call, std::int32_t result);
 
 /// Models whose runs came with inputs of which no source says what they have to be.

@@ -36,16 +36,19 @@ CallArgument pointer_argument(const PlannedArgument& facts, std::uint64_t addres
     return argument;
 }
 
+enum class Reading : std::uint8_t { before, after, made };
+
 class ShimReader {
   public:
-    ShimReader(const ShimSignature& shim, const StubFrame& frame, const SitePlan* plan, bool after,
+    ShimReader(const ShimSignature& shim, const StubFrame& frame, const SitePlan* plan, Reading reading,
                std::vector<CallArgument>& found)
         : shim_(shim),
           letters_(shim.args),
           frame_(frame),
           plan_(plan != nullptr && plan->by_position.size() == letters_.size() ? plan : nullptr),
           op_(plan),
-          after_(after),
+          after_(reading != Reading::before),
+          only_made_(reading == Reading::made),
           found_(found) {}
 
     void read() {
@@ -72,9 +75,9 @@ class ShimReader {
             case 't':
                 return sized_list(frame_.pointer<Handles>());
             case 'd':
-                return scalar(ShortText::real(frame_.real()));
+                return real(frame_.real());
             case 'f':
-                return scalar(ShortText::real(static_cast<double>(frame_.single())));
+                return real(static_cast<double>(frame_.single()));
             case 'c':
                 frame_.real();
                 return;
@@ -83,11 +86,11 @@ class ShimReader {
                 frame_.real();
                 return;
             case 'b':
-                return scalar(ShortText::integer((frame_.integer() & 0xffU) != 0 ? 1 : 0));
+                return truth((frame_.integer() & 0xffU) != 0);
             case 'w':
                 return integer(static_cast<std::int64_t>(frame_.integer()));
             case 'u':
-                return scalar(ShortText::unsigned_integer(frame_.integer()));
+                return unsigned_integer(frame_.integer());
             case 'z':
                 return integer(static_cast<std::int32_t>(frame_.integer()));
             case 'y':
@@ -125,7 +128,7 @@ class ShimReader {
     }
 
     void add(const PlannedArgument& facts, TensorHandle handle, bool only_after) {
-        if (handle == nullptr) return;
+        if (handle == nullptr || (only_made_ && facts.role != Role::makes)) return;
         CallArgument argument;
         argument.facts = &facts;
         argument.handle = handle;
@@ -136,10 +139,12 @@ class ShimReader {
         found_.push_back(argument);
     }
 
-    void tensor(TensorHandle handle) { add(facts(), handle, false); }
+    void tensor(TensorHandle handle) {
+        if (!only_made_) add(facts(), handle, false);
+    }
 
     void optional(Handles place) {
-        if (place != nullptr) add(facts(), *place, false);
+        if (place != nullptr) tensor(*place);
     }
 
     // Before the call the place holds whatever lay there.
@@ -172,6 +177,7 @@ class ShimReader {
     /// All integers of an op behind the proxy executor, in one list. What the executor is not passed it has
     /// from the JSON beside the model, as we do.
     void passed_integers(const std::int64_t* values) {
+        if (only_made_) return;
         const std::size_t count = values == nullptr ? 0 : last_integer_;
         std::size_t expected = 0;
         for (std::size_t i = 0; op_ != nullptr && i < op_->by_position.size(); ++i)
@@ -226,6 +232,7 @@ class ShimReader {
 
     template <typename Element>
     void elements(std::size_t position, std::size_t count, Element element) {
+        if (only_made_) return;
         const std::size_t resume = at_;
         at_ = position;
         for (std::size_t i = 0; i < count; ++i)
@@ -235,12 +242,27 @@ class ShimReader {
 
     void integer(std::int64_t value) {
         last_integer_ = value < 0 ? 0 : static_cast<std::size_t>(value);
-        scalar(ShortText::integer(value));
+        scalar([value] { return ShortText::integer(value); });
+    }
+
+    void truth(bool value) {
+        scalar([value] { return ShortText::integer(value ? 1 : 0); });
+    }
+
+    void unsigned_integer(std::uint64_t value) {
+        scalar([value] { return ShortText::unsigned_integer(value); });
+    }
+
+    void real(double value) {
+        scalar([value] { return ShortText::real(value); });
     }
 
     // What the executor of proxies gets besides tensors is not the op's own, but how many there are.
-    void scalar(const ShortText& text) {
-        if (shim_.kind == ShimKind::op) found_.push_back(scalar_argument(scalar_facts(), text));
+    [[nodiscard]] bool wants_scalars() const { return !only_made_ && shim_.kind == ShimKind::op; }
+
+    template <typename Text>
+    void scalar(Text text) {
+        if (wants_scalars()) found_.push_back(scalar_argument(scalar_facts(), text()));
     }
 
     [[nodiscard]] const PlannedArgument& scalar_facts() const {
@@ -252,12 +274,13 @@ class ShimReader {
     /// A number that may be absent, or a place for one that the op returns.
     template <typename Number>
     void optional(const Number* place) {
+        if (place == nullptr || !wants_scalars()) return;
         const bool is_returned = shim_.name_of(at_).substr(0, 3) == "ret";
-        if (place == nullptr || (is_returned && !after_)) return;
+        if (is_returned && !after_) return;
         if constexpr (std::is_integral_v<Number>)
-            scalar(ShortText::integer(*place));
+            scalar([place] { return ShortText::integer(*place); });
         else
-            scalar(ShortText::real(*place));
+            real(*place);
     }
 
     /// Only where the op is told how many there are.
@@ -267,12 +290,14 @@ class ShimReader {
         const std::size_t count = length();
         if (at_ == position || (values == nullptr && count != 0)) return;
         const std::size_t resume = std::exchange(at_, position);
-        scalar(ShortText::list(values, count));
+        scalar([values, count] { return ShortText::list(values, count); });
         at_ = resume;
     }
 
     void string(const char* text) {
-        if (const std::optional<ShortText> read = ShortText::string_at(text)) scalar(*read);
+        if (!wants_scalars()) return;
+        if (const std::optional<ShortText> read = ShortText::string_at(text))
+            scalar([&read] { return *read; });
     }
 
     void optional_string(const char* const* place) {
@@ -288,6 +313,7 @@ class ShimReader {
     const SitePlan* plan_;  // whose arguments are those of the frame
     const SitePlan* op_;    // whose arguments may be those of an op behind the proxy executor
     bool after_;
+    bool only_made_;
     std::size_t at_ = 0;
     std::size_t last_integer_ = 0;
     std::vector<const PlannedArgument*> operands_;
@@ -372,7 +398,12 @@ void site_arguments(void* const* parameters, const SitePlan& plan, std::span<con
 
 void shim_arguments(const ShimSignature& shim, const StubFrame& frame, const SitePlan* plan, bool after,
                     std::vector<CallArgument>& found) {
-    ShimReader(shim, frame, plan, after, found).read();
+    ShimReader(shim, frame, plan, after ? Reading::after : Reading::before, found).read();
+}
+
+void made_arguments(const ShimSignature& shim, const StubFrame& frame, const SitePlan& plan,
+                    std::vector<CallArgument>& found) {
+    ShimReader(shim, frame, &plan, Reading::made, found).read();
 }
 
 void kernel_arguments(const StubFrame& frame, const SitePlan* plan, unsigned integers,

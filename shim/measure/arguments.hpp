@@ -58,6 +58,10 @@ class FrameReader {
 void shim_arguments(const ShimSignature& shim, const StubFrame& frame, const SitePlan* plan, bool after,
                     std::vector<CallArgument>& found);
 
+/// Only the tensors that a call has made, which has come back.
+void made_arguments(const ShimSignature& shim, const StubFrame& frame, const SitePlan& plan,
+                    std::vector<CallArgument>& found);
+
 /// Of a cpp kernel. Without a plan the first `integers` integer arguments, each as a pointer that may be
 /// none.
 void kernel_arguments(const StubFrame& frame, const SitePlan* plan, unsigned integers,

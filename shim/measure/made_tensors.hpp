@@ -45,7 +45,7 @@ void note_inputs(ThreadState& state, const MeasuredModel& model, const OpenCall&
 void note_site(ThreadState& state, std::uint32_t run, const CallMatcher::Match& match);
 /// aoti_torch_empty_strided has come back.
 void note_made_tensor(ThreadState& state, const MeasuredModel& model, const StubFrame& frame);
-/// An op has come back that returns tensors.
+/// An op has come back that gives tensors (Slot::gives_tensors).
 void note_returned_tensors(ThreadState& state, const MeasuredModel& model, const OpenCall& call);
 /// aoti_torch_delete_tensor_object is about to be called.
 void note_let_go(ThreadState& state, TensorHandle handle);

@@ -92,22 +92,11 @@ bool find_tensor(MeasuringThread& own, const MeasuredModel& model, const CallArg
     return true;
 }
 
-/// Whether more handles are there after the call than before it.
-bool makes_tensors(const Passage& passage) {
-    return passage.slot != nullptr && passage.slot->shim != nullptr &&
-           passage.slot->shim->args.find_first_of("rt") != std::string_view::npos;
-}
-
 }  // namespace
 
 void DropMeasuringThread::operator()(MeasuringThread* state) const {
     retire_facts(state->reader.take_all());
     delete state;
-}
-
-MeasuringThread& own_part(ThreadState& state) {
-    if (!state.measuring) state.measuring.reset(new MeasuringThread);
-    return *state.measuring;
 }
 
 void begin_finding(MeasuringThread& own) {
@@ -140,7 +129,8 @@ void find_arguments(MeasuringThread& own, const MeasuredModel& model, const Open
         if (own.found[i].kind != CallArgument::Kind::scalar)
             find_tensor(own, model, own.found[i], model.is_on_cuda(), own.tensors[i]);
     }
-    own.found_for = when == When::before && !makes_tensors(passage) ? call.seq : 0;
+    const bool gives_tensors = passage.slot != nullptr && passage.slot->gives_tensors;
+    own.found_for = when == When::before && !gives_tensors ? call.seq : 0;
 }
 
 void note_pointer(ThreadState* state, MeasuredModel& model, TensorHandle handle) {

@@ -18,6 +18,7 @@
 #include "shim/measure/measured_side.hpp"
 #include "shim/measure/measurer.hpp"
 #include "shim/measure/measuring.hpp"
+#include "shim/observe/thread_state.hpp"
 
 namespace aoti_dbg {
 
@@ -82,7 +83,11 @@ struct MeasuringThread {
     SideState side;
 };
 
-MeasuringThread& own_part(ThreadState& state);
+inline MeasuringThread& own_part(ThreadState& state) {
+    if (!state.measuring) [[unlikely]]
+        state.measuring.reset(new MeasuringThread);
+    return *state.measuring;
+}
 
 /// What was found for another call is used no more.
 void begin_finding(MeasuringThread& own);

@@ -63,6 +63,8 @@ Todo decide(ThreadState& state, const Treatment& treatment, std::uint32_t run, s
     };
     if (state.counts.calls.get() == 0) state.session->note_first_call();
     state.counts.calls.raise();
+    // Then what is recorded is all that is recorded at all.
+    if (!showing() && (own || options().scope == Scope::all)) return {true, {}, {}, {}};
     if (!treatment.wants(known(run, ring::kNoRun), known(number, ring::kNoCall))) {
         // Whichever it is that faults or hangs.
         if (options().records_all() || checking()) return {true, {}, {}, {}};
@@ -81,7 +83,6 @@ Todo decide(ThreadState& state, const Treatment& treatment, std::uint32_t run, s
 
 /// `able`: something can be done with its tensors. The name stands in for what a level cannot do here.
 TensorsWanted wanted_of(const Levels& levels, const Check& check, bool able) {
-    if (!levels.any() && !check.values()) return {};
     TensorsWanted tensors = {levels.stats && able, able ? check : Check{}, levels.files && able};
     tensors.named = levels.names || levels.stats != tensors.printed || levels.files != tensors.saved;
     return tensors;
@@ -89,7 +90,7 @@ TensorsWanted wanted_of(const Levels& levels, const Check& check, bool able) {
 
 /// Of the inputs of a run and its outputs; PyTorch prints the inputs whatever its filter says.
 TensorsWanted wanted_at_end(std::uint32_t run, Side other_side) {
-    if (!may_select_run(options(), run)) return {};
+    if (!showing() || !may_select_run(options(), run)) return {};
     const Levels& levels = options().levels;
     const bool is_wanted = options().side != other_side;
     return {levels.stats && is_wanted, options().check.value_or(default_check(options(), levels)),
@@ -97,27 +98,30 @@ TensorsWanted wanted_at_end(std::uint32_t run, Side other_side) {
 }
 
 /// Puts the call, which is about to become the innermost, into the flight ring. `number` is its own.
-void write_record(ThreadState& state, OpenCall& call, const CallStart& start, std::uint32_t number,
-                  bool printed) {
+void write_record(ThreadState& state, OpenCall& call, const OpenCall* parent, const CallStart& start,
+                  std::uint32_t number, bool printed) {
     Session& session = *state.session;
-    const OpenCall* parent = state.top();
     if (call.kind == ring::CallKind::run) session.ring()->note_run_begun();
     session.publish_name(call.name->id);
     call.seq = session.next_seq();
-    ring::Record record{};
-    record.seq = call.seq;
+    // Into its place at once: every launch comes here.
+    ring::Record& record = state.ring.next();
     record.begin_ticks = ticks();
+    record.end_ticks = 0;
     record.stream = start.stream;
     record.name = call.name->id;
     record.run = call.run;
     record.call = number;
     record.depth = static_cast<std::uint16_t>(state.depth);
+    record.mark = 0;
     record.back = parent == nullptr ? 0 : static_cast<std::uint32_t>(call.seq - parent->seq);
     record.launch = start.launch;
+    record.result = 0;
     record.model = call.model;
     record.kind = call.kind;
     record.flags = printed ? ring::kPrinted : 0;
-    call.record = state.ring.begin(record);
+    state.ring.publish_next(record, call.seq);
+    call.record = &record;
 }
 
 void begin_measured_run(ThreadState& state, const MeasuredModel& model, OpenCall& run, std::uint32_t number) {
@@ -145,11 +149,6 @@ std::uint32_t nesting_of(const ThreadState& state) {
     return nesting;
 }
 
-OpenCall* innermost_run(ThreadState& state) {
-    const OpenCall* top = state.top();
-    return top == nullptr || top->run_index == 0 ? nullptr : &state.open[top->run_index - 1];
-}
-
 void settle(ThreadState& state, std::uintptr_t frame) {
     // Stacks grow downwards: what was begun at or below this frame can no longer be running.
     while (state.depth > 0) {
@@ -162,12 +161,12 @@ void settle(ThreadState& state, std::uintptr_t frame) {
 bool begin_call(ThreadState& state, const CallStart& start) {
     state.standing.steps.raise();
     state.standing.stack.store(start.frame, std::memory_order_relaxed);
-    if (state.depth == kDeepest) {
+    if (state.depth == kDeepest) [[unlikely]] {
         state.counts.deep.raise();
         return false;
     }
     const OpenCall* parent = state.top();
-    OpenCall* run = innermost_run(state);
+    OpenCall* run = parent == nullptr ? nullptr : parent->around;
     const bool is_run = start.kind == ring::CallKind::run;
     const bool is_call = !is_model_entry(start.kind);
     const bool own = start.by_model && (parent == nullptr || is_model_entry(parent->kind));
@@ -183,15 +182,13 @@ bool begin_call(ThreadState& state, const CallStart& start) {
         measured != nullptr && is_call && own && run != nullptr
             ? match_site(state, *measured, model, run_number, *start.name, start.passage)
             : kNone;
-    Todo todo;
+    const Todo todo = is_call ? decide(state, start.name->treatment, run_number, number, own)
+                              : Todo{!is_run || may_select_run(options(), run_number), {}, {}, {}};
     if (is_call) {
-        todo = decide(state, start.name->treatment, run_number, number, own);
         // What it does to memory nobody will see.
         if (measuring() && !todo.recorded && run != nullptr && run == parent) forget_measured(state);
         // Whoever is not asked for is passed by at no more cost than this.
         if (!todo.recorded && !g_follow_unselected) return false;
-    } else {
-        todo.recorded = !is_run || may_select_run(options(), run_number);
     }
     if (is_run) {
         state.counts.runs.raise();
@@ -206,25 +203,29 @@ bool begin_call(ThreadState& state, const CallStart& start) {
     call.run = run_number;
     call.number = number;
     call.next_call = 0;
-    call.run_index = is_run ? state.depth + 1 : (parent != nullptr ? parent->run_index : 0);
+    call.around = is_run ? &call : run;
     call.seq = 0;
     call.record = nullptr;
     call.mark = ++state.marks;
     call.cookie = start.cookie;
     if (start.cookie != nullptr) __atomic_store_n(start.cookie, call.mark.get(), __ATOMIC_RELAXED);
     if (state.ring && todo.recorded) {
-        write_record(state, call, start, own_number, todo.before.any() || todo.after.any());
+        write_record(state, call, parent, start, own_number, todo.before.any() || todo.after.any());
     } else if (looking()) {
         call.seq = state.session->next_seq();
     }
     call.site = site;
     call.passage = start.passage;
     call.stream = start.stream != 0 || run == nullptr ? start.stream : run->stream;
-    // Outside of a run nobody knows the stream that a device's tensors are ready on.
-    const bool measurable = measured != nullptr && (run != nullptr || !measured->is_on_cuda());
-    const bool able = measurable && has_arguments(start.passage);
-    const TensorsWanted before = wanted_of(todo.before, todo.check, able);
-    call.after = wanted_of(todo.after, todo.check, able);
+    TensorsWanted before;
+    call.after = before;
+    if (showing()) [[unlikely]] {
+        // Outside of a run nobody knows the stream that a device's tensors are ready on.
+        const bool measurable = measured != nullptr && (run != nullptr || !measured->is_on_cuda());
+        const bool able = measurable && has_arguments(start.passage);
+        before = wanted_of(todo.before, todo.check, able);
+        call.after = wanted_of(todo.after, todo.check, able);
+    }
     if (before.named) show_name(state, call, When::before);
     if (is_run && checking()) check_run(state, measured, call);
     if (measured != nullptr && is_run) begin_measured_run(state, *measured, call, run_number);
@@ -248,8 +249,10 @@ void end_call(ThreadState& state, std::uintptr_t frame, std::int32_t result, std
     if (call.after.named) show_name(state, call, When::after);
     if (!looking()) return;
     MeasuredModel* measured = call.passage.any() ? measured_model(call.model) : nullptr;
-    if (checking()) check_result(state, measured, call, result);
-    if (measured != nullptr && result == 0) note_returned_tensors(state, *measured, call);
+    if (checking() && (result != 0 || is_model_entry(call.kind))) check_result(state, measured, call, result);
+    if (measured != nullptr && result == 0 && call.passage.slot != nullptr &&
+        call.passage.slot->gives_tensors)
+        note_returned_tensors(state, *measured, call);
     if (call.kind == ring::CallKind::run) {
         state.unwatched.clear();
         note_end_of_run(state, call);
@@ -260,7 +263,7 @@ void end_call(ThreadState& state, std::uintptr_t frame, std::int32_t result, std
         end_measured_run(state, call);
     } else if (measured != nullptr && call.after.any()) {
         measure_call(state, *measured, call, When::after, call.after, result);
-    } else if (innermost_run(state) == state.top()) {
+    } else if (showing() && innermost_run(state) == state.top()) {
         forget_measured(state);
     }
 }

@@ -49,7 +49,4 @@ std::uint32_t nesting_of(const ThreadState& state);
 /// Prints the line of level 3, or has it printed in its place between calls that are measured.
 void show_name(ThreadState& state, const OpenCall& call, When when);
 
-/// The run that this thread is inside of, innermost, or nullptr.
-OpenCall* innermost_run(ThreadState& state);
-
 }  // namespace aoti_dbg

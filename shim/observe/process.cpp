@@ -33,6 +33,7 @@ namespace aoti_dbg {
 std::atomic<bool> g_observing{false};
 const Options* g_options = nullptr;
 bool g_follow_unselected = false;
+bool g_showing = false;
 bool g_measuring = false;
 bool g_checking = false;
 bool g_saving = false;
@@ -94,6 +95,7 @@ void make_ready() {
     join_tally();
     std::vector<std::string> complaints;
     g_options = new Options(parse_options(process_sources(), complaints));
+    g_showing = may_show(*g_options);
     g_measuring = may_measure(*g_options);
     g_checking = checks_arguments(*g_options);
     g_saving = may_save(*g_options);

@@ -58,7 +58,13 @@ inline bool observing() {
     return g_observing.load(std::memory_order_relaxed);
 }
 
-/// Whether any call may be measured (level 2, or for findings): known from the options alone.
+/// Whether anything may be wanted of any call but that it is on record: known from the options alone.
+extern bool g_showing;
+inline bool showing() {
+    return g_showing;
+}
+
+/// Whether any call may be measured (level 2, or for findings).
 extern bool g_measuring;
 inline bool measuring() {
     return g_measuring;

@@ -26,6 +26,8 @@ void thread_ends(void* value) {
     }
 }
 
+}  // namespace
+
 void ask_for_stack(ThreadState& state) {
     const int kept_errno = errno;
     pthread_attr_t attributes;
@@ -41,8 +43,6 @@ void ask_for_stack(ThreadState& state) {
     errno = kept_errno;
 }
 
-}  // namespace
-
 ThreadState* attach_thread_state() {
     const int kept_errno = errno;
     Session* session = current_session();
@@ -56,12 +56,6 @@ ThreadState* attach_thread_state() {
     }
     errno = kept_errno;
     return state;
-}
-
-std::uint64_t readable_stack_words(ThreadState& state, std::uintptr_t address) {
-    if (state.stack_high == 0) ask_for_stack(state);
-    if (address < state.stack_low || address >= state.stack_high) return 0;
-    return (state.stack_high - address) / sizeof(std::uint64_t);
 }
 
 }  // namespace aoti_dbg

@@ -47,7 +47,7 @@ struct OpenCall {
     std::uint32_t run = ring::kNoRun;      // of a run: its number; of others: the run it is part of
     std::uint32_t next_call = 0;           // of a run: number of its next call
     std::uint32_t number = ring::kNoCall;  // of the model's own call that it is or lies in
-    std::uint32_t run_index = 0;  // 1 + where the innermost run around it lies, 0: none; a run is its own
+    OpenCall* around = nullptr;            // the innermost run that it lies in, if any; a run is its own
     std::uint16_t model = ring::kNoModel;
     ring::CallKind kind = ring::CallKind::unknown;
     TensorsWanted after;         // when it is over
@@ -108,6 +108,12 @@ struct ThreadState {
     [[nodiscard]] OpenCall* top() { return depth == 0 ? nullptr : &open[depth - 1]; }
 };
 
+/// The run that this thread is inside of, innermost, or nullptr.
+inline OpenCall* innermost_run(ThreadState& state) {
+    OpenCall* const top = state.top();
+    return top == nullptr ? nullptr : top->around;
+}
+
 // Initial-exec: a load, no call into the loader. A preloaded library gets static TLS.
 extern __thread ThreadState* t_thread_state __attribute__((tls_model("initial-exec")));
 
@@ -129,8 +135,15 @@ inline ThreadState* thread_state_if_any() {
     return state != nullptr && state->session == session ? state : nullptr;
 }
 
+void ask_for_stack(ThreadState& state);
+
 /// Words that can be read from `address` up to the end of the thread's stack; 0 where `address` lies
 /// elsewhere (a fiber's stack).
-std::uint64_t readable_stack_words(ThreadState& state, std::uintptr_t address);
+inline std::uint64_t readable_stack_words(ThreadState& state, std::uintptr_t address) {
+    if (state.stack_high == 0) [[unlikely]]
+        ask_for_stack(state);
+    if (address < state.stack_low || address >= state.stack_high) return 0;
+    return (state.stack_high - address) / sizeof(std::uint64_t);
+}
 
 }  // namespace aoti_dbg

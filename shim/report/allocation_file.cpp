@@ -72,7 +72,6 @@ void AllocationFile::add(const NewAllocation& made, const AllocationMoment& when
     }
     place->second = {slot, made.bytes, made.context};
     Slot entry{};
-    entry.number = header().made;
     entry.address = made.address;
     entry.bytes = made.bytes;
     entry.made_ticks = when.ticks;
@@ -81,7 +80,7 @@ void AllocationFile::add(const NewAllocation& made, const AllocationMoment& when
     entry.thread = when.thread;
     entry.device = made.device;
     entry.made_by = made.way;
-    write_entry(slots_[slot], entry);
+    write_entry(slots_[slot], entry, header().made);
 }
 
 std::vector<AllocationFile::Leaving> AllocationFile::take(std::uint64_t address, std::uint64_t bytes) {
@@ -138,7 +137,7 @@ void AllocationFile::refuse(const RefusedAllocation& refused, const AllocationMo
     const std::lock_guard lock(mutex_);
     note_moment(header(), when.ticks);
     Failure entry{};
-    entry.number = ++header().failed;
+    const std::uint64_t number = ++header().failed;
     entry.bytes = refused.bytes;
     entry.ticks = when.ticks;
     entry.sequence = when.sequence;
@@ -147,7 +146,7 @@ void AllocationFile::refuse(const RefusedAllocation& refused, const AllocationMo
     entry.thread = when.thread;
     entry.device = static_cast<std::int16_t>(refused.device);
     entry.way = refused.way;
-    write_entry(failures_[(entry.number - 1) % allocations::kFailures], entry);
+    write_entry(failures_[(number - 1) % allocations::kFailures], entry, number);
 }
 
 void AllocationFile::satisfy(std::uint64_t bytes, const AllocationMoment& when) {

@@ -10,7 +10,6 @@
 #include "base/message.hpp"
 #include "shim/observe/clock.hpp"
 #include "shim/observe/names.hpp"
-#include "shim/report/mapped_entry.hpp"
 
 namespace aoti_dbg {
 namespace {
@@ -23,15 +22,11 @@ constexpr std::size_t kEndedRingsKept = 8;
 }  // namespace
 
 ring::Record* ThreadRing::begin(const ring::Record& record) {
-    const std::uint64_t number = header_->written;
-    ring::Record* where = &records_[number & (header_->capacity - 1)];
-    publish(where->seq, std::uint64_t{0});
-    order_stores();
-    memcpy(reinterpret_cast<char*>(where) + sizeof where->seq,
+    ring::Record& place = next();
+    memcpy(reinterpret_cast<char*>(&place) + sizeof place.seq,
            reinterpret_cast<const char*>(&record) + sizeof record.seq, sizeof record - sizeof record.seq);
-    publish(where->seq, record.seq);
-    publish(header_->written, number + 1);
-    return where;
+    publish_next(place, record.seq);
+    return &place;
 }
 
 void ThreadRing::end(ring::Record* where, std::uint64_t seq, std::int32_t result, std::uint8_t flags,

@@ -11,6 +11,7 @@
 
 #include "base/status.hpp"
 #include "serializer/flight_ring_format.hpp"
+#include "shim/report/mapped_entry.hpp"
 #include "shim/report/preallocated_file.hpp"
 
 namespace aoti_dbg {
@@ -24,7 +25,20 @@ class ThreadRing {
     [[nodiscard]] explicit operator bool() const { return header_ != nullptr; }
     [[nodiscard]] ring::BlockHeader* header() const { return header_; }
 
-    /// Writes `record`, its seq last. Returns where it lies, until capacity more records have been begun.
+    /// The place of the next record, which is none until it is published. It is that record's until capacity
+    /// more have been begun.
+    [[nodiscard]] ring::Record& next() {
+        ring::Record& place = records_[header_->written & (header_->capacity - 1)];
+        publish(place.seq, std::uint64_t{0});
+        order_stores();
+        return place;
+    }
+    /// All of it but its number has been written.
+    void publish_next(ring::Record& place, std::uint64_t seq) {
+        publish(place.seq, seq);
+        publish(header_->written, header_->written + 1);
+    }
+    /// Both, for a record that is there. Returns its place.
     ring::Record* begin(const ring::Record& record);
     /// `where` from begin(); does nothing when another record has taken the place.
     static void end(ring::Record* where, std::uint64_t seq, std::int32_t result, std::uint8_t flags,

@@ -21,14 +21,13 @@ inline void order_stores() {
 #endif
 }
 
+/// `entry` says nothing by itself yet.
 template <typename Entry>
-void write_entry(Entry& to, const Entry& entry) {
+void write_entry(Entry& to, const Entry& entry, std::uint64_t number) {
     publish(to.number, std::uint64_t{0});
     order_stores();
-    Entry unpublished = entry;
-    unpublished.number = 0;
-    to = unpublished;
-    publish(to.number, entry.number);
+    to = entry;
+    publish(to.number, number);
 }
 
 }  // namespace aoti_dbg

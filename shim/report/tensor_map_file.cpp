@@ -36,10 +36,10 @@ Result<std::unique_ptr<TensorMapFile>> TensorMapFile::create(const std::string& 
     return std::unique_ptr<TensorMapFile>(new TensorMapFile(std::move(file.value()), mapped, slots));
 }
 
-std::uint64_t TensorMapFile::add(Slot tensor) {
-    tensor.number = __atomic_add_fetch(&header().made, 1, __ATOMIC_RELAXED);
-    write_entry(slot_of(tensor.number), tensor);
-    return tensor.number;
+std::uint64_t TensorMapFile::add(const Slot& tensor) {
+    const std::uint64_t number = __atomic_add_fetch(&header().made, 1, __ATOMIC_RELAXED);
+    write_entry(slot_of(number), tensor, number);
+    return number;
 }
 
 void TensorMapFile::end(std::uint64_t number, tensors::End end, std::uint64_t sequence) {

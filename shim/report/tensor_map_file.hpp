@@ -22,7 +22,7 @@ class TensorMapFile {
                                                          std::size_t slots = kTensorSlots);
 
     /// Fills in `number` and returns it.
-    std::uint64_t add(tensors::Slot tensor);
+    std::uint64_t add(const tensors::Slot& tensor);
     /// Of the tensor with that number, if its slot is still its own.
     void end(std::uint64_t number, tensors::End end, std::uint64_t sequence);
 
