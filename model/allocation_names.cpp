@@ -96,27 +96,28 @@ AllocationNames::AllocationNames(const WrapperInfo& info) {
         shared_.emplace(name, named(std::string(name), names));
     // Where a run may fold constants, tensors are made before its first call that are not of its body.
     if (!is_straight(body) || !info.folding.sites.empty() || !info.folding.allocations.empty()) return;
-    calls_before_.push_back(0);
-    for (const CallSite& site : body.sites)
-        calls_before_.push_back(calls_before_.back() + (is_seen(site) ? 1 : 0));
     for (const Allocation& allocation : body.allocations) {
         if (!allocation.pool.empty()) continue;  // a part of one that is in here
         const NamedTensor* const known = returned(allocation.name);
         entries_.push_back({known == nullptr ? NamedTensor{allocation.name} : *known, allocation.before,
                             sizes_in(allocation.sizes)});
     }
+    Before before;
+    for (std::uint32_t site = 0; site <= body.sites.size(); ++site) {
+        while (before.entries < entries_.size() && entries_[before.entries].before < site)
+            ++before.entries;
+        before_.push_back(before);
+        if (site < body.sites.size() && is_seen(body.sites[site])) ++before.calls;
+    }
 }
 
 const NamedTensor* AllocationNames::find(std::uint32_t behind, std::uint32_t nth,
                                          std::span<const std::int64_t> sizes) const {
     const std::uint32_t next = behind == kNone ? 0 : behind + 1;
-    const auto first =
-        std::lower_bound(entries_.begin(), entries_.end(), next,
-                         [](const Entry& entry, std::uint32_t site) { return entry.before < site; });
-    if (static_cast<std::size_t>(entries_.end() - first) <= nth) return nullptr;
-    const Entry& entry = first[nth];
+    if (next >= before_.size() || entries_.size() - before_[next].entries <= nth) return nullptr;
+    const Entry& entry = entries_[before_[next].entries + nth];
     // A call that is seen would have come first: this one is made besides, as launches make scratch buffers.
-    if (calls_before_[entry.before] != calls_before_[next]) return nullptr;
+    if (before_[entry.before].calls != before_[next].calls) return nullptr;
     const bool is_it =
         std::equal(entry.sizes.begin(), entry.sizes.end(), sizes.begin(), sizes.end(),
                    [](std::int64_t said, std::int64_t seen) { return said == kSymbolic || said == seen; });

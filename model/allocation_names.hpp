@@ -37,8 +37,13 @@ class AllocationNames {
         std::uint32_t before = 0;         // the call site that comes next
         std::vector<std::int64_t> sizes;  // kSymbolic where the source has no number
     };
+    /// What lies before a call site.
+    struct Before {
+        std::uint32_t calls = 0;    // that are seen at run time
+        std::uint32_t entries = 0;  // the next is the first that comes behind the site before
+    };
     std::vector<Entry> entries_;
-    std::vector<std::uint32_t> calls_before_;                 // by site: how many are seen at run time
+    std::vector<Before> before_;                              // by site, and of the end
     std::map<std::string, NamedTensor, std::less<>> shared_;  // by their first names
 };
 

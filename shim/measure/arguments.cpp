@@ -36,24 +36,26 @@ CallArgument pointer_argument(const PlannedArgument& facts, std::uint64_t addres
     return argument;
 }
 
-enum class Reading : std::uint8_t { before, after, made };
-
 class ShimReader {
   public:
-    ShimReader(const ShimSignature& shim, const StubFrame& frame, const SitePlan* plan, Reading reading,
+    ShimReader(const ShimSignature& shim, const StubFrame& frame, const SitePlan* plan, bool after,
                std::vector<CallArgument>& found)
         : shim_(shim),
           letters_(shim.args),
           frame_(frame),
           plan_(plan != nullptr && plan->by_position.size() == letters_.size() ? plan : nullptr),
           op_(plan),
-          after_(reading != Reading::before),
-          only_made_(reading == Reading::made),
+          after_(after),
           found_(found) {}
 
     void read() {
         for (at_ = 0; at_ < letters_.size(); ++at_)
             take(letters_[at_]);
+    }
+
+    void read_made() {
+        for (at_ = 0; at_ < letters_.size(); ++at_)
+            take_made(letters_[at_]);
     }
 
   private:
@@ -117,6 +119,32 @@ class ShimReader {
         }
     }
 
+    void take_made(char letter) {
+        switch (letter) {
+            case 'r':
+                return returned(frame_.pointer<Handles>());
+            case 't':
+                return sized_list(frame_.pointer<Handles>());
+            case 'w':
+                return note_length(static_cast<std::int64_t>(frame_.integer()));
+            case 'z':
+                return note_length(static_cast<std::int32_t>(frame_.integer()));
+            case 'y':
+                return note_length(static_cast<std::int64_t>(frame_.integer() & 0xffffffffU));
+            case 'C':
+                frame_.real();
+                [[fallthrough]];
+            case 'c':
+            case 'd':
+            case 'f':
+                frame_.real();
+                return;
+            default:
+                frame_.integer();
+                return;
+        }
+    }
+
     [[nodiscard]] const PlannedArgument& facts() const {
         const PlannedArgument* planned = plan_ == nullptr ? nullptr : plan_->at(at_);
         return planned != nullptr && !planned->label.empty() ? *planned : unknown_argument(at_);
@@ -128,7 +156,7 @@ class ShimReader {
     }
 
     void add(const PlannedArgument& facts, TensorHandle handle, bool only_after) {
-        if (handle == nullptr || (only_made_ && facts.role != Role::makes)) return;
+        if (handle == nullptr) return;
         CallArgument argument;
         argument.facts = &facts;
         argument.handle = handle;
@@ -139,9 +167,7 @@ class ShimReader {
         found_.push_back(argument);
     }
 
-    void tensor(TensorHandle handle) {
-        if (!only_made_) add(facts(), handle, false);
-    }
+    void tensor(TensorHandle handle) { add(facts(), handle, false); }
 
     void optional(Handles place) {
         if (place != nullptr) tensor(*place);
@@ -177,7 +203,6 @@ class ShimReader {
     /// All integers of an op behind the proxy executor, in one list. What the executor is not passed it has
     /// from the JSON beside the model, as we do.
     void passed_integers(const std::int64_t* values) {
-        if (only_made_) return;
         const std::size_t count = values == nullptr ? 0 : last_integer_;
         std::size_t expected = 0;
         for (std::size_t i = 0; op_ != nullptr && i < op_->by_position.size(); ++i)
@@ -232,7 +257,6 @@ class ShimReader {
 
     template <typename Element>
     void elements(std::size_t position, std::size_t count, Element element) {
-        if (only_made_) return;
         const std::size_t resume = at_;
         at_ = position;
         for (std::size_t i = 0; i < count; ++i)
@@ -240,8 +264,11 @@ class ShimReader {
         at_ = resume;
     }
 
+    /// In case that a list follows.
+    void note_length(std::int64_t value) { last_integer_ = value < 0 ? 0 : static_cast<std::size_t>(value); }
+
     void integer(std::int64_t value) {
-        last_integer_ = value < 0 ? 0 : static_cast<std::size_t>(value);
+        note_length(value);
         scalar([value] { return ShortText::integer(value); });
     }
 
@@ -258,7 +285,7 @@ class ShimReader {
     }
 
     // What the executor of proxies gets besides tensors is not the op's own, but how many there are.
-    [[nodiscard]] bool wants_scalars() const { return !only_made_ && shim_.kind == ShimKind::op; }
+    [[nodiscard]] bool wants_scalars() const { return shim_.kind == ShimKind::op; }
 
     template <typename Text>
     void scalar(Text text) {
@@ -313,7 +340,6 @@ class ShimReader {
     const SitePlan* plan_;  // whose arguments are those of the frame
     const SitePlan* op_;    // whose arguments may be those of an op behind the proxy executor
     bool after_;
-    bool only_made_;
     std::size_t at_ = 0;
     std::size_t last_integer_ = 0;
     std::vector<const PlannedArgument*> operands_;
@@ -398,12 +424,12 @@ void site_arguments(void* const* parameters, const SitePlan& plan, std::span<con
 
 void shim_arguments(const ShimSignature& shim, const StubFrame& frame, const SitePlan* plan, bool after,
                     std::vector<CallArgument>& found) {
-    ShimReader(shim, frame, plan, after ? Reading::after : Reading::before, found).read();
+    ShimReader(shim, frame, plan, after, found).read();
 }
 
 void made_arguments(const ShimSignature& shim, const StubFrame& frame, const SitePlan& plan,
                     std::vector<CallArgument>& found) {
-    ShimReader(shim, frame, &plan, Reading::made, found).read();
+    ShimReader(shim, frame, &plan, true, found).read_made();
 }
 
 void kernel_arguments(const StubFrame& frame, const SitePlan* plan, unsigned integers,

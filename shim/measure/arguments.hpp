@@ -58,7 +58,7 @@ class FrameReader {
 void shim_arguments(const ShimSignature& shim, const StubFrame& frame, const SitePlan* plan, bool after,
                     std::vector<CallArgument>& found);
 
-/// Only the tensors that a call has made, which has come back.
+/// Only the tensors that an op may have made, which has come back; their roles say whether it has.
 void made_arguments(const ShimSignature& shim, const StubFrame& frame, const SitePlan& plan,
                     std::vector<CallArgument>& found);
 

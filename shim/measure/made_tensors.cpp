@@ -209,8 +209,9 @@ void note_returned_tensors(ThreadState& state, const MeasuredModel& model, const
     made_arguments(*call.passage.slot->shim, *call.passage.frame, *plan, own.found);
     for (const CallArgument& argument : own.found) {
         tensors::Slot slot{};
-        if (!find_given_memory(model.api(), argument.handle, slot)) continue;
-        const NamedTensor* const named = model.allocation_names().returned(argument.facts->label);
+        if (argument.facts->role != Role::makes || !find_given_memory(model.api(), argument.handle, slot))
+            continue;
+        const NamedTensor* const named = argument.facts->returned_as;
         set_name(named == nullptr ? argument.facts->label : named->name, slot);
         const std::uint64_t number = add(state, *map, *run, tensors::Origin::returned, slot);
         if (named == nullptr || named->has_one_owner) remember(tensors, argument.handle, number);

@@ -45,9 +45,12 @@ MeasuredModel::MeasuredModel(const ShimApi& api, WrapperInfo info, bool is_on_cu
         }
     }
     std::unordered_map<std::string_view, const PlannedArgument*> known;
-    for (const SitePlan& site : sites_) {
-        for (const PlannedArgument& argument : site.arguments)
+    for (SitePlan& site : sites_) {
+        for (PlannedArgument& argument : site.arguments) {
             known.emplace(argument.label, &argument);
+            if (argument.role == Role::makes)
+                argument.returned_as = allocation_names_.returned(argument.label);
+        }
     }
     checks_.plan_launches(sites_);
     const auto add = [&known](std::deque<PlannedArgument>& to, const std::string& label, Role role) {

@@ -15,12 +15,14 @@
 namespace aoti_dbg {
 
 struct Name;
+struct NamedTensor;
 
 struct PlannedArgument : ArgumentFacts {
     std::uint32_t name_number = kNone;  // of the label in its model; kNone: nothing is known of the name
     bool is_constant = false;
     bool makes_anew = false;  // the label may stand for new memory at each passage: the site lies in a loop
-    const Argument* written = nullptr;  // as the source has it
+    const Argument* written = nullptr;         // as the source has it
+    const NamedTensor* returned_as = nullptr;  // what is known of it besides, if the call makes it
 
     /// As far as known nothing of it is changed by the call.
     [[nodiscard]] bool only_reads() const { return role == Role::reads; }
