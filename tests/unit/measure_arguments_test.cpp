@@ -69,12 +69,26 @@ class Planned {
 
 using Found = std::vector<CallArgument>;
 
+/// Handles of the tensors among `found` that the call makes.
+std::vector<TensorHandle> made_ones(const Found& found) {
+    std::vector<TensorHandle> made;
+    for (const CallArgument& argument : found)
+        if (argument.kind == CallArgument::Kind::tensor && argument.facts->role == Role::makes)
+            made.push_back(argument.handle);
+    return made;
+}
+
 Found of_shim(const ShimSignature& shim, const StubFrame& frame, const CallSite* site, bool after) {
     ensure_process_ready();
     static std::deque<Planned> planned;  // what is found refers to it
+    const SitePlan* const plan = site == nullptr ? nullptr : &planned.emplace_back(*site).plan();
     Found found;
-    shim_arguments(shim, frame, site == nullptr ? nullptr : &planned.emplace_back(*site).plan(), after,
-                   found);
+    shim_arguments(shim, frame, plan, after, found);
+    if (after && plan != nullptr) {
+        Found made;
+        made_arguments(shim, frame, *plan, made);
+        CHECK(made_ones(made) == made_ones(found));
+    }
     return found;
 }
 
@@ -199,6 +213,37 @@ TEST_CASE(
 
     for (const CallArgument& argument : of_shim(executor, frame, nullptr, false))
         CHECK(argument.only_after);
+}
+
+TEST_CASE("What an op has made is found among all kinds of arguments, wherever it lies") {
+    const ShimSignature& attention = *find_shim("aoti_torch_cuda__scaled_dot_product_flash_attention");
+    REQUIRE(attention.args == "iiidzzDrrrrWWrrr");
+    const TensorHandle made[] = {handle(64),  handle(80), nullptr,    handle(96),
+                                 handle(112), nullptr,    handle(128)};
+    const std::int64_t length = 12;
+    Frame frame;
+    frame.integer(16).integer(32).integer(48).real(0.5).integer(1).integer(0).pointer(nullptr);
+    for (int i = 0; i < 4; ++i)
+        frame.pointer(&made[i]);
+    frame.pointer(&length).pointer(&length).pointer(&made[4]).pointer(nullptr).pointer(&made[6]);
+    CallSite site;
+    site.kind = CallKind::op;
+    site.function = attention.name;
+    site.arguments.assign(attention.args.size(), scalar("0"));
+    for (const std::size_t at : {0, 1, 2, 7, 8, 9, 10, 13, 14, 15})
+        site.arguments[at] = tensor("buf" + std::to_string(at));
+    const Found found = of_shim(attention, frame, &site, true);
+    CHECK(made_ones(found) == std::vector{made[0], made[1], made[3], made[4], made[6]});
+
+    const TensorHandle operands[] = {handle(16), handle(96)};
+    Frame passed;
+    passed.integer(1).integer(0).integer(0).integer(0).integer(2).pointer(operands);
+    CallSite op;
+    op.kind = CallKind::proxy;
+    op.arguments = {tensor("buf0"), tensor("buf1")};
+    ShimSignature executor = shim("pzzazt");
+    executor.kind = ShimKind::proxy;
+    CHECK(made_ones(of_shim(executor, passed, &op, true)) == std::vector{operands[0], operands[1]});
 }
 
 Argument of_node(ArgumentKind kind, const std::string& parameter, const std::string& value,
