@@ -230,6 +230,7 @@ TEST_CASE("What a thread has done before it is found does not count") {
 
 TEST_CASE("Each of several is watched, and those that came later when they are looked for again") {
     std::vector<std::unique_ptr<Sleeper>> handlers;
+    handlers.reserve(4);
     for (int i = 0; i < 3; ++i)
         handlers.push_back(std::make_unique<Sleeper>(kName));
     find_and_settle();
@@ -263,6 +264,7 @@ TEST_CASE("When a thread has ended, whoever comes then is looked for") {
 TEST_CASE("More threads than are watched do no harm, and give their places back") {
     {
         std::vector<std::unique_ptr<Sleeper>> many;
+        many.reserve(40);
         for (int i = 0; i < 40; ++i)
             many.push_back(std::make_unique<Sleeper>(kName));
         find();
