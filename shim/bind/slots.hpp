@@ -37,7 +37,8 @@ enum class SlotRole : std::uint8_t {
 inline constexpr std::int32_t kUnknownWords = -1;
 inline constexpr std::int64_t kBlindWords = 4096;
 
-struct Slot {
+// A line of the cache each: every passage through a stub begins with one.
+struct alignas(64) Slot {
     void* real = nullptr;
     const Name* name = nullptr;
     std::int32_t stack_words = 0;

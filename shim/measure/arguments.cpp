@@ -157,14 +157,13 @@ class ShimReader {
 
     void add(const PlannedArgument& facts, TensorHandle handle, bool only_after) {
         if (handle == nullptr) return;
-        CallArgument argument;
+        CallArgument& argument = found_.emplace_back();
         argument.facts = &facts;
         argument.handle = handle;
         argument.only_after = only_after;
         // What a custom op does with its inputs is said nowhere.
         const bool declared = at_ < shim_.mutates.size() && letters_[at_] != 't';
         argument.may_write = !declared || shim_.mutates[at_] == 'm' || letters_[at_] == 'o' || only_after;
-        found_.push_back(argument);
     }
 
     void tensor(TensorHandle handle) { add(facts(), handle, false); }

@@ -47,38 +47,31 @@ bool is_gone(ThreadState& state, const OpenCall& call, std::uintptr_t frame) {
     return is_overwritten(call);
 }
 
-struct Todo {
-    bool recorded = false;
-    Levels before;
-    Levels after;
-    Check check;
-};
-
-/// Counts a call and says what is done with it. `number` is that of the model's own call that it is or lies
-/// in.
-Todo decide(ThreadState& state, const Treatment& treatment, std::uint32_t run, std::uint32_t number,
-            bool own) {
+/// Counts a call and says whether it is on record; what else is done with it goes to `sides`. `number` is
+/// that of the model's own call that it is or lies in.
+bool decide(ThreadState& state, const Treatment& treatment, std::uint32_t run, std::uint32_t number, bool own,
+            Selected& sides) {
     const auto known = [](std::uint32_t value, std::uint32_t none) {
         return value == none ? std::nullopt : std::optional<std::uint64_t>(value);
     };
     if (state.counts.calls.get() == 0) state.session->note_first_call();
     state.counts.calls.raise();
-    // Then what is recorded is all that is recorded at all.
-    if (!showing() && (own || options().scope == Scope::all)) return {true, {}, {}, {}};
+    // Then to be on record is all that there is.
+    if (!showing() && (own || options().scope == Scope::all)) return true;
     if (!treatment.wants(known(run, ring::kNoRun), known(number, ring::kNoCall))) {
         // Whichever it is that faults or hangs.
-        if (options().records_all() || checking()) return {true, {}, {}, {}};
+        if (options().records_all() || checking()) return true;
         state.counts.filtered.raise();
-        return {};
+        return false;
     }
     if (!own && options().scope == Scope::model) {
         state.counts.children.raise();
-        return {true, {}, {}, {}};
+        return true;
     }
-    const Selected sides = treatment.sides();
+    sides = treatment.sides();
     const auto prints = [](const Levels& levels) { return levels.names || levels.stats; };
     if (prints(sides.before) || prints(sides.after)) state.counts.printed.raise();
-    return {true, sides.before, sides.after, sides.check};
+    return true;
 }
 
 /// `able`: something can be done with its tensors. The name stands in for what a level cannot do here.
@@ -182,13 +175,14 @@ bool begin_call(ThreadState& state, const CallStart& start) {
         measured != nullptr && is_call && own && run != nullptr
             ? match_site(state, *measured, model, run_number, *start.name, start.passage)
             : kNone;
-    const Todo todo = is_call ? decide(state, start.name->treatment, run_number, number, own)
-                              : Todo{!is_run || may_select_run(options(), run_number), {}, {}, {}};
+    Selected sides;
+    const bool is_recorded = is_call ? decide(state, start.name->treatment, run_number, number, own, sides)
+                                     : !is_run || may_select_run(options(), run_number);
     if (is_call) {
         // What it does to memory nobody will see.
-        if (measuring() && !todo.recorded && run != nullptr && run == parent) forget_measured(state);
+        if (measuring() && !is_recorded && run != nullptr && run == parent) forget_measured(state);
         // Whoever is not asked for is passed by at no more cost than this.
-        if (!todo.recorded && !g_follow_unselected) return false;
+        if (!is_recorded && !g_follow_unselected) return false;
     }
     if (is_run) {
         state.counts.runs.raise();
@@ -209,8 +203,8 @@ bool begin_call(ThreadState& state, const CallStart& start) {
     call.mark = ++state.marks;
     call.cookie = start.cookie;
     if (start.cookie != nullptr) __atomic_store_n(start.cookie, call.mark.get(), __ATOMIC_RELAXED);
-    if (state.ring && todo.recorded) {
-        write_record(state, call, parent, start, own_number, todo.before.any() || todo.after.any());
+    if (state.ring && is_recorded) {
+        write_record(state, call, parent, start, own_number, sides.before.any() || sides.after.any());
     } else if (looking()) {
         call.seq = state.session->next_seq();
     }
@@ -223,8 +217,8 @@ bool begin_call(ThreadState& state, const CallStart& start) {
         // Outside of a run nobody knows the stream that a device's tensors are ready on.
         const bool measurable = measured != nullptr && (run != nullptr || !measured->is_on_cuda());
         const bool able = measurable && has_arguments(start.passage);
-        before = wanted_of(todo.before, todo.check, able);
-        call.after = wanted_of(todo.after, todo.check, able);
+        before = wanted_of(sides.before, sides.check, able);
+        call.after = wanted_of(sides.after, sides.check, able);
     }
     if (before.named) show_name(state, call, When::before);
     if (is_run && checking()) check_run(state, measured, call);
