@@ -65,57 +65,43 @@ std::size_t bit_of(TensorHandle handle) {
     return static_cast<std::size_t>(mixed >> 54U);
 }
 
-using Numbers = std::span<const std::int64_t>;
-
-/// Where a tensor of the GPU lies, and how far it reaches; false where it has no elements.
-bool find_memory(const ShimApi& api, TensorHandle handle, std::int32_t dtype, Numbers sizes, Numbers strides,
-                 tensors::Slot& slot) {
-    const std::optional<DType> type = api.dtype_of(dtype);
-    const std::uint64_t elements = reach(sizes, strides).value_or(0);
-    void* data = nullptr;
-    if (!type || elements == 0 || api.data_ptr(handle, &data) != 0) return false;
-    slot.address = reinterpret_cast<std::uint64_t>(data);
-    slot.bytes = elements * element_size(*type);
-    return slot.address != 0;
+/// False for what is not on a GPU, or has no elements. Of what ops return much is on the host, or nothing at
+/// all: that is found out first.
+bool find_memory(MeasuringThread& own, const ShimApi& api, TensorHandle handle, tensors::Slot& slot) {
+    bool is_defined = handle != nullptr;
+    if (is_defined && api.is_defined != nullptr && api.is_defined(handle, &is_defined) != 0) return false;
+    std::int32_t device = api.cpu;
+    if (!is_defined || api.device_type(handle, &device) != 0 || device != api.cuda) return false;
+    SeenTensor seen;
+    if (!own.reader.read(api, handle, seen)) return false;
+    slot.address = seen.address;
+    slot.bytes = seen.facts->covered_bytes;
+    return slot.address != 0 && slot.bytes != 0;
 }
 
 /// The sizes or strides that aoti_torch_empty_strided was called with; none where they cannot be right.
-Numbers made_with(const StubFrame& frame, std::size_t argument) {
+std::span<const std::int64_t> made_with(const StubFrame& frame, std::size_t argument) {
     const auto* const numbers = reinterpret_cast<const std::int64_t*>(frame.integer(argument));
     const std::uint64_t rank = frame.integer(0);
     return {numbers, numbers == nullptr || rank > kMaxRank ? 0 : rank};
 }
 
-/// Of what it has just made only where it lies has to be asked for.
+/// The same for what it has just made: only where it lies has to be asked for.
 bool find_made_memory(const ShimApi& api, const StubFrame& frame, TensorHandle handle, tensors::Slot& slot) {
     const auto number = [&frame](std::size_t n) { return static_cast<std::int32_t>(frame.integer(n)); };
     constexpr std::size_t kDtype = 3;
     constexpr std::size_t kDeviceType = 4;
-    const Numbers sizes = made_with(frame, 1);
-    const Numbers strides = made_with(frame, 2);
+    const std::span<const std::int64_t> sizes = made_with(frame, 1);
+    const std::span<const std::int64_t> strides = made_with(frame, 2);
     const bool are_known = sizes.size() == frame.integer(0) && strides.size() == sizes.size();
-    return number(kDeviceType) == api.cuda && are_known &&
-           find_memory(api, handle, number(kDtype), sizes, strides, slot);
-}
-
-/// Of any tensor; the questions that rule most of them out come first.
-bool find_given_memory(const ShimApi& api, TensorHandle handle, tensors::Slot& slot) {
-    bool is_defined = handle != nullptr;
-    if (is_defined && api.is_defined != nullptr && api.is_defined(handle, &is_defined) != 0) return false;
-    std::int32_t device = api.cpu;
-    if (!is_defined || api.device_type(handle, &device) != 0 || device != api.cuda) return false;
-    // Asked of an opaque tensor its strides are an error, which libtorch would log.
-    std::int32_t layout = api.strided;
-    if (api.layout != nullptr && (api.layout(handle, &layout) != 0 || layout != api.strided)) return false;
-    std::int64_t rank = 0;
-    std::int32_t dtype = -1;
-    const std::int64_t* sizes = nullptr;
-    const std::int64_t* strides = nullptr;
-    if (api.dim(handle, &rank) != 0 || rank < 0 || rank > kMaxRank || api.sizes(handle, &sizes) != 0 ||
-        api.strides(handle, &strides) != 0 || api.dtype(handle, &dtype) != 0)
-        return false;
-    const auto count = static_cast<std::size_t>(rank);
-    return find_memory(api, handle, dtype, {sizes, count}, {strides, count}, slot);
+    const std::optional<DType> dtype = api.dtype_of(number(kDtype));
+    if (number(kDeviceType) != api.cuda || !dtype || !are_known) return false;
+    const std::optional<std::uint64_t> elements = reach(sizes, strides);
+    void* data = nullptr;
+    if (elements.value_or(0) == 0 || api.data_ptr(handle, &data) != 0) return false;
+    slot.address = reinterpret_cast<std::uint64_t>(data);
+    slot.bytes = *elements * element_size(*dtype);
+    return slot.address != 0;
 }
 
 void set_name(std::string_view name, tensors::Slot& slot) {
@@ -162,9 +148,10 @@ void note_inputs(ThreadState& state, const MeasuredModel& model, const OpenCall&
                  const TensorHandle* handles, std::size_t count) {
     TensorMapFile* const map = map_of(state, model);
     if (map == nullptr || handles == nullptr) return;
+    MeasuringThread& own = own_part(state);
     for (std::size_t i = 0; i < count; ++i) {
         tensors::Slot slot{};
-        if (!find_given_memory(model.api(), handles[i], slot)) continue;
+        if (!find_memory(own, model.api(), handles[i], slot)) continue;
         set_name(model.input(i).label, slot);
         add(state, *map, run, tensors::Origin::input, slot);
     }
@@ -209,7 +196,7 @@ void note_returned_tensors(ThreadState& state, const MeasuredModel& model, const
     made_arguments(*call.passage.slot->shim, *call.passage.frame, *plan, own.found);
     for (const CallArgument& argument : own.found) {
         tensors::Slot slot{};
-        if (argument.facts->role != Role::makes || !find_given_memory(model.api(), argument.handle, slot))
+        if (argument.facts->role != Role::makes || !find_memory(own, model.api(), argument.handle, slot))
             continue;
         const NamedTensor* const named = argument.facts->returned_as;
         set_name(named == nullptr ? argument.facts->label : named->name, slot);

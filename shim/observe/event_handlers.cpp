@@ -77,31 +77,37 @@ bool is_handler(pid_t thread) {
     return told_of(thread, "comm", name, sizeof name) == kName;
 }
 
-/// Milliseconds for which a thread that sleeps until something happens will do so, less than 0 if without an
-/// end; none if it does something else.
-std::optional<std::int32_t> rest_of(pid_t thread) {
-    char text[128];
-    const std::string_view told = told_of(thread, "syscall", text, sizeof text - 1);
-    text[told.size()] = '\0';
-    char* at = text;
-    if (strtol(at, &at, 10) != kPoll) return std::nullopt;  // "running" is no number
-    strtoull(at, &at, 16);                                  // what it waits for,
-    strtoull(at, &at, 16);                                  // and how many these are
+/// Milliseconds for which a thread sleeps unless something happens before, less than 0 if without an end;
+/// none if it does something else, or nobody tells what.
+std::optional<std::int32_t> rest_in(const char* told) {
+    char* at = nullptr;
+    if (strtol(told, &at, 10) != kPoll) return std::nullopt;
+    strtoull(at, &at, 16);  // what it waits for,
+    strtoull(at, &at, 16);  // and how many these are
     return static_cast<std::int32_t>(strtoull(at, &at, 16));
 }
 
 /// Whether it has come round in its turn and sleeps again, with its whole period before it. What comes in
-/// between leaves it with the rest of one.
-bool has_only_turned(Watched& one, pid_t thread) {
-    std::optional<std::int32_t> rest = rest_of(thread);
-    for (const std::uint64_t until = monotonic_nanoseconds() + kTurn;
-         !rest && monotonic_nanoseconds() < until;) {
-        sched_yield();
-        rest = rest_of(thread);
+/// between leaves it with the rest of one. It has had `time`, which becomes what it has had when it slept:
+/// one that runs is waited for, for as long as that may be only a turn.
+bool has_only_turned(Watched& one, pid_t thread, std::uint64_t& time) {
+    char text[128];
+    const std::uint64_t until = monotonic_nanoseconds() + kTurn;
+    for (bool is_first = true; is_first || monotonic_nanoseconds() < until; is_first = false) {
+        const std::string_view told = told_of(thread, "syscall", text, sizeof text - 1);
+        const std::uint64_t before = time;
+        if (!time_of(thread, time)) return false;
+        if (told == "running\n" || time != before) {
+            sched_yield();
+            continue;
+        }
+        text[told.size()] = '\0';
+        const std::optional<std::int32_t> rest = rest_in(text);
+        if (!rest || *rest < one.period.load(std::memory_order_relaxed)) return false;
+        one.period.store(*rest, std::memory_order_relaxed);
+        return true;
     }
-    if (!rest || *rest < one.period.load(std::memory_order_relaxed)) return false;
-    one.period.store(*rest, std::memory_order_relaxed);
-    return true;
+    return false;
 }
 
 void watch(pid_t thread) {
@@ -151,8 +157,10 @@ bool have_been_called() {
         if (thread == 0) continue;
         std::uint64_t time = 0;
         if (time_of(thread, time)) {
-            if (one.time.exchange(time, std::memory_order_relaxed) != time)
-                has_one |= !has_only_turned(one, thread);
+            if (one.time.load(std::memory_order_relaxed) == time) continue;
+            // Not before that is known: all that ask meanwhile are to know it as well.
+            has_one |= !has_only_turned(one, thread, time);
+            one.time.store(time, std::memory_order_relaxed);
         } else {
             // It has ended with its context, or this is a fork's child.
             one.thread.compare_exchange_strong(thread, 0, std::memory_order_relaxed);

@@ -26,8 +26,8 @@ inline void find_if_any_are_missing() {
 }
 
 /// Whether one of them has run since this was asked last, or since it was found, and not only because its
-/// time had come. Less than a microsecond for each that has not run, some for one that has. Of threads that
-/// ask at the same time one is told so.
+/// time had come. Less than a microsecond for each that has not run, some for one that sleeps again; one that
+/// still runs is waited for, up to a millisecond. Who asks meanwhile is told the same.
 bool have_been_called();
 
 }  // namespace aoti_dbg::event_handlers

@@ -20,7 +20,7 @@ namespace {
 
 constexpr std::uint64_t kMillisecond = 1'000'000;
 // A call that waits for a kernel at fault waits at least 27 ms, or, if it was a store, may not wait at all.
-// The driver's threads run, and then the debugger is loaded, 0.7 ms later, on a busy machine up to 35 ms.
+// The driver's threads are called, and the debugger is loaded 0.7 ms later, on a busy machine up to 35 ms.
 constexpr std::uint64_t kStandstill = 25 * kMillisecond;
 constexpr std::uint64_t kUntilDebugger = 40 * kMillisecond;
 constexpr std::uint64_t kLeastPatience = 2 * kMillisecond;

@@ -4,7 +4,7 @@
 // for the device come back as if all were well, and later kernels run.
 //
 // The debugger that is loaded is the sign by which it is known here that a fault is under way. Before that
-// the driver's threads run (event_handlers): then the debugger is looked for.
+// the driver's threads are called (event_handlers): then the debugger is looked for.
 #pragma once
 
 #include <atomic>

@@ -21,7 +21,7 @@ inline void order_stores() {
 #endif
 }
 
-/// `entry` says nothing by itself yet.
+/// `entry` has no number yet: it is 0.
 template <typename Entry>
 void write_entry(Entry& to, const Entry& entry, std::uint64_t number) {
     publish(to.number, std::uint64_t{0});

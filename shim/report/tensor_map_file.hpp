@@ -21,7 +21,7 @@ class TensorMapFile {
     static Result<std::unique_ptr<TensorMapFile>> create(const std::string& path,
                                                          std::size_t slots = kTensorSlots);
 
-    /// Fills in `number` and returns it.
+    /// `tensor` has no number yet. Returns the one that it gets.
     std::uint64_t add(const tensors::Slot& tensor);
     /// Of the tensor with that number, if its slot is still its own.
     void end(std::uint64_t number, tensors::End end, std::uint64_t sequence);

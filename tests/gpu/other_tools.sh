@@ -4,8 +4,8 @@
 # shellcheck shell=bash disable=SC2154,SC2034
 
 # The bugs of seeded_victim.cpp and the model of each.
-told_of=(freed:fault_rows device:fault_rows rows:fault_rows bad_input:fault_custom_op graph:fault_index_read dtype:fault_rows
-    misaligned_constant:fault_rows constants:linear memory:fault_rows bad_input:fault_hang race:fault_rows)
+told_of=(freed:fault_rows freed:linear device:fault_rows rows:fault_rows bad_input:fault_custom_op graph:fault_index_read
+    dtype:fault_rows misaligned_constant:fault_rows constants:linear memory:fault_rows bad_input:fault_hang race:fault_rows)
 
 with_printer() {
     local models=("${told_of[@]#*:}")

@@ -252,6 +252,7 @@ triage_cases() {
         class=kernel kernel='triton_*' run=1 call=0 suspect=arg1_1 tensor=arg1_1 verdict='*freed*cuMemUnmap*'
     PYTORCH_CUDA_ALLOC_CONF=backend:cudaMallocAsync check "program: the same, in the driver's pool" seeded_case emptied fault_rows \
         class=kernel kernel='triton_*' run=1 call=0 suspect=arg1_1 tensor=arg1_1 verdict='*freed*in stream order*'
+    check "program: freed memory below a matrix product" seeded_case freed linear class=kernel inside=addmm
     check "program: input on the host" seeded_case device fault_rows class=kernel kernel='triton_*' run=1 call=0 suspect=arg1_1
     check "program: more rows than exported" seeded_case rows fault_rows class=kernel kernel='triton_*' run=1 call=0 \
         suspect=table verdict='*past the end of table*'

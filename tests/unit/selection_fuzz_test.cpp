@@ -375,6 +375,14 @@ TEST_CASE("Random options decide about random calls as the naive selection does"
             CAPTURE(seed, json, variables, parsed.complaints);
             FAIL("a complaint about what is right");
         }
+        // Where nothing may be wanted of any call but its record, each call is on record.
+        const Options& options = parsed.options;
+        const bool records = options.records_all() || checks_arguments(options);
+        const bool looks = may_measure(options) || may_save(options);
+        if (looks ? !may_show(options) : may_select(options) && !may_show(options) && !records) {
+            CAPTURE(seed, json, variables);
+            FAIL("nobody knows what may be wanted");
+        }
         for (int i = 0; i < kPlaces; ++i) {
             const Place place = maker.place();
             const Selected expected = naive_select(wanted, place);

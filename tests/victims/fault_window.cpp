@@ -1,8 +1,6 @@
 // fault_window HOW: a dozen kernels of three names in turn on one stream, and then what HOW says:
 //   stream, context, event, query, copy   asks the device in this way until it has an answer, and prints it
-//   often                  waits for each of thousands of kernels more, for as long as the driver's threads
-//   come
-//                          round several times
+//   often                  waits for each of thousands of kernels more, for 350 ms at least
 //   launch                 launches once more when somebody has loaded the driver's debugger
 //   exit, _exit, abandon   ends without asking: from main, at once, or with the context destroyed
 //   idle                   the same from main, long after
