@@ -30,6 +30,10 @@ std::atomic<bool> g_is_shown{false};
 // moment nobody gives back there.
 std::atomic<pid_t> g_holder{0};
 
+// The process in which somebody waits for that; 0: nobody does. Who waits prints, and who redraws over and
+// over again would keep it from that until its deadline.
+std::atomic<pid_t> g_waiter{0};
+
 bool try_lock() {
     const pid_t self = getpid();
     pid_t holder = g_holder.load(std::memory_order_relaxed);
@@ -40,16 +44,20 @@ bool try_lock() {
 bool lock() {
     constexpr int kShort = 100;
     constexpr int kMilliseconds = 200;
-    for (int tries = 0; tries < kShort + kMilliseconds; ++tries) {
-        if (try_lock()) return true;
+    bool has_it = try_lock();
+    for (int tries = 0; !has_it && tries < kShort + kMilliseconds; ++tries) {
+        // Each time: another one that waited may have got it.
+        g_waiter.store(getpid(), std::memory_order_relaxed);
         const timespec millisecond{0, 1000000};
         if (tries < kShort) {
             sched_yield();
         } else {
             nanosleep(&millisecond, nullptr);
         }
+        has_it = try_lock();
     }
-    return false;
+    g_waiter.store(0, std::memory_order_relaxed);
+    return has_it;
 }
 
 void unlock() {
@@ -102,7 +110,9 @@ bool open_terminal_line() {
 }
 
 void show_terminal_line(std::string_view text) {
-    if (!g_is_open.load(std::memory_order_relaxed) || !try_lock()) return;
+    const bool may_draw =
+        g_is_open.load(std::memory_order_relaxed) && g_waiter.load(std::memory_order_relaxed) != getpid();
+    if (!may_draw || !try_lock()) return;
     const ErrnoKeeper keeper;
     // Asked again: it may have been closed in between, and who closes does so by the lock.
     const std::size_t most = g_is_open.load(std::memory_order_relaxed) ? width() : 0;

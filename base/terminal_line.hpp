@@ -15,8 +15,8 @@ namespace aoti_dbg {
 bool open_terminal_line();
 
 /// Shows `text`, printable ASCII, as much of it as the terminal is wide, in place of what is shown. Does
-/// nothing before open_terminal_line(), while others print, and where standard error is no terminal any more
-/// or the process in the background.
+/// nothing before open_terminal_line(), while others print or wait to, and where standard error is no
+/// terminal any more or the process in the background.
 void show_terminal_line(std::string_view text);
 
 void hide_terminal_line();

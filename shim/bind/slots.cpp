@@ -13,6 +13,7 @@
 extern "C" __attribute__((visibility("hidden"))) const char aoti_dbg_stubs[];
 
 namespace aoti_dbg {
+
 Slot g_slots[kSlots];
 
 namespace {
@@ -54,9 +55,8 @@ void* stub_for(const Slot& wanted) {
     } else {
         if (!all.said_full) {
             message(Severity::warn,
-                    "all %u stubs are in use; '%s' and what comes after it is not seen; unload models that "
-                    "are no "
-                    "longer needed",
+                    "all %u stubs are in use; '%s' and what comes after it is not seen; unload models "
+                    "that are no longer needed",
                     kSlots, wanted.name->printed.c_str());
         }
         all.said_full = true;
