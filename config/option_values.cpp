@@ -133,10 +133,12 @@ Taken take_check(const Texts& texts, Options& options) {
                 check.inf = true;
             } else if (equal_ignoring_case(word, "args")) {
                 check.args = true;
+            } else if (equal_ignoring_case(word, "races")) {
+                check.races = true;
             } else if (equal_ignoring_case(word, "none") || equal_ignoring_case(word, "off")) {
                 none = true;
             } else {
-                return unknown_word(word, {"nan", "inf", "args", "none"});
+                return unknown_word(word, {"nan", "inf", "args", "races", "none"});
             }
         }
     }

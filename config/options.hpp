@@ -43,10 +43,11 @@ enum class SaveOn { always, finding };
 struct Check {
     bool nan = false;
     bool inf = false;
-    bool args = false;  // arguments that are wrong, whatever they hold
+    bool args = false;   // arguments that are wrong, whatever they hold
+    bool races = false;  // calls that touch the same memory, and that nothing orders
     /// Whether what tensors hold has to be measured for it.
     [[nodiscard]] bool values() const { return nan || inf; }
-    [[nodiscard]] bool any() const { return values() || args; }
+    [[nodiscard]] bool any() const { return values() || args || races; }
     bool operator==(const Check&) const = default;
 };
 

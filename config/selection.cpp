@@ -21,7 +21,9 @@ bool is_checking_values(const Options& options) {
 }  // namespace
 
 Check default_check(const Options& options, const Levels& levels) {
-    return {levels.stats || (levels.files && options.save_on == SaveOn::finding), false, false};
+    Check check;
+    check.nan = levels.stats || (levels.files && options.save_on == SaveOn::finding);
+    return check;
 }
 
 Treatment treatment_of(const Options& options, std::string_view printed, std::string_view symbol) {
@@ -69,8 +71,12 @@ bool checks_arguments(const Options& options) {
     return options.check ? options.check->args : options.triage;
 }
 
+bool looks_for_races(const Options& options) {
+    return options.check && options.check->races;
+}
+
 bool may_find(const Options& options) {
-    return may_measure(options) || checks_arguments(options);
+    return may_measure(options) || checks_arguments(options) || looks_for_races(options);
 }
 
 bool may_save(const Options& options) {

@@ -65,6 +65,8 @@ bool may_show(const Options& options);
 bool may_measure(const Options& options);
 /// Whether what runs and calls are given is checked: of all of them, selected or not.
 bool checks_arguments(const Options& options);
+/// Whether it is followed what is ordered with what.
+bool looks_for_races(const Options& options);
 /// Whether anything may be measured or found.
 bool may_find(const Options& options);
 /// What is looked for in values where no option says it.

@@ -1,5 +1,6 @@
-// The grammar of entries: [nan in|inf in|args in] KERNEL[ - ARGUMENT]. The separator is that of PyTorch's own
-// lines, `after_launch - kernel - argument`: names of kernels hold colons, commas and blanks, but no ` - `.
+// The grammar of entries: [nan in|inf in|args in|races in] KERNEL[ - ARGUMENT]. The separator is that of
+// PyTorch's own lines, `after_launch - kernel - argument`: names of kernels hold colons, commas and blanks,
+// but no ` - `.
 #include "config/suppressions.hpp"
 
 #include <algorithm>
@@ -44,7 +45,7 @@ Result<Suppressions::Entry> Suppressions::read_entry(std::string_view text) {
         const auto known = std::find_if(kFindingKinds.begin(), kFindingKinds.end(),
                                         [kind](auto each) { return equal_ignoring_case(kind, each); });
         if (known == kFindingKinds.end())
-            return Status::error(quoted(kind) + " is no kind of finding; nan, inf and args are");
+            return Status::error(quoted(kind) + " is no kind of finding; nan, inf, args and races are");
         entry.kind = *known;
         text = text.substr(in + kIn.size() - 1);
     }

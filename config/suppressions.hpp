@@ -12,7 +12,7 @@
 namespace aoti_dbg {
 
 /// By the words of AOTI_DBG_CHECK.
-inline constexpr std::array<std::string_view, 3> kFindingKinds = {"nan", "inf", "args"};
+inline constexpr std::array<std::string_view, 4> kFindingKinds = {"nan", "inf", "args", "races"};
 
 class Suppressions {
   public:

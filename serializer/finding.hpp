@@ -15,6 +15,9 @@ namespace aoti_dbg {
 /// The kernel of findings about what a run is given.
 inline constexpr std::string_view kModelInputs = "aoti_model_inputs";
 
+/// The check of findings about races.
+inline constexpr std::string_view kOrderCheck = "order";
+
 /// A tensor of a finding, or a scalar, by value.
 struct FindingTensor {
     std::string label;
@@ -67,7 +70,9 @@ struct Finding {
     std::string check;                  // of an argument: what was looked at, "dtype", "size"
     std::string expected;
     std::string found;
-    std::string advice;  // what to try
+    std::string advice;           // what to try
+    std::string other;            // of a race: who touches the same memory
+    bool is_of_the_past = false;  // its run had ended, or may have
 };
 
 /// "dtype of the model input arg0_1: float32 expected, float64 found"

@@ -5,6 +5,7 @@
 #include "base/errno_keeper.hpp"
 #include "shim/bind/driver_table.hpp"
 #include "shim/bind/hook_support.hpp"
+#include "shim/check/races.hpp"
 #include "shim/measure/pending.hpp"
 #include "shim/observe/allocations.hpp"
 #include "shim/observe/calls.hpp"
@@ -60,10 +61,16 @@ class DriverCall {
     }
 
   private:
+    static void note_order(ring::CallKind kind, CUstream stream) {
+        if (kind == ring::CallKind::graph) return races::note_graph(stream);
+        if (ring::is_launch(kind)) races::note_work(stream);
+    }
+
     void begin(ring::CallKind kind, const void* function, const char* label, CUstream stream,
                void* const* parameters, const void* caller) {
         ThreadState* state = thread_state();
         if (state == nullptr) return;
+        if (ordering()) note_order(kind, stream);
         settle(*state, frame_);
         const OpenCall* top = state->top();
         // A launch inside a launch is the same launch, handed on by whoever interposes besides us.
@@ -125,6 +132,19 @@ void unless_out_of_memory(Work work) {
     }
 }
 
+/// What a launch makes with an event happens somewhere in its kernel.
+void note_events_of(const CUlaunchConfig& config) {
+    for (unsigned i = 0; i < config.numAttrs; ++i) {
+        const CUlaunchAttribute& attribute = config.attrs[i];
+        if (attribute.id == CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_EVENT)
+            races::note_unseen_event(attribute.value.programmaticEvent.event);
+#if CUDA_VERSION >= 12030
+        if (attribute.id == CU_LAUNCH_ATTRIBUTE_LAUNCH_COMPLETION_EVENT)
+            races::note_unseen_event(attribute.value.launchCompletionEvent.event);
+#endif
+    }
+}
+
 CUresult hand_out(CUresult result, void** function) {
     if (result == CUDA_SUCCESS && function != nullptr) *function = substitute_driver_function(*function);
     return result;
@@ -171,12 +191,18 @@ AOTI_DBG_EXPORT CUresult cuCtxCreate_v4(CUcontext* context, CUctxCreateParams* p
 
 namespace {
 
+void end_order() {
+    if (aoti_dbg::ordering()) aoti_dbg::races::note_context_ends();
+}
+
 void flush_before_release(CUdevice) {
+    end_order();
     aoti_dbg::flush_if_pending();
     aoti_dbg::end_marked_context(nullptr);  // it may be the last
 }
 
 void end_context(CUcontext context) {
+    end_order();
     aoti_dbg::end_measured_context(context);
     aoti_dbg::forget_launch_counts(context);
     aoti_dbg::end_marked_context(context);
@@ -184,6 +210,7 @@ void end_context(CUcontext context) {
 }
 
 void end_contexts_of(CUdevice device) {
+    end_order();
     aoti_dbg::end_measured_contexts_of(device);
     aoti_dbg::forget_launch_counts(nullptr);
     aoti_dbg::end_marked_context(nullptr);
@@ -264,6 +291,7 @@ AOTI_DBG_EXPORT CUresult cuDevicePrimaryCtxRetain(CUcontext* context, CUdevice d
         auto* real = AOTI_DBG_REAL(name);                                                                \
         if (real == nullptr) return kNoDriver;                                                           \
         if (!observing() || config == nullptr) return real(config, function, parameters, extra);         \
+        if (aoti_dbg::ordering()) aoti_dbg::note_events_of(*config);                                     \
         aoti_dbg::DriverCall call(aoti_dbg::ring::CallKind::launch, function, nullptr,                   \
                                   aoti_dbg::flavour(config->hStream), parameters, AOTI_DBG_CALLER_FRAME, \
                                   __builtin_return_address(0));                                          \

@@ -9,6 +9,7 @@
 // leave the stream where it was; who waits for an event waits for what went out when it was recorded. Copies
 // that only fill arrays or host memory from arrays are left out.
 #include "shim/bind/hook_support.hpp"
+#include "shim/check/races.hpp"
 #include "shim/measure/pending.hpp"
 #include "shim/observe/allocations.hpp"
 #include "shim/observe/fault_window.hpp"
@@ -32,9 +33,114 @@ using aoti_dbg::legacy_default;
 using aoti_dbg::of_all;
 using aoti_dbg::of_event;
 using aoti_dbg::of_stream;
+using aoti_dbg::ordering;
 using aoti_dbg::per_thread_default;
 using aoti_dbg::send_if_pending_of;
 using aoti_dbg::allocations::Way;
+namespace races = aoti_dbg::races;
+
+namespace {
+
+using Use = aoti_dbg::StreamOrder::Use;
+
+/// Memory that a copy or a set touches.
+struct Touched {
+    aoti_dbg::StreamOrder::Touch first;
+    aoti_dbg::StreamOrder::Touch second;
+};
+Touched copied(CUdeviceptr to, CUdeviceptr from, size_t bytes) {
+    return {{from, bytes, Use::reads}, {to, bytes, Use::writes}};
+}
+Touched written(CUdeviceptr to, size_t bytes) {
+    return {{to, bytes, Use::writes}, {}};
+}
+Touched fetched(CUdeviceptr from, size_t bytes) {
+    return {{from, bytes, Use::reads}, {}};
+}
+/// The first row of each: what lies between the rows is not touched.
+Touched copied(const CUDA_MEMCPY2D* copy) {
+    if (copy == nullptr) return {};
+    const auto is_address = [](CUmemorytype type) {
+        return type == CU_MEMORYTYPE_DEVICE || type == CU_MEMORYTYPE_UNIFIED;
+    };
+    const CUdeviceptr from = copy->srcDevice + copy->srcY * copy->srcPitch + copy->srcXInBytes;
+    const CUdeviceptr to = copy->dstDevice + copy->dstY * copy->dstPitch + copy->dstXInBytes;
+    return {{from, is_address(copy->srcMemoryType) ? copy->WidthInBytes : 0, Use::reads},
+            {to, is_address(copy->dstMemoryType) ? copy->WidthInBytes : 0, Use::writes}};
+}
+
+void note_touched(const char* function, CUstream stream, const Touched& touched) {
+    if (ordering()) [[unlikely]]
+        races::note_touches(function, stream, touched.first, touched.second);
+}
+
+/// To wherever: the host may have to wait for what goes to its memory.
+void note_copied(const char* function, CUstream stream, const Touched& touched, CUdeviceptr to) {
+    if (!ordering()) [[likely]]
+        return;
+    races::note_touches(function, stream, touched.first, touched.second);
+    if (races::is_waited_for(to)) races::note_callback(stream);
+}
+CUdeviceptr target_of(const CUDA_MEMCPY2D* copy) {
+    if (copy == nullptr) return 0;
+    return copy->dstMemoryType == CU_MEMORYTYPE_HOST ? reinterpret_cast<CUdeviceptr>(copy->dstHost)
+                                                     : copy->dstDevice;
+}
+
+/// A stream is about to get work.
+void flush_for_work_on(CUstream stream) {
+    flush_if_pending_of(stream);
+    if (ordering()) [[unlikely]]
+        races::note_work(stream);
+}
+
+/// The same for work on it that does not go on before somebody allows it.
+void flush_for_wait_of(CUstream stream) {
+    flush_if_pending_of(stream);
+    if (ordering()) [[unlikely]]
+        races::note_unseen_wait(stream);
+}
+void flush_for_wait_of(CUstream stream, CUevent event) {
+    flush_if_pending_of(stream);
+    if (ordering()) [[unlikely]]
+        races::note_waits(stream, event);
+}
+
+/// And for what the host gets to know by the stream itself.
+void flush_for_callback_of(CUstream stream) {
+    flush_if_pending_of(stream);
+    if (ordering()) [[unlikely]]
+        races::note_callback(stream);
+}
+
+/// And for some of both.
+void flush_for_values_of(CUstream stream) {
+    flush_for_wait_of(stream);
+    if (ordering()) [[unlikely]]
+        races::note_callback(stream);
+}
+
+void note_event(CUevent event, CUstream stream) {
+    aoti_dbg::note_event(event, stream);
+    if (ordering()) [[unlikely]]
+        races::note_recorded(event, stream);
+}
+
+/// What the host has waited for, or was told is done, comes before whatever it does then.
+CUresult waited(aoti_dbg::Awaited awaited, CUresult result) {
+    if (ordering() && !awaited.is_perhaps && result == CUDA_SUCCESS) [[unlikely]]
+        races::note_waited(awaited);
+    return result;
+}
+
+/// Of a copy to the host on a stream: nobody waits where the memory is pinned.
+aoti_dbg::Awaited of_copy(CUstream stream, const void* to) {
+    aoti_dbg::Awaited awaited = of_stream(stream);
+    awaited.is_perhaps = ordering() && !races::is_waited_for(reinterpret_cast<CUdeviceptr>(to));
+    return awaited;
+}
+
+}  // namespace
 
 #define AOTI_DBG_HOOK_AFTER(first, name, parameters, arguments) \
     AOTI_DBG_EXPORT CUresult name parameters {                  \
@@ -51,7 +157,7 @@ using aoti_dbg::allocations::Way;
         if (real == nullptr) return kNoDriver;                               \
         static constinit aoti_dbg::WaitName wait_name{#name};                \
         aoti_dbg::Wait wait(wait_name, awaited);                             \
-        return wait.end(call);                                               \
+        return waited(awaited, wait.end(call));                              \
     }
 
 /// And for what tells the host that the device is done: not while a fault is under way.
@@ -60,13 +166,13 @@ using aoti_dbg::allocations::Way;
         first, awaited, aoti_dbg::wait_through_fault([&] { return real arguments; }), name, parameters)
 
 /// It asks how far the device is.
-#define AOTI_DBG_ASKING_HOOK_AFTER(first, asked, call, name, parameters) \
-    AOTI_DBG_EXPORT CUresult name parameters {                           \
-        first;                                                           \
-        auto* real = AOTI_DBG_REAL(name);                                \
-        if (real == nullptr) return kNoDriver;                           \
-        static constinit aoti_dbg::WaitName wait_name{#name};            \
-        return aoti_dbg::answered(wait_name, asked, call);               \
+#define AOTI_DBG_ASKING_HOOK_AFTER(first, asked, call, name, parameters)  \
+    AOTI_DBG_EXPORT CUresult name parameters {                            \
+        first;                                                            \
+        auto* real = AOTI_DBG_REAL(name);                                 \
+        if (real == nullptr) return kNoDriver;                            \
+        static constinit aoti_dbg::WaitName wait_name{#name};             \
+        return waited(asked, aoti_dbg::answered(wait_name, asked, call)); \
     }
 
 #define AOTI_DBG_FLUSH_HOOK(name, flush, parameters, arguments)                                           \
@@ -77,15 +183,21 @@ using aoti_dbg::allocations::Way;
 #define AOTI_DBG_FLUSH(name, parameters, arguments) \
     AOTI_DBG_FLUSH_HOOK(name, flush_if_pending(), parameters, arguments)
 
-/// The same, with its twin for the per-thread default stream.
-#define AOTI_DBG_FLUSH_TWINS(name, twin, parameters, arguments)          \
-    AOTI_DBG_FLUSH_HOOK(name, flush_if_pending(), parameters, arguments) \
-    AOTI_DBG_FLUSH_HOOK(twin, flush_if_pending(), parameters, arguments)
+/// It concerns the parameter `stream`; with its twin for the per-thread default stream. `flush` gets that.
+#define AOTI_DBG_FLUSH_STREAM_BY(flush, name, twin, parameters, arguments)          \
+    AOTI_DBG_FLUSH_HOOK(name, flush(legacy_default(stream)), parameters, arguments) \
+    AOTI_DBG_FLUSH_HOOK(twin, flush(per_thread_default(stream)), parameters, arguments)
+#define AOTI_DBG_FLUSH_STREAM(name, twin, parameters, arguments) \
+    AOTI_DBG_FLUSH_STREAM_BY(flush_for_work_on, name, twin, parameters, arguments)
 
-/// It concerns the parameter `stream`.
-#define AOTI_DBG_FLUSH_STREAM(name, twin, parameters, arguments)                                  \
-    AOTI_DBG_FLUSH_HOOK(name, flush_if_pending_of(legacy_default(stream)), parameters, arguments) \
-    AOTI_DBG_FLUSH_HOOK(twin, flush_if_pending_of(per_thread_default(stream)), parameters, arguments)
+/// It touches memory, on a stream.
+#define AOTI_DBG_FLUSH_TOUCH(name, flush, stream, touched, parameters, arguments) \
+    AOTI_DBG_FLUSH_HOOK(name, flush; note_touched(#name, stream, touched), parameters, arguments)
+#define AOTI_DBG_FLUSH_TOUCH_TWINS(name, twin, touched, parameters, arguments)                               \
+    AOTI_DBG_FLUSH_TOUCH(name, flush_if_pending_of(legacy_default(stream)), legacy_default(stream), touched, \
+                         parameters, arguments)                                                              \
+    AOTI_DBG_FLUSH_TOUCH(twin, flush_if_pending_of(per_thread_default(stream)), per_thread_default(stream),  \
+                         touched, parameters, arguments)
 
 /// The host waits for what a hook has told of before; then it may write to memory that both can see.
 #define AOTI_DBG_WAIT(name, awaited, parameters, arguments)                                             \
@@ -97,23 +209,24 @@ using aoti_dbg::allocations::Way;
 
 /// A copy that is over when it comes back, and may wait for others. With its twin for the per-thread default
 /// stream.
-#define AOTI_DBG_FLUSH_BLOCKING(name, awaited, parameters, arguments)                  \
-    AOTI_DBG_BLOCKING_HOOK_AFTER(flush_if_pending(); if (aoti_dbg::g_measuring)        \
-                                                         aoti_dbg::note_unseen_work(), \
-                                                     awaited, real arguments, name, parameters)
-#define AOTI_DBG_FLUSH_BLOCKING_TWINS(name, twin, parameters, arguments)                     \
-    AOTI_DBG_FLUSH_BLOCKING(name, of_stream(legacy_default(nullptr)), parameters, arguments) \
-    AOTI_DBG_FLUSH_BLOCKING(twin, of_stream(per_thread_default(nullptr)), parameters, arguments)
+#define AOTI_DBG_FLUSH_BLOCKING(name, stream, touched, parameters, arguments)                                \
+    AOTI_DBG_BLOCKING_HOOK_AFTER(flush_if_pending(); note_touched(#name, stream, touched);                   \
+                                 if (aoti_dbg::g_measuring) aoti_dbg::note_unseen_work(), of_stream(stream), \
+                                 real arguments, name, parameters)
+#define AOTI_DBG_FLUSH_BLOCKING_TWINS(name, twin, touched, parameters, arguments)          \
+    AOTI_DBG_FLUSH_BLOCKING(name, legacy_default(nullptr), touched, parameters, arguments) \
+    AOTI_DBG_FLUSH_BLOCKING(twin, per_thread_default(nullptr), touched, parameters, arguments)
 
 /// It changes nothing, but the parameter `event` will tell others how far the parameter `stream` is.
 #define AOTI_DBG_RECORD_EVENT(name, flavour, parameters, arguments) \
     AOTI_DBG_HOOK_AFTER(send_if_pending_of(flavour(stream));        \
-                        aoti_dbg::note_event(event, flavour(stream)), name, parameters, arguments)
+                        note_event(event, flavour(stream)), name, parameters, arguments)
 
 // ---- memory that goes ----
 
 // It waits for the whole device.
 AOTI_DBG_BLOCKING_HOOK_AFTER(flush_if_pending(); if (aoti_dbg::g_measuring) aoti_dbg::note_unseen_work();
+                             if (ordering()) races::note_gone(address);
                              LeavingMemory leaving(Way::free, address), of_all(), leaving.end(real(address)),
                              cuMemFree_v2, (CUdeviceptr address))
 
@@ -126,127 +239,153 @@ AOTI_DBG_BLOCKING_HOOK_AFTER(flush_if_pending(); if (aoti_dbg::g_measuring) aoti
         LeavingMemory leaving leaves;                                   \
         return leaving.end(real arguments);                             \
     }
-#define AOTI_DBG_FREE_ASYNC(name, flavour)                              \
-    AOTI_DBG_FLUSH_FREE(name, flush_if_pending_of(flavour(stream)),     \
-                        (Way::free_async, address, 0, flavour(stream)), \
+#define AOTI_DBG_FREE_ASYNC(name, flavour)                                                  \
+    AOTI_DBG_FLUSH_FREE(name, flush_if_pending_of(flavour(stream));                         \
+                        if (ordering()) races::note_freed(#name, address, flavour(stream)), \
+                        (Way::free_async, address, 0, flavour(stream)),                     \
                         (CUdeviceptr address, CUstream stream), (address, stream))
 AOTI_DBG_FREE_ASYNC(cuMemFreeAsync, legacy_default)
 AOTI_DBG_FREE_ASYNC(cuMemFreeAsync_ptsz, per_thread_default)
-AOTI_DBG_FLUSH_FREE(cuMemUnmap, flush_if_pending(), (Way::unmap, address, bytes),
-                    (CUdeviceptr address, size_t bytes), (address, bytes))
-AOTI_DBG_FLUSH_FREE(cuIpcCloseMemHandle, flush_if_pending(), (Way::close_ipc, address), (CUdeviceptr address),
-                    (address))
+AOTI_DBG_FLUSH_FREE(cuMemUnmap, flush_if_pending(); if (ordering()) races::note_unmapped(address, bytes),
+                                                    (Way::unmap, address, bytes),
+                                                    (CUdeviceptr address, size_t bytes), (address, bytes))
+AOTI_DBG_FLUSH_FREE(cuIpcCloseMemHandle, flush_if_pending(); if (ordering()) races::note_gone(address),
+                                                             (Way::close_ipc, address), (CUdeviceptr address),
+                                                             (address))
 AOTI_DBG_FLUSH(cuMemPoolDestroy, (CUmemoryPool pool), (pool))
 AOTI_DBG_FLUSH(cuMemPoolTrimTo, (CUmemoryPool pool, size_t bytes), (pool, bytes))
 
 // ---- copies ----
 
-AOTI_DBG_FLUSH_BLOCKING_TWINS(cuMemcpy, cuMemcpy_ptds, (CUdeviceptr to, CUdeviceptr from, size_t bytes),
-                              (to, from, bytes))
-AOTI_DBG_FLUSH_BLOCKING_TWINS(cuMemcpyHtoD_v2, cuMemcpyHtoD_v2_ptds,
+AOTI_DBG_FLUSH_BLOCKING_TWINS(cuMemcpy, cuMemcpy_ptds, copied(to, from, bytes),
+                              (CUdeviceptr to, CUdeviceptr from, size_t bytes), (to, from, bytes))
+AOTI_DBG_FLUSH_BLOCKING_TWINS(cuMemcpyHtoD_v2, cuMemcpyHtoD_v2_ptds, written(to, bytes),
                               (CUdeviceptr to, const void* from, size_t bytes), (to, from, bytes))
-AOTI_DBG_FLUSH_WAIT(cuMemcpyDtoH_v2, flush_if_pending(), of_stream(legacy_default(nullptr)),
-                    (void* to, CUdeviceptr from, size_t bytes), (to, from, bytes))
-AOTI_DBG_FLUSH_WAIT(cuMemcpyDtoH_v2_ptds, flush_if_pending(), of_stream(per_thread_default(nullptr)),
-                    (void* to, CUdeviceptr from, size_t bytes), (to, from, bytes))
-AOTI_DBG_FLUSH_HOOK(cuMemcpyDtoD_v2, flush_if_pending(); count_copy_on_device(),
-                                                         (CUdeviceptr to, CUdeviceptr from, size_t bytes),
-                                                         (to, from, bytes))
-AOTI_DBG_FLUSH_HOOK(cuMemcpyDtoD_v2_ptds, flush_if_pending();
-                    count_copy_on_device(), (CUdeviceptr to, CUdeviceptr from, size_t bytes),
-                    (to, from, bytes))
-AOTI_DBG_FLUSH_BLOCKING_TWINS(cuMemcpyDtoA_v2, cuMemcpyDtoA_v2_ptds,
+#define AOTI_DBG_FETCH(name, flush, stream, awaited, parameters, arguments) \
+    AOTI_DBG_FLUSH_WAIT(name, flush;                                        \
+                        note_touched(#name, stream, fetched(from, bytes)), awaited, parameters, arguments)
+AOTI_DBG_FETCH(cuMemcpyDtoH_v2, flush_if_pending(), legacy_default(nullptr),
+               of_stream(legacy_default(nullptr)), (void* to, CUdeviceptr from, size_t bytes),
+               (to, from, bytes))
+AOTI_DBG_FETCH(cuMemcpyDtoH_v2_ptds, flush_if_pending(), per_thread_default(nullptr),
+               of_stream(per_thread_default(nullptr)), (void* to, CUdeviceptr from, size_t bytes),
+               (to, from, bytes))
+#define AOTI_DBG_COPY_ON_DEVICE(name, flush, stream, parameters, arguments) \
+    AOTI_DBG_FLUSH_TOUCH(name, flush;                                       \
+                         count_copy_on_device(), stream, copied(to, from, bytes), parameters, arguments)
+AOTI_DBG_COPY_ON_DEVICE(cuMemcpyDtoD_v2, flush_if_pending(), legacy_default(nullptr),
+                        (CUdeviceptr to, CUdeviceptr from, size_t bytes), (to, from, bytes))
+AOTI_DBG_COPY_ON_DEVICE(cuMemcpyDtoD_v2_ptds, flush_if_pending(), per_thread_default(nullptr),
+                        (CUdeviceptr to, CUdeviceptr from, size_t bytes), (to, from, bytes))
+AOTI_DBG_FLUSH_BLOCKING_TWINS(cuMemcpyDtoA_v2, cuMemcpyDtoA_v2_ptds, fetched(from, bytes),
                               (CUarray to, size_t offset, CUdeviceptr from, size_t bytes),
                               (to, offset, from, bytes))
-AOTI_DBG_FLUSH_BLOCKING_TWINS(cuMemcpyAtoD_v2, cuMemcpyAtoD_v2_ptds,
+AOTI_DBG_FLUSH_BLOCKING_TWINS(cuMemcpyAtoD_v2, cuMemcpyAtoD_v2_ptds, written(to, bytes),
                               (CUdeviceptr to, CUarray from, size_t offset, size_t bytes),
                               (to, from, offset, bytes))
-AOTI_DBG_FLUSH_BLOCKING_TWINS(cuMemcpyPeer, cuMemcpyPeer_ptds,
+// It is ordered with the streams of both devices.
+AOTI_DBG_FLUSH_BLOCKING_TWINS(cuMemcpyPeer, cuMemcpyPeer_ptds, Touched(),
                               (CUdeviceptr to, CUcontext there, CUdeviceptr from, CUcontext here,
                                size_t bytes),
                               (to, there, from, here, bytes))
-AOTI_DBG_FLUSH_BLOCKING_TWINS(cuMemcpy2D_v2, cuMemcpy2D_v2_ptds, (const CUDA_MEMCPY2D* copy), (copy))
-AOTI_DBG_FLUSH_BLOCKING_TWINS(cuMemcpy2DUnaligned_v2, cuMemcpy2DUnaligned_v2_ptds,
+AOTI_DBG_FLUSH_BLOCKING_TWINS(cuMemcpy2D_v2, cuMemcpy2D_v2_ptds, copied(copy), (const CUDA_MEMCPY2D* copy),
+                              (copy))
+AOTI_DBG_FLUSH_BLOCKING_TWINS(cuMemcpy2DUnaligned_v2, cuMemcpy2DUnaligned_v2_ptds, copied(copy),
                               (const CUDA_MEMCPY2D* copy), (copy))
-AOTI_DBG_FLUSH_BLOCKING_TWINS(cuMemcpy3D_v2, cuMemcpy3D_v2_ptds, (const CUDA_MEMCPY3D* copy), (copy))
-AOTI_DBG_FLUSH_BLOCKING_TWINS(cuMemcpy3DPeer, cuMemcpy3DPeer_ptds, (const CUDA_MEMCPY3D_PEER* copy), (copy))
+AOTI_DBG_FLUSH_BLOCKING_TWINS(cuMemcpy3D_v2, cuMemcpy3D_v2_ptds, Touched(), (const CUDA_MEMCPY3D* copy),
+                              (copy))
+AOTI_DBG_FLUSH_BLOCKING_TWINS(cuMemcpy3DPeer, cuMemcpy3DPeer_ptds, Touched(),
+                              (const CUDA_MEMCPY3D_PEER* copy), (copy))
 
-AOTI_DBG_FLUSH_STREAM(cuMemcpyAsync, cuMemcpyAsync_ptsz,
-                      (CUdeviceptr to, CUdeviceptr from, size_t bytes, CUstream stream),
-                      (to, from, bytes, stream))
-AOTI_DBG_FLUSH_STREAM(cuMemcpyHtoDAsync_v2, cuMemcpyHtoDAsync_v2_ptsz,
-                      (CUdeviceptr to, const void* from, size_t bytes, CUstream stream),
-                      (to, from, bytes, stream))
-AOTI_DBG_FLUSH_WAIT(cuMemcpyDtoHAsync_v2, flush_if_pending_of(legacy_default(stream)),
-                    of_stream(legacy_default(stream)),
-                    (void* to, CUdeviceptr from, size_t bytes, CUstream stream), (to, from, bytes, stream))
-AOTI_DBG_FLUSH_WAIT(cuMemcpyDtoHAsync_v2_ptsz, flush_if_pending_of(per_thread_default(stream)),
-                    of_stream(per_thread_default(stream)),
-                    (void* to, CUdeviceptr from, size_t bytes, CUstream stream), (to, from, bytes, stream))
-AOTI_DBG_FLUSH_HOOK(cuMemcpyDtoDAsync_v2, flush_if_pending_of(legacy_default(stream));
-                    count_copy_on_device(), (CUdeviceptr to, CUdeviceptr from, size_t bytes, CUstream stream),
-                    (to, from, bytes, stream))
-AOTI_DBG_FLUSH_HOOK(cuMemcpyDtoDAsync_v2_ptsz, flush_if_pending_of(per_thread_default(stream));
-                    count_copy_on_device(), (CUdeviceptr to, CUdeviceptr from, size_t bytes, CUstream stream),
-                    (to, from, bytes, stream))
-AOTI_DBG_FLUSH_STREAM(cuMemcpyPeerAsync, cuMemcpyPeerAsync_ptsz,
-                      (CUdeviceptr to, CUcontext there, CUdeviceptr from, CUcontext here, size_t bytes,
-                       CUstream stream),
-                      (to, there, from, here, bytes, stream))
-AOTI_DBG_FLUSH_STREAM(cuMemcpy2DAsync_v2, cuMemcpy2DAsync_v2_ptsz,
-                      (const CUDA_MEMCPY2D* copy, CUstream stream), (copy, stream))
-AOTI_DBG_FLUSH_STREAM(cuMemcpy3DAsync_v2, cuMemcpy3DAsync_v2_ptsz,
-                      (const CUDA_MEMCPY3D* copy, CUstream stream), (copy, stream))
+#define AOTI_DBG_COPY_SOMEWHERE(name, flavour)                                             \
+    AOTI_DBG_FLUSH_HOOK(name, flush_if_pending_of(flavour(stream));                        \
+                        note_copied(#name, flavour(stream), copied(to, from, bytes), to),  \
+                        (CUdeviceptr to, CUdeviceptr from, size_t bytes, CUstream stream), \
+                        (to, from, bytes, stream))
+AOTI_DBG_COPY_SOMEWHERE(cuMemcpyAsync, legacy_default)
+AOTI_DBG_COPY_SOMEWHERE(cuMemcpyAsync_ptsz, per_thread_default)
+AOTI_DBG_FLUSH_TOUCH_TWINS(cuMemcpyHtoDAsync_v2, cuMemcpyHtoDAsync_v2_ptsz, written(to, bytes),
+                           (CUdeviceptr to, const void* from, size_t bytes, CUstream stream),
+                           (to, from, bytes, stream))
+AOTI_DBG_FETCH(cuMemcpyDtoHAsync_v2, flush_if_pending_of(legacy_default(stream)), legacy_default(stream),
+               of_copy(legacy_default(stream), to),
+               (void* to, CUdeviceptr from, size_t bytes, CUstream stream), (to, from, bytes, stream))
+AOTI_DBG_FETCH(cuMemcpyDtoHAsync_v2_ptsz, flush_if_pending_of(per_thread_default(stream)),
+               per_thread_default(stream), of_copy(per_thread_default(stream), to),
+               (void* to, CUdeviceptr from, size_t bytes, CUstream stream), (to, from, bytes, stream))
+AOTI_DBG_COPY_ON_DEVICE(cuMemcpyDtoDAsync_v2, flush_if_pending_of(legacy_default(stream)),
+                        legacy_default(stream),
+                        (CUdeviceptr to, CUdeviceptr from, size_t bytes, CUstream stream),
+                        (to, from, bytes, stream))
+AOTI_DBG_COPY_ON_DEVICE(cuMemcpyDtoDAsync_v2_ptsz, flush_if_pending_of(per_thread_default(stream)),
+                        per_thread_default(stream),
+                        (CUdeviceptr to, CUdeviceptr from, size_t bytes, CUstream stream),
+                        (to, from, bytes, stream))
+AOTI_DBG_FLUSH_TOUCH_TWINS(cuMemcpyPeerAsync, cuMemcpyPeerAsync_ptsz, copied(to, from, bytes),
+                           (CUdeviceptr to, CUcontext there, CUdeviceptr from, CUcontext here, size_t bytes,
+                            CUstream stream),
+                           (to, there, from, here, bytes, stream))
+#define AOTI_DBG_COPY_2D(name, flavour)                                                     \
+    AOTI_DBG_FLUSH_HOOK(name, flush_if_pending_of(flavour(stream));                         \
+                        note_copied(#name, flavour(stream), copied(copy), target_of(copy)), \
+                        (const CUDA_MEMCPY2D* copy, CUstream stream), (copy, stream))
+AOTI_DBG_COPY_2D(cuMemcpy2DAsync_v2, legacy_default)
+AOTI_DBG_COPY_2D(cuMemcpy2DAsync_v2_ptsz, per_thread_default)
+AOTI_DBG_FLUSH_STREAM_BY(flush_for_callback_of, cuMemcpy3DAsync_v2, cuMemcpy3DAsync_v2_ptsz,
+                         (const CUDA_MEMCPY3D* copy, CUstream stream), (copy, stream))
 AOTI_DBG_FLUSH_STREAM(cuMemcpy3DPeerAsync, cuMemcpy3DPeerAsync_ptsz,
                       (const CUDA_MEMCPY3D_PEER* copy, CUstream stream), (copy, stream))
-AOTI_DBG_FLUSH_STREAM(cuMemcpyBatchAsync, cuMemcpyBatchAsync_ptsz,
-                      (CUdeviceptr * to, CUdeviceptr* from, size_t* bytes, size_t count,
-                       CUmemcpyAttributes* attributes, size_t* indices, size_t attribute_count,
-                       size_t* failed, CUstream stream),
-                      (to, from, bytes, count, attributes, indices, attribute_count, failed, stream))
-AOTI_DBG_FLUSH_STREAM(cuMemcpyBatchAsync_v2, cuMemcpyBatchAsync_v2_ptsz,
-                      (CUdeviceptr * to, CUdeviceptr* from, size_t* bytes, size_t count,
-                       CUmemcpyAttributes* attributes, size_t* indices, size_t attribute_count,
-                       CUstream stream),
-                      (to, from, bytes, count, attributes, indices, attribute_count, stream))
-AOTI_DBG_FLUSH_STREAM(cuMemcpy3DBatchAsync, cuMemcpy3DBatchAsync_ptsz,
-                      (size_t count, CUDA_MEMCPY3D_BATCH_OP* list, size_t* failed, unsigned long long flags,
-                       CUstream stream),
-                      (count, list, failed, flags, stream))
-AOTI_DBG_FLUSH_STREAM(cuMemcpy3DBatchAsync_v2, cuMemcpy3DBatchAsync_v2_ptsz,
-                      (size_t count, CUDA_MEMCPY3D_BATCH_OP* list, unsigned long long flags, CUstream stream),
-                      (count, list, flags, stream))
+AOTI_DBG_FLUSH_STREAM_BY(flush_for_callback_of, cuMemcpyBatchAsync, cuMemcpyBatchAsync_ptsz,
+                         (CUdeviceptr * to, CUdeviceptr* from, size_t* bytes, size_t count,
+                          CUmemcpyAttributes* attributes, size_t* indices, size_t attribute_count,
+                          size_t* failed, CUstream stream),
+                         (to, from, bytes, count, attributes, indices, attribute_count, failed, stream))
+AOTI_DBG_FLUSH_STREAM_BY(flush_for_callback_of, cuMemcpyBatchAsync_v2, cuMemcpyBatchAsync_v2_ptsz,
+                         (CUdeviceptr * to, CUdeviceptr* from, size_t* bytes, size_t count,
+                          CUmemcpyAttributes* attributes, size_t* indices, size_t attribute_count,
+                          CUstream stream),
+                         (to, from, bytes, count, attributes, indices, attribute_count, stream))
+AOTI_DBG_FLUSH_STREAM_BY(flush_for_callback_of, cuMemcpy3DBatchAsync, cuMemcpy3DBatchAsync_ptsz,
+                         (size_t count, CUDA_MEMCPY3D_BATCH_OP* list, size_t* failed,
+                          unsigned long long flags, CUstream stream),
+                         (count, list, failed, flags, stream))
+AOTI_DBG_FLUSH_STREAM_BY(flush_for_callback_of, cuMemcpy3DBatchAsync_v2, cuMemcpy3DBatchAsync_v2_ptsz,
+                         (size_t count, CUDA_MEMCPY3D_BATCH_OP* list, unsigned long long flags,
+                          CUstream stream),
+                         (count, list, flags, stream))
 
 // ---- sets ----
 
-#define AOTI_DBG_FLUSH_FILL(name, flush, count, Unit, parameters, arguments) \
-    AOTI_DBG_FLUSH_HOOK(name, flush; count_fill((count) * sizeof(Unit)), parameters, arguments)
+// Of a rectangle the first row is looked at: what lies between its rows is not touched.
+#define AOTI_DBG_FLUSH_FILL(name, flush, stream, row, rows, parameters, arguments) \
+    AOTI_DBG_FLUSH_TOUCH(name, flush;                                              \
+                         count_fill((row) * (rows)), stream, written(to, row), parameters, arguments)
 
-#define AOTI_DBG_FLUSH_SETS(bits, Unit)                                                                      \
-    AOTI_DBG_FLUSH_FILL(cuMemsetD##bits##_v2, flush_if_pending(), count, Unit,                               \
-                        (CUdeviceptr to, Unit value, size_t count), (to, value, count))                      \
-    AOTI_DBG_FLUSH_FILL(cuMemsetD##bits##_v2_ptds, flush_if_pending(), count, Unit,                          \
-                        (CUdeviceptr to, Unit value, size_t count), (to, value, count))                      \
-    AOTI_DBG_FLUSH_FILL(cuMemsetD2D##bits##_v2, flush_if_pending(), width* height, Unit,                     \
-                        (CUdeviceptr to, size_t pitch, Unit value, size_t width, size_t height),             \
-                        (to, pitch, value, width, height))                                                   \
-    AOTI_DBG_FLUSH_FILL(cuMemsetD2D##bits##_v2_ptds, flush_if_pending(), width* height, Unit,                \
-                        (CUdeviceptr to, size_t pitch, Unit value, size_t width, size_t height),             \
-                        (to, pitch, value, width, height))                                                   \
-    AOTI_DBG_FLUSH_FILL(cuMemsetD##bits##Async, flush_if_pending_of(legacy_default(stream)), count, Unit,    \
-                        (CUdeviceptr to, Unit value, size_t count, CUstream stream),                         \
-                        (to, value, count, stream))                                                          \
-    AOTI_DBG_FLUSH_FILL(cuMemsetD##bits##Async_ptsz, flush_if_pending_of(per_thread_default(stream)), count, \
-                        Unit, (CUdeviceptr to, Unit value, size_t count, CUstream stream),                   \
-                        (to, value, count, stream))                                                          \
-    AOTI_DBG_FLUSH_FILL(                                                                                     \
-        cuMemsetD2D##bits##Async, flush_if_pending_of(legacy_default(stream)), width* height, Unit,          \
-        (CUdeviceptr to, size_t pitch, Unit value, size_t width, size_t height, CUstream stream),            \
-        (to, pitch, value, width, height, stream))                                                           \
-    AOTI_DBG_FLUSH_FILL(                                                                                     \
-        cuMemsetD2D##bits##Async_ptsz, flush_if_pending_of(per_thread_default(stream)), width* height, Unit, \
-        (CUdeviceptr to, size_t pitch, Unit value, size_t width, size_t height, CUstream stream),            \
+#define AOTI_DBG_FLUSH_SET(name, stream, Unit)                                     \
+    AOTI_DBG_FLUSH_FILL(name, flush_if_pending(), stream, count * sizeof(Unit), 1, \
+                        (CUdeviceptr to, Unit value, size_t count), (to, value, count))
+#define AOTI_DBG_FLUSH_SET_2D(name, stream, Unit)                                                \
+    AOTI_DBG_FLUSH_FILL(name, flush_if_pending(), stream, width * sizeof(Unit), height,          \
+                        (CUdeviceptr to, size_t pitch, Unit value, size_t width, size_t height), \
+                        (to, pitch, value, width, height))
+#define AOTI_DBG_FLUSH_SET_ASYNC(name, flavour, Unit)                                                      \
+    AOTI_DBG_FLUSH_FILL(name, flush_if_pending_of(flavour(stream)), flavour(stream), count * sizeof(Unit), \
+                        1, (CUdeviceptr to, Unit value, size_t count, CUstream stream),                    \
+                        (to, value, count, stream))
+#define AOTI_DBG_FLUSH_SET_2D_ASYNC(name, flavour, Unit)                                           \
+    AOTI_DBG_FLUSH_FILL(                                                                           \
+        name, flush_if_pending_of(flavour(stream)), flavour(stream), width * sizeof(Unit), height, \
+        (CUdeviceptr to, size_t pitch, Unit value, size_t width, size_t height, CUstream stream),  \
         (to, pitch, value, width, height, stream))
+#define AOTI_DBG_FLUSH_SETS(bits, Unit)                                                   \
+    AOTI_DBG_FLUSH_SET(cuMemsetD##bits##_v2, legacy_default(nullptr), Unit)               \
+    AOTI_DBG_FLUSH_SET(cuMemsetD##bits##_v2_ptds, per_thread_default(nullptr), Unit)      \
+    AOTI_DBG_FLUSH_SET_2D(cuMemsetD2D##bits##_v2, legacy_default(nullptr), Unit)          \
+    AOTI_DBG_FLUSH_SET_2D(cuMemsetD2D##bits##_v2_ptds, per_thread_default(nullptr), Unit) \
+    AOTI_DBG_FLUSH_SET_ASYNC(cuMemsetD##bits##Async, legacy_default, Unit)                \
+    AOTI_DBG_FLUSH_SET_ASYNC(cuMemsetD##bits##Async_ptsz, per_thread_default, Unit)       \
+    AOTI_DBG_FLUSH_SET_2D_ASYNC(cuMemsetD2D##bits##Async, legacy_default, Unit)           \
+    AOTI_DBG_FLUSH_SET_2D_ASYNC(cuMemsetD2D##bits##Async_ptsz, per_thread_default, Unit)
 
 AOTI_DBG_FLUSH_SETS(8, unsigned char)
 AOTI_DBG_FLUSH_SETS(16, unsigned short)
@@ -269,11 +408,11 @@ AOTI_DBG_ASK_STREAM(cuStreamQuery, legacy_default)
 AOTI_DBG_ASK_STREAM(cuStreamQuery_ptsz, per_thread_default)
 // Asked often where memory is allocated: nothing else is looked at.
 AOTI_DBG_ASKING_HOOK_AFTER(, of_event(event), real(event), cuEventQuery, (CUevent event))
-AOTI_DBG_FLUSH_STREAM(cuLaunchHostFunc, cuLaunchHostFunc_ptsz,
-                      (CUstream stream, CUhostFn function, void* data), (stream, function, data))
-AOTI_DBG_FLUSH_STREAM(cuStreamAddCallback, cuStreamAddCallback_ptsz,
-                      (CUstream stream, CUstreamCallback callback, void* data, unsigned int flags),
-                      (stream, callback, data, flags))
+AOTI_DBG_FLUSH_STREAM_BY(flush_for_callback_of, cuLaunchHostFunc, cuLaunchHostFunc_ptsz,
+                         (CUstream stream, CUhostFn function, void* data), (stream, function, data))
+AOTI_DBG_FLUSH_STREAM_BY(flush_for_callback_of, cuStreamAddCallback, cuStreamAddCallback_ptsz,
+                         (CUstream stream, CUstreamCallback callback, void* data, unsigned int flags),
+                         (stream, callback, data, flags))
 
 // ---- streams that wait for one another, begin to capture, and go ----
 
@@ -284,24 +423,26 @@ AOTI_DBG_RECORD_EVENT(cuEventRecordWithFlags, legacy_default,
                       (CUevent event, CUstream stream, unsigned int flags), (event, stream, flags))
 AOTI_DBG_RECORD_EVENT(cuEventRecordWithFlags_ptsz, per_thread_default,
                       (CUevent event, CUstream stream, unsigned int flags), (event, stream, flags))
-AOTI_DBG_FLUSH_STREAM(cuStreamWaitEvent, cuStreamWaitEvent_ptsz,
-                      (CUstream stream, CUevent event, unsigned int flags), (stream, event, flags))
-AOTI_DBG_FLUSH_STREAM(cuStreamWriteValue32_v2, cuStreamWriteValue32_v2_ptsz,
-                      (CUstream stream, CUdeviceptr to, cuuint32_t value, unsigned int flags),
-                      (stream, to, value, flags))
-AOTI_DBG_FLUSH_STREAM(cuStreamWriteValue64_v2, cuStreamWriteValue64_v2_ptsz,
-                      (CUstream stream, CUdeviceptr to, cuuint64_t value, unsigned int flags),
-                      (stream, to, value, flags))
-AOTI_DBG_FLUSH_STREAM(cuStreamWaitValue32_v2, cuStreamWaitValue32_v2_ptsz,
-                      (CUstream stream, CUdeviceptr at, cuuint32_t value, unsigned int flags),
-                      (stream, at, value, flags))
-AOTI_DBG_FLUSH_STREAM(cuStreamWaitValue64_v2, cuStreamWaitValue64_v2_ptsz,
-                      (CUstream stream, CUdeviceptr at, cuuint64_t value, unsigned int flags),
-                      (stream, at, value, flags))
-AOTI_DBG_FLUSH_STREAM(cuStreamBatchMemOp_v2, cuStreamBatchMemOp_v2_ptsz,
-                      (CUstream stream, unsigned int count, CUstreamBatchMemOpParams* list,
-                       unsigned int flags),
-                      (stream, count, list, flags))
+AOTI_DBG_FLUSH_HOOK(cuStreamWaitEvent, flush_for_wait_of(legacy_default(stream), event),
+                    (CUstream stream, CUevent event, unsigned int flags), (stream, event, flags))
+AOTI_DBG_FLUSH_HOOK(cuStreamWaitEvent_ptsz, flush_for_wait_of(per_thread_default(stream), event),
+                    (CUstream stream, CUevent event, unsigned int flags), (stream, event, flags))
+AOTI_DBG_FLUSH_STREAM_BY(flush_for_callback_of, cuStreamWriteValue32_v2, cuStreamWriteValue32_v2_ptsz,
+                         (CUstream stream, CUdeviceptr to, cuuint32_t value, unsigned int flags),
+                         (stream, to, value, flags))
+AOTI_DBG_FLUSH_STREAM_BY(flush_for_callback_of, cuStreamWriteValue64_v2, cuStreamWriteValue64_v2_ptsz,
+                         (CUstream stream, CUdeviceptr to, cuuint64_t value, unsigned int flags),
+                         (stream, to, value, flags))
+AOTI_DBG_FLUSH_STREAM_BY(flush_for_wait_of, cuStreamWaitValue32_v2, cuStreamWaitValue32_v2_ptsz,
+                         (CUstream stream, CUdeviceptr at, cuuint32_t value, unsigned int flags),
+                         (stream, at, value, flags))
+AOTI_DBG_FLUSH_STREAM_BY(flush_for_wait_of, cuStreamWaitValue64_v2, cuStreamWaitValue64_v2_ptsz,
+                         (CUstream stream, CUdeviceptr at, cuuint64_t value, unsigned int flags),
+                         (stream, at, value, flags))
+AOTI_DBG_FLUSH_STREAM_BY(flush_for_values_of, cuStreamBatchMemOp_v2, cuStreamBatchMemOp_v2_ptsz,
+                         (CUstream stream, unsigned int count, CUstreamBatchMemOpParams* list,
+                          unsigned int flags),
+                         (stream, count, list, flags))
 AOTI_DBG_FLUSH_STREAM(cuStreamBeginCapture, cuStreamBeginCapture_ptsz, (CUstream stream), (stream))
 AOTI_DBG_FLUSH_STREAM(cuStreamBeginCapture_v2, cuStreamBeginCapture_v2_ptsz,
                       (CUstream stream, CUstreamCaptureMode mode), (stream, mode))
@@ -309,5 +450,8 @@ AOTI_DBG_FLUSH_STREAM(cuStreamBeginCaptureToGraph, cuStreamBeginCaptureToGraph_p
                       (CUstream stream, CUgraph graph, const CUgraphNode* dependencies,
                        const CUgraphEdgeData* edges, size_t count, CUstreamCaptureMode mode),
                       (stream, graph, dependencies, edges, count, mode))
-AOTI_DBG_FLUSH(cuStreamDestroy, (CUstream stream), (stream))
-AOTI_DBG_FLUSH(cuStreamDestroy_v2, (CUstream stream), (stream))
+#define AOTI_DBG_STREAM_GOES(name)                \
+    AOTI_DBG_FLUSH_HOOK(name, flush_if_pending(); \
+                        if (ordering()) races::note_destroyed(stream), (CUstream stream), (stream))
+AOTI_DBG_STREAM_GOES(cuStreamDestroy)
+AOTI_DBG_STREAM_GOES(cuStreamDestroy_v2)

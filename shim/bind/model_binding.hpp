@@ -23,7 +23,7 @@ struct BindingReport {
 
 /// What is looked at besides calls.
 struct LookedAt {
-    bool pointers = false;  // that the model asks for: for levels 1 and 2
+    bool pointers = false;  // that the model asks for: for levels 1 and 2, and races
     bool views = false;     // that it makes of storages: for checks
     bool tensors = false;   // that it makes and lets go: for the map of them
 };

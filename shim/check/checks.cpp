@@ -9,10 +9,10 @@
 
 #include "base/fnv.hpp"
 #include "serializer/finding.hpp"
+#include "shim/check/call_finding.hpp"
 #include "shim/check/mismatch.hpp"
 #include "shim/check/model_checks.hpp"
 #include "shim/measure/measured_model.hpp"
-#include "shim/measure/measurer.hpp"
 #include "shim/measure/measuring_thread.hpp"
 #include "shim/observe/calls.hpp"
 #include "shim/observe/clock.hpp"
@@ -28,7 +28,6 @@ std::atomic<std::uint64_t> g_unchecked_models{0};
 /// Of the call, without what is wrong with it.
 Finding finding_at(ThreadState& state, const OpenCall& call) {
     Finding finding;
-    finding.kind = Finding::Kind::argument;
     finding.sequence = call.seq;
     finding.time_ns = unix_nanoseconds();
     finding.thread = own_part(state).thread;
@@ -41,37 +40,6 @@ Finding finding_at(ThreadState& state, const OpenCall& call) {
     }
     if (call.number != ring::kNoCall) finding.call = call.number;
     return finding;
-}
-
-void add_site(const SiteFacts& site, Finding& finding) {
-    finding.kernel = site.kernel;
-    finding.symbol = site.symbol;
-    finding.site = site.site;
-    finding.line = site.line;
-    finding.source_nodes = site.source_nodes;
-    finding.original_aten = site.original_aten;
-}
-
-void add_tensor(const ArgumentFacts& argument, const TensorFacts* tensor, Finding& finding) {
-    finding.tensor.label = argument.label;
-    finding.tensor.original_fqn = argument.original_fqn;
-    finding.tensor.parameter = argument.parameter;
-    finding.tensor.role = argument.role;
-    finding.tensor.unmeasured = "its arguments alone were checked";
-    if (tensor == nullptr) return;
-    finding.tensor.dtype = tensor->dtype;
-    finding.tensor.device = tensor->device;
-    finding.tensor.sizes_known = tensor->sizes_known;
-    finding.tensor.sizes = tensor->sizes;
-}
-
-void tell(ThreadState& state, Finding finding, Mismatch mismatch) {
-    finding.check = std::move(mismatch.check);
-    finding.expected = std::move(mismatch.expected);
-    finding.found = std::move(mismatch.found);
-    finding.advice = std::move(mismatch.advice);
-    if (Measurer* measurer = state.session->measurer(); measurer != nullptr)
-        measurer->tell(std::move(finding));
 }
 
 /// The number of the input's facts; 0: not known.
@@ -90,7 +58,7 @@ std::uint64_t check_input(ThreadState& state, const MeasuredModel& model, const 
         Finding finding = finding_at(state, run);
         finding.line = input.guard->line;
         add_tensor(model.input(n), seen.facts, finding);
-        tell(state, std::move(finding), std::move(mismatch));
+        tell(std::move(finding), std::move(mismatch));
     }
     return seen.facts->number;
 }
@@ -98,7 +66,7 @@ std::uint64_t check_input(ThreadState& state, const MeasuredModel& model, const 
 void check_count(ThreadState& state, const MeasuredModel& model, const OpenCall& run, std::uint64_t given) {
     const std::size_t expected = model.checks().inputs();
     if (expected == 0 || expected == given) return;
-    tell(state, finding_at(state, run),
+    tell(finding_at(state, run),
          {"number of inputs", std::to_string(expected), std::to_string(given),
           "give the inputs that the model was exported with, flattened as its call spec has them"});
 }
@@ -140,7 +108,7 @@ void check_run(ThreadState& state, MeasuredModel* model, const OpenCall& run) {
         g_unchecked_models.fetch_add(1, std::memory_order_relaxed);
     const auto* container = reinterpret_cast<const void*>(run.passage.frame->integer(0));
     if (std::optional<Mismatch> wrong = checks.wrong_constants(container))
-        tell(state, finding_at(state, run), std::move(*wrong));
+        tell(finding_at(state, run), std::move(*wrong));
     check_count(state, *model, run, given);
     MeasuringThread& own = own_part(state);
     begin_finding(own);
@@ -174,7 +142,7 @@ void check_launch(ThreadState& state, const MeasuredModel& model, const OpenCall
         Finding finding = finding_at(state, call);
         add_site(model.site(call.site)->facts, finding);
         add_tensor(*pointer.argument, nullptr, finding);
-        tell(state, std::move(finding), std::move(*wrong));
+        tell(std::move(finding), std::move(*wrong));
     }
 }
 
@@ -211,7 +179,7 @@ void check_view(ThreadState& state, const MeasuredModel& model, const StubFrame&
     finding.kernel = "aoti_torch__reinterpret_tensor";
     finding.call = run->next_call;  // it goes into that one, or a later one
     finding.notes.push_back("of this view only the call that comes next is known");
-    tell(state, std::move(finding), std::move(*wrong));
+    tell(std::move(finding), std::move(*wrong));
 }
 
 void check_result(ThreadState& state, MeasuredModel* model, const OpenCall& call, std::int32_t result) {
@@ -222,7 +190,7 @@ void check_result(ThreadState& state, MeasuredModel* model, const OpenCall& call
     Finding finding = finding_at(state, call);
     const SitePlan* plan = model == nullptr ? nullptr : model->site(call.site);
     add_site(plan != nullptr ? plan->facts : unknown_site(*call.name, call.kind), finding);
-    tell(state, std::move(finding),
+    tell(std::move(finding),
          {"result", "success", "error " + std::to_string(result),
           "the line that PyTorch wrote on standard error says why; --level 2 shows what it was given"});
 }

@@ -22,6 +22,8 @@ const GpuApi* gpu_api() {
     if (!complete) return nullptr;
     find(found.cuFuncGetParamInfo, "cuFuncGetParamInfo");
     find(found.cuFuncLoad, "cuFuncLoad");
+    find(found.cuStreamGetFlags, "cuStreamGetFlags");
+    find(found.cuStreamGetCtx, "cuStreamGetCtx");
     find(found.cuStreamWriteValue32_v2, "cuStreamWriteValue32_v2");
     const GpuApi* expected = nullptr;
     const auto* made = new GpuApi(found);

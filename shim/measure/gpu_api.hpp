@@ -33,6 +33,8 @@ struct GpuApi {
     // Not in every driver that we meet.
     CUresult (*cuFuncGetParamInfo)(CUfunction, std::size_t, std::size_t*, std::size_t*) = nullptr;
     CUresult (*cuFuncLoad)(CUfunction) = nullptr;
+    CUresult (*cuStreamGetFlags)(CUstream, unsigned int*) = nullptr;
+    CUresult (*cuStreamGetCtx)(CUstream, CUcontext*) = nullptr;
     CUresult (*cuStreamWriteValue32_v2)(CUstream, CUdeviceptr, cuuint32_t, unsigned int) = nullptr;
 };
 

@@ -162,7 +162,7 @@ std::uint32_t match_site(ThreadState& state, const MeasuredModel& model, std::ui
     if (id != kNone || !model.has_sites()) {
         own.matched_run = run;
         // From here on constants alone are looked for no more, and nobody else wants pointers.
-        if (!measuring() && !saving()) state.unwatched.add(SlotRole::pointer);
+        if (!measuring() && !saving() && !ordering()) state.unwatched.add(SlotRole::pointer);
     }
     if (id == kNone) return kNone;
     Follower& follower = own.followers.try_emplace(number, model.plan()).first->second;

@@ -9,6 +9,7 @@
 
 #include "base/message.hpp"
 #include "shim/check/checks.hpp"
+#include "shim/check/races.hpp"
 #include "shim/measure/made_tensors.hpp"
 #include "shim/measure/measured_model.hpp"
 #include "shim/observe/clock.hpp"
@@ -60,7 +61,7 @@ bool decide(ThreadState& state, const Treatment& treatment, std::uint32_t run, s
     if (!showing() && (own || options().scope == Scope::all)) return true;
     if (!treatment.wants(known(run, ring::kNoRun), known(number, ring::kNoCall))) {
         // Whichever it is that faults or hangs.
-        if (options().records_all() || checking()) return true;
+        if (options().records_all() || checking() || ordering()) return true;
         state.counts.filtered.raise();
         return false;
     }
@@ -225,6 +226,8 @@ bool begin_call(ThreadState& state, const CallStart& start) {
     if (measured != nullptr && is_run) begin_measured_run(state, *measured, call, run_number);
     if (measured != nullptr && checking() && call.passage.parameters != nullptr)
         check_launch(state, *measured, call);
+    if (measured != nullptr && ordering() && is_call && own)
+        races::note_call(state, *measured, call, When::before);
     if (measured != nullptr && before.any()) measure_call(state, *measured, call, When::before, before, 0);
     ++state.depth;
     return true;
@@ -245,8 +248,10 @@ void end_call(ThreadState& state, std::uintptr_t frame, std::int32_t result, std
     MeasuredModel* measured = call.passage.any() ? measured_model(call.model) : nullptr;
     if (checking() && (result != 0 || is_model_entry(call.kind))) check_result(state, measured, call, result);
     if (measured != nullptr && result == 0 && call.passage.slot != nullptr &&
-        call.passage.slot->gives_tensors)
+        call.passage.slot->gives_tensors) {
         note_returned_tensors(state, *measured, call);
+        if (ordering()) races::note_call(state, *measured, call, When::after);
+    }
     if (call.kind == ring::CallKind::run) {
         state.unwatched.clear();
         note_end_of_run(state, call);

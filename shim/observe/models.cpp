@@ -204,7 +204,7 @@ Model* arrive(Registry& all, const LoadedObject& object, bool linked) {
     if (looking()) model->measured = measured_part(object);
     if (is_kept(*model)) model->torch = torch_behind(object);
     const bool is_known = model->measured != nullptr;
-    const LookedAt looked_at{is_known && (measuring() || saving()), is_known && checking(),
+    const LookedAt looked_at{is_known && (measuring() || saving() || ordering()), is_known && checking(),
                              is_known && g_recording_memory && model->measured->is_on_cuda()};
     const BindingReport report = bind_model(object, model->package, model->number, linked, looked_at);
     g_unbound += report.unbound;

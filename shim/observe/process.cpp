@@ -36,6 +36,7 @@ bool g_follow_unselected = false;
 bool g_showing = false;
 bool g_measuring = false;
 bool g_checking = false;
+bool g_ordering = false;
 bool g_saving = false;
 bool g_recording_waits = false;
 bool g_marking = false;
@@ -98,6 +99,7 @@ void make_ready() {
     g_showing = may_show(*g_options);
     g_measuring = may_measure(*g_options);
     g_checking = checks_arguments(*g_options);
+    g_ordering = looks_for_races(*g_options);
     g_saving = may_save(*g_options);
     g_recording_waits = g_options->records_all();
     g_marking = g_options->may_mark();

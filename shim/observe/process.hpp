@@ -35,6 +35,8 @@ struct WipedPage {
     ForkSafeMutex threads_mutex;
     ForkSafeMutex names_mutex;
     ForkSafeMutex constants_mutex;  // of MeasuredModel
+    ForkSafeMutex races_mutex;
+    std::atomic<class RaceWatch*> races;
 };
 
 /// Reads the environment, says what is wrong with it, once. Every road into the library comes through here
@@ -80,12 +82,17 @@ extern bool g_checking;
 inline bool checking() {
     return g_checking;
 }
+/// Whether races are looked for.
+extern bool g_ordering;
+inline bool ordering() {
+    return g_ordering;
+}
 /// Whether anything may be found.
 inline bool finding() {
-    return g_measuring || g_checking;
+    return g_measuring || g_checking || g_ordering;
 }
 inline bool looking() {
-    return g_measuring || g_saving || g_checking;
+    return finding() || g_saving;
 }
 
 /// Whether calls that wait are on record (Options::records_all).

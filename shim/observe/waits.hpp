@@ -28,18 +28,19 @@ class WaitName {
 
 /// What a call waits for.
 struct Awaited {
-    std::uint64_t stream = 0;
-    std::uint64_t event = 0;  // 0: none; then the stream is where it was recorded last, as far as is known
+    std::uint64_t stream = 0;  // the legacy stream also stands for the context, in records
+    std::uint64_t event = 0;   // 0: none; then the stream is where it was recorded last, as far as is known
+    bool is_all = false;       // the whole context
+    bool is_perhaps = false;   // it may come back before
 };
 inline Awaited of_stream(const void* stream) {
-    return {reinterpret_cast<std::uintptr_t>(stream), 0};
+    return {reinterpret_cast<std::uintptr_t>(stream)};
 }
 inline Awaited of_event(const void* event) {
     return {0, reinterpret_cast<std::uintptr_t>(event)};
 }
-/// The whole context, or what the legacy stream waits for.
 inline Awaited of_all() {
-    return {};
+    return {0, 0, true};
 }
 
 /// One call that waits, from here to end().

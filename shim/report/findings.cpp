@@ -383,7 +383,7 @@ bool Findings::take_outputs(const MeasuredCall& call, Anomaly anomaly, std::vect
 }
 
 std::string_view Findings::suppressed_kind(const Finding& finding) {
-    if (finding.kind == Finding::Kind::argument) return "args";
+    if (finding.kind == Finding::Kind::argument) return finding.check == kOrderCheck ? "races" : "args";
     return finding.kind == Finding::Kind::inf ? "inf" : "nan";
 }
 
@@ -401,7 +401,7 @@ Findings::Key Findings::key_of(const Finding& finding) {
     const bool is_call = finding.kind == Finding::Kind::nan || finding.kind == Finding::Kind::inf;
     if (finding.kind == Finding::Kind::argument)
         return {finding.kind, finding.model, finding.site, finding.site == ~0U ? finding.call : kNoCallNumber,
-                finding.check + " " + finding.kernel + " " + finding.tensor.label};
+                finding.check + " " + finding.kernel + " " + finding.tensor.label + " " + finding.other};
     const std::uint32_t call = is_call && finding.site == ~0U ? finding.call : kNoCallNumber;
     return {finding.kind, finding.model, finding.site, call, is_call ? finding.kernel : finding.tensor.label};
 }

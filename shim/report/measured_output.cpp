@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <cstdlib>
+#include <optional>
 #include <utility>
 
 #include "base/message.hpp"
@@ -88,7 +89,8 @@ void MeasuredOutput::take(const MeasuredCall& call, bool printed, const Check& c
 void MeasuredOutput::take(Finding finding) {
     introduce(finding.model);
     fresh_.clear();
-    const std::uint32_t run = finding.run;
+    const std::optional<std::uint32_t> run =
+        finding.is_of_the_past ? std::nullopt : std::optional(finding.run);
     const bool found = findings_.take(std::move(finding), fresh_);
     report_fresh();
     if (found) act_on_finding(run);
@@ -99,16 +101,16 @@ void MeasuredOutput::report_fresh() {
         report(finding);
 }
 
-void MeasuredOutput::act_on_finding(std::uint32_t run) {
+void MeasuredOutput::act_on_finding(std::optional<std::uint32_t> run) {
     if (on_finding_ == OnFinding::abort) {
         output_.flush();
         if (events_) events_->close();
         message(Severity::error, "a finding, and AOTI_DBG_ON_FINDING=abort: the program ends here");
         abort();
     }
-    if (remembers_runs_) {
+    if (remembers_runs_ && run) {
         const std::lock_guard lock(found_mutex_);
-        found_in_.insert(run);
+        found_in_.insert(*run);
     }
 }
 

@@ -5,6 +5,7 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -46,7 +47,7 @@ class MeasuredOutput : public MeasuredSink {
     void introduce(std::uint32_t model);
     void report_fresh();
     void report(const Finding& finding);
-    void act_on_finding(std::uint32_t run);
+    void act_on_finding(std::optional<std::uint32_t> run);
 
     OnFinding on_finding_;
     bool remembers_runs_;  // in which something was found

@@ -5,7 +5,8 @@
 
 # The bugs of seeded_victim.cpp and the model of each.
 told_of=(freed:fault_rows freed:linear device:fault_rows rows:fault_rows bad_input:fault_custom_op graph:fault_index_read
-    dtype:fault_rows misaligned_constant:fault_rows constants:linear memory:fault_rows bad_input:fault_hang race:fault_rows)
+    dtype:fault_rows misaligned_constant:fault_rows constants:linear memory:fault_rows bad_input:fault_hang race:fault_rows
+    race_of_copy:fault_rows)
 
 with_printer() {
     local models=("${told_of[@]#*:}")

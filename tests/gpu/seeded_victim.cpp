@@ -240,17 +240,39 @@ void misaligned_constant(const Run& run) {
     run.loader.run(run.good());
 }
 
-/// Written on one stream while the model reads it on another.
-void race(const Run& run) {
-    void* stream = nullptr;
+/// A model reads on a stream of its own what `write` writes on the legacy one. `orders`: each waits for the
+/// other.
+template <typename Write>
+void read_and_write(const Run& run, bool orders, Write write) {
+    void *stream = nullptr, *event = nullptr;
     must(cuda("cudaStreamCreateWithFlags", &stream, 1U), "cudaStreamCreateWithFlags");
+    must(cuda("cudaEventCreateWithFlags", &event, 2U), "cudaEventCreateWithFlags");
     Inputs inputs;
     for (const at::Tensor& input : run.good())
         inputs.push_back(input.clone());
+    const auto wait = [&](void* later, void* earlier) {
+        if (!orders) return;
+        must(cuda("cudaEventRecord", event, earlier), "cudaEventRecord");
+        must(cuda("cudaStreamWaitEvent", later, event, 0U), "cudaStreamWaitEvent");
+    };
     for (int i = 0; i < 100; ++i) {
-        inputs.back().add_(1.0);
+        write(inputs.back());
+        wait(stream, nullptr);
         run.loader.run(inputs, stream);
+        wait(nullptr, stream);
     }
+}
+
+void race(const Run& run) {
+    read_and_write(run, false, [](at::Tensor& input) { input.add_(1.0); });
+}
+
+void race_of_copy(const Run& run) {
+    read_and_write(run, false, [&run](at::Tensor& input) { input.copy_(run.good().back()); });
+}
+
+void ordered_copy(const Run& run) {
+    read_and_write(run, true, [&run](at::Tensor& input) { input.copy_(run.good().back()); });
 }
 
 struct Bug {
@@ -271,6 +293,8 @@ constexpr Bug kBugs[] = {
     {"constants", constants},
     {"misaligned_constant", misaligned_constant},
     {"race", race},
+    {"race_of_copy", race_of_copy},
+    {"ordered_copy", ordered_copy},
 };
 
 }  // namespace

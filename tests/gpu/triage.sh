@@ -155,6 +155,17 @@ misaligned_case() {
     fi
 }
 
+# Where everything waits for what it needs nothing is told, and there is no report.
+ordered_case() {
+    local package=$packages/fault_rows-released.pt2
+    need_gpu && need "$programs/seeded_victim" "$package" || return
+    bare 100 "$programs/seeded_victim" ordered_copy "$package" &
+    armed continue 100 --check args,races -- "$programs/seeded_victim" ordered_copy "$package"
+    wait
+    diff "$case_folder"/{bare,continue}/stdout && diff "$case_folder"/{bare,continue}/status &&
+        [[ $(<"$case_folder/bare/status") == 0 && ! -e $case_folder/continue/out/report.json ]]
+}
+
 # A kernel that never ends: bare, it is stopped from outside.
 hang_case() {
     local package=$packages/fault_hang-released.pt2
@@ -259,6 +270,8 @@ triage_cases() {
     check "program: dtype" seeded_case dtype fault_rows class=host verdict='dtype of the model input arg1_1*'
     check "program: misaligned constant" misaligned_case
     check "program: stale constants" seeded_case constants linear class=host verdict='*32 found*'
+    check "program: race with a copy" seeded_case race_of_copy fault_rows class=host verdict='order of arg*' -- --check args,races
+    check "program: the same, ordered" ordered_case
     check "program: out of memory" seeded_case memory fault_rows class=oom verdict='out of device memory*'
     check "program: replayed graph" seeded_case graph fault_index_read class=kernel kernel='triton_*index*' suspect=arg0_1 source=yes
     check "program: hang" hang_case

@@ -1,11 +1,14 @@
 // The hooks that let measurements go out, each of them, with a counter in place of the measuring and a
 // function that looks at it in place of the driver. Links neither the library nor a driver.
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <iterator>
 #include <string>
+#include <vector>
 
 #include "shim/bind/driver_table.hpp"
+#include "shim/check/races.hpp"
 #include "shim/measure/pending.hpp"
 #include "shim/observe/allocations.hpp"
 #include "shim/observe/waits.hpp"
@@ -58,10 +61,21 @@ void* g_stream = nullptr;
 int g_real_calls = 0;
 int g_flushes_before_real = 0;
 
+int g_answer = kAnswer;
+std::vector<std::string> g_ordered;  // what was told of order, with the stream
+bool g_was_ordered_before_real = false;
+std::vector<std::string> g_touched;
+bool g_is_pageable = true;  // memory that something is copied to
+
 int real_function() {
     ++g_real_calls;
     g_flushes_before_real = g_flushes_of_all + g_flushes_of_one + g_sends;
-    return kAnswer;
+    g_was_ordered_before_real = !g_ordered.empty();
+    return g_answer;
+}
+
+void note_order(const std::string& what, const void* stream) {
+    g_ordered.push_back(what + " " + std::to_string(reinterpret_cast<std::uintptr_t>(stream)));
 }
 
 DriverHook g_real{"any", nullptr, {reinterpret_cast<void*>(&real_function)}, {nullptr}};
@@ -70,6 +84,8 @@ DriverHook g_real{"any", nullptr, {reinterpret_cast<void*>(&real_function)}, {nu
 int call(const FlushHook& hook) {
     g_flushes_of_all = g_flushes_of_one = g_sends = g_forgets = g_waits = g_answers = g_events = g_leaving =
         g_real_calls = g_flushes_before_real = 0;
+    g_ordered.clear();
+    g_touched.clear();
     g_stream = &g_stream;
     using Longest = int (*)(long, long, long, long, long, long, long, long, long, long);
     return reinterpret_cast<Longest>(hook.hook)(0, 0, 0, 0, 0, 0, 0, 0, 0, 0);
@@ -136,6 +152,54 @@ void* find_real_driver_function(DriverFunction /*function*/) {
 void* other_driver_function(const char* /*name*/) {
     return nullptr;
 }
+
+bool g_ordering = false;
+
+namespace races {
+
+void note_work(void* stream) {
+    note_order("work", stream);
+}
+void note_touches(const char* function, void* stream, StreamOrder::Touch one, StreamOrder::Touch other) {
+    note_order(function, stream);
+    for (const StreamOrder::Touch& touch : {one, other}) {
+        if (touch.bytes == 0) continue;
+        g_touched.push_back((touch.use == StreamOrder::Use::writes ? "writes " : "reads ") +
+                            std::to_string(touch.bytes) + " at " + std::to_string(touch.address));
+    }
+}
+bool is_waited_for(std::uint64_t /*to*/) {
+    return g_is_pageable;
+}
+void note_gone(std::uint64_t /*address*/) {
+    note_order("gone", nullptr);
+}
+void note_destroyed(void* stream) {
+    note_order("destroyed", stream);
+}
+void note_recorded(void* /*event*/, void* stream) {
+    note_order("event", stream);
+}
+void note_waits(void* stream, void* /*event*/) {
+    note_order("waits", stream);
+}
+void note_unseen_wait(void* stream) {
+    note_order("waits for something", stream);
+}
+void note_waited(Awaited awaited) {
+    note_order(awaited.is_all ? "host, for all," : "host", reinterpret_cast<void*>(awaited.stream));
+}
+void note_callback(void* stream) {
+    note_order("callback", stream);
+}
+void note_freed(const char* /*function*/, std::uint64_t /*address*/, void* stream) {
+    note_order("freed", stream);
+}
+void note_unmapped(std::uint64_t /*address*/, std::uint64_t /*bytes*/) {
+    note_order("unmapped", nullptr);
+}
+
+}  // namespace races
 
 bool g_recording_waits = false;
 
@@ -253,6 +317,115 @@ TEST_CASE("Where the map of allocations is kept, who frees memory says so, befor
     }
     CHECK(freeing == 5);
     g_recording_memory = false;
+}
+
+/// What of order each hook is to tell of, but for the stream.
+std::vector<std::string> order_of(const std::string& name) {
+    const auto begins = [&name](std::initializer_list<const char*> beginnings) {
+        return std::any_of(beginnings.begin(), beginnings.end(),
+                           [&name](const char* each) { return begins_with(name, each); });
+    };
+    if (begins({"cuMemPool"})) return {};
+    if (begins({"cuIpcClose"})) return {"gone"};
+    if (begins({"cuMemFree_"})) return {"gone", "host, for all,"};
+    if (begins({"cuStreamDestroy"})) return {"destroyed"};
+    if (begins({"cuCtxSynchronize"})) return {"host, for all,"};
+    if (begins({"cuStreamSynchronize", "cuEventSynchronize", "cuStreamQuery", "cuEventQuery"}))
+        return {"host"};
+    if (begins({"cuMemFreeAsync"})) return {"freed"};
+    if (begins({"cuMemUnmap"})) return {"unmapped"};
+    if (begins({"cuEventRecord"})) return {"event"};
+    if (begins({"cuStreamWaitEvent"})) return {"waits"};
+    if (begins({"cuStreamWaitValue"})) return {"waits for something"};
+    if (begins({"cuStreamBatchMemOp"})) return {"waits for something", "callback"};
+    if (begins({"cuLaunchHostFunc", "cuStreamAddCallback", "cuStreamWriteValue", "cuMemcpyBatchAsync",
+                "cuMemcpy3DAsync", "cuMemcpy3DBatchAsync"}))
+        return {"callback"};
+    if (begins({"cuStreamBeginCapture", "cuMemcpy3DPeerAsync"})) return {"work"};
+    // Copies and sets. Some wait for what they have copied.
+    if (begins({"cuMemcpyAsync", "cuMemcpy2DAsync"})) {
+        return g_is_pageable ? std::vector<std::string>{name, "callback"} : std::vector<std::string>{name};
+    }
+    const bool waits =
+        (begins({"cuMemcpyDtoHAsync"}) && g_is_pageable) ||
+        (begins({"cuMemcpy"}) && name.find("Async") == std::string::npos && !begins({"cuMemcpyDtoD"}));
+    return waits ? std::vector<std::string>{name, "host"} : std::vector<std::string>{name};
+}
+
+TEST_CASE("Where races are looked for, each says what it does to which stream, before it does it") {
+    g_pending_points = 0;
+    g_ordering = true;
+    g_answer = 0;
+    for (const FlushHook& hook : kHooks) {
+        CAPTURE(hook.name);
+        CHECK(call(hook) == 0);
+        const bool is_twin = ends_with(hook.name, "_ptsz") || ends_with(hook.name, "_ptds");
+        std::vector<std::string> expected = order_of(hook.name);
+        // It is the host that has waited: behind the call.
+        CHECK(g_was_ordered_before_real == (!expected.empty() && !begins_with(expected.front(), "host")));
+        for (std::string& each : expected)
+            each += is_twin ? " 2" : " 0";  // none of what has a twin has no stream
+        CHECK(g_ordered == expected);
+    }
+    // Pinned memory nobody waits for.
+    g_is_pageable = false;
+    for (const FlushHook& hook : kHooks) {
+        CAPTURE(hook.name);
+        call(hook);
+        CHECK(g_ordered.size() == order_of(hook.name).size());
+    }
+    g_is_pageable = true;
+    // Who waits in vain knows nothing.
+    g_answer = kAnswer;
+    for (const FlushHook& hook : kHooks) {
+        CAPTURE(hook.name);
+        call(hook);
+        for (const std::string& each : g_ordered)
+            CHECK_FALSE(begins_with(each, "host"));
+    }
+    g_ordering = false;
+    for (const FlushHook& hook : kHooks) {
+        call(hook);
+        CHECK(g_ordered.empty());
+    }
+}
+
+/// What is touched by a function that gets 1001, 1002, 1003 and so on.
+std::vector<std::string> touched_by(const std::string& name) {
+    const auto begins = [&name](const char* beginning) { return begins_with(name, beginning); };
+    const std::string unit_name = name.substr(0, name.find('_'));
+    const int unit = unit_name.find("D32") != std::string::npos   ? 4
+                     : unit_name.find("D16") != std::string::npos ? 2
+                                                                  : 1;
+    if (begins("cuMemsetD2D")) return {"writes " + std::to_string(1004 * unit) + " at 1001"};
+    if (begins("cuMemset")) return {"writes " + std::to_string(1003 * unit) + " at 1001"};
+    if (begins("cuMemcpyHtoD")) return {"writes 1003 at 1001"};
+    if (begins("cuMemcpyDtoH")) return {"reads 1003 at 1002"};
+    if (begins("cuMemcpyDtoA")) return {"reads 1004 at 1003"};
+    if (begins("cuMemcpyAtoD")) return {"writes 1004 at 1001"};
+    if (begins("cuMemcpyPeerAsync")) return {"reads 1005 at 1003", "writes 1005 at 1001"};
+    if (begins("cuMemcpyPeer")) return {};
+    return {"reads 1003 at 1002", "writes 1003 at 1001"};
+}
+
+TEST_CASE("Copies and sets say which memory they read and write") {
+    g_pending_points = 0;
+    g_ordering = true;
+    int touching = 0;
+    for (const FlushHook& hook : kHooks) {
+        const std::string name = hook.name;
+        const bool has_list = name.find("cuMemcpy2D") != std::string::npos ||
+                              name.find("3D") != std::string::npos || name.find("Batch") != std::string::npos;
+        if ((!begins_with(name, "cuMemcpy") && !begins_with(name, "cuMemset")) || has_list) continue;
+        CAPTURE(name);
+        g_touched.clear();
+        using Longest = int (*)(long, long, long, long, long, long, long, long, long, long);
+        reinterpret_cast<Longest>(hook.hook)(1001, 1002, 1003, 1004, 1005, 1006, 1007, 1008, 1009, 1010);
+        CHECK(g_touched == touched_by(name));
+        ++touching;
+    }
+    CHECK(touching > 40);
+    g_ordering = false;
 }
 
 TEST_CASE("Stream 0 is the legacy stream to a function and the thread's own to its twin") {

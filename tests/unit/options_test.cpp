@@ -173,7 +173,8 @@ TEST_CASE("What counts as a finding is a list, and none stands alone") {
     CHECK(check_of("inf, nan").options.check == Check{true, true});
     CHECK(check_of("inf, Args").options.check == Check{false, true, true});
     CHECK(check_of("off").options.check == Check{});
-    const std::string wrong = GENERATE("nan,none", "args,none", "arg", "zero", ",", "1", "nan;inf");
+    const std::string wrong =
+        GENERATE("nan,none", "args,none", "races,none", "arg", "race", "zero", ",", "1", "nan;inf");
     const Parsed parsed = check_of(wrong);
     CHECK_FALSE(parsed.options.check);
     CHECK(parsed.complaints.size() == 1);

@@ -377,7 +377,7 @@ TEST_CASE("Random options decide about random calls as the naive selection does"
         }
         // Where nothing may be wanted of any call but its record, each call is on record.
         const Options& options = parsed.options;
-        const bool records = options.records_all() || checks_arguments(options);
+        const bool records = options.records_all() || checks_arguments(options) || looks_for_races(options);
         const bool looks = may_measure(options) || may_save(options);
         if (looks ? !may_show(options) : may_select(options) && !may_show(options) && !records) {
             CAPTURE(seed, json, variables);

@@ -155,6 +155,20 @@ TEST_CASE("Arguments are checked where it is said, and in triage unless it is sa
     CHECK_FALSE(alone.levels.any());
 }
 
+TEST_CASE("Races are looked for where it is said, and nowhere else") {
+    const auto options_of = [](const Variables& variables) { return parse(variables).options; };
+    CHECK_FALSE(looks_for_races(options_of({{"AOTI_DBG_TRIAGE", "1"}})));
+    CHECK_FALSE(looks_for_races(options_of({{"AOTI_DBG_CHECK", "nan,inf,args"}})));
+    CHECK(looks_for_races(options_of({{"AOTI_DBG_TRIAGE", "1"}, {"AOTI_DBG_CHECK", "args,Races"}})));
+    const Options alone = options_of({{"AOTI_DBG_CHECK", "races"}});
+    CHECK(looks_for_races(alone));
+    CHECK_FALSE(checks_arguments(alone));
+    CHECK(may_select(alone));
+    CHECK(may_find(alone));
+    CHECK_FALSE(may_measure(alone));
+    CHECK_FALSE(may_show(alone));
+}
+
 TEST_CASE("Level 2 looks for NaN unless it is said otherwise, and a search alone prints nothing") {
     const auto selected = [](const Variables& variables) {
         const Options options = parse(variables).options;

@@ -2,7 +2,7 @@
 foreach(name driver_linked fault_window graph_capture hang marked memory_ways numbered_launches procaddr_linked)
   aoti_dbg_victim(${name} SOURCES ${name}.cpp LINK fake_cuda aoti_dbg_cuda_header)
 endforeach()
-foreach(name cuda_models cuda_lives wrong_arguments)
+foreach(name cuda_models cuda_lives unordered wrong_arguments)
   aoti_dbg_victim(${name} SOURCES ${name}.cpp LINK fake_cuda aoti_dbg_cuda_header)
   add_dependencies(${name} ${models} fake_torch_cpu)
 endforeach()

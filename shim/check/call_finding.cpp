@@ -1,0 +1,44 @@
+#include "shim/check/call_finding.hpp"
+
+#include <utility>
+
+#include "shim/measure/measurer.hpp"
+#include "shim/observe/process.hpp"
+#include "shim/observe/session.hpp"
+
+namespace aoti_dbg {
+
+void add_site(const SiteFacts& site, Finding& finding) {
+    finding.kernel = site.kernel;
+    finding.symbol = site.symbol;
+    finding.site = site.site;
+    finding.line = site.line;
+    finding.source_nodes = site.source_nodes;
+    finding.original_aten = site.original_aten;
+}
+
+void add_tensor(const ArgumentFacts& argument, const TensorFacts* tensor, Finding& finding) {
+    finding.tensor.label = argument.label;
+    finding.tensor.original_fqn = argument.original_fqn;
+    finding.tensor.parameter = argument.parameter;
+    finding.tensor.role = argument.role;
+    finding.tensor.unmeasured = "its arguments alone were checked";
+    if (tensor == nullptr) return;
+    finding.tensor.dtype = tensor->dtype;
+    finding.tensor.device = tensor->device;
+    finding.tensor.sizes_known = tensor->sizes_known;
+    finding.tensor.sizes = tensor->sizes;
+}
+
+void tell(Finding finding, Mismatch mismatch) {
+    Session* const session = wiped_page().session.load(std::memory_order_acquire);
+    if (session == nullptr || session->measurer() == nullptr) return;
+    finding.kind = Finding::Kind::argument;
+    finding.check = std::move(mismatch.check);
+    finding.expected = std::move(mismatch.expected);
+    finding.found = std::move(mismatch.found);
+    finding.advice = std::move(mismatch.advice);
+    session->measurer()->tell(std::move(finding));
+}
+
+}  // namespace aoti_dbg

@@ -1,0 +1,417 @@
+#include "shim/check/races.hpp"
+
+#include <algorithm>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/errno_keeper.hpp"
+#include "base/message.hpp"
+#include "shim/bind/driver_table.hpp"
+#include "shim/check/call_finding.hpp"
+#include "shim/measure/gpu_api.hpp"
+#include "shim/measure/measured_model.hpp"
+#include "shim/measure/measuring_thread.hpp"
+#include "shim/measure/stream_key.hpp"
+#include "shim/observe/clock.hpp"
+#include "shim/observe/process.hpp"
+#include "shim/observe/thread_state.hpp"
+
+namespace aoti_dbg {
+
+/// All that a process is known to have done. By races_mutex.
+class RaceWatch {
+  public:
+    StreamOrder order;
+    bool is_over = false;  // it would not know enough to be right
+
+    [[nodiscard]] std::optional<StreamOrder::Stream> find(const StreamKey& key) const {
+        for (std::size_t i = 0; i < streams_.size(); ++i) {
+            if (streams_[i] == key) return static_cast<StreamOrder::Stream>(i);
+        }
+        return std::nullopt;
+    }
+    /// Nothing where there are too many.
+    std::optional<StreamOrder::Stream> add(const StreamKey& key, StreamOrder::Kind kind, CUcontext context) {
+        if (const auto known = find(key)) return known;
+        const auto of_context = reinterpret_cast<std::uintptr_t>(context);
+        if (const auto gone = find(kGone)) {
+            streams_[*gone] = key;
+            order.make_anew(*gone, kind, of_context);
+            return gone;
+        }
+        if (streams_.size() == kMostStreams) return std::nullopt;
+        streams_.push_back(key);
+        return order.add_stream(kind, of_context);
+    }
+    void forget(const StreamKey& key) {
+        if (const auto known = find(key)) streams_[*known] = kGone;
+    }
+    void forget_all() {
+        order = StreamOrder();
+        streams_.clear();
+    }
+
+  private:
+    static constexpr std::size_t kMostStreams = 256;
+    static constexpr StreamKey kGone{nullptr, nullptr, ~std::uint64_t{0}};  // no stream has it
+    std::vector<StreamKey> streams_;                                        // by number
+};
+
+namespace races {
+namespace {
+
+using Conflict = StreamOrder::Conflict;
+using Touch = StreamOrder::Touch;
+using Use = StreamOrder::Use;
+using Lock = std::unique_lock<ForkSafeMutex>;
+
+RaceWatch& watch() {
+    std::atomic<RaceWatch*>& place = wiped_page().races;
+    if (place.load(std::memory_order_relaxed) == nullptr)
+        place.store(new RaceWatch, std::memory_order_relaxed);
+    return *place.load(std::memory_order_relaxed);
+}
+
+/// Ends the search, and the lock before it is said.
+void give_up(Lock& lock) {
+    watch().is_over = true;
+    watch().forget_all();
+    lock.unlock();
+    message(Severity::warn,
+            "work on more than 256 streams at a time: races are looked for no more in this process");
+}
+
+/// A stream that was made is known by its handle, whichever context is current; the others belong to that.
+StreamKey key_of(CUcontext current, CUstream stream) {
+    const StreamKey key = StreamKey::of(current, stream);
+    return key.handle == nullptr || key.thread != 0 ? key : StreamKey{nullptr, key.handle, 0};
+}
+
+StreamOrder::Kind kind_of(const GpuApi& api, CUstream stream) {
+    if (stream == nullptr) return StreamOrder::Kind::legacy;
+    unsigned flags = 0;
+    const bool is_known =
+        api.cuStreamGetFlags != nullptr && api.cuStreamGetFlags(stream, &flags) == CUDA_SUCCESS;
+    return is_known && (flags & CU_STREAM_NON_BLOCKING) != 0 ? StreamOrder::Kind::free
+                                                             : StreamOrder::Kind::blocking;
+}
+
+CUcontext context_of(const GpuApi& api, const StreamKey& key, CUcontext current) {
+    CUcontext context = nullptr;
+    const bool is_asked = key.context == nullptr && api.cuStreamGetCtx != nullptr;
+    return is_asked && api.cuStreamGetCtx(key.handle, &context) == CUDA_SUCCESS ? context : current;
+}
+
+template <typename Work>
+void guarded(Work work) {
+    if (!observing()) return;
+    const ErrnoKeeper errno_keeper;
+    try {
+        work();
+    } catch (...) {
+        switch_off("out of memory while races were looked for");
+    }
+}
+
+/// Calls `work` with what is known and the number of a stream, under the lock.
+template <typename Work>
+void with_stream(CUstream stream, Work work) {
+    const GpuApi* const api = gpu_api();
+    if (api == nullptr) return;
+    CUcontext current = nullptr;
+    api->cuCtxGetCurrent(&current);
+    const StreamKey key = key_of(current, stream);
+    Lock lock(wiped_page().races_mutex);
+    if (watch().is_over) return;
+    std::optional<StreamOrder::Stream> number = watch().find(key);
+    if (!number) {
+        // Of the driver nothing is asked under a lock.
+        lock.unlock();
+        const StreamOrder::Kind kind = kind_of(*api, key.handle);
+        const CUcontext context = context_of(*api, key, current);
+        lock.lock();
+        if (!watch().is_over) number = watch().add(key, kind, context);
+    }
+    if (!number) {
+        if (!watch().is_over) give_up(lock);
+        return;
+    }
+    work(watch().order, *number);
+}
+
+/// The same for what is of no stream.
+template <typename Work>
+void with_order(Work work) {
+    guarded([&] {
+        const Lock lock(wiped_page().races_mutex);
+        if (!watch().is_over) work(watch().order);
+    });
+}
+
+template <typename Work>
+void with_stream_of(void* stream, Work work) {
+    guarded([&] { with_stream(static_cast<CUstream>(stream), work); });
+}
+
+bool captures(const GpuApi& api, CUstream stream) {
+    CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
+    return api.cuStreamIsCapturing(stream, &status) != CUDA_SUCCESS ||
+           status != CU_STREAM_CAPTURE_STATUS_NONE;
+}
+
+/// Behind an address that an allocation begins with.
+std::uint64_t bytes_at(std::uint64_t address) {
+    using Ask = CUresult(CUdeviceptr*, size_t*, CUdeviceptr);
+    static auto* const ask = reinterpret_cast<Ask*>(other_driver_function("cuMemGetAddressRange_v2"));
+    const ErrnoKeeper errno_keeper;
+    size_t bytes = 0;
+    return ask != nullptr && ask(nullptr, &bytes, address) == CUDA_SUCCESS ? bytes : 0;
+}
+
+// ---- what is told ----
+
+std::string stream_text(std::uint64_t stream) {
+    const auto handle = reinterpret_cast<CUstream>(stream);
+    if (handle == nullptr || handle == CU_STREAM_LEGACY) return "the legacy stream";
+    if (handle == CU_STREAM_PER_THREAD) return "the default stream of a thread";
+    char text[32];
+    snprintf(text, sizeof text, "stream 0x%llx", static_cast<unsigned long long>(stream));
+    return text;
+}
+
+std::string name_of(const Toucher& side) {
+    if (side.is_call()) return side.site->kernel;
+    const std::string_view exported(side.function);
+    return std::string(exported.substr(0, exported.find('_')));
+}
+
+const char* verb_of(const Toucher& side, Use use) {
+    if (!side.is_call() && std::string_view(side.function).substr(0, 9) == "cuMemFree") return "frees";
+    if (use == Use::reads) return "reads";
+    return use == Use::writes ? "writes" : "may write";
+}
+
+/// "add_kernel_0 (writes it as buf6 in run 3, call 5, on stream 0x5581)"
+std::string side_text(const Toucher& side, Use use, const Toucher& other) {
+    const std::string does = std::string(" (") + verb_of(side, use) + " it";
+    const std::string where = stream_text(side.stream) + ")";
+    if (!side.is_call()) return name_of(side) + does + " on " + where;
+    std::string text = name_of(side) + does;
+    if (side.argument->label != other.argument->label) text += " as " + side.argument->label;
+    text += " in run " + std::to_string(side.run) + ", call " + std::to_string(side.call);
+    if (side.model != other.model) text += " of model " + std::to_string(side.model);
+    return text + ", on " + where;
+}
+
+/// Of two calls the later one is told of: its argument may not be what it should be.
+void tell_race(const Toucher& later, Use later_use, const Conflict& conflict) {
+    const bool is_about_later = later.is_call();
+    const Toucher& call = is_about_later ? later : conflict.earlier;
+    if (!call.is_call()) return;
+    const std::string other = is_about_later
+                                  ? "behind " + side_text(conflict.earlier, conflict.earlier_use, call)
+                                  : "before " + side_text(later, later_use, call);
+    Finding finding;
+    finding.sequence = call.sequence;
+    finding.time_ns = unix_nanoseconds();
+    finding.thread = call.thread;
+    finding.stream = call.stream;
+    finding.model = call.model;
+    finding.run = call.run;
+    finding.call = call.call;
+    add_site(*call.site, finding);
+    add_tensor(*call.argument, nullptr, finding);
+    finding.other = name_of(is_about_later ? conflict.earlier : later);
+    finding.is_of_the_past = !is_about_later;
+    tell(std::move(finding),
+         {std::string(kOrderCheck), "an event or a wait " + other, "none",
+          "let the stream of the later one wait for an event behind the earlier one (cudaStreamWaitEvent, "
+          "torch.cuda.Stream.wait_stream), or run both on one stream"});
+}
+
+struct Touched {
+    Touch touch;
+    Toucher who;
+};
+
+void note_all(CUstream stream, const std::vector<Touched>& all) {
+    const GpuApi* const api = gpu_api();
+    const bool is_captured = api == nullptr || captures(*api, stream);
+    std::vector<std::pair<const Touched*, Conflict>> found;
+    with_stream(stream, [&](StreamOrder& order, StreamOrder::Stream number) {
+        order.begin(number);
+        for (const Touched& each : all) {
+            if (is_captured) break;
+            if (const auto conflict = order.touch(number, each.touch, each.who))
+                found.emplace_back(&each, *conflict);
+        }
+    });
+    for (const auto& [touched, conflict] : found)
+        tell_race(touched->who, touched->touch.use, conflict);
+}
+
+// ---- calls of models ----
+
+Use use_of(Role role) {
+    if (role == Role::reads) return Use::reads;
+    return role == Role::unknown ? Use::may_write : Use::writes;
+}
+
+/// As far as it is certain that elements are touched: between those of a view with gaps others may lie.
+std::uint64_t touched_bytes(const SeenFacts& facts) {
+    if (facts.count == 0 && facts.sizes_known) return 0;
+    if (!facts.has_known_bytes) return 1;
+    const std::uint64_t element = element_size(facts.measured_dtype);
+    return facts.covered_bytes <= facts.count * element ? facts.covered_bytes : element;
+}
+
+/// What an op gives may be a view of what it got: that writes nothing.
+bool is_view_of_another(const MeasuringThread& own, std::size_t i) {
+    for (std::size_t other = 0; other < own.found.size(); ++other) {
+        const SeenTensor& tensor = own.tensors[other];
+        if (tensor.facts == nullptr || own.found[other].facts->role == Role::makes) continue;
+        const std::uint64_t bytes = std::max<std::uint64_t>(tensor.facts->covered_bytes, 1);
+        if (own.tensors[i].address >= tensor.address && own.tensors[i].address - tensor.address < bytes)
+            return true;
+    }
+    return false;
+}
+
+/// What an op copies is what it was told to: its arguments say it better.
+bool is_of_call() {
+    const ThreadState* const state = thread_state_if_any();
+    return state != nullptr && state->depth != 0 && state->open[state->depth - 1].site != kNone;
+}
+
+bool is_on_device(const SeenFacts& facts) {
+    return facts.place == Place::cuda || !facts.sizes_known;  // only an address, which is the device's
+}
+
+}  // namespace
+
+void note_call(ThreadState& state, const MeasuredModel& model, const OpenCall& call, When when) {
+    const SitePlan* const plan = model.site(call.site);
+    if (!model.is_on_cuda() || plan == nullptr || innermost_run(state) == nullptr ||
+        !has_arguments(call.passage))
+        return;
+    MeasuringThread& own = own_part(state);
+    find_arguments(own, model, call, when);
+    std::vector<Touched> all;
+    for (std::size_t i = 0; i < own.found.size(); ++i) {
+        const CallArgument& argument = own.found[i];
+        const SeenTensor& tensor = own.tensors[i];
+        if (argument.kind == CallArgument::Kind::scalar || tensor.facts == nullptr ||
+            !is_on_device(*tensor.facts))
+            continue;
+        const bool is_made = argument.only_after || argument.facts->role == Role::makes;
+        if (is_made != (when == When::after) || (is_made && is_view_of_another(own, i))) continue;
+        const Touch touch{tensor.address, touched_bytes(*tensor.facts), use_of(argument.facts->role)};
+        all.push_back({touch,
+                       {nullptr, &plan->facts, argument.facts, call.model, call.run, call.number, call.seq,
+                        call.stream, own.thread}});
+    }
+    if (!all.empty()) note_all(reinterpret_cast<CUstream>(call.stream), all);
+}
+
+void note_work(void* stream) {
+    with_stream_of(stream, [](StreamOrder& order, StreamOrder::Stream number) { order.begin(number); });
+}
+
+void note_graph(void* stream) {
+    note_unseen_wait(stream);
+    note_callback(stream);
+    with_order([](StreamOrder& order) { order.forget_events(); });
+}
+
+void note_touches(const char* function, void* stream, Touch touch, Touch other) {
+    if (is_of_call()) return note_work(stream);
+    guarded([&] {
+        Toucher program;
+        program.function = function;
+        program.stream = reinterpret_cast<std::uintptr_t>(stream);
+        note_all(static_cast<CUstream>(stream), {{touch, program}, {other, program}});
+    });
+}
+
+void note_recorded(void* event, void* stream) {
+    guarded([=] {
+        const GpuApi* const api = gpu_api();
+        if (api == nullptr || captures(*api, static_cast<CUstream>(stream))) return note_unseen_event(event);
+        with_stream(static_cast<CUstream>(stream), [=](StreamOrder& order, StreamOrder::Stream number) {
+            order.record(reinterpret_cast<std::uintptr_t>(event), number);
+        });
+    });
+}
+
+void note_unseen_event(void* event) {
+    with_order([event](StreamOrder& order) { order.forget(reinterpret_cast<std::uintptr_t>(event)); });
+}
+
+void note_waits(void* stream, void* event) {
+    with_stream_of(stream, [event](StreamOrder& order, StreamOrder::Stream number) {
+        order.wait_for(number, reinterpret_cast<std::uintptr_t>(event));
+    });
+}
+
+void note_unseen_wait(void* stream) {
+    with_stream_of(stream,
+                   [](StreamOrder& order, StreamOrder::Stream number) { order.wait_for_all(number); });
+}
+
+void note_waited(Awaited awaited) {
+    if (awaited.event == 0 && !awaited.is_all) return note_callback(reinterpret_cast<void*>(awaited.stream));
+    with_order([awaited](StreamOrder& order) {
+        if (awaited.is_all) {
+            order.host_waited_for_all();
+        } else {
+            order.host_waited(awaited.event);
+        }
+    });
+}
+
+void note_callback(void* stream) {
+    with_stream_of(stream,
+                   [](StreamOrder& order, StreamOrder::Stream number) { order.host_waited_for(number); });
+}
+
+bool is_waited_for(std::uint64_t to) {
+    const ErrnoKeeper errno_keeper;
+    const GpuApi* const api = gpu_api();
+    unsigned type = 0;
+    return api == nullptr ||
+           api->cuPointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, to) != CUDA_SUCCESS;
+}
+
+void note_destroyed(void* stream) {
+    guarded([stream] {
+        const Lock lock(wiped_page().races_mutex);
+        watch().forget(key_of(nullptr, static_cast<CUstream>(stream)));
+    });
+}
+
+void note_context_ends() {
+    guarded([] {
+        const Lock lock(wiped_page().races_mutex);
+        watch().forget_all();
+    });
+}
+
+void note_freed(const char* function, std::uint64_t address, void* stream) {
+    note_touches(function, stream, {address, bytes_at(address), Use::writes});
+    note_gone(address);
+}
+
+void note_gone(std::uint64_t address) {
+    note_unmapped(address, bytes_at(address));
+}
+
+void note_unmapped(std::uint64_t address, std::uint64_t bytes) {
+    with_order([=](StreamOrder& order) { order.forget_memory(address, bytes); });
+}
+
+}  // namespace races
+}  // namespace aoti_dbg

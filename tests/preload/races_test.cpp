@@ -1,0 +1,153 @@
+// AOTI_DBG_CHECK=races on CUDA models of the fakes: work of two streams that nothing orders is told, with
+// both of its sides, and nothing is where CUDA orders it. The program goes its way.
+#include <algorithm>
+#include <csignal>
+#include <regex>
+
+#include "tests/preload/cuda_models_fixture.hpp"
+#include "tests/support/catch.hpp"
+
+namespace aoti_dbg::test {
+namespace {
+
+#ifdef AOTI_DBG_HAS_FAKE_CUDA
+
+const Variables kRaces = {{"AOTI_DBG_CHECK", "races"}, {"AOTI_DBG_LEVEL", ""}};
+
+Lines unordered(const std::string& what) {
+    return {victim_path("unordered"), what, model_path("stats"), model_path("stats_other")};
+}
+
+/// The first lines of findings, without brackets, numbers, and streams.
+Lines races_in(const Lines& log) {
+    static const std::regex stream("stream 0x[0-9a-f]+");
+    Lines found;
+    for (const std::string& line : log) {
+        if (line.rfind("[ finding ", 0) != 0) continue;
+        const std::size_t begin = line.find(": ") + 2;
+        found.push_back(std::regex_replace(line.substr(begin, line.size() - begin - 2), stream, "stream N"));
+    }
+    return found;
+}
+
+/// Runs it bare and under the library, which it must not notice.
+Lines races_of(const std::string& what, const Variables& env = kRaces) {
+    const Outcome bare = run_bare(unordered(what));
+    const Preloaded seen(unordered(what), env);
+    CAPTURE(what, bare.err, seen.outcome.err);
+    CHECK(bare.exit_code == 0);
+    CHECK(seen.outcome.exit_code == 0);
+    CHECK(seen.outcome.out == bare.out);
+    return races_in(seen.log_lines());
+}
+
+std::string race(const std::string& argument, const std::string& kernel, const std::string& other) {
+    return "order of " + argument + ", which " + kernel + " gets: an event or a wait " + other +
+           " expected, none found";
+}
+
+TEST_CASE("Where CUDA orders the work of two streams nothing is told") {
+    for (const char* what : {"same_stream", "event", "waits_later", "host", "event_host", "query", "all",
+                             "callback", "value", "legacy_only", "contexts_legacy_only", "through_legacy",
+                             "graph", "write_value", "copy_home", "readers", "captured"}) {
+        CAPTURE(what);
+        CHECK(races_of(what).empty());
+    }
+}
+
+TEST_CASE("What the program does to an input while it is read is told by the argument that reads it") {
+    const auto of_input = [](const std::string& other) {
+        return Lines{race("arg2_1", "triton_poi_fused_sqrt_2", other)};
+    };
+    CHECK(races_of("upload") == of_input("before cuMemcpyHtoDAsync (writes it on stream N)"));
+    CHECK(races_of("copy") == of_input("before cuMemcpyDtoDAsync (writes it on stream N)"));
+    CHECK(races_of("set") == of_input("before cuMemsetD32Async (writes it on stream N)"));
+    CHECK(races_of("set_2d") == of_input("before cuMemsetD2D8Async (writes it on stream N)"));
+    CHECK(races_of("set_legacy") == of_input("before cuMemsetD8 (writes it on the legacy stream)"));
+    CHECK(races_of("free") == of_input("before cuMemFreeAsync (frees it on stream N)"));
+}
+
+TEST_CASE("Each call that reads what may not be there yet is told") {
+    const std::string upload = "behind cuMemcpyHtoDAsync (writes it on stream N)";
+    CHECK(races_of("early_upload") == Lines{race("arg2_1", "aoti_torch_cuda_addmm_out", upload),
+                                            race("arg2_1", "triton_poi_fused_sqrt_2", upload)});
+}
+
+TEST_CASE("An output that is taken too early is told by the call that writes it last, as far as is known") {
+    CHECK(races_of("fetch") ==
+          Lines{race("buf6", "add_kernel_0", "before cuMemcpyDtoHAsync (reads it on stream N)")});
+}
+
+TEST_CASE("Two models are told with the names that each has for the memory") {
+    const std::string writer =
+        "behind add_kernel_0 (may write it as buf6 in run 1, call 5 of model 0, on stream N)";
+    CHECK(races_of("chain") == Lines{race("arg2_1", "aoti_torch_cuda_addmm_out", writer),
+                                     race("arg2_1", "triton_poi_fused_sqrt_2", writer)});
+}
+
+TEST_CASE("A copy into pinned memory is nothing that the host has waited for") {
+    CHECK(races_of("copy_pinned") == races_of("upload"));
+}
+
+TEST_CASE("Each other one that an argument races with is told once") {
+    const std::string set = "before cuMemsetD8Async (writes it on stream N)";
+    const Lines upload = races_of("upload");
+    REQUIRE(upload.size() == 1);
+    CHECK(races_of("twice") == Lines{upload[0], race("arg2_1", "triton_poi_fused_sqrt_2", set)});
+}
+
+TEST_CASE("At raise the run fails that reads too early, and none where a race is found behind it") {
+    const auto ended = [](const char* what, const char* how) {
+        return Preloaded(unordered(what),
+                         {{"AOTI_DBG_CHECK", "races"}, {"AOTI_DBG_LEVEL", ""}, {"AOTI_DBG_ON_FINDING", how}})
+            .outcome;
+    };
+    CHECK(ended("early_upload", "raise").out == "run: 0\nrun: 1\nthen: 0\n");
+    CHECK(ended("twice", "raise").out == "run: 0\nrun: 0\nrun: 0\nthen: 0\n");
+    CHECK(ended("upload", "abort").signal == SIGABRT);
+}
+
+TEST_CASE("Streams that come and go take no room, and too many at a time end the search, which is said") {
+    CHECK(races_of("come_and_go").size() == 1);
+    const Preloaded seen(unordered("too_many"), kRaces);
+    CAPTURE(seen.outcome.err);
+    CHECK(seen.outcome.out == run_bare(unordered("too_many")).out);
+    CHECK(races_in(seen.log_lines()).empty());
+    CHECK(
+        contains(seen.outcome.err, "work on more than 256 streams at a time: races are looked for no more"));
+}
+
+TEST_CASE("Programs with streams of all kinds, several threads and a graph have no race that is none") {
+    for (const Lines& options :
+         {Lines{"--runs", "5", "--threads", "3"},
+          Lines{"--runs", "3", "--threads", "4", "--streams", "legacy,blocking,nonblocking,per_thread"},
+          Lines{"--weights"}, Lines{"--threads", "3", "--capture", "--streams", "nonblocking"}}) {
+        const Preloaded seen(cuda_models(options, {"stats", "stats_other"}), kRaces);
+        CAPTURE(options, seen.outcome.err);
+        CHECK(seen.outcome.exit_code == 0);
+        CHECK(seen.outcome.out == run_bare(cuda_models(options, {"stats", "stats_other"})).out);
+        CHECK(races_in(seen.log_lines()).empty());
+    }
+}
+
+TEST_CASE("Races are looked for where they are asked for, beside whatever else is") {
+    const std::string told =
+        race("arg2_1", "triton_poi_fused_sqrt_2", "before cuMemcpyHtoDAsync (writes it on stream N)");
+    CHECK(races_of("upload", {{"AOTI_DBG_TRIAGE", "1"}, {"AOTI_DBG_LEVEL", ""}}).empty());
+    CHECK(races_of("upload", {{"AOTI_DBG_CHECK", "args"}, {"AOTI_DBG_LEVEL", ""}}).empty());
+    for (const char* level : {"2", "3", ""}) {
+        CAPTURE(level);
+        CHECK(races_of("upload", {{"AOTI_DBG_CHECK", "nan,args,races"}, {"AOTI_DBG_LEVEL", level}}) ==
+              Lines{told});
+    }
+    // Whichever calls are printed.
+    CHECK(races_of("upload", {{"AOTI_DBG_CHECK", "races"}, {"AOTI_DBG_KERNELS", "nothing"}}) == Lines{told});
+    CHECK(races_of("upload", {{"AOTI_DBG_CHECK", "races"},
+                              {"AOTI_DBG_SUPPRESS", "races in triton_poi_fused_sqrt_2 - arg2_1"}})
+              .empty());
+}
+
+#endif
+
+}  // namespace
+}  // namespace aoti_dbg::test
