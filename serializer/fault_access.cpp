@@ -24,7 +24,7 @@ class Code {
 struct Since {
     bool has_address = false;
     bool is_certain = false;
-    bool has_predicate = false;
+    bool has_predicates = false;
 };
 
 Since look_at(const Code& code, const Instruction& faulting, const MemoryAccess& access,
@@ -34,7 +34,6 @@ Since look_at(const Code& code, const Instruction& faulting, const MemoryAccess&
     if (distance > kFarthest || distance % kInstructionBytes != 0) return {};
     Since since{true, true, true};
     const std::uint32_t wide = access.has_wide_address() ? 2 : 1;
-    const std::uint32_t predicate = predicate_of(faulting);
     // What it loads it may have loaded in part.
     if (access.result_register != kNoRegister && access.address_register != kNoRegister &&
         may_write(faulting, access.address_register, wide, false))
@@ -47,7 +46,10 @@ Since look_at(const Code& code, const Instruction& faulting, const MemoryAccess&
         if (access.uniform_register != kNoRegister && may_write(*next, access.uniform_register, 1, true))
             return {};
         if (may_jump(*next)) since.is_certain = false;
-        if (may_write_predicate(*next, predicate)) since.has_predicate = false;
+        for (const std::uint32_t predicate : {guard_of(faulting).predicate, access.mask.predicate}) {
+            if (predicate != kTruePredicate && may_write_predicate(*next, predicate))
+                since.has_predicates = false;
+        }
     }
     return since;
 }
@@ -76,6 +78,14 @@ std::optional<std::uint64_t> address_of(const MemoryAccess& access, const Warp& 
     return access.has_wide_address() ? address : address & 0xffffffffU;
 }
 
+/// Whether it held, where that is known.
+std::optional<bool> held(const Guard& guard, const Since& since, const Lane& lane) {
+    if (guard.predicate == kTruePredicate) return !guard.is_negated;
+    if (!since.has_predicates) return std::nullopt;
+    const std::optional<std::uint32_t> value = GpuDump::register_of(lane.predicates, guard.predicate);
+    return value ? std::optional((*value != 0) != guard.is_negated) : std::nullopt;
+}
+
 }  // namespace
 
 std::optional<FaultAccess> fault_access(const GpuDump& dump, const Fault& fault) {
@@ -96,18 +106,14 @@ std::optional<FaultAccess> fault_access(const GpuDump& dump, const Fault& fault)
         if (lane.id >= 32 || (warp.active_lanes >> lane.id & 1U) == 0 || lane.pc < *fault.pc) continue;
         const Since since = look_at(code, *instruction, *access, lane.pc - *fault.pc);
         if (!since.has_address) continue;
-        constexpr std::uint32_t kAlways = 7;
-        const std::uint32_t number = predicate_of(*instruction);
-        const std::optional<std::uint32_t> predicate = GpuDump::register_of(lane.predicates, number);
-        if (number != kAlways && since.has_predicate && predicate &&
-            (*predicate != 0) == is_negated(*instruction))
-            continue;
+        const std::optional<bool> runs = held(guard_of(*instruction), since, lane);
+        const std::optional<bool> reads = held(access->mask, since, lane);
+        if (!runs.value_or(true) || !reads.value_or(true)) continue;
         const std::optional<std::uint64_t> address = address_of(*access, warp, lane);
         if (!address) continue;
         found.threads.push_back({lane.thread, *address});
         // Masked loads hold addresses beyond the end where their mask is off.
-        const bool is_known_to_run = number == kAlways || (since.has_predicate && predicate);
-        found.is_certain &= since.is_certain && is_known_to_run;
+        found.is_certain &= since.is_certain && runs && reads;
     }
     return found;
 }

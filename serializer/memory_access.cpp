@@ -2,6 +2,7 @@
 // 16 result, 24 address, 32 the value stored, or the uniform register of a load, 40 offset (24, signed),
 // 64 the uniform register of a store, 72 whether the address has 64 bits, 73 the type, 78 scale, 91 whether
 // there is a uniform register; since sm_80 global accesses have a descriptor there, which adds nothing.
+// Copies from global to shared memory (LDGSTS) have fields of their own, see below.
 #include "serializer/memory_access.hpp"
 
 #include <algorithm>
@@ -82,6 +83,34 @@ bool is_plain_address(const Instruction& i, const Operation& operation, std::uin
     return field(i.low, 9, 3) == 4 && field(i.high, 26, 2) == 3 && (!is_load || field(i.high, 0, 8) == 0);
 }
 
+/// Bits of a word, from the first to the last one.
+constexpr std::uint64_t bits(unsigned first, unsigned last) {
+    return (~std::uint64_t{0} >> (63U - (last - first))) << first;
+}
+
+constexpr std::uint32_t kCopyToShared = 0x1ae;
+
+/// LDGSTS [shared], [global]: 24 the global address, 32 its offset (12, signed), 87 what masks the copy (3,
+/// and 1 to negate it), the type in another place since sm_100. Its other fields do not matter (the shared
+/// address, the descriptor, how it goes through the caches), or have to be as they always are.
+std::optional<MemoryAccess> copy_to_shared(const Instruction& instruction, std::uint32_t architecture) {
+    constexpr std::uint64_t kOfNoMatter = bits(17, 18) | bits(23, 26) | bits(41, 63);
+    const bool is_newer = architecture >= 100;
+    const std::uint64_t of_no_matter =
+        kOfNoMatter | (is_newer ? bits(0, 12) : bits(0, 5) | bits(7, 11) | bits(37, 37));
+    const std::uint64_t always =
+        is_newer ? bits(19, 20) | bits(27, 27) : bits(6, 6) | bits(12, 12) | bits(20, 20) | bits(27, 27);
+    if (architecture < 80 || field(instruction.low, 9, 3) != 7 ||
+        (instruction.high & ~of_no_matter) != always)
+        return std::nullopt;
+    MemoryAccess access;
+    access.bytes = bytes_of(Type::plain, field(instruction.high, is_newer ? 10 : 9, 3), architecture);
+    access.address_register = field(instruction.low, 24, 8);
+    access.offset = static_cast<std::int32_t>(field(instruction.low, 32, 12) << 20U) >> 20U;
+    access.mask = {field(instruction.high, 23, 3), field(instruction.high, 26, 1) != 0};
+    return access.bytes < 4 ? std::nullopt : std::optional(access);
+}
+
 }  // namespace
 
 std::uint32_t architecture_number(std::string_view name) {
@@ -94,6 +123,7 @@ std::uint32_t architecture_number(std::string_view name) {
 std::optional<MemoryAccess> memory_access(const Instruction& instruction, std::uint32_t architecture) {
     // In others nobody has looked.
     if (architecture < 70 || architecture >= 130) return std::nullopt;
+    if (operation(instruction) == kCopyToShared) return copy_to_shared(instruction, architecture);
     const auto* const found =
         std::find_if(std::begin(kOperations), std::end(kOperations),
                      [&](const Operation& known) { return known.number == operation(instruction); });
@@ -126,7 +156,7 @@ bool may_write(const Instruction& instruction, std::uint32_t first, std::uint32_
     // Stores, comparisons, branches and waits have no result.
     constexpr std::uint32_t kNothing[] = {0x00b, 0x00c, 0x01c, 0x02a, 0x08c, 0x09c, 0x118, 0x11a,
                                           0x11d, 0x141, 0x145, 0x147, 0x148, 0x14d, 0x185, 0x186,
-                                          0x187, 0x188, 0x18e, 0x18f, 0x192, 0x1a6, 0x1af};
+                                          0x187, 0x188, 0x18e, 0x18f, 0x192, 0x1a6, 0x1ae, 0x1af};
     if (std::find(std::begin(kNothing), std::end(kNothing), number) != std::end(kNothing)) return false;
     // The uniform datapath has numbers of its own; S2UR and its like lie elsewhere.
     const bool writes_uniform = number >= 0x80 && number < 0x100;

@@ -1,6 +1,6 @@
 // What an instruction of a kernel does to memory, from its 16 bytes: encodings of sm_70 to sm_120 as
-// nvdisasm spells them. What is not surely understood (TMA, textures, LDGSTS, addresses with a scale or a
-// base that are rare) is nothing: an address that is made of it must never be a wrong one.
+// nvdisasm spells them. What is not surely understood (TMA, textures, addresses with a scale or a base that
+// are rare) is nothing: an address that is made of it must never be a wrong one.
 #pragma once
 
 #include <cstdint>
@@ -14,6 +14,14 @@ struct Instruction {
     std::uint64_t high = 0;
 };
 inline constexpr std::uint64_t kInstructionBytes = 16;
+
+inline constexpr std::uint32_t kTruePredicate = 7;
+
+/// A predicate that has to hold; by itself it always does.
+struct Guard {
+    std::uint32_t predicate = kTruePredicate;
+    bool is_negated = false;
+};
 
 enum class Access { read, write, atomic };
 enum class Space { global, shared, local };  // global: or generic
@@ -30,6 +38,7 @@ struct MemoryAccess {
     std::uint32_t uniform_register = kNoRegister;
     std::int32_t offset = 0;
     std::uint32_t result_register = kNoRegister;  // the first of those that it loads
+    Guard mask = {};                              // else it fills with zeros, and reads nothing
 
     [[nodiscard]] bool has_wide_address() const { return space == Space::global; }
 };
@@ -39,12 +48,9 @@ std::uint32_t architecture_number(std::string_view name);
 
 std::optional<MemoryAccess> memory_access(const Instruction& instruction, std::uint32_t architecture);
 
-/// The predicate that has to hold for it to do anything; 7: it always does.
-inline std::uint32_t predicate_of(const Instruction& instruction) {
-    return static_cast<std::uint32_t>(instruction.low >> 12U & 7U);
-}
-inline bool is_negated(const Instruction& instruction) {
-    return (instruction.low >> 15U & 1U) != 0;
+/// What has to hold for it to do anything.
+inline Guard guard_of(const Instruction& instruction) {
+    return {static_cast<std::uint32_t>(instruction.low >> 12U & 7U), (instruction.low >> 15U & 1U) != 0};
 }
 
 /// Whether it may have changed any of the registers from `first` on; yes where that is not known.

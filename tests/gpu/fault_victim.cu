@@ -18,7 +18,7 @@
 
 namespace {
 
-enum Wrong : int { none, store, load, misaligned, asserts, traps, stack, shared, hangs };
+enum Wrong : int { none, store, load, copies, misaligned, asserts, traps, stack, shared, hangs };
 
 constexpr int kCount = 1 << 14;
 
@@ -27,6 +27,20 @@ __device__ int descend(int depth, volatile int* out) {
     room[depth & 63] = depth;
     const int below = depth > 1000000 ? depth : descend(depth + 1, out);
     return below + room[(depth + 1) & 63];
+}
+
+/// As pipelines of matrix products load: past the registers, into shared memory.
+__device__ float copy_from(const char* from) {
+    __shared__ alignas(16) float there[4];
+#if __CUDA_ARCH__ >= 800
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16;\n\tcp.async.wait_all;" ::"r"(
+                     static_cast<unsigned>(__cvta_generic_to_shared(there))),
+                 "l"(from)
+                 : "memory");
+#else
+    there[0] = *reinterpret_cast<const volatile float*>(from);
+#endif
+    return there[0];
 }
 
 /// What a kernel does wrong where its third argument says so, in its thread 5 of block 2.
@@ -39,6 +53,9 @@ __device__ void go_wrong(int wrong, float* data, char* bad) {
             break;
         case load:
             data[0] = *reinterpret_cast<volatile float*>(bad);
+            break;
+        case copies:
+            data[0] = copy_from(bad);
             break;
         case misaligned:
             *reinterpret_cast<volatile float*>(bad + 1) = 2.0F;
@@ -113,6 +130,7 @@ const Kind kKinds[] = {
     {"null", store, [](char*) -> char* { return nullptr; }},
     {"store", store, [](char*) { return reinterpret_cast<char*>(0x7000000000000ULL); }},
     {"load", load, [](char*) { return reinterpret_cast<char*>(0x10); }},
+    {"copy", copies, [](char*) { return reinterpret_cast<char*>(0x7000000000000ULL); }},
     // Far enough to leave what the driver has mapped besides.
     {"overrun", store, [](char* data) { return data + (64LL << 30); }},
     {"freed", load, freed},

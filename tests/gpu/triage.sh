@@ -239,8 +239,8 @@ doctor_case() {
 
 triage_cases() {
     local kind
-    for kind in null load misaligned assert trap stack shared; do
-        case $kind in null) check "fault: $kind" fault_case "$kind" 60 kernel ;; *) check "fault: $kind" fault_case "$kind" 61 exact ;; esac
+    for kind in null load copy misaligned assert trap stack shared; do
+        case $kind in null | copy) check "fault: $kind" fault_case "$kind" 60 kernel ;; *) check "fault: $kind" fault_case "$kind" 61 exact ;; esac
     done
     check "fault: overrun" fault_case overrun 37 kernel
     check "fault: store" fault_case store 99 kernel

@@ -23,6 +23,10 @@ constexpr gpu::Instruction kBranch{0x0000000000007947, 0x000fea0003800000};
 constexpr gpu::Instruction kOwn{0x0000000404059981, 0x000ea2000c1e1900};     // @!P1 LDG.E R5, [R4.64]
 constexpr gpu::Instruction kShared{0x000000ffff007988, 0x000fe20008000805};  // STS [UR5], RZ
 
+constexpr gpu::Instruction kMasked{0x00000000040d7fae,
+                                   0x000fe80008941c44};  // LDGSTS.E.ZFILL.128 [R13], [R4.64], P1
+constexpr gpu::Instruction kToPredicates{0x0000007f05007804, 0x000fe40000000000};  // R2P PR, R5, 0x7f
+
 /// Of lanes 0 to 3 of a warp, of which the last is not active, and 2 has the predicate that keeps it out.
 std::optional<gpu::FaultAccess> access_of(const gpu::Instruction& faulting, const gpu::Instruction& next,
                                           bool has_registers = true) {
@@ -61,7 +65,6 @@ TEST_CASE("Each thread that executed the instruction has an address") {
 }
 
 TEST_CASE("Where it is not known whether a thread's mask was on the access is not certain") {
-    constexpr gpu::Instruction kToPredicates{0x0000007f05007804, 0x000fe40000000000};  // R2P PR, R5, 0x7f
     const auto known = access_of(kLoad, kOther);
     const auto unknown = access_of(kLoad, kToPredicates);
     REQUIRE(known);
@@ -69,6 +72,20 @@ TEST_CASE("Where it is not known whether a thread's mask was on the access is no
     CHECK(known->is_certain);
     CHECK_FALSE(unknown->is_certain);
     // Among them may be one that did nothing.
+    CHECK(unknown->threads.size() == 3);
+}
+
+TEST_CASE("A thread that fills with zeros has read nothing, whatever its address is") {
+    const auto known = access_of(kMasked, kOther);
+    REQUIRE(known);
+    CHECK(known->instruction.access == gpu::Access::read);
+    CHECK(known->instruction.bytes == 16);
+    CHECK(known->is_certain);
+    REQUIRE(known->threads.size() == 1);
+    CHECK(known->threads[0].address == 0x7f0000001008);
+    const auto unknown = access_of(kMasked, kToPredicates);
+    REQUIRE(unknown);
+    CHECK_FALSE(unknown->is_certain);
     CHECK(unknown->threads.size() == 3);
 }
 

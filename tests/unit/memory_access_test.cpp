@@ -141,6 +141,46 @@ const Known kKnown[] = {
      120,
      {0x0000060822137981, 0x000f68000c1e1700},
      {Access::read, kGlobal, 2, 34, 0, kNo, 6, 19}},
+    {"LDGSTS.E [R13], [R2.64]",
+     80,
+     {0x00000000020d7fae, 0x0003e2000b921844},
+     {Access::read, kGlobal, 4, 2, 0, kNo, 0, kNo}},
+    {"LDGSTS.E.BYPASS.128.ZFILL [R13+0x80], [R8.64+-0x10], P0",
+     86,
+     {0x00080ff0080d7fae, 0x000fe80008141c44},
+     {Access::read, kGlobal, 16, 8, 0, kNo, -0x10, kNo, {0, false}}},
+    {"LDGSTS.E.BYPASS.LTC256B.128 [R5+0x8000], [R2.64+-0x800]",
+     80,
+     {0x0800080002057fae, 0x0003e8000b901dc6},
+     {Access::read, kGlobal, 16, 2, 0, kNo, -0x800, kNo}},
+    {"LDGSTS.E.BYPASS.128 [R5+0x40], desc[UR4][R2.64+0x40]",
+     80,
+     {0x0004004002057fae, 0x0003e8200b901c44},
+     {Access::read, kGlobal, 16, 2, 0, kNo, 0x40, kNo}},
+    {"LDGSTS.E.LTC256B [R7+0x410], desc[UR6][R2.64+0x7fc]",
+     90,
+     {0x004107fc02077fae, 0x0005e8000b9219c6},
+     {Access::read, kGlobal, 4, 2, 0, kNo, 0x7fc, kNo}},
+    {"LDGSTS.E.64 [R15+0x10], desc[UR4][R6.64+0x20]",
+     90,
+     {0x00010020060f7fae, 0x000fe2000b921a44},
+     {Access::read, kGlobal, 8, 6, 0, kNo, 0x20, kNo}},
+    {"LDGSTS.E [R7+0x90], desc[UR6][R2.64+0x70], !PT",
+     90,
+     {0x0009007002077fae, 0x0005e8000f921846},
+     {Access::read, kGlobal, 4, 2, 0, kNo, 0x70, kNo, {7, true}}},
+    {"LDGSTS.E.BYPASS.LTC128B.128 [R15+0x300], desc[UR4][R10.64]",
+     100,
+     {0x003000000a0f7fae, 0x000fe8000b981a04},
+     {Access::read, kGlobal, 16, 10, 0, kNo, 0, kNo}},
+    {"LDGSTS.E.BYPASS.128.ZFILL [R15+0x80], desc[UR4][R8.64+-0x10], P1",
+     100,
+     {0x00080ff0080f7fae, 0x000fe800089c1804},
+     {Access::read, kGlobal, 16, 8, 0, kNo, -0x10, kNo, {1, false}}},
+    {"@!P1 LDGSTS.E.BYPASS.128 [R15+0x100], desc[UR4][R4.64]",
+     120,
+     {0x00100000040f9fae, 0x000fe8000b981804},
+     {Access::read, kGlobal, 16, 4, 0, kNo, 0, kNo}},
 };
 
 }  // namespace
@@ -158,6 +198,8 @@ TEST_CASE("An access is read as the disassembler reads it") {
         CHECK(found->uniform_register == known.access.uniform_register);
         CHECK(found->offset == known.access.offset);
         CHECK(found->result_register == known.access.result_register);
+        CHECK(found->mask.predicate == known.access.mask.predicate);
+        CHECK(found->mask.is_negated == known.access.mask.is_negated);
     }
 }
 
@@ -167,7 +209,10 @@ TEST_CASE("What is not surely understood is no access") {
     };
     CHECK(is_none(90, {0x0000000409047825, 0x008fd000078e0204}));   // IMAD.WIDE R4, R9, 0x4, R4
     CHECK(is_none(90, {0x00000a00ff017b82, 0x000fe20000000800}));   // LDC R1, c[0x0][0x28]
-    CHECK(is_none(90, {0x000000001a007fae, 0x000fe8000b921846}));   // LDGSTS.E [R0], desc[UR6][R26.64]
+    CHECK(is_none(90, {0x000000001a007fae, 0x000fe8000b9a1004}));   // LDGSTS.E [R0], as sm_100 has it
+    CHECK(is_none(100, {0x000000001a007fae, 0x000fe8000b921846}));  // and as sm_90 has it
+    CHECK(is_none(75, {0x000000001a007fae, 0x000fe8000b921846}));   // there is none
+    CHECK(is_none(90, {0x000000001a007dae, 0x000fe8000b921846}));   // its form is another one
     CHECK(is_none(120, {0x80003002221179a8, 0x010f2200081ef108}));  // ATOMG: its offset is kept otherwise
     CHECK(is_none(70, {0x0000001024087980, 0x000ee8000010ed00}));   // LD.E.128.SYS: likewise
     CHECK(is_none(90, {0x000000061a177981, 0x000f6800041e1900}));   // a base beside the registers
@@ -192,6 +237,8 @@ TEST_CASE("What may have changed a register is known to its width, and doubted w
     CHECK(may_write(uniform, 5, 1, true));
     const Instruction store{0x000050021a007986, 0x0085e8000c101b06};
     CHECK_FALSE(may_write(store, 0, 2, false));
+    const Instruction copy{0x000400400d057fae, 0x0003e8000b901c44};  // LDGSTS [R5+0x40], [R13.64+0x40]
+    CHECK_FALSE(may_write(copy, 4, 10, false));
     const Instruction exit{0x000000000000894d, 0x000ff00003800000};
     CHECK_FALSE(may_write(exit, 0, 2, false));
     CHECK_FALSE(may_jump(exit));
