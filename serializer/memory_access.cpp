@@ -15,6 +15,12 @@ namespace {
 std::uint32_t field(std::uint64_t word, unsigned shift, unsigned bits) {
     return static_cast<std::uint32_t>(word >> shift & ((std::uint64_t{1} << bits) - 1));
 }
+/// The highest of so many bits is its sign.
+std::int32_t signed_field(std::uint64_t word, unsigned shift, unsigned bits) {
+    const std::int64_t above = static_cast<std::int64_t>(word << (64U - shift - bits));
+    return static_cast<std::int32_t>(above >> (64U - bits));
+}
+
 std::uint32_t operation(const Instruction& instruction) {
     return field(instruction.low, 0, 9);
 }
@@ -71,9 +77,8 @@ bool is_plain_address(const Instruction& i, const Operation& operation, std::uin
     if (field(i.high, 8, 1) == 0) return false;
     const bool is_described = field(i.high, 27, 1) != 0;
     if (operation.access == Access::atomic) {
-        // Newer ones keep something else in the offset.
-        const bool has_form = field(i.low, 9, 3) == 1 || (field(i.low, 9, 3) == 4 && architecture < 80);
-        return architecture < 100 && (is_described ? architecture >= 80 : has_form);
+        const std::uint32_t form = field(i.low, 9, 3);
+        return is_described ? architecture >= 80 && form == 4 : form == 1 || (form == 4 && architecture < 80);
     }
     if (architecture < 80) {
         const bool is_generic = operation.number == 0x180 || operation.number == 0x185;
@@ -106,9 +111,15 @@ std::optional<MemoryAccess> copy_to_shared(const Instruction& instruction, std::
     MemoryAccess access;
     access.bytes = bytes_of(Type::plain, field(instruction.high, is_newer ? 10 : 9, 3), architecture);
     access.address_register = field(instruction.low, 24, 8);
-    access.offset = static_cast<std::int32_t>(field(instruction.low, 32, 12) << 20U) >> 20U;
+    access.offset = signed_field(instruction.low, 32, 12);
     access.mask = {field(instruction.high, 23, 3), field(instruction.high, 26, 1) != 0};
     return access.bytes < 4 ? std::nullopt : std::optional(access);
+}
+
+/// Those of sm_100 and later that return what was there have a bit of its own above the offset, which is set.
+bool has_short_offset(const Instruction& i, const Operation& operation, std::uint32_t architecture) {
+    return architecture >= 100 && operation.access == Access::atomic && operation.has_result &&
+           field(i.high, 27, 1) != 0;
 }
 
 }  // namespace
@@ -135,7 +146,11 @@ std::optional<MemoryAccess> memory_access(const Instruction& instruction, std::u
     access.space = found->space;
     access.bytes = bytes_of(found->type, field(high, 9, 3), architecture);
     access.address_register = field(low, 24, 8);
-    access.offset = static_cast<std::int32_t>(static_cast<std::int64_t>(low) >> 40);
+    access.offset = signed_field(low, 40, 24);
+    if (has_short_offset(instruction, *found, architecture)) {
+        if (field(low, 63, 1) == 0) return std::nullopt;
+        access.offset = signed_field(low, 40, 23);
+    }
     if (found->has_result) access.result_register = field(low, 16, 8);
     if (found->type == Type::plain && access.bytes == 0) return std::nullopt;
     if (found->space == Space::global)

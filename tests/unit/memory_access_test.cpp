@@ -141,6 +141,38 @@ const Known kKnown[] = {
      120,
      {0x0000060822137981, 0x000f68000c1e1700},
      {Access::read, kGlobal, 2, 34, 0, kNo, 6, 19}},
+    {"ATOMG.E.ADD.STRONG.GPU PT, R17, desc[UR8][R34.64+0x30], R2",
+     120,
+     {0x80003002221179a8, 0x010f2200081ef108},
+     {Access::atomic, kGlobal, 4, 34, 0, kNo, 0x30, 17}},
+    {"ATOMG.E.ADD.STRONG.GPU PT, R23, desc[UR8][R6.64+-0x400000], R9",
+     100,
+     {0xc0000009061779a8, 0x000f2200081ef108},
+     {Access::atomic, kGlobal, 4, 6, 0, kNo, -0x400000, 23}},
+    {"ATOMG.E.ADD.STRONG.GPU PT, R21, desc[UR8][R6.64+0x3ffffc], R9",
+     100,
+     {0xbffffc09061579a8, 0x000f2200081ef108},
+     {Access::atomic, kGlobal, 4, 6, 0, kNo, 0x3ffffc, 21}},
+    {"ATOMG.E.ADD.F64.RN.STRONG.GPU PT, R14, desc[UR8][R6.64+0x38], R14",
+     100,
+     {0x8000380e060e79a3, 0x020ea8000c1eff08},
+     {Access::atomic, kGlobal, 8, 6, 0, kNo, 0x38, 14}},
+    {"ATOMG.E.CAS.64.STRONG.GPU PT, R16, [R6+0x40], R4, R6",
+     100,
+     {0x00004004061073a9, 0x002f6800001ee506},
+     {Access::atomic, kGlobal, 8, 6, 0, kNo, 0x40, 16}},
+    {"ATOM.E.ADD.STRONG.GPU PT, RZ, desc[UR8][R2.64+0x2c], R9",
+     100,
+     {0x80002c0902ff798a, 0x000fe200081ef108},
+     {Access::atomic, kGlobal, 4, 2, 0, kNo, 0x2c, 255}},
+    {"REDG.E.ADD.F32.FTZ.RN.STRONG.GPU desc[UR4][R6.64+-0x2c], R13",
+     120,
+     {0xffffd40d060079a6, 0x000fe8000c12f304},
+     {Access::atomic, kGlobal, 4, 6, 0, kNo, -0x2c, kNo}},
+    {"REDG.E.ADD.64.STRONG.GPU desc[UR8][R6.64+0x38], R4",
+     100,
+     {0x000038040600798e, 0x000fe8000c12e508},
+     {Access::atomic, kGlobal, 8, 6, 0, kNo, 0x38, kNo}},
     {"LDGSTS.E [R13], [R2.64]",
      80,
      {0x00000000020d7fae, 0x0003e2000b921844},
@@ -213,7 +245,7 @@ TEST_CASE("What is not surely understood is no access") {
     CHECK(is_none(100, {0x000000001a007fae, 0x000fe8000b921846}));  // and as sm_90 has it
     CHECK(is_none(75, {0x000000001a007fae, 0x000fe8000b921846}));   // there is none
     CHECK(is_none(90, {0x000000001a007dae, 0x000fe8000b921846}));   // its form is another one
-    CHECK(is_none(120, {0x80003002221179a8, 0x010f2200081ef108}));  // ATOMG: its offset is kept otherwise
+    CHECK(is_none(120, {0x00003002221179a8, 0x010f2200081ef108}));  // ATOMG without the bit that they have
     CHECK(is_none(70, {0x0000001024087980, 0x000ee8000010ed00}));   // LD.E.128.SYS: likewise
     CHECK(is_none(90, {0x000000061a177981, 0x000f6800041e1900}));   // a base beside the registers
     CHECK(is_none(60, {0x0000001a24087381, 0x000ee8000010ed00}));   // no such encoding
