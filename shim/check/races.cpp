@@ -157,13 +157,7 @@ void with_stream_of(void* stream, Work work) {
     guarded([&] { with_stream(static_cast<CUstream>(stream), work); });
 }
 
-bool captures(const GpuApi& api, CUstream stream) {
-    CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
-    return api.cuStreamIsCapturing(stream, &status) != CUDA_SUCCESS ||
-           status != CU_STREAM_CAPTURE_STATUS_NONE;
-}
-
-/// Behind an address that an allocation begins with.
+/// Of the allocation at an address; 0: not known.
 std::uint64_t bytes_at(std::uint64_t address) {
     using Ask = CUresult(CUdeviceptr*, size_t*, CUdeviceptr);
     static auto* const ask = reinterpret_cast<Ask*>(other_driver_function("cuMemGetAddressRange_v2"));
@@ -240,7 +234,7 @@ struct Touched {
 
 void note_all(CUstream stream, const std::vector<Touched>& all) {
     const GpuApi* const api = gpu_api();
-    const bool is_captured = api == nullptr || captures(*api, stream);
+    const bool is_captured = api == nullptr || capture_of(*api, stream) != Capture::none;
     std::vector<std::pair<const Touched*, Conflict>> found;
     with_stream(stream, [&](StreamOrder& order, StreamOrder::Stream number) {
         order.begin(number);
@@ -340,7 +334,8 @@ void note_touches(const char* function, void* stream, Touch touch, Touch other) 
 void note_recorded(void* event, void* stream) {
     guarded([=] {
         const GpuApi* const api = gpu_api();
-        if (api == nullptr || captures(*api, static_cast<CUstream>(stream))) return note_unseen_event(event);
+        if (api == nullptr || capture_of(*api, static_cast<CUstream>(stream)) != Capture::none)
+            return note_unseen_event(event);
         with_stream(static_cast<CUstream>(stream), [=](StreamOrder& order, StreamOrder::Stream number) {
             order.record(reinterpret_cast<std::uintptr_t>(event), number);
         });

@@ -5,6 +5,7 @@
 #include <atomic>
 
 #include "base/message.hpp"
+#include "serializer/cuda_error.hpp"
 
 namespace aoti_dbg {
 namespace {
@@ -22,6 +23,14 @@ StreamKey StreamKey::of(CUcontext context, CUstream stream) {
 
 bool is_known_here(const StreamKey& stream) {
     return stream.thread == 0 || stream.thread == this_thread();
+}
+
+Capture capture_of(const GpuApi& api, CUstream stream) {
+    CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
+    const CUresult asked = api.cuStreamIsCapturing(stream, &status);
+    if (status != CU_STREAM_CAPTURE_STATUS_NONE) return Capture::active;
+    // In a context that has failed nothing captures.
+    return asked == CUDA_SUCCESS || ends_context(asked) ? Capture::none : Capture::unknown;
 }
 
 bool is_capturing(const GpuContext& gpu, CUstream stream) {

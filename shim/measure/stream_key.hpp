@@ -19,6 +19,10 @@ struct StreamKey {
 /// Whether the calling thread finds its own stream under the key's handle.
 bool is_known_here(const StreamKey& stream);
 
+/// What goes to a stream goes to the device, into a graph, or nobody knows. In the current context.
+enum class Capture { none, active, unknown };
+Capture capture_of(const GpuApi& api, CUstream stream);
+
 bool is_capturing(const GpuContext& gpu, CUstream stream);
 /// Once: what is captured is neither measured nor saved.
 void say_that_it_captures();

@@ -5,6 +5,7 @@
 
 #include "config/options.hpp"
 #include "serializer/cuda_error.hpp"
+#include "shim/measure/stream_key.hpp"
 #include "shim/observe/marked_context.hpp"
 #include "shim/observe/process.hpp"
 #include "shim/observe/session.hpp"
@@ -12,17 +13,6 @@
 
 namespace aoti_dbg {
 namespace {
-
-/// What has been launched there goes to the device, into a graph, or nobody knows.
-enum class Capture { none, active, unknown };
-
-Capture capture_of(const GpuApi& api, CUstream stream) {
-    CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
-    const CUresult asked = api.cuStreamIsCapturing(stream, &status);
-    if (status != CU_STREAM_CAPTURE_STATUS_NONE) return Capture::active;
-    // In a context that has failed nothing captures.
-    return asked == CUDA_SUCCESS || ends_context(asked) ? Capture::none : Capture::unknown;
-}
 
 std::uint32_t flags_for(DumpOfFault dump) {
     const bool may_run_on = dump == DumpOfFault::ours || dump == DumpOfFault::of_others;
