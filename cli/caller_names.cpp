@@ -1,14 +1,11 @@
 #include "cli/caller_names.hpp"
 
-#include <cxxabi.h>
-
 #include <charconv>
 #include <cstdint>
-#include <cstdlib>
-#include <memory>
 #include <optional>
 #include <string_view>
 
+#include "base/readable_symbol.hpp"
 #include "cli/mapped_file.hpp"
 #include "serializer/elf_reader.hpp"
 
@@ -35,9 +32,7 @@ std::optional<Place> place_in(const std::string& caller) {
 }
 
 std::string readable(std::string_view symbol) {
-    const std::unique_ptr<char, decltype(&std::free)> name(
-        abi::__cxa_demangle(std::string(symbol).c_str(), nullptr, nullptr, nullptr), &std::free);
-    std::string text = name == nullptr ? std::string(symbol) : name.get();
+    std::string text = readable_symbol(symbol);
     if (text.size() > kLongestName) text.replace(kLongestName - 3, std::string::npos, "...");
     return text;
 }

@@ -10,6 +10,7 @@
 #include <filesystem>
 #include <iterator>
 
+#include "base/readable_symbol.hpp"
 #include "cli/mapped_file.hpp"
 #include "serializer/fault_access.hpp"
 #include "serializer/gpu_exception.hpp"
@@ -90,8 +91,8 @@ const gpu::Fault& best_of(const gpu::GpuDump& dump, const std::vector<gpu::Fault
 
 DeviceFault told_of(const gpu::GpuDump& dump, const gpu::Fault& fault) {
     DeviceFault told;
-    told.kernel = fault.kernel;
-    if (told.kernel.empty() && fault.place) told.kernel = fault.place->function;
+    // As calls are on record.
+    told.kernel = readable_symbol(fault.kernel.empty() && fault.place ? fault.place->function : fault.kernel);
     if (fault.exception) told.error = driver_error(*fault.exception);
     if (fault.is_trap) told.error = kLaunchFailed;
     told.is_trap = fault.is_trap;

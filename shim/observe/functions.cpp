@@ -1,13 +1,11 @@
 #include "shim/observe/functions.hpp"
 
-#include <cxxabi.h>
-
 #include <atomic>
-#include <cstdlib>
 #include <mutex>
 #include <string>
 #include <unordered_map>
 
+#include "base/readable_symbol.hpp"
 #include "shim/bind/driver_table.hpp"
 #include "shim/observe/models.hpp"
 #include "shim/observe/names.hpp"
@@ -42,14 +40,7 @@ std::string bare_file_name(std::string_view path) {
 }
 
 const Name* name_of_symbol(std::string_view symbol) {
-    int failed = 0;
-    const std::string mangled(symbol);
-    char* readable = symbol.substr(0, 2) == "_Z"
-                         ? abi::__cxa_demangle(mangled.c_str(), nullptr, nullptr, &failed)
-                         : nullptr;
-    const Name* name = intern_name(readable != nullptr ? readable : mangled, mangled);
-    std::free(readable);
-    return name;
+    return intern_name(readable_symbol(symbol), symbol);
 }
 
 /// Both take a handle and give a name; which one knows it depends on where the handle came from.

@@ -1,0 +1,44 @@
+// What the command makes of a dump in the output folder.
+#include "cli/device_fault.hpp"
+
+#include <fstream>
+
+#include "base/readable_symbol.hpp"
+#include "tests/support/catch.hpp"
+#include "tests/support/gpu_dump_writer.hpp"
+#include "tests/support/run_program.hpp"
+
+using namespace aoti_dbg;
+using namespace aoti_dbg::test;
+
+namespace {
+
+std::optional<DeviceFault> fault_in_kernel(const std::string& symbol) {
+    DumpWriter writer = usual_dump();
+    writer.devices[0].contexts[0].modules[1].image =
+        module_image({{"add", 0x200, kAddAddress}, {symbol, 0x200, kMulAddress}});
+    const TempFolder folder;
+    std::ofstream(folder.path() / "gpu.core", std::ios::binary) << writer.bytes();
+    std::vector<std::string> notes;
+    return cli::device_fault(folder.path(), 0, notes);
+}
+
+}  // namespace
+
+TEST_CASE("A kernel has the name that calls are on record by") {
+    for (const std::string symbol : {"mul", "i", "_Z3mulPfi", "_Z4gemmIfLi128E6ParamsIfEEvT1_"}) {
+        CAPTURE(symbol);
+        const auto fault = fault_in_kernel(symbol);
+        REQUIRE(fault);
+        CHECK(fault->kernel == readable_symbol(symbol));
+    }
+    CHECK(fault_in_kernel("_Z3mulPfi")->kernel == "mul(float*, int)");
+}
+
+TEST_CASE("Only what is mangled is taken for it") {
+    CHECK(readable_symbol("_Z4gemmIfLi128E6ParamsIfEEvT1_") ==
+          "void gemm<float, 128, Params<float> >(Params<float>)");
+    CHECK(readable_symbol("i") == "i");
+    CHECK(readable_symbol("_Zq") == "_Zq");
+    CHECK(readable_symbol("").empty());
+}
