@@ -2,6 +2,8 @@
 // between them may have changed the registers that the address is of.
 #include "serializer/fault_access.hpp"
 
+#include <algorithm>
+
 namespace aoti_dbg::gpu {
 namespace {
 
@@ -86,6 +88,13 @@ std::optional<bool> held(const Guard& guard, const Since& since, const Lane& lan
     return value ? std::optional((*value != 0) != guard.is_negated) : std::nullopt;
 }
 
+/// Of what is not certain: the register of its upper half holds something else by now. Null pointers lie
+/// below.
+bool lacks_upper_half(std::uint64_t address) {
+    constexpr std::uint64_t kNearNull = std::uint64_t{1} << 20U;
+    return address >= kNearNull && address >> 32U == 0;
+}
+
 }  // namespace
 
 std::optional<FaultAccess> fault_access(const GpuDump& dump, const Fault& fault) {
@@ -114,6 +123,11 @@ std::optional<FaultAccess> fault_access(const GpuDump& dump, const Fault& fault)
         found.threads.push_back({lane.thread, *address});
         // Masked loads hold addresses beyond the end where their mask is off.
         found.is_certain &= since.is_certain && runs && reads;
+    }
+    if (access->has_wide_address() && !found.is_certain) {
+        const auto wrong = [](const auto& thread) { return lacks_upper_half(thread.address); };
+        found.threads.erase(std::remove_if(found.threads.begin(), found.threads.end(), wrong),
+                            found.threads.end());
     }
     return found;
 }

@@ -29,7 +29,7 @@ constexpr gpu::Instruction kToPredicates{0x0000007f05007804, 0x000fe40000000000}
 
 /// Of lanes 0 to 3 of a warp, of which the last is not active, and 2 has the predicate that keeps it out.
 std::optional<gpu::FaultAccess> access_of(const gpu::Instruction& faulting, const gpu::Instruction& next,
-                                          bool has_registers = true) {
+                                          bool has_registers = true, std::uint64_t base = 0x7f0000001000) {
     DumpWriter writer = usual_dump();
     DumpDevice& device = writer.devices[0];
     WrittenFunction kernel{"mul", 0x200, kMulAddress, true};
@@ -40,7 +40,15 @@ std::optional<gpu::FaultAccess> access_of(const gpu::Instruction& faulting, cons
     warp.uniform_registers = {0, 0, 0, 0, 0, 0x400400};
     for (DumpLane& lane : warp.lanes) {
         lane.pc = kMulAddress + 0x30;
-        if (has_registers) lane.registers = {0, 0, 0, 0, 0x1000 + 4 * lane.id, 0x7f00, 0, 0};
+        if (has_registers)
+            lane.registers = {0,
+                              0,
+                              0,
+                              0,
+                              static_cast<std::uint32_t>(base) + 4 * lane.id,
+                              static_cast<std::uint32_t>(base >> 32U),
+                              0,
+                              0};
         lane.predicates = {0, lane.id == 2 ? 1U : 0U, 0, 0, 0, 0, 0, 1};
     }
     const std::string bytes = writer.bytes();
@@ -105,6 +113,19 @@ TEST_CASE("Behind a branch, and where the access loads its own address, it is no
     REQUIRE(own);
     CHECK(own->threads.size() == 2);
     CHECK_FALSE(own->is_certain);
+}
+
+TEST_CASE("Half an address is none, where it is not certain that it is one") {
+    const auto lost = access_of(kLoad, kBranch, true, 0x42000000);
+    REQUIRE(lost);
+    CHECK(lost->instruction.bytes == 4);
+    CHECK(lost->threads.empty());
+    const auto null = access_of(kLoad, kBranch, true, 0x10);
+    REQUIRE(null);
+    CHECK(null->threads.size() == 2);
+    const auto certain = access_of(kLoad, kOther, true, 0x42000000);
+    REQUIRE(certain);
+    CHECK(certain->threads.size() == 2);
 }
 
 TEST_CASE("An address may be of the warp's registers") {
