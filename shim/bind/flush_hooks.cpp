@@ -43,6 +43,13 @@ namespace {
 
 using Use = aoti_dbg::StreamOrder::Use;
 
+/// Where races are looked for.
+template <typename Note, typename... Arguments>
+void order(Note note, Arguments... arguments) {
+    if (ordering()) [[unlikely]]
+        note(arguments...);
+}
+
 /// Memory that a copy or a set touches.
 struct Touched {
     aoti_dbg::StreamOrder::Touch first;
@@ -70,16 +77,13 @@ Touched copied(const CUDA_MEMCPY2D* copy) {
 }
 
 void note_touched(const char* function, CUstream stream, const Touched& touched) {
-    if (ordering()) [[unlikely]]
-        races::note_touches(function, stream, touched.first, touched.second);
+    order(races::note_touches, function, stream, touched.first, touched.second);
 }
 
 /// To wherever: the host may have to wait for what goes to its memory.
 void note_copied(const char* function, CUstream stream, const Touched& touched, CUdeviceptr to) {
-    if (!ordering()) [[likely]]
-        return;
-    races::note_touches(function, stream, touched.first, touched.second);
-    if (races::is_waited_for(to)) races::note_callback(stream);
+    note_touched(function, stream, touched);
+    if (ordering() && races::is_waited_for(to)) races::note_callback(stream);
 }
 CUdeviceptr target_of(const CUDA_MEMCPY2D* copy) {
     if (copy == nullptr) return 0;
@@ -90,40 +94,34 @@ CUdeviceptr target_of(const CUDA_MEMCPY2D* copy) {
 /// A stream is about to get work.
 void flush_for_work_on(CUstream stream) {
     flush_if_pending_of(stream);
-    if (ordering()) [[unlikely]]
-        races::note_work(stream);
+    order(races::note_work, stream);
 }
 
 /// The same for work on it that does not go on before somebody allows it.
 void flush_for_wait_of(CUstream stream) {
     flush_if_pending_of(stream);
-    if (ordering()) [[unlikely]]
-        races::note_unseen_wait(stream);
+    order(races::note_unseen_wait, stream);
 }
 void flush_for_wait_of(CUstream stream, CUevent event) {
     flush_if_pending_of(stream);
-    if (ordering()) [[unlikely]]
-        races::note_waits(stream, event);
+    order(races::note_waits, stream, event);
 }
 
 /// And for what the host gets to know by the stream itself.
 void flush_for_callback_of(CUstream stream) {
     flush_if_pending_of(stream);
-    if (ordering()) [[unlikely]]
-        races::note_callback(stream);
+    order(races::note_callback, stream);
 }
 
 /// And for some of both.
 void flush_for_values_of(CUstream stream) {
     flush_for_wait_of(stream);
-    if (ordering()) [[unlikely]]
-        races::note_callback(stream);
+    order(races::note_callback, stream);
 }
 
 void note_event(CUevent event, CUstream stream) {
     aoti_dbg::note_event(event, stream);
-    if (ordering()) [[unlikely]]
-        races::note_recorded(event, stream);
+    order(races::note_recorded, event, stream);
 }
 
 /// What the host has waited for, or was told is done, comes before whatever it does then.
@@ -226,7 +224,7 @@ aoti_dbg::Awaited of_copy(CUstream stream, const void* to) {
 
 // It waits for the whole device.
 AOTI_DBG_BLOCKING_HOOK_AFTER(flush_if_pending(); if (aoti_dbg::g_measuring) aoti_dbg::note_unseen_work();
-                             if (ordering()) races::note_gone(address);
+                             order(races::note_gone, address);
                              LeavingMemory leaving(Way::free, address), of_all(), leaving.end(real(address)),
                              cuMemFree_v2, (CUdeviceptr address))
 
@@ -239,17 +237,17 @@ AOTI_DBG_BLOCKING_HOOK_AFTER(flush_if_pending(); if (aoti_dbg::g_measuring) aoti
         LeavingMemory leaving leaves;                                   \
         return leaving.end(real arguments);                             \
     }
-#define AOTI_DBG_FREE_ASYNC(name, flavour)                                                  \
-    AOTI_DBG_FLUSH_FREE(name, flush_if_pending_of(flavour(stream));                         \
-                        if (ordering()) races::note_freed(#name, address, flavour(stream)), \
-                        (Way::free_async, address, 0, flavour(stream)),                     \
+#define AOTI_DBG_FREE_ASYNC(name, flavour)                                         \
+    AOTI_DBG_FLUSH_FREE(name, flush_if_pending_of(flavour(stream));                \
+                        order(races::note_freed, #name, address, flavour(stream)), \
+                        (Way::free_async, address, 0, flavour(stream)),            \
                         (CUdeviceptr address, CUstream stream), (address, stream))
 AOTI_DBG_FREE_ASYNC(cuMemFreeAsync, legacy_default)
 AOTI_DBG_FREE_ASYNC(cuMemFreeAsync_ptsz, per_thread_default)
-AOTI_DBG_FLUSH_FREE(cuMemUnmap, flush_if_pending(); if (ordering()) races::note_unmapped(address, bytes),
+AOTI_DBG_FLUSH_FREE(cuMemUnmap, flush_if_pending(); order(races::note_unmapped, address, bytes),
                                                     (Way::unmap, address, bytes),
                                                     (CUdeviceptr address, size_t bytes), (address, bytes))
-AOTI_DBG_FLUSH_FREE(cuIpcCloseMemHandle, flush_if_pending(); if (ordering()) races::note_gone(address),
+AOTI_DBG_FLUSH_FREE(cuIpcCloseMemHandle, flush_if_pending(); order(races::note_gone, address),
                                                              (Way::close_ipc, address), (CUdeviceptr address),
                                                              (address))
 AOTI_DBG_FLUSH(cuMemPoolDestroy, (CUmemoryPool pool), (pool))
@@ -452,6 +450,6 @@ AOTI_DBG_FLUSH_STREAM(cuStreamBeginCaptureToGraph, cuStreamBeginCaptureToGraph_p
                       (stream, graph, dependencies, edges, count, mode))
 #define AOTI_DBG_STREAM_GOES(name)                \
     AOTI_DBG_FLUSH_HOOK(name, flush_if_pending(); \
-                        if (ordering()) races::note_destroyed(stream), (CUstream stream), (stream))
+                        order(races::note_destroyed, stream), (CUstream stream), (stream))
 AOTI_DBG_STREAM_GOES(cuStreamDestroy)
 AOTI_DBG_STREAM_GOES(cuStreamDestroy_v2)

@@ -1,8 +1,8 @@
 // The hooks of what makes memory that a device can reach, and of what takes such memory of the host. Each
 // calls the real function with the very arguments; what came of it goes to the map of allocations where that
 // is kept (AOTI_DBG_TRIAGE). What takes memory of a device is among the flush hooks.
-#include "base/errno_keeper.hpp"
 #include "shim/bind/hook_support.hpp"
+#include "shim/measure/gpu_api.hpp"
 #include "shim/observe/allocations.hpp"
 
 using aoti_dbg::AskedMemory;
@@ -26,16 +26,6 @@ CUresult made(CUresult result, const AskedMemory& asked, void* const* memory) {
                              : reinterpret_cast<std::uintptr_t>(*memory);
     made_memory(result, asked, memory == nullptr ? nullptr : &address);
     return result;
-}
-
-/// Of memory that another process has made.
-std::uint64_t bytes_at(CUdeviceptr address) {
-    using Ask = CUresult(CUdeviceptr*, size_t*, CUdeviceptr);
-    static auto* const ask =
-        reinterpret_cast<Ask*>(aoti_dbg::other_driver_function("cuMemGetAddressRange_v2"));
-    const aoti_dbg::ErrnoKeeper errno_keeper;
-    size_t bytes = 0;
-    return ask != nullptr && ask(nullptr, &bytes, address) == CUDA_SUCCESS ? bytes : 0;
 }
 
 }  // namespace
@@ -104,7 +94,7 @@ AOTI_DBG_EXPORT CUresult cuIpcOpenMemHandle_v2(CUdeviceptr* address, CUipcMemHan
     if (real == nullptr) return kNoDriver;
     const CUresult result = real(address, handle, flags);
     if (!aoti_dbg::g_recording_memory || result != CUDA_SUCCESS || address == nullptr) return result;
-    return made(result, AskedMemory{Way::open_ipc, bytes_at(*address)}, address);
+    return made(result, AskedMemory{Way::open_ipc, aoti_dbg::allocation_bytes(*address)}, address);
 }
 
 // ---- of the host ----

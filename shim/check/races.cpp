@@ -10,7 +10,6 @@
 
 #include "base/errno_keeper.hpp"
 #include "base/message.hpp"
-#include "shim/bind/driver_table.hpp"
 #include "shim/check/call_finding.hpp"
 #include "shim/measure/gpu_api.hpp"
 #include "shim/measure/measured_model.hpp"
@@ -155,15 +154,6 @@ void with_order(Work work) {
 template <typename Work>
 void with_stream_of(void* stream, Work work) {
     guarded([&] { with_stream(static_cast<CUstream>(stream), work); });
-}
-
-/// Of the allocation at an address; 0: not known.
-std::uint64_t bytes_at(std::uint64_t address) {
-    using Ask = CUresult(CUdeviceptr*, size_t*, CUdeviceptr);
-    static auto* const ask = reinterpret_cast<Ask*>(other_driver_function("cuMemGetAddressRange_v2"));
-    const ErrnoKeeper errno_keeper;
-    size_t bytes = 0;
-    return ask != nullptr && ask(nullptr, &bytes, address) == CUDA_SUCCESS ? bytes : 0;
 }
 
 // ---- what is told ----
@@ -396,12 +386,12 @@ void note_context_ends() {
 }
 
 void note_freed(const char* function, std::uint64_t address, void* stream) {
-    note_touches(function, stream, {address, bytes_at(address), Use::writes});
+    note_touches(function, stream, {address, allocation_bytes(address), Use::writes});
     note_gone(address);
 }
 
 void note_gone(std::uint64_t address) {
-    note_unmapped(address, bytes_at(address));
+    note_unmapped(address, allocation_bytes(address));
 }
 
 void note_unmapped(std::uint64_t address, std::uint64_t bytes) {

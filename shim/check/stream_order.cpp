@@ -58,9 +58,7 @@ void StreamOrder::wait_for(Stream stream, Event event) {
 
 void StreamOrder::wait_for_all(Stream stream) {
     begin(stream);
-    Clock all;
-    join_all(all);
-    join(streams_[stream].clock, all);
+    join_all(streams_[stream].clock);
 }
 
 void StreamOrder::host_waited(Event event) {

@@ -3,6 +3,7 @@
 #include <atomic>
 #include <type_traits>
 
+#include "base/errno_keeper.hpp"
 #include "shim/bind/driver_table.hpp"
 
 namespace aoti_dbg {
@@ -32,6 +33,14 @@ const GpuApi* gpu_api() {
         return expected;
     }
     return made;
+}
+
+std::uint64_t allocation_bytes(std::uint64_t address) {
+    using Ask = CUresult(CUdeviceptr*, std::size_t*, CUdeviceptr);
+    static auto* const ask = reinterpret_cast<Ask*>(other_driver_function("cuMemGetAddressRange_v2"));
+    const ErrnoKeeper errno_keeper;
+    std::size_t bytes = 0;
+    return ask != nullptr && ask(nullptr, &bytes, address) == CUDA_SUCCESS ? bytes : 0;
 }
 
 }  // namespace aoti_dbg

@@ -5,6 +5,7 @@
 #include <cuda.h>
 
 #include <cstddef>
+#include <cstdint>
 
 namespace aoti_dbg {
 
@@ -40,6 +41,9 @@ struct GpuApi {
 
 /// Null as long as no driver is loaded, and for one that lacks a function.
 const GpuApi* gpu_api();
+
+/// Of the allocation at an address; 0: not known.
+std::uint64_t allocation_bytes(std::uint64_t address);
 
 /// Whatever captures, in any thread: what we do meanwhile may be unsafe to capture and is not captured.
 class RelaxedCapture {

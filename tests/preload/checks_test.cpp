@@ -16,17 +16,6 @@ Lines wrong_arguments(const std::string& what, const std::string& variant = "sta
     return {victim_path("wrong_arguments"), what, model_path(variant)};
 }
 
-/// The first lines of findings, without brackets and numbers.
-Lines titles(const Lines& log) {
-    Lines found;
-    for (const std::string& line : log) {
-        if (line.rfind("[ finding ", 0) != 0) continue;
-        const std::size_t begin = line.find(": ") + 2;
-        found.push_back(line.substr(begin, line.size() - begin - 2));
-    }
-    return found;
-}
-
 /// Runs it bare and under the library, which it must not notice.
 Lines findings_of(const std::string& what, Variables env = {{"AOTI_DBG_CHECK", "args"}}) {
     env.insert({kTwoDevices, "2"});

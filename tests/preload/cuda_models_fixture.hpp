@@ -39,6 +39,17 @@ inline const std::vector<std::pair<std::string, Lines>> kCudaTensors = {
     {"add_kernel_0", {"buf5", "buf6"}},
 };
 
+/// The first lines of findings, without brackets and numbers.
+inline Lines titles(const Lines& log) {
+    Lines found;
+    for (const std::string& line : log) {
+        if (line.rfind("[ finding ", 0) != 0) continue;
+        const std::size_t begin = line.find(": ") + 2;
+        found.push_back(line.substr(begin, line.size() - begin - 2));
+    }
+    return found;
+}
+
 using Values = std::vector<double>;
 
 /// The tensors of run number `number` of a model whose weight is `factor` times the unit matrix.

@@ -18,15 +18,12 @@ Lines unordered(const std::string& what) {
     return {victim_path("unordered"), what, model_path("stats"), model_path("stats_other")};
 }
 
-/// The first lines of findings, without brackets, numbers, and streams.
+/// The first lines of findings, without streams.
 Lines races_in(const Lines& log) {
     static const std::regex stream("stream 0x[0-9a-f]+");
-    Lines found;
-    for (const std::string& line : log) {
-        if (line.rfind("[ finding ", 0) != 0) continue;
-        const std::size_t begin = line.find(": ") + 2;
-        found.push_back(std::regex_replace(line.substr(begin, line.size() - begin - 2), stream, "stream N"));
-    }
+    Lines found = titles(log);
+    for (std::string& title : found)
+        title = std::regex_replace(title, stream, "stream N");
     return found;
 }
 
