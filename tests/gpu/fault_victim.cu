@@ -1,12 +1,14 @@
-// A program of the CUDA runtime with a seeded fault: fault_victim KIND [LAUNCHES [AT [STREAMS [END]]]]
+// A program of the CUDA runtime with a seeded fault: fault_victim KIND [LAUNCHES [AT [STREAMS [END [DUMP]]]]]
 //   KIND      what the launch number AT does wrong; see kKinds, or --list
 //   LAUNCHES  of eight kernels in turn (100), on STREAMS streams (3) in turn; AT counts from 0 (60)
 //   END       how the program ends: sync (it asks all streams; 0 all well, 3 where one failed), exit (at
 //   once, with 0),
 //             abort (where a stream failed)
+//   DUMP      a file: the program itself asks the driver for a small core dump of the fault, and to go on
 // It knows nothing of the library. The first line that it prints says which kernel is at fault: "kernel
 // step_4 launch 60"; then what the program itself sees.
 #include <cuda_runtime.h>
+#include <dlfcn.h>
 #include <unistd.h>
 
 #include <cassert>
@@ -154,6 +156,24 @@ void launch(int i, const std::vector<cudaStream_t>& streams, const std::vector<f
     kSteps[i % 8]<<<kCount / 256, 256, 0, streams[at]>>>(data[at], kCount, wrong, bad);
 }
 
+/// Between the driver's start and the first context, as it must be; of cuda.h's CUcoredumpSettings.
+void ask_for_dump(char* file) {
+    int devices = 0;
+    must(cudaGetDeviceCount(&devices));
+    void* const driver = dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
+    using Set = int (*)(int what, void* value, std::size_t* bytes);
+    const auto set =
+        driver == nullptr ? nullptr : reinterpret_cast<Set>(dlsym(driver, "cuCoredumpSetAttributeGlobal"));
+    unsigned without_memory_and_abort = 0x3f;
+    bool enabled = true;
+    std::size_t bytes[] = {std::strlen(file) + 1, sizeof without_memory_and_abort, sizeof enabled};
+    if (set != nullptr && set(5, file, bytes) == 0 && set(7, &without_memory_and_abort, bytes + 1) == 0 &&
+        set(1, &enabled, bytes + 2) == 0)
+        return;
+    std::printf("unexpected: no core dump can be asked for\n");
+    std::exit(9);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -166,6 +186,7 @@ int main(int argc, char** argv) {
     const int launches = number(argv, argc, 2, 100);
     const int wrong_at = number(argv, argc, 3, 60);
     const char* const end = argc > 5 ? argv[5] : "sync";
+    if (argc > 6) ask_for_dump(argv[6]);
 
     std::vector<cudaStream_t> streams(static_cast<std::size_t>(number(argv, argc, 4, 3)));
     std::vector<float*> data;

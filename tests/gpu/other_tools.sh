@@ -1,6 +1,6 @@
 # What step tools of scripts/gpu-check does: what others say of the bugs of step triage, run bare, by CUDA_LAUNCH_BLOCKING=1, with
-# PyTorch's debug printer compiled in, and by compute-sanitizer. Nothing is judged: $out/other_tools.txt is what docs/TRIAGE.md is
-# written from. Sourced by cases.sh, by whose rules cases go.
+# PyTorch's debug printer compiled in, and by compute-sanitizer; and how programs end whose faults nobody but the driver writes of.
+# Nothing is judged: $out/other_tools.txt is what docs/TRIAGE.md is written from. Sourced by cases.sh, by whose rules cases go.
 # shellcheck shell=bash disable=SC2154,SC2034
 
 # The bugs of seeded_victim.cpp and the model of each.
@@ -38,10 +38,28 @@ tools_case() {
     } | tee -a "$out/other_tools.txt"
 }
 
+# dump_case KIND COUNT AT_ONCE: how a program ends that asks the driver for a core dump of its fault itself. One that hangs is
+# ended by signal 15 (124).
+dump_case() {
+    local kind=$1 count=$2 at_once=$3 i
+    need_gpu && need "$programs/fault_victim" || return
+    for ((i = 0; i < count; ++i)); do
+        while (($(jobs -rp | wc -l) >= at_once)); do wait -n || true; done
+        run_in "$i" 20 "$programs/fault_victim" "$kind" 100 "$((i * 37 % 100))" 3 sync dump >"$case_folder/$i.said" &
+    done
+    wait
+    {
+        printf "== the driver's core dump of %s, %s programs, %s at a time: how many ended with which status\n" "$kind" "$count" "$at_once"
+        cat "$case_folder"/*/status | sort -n | uniq -c
+    } | tee -a "$out/other_tools.txt"
+    rm -f "$case_folder"/*/{dump,core*}
+}
+
 tools_cases() {
     local one
     begin "compile models with PyTorch's printer" with_printer
     check_begun
     for one in "${told_of[@]}"; do check "others: ${one/:/ of }" tools_case "${one%:*}" "${one#*:}"; done
+    for one in load trap stack; do check "the driver's dump alone: $one" dump_case "$one" 48 6; done
     ((list)) || say "what they said: $out/other_tools.txt"
 }
