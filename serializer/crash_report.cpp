@@ -171,9 +171,13 @@ Judgement judge_hang(const Hang& hang, const CrashReport& report) {
     if (!hang.unended.empty()) result.where = hang.unended.front().name;
     result.verdict = "hang: " + call_text(first.call);
     if (!first.call.inside.empty()) result.verdict += ", inside " + first.call.inside + ",";
-    result.verdict += first.asks ? " has answered \"not ready\" for " : " has not come back for ";
+    result.verdict += first.asks           ? " has answered \"not ready\" for "
+                      : first.nobody_waits ? " has not ended for "
+                                           : " has not come back for ";
     result.verdict += seconds_text(first.nanoseconds) + unended_text(hang);
-    if (hang.calls.size() > 1) result.verdict += "; " + std::to_string(hang.calls.size()) + " threads hang";
+    if (hang.calls.size() > 1)
+        result.verdict += "; " + std::to_string(hang.calls.size()) +
+                          (first.nobody_waits ? " streams stand still" : " threads hang");
     if (report.end.signal != 0 || report.end.exit_status)
         result.verdict += "; then " + ending_words(report.end);
     return result;

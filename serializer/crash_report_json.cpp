@@ -175,6 +175,7 @@ Json json_of(const Shortage& shortage) {
 Json json_of(const StuckCall& stuck) {
     Json to = json_of(stuck.call);
     if (stuck.asks) to["asks"] = true;
+    if (stuck.nobody_waits) to["nobody_waits"] = true;
     to["nanoseconds"] = stuck.nanoseconds;
     add_text(to, "thread_name", stuck.place.name);
     add_text(to, "state", stuck.place.state);

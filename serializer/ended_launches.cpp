@@ -2,7 +2,6 @@
 #include "serializer/ended_launches.hpp"
 
 #include <algorithm>
-#include <optional>
 
 namespace aoti_dbg {
 namespace {
@@ -91,6 +90,19 @@ bool EndedLaunches::holds(const ring::Call& launch) const {
     if (marked != nullptr && record.seq <= marked->completed) return true;
     const auto found = streams_.find(stream_key(launch));
     return record.seq < everything_ || (found != streams_.end() && record.seq < found->second);
+}
+
+std::optional<ring::Call> first_unended(const ring::Contents& contents, std::uint32_t mark) {
+    for (const Thread& thread : contents.threads) {
+        for (const Record& record : thread.records) {
+            if (record.mark != mark || !was_handed_over(record) || ring::is_open(record)) continue;
+            const MarkedStream* const stream = marked_stream(contents, record);
+            if (stream == nullptr || stream->tid != thread.tid || record.seq <= stream->completed) continue;
+            if (!has_all_beyond(thread, stream->completed)) return std::nullopt;
+            return ring::Call{&thread, &record};
+        }
+    }
+    return std::nullopt;
 }
 
 std::vector<ring::Call> unended_launches(const ring::Contents& contents) {

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -36,6 +37,10 @@ class EndedLaunches {
     std::uint64_t everything_ = 0;  // before this call, on all streams
     std::map<StreamKey, std::uint64_t> streams_;
 };
+
+/// The first launch that was given that mark (ring::Record::mark) and has not ended, as of the last look at
+/// the markers; none where the ring does not have it any more.
+std::optional<ring::Call> first_unended(const ring::Contents& contents, std::uint32_t mark);
 
 /// Those that were handed to the device and are not known to have ended, by seq.
 std::vector<ring::Call> unended_launches(const ring::Contents& contents);

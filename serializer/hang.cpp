@@ -71,8 +71,17 @@ std::uint64_t last_step(const ring::Contents& contents, std::uint64_t tid) {
 /// Whether markers say that it is the first of `launches`, and not one behind it, that has not ended.
 bool is_known_by_markers(const ring::Contents& contents, const StuckCall& stuck,
                          const std::vector<ring::Call>& launches) {
+    // What has not ended that nobody waits for is not less so for what its thread has done since.
+    const std::uint64_t since = stuck.nobody_waits ? 0 : last_step(contents, stuck.call.thread);
     return first_on_their_streams(contents, launches).size() == 1 &&
-           are_marked_since(contents, launches, last_step(contents, stuck.call.thread));
+           are_marked_since(contents, launches, since);
+}
+
+/// "; 3 launches are behind it"
+std::string behind_text(const Hang& hang) {
+    if (hang.unended_count <= 1) return {};
+    const std::uint64_t behind = hang.unended_count - 1;
+    return "; " + std::to_string(behind) + (behind == 1 ? " launch is behind it" : " launches are behind it");
 }
 
 }  // namespace
@@ -92,6 +101,20 @@ std::vector<StuckCall> open_calls(const ring::Contents& contents, std::uint64_t 
         stuck.nanoseconds = age_of(contents.header, tick, unix_ns);
     }
     return calls;
+}
+
+bool does_any_wait(const ring::Contents& contents) {
+    const std::vector<StuckCall> open = open_calls(contents, 0);
+    return std::any_of(open.begin(), open.end(), may_wait);
+}
+
+std::optional<StuckCall> unawaited_launch(const ring::Contents& contents, std::uint32_t mark) {
+    const std::optional<ring::Call> launch = first_unended(contents, mark);
+    if (!launch) return std::nullopt;
+    StuckCall stuck;
+    stuck.call = told(contents, *launch->thread, *launch->record);
+    stuck.nobody_waits = true;
+    return stuck;
 }
 
 void conclude_hang(const ring::Contents& contents, Hang& hang) {
@@ -132,8 +155,10 @@ std::string stuck_text(const StuckCall& stuck) {
         text += " on stream 0x";
         append_short_hex(stuck.call.stream, text);
     }
-    text += stuck.asks ? ", \"not ready\" for " : ", for ";
-    text += seconds_text(stuck.nanoseconds) + ", in thread " + std::to_string(stuck.call.thread);
+    text += stuck.asks ? ", \"not ready\" for " : stuck.nobody_waits ? ", not ended for " : ", for ";
+    text += seconds_text(stuck.nanoseconds) +
+            (stuck.nobody_waits ? ", launched by thread " : ", in thread ") +
+            std::to_string(stuck.call.thread);
     std::string clean;
     append_clean(stuck.place.name, clean);
     if (!clean.empty()) text += " (" + clean + ")";
@@ -150,18 +175,14 @@ std::string stuck_text(const StuckCall& stuck) {
 
 std::string unended_text(const Hang& hang) {
     if (hang.unended.empty()) return {};
+    if (hang.calls.front().nobody_waits)
+        return ", by completion markers, and no call waits for it" + behind_text(hang);
     CrashCall oldest = hang.unended.front();
     oldest.is_likely = false;  // once is enough
     std::string text = hang.by_markers ? "; it waits for " : "; it likely waits for ";
     text += call_text(oldest);
     if (!oldest.inside.empty()) text += ", inside " + oldest.inside;
-    if (hang.by_markers) {
-        text += ", which has not ended, by completion markers";
-        if (hang.unended_count == 1) return text;
-        const std::uint64_t behind = hang.unended_count - 1;
-        return text + "; " + std::to_string(behind) +
-               (behind == 1 ? " launch is behind it" : " launches are behind it");
-    }
+    if (hang.by_markers) return text + ", which has not ended, by completion markers" + behind_text(hang);
     if (hang.unended_count == 1) return text + ", the only launch not known to have ended";
     return text + ", the oldest of " + std::to_string(hang.unended_count) +
            " launches not known to have ended";

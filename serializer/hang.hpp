@@ -1,7 +1,8 @@
-// A hang: the calls that threads do not come back from, and what was handed to the device and is not known to
-// have ended. Found in a flight ring, by the library in its own process and by the command when the process
-// is gone; and its file, hang.json (docs/FORMAT.md), which says besides what only the process itself can
-// know. Pure, but for what it allocates.
+// A hang: the calls that threads do not come back from, or a launch that does not end and that none waits
+// for, and what was handed to the device and is not known to have ended. Found in a flight ring, by the
+// library in its own process and by the command when the process is gone; and its file, hang.json
+// (docs/FORMAT.md), which says besides what only the process itself can know. Pure, but for what it
+// allocates.
 #pragma once
 
 #include <cstddef>
@@ -32,10 +33,12 @@ struct ThreadPlace {
     std::vector<std::string> callers{};
 };
 
-/// The innermost call that a thread has not come back from.
+/// The innermost call that a thread has not come back from; or a launch that has not ended.
 struct StuckCall {
     CrashCall call;
     bool asks = false;  // it comes back, again and again, with "not ready"
+    bool nobody_waits =
+        false;  // a launch that has not ended, by completion markers, and no call waits for one
     std::uint64_t nanoseconds = 0;
     ThreadPlace place;
 };
@@ -44,7 +47,7 @@ struct Hang {
     std::uint32_t pid = 0;
     std::uint64_t time_ns = 0;       // when it was looked at last
     std::vector<StuckCall> calls;    // the longest first
-    std::vector<CrashCall> unended;  // launches that `calls.front()` may wait for, the oldest first
+    std::vector<CrashCall> unended;  // launches that `calls.front()` is or may wait for, the oldest first
     std::uint64_t unended_count = 0;
     bool by_markers = false;  // the first of these is known, and all of these are: by completion markers
 };
@@ -56,6 +59,13 @@ inline constexpr std::size_t kMostUnended = 16;
 std::vector<StuckCall> open_calls(const ring::Contents& contents, std::uint64_t unix_ns,
                                   std::uint32_t only = 0);
 
+/// Whether a thread is inside of a call that may wait for the device.
+bool does_any_wait(const ring::Contents& contents);
+
+/// The first launch that was given that mark and has not ended; none where the ring does not have it any
+/// more.
+std::optional<StuckCall> unawaited_launch(const ring::Contents& contents, std::uint32_t mark);
+
 /// Sorts the calls, and finds the launches that the first of them may wait for: on its stream those that no
 /// call which came back has waited for, and no marker says to have ended; where it has none, or there are
 /// none there, on any.
@@ -63,12 +73,14 @@ void conclude_hang(const ring::Contents& contents, Hang& hang);
 
 /// "12.3 s"
 std::string seconds_text(std::uint64_t nanoseconds);
-/// "cuStreamSynchronize on stream 0x5, for 12.3 s, in thread 17 (python)": clean.
+/// "cuStreamSynchronize on stream 0x5, for 12.3 s, in thread 17 (python)", or "K (run 0, call 3) on stream
+/// 0x5, not ended for 12.3 s, launched by thread 17": clean.
 std::string stuck_text(const StuckCall& stuck);
 
 /// "; it likely waits for K (run 0, call 3), the oldest of 4 launches not known to have ended"; empty without
 /// any. With markers "; it waits for K (run 0, call 3), which has not ended, by completion markers; 3
-/// launches are behind it".
+/// launches are behind it". Where nobody waits ", by completion markers, and no call waits for it; 3 launches
+/// are behind it".
 std::string unended_text(const Hang& hang);
 
 /// Where the file of a hang lies, by the path of the process's flight ring.

@@ -6,7 +6,6 @@
 #include "config/options.hpp"
 #include "serializer/cuda_error.hpp"
 #include "shim/measure/stream_key.hpp"
-#include "shim/observe/marked_context.hpp"
 #include "shim/observe/process.hpp"
 #include "shim/observe/session.hpp"
 #include "shim/observe/thread_state.hpp"
@@ -95,6 +94,14 @@ std::uint8_t CompletionMarkers::mark(ThreadState& state, CUstream stream, ring::
 void CompletionMarkers::look() {
     for (const std::atomic<MarkedContext*>& one : contexts_)
         if (MarkedContext* const there = one.load(std::memory_order_acquire); there != nullptr) there->look();
+}
+
+std::uint64_t CompletionMarkers::look_for_unended(std::vector<UnendedMark>& unended) {
+    std::uint64_t ended = 0;
+    for (const std::atomic<MarkedContext*>& one : contexts_)
+        if (MarkedContext* const there = one.load(std::memory_order_acquire); there != nullptr)
+            ended += there->look_for_unended(unended);
+    return ended;
 }
 
 void CompletionMarkers::note_failure(std::int32_t error) {

@@ -14,15 +14,16 @@
 #include <atomic>
 #include <cstdint>
 #include <mutex>
+#include <vector>
 
 #include "serializer/flight_ring_format.hpp"
 #include "shim/measure/gpu_api.hpp"
 #include "shim/observe/fault_watch.hpp"
+#include "shim/observe/marked_context.hpp"
 
 namespace aoti_dbg {
 
 class FlightRing;
-class MarkedContext;
 class Session;
 struct Options;
 struct ThreadState;
@@ -50,6 +51,8 @@ class CompletionMarkers {
 
     /// Copies what the streams have written to where it outlives the process. Any thread; asks no driver.
     void look();
+    /// The same, and adds what has not ended. Returns a number that changes whenever a launch ends.
+    std::uint64_t look_for_unended(std::vector<UnendedMark>& unended);
 
     /// A call has returned an error that the calling thread's context does not survive.
     void note_failure(std::int32_t error);

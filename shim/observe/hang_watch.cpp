@@ -6,7 +6,10 @@
 #include <cstdlib>
 #include <map>
 #include <new>
+#include <optional>
+#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/message.hpp"
@@ -18,6 +21,7 @@
 #include "shim/observe/names.hpp"
 #include "shim/observe/process.hpp"
 #include "shim/observe/session.hpp"
+#include "shim/observe/standing_streams.hpp"
 #include "shim/observe/thread_state.hpp"
 #include "shim/report/hang_file.hpp"
 #include "shim/report/thread_place.hpp"
@@ -60,12 +64,25 @@ void close_calls(ring::Contents& ring, std::uint32_t tid, std::uint32_t depth) {
                 record.flags |= ring::kLeftByException;
 }
 
+/// What is told for the first time: threads, and launches by their seq.
+struct Fresh {
+    std::set<std::uint64_t> threads;
+    std::set<std::uint64_t> launches;
+
+    [[nodiscard]] bool is_empty() const { return threads.empty() && launches.empty(); }
+    [[nodiscard]] bool holds(const StuckCall& stuck) const {
+        return stuck.nobody_waits ? launches.count(stuck.call.sequence) != 0
+                                  : threads.count(stuck.call.thread) != 0;
+    }
+};
+
 class HangWatch {
   public:
     HangWatch(Session& session, const Options& options)
         : session_(session),
           limit_(options.hang * kSecond),
           aborts_(options.on_hang == OnHang::abort),
+          streams_(limit_),
           file_(session.ring()->path()) {}
 
     void run() {
@@ -93,10 +110,20 @@ class HangWatch {
             came_back_ |= seen->second.look != look_ && seen->second.is_told;
             seen = seen->second.look == look_ ? std::next(seen) : threads_.erase(seen);
         }
+        note_streams(elapsed);
         std::vector<std::uint32_t> stuck;
         for (auto& [tid, seen] : threads_)
             if (!seen.is_judged && hangs(seen)) stuck.push_back(tid);
-        if (!stuck.empty() || came_back_) judge(stuck);
+        if (!stuck.empty() || came_back_ || streams_.has_due()) judge(stuck);
+    }
+
+    void note_streams(std::uint64_t elapsed) {
+        CompletionMarkers* const markers = session_.present_markers();
+        if (markers == nullptr) return;
+        unended_.clear();
+        const std::uint64_t ended = markers->look_for_unended(unended_);
+        streams_.note(unended_, ended, elapsed);
+        came_back_ |= streams_.has_gone_on();
     }
 
     void note(std::uint32_t tid, const Standing& standing, std::uint64_t elapsed) {
@@ -157,7 +184,7 @@ class HangWatch {
             return;
         }
         note_left_calls(ring.value());
-        std::vector<std::uint32_t> fresh;
+        Fresh fresh;
         for (const std::uint32_t tid : candidates) {
             Seen& seen = threads_[tid];
             const bool is_inside = !open_calls(ring.value(), 0, tid).empty();
@@ -166,10 +193,11 @@ class HangWatch {
             seen.is_told_to_ask = !is_inside && asks_in_vain(seen);
             seen.is_told = is_inside || seen.is_told_to_ask;
             seen.is_judged = seen.is_told || !may_ask_on;
-            if (seen.is_told) fresh.push_back(tid);
+            if (seen.is_told) fresh.threads.insert(tid);
         }
         forget_who_is_outside(ring.value());
-        if (fresh.empty() && !came_back_) return;
+        judge_streams(ring.value(), fresh);
+        if (fresh.is_empty() && !came_back_) return;
         const Hang hang = hang_of(ring.value());
         if (hang.calls.empty()) {
             file_.remove();
@@ -177,11 +205,28 @@ class HangWatch {
             return;
         }
         const Status written = file_.write(hang);
-        if (fresh.empty()) return;
+        if (fresh.is_empty()) return;
         tell(hang, fresh, written);
         if (!aborts_) return;
         message(Severity::error, "a hang, and AOTI_DBG_ON_HANG=abort: the program ends here");
         abort();
+    }
+
+    /// Where somebody waits it is told of him, when his time has come.
+    void judge_streams(const ring::Contents& ring, Fresh& fresh) {
+        const std::vector<std::uint32_t> due = streams_.due();
+        if (due.empty() || does_any_hang() || does_any_wait(ring)) return;
+        for (const std::uint32_t mark : due) {
+            const std::optional<StuckCall> stuck = unawaited_launch(ring, mark);
+            if (!stuck) continue;
+            streams_.set_told(mark);
+            fresh.launches.insert(stuck->call.sequence);
+        }
+    }
+
+    [[nodiscard]] bool does_any_hang() const {
+        return std::any_of(threads_.begin(), threads_.end(),
+                           [](const auto& one) { return one.second.is_told; });
     }
 
     /// What an exception has left is on record as open until its thread's next call.
@@ -215,8 +260,18 @@ class HangWatch {
         hang.time_ns = unix_nanoseconds();
         for (const auto& [tid, seen] : threads_)
             if (seen.is_told) hang.calls.push_back(stuck_call(ring, tid, seen));
+        if (hang.calls.empty()) add_launches(ring, hang);
         conclude_hang(ring, hang);
         return hang;
+    }
+
+    void add_launches(const ring::Contents& ring, Hang& hang) const {
+        for (const auto& [mark, stood] : streams_.told()) {
+            std::optional<StuckCall> stuck = unawaited_launch(ring, mark);
+            if (!stuck) continue;
+            stuck->nanoseconds = stood;
+            hang.calls.push_back(std::move(*stuck));
+        }
     }
 
     [[nodiscard]] StuckCall stuck_call(const ring::Contents& ring, std::uint32_t tid,
@@ -240,10 +295,9 @@ class HangWatch {
         return stuck;
     }
 
-    void tell(const Hang& hang, const std::vector<std::uint32_t>& fresh, const Status& written) const {
+    void tell(const Hang& hang, const Fresh& fresh, const Status& written) const {
         for (const StuckCall& stuck : hang.calls) {
-            const bool is_fresh = std::find(fresh.begin(), fresh.end(), stuck.call.thread) != fresh.end();
-            if (!is_fresh) continue;
+            if (!fresh.holds(stuck)) continue;
             const bool is_first = &stuck == &hang.calls.front();
             message(Severity::warn,
                     "a hang: %s%s; %s; gdb -p %u -batch -ex 'thread apply all bt' shows the stacks",
@@ -255,6 +309,8 @@ class HangWatch {
     Session& session_;
     const std::uint64_t limit_;
     const bool aborts_;
+    StandingStreams streams_;
+    std::vector<UnendedMark> unended_;  // at this look
     HangFile file_;
     std::map<std::uint32_t, Seen> threads_;
     std::uint64_t look_ = 0;

@@ -3,9 +3,11 @@
 //
 // A thread hangs that is inside of a call and has made no step, begun or ended no call, for so long; and one
 // that asks the device again and again, and gets no other answer than "not ready", while no thread of the
-// process makes a step. A call that was left by an exception, which its thread notices at its next call only,
-// is none that it is inside of: told by where its stack stands (left_calls). Time counts only as this thread
-// sees it go by: not while the process is stopped.
+// process makes a step. Where launches have completion markers, so does a launch that does not end while
+// nothing else does, and no thread is inside of a call that waits (standing_streams). A call that was left by
+// an exception, which its thread notices at its next call only, is none that it is inside of: told by where
+// its stack stands (left_calls). Time counts only as this thread sees it go by: not while the process is
+// stopped.
 #pragma once
 
 namespace aoti_dbg {

@@ -133,6 +133,18 @@ void MarkedContext::look() {
     raise_to(header_->looked_ticks, begun);
 }
 
+std::uint64_t MarkedContext::look_for_unended(std::vector<UnendedMark>& unended) {
+    look();
+    const bool goes_on = is_usable() && load(header_->error) == 0;
+    std::uint64_t ended = 0;
+    for (std::uint32_t i = 0; goes_on && i < used(); ++i) {
+        const std::uint64_t completed = load(streams_[i].completed);
+        ended += completed;
+        if (completed < load(streams_[i].last)) unended.push_back({first_ + i, completed});
+    }
+    return ended;
+}
+
 void MarkedContext::note_failure(std::int32_t error) {
     if (streams_ == nullptr) return;
     look();

@@ -5,6 +5,7 @@
 #include <array>
 #include <atomic>
 #include <cstdint>
+#include <vector>
 
 #include "serializer/flight_ring_format.hpp"
 #include "shim/measure/gpu_api.hpp"
@@ -16,6 +17,12 @@ struct ThreadState;
 
 /// Once, whatever it is: "no", "some launches get no" completion markers, because ...
 void say_without_markers(const char* what, const char* why, int error = 0);
+
+/// What of a thread's launches on a stream had ended when it was looked at, as long as not all had.
+struct UnendedMark {
+    std::uint32_t mark = 0;
+    std::uint64_t completed = 0;  // ring::MarkedStream
+};
 
 /// Never freed: threads and the device may be at it.
 class MarkedContext {
@@ -47,6 +54,9 @@ class MarkedContext {
 
     /// Copies what was written to where it outlives the process.
     void look();
+    /// Looks, and adds what has not ended, but for a context of which nothing more is to come. Returns a
+    /// number that changes whenever a launch ends.
+    std::uint64_t look_for_unended(std::vector<UnendedMark>& unended);
     void note_failure(std::int32_t error);
     /// The context goes, or may.
     void context_goes();

@@ -9,6 +9,7 @@
 #include <torch/csrc/inductor/aoti_package/model_package_loader.h>
 #include <torch/csrc/jit/serialization/pickle.h>
 #include <torch/library.h>
+#include <unistd.h>
 
 #include <cstdio>
 #include <cstdlib>
@@ -151,6 +152,13 @@ void bad_input(const Run& run) {
     run.loader.run(run.all.back());
 }
 
+/// And then the device is not asked: the program is somewhere else, for as long as nobody ends it.
+void unasked(const Run& run) {
+    run.loader.run(run.all.back());
+    for (;;)
+        pause();
+}
+
 /// The first input's memory has been given back.
 void freed(const Run& run) {
     Inputs inputs = run.good();
@@ -282,6 +290,7 @@ struct Bug {
 
 constexpr Bug kBugs[] = {
     {"bad_input", bad_input},
+    {"unasked", unasked},
     {"freed", freed},
     {"emptied", emptied},
     {"misaligned", misaligned},

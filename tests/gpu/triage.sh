@@ -167,13 +167,13 @@ ordered_case() {
         [[ $(<"$case_folder/bare/status") == 0 && ! -e $case_folder/continue/out/report.json ]]
 }
 
-# A kernel that never ends: bare, it is stopped from outside.
+# hang_case BUG VERDICT: a kernel that never ends; bare, the program is stopped from outside.
 hang_case() {
-    local package=$packages/fault_hang-released.pt2
+    local bug=$1 wanted=$2 package=$packages/fault_hang-released.pt2
     need_gpu && need "$programs/seeded_victim" "$package" || return
-    armed abort 60 --hang 3 --on-hang abort -- "$programs/seeded_victim" bad_input "$package"
+    armed abort 60 --hang 3 --on-hang abort -- "$programs/seeded_victim" "$bug" "$package"
     [[ $(<"$case_folder/abort/status") == 134 ]] &&
-        verdict "$case_folder/abort/out/report.json" class=hang verdict='*wait_kernel_0 (run 1, call 1)*' && said abort
+        verdict "$case_folder/abort/out/report.json" class=hang verdict="$wanted" && said abort
 }
 
 # twenty_case MODEL KERNEL_PATTERN SUSPECT: a model that faults, again and again, several programs at once.
@@ -275,7 +275,8 @@ triage_cases() {
     check "program: the same, ordered" ordered_case
     check "program: out of memory" seeded_case memory fault_rows class=oom verdict='out of device memory*'
     check "program: replayed graph" seeded_case graph fault_index_read class=kernel kernel='triton_*index*' suspect=arg0_1 source=yes
-    check "program: hang" hang_case
+    check "program: hang" hang_case bad_input '*waits for wait_kernel_0 (run 1, call 1)*'
+    check "program: hang that nobody waits for" hang_case unasked '*wait_kernel_0 (run 1, call 1) has not ended for*no call waits*'
     check "program: fault while Triton tunes" tuning_case
     check "armed, and nothing faults" sound_case
     check "doctor" doctor_case

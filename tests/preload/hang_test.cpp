@@ -118,6 +118,56 @@ TEST_CASE("Whoever waits for a kernel that does not end is told, with the kernel
     }
 }
 
+TEST_CASE("A kernel that does not end is told also where nobody waits for it, with completion markers") {
+    for (const char* how : {"nobody", "host"}) {
+        CAPTURE(how);
+        const Run run(kAborting, joined(victim(how), {"never"}));
+        CHECK(run.outcome.signal == SIGABRT);
+        CHECK(run.outcome.out == "set\n");
+        CHECK(contains(run.outcome.err, "warn: a hang: endless_kernel on stream 0x"));
+        CHECK(contains(run.outcome.err,
+                       ", by completion markers, and no call waits for it; 1 launch is behind"));
+        const Json report = run.report();
+        CAPTURE(report.dump(2));
+        CHECK(report.at("class") == "hang");
+        CHECK(contains(report.at("verdict").get<std::string>(), "hang: endless_kernel has not ended for 1."));
+        CHECK(report.at("call").at("kernel") == "endless_kernel");
+        CHECK_FALSE(report.at("call").contains("likely"));
+        CHECK(report.at("hang").at("calls").at(0).at("nobody_waits") == true);
+        CHECK(names_of(report.at("hang").at("unended")) == Lines{"endless_kernel", "later_kernel"});
+    }
+    // It comes to its end after all: told once each way, and there is no report. Nobody else notices.
+    TempFolder place;
+    const std::string file = (place.path() / "out" / "hang.json").string();
+    const Run late(kWatched, joined(victim("nobody"), {file}), "",
+                   {{"AOTI_DBG_OUT", (place.path() / "out").string()}});
+    const Outcome bare = run_bare(joined(victim("nobody"), {"/"}));
+    CHECK(late.outcome.out == bare.out);
+    CHECK(late.outcome.exit_code == 0);
+    CHECK(bare.exit_code == 0);
+    const std::string& said = late.outcome.err;
+    CAPTURE(said);
+    CHECK(contains(said, "a hang: endless_kernel"));
+    CHECK(said.find("a hang:") == said.rfind("a hang:"));
+    CHECK_FALSE(fs::exists(place.path() / "out" / "report.json"));
+}
+
+TEST_CASE("Launches that end late, or stand while others end, are no hang; nor is anything without markers") {
+    for (const char* how : {"slow", "beside"}) {
+        CAPTURE(how);
+        const Run run({"--hang", "2", "--on-hang", "abort"}, victim(how));
+        const Outcome bare = run_bare(victim(how));
+        CHECK(run.outcome.out == bare.out);
+        CHECK(run.outcome.exit_code == 0);
+        CHECK(bare.exit_code == 0);
+        CHECK_FALSE(contains(run.outcome.err, "a hang"));
+    }
+    const Run unmarked(joined(kAborting, {"--completion", "off"}), joined(victim("nobody"), {"done"}),
+                       "until [ -e \"$OUT/flight.ring\" ]; do sleep 0.1; done; sleep 2.5; touch done");
+    CHECK(unmarked.outcome.exit_code == 0);
+    CHECK_FALSE(contains(unmarked.outcome.err, "a hang"));
+}
+
 TEST_CASE("The fingerprint of a hang is that of the call and the kernel, and of no run") {
     const auto fingerprint = [](const std::string& how) {
         return Run(kAborting, victim(how)).report().at("fingerprint").get<std::string>();

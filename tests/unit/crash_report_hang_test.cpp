@@ -53,6 +53,27 @@ TEST_CASE("A hang is told with the call, the launch and how it was ended") {
     CHECK(read.at("hang").at("calls").at(0).at("nanoseconds") == 12'345'000'000U);
 }
 
+TEST_CASE("A launch that does not end and that nobody waits for is told as that") {
+    CrashReport report = hung(SIGTERM);
+    report.hang->by_markers = true;
+    report.hang->calls = {stuck_in("", 17)};
+    report.hang->calls.front().call = report.hang->unended.front();
+    report.hang->calls.front().call.is_likely = report.faulted->is_likely = false;
+    report.hang->calls.front().nobody_waits = true;
+    conclude(report);
+    CHECK(report.kind == CrashClass::hang);
+    CHECK(report.verdict ==
+          "hang: spin_kernel (run 0, call 3) has not ended for 12.3 s, by completion markers, and no call "
+          "waits "
+          "for it; 6 launches are behind it; then terminated (SIGTERM)");
+    CHECK(text_of(report).find("not ended for 12.3 s, launched by thread ") != std::string::npos);
+    std::string json;
+    append_report_json(report, json);
+    CHECK(nlohmann::json::parse(json).at("hang").at("calls").at(0).at("nobody_waits") == true);
+    report.hang->calls.push_back(report.hang->calls.front());
+    CHECK(concluded(report).verdict.find("; 2 streams stand still; then") != std::string::npos);
+}
+
 TEST_CASE("What completion markers say of a hang is told as known") {
     CrashReport report = hung(SIGTERM);
     report.hang->by_markers = true;

@@ -53,6 +53,7 @@ Hang hang_of(const ring::Contents& contents) {
 
 std::vector<std::uint64_t> sequences(const std::vector<CrashCall>& calls) {
     std::vector<std::uint64_t> numbers;
+    numbers.reserve(calls.size());
     for (const CrashCall& call : calls)
         numbers.push_back(call.sequence);
     return numbers;
@@ -172,6 +173,71 @@ Hang whole_hang() {
     hang.calls[0].place = {"a \"name\"", "sleeping",       "futex_do_wait",
                            "202",        "libc.so.6+0x10", {"/opt/a+0x1", "/opt/b+0x2"}};
     return hang;
+}
+
+/// Two threads that launch on one stream and on another, with marks 1, 2 and 3; what has ended of each.
+ring::Contents marked_contents(std::uint64_t first, std::uint64_t second, std::uint64_t third,
+                               const std::vector<Record>& more = {}) {
+    const auto marked = [](Record launched, std::uint16_t mark) {
+        launched.mark = mark;
+        return launched;
+    };
+    std::vector<Record> one = {marked(launch(1), 1), marked(launch(3, 0x80, kOther), 2),
+                               marked(launch(4), 1)};
+    one.insert(one.end(), more.begin(), more.end());
+    ring::MarkersHeader header{};
+    header.looked_ticks = 1;
+    const std::string file =
+        file_start() + names_block(kNames) +
+        markers_block(header,
+                      {{kStream, first, 4, 17, 0}, {0x80, second, 3, 17, 0}, {kStream, third, 2, 18, 0}}) +
+        thread_block(17, one) + thread_block(18, {marked(launch(2), 3)});
+    Result<ring::Contents> contents = ring::parse_flight_ring(file);
+    REQUIRE(contents.ok());
+    return contents.value();
+}
+
+TEST_CASE("A launch that has not ended and that nobody waits for is told by its marker") {
+    const auto sequence_of = [](const ring::Contents& contents, std::uint32_t mark) {
+        const std::optional<StuckCall> stuck = unawaited_launch(contents, mark);
+        return stuck ? stuck->call.sequence : 0;
+    };
+    CHECK(sequence_of(marked_contents(0, 0, 0), 1) == 1);
+    CHECK(sequence_of(marked_contents(1, 0, 0), 1) == 4);
+    CHECK(sequence_of(marked_contents(4, 0, 0), 1) == 0);
+    CHECK(sequence_of(marked_contents(4, 0, 0), 2) == 3);
+    CHECK(sequence_of(marked_contents(4, 0, 0), 3) == 2);
+    CHECK(sequence_of(marked_contents(4, 0, 0), 4) == 0);
+
+    const ring::Contents contents = marked_contents(1, 3, 2);
+    CHECK_FALSE(does_any_wait(contents));
+    Hang hang;
+    hang.calls = {unawaited_launch(contents, 1).value()};
+    hang.calls.front().nanoseconds = 3 * kSecond;
+    conclude_hang(contents, hang);
+    CHECK(hang.by_markers);
+    CHECK(sequences(hang.unended) == Numbers{4});
+    CHECK(stuck_text(hang.calls.front()) ==
+          "kernel (run 0, call 4) on stream 0x70, not ended for 3.0 s, launched by thread 17");
+    CHECK(unended_text(hang) == ", by completion markers, and no call waits for it");
+    std::string text;
+    append_hang_json(hang, text);
+    CHECK(read_hang(text).value().calls.at(0).nobody_waits);
+
+    // Of two threads that launched there at once nobody knows who was first.
+    const ring::Contents both = marked_contents(0, 3, 0);
+    hang.calls = {unawaited_launch(both, 1).value()};
+    conclude_hang(both, hang);
+    CHECK(hang.unended_count == 3);
+}
+
+TEST_CASE("Whoever is inside of a call that waits is seen, whatever it waits for") {
+    CHECK(does_any_wait(marked_contents(0, 0, 0, {wait(9, kStreamWait, 0x80, true)})));
+    CHECK(does_any_wait(marked_contents(0, 0, 0, {open_record(9, kKernel)})));
+    CHECK_FALSE(does_any_wait(marked_contents(0, 0, 0, {wait(9, kStreamWait, 0x80, false)})));
+    Record op = open_record(9, kOp);
+    op.kind = CallKind::extern_op;
+    CHECK_FALSE(does_any_wait(marked_contents(0, 0, 0, {op})));
 }
 
 TEST_CASE("What is written is read as it was") {

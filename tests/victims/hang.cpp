@@ -4,9 +4,13 @@
 //   query, event_query                 by asking until it is done
 //   deaf                               as stream, and ignores SIGTERM
 //   fork                               as stream, in a child that was forked before there was a driver
+//   nobody, host                       in no call: sleeps, or computes, until FILE is there
 // or one that does not hang:
 //   idle, busy, steps                  sleeps, computes outside of any call, or launches and waits again and
 //                                      again, for SECONDS, or longer than anybody watches
+//   slow, beside                       launches what takes 0.6 s each and waits for nothing; or something
+//   that
+//                                      stands still, beside a stream on which launches end
 //   back, capture                      as stream, in a thread, until FILE is there; under `capture` the main
 //                                      thread captures a graph meanwhile, in global mode
 #include <sys/wait.h>
@@ -111,9 +115,22 @@ void work_for_long(const Stage& stage, const char* how, std::chrono::millisecond
     }
 }
 
-void await_file(const char* path) {
+void work_unawaited(const Stage& stage, const char* how) {
+    const bool is_slow = std::strcmp(how, "slow") == 0;
+    for (int i = 0; i < 5; ++i) {
+        if (is_slow || i == 0) fake_cuda_hold_stream(stage.stream);
+        launch(stage, "later_kernel", stage.stream);
+        std::this_thread::sleep_for(std::chrono::milliseconds(600));
+        if (is_slow || i == 4) fake_cuda_release_stream(stage.stream);
+        launch(stage, "done_kernel", stage.other);
+    }
+    victim::must(cuCtxSynchronize(), "cuCtxSynchronize");
+}
+
+/// Asleep, or, for 0, awake.
+void await_file(const char* path, useconds_t pause = 10'000) {
     while (access(path, F_OK) != 0)
-        usleep(10'000);
+        if (pause != 0) usleep(pause);
 }
 
 /// A graph of one launch, for whose capture it takes as long as the file does.
@@ -173,6 +190,14 @@ int main(int argc, char** argv) {
     if (is("idle") || is("busy") || is("steps")) {
         launch(stage, "done_kernel", stage.stream);
         work_for_long(stage, how, argc < 3 ? kLong : std::chrono::seconds(std::atoi(argv[2])));
+    } else if (is("slow") || is("beside")) {
+        work_unawaited(stage, how);
+    } else if (is("nobody") || is("host")) {
+        if (argc < 3) return 2;
+        hand_over(stage);
+        await_file(argv[2], is("nobody") ? 10'000 : 0);
+        fake_cuda_release_stream(stage.stream);
+        wait_for(stage, how);
     } else if (is("back") || is("capture")) {
         if (argc < 3) return 2;
         come_back(stage, how, argv[2]);
