@@ -107,6 +107,8 @@ def _armed(device: str) -> tuple[Variant, ...]:
         Variant("armed (AOTI_DBG_TRIAGE=1)", released, True, armed, limit=(RATIO, 1.05)),
         Variant("armed, with completion markers", released, True, {**armed, "AOTI_DBG_COMPLETION": "markers"},
                 limit=(RATIO, 1.5)),
+        Variant("armed, races looked for (AOTI_DBG_CHECK=args,races)", released, True,
+                {**armed, "AOTI_DBG_CHECK": "args,races"}),
         Variant("CUDA_LAUNCH_BLOCKING=1", released, False, blocking),
         Variant("the same without the caching allocator", released, False,
                 {**blocking, "PYTORCH_NO_CUDA_MEMORY_CACHING": "1"}),
