@@ -30,6 +30,13 @@ std::string text_of(const std::string& path) {
     return text;
 }
 
+/// Of a launch that nobody waits for the file may be older than its end.
+bool is_over(const RecordedProcess& process, const Hang& hang) {
+    if (!hang.calls.front().nobody_waits) return false;
+    const Result<ring::Contents> ring = ring::read_flight_ring(process.ring);
+    return ring.ok() && aoti_dbg::is_over(ring.value(), hang.calls.front());
+}
+
 /// What the library has written.
 std::optional<Hang> told_hang(const RecordedProcess& process) {
     const std::string text = text_of(hang_path(process.ring));
@@ -37,6 +44,7 @@ std::optional<Hang> told_hang(const RecordedProcess& process) {
     Result<Hang> hang = read_hang(text);
     if (!hang.ok() || hang.value().pid != process.pid || hang.value().time_ns < process.start_unix_ns)
         return std::nullopt;
+    if (is_over(process, hang.value())) return std::nullopt;
     return std::move(hang.value());
 }
 

@@ -134,6 +134,9 @@ void add_calls(const RecordedProcess& process, CrashReport& report) {
     // A signal may come of a failure in one thread while others run on.
     const bool is_last_error = failed && has_lost_context(*failed->record);
     report.failed_survived = failed && !is_last_error && calls.any_run_after(*failed, report.end.signal != 0);
+    // A program that nobody stopped went on beside what nobody waits for, and came to another end.
+    const bool is_unawaited = report.hang && report.hang->calls.front().nobody_waits;
+    if (is_unawaited && failed && !report.failed_survived && report.end.signal == 0) report.hang.reset();
     report.failed_alone = failed && launches_wait(report) && calls.was_alone(*failed);
     const std::optional<ring::Call> last = calls.last();
     if (const auto own = calls.last(thread); in_flight.empty() && own) report.last = calls.told(*own);

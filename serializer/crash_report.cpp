@@ -175,9 +175,7 @@ Judgement judge_hang(const Hang& hang, const CrashReport& report) {
                       : first.nobody_waits ? " has not ended for "
                                            : " has not come back for ";
     result.verdict += seconds_text(first.nanoseconds) + unended_text(hang);
-    if (hang.calls.size() > 1)
-        result.verdict += "; " + std::to_string(hang.calls.size()) +
-                          (first.nobody_waits ? " streams stand still" : " threads hang");
+    if (hang.calls.size() > 1) result.verdict += "; " + std::to_string(hang.calls.size()) + " threads hang";
     if (report.end.signal != 0 || report.end.exit_status)
         result.verdict += "; then " + ending_words(report.end);
     return result;

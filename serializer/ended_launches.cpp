@@ -14,12 +14,6 @@ using ring::Thread;
 
 constexpr std::uint64_t kPerThread = 2;  // CU_STREAM_PER_THREAD: each thread has its own
 
-/// What the markers of that launch have come to; null where it has none.
-const MarkedStream* marked_stream(const ring::Contents& contents, const Record& launch) {
-    const Markers* const markers = contents.markers_of(launch.mark);
-    return markers == nullptr ? nullptr : &markers->streams[launch.mark - markers->first];
-}
-
 /// Also one that had not come back: it may have been handed over.
 bool was_handed_over(const Record& record) {
     return ring::is_launch(record.kind) && record.result == 0 && (record.flags & ring::kCaptured) == 0 &&
@@ -30,6 +24,12 @@ bool was_handed_over(const Record& record) {
 bool comes_before(const ring::Call& first, const ring::Call& second) {
     if (first.thread == second.thread) return first.record->seq < second.record->seq;
     return !ring::is_open(*first.record) && first.record->end_ticks <= second.record->begin_ticks;
+}
+
+/// Streams of two contexts may have one handle.
+bool are_on_one_stream(const ring::Contents& contents, const ring::Call& one, const ring::Call& other) {
+    return stream_key(one) == stream_key(other) &&
+           contents.markers_of(one.record->mark) == contents.markers_of(other.record->mark);
 }
 
 /// Whether the ring still has every launch of that thread beyond `seq`.
@@ -57,6 +57,11 @@ bool has_all_of(const Markers& markers, const std::vector<ring::Call>& launches,
 }
 
 }  // namespace
+
+const MarkedStream* marked_stream(const ring::Contents& contents, std::uint32_t mark) {
+    const Markers* const markers = contents.markers_of(mark);
+    return markers == nullptr ? nullptr : &markers->streams[mark - markers->first];
+}
 
 StreamKey stream_key(std::uint64_t stream, std::uint64_t thread) {
     return {stream, stream == kPerThread ? static_cast<std::uint32_t>(thread) : 0};
@@ -86,23 +91,39 @@ void EndedLaunches::take(const Record& wait, std::uint32_t thread, std::string_v
 
 bool EndedLaunches::holds(const ring::Call& launch) const {
     const Record& record = *launch.record;
-    const MarkedStream* const marked = marked_stream(contents_, record);
-    if (marked != nullptr && record.seq <= marked->completed) return true;
+    if (has_ended(contents_, record)) return true;
     const auto found = streams_.find(stream_key(launch));
     return record.seq < everything_ || (found != streams_.end() && record.seq < found->second);
 }
 
-std::optional<ring::Call> first_unended(const ring::Contents& contents, std::uint32_t mark) {
+std::optional<ring::Call> first_marked_beyond(const ring::Contents& contents, std::uint32_t mark,
+                                              std::uint64_t completed) {
+    const MarkedStream* const stream = marked_stream(contents, mark);
     for (const Thread& thread : contents.threads) {
-        for (const Record& record : thread.records) {
-            if (record.mark != mark || !was_handed_over(record) || ring::is_open(record)) continue;
-            const MarkedStream* const stream = marked_stream(contents, record);
-            if (stream == nullptr || stream->tid != thread.tid || record.seq <= stream->completed) continue;
-            if (!has_all_beyond(thread, stream->completed)) return std::nullopt;
-            return ring::Call{&thread, &record};
-        }
+        if (stream == nullptr || thread.tid != stream->tid || !has_all_beyond(thread, completed)) continue;
+        for (const Record& record : thread.records)
+            if (record.mark == mark && record.seq > completed && was_handed_over(record))
+                return ring::Call{&thread, &record};
     }
     return std::nullopt;
+}
+
+bool has_ended(const ring::Contents& contents, const Record& launch) {
+    const MarkedStream* const stream = marked_stream(contents, launch.mark);
+    return stream != nullptr && launch.seq <= stream->completed;
+}
+
+std::vector<ring::Call> unended_from(const ring::Contents& contents, std::uint64_t seq) {
+    std::vector<ring::Call> launches;
+    for (const ring::Call& call : ring::merged_calls(contents)) {
+        const Record& record = *call.record;
+        if (record.seq < seq || record.mark == 0 || !was_handed_over(record) || has_ended(contents, record))
+            continue;
+        const bool is_there =
+            launches.empty() ? record.seq == seq : are_on_one_stream(contents, launches.front(), call);
+        if (is_there) launches.push_back(call);
+    }
+    return launches;
 }
 
 std::vector<ring::Call> unended_launches(const ring::Contents& contents) {
@@ -119,9 +140,7 @@ std::vector<ring::Call> first_on_their_streams(const ring::Contents& contents,
     std::vector<ring::Call> first;
     for (const ring::Call& call : launches) {
         const auto is_behind = [&](const ring::Call& other) {
-            return stream_key(other) == stream_key(call) &&
-                   contents.markers_of(other.record->mark) == contents.markers_of(call.record->mark) &&
-                   comes_before(other, call);
+            return are_on_one_stream(contents, other, call) && comes_before(other, call);
         };
         if (std::none_of(first.begin(), first.end(), is_behind)) first.push_back(call);
     }
@@ -146,8 +165,7 @@ FaultSuspects fault_suspects(const ring::Contents& contents) {
         const Markers* const markers = contents.markers_of(call.record->mark);
         has_others |= markers == nullptr && ring::is_open(*call.record);
         if (markers == nullptr || !has_failed(*markers)) continue;
-        const MarkedStream* const stream = marked_stream(contents, *call.record);
-        if (call.record->seq > stream->completed) launches.push_back(call);
+        if (!has_ended(contents, *call.record)) launches.push_back(call);
     }
     FaultSuspects suspects{first_on_their_streams(contents, launches), false};
     bool has_all = !has_others;

@@ -38,9 +38,19 @@ class EndedLaunches {
     std::map<StreamKey, std::uint64_t> streams_;
 };
 
-/// The first launch that was given that mark (ring::Record::mark) and has not ended, as of the last look at
-/// the markers; none where the ring does not have it any more.
-std::optional<ring::Call> first_unended(const ring::Contents& contents, std::uint32_t mark);
+/// What the markers of that mark (ring::Record::mark) have come to; null where there are none.
+const ring::MarkedStream* marked_stream(const ring::Contents& contents, std::uint32_t mark);
+
+/// The first launch with that mark beyond `completed`; none where the ring does not have it any more.
+std::optional<ring::Call> first_marked_beyond(const ring::Contents& contents, std::uint32_t mark,
+                                              std::uint64_t completed);
+
+/// Whether its marker says that the launch has ended.
+bool has_ended(const ring::Contents& contents, const ring::Record& launch);
+
+/// The launch with that seq, and those behind it on its stream, as far as their markers say that they have
+/// not ended; by seq.
+std::vector<ring::Call> unended_from(const ring::Contents& contents, std::uint64_t seq);
 
 /// Those that were handed to the device and are not known to have ended, by seq.
 std::vector<ring::Call> unended_launches(const ring::Contents& contents);

@@ -71,10 +71,29 @@ std::uint64_t last_step(const ring::Contents& contents, std::uint64_t tid) {
 /// Whether markers say that it is the first of `launches`, and not one behind it, that has not ended.
 bool is_known_by_markers(const ring::Contents& contents, const StuckCall& stuck,
                          const std::vector<ring::Call>& launches) {
-    // What has not ended that nobody waits for is not less so for what its thread has done since.
-    const std::uint64_t since = stuck.nobody_waits ? 0 : last_step(contents, stuck.call.thread);
     return first_on_their_streams(contents, launches).size() == 1 &&
-           are_marked_since(contents, launches, since);
+           are_marked_since(contents, launches, last_step(contents, stuck.call.thread));
+}
+
+/// What a call may wait for; `by_markers`: it waits for the first of these, for certain.
+std::vector<ring::Call> awaited_launches(const ring::Contents& contents, const StuckCall& stuck,
+                                         bool& by_markers) {
+    std::vector<ring::Call> launches = unended_launches(contents);
+    const StreamKey stream = stream_key(stuck.call.stream, stuck.call.thread);
+    const auto is_elsewhere = [&stream](const ring::Call& call) { return stream_key(call) != stream; };
+    const bool waits_for_one =
+        !is_of_all_streams(stuck) && !std::all_of(launches.begin(), launches.end(), is_elsewhere);
+    if (waits_for_one)
+        launches.erase(std::remove_if(launches.begin(), launches.end(), is_elsewhere), launches.end());
+    by_markers =
+        (waits_for_one || is_of_all_streams(stuck)) && is_known_by_markers(contents, stuck, launches);
+    return launches;
+}
+
+/// Whether all that is on record of the launch's context has a marker.
+bool are_all_marked(const ring::Contents& contents, const ring::Call& launch) {
+    const ring::Markers* const markers = contents.markers_of(launch.record->mark);
+    return markers != nullptr && (markers->header.flags & ring::kNotAll) == 0;
 }
 
 /// "; 3 launches are behind it"
@@ -108,13 +127,31 @@ bool does_any_wait(const ring::Contents& contents) {
     return std::any_of(open.begin(), open.end(), may_wait);
 }
 
-std::optional<StuckCall> unawaited_launch(const ring::Contents& contents, std::uint32_t mark) {
-    const std::optional<ring::Call> launch = first_unended(contents, mark);
-    if (!launch) return std::nullopt;
+std::optional<StuckCall> unawaited_launch(const ring::Contents& contents, std::uint32_t mark,
+                                          std::uint64_t completed) {
+    const ring::MarkedStream* const stream = marked_stream(contents, mark);
+    if (stream == nullptr || stream->completed > completed || stream->last <= completed) return std::nullopt;
     StuckCall stuck;
-    stuck.call = told(contents, *launch->thread, *launch->record);
     stuck.nobody_waits = true;
+    if (const std::optional<ring::Call> launch = first_marked_beyond(contents, mark, completed)) {
+        stuck.call = told(contents, *launch->thread, *launch->record);
+    } else {
+        stuck.call.name = "a launch that the flight ring does not have any more";
+        stuck.call.kind = CallKind::launch;
+        stuck.call.thread = stream->tid;
+        stuck.call.stream = stream->stream;
+    }
     return stuck;
+}
+
+bool is_over(const ring::Contents& contents, const StuckCall& stuck) {
+    if (!stuck.nobody_waits || stuck.call.sequence == 0) return false;
+    for (const ring::Call& call : ring::merged_calls(contents)) {
+        if (call.record->seq != stuck.call.sequence) continue;
+        const ring::Markers* const markers = contents.markers_of(call.record->mark);
+        return markers != nullptr && (markers->header.error != 0 || has_ended(contents, *call.record));
+    }
+    return false;
 }
 
 void conclude_hang(const ring::Contents& contents, Hang& hang) {
@@ -125,15 +162,10 @@ void conclude_hang(const ring::Contents& contents, Hang& hang) {
     hang.by_markers = false;
     if (hang.calls.empty() || !may_wait(hang.calls.front())) return;
     const StuckCall& first = hang.calls.front();
-    std::vector<ring::Call> launches = unended_launches(contents);
-    const StreamKey stream = stream_key(first.call.stream, first.call.thread);
-    const auto is_elsewhere = [&stream](const ring::Call& call) { return stream_key(call) != stream; };
-    const bool waits_for_one =
-        !is_of_all_streams(first) && !std::all_of(launches.begin(), launches.end(), is_elsewhere);
-    if (waits_for_one)
-        launches.erase(std::remove_if(launches.begin(), launches.end(), is_elsewhere), launches.end());
-    hang.by_markers =
-        (waits_for_one || is_of_all_streams(first)) && is_known_by_markers(contents, first, launches);
+    const std::vector<ring::Call> launches = first.nobody_waits
+                                                 ? unended_from(contents, first.call.sequence)
+                                                 : awaited_launches(contents, first, hang.by_markers);
+    if (first.nobody_waits) hang.by_markers = !launches.empty() && are_all_marked(contents, launches.front());
     hang.unended_count = launches.size();
     for (std::size_t i = 0; i < std::min(launches.size(), kMostUnended); ++i) {
         CrashCall& call = hang.unended.emplace_back(told(contents, *launches[i].thread, *launches[i].record));
@@ -174,9 +206,9 @@ std::string stuck_text(const StuckCall& stuck) {
 }
 
 std::string unended_text(const Hang& hang) {
-    if (hang.unended.empty()) return {};
     if (hang.calls.front().nobody_waits)
         return ", by completion markers, and no call waits for it" + behind_text(hang);
+    if (hang.unended.empty()) return {};
     CrashCall oldest = hang.unended.front();
     oldest.is_likely = false;  // once is enough
     std::string text = hang.by_markers ? "; it waits for " : "; it likely waits for ";

@@ -62,13 +62,17 @@ std::vector<StuckCall> open_calls(const ring::Contents& contents, std::uint64_t 
 /// Whether a thread is inside of a call that may wait for the device.
 bool does_any_wait(const ring::Contents& contents);
 
-/// The first launch that was given that mark and has not ended; none where the ring does not have it any
-/// more.
-std::optional<StuckCall> unawaited_launch(const ring::Contents& contents, std::uint32_t mark);
+/// The first launch with that mark (ring::Record::mark) beyond `completed`; without its name and its seq
+/// where the ring does not have it any more, and none where it has ended meanwhile.
+std::optional<StuckCall> unawaited_launch(const ring::Contents& contents, std::uint32_t mark,
+                                          std::uint64_t completed);
+
+/// Whether what nobody waits for has ended after all, or has failed with its context.
+bool is_over(const ring::Contents& contents, const StuckCall& stuck);
 
 /// Sorts the calls, and finds the launches that the first of them may wait for: on its stream those that no
 /// call which came back has waited for, and no marker says to have ended; where it has none, or there are
-/// none there, on any.
+/// none there, on any. For one that nobody waits for, itself and those behind it.
 void conclude_hang(const ring::Contents& contents, Hang& hang);
 
 /// "12.3 s"

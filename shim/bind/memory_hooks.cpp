@@ -4,18 +4,21 @@
 #include "shim/bind/hook_support.hpp"
 #include "shim/measure/gpu_api.hpp"
 #include "shim/observe/allocations.hpp"
+#include "shim/observe/completion_markers.hpp"
 
 using aoti_dbg::AskedMemory;
 using aoti_dbg::kNoDriver;
 using aoti_dbg::LeavingMemory;
 using aoti_dbg::legacy_default;
 using aoti_dbg::made_memory;
+using aoti_dbg::note_unrecorded_result;
 using aoti_dbg::per_thread_default;
 using aoti_dbg::allocations::Way;
 
 namespace {
 
 CUresult made(CUresult result, const AskedMemory& asked, const CUdeviceptr* address) {
+    note_unrecorded_result(result);
     made_memory(result, asked, address);
     return result;
 }
@@ -24,6 +27,7 @@ CUresult made(CUresult result, const AskedMemory& asked, void* const* memory) {
     const auto address = memory == nullptr || result != CUDA_SUCCESS
                              ? std::uintptr_t{0}
                              : reinterpret_cast<std::uintptr_t>(*memory);
+    note_unrecorded_result(result);
     made_memory(result, asked, memory == nullptr ? nullptr : &address);
     return result;
 }

@@ -148,6 +148,12 @@ void note_result(Session& session, std::int32_t result) {
         markers->note_failure(result);
 }
 
+void note_unrecorded_result(std::int32_t result) {
+    if (!g_marking || !ends_context(result) || !observing()) return;
+    if (Session* const session = wiped_page().session.load(std::memory_order_acquire); session != nullptr)
+        note_result(*session, result);
+}
+
 void end_marked_context(CUcontext context) {
     if (!g_marking || !observing()) return;
     Session* const session = wiped_page().session.load(std::memory_order_acquire);

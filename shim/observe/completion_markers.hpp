@@ -87,6 +87,9 @@ std::uint8_t mark_launch(ThreadState& state, std::uintptr_t frame, CUstream stre
 /// A call that is no launch has returned that.
 void note_result(Session& session, std::int32_t result);
 
+/// The same of a call that is not on record.
+void note_unrecorded_result(std::int32_t result);
+
 /// A context is about to go, or may be: that one, or any for null.
 void end_marked_context(CUcontext context);
 

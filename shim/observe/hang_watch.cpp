@@ -7,7 +7,6 @@
 #include <map>
 #include <new>
 #include <optional>
-#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -17,6 +16,7 @@
 #include "shim/measure/own_thread.hpp"
 #include "shim/observe/clock.hpp"
 #include "shim/observe/completion_markers.hpp"
+#include "shim/observe/fault_window.hpp"
 #include "shim/observe/left_calls.hpp"
 #include "shim/observe/names.hpp"
 #include "shim/observe/process.hpp"
@@ -64,16 +64,10 @@ void close_calls(ring::Contents& ring, std::uint32_t tid, std::uint32_t depth) {
                 record.flags |= ring::kLeftByException;
 }
 
-/// What is told for the first time: threads, and launches by their seq.
-struct Fresh {
-    std::set<std::uint64_t> threads;
-    std::set<std::uint64_t> launches;
-
-    [[nodiscard]] bool is_empty() const { return threads.empty() && launches.empty(); }
-    [[nodiscard]] bool holds(const StuckCall& stuck) const {
-        return stuck.nobody_waits ? launches.count(stuck.call.sequence) != 0
-                                  : threads.count(stuck.call.thread) != 0;
-    }
+/// The launch that was told of, and where it stands.
+struct ToldLaunch {
+    UnendedMark at;
+    StuckCall stuck;
 };
 
 class HangWatch {
@@ -114,7 +108,8 @@ class HangWatch {
         std::vector<std::uint32_t> stuck;
         for (auto& [tid, seen] : threads_)
             if (!seen.is_judged && hangs(seen)) stuck.push_back(tid);
-        if (!stuck.empty() || came_back_ || streams_.has_due()) judge(stuck);
+        const bool is_due = !launch_ && !does_any_hang() && streams_.has_due();
+        if (!stuck.empty() || came_back_ || is_due) judge(stuck, is_due);
     }
 
     void note_streams(std::uint64_t elapsed) {
@@ -123,7 +118,9 @@ class HangWatch {
         unended_.clear();
         const std::uint64_t ended = markers->look_for_unended(unended_);
         streams_.note(unended_, ended, elapsed);
-        came_back_ |= streams_.has_gone_on();
+        if (!launch_ || streams_.stood(launch_->at) != 0) return;
+        launch_.reset();
+        came_back_ = true;
     }
 
     void note(std::uint32_t tid, const Standing& standing, std::uint64_t elapsed) {
@@ -173,7 +170,7 @@ class HangWatch {
     [[nodiscard]] bool hangs(const Seen& seen) const { return seen.stood >= limit_; }
 
     /// Tells of those that are inside of a call, and writes down who hangs now.
-    void judge(const std::vector<std::uint32_t>& candidates) {
+    void judge(const std::vector<std::uint32_t>& candidates, bool is_stream_due) {
         if (CompletionMarkers* const markers = session_.present_markers(); markers != nullptr)
             markers->look();
         Result<ring::Contents> ring = ring::read_flight_ring(session_.ring()->path());
@@ -184,7 +181,7 @@ class HangWatch {
             return;
         }
         note_left_calls(ring.value());
-        Fresh fresh;
+        std::vector<std::uint32_t> fresh;
         for (const std::uint32_t tid : candidates) {
             Seen& seen = threads_[tid];
             const bool is_inside = !open_calls(ring.value(), 0, tid).empty();
@@ -193,35 +190,49 @@ class HangWatch {
             seen.is_told_to_ask = !is_inside && asks_in_vain(seen);
             seen.is_told = is_inside || seen.is_told_to_ask;
             seen.is_judged = seen.is_told || !may_ask_on;
-            if (seen.is_told) fresh.threads.insert(tid);
+            if (seen.is_told) fresh.push_back(tid);
         }
         forget_who_is_outside(ring.value());
-        judge_streams(ring.value(), fresh);
-        if (fresh.is_empty() && !came_back_) return;
+        const bool has_fresh_launch = is_stream_due && judge_streams(ring.value());
+        const bool is_fresh = has_fresh_launch || !fresh.empty();
+        if (!is_fresh && !came_back_) return;
         const Hang hang = hang_of(ring.value());
         if (hang.calls.empty()) {
             file_.remove();
-            message(Severity::info, "the calls that hung have come back");
+            message(Severity::info, "what hung does not any more");
             return;
         }
         const Status written = file_.write(hang);
-        if (fresh.is_empty()) return;
+        if (!is_fresh) return;
         tell(hang, fresh, written);
         if (!aborts_) return;
         message(Severity::error, "a hang, and AOTI_DBG_ON_HANG=abort: the program ends here");
         abort();
     }
 
-    /// Where somebody waits it is told of him, when his time has come.
-    void judge_streams(const ring::Contents& ring, Fresh& fresh) {
-        const std::vector<std::uint32_t> due = streams_.due();
-        if (due.empty() || does_any_hang() || does_any_wait(ring)) return;
-        for (const std::uint32_t mark : due) {
-            const std::optional<StuckCall> stuck = unawaited_launch(ring, mark);
+    /// Tells of the launch that was given to the device first, for which the others may wait. Where somebody
+    /// waits or asks, it is told of him, when his time has come; of a fault the driver's record tells.
+    bool judge_streams(const ring::Contents& ring) {
+        const std::vector<UnendedMark> standing = streams_.ask();
+        if (does_any_hang() || does_any_ask() || does_any_wait(ring) || has_fault_begun()) return false;
+        std::uint64_t first = UINT64_MAX;
+        for (const UnendedMark& at : standing) {
+            std::optional<StuckCall> stuck = unawaited_launch(ring, at.mark, at.completed);
             if (!stuck) continue;
-            streams_.set_told(mark);
-            fresh.launches.insert(stuck->call.sequence);
+            // One that the ring has lost was launched after those that have ended.
+            const std::uint64_t launched = std::max(stuck->call.sequence, at.completed + 1);
+            if (launched < first) launch_ = ToldLaunch{at, std::move(*stuck)};
+            first = std::min(first, launched);
         }
+        return launch_.has_value();
+    }
+
+    /// And has not asked for long enough.
+    [[nodiscard]] bool does_any_ask() const {
+        return std::any_of(threads_.begin(), threads_.end(), [this](const auto& one) {
+            const std::uint64_t asked = one.second.asks(limit_);
+            return asked != 0 && asked < limit_;
+        });
     }
 
     [[nodiscard]] bool does_any_hang() const {
@@ -260,18 +271,12 @@ class HangWatch {
         hang.time_ns = unix_nanoseconds();
         for (const auto& [tid, seen] : threads_)
             if (seen.is_told) hang.calls.push_back(stuck_call(ring, tid, seen));
-        if (hang.calls.empty()) add_launches(ring, hang);
+        if (hang.calls.empty() && launch_) {
+            hang.calls.push_back(launch_->stuck);
+            hang.calls.front().nanoseconds = streams_.stood(launch_->at);
+        }
         conclude_hang(ring, hang);
         return hang;
-    }
-
-    void add_launches(const ring::Contents& ring, Hang& hang) const {
-        for (const auto& [mark, stood] : streams_.told()) {
-            std::optional<StuckCall> stuck = unawaited_launch(ring, mark);
-            if (!stuck) continue;
-            stuck->nanoseconds = stood;
-            hang.calls.push_back(std::move(*stuck));
-        }
     }
 
     [[nodiscard]] StuckCall stuck_call(const ring::Contents& ring, std::uint32_t tid,
@@ -295,9 +300,11 @@ class HangWatch {
         return stuck;
     }
 
-    void tell(const Hang& hang, const Fresh& fresh, const Status& written) const {
+    void tell(const Hang& hang, const std::vector<std::uint32_t>& fresh, const Status& written) const {
         for (const StuckCall& stuck : hang.calls) {
-            if (!fresh.holds(stuck)) continue;
+            const bool is_fresh =
+                stuck.nobody_waits || std::find(fresh.begin(), fresh.end(), stuck.call.thread) != fresh.end();
+            if (!is_fresh) continue;
             const bool is_first = &stuck == &hang.calls.front();
             message(Severity::warn,
                     "a hang: %s%s; %s; gdb -p %u -batch -ex 'thread apply all bt' shows the stacks",
@@ -310,6 +317,7 @@ class HangWatch {
     const std::uint64_t limit_;
     const bool aborts_;
     StandingStreams streams_;
+    std::optional<ToldLaunch> launch_;
     std::vector<UnendedMark> unended_;  // at this look
     HangFile file_;
     std::map<std::uint32_t, Seen> threads_;

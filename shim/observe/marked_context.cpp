@@ -84,6 +84,7 @@ void MarkedContext::open_again(const GpuApi& api) {
     // With the old context the driver has forgotten of the memory.
     const bool is_known = api.cuMemHostGetDevicePointer_v2(&device_, words_, 0) == CUDA_SUCCESS;
     const bool is_open = is_known || register_memory(api, words_, kStreams * sizeof(Word), device_);
+    if (!is_known) give_up_launches();
     if (!is_open) {
         leave_one_out();
         say_without_markers("no more", "there is no host memory that the device can write to");
@@ -134,13 +135,16 @@ void MarkedContext::look() {
 }
 
 std::uint64_t MarkedContext::look_for_unended(std::vector<UnendedMark>& unended) {
+    const State state = state_.load(std::memory_order_acquire);
+    if (state == State::closed || load(header_->error) != 0) return 0;
     look();
-    const bool goes_on = is_usable() && load(header_->error) == 0;
+    const std::uint64_t over = over_.load(std::memory_order_acquire);
     std::uint64_t ended = 0;
-    for (std::uint32_t i = 0; goes_on && i < used(); ++i) {
-        const std::uint64_t completed = load(streams_[i].completed);
+    for (std::uint32_t i = 0; i < used(); ++i) {
+        const std::uint64_t completed = std::max(load(streams_[i].completed), over);
         ended += completed;
-        if (completed < load(streams_[i].last)) unended.push_back({first_ + i, completed});
+        if (completed < load(streams_[i].last))
+            unended.push_back({first_ + i, completed, state == State::uncertain});
     }
     return ended;
 }
@@ -158,6 +162,13 @@ void MarkedContext::context_goes() {
     if (header_ != nullptr && load(header_->error) != 0) context_.store(nullptr, std::memory_order_release);
     State usable = State::usable;
     state_.compare_exchange_strong(usable, State::uncertain);
+}
+
+void MarkedContext::give_up_launches() {
+    std::uint64_t last = 0;
+    for (std::uint32_t i = 0; i < used(); ++i)
+        last = std::max(last, load(streams_[i].last));
+    over_.store(last, std::memory_order_release);
 }
 
 void MarkedContext::thread_ends(std::uint32_t tid) {

@@ -22,6 +22,7 @@ void say_without_markers(const char* what, const char* why, int error = 0);
 struct UnendedMark {
     std::uint32_t mark = 0;
     std::uint64_t completed = 0;  // ring::MarkedStream
+    bool is_uncertain = false;    // its context may have gone, and with it all that was under way
 };
 
 /// Never freed: threads and the device may be at it.
@@ -54,8 +55,8 @@ class MarkedContext {
 
     /// Copies what was written to where it outlives the process.
     void look();
-    /// Looks, and adds what has not ended, but for a context of which nothing more is to come. Returns a
-    /// number that changes whenever a launch ends.
+    /// Looks, and adds what has not ended, but for a context that has failed. Returns a number that changes
+    /// whenever a launch ends.
     std::uint64_t look_for_unended(std::vector<UnendedMark>& unended);
     void note_failure(std::int32_t error);
     /// The context goes, or may.
@@ -67,6 +68,7 @@ class MarkedContext {
     struct Word;
 
     [[nodiscard]] std::uint32_t used() const;
+    void give_up_launches();
     [[nodiscard]] bool is_mine(std::uint32_t place, std::uint32_t tid, std::uint64_t stream) const;
     [[nodiscard]] bool is_idle(std::uint32_t place) const;
     /// Where the thread's launches on that stream are marked; kStreams where there is no place. `known`: the
@@ -83,6 +85,7 @@ class MarkedContext {
     ring::MarkersHeader* header_ = nullptr;
     ring::MarkedStream* streams_ = nullptr;
     std::atomic<std::uint32_t> used_{0};
+    std::atomic<std::uint64_t> over_{0};  // a context that has gone took along launches up to this seq
     std::array<std::atomic<std::uint32_t>, kStreams> owners_{};  // thread ids; 0: nobody's
 };
 

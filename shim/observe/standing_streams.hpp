@@ -20,27 +20,23 @@ class StandingStreams {
     /// look.
     void note(const std::vector<UnendedMark>& unended, std::uint64_t ended, std::uint64_t elapsed);
 
-    /// Those that stand for longer than the limit and were not told of; asked after again in a second where
-    /// they are not told now.
-    std::vector<std::uint32_t> due();
+    /// Whether one has stood for longer than the limit, and as long again as when it was asked after last.
     [[nodiscard]] bool has_due() const;
-    void set_told(std::uint32_t mark) { streams_[mark].is_told = true; }
+    /// All that stand, of which who was launched first may be what the others wait for.
+    std::vector<UnendedMark> ask();
 
-    /// By mark, in nanoseconds.
-    [[nodiscard]] std::map<std::uint32_t, std::uint64_t> told() const;
-    /// Whether one that was told of has gone on, at the last look.
-    [[nodiscard]] bool has_gone_on() const { return has_gone_on_; }
+    /// For how many nanoseconds that has stood; 0: it has gone on.
+    [[nodiscard]] std::uint64_t stood(const UnendedMark& at) const;
 
   private:
     struct Stream {
-        std::uint64_t completed = 0;
+        UnendedMark at;
         std::uint64_t stood = 0;
         std::uint64_t due_at = 0;  // of `stood`
         std::uint64_t look = 0;    // when it had something that has not ended
-        bool is_told = false;
     };
     [[nodiscard]] bool is_due(const Stream& stream) const {
-        return !stream.is_told && stood_ >= limit_ && stream.stood >= stream.due_at;
+        return !stream.at.is_uncertain && stood_ >= limit_ && stream.stood >= stream.due_at;
     }
 
     const std::uint64_t limit_;
@@ -48,7 +44,6 @@ class StandingStreams {
     std::uint64_t look_ = 0;
     std::uint64_t ended_ = 0;
     std::uint64_t stood_ = 0;  // all of them
-    bool has_gone_on_ = false;
 };
 
 }  // namespace aoti_dbg

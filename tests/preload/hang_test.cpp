@@ -152,8 +152,37 @@ TEST_CASE("A kernel that does not end is told also where nobody waits for it, wi
     CHECK_FALSE(fs::exists(place.path() / "out" / "report.json"));
 }
 
-TEST_CASE("Launches that end late, or stand while others end, are no hang; nor is anything without markers") {
-    for (const char* how : {"slow", "beside"}) {
+TEST_CASE("Of launches that nobody waits for the one is told that was given to the device first") {
+    const Run run(kAborting, joined(victim("behind"), {"never"}));
+    CHECK(run.outcome.signal == SIGABRT);
+    const Json report = run.report();
+    CHECK(contains(report.at("verdict").get<std::string>(), "hang: endless_kernel has not ended for 1."));
+    CHECK(report.at("call").at("kernel") == "endless_kernel");
+    CHECK(names_of(report.at("hang").at("unended")) == Lines{"endless_kernel"});
+    CHECK(report.at("hang").at("calls").size() == 1);
+}
+
+TEST_CASE("Who begins to ask is told for it, and not the launch that he asks for") {
+    const Run run(kAborting, victim("late_query"));
+    CHECK(run.outcome.signal == SIGABRT);
+    CHECK_FALSE(contains(run.outcome.err, "no call waits"));
+    check_names_the_kernel(run.report(), "cuStreamQuery", By::markers);
+}
+
+TEST_CASE("A program that ends badly when the launch has ended after all did not hang") {
+    TempFolder place;
+    const std::string file = (place.path() / "out" / "hang.json").string();
+    const Run run(kWatched, joined(victim("over"), {file}), "",
+                  {{"AOTI_DBG_OUT", (place.path() / "out").string()}});
+    CHECK(run.outcome.exit_code == 3);
+    CHECK(contains(run.outcome.err, "a hang: endless_kernel"));
+    CHECK_FALSE(fs::exists(place.path() / "out" / "report.json"));
+}
+
+TEST_CASE(
+    "Launches that end late, stand while others end, or have failed are no hang; nor is anything without "
+    "markers") {
+    for (const char* how : {"slow", "beside", "failed"}) {
         CAPTURE(how);
         const Run run({"--hang", "2", "--on-hang", "abort"}, victim(how));
         const Outcome bare = run_bare(victim(how));

@@ -177,7 +177,7 @@ Hang whole_hang() {
 
 /// Two threads that launch on one stream and on another, with marks 1, 2 and 3; what has ended of each.
 ring::Contents marked_contents(std::uint64_t first, std::uint64_t second, std::uint64_t third,
-                               const std::vector<Record>& more = {}) {
+                               const std::vector<Record>& more = {}, std::int32_t error = 0) {
     const auto marked = [](Record launched, std::uint16_t mark) {
         launched.mark = mark;
         return launched;
@@ -186,7 +186,7 @@ ring::Contents marked_contents(std::uint64_t first, std::uint64_t second, std::u
                                marked(launch(4), 1)};
     one.insert(one.end(), more.begin(), more.end());
     ring::MarkersHeader header{};
-    header.looked_ticks = 1;
+    header.error = error;
     const std::string file =
         file_start() + names_block(kNames) +
         markers_block(header,
@@ -198,21 +198,23 @@ ring::Contents marked_contents(std::uint64_t first, std::uint64_t second, std::u
 }
 
 TEST_CASE("A launch that has not ended and that nobody waits for is told by its marker") {
-    const auto sequence_of = [](const ring::Contents& contents, std::uint32_t mark) {
-        const std::optional<StuckCall> stuck = unawaited_launch(contents, mark);
+    const auto sequence_of = [](const ring::Contents& contents, std::uint32_t mark, std::uint64_t completed) {
+        const std::optional<StuckCall> stuck = unawaited_launch(contents, mark, completed);
         return stuck ? stuck->call.sequence : 0;
     };
-    CHECK(sequence_of(marked_contents(0, 0, 0), 1) == 1);
-    CHECK(sequence_of(marked_contents(1, 0, 0), 1) == 4);
-    CHECK(sequence_of(marked_contents(4, 0, 0), 1) == 0);
-    CHECK(sequence_of(marked_contents(4, 0, 0), 2) == 3);
-    CHECK(sequence_of(marked_contents(4, 0, 0), 3) == 2);
-    CHECK(sequence_of(marked_contents(4, 0, 0), 4) == 0);
+    CHECK(sequence_of(marked_contents(0, 0, 0), 1, 0) == 1);
+    CHECK(sequence_of(marked_contents(1, 0, 0), 1, 1) == 4);
+    CHECK(sequence_of(marked_contents(0, 0, 0), 1, 1) == 4);  // the first is over, with its context
+    CHECK(sequence_of(marked_contents(1, 0, 0), 1, 0) == 0);  // has ended since somebody looked
+    CHECK(sequence_of(marked_contents(4, 0, 0), 1, 4) == 0);
+    CHECK(sequence_of(marked_contents(4, 0, 0), 2, 0) == 3);
+    CHECK(sequence_of(marked_contents(4, 0, 0), 3, 0) == 2);
+    CHECK(sequence_of(marked_contents(4, 0, 0), 4, 0) == 0);
 
-    const ring::Contents contents = marked_contents(1, 3, 2);
-    CHECK_FALSE(does_any_wait(contents));
+    // The other stream, which somebody has waited for, is another; and so is what has ended.
+    const ring::Contents contents = marked_contents(1, 3, 2, {wait(9, kContextWait, 0, false)});
     Hang hang;
-    hang.calls = {unawaited_launch(contents, 1).value()};
+    hang.calls = {unawaited_launch(contents, 1, 1).value()};
     hang.calls.front().nanoseconds = 3 * kSecond;
     conclude_hang(contents, hang);
     CHECK(hang.by_markers);
@@ -224,11 +226,37 @@ TEST_CASE("A launch that has not ended and that nobody waits for is told by its 
     append_hang_json(hang, text);
     CHECK(read_hang(text).value().calls.at(0).nobody_waits);
 
-    // Of two threads that launched there at once nobody knows who was first.
-    const ring::Contents both = marked_contents(0, 3, 0);
-    hang.calls = {unawaited_launch(both, 1).value()};
+    // Behind it is what another thread has launched there, and what came before is not.
+    const ring::Contents both = marked_contents(1, 0, 0);
+    hang.calls = {unawaited_launch(both, 3, 0).value()};
     conclude_hang(both, hang);
-    CHECK(hang.unended_count == 3);
+    CHECK(sequences(hang.unended) == Numbers{2, 4});
+    CHECK(unended_text(hang) == ", by completion markers, and no call waits for it; 1 launch is behind it");
+}
+
+TEST_CASE("A launch that the ring has lost is told without its name") {
+    ring::MarkersHeader header{};
+    const std::string file =
+        file_start() + names_block(kNames) + markers_block(header, {{kStream, 4, 90, 17, 0}}) +
+        thread_block(17, {wait(91, kStreamWait, 0x80, false), wait(92, kStreamWait, 0x80, false)}, 2);
+    const Result<ring::Contents> contents = ring::parse_flight_ring(file);
+    REQUIRE(contents.ok());
+    Hang hang;
+    hang.calls = {unawaited_launch(contents.value(), 1, 4).value()};
+    conclude_hang(contents.value(), hang);
+    CHECK(stuck_text(hang.calls.front()) ==
+          "a launch that the flight ring does not have any more on stream 0x70, not ended for 0.0 s, "
+          "launched by "
+          "thread 17");
+    CHECK(unended_text(hang) == ", by completion markers, and no call waits for it");
+    CHECK_FALSE(is_over(contents.value(), hang.calls.front()));
+}
+
+TEST_CASE("What nobody waits for is over when it has ended, or its context has failed") {
+    const StuckCall stuck = unawaited_launch(marked_contents(0, 0, 0), 1, 0).value();
+    CHECK_FALSE(is_over(marked_contents(0, 3, 2), stuck));
+    CHECK(is_over(marked_contents(1, 0, 0), stuck));
+    CHECK(is_over(marked_contents(0, 0, 0, {}, 700), stuck));
 }
 
 TEST_CASE("Whoever is inside of a call that waits is seen, whatever it waits for") {

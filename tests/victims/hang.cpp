@@ -5,13 +5,18 @@
 //   deaf                               as stream, and ignores SIGTERM
 //   fork                               as stream, in a child that was forked before there was a driver
 //   nobody, host                       in no call: sleeps, or computes, until FILE is there
+//   behind                             as nobody, with another stream that waits for that one
+//   late_query                         as query, but not at once
+//   over                               as nobody, and ends with 3 when all has ended
 // or one that does not hang:
 //   idle, busy, steps                  sleeps, computes outside of any call, or launches and waits again and
 //                                      again, for SECONDS, or longer than anybody watches
 //   slow, beside                       launches what takes 0.6 s each and waits for nothing; or something
 //   that
 //                                      stands still, beside a stream on which launches end
-//   back, capture                      as stream, in a thread, until FILE is there; under `capture` the main
+//   failed                             its context has failed, which it knows from asking for memory; then it
+//   sleeps back, capture                      as stream, in a thread, until FILE is there; under `capture`
+//   the main
 //                                      thread captures a graph meanwhile, in global mode
 #include <sys/wait.h>
 #include <unistd.h>
@@ -128,6 +133,17 @@ void work_unawaited(const Stage& stage, const char* how) {
 }
 
 /// Asleep, or, for 0, awake.
+/// On a stream of which launches were seen before, one that waits for the first stream.
+void hand_over_behind(const Stage& stage) {
+    launch(stage, "done_kernel", stage.other);
+    victim::must(cuStreamSynchronize(stage.other), "cuStreamSynchronize");
+    fake_cuda_hold_stream(stage.stream);
+    launch(stage, "endless_kernel", stage.stream);
+    victim::must(cuEventRecord(stage.event, stage.stream), "cuEventRecord");
+    victim::must(cuStreamWaitEvent(stage.other, stage.event, 0), "cuStreamWaitEvent");
+    launch(stage, "later_kernel", stage.other);
+}
+
 void await_file(const char* path, useconds_t pause = 10'000) {
     while (access(path, F_OK) != 0)
         if (pause != 0) usleep(pause);
@@ -190,14 +206,30 @@ int main(int argc, char** argv) {
     if (is("idle") || is("busy") || is("steps")) {
         launch(stage, "done_kernel", stage.stream);
         work_for_long(stage, how, argc < 3 ? kLong : std::chrono::seconds(std::atoi(argv[2])));
+    } else if (is("failed")) {
+        hand_over(stage);
+        fake_cuda_fail_call(1, CUDA_ERROR_ILLEGAL_ADDRESS);
+        CUdeviceptr memory = 0;
+        std::printf("%d\n", static_cast<int>(cuMemAlloc_v2(&memory, 64)));
+        std::this_thread::sleep_for(kLong + std::chrono::seconds(1));
+        fake_cuda_release_stream(stage.stream);
     } else if (is("slow") || is("beside")) {
         work_unawaited(stage, how);
-    } else if (is("nobody") || is("host")) {
+    } else if (is("nobody") || is("host") || is("behind") || is("over")) {
         if (argc < 3) return 2;
-        hand_over(stage);
-        await_file(argv[2], is("nobody") ? 10'000 : 0);
+        if (is("behind")) {
+            hand_over_behind(stage);
+        } else {
+            hand_over(stage);
+        }
+        await_file(argv[2], is("host") ? 0 : 10'000);
         fake_cuda_release_stream(stage.stream);
         wait_for(stage, how);
+        if (is("over")) return 3;
+    } else if (is("late_query")) {
+        hand_over(stage);
+        usleep(600'000);
+        wait_for(stage, "query");
     } else if (is("back") || is("capture")) {
         if (argc < 3) return 2;
         come_back(stage, how, argv[2]);
