@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "serializer/cuda_error.hpp"
 #include "shim/bind/driver_table.hpp"
 #include "shim/observe/event_handlers.hpp"
 #include "shim/observe/launch_count.hpp"
@@ -30,6 +31,8 @@ constexpr std::uint64_t kShare = 50;
 constexpr std::uint64_t kAtFirst = 200 * kMillisecond;
 // How long after its last launch a program that ends may still have a fault coming: the standstill, and some.
 constexpr std::uint64_t kUntilSign = 80 * kMillisecond;
+// It takes the driver's debugger 45 to 100 ms to gather its record.
+constexpr std::uint64_t kUntilRecord = 500 * kMillisecond;
 constexpr std::uint64_t kLongestRecord = 5'000 * kMillisecond;
 // What has been written is whole when it has not grown for so many milliseconds; by then the error sticks, or
 // the driver has aborted the program.
@@ -114,6 +117,15 @@ bool fault_is_behind(std::uint64_t waited) {
     if (are_called && !is_behind)
         patience.store(std::max(patient / 2, kLeastPatience), std::memory_order_relaxed);
     return is_behind;
+}
+
+void let_record_begin(int error) {
+    if (!ends_context(error) || getpid() != g_armed_by || !fault_is_under_way()) return;
+    static std::atomic<bool> has_waited{false};
+    if (has_waited.exchange(true, std::memory_order_relaxed)) return;
+    const std::uint64_t until = monotonic_nanoseconds() + kUntilRecord;
+    while (bytes_of(g_path->c_str()) == 0 && monotonic_nanoseconds() < until)
+        nap(kMillisecond);
 }
 
 int error_of_fault() {

@@ -35,6 +35,10 @@ bool fault_is_behind(std::uint64_t waited);
 /// waits until the driver has written of it, at most a few seconds. Allocates nothing.
 void let_fault_settle();
 
+/// The program is about to be told of an error, which has come before the driver's record of the fault: waits
+/// for that, once and not for long. For a program that now ends takes the driver's debugger along.
+void let_record_begin(int error);
+
 /// What the context's error is when the driver has recorded the fault that is under way.
 int error_of_fault();
 
@@ -56,13 +60,15 @@ auto wait_through_fault(Again again) {
     auto result = again();
     constexpr std::uint64_t kMillisecond = 1'000'000;
     constexpr std::uint64_t kLongest = 5'000 * kMillisecond;
-    if (result != decltype(result){} || !fault_is_behind(monotonic_nanoseconds() - begun)) return result;
-    while (result == decltype(result){} && monotonic_nanoseconds() - begun < kLongest) {
+    constexpr decltype(result) kSuccess{};
+    if (result == kSuccess && !fault_is_behind(monotonic_nanoseconds() - begun)) return result;
+    while (result == kSuccess && monotonic_nanoseconds() - begun < kLongest) {
         nap(kMillisecond);
         result = again();
     }
     // A record that somebody asked for by hand.
-    if (result == decltype(result){}) g_watches_window.store(false, std::memory_order_relaxed);
+    if (result == kSuccess) g_watches_window.store(false, std::memory_order_relaxed);
+    if (result != kSuccess) let_record_begin(static_cast<int>(result));
     return result;
 }
 

@@ -104,6 +104,17 @@ TEST_CASE("Whoever waits for the device gets the error, in whatever way, and not
     }
 }
 
+TEST_CASE("A program that is told of the error before the driver has recorded the fault leaves the report") {
+    const Variables early = with(kFaulty, {{"FAKE_CUDA_EARLY_ERROR", "1"}});
+    for (const std::string& how : kQuestions) {
+        CAPTURE(how);
+        const Armed run(how, early);
+        CHECK(run.outcome.out == "launched\n" + how + ": " + std::to_string(kIllegalAddress) + "\n");
+        CHECK(run.outcome.exit_code == 0);
+        run.check_names_the_kernel();
+    }
+}
+
 /// The last launch is a store whose warp has ended: nobody waits for it.
 const Variables kFaultyStore = {
     {"FAKE_CUDA_FAULT_WINDOW", "80"}, {"FAKE_CUDA_FAIL_AT", "12"}, {"FAKE_CUDA_NO_STANDSTILL", "1"}};

@@ -16,7 +16,8 @@
 // FAKE_CUDA_NO_COREDUMP=1 knows nothing of core dumps;
 // FAKE_CUDA_NO_STREAM_VALUES=1 writes no values in streams (error 801); FAKE_CUDA_FAULT_WINDOW=MS lets a
 // fault of which a core dump is written be known as late as by the real driver (fake_fault.cpp), and
-// FAKE_CUDA_NO_STANDSTILL=1 nobody wait for it meanwhile, as for a store whose warp has ended;
+// FAKE_CUDA_NO_STANDSTILL=1 nobody wait for it meanwhile, as for a store whose warp has ended; with
+// FAKE_CUDA_EARLY_ERROR=1 the error sticks before the dump is written;
 // FAKE_CUDA_FAULT_KIND says what the dump shows of it: store (its warp has ended), late_store (it met a warp
 // of the next kernel) or trap. CUDA_LAUNCH_BLOCKING=1, which is the real driver's, lets a launch wait for its
 // kernel.
