@@ -36,9 +36,8 @@ struct ThreadPlace {
 /// The innermost call that a thread has not come back from; or a launch that has not ended.
 struct StuckCall {
     CrashCall call;
-    bool asks = false;  // it comes back, again and again, with "not ready"
-    bool nobody_waits =
-        false;  // a launch that has not ended, by completion markers, and no call waits for one
+    bool asks = false;          // it comes back, again and again, with "not ready"
+    bool nobody_waits = false;  // a launch, not ended by its completion marker; no call waits for the device
     std::uint64_t nanoseconds = 0;
     ThreadPlace place;
 };

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/errno_keeper.hpp"
 #include "serializer/cuda_error.hpp"
 #include "shim/bind/driver_table.hpp"
 #include "shim/observe/event_handlers.hpp"
@@ -123,6 +124,7 @@ void let_record_begin(int error) {
     if (!ends_context(error) || getpid() != g_armed_by || !fault_is_under_way()) return;
     static std::atomic<bool> has_waited{false};
     if (has_waited.exchange(true, std::memory_order_relaxed)) return;
+    const ErrnoKeeper errno_keeper;
     const std::uint64_t until = monotonic_nanoseconds() + kUntilRecord;
     while (bytes_of(g_path->c_str()) == 0 && monotonic_nanoseconds() < until)
         nap(kMillisecond);
