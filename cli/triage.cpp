@@ -67,7 +67,19 @@ std::string inside_words(CrashCall op, const CrashCall& launch) {
     return call_text(op);
 }
 
-/// What completion markers tell of a context that has failed, where nothing tells more.
+/// The call that returned the error, and none behind it, can have been told of what had not ended.
+void add_unended(const ring::Contents& ring, const RecordedCalls& calls, CrashReport& report) {
+    for (const ring::Call& launch : unended_launches(ring)) {
+        if (launch.record->seq >= report.failed->sequence) break;
+        if (++report.unended_count > kMostUnended) continue;
+        CrashCall& told = report.unended.emplace_back(calls.told(launch));
+        if (const std::optional<ring::Call> op = calls.around(launch))
+            told.inside = inside_words(calls.told(*op), told);
+    }
+}
+
+/// What completion markers tell of a context that has failed, where nothing tells more; or else which
+/// launches no call has waited for.
 std::optional<ring::Call> find_suspects(const ring::Contents& ring, const RecordedCalls& calls,
                                         CrashReport& report) {
     const bool is_told = report.device || report.hang || report.failed_alone;
@@ -76,6 +88,7 @@ std::optional<ring::Call> find_suspects(const ring::Contents& ring, const Record
     if (is_told || !has_failed) return std::nullopt;
     const FaultSuspects found = fault_suspects(ring);
     report.by_markers = !found.launches.empty();
+    if (!report.by_markers) add_unended(ring, calls, report);
     if (found.launches.size() == 1) {
         report.faulted = calls.told(found.launches.front());
         report.faulted->is_likely = !found.is_certain;

@@ -188,6 +188,18 @@ std::string place_of_fault(const CrashCall& call, const CrashReport& report) {
     return "the fault is in that kernel or in one that was launched before";
 }
 
+/// "; not known to have ended are 7 launches: K (run 7, call 41), ..."
+std::string unended_words(const CrashReport& report) {
+    if (report.unended.empty()) return {};
+    std::string text = report.unended_count == 1 ? "; not known to have ended is one launch: "
+                                                 : "; not known to have ended are " +
+                                                       std::to_string(report.unended_count) + " launches: ";
+    for (std::size_t i = 0; i < std::min(report.unended.size(), kMostNamed); ++i)
+        text += (i == 0 ? "" : ", ") + call_text_inside(report.unended[i]);
+    if (report.unended_count > kMostNamed) text += ", ...";
+    return text;
+}
+
 /// " in K (run 7, call 41); by completion markers"
 std::string words_by_markers(const CrashReport& report) {
     if (report.faulted) {
@@ -227,7 +239,8 @@ Judgement judge_failed(const CrashCall& call, const CrashReport& report) {
         } else {
             result.verdict += std::string(", returned by ") + (is_launch(call.kind) ? "the launch of " : "") +
                               call_text(call);
-            if (error.kind == CrashClass::kernel) result.verdict += "; " + place_of_fault(call, report);
+            if (error.kind == CrashClass::kernel)
+                result.verdict += "; " + place_of_fault(call, report) + unended_words(report);
         }
     } else if (report.shortage) {
         result.kind = CrashClass::oom;

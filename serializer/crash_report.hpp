@@ -86,8 +86,12 @@ struct CrashReport {
     // The last that launched the kernel which `device` names; of a hang the call that it is about; without
     // `device` what completion markers tell.
     std::optional<CrashCall> faulted;
-    bool by_markers = false;              // `faulted`, or that it is one of `suspects`
-    std::vector<CrashCall> suspects;      // where markers leave several
+    bool by_markers = false;          // `faulted`, or that it is one of `suspects`
+    std::vector<CrashCall> suspects;  // where markers leave several
+    // Where nothing tells more of a context that has failed: launches not known to have ended, the oldest
+    // first and no more than kMostUnended of them, and how many these are.
+    std::vector<CrashCall> unended;
+    std::uint64_t unended_count = 0;
     std::vector<NearMemory> allocations;  // where the address of `device` lies, or what is near it
     std::optional<Shortage> shortage;     // of memory, in `failed`
     std::optional<Hang> hang;

@@ -250,6 +250,8 @@ void append_report_json(const CrashReport& report, std::string& out) {
     if (report.hang) to["hang"] = json_of(*report.hang);
     if (report.by_markers) to["by_markers"] = true;
     add_calls(to, "suspects", report.suspects);
+    if (report.unended_count != 0) to["unended_count"] = report.unended_count;
+    add_calls(to, "unended", report.unended);
     add_calls(to, "in_flight", report.in_flight);
     add_calls(to, "also_in_flight", report.also_in_flight);
     if (report.failed) to["failed"] = json_of(*report.failed);

@@ -267,6 +267,7 @@ void append_report_text(const CrashReport& report, std::string& out) {
     if (report.hang) add_hang(*report.hang, page);
     if (report.device) add_device(*report.device, report.allocations, page);
     page.add_list("one of", texts_of(report.suspects));
+    page.add_list("unended", texts_of(report.unended));
     if (report.shortage) page.add("memory", shortage_lines(*report.shortage), 2);
     if (report.in_flight.size() > 1) page.add_list("in flight", texts_of(report.in_flight));
     page.add_list("also open", texts_of(report.also_in_flight));

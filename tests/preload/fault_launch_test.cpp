@@ -51,6 +51,14 @@ TEST_CASE("Without a core dump launches that wait for their kernels tell which o
     }
     const FaultedLaunch asynchronous({3, 1}, 100, none, {"--completion", "off"});
     CHECK(contains(asynchronous.verdict, "launched before"));
+    // The one is among those that no call has waited for.
+    const auto& report = asynchronous.report;
+    CAPTURE(asynchronous.verdict, asynchronous.expected_seq);
+    CHECK(contains(asynchronous.verdict, "; not known to have ended are "));
+    CHECK(report.at("unended").at(0).at("seq") <= asynchronous.expected_seq);
+    CHECK(report.at("unended").at(0).at("seq").get<std::uint64_t>() +
+              report.at("unended_count").get<std::uint64_t>() >
+          asynchronous.expected_seq);
 }
 
 TEST_CASE("A launch that the driver refuses has no number") {

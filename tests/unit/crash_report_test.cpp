@@ -252,6 +252,23 @@ TEST_CASE("A launch that failed has the class of its CUDA error, an op that fail
     CHECK(report.verdict.rfind("illegal memory access (CUDA error 700), returned by the launch of", 0) == 0);
     CHECK(report.repeat.front() == "CUDA_LAUNCH_BLOCKING=1 aoti-dbg run --triage -- python infer.py");
     CHECK(report.repeat.back() == "compute-sanitizer --tool memcheck python infer.py");
+    // What had not ended, as far as anybody knows.
+    report.unended = {call_of("first_kernel")};
+    report.unended_count = 1;
+    CHECK(concluded(report).verdict.find(
+              "; not known to have ended is one launch: first_kernel (run 0, call 3); then") !=
+          std::string::npos);
+    report.unended.assign(16, call_of("one_kernel"));
+    report.unended_count = 99;
+    report = concluded(report);
+    CHECK(report.verdict.find("; not known to have ended are 99 launches: one_kernel (run 0, call 3), ") !=
+          std::string::npos);
+    CHECK(report.verdict.find(", ...; then aborted") != std::string::npos);
+    CHECK(text_of(report).find("unended     one_kernel") != std::string::npos);
+    std::string json;
+    append_report_json(report, json);
+    CHECK(nlohmann::json::parse(json).at("unended").size() == 16);
+    CHECK(nlohmann::json::parse(json).at("unended_count") == 99);
 }
 
 TEST_CASE("A wrong argument is the host's, and a failure in the same run tells of it") {
