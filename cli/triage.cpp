@@ -67,14 +67,19 @@ std::string inside_words(CrashCall op, const CrashCall& launch) {
     return call_text(op);
 }
 
+/// With the op that it lies in.
+CrashCall told_launch(const RecordedCalls& calls, const ring::Call& launch) {
+    CrashCall told = calls.told(launch);
+    if (const std::optional<ring::Call> op = calls.around(launch))
+        told.inside = inside_words(calls.told(*op), told);
+    return told;
+}
+
 /// The call that returned the error, and none behind it, can have been told of what had not ended.
 void add_unended(const ring::Contents& ring, const RecordedCalls& calls, CrashReport& report) {
     for (const ring::Call& launch : unended_launches(ring)) {
         if (launch.record->seq >= report.failed->sequence) break;
-        if (++report.unended_count > kMostUnended) continue;
-        CrashCall& told = report.unended.emplace_back(calls.told(launch));
-        if (const std::optional<ring::Call> op = calls.around(launch))
-            told.inside = inside_words(calls.told(*op), told);
+        if (++report.unended_count <= kMostUnended) report.unended.push_back(told_launch(calls, launch));
     }
 }
 
@@ -94,11 +99,8 @@ std::optional<ring::Call> find_suspects(const ring::Contents& ring, const Record
         report.faulted->is_likely = !found.is_certain;
         return found.launches.front();
     }
-    for (const ring::Call& launch : found.launches) {
-        CrashCall& suspect = report.suspects.emplace_back(calls.told(launch));
-        if (const std::optional<ring::Call> op = calls.around(launch))
-            suspect.inside = inside_words(calls.told(*op), suspect);
-    }
+    for (const ring::Call& launch : found.launches)
+        report.suspects.push_back(told_launch(calls, launch));
     return std::nullopt;
 }
 

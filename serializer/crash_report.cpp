@@ -50,6 +50,15 @@ std::string place_in_run(const CrashCall& run, const CrashReport& report) {
            (has_last ? "its last was " + call_text(report.before.front()) : "no call of it was recorded");
 }
 
+/// "K (run 7, call 41), L (run 7, call 42), ...": of `count` calls, of which `calls` has the first.
+std::string first_of(const std::vector<CrashCall>& calls, std::uint64_t count,
+                     std::string (*text_of)(const CrashCall&)) {
+    std::string text;
+    for (std::size_t i = 0; i < std::min(calls.size(), kMostNamed); ++i)
+        text += (i == 0 ? "" : ", ") + text_of(calls[i]);
+    return count > kMostNamed ? text + ", ..." : text;
+}
+
 /// " inside X", " while 3 calls were in flight: ..." or " outside of any call".
 std::string place_words(const CrashReport& report) {
     if (const CrashCall* const call = report.call()) {
@@ -66,12 +75,9 @@ std::string place_words(const CrashReport& report) {
         if (!report.last) return "; no call of a model was recorded";
         return " outside of any call; the last before it was " + call_text(*report.last);
     }
-    std::string text =
-        " while " + std::to_string(report.in_flight.size()) + " calls were in flight, in as many threads: ";
-    for (std::size_t i = 0; i < std::min(report.in_flight.size(), kMostNamed); ++i)
-        text += (i == 0 ? "" : ", ") + call_text(report.in_flight[i]);
-    if (report.in_flight.size() > kMostNamed) text += ", ...";
-    return text;
+    return " while " + std::to_string(report.in_flight.size()) +
+           " calls were in flight, in as many threads: " +
+           first_of(report.in_flight, report.in_flight.size(), call_text);
 }
 
 std::string finding_words(const Finding& finding) {
@@ -191,13 +197,11 @@ std::string place_of_fault(const CrashCall& call, const CrashReport& report) {
 /// "; not known to have ended are 7 launches: K (run 7, call 41), ..."
 std::string unended_words(const CrashReport& report) {
     if (report.unended.empty()) return {};
-    std::string text = report.unended_count == 1 ? "; not known to have ended is one launch: "
-                                                 : "; not known to have ended are " +
-                                                       std::to_string(report.unended_count) + " launches: ";
-    for (std::size_t i = 0; i < std::min(report.unended.size(), kMostNamed); ++i)
-        text += (i == 0 ? "" : ", ") + call_text_inside(report.unended[i]);
-    if (report.unended_count > kMostNamed) text += ", ...";
-    return text;
+    const std::string which = report.unended_count == 1
+                                  ? "is one launch: "
+                                  : "are " + std::to_string(report.unended_count) + " launches: ";
+    return "; not known to have ended " + which +
+           first_of(report.unended, report.unended_count, call_text_inside);
 }
 
 /// " in K (run 7, call 41); by completion markers"
@@ -208,12 +212,9 @@ std::string words_by_markers(const CrashReport& report) {
         return (report.faulted->is_likely ? ", likely in " : " in ") + call_text_inside(call) +
                "; by completion markers";
     }
-    std::string text = " in one of " + std::to_string(report.suspects.size()) +
-                       " launches that had not ended, none of them behind another: ";
-    for (std::size_t i = 0; i < std::min(report.suspects.size(), kMostNamed); ++i)
-        text += (i == 0 ? "" : ", ") + call_text_inside(report.suspects[i]);
-    if (report.suspects.size() > kMostNamed) text += ", ...";
-    return text + "; by completion markers";
+    return " in one of " + std::to_string(report.suspects.size()) +
+           " launches that had not ended, none of them behind another: " +
+           first_of(report.suspects, report.suspects.size(), call_text_inside) + "; by completion markers";
 }
 
 /// A run that fails between its calls is told with the last of them.

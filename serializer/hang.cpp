@@ -162,10 +162,13 @@ void conclude_hang(const ring::Contents& contents, Hang& hang) {
     hang.by_markers = false;
     if (hang.calls.empty() || !may_wait(hang.calls.front())) return;
     const StuckCall& first = hang.calls.front();
-    const std::vector<ring::Call> launches = first.nobody_waits
-                                                 ? unended_from(contents, first.call.sequence)
-                                                 : awaited_launches(contents, first, hang.by_markers);
-    if (first.nobody_waits) hang.by_markers = !launches.empty() && are_all_marked(contents, launches.front());
+    std::vector<ring::Call> launches;
+    if (first.nobody_waits) {
+        launches = unended_from(contents, first.call.sequence);
+        hang.by_markers = !launches.empty() && are_all_marked(contents, launches.front());
+    } else {
+        launches = awaited_launches(contents, first, hang.by_markers);
+    }
     hang.unended_count = launches.size();
     for (std::size_t i = 0; i < std::min(launches.size(), kMostUnended); ++i) {
         CrashCall& call = hang.unended.emplace_back(told(contents, *launches[i].thread, *launches[i].record));

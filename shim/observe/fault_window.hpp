@@ -66,9 +66,12 @@ auto wait_through_fault(Again again) {
         nap(kMillisecond);
         result = again();
     }
-    // A record that somebody asked for by hand.
-    if (result == kSuccess) g_watches_window.store(false, std::memory_order_relaxed);
-    if (result != kSuccess) let_record_begin(static_cast<int>(result));
+    if (result == kSuccess) {
+        // A record that somebody asked for by hand.
+        g_watches_window.store(false, std::memory_order_relaxed);
+    } else {
+        let_record_begin(static_cast<int>(result));
+    }
     return result;
 }
 

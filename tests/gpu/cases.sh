@@ -26,6 +26,11 @@ need_gpu() { [[ $device == cuda ]] || skip "needs a GPU"; }
 
 # ---- work of several cases at once ----
 
+# await_room COUNT: until fewer jobs than that run. How one has ended is told elsewhere.
+await_room() {
+    while (($(jobs -rp | wc -l) >= $1)); do wait -n || true; done
+}
+
 begun=()
 # begin NAME FUNCTION [ARGUMENT...]: the case's work begins now, beside others on half of the processors.
 begin() {
@@ -33,7 +38,7 @@ begin() {
     shift
     chosen "$name" || return 0
     if ((list == 0)); then
-        while (($(jobs -rp | wc -l) >= (most > 1 ? most : 1))); do wait -n || true; done
+        await_room "$((most > 1 ? most : 1))"
         if ((SECONDS > deadline)); then
             left=$((left + 1))
             return

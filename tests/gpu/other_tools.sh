@@ -44,7 +44,7 @@ dump_case() {
     local kind=$1 count=$2 at_once=$3 i
     need_gpu && need "$programs/fault_victim" || return
     for ((i = 0; i < count; ++i)); do
-        while (($(jobs -rp | wc -l) >= at_once)); do wait -n || true; done
+        await_room "$at_once"
         run_in "$i" 20 "$programs/fault_victim" "$kind" 100 "$((i * 37 % 100))" 3 sync dump >"$case_folder/$i.said" &
     done
     wait

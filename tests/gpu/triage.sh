@@ -77,7 +77,7 @@ repeated_case() {
     local count=$1 victim=$programs/fault_victim i wrong=0
     need_gpu && need "$victim" || return
     for ((i = 0; i < count; ++i)); do
-        while (($(jobs -rp | wc -l) >= 6)); do wait -n || true; done
+        await_room 6
         repeat_once "$i" "$(((i * 7919 + 13) % 1000))" &
     done
     wait
@@ -181,7 +181,7 @@ twenty_case() {
     local package=$packages/$1-released.pt2 i wrong=0
     need_gpu && need "$programs/model_victim" "$package" || return
     for ((i = 0; i < 20; ++i)); do
-        while (($(jobs -rp | wc -l) >= 5)); do wait -n || true; done
+        await_room 5
         armed "$i" 100 -- "$programs/model_victim" failing "$device" "$package" &
     done
     wait

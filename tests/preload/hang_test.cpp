@@ -118,6 +118,36 @@ TEST_CASE("Whoever waits for a kernel that does not end is told, with the kernel
     }
 }
 
+/// A program that goes on when it was told of, as hang.json shows.
+class Told {
+  public:
+    explicit Told(const std::string& how)
+        : run(kWatched, joined(victim(how), {(out() / "hang.json").string()}), "",
+              {{"AOTI_DBG_OUT", out().string()}}) {}
+    [[nodiscard]] bool has_report() const { return fs::exists(out() / "report.json"); }
+
+  private:
+    [[nodiscard]] fs::path out() const { return place_.path() / "out"; }
+    TempFolder place_;
+
+  public:
+    Run run;
+};
+
+/// It is told of once each way, and there is no report. Nobody else notices.
+void check_it_goes_on(const std::string& how, const std::string& call) {
+    const Told told(how);
+    const Outcome bare = run_bare(joined(victim(how), {"/"}));
+    CHECK(told.run.outcome.out == bare.out);
+    CHECK(told.run.outcome.exit_code == 0);
+    CHECK(bare.exit_code == 0);
+    const std::string& said = told.run.outcome.err;
+    CAPTURE(said);
+    CHECK(contains(said, "a hang: " + call));
+    CHECK(said.find("a hang:") == said.rfind("a hang:"));
+    CHECK_FALSE(told.has_report());
+}
+
 TEST_CASE("A kernel that does not end is told also where nobody waits for it, with completion markers") {
     for (const char* how : {"nobody", "host"}) {
         CAPTURE(how);
@@ -136,20 +166,7 @@ TEST_CASE("A kernel that does not end is told also where nobody waits for it, wi
         CHECK(report.at("hang").at("calls").at(0).at("nobody_waits") == true);
         CHECK(names_of(report.at("hang").at("unended")) == Lines{"endless_kernel", "later_kernel"});
     }
-    // It comes to its end after all: told once each way, and there is no report. Nobody else notices.
-    TempFolder place;
-    const std::string file = (place.path() / "out" / "hang.json").string();
-    const Run late(kWatched, joined(victim("nobody"), {file}), "",
-                   {{"AOTI_DBG_OUT", (place.path() / "out").string()}});
-    const Outcome bare = run_bare(joined(victim("nobody"), {"/"}));
-    CHECK(late.outcome.out == bare.out);
-    CHECK(late.outcome.exit_code == 0);
-    CHECK(bare.exit_code == 0);
-    const std::string& said = late.outcome.err;
-    CAPTURE(said);
-    CHECK(contains(said, "a hang: endless_kernel"));
-    CHECK(said.find("a hang:") == said.rfind("a hang:"));
-    CHECK_FALSE(fs::exists(place.path() / "out" / "report.json"));
+    check_it_goes_on("nobody", "endless_kernel");
 }
 
 TEST_CASE("Of launches that nobody waits for the one is told that was given to the device first") {
@@ -170,13 +187,10 @@ TEST_CASE("Who begins to ask is told for it, and not the launch that he asks for
 }
 
 TEST_CASE("A program that ends badly when the launch has ended after all did not hang") {
-    TempFolder place;
-    const std::string file = (place.path() / "out" / "hang.json").string();
-    const Run run(kWatched, joined(victim("over"), {file}), "",
-                  {{"AOTI_DBG_OUT", (place.path() / "out").string()}});
-    CHECK(run.outcome.exit_code == 3);
-    CHECK(contains(run.outcome.err, "a hang: endless_kernel"));
-    CHECK_FALSE(fs::exists(place.path() / "out" / "report.json"));
+    const Told over("over");
+    CHECK(over.run.outcome.exit_code == 3);
+    CHECK(contains(over.run.outcome.err, "a hang: endless_kernel"));
+    CHECK_FALSE(over.has_report());
 }
 
 TEST_CASE(
@@ -265,19 +279,7 @@ TEST_CASE(
     "captured") {
     for (const char* how : {"back", "capture"}) {
         CAPTURE(how);
-        TempFolder place;
-        const std::string file = (place.path() / "out" / "hang.json").string();
-        const Run run(kWatched, joined(victim(how), {file}), "",
-                      {{"AOTI_DBG_OUT", (place.path() / "out").string()}});
-        const Outcome bare = run_bare(joined(victim(how), {"/"}));
-        CHECK(run.outcome.out == bare.out);
-        CHECK(run.outcome.exit_code == 0);
-        CHECK(bare.exit_code == 0);
-        const std::string& said = run.outcome.err;
-        CAPTURE(said);
-        CHECK(contains(said, "a hang: cuStreamSynchronize"));
-        CHECK(said.find("a hang:") == said.rfind("a hang:"));
-        CHECK_FALSE(fs::exists(place.path() / "out" / "report.json"));
+        check_it_goes_on(how, "cuStreamSynchronize");
     }
 }
 

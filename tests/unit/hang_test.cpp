@@ -246,8 +246,7 @@ TEST_CASE("A launch that the ring has lost is told without its name") {
     conclude_hang(contents.value(), hang);
     CHECK(stuck_text(hang.calls.front()) ==
           "a launch that the flight ring does not have any more on stream 0x70, not ended for 0.0 s, "
-          "launched by "
-          "thread 17");
+          "launched by thread 17");
     CHECK(unended_text(hang) == ", by completion markers, and no call waits for it");
     CHECK_FALSE(is_over(contents.value(), hang.calls.front()));
 }

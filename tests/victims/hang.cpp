@@ -11,12 +11,10 @@
 // or one that does not hang:
 //   idle, busy, steps                  sleeps, computes outside of any call, or launches and waits again and
 //                                      again, for SECONDS, or longer than anybody watches
-//   slow, beside                       launches what takes 0.6 s each and waits for nothing; or something
-//   that
-//                                      stands still, beside a stream on which launches end
-//   failed                             its context has failed, which it knows from asking for memory; then it
-//   sleeps back, capture                      as stream, in a thread, until FILE is there; under `capture`
-//   the main
+//   slow                               launches what takes 0.6 s each and waits for nothing
+//   beside                             launches on one stream beside another that stands still
+//   failed                             its context has failed, which it is told; then it sleeps
+//   back, capture                      as stream, in a thread, until FILE is there; under `capture` the main
 //                                      thread captures a graph meanwhile, in global mode
 #include <sys/wait.h>
 #include <unistd.h>
@@ -132,7 +130,6 @@ void work_unawaited(const Stage& stage, const char* how) {
     victim::must(cuCtxSynchronize(), "cuCtxSynchronize");
 }
 
-/// Asleep, or, for 0, awake.
 /// On a stream of which launches were seen before, one that waits for the first stream.
 void hand_over_behind(const Stage& stage) {
     launch(stage, "done_kernel", stage.other);
@@ -144,6 +141,7 @@ void hand_over_behind(const Stage& stage) {
     launch(stage, "later_kernel", stage.other);
 }
 
+/// Asleep, or, for 0, awake.
 void await_file(const char* path, useconds_t pause = 10'000) {
     while (access(path, F_OK) != 0)
         if (pause != 0) usleep(pause);
