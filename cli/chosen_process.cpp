@@ -59,6 +59,7 @@ CrashEnd end_of(const EndedRun& run, const RecordedProcess* process) {
     end.pid = process == nullptr ? static_cast<std::uint32_t>(run.pid) : process->pid;
     end.program = process == nullptr ? run.command.front() : process->program;
     end.is_descendant = end.pid != static_cast<std::uint32_t>(run.pid);
+    end.is_in_good_order = process != nullptr && process->ended;
     const bool has_exited = run.has_status && WIFEXITED(run.status);
     if (has_exited) end.exit_status = WEXITSTATUS(run.status);
     if (process != nullptr && has_crashed(*process, run)) {

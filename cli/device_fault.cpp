@@ -15,7 +15,7 @@
 #include "serializer/fault_access.hpp"
 #include "serializer/gpu_exception.hpp"
 #include "serializer/gpu_faults.hpp"
-#include "serializer/line_table.hpp"
+#include "serializer/gpu_running.hpp"
 
 namespace aoti_dbg::cli {
 namespace {
@@ -44,12 +44,7 @@ std::string text_of(const gpu::Dim3& dim) {
 
 void add_source(const gpu::GpuDump& dump, const gpu::Fault& fault, DeviceFault& told) {
     if (!fault.place) return;
-    const Result<elf::File> image = elf::File::open(dump.modules[fault.place->module].image);
-    if (!image.ok()) return;
-    const Result<LineTable> table = LineTable::open(image.value());
-    if (!table.ok()) return;
-    const std::vector<SourceLine> frames =
-        table.value().find(fault.place->section, fault.place->section_offset);
+    const std::vector<SourceLine> frames = gpu::source_lines(dump, *fault.place);
     if (frames.empty()) return;
     // The outermost: the kernel's own line, not that of what was inlined there.
     told.file = frames.back().file;
@@ -131,12 +126,11 @@ std::vector<fs::path> dumps_in(const std::string& folder, std::uint64_t since_un
     return dumps;
 }
 
-}  // namespace
-
-std::optional<DeviceFault> device_fault(const std::string& folder, std::uint64_t since_unix_ns,
-                                        std::vector<std::string>& notes) {
+/// What `tell` makes of the first dump of which it makes anything.
+template <typename Tell>
+std::optional<DeviceFault> first_told(const std::string& folder, std::uint64_t since_unix_ns,
+                                      std::vector<std::string>& notes, Tell tell) {
     for (const fs::path& path : dumps_in(folder, since_unix_ns)) {
-        const std::string name = path.filename();
         const Result<MappedFile> file = MappedFile::open(path);
         if (!file.ok()) {
             notes.push_back(file.status().message());
@@ -144,24 +138,59 @@ std::optional<DeviceFault> device_fault(const std::string& folder, std::uint64_t
         }
         const Result<gpu::GpuDump> dump = gpu::read_gpu_dump(file.value().bytes());
         if (!dump.ok()) {
-            notes.push_back(name + " " + dump.status().message());
+            notes.push_back(path.filename().string() + " " + dump.status().message());
             continue;
         }
-        const std::vector<gpu::Fault> found = gpu::faults(dump.value(), gpu::CodeMap(dump.value()));
-        if (found.empty()) {
-            notes.push_back(name + " tells of no exception");
-            continue;
-        }
+        if (std::optional<DeviceFault> told = tell(dump.value(), path)) return told;
+    }
+    return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<DeviceFault> device_fault(const std::string& folder, std::uint64_t since_unix_ns,
+                                        std::vector<std::string>& notes) {
+    const auto tell = [&](const gpu::GpuDump& dump, const fs::path& path) -> std::optional<DeviceFault> {
+        const std::vector<gpu::Fault> found = gpu::faults(dump, gpu::CodeMap(dump));
+        if (found.empty()) return std::nullopt;
         const auto is_other = [&](const gpu::Fault& fault) { return fault.kernel != found.front().kernel; };
         const bool says_more = std::any_of(found.begin(), found.end(), is_other);
         if (says_more)
-            notes.push_back(name + " tells of faults in other kernels, too (aoti-dbg show " + path.string() +
-                            ")");
-        DeviceFault told = told_of(dump.value(), best_of(dump.value(), found));
+            notes.push_back(path.filename().string() +
+                            " tells of faults in other kernels, too (aoti-dbg show " + path.string() + ")");
+        DeviceFault told = told_of(dump, best_of(dump, found));
         if (!says_more) told.dump = path.string();
         return told;
-    }
-    return std::nullopt;
+    };
+    return first_told(folder, since_unix_ns, notes, tell);
+}
+
+std::optional<DeviceFault> running_kernel(const std::string& folder, std::uint64_t since_unix_ns,
+                                          const std::string& wanted, std::vector<std::string>& notes) {
+    const auto tell = [&](const gpu::GpuDump& dump, const fs::path& path) -> std::optional<DeviceFault> {
+        const std::vector<gpu::Running> found = gpu::running(dump, gpu::CodeMap(dump));
+        if (found.empty()) {
+            notes.push_back(path.filename().string() + " tells of no exception and of no kernel that ran");
+            return std::nullopt;
+        }
+        auto which = std::find_if(found.begin(), found.end(), [&wanted](const gpu::Running& one) {
+            return is_name_of(wanted, readable_symbol(one.at.kernel));
+        });
+        if (which == found.end()) which = found.begin();
+        DeviceFault told = told_of(dump, which->at);
+        told.is_running = true;
+        told.warps = which->warps;
+        told.blocks = which->blocks;
+        told.warps_there = which->warps_there;
+        if (found.size() > 1)
+            notes.push_back(path.filename().string() +
+                            " tells of other kernels that ran, too (aoti-dbg show " + path.string() + ")");
+        else
+            told.dump = path.string();
+        return told;
+    };
+    std::vector<std::string> said;  // by device_fault()
+    return first_told(folder, since_unix_ns, said, tell);
 }
 
 }  // namespace aoti_dbg::cli

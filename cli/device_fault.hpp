@@ -15,4 +15,10 @@ namespace aoti_dbg::cli {
 std::optional<DeviceFault> device_fault(const std::string& folder, std::uint64_t since_unix_ns,
                                         std::vector<std::string>& notes);
 
+/// Of the first dump that tells of no fault, of the kernels that were on a device when the driver was asked:
+/// the first that may be that of the launch named `wanted`; where there is none, that which was launched
+/// first.
+std::optional<DeviceFault> running_kernel(const std::string& folder, std::uint64_t since_unix_ns,
+                                          const std::string& wanted, std::vector<std::string>& notes);
+
 }  // namespace aoti_dbg::cli

@@ -14,6 +14,7 @@
 #include "serializer/fault_access.hpp"
 #include "serializer/gpu_exception.hpp"
 #include "serializer/gpu_faults.hpp"
+#include "serializer/gpu_running.hpp"
 #include "serializer/line_table.hpp"
 
 namespace aoti_dbg::cli {
@@ -68,10 +69,7 @@ class Page {
 
     std::string text() {
         written();
-        if (groups_.empty()) {
-            out_ += line("exception",
-                         "none is in the dump: it was asked for by hand, or the fault left no trace");
-        }
+        if (groups_.empty()) tell_running();
         for (std::size_t i = 0; i < std::min(groups_.size(), kGroupsShown); ++i) {
             if (i != 0) out_ += "\n";
             tell(groups_[i]);
@@ -122,6 +120,29 @@ class Page {
     }
     static std::string version(const gpu::Version& version) {
         return std::to_string(version.major) + "." + std::to_string(version.minor);
+    }
+
+    /// It was asked for, by hand or at a hang.
+    void tell_running() {
+        running_ = gpu::running(dump_, code_);
+        out_ += line("exception", running_.empty() ? "none is in the dump, and no kernel: it was asked for "
+                                                     "while none ran, or the fault left no trace"
+                                                   : "none is in the dump: it was asked for while kernels "
+                                                     "ran");
+        for (std::size_t i = 0; i < std::min(running_.size(), kGroupsShown); ++i) {
+            const gpu::Running& one = running_[i];
+            out_ += "\n";
+            device(one.at);
+            kernel(one.at);
+            out_ += line("warps", std::to_string(one.warps) + " of " + counted(one.blocks, "block") + "; " +
+                                      std::to_string(one.warps_there) + " at this line, one of them");
+            place(one.at);
+            source(one.at);
+            blocks({&one.at, {&one.at}});
+            threads(one.at);
+        }
+        if (running_.size() > kGroupsShown)
+            out_ += "\nand " + counted(running_.size() - kGroupsShown, "other kernel") + "\n";
     }
 
     void tell(const Group& group) {
@@ -268,7 +289,7 @@ class Page {
             text += (fault.threads.size() > 2 ? " to " : " and ") + text_of(fault.threads.back()) + ", " +
                     std::to_string(fault.threads.size()) + " of a warp";
         }
-        if (fault.threads_kind == ThreadsKind::active)
+        if (fault.threads_kind == ThreadsKind::active && !groups_.empty())
             text += "; one or more of them, the dump does not say which";
         out_ += line(fault.threads.size() == 1 ? "thread" : "threads", text);
     }
@@ -297,6 +318,7 @@ class Page {
     gpu::CodeMap code_;
     std::vector<Fault> faults_;
     std::vector<Group> groups_;
+    std::vector<gpu::Running> running_;  // where there is no fault
     std::string out_;
 };
 

@@ -44,7 +44,7 @@ std::optional<Hang> told_hang(const RecordedProcess& process) {
     Result<Hang> hang = read_hang(text);
     if (!hang.ok() || hang.value().pid != process.pid || hang.value().time_ns < process.start_unix_ns)
         return std::nullopt;
-    if (is_over(process, hang.value())) return std::nullopt;
+    if (!hang.value().is_recorded && is_over(process, hang.value())) return std::nullopt;
     return std::move(hang.value());
 }
 
@@ -81,7 +81,10 @@ bool may_be_hang(const EndedRun& run) {
 }
 
 std::optional<Hang> hang_of(const RecordedProcess& process, const EndedRun& run) {
-    if (std::optional<Hang> told = told_hang(process)) return told;
+    std::optional<Hang> told = told_hang(process);
+    // One that was ended by the driver's record may have come to any end.
+    if (told && (told->is_recorded || may_be_hang(run))) return told;
+    if (!may_be_hang(run)) return std::nullopt;
     if (run.has_status) return run.stopped_by != 0 ? seen_hang(process, run.stopped_unix_ns) : std::nullopt;
     return process.is_running ? seen_hang(process, unix_nanoseconds()) : std::nullopt;
 }
@@ -90,7 +93,6 @@ std::optional<Hang> hang_of(const RecordedProcess& process, const EndedRun& run)
 
 const RecordedProcess* longest_hang(const std::vector<RecordedProcess>& processes, const EndedRun& run,
                                     CrashReport& report) {
-    if (!may_be_hang(run)) return nullptr;
     const RecordedProcess* longest = nullptr;
     std::size_t count = 0;
     for (const RecordedProcess& process : processes) {
@@ -108,6 +110,13 @@ const RecordedProcess* longest_hang(const std::vector<RecordedProcess>& processe
     if (count > 1)
         report.notes.push_back(std::to_string(count) + " processes hang; this one has for the longest");
     return longest;
+}
+
+std::string recorded_hang_text(const RecordedProcess& process) {
+    const std::optional<Hang> hang = told_hang(process);
+    if (!hang || !hang->is_recorded) return {};
+    const StuckCall& first = hang->calls.front();
+    return call_text(first.call) + standing_text(first);
 }
 
 }  // namespace aoti_dbg::cli

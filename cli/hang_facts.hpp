@@ -2,6 +2,7 @@
 // calls that its ring says it had not come back from. Reads only.
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "cli/recorded_processes.hpp"
@@ -14,5 +15,8 @@ namespace aoti_dbg::cli {
 /// run ended by something else.
 const RecordedProcess* longest_hang(const std::vector<RecordedProcess>& processes, const EndedRun& run,
                                     CrashReport& report);
+
+/// How a process hung of which the driver was asked what runs there; empty for one that did not.
+std::string recorded_hang_text(const RecordedProcess& process);
 
 }  // namespace aoti_dbg::cli

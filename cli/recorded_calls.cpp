@@ -106,7 +106,8 @@ std::optional<ring::Call> RecordedCalls::launch_of(const DeviceFault& fault, boo
     };
     std::vector<ring::Call> launches;
     for (auto call = all_.rbegin(); call != all_.rend(); ++call)
-        if (is_call(*call->record) && is_launch_of(*call, fault.kernel)) launches.push_back(*call);
+        if (is_call(*call->record) && is_name_of(contents_.name(call->record->name), fault.kernel))
+            launches.push_back(*call);
     if (launches.empty()) return std::nullopt;
     // Of equals the last: where nobody counts, the program cannot have gone on for long.
     const ring::Call found = *std::min_element(launches.begin(), launches.end(), is_nearer);
@@ -144,16 +145,6 @@ bool RecordedCalls::any_run_after(const ring::Call& failed, bool own_thread_only
         return call.record->kind == ring::CallKind::run && call.record->seq > failed.record->seq &&
                !is_open(*call.record) && !has_failed(*call.record);
     });
-}
-
-/// Models tell several kernels of one name apart by a number.
-bool RecordedCalls::is_launch_of(const ring::Call& call, std::string_view kernel) const {
-    std::string_view name = contents_.name(call.record->name);
-    if (name == kernel) return !kernel.empty();
-    if (kernel.empty() || name.size() <= kernel.size() + 1 || name.substr(0, kernel.size()) != kernel)
-        return false;
-    name.remove_prefix(kernel.size());
-    return name.front() == '_' && name.find_first_not_of("0123456789", 1) == std::string_view::npos;
 }
 
 }  // namespace aoti_dbg::cli

@@ -58,8 +58,6 @@ class RecordedCalls {
     [[nodiscard]] CrashCall told(const ring::Call& call) const { return recorded_call(contents_, call); }
 
   private:
-    [[nodiscard]] bool is_launch_of(const ring::Call& call, std::string_view kernel) const;
-
     const ring::Contents& contents_;
     std::vector<ring::Call> all_;
 };

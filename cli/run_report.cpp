@@ -183,8 +183,8 @@ std::uint64_t tell(const EndedRun& run, const Audience& audience, const Requirem
     if (audience.summary) summarise(triage.report, report_path);
     if (audience.github) annotate(run, triage, requirement);
     if (!audience.junit.empty()) write_junit(audience.junit, run, triage, requirement);
-    return triage.report.findings + (triage.report.device ? 1 : 0) +
-           (has_crashed_below(run, triage.report) ? 1 : 0);
+    const bool is_of_device = triage.report.device || (triage.report.hang && triage.report.hang->is_recorded);
+    return triage.report.findings + (is_of_device ? 1 : 0) + (has_crashed_below(run, triage.report) ? 1 : 0);
 }
 
 bool tell_hang(const EndedRun& run, const Audience& audience) {

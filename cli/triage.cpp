@@ -89,7 +89,7 @@ std::optional<ring::Call> find_suspects(const ring::Contents& ring, const Record
                                         CrashReport& report) {
     const bool is_told = report.device || report.hang || report.failed_alone;
     const bool has_failed = report.failed && returns_cuda_error(report.failed->kind) &&
-                            ends_context(report.failed->result) && may_come_of_failure(report.end);
+                            ends_context(report.failed->result) && may_come_of_lost_context(report);
     if (is_told || !has_failed) return std::nullopt;
     const FaultSuspects found = fault_suspects(ring);
     report.by_markers = !found.launches.empty();
@@ -137,6 +137,11 @@ void add_calls(const RecordedProcess& process, CrashReport& report) {
     const RecordedCalls calls(read.value());
     // Whoever ends a process that hangs, or for a fault on a device, is no thread of the program's.
     const std::uint32_t thread = report.hang || report.device ? 0 : report.end.thread;
+    const std::vector<ring::Thread>& threads = read.value().threads;
+    report.end.is_foreign_thread =
+        report.end.thread != 0 && std::none_of(threads.begin(), threads.end(), [&](const ring::Thread& one) {
+            return one.tid == report.end.thread;
+        });
     std::vector<ring::Call> in_flight = calls.in_flight(process.ended);
     const auto others = std::stable_partition(
         in_flight.begin(), in_flight.end(),
@@ -150,7 +155,8 @@ void add_calls(const RecordedProcess& process, CrashReport& report) {
     const bool is_last_error = failed && has_lost_context(*failed->record);
     report.failed_survived = failed && !is_last_error && calls.any_run_after(*failed, report.end.signal != 0);
     // A program that nobody stopped went on beside what nobody waits for, and came to another end.
-    const bool is_unawaited = report.hang && report.hang->calls.front().nobody_waits;
+    const bool is_unawaited =
+        report.hang && report.hang->calls.front().nobody_waits && !report.hang->is_recorded;
     if (is_unawaited && failed && !report.failed_survived && report.end.signal == 0) report.hang.reset();
     report.failed_alone = failed && launches_wait(report) && calls.was_alone(*failed);
     const std::optional<ring::Call> last = calls.last();
@@ -248,6 +254,25 @@ void add_troubles_of_gpus(CrashReport& report) {
         report.notes.push_back(line);
 }
 
+/// The driver had not been told of the fault, and would never have been.
+void add_late_telling(const RecordedProcess& process, CrashReport& report) {
+    const std::string hang = recorded_hang_text(process);
+    if (!hang.empty()) report.notes.push_back("the driver did not notice it, and was asked: " + hang);
+}
+
+/// Somebody has asked the driver by hand, or a fault has left no trace.
+void note_asked_dumps(const std::vector<RecordedProcess>& processes, const EndedRun& run,
+                      CrashReport& report) {
+    for (const RecordedProcess& process : processes) {
+        const std::optional<DeviceFault> ran =
+            running_kernel(process.folder, run.start_unix_ns, {}, report.notes);
+        if (ran)
+            report.notes.push_back("a core dump of the GPU tells of no exception; " +
+                                   (ran->kernel.empty() ? "a kernel" : ran->kernel) +
+                                   " ran when it was made");
+    }
+}
+
 bool is_worth_telling(const CrashReport& report) {
     if (report.end.signal != 0 || report.findings != 0 || report.device || report.hang) return true;
     return report.end.exit_status.value_or(0) != 0 &&
@@ -281,7 +306,18 @@ Triage look_at(const EndedRun& run) {
         if (!report.device) report.device = device_fault(process.folder, run.start_unix_ns, report.notes);
         return report.device.has_value();
     });
-    if (chosen == nullptr) chosen = longest_hang(processes, run, report);
+    if (chosen != nullptr) add_late_telling(*chosen, report);
+    if (chosen == nullptr) {
+        chosen = longest_hang(processes, run, report);
+        if (chosen != nullptr && report.hang->is_recorded) {
+            const std::vector<CrashCall>& unended = report.hang->unended;
+            report.device =
+                running_kernel(chosen->folder, run.start_unix_ns,
+                               unended.empty() ? std::string() : unended.front().name, report.notes);
+        } else {
+            note_asked_dumps(processes, run, report);
+        }
+    }
     if (chosen == nullptr) chosen = choose(processes, run);
     const auto has_dead_context = [](const RecordedProcess& process) { return process.has_dead_context; };
     if (chosen == nullptr) chosen = last_of(processes, has_dead_context);

@@ -237,7 +237,8 @@ Taken take_hang(const Texts& texts, Options& options) {
 }
 
 Taken take_on_hang(const Texts& texts, Options& options) {
-    return take_word(texts, {{"report", OnHang::report}, {"abort", OnHang::abort}}, options.on_hang);
+    return take_word(texts, {{"report", OnHang::report}, {"raise", OnHang::raise}, {"abort", OnHang::abort}},
+                     options.on_hang);
 }
 
 Taken take_completion(const Texts& texts, Options& options) {

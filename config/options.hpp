@@ -32,7 +32,7 @@ enum class OutputFormat { text, compact, jsonl };
 enum class StatsDetail { printed, indices, full };  // each with what is before it
 enum class OnFinding { report, raise, abort };
 enum class OnFault { go_on, raise, abort };
-enum class OnHang { report, abort };
+enum class OnHang { report, raise, abort };
 /// By what is known which launches have ended.
 enum class Completion { automatic, off, markers, blocking };
 enum class OnFull { wait, drop };

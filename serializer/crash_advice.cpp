@@ -103,9 +103,19 @@ std::vector<std::string> advice_for(const CrashReport& report, bool is_about_fin
             advice.emplace_back("a debugger shows the stack: gdb -ex run --args " + program_text(report));
             break;
         case CrashClass::hang:
+            if (!report.hang) {  // the driver's own judgement, of a kernel that it has ended
+                advice.emplace_back(
+                    "the driver ends a kernel that runs for long where the GPU also drives a display: take "
+                    "another GPU (nvidia-smi says which have a display), or less work a launch");
+                break;
+            }
             advice.push_back("while it hangs: gdb -p " + pid_text(report.end) +
                              " -batch -ex 'thread apply all bt', and py-spy dump --pid " +
                              pid_text(report.end) + ", show where each thread is");
+            if (may_be_of_device(*report.hang) && !report.hang->is_recorded)
+                advice.push_back(
+                    "which kernel runs and at which line: aoti-dbg run --triage --hang 30 --on-hang raise " +
+                    check_words(report) + "-- " + program_text(report));
             break;
         case CrashClass::unknown:
             if (report.end.signal == SIGKILL)

@@ -60,4 +60,12 @@ std::string call_text(const CrashCall& call) {
     return name + place_text(call);
 }
 
+bool is_name_of(std::string_view launch, std::string_view kernel) {
+    if (launch == kernel) return !kernel.empty();
+    if (kernel.empty() || launch.size() <= kernel.size() + 1 || launch.substr(0, kernel.size()) != kernel)
+        return false;
+    launch.remove_prefix(kernel.size());
+    return launch.front() == '_' && launch.find_first_not_of("0123456789", 1) == std::string_view::npos;
+}
+
 }  // namespace aoti_dbg

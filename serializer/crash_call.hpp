@@ -41,6 +41,9 @@ ring::CallKind kind_of(std::string_view word);
 /// " (run 0, call 3)"; empty where neither is known.
 std::string place_text(const CrashCall& call);
 
+/// Whether a launch on record may be one of that kernel: models tell several of one name apart by a number.
+bool is_name_of(std::string_view launch, std::string_view kernel);
+
 /// "mylib::my_op (run 0, call 3)", clean; "run 2 of model 0", since models are named by hashes.
 std::string call_text(const CrashCall& call);
 

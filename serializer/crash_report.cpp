@@ -38,7 +38,7 @@ std::string ending_words(const CrashEnd& end) {
         return words;
     }
     if (end.exit_status && !end.is_descendant) return "exit with status " + std::to_string(*end.exit_status);
-    return "end of process " + std::to_string(end.pid) + ", in no good order";
+    return "end of process " + std::to_string(end.pid) + (end.is_in_good_order ? "" : ", in no good order");
 }
 
 /// Of a run that had not come back while none of its calls was under way. One that was left by an exception
@@ -171,16 +171,39 @@ Judgement judge_device(const DeviceFault& fault, const CrashReport& report) {
     return result;
 }
 
+/// "; K (run 1, call 1) runs on the device, at line 22 of its source"
+std::string running_words(const DeviceFault& running, const CrashReport& report) {
+    CrashCall call;
+    if (report.faulted) call = *report.faulted;
+    if (call.name.empty())
+        call.name = running.kernel.empty() ? "a kernel that no image names" : running.kernel;
+    const StuckCall& first = report.hang->calls.front();
+    const bool is_it = first.nobody_waits && first.call.sequence == call.sequence;
+    const bool is_told = report.hang->by_markers && !is_it;  // that no call waits
+    std::string words = first.nobody_waits && !is_told ? ", and no call waits for it; " : "; ";
+    words += (is_it ? "it" : call_text_inside(call)) + " runs on the device";
+    if (running.line != 0) words += ", at line " + std::to_string(running.line) + " of " + source_of(running);
+    return words;
+}
+
 Judgement judge_hang(const Hang& hang, const CrashReport& report) {
     const StuckCall& first = hang.calls.front();
     Judgement result{CrashClass::hang, {}, clean(first.call.name), first.call.inside};
     if (!hang.unended.empty()) result.where = hang.unended.front().name;
     result.verdict = "hang: " + call_text(first.call);
     if (!first.call.inside.empty()) result.verdict += ", inside " + first.call.inside + ",";
-    result.verdict += first.asks           ? " has answered \"not ready\" for "
-                      : first.nobody_waits ? " has not ended for "
-                                           : " has not come back for ";
-    result.verdict += seconds_text(first.nanoseconds) + unended_text(hang);
+    result.verdict += standing_text(first);
+    if (report.device) {
+        const bool is_awaited =
+            !hang.unended.empty() && is_name_of(hang.unended.front().name, report.device->kernel);
+        // What is known to be waited for is another one, which may wait for this.
+        if (hang.by_markers && !is_awaited) result.verdict += unended_text(hang);
+        result.verdict += running_words(*report.device, report);
+        result.where = report.device->kernel;
+        result.line = report.device->line;
+    } else {
+        result.verdict += unended_text(hang);
+    }
     if (hang.calls.size() > 1) result.verdict += "; " + std::to_string(hang.calls.size()) + " threads hang";
     if (report.end.signal != 0 || report.end.exit_status)
         result.verdict += "; then " + ending_words(report.end);
@@ -292,8 +315,10 @@ Judgement judge_end(const CrashReport& report) {
 }
 
 bool is_about_failure(const CrashReport& report) {
-    return report.told_failure() != nullptr && may_come_of_failure(report.end) &&
-           (report.in_flight.empty() || returns_cuda_error(report.failed->kind));
+    if (report.told_failure() == nullptr) return false;
+    const bool is_of_driver = returns_cuda_error(report.failed->kind);
+    if (may_come_of_failure(report.end)) return report.in_flight.empty() || is_of_driver;
+    return is_of_driver && ends_context(report.failed->result) && may_come_of_lost_context(report);
 }
 
 /// Outside of any call, so that nothing but the end of the process says that it failed for it.
@@ -337,7 +362,7 @@ std::string cause_words(const CrashReport& report) {
 }
 
 Judgement judge(const CrashReport& report) {
-    if (report.device) return judge_device(*report.device, report);
+    if (report.has_fault()) return judge_device(*report.device, report);
     if (report.hang && !report.hang->calls.empty()) return judge_hang(*report.hang, report);
     if (is_about_failure(report)) {
         const bool may_be_past = report.failed_survived && report.end.exit_status.value_or(0) != 0;
@@ -373,6 +398,12 @@ const CrashCall* CrashReport::told_failure() const {
 
 bool may_come_of_failure(const CrashEnd& end) {
     return end.signal == 0 || end.signal == SIGABRT;
+}
+
+bool may_come_of_lost_context(const CrashReport& report) {
+    const CrashEnd& end = report.end;
+    return may_come_of_failure(end) ||
+           (is_fault(end.signal) && end.is_foreign_thread && report.in_flight.empty());
 }
 
 bool is_fault(int signal) {

@@ -34,7 +34,8 @@ struct CrashArgument {
     std::uint64_t bytes = 0;
 };
 
-/// Where on a device it went wrong, by who has read that from a core dump. Empty and 0: not known.
+/// Where on a device it went wrong, or goes on for ever, by who has read that from a core dump. Empty and 0:
+/// not known.
 struct DeviceFault {
     std::string kernel;
     std::int32_t error = 0;  // as CUresult
@@ -55,6 +56,12 @@ struct DeviceFault {
     bool is_write = false;
     std::optional<FaultedAccess> accessed;
     std::string dump;  // the file that says all of this; empty: it says more
+    // Nothing went wrong that the driver knows of: it was asked at a hang. So many warps of so many blocks
+    // were there, the most that stood together at that line.
+    bool is_running = false;
+    std::uint64_t warps = 0;
+    std::uint64_t blocks = 0;
+    std::uint64_t warps_there = 0;
 };
 
 /// How a process ended.
@@ -62,8 +69,10 @@ struct CrashEnd {
     std::uint32_t pid = 0;
     std::string program;
     bool is_descendant = false;      // of the program that was started, whose end it is not
+    bool is_in_good_order = false;   // by its own note
     int signal = 0;                  // 0: none
     std::uint32_t thread = 0;        // to which it came; 0: not known
+    bool is_foreign_thread = false;  // which has no call on record: hardly one of the program's
     bool signal_is_guessed = false;  // from the exit status, as shells have it, or from the program's own
     std::optional<int> exit_status;  // of the program that was started
 };
@@ -116,6 +125,8 @@ struct CrashReport {
 
     /// The one that it is about; null where several come into question, or none.
     [[nodiscard]] const CrashCall* call() const;
+    /// Whether `device` says where a kernel faulted.
+    [[nodiscard]] bool has_fault() const { return device && !device->is_running; }
     /// The one that failed, unless the process went on for longer than it does to end by a signal for that.
     [[nodiscard]] const CrashCall* told_failure() const;
 };
@@ -123,6 +134,10 @@ struct CrashReport {
 /// Whether a process ended as one does to which a failure on the device has come: by itself, or by an
 /// exception that nobody caught.
 bool may_come_of_failure(const CrashEnd& end);
+
+/// The same of a failure after which nothing works on the device any more: the driver's own threads are known
+/// to fall over it.
+bool may_come_of_lost_context(const CrashReport& report);
 
 /// Whether by that signal the processor or the program itself says that the program is wrong.
 bool is_fault(int signal);

@@ -89,6 +89,12 @@ Json json_of(const DeviceFault& fault) {
     add_unless(to, "later_launch", fault.later_launch, 0);
     add_text(to, "parameter", fault.parameter);
     if (!fault.parameter.empty()) to["access"] = fault.is_write ? "write" : "read";
+    if (fault.is_running) {
+        to["running"] = true;
+        to["warps"] = fault.warps;
+        to["blocks"] = fault.blocks;
+        to["warps_there"] = fault.warps_there;
+    }
     if (!fault.accessed) return to;
     const FaultedAccess& access = *fault.accessed;
     to["access"] = access.what;
@@ -192,6 +198,7 @@ Json json_of(const Hang& hang) {
         to["calls"].push_back(json_of(stuck));
     to["unended_count"] = hang.unended_count;
     if (hang.by_markers) to["by_markers"] = true;
+    if (hang.is_recorded) to["recorded"] = true;
     add_calls(to, "unended", hang.unended);
     return to;
 }

@@ -98,7 +98,7 @@ std::string ending_text(const CrashEnd& end) {
     if (!end.program.empty()) text += ", " + end.program;
     const std::string status = end.exit_status ? "exit status " + std::to_string(*end.exit_status) : "";
     if (end.signal != 0) text += ", by " + signal_name(end.signal);
-    if (end.signal == 0 && end.is_descendant) text += ", in no good order";
+    if (end.signal == 0 && end.is_descendant && !end.is_in_good_order) text += ", in no good order";
     if (status.empty()) return text;
     if (!end.is_descendant) return text + ", " + status;
     return text + (*end.exit_status == 0 ? ", after which the program ended well"
@@ -161,7 +161,10 @@ void add_device(const DeviceFault& fault, const std::vector<NearMemory>& allocat
     add("on ", fault.device);
     add("at address ", fault.address);
     if (fault.block.empty()) text += ", in a block that had ended before the driver looked";
-    page.add("fault", text, 2);
+    if (fault.is_running)
+        text += "; " + std::to_string(fault.warps_there) + " of its " + counted(fault.warps, "warp") +
+                " stood there";
+    page.add(fault.is_running ? "runs" : "fault", text, 2);
     std::vector<std::string> near;
     for (const NearMemory& memory : allocations) {
         near.push_back(near_text(memory));

@@ -95,6 +95,11 @@ struct Lane {
     elf::Bytes predicates;
 };
 
+/// Whether the thread takes part in what its warp does.
+inline bool is_active(const Warp& warp, const Lane& lane) {
+    return lane.id < 32 && (warp.active_lanes >> lane.id & 1U) != 0;
+}
+
 struct Version {
     std::uint32_t major = 0;
     std::uint32_t minor = 0;

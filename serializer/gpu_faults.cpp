@@ -71,10 +71,6 @@ class Finder {
         return fault;
     }
 
-    static bool is_active(const Warp& warp, const Lane& lane) {
-        return lane.id < 32 && (warp.active_lanes >> lane.id & 1U) != 0;
-    }
-
     [[nodiscard]] Fault trap_of(Index number) const {
         const Warp& warp = dump_.warps[number];
         Fault fault = fault_in(number);
@@ -198,6 +194,13 @@ std::optional<CodePlace> CodeMap::find(Index device, std::uint64_t address) cons
     place.section = function.section;
     place.section_offset = function.section_offset + place.offset;
     return place;
+}
+
+std::vector<SourceLine> source_lines(const GpuDump& dump, const CodePlace& place) {
+    const Result<elf::File> image = elf::File::open(dump.modules[place.module].image);
+    if (!image.ok()) return {};
+    const Result<LineTable> table = LineTable::open(image.value());
+    return table.ok() ? table.value().find(place.section, place.section_offset) : std::vector<SourceLine>();
 }
 
 std::vector<Fault> faults(const GpuDump& dump, const CodeMap& code) {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "serializer/gpu_dump.hpp"
+#include "serializer/line_table.hpp"
 
 namespace aoti_dbg::gpu {
 
@@ -44,6 +45,9 @@ class CodeMap {
 
     std::vector<Function> functions_;  // by device and address
 };
+
+/// The lines of that place, by LineTable::find(); empty where there is no table.
+std::vector<SourceLine> source_lines(const GpuDump& dump, const CodePlace& place);
 
 enum class PcKind {
     none,     // the dump has no PC

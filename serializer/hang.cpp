@@ -154,6 +154,14 @@ bool is_over(const ring::Contents& contents, const StuckCall& stuck) {
     return false;
 }
 
+bool may_be_of_device(const Hang& hang) {
+    const auto waits = [](const StuckCall& stuck) {
+        return stuck.asks || stuck.nobody_waits || stuck.call.kind == CallKind::wait;
+    };
+    // What launches or loads may be busy by itself.
+    return std::any_of(hang.calls.begin(), hang.calls.end(), waits) || !hang.unended.empty();
+}
+
 void conclude_hang(const ring::Contents& contents, Hang& hang) {
     std::stable_sort(hang.calls.begin(), hang.calls.end(),
                      [](const StuckCall& a, const StuckCall& b) { return a.nanoseconds > b.nanoseconds; });
@@ -206,6 +214,13 @@ std::string stuck_text(const StuckCall& stuck) {
     append_clean(stuck.place.code, clean);
     if (!clean.empty()) text += " at " + clean;
     return text;
+}
+
+std::string standing_text(const StuckCall& stuck) {
+    const char* const what = stuck.asks           ? " has answered \"not ready\" for "
+                             : stuck.nobody_waits ? " has not ended for "
+                                                  : " has not come back for ";
+    return what + seconds_text(stuck.nanoseconds);
 }
 
 std::string unended_text(const Hang& hang) {

@@ -48,7 +48,8 @@ struct Hang {
     std::vector<StuckCall> calls;    // the longest first
     std::vector<CrashCall> unended;  // launches that `calls.front()` is or may wait for, the oldest first
     std::uint64_t unended_count = 0;
-    bool by_markers = false;  // the first of these is known, and all of these are: by completion markers
+    bool by_markers = false;   // the first of these is known, and all of these are: by completion markers
+    bool is_recorded = false;  // the driver was asked what runs, by which the hang has ended
 };
 
 inline constexpr std::size_t kMostUnended = 16;
@@ -69,6 +70,9 @@ std::optional<StuckCall> unawaited_launch(const ring::Contents& contents, std::u
 /// Whether what nobody waits for has ended after all, or has failed with its context.
 bool is_over(const ring::Contents& contents, const StuckCall& stuck);
 
+/// Whether what hangs is the device, or may be.
+bool may_be_of_device(const Hang& hang);
+
 /// Sorts the calls, and finds the launches that the first of them may wait for: on its stream those that no
 /// call which came back has waited for, and no marker says to have ended; where it has none, or there are
 /// none there, on any. For one that nobody waits for, itself and those behind it.
@@ -79,6 +83,9 @@ std::string seconds_text(std::uint64_t nanoseconds);
 /// "cuStreamSynchronize on stream 0x5, for 12.3 s, in thread 17 (python)", or "K (run 0, call 3) on stream
 /// 0x5, not ended for 12.3 s, launched by thread 17": clean.
 std::string stuck_text(const StuckCall& stuck);
+
+/// " has not come back for 12.3 s", or what else it is that it does.
+std::string standing_text(const StuckCall& stuck);
 
 /// "; it likely waits for K (run 0, call 3), the oldest of 4 launches not known to have ended"; empty without
 /// any. With markers "; it waits for K (run 0, call 3), which has not ended, by completion markers; 3

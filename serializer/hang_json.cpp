@@ -111,6 +111,7 @@ void append_hang_json(const Hang& hang, std::string& out) {
     append_all(R"(,"calls":)", hang.calls, append_stuck, out);
     append_member(R"(,"unended_count":)", hang.unended_count, out);
     if (hang.by_markers) out += R"(,"by_markers":true)";
+    if (hang.is_recorded) out += R"(,"recorded":true)";
     append_all(R"(,"unended":)", hang.unended, append_call, out);
     out += "}\n";
 }
@@ -132,6 +133,7 @@ Result<Hang> read_hang(std::string_view text) {
         if (hang.calls.size() < kMostCalls) hang.calls.push_back(read_stuck(one));
     read_integer(json.root().member("unended_count"), hang.unended_count);
     hang.by_markers = is_true(json.root().member("by_markers"));
+    hang.is_recorded = is_true(json.root().member("recorded"));
     for (JsonLine::Value one = json.root().member("unended").first(); one; one = one.next())
         if (hang.unended.size() < kMostUnended) hang.unended.push_back(read_call(one));
     if (hang.calls.empty()) return Status::error("a file of a hang that names no call");

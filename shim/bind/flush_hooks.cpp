@@ -405,7 +405,8 @@ AOTI_DBG_FLUSH_WAIT(cuStreamSynchronize_ptsz, flush_if_pending_of(per_thread_def
 AOTI_DBG_ASK_STREAM(cuStreamQuery, legacy_default)
 AOTI_DBG_ASK_STREAM(cuStreamQuery_ptsz, per_thread_default)
 // Asked often where memory is allocated: nothing else is looked at.
-AOTI_DBG_ASKING_HOOK_AFTER(, of_event(event), real(event), cuEventQuery, (CUevent event))
+AOTI_DBG_ASKING_HOOK_AFTER(, of_event(event), aoti_dbg::unless_aborting(real(event)), cuEventQuery,
+                           (CUevent event))
 AOTI_DBG_FLUSH_STREAM_BY(flush_for_callback_of, cuLaunchHostFunc, cuLaunchHostFunc_ptsz,
                          (CUstream stream, CUhostFn function, void* data), (stream, function, data))
 AOTI_DBG_FLUSH_STREAM_BY(flush_for_callback_of, cuStreamAddCallback, cuStreamAddCallback_ptsz,

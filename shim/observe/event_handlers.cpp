@@ -45,10 +45,11 @@ constexpr long kPoll = SYS_poll;
 constexpr long kPoll = -2;  // no call: of those that there are the kernel does not tell how long they wait
 #endif
 
-// A context has one; of more than these the first are watched.
-constexpr std::size_t kMost = 16;
+// A context has one, and the debugger eight; of more than these the first are watched.
+constexpr std::size_t kMost = 32;
 Watched g_watched[kMost];
 std::atomic<bool> g_is_finding{false};
+std::atomic<bool> g_has_found_one{false};
 
 /// Nanoseconds on a processor, of a thread of this process; false where there is none by that number.
 bool time_of(pid_t thread, std::uint64_t& time) {
@@ -122,6 +123,7 @@ void watch(pid_t thread) {
     place->time.store(time, std::memory_order_relaxed);
     place->period.store(kPeriod, std::memory_order_relaxed);
     place->thread.store(thread, std::memory_order_release);
+    g_has_found_one.store(true, std::memory_order_relaxed);
 }
 
 void look_through(int tasks) {
@@ -168,6 +170,22 @@ bool have_been_called() {
         }
     }
     return has_one;
+}
+
+std::optional<std::uint64_t> time_had() {
+    const ErrnoKeeper errno_keeper;
+    find();
+    if (!g_has_found_one.load(std::memory_order_relaxed)) return std::nullopt;
+    std::uint64_t all = 0;
+    for (Watched& one : g_watched) {
+        pid_t thread = one.thread.load(std::memory_order_acquire);
+        std::uint64_t time = 0;
+        if (thread != 0 && time_of(thread, time))
+            all += time;
+        else if (thread != 0)
+            one.thread.compare_exchange_strong(thread, 0, std::memory_order_relaxed);
+    }
+    return all;
 }
 
 }  // namespace aoti_dbg::event_handlers

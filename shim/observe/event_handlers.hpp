@@ -7,6 +7,8 @@
 #pragma once
 
 #include <atomic>
+#include <cstdint>
+#include <optional>
 
 namespace aoti_dbg::event_handlers {
 
@@ -29,5 +31,10 @@ inline void find_if_any_are_missing() {
 /// time had come. Less than a microsecond for each that has not run, some for one that sleeps again; one that
 /// still runs is waited for, up to a millisecond. Who asks meanwhile is told the same.
 bool have_been_called();
+
+/// Nanoseconds on a processor that those that are there have had, those of the driver's debugger with them,
+/// which have the same name; 0 where all have ended, and nothing where there has never been one. Looks for
+/// them first.
+std::optional<std::uint64_t> time_had();
 
 }  // namespace aoti_dbg::event_handlers

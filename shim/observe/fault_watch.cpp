@@ -10,6 +10,7 @@
 #include "base/message.hpp"
 #include "shim/bind/driver_table.hpp"
 #include "shim/observe/completion_markers.hpp"
+#include "shim/observe/dump_request.hpp"
 #include "shim/observe/fault_window.hpp"
 #include "shim/observe/launch_count.hpp"
 #include "shim/observe/process.hpp"
@@ -34,6 +35,14 @@ FaultDumpApi fault_dump_api() {
 std::string free_path(const std::string& folder) {
     const std::string path = folder + "/gpu.core";
     return access(path.c_str(), F_OK) != 0 ? path : folder + "/gpu-" + std::to_string(getpid()) + ".core";
+}
+
+/// What else the driver can be asked for, at a hang that is not only to be told of.
+void arm_for_hangs(const std::string& folder) {
+    if (options().hang == 0 || options().on_hang == OnHang::report) return;
+    const std::string pipe = folder + "/gpu-" + std::to_string(getpid()) + ".pipe";
+    expect_dump_pipe(pipe);
+    if (!arm_dump_on_request(fault_dump_api(), pipe)) forget_dump_pipe();
 }
 
 std::atomic<DumpOfFault> g_dump{DumpOfFault::not_asked};
@@ -106,6 +115,7 @@ void watch_for_faults() {
     if (result != FaultDump::armed) return;
     session->expect_fault_dump(path);
     watch_fault_window(path, options().on_fault == OnFault::raise);
+    arm_for_hangs(session->folder());
     // Before what the driver has left to be done at exit.
     atexit(let_fault_settle);
 }

@@ -32,13 +32,17 @@ constexpr std::uint64_t kShare = 50;
 constexpr std::uint64_t kAtFirst = 200 * kMillisecond;
 // How long after its last launch a program that ends may still have a fault coming: the standstill, and some.
 constexpr std::uint64_t kUntilSign = 80 * kMillisecond;
-// It takes the driver's debugger 45 to 100 ms to gather its record.
+// It takes the driver's debugger 45 to 100 ms to gather its record, and of a device that is full six seconds,
+// during which a thread of it works without a pause.
 constexpr std::uint64_t kUntilRecord = 500 * kMillisecond;
-constexpr std::uint64_t kLongestRecord = 5'000 * kMillisecond;
+constexpr std::uint64_t kLongestRecord = 60'000 * kMillisecond;
+constexpr std::uint64_t kBetweenLooks = 50 * kMillisecond;
+constexpr std::uint64_t kWork = 2 * kMillisecond;  // between two looks; to come round takes a fortieth of it
 // What has been written is whole when it has not grown for so many milliseconds; by then the error sticks, or
 // the driver has aborted the program.
 constexpr int kUnchanged = 60;
 
+std::atomic<pid_t> g_aborting{0};     // the process; 0: none
 const std::string* g_path = nullptr;  // never freed: read while the process ends
 pid_t g_armed_by = 0;                 // a fork's child has no driver that could fault
 std::uint64_t g_armed_at = 0;         // on the monotonic clock
@@ -125,15 +129,56 @@ void let_record_begin(int error) {
     static std::atomic<bool> has_waited{false};
     if (has_waited.exchange(true, std::memory_order_relaxed)) return;
     const ErrnoKeeper errno_keeper;
-    const std::uint64_t until = monotonic_nanoseconds() + kUntilRecord;
-    while (bytes_of(g_path->c_str()) == 0 && monotonic_nanoseconds() < until)
-        nap(kMillisecond);
+    for (RecordWait wait(kUntilRecord); bytes_of(g_path->c_str()) == 0 && wait.goes_on();) {
+    }
+}
+
+bool RecordWait::goes_on() {
+    nap(kMillisecond);
+    const std::uint64_t now = monotonic_nanoseconds();
+    if (now - begun_ >= kLongestRecord) return false;
+    if (now - looked_ >= kBetweenLooks) {
+        looked_ = now;
+        const std::optional<std::uint64_t> time = event_handlers::time_had();
+        // They have ended, so nobody writes any more.
+        if (time == 0U) return false;
+        if (time_had_ && *time > *time_had_ + kWork) worked_ = now;
+        time_had_ = time;
+    }
+    return now - worked_ < idle_;
+}
+
+bool await_record() {
+    if (!g_watches_window.load(std::memory_order_acquire)) return false;
+    std::uint64_t bytes = 0;
+    RecordWait wait(kIdleRecord);
+    for (int unchanged = 0; unchanged < kUnchanged; ++unchanged) {
+        if (!wait.goes_on()) return bytes != 0;
+        const std::uint64_t now = bytes_of(g_path->c_str());
+        if (now == 0 || now != bytes) unchanged = 0;
+        if (now != bytes) wait.note_progress();
+        bytes = now;
+    }
+    return true;
 }
 
 int error_of_fault() {
     using Synchronise = int (*)();
     static const auto synchronise = reinterpret_cast<Synchronise>(other_driver_function("cuCtxSynchronize"));
     return synchronise == nullptr ? 0 : wait_through_fault([] { return synchronise(); });
+}
+
+void abort_follows() {
+    g_aborting.store(getpid(), std::memory_order_relaxed);
+}
+
+void no_abort_follows() {
+    g_aborting.store(0, std::memory_order_relaxed);
+}
+
+void await_abort() {
+    for (pid_t who = 0; (who = g_aborting.load(std::memory_order_relaxed)) != 0 && who == getpid();)
+        nap(kMillisecond);
 }
 
 void watch_fault_window(const std::string& path, bool raises) {
@@ -146,7 +191,9 @@ void watch_fault_window(const std::string& path, bool raises) {
     g_watches_window.store(true, std::memory_order_release);
 }
 
-void let_fault_settle() {
+namespace {
+
+void settle() {
     if (!g_watches_window.load(std::memory_order_acquire) || getpid() != g_armed_by) return;
     while (!fault_is_under_way()) {
         if (since_last_launch() >= kUntilSign) return;
@@ -155,14 +202,14 @@ void let_fault_settle() {
     // Of what did not come in that time nothing comes any more.
     static std::atomic<bool> has_waited{false};
     if (has_waited.exchange(true)) return;
-    const std::uint64_t until = monotonic_nanoseconds() + kLongestRecord;
-    std::uint64_t bytes = 0;
-    for (int unchanged = 0; unchanged < kUnchanged && monotonic_nanoseconds() < until; ++unchanged) {
-        nap(kMillisecond);
-        const std::uint64_t now = bytes_of(g_path->c_str());
-        if (now == 0 || now != bytes) unchanged = 0;
-        bytes = now;
-    }
+    await_record();
+}
+
+}  // namespace
+
+void let_fault_settle() {
+    settle();
+    await_abort();
 }
 
 }  // namespace aoti_dbg

@@ -9,6 +9,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "shim/observe/clock.hpp"
@@ -31,8 +32,32 @@ inline bool has_fault_begun() {
 /// A call of the host's that waits for the device has returned; `waited` in nanoseconds.
 bool fault_is_behind(std::uint64_t waited);
 
+/// Of the driver's record of what is on the device, for which somebody waits: as long as its threads are at
+/// work on it, which takes some seconds where the device is full, and for so long when they are not.
+class RecordWait {
+  public:
+    explicit RecordWait(std::uint64_t idle) : idle_(idle) {}
+    /// After a millisecond. Allocates nothing.
+    bool goes_on();
+    /// Some of it is there.
+    void note_progress() { worked_ = monotonic_nanoseconds(); }
+
+  private:
+    const std::uint64_t idle_;
+    const std::uint64_t begun_ = monotonic_nanoseconds();
+    std::uint64_t looked_ = 0;
+    std::uint64_t worked_ = begun_;
+    std::optional<std::uint64_t> time_had_;
+};
+
+/// Where threads of the driver's do nothing for so long there is no record under way.
+inline constexpr std::uint64_t kIdleRecord = 5'000'000'000;
+
+/// Waits until the driver's record is whole; false where none has come.
+bool await_record();
+
 /// The process is about to end: if a fault is under way, or may still come of what was launched just now,
-/// waits until the driver has written of it, at most a few seconds. Allocates nothing.
+/// waits until the driver has written of it. Allocates nothing.
 void let_fault_settle();
 
 /// The program is about to be told of an error, which has come before the driver's record of the fault: waits
@@ -50,6 +75,18 @@ Result raised(Result result) {
     return result == Result{} && fault_is_under_way() ? static_cast<Result>(error_of_fault()) : result;
 }
 
+/// From now on nobody is told of an error, and nobody exits: the calling thread aborts the process, when the
+/// driver's record is made. Not in a fork's child, which has no such thread.
+void abort_follows();
+void no_abort_follows();
+/// Where that is so, for as long as it is.
+void await_abort();
+template <typename Result>
+Result unless_aborting(Result result) {
+    if (result != Result{}) await_abort();
+    return result;
+}
+
 /// Around a call that waits for the device, so that it does not come back as if all were well when a fault
 /// is under way: it is made again until the error is there.
 template <typename Again>
@@ -58,19 +95,16 @@ auto wait_through_fault(Again again) {
         return again();
     const std::uint64_t begun = monotonic_nanoseconds();
     auto result = again();
-    constexpr std::uint64_t kMillisecond = 1'000'000;
-    constexpr std::uint64_t kLongest = 5'000 * kMillisecond;
     constexpr decltype(result) kSuccess{};
     if (result == kSuccess && !fault_is_behind(monotonic_nanoseconds() - begun)) return result;
-    while (result == kSuccess && monotonic_nanoseconds() - begun < kLongest) {
-        nap(kMillisecond);
+    for (RecordWait wait(kIdleRecord); result == kSuccess && wait.goes_on();)
         result = again();
-    }
     if (result == kSuccess) {
         // A record that somebody asked for by hand.
         g_watches_window.store(false, std::memory_order_relaxed);
     } else {
         let_record_begin(static_cast<int>(result));
+        await_abort();
     }
     return result;
 }

@@ -16,6 +16,7 @@
 #include "shim/measure/own_thread.hpp"
 #include "shim/observe/clock.hpp"
 #include "shim/observe/completion_markers.hpp"
+#include "shim/observe/dump_request.hpp"
 #include "shim/observe/fault_window.hpp"
 #include "shim/observe/left_calls.hpp"
 #include "shim/observe/names.hpp"
@@ -75,7 +76,7 @@ class HangWatch {
     HangWatch(Session& session, const Options& options)
         : session_(session),
           limit_(options.hang * kSecond),
-          aborts_(options.on_hang == OnHang::abort),
+          then_(options.on_hang),
           streams_(limit_),
           file_(session.ring()->path()) {}
 
@@ -87,6 +88,7 @@ class HangWatch {
             // The rest of it nobody could run, or the process was stopped.
             look(std::min(now - last, 2 * kBetweenLooks));
             last = now;
+            if (then_ != OnHang::report) take_dump_pipe();
         }
     }
 
@@ -196,18 +198,55 @@ class HangWatch {
         const bool has_fresh_launch = is_stream_due && judge_streams(ring.value());
         const bool is_fresh = has_fresh_launch || !fresh.empty();
         if (!is_fresh && !came_back_) return;
-        const Hang hang = hang_of(ring.value());
+        Hang hang = hang_of(ring.value());
         if (hang.calls.empty()) {
             file_.remove();
             message(Severity::info, "what hung does not any more");
             return;
         }
+        // Before the driver is asked, which may abort the process when it is done.
+        hang.is_recorded = is_fresh && is_to_be_recorded(hang);
         const Status written = file_.write(hang);
         if (!is_fresh) return;
         tell(hang, fresh, written);
-        if (!aborts_) return;
+        if (then_ == OnHang::report) return;
+        end_it(hang);
+    }
+
+    void end_it(Hang& hang) {
+        if (then_ == OnHang::abort) abort_follows();
+        if (hang.is_recorded) {
+            ask_for_record(hang);
+        } else if (has_fault_begun()) {
+            message(Severity::info, "the driver is writing down a fault");
+            if (then_ == OnHang::abort) await_record();
+        } else if (then_ == OnHang::raise) {
+            message(Severity::warn, "AOTI_DBG_ON_HANG=raise, and %s; the program hangs on", why_not(hang));
+        }
+        if (then_ != OnHang::abort) return;
         message(Severity::error, "a hang, and AOTI_DBG_ON_HANG=abort: the program ends here");
         abort();
+    }
+
+    /// Of a fault that is being recorded the driver tells by itself.
+    [[nodiscard]] bool is_to_be_recorded(const Hang& hang) const {
+        return then_ != OnHang::report && may_be_of_device(hang) && !has_fault_begun() && can_ask_for_dump();
+    }
+    static const char* why_not(const Hang& hang) {
+        if (!may_be_of_device(hang)) return "no call that hangs waits for the device";
+        return "the driver cannot be asked what runs there: AOTI_DBG_TRIAGE is off, somebody else has asked "
+               "for "
+               "its core dumps, it is older than 12.1, or was asked before";
+    }
+
+    /// After which there is nothing left to watch: the context has failed, or the driver has aborted.
+    void ask_for_record(Hang& hang) {
+        message(Severity::info, "the driver is asked what runs on the device; by that the context fails");
+        has_given_up_ = ask_for_dump() && await_record();
+        if (has_given_up_) return;
+        hang.is_recorded = false;
+        static_cast<void>(file_.write(hang));  // if it cannot be, that was said
+        message(Severity::warn, "the driver has not written down what runs on the device");
     }
 
     /// Tells of the launch that was given to the device first, for which the others may wait. Where somebody
@@ -315,7 +354,7 @@ class HangWatch {
 
     Session& session_;
     const std::uint64_t limit_;
-    const bool aborts_;
+    const OnHang then_;
     StandingStreams streams_;
     std::optional<ToldLaunch> launch_;
     std::vector<UnendedMark> unended_;  // at this look
@@ -332,6 +371,7 @@ void* run_watch(void* watch) {
     try {
         static_cast<HangWatch*>(watch)->run();
     } catch (...) {
+        no_abort_follows();
         message(Severity::warn, "out of memory while hangs were watched for; nobody watches any more");
     }
     return nullptr;

@@ -18,6 +18,7 @@
 #include "base/message.hpp"
 #include "config/pattern.hpp"
 #include "config/selection.hpp"
+#include "shim/observe/dump_request.hpp"
 #include "shim/observe/fatal_signals.hpp"
 #include "shim/observe/fault_window.hpp"
 #include "shim/observe/left_calls.hpp"
@@ -204,6 +205,7 @@ void end_process() {
     if (g_ended.exchange(true)) return;
     yield_to_fatal_signal();
     let_fault_settle();
+    remove_dump_pipe();
     // It is not inside of these that the process ends.
     if (ThreadState* const state = thread_state_if_any(); state != nullptr)
         close_left_calls(*state, reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0)));

@@ -7,7 +7,15 @@ namespace aoti_dbg {
 namespace {
 
 // Of cuda.h, which has the newer ones since 12.5 only.
-enum Attribute : int { kEnabled = 1, kTriggerHost = 2, kLightweight = 3, kFile = 5, kContents = 7 };
+enum Attribute : int {
+    kEnabled = 1,
+    kTriggerHost = 2,
+    kLightweight = 3,
+    kUserTrigger = 4,
+    kFile = 5,
+    kPipe = 6,
+    kContents = 7
+};
 // Who reads it wants to know who faulted where, and not all of the device's memory: without images that are
 // not relocated, global, shared and local memory and constants.
 constexpr unsigned kLittle = 0x2fU;
@@ -22,11 +30,11 @@ bool set(const FaultDumpApi& api, Attribute what, Value value) {
     return api.set(what, &value, &bytes) == 0;
 }
 
-bool set_path(const FaultDumpApi& api, const std::string& path) {
+bool set_path(const FaultDumpApi& api, Attribute what, const std::string& path) {
     // Never freed: nothing says that the driver copies it.
     auto* const kept = new std::string(path);
     std::size_t bytes = kept->size() + 1;
-    return api.set(kFile, kept->data(), &bytes) == 0;
+    return api.set(what, kept->data(), &bytes) == 0;
 }
 
 bool set_contents(const FaultDumpApi& api, AfterDump after) {
@@ -59,8 +67,12 @@ FaultDump arm_fault_dump(const FaultDumpApi& api, const std::string& path, After
     if (is_asked_for(variable) || is_enabled(api)) return FaultDump::asked_for_already;
     if (path.size() >= kLongestPath) return FaultDump::path_too_long;
     // With the last one it is armed.
-    const bool is_armed = set_path(api, path) && set_contents(api, after) && set(api, kEnabled, true);
+    const bool is_armed = set_path(api, kFile, path) && set_contents(api, after) && set(api, kEnabled, true);
     return is_armed ? FaultDump::armed : FaultDump::refused;
+}
+
+bool arm_dump_on_request(const FaultDumpApi& api, const std::string& pipe) {
+    return pipe.size() < kLongestPath && set_path(api, kPipe, pipe) && set(api, kUserTrigger, true);
 }
 
 }  // namespace aoti_dbg

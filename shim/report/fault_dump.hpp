@@ -33,4 +33,8 @@ enum class AfterDump { go_on, abort };
 FaultDump arm_fault_dump(const FaultDumpApi& api, const std::string& path, AfterDump after,
                          const char* (*variable)(const char* name));
 
+/// Besides, whoever writes to `pipe`, which the driver makes, gets such a record though nothing has faulted.
+/// False where the driver does not.
+bool arm_dump_on_request(const FaultDumpApi& api, const std::string& pipe);
+
 }  // namespace aoti_dbg

@@ -20,7 +20,7 @@
 
 namespace {
 
-enum Wrong : int { none, store, load, copies, misaligned, asserts, traps, stack, shared, hangs };
+enum Wrong : int { none, store, load, copies, misaligned, asserts, traps, stack, shared, hangs, crowd };
 
 constexpr int kCount = 1 << 14;
 
@@ -45,8 +45,16 @@ __device__ float copy_from(const char* from) {
     return there[0];
 }
 
+/// Until the device is as full as it gets, and the one that does wrong is through with it.
+__device__ void stay() {
+    const long long until = clock64() + (blockIdx.x == 2 ? 20'000'000 : 2'000'000'000);
+    while (clock64() < until) {
+    }
+}
+
 /// What a kernel does wrong where its third argument says so, in its thread 5 of block 2.
 __device__ void go_wrong(int wrong, float* data, char* bad) {
+    if (wrong == crowd) stay();
     if (wrong == none || blockIdx.x != 2 || threadIdx.x != 5) return;
     __shared__ int small[4];
     switch (wrong) {
@@ -54,6 +62,7 @@ __device__ void go_wrong(int wrong, float* data, char* bad) {
             *reinterpret_cast<float*>(bad) = 1.0F;
             break;
         case load:
+        case crowd:
             data[0] = *reinterpret_cast<volatile float*>(bad);
             break;
         case copies:
@@ -142,6 +151,8 @@ const Kind kKinds[] = {
     {"stack", stack, [](char* data) { return data; }},
     {"shared", shared, [](char* data) { return data; }},
     {"hang", hangs, [](char* data) { return data; }},
+    // While all of the device is taken.
+    {"crowd", crowd, [](char*) { return reinterpret_cast<char*>(0x10); }},
     {"graph", store, [](char*) { return reinterpret_cast<char*>(0x7000000000000ULL); }},
 };
 
@@ -153,7 +164,8 @@ void launch(int i, const std::vector<cudaStream_t>& streams, const std::vector<f
             char* bad) {
     const std::size_t at = static_cast<std::size_t>(i) % streams.size();
     // A launch after the fault may be refused, which is the fault's doing.
-    kSteps[i % 8]<<<kCount / 256, 256, 0, streams[at]>>>(data[at], kCount, wrong, bad);
+    const int blocks = wrong == crowd ? 8192 : kCount / 256;
+    kSteps[i % 8]<<<blocks, 256, 0, streams[at]>>>(data[at], kCount, wrong, bad);
 }
 
 /// Between the driver's start and the first context, as it must be; of cuda.h's CUcoredumpSettings.

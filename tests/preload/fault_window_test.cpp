@@ -115,6 +115,23 @@ TEST_CASE("A program that is told of the error before the driver has recorded th
     }
 }
 
+TEST_CASE("A fault over which a thread of the driver's falls is told as the fault that it is") {
+    // Later than the library waits for the record of an error that the program has.
+    const Variables crashing = with(kFaulty, {{"FAKE_CUDA_EARLY_ERROR", "1"},
+                                              {"FAKE_CUDA_DEBUGGER_CRASHES", "1"},
+                                              {"FAKE_CUDA_FAULT_WINDOW", "2000"}});
+    const Armed run("stream", crashing);
+    CHECK(run.outcome.signal == SIGSEGV);
+    const Json report = run.report();
+    CAPTURE(report.dump(2));
+    CHECK(report.at("failed").at("result") == kIllegalAddress);
+    CHECK(report.at("class") == "kernel");
+    const std::string verdict = report.at("verdict").get<std::string>();
+    CHECK(contains(verdict, "illegal memory access (CUDA error 700), returned by cuStreamSynchronize"));
+    CHECK(contains(verdict, "second_kernel"));
+    CHECK(contains(verdict, "; then segmentation fault (SIGSEGV)"));
+}
+
 /// The last launch is a store whose warp has ended: nobody waits for it.
 const Variables kFaultyStore = {
     {"FAKE_CUDA_FAULT_WINDOW", "80"}, {"FAKE_CUDA_FAIL_AT", "12"}, {"FAKE_CUDA_NO_STANDSTILL", "1"}};
@@ -158,6 +175,15 @@ TEST_CASE("A program that ends without asking leaves the report all the same, an
             run->check_names_the_kernel();
         }
     }
+}
+
+TEST_CASE("A program that ends while the driver gathers what a full device holds waits for its record") {
+    // Longer than a record is waited for of which nobody is at work.
+    const Variables full = with(kFaulty, {{"FAKE_CUDA_FAULT_WINDOW", "20"}, {"FAKE_CUDA_GATHER", "6500"}});
+    const auto run =
+        soon([](const Armed& tried) { return tried.has_report(); }, "exit", full, {"--on-fault", "continue"});
+    CHECK(run->outcome.exit_code == 0);
+    run->check_names_the_kernel();
 }
 
 TEST_CASE("Under abort the driver ends the program, and no call that waits comes back before") {

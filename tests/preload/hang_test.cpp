@@ -2,58 +2,14 @@
 // does not is left alone, and nobody is changed by being watched.
 #include <chrono>
 #include <csignal>
-#include <nlohmann/json.hpp>
 #include <thread>
 
-#include "tests/preload/preload_support.hpp"
+#include "tests/preload/hang_support.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/on_terminal.hpp"
 
 namespace aoti_dbg::test {
 namespace {
-
-namespace fs = std::filesystem;
-using Json = nlohmann::json;
-
-const Lines kWatched = {"--hang", "1"};
-const Lines kAborting = {"--hang", "1", "--on-hang", "abort"};
-
-Lines victim(const std::string& how) {
-    return {victim_path("hang"), how};
-}
-
-/// A program under `aoti-dbg run FLAGS`, in a folder of its own. `meanwhile` is a shell's, which waits for
-/// what it likes and then does something to "$run", the command's process.
-class Run {
-  public:
-    Run(const Lines& flags, const Lines& program, const std::string& meanwhile = "", Variables env = {}) {
-        const Lines command = joined(joined({AOTI_DBG_TOOL, "run"}, flags), joined({"--"}, program));
-        env.insert({"AOTI_DBG_OUT", out().string()});
-        env.insert({"OUT", out().string()});
-        env.insert({"TOOL", AOTI_DBG_TOOL});
-        const std::string script = "\"$@\" & run=$!\n" + meanwhile + "\nwait $run";
-        outcome = run_bare(meanwhile.empty() ? command : joined({"bash", "-c", script, "bash"}, command), env,
-                           std::chrono::seconds(120), folder_.path());
-    }
-    [[nodiscard]] fs::path folder() const { return folder_.path(); }
-    [[nodiscard]] fs::path out() const { return folder() / "out"; }
-    [[nodiscard]] bool has_report() const { return fs::exists(out() / "report.json"); }
-    [[nodiscard]] Json report() const {
-        CAPTURE(outcome.out, outcome.err);
-        REQUIRE(has_report());
-        return Json::parse(read_text(out() / "report.json"));
-    }
-    [[nodiscard]] Json hang(const fs::path& folder) const {
-        CAPTURE(outcome.out, outcome.err);
-        REQUIRE(fs::exists(folder / "hang.json"));
-        return Json::parse(read_text(folder / "hang.json"));
-    }
-
-    Outcome outcome;
-
-  private:
-    TempFolder folder_;
-};
 
 /// Until the ring has had that call open for more than a second.
 std::string when_stuck_in(const std::string& call) {
@@ -86,10 +42,6 @@ void check_names_the_kernel(const Json& report, const std::string& call, By by) 
     CHECK(stuck.at("nanoseconds").get<std::uint64_t>() >= 1'000'000'000U);
     CHECK(stuck.at("thread") == report.at("ended").at("pid"));
 }
-
-const std::vector<std::pair<std::string, std::string>> kWaits = {
-    {"stream", "cuStreamSynchronize"}, {"context", "cuCtxSynchronize"}, {"event", "cuEventSynchronize"},
-    {"copy", "cuMemcpyDtoH"},          {"query", "cuStreamQuery"},      {"event_query", "cuEventQuery"}};
 
 TEST_CASE("Whoever waits for a kernel that does not end is told, with the kernel, in whatever way it waits") {
     for (const By by : {By::markers, By::waits}) {

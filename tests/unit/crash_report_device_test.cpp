@@ -198,6 +198,25 @@ TEST_CASE("Without a dump, what completion markers tell goes before who was told
     // A fault of the host's own is another matter.
     report.end.signal = SIGSEGV;
     CHECK(concluded(report).kind == CrashClass::host);
+    report.end.thread = 1;
+    CHECK(concluded(report).kind == CrashClass::host);
+}
+
+TEST_CASE("A thread of the driver's that falls over a fault does not hide it") {
+    CrashReport report = failed_by(SIGSEGV);
+    report.by_markers = false;
+    report.end.thread = 1;
+    report.end.is_foreign_thread = true;
+    conclude(report);
+    CHECK(report.kind == CrashClass::kernel);
+    CHECK(contains(report.verdict, "illegal memory access (CUDA error 700), returned by "));
+    CHECK(contains(report.verdict, "; then segmentation fault (SIGSEGV)"));
+    // Nor is it taken for the reason of one inside of a call, or when the device could go on.
+    CrashReport inside = report;
+    inside.in_flight = {call_of("mylib::my_op")};
+    CHECK(concluded(inside).kind == CrashClass::host);
+    report.failed->result = 1;
+    CHECK(concluded(report).kind == CrashClass::host);
 }
 
 TEST_CASE("Several that it can have been are said as a set, and are no part of the fingerprint") {

@@ -87,6 +87,68 @@ TEST_CASE("What completion markers say of a hang is told as known") {
     }
 }
 
+/// The driver was asked, and this is what ran.
+CrashReport recorded() {
+    CrashReport report = hung(SIGABRT);
+    report.hang->is_recorded = true;
+    report.faulted->is_likely = false;
+    DeviceFault& device = report.device.emplace();
+    device.is_running = true;
+    device.kernel = "spin_kernel";
+    device.device = "cuda:0";
+    device.grid = "[8, 1, 1]";
+    device.block_size = "[256, 1, 1]";
+    device.block = "[2, 0, 0]";
+    device.thread = "[5, 0, 0]";
+    device.file = "/tmp/c3/c3abc.py";
+    device.line = 22;
+    device.source = "while flag >= 0:";
+    device.warps = 64;
+    device.blocks = 8;
+    device.warps_there = 60;
+    return report;
+}
+
+TEST_CASE("What the driver says that it ran is told with its line, and is no fault") {
+    const CrashReport report = concluded(recorded());
+    CHECK(report.kind == CrashClass::hang);
+    CHECK(report.verdict ==
+          "hang: cuStreamSynchronize has not come back for 12.3 s; spin_kernel (run 0, call 3) runs on the "
+          "device, at line 22 of its source; then aborted (SIGABRT)");
+    const std::string text = text_of(report);
+    CHECK(text.find("runs        block [2, 0, 0], thread [5, 0, 0] of grid [8, 1, 1] x [256, 1, 1] on") !=
+          std::string::npos);
+    CHECK(text.find("on cuda:0; 60 of its\n              64 warps stood there") != std::string::npos);
+    CHECK(text.find("source      line 22: while flag >= 0:") != std::string::npos);
+    CHECK(text.find("fault ") == std::string::npos);
+    std::string json;
+    append_report_json(report, json);
+    const nlohmann::json read = nlohmann::json::parse(json);
+    CHECK(read.at("hang").at("recorded") == true);
+    CHECK(read.at("device").at("running") == true);
+    CHECK(read.at("device").at("warps_there") == 60);
+    // It was asked already.
+    CHECK(json.find("--on-hang raise") == std::string::npos);
+    CrashReport unnamed = recorded();
+    unnamed.faulted.reset();
+    unnamed.device->kernel.clear();
+    unnamed.device->line = 0;
+    CHECK(concluded(unnamed).verdict ==
+          "hang: cuStreamSynchronize has not come back for 12.3 s; a kernel that no image names runs on the "
+          "device; then aborted (SIGABRT)");
+}
+
+TEST_CASE("The fingerprint of what ran is that of its kernel and line") {
+    const std::string fingerprint = concluded(recorded()).fingerprint;
+    CrashReport other = recorded();
+    other.device->block = "[3, 0, 0]";
+    other.device->warps = 1;
+    other.end.signal = SIGTERM;
+    CHECK(concluded(other).fingerprint == fingerprint);
+    other.device->line = 23;
+    CHECK(concluded(other).fingerprint != fingerprint);
+}
+
 TEST_CASE("Its fingerprint is over the call and the launch, and not over times, threads and ends") {
     const std::string fingerprint = concluded(hung(SIGTERM)).fingerprint;
     CrashReport other = hung(SIGABRT);
@@ -115,6 +177,9 @@ TEST_CASE("Of a process that still runs nothing is said of an end, and the advic
     CHECK(report.verdict.find("then") == std::string::npos);
     CHECK(report.next.front().find("gdb -p 4242 ") != std::string::npos);
     CHECK(concluded(hung(SIGTERM)).next.front().find("gdb -p PID ") != std::string::npos);
+    CHECK(report.next.back() ==
+          "which kernel runs and at which line: aoti-dbg run --triage --hang 30 --on-hang raise -- python "
+          "infer.py");
 }
 
 TEST_CASE("A fault on the device goes before a hang, and a hang before a call that failed") {

@@ -245,6 +245,8 @@ TEST_CASE("A launch that failed has the class of its CUDA error, an op that fail
         CAPTURE(number);
         CHECK(concluded(report).kind == kind);
     }
+    report.failed->result = 702;  // a hang of the driver's reckoning, which nobody here has watched
+    CHECK(concluded(report).next.front().find("drives a display") != std::string::npos);
     report.failed->result = 700;
     // Of an exception that nobody caught.
     report.end.signal = SIGABRT;

@@ -366,6 +366,49 @@ TEST_CASE("More threads than are watched do no harm, and give their places back"
     CHECK(have_been_called());
 }
 
+/// Of the processor, in its own thread.
+void work(milliseconds time) {
+    timespec had{};
+    const auto nanoseconds = [&had] {
+        clock_gettime(CLOCK_THREAD_CPUTIME_ID, &had);
+        return had.tv_sec * 1'000'000'000 + had.tv_nsec;
+    };
+    const auto until = nanoseconds() + time.count() * 1'000'000;
+    while (nanoseconds() < until) {
+    }
+}
+
+TEST_CASE("The time that they have had is that of those that are there, and none when all have ended") {
+    constexpr std::uint64_t kMillisecond = 1'000'000;
+    find_and_settle();
+    CHECK(time_had() == 0U);  // those of the tests before
+    std::atomic<int> rounds{0};
+    std::atomic<int> wanted{0};
+    std::atomic<bool> ends{false};
+    std::thread worker([&] {
+        pthread_setname_np(pthread_self(), kName);
+        while (!ends) {
+            if (rounds == wanted) {
+                std::this_thread::sleep_for(milliseconds(1));
+                continue;
+            }
+            work(milliseconds(30));
+            ++rounds;
+        }
+    });
+    std::uint64_t before = 0;
+    while ((before = time_had().value_or(0)) == 0)
+        std::this_thread::sleep_for(milliseconds(1));
+    ++wanted;
+    while (rounds != wanted)
+        std::this_thread::sleep_for(milliseconds(1));
+    CHECK(time_had().value_or(0) >= before + 30 * kMillisecond);
+    ends = true;
+    worker.join();
+    while (time_had() != 0U)
+        std::this_thread::sleep_for(milliseconds(1));
+}
+
 TEST_CASE("In a fork's child none has run") {
     Sleeper handler(kName);
     find_and_settle();

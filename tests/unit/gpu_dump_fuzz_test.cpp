@@ -8,6 +8,7 @@
 
 #include "cli/gpu_dump_text.hpp"
 #include "serializer/gpu_faults.hpp"
+#include "serializer/gpu_running.hpp"
 #include "serializer/line_table.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/gpu_dump_writer.hpp"
@@ -72,6 +73,14 @@ bool check_dump(const std::string& text) {
         REQUIRE((fault.pc.has_value()) == (fault.pc_kind != gpu::PcKind::none));
         REQUIRE(fault.threads.empty() == (fault.threads_kind == gpu::ThreadsKind::none));
         if (fault.place) REQUIRE(fault.place->module < dump.modules.size());
+    }
+    const std::vector<gpu::Running> running = gpu::running(dump, code);
+    REQUIRE(running.size() <= dump.grids.size());
+    for (const gpu::Running& one : running) {
+        REQUIRE(one.at.grid < dump.grids.size());
+        REQUIRE(one.warps_there <= one.warps);
+        REQUIRE(one.blocks <= one.warps);
+        REQUIRE(file.holds(one.at.kernel.data(), one.at.kernel.size()));
     }
     const std::string page = cli::gpu_dump_text(dump);
     REQUIRE(is_harmless(page));

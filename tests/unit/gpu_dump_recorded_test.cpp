@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "serializer/gpu_faults.hpp"
+#include "serializer/gpu_running.hpp"
 #include "serializer/line_table.hpp"
 #include "tests/support/catch.hpp"
 
@@ -37,14 +37,16 @@ std::string recorded(const std::string& name) {
     return dump;
 }
 
-/// A dump of one fault, and what is derived from it.
+/// A dump of one fault, or of one kernel that ran, and what is derived from it.
 struct Recorded {
     explicit Recorded(const std::string& name)
         : bytes(recorded(name)), result(gpu::read_gpu_dump(std::as_bytes(std::span(bytes)))) {
         REQUIRE(result.ok());
-        const std::vector<Fault> faults = gpu::faults(dump(), gpu::CodeMap(dump()));
-        REQUIRE(faults.size() == 1);
-        fault = faults.front();
+        const gpu::CodeMap code(dump());
+        const std::vector<Fault> faults = gpu::faults(dump(), code);
+        running = gpu::running(dump(), code);
+        REQUIRE(faults.size() + (faults.empty() ? running.size() : 0) == 1);
+        fault = faults.empty() ? running.front().at : faults.front();
     }
     Recorded(const Recorded&) = delete;
     Recorded& operator=(const Recorded&) = delete;
@@ -66,6 +68,7 @@ struct Recorded {
 
     std::string bytes;
     Result<gpu::GpuDump> result;
+    std::vector<gpu::Running> running;
     Fault fault;
 };
 
@@ -146,8 +149,26 @@ TEST_CASE("A store of which the warp has ended: its SM knows the instruction, an
     CHECK(fault.later_grid == gpu::kNone);
 }
 
+// Asked for by the pipe, while the launch 61 of a hundred on three streams went round at line 88, inlined at
+// 110; as the program says. Images of other modules than its own are left out.
+TEST_CASE("A kernel that does not end: the launch, and the thread and the line at which it goes round") {
+    const Recorded dump("hang");
+    const Fault& at = dump.fault;
+    CHECK(at.kernel == "step_5");
+    CHECK_FALSE(at.exception);
+    CHECK_FALSE(at.is_trap);
+    CHECK(dump.lines() == "fault_victim.cu:88 < fault_victim.cu:110");
+    REQUIRE(at.grid != gpu::kNone);
+    CHECK(dump.dump().grids.at(at.grid).id == 66);
+    CHECK(dump.dump().blocks.at(at.block).index == gpu::Dim3{2, 0, 0});
+    CHECK(at.threads == std::vector<gpu::Dim3>{{5, 0, 0}});
+    CHECK(dump.running.front().warps == 1);
+    CHECK(dump.running.front().blocks == 1);
+    CHECK(dump.running.front().warps_there == 1);
+}
+
 TEST_CASE("What the driver says of itself and of its device is read, with nothing left over to note") {
-    for (const char* name : {"late_store", "trap", "ended_warp"}) {
+    for (const char* name : {"late_store", "trap", "ended_warp", "hang"}) {
         CAPTURE(name);
         const Recorded dump(name);
         REQUIRE(dump.dump().meta);

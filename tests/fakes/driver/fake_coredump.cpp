@@ -1,11 +1,19 @@
 // Core dumps of faults: asked for globally after cuInit and before the first context, by the driver's
-// variables or by cuCoredumpSetAttributeGlobal, over which these win. What is written names the kernel, and
-// is no ELF.
+// variables or by cuCoredumpSetAttributeGlobal, over which these win. And those that somebody asks for by a
+// byte in the pipe, which is there from the first context on.
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <mutex>
 #include <string>
+#include <thread>
+#include <utility>
 
 #include "tests/fakes/driver/fake_driver.hpp"
 #include "tests/support/gpu_dump_writer.hpp"
@@ -19,6 +27,10 @@ struct CoreDumps {
     bool is_late = false;  // there is a context, or was
     std::string file;
     unsigned contents = 0;
+    bool answers = false;  // who writes to the pipe
+    std::string pipe;
+    std::string standing;
+    std::uint64_t standing_grid = 0;
 };
 
 CoreDumps& dumps() {
@@ -35,16 +47,19 @@ bool is_known() {
     return std::getenv("FAKE_CUDA_NO_COREDUMP") == nullptr;
 }
 
-std::string dump_of(const std::string& kernel, std::uint64_t number, const std::string& words) {
+enum class DumpOf { fault, running };
+
+std::string dump_of(DumpOf what, const std::string& kernel, std::uint64_t number, const std::string& words) {
     using namespace aoti_dbg::test;
     constexpr std::uint64_t kEntry = 0x7f4900002000;
     constexpr std::uint64_t kNextEntry = 0x7f4900003000;
     constexpr std::uint32_t kIllegalAddress = 14;
     const char* const kind = variable("FAKE_CUDA_FAULT_KIND");
-    const auto is = [kind](const char* what) { return kind != nullptr && std::strcmp(kind, what) == 0; };
+    const auto is = [kind](const char* one) { return kind != nullptr && std::strcmp(kind, one) == 0; };
     const bool is_late = is("late_store");
+    const bool has_fault = what == DumpOf::fault;
     DumpWarp warp;
-    if (!is("trap")) warp.error_pc = kEntry + 0x40;
+    if (has_fault && !is("trap")) warp.error_pc = kEntry + 0x40;
     warp.is_broken = is("trap");
     // Stopped two instructions behind its LDG.E.STRONG.SYS R8, [R6.64+0x10], which met a null pointer.
     warp.lanes = {{3, is_late ? kNextEntry : kEntry + 0x60, {3, 0, 0}, 0}};
@@ -58,10 +73,11 @@ std::string dump_of(const std::string& kernel, std::uint64_t number, const std::
     block.index = {1, 0, 0};
     block.warps = {warp};
     DumpSm sm;
-    if (!is("trap")) sm.exception = kIllegalAddress;
+    if (has_fault && !is("trap")) sm.exception = kIllegalAddress;
     sm.error_pc = warp.error_pc;
     sm.text = words;
-    if (!is("store")) sm.blocks = {block};
+    const bool has_block = !is("store") && !kernel.empty();
+    if (has_block) sm.blocks = {block};
     DumpGrid grid;
     grid.id = block.grid;
     grid.entry = is_late ? kNextEntry : kEntry;
@@ -70,18 +86,61 @@ std::string dump_of(const std::string& kernel, std::uint64_t number, const std::
                                                    {"next", 0x200, kNextEntry, true}})}};
     DumpDevice device;
     device.contexts = {context};
-    if (!is("store")) device.grids = {grid};
+    if (has_block) device.grids = {grid};
     device.sms = {sm};
     DumpWriter writer;
     writer.devices = {device};
     return writer.bytes();
 }
 
+void write(DumpOf what, const std::string& kernel, std::uint64_t grid) {
+    const std::lock_guard lock(dumps().mutex);
+    const char* named = variable("CUDA_COREDUMP_FILE");
+    std::FILE* file = std::fopen(named != nullptr ? named : dumps().file.c_str(), "we");
+    if (file == nullptr) return;
+    char contents[32];
+    std::snprintf(contents, sizeof contents, "contents %#x", dumps().contents);
+    const std::string bytes = dump_of(what, kernel, grid, contents);
+    std::fwrite(bytes.data(), 1, bytes.size(), file);
+    std::fclose(file);
+}
+
+/// As the driver does: it opens the pipe for both, so that nobody's going away wakes it.
+void answer(const std::string& path) {
+    if (mkfifo(path.c_str(), 0640) != 0) return;
+    const int pipe = open(path.c_str(), O_RDWR | O_CLOEXEC | O_NONBLOCK);
+    if (pipe < 0) return;
+    sigset_t all;
+    sigset_t before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    std::thread([pipe, path] {
+        pollfd asked{pipe, POLLIN, 0};
+        while (poll(&asked, 1, -1) <= 0) {
+        }
+        unlink(path.c_str());
+        std::unique_lock lock(dumps().mutex);
+        const std::string standing = dumps().standing;
+        const std::uint64_t grid = dumps().standing_grid;
+        lock.unlock();
+        record_on_request(standing, grid);
+    }).detach();
+    pthread_sigmask(SIG_SETMASK, &before, nullptr);
+}
+
 }  // namespace
 
 void note_context() {
     const std::lock_guard lock(dumps().mutex);
-    dumps().is_late = true;
+    if (!std::exchange(dumps().is_late, true) && dumps().answers) answer(dumps().pipe);
+}
+
+void note_standing_kernel(const std::string& name, std::uint64_t grid) {
+    const std::lock_guard lock(dumps().mutex);
+    if (!name.empty() && !dumps().standing.empty()) return;
+    static const char* const instead = std::getenv("FAKE_CUDA_STANDING_KERNEL");
+    dumps().standing = instead != nullptr && !name.empty() ? instead : name;
+    dumps().standing_grid = grid;
 }
 
 bool core_dump_is_armed() {
@@ -97,16 +156,11 @@ bool core_dump_aborts() {
 }
 
 void write_core_dump(const std::string& kernel, std::uint64_t grid) {
-    if (!core_dump_is_armed()) return;
-    const std::lock_guard lock(dumps().mutex);
-    const char* named = variable("CUDA_COREDUMP_FILE");
-    std::FILE* file = std::fopen(named != nullptr ? named : dumps().file.c_str(), "we");
-    if (file == nullptr) return;
-    char contents[32];
-    std::snprintf(contents, sizeof contents, "contents %#x", dumps().contents);
-    const std::string bytes = dump_of(kernel, grid, contents);
-    std::fwrite(bytes.data(), 1, bytes.size(), file);
-    std::fclose(file);
+    if (core_dump_is_armed()) write(DumpOf::fault, kernel, grid);
+}
+
+void write_running(const std::string& kernel, std::uint64_t grid) {
+    write(DumpOf::running, kernel, grid);
 }
 
 }  // namespace fake_cuda
@@ -133,6 +187,14 @@ FAKE_API CUresult cuCoredumpSetAttributeGlobal(CUcoredumpSettings what, void* va
         case CU_COREDUMP_ENABLE_ON_EXCEPTION:
             if (*bytes != sizeof(bool)) return CUDA_ERROR_INVALID_VALUE;
             dumps().enabled = *static_cast<bool*>(value);
+            return CUDA_SUCCESS;
+        case CU_COREDUMP_ENABLE_USER_TRIGGER:
+            if (*bytes != sizeof(bool)) return CUDA_ERROR_INVALID_VALUE;
+            dumps().answers = *static_cast<bool*>(value);
+            return CUDA_SUCCESS;
+        case CU_COREDUMP_PIPE:
+            if (*bytes == 0 || *bytes > 1024) return CUDA_ERROR_INVALID_VALUE;
+            dumps().pipe = static_cast<const char*>(value);
             return CUDA_SUCCESS;
         case CU_COREDUMP_FILE:
             if (*bytes == 0 || *bytes > 1024) return CUDA_ERROR_INVALID_VALUE;

@@ -17,10 +17,13 @@
 // FAKE_CUDA_NO_STREAM_VALUES=1 writes no values in streams (error 801); FAKE_CUDA_FAULT_WINDOW=MS lets a
 // fault of which a core dump is written be known as late as by the real driver (fake_fault.cpp), and
 // FAKE_CUDA_NO_STANDSTILL=1 nobody wait for it meanwhile, as for a store whose warp has ended; with
-// FAKE_CUDA_EARLY_ERROR=1 the error sticks before the dump is written;
-// FAKE_CUDA_FAULT_KIND says what the dump shows of it: store (its warp has ended), late_store (it met a warp
-// of the next kernel) or trap. CUDA_LAUNCH_BLOCKING=1, which is the real driver's, lets a launch wait for its
-// kernel.
+// FAKE_CUDA_EARLY_ERROR=1 the error sticks before the dump is written, and with FAKE_CUDA_DEBUGGER_CRASHES=1
+// the debugger's thread ends the process by SIGSEGV before; with FAKE_CUDA_LOST_FAULT=1 the driver does not
+// notice the fault, and only a core dump that somebody asks for tells of it; FAKE_CUDA_GATHER=MS keeps the
+// debugger busy before it writes, and FAKE_CUDA_STANDING_KERNEL=name is what runs then, without a name
+// nothing; FAKE_CUDA_FAULT_KIND says what the dump shows of it: store (its warp has ended), late_store (it
+// met a warp of the next kernel) or trap. CUDA_LAUNCH_BLOCKING=1, which is the real driver's, lets a launch
+// wait for its kernel.
 #pragma once
 
 #ifndef __CUDA_API_VERSION_INTERNAL
@@ -151,11 +154,19 @@ bool core_dump_is_armed();
 bool core_dump_aborts();
 /// Of a kernel that faults, where somebody has asked for it.
 void write_core_dump(const std::string& kernel, std::uint64_t grid);
+/// Of one that runs; without a name of none.
+void write_running(const std::string& kernel, std::uint64_t grid);
+/// The first that stands on a stream which is held is what runs, when somebody asks by the pipe; without a
+/// name none does.
+void note_standing_kernel(const std::string& name, std::uint64_t grid);
 
 // ---- faults (fake_fault.cpp) ----
 
 /// In the thread that runs the kernel: breaks the context, now or later.
 void fault(Context* context, const std::string& kernel, std::uint64_t grid);
+/// Somebody has asked for a core dump by the pipe: what is on the device is written down, and each context
+/// fails.
+void record_on_request(const std::string& running, std::uint64_t grid);
 /// Before a kernel begins.
 void wait_for_device(const Context* context);
 /// With the first context.
@@ -178,6 +189,7 @@ void make_legacy_stream(Context* context);
 std::uint64_t submit_in_order(Stream* stream, Queue::Task task);
 void synchronize_context(Context* context);
 void end_streams_of(Context* context);
+void abandon_streams_of(Context* context);
 void wait_event(Stream* stream, Event* event);
 
 // ---- capture (fake_capture.cpp) ----

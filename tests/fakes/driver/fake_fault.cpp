@@ -10,6 +10,8 @@
 #include <cstdio>
 #include <cstdlib>
 #include <future>
+#include <mutex>
+#include <optional>
 #include <string>
 #include <thread>
 
@@ -61,6 +63,30 @@ bool has_ended(void* debugger) {
     return asked == nullptr || asked() != 0;
 }
 
+/// FAKE_CUDA_GATHER: as long as a device takes on which more runs than one kernel of a block.
+void gather() {
+    static const milliseconds time = [] {
+        const char* text = std::getenv("FAKE_CUDA_GATHER");
+        return milliseconds(text == nullptr ? 0 : std::strtol(text, nullptr, 10));
+    }();
+    if (time.count() == 0) return;
+    // The debugger's threads have the name of the one that makes them.
+    pthread_setname_np(pthread_self(), "cuda-EvtHandlr");
+    const auto until = std::chrono::steady_clock::now() + time;
+    while (std::chrono::steady_clock::now() < until) {
+    }
+}
+
+/// FAKE_CUDA_DEBUGGER_CRASHES: over the fault, before it has written anything.
+void crash_if_asked() {
+    if (std::getenv("FAKE_CUDA_DEBUGGER_CRASHES") == nullptr) return;
+    sigset_t fault;
+    sigemptyset(&fault);
+    sigaddset(&fault, SIGSEGV);
+    pthread_sigmask(SIG_UNBLOCK, &fault, nullptr);
+    ::raise(SIGSEGV);
+}
+
 struct Faulted {
     Context* context;
     std::uint64_t id;  // of the context: its place may be another's by the time
@@ -78,6 +104,8 @@ void record(const Faulted& what, std::promise<void> is_loaded) {
     if (errs_early()) stick();
     is_loaded.set_value();
     std::this_thread::sleep_for(window() / 2);
+    gather();
+    crash_if_asked();
     if (errs_early() && has_ended(debugger)) return;
     write_core_dump(what.kernel, what.grid);
     std::this_thread::sleep_for(window() / 2);
@@ -85,11 +113,54 @@ void record(const Faulted& what, std::promise<void> is_loaded) {
     stick();
 }
 
+/// FAKE_CUDA_LOST_FAULT: what the driver has not noticed. The device stands still, and nothing comes of it.
+struct Lost {
+    std::mutex mutex;
+    std::optional<Faulted> fault;
+};
+
+Lost& lost() {
+    static auto* const instance = new Lost;
+    return *instance;
+}
+
+void lose(Context* context, const std::string& kernel, std::uint64_t grid) {
+    std::unique_lock lock(lost().mutex);
+    lost().fault = Faulted{context, context->id, kernel, grid};
+    context->stands_still = true;
+    lock.unlock();
+    wait_for_device(context);
+}
+
 }  // namespace
+
+void record_on_request(const std::string& running, std::uint64_t grid) {
+    load_debugger();
+    std::unique_lock lock(lost().mutex);
+    const std::optional<Faulted> fault = lost().fault;
+    lock.unlock();
+    gather();
+    if (fault) {
+        write_core_dump(fault->kernel, fault->grid);
+    } else {
+        write_running(running, grid);
+    }
+    if (core_dump_aborts()) std::abort();
+    pools().contexts.for_each_alive([&fault](Context* context) {
+        const bool is_at_fault = fault && context == fault->context;
+        context->sticky.store(is_at_fault ? CUDA_ERROR_ILLEGAL_ADDRESS : CUDA_ERROR_LAUNCH_FAILED,
+                              std::memory_order_release);
+        context->stands_still = false;
+        context->stands_still.notify_all();
+        abandon_streams_of(context);
+    });
+}
 
 void fault(Context* context, const std::string& kernel, std::uint64_t grid) {
     if (std::getenv("FAKE_CUDA_NAME_FAULT") != nullptr)
         std::fprintf(stderr, "fake_cuda: %s has faulted\n", kernel.c_str());
+    static const bool is_lost = std::getenv("FAKE_CUDA_LOST_FAULT") != nullptr;
+    if (is_lost && core_dump_is_armed()) return lose(context, kernel, grid);
     if (window().count() == 0 || !core_dump_is_armed()) {
         write_core_dump(kernel, grid);
         context->sticky.store(CUDA_ERROR_ILLEGAL_ADDRESS, std::memory_order_release);

@@ -87,6 +87,18 @@ void Queue::release() {
     has_work_.notify_one();
 }
 
+bool Queue::is_held() {
+    const std::lock_guard lock(mutex_);
+    return held_;
+}
+
+void Queue::abandon() {
+    const std::lock_guard lock(mutex_);
+    tasks_.clear();
+    completed_ = submitted_ - (is_running_ ? 1 : 0);
+    progress_.notify_all();
+}
+
 void Queue::stop() {
     release();
     wait_all();
@@ -104,9 +116,11 @@ void Queue::work() {
         if (tasks_.empty()) return;
         const Task task = std::move(tasks_.front());
         tasks_.pop_front();
+        is_running_ = true;
         lock.unlock();
         task();
         lock.lock();
+        is_running_ = false;
         ++completed_;
         progress_.notify_all();
     }

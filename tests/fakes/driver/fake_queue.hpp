@@ -55,6 +55,9 @@ class Queue : public std::enable_shared_from_this<Queue> {
     /// From now on nothing that waits is begun, until release(); what runs goes on.
     void hold();
     void release();
+    [[nodiscard]] bool is_held();
+    /// Of a context that has failed: what has not begun never does, and nobody waits for it.
+    void abandon();
     /// Does what is left and ends the worker.
     void stop();
     [[nodiscard]] Context* context() const { return context_; }
@@ -72,6 +75,7 @@ class Queue : public std::enable_shared_from_this<Queue> {
     std::uint64_t completed_ = 0;
     bool worker_runs_ = false;
     bool worker_sleeps_ = false;
+    bool is_running_ = false;
     bool stops_ = false;
     bool held_ = false;
 };

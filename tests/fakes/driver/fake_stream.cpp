@@ -215,6 +215,12 @@ void synchronize_context(Context* context) {
         queue->wait_all();
 }
 
+void abandon_streams_of(Context* context) {
+    pools().streams.for_each_alive([context](Stream* stream) {
+        if (stream->context == context) stream->queue->abandon();
+    });
+}
+
 void end_streams_of(Context* context) {
     std::vector<Stream*> ending;
     {
@@ -404,4 +410,5 @@ FAKE_API void fake_cuda_release_stream(void* handle) {
         context != nullptr &&
         find_stream(static_cast<CUstream>(handle), false, context, stream) == CUDA_SUCCESS)
         stream->queue->release();
+    note_standing_kernel({}, 0);
 }

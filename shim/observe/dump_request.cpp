@@ -1,0 +1,93 @@
+#include "shim/observe/dump_request.hpp"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cstdlib>
+
+#include "base/descriptor.hpp"
+
+namespace aoti_dbg {
+namespace {
+
+struct Expected {
+    std::string path;
+    pid_t process = 0;  // the pipe of a fork's child is its own
+};
+
+std::atomic<const Expected*> g_expected{nullptr};  // never freed: read while the process ends
+
+const Expected* expected() {
+    const Expected* const found = g_expected.load(std::memory_order_acquire);
+    return found != nullptr && found->process == getpid() ? found : nullptr;
+}
+
+bool is_pipe(const std::string& path, struct stat& found) {
+    return lstat(path.c_str(), &found) == 0 && S_ISFIFO(found.st_mode);
+}
+
+// Of the thread that looks.
+struct stat g_pipe {};
+const Expected* g_taken = nullptr;
+const Expected* g_asked = nullptr;
+
+/// The driver's own end; -1 where nobody has the pipe open.
+int descriptor_of(const struct stat& pipe) {
+    DIR* const open_ones = opendir("/proc/self/fd");
+    if (open_ones == nullptr) return -1;
+    int found = -1;
+    while (const dirent* const entry = found < 0 ? readdir(open_ones) : nullptr) {
+        char* end = nullptr;
+        const auto number = static_cast<int>(strtol(entry->d_name, &end, 10));
+        struct stat one {};
+        if (end == entry->d_name || number == dirfd(open_ones) || fstat(number, &one) != 0) continue;
+        if (S_ISFIFO(one.st_mode) && one.st_dev == pipe.st_dev && one.st_ino == pipe.st_ino) found = number;
+    }
+    closedir(open_ones);
+    return found;
+}
+
+}  // namespace
+
+void expect_dump_pipe(const std::string& path) {
+    struct stat left {};
+    if (is_pipe(path, left)) unlink(path.c_str());
+    g_expected.store(new Expected{path, getpid()}, std::memory_order_release);
+}
+
+void forget_dump_pipe() {
+    g_expected.store(nullptr, std::memory_order_release);
+}
+
+void take_dump_pipe() {
+    const Expected* const wanted = expected();
+    if (wanted == nullptr || wanted == g_taken || !is_pipe(wanted->path, g_pipe) || descriptor_of(g_pipe) < 0)
+        return;
+    unlink(wanted->path.c_str());
+    g_taken = wanted;
+}
+
+bool can_ask_for_dump() {
+    take_dump_pipe();
+    const Expected* const wanted = expected();
+    return wanted != nullptr && g_taken == wanted && g_asked != wanted && descriptor_of(g_pipe) >= 0;
+}
+
+bool ask_for_dump() {
+    const std::string end = "/proc/self/fd/" + std::to_string(descriptor_of(g_pipe));
+    const Descriptor pipe(open(end.c_str(), O_WRONLY | O_NONBLOCK | O_CLOEXEC));
+    g_asked = g_taken;
+    // SIGPIPE is nothing that a thread of ours takes.
+    return pipe.number() >= 0 && write(pipe.number(), "1", 1) == 1;
+}
+
+void remove_dump_pipe() {
+    struct stat left {};
+    const Expected* const wanted = expected();
+    if (wanted != nullptr && is_pipe(wanted->path, left)) unlink(wanted->path.c_str());
+}
+
+}  // namespace aoti_dbg

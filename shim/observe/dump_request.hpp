@@ -1,0 +1,31 @@
+// Asks the driver for its record of what is on the device now, though nothing has faulted: of a kernel that
+// does not end it says which one that is and where, and of a fault that the driver was not told of what it
+// tells of any other. By the record the context fails, as by that of a fault.
+//
+// The driver waits for it at a pipe, which it makes with its first context, and makes the record when
+// somebody writes to it. Nobody else is to meet that pipe in the output folder, so it loses its name as soon
+// as the driver has it open. No descriptor is held here: when it is needed the driver's own is looked for.
+#pragma once
+
+#include <string>
+
+namespace aoti_dbg {
+
+/// The driver is told to make its pipe there, in the place of one that a process of this number has left.
+void expect_dump_pipe(const std::string& path);
+/// It does not.
+void forget_dump_pipe();
+
+/// Looks whether it is there by now, and takes its name away. Cheap, for one thread that looks again and
+/// again.
+void take_dump_pipe();
+
+/// By the same thread: not where the driver has no pipe, or has been asked before.
+bool can_ask_for_dump();
+/// False where nobody reads what is asked.
+bool ask_for_dump();
+
+/// At the end of the process, which may have been too short for anybody to look. Allocates nothing.
+void remove_dump_pipe();
+
+}  // namespace aoti_dbg

@@ -1,0 +1,173 @@
+// AOTI_DBG_ON_HANG=raise and abort: the driver is asked what runs on the device, the report says so, and the
+// program gets to see an error, or ends.
+#include <csignal>
+
+#include "tests/preload/hang_support.hpp"
+
+namespace aoti_dbg::test {
+namespace {
+
+/// The driver is asked what runs there.
+const Lines kRaising = {"--triage", "--scope", "all", "--hang", "1", "--on-hang", "raise"};
+
+/// It is told with the kernel, which the driver's record names for certain, and nothing is left behind but
+/// the report.
+void check_is_recorded(const Run& run, const std::string& verdict) {
+    const Json report = run.report();
+    CAPTURE(report.dump(2));
+    CHECK(report.at("class") == "hang");
+    const std::string said = report.at("verdict").get<std::string>();
+    CHECK(said.rfind("hang: " + verdict, 0) == 0);
+    CHECK(contains(said, " runs on the device, at line 40 of its source"));
+    CHECK(report.at("hang").at("recorded") == true);
+    CHECK(report.at("call").at("kernel") == "endless_kernel");
+    CHECK_FALSE(report.at("call").contains("likely"));
+    const Json& device = report.at("device");
+    CHECK(device.at("kernel") == "endless_kernel");
+    CHECK(device.at("running") == true);
+    CHECK(device.at("launch") == 2);
+    CHECK(device.at("block") == "[1, 0, 0]");
+    CHECK(device.at("thread") == "[3, 0, 0]");
+    CHECK(device.at("warps") == 1);
+    CHECK(contains(read_text(run.out() / "report.txt"), "block [1, 0, 0], thread [3, 0, 0] of grid"));
+    CHECK(Preloaded::files(run.out(), "gpu").empty());
+}
+
+TEST_CASE("With raise a call that hangs returns an error, and the report says what ran on the device") {
+    for (const auto& [how, call] : kWaits) {
+        for (const char* completion : {"auto", "off"}) {
+            CAPTURE(how, completion);
+            const Run run(joined(kRaising, {"--completion", completion}), victim(how));
+            CHECK(run.outcome.out == "set\n" + how + ": 719\nended\n");
+            CHECK(run.outcome.exit_code == 0);
+            CHECK(contains(run.outcome.err, "a hang: " + call));
+            CHECK(contains(run.outcome.err, "the driver is asked what runs on the device"));
+            CHECK_FALSE(contains(run.outcome.err, "does not any more"));
+            check_is_recorded(run, call + " has ");
+        }
+    }
+    const Run nobody(kRaising, joined(victim("nobody"), {"done"}),
+                     "until [ -e \"$OUT/gpu.core\" ]; do sleep 0.1; done; sleep 0.5; touch done");
+    CHECK(nobody.outcome.exit_code == 0);
+    check_is_recorded(nobody, "endless_kernel has not ended for 1.");
+    CHECK(contains(nobody.report().at("verdict").get<std::string>(),
+                   " s, and no call waits for it; it runs on the device"));
+}
+
+TEST_CASE("With abort the driver is asked as well, and the program ends by SIGABRT as before") {
+    for (const char* on_fault : {"continue", "abort"}) {
+        CAPTURE(on_fault);
+        const Run run(joined(kAborting, {"--triage", "--scope", "all", "--on-fault", on_fault}),
+                      victim("stream"));
+        CHECK(run.outcome.signal == SIGABRT);
+        CHECK(run.outcome.out == "set\n");
+        check_is_recorded(run, "cuStreamSynchronize has not come back for 1.");
+        CHECK(
+            contains(run.report().at("verdict").get<std::string>(), " s; endless_kernel runs on the device"));
+    }
+}
+
+TEST_CASE("A fault that the driver has not noticed is told as the fault that it is") {
+    const Variables lost = {{"FAKE_CUDA_LOST_FAULT", "1"}, {"FAKE_CUDA_FAIL_AT", "8"}};
+    const Lines program = {victim_path("fault_window"), "stream"};
+    const Run run(kRaising, program, "", lost);
+    CHECK(run.outcome.out == "launched\nstream: 700\n");
+    CHECK(run.outcome.exit_code == 0);
+    const Json report = run.report();
+    CAPTURE(report.dump(2));
+    CHECK(report.at("class") == "kernel");
+    CHECK(report.at("verdict") ==
+          "illegal memory access in second_kernel: read of 4 bytes at 0x10, at line 40 of its source");
+    CHECK(report.at("device").at("launch") == 8);
+    CHECK_FALSE(report.at("device").contains("running"));
+    CHECK(
+        contains(report.at("notes").dump(),
+                 "the driver did not notice it, and was asked: cuStreamSynchronize has not come back for "));
+    CHECK(Preloaded::files(run.out(), "gpu").empty());
+}
+
+TEST_CASE("Where nothing runs that is said, and a hang of the host's own is nobody's whom the driver knows") {
+    const Run idle(kRaising, victim("stream"), "", {{"FAKE_CUDA_STANDING_KERNEL", ""}});
+    CHECK(idle.outcome.out == "set\nstream: 719\nended\n");
+    CHECK(idle.report().at("class") == "hang");
+    CHECK_FALSE(idle.report().contains("device"));
+    CHECK(contains(idle.report().at("notes").dump(),
+                   "gpu.core tells of no exception and of no kernel that ran"));
+    const Run host(kRaising, model_host({model_path("cpu")}),
+                   "until [ -e \"$OUT/hang.json\" ]; do sleep 0.1; done; sleep 0.5; kill -TERM $run",
+                   {{"FAKE_TORCH_HANG_AT", "1"}});
+    CHECK(contains(host.outcome.err, "AOTI_DBG_ON_HANG=raise, and no call that hangs waits for the device"));
+    CHECK(host.report().at("class") == "hang");
+}
+
+TEST_CASE("Who cannot ask the driver says so, and the program hangs on") {
+    const std::string then_stop =
+        "until [ -e \"$OUT/hang.json\" ]; do sleep 0.1; done; sleep 1; kill -TERM $run";
+    const Lines untriaged = {"--hang", "1", "--on-hang", "raise"};
+    const std::vector<std::pair<Lines, Variables>> ways = {{untriaged, {}},
+                                                           {kRaising, {{"FAKE_CUDA_NO_COREDUMP", "1"}}}};
+    for (const auto& [flags, variables] : ways) {
+        CAPTURE(flags);
+        const Run run(flags, victim("stream"), then_stop, variables);
+        CHECK(run.outcome.exit_code == 128 + SIGTERM);
+        CHECK(contains(run.outcome.err,
+                       "AOTI_DBG_ON_HANG=raise, and the driver cannot be asked what runs there"));
+        CHECK_FALSE(run.hang(run.out()).contains("recorded"));
+    }
+}
+
+TEST_CASE("A program that does not hang finds no pipe in its output folder, and ends as ever") {
+    for (const char* how : {"idle", "steps"}) {
+        CAPTURE(how);
+        const Run run(kRaising, victim(how), "sleep 1.5; ls \"$OUT\"");
+        CHECK(run.outcome.exit_code == 0);
+        CHECK_FALSE(contains(run.outcome.out, ".pipe"));
+        CHECK(contains(run.outcome.out, "flight.ring"));
+        CHECK(Preloaded::files(run.out(), "gpu").empty());
+        CHECK_FALSE(run.has_report());
+    }
+}
+
+TEST_CASE("A fault that is being written down is told as that, though it takes longer than a hang may") {
+    const Variables slow = {
+        {"FAKE_CUDA_FAIL_AT", "8"}, {"FAKE_CUDA_FAULT_WINDOW", "100"}, {"FAKE_CUDA_GATHER", "2500"}};
+    for (const char* on_hang : {"raise", "abort"}) {
+        CAPTURE(on_hang);
+        const Run run({"--triage", "--scope", "all", "--hang", "1", "--on-hang", on_hang},
+                      {victim_path("fault_window"), "stream"}, "", slow);
+        const bool aborts = std::string(on_hang) == "abort";
+        CHECK(run.outcome.signal == (aborts ? SIGABRT : 0));
+        CHECK(run.outcome.out == (aborts ? "launched\n" : "launched\nstream: 700\n"));
+        CHECK(run.report().at("class") == "kernel");
+        CHECK(run.report().at("call").at("kernel") == "second_kernel");
+    }
+}
+
+TEST_CASE("Of the kernels that run the one is told that is known to be waited for") {
+    // What the driver names is another: then both are.
+    const Run run(kRaising, victim("stream"), "", {{"FAKE_CUDA_STANDING_KERNEL", "other_kernel"}});
+    const Json report = run.report();
+    CAPTURE(report.dump(2));
+    const std::string verdict = report.at("verdict").get<std::string>();
+    CHECK(contains(verdict, "; it waits for endless_kernel, which has not ended, by completion markers"));
+    CHECK(contains(verdict, "; other_kernel runs on the device, at line 40 of its source"));
+    CHECK(report.at("device").at("kernel") == "other_kernel");
+    // No launch of that is on record.
+    CHECK((!report.contains("call") || report.at("call").at("kernel") != "endless_kernel"));
+}
+
+TEST_CASE("A hang that was recorded counts for the exit code, whatever the record has") {
+    for (const Variables& variables : {Variables{}, Variables{{"FAKE_CUDA_STANDING_KERNEL", ""}}}) {
+        const Run run(joined(kRaising, {"--error-exitcode", "41"}), victim("stream"), "", variables);
+        CHECK(run.outcome.exit_code == 41);
+    }
+}
+
+TEST_CASE("A program that ends at once leaves no pipe, and one of before is in nobody's way") {
+    const Run run(kRaising, {victim_path("fault_window"), "_exit"});
+    CHECK(run.outcome.out == "launched\n");
+    CHECK(Preloaded::files(run.out(), "gpu").empty());
+}
+
+}  // namespace
+}  // namespace aoti_dbg::test
