@@ -49,6 +49,7 @@ std::string function_at(const Place& place) {
         const std::optional<elf::Symbol> symbol = symbols.at(i);
         if (!symbol || !symbol->is_function || symbol->section == 0) continue;
         const elf::Section section = file.value().section(symbol->section);
+        if (section.content.empty()) continue;
         const std::uint64_t begin =
             static_cast<std::uint64_t>(section.content.data() - bytes.data()) + symbol->offset;
         if (place.offset >= begin && place.offset - begin < symbol->bytes)

@@ -15,6 +15,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <ctime>
+#include <exception>
 #include <functional>
 
 #include "base/message.hpp"
@@ -205,6 +206,21 @@ std::optional<std::uint64_t> oom_kills_since(const std::optional<std::uint64_t>&
     return *now - *before;
 }
 
+/// What is told of a program changes nothing about how it ends. Returns whether it could be told.
+template <typename Tell>
+bool could(Tell tell) {
+    try {
+        tell();
+        return true;
+    } catch (const std::exception& error) {
+        message(
+            Severity::error,
+            "the report could not be made: %s; what was recorded is there, and `aoti-dbg report` reads it",
+            error.what());
+        return false;
+    }
+}
+
 }  // namespace
 
 int run(const RunRequest& request) {
@@ -231,9 +247,11 @@ int run(const RunRequest& request) {
     Stop stop;
     bool has_hang_report = false;
     const int status = wait_for(child, signals, stop, [&] {
-        EndedRun running = started_run(request, tally, child, stop);
-        running.has_status = false;
-        has_hang_report = tell_hang(running, audience);
+        could([&] {
+            EndedRun running = started_run(request, tally, child, stop);
+            running.has_status = false;
+            has_hang_report = tell_hang(running, audience);
+        });
     });
     if (reason != 0) {
         message(Severity::error, "%s could not be executed: %s", name, std::strerror(reason));
@@ -248,12 +266,15 @@ int run(const RunRequest& request) {
         judge(wanted, tally.seen(), finding, may_select(*options), program_end(status, tally));
     std::uint64_t findings = 0;
     if (audience.any() || request.error_exitcode) {
-        EndedRun ended = started_run(request, tally, child, stop);
-        ended.status = status;
-        ended.oom_kills = oom_kills_since(oom_kills);
-        Audience rest = audience;
-        if (has_hang_report) rest.triage = rest.hangs = false;
-        findings = tell(ended, rest, requirement);
+        const bool is_told = could([&] {
+            EndedRun ended = started_run(request, tally, child, stop);
+            ended.status = status;
+            ended.oom_kills = oom_kills_since(oom_kills);
+            Audience rest = audience;
+            if (has_hang_report) rest.triage = rest.hangs = false;
+            findings = tell(ended, rest, requirement);
+        });
+        if (ended_well && !is_told) return kOwnTrouble;  // that all is well nobody knows
     }
     if (ended_well && !requirement.is_met) return kSawNothing;
     if (ended_well && findings != 0) return request.error_exitcode.value_or(options->ci ? 1 : 0);

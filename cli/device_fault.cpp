@@ -11,6 +11,7 @@
 #include <iterator>
 
 #include "base/readable_symbol.hpp"
+#include "cli/folder_entries.hpp"
 #include "cli/mapped_file.hpp"
 #include "serializer/fault_access.hpp"
 #include "serializer/gpu_exception.hpp"
@@ -112,8 +113,7 @@ DeviceFault told_of(const gpu::GpuDump& dump, const gpu::Fault& fault) {
 /// Those that were written since then, in the order of their names.
 std::vector<fs::path> dumps_in(const std::string& folder, std::uint64_t since_unix_ns) {
     std::vector<fs::path> dumps;
-    std::error_code none;
-    for (const auto& entry : fs::directory_iterator(folder, none)) {
+    for (const fs::directory_entry& entry : entries_of(folder)) {
         const std::string name = entry.path().filename();
         if (name.rfind("gpu", 0) != 0 || entry.path().extension() != ".core") continue;
         struct stat found {};
@@ -189,6 +189,8 @@ std::optional<DeviceFault> running_kernel(const std::string& folder, std::uint64
             told.dump = path.string();
         return told;
     };
+    if (dumps_in(folder, since_unix_ns).empty())
+        notes.emplace_back("the driver was asked what runs on the device, and has left no core dump");
     std::vector<std::string> said;  // by device_fault()
     return first_told(folder, since_unix_ns, said, tell);
 }

@@ -9,6 +9,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "cli/folder_entries.hpp"
 #include "cli/mapped_file.hpp"
 #include "model/call_matcher.hpp"
 #include "model/call_sites.hpp"
@@ -128,12 +129,9 @@ bool is_version(const std::string& text) {
 /// The wrapper sources of the packages that were kept.
 std::vector<std::string> kept_wrappers(const std::string& folder) {
     std::vector<std::string> paths;
-    for (const std::string& package : kept_packages(folder)) {
-        std::error_code unreadable;
-        for (const fs::directory_entry& file :
-             fs::directory_iterator(fs::path(folder) / kEvidence / package, unreadable))
+    for (const std::string& package : kept_packages(folder))
+        for (const fs::directory_entry& file : entries_of(fs::path(folder) / kEvidence / package))
             if (ends_with(file.path().string(), kWrapper)) paths.push_back(file.path().string());
-    }
     return paths;
 }
 
@@ -141,8 +139,7 @@ std::vector<std::string> kept_wrappers(const std::string& folder) {
 
 std::vector<std::string> kept_packages(const std::string& folder) {
     std::vector<std::string> names;
-    std::error_code failed;
-    for (const fs::directory_entry& package : fs::directory_iterator(fs::path(folder) / kEvidence, failed))
+    for (const fs::directory_entry& package : entries_of(fs::path(folder) / kEvidence))
         names.push_back(package.path().filename().string());
     std::sort(names.begin(), names.end());
     return names;

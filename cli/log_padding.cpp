@@ -15,6 +15,7 @@
 #include <fstream>
 #include <utility>
 
+#include "cli/folder_entries.hpp"
 #include "config/pattern.hpp"
 
 namespace aoti_dbg::cli {
@@ -24,8 +25,7 @@ namespace fs = std::filesystem;
 
 /// Whether any process that we may look at has the file mapped. Cannot see other users' processes.
 bool is_mapped(const struct stat& file) {
-    std::error_code failed;
-    for (const fs::directory_entry& process : fs::directory_iterator("/proc", failed)) {
+    for (const fs::directory_entry& process : entries_of("/proc")) {
         const std::string name = process.path().filename().string();
         if (name.find_first_not_of("0123456789") != std::string::npos) continue;
         std::ifstream maps(process.path() / "maps");

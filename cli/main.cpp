@@ -7,12 +7,14 @@
 #include <charconv>
 #include <chrono>
 #include <cstdio>
+#include <filesystem>
 #include <iterator>
 #include <list>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <vector>
 
 #include "base/message.hpp"
@@ -221,6 +223,10 @@ std::string read_own_flags(const RunFlags& flags, RunRequest& request) {
     if (flags.annotate != "github" && flags.annotate != "none")
         return wrong("--annotate", flags.annotate, "github or none", {"github", "none"});
     request.annotates_github = flags.annotate == "github";
+    std::error_code unknown;
+    const bool is_folder = !flags.junit.empty() &&
+                           (flags.junit.back() == '/' || std::filesystem::is_directory(flags.junit, unknown));
+    if (is_folder) return wrong("--junit", flags.junit, "a file, and this is a folder", {});
     request.junit = flags.junit;
     return {};
 }

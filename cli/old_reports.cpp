@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/message.hpp"
+#include "cli/folder_entries.hpp"
 #include "serializer/crash_report.hpp"
 
 namespace aoti_dbg::cli {
@@ -28,8 +29,7 @@ bool is_report(const fs::path& file) {
 /// Folders with a report, the oldest first; links to folders are somebody's names for them.
 std::vector<Dated> folders_with_reports(const fs::path& parent) {
     std::vector<Dated> found;
-    std::error_code failed;
-    for (const fs::directory_entry& entry : fs::directory_iterator(parent, failed)) {
+    for (const fs::directory_entry& entry : entries_of(parent)) {
         std::error_code unreadable;
         if (entry.is_symlink(unreadable) || !entry.is_directory(unreadable)) continue;
         const fs::path report = entry.path() / "report.json";

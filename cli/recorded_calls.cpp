@@ -116,10 +116,14 @@ std::optional<ring::Call> RecordedCalls::launch_of(const DeviceFault& fault, boo
 }
 
 std::optional<ring::Call> RecordedCalls::of_sequence(std::uint64_t sequence) const {
-    for (const ring::Call& call : all_) {
-        if (call.record->seq != sequence) continue;
-        const std::uint64_t around = sequence - call.record->back;
-        return is_call(*call.record) || around == sequence ? call : of_sequence(around);
+    constexpr int kDeepest = 64;  // nobody nests calls deeper
+    for (int depth = 0; depth <= kDeepest; ++depth) {
+        const auto found = std::find_if(all_.begin(), all_.end(), [sequence](const ring::Call& call) {
+            return call.record->seq == sequence;
+        });
+        if (found == all_.end()) return std::nullopt;
+        if (is_call(*found->record) || found->record->back == 0) return *found;
+        sequence -= found->record->back;
     }
     return std::nullopt;
 }

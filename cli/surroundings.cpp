@@ -8,6 +8,8 @@
 #include <sstream>
 #include <string_view>
 
+#include "cli/folder_entries.hpp"
+
 extern char** environ;
 
 namespace aoti_dbg::cli {
@@ -53,8 +55,7 @@ fs::path found_on_path(const std::string& program) {
 
 /// "2.11.0" of "torch-2.11.0.dist-info"
 std::string version_in(const fs::path& packages, const std::string& package) {
-    std::error_code failed;
-    for (const fs::directory_entry& entry : fs::directory_iterator(packages, failed)) {
+    for (const fs::directory_entry& entry : entries_of(packages)) {
         const std::string name = entry.path().filename().string();
         const std::size_t end = name.rfind(".dist-info");
         if (end != std::string::npos && name.rfind(package + "-", 0) == 0)
@@ -66,9 +67,7 @@ std::string version_in(const fs::path& packages, const std::string& package) {
 void add_python_packages(const std::string& program, NamedTexts& texts) {
     const fs::path executable = found_on_path(program);
     if (executable.filename().string().rfind("python", 0) != 0) return;
-    std::error_code failed;
-    const fs::path lib = executable.parent_path().parent_path() / "lib";
-    for (const fs::directory_entry& entry : fs::directory_iterator(lib, failed)) {
+    for (const fs::directory_entry& entry : entries_of(executable.parent_path().parent_path() / "lib")) {
         if (entry.path().filename().string().rfind("python3", 0) != 0) continue;
         for (const char* packages : {"site-packages", "dist-packages"}) {
             for (const char* package : {"torch", "triton"}) {
@@ -101,8 +100,7 @@ void add_driver(NamedTexts& texts) {
         break;
     }
     std::size_t number = 0;
-    std::error_code failed;
-    for (const fs::directory_entry& gpu : fs::directory_iterator("/proc/driver/nvidia/gpus", failed)) {
+    for (const fs::directory_entry& gpu : entries_of("/proc/driver/nvidia/gpus")) {
         const std::string model = value_in(gpu.path() / "information", "Model");
         if (model.empty()) continue;
         std::string& text = texts.emplace_back("GPU " + std::to_string(number++), model).second;

@@ -271,9 +271,16 @@ void solve(std::string_view expression, std::int64_t value, Symbols& symbols) {
         if (!result) return;
         results[i] = *result;
     }
-    const std::int64_t slope = results[1] - results[0];
-    if (slope == 0 || results[2] - results[1] != slope || (value - results[0]) % slope != 0) return;
-    const std::int64_t found = (value - results[0]) / slope;
+    std::int64_t slope = 0;
+    std::int64_t next = 0;
+    std::int64_t rise = 0;
+    if (__builtin_sub_overflow(results[1], results[0], &slope) ||
+        __builtin_sub_overflow(results[2], results[1], &next) ||
+        __builtin_sub_overflow(value, results[0], &rise))
+        return;
+    // The lowest number has no opposite.
+    if (slope == 0 || next != slope || (slope == -1 && rise == INT64_MIN) || rise % slope != 0) return;
+    const std::int64_t found = rise / slope;
     trial[unknown] = found;
     // A division is no straight line though it may look like one so near to zero.
     const std::optional<std::int64_t> check = Evaluator(expression, trial).value();

@@ -343,7 +343,7 @@ class BodyReader {
     }
 
     void describe_triton(CallSite& site) {
-        site.name = site.function.substr(5);
+        site.name = site.function.substr(std::min<std::size_t>(5, site.function.size()));
         site.key = site.name;
         const auto found = callees_.triton_kernels.find(site.name);
         if (found != callees_.triton_kernels.end()) site.kernel = found->second;

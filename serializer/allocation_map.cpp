@@ -137,9 +137,11 @@ void add_neighbours(const std::vector<const Slot*>& there, std::uint64_t address
 
 std::uint64_t AllocationMap::nanoseconds(std::uint64_t ticks) const {
     if (header.anchor_ticks <= header.start_ticks || header.anchor_unix_ns <= header.start_unix_ns) return 0;
-    return static_cast<std::uint64_t>(static_cast<double>(ticks) *
-                                      static_cast<double>(header.anchor_unix_ns - header.start_unix_ns) /
-                                      static_cast<double>(header.anchor_ticks - header.start_ticks));
+    const double time = static_cast<double>(ticks) *
+                        static_cast<double>(header.anchor_unix_ns - header.start_unix_ns) /
+                        static_cast<double>(header.anchor_ticks - header.start_ticks);
+    constexpr double kMost = 1e18;  // that much no process has lived
+    return time < kMost ? static_cast<std::uint64_t>(time) : 0;
 }
 
 Result<AllocationMap> parse_allocation_map(std::string_view bytes) {

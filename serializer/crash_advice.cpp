@@ -81,9 +81,8 @@ std::vector<std::string> advice_for(const CrashReport& report, bool is_about_fin
                 break;
             }
             advice.emplace_back(
-                report.finding && !report.failed
-                    ? "look at the call's inputs, in events.jsonl or by --level 2"
-                    : "repeat it as above: the launch that fails is then the one that is named");
+                is_about_finding ? "look at the call's inputs, in events.jsonl or by --level 2"
+                                 : "repeat it as above: the launch that fails is then the one that is named");
             break;
         case CrashClass::oom:
             if (report.shortage && report.shortage->held != 0)

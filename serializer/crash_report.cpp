@@ -23,9 +23,14 @@ std::string clean(std::string_view text) {
     return result;
 }
 
+/// Anything may stand in a file.
+bool is_signal(int number) {
+    return number > 0 && number < NSIG;
+}
+
 /// "segmentation fault (SIGSEGV)"
 std::string signal_words(int signal) {
-    const char* const described = sigdescr_np(signal);
+    const char* const described = is_signal(signal) ? sigdescr_np(signal) : nullptr;
     std::string words = described == nullptr ? "ended by a signal" : described;
     words.front() = static_cast<char>(std::tolower(static_cast<unsigned char>(words.front())));
     return words + " (" + signal_name(signal) + ")";
@@ -348,8 +353,8 @@ bool is_past(const Finding& finding, const CrashReport& report) {
 
 /// The verdict is the finding, and not what the program came to.
 bool is_about_finding(const CrashReport& report) {
-    return !report.device && !is_about_failure(report) && !is_about_shortage(report) && report.finding &&
-           may_come_of_failure(report.end) && !is_past(*report.finding, report);
+    return !report.device && !report.hang && !is_about_failure(report) && !is_about_shortage(report) &&
+           report.finding && may_come_of_failure(report.end) && !is_past(*report.finding, report);
 }
 
 /// What the run that failed had been given, where that was wrong: the likely cause.
@@ -413,7 +418,7 @@ bool is_fault(int signal) {
 }
 
 std::string signal_name(int signal) {
-    const char* const name = sigabbrev_np(signal);
+    const char* const name = is_signal(signal) ? sigabbrev_np(signal) : nullptr;
     return name == nullptr ? "signal " + std::to_string(signal) : "SIG" + std::string(name);
 }
 

@@ -108,7 +108,8 @@ void write_record(ThreadState& state, OpenCall& call, const OpenCall* parent, co
     record.call = number;
     record.depth = static_cast<std::uint16_t>(state.depth);
     record.mark = 0;
-    record.back = parent == nullptr ? 0 : static_cast<std::uint32_t>(call.seq - parent->seq);
+    record.back =
+        parent == nullptr || parent->seq == 0 ? 0 : static_cast<std::uint32_t>(call.seq - parent->seq);
     record.launch = start.launch;
     record.result = 0;
     record.model = call.model;

@@ -29,10 +29,11 @@ bool is_pipe(const std::string& path, struct stat& found) {
     return lstat(path.c_str(), &found) == 0 && S_ISFIFO(found.st_mode);
 }
 
+std::atomic<const Expected*> g_asked{nullptr};
+
 // Of the thread that looks.
 struct stat g_pipe {};
 const Expected* g_taken = nullptr;
-const Expected* g_asked = nullptr;
 
 /// The driver's own end; -1 where nobody has the pipe open.
 int descriptor_of(const struct stat& pipe) {
@@ -73,15 +74,20 @@ void take_dump_pipe() {
 bool can_ask_for_dump() {
     take_dump_pipe();
     const Expected* const wanted = expected();
-    return wanted != nullptr && g_taken == wanted && g_asked != wanted && descriptor_of(g_pipe) >= 0;
+    return wanted != nullptr && g_taken == wanted && !has_asked_for_dump() && descriptor_of(g_pipe) >= 0;
 }
 
 bool ask_for_dump() {
     const std::string end = "/proc/self/fd/" + std::to_string(descriptor_of(g_pipe));
     const Descriptor pipe(open(end.c_str(), O_WRONLY | O_NONBLOCK | O_CLOEXEC));
-    g_asked = g_taken;
+    g_asked.store(g_taken, std::memory_order_release);
     // SIGPIPE is nothing that a thread of ours takes.
     return pipe.number() >= 0 && write(pipe.number(), "1", 1) == 1;
+}
+
+bool has_asked_for_dump() {
+    const Expected* const wanted = expected();
+    return wanted != nullptr && g_asked.load(std::memory_order_acquire) == wanted;
 }
 
 void remove_dump_pipe() {

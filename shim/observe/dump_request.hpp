@@ -24,6 +24,8 @@ void take_dump_pipe();
 bool can_ask_for_dump();
 /// False where nobody reads what is asked.
 bool ask_for_dump();
+/// By any thread: whether this process has been so far.
+bool has_asked_for_dump();
 
 /// At the end of the process, which may have been too short for anybody to look. Allocates nothing.
 void remove_dump_pipe();

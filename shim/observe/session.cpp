@@ -21,6 +21,7 @@
 #include "shim/observe/clock.hpp"
 #include "shim/observe/completion_markers.hpp"
 #include "shim/observe/deadline_lock.hpp"
+#include "shim/observe/dump_request.hpp"
 #include "shim/observe/fatal_signals.hpp"
 #include "shim/observe/fault_watch.hpp"
 #include "shim/observe/fault_window.hpp"
@@ -296,12 +297,15 @@ bool Session::say_coverage(bool output_rests) {
     if (has_faulted) line.file("the GPU's core dump", dump->c_str());
     message(Severity::info, "%s", line.text());
     const bool is_without_dump = dump != nullptr && !has_faulted && has_fault_begun();
-    if (is_without_dump)
+    // Of a hang the thread that has asked has told.
+    if (is_without_dump && !has_asked_for_dump())
         message(Severity::warn,
                 "a kernel has faulted on the GPU and the driver has left no core dump of it; set "
                 "CUDA_LAUNCH_BLOCKING=1, and the launch that fails is the one");
     if (has_faulted && !tallied_start() && !has_reporter())
-        message(Severity::warn, "a kernel has faulted on the GPU; `aoti-dbg report %s` says which",
+        message(Severity::warn, "%s; `aoti-dbg report %s` says which",
+                has_asked_for_dump() ? "the driver has written down which kernels ran during the hang"
+                                     : "a kernel has faulted on the GPU",
                 folder_.c_str());
     const bool has_findings = output_ != nullptr && output_->findings().findings.load() != 0;
     return has_faulted || is_without_dump || has_findings || all.failed.get() != 0 ||

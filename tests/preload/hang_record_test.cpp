@@ -163,6 +163,16 @@ TEST_CASE("A hang that was recorded counts for the exit code, whatever the recor
     }
 }
 
+TEST_CASE("A hang over whose record the driver's debugger falls is told as a hang, and as no fault") {
+    const Run run(kRaising, victim("stream"), "", {{"FAKE_CUDA_DEBUGGER_CRASHES", "1"}});
+    CHECK(run.outcome.signal == SIGSEGV);
+    CAPTURE(run.outcome.err);
+    CHECK(run.report().at("class") == "hang");
+    CHECK(contains(run.report().at("verdict").get<std::string>(), "hang: cuStreamSynchronize has "));
+    CHECK_FALSE(contains(run.outcome.err, "a kernel has faulted"));
+    CHECK(contains(run.report().at("notes").dump(), "and has left no core dump"));
+}
+
 TEST_CASE("A program that ends at once leaves no pipe, and one of before is in nobody's way") {
     const Run run(kRaising, {victim_path("fault_window"), "_exit"});
     CHECK(run.outcome.out == "launched\n");

@@ -120,6 +120,16 @@ TEST_CASE("Allocations that are impossible are left out and noted, and those bei
     CHECK(map.value().notes.front() == "the map holds 2 impossible allocations; left out");
 }
 
+TEST_CASE("A time that no process can have lived is none") {
+    FileHeader header = header_of(0, 0);
+    CHECK(map_of({}, {}).nanoseconds(kTicksPerMs) == 1'000'000);
+    header.anchor_ticks = header.start_ticks + 1;
+    const Result<AllocationMap> map = parse_allocation_map(allocation_bytes(header, {}, {}));
+    REQUIRE(map.ok());
+    CHECK(map.value().nanoseconds(1) == 2'000'000'000U);
+    CHECK(map.value().nanoseconds(UINT64_MAX) == 0);
+}
+
 TEST_CASE("Any bytes are read, in memory no larger than they") {
     std::mt19937_64 random(7);
     const std::string whole =

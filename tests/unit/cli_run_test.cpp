@@ -124,6 +124,16 @@ TEST_CASE("A wrong requirement starts nothing and names the nearest word") {
     CHECK(contains(outcome.err, "did you mean \"model\"?"));
 }
 
+TEST_CASE("A folder is no file for JUnit's XML, and nothing is started") {
+    const Installation installation;
+    for (const char* folder : {"/tmp", "results/"}) {
+        const Outcome outcome = installation.run({"--junit", folder, "--", "echo", "started"});
+        CHECK(outcome.exit_code == 125);
+        CHECK(outcome.out.empty());
+        CHECK(contains(outcome.err, "--junit: \"" + std::string(folder) + "\" is not a value that it takes"));
+    }
+}
+
 TEST_CASE("A model in a child counts, one behind a cleared environment does not") {
     const Installation installation;
     const Arguments required = {"--require", "model"};

@@ -182,6 +182,18 @@ TEST_CASE("Of a process that still runs nothing is said of an end, and the advic
           "infer.py");
 }
 
+TEST_CASE("What its run had been given is told of a hang, however it ended") {
+    for (const int signal : {0, SIGTERM, SIGABRT}) {
+        CrashReport report = hung(signal);
+        report.finding.emplace().kind = Finding::Kind::argument;
+        report.finding->kernel = "other_kernel";
+        report.finding->run = report.faulted->run;
+        CAPTURE(signal);
+        CHECK(concluded(report).kind == CrashClass::hang);
+        CHECK(concluded(report).verdict.find("; its run began with a finding: ") != std::string::npos);
+    }
+}
+
 TEST_CASE("A fault on the device goes before a hang, and a hang before a call that failed") {
     CrashReport report = hung(SIGABRT);
     report.failed = call_of("failing_kernel");

@@ -329,6 +329,10 @@ TEST_CASE("A finding is the kernel's, and a fault that a device told goes before
     report.in_flight = {call_of("triton_poi_fused_index_3", 7, 41)};
     CHECK(concluded(report).verdict ==
           "fault in triton_poi_fused_index_3 (run 7, call 41), at line 14 of its source");
+    // What the finding was found in has nothing to do with a kernel of which no launch is known.
+    report.device->kernel = "a_kernel_of_the_programs";
+    report.in_flight.clear();
+    CHECK(concluded(report).next.front().rfind("repeat it as above", 0) == 0);
 }
 
 TEST_CASE("The fingerprint is that of class, end, kernel and its line, and of nothing else") {
@@ -359,4 +363,7 @@ TEST_CASE("Commands are such as a shell takes for what they were") {
 TEST_CASE("Signals without a name have a number") {
     CHECK(signal_name(SIGSEGV) == "SIGSEGV");
     CHECK(signal_name(40) == "signal 40");
+    // Anything may stand in a file.
+    for (const int number : {-1, NSIG - 1, NSIG, 1 << 30})
+        CHECK(signal_name(number) == "signal " + std::to_string(number));
 }

@@ -59,8 +59,8 @@ WrapperInfo usual() {
     return info;
 }
 
-std::string parameters(std::uint32_t xnumel) {
-    return Packed().u64(0x1000).u64(0x20000).u64(0x30000).u32(xnumel).u32(0).u64(0).u64(0).bytes();
+std::string parameters(std::uint32_t xnumel, std::uint32_t above = 0) {
+    return Packed().u64(0x1000).u64(0x20000).u64(0x30000).u32(xnumel).u32(above).u64(0).u64(0).bytes();
 }
 
 }  // namespace
@@ -96,6 +96,28 @@ TEST_CASE("A size that the source does not say for certain is not said") {
         info.run.allocations[0].sizes = text;
         CHECK(launched_tensors(info, 0, parameters(64)).at(2).bytes == 0);
     }
+}
+
+TEST_CASE("Numbers that no straight line can have led to say nothing of a size") {
+    const auto size_of_output = [](const std::string& expression, std::uint64_t number) {
+        WrapperInfo info = usual();
+        info.triton_kernels[0].parameters[3].type = "i64";
+        info.run.sites[0].arguments[3].value = expression;
+        return launched_tensors(
+                   info, 0,
+                   parameters(static_cast<std::uint32_t>(number), static_cast<std::uint32_t>(number >> 32U)))
+            .at(2)
+            .bytes;
+    };
+    CHECK(size_of_output("64L*s77", 48 * 64) == 48 * 64 * 4);
+    CHECK(size_of_output("5L - s77", 2) == 3 * 64 * 4);
+    constexpr std::uint64_t kLowest = std::uint64_t{1} << 63U;
+    for (const char* expression :
+         {"s77", "5L - s77", "64L*s77", "0L - s77", "9L*999999999999999999L*(2L*s77 - 1L)"})
+        for (const std::uint64_t number : {kLowest, kLowest + 5, kLowest - 1, kLowest - 6}) {
+            CAPTURE(expression, number);
+            CHECK(size_of_output(expression, number) == 0);
+        }
 }
 
 TEST_CASE("Bytes that are not laid out as the source says are not believed") {

@@ -193,3 +193,22 @@ TEST_CASE("A launch is of no known time where a graph was launched behind it") {
     CHECK(calls.may_be_replayed(*calls.of_sequence(3)));
     CHECK_FALSE(calls.may_be_replayed(*calls.of_sequence(5)));
 }
+
+TEST_CASE("What a wait lies inside of is looked for as deep as calls are nested, and no deeper") {
+    const auto found = [](std::uint64_t waits) {
+        std::vector<ring::Record> records = {record(3, 0)};
+        for (std::uint64_t i = 0; i < waits; ++i) {
+            ring::Record& wait = records.emplace_back(record(4 + i, 0));
+            wait.kind = ring::CallKind::wait;
+            wait.back = 1;
+        }
+        const Result<ring::Contents> contents =
+            ring::parse_flight_ring(file_start() + names_block({"a"}) + thread_block(7, records));
+        REQUIRE(contents.ok());
+        const std::optional<ring::Call> call = cli::RecordedCalls(contents.value()).of_sequence(3 + waits);
+        return call ? call->record->seq : 0;
+    };
+    CHECK(found(0) == 3);
+    CHECK(found(5) == 3);
+    CHECK(found(1000) == 0);
+}

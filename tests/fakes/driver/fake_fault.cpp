@@ -77,7 +77,7 @@ void gather() {
     }
 }
 
-/// FAKE_CUDA_DEBUGGER_CRASHES: over the fault, before it has written anything.
+/// FAKE_CUDA_DEBUGGER_CRASHES: over what it is to tell of, before it has written anything.
 void crash_if_asked() {
     if (std::getenv("FAKE_CUDA_DEBUGGER_CRASHES") == nullptr) return;
     sigset_t fault;
@@ -140,6 +140,7 @@ void record_on_request(const std::string& running, std::uint64_t grid) {
     const std::optional<Faulted> fault = lost().fault;
     lock.unlock();
     gather();
+    crash_if_asked();
     if (fault) {
         write_core_dump(fault->kernel, fault->grid);
     } else {
