@@ -189,8 +189,6 @@ std::optional<DeviceFault> running_kernel(const std::string& folder, std::uint64
             told.dump = path.string();
         return told;
     };
-    if (dumps_in(folder, since_unix_ns).empty())
-        notes.emplace_back("the driver was asked what runs on the device, and has left no core dump");
     std::vector<std::string> said;  // by device_fault()
     return first_told(folder, since_unix_ns, said, tell);
 }

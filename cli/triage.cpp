@@ -260,6 +260,17 @@ void add_late_telling(const RecordedProcess& process, CrashReport& report) {
     if (!hang.empty()) report.notes.push_back("the driver did not notice it, and was asked: " + hang);
 }
 
+/// The driver was asked at the hang.
+void add_running_kernel(const RecordedProcess& process, const EndedRun& run, CrashReport& report) {
+    const std::vector<CrashCall>& unended = report.hang->unended;
+    const std::string wanted = unended.empty() ? std::string() : unended.front().name;
+    const std::size_t noted = report.notes.size();
+    report.device = running_kernel(process.folder, run.start_unix_ns, wanted, report.notes);
+    if (report.device || report.notes.size() != noted) return;
+    report.notes.emplace_back(
+        "the driver was asked what runs on the device, and has left nothing that says it");
+}
+
 /// Somebody has asked the driver by hand, or a fault has left no trace.
 void note_asked_dumps(const std::vector<RecordedProcess>& processes, const EndedRun& run,
                       CrashReport& report) {
@@ -309,14 +320,10 @@ Triage look_at(const EndedRun& run) {
     if (chosen != nullptr) add_late_telling(*chosen, report);
     if (chosen == nullptr) {
         chosen = longest_hang(processes, run, report);
-        if (chosen != nullptr && report.hang->is_recorded) {
-            const std::vector<CrashCall>& unended = report.hang->unended;
-            report.device =
-                running_kernel(chosen->folder, run.start_unix_ns,
-                               unended.empty() ? std::string() : unended.front().name, report.notes);
-        } else {
+        if (chosen != nullptr && report.hang->is_recorded)
+            add_running_kernel(*chosen, run, report);
+        else
             note_asked_dumps(processes, run, report);
-        }
     }
     if (chosen == nullptr) chosen = choose(processes, run);
     const auto has_dead_context = [](const RecordedProcess& process) { return process.has_dead_context; };
