@@ -60,6 +60,7 @@ CrashEnd end_of(const EndedRun& run, const RecordedProcess* process) {
     end.program = process == nullptr ? run.command.front() : process->program;
     end.is_descendant = end.pid != static_cast<std::uint32_t>(run.pid);
     end.is_in_good_order = process != nullptr && process->ended;
+    end.is_running = !run.has_status && (process == nullptr || process->is_running);
     const bool has_exited = run.has_status && WIFEXITED(run.status);
     if (has_exited) end.exit_status = WEXITSTATUS(run.status);
     if (process != nullptr && has_crashed(*process, run)) {
@@ -79,11 +80,12 @@ CrashEnd end_of(const EndedRun& run, const RecordedProcess* process) {
 std::vector<std::string> unexplained_ends(const std::vector<RecordedProcess>& processes, const EndedRun& run,
                                           const RecordedProcess* chosen) {
     std::vector<std::string> clauses;
-    if (run.has_status && WIFEXITED(run.status) && WEXITSTATUS(run.status) == 0) return clauses;
+    const bool has_ended_well = run.has_status && WIFEXITED(run.status) && WEXITSTATUS(run.status) == 0;
     std::size_t more = 0;
     for (const RecordedProcess& process : processes) {
         const bool is_told = &process == chosen || (run.has_status && is_started(process, run));
-        if (is_told || !has_vanished(process)) continue;
+        // What a program that ended well has killed is its own business.
+        if (is_told || !has_vanished(process) || (has_ended_well && !is_fault(process.signal))) continue;
         if (clauses.size() == kMostNoted) {
             ++more;
             continue;

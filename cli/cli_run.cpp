@@ -182,6 +182,7 @@ EndedRun started_run(const RunRequest& request, const TallyPage& tally, pid_t ch
     run.pid = child;
     run.stopped_by = stop.signal;
     run.stopped_unix_ns = stop.unix_ns;
+    run.seen = tally.seen();
     return run;
 }
 

@@ -96,7 +96,10 @@ Result<std::string> write_report(const CrashReport& report, const std::string& t
     // By the same name, whatever number it got.
     const std::string own_stem = std::filesystem::path(path.value()).stem().string();
     Result<std::string> screen = write_new_file(folder, own_stem, ".txt", text);
-    return screen.ok() ? path : screen;
+    if (!screen.ok())
+        message(Severity::warn, "%s; the report is in %s alone", screen.status().message().c_str(),
+                path.value().c_str());
+    return path;
 }
 
 Status append_verdict(const CrashReport& report, const std::string& report_path, const std::string& file) {

@@ -11,6 +11,7 @@
 #include <filesystem>
 
 #include "base/message.hpp"
+#include "base/words.hpp"
 #include "cli/ci_output.hpp"
 #include "cli/old_reports.hpp"
 #include "cli/report_files.hpp"
@@ -69,6 +70,14 @@ std::string finding_title(const aoti_dbg::Finding& finding) {
     return line.size() > 4 ? line.substr(2, line.size() - 4) : line;
 }
 
+/// Of those that are not told one by one.
+std::string rest_text(const Triage& triage) {
+    if (triage.report.findings <= triage.findings.size()) return {};
+    const std::uint64_t rest = triage.report.findings - triage.findings.size();
+    if (triage.findings.empty()) return counted(rest, "finding") + ", of which none is on record";
+    return counted(rest, "more finding") + "; events.jsonl of the output folder has what could be written";
+}
+
 void annotate(const EndedRun& run, const Triage& triage, const RequirementResult& requirement) {
     std::string lines = "\n";  // what the program said may not end with one
     const bool is_about_finding =
@@ -77,6 +86,8 @@ void annotate(const EndedRun& run, const Triage& triage, const RequirementResult
         lines += github_error("aoti-dbg: " + std::string(word_of(triage.report.kind)), triage.report.verdict);
     for (const aoti_dbg::Finding& finding : triage.findings)
         lines += github_error("aoti-dbg: " + finding_title(finding), finding_text(finding));
+    if (const std::string rest = rest_text(triage); !rest.empty() && triage.findings.empty())
+        lines += github_error("aoti-dbg: findings", rest);
     if (!requirement.is_met) lines += github_error("aoti-dbg: nothing was seen", requirement.said);
     if (lines.size() > 1) write_quietly(STDERR_FILENO, lines.data(), lines.size());
 }
@@ -97,9 +108,11 @@ std::vector<JunitCase> junit_cases(const EndedRun& run, const Triage& triage,
     if (requirement.was_asked) {
         cases.push_back({"what is required was seen", requirement.is_met ? "" : requirement.said, {}});
     }
-    if (triage.findings.empty()) cases.push_back({"no findings", {}, {}});
+    if (triage.report.findings == 0) cases.push_back({"no findings", {}, {}});
     for (const aoti_dbg::Finding& finding : triage.findings)
         cases.push_back({finding_title(finding), finding_title(finding), finding_text(finding)});
+    if (const std::string rest = rest_text(triage); !rest.empty())
+        cases.push_back({triage.findings.empty() ? "no findings" : "no more findings", rest, {}});
     return cases;
 }
 

@@ -70,8 +70,8 @@ void TallyPage::mark_start() const {
 
 std::optional<Seen> TallyPage::seen() const {
     if (page_ == nullptr) return std::nullopt;
-    return Seen{count(page_->loaded), count(page_->partaking), count(page_->models), count(page_->recording),
-                count(page_->left_out)};
+    return Seen{count(page_->loaded),    count(page_->partaking), count(page_->models),
+                count(page_->recording), count(page_->left_out),  count(page_->findings)};
 }
 
 std::string TallyPage::library_version() const {

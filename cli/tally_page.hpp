@@ -17,6 +17,7 @@ struct Seen {
     std::uint32_t models = 0;
     std::uint32_t recording = 0;
     std::uint32_t left_out = 0;
+    std::uint32_t findings = 0;
 };
 
 class TallyPage {

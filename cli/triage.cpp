@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <csignal>
 #include <iterator>
 #include <sstream>
 #include <thread>
@@ -126,8 +127,22 @@ bool has_lost_context(const ring::Record& record) {
     return ring::returns_cuda_error(record.kind) && ends_context(record.result);
 }
 
+bool has_findings(const EndedRun& run) {
+    if (run.seen) return run.seen->findings != 0;
+    return recorded_events(run.folder, run.start_unix_ns, std::nullopt, ~0U).finding_count != 0;
+}
+
+/// Whether the thread that the signal came to, which has made no calls, may have worked for one: an op's own
+/// threads do, and those of OpenMP. One of the driver's falls over a lost context, and one of ours aborts for
+/// a finding.
+bool may_be_worker(const EndedRun& run, const CrashReport& report, bool has_lost_context) {
+    const CrashEnd& end = report.end;
+    return end.is_foreign_thread && is_fault(end.signal) && !has_lost_context &&
+           (end.signal != SIGABRT || !has_findings(run));
+}
+
 /// What its ring tells. An exit in good order is nobody's who was inside of a call meanwhile.
-void add_calls(const RecordedProcess& process, CrashReport& report) {
+void add_calls(const RecordedProcess& process, const EndedRun& run, CrashReport& report) {
     const Result<ring::Contents> read = ring::read_flight_ring(process.ring);
     if (!read.ok()) {
         report.notes.push_back(read.status().message());
@@ -135,24 +150,26 @@ void add_calls(const RecordedProcess& process, CrashReport& report) {
     }
     report.notes.insert(report.notes.end(), read.value().notes.begin(), read.value().notes.end());
     const RecordedCalls calls(read.value());
-    // Whoever ends a process that hangs, or for a fault on a device, is no thread of the program's.
-    const std::uint32_t thread = report.hang || report.device ? 0 : report.end.thread;
     const std::vector<ring::Thread>& threads = read.value().threads;
     report.end.is_foreign_thread =
         report.end.thread != 0 && std::none_of(threads.begin(), threads.end(), [&](const ring::Thread& one) {
             return one.tid == report.end.thread;
         });
+    const std::optional<ring::Call> failed = calls.failed();
+    if (failed) report.failed = calls.told(*failed);
+    const bool is_last_error = failed && has_lost_context(*failed->record);
     std::vector<ring::Call> in_flight = calls.in_flight(process.ended);
+    // Whoever ends a process that hangs, or for a fault on a device, is no thread of the program's.
+    const bool is_of_all =
+        report.hang || report.device || (!in_flight.empty() && may_be_worker(run, report, is_last_error));
+    const std::uint32_t thread = is_of_all ? 0 : report.end.thread;
     const auto others = std::stable_partition(
         in_flight.begin(), in_flight.end(),
         [&](const ring::Call& call) { return thread == 0 || call.thread->tid == thread; });
     for (auto call = in_flight.begin(); call != in_flight.end(); ++call)
         (call < others ? report.in_flight : report.also_in_flight).push_back(calls.told(*call));
     in_flight.erase(others, in_flight.end());
-    const std::optional<ring::Call> failed = calls.failed();
-    if (failed) report.failed = calls.told(*failed);
     // A signal may come of a failure in one thread while others run on.
-    const bool is_last_error = failed && has_lost_context(*failed->record);
     report.failed_survived = failed && !is_last_error && calls.any_run_after(*failed, report.end.signal != 0);
     // A program that nobody stopped went on beside what nobody waits for, and came to another end.
     const bool is_unawaited =
@@ -219,6 +236,11 @@ void add_events(const EndedRun& run, Triage& triage) {
     RecordedEvents events =
         recorded_events(run.folder, run.start_unix_ns, wanted, call == nullptr ? ~0U : call->model);
     report.findings = events.finding_count;
+    if (run.seen && run.seen->findings > report.findings) {
+        report.notes.push_back(counted(run.seen->findings - report.findings, "finding") +
+                               " could not be written to the output folder, or went with it");
+        report.findings = run.seen->findings;
+    }
     if (!events.findings.empty()) report.finding = events.findings.front();
     triage.findings = std::move(events.findings);
     if (!events.arguments.empty()) take_measured(std::move(events.arguments), report.arguments);
@@ -341,12 +363,14 @@ Triage look_at(const EndedRun& run) {
         report.notes.push_back("it still ran some seconds after " + signal_name(run.stopped_by));
     report.oom_kills = run.oom_kills;
     report.processes = processes.size();
+    report.loaded = run.seen ? run.seen->loaded : 0;
+    report.recording = run.seen ? run.seen->recording : 0;
     for (const RecordedProcess& process : processes) {
         report.runs += process.runs;
         report.calls += process.calls;
         report.uses_cuda |= process.uses_cuda;
     }
-    if (chosen != nullptr) add_calls(*chosen, report);
+    if (chosen != nullptr) add_calls(*chosen, run, report);
     add_events(run, triage);
     report.environment = known_versions(run.command.front());
     add_torch(chosen != nullptr ? chosen->folder : run.folder, report);

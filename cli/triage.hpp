@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/tally_page.hpp"
 #include "serializer/crash_report.hpp"
 
 namespace aoti_dbg::cli {
@@ -25,6 +26,7 @@ struct EndedRun {
     int stopped_by = 0;                      // a signal that was to end it, sent while it ran; 0: none
     std::uint64_t stopped_unix_ns = 0;       // when
     bool asks_itself = false;                // at its end, and is there until it has its answer
+    std::optional<Seen> seen;                // what its processes counted, whatever they could write
 };
 
 struct Triage {

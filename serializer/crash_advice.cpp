@@ -23,8 +23,7 @@ std::string check_words(const CrashReport& report) {
 
 /// Of a process that may still be there; else that of the next one.
 std::string pid_text(const CrashEnd& end) {
-    const bool has_ended = end.signal != 0 || end.exit_status;
-    return has_ended ? "PID" : std::to_string(end.pid);
+    return end.is_running ? std::to_string(end.pid) : "PID";
 }
 
 }  // namespace
@@ -65,7 +64,12 @@ std::vector<std::string> advice_for(const CrashReport& report, bool is_about_fin
     std::vector<std::string> advice;
     if (report.processes == 0) {
         advice.emplace_back(
-            "no process recorded a call: check that the library reaches the one with the model");
+            report.recording != 0
+                ? "calls were made and none is on record: see that AOTI_DBG_OUT names a folder that can be "
+                  "written, with room, and that AOTI_DBG_RING is not 0"
+            : report.loaded != 0
+                ? "the library was there and saw no call: look at what the program says of loading its model"
+                : "no process recorded a call: check that the library reaches the one with the model");
         return advice;
     }
     if (report.in_flight.size() > 1)

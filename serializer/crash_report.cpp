@@ -64,15 +64,15 @@ std::string first_of(const std::vector<CrashCall>& calls, std::uint64_t count,
     return count > kMostNamed ? text + ", ..." : text;
 }
 
+constexpr const char* kForeignThread = ", in a thread without calls of its own,";
+
 /// " inside X", " while 3 calls were in flight: ..." or " outside of any call".
 std::string place_words(const CrashReport& report) {
+    const bool is_foreign = report.end.is_foreign_thread;
     if (const CrashCall* const call = report.call()) {
-        switch (call->kind) {
-            case ring::CallKind::run:
-                return place_in_run(*call, report);
-            default:
-                return " inside " + call_text(*call);
-        }
+        if (is_foreign) return kForeignThread + (" while " + call_text(*call) + " was under way");
+        if (call->kind == ring::CallKind::run) return place_in_run(*call, report);
+        return " inside " + call_text(*call);
     }
     if (report.in_flight.empty()) {
         if (!report.last && !report.also_in_flight.empty()) return " outside of any call";
@@ -80,8 +80,8 @@ std::string place_words(const CrashReport& report) {
         if (!report.last) return "; no call of a model was recorded";
         return " outside of any call; the last before it was " + call_text(*report.last);
     }
-    return " while " + std::to_string(report.in_flight.size()) +
-           " calls were in flight, in as many threads: " +
+    return std::string(is_foreign ? kForeignThread : "") + " while " +
+           std::to_string(report.in_flight.size()) + " calls were in flight, in as many threads: " +
            first_of(report.in_flight, report.in_flight.size(), call_text);
 }
 
@@ -210,8 +210,7 @@ Judgement judge_hang(const Hang& hang, const CrashReport& report) {
         result.verdict += unended_text(hang);
     }
     if (hang.calls.size() > 1) result.verdict += "; " + std::to_string(hang.calls.size()) + " threads hang";
-    if (report.end.signal != 0 || report.end.exit_status)
-        result.verdict += "; then " + ending_words(report.end);
+    if (!report.end.is_running) result.verdict += "; then " + ending_words(report.end);
     return result;
 }
 
@@ -303,8 +302,8 @@ Judgement judge_end(const CrashReport& report) {
     result.verdict = ending_words(end);
     const std::string place = place_words(report);
     // What was put in between ends before the place, or with the half sentence.
-    if ((end.signal_is_guessed || (end.signal == 0 && end.is_descendant)) && place.front() == ' ')
-        result.verdict += ",";
+    const bool is_half_sentence = end.signal == 0 && (end.is_descendant || !end.exit_status);
+    if ((end.signal_is_guessed || is_half_sentence) && place.front() == ' ') result.verdict += ",";
     result.verdict += place;
     if (const CrashCall* const call = report.call()) result.where = call->name;
     if (end.signal == SIGKILL) {
@@ -351,10 +350,17 @@ bool is_past(const Finding& finding, const CrashReport& report) {
            finding.run == report.failed->run;
 }
 
+/// Or outside of any; what another run was found to do is not what the program was at when it ended.
+bool ended_in_run_of(const Finding& finding, const CrashReport& report) {
+    const auto is_its = [&finding](const CrashCall& call) { return call.run == finding.run; };
+    return report.in_flight.empty() || std::any_of(report.in_flight.begin(), report.in_flight.end(), is_its);
+}
+
 /// The verdict is the finding, and not what the program came to.
 bool is_about_finding(const CrashReport& report) {
     return !report.device && !report.hang && !is_about_failure(report) && !is_about_shortage(report) &&
-           report.finding && may_come_of_failure(report.end) && !is_past(*report.finding, report);
+           report.finding && may_come_of_failure(report.end) && !is_past(*report.finding, report) &&
+           ended_in_run_of(*report.finding, report);
 }
 
 /// What the run that failed had been given, where that was wrong: the likely cause.
@@ -385,6 +391,12 @@ Judgement judge(const CrashReport& report) {
             result.verdict += "; then " + ending_words(report.end);
         return result;
     }
+    if (report.findings != 0 && !report.finding && report.end.signal == 0 &&
+        report.end.exit_status.value_or(0) == 0)
+        return {CrashClass::unknown,
+                counted(report.findings, "finding") + ", of which none is on record",
+                "findings",
+                {}};
     return judge_end(report);
 }
 

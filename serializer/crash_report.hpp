@@ -70,6 +70,7 @@ struct CrashEnd {
     std::string program;
     bool is_descendant = false;      // of the program that was started, whose end it is not
     bool is_in_good_order = false;   // by its own note
+    bool is_running = false;         // it has not ended
     int signal = 0;                  // 0: none
     std::uint32_t thread = 0;        // to which it came; 0: not known
     bool is_foreign_thread = false;  // which has no call on record: hardly one of the program's
@@ -107,6 +108,8 @@ struct CrashReport {
     std::optional<Finding> finding;  // the first
     std::uint64_t findings = 0;
     std::uint64_t processes = 0;  // that recorded calls
+    std::uint64_t loaded = 0;     // processes that had the library, as they counted; 0: nobody knows
+    std::uint64_t recording = 0;  // and made calls, which may be on no record
     std::uint64_t runs = 0;       // of all of them
     std::uint64_t calls = 0;
     std::optional<std::uint64_t> oom_kills;  // in our control group, meanwhile

@@ -28,8 +28,8 @@ struct Page {
     std::uint32_t models;     // models that arrived
     std::uint32_t recording;  // processes that saw a call
     std::uint32_t left_out;   // processes that would have, but for the patterns of AOTI_DBG_PROCESSES
-    std::uint32_t reserved;
-    char library[32];  // its version, by whoever loaded it; empty: older than this field
+    std::uint32_t findings;   // that were made, whether or not they could be written
+    char library[32];         // its version, by whoever loaded it; empty: older than this field
 };
 static_assert(sizeof(Page) == 80);
 

@@ -92,24 +92,37 @@ std::optional<Mismatch> wrong_rank(const InputGuard& guard, const TensorFacts& t
                     "give it as many dimensions as the example that the model was exported with"};
 }
 
-std::optional<Mismatch> wrong_size(const InputGuard& guard, const TensorFacts& tensor) {
-    for (std::size_t i = 0; i < std::min(guard.sizes.size(), tensor.sizes.size()); ++i) {
-        const InputGuard::Size& size = guard.sizes[i];
-        const std::int64_t given = tensor.sizes[i];
-        const std::string found = std::to_string(given) + ", in " + list_text(tensor.sizes);
-        if (size.is_said && size.least == size.most && given != size.least)
-            return Mismatch{"size", at_dimension(size.least, i), found,
-                            "give it this size, or export the model with this dimension as a dynamic one"};
-        if (given > size.most)
-            return Mismatch{"size", "at most " + at_dimension(size.most, i), found,
-                            "stay within the bounds of the export, or export with larger ones: "
-                            "torch.export.Dim(..., max=...)"};
-        if (given < size.least && size.least > kBoundOfEveryExport)
-            return Mismatch{"size", "at least " + at_dimension(size.least, i), found,
-                            "stay within the bounds of the export, or export with others: "
-                            "torch.export.Dim(..., min=...)"};
-    }
+/// What is wrong with one size, without what was found; nothing where it is right.
+std::optional<Mismatch> wrong_size_at(const InputGuard::Size& size, std::int64_t given, std::size_t i) {
+    if (size.is_said && size.least == size.most && given != size.least)
+        return Mismatch{"size", at_dimension(size.least, i), "",
+                        "give it this size, or export the model with this dimension as a dynamic one"};
+    if (given > size.most)
+        return Mismatch{"size", "at most " + at_dimension(size.most, i), "",
+                        "stay within the bounds of the export, or export with larger ones: "
+                        "torch.export.Dim(..., max=...)"};
+    if (given < size.least && size.least > kBoundOfEveryExport)
+        return Mismatch{"size", "at least " + at_dimension(size.least, i), "",
+                        "stay within the bounds of the export, or export with others: "
+                        "torch.export.Dim(..., min=...)"};
     return std::nullopt;
+}
+
+/// All sizes in one; the advice is that for the first.
+std::optional<Mismatch> wrong_size(const InputGuard& guard, const TensorFacts& tensor) {
+    std::optional<Mismatch> wrong;
+    std::string found;
+    for (std::size_t i = 0; i < std::min(guard.sizes.size(), tensor.sizes.size()); ++i) {
+        std::optional<Mismatch> one = wrong_size_at(guard.sizes[i], tensor.sizes[i], i);
+        if (!one) continue;
+        found += (wrong ? " and " : "") + std::to_string(tensor.sizes[i]);
+        if (wrong)
+            wrong->expected += ", " + one->expected;
+        else
+            wrong = std::move(one);
+    }
+    if (wrong) wrong->found = found + ", in " + list_text(tensor.sizes);
+    return wrong;
 }
 
 std::optional<Mismatch> wrong_stride(const InputGuard& guard, const TensorFacts& tensor) {

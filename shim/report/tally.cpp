@@ -63,6 +63,8 @@ void count_in_tally(TallyCount what) {
             return raise(g_page->recording);
         case TallyCount::left_out:
             return raise(g_page->left_out);
+        case TallyCount::findings:
+            return raise(g_page->findings);
     }
 }
 

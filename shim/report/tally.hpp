@@ -11,7 +11,7 @@ namespace aoti_dbg {
 /// Maps the page that AOTI_DBG_TALLY names and counts this process in. Once, at load.
 void join_tally();
 
-enum class TallyCount { partaking, models, recording, left_out };
+enum class TallyCount { partaking, models, recording, left_out, findings };
 void count_in_tally(TallyCount what);
 
 /// True once for all processes of a run.

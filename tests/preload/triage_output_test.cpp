@@ -187,6 +187,20 @@ TEST_CASE("Findings of a program that ended well decide its exit code where that
     CHECK(run.report().at("seen").at("findings") >= 1);
     CHECK(run.report().at("ended").at("exit_status") == 0);
 }
+
+TEST_CASE("Findings of a program that could write nowhere fail a run under --ci all the same") {
+    const TempFolder folder;
+    write_text(folder.path() / "file", "in the way");
+    const fs::path junit = folder.path() / "results.xml";
+    const Run run({"--triage", "--ci", "--annotate", "github", "--check", "nan", "--junit", junit.string()},
+                  cuda_models({}, {"stats"}), {{"AOTI_DBG_OUT", folder.path() / "file" / "out"}});
+    CHECK(run.outcome.exit_code == 1);
+    CHECK(contains(run.outcome.err, ", of which none is on record"));
+    CHECK(contains(run.outcome.err, "\n::error title=aoti-dbg%3A findings::"));
+    const std::string xml = read_text(junit);
+    CHECK(contains(xml, "name=\"no findings\""));
+    CHECK(contains(xml, ", of which none is on record\">"));
+}
 #endif
 
 TEST_CASE("Annotations and JUnit XML say what the report says, and a file that is there is kept") {

@@ -28,6 +28,7 @@ CrashReport hung(int signal) {
     hang.unended_count = 7;
     report.faulted = hang.unended.front();
     report.uses_cuda = true;
+    report.end.is_running = signal == 0;
     return report;
 }
 

@@ -335,6 +335,23 @@ TEST_CASE("A finding is the kernel's, and a fault that a device told goes before
     CHECK(concluded(report).next.front().rfind("repeat it as above", 0) == 0);
 }
 
+TEST_CASE("A finding of another run than those that were under way is no verdict") {
+    CrashReport report = ended_by(SIGABRT);
+    report.finding = Finding{};
+    report.finding->kernel = "cpp_fused_log_0";
+    report.finding->run = 2;
+    report.finding->tensor.label = "buf4";
+    report.finding->suppression = "nan in cpp_fused_log_0";
+    report.findings = 1;
+    CHECK(contains(concluded(report).verdict, "NaN in buf4"));
+    report.in_flight = {call_of("mylib::my_op", 2, 9)};
+    CHECK(contains(concluded(report).verdict, "NaN in buf4"));
+    report.in_flight = {call_of("mylib::my_op", 5, 9)};
+    report = concluded(report);
+    CHECK(report.verdict == "aborted (SIGABRT) inside mylib::my_op (run 5, call 9)");
+    CHECK(contains(text_of(report), "finding     nan in cpp_fused_log_0"));
+}
+
 TEST_CASE("The fingerprint is that of class, end, kernel and its line, and of nothing else") {
     const CrashReport one = concluded(crash_inside("mylib::my_op"));
     CrashReport other = crash_inside("mylib::my_op");

@@ -68,7 +68,8 @@ ring::Record ended_run(std::uint64_t seq, std::uint32_t run) {
 }
 
 /// What is told of a run that ended so, and left these rings in the order of their starts.
-cli::Triage told(int status, const std::vector<Process>& processes, bool has_status = true) {
+cli::Triage told(int status, const std::vector<Process>& processes, bool has_status = true,
+                 std::optional<cli::Seen> seen = {}) {
     const TempFolder folder;
     for (std::size_t i = 0; i < processes.size(); ++i) {
         Process process = processes[i];
@@ -83,6 +84,7 @@ cli::Triage told(int status, const std::vector<Process>& processes, bool has_sta
     run.pid = static_cast<pid_t>(kStarted);
     run.status = status;
     run.has_status = has_status;
+    run.seen = seen;
     return cli::look_at(run);
 }
 
@@ -139,6 +141,9 @@ TEST_CASE("Of several that crashed the last is told, and of the program itself w
     const cli::Triage triage = told(kExit1, {first, last});
     CHECK(triage.report.end.pid == kChild + 1);
     CHECK(has_note(triage.report, "process 4000200, /usr/bin/victim, ended by SIGSEGV"));
+    const cli::Triage below = told(0, {ended_well(kStarted), first, last});
+    CHECK(below.report.end.pid == kChild + 1);
+    CHECK(has_note(below.report, "process 4000200, /usr/bin/victim, ended by SIGSEGV"));
     Process started = Process(kStarted, SIGSEGV).with(kStarted, {open_record(1, 0)});
     CHECK(told(SIGABRT, {started, first}).report.end.signal == SIGABRT);
     CHECK(told(SIGABRT, {started, first}).report.end.pid == kStarted);
@@ -177,14 +182,37 @@ TEST_CASE("Of several calls in flight the one in the thread to which the signal 
     const std::string text = text_of(report);
     CHECK(contains(text, "  also open   strg::other (run 3, call 4)\n              run 1 of model 0\n"));
 
+    // Between two of its own.
     process.header.signal_thread = 40;
-    const CrashReport outside = told(SIGSEGV, {process}).report;
-    CHECK(outside.verdict == "segmentation fault (SIGSEGV) outside of any call");
-    CHECK(outside.call() == nullptr);
     process.with(40, {in_run(record(9, 2), 7)});
     CHECK(told(SIGSEGV, {process}).report.verdict ==
           "segmentation fault (SIGSEGV) outside of any call; the last before it was strg::other (run 7, call "
           "9)");
+}
+
+TEST_CASE("A fault in a thread without calls is told with the calls that it may have worked for") {
+    Process process(kStarted, SIGFPE, 40);
+    process.with(kStarted, {open_run(1, 2), in_run(open_record(2, 0), 2)});
+    const CrashReport report = told(SIGFPE, {process}).report;
+    CHECK(contains(report.verdict,
+                   "(SIGFPE), in a thread without calls of its own, while strg::bomb (run 2, call 2) was "
+                   "under way"));
+    REQUIRE(report.call() != nullptr);
+    CHECK(report.call()->name == "strg::bomb");
+    process.with(32, {in_run(open_record(4, 2), 3)});
+    CHECK(contains(told(SIGFPE, {process}).report.verdict,
+                   ", in a thread without calls of its own, while 2 calls were in flight, in as many "
+                   "threads: strg::bomb (run 2, call 2), strg::other (run 3, call 4)"));
+
+    // Somebody else's business, whoever was inside of a call meanwhile: a signal that is sent is no fault.
+    process.header.signal = SIGTERM;
+    CHECK(told(SIGTERM, {process}).report.call() == nullptr);
+    // And one of the driver's falls over a context that a call found lost.
+    ring::Record lost = record(9, 2);
+    lost.result = 700;
+    process.header.signal = SIGSEGV;
+    process.with(33, {lost});
+    CHECK(contains(told(SIGSEGV, {process}).report.verdict, "CUDA error 700"));
 }
 
 TEST_CASE("Where the thread is not known, calls come before runs that wait for them") {
@@ -248,4 +276,25 @@ TEST_CASE("A child that vanished is noted where the program failed, and told whe
     const cli::Triage alone = told(kExit1, {vanished});
     CHECK(alone.report.end.pid == kChild);
     CHECK(contains(alone.report.verdict, "end of process 4000200, in no good order"));
+}
+
+TEST_CASE("What the processes counted stands for what they could not write") {
+    cli::Seen seen{};
+    seen.loaded = seen.partaking = 1;
+    const auto advice = [&](int status) { return told(status, {}, true, seen).report.next.front(); };
+    CHECK(contains(advice(SIGSEGV), "the library was there and saw no call"));
+    seen.recording = 1;
+    CHECK(contains(advice(SIGSEGV), "calls were made and none is on record"));
+    CHECK(contains(told(SIGSEGV, {}).report.next.front(), "check that the library reaches"));
+
+    CHECK_FALSE(told(0, {}, true, seen).is_worth_telling);
+    seen.findings = 2;
+    const cli::Triage lost = told(0, {}, true, seen);
+    CHECK(lost.is_worth_telling);
+    CHECK(lost.report.kind == CrashClass::unknown);
+    CHECK(lost.report.verdict == "2 findings, of which none is on record");
+    CHECK(lost.report.findings == 2);
+    CHECK(has_note(lost.report, "2 findings could not be written to the output folder"));
+    // What a signal came of is nobody's guess.
+    CHECK(contains(told(SIGSEGV, {}, true, seen).report.verdict, "segmentation fault (SIGSEGV)"));
 }

@@ -448,6 +448,28 @@ TEST_CASE("The same origin is told once, in whatever run, and counted from then 
     CHECK(watch.findings.counts().again == 4);
 }
 
+TEST_CASE("Another size that is wrong is another finding, and a storage that is too small is one") {
+    Watch watch;
+    Finding wrong;
+    wrong.kind = Finding::Kind::argument;
+    wrong.kernel = kModelInputs;
+    wrong.tensor.label = "arg0_1";
+    const auto take = [&](const std::string& check, const std::string& expected) {
+        wrong.check = check;
+        wrong.expected = expected;
+        return watch.findings.take(wrong, watch.fresh);
+    };
+    CHECK(take("size", "12 at dimension 1"));
+    CHECK(take("size", "12 at dimension 1"));
+    CHECK(watch.fresh.size() == 1);
+    CHECK(take("size", "at most 64 at dimension 0"));
+    CHECK(watch.fresh.size() == 2);
+    CHECK(take("storage", "at least 384 bytes"));
+    CHECK(take("storage", "at least 768 bytes"));
+    CHECK(watch.fresh.size() == 3);
+    CHECK(watch.findings.counts().again == 2);
+}
+
 TEST_CASE("Calls without a known site are told apart by their number in the run") {
     Watch watch;
     auto& out = watch.script.buffer({0});
