@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <iterator>
 #include <map>
 #include <optional>
 #include <string_view>
@@ -13,7 +14,6 @@
 #include "cli/mapped_file.hpp"
 #include "model/call_matcher.hpp"
 #include "model/call_sites.hpp"
-#include "model/kernel_source.hpp"
 #include "model/last_writer.hpp"
 #include "model/launched_tensors.hpp"
 
@@ -135,6 +135,11 @@ std::vector<std::string> kept_wrappers(const std::string& folder) {
     return paths;
 }
 
+std::string_view text_of(const MappedFile& file) {
+    const auto bytes = file.bytes();
+    return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
 }  // namespace
 
 std::vector<std::string> kept_packages(const std::string& folder) {
@@ -152,9 +157,7 @@ std::vector<std::string> kept_torch_versions(const std::string& folder) {
         const Result<MappedFile> file =
             MappedFile::open((fs::path(folder) / kEvidence / package / "library.json").string());
         if (!file.ok()) continue;
-        const auto bytes = file.value().bytes();
-        const auto* const text = reinterpret_cast<const char*>(bytes.data());
-        const Json library = Json::parse(text, text + bytes.size(), nullptr, false);
+        const Json library = Json::parse(text_of(file.value()), nullptr, false);
         if (!library.is_object()) continue;
         const auto torch = library.find("torch");
         if (torch == library.end() || !torch->is_string()) continue;
@@ -203,9 +206,7 @@ void find_kernel_line_of(const std::string& folder, DeviceFault& fault) {
     for (const std::string& path : kept_wrappers(folder)) {
         const Result<MappedFile> file = MappedFile::open(path);
         if (!file.ok()) continue;
-        const auto bytes = file.value().bytes();
-        const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
-        std::optional<KernelLine> line = find_kernel_line(text, fault.kernel, fault.line);
+        std::optional<KernelLine> line = find_kernel_line(text_of(file.value()), fault.kernel, fault.line);
         if (line && found && line->text != found->text) return;
         if (line) found = std::move(line);
     }
@@ -213,6 +214,17 @@ void find_kernel_line_of(const std::string& folder, DeviceFault& fault) {
     fault.source = found->text;
     fault.parameter = found->parameter;
     fault.is_write = found->is_write;
+}
+
+std::vector<AssertingKernel> kept_asserting_kernels(const std::string& folder) {
+    std::vector<AssertingKernel> all;
+    for (const std::string& path : kept_wrappers(folder)) {
+        const Result<MappedFile> file = MappedFile::open(path);
+        if (!file.ok()) continue;
+        std::vector<AssertingKernel> kernels = find_asserting_kernels(text_of(file.value()));
+        std::move(kernels.begin(), kernels.end(), std::back_inserter(all));
+    }
+    return all;
 }
 
 }  // namespace aoti_dbg::cli

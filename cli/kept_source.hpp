@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "model/kernel_source.hpp"
 #include "serializer/crash_report.hpp"
 
 namespace aoti_dbg::cli {
@@ -24,5 +25,8 @@ std::vector<CrashArgument> find_in_source(const std::string& folder, const std::
 /// The line of its kernel's Triton source and what it reads or writes, for a fault of a known kernel and
 /// line.
 void find_kernel_line_of(const std::string& folder, DeviceFault& fault);
+
+/// Of all packages that were kept.
+std::vector<AssertingKernel> kept_asserting_kernels(const std::string& folder);
 
 }  // namespace aoti_dbg::cli

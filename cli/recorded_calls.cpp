@@ -72,6 +72,12 @@ bool RecordedCalls::was_alone(const ring::Call& failed) const {
     });
 }
 
+CrashCall RecordedCalls::told_launch(const ring::Call& launch) const {
+    CrashCall call = told(launch);
+    if (const std::optional<ring::Call> op = around(launch)) call.inside = call_text(told(*op));
+    return call;
+}
+
 std::optional<ring::Call> RecordedCalls::last(std::uint32_t thread) const {
     const auto found = std::find_if(all_.rbegin(), all_.rend(), [thread](const ring::Call& call) {
         return is_call(*call.record) && (thread == 0 || call.thread->tid == thread);

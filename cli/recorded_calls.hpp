@@ -57,6 +57,9 @@ class RecordedCalls {
 
     [[nodiscard]] CrashCall told(const ring::Call& call) const { return recorded_call(contents_, call); }
 
+    /// With the op that it lies in.
+    [[nodiscard]] CrashCall told_launch(const ring::Call& launch) const;
+
   private:
     const ring::Contents& contents_;
     std::vector<ring::Call> all_;

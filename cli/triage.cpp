@@ -16,13 +16,13 @@
 #include "cli/chosen_process.hpp"
 #include "cli/device_fault.hpp"
 #include "cli/doctor_child.hpp"
+#include "cli/fault_suspects.hpp"
 #include "cli/hang_facts.hpp"
 #include "cli/kept_source.hpp"
 #include "cli/memory_facts.hpp"
 #include "cli/recorded_calls.hpp"
 #include "cli/recorded_processes.hpp"
 #include "cli/surroundings.hpp"
-#include "serializer/ended_launches.hpp"
 
 namespace aoti_dbg::cli {
 namespace {
@@ -62,54 +62,15 @@ std::string launch_parameters(const DeviceFault& fault) {
     return fault.accessed ? fault.accessed->parameters : std::string();
 }
 
-/// The op that a kernel was launched in, which is as likely as that launch.
-std::string inside_words(CrashCall op, const CrashCall& launch) {
-    op.is_likely = launch.is_likely;
-    return call_text(op);
-}
-
-/// With the op that it lies in.
-CrashCall told_launch(const RecordedCalls& calls, const ring::Call& launch) {
-    CrashCall told = calls.told(launch);
-    if (const std::optional<ring::Call> op = calls.around(launch))
-        told.inside = inside_words(calls.told(*op), told);
-    return told;
-}
-
-/// The call that returned the error, and none behind it, can have been told of what had not ended.
-void add_unended(const ring::Contents& ring, const RecordedCalls& calls, CrashReport& report) {
-    for (const ring::Call& launch : unended_launches(ring)) {
-        if (launch.record->seq >= report.failed->sequence) break;
-        if (++report.unended_count <= kMostUnended) report.unended.push_back(told_launch(calls, launch));
-    }
-}
-
-/// What completion markers tell of a context that has failed, where nothing tells more; or else which
-/// launches no call has waited for.
-std::optional<ring::Call> find_suspects(const ring::Contents& ring, const RecordedCalls& calls,
-                                        CrashReport& report) {
-    const bool is_told = report.device || report.hang || report.failed_alone;
-    const bool has_failed = report.failed && returns_cuda_error(report.failed->kind) &&
-                            ends_context(report.failed->result) && may_come_of_lost_context(report);
-    if (is_told || !has_failed) return std::nullopt;
-    const FaultSuspects found = fault_suspects(ring);
-    report.by_markers = !found.launches.empty();
-    if (!report.by_markers) add_unended(ring, calls, report);
-    if (found.launches.size() == 1) {
-        report.faulted = calls.told(found.launches.front());
-        report.faulted->is_likely = !found.is_certain;
-        return found.launches.front();
-    }
-    for (const ring::Call& launch : found.launches)
-        report.suspects.push_back(told_launch(calls, launch));
-    return std::nullopt;
-}
-
 void add_arguments(const RecordedProcess& process, const RecordedCalls& calls, const ring::Call& about,
                    CrashReport& report) {
     CrashCall& told = *told_call(report);
     const std::optional<ring::Call> op = calls.around(about);
-    if (op) told.inside = inside_words(calls.told(*op), told);
+    if (op) {
+        CrashCall around = calls.told(*op);
+        around.is_likely = told.is_likely;
+        told.inside = call_text(around);
+    }
     report.arguments = find_in_source(process.folder, calls.names_up_to(op ? *op : about), told,
                                       report.device && !op ? launch_parameters(*report.device) : "");
     if (report.device) find_suspect(process.folder, report);
@@ -195,7 +156,7 @@ void add_calls(const RecordedProcess& process, const EndedRun& run, CrashReport&
         if (about) report.faulted = calls.told(*about);
         if (about) report.faulted->is_likely = waits && !report.hang->by_markers;
     }
-    if (!about) about = find_suspects(read.value(), calls, report);
+    if (!about) about = find_suspects(process.folder, read.value(), calls, report);
     if (!about && report.suspects.empty() && in_flight.size() == 1) about = in_flight.front();
     if (!about && report.suspects.empty() && in_flight.empty() && report.told_failure() != nullptr)
         about = failed;

@@ -8,6 +8,8 @@ namespace aoti_dbg {
 namespace {
 
 constexpr std::string_view kQuotes = "'''";
+constexpr std::string_view kKernel = "async_compile.triton('";
+constexpr std::string_view kAssertion = "device_assert(";
 
 bool is_of_name(char c) {
     return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_';
@@ -40,7 +42,7 @@ std::string_view first_argument(std::string_view text, std::size_t open) {
 }
 
 std::string_view source_of(std::string_view wrapper, std::string_view kernel) {
-    const std::string begin = "async_compile.triton('" + std::string(kernel) + "', " + std::string(kQuotes);
+    const std::string begin = std::string(kKernel) + std::string(kernel) + "', " + std::string(kQuotes);
     const std::size_t at = wrapper.find(begin);
     if (at == std::string_view::npos) return {};
     wrapper.remove_prefix(at + begin.size());
@@ -54,6 +56,25 @@ std::string_view line_of(std::string_view source, std::uint32_t line) {
         source.remove_prefix(end + 1);
     }
     return source.substr(0, source.find('\n'));
+}
+
+std::string_view trimmed(std::string_view text) {
+    constexpr const char* kBlanks = " \t\r";
+    const std::size_t first = text.find_first_not_of(kBlanks);
+    if (first == std::string_view::npos) return {};
+    return text.substr(first, text.find_last_not_of(kBlanks) - first + 1);
+}
+
+std::vector<AssertingKernel::Line> assertions_in(std::string_view source) {
+    std::vector<AssertingKernel::Line> lines;
+    for (std::uint32_t number = 1; !source.empty(); ++number) {
+        const std::string_view line = source.substr(0, source.find('\n'));
+        source.remove_prefix(std::min(line.size() + 1, source.size()));
+        const std::size_t at = line.find(kAssertion);
+        if (at == std::string_view::npos || line.find('#') < at) continue;
+        lines.push_back({number, std::string(trimmed(line))});
+    }
+    return lines;
 }
 
 /// The names of a kernel's parameters: the first of what stands between two commas; what follows is a type or
@@ -107,14 +128,24 @@ void find_access(std::string_view line, const std::vector<std::string_view>& par
 std::optional<KernelLine> find_kernel_line(std::string_view wrapper_source, std::string_view kernel,
                                            std::uint32_t line) {
     const std::string_view source = source_of(wrapper_source, kernel);
-    std::string_view text = line == 0 ? std::string_view() : line_of(source, line);
-    const std::size_t first = text.find_first_not_of(" \t\r");
-    if (first == std::string_view::npos) return std::nullopt;
-    text = text.substr(first, text.find_last_not_of(" \t\r") - first + 1);
+    const std::string_view text = line == 0 ? std::string_view() : trimmed(line_of(source, line));
+    if (text.empty()) return std::nullopt;
     KernelLine told;
     told.text = text;
     find_access(text, parameters_of(source, kernel), told);
     return told;
+}
+
+std::vector<AssertingKernel> find_asserting_kernels(std::string_view wrapper_source) {
+    std::vector<AssertingKernel> kernels;
+    for (std::size_t at = wrapper_source.find(kKernel); at != std::string_view::npos;
+         at = wrapper_source.find(kKernel, at + 1)) {
+        std::string_view name = wrapper_source.substr(at + kKernel.size());
+        name = name.substr(0, name.find('\''));
+        std::vector<AssertingKernel::Line> lines = assertions_in(source_of(wrapper_source.substr(at), name));
+        if (!lines.empty()) kernels.push_back({std::string(name), std::move(lines)});
+    }
+    return kernels;
 }
 
 }  // namespace aoti_dbg

@@ -1,4 +1,4 @@
-// A line of the Triton source of a kernel. The wrapper source holds it as a comment, the very text that was
+// Lines of the Triton source of a kernel. The wrapper source holds it as a comment, the very text that was
 // compiled, so that the lines of the kernel image's line table count in it.
 #pragma once
 
@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace aoti_dbg {
 
@@ -20,5 +21,18 @@ struct KernelLine {
 /// line.
 std::optional<KernelLine> find_kernel_line(std::string_view wrapper_source, std::string_view kernel,
                                            std::uint32_t line);
+
+/// A kernel that asserts on the device, and where.
+struct AssertingKernel {
+    struct Line {
+        std::uint32_t line = 0;
+        std::string text;  // without the blanks around it
+    };
+    std::string name;
+    std::vector<Line> lines;
+};
+
+/// In the order of the source.
+std::vector<AssertingKernel> find_asserting_kernels(std::string_view wrapper_source);
 
 }  // namespace aoti_dbg

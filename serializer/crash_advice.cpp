@@ -76,7 +76,11 @@ std::vector<std::string> advice_for(const CrashReport& report, bool is_about_fin
         advice.emplace_back("run the model in one thread: then the call is known, and not only the set");
     switch (report.kind) {
         case CrashClass::kernel:
-            if ((report.device || report.by_markers) && report.faulted &&
+            if (report.by_assertion)
+                advice.emplace_back(
+                    "what is asserted, and which blocks and threads fail, is printed by the driver on "
+                    "standard error");
+            if ((report.device || report.by_markers || report.by_assertion) && report.faulted &&
                 report.faulted->call != ring::kNoCall) {
                 advice.push_back(
                     "what it reads, saved: aoti-dbg run --level 1 --sync on --side before --runs " +

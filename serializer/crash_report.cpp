@@ -239,9 +239,37 @@ std::string words_by_markers(const CrashReport& report) {
         return (report.faulted->is_likely ? ", likely in " : " in ") + call_text_inside(call) +
                "; by completion markers";
     }
-    return " in one of " + std::to_string(report.suspects.size()) +
+    return " in one of " + std::to_string(report.suspect_count) +
            " launches that had not ended, none of them behind another: " +
-           first_of(report.suspects, report.suspects.size(), call_text_inside) + "; by completion markers";
+           first_of(report.suspects, report.suspect_count, call_text_inside) + "; by completion markers";
+}
+
+/// "; likely in K (run 7, call 41), at line 35 of its source: of 9 launches not known to have ended it alone
+/// asserts"
+std::string words_by_assertion(const CrashReport& report) {
+    const std::string unended = std::to_string(report.unended_count);
+    if (!report.faulted)
+        return "; likely in one of " + std::to_string(report.suspect_count) + " launches that assert, of " +
+               unended + " not known to have ended: " +
+               first_of(report.suspects, report.suspect_count, call_text_inside);
+    CrashCall call = *report.faulted;
+    call.is_likely = false;
+    std::string words = "; likely in " + call_text_inside(call);
+    if (report.assertions.size() == 1)
+        words += ", at line " + std::to_string(report.assertions.front().line) + " of its source";
+    return words + (report.unended_count == 1
+                        ? ": it asserts, and all others have ended"
+                        : ": of " + unended + " launches not known to have ended it alone asserts");
+}
+
+/// As one that a core dump tells of.
+void judge_assertion(const CrashReport& report, Judgement& result) {
+    constexpr const char* kAssertion = "710";
+    result.what = kAssertion;
+    result.verdict += words_by_assertion(report);
+    const bool is_one_kernel = report.faulted || !report.assertions.empty();
+    result.where = !is_one_kernel ? "" : report.faulted ? report.faulted->name : report.suspects.front().name;
+    if (report.assertions.size() == 1) result.line = report.assertions.front().line;
 }
 
 /// A run that fails between its calls is told with the last of them.
@@ -267,7 +295,9 @@ Judgement judge_failed(const CrashCall& call, const CrashReport& report) {
         } else {
             result.verdict += std::string(", returned by ") + (is_launch(call.kind) ? "the launch of " : "") +
                               call_text(call);
-            if (error.kind == CrashClass::kernel)
+            if (report.by_assertion)
+                judge_assertion(report, result);
+            else if (error.kind == CrashClass::kernel)
                 result.verdict += "; " + place_of_fault(call, report) + unended_words(report);
         }
     } else if (report.shortage) {

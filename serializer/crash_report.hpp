@@ -34,6 +34,11 @@ struct CrashArgument {
     std::uint64_t bytes = 0;
 };
 
+struct SourceText {
+    std::uint32_t line = 0;
+    std::string text;
+};
+
 /// Where on a device it went wrong, or goes on for ever, by who has read that from a core dump. Empty and 0:
 /// not known.
 struct DeviceFault {
@@ -94,10 +99,13 @@ struct CrashReport {
     std::vector<CrashArgument> arguments;  // of call()
     std::optional<DeviceFault> device;
     // The last that launched the kernel which `device` names; of a hang the call that it is about; without
-    // `device` what completion markers tell.
+    // `device` what completion markers tell, or who alone asserts.
     std::optional<CrashCall> faulted;
     bool by_markers = false;          // `faulted`, or that it is one of `suspects`
-    std::vector<CrashCall> suspects;  // where markers leave several
+    bool by_assertion = false;        // the same
+    std::vector<CrashCall> suspects;  // where these leave several, no more than kMostUnended of them
+    std::uint64_t suspect_count = 0;
+    std::vector<SourceText> assertions;  // of the kernel that `faulted` or all of `suspects` are launches of
     // Where nothing tells more of a context that has failed: launches not known to have ended, the oldest
     // first and no more than kMostUnended of them, and how many these are.
     std::vector<CrashCall> unended;

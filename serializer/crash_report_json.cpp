@@ -256,7 +256,11 @@ void append_report_json(const CrashReport& report, std::string& out) {
     if (report.shortage) to["shortage"] = json_of(*report.shortage);
     if (report.hang) to["hang"] = json_of(*report.hang);
     if (report.by_markers) to["by_markers"] = true;
+    if (report.by_assertion) to["by_assertion"] = true;
+    for (const SourceText& assertion : report.assertions)
+        to["assertions"].push_back({{"line", assertion.line}, {"source", assertion.text}});
     add_calls(to, "suspects", report.suspects);
+    add_unless(to, "suspect_count", report.suspect_count, 0);
     if (report.unended_count != 0) to["unended_count"] = report.unended_count;
     add_calls(to, "unended", report.unended);
     add_calls(to, "in_flight", report.in_flight);

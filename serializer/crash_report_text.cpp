@@ -40,6 +40,7 @@ std::vector<std::string> wrapped(std::string_view text, std::size_t width, std::
 struct Section {
     std::string name;
     std::vector<std::string> lines;
+    bool is_list = false;
 };
 
 class Page {
@@ -50,7 +51,7 @@ class Page {
     }
     /// One line each.
     void add_list(const char* name, const std::vector<std::string>& values) {
-        Section section{name, {}};
+        Section section{name, {}, true};
         for (const std::string& value : values)
             append_shortened(value, kValueColumns, section.lines.emplace_back());
         if (!values.empty()) sections_.push_back(std::move(section));
@@ -74,11 +75,12 @@ class Page {
             count += section.lines.size();
         return count;
     }
-    /// False where each has but one line.
+    /// Of several a list, whose lines tell of different things. False where each has but one line.
     bool shorten_longest() {
-        const auto longest = std::max_element(
-            sections_.begin(), sections_.end(),
-            [](const Section& a, const Section& b) { return a.lines.size() < b.lines.size(); });
+        const auto longest =
+            std::max_element(sections_.begin(), sections_.end(), [](const Section& a, const Section& b) {
+                return std::pair(a.lines.size(), a.is_list) < std::pair(b.lines.size(), b.is_list);
+            });
         if (longest == sections_.end() || longest->lines.size() < 2) return false;
         longest->lines.pop_back();
         std::string& last = longest->lines.back();
@@ -239,6 +241,14 @@ std::string environment_text(const CrashReport& report) {
     return text;
 }
 
+std::vector<std::string> texts_of(const std::vector<SourceText>& lines) {
+    std::vector<std::string> texts;
+    texts.reserve(lines.size());
+    for (const SourceText& line : lines)
+        texts.push_back("line " + std::to_string(line.line) + ": " + line.text);
+    return texts;
+}
+
 /// Of what a run was given, what is wrong with it; of values, whose verdict says it all, the entry that
 /// silences it.
 std::string finding_text(const Finding& finding) {
@@ -269,8 +279,12 @@ void append_report_text(const CrashReport& report, std::string& out) {
     }
     if (report.hang) add_hang(*report.hang, page);
     if (report.device) add_device(*report.device, report.allocations, page);
+    if (report.assertions.size() == 1)
+        page.add("asserts", texts_of(report.assertions).front(), 2);
+    else
+        page.add_list("asserts", texts_of(report.assertions));
     page.add_list("one of", texts_of(report.suspects));
-    page.add_list("unended", texts_of(report.unended));
+    if (!report.faulted) page.add_list("unended", texts_of(report.unended));
     if (report.shortage) page.add("memory", shortage_lines(*report.shortage), 2);
     if (report.in_flight.size() > 1) page.add_list("in flight", texts_of(report.in_flight));
     page.add_list("also open", texts_of(report.also_in_flight));

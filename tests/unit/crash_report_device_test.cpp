@@ -224,6 +224,7 @@ TEST_CASE("Several that it can have been are said as a set, and are no part of t
     report.end.exit_status = 1;
     for (std::uint32_t i = 0; i < 6; ++i)
         report.suspects.push_back(triton_call("kernel_" + std::to_string(i), i));
+    report.suspect_count = report.suspects.size();
     conclude(report);
     CHECK(
         report.verdict ==

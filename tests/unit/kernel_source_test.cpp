@@ -147,3 +147,27 @@ TEST_CASE("A kernel whose definition is not in its source has no parameters") {
     REQUIRE(line);
     CHECK(line->parameter.empty());
 }
+
+TEST_CASE("Kernels that assert are told with their lines, in the order of the source") {
+    CHECK(find_asserting_kernels("").empty());
+    CHECK(find_asserting_kernels("async_compile.triton('").empty());
+    CHECK(find_asserting_kernels("async_compile.triton('k', '''tl.device_assert(a)").size() == 1);
+    const std::string wrapper =
+        wrapped(block_of("k_1", source_of("k_1", "    tl.load(in_ptr0)\n    # tl.device_assert(a)\n")) +
+                block_of("k", source_of("k",
+                                        "    tl.device_assert((a) | b, \"0 <= a\")\n    tl.store(a)\n"
+                                        "\ttl.device_assert(c)  # why\r\n")) +
+                block_of("k_2", "tl.device_assert(a)"));
+    const std::vector<AssertingKernel> kernels = find_asserting_kernels(wrapper);
+    REQUIRE(kernels.size() == 2);
+    CHECK(kernels[0].name == "k");
+    REQUIRE(kernels[0].lines.size() == 2);
+    CHECK(kernels[0].lines[0].line == kStatement);
+    CHECK(kernels[0].lines[0].text == "tl.device_assert((a) | b, \"0 <= a\")");
+    CHECK(kernels[0].lines[1].line == kStatement + 2);
+    CHECK(kernels[0].lines[1].text == "tl.device_assert(c)  # why");
+    CHECK(kernels[1].name == "k_2");
+    CHECK(kernels[1].lines[0].line == 1);
+    // The same that is told of that line alone.
+    CHECK(find_kernel_line(wrapper, "k", kStatement)->text == kernels[0].lines[0].text);
+}
