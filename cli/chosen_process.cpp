@@ -84,7 +84,7 @@ std::vector<std::string> unexplained_ends(const std::vector<RecordedProcess>& pr
     std::size_t more = 0;
     for (const RecordedProcess& process : processes) {
         const bool is_told = &process == chosen || (run.has_status && is_started(process, run));
-        // What a program that ended well has killed is its own business.
+        // Children that such a program has killed itself are no crash.
         if (is_told || !has_vanished(process) || (has_ended_well && !is_fault(process.signal))) continue;
         if (clauses.size() == kMostNoted) {
             ++more;

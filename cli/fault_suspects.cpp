@@ -2,6 +2,7 @@
 #include "cli/fault_suspects.hpp"
 
 #include <algorithm>
+#include <map>
 #include <vector>
 
 #include "cli/kept_source.hpp"
@@ -10,19 +11,84 @@
 namespace aoti_dbg::cli {
 namespace {
 
+using Lines = std::vector<KernelAssertions::Line>;
+constexpr std::size_t kMostAssertions = 8;
+
 /// What an assertion comes back as, by itself and where a core dump was asked for.
 bool may_be_assertion(std::int32_t error) {
     return error == 710 || error == 719;
 }
 
-/// The call that returned the error, and none behind it, can have been told of what had not ended.
-std::vector<ring::Call> unended_before(const ring::Contents& ring, std::uint64_t sequence) {
+/// Of the kernels whose sources were kept, by name, where they assert; nothing where sources of one name
+/// differ in that.
+class KnownKernels {
+  public:
+    explicit KnownKernels(const std::string& folder) {
+        for (KernelAssertions& kernel : kept_assertions(folder)) {
+            const auto [known, is_new] = kernels_.emplace(std::move(kernel.name), kernel.lines);
+            if (!is_new && known->second != kernel.lines) known->second.reset();
+        }
+    }
+
+    /// By its name, or as one of several launches of a kernel, which models number; null where no source has
+    /// it.
+    [[nodiscard]] const std::optional<Lines>* of(const std::string& launch) const {
+        const std::string kernel = launch.substr(0, launch.rfind('_'));
+        auto known = kernels_.find(launch);
+        if (known == kernels_.end() && is_name_of(launch, kernel)) known = kernels_.find(kernel);
+        return known == kernels_.end() ? nullptr : &known->second;
+    }
+
+  private:
+    std::map<std::string, std::optional<Lines>> kernels_;
+};
+
+/// Those that were launched before the call came back with the error, and so may be what it tells of.
+std::vector<ring::Call> unended_before(const ring::Contents& ring, const ring::Record& failed) {
     std::vector<ring::Call> launches = unended_launches(ring);
-    const auto behind = std::find_if(launches.begin(), launches.end(), [sequence](const ring::Call& launch) {
-        return launch.record->seq >= sequence;
-    });
-    launches.erase(behind, launches.end());
+    const auto is_behind = [&failed](const ring::Call& launch) {
+        return launch.record->begin_ticks >= failed.end_ticks;
+    };
+    launches.erase(std::remove_if(launches.begin(), launches.end(), is_behind), launches.end());
     return launches;
+}
+
+/// Whether the ring may have lost launches that are like these: one is the oldest that it has of a thread.
+bool may_have_lost(const ring::Contents& ring, const std::vector<ring::Call>& launches) {
+    return std::any_of(ring.threads.begin(), ring.threads.end(), [&](const ring::Thread& thread) {
+        if (thread.written <= thread.records.size()) return false;
+        const auto oldest =
+            std::find_if(thread.records.begin(), thread.records.end(),
+                         [](const ring::Record& record) { return ring::is_launch(record.kind); });
+        return oldest != thread.records.end() &&
+               std::any_of(launches.begin(), launches.end(),
+                           [&](const ring::Call& launch) { return launch.record == &*oldest; });
+    });
+}
+
+/// Those whose kernels assert; none where others may, too: what a graph runs is not told by its launch.
+std::vector<ring::Call> asserting(const std::string& folder, const ring::Contents& ring,
+                                  const std::vector<ring::Call>& launches, CrashReport& report) {
+    if (may_have_lost(ring, launches)) return {};
+    const KnownKernels kernels(folder);
+    std::vector<ring::Call> found;
+    const std::optional<Lines>* of_all = nullptr;
+    for (const ring::Call& launch : launches) {
+        if (launch.record->kind == ring::CallKind::graph) return {};
+        const std::optional<Lines>* const lines = kernels.of(std::string(ring.name(launch.record->name)));
+        if (lines == nullptr) {
+            ++report.without_source;
+            continue;
+        }
+        if (!*lines) return {};
+        if ((*lines)->empty()) continue;
+        of_all = found.empty() || of_all == lines ? lines : nullptr;
+        found.push_back(launch);
+    }
+    if (of_all == nullptr) return found;
+    for (std::size_t i = 0; i < std::min((*of_all)->size(), kMostAssertions); ++i)
+        report.assertions.push_back({(**of_all)[i].line, (**of_all)[i].text});
+    return found;
 }
 
 void tell_suspects(const std::vector<ring::Call>& launches, bool is_certain, const RecordedCalls& calls,
@@ -37,47 +103,24 @@ void tell_suspects(const std::vector<ring::Call>& launches, bool is_certain, con
     report.suspect_count = launches.size();
 }
 
-/// Those whose kernels assert. What a graph runs is not told by its launch, so that with one nobody knows.
-std::vector<ring::Call> asserting(const std::string& folder, const std::vector<ring::Call>& launches,
-                                  const RecordedCalls& calls, CrashReport& report) {
-    const std::vector<AssertingKernel> kernels = kept_asserting_kernels(folder);
-    std::vector<ring::Call> found;
-    const AssertingKernel* of_all = nullptr;
-    bool is_one_kernel = true;
-    for (const ring::Call& launch : launches) {
-        if (launch.record->kind == ring::CallKind::graph) return {};
-        const std::string name = calls.told(launch).name;
-        const auto kernel = std::find_if(kernels.begin(), kernels.end(), [&name](const AssertingKernel& one) {
-            return is_name_of(name, one.name);
-        });
-        if (kernel == kernels.end()) continue;
-        is_one_kernel = is_one_kernel && (of_all == nullptr || of_all->name == kernel->name);
-        of_all = &*kernel;
-        found.push_back(launch);
-    }
-    if (of_all != nullptr && is_one_kernel)
-        for (const AssertingKernel::Line& line : of_all->lines)
-            report.assertions.push_back({line.line, line.text});
-    return found;
-}
-
 }  // namespace
 
 std::optional<ring::Call> find_suspects(const std::string& folder, const ring::Contents& ring,
                                         const RecordedCalls& calls, CrashReport& report) {
+    const std::optional<ring::Call> failed = calls.failed();
     const bool is_told = report.device || report.hang || report.failed_alone;
-    const bool has_failed = report.failed && returns_cuda_error(report.failed->kind) &&
-                            ends_context(report.failed->result) && may_come_of_lost_context(report);
+    const bool has_failed = failed && returns_cuda_error(failed->record->kind) &&
+                            ends_context(failed->record->result) && may_come_of_lost_context(report);
     if (is_told || !has_failed) return std::nullopt;
     FaultSuspects found = fault_suspects(ring);
     report.by_markers = !found.launches.empty();
     if (!report.by_markers) {
-        const std::vector<ring::Call> unended = unended_before(ring, report.failed->sequence);
+        const std::vector<ring::Call> unended = unended_before(ring, *failed->record);
         report.unended_count = unended.size();
         for (std::size_t i = 0; i < std::min(unended.size(), kMostUnended); ++i)
             report.unended.push_back(calls.told_launch(unended[i]));
-        if (may_be_assertion(report.failed->result))
-            found.launches = asserting(folder, unended, calls, report);
+        if (may_be_assertion(failed->record->result))
+            found.launches = asserting(folder, ring, unended, report);
         report.by_assertion = !found.launches.empty();
     }
     if (found.launches.empty()) return std::nullopt;

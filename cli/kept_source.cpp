@@ -216,12 +216,12 @@ void find_kernel_line_of(const std::string& folder, DeviceFault& fault) {
     fault.is_write = found->is_write;
 }
 
-std::vector<AssertingKernel> kept_asserting_kernels(const std::string& folder) {
-    std::vector<AssertingKernel> all;
+std::vector<KernelAssertions> kept_assertions(const std::string& folder) {
+    std::vector<KernelAssertions> all;
     for (const std::string& path : kept_wrappers(folder)) {
         const Result<MappedFile> file = MappedFile::open(path);
         if (!file.ok()) continue;
-        std::vector<AssertingKernel> kernels = find_asserting_kernels(text_of(file.value()));
+        std::vector<KernelAssertions> kernels = find_assertions(text_of(file.value()));
         std::move(kernels.begin(), kernels.end(), std::back_inserter(all));
     }
     return all;

@@ -27,6 +27,6 @@ std::vector<CrashArgument> find_in_source(const std::string& folder, const std::
 void find_kernel_line_of(const std::string& folder, DeviceFault& fault);
 
 /// Of all packages that were kept.
-std::vector<AssertingKernel> kept_asserting_kernels(const std::string& folder);
+std::vector<KernelAssertions> kept_assertions(const std::string& folder);
 
 }  // namespace aoti_dbg::cli

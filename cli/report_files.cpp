@@ -97,7 +97,7 @@ Result<std::string> write_report(const CrashReport& report, const std::string& t
     const std::string own_stem = std::filesystem::path(path.value()).stem().string();
     Result<std::string> screen = write_new_file(folder, own_stem, ".txt", text);
     if (!screen.ok())
-        message(Severity::warn, "%s; the report is in %s alone", screen.status().message().c_str(),
+        message(Severity::warn, "%s; only %s was written", screen.status().message().c_str(),
                 path.value().c_str());
     return path;
 }

@@ -75,7 +75,8 @@ std::string rest_text(const Triage& triage) {
     if (triage.report.findings <= triage.findings.size()) return {};
     const std::uint64_t rest = triage.report.findings - triage.findings.size();
     if (triage.findings.empty()) return counted(rest, "finding") + ", of which none is on record";
-    return counted(rest, "more finding") + "; events.jsonl of the output folder has what could be written";
+    return counted(rest, "more finding") +
+           "; events.jsonl of the output folder has those that could be written";
 }
 
 void annotate(const EndedRun& run, const Triage& triage, const RequirementResult& requirement) {

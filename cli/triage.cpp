@@ -89,7 +89,7 @@ bool has_lost_context(const ring::Record& record) {
 }
 
 bool has_findings(const EndedRun& run) {
-    if (run.seen) return run.seen->findings != 0;
+    if (run.seen && run.seen->findings != 0) return true;
     return recorded_events(run.folder, run.start_unix_ns, std::nullopt, ~0U).finding_count != 0;
 }
 
@@ -189,6 +189,18 @@ void take_measured(std::vector<CrashArgument> measured, std::vector<CrashArgumen
     arguments = std::move(measured);
 }
 
+/// One of a run that failed or was under way, else the first.
+std::optional<Finding> told_finding(const std::vector<Finding>& findings, const CrashReport& report) {
+    if (findings.empty()) return std::nullopt;
+    const auto is_of_end = [&report](const Finding& finding) {
+        const auto is_its = [&finding](const CrashCall& call) { return is_of_run_of(finding, call); };
+        return (report.failed && is_its(*report.failed)) ||
+               std::any_of(report.in_flight.begin(), report.in_flight.end(), is_its);
+    };
+    const auto found = std::find_if(findings.begin(), findings.end(), is_of_end);
+    return found == findings.end() ? findings.front() : *found;
+}
+
 void add_events(const EndedRun& run, Triage& triage) {
     CrashReport& report = triage.report;
     CrashCall* const call = told_call(report);
@@ -198,11 +210,13 @@ void add_events(const EndedRun& run, Triage& triage) {
         recorded_events(run.folder, run.start_unix_ns, wanted, call == nullptr ? ~0U : call->model);
     report.findings = events.finding_count;
     if (run.seen && run.seen->findings > report.findings) {
-        report.notes.push_back(counted(run.seen->findings - report.findings, "finding") +
-                               " could not be written to the output folder, or went with it");
+        report.notes.push_back(
+            "processes counted " + counted(run.seen->findings, "finding") +
+            " in all: the output folder could not be written, was removed, or is another one "
+            "for some of them (AOTI_DBG_OUT)");
         report.findings = run.seen->findings;
     }
-    if (!events.findings.empty()) report.finding = events.findings.front();
+    report.finding = told_finding(events.findings, report);
     triage.findings = std::move(events.findings);
     if (!events.arguments.empty()) take_measured(std::move(events.arguments), report.arguments);
     if (call != nullptr) call->model_name = events.model_name;

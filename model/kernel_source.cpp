@@ -10,6 +10,7 @@ namespace {
 constexpr std::string_view kQuotes = "'''";
 constexpr std::string_view kKernel = "async_compile.triton('";
 constexpr std::string_view kAssertion = "device_assert(";
+constexpr std::size_t kLongestName = 1024;
 
 bool is_of_name(char c) {
     return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_';
@@ -65,8 +66,8 @@ std::string_view trimmed(std::string_view text) {
     return text.substr(first, text.find_last_not_of(kBlanks) - first + 1);
 }
 
-std::vector<AssertingKernel::Line> assertions_in(std::string_view source) {
-    std::vector<AssertingKernel::Line> lines;
+std::vector<KernelAssertions::Line> assertions_in(std::string_view source) {
+    std::vector<KernelAssertions::Line> lines;
     for (std::uint32_t number = 1; !source.empty(); ++number) {
         const std::string_view line = source.substr(0, source.find('\n'));
         source.remove_prefix(std::min(line.size() + 1, source.size()));
@@ -136,16 +137,20 @@ std::optional<KernelLine> find_kernel_line(std::string_view wrapper_source, std:
     return told;
 }
 
-std::vector<AssertingKernel> find_asserting_kernels(std::string_view wrapper_source) {
-    std::vector<AssertingKernel> kernels;
-    for (std::size_t at = wrapper_source.find(kKernel); at != std::string_view::npos;
-         at = wrapper_source.find(kKernel, at + 1)) {
-        std::string_view name = wrapper_source.substr(at + kKernel.size());
-        name = name.substr(0, name.find('\''));
-        std::vector<AssertingKernel::Line> lines = assertions_in(source_of(wrapper_source.substr(at), name));
-        if (!lines.empty()) kernels.push_back({std::string(name), std::move(lines)});
+std::vector<KernelAssertions> find_assertions(std::string_view wrapper_source) {
+    std::vector<KernelAssertions> kernels;
+    const std::string begin = "', " + std::string(kQuotes);
+    for (std::string_view rest = wrapper_source;;) {
+        const std::size_t at = rest.find(kKernel);
+        if (at == std::string_view::npos) return kernels;
+        rest.remove_prefix(at + kKernel.size());
+        const std::string_view name = rest.substr(0, rest.substr(0, kLongestName).find('\''));
+        if (rest.substr(name.size(), begin.size()) != begin) continue;
+        rest.remove_prefix(name.size() + begin.size());
+        const std::string_view source = rest.substr(0, rest.find(kQuotes));
+        kernels.push_back({std::string(name), assertions_in(source)});
+        rest.remove_prefix(source.size());
     }
-    return kernels;
 }
 
 }  // namespace aoti_dbg

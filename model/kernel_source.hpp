@@ -22,17 +22,18 @@ struct KernelLine {
 std::optional<KernelLine> find_kernel_line(std::string_view wrapper_source, std::string_view kernel,
                                            std::uint32_t line);
 
-/// A kernel that asserts on the device, and where.
-struct AssertingKernel {
+/// Where a kernel asserts on the device.
+struct KernelAssertions {
     struct Line {
         std::uint32_t line = 0;
         std::string text;  // without the blanks around it
+        bool operator==(const Line&) const = default;
     };
     std::string name;
-    std::vector<Line> lines;
+    std::vector<Line> lines;  // none: it does not
 };
 
-/// In the order of the source.
-std::vector<AssertingKernel> find_asserting_kernels(std::string_view wrapper_source);
+/// Of all kernels of the wrapper source, in its order.
+std::vector<KernelAssertions> find_assertions(std::string_view wrapper_source);
 
 }  // namespace aoti_dbg

@@ -63,13 +63,20 @@ std::vector<std::string> ways_to_repeat(const CrashReport& report) {
 std::vector<std::string> advice_for(const CrashReport& report, bool is_about_finding) {
     std::vector<std::string> advice;
     if (report.processes == 0) {
-        advice.emplace_back(
-            report.recording != 0
-                ? "calls were made and none is on record: see that AOTI_DBG_OUT names a folder that can be "
-                  "written, with room, and that AOTI_DBG_RING is not 0"
-            : report.loaded != 0
-                ? "the library was there and saw no call: look at what the program says of loading its model"
-                : "no process recorded a call: check that the library reaches the one with the model");
+        if (report.recording != 0)
+            advice.emplace_back(
+                "calls were made and none is on record: see that AOTI_DBG_OUT is this folder for all "
+                "processes, "
+                "and can be written, with room, and that AOTI_DBG_RING is not 0");
+        else if (report.loaded != 0)
+            advice.push_back(std::to_string(report.loaded) +
+                             " programs or more loaded the library and none made a call: see that it reaches "
+                             "the one with the "
+                             "model (not past env -i, sudo, a container or --processes), and what that says "
+                             "of loading it");
+        else
+            advice.emplace_back(
+                "no process recorded a call: check that the library reaches the one with the model");
         return advice;
     }
     if (report.in_flight.size() > 1)
@@ -78,8 +85,9 @@ std::vector<std::string> advice_for(const CrashReport& report, bool is_about_fin
         case CrashClass::kernel:
             if (report.by_assertion)
                 advice.emplace_back(
-                    "what is asserted, and which blocks and threads fail, is printed by the driver on "
-                    "standard error");
+                    "the driver prints an assertion that fails on standard error, with its file, line, block "
+                    "and "
+                    "thread; where it has not, it was another fault");
             if ((report.device || report.by_markers || report.by_assertion) && report.faulted &&
                 report.faulted->call != ring::kNoCall) {
                 advice.push_back(

@@ -248,18 +248,21 @@ std::string words_by_markers(const CrashReport& report) {
 /// asserts"
 std::string words_by_assertion(const CrashReport& report) {
     const std::string unended = std::to_string(report.unended_count);
+    const std::string unknown = report.without_source == 0 ? ""
+                                                           : ", of " + std::to_string(report.without_source) +
+                                                                 " of which there is no source";
     if (!report.faulted)
         return "; likely in one of " + std::to_string(report.suspect_count) + " launches that assert, of " +
-               unended + " not known to have ended: " +
+               unended + " not known to have ended" + unknown + ": " +
                first_of(report.suspects, report.suspect_count, call_text_inside);
     CrashCall call = *report.faulted;
     call.is_likely = false;
     std::string words = "; likely in " + call_text_inside(call);
     if (report.assertions.size() == 1)
         words += ", at line " + std::to_string(report.assertions.front().line) + " of its source";
-    return words + (report.unended_count == 1
-                        ? ": it asserts, and all others have ended"
-                        : ": of " + unended + " launches not known to have ended it alone asserts");
+    if (report.unended_count == 1) return words + ": it asserts, and it alone is not known to have ended";
+    return words + ": of " + unended + " launches not known to have ended" + unknown +
+           (unknown.empty() ? "" : ",") + " it alone asserts";
 }
 
 /// As one that a core dump tells of.
@@ -335,7 +338,10 @@ Judgement judge_end(const CrashReport& report) {
     const bool is_half_sentence = end.signal == 0 && (end.is_descendant || !end.exit_status);
     if ((end.signal_is_guessed || is_half_sentence) && place.front() == ' ') result.verdict += ",";
     result.verdict += place;
-    if (const CrashCall* const call = report.call()) result.where = call->name;
+    // What a watchdog's thread aborts for is its own matter, whatever is under way beside it.
+    const bool is_of_other = end.is_foreign_thread && end.signal == SIGABRT;
+    if (const CrashCall* const call = report.call(); call != nullptr && !is_of_other)
+        result.where = call->name;
     if (end.signal == SIGKILL) {
         const bool counted = report.oom_kills && *report.oom_kills > 0;
         result.verdict += counted ? "; likely by the kernel for want of memory: it has killed " +
@@ -377,13 +383,14 @@ bool is_of_argument(const Finding& finding) {
 /// It says of a call that failed that it did, or why, and the program went on.
 bool is_past(const Finding& finding, const CrashReport& report) {
     return report.failed && report.told_failure() == nullptr && is_of_argument(finding) &&
-           finding.run == report.failed->run;
+           is_of_run_of(finding, *report.failed);
 }
 
 /// Or outside of any; what another run was found to do is not what the program was at when it ended.
 bool ended_in_run_of(const Finding& finding, const CrashReport& report) {
-    const auto is_its = [&finding](const CrashCall& call) { return call.run == finding.run; };
-    return report.in_flight.empty() || std::any_of(report.in_flight.begin(), report.in_flight.end(), is_its);
+    return report.in_flight.empty() ||
+           std::any_of(report.in_flight.begin(), report.in_flight.end(),
+                       [&finding](const CrashCall& call) { return is_of_run_of(finding, call); });
 }
 
 /// The verdict is the finding, and not what the program came to.
@@ -398,7 +405,7 @@ std::string cause_words(const CrashReport& report) {
     const CrashCall* const failed = report.told_failure();
     const CrashCall* const call = failed != nullptr ? failed : report.call();
     if (!report.finding || !is_of_argument(*report.finding) || call == nullptr) return {};
-    if (call->run != report.finding->run || call->name == report.finding->kernel) return {};
+    if (!is_of_run_of(*report.finding, *call) || call->name == report.finding->kernel) return {};
     return "; its run began with a finding: " + argument_title(*report.finding);
 }
 
@@ -421,8 +428,7 @@ Judgement judge(const CrashReport& report) {
             result.verdict += "; then " + ending_words(report.end);
         return result;
     }
-    if (report.findings != 0 && !report.finding && report.end.signal == 0 &&
-        report.end.exit_status.value_or(0) == 0)
+    if (report.findings != 0 && !report.finding && report.end.signal == 0 && report.end.exit_status == 0)
         return {CrashClass::unknown,
                 counted(report.findings, "finding") + ", of which none is on record",
                 "findings",
@@ -441,6 +447,11 @@ const CrashCall* CrashReport::call() const {
 const CrashCall* CrashReport::told_failure() const {
     const bool is_past = failed_survived && end.signal != 0;
     return failed && !is_past ? &*failed : nullptr;
+}
+
+bool is_of_run_of(const Finding& finding, const CrashCall& call) {
+    const bool may_be_of_model = finding.model == call.model || finding.model == ~0U || call.model == ~0U;
+    return finding.run == call.run && may_be_of_model;
 }
 
 bool may_come_of_failure(const CrashEnd& end) {

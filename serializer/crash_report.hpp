@@ -110,6 +110,7 @@ struct CrashReport {
     // first and no more than kMostUnended of them, and how many these are.
     std::vector<CrashCall> unended;
     std::uint64_t unended_count = 0;
+    std::uint64_t without_source = 0;     // of these, with `by_assertion`: whether they assert nobody knows
     std::vector<NearMemory> allocations;  // where the address of `device` lies, or what is near it
     std::optional<Shortage> shortage;     // of memory, in `failed`
     std::optional<Hang> hang;
@@ -141,6 +142,9 @@ struct CrashReport {
     /// The one that failed, unless the process went on for longer than it does to end by a signal for that.
     [[nodiscard]] const CrashCall* told_failure() const;
 };
+
+/// Runs are counted by each model.
+bool is_of_run_of(const Finding& finding, const CrashCall& call);
 
 /// Whether a process ended as one does to which a failure on the device has come: by itself, or by an
 /// exception that nobody caught.

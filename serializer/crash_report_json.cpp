@@ -261,6 +261,7 @@ void append_report_json(const CrashReport& report, std::string& out) {
         to["assertions"].push_back({{"line", assertion.line}, {"source", assertion.text}});
     add_calls(to, "suspects", report.suspects);
     add_unless(to, "suspect_count", report.suspect_count, 0);
+    if (report.by_assertion) add_unless(to, "without_source", report.without_source, 0);
     if (report.unended_count != 0) to["unended_count"] = report.unended_count;
     add_calls(to, "unended", report.unended);
     add_calls(to, "in_flight", report.in_flight);

@@ -284,7 +284,7 @@ void append_report_text(const CrashReport& report, std::string& out) {
     else
         page.add_list("asserts", texts_of(report.assertions));
     page.add_list("one of", texts_of(report.suspects));
-    if (!report.faulted) page.add_list("unended", texts_of(report.unended));
+    if (!report.faulted || report.without_source != 0) page.add_list("unended", texts_of(report.unended));
     if (report.shortage) page.add("memory", shortage_lines(*report.shortage), 2);
     if (report.in_flight.size() > 1) page.add_list("in flight", texts_of(report.in_flight));
     page.add_list("also open", texts_of(report.also_in_flight));

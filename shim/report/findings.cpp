@@ -86,9 +86,9 @@ Came came(const MeasuredArgument* before, const MeasuredArgument& after, Wrong w
     return Came::perhaps;
 }
 
-/// Another size that is wrong is another finding. What a storage should hold differs with the sizes of a run.
-std::string fixed_expectation(const Finding& finding) {
-    return finding.check == "storage" ? std::string() : finding.expected;
+/// Another size that is wrong is another finding; what else is expected may differ with each run.
+std::string expected_size(const Finding& finding) {
+    return finding.check == "size" ? finding.expected : std::string();
 }
 
 }  // namespace
@@ -408,7 +408,7 @@ Findings::Key Findings::key_of(const Finding& finding) {
     if (finding.kind == Finding::Kind::argument)
         return {finding.kind, finding.model, finding.site, finding.site == ~0U ? finding.call : kNoCallNumber,
                 finding.check + " " + finding.kernel + " " + finding.tensor.label + " " + finding.other +
-                    " " + fixed_expectation(finding)};
+                    " " + expected_size(finding)};
     const std::uint32_t call = is_call && finding.site == ~0U ? finding.call : kNoCallNumber;
     return {finding.kind, finding.model, finding.site, call, is_call ? finding.kernel : finding.tensor.label};
 }

@@ -90,6 +90,30 @@ TEST_CASE("A report is a screen of text, whatever the names in it are and howeve
     }
 }
 
+TEST_CASE("Where a report is too long lists are shortened before what tells of the call") {
+    CrashReport report = crash_inside("mylib::my_op");
+    CrashCall& told = report.in_flight.front();
+    told.inside = std::string(100, 'x');
+    report.end.program = std::string(100, 'p');
+    report.end.exit_status = 3;
+    told.original_aten = told.source_nodes = {"my_op"};
+    report.environment = {{std::string(70, 'a'), "1"}, {std::string(70, 'b'), "2"}};
+    report.finding = Finding{};
+    report.finding->run = 9;
+    report.finding->suppression = "nan in k - " + std::string(100, 'y');
+    for (int i = 0; i < 9; ++i) {
+        report.before.push_back(call_of("one"));
+        report.also_in_flight.push_back(call_of("two"));
+        report.arguments.push_back({"buf0", "float32", "three"});
+        report.notes.emplace_back("four");
+    }
+    const std::string text = text_of(concluded(report));
+    const std::size_t call = text.find("\n  call ");
+    REQUIRE(call != std::string::npos);
+    CHECK(text.substr(text.find('\n', call + 1) + 1, 14) == std::string(14, ' '));
+    CHECK(contains(text, "\n  also open   two (run 0, call 3) ...\n"));
+}
+
 TEST_CASE("The verdict's line is whole JSON of no more than its bytes, whatever is in it") {
     for (const std::string& unit : kUnits) {
         for (const std::size_t length : {1, 300, 500, 680, 2000, 2048, 100000}) {
@@ -346,6 +370,10 @@ TEST_CASE("A finding of another run than those that were under way is no verdict
     CHECK(contains(concluded(report).verdict, "NaN in buf4"));
     report.in_flight = {call_of("mylib::my_op", 2, 9)};
     CHECK(contains(concluded(report).verdict, "NaN in buf4"));
+    // Runs are counted by each model.
+    report.finding->model = 0;
+    report.in_flight.front().model = 1;
+    CHECK(concluded(report).verdict == "aborted (SIGABRT) inside mylib::my_op (run 2, call 9)");
     report.in_flight = {call_of("mylib::my_op", 5, 9)};
     report = concluded(report);
     CHECK(report.verdict == "aborted (SIGABRT) inside mylib::my_op (run 5, call 9)");

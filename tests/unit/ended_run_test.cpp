@@ -22,6 +22,7 @@ struct Process {
     ring::FileHeader header = file_header();
     std::vector<std::string> names = {"strg::bomb", "AOTInductorModelContainerRun", "strg::other"};
     std::vector<std::pair<std::uint32_t, std::vector<ring::Record>>> threads;
+    std::string events;
 
     explicit Process(std::uint32_t pid, int signal = 0, std::uint32_t signal_thread = 0) {
         header.pid = pid;
@@ -67,6 +68,26 @@ ring::Record ended_run(std::uint64_t seq, std::uint32_t run) {
     return result;
 }
 
+/// A file of events with an input of each of these runs that was wrong, in their order.
+std::string events_of(const std::vector<std::uint32_t>& runs) {
+    std::string text = "{\"event\":\"start\",\"start_ns\":1800000000000000000,\"pid\":4000100}\n";
+    for (const std::uint32_t run : runs) {
+        Finding finding;
+        finding.kind = Finding::Kind::argument;
+        finding.kernel = kModelInputs;
+        finding.check = "size";
+        finding.expected = "8";
+        finding.found = std::to_string(run);
+        finding.model = 0;
+        finding.run = run;
+        finding.time_ns = run;
+        finding.tensor.label = "arg0_1";
+        append_finding_json(finding, text);
+        if (text.back() != '\n') text += "\n";
+    }
+    return text;
+}
+
 /// What is told of a run that ended so, and left these rings in the order of their starts.
 cli::Triage told(int status, const std::vector<Process>& processes, bool has_status = true,
                  std::optional<cli::Seen> seen = {}) {
@@ -77,6 +98,7 @@ cli::Triage told(int status, const std::vector<Process>& processes, bool has_sta
         const std::filesystem::path place = folder.path() / ("w" + std::to_string(i));
         std::filesystem::create_directories(place);
         write_text(place / "flight.ring", process.bytes());
+        if (!process.events.empty()) write_text(place / "events.jsonl", process.events);
     }
     cli::EndedRun run;
     run.command = {"./start"};
@@ -207,6 +229,18 @@ TEST_CASE("A fault in a thread without calls is told with the calls that it may 
     // Somebody else's business, whoever was inside of a call meanwhile: a signal that is sent is no fault.
     process.header.signal = SIGTERM;
     CHECK(told(SIGTERM, {process}).report.call() == nullptr);
+    // One that aborts may be a watchdog's, so that the call is no part of what it is known by.
+    Process watched(kStarted, SIGABRT, 40);
+    watched.with(kStarted, {open_run(1, 2), in_run(open_record(2, 0), 2)});
+    const CrashReport aborted = told(SIGABRT, {watched}).report;
+    CHECK(contains(aborted.verdict, "(SIGABRT), in a thread without calls of its own, while strg::bomb"));
+    CHECK(aborted.fingerprint == fingerprint_of({"host", "SIGABRT", "", ""}));
+    // Unless it is one of ours, that ends the program for a finding.
+    cli::Seen seen{};
+    seen.findings = 1;
+    CHECK(told(SIGABRT, {watched}, true, seen).report.call() == nullptr);
+    watched.events = events_of({2});
+    CHECK(told(SIGABRT, {watched}, true, cli::Seen{}).report.call() == nullptr);
     // And one of the driver's falls over a context that a call found lost.
     ring::Record lost = record(9, 2);
     lost.result = 700;
@@ -280,9 +314,9 @@ TEST_CASE("A child that vanished is noted where the program failed, and told whe
 
 TEST_CASE("What the processes counted stands for what they could not write") {
     cli::Seen seen{};
-    seen.loaded = seen.partaking = 1;
+    seen.loaded = 3;
     const auto advice = [&](int status) { return told(status, {}, true, seen).report.next.front(); };
-    CHECK(contains(advice(SIGSEGV), "the library was there and saw no call"));
+    CHECK(contains(advice(SIGSEGV), "3 programs or more loaded the library and none made a call"));
     seen.recording = 1;
     CHECK(contains(advice(SIGSEGV), "calls were made and none is on record"));
     CHECK(contains(told(SIGSEGV, {}).report.next.front(), "check that the library reaches"));
@@ -294,7 +328,23 @@ TEST_CASE("What the processes counted stands for what they could not write") {
     CHECK(lost.report.kind == CrashClass::unknown);
     CHECK(lost.report.verdict == "2 findings, of which none is on record");
     CHECK(lost.report.findings == 2);
-    CHECK(has_note(lost.report, "2 findings could not be written to the output folder"));
+    CHECK(has_note(lost.report, "processes counted 2 findings in all: the output folder could not be"));
+    // It has not ended, so that what it is at counts.
+    const Process open = Process(kStarted).with(kStarted, {open_record(1, 0)});
+    CHECK_FALSE(contains(told(0, {open}, false, seen).report.verdict, "on record"));
     // What a signal came of is nobody's guess.
     CHECK(contains(told(SIGSEGV, {}, true, seen).report.verdict, "segmentation fault (SIGSEGV)"));
+}
+
+TEST_CASE("Of several findings that of the run that was under way is told, else the first") {
+    Process process(kStarted, SIGABRT, kStarted);
+    process.events = events_of({2, 5});
+    process.with(kStarted, {open_run(1, 5), in_run(open_record(2, 0), 5)});
+    const CrashReport report = told(SIGABRT, {process}).report;
+    CHECK(report.findings == 2);
+    REQUIRE(report.finding);
+    CHECK(report.finding->run == 5);
+    CHECK(contains(report.verdict, "8 expected, 5 found (run 5)"));
+    process.threads.front().second = {ended_run(1, 7)};
+    CHECK(told(SIGABRT, {process}).report.finding->run == 2);
 }

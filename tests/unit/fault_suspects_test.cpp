@@ -45,14 +45,20 @@ Record failed_wait(std::uint64_t seq, std::int32_t error) {
     return result;
 }
 
-/// With what is concluded from it.
-CrashReport told(const std::string& source, const std::vector<Record>& records) {
+using Threads = std::vector<std::vector<Record>>;
+
+/// With what is concluded from it; each source is that of a package, each thread has room for 24 records.
+CrashReport told(const std::vector<std::string>& sources, const Threads& threads) {
     const TempFolder folder;
-    const std::filesystem::path package = folder.path() / "evidence" / "m";
-    std::filesystem::create_directories(package);
-    write_text(package / "c.wrapper.cpp", source);
-    const Result<ring::Contents> contents =
-        ring::parse_flight_ring(file_start() + names_block(kNames) + thread_block(17, records));
+    for (std::size_t i = 0; i < sources.size(); ++i) {
+        const std::filesystem::path package = folder.path() / "evidence" / ("m" + std::to_string(i));
+        std::filesystem::create_directories(package);
+        write_text(package / "c.wrapper.cpp", sources[i]);
+    }
+    std::string file = file_start() + names_block(kNames);
+    for (std::uint32_t i = 0; i < threads.size(); ++i)
+        file += thread_block(17 + i, threads[i], 24);
+    const Result<ring::Contents> contents = ring::parse_flight_ring(file);
     REQUIRE(contents.ok());
     const cli::RecordedCalls calls(contents.value());
     CrashReport report = ended_by(SIGABRT);
@@ -64,8 +70,67 @@ CrashReport told(const std::string& source, const std::vector<Record>& records) 
     return concluded(report);
 }
 
+CrashReport told(const std::string& source, const std::vector<Record>& records) {
+    return told(std::vector{source}, Threads{records});
+}
+
 bool contains(const std::string& text, const std::string& part) {
     return text.find(part) != std::string::npos;
+}
+
+TEST_CASE("Nobody is likely where sources or the ring say too little") {
+    const auto is_open = [](const CrashReport& report) {
+        if (report.by_assertion) return false;
+        CHECK(contains(report.verdict, "; not known to have ended "));
+        CHECK(report.assertions.empty());
+        return !report.faulted && report.suspects.empty();
+    };
+    const std::vector<Record> records = {of(lookup, 1), failed_wait(2, kAssertion)};
+    const std::string harmless = kernel("triton_poi_fused_index_1", "    tl.load(in_ptr0)\n");
+    const std::string elsewhere =
+        kernel("triton_poi_fused_index_1", "    pass\n    tl.device_assert(tmp0 < 8, \"index\")\n");
+    CHECK(is_open(told({kLookup, harmless}, Threads{records})));
+    CHECK(is_open(told({harmless, kLookup}, Threads{records})));
+    CHECK(is_open(told({kLookup, elsewhere}, Threads{records})));
+    CHECK_FALSE(is_open(told({kLookup, kLookup}, Threads{records})));
+    // A launch is one of several of a kernel only where none has that very name.
+    const std::string shorter = kernel("triton_poi_fused_index", "    tl.device_assert(a)\n");
+    CHECK(is_open(told({shorter, harmless}, Threads{records})));
+    CHECK_FALSE(is_open(told(shorter, records)));
+    // What a graph runs is not told by its launch.
+    Record graph = of(library, 2);
+    graph.kind = ring::CallKind::graph;
+    CHECK(is_open(told(kLookup, {of(lookup, 1), graph, failed_wait(3, kAssertion)})));
+    // The ring has lost what was launched before the oldest, which is not known to have ended.
+    std::vector<Record> many;
+    for (std::uint64_t seq = 1; seq <= 30; ++seq)
+        many.push_back(of(seq == 29 ? lookup : plain, seq));
+    many.push_back(failed_wait(31, kAssertion));
+    CHECK(is_open(told(kLookup, many)));
+    many[27] = failed_wait(28, 0);
+    CHECK_FALSE(is_open(told(kLookup, many)));
+}
+
+TEST_CASE("What another thread launched while the call waited comes into question as well") {
+    Record waited = failed_wait(2, kAssertion);
+    waited.end_ticks = waited.begin_ticks + 500;
+    const CrashReport report = told({kLookup + kMine}, {{of(lookup, 1), waited}, {of(mine, 3)}});
+    CHECK(contains(report.verdict,
+                   "; likely in one of 2 launches that assert, of 2 not known to have ended: "));
+    // Not what was launched when it had come back.
+    CHECK(
+        contains(told({kLookup + kMine}, {{of(lookup, 1), waited}, {of(mine, 9)}}).verdict,
+                 "(run 0, call 1), at line 4 of its source: it asserts, and it alone is not known to have"));
+}
+
+TEST_CASE("Kernels without a source here may assert, and that is said") {
+    const CrashReport report =
+        told(kLookup, {of(lookup, 1), of(library, 2), of(plain, 3), failed_wait(4, kAssertion)});
+    CHECK(contains(
+        report.verdict,
+        ": of 3 launches not known to have ended, of 1 of which there is no source, it alone asserts"));
+    CHECK(contains(text_of(report), "  unended     triton_poi_fused_index_1 (run 0, call 1)"));
+    CHECK(contains(report.next.front(), "where it has not, it was another fault"));
 }
 
 TEST_CASE("Of the launches that had not ended the only one that asserts is likely the one") {
@@ -80,7 +145,8 @@ TEST_CASE("Of the launches that had not ended the only one that asserts is likel
     CHECK(report.call()->is_likely);
     const std::string text = text_of(report);
     CHECK(contains(text, "  asserts     line 4: tl.device_assert(tmp0 < 8, \"index\")\n"));
-    CHECK(contains(text, "is printed by the driver"));
+    CHECK(contains(text, "the driver prints an assertion that fails"));
+    CHECK_FALSE(contains(text, "  unended "));
     CHECK(contains(report.next.back(), "--runs 0 --calls 1 "));
     // A core dump of the same tells of the same bug.
     CHECK(report.fingerprint == fingerprint_of({"kernel", "710", "triton_poi_fused_index_1", "4"}));
@@ -89,7 +155,7 @@ TEST_CASE("Of the launches that had not ended the only one that asserts is likel
     CHECK(contains(json, "\"by_assertion\": true"));
 
     CHECK(contains(told(kLookup, {of(lookup, 1), failed_wait(2, 719)}).verdict,
-                   ": it asserts, and all others have ended; then"));
+                   ": it asserts, and it alone is not known to have ended; then"));
     // Of another fault, and where none asserts, nothing is known.
     for (const CrashReport& other : {told(kLookup, {of(lookup, 1), failed_wait(2, kIllegalAddress)}),
                                      told(kMine, {of(lookup, 1), failed_wait(2, kAssertion)}),
@@ -116,14 +182,6 @@ TEST_CASE("Several that assert are said as a set, with the lines of their one ke
     CHECK(mixed.suspect_count == 15);
     CHECK(mixed.assertions.empty());
     CHECK(mixed.fingerprint == fingerprint_of({"kernel", "710", "", ""}));
-}
-
-TEST_CASE("What a graph runs is not told by its launch, so nobody is likely beside one") {
-    Record graph = of(library, 2);
-    graph.kind = ring::CallKind::graph;
-    const CrashReport report = told(kLookup, {of(lookup, 1), graph, failed_wait(3, kAssertion)});
-    CHECK_FALSE(report.by_assertion);
-    CHECK(contains(report.verdict, "; not known to have ended are 2 launches: "));
 }
 
 }  // namespace

@@ -148,26 +148,45 @@ TEST_CASE("A kernel whose definition is not in its source has no parameters") {
     CHECK(line->parameter.empty());
 }
 
-TEST_CASE("Kernels that assert are told with their lines, in the order of the source") {
-    CHECK(find_asserting_kernels("").empty());
-    CHECK(find_asserting_kernels("async_compile.triton('").empty());
-    CHECK(find_asserting_kernels("async_compile.triton('k', '''tl.device_assert(a)").size() == 1);
+TEST_CASE("Of each kernel it is told where it asserts, in the order of the source") {
+    CHECK(find_assertions("").empty());
+    CHECK(find_assertions("async_compile.triton('").empty());
+    CHECK(find_assertions("async_compile.triton('k', '''").size() == 1);
+    CHECK(find_assertions("async_compile.triton('k', '''tl.device_assert(a)").front().lines.size() == 1);
     const std::string wrapper =
         wrapped(block_of("k_1", source_of("k_1", "    tl.load(in_ptr0)\n    # tl.device_assert(a)\n")) +
                 block_of("k", source_of("k",
                                         "    tl.device_assert((a) | b, \"0 <= a\")\n    tl.store(a)\n"
                                         "\ttl.device_assert(c)  # why\r\n")) +
                 block_of("k_2", "tl.device_assert(a)"));
-    const std::vector<AssertingKernel> kernels = find_asserting_kernels(wrapper);
-    REQUIRE(kernels.size() == 2);
-    CHECK(kernels[0].name == "k");
-    REQUIRE(kernels[0].lines.size() == 2);
-    CHECK(kernels[0].lines[0].line == kStatement);
-    CHECK(kernels[0].lines[0].text == "tl.device_assert((a) | b, \"0 <= a\")");
-    CHECK(kernels[0].lines[1].line == kStatement + 2);
-    CHECK(kernels[0].lines[1].text == "tl.device_assert(c)  # why");
-    CHECK(kernels[1].name == "k_2");
-    CHECK(kernels[1].lines[0].line == 1);
+    const std::vector<KernelAssertions> kernels = find_assertions(wrapper);
+    REQUIRE(kernels.size() == 3);
+    CHECK(kernels[0].name == "k_1");
+    CHECK(kernels[0].lines.empty());
+    CHECK(kernels[1].name == "k");
+    REQUIRE(kernels[1].lines.size() == 2);
+    CHECK(kernels[1].lines[0].line == kStatement);
+    CHECK(kernels[1].lines[0].text == "tl.device_assert((a) | b, \"0 <= a\")");
+    CHECK(kernels[1].lines[1].line == kStatement + 2);
+    CHECK(kernels[1].lines[1].text == "tl.device_assert(c)  # why");
+    CHECK(kernels[2].name == "k_2");
+    CHECK(kernels[2].lines[0].line == 1);
     // The same that is told of that line alone.
-    CHECK(find_kernel_line(wrapper, "k", kStatement)->text == kernels[0].lines[0].text);
+    CHECK(find_kernel_line(wrapper, "k", kStatement)->text == kernels[1].lines[0].text);
+}
+
+TEST_CASE("Many beginnings of kernels without an end are no more work than their text is long") {
+    std::string many;
+    for (int i = 0; i < 200'000; ++i)
+        many += "async_compile.triton('k";
+    CHECK(find_assertions(many).empty());
+    many.clear();
+    for (int i = 0; i < 50'000; ++i)
+        many += "async_compile.triton('k', \n'''tl.device_assert(a)\n";
+    CHECK(find_assertions(many).empty());
+    many.clear();
+    for (int i = 0; i < 50'000; ++i)
+        many += "async_compile.triton('k', '''tl.device_assert(a)\n";
+    // Each closes the one before it.
+    CHECK(find_assertions(many).size() == 25'000);
 }
