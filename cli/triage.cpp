@@ -192,9 +192,10 @@ void take_measured(std::vector<CrashArgument> measured, std::vector<CrashArgumen
 /// One of a run that failed or was under way, else the first.
 std::optional<Finding> told_finding(const std::vector<Finding>& findings, const CrashReport& report) {
     if (findings.empty()) return std::nullopt;
-    const auto is_of_end = [&report](const Finding& finding) {
+    const CrashCall* const failed = report.told_failure();
+    const auto is_of_end = [&](const Finding& finding) {
         const auto is_its = [&finding](const CrashCall& call) { return is_of_run_of(finding, call); };
-        return (report.failed && is_its(*report.failed)) ||
+        return (failed != nullptr && is_its(*failed)) ||
                std::any_of(report.in_flight.begin(), report.in_flight.end(), is_its);
     };
     const auto found = std::find_if(findings.begin(), findings.end(), is_of_end);

@@ -66,14 +66,13 @@ std::vector<std::string> advice_for(const CrashReport& report, bool is_about_fin
         if (report.recording != 0)
             advice.emplace_back(
                 "calls were made and none is on record: see that AOTI_DBG_OUT is this folder for all "
-                "processes, "
-                "and can be written, with room, and that AOTI_DBG_RING is not 0");
+                "processes and can be written, and that AOTI_DBG_RING is not 0");
         else if (report.loaded != 0)
-            advice.push_back(std::to_string(report.loaded) +
-                             " programs or more loaded the library and none made a call: see that it reaches "
-                             "the one with the "
-                             "model (not past env -i, sudo, a container or --processes), and what that says "
-                             "of loading it");
+            advice.push_back(
+                std::to_string(report.loaded) +
+                " programs or more loaded the library and none made a call: see that it reaches the one with "
+                "the model, through env -i, sudo, containers and --processes, and what that one says of "
+                "loading it");
         else
             advice.emplace_back(
                 "no process recorded a call: check that the library reaches the one with the model");
@@ -85,8 +84,7 @@ std::vector<std::string> advice_for(const CrashReport& report, bool is_about_fin
         case CrashClass::kernel:
             if (report.by_assertion)
                 advice.emplace_back(
-                    "the driver prints an assertion that fails on standard error, with its file, line, block "
-                    "and "
+                    "the driver prints an assertion that fails on standard error, with file, line, block and "
                     "thread; where it has not, it was another fault");
             if ((report.device || report.by_markers || report.by_assertion) && report.faulted &&
                 report.faulted->call != ring::kNoCall) {
