@@ -118,14 +118,19 @@ repeat_once() {
     mkdir -p "$folder"
     limited 60 "$build/aoti-dbg" run --triage --scope all --completion off --hang 5 --on-hang raise --out "$folder/out" -- \
         "$victim" "$kind" 1000 "$2" 3 >"$folder/stdout" 2>"$folder/stderr"
-    local status=$?
-    if [[ $status == 3 ]] && verdict "$folder/out/report.json" class=kernel kernel="step_$(($2 % 8))" \
-        launch="$2/1000" certainty="$certainty" >"$folder/verdict"; then
+    local status=$? named=0
+    verdict "$folder/out/report.json" class=kernel kernel="step_$(($2 % 8))" launch="$2/1000" certainty="$certainty" \
+        >"$folder/verdict" && named=1
+    if [[ $status == 3 && $named == 1 ]]; then
         touch "$case_folder/right-$1"
         [[ ! -e $folder/out/hang.json ]] || touch "$case_folder/asked-$1"
         rm -rf "$folder"
     else
-        echo "$kind at $2: status $status, $(cat "$folder/verdict")" >"$case_folder/wrong-$1"
+        # Whether the report is right although the program ended in another way is for whoever reads this.
+        {
+            echo "$kind at $2: status $status, $(cat "$folder/verdict")"
+            head -n 12 "$folder/out/report.txt"
+        } >"$case_folder/wrong-$1" 2>&1
     fi
 }
 
