@@ -188,6 +188,25 @@ TEST_CASE("Findings of a program that ended well decide its exit code where that
     CHECK(run.report().at("ended").at("exit_status") == 0);
 }
 
+TEST_CASE("Of many findings the first ten are told one by one, and the others as a number") {
+    const TempFolder folder;
+    const fs::path junit = folder.path() / "results.xml";
+    std::string program;
+    for (const std::string& word : cuda_models({}, {"stats"}))
+        program += " '" + word + "'";
+    std::string twelve;
+    for (int i = 0; i < 12; ++i)
+        twelve += program + " > /dev/null;";
+    const Run run({"--triage", "--ci", "--check", "nan", "--junit", junit.string()}, {"sh", "-c", twelve});
+    CHECK(run.outcome.exit_code == 1);
+    const auto findings = run.report().at("seen").at("findings").get<std::uint64_t>();
+    REQUIRE(findings >= 12);
+    const std::string xml = read_text(junit);
+    CHECK(contains(xml, "name=\"no more findings\""));
+    CHECK(contains(xml,
+                   "<failure message=\"" + std::to_string(findings - 10) + " more findings; events.jsonl"));
+}
+
 TEST_CASE("Findings of a program that could write nowhere fail a run under --ci all the same") {
     const TempFolder folder;
     write_text(folder.path() / "file", "in the way");
