@@ -37,6 +37,7 @@ class ThreadRing {
     void publish_next(ring::Record& place, std::uint64_t seq) {
         publish(place.seq, seq);
         publish(header_->written, header_->written + 1);
+        expect_to_write(&records_[header_->written & (header_->capacity - 1)]);
     }
     /// Both, for a record that is there. Returns its place.
     ring::Record* begin(const ring::Record& record);

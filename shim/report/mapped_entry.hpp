@@ -21,6 +21,12 @@ inline void order_stores() {
 #endif
 }
 
+/// Has the processor fetch the line, so that who writes there next does not wait for it. A table that is
+/// written round and round is out of its caches by then.
+inline void expect_to_write(const void* address) {
+    __builtin_prefetch(address, 1);
+}
+
 /// `entry` has no number yet: it is 0.
 template <typename Entry>
 void write_entry(Entry& to, const Entry& entry, std::uint64_t number) {

@@ -39,6 +39,9 @@ Result<std::unique_ptr<TensorMapFile>> TensorMapFile::create(const std::string& 
 std::uint64_t TensorMapFile::add(const Slot& tensor) {
     const std::uint64_t number = __atomic_add_fetch(&header().made, 1, __ATOMIC_RELAXED);
     write_entry(slot_of(number), tensor, number);
+    const Slot& next = slot_of(number + 1);
+    expect_to_write(&next);
+    expect_to_write(&next.name);
     return number;
 }
 
