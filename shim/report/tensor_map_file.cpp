@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <bit>
 #include <utility>
 
 #include "shim/report/mapped_entry.hpp"
@@ -19,10 +20,11 @@ FileHeader& TensorMapFile::header() const {
 }
 
 Slot& TensorMapFile::slot_of(std::uint64_t number) const {
-    return reinterpret_cast<Slot*>(mapped_ + tensors::kPage)[(number - 1) % slots_];
+    return reinterpret_cast<Slot*>(mapped_ + tensors::kPage)[(number - 1) & (slots_ - 1)];
 }
 
 Result<std::unique_ptr<TensorMapFile>> TensorMapFile::create(const std::string& path, std::size_t slots) {
+    slots = std::bit_ceil(slots);
     char* mapped = nullptr;
     Result<PreallocatedFile> file =
         PreallocatedFile::create(path, whole_pages(tensors::kPage + slots * sizeof(Slot)), mapped);

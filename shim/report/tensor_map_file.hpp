@@ -18,6 +18,7 @@ inline constexpr std::size_t kTensorSlots = 16384;
 
 class TensorMapFile {
   public:
+    /// Rounded up to a power of two.
     static Result<std::unique_ptr<TensorMapFile>> create(const std::string& path,
                                                          std::size_t slots = kTensorSlots);
 
@@ -33,7 +34,7 @@ class TensorMapFile {
 
     PreallocatedFile file_;
     char* mapped_;
-    std::size_t slots_;
+    std::size_t slots_;  // a power of two: a division would take as long as the rest of it
 };
 
 }  // namespace aoti_dbg
