@@ -48,10 +48,16 @@ bool is_fault_of_memory(const DeviceFault& fault) {
     return fault.error == 700 || fault.error == 716 || fault.error == 717;
 }
 
+KeptPackages packages_of(const RecordedProcess& process) {
+    return KeptPackages(process.folder, {process.pid, process.start_unix_ns});
+}
+
 /// Which argument the line of the fault reads or writes.
-void find_suspect(const std::string& folder, CrashReport& report) {
+void find_suspect(const KeptPackages& packages, CrashReport& report) {
     DeviceFault& fault = *report.device;
-    find_kernel_line_of(folder, fault);
+    // A launch that is only likely the one may have been another model's.
+    const bool is_certain = report.faulted && !report.faulted->is_likely;
+    find_kernel_line_of(packages.of(is_certain ? report.faulted->model : ~0U), fault, report.notes);
     if (fault.parameter.empty() || !is_fault_of_memory(fault)) return;
     for (CrashArgument& argument : report.arguments)
         argument.is_suspect = argument.what.substr(0, argument.what.find(' ')) == fault.parameter ||
@@ -62,7 +68,7 @@ std::string launch_parameters(const DeviceFault& fault) {
     return fault.accessed ? fault.accessed->parameters : std::string();
 }
 
-void add_arguments(const RecordedProcess& process, const RecordedCalls& calls, const ring::Call& about,
+void add_arguments(const KeptPackages& packages, const RecordedCalls& calls, const ring::Call& about,
                    CrashReport& report) {
     CrashCall& told = *told_call(report);
     const std::optional<ring::Call> op = calls.around(about);
@@ -71,9 +77,11 @@ void add_arguments(const RecordedProcess& process, const RecordedCalls& calls, c
         around.is_likely = told.is_likely;
         told.inside = call_text(around);
     }
-    report.arguments = find_in_source(process.folder, calls.names_up_to(op ? *op : about), told,
-                                      report.device && !op ? launch_parameters(*report.device) : "");
-    if (report.device) find_suspect(process.folder, report);
+    const std::vector<std::string> names = calls.names_up_to(op ? *op : about);
+    if (const std::optional<FoundSource> source = find_source(packages, names, told, report.notes))
+        report.arguments =
+            arguments_in(*source, names, report.device && !op ? launch_parameters(*report.device) : "");
+    if (report.device) find_suspect(packages, report);
 }
 
 /// Among the arguments, which are those of the launch if it was that one.
@@ -156,7 +164,8 @@ void add_calls(const RecordedProcess& process, const EndedRun& run, CrashReport&
         if (about) report.faulted = calls.told(*about);
         if (about) report.faulted->is_likely = waits && !report.hang->by_markers;
     }
-    if (!about) about = find_suspects(process.folder, read.value(), calls, report);
+    const KeptPackages packages = packages_of(process);
+    if (!about) about = find_suspects(packages, read.value(), calls, report);
     if (!about && report.suspects.empty() && in_flight.size() == 1) about = in_flight.front();
     if (!about && report.suspects.empty() && in_flight.empty() && report.told_failure() != nullptr)
         about = failed;
@@ -169,7 +178,7 @@ void add_calls(const RecordedProcess& process, const EndedRun& run, CrashReport&
     report.before = calls.before(about);
     if (report.failed && report.told_failure() == nullptr)
         report.notes.push_back(call_text(*report.failed) + " had failed before, and later runs ended well");
-    if (about) add_arguments(process, calls, *about, report);
+    if (about) add_arguments(packages, calls, *about, report);
     if (report.device) place_fault(report);
     add_memory_facts(process, {launch, failed, last}, report);
 }
@@ -223,8 +232,8 @@ void add_events(const EndedRun& run, Triage& triage) {
     if (call != nullptr) call->model_name = events.model_name;
 }
 
-void add_packages(const std::string& folder, CrashReport& report) {
-    const std::vector<std::string> packages = kept_packages(folder);
+void add_packages(const RecordedProcess& process, CrashReport& report) {
+    const std::vector<std::string> packages = names_of(packages_of(process).of(~0U));
     if (!packages.empty())
         report.environment.emplace_back(packages.size() == 1 ? "package" : "packages",
                                         joined(packages, ", "));
@@ -234,7 +243,7 @@ void add_packages(const std::string& folder, CrashReport& report) {
 void add_torch(const std::string& folder, CrashReport& report) {
     const auto is_torch = [](const auto& named) { return named.first == "torch"; };
     if (std::any_of(report.environment.begin(), report.environment.end(), is_torch)) return;
-    const std::vector<std::string> versions = kept_torch_versions(folder);
+    const std::vector<std::string> versions = KeptPackages(folder).torch_versions();
     if (!versions.empty())
         report.environment.emplace(report.environment.begin(), "torch", joined(versions, ", "));
 }
@@ -350,7 +359,7 @@ Triage look_at(const EndedRun& run) {
     add_events(run, triage);
     report.environment = known_versions(run.command.front());
     add_torch(chosen != nullptr ? chosen->folder : run.folder, report);
-    if (chosen != nullptr) add_packages(chosen->folder, report);
+    if (chosen != nullptr) add_packages(*chosen, report);
     report.library = AOTI_DBG_VERSION;
     if (has_device_error(report)) add_troubles_of_gpus(report);
     conclude(report);

@@ -37,6 +37,8 @@ Json json_of(const CrashCall& call) {
     add_unless(to, "call", call.call, ring::kNoCall);
     add_unless(to, "model", call.model, ~0U);
     add_text(to, "model_name", call.model_name);
+    add_text(to, "package", call.package);
+    add_text(to, "path", call.path);
     to["seq"] = call.sequence;
     to["thread"] = call.thread;
     std::string stream = "0x";

@@ -119,6 +119,8 @@ std::string whereabouts(const CrashCall& call) {
 
 void add_call(const CrashCall& call, Page& page) {
     page.add("call", whereabouts(call), 2);
+    if (!call.package.empty())
+        page.add("package", call.package + (call.path.empty() ? "" : ", " + call.path), 1);
     page.add("ATen", joined(call.original_aten, ", "), 1);
     page.add("nodes", joined(call.source_nodes, ", "), 1);
 }

@@ -182,7 +182,10 @@ CrashReport sample_report() {
     call.thread = 4242;
     call.line = 321;
     call.source_nodes = {"my_op"};
+    call.package = "model-5b1f60a3c2d4";
+    call.path = "/tmp/abc/model.wrapper.so";
     report.in_flight = {call};
+    call.package = call.path = "";
     call.name = "cpp_fused_sin_0";
     call.kind = ring::CallKind::cpp_kernel;
     call.sequence = 39;

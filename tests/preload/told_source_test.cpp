@@ -1,0 +1,77 @@
+// What a report says from the source of the model that a call belongs to, on the software driver: one package
+// or several that are alike.
+#include "tests/preload/cuda_models_fixture.hpp"
+#include "tests/preload/triage_fixture.hpp"
+#include "tests/support/catch.hpp"
+
+namespace aoti_dbg::test {
+namespace {
+
+/// cuda_models with these models, one launch of which faults. A run has six calls, of which the first is an
+/// op that launches a kernel of its own.
+struct Faulted : Run {
+    Faulted(int launch, const Lines& variants, const Lines& flags = kTriage,
+            const Lines& options = {"--runs", "2"})
+        : Run(flags, cuda_models(options, variants), {{"FAKE_CUDA_FAIL_AT", std::to_string(launch)}}) {
+        CAPTURE(outcome.err);
+        REQUIRE(has_report());
+    }
+};
+
+/// What is to be the same of a model whatever other models there are.
+Json told_of(const Json& report) {
+    Json told;
+    for (const char* member : {"kernel", "line", "original_aten", "source_nodes"})
+        told[member] = report.at("call").at(member);
+    for (const Json& argument : report.at("arguments"))
+        told["arguments"].push_back({argument.at("label"), argument.value("written_by", ""),
+                                     argument.value("what", ""), argument.value("suspect", false)});
+    return told;
+}
+
+std::string package_of(const Run& run) {
+    return run.report().at("call").at("package");
+}
+
+bool begins_with(const std::string& text, const std::string& beginning) {
+    return text.rfind(beginning, 0) == 0;
+}
+
+TEST_CASE("A second package whose calls are alike takes nothing away from the report") {
+    const Faulted alone(5, {"stats"});
+    const Faulted beside(5, {"stats", "stats_other"});
+    CHECK(told_of(beside.report()) == told_of(alone.report()));
+    CHECK_FALSE(beside.report().contains("notes"));
+    CHECK(package_of(beside) == package_of(alone));
+    CHECK(begins_with(package_of(beside), "cstats-"));
+    CHECK(beside.report().at("call").at("path") == model_path("stats"));
+    const std::string text = read_text(beside.out() / "report.txt");
+    CHECK(contains(text, "  package     " + package_of(beside) + ", /"));
+    CHECK(contains(text, "  written by  "));
+}
+
+TEST_CASE("It is the package of the model whose call faulted, whichever thread comes first") {
+    const Faulted run(5, {"stats", "stats_other"}, kTriage, {"--threads", "2", "--streams", "nonblocking"});
+    const Json call = run.report().at("call");
+    const std::string variant = call.at("model") == 0 ? "stats" : "stats_other";
+    CHECK(begins_with(package_of(run), "c" + variant + "-"));
+    CHECK(call.at("path") == model_path(variant));
+    CHECK(call.at("line") != 0);
+}
+
+TEST_CASE("In an older library's folder that does not tell whose packages are, that is said") {
+    const Faulted run(5, {"stats", "stats_other"}, {"--triage", "--keep-dump", "on"});
+    for (const fs::path& package : Preloaded::files(run.out() / "evidence", "c"))
+        fs::remove(package / "models.jsonl");
+    fs::remove(run.out() / "report.json");
+    fs::remove(run.out() / "report.txt");
+    const Outcome again = reported(run.out());
+    CAPTURE(again.err);
+    const Json report = run.report();
+    CHECK_FALSE(report.at("call").contains("line"));
+    CHECK_FALSE(report.at("call").contains("package"));
+    CHECK(contains(report.at("notes").dump(), "2 packages have such calls (cstats-"));
+}
+
+}  // namespace
+}  // namespace aoti_dbg::test
