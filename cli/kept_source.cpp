@@ -11,8 +11,6 @@
 #include "cli/mapped_file.hpp"
 #include "model/call_matcher.hpp"
 #include "model/call_sites.hpp"
-#include "model/last_writer.hpp"
-#include "model/launched_tensors.hpp"
 
 namespace aoti_dbg::cli {
 namespace {
@@ -67,49 +65,6 @@ std::vector<std::uint32_t> sites_of(const WrapperInfo& info, const std::vector<s
     return sites;
 }
 
-/// "triton_poi_fused_exp_0 (call 3)", of the same run.
-std::string words_of(const LastWriter& writer, const std::vector<std::string>& names) {
-    const std::string likely = writer.is_likely ? "likely " : "";
-    switch (writer.kind) {
-        case LastWriter::Kind::call: {
-            CrashCall call;
-            call.name = names[writer.call];
-            call.call = static_cast<std::uint32_t>(writer.call);
-            call.is_likely = writer.is_likely;
-            return call_text(call);
-        }
-        case LastWriter::Kind::input:
-            return likely + "the caller, as an input";
-        case LastWriter::Kind::constant:
-            return likely + "nobody in this run: constant " + writer.constant;
-        case LastWriter::Kind::nobody:
-            return "nobody since the run allocated it";
-        case LastWriter::Kind::unknown:
-            break;
-    }
-    return {};
-}
-
-/// Of the last of `names`, whose sites are `sites`.
-std::vector<CrashArgument> arguments_of(const WrapperInfo& info, const std::vector<std::uint32_t>& sites,
-                                        const std::vector<std::string>& names) {
-    std::vector<CrashArgument> arguments;
-    for (const Argument& argument : info.run.sites[sites.back()].arguments) {
-        if (argument.kind == ArgumentKind::absent || argument.kind == ArgumentKind::unknown) continue;
-        std::string what = argument.tensors.empty() ? argument.value : std::string();
-        std::string label(argument.label());
-        if (!argument.parameter.empty())
-            what.insert(0, what.empty() ? "" : " = ").insert(0, argument.parameter);
-        if (what == label) what.clear();
-        CrashArgument& told = arguments.emplace_back();
-        if (!argument.tensors.empty() && argument.access != Access::writes)
-            told.written_by = words_of(last_writer(info, sites, label), names);
-        told.label = std::move(label);
-        told.what = std::move(what);
-    }
-    return arguments;
-}
-
 std::string_view text_of(const MappedFile& file) {
     const auto bytes = file.bytes();
     return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
@@ -160,21 +115,6 @@ std::optional<FoundSource> find_source(const KeptPackages& packages, const std::
     call.source_nodes = site.source_nodes;
     call.original_aten = site.original_aten;
     return source;
-}
-
-std::vector<CrashArgument> arguments_in(const FoundSource& source, const std::vector<std::string>& names,
-                                        const std::string& parameters) {
-    std::vector<CrashArgument> arguments = arguments_of(source.info, source.sites, names);
-    for (const TensorMemory& memory : launched_tensors(source.info, source.sites.back(), parameters)) {
-        const auto is_it = [&memory](const CrashArgument& argument) {
-            return argument.what == memory.parameter && argument.label == memory.label;
-        };
-        const auto argument = std::find_if(arguments.begin(), arguments.end(), is_it);
-        if (argument == arguments.end()) continue;
-        argument->begin = memory.begin;
-        argument->bytes = memory.bytes;
-    }
-    return arguments;
 }
 
 void find_kernel_line_of(const std::vector<const KeptPackage*>& packages, DeviceFault& fault,

@@ -25,11 +25,6 @@ struct FoundSource {
 std::optional<FoundSource> find_source(const KeptPackages& packages, const std::vector<std::string>& names,
                                        CrashCall& call, std::vector<std::string>& notes);
 
-/// The arguments of the last of `names` by their names; empty where not known. `parameters` are those of its
-/// launch, as its kernel got them; with them it is known where tensors lie.
-std::vector<CrashArgument> arguments_in(const FoundSource& source, const std::vector<std::string>& names,
-                                        const std::string& parameters = {});
-
 /// The line of its kernel's Triton source and what it reads or writes, for a fault of a known kernel and
 /// line; `packages` are those in which that may stand.
 void find_kernel_line_of(const std::vector<const KeptPackage*>& packages, DeviceFault& fault,

@@ -106,6 +106,19 @@ std::string argument_text(const JsonLine::Value& argument) {
     return text;
 }
 
+CrashArgument recorded_argument(const JsonLine::Value& argument) {
+    CrashArgument told;
+    told.label = argument.member("label").text();
+    told.what = argument_text(argument);
+    told.value = argument.member("value").text();
+    told.dtype = argument.member("dtype").text();
+    const JsonLine::Value sizes = argument.member("sizes");
+    told.has_sizes = sizes.is(JsonLine::Kind::array);
+    for (JsonLine::Value size = sizes.first(); told.has_sizes && size; size = size.next())
+        told.sizes.emplace_back(size.text());
+    return told;
+}
+
 bool begins_with(std::string_view line, std::string_view beginning) {
     return line.substr(0, beginning.size()) == beginning;
 }
@@ -158,8 +171,7 @@ class EventFile {
         events_.arguments.clear();
         for (JsonLine::Value argument = json_.root().member("arguments").first(); argument;
              argument = argument.next())
-            events_.arguments.push_back(
-                {std::string(argument.member("label").text()), argument_text(argument), {}});
+            events_.arguments.push_back(recorded_argument(argument));
     }
 
     RecordedEvents& events_;

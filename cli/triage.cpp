@@ -13,12 +13,12 @@
 
 #include "base/words.hpp"
 #include "cli/awaited_child.hpp"
+#include "cli/call_facts.hpp"
 #include "cli/chosen_process.hpp"
 #include "cli/device_fault.hpp"
 #include "cli/doctor_child.hpp"
 #include "cli/fault_suspects.hpp"
 #include "cli/hang_facts.hpp"
-#include "cli/kept_source.hpp"
 #include "cli/memory_facts.hpp"
 #include "cli/recorded_calls.hpp"
 #include "cli/recorded_processes.hpp"
@@ -41,55 +41,6 @@ bool launches_wait(const CrashReport& report) {
         return variable.first == "CUDA_LAUNCH_BLOCKING" && variable.second != "0";
     };
     return std::any_of(report.variables.begin(), report.variables.end(), says_so);
-}
-
-/// As CUDA's errors: an illegal address, a misaligned one, one of the wrong space.
-bool is_fault_of_memory(const DeviceFault& fault) {
-    return fault.error == 700 || fault.error == 716 || fault.error == 717;
-}
-
-KeptPackages packages_of(const RecordedProcess& process) {
-    return KeptPackages(process.folder, {process.pid, process.start_unix_ns});
-}
-
-/// Which argument the line of the fault reads or writes.
-void find_suspect(const KeptPackages& packages, CrashReport& report) {
-    DeviceFault& fault = *report.device;
-    // A launch that is only likely the one may have been another model's.
-    const bool is_certain = report.faulted && !report.faulted->is_likely;
-    find_kernel_line_of(packages.of(is_certain ? report.faulted->model : ~0U), fault, report.notes);
-    if (fault.parameter.empty() || !is_fault_of_memory(fault)) return;
-    for (CrashArgument& argument : report.arguments)
-        argument.is_suspect = argument.what.substr(0, argument.what.find(' ')) == fault.parameter ||
-                              argument.label == fault.parameter;
-}
-
-std::string launch_parameters(const DeviceFault& fault) {
-    return fault.accessed ? fault.accessed->parameters : std::string();
-}
-
-void add_arguments(const KeptPackages& packages, const RecordedCalls& calls, const ring::Call& about,
-                   CrashReport& report) {
-    CrashCall& told = *told_call(report);
-    const std::optional<ring::Call> op = calls.around(about);
-    if (op) {
-        CrashCall around = calls.told(*op);
-        around.is_likely = told.is_likely;
-        told.inside = call_text(around);
-    }
-    const std::vector<std::string> names = calls.names_up_to(op ? *op : about);
-    if (const std::optional<FoundSource> source = find_source(packages, names, told, report.notes))
-        report.arguments =
-            arguments_in(*source, names, report.device && !op ? launch_parameters(*report.device) : "");
-    if (report.device) find_suspect(packages, report);
-}
-
-/// Among the arguments, which are those of the launch if it was that one.
-void place_fault(CrashReport& report) {
-    DeviceFault& fault = *report.device;
-    place_access(fault, report.arguments);
-    if (!fault.accessed || !report.faulted) return;
-    fault.accessed->is_likely |= report.faulted->is_likely && !fault.accessed->label.empty();
 }
 
 bool has_lost_context(const ring::Record& record) {
@@ -164,8 +115,7 @@ void add_calls(const RecordedProcess& process, const EndedRun& run, CrashReport&
         if (about) report.faulted = calls.told(*about);
         if (about) report.faulted->is_likely = waits && !report.hang->by_markers;
     }
-    const KeptPackages packages = packages_of(process);
-    if (!about) about = find_suspects(packages, read.value(), calls, report);
+    if (!about) about = find_suspects(packages_of(process), read.value(), calls, report);
     if (!about && report.suspects.empty() && in_flight.size() == 1) about = in_flight.front();
     if (!about && report.suspects.empty() && in_flight.empty() && report.told_failure() != nullptr)
         about = failed;
@@ -178,24 +128,11 @@ void add_calls(const RecordedProcess& process, const EndedRun& run, CrashReport&
     report.before = calls.before(about);
     if (report.failed && report.told_failure() == nullptr)
         report.notes.push_back(call_text(*report.failed) + " had failed before, and later runs ended well");
-    if (about) add_arguments(packages, calls, *about, report);
-    if (report.device) place_fault(report);
+    if (about)
+        add_call_facts(process, calls, *about, *told_call(report), report);
+    else if (report.device)
+        place_fault(report);
     add_memory_facts(process, {launch, failed, last}, report);
-}
-
-/// What was measured says more of the values, and the source of who wrote them.
-void take_measured(std::vector<CrashArgument> measured, std::vector<CrashArgument>& arguments) {
-    for (CrashArgument& argument : measured) {
-        const auto known = std::find_if(arguments.begin(), arguments.end(), [&](const CrashArgument& other) {
-            return other.label == argument.label;
-        });
-        if (known == arguments.end()) continue;
-        argument.written_by = known->written_by;
-        argument.is_suspect |= known->is_suspect;
-        argument.begin = known->begin;
-        argument.bytes = known->bytes;
-    }
-    arguments = std::move(measured);
 }
 
 /// One of a run that failed or was under way, else the first.

@@ -29,9 +29,16 @@ struct CrashArgument {
     std::string what;        // "float32 [8, 16], min -1, max 2"; empty where only its name is known
     std::string written_by;  // last, before the call: "triton_poi_fused_exp_0 (call 3)"; empty: unknown
     bool is_suspect = false;
-    // Of a tensor of the kernel that faulted: where its elements lie. 0: not known.
+    // Of a tensor: where its elements lay. 0: not known.
     std::uint64_t begin = 0;
     std::uint64_t bytes = 0;
+    std::string parameter = {};  // of the kernel or op; empty: not known
+    // What the model's source says of a tensor, or what was measured.
+    std::string dtype = {};  // empty: not known
+    bool has_sizes = false;
+    std::vector<std::string> sizes = {};  // "8"; a symbol or expression where it is no number, "?": unknown
+    bool is_expected = false;  // it comes from outside of the model, which was compiled for such a one
+    std::string value = {};    // of a scalar; empty: not known
 };
 
 struct SourceText {

@@ -73,5 +73,27 @@ TEST_CASE("In an older library's folder that does not tell whose packages are, t
     CHECK(contains(report.at("notes").dump(), "2 packages have such calls (cstats-"));
 }
 
+TEST_CASE("Tensors of the call are told with dtype, sizes and place, scalars with their value") {
+    const Faulted run(5, {"stats"});
+    const Json arguments = run.report().at("arguments");
+    REQUIRE(arguments.size() == 4);
+    for (std::size_t i = 0; i < 3; ++i) {
+        CHECK(arguments[i].at("dtype") == "float32");
+        CHECK(arguments[i].at("sizes") == Json({8, 16}));
+        CHECK(arguments[i].at("bytes") == 512);
+        CHECK(begins_with(arguments[i].at("begin"), "0x"));
+        CHECK_FALSE(arguments[i].contains("expected"));
+    }
+    CHECK(arguments[3].at("value") == "128");
+    CHECK(contains(read_text(run.out() / "report.txt"),
+                   "  arguments   buf1: in_ptr0, float32 [8, 16], 512 bytes at 0x"));
+    // What comes from outside may be another one.
+    const Json input = Faulted(4, {"stats"}).report().at("arguments").at(0);
+    CHECK(input.at("label") == "arg2_1");
+    CHECK(input.at("expected") == true);
+    CHECK(input.at("written_by") == "the caller, as an input");
+    CHECK(input.at("bytes") == 512);
+}
+
 }  // namespace
 }  // namespace aoti_dbg::test

@@ -196,6 +196,10 @@ CrashReport sample_report() {
     report.before = {call};
     report.arguments = {{"buf1", "float32 [2, 2], min -1, max 2, mean 0.375", "cpp_fused_sin_0 (call 11)"},
                         {"2.5", "", ""}};
+    report.arguments[0].dtype = "float32";
+    report.arguments[0].has_sizes = true;
+    report.arguments[0].sizes = {"2", "2"};
+    report.arguments[1].value = "2.5";
     report.processes = 1;
     report.runs = 4;
     report.calls = 40;

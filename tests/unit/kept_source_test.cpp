@@ -4,6 +4,7 @@
 
 #include <filesystem>
 
+#include "cli/told_arguments.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/random.hpp"
 #include "tests/support/run_program.hpp"
@@ -48,7 +49,8 @@ struct Told {
         call.model = model;
         const std::optional<FoundSource> source =
             find_source(KeptPackages(out.string(), kProcess), names, call, notes);
-        if (source) arguments = arguments_in(*source, names);
+        const std::vector<TensorOfRun> tensors;
+        if (source) arguments = ToldArguments(*source, names, {}, tensors).arguments();
     }
     CrashCall call;
     std::vector<CrashArgument> arguments;
