@@ -69,6 +69,11 @@ void take_measured(std::vector<CrashArgument> measured, std::vector<CrashArgumen
     arguments = std::move(measured);
 }
 
+void tell_model(const RecordedEvents& events, CrashCall& call) {
+    call.model_name = events.model_name;
+    if (call.path.empty()) call.path = events.model_path;
+}
+
 void add_call_facts(const RecordedProcess& process, const RecordedCalls& calls, const ring::Call& about,
                     CrashCall& told, CrashReport& report) {
     const KeptPackages packages = packages_of(process);

@@ -70,6 +70,11 @@ std::string_view text_of(const MappedFile& file) {
     return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
+/// A report may look for several calls.
+void add_once(const std::string& note, std::vector<std::string>& notes) {
+    if (std::find(notes.begin(), notes.end(), note) == notes.end()) notes.push_back(note);
+}
+
 void tell_package(const KeptPackage& package, CrashCall& call) {
     call.package = package.name;
     const KeptPackage::Model* const model = package.find(call.model);
@@ -93,7 +98,7 @@ std::optional<FoundSource> find_source(const KeptPackages& packages, const std::
                                        CrashCall& call, std::vector<std::string>& notes) {
     const std::vector<const KeptPackage*> candidates = packages.of(call.model);
     if (packages.tell_models() && call.model != ~0U && candidates.empty())
-        notes.push_back(not_kept_text(call));
+        add_once(not_kept_text(call), notes);
     if (packages.tell_models() && candidates.size() == 1) tell_package(*candidates.front(), call);
     if (names.empty()) return std::nullopt;
     std::optional<FoundSource> source;
@@ -107,7 +112,7 @@ std::optional<FoundSource> find_source(const KeptPackages& packages, const std::
             source = FoundSource{std::move(info), std::move(sites)};
         }
     }
-    if (found.size() > 1) notes.push_back(ambiguity_text(found));
+    if (found.size() > 1) add_once(ambiguity_text(found), notes);
     if (found.size() != 1) return std::nullopt;
     tell_package(*found.front(), call);
     const CallSite& site = source->info.run.sites[source->sites.back()];

@@ -23,6 +23,7 @@
 #include "cli/recorded_calls.hpp"
 #include "cli/recorded_processes.hpp"
 #include "cli/surroundings.hpp"
+#include "cli/told_finding.hpp"
 
 namespace aoti_dbg::cli {
 namespace {
@@ -136,19 +137,22 @@ void add_calls(const RecordedProcess& process, const EndedRun& run, CrashReport&
 }
 
 /// One of a run that failed or was under way, else the first.
-std::optional<Finding> told_finding(const std::vector<Finding>& findings, const CrashReport& report) {
-    if (findings.empty()) return std::nullopt;
+const RecordedFinding* told_finding(const std::vector<RecordedFinding>& findings, const CrashReport& report) {
+    if (findings.empty()) return nullptr;
     const CrashCall* const failed = report.told_failure();
-    const auto is_of_end = [&](const Finding& finding) {
-        const auto is_its = [&finding](const CrashCall& call) { return is_of_run_of(finding, call); };
+    const auto is_of_end = [&](const RecordedFinding& recorded) {
+        const auto is_its = [&recorded](const CrashCall& call) {
+            return is_of_run_of(recorded.finding, call);
+        };
         return (failed != nullptr && is_its(*failed)) ||
                std::any_of(report.in_flight.begin(), report.in_flight.end(), is_its);
     };
     const auto found = std::find_if(findings.begin(), findings.end(), is_of_end);
-    return found == findings.end() ? findings.front() : *found;
+    return found == findings.end() ? &findings.front() : &*found;
 }
 
-void add_events(const EndedRun& run, Triage& triage) {
+/// Returns the process whose finding is told; 0: there is none.
+std::uint32_t add_events(const EndedRun& run, Triage& triage) {
     CrashReport& report = triage.report;
     CrashCall* const call = told_call(report);
     std::optional<WantedCall> wanted;
@@ -163,10 +167,14 @@ void add_events(const EndedRun& run, Triage& triage) {
             "for some of them (AOTI_DBG_OUT)");
         report.findings = run.seen->findings;
     }
-    report.finding = told_finding(events.findings, report);
-    triage.findings = std::move(events.findings);
+    const RecordedFinding* const told = told_finding(events.findings, report);
+    const std::uint32_t pid = told == nullptr ? 0 : told->pid;
+    if (told != nullptr) report.finding = told->finding;
+    for (RecordedFinding& recorded : events.findings)
+        triage.findings.push_back(std::move(recorded.finding));
     if (!events.arguments.empty()) take_measured(std::move(events.arguments), report.arguments);
-    if (call != nullptr) call->model_name = events.model_name;
+    if (call != nullptr) tell_model(events, *call);
+    return pid;
 }
 
 void add_packages(const RecordedProcess& process, CrashReport& report) {
@@ -293,7 +301,15 @@ Triage look_at(const EndedRun& run) {
         report.uses_cuda |= process.uses_cuda;
     }
     if (chosen != nullptr) add_calls(*chosen, run, report);
-    add_events(run, triage);
+    const std::uint32_t finder = add_events(run, triage);
+    if (is_about_finding(report)) {
+        const RecordedProcess* const found =
+            last_of(processes, [finder](const RecordedProcess& process) { return process.pid == finder; });
+        tell_finding(run, found, report);
+        // Of a program that ended well nobody was chosen.
+        if (chosen == nullptr) report.end = end_of(run, found);
+        if (found != nullptr) chosen = found;
+    }
     report.environment = known_versions(run.command.front());
     add_torch(chosen != nullptr ? chosen->folder : run.folder, report);
     if (chosen != nullptr) add_packages(*chosen, report);

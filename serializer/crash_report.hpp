@@ -121,7 +121,10 @@ struct CrashReport {
     std::vector<NearMemory> allocations;  // where the address of `device` lies, or what is near it
     std::optional<Shortage> shortage;     // of memory, in `failed`
     std::optional<Hang> hang;
-    std::optional<Finding> finding;  // the first
+    std::optional<Finding> finding;  // the first, or one of what was under way at the end
+    // Where the verdict is `finding`: the call that this is about, or the run, if it is about what that was
+    // given.
+    std::optional<CrashCall> found;
     std::uint64_t findings = 0;
     std::uint64_t processes = 0;  // that recorded calls
     std::uint64_t loaded = 0;     // processes that had the library, as they counted; 0: nobody knows
@@ -149,6 +152,9 @@ struct CrashReport {
     /// The one that failed, unless the process went on for longer than it does to end by a signal for that.
     [[nodiscard]] const CrashCall* told_failure() const;
 };
+
+/// The verdict is the finding, and not what the program came to: of the facts but for `found`.
+bool is_about_finding(const CrashReport& report);
 
 /// Runs are counted by each model.
 bool is_of_run_of(const Finding& finding, const CrashCall& call);

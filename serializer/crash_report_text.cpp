@@ -320,8 +320,9 @@ void append_report_text(const CrashReport& report, std::string& out) {
     if (report.in_flight.size() > 1) page.add_list("in flight", texts_of(report.in_flight));
     page.add_list("also open", texts_of(report.also_in_flight));
     page.add_list("before", texts_of(report.before));
-    const bool is_known = report.device && report.device->accessed &&
-                          !report.device->accessed->label.empty() && !report.device->accessed->is_likely;
+    const bool is_placed = report.device && report.device->accessed &&
+                           !report.device->accessed->label.empty() && !report.device->accessed->is_likely;
+    const bool is_known = report.found || is_placed;
     page.add_list("arguments", texts_of(report.arguments, is_known));
     page.add_list("written by", writers_of(report.arguments));
     if (report.finding) page.add("finding", finding_text(*report.finding), 2);

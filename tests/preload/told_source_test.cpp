@@ -95,5 +95,53 @@ TEST_CASE("Tensors of the call are told with dtype, sizes and place, scalars wit
     CHECK(input.at("bytes") == 512);
 }
 
+/// cuda_models with these models, whose root of negative numbers is found.
+struct Found : Run {
+    explicit Found(const Lines& variants)
+        : Run({"--triage", "--ci", "--check", "nan,inf,args"}, cuda_models({"--runs", "2"}, variants)) {
+        CAPTURE(outcome.err);
+        CHECK(outcome.exit_code == 1);
+        REQUIRE(has_report());
+    }
+};
+
+TEST_CASE("A finding of a program that ends well is told with its call, as a fault is") {
+    const Found run({"stats_other", "stats"});
+    const Json report = run.report();
+    CHECK(run.verdict() == "NaN in buf4, first made by triton_poi_fused_sqrt_2 (run 0, call 3)");
+    const Json& call = report.at("call");
+    CHECK(call.at("kernel") == "triton_poi_fused_sqrt_2");
+    CHECK(call.at("original_aten") == Json({"aten.sqrt"}));
+    CHECK(call.at("line") == report.at("finding").at("line"));
+    CHECK(begins_with(package_of(run), "cstats_other-"));
+    CHECK(report.at("before").at(0).at("kernel") == "triton_poi_fused_gt_arange_1");
+    const Json& arguments = report.at("arguments");
+    REQUIRE(arguments.size() == 3);
+    CHECK(arguments[0].at("written_by") == "the caller, as an input");
+    CHECK(arguments[1].at("suspect") == true);
+    CHECK(contains(arguments[1].at("what"), "float32 [8, 16], 25 NaN"));
+    CHECK(arguments[2].at("value") == "128");
+    CHECK(report.at("ended").at("exit_status") == 0);
+    CHECK(contains(report.at("environment").dump(), "cstats-"));
+    const std::string text = read_text(run.out() / "report.txt");
+    CHECK(contains(text, "  call        triton_poi_fused_sqrt_2 (run 0, call 3), launch "));
+    CHECK(contains(text, "  <- this one\n"));
+    const Json verdict = Json::parse(read_text(run.verdict_file()));
+    CHECK(verdict.at("kernel") == "triton_poi_fused_sqrt_2");
+}
+
+TEST_CASE("A finding about what a run is given is told with the run and the calls before it") {
+    const Run run(kTriage, {victim_path("wrong_arguments"), "dtype", model_path("stats")});
+    CAPTURE(run.outcome.err);
+    REQUIRE(run.has_report());
+    const Json report = run.report();
+    CHECK(report.at("call").at("kind") == "run");
+    // It fails before its first call, so that nothing was kept of its package.
+    CHECK(report.at("call").at("path") == model_path("stats"));
+    const Json& argument = report.at("arguments").at(0);
+    CHECK(argument.at("label") == "arg2_1");
+    CHECK(argument.at("suspect") == true);
+}
+
 }  // namespace
 }  // namespace aoti_dbg::test
