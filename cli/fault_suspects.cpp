@@ -19,28 +19,47 @@ bool may_be_assertion(std::int32_t error) {
     return error == 710 || error == 719;
 }
 
-/// Of the kernels whose sources were kept, by name, where they assert; nothing where sources of one name
-/// differ in that.
-class KnownKernels {
-  public:
-    explicit KnownKernels(const std::string& folder) {
-        for (KernelAssertions& kernel : kept_assertions(folder)) {
-            const auto [known, is_new] = kernels_.emplace(std::move(kernel.name), kernel.lines);
+/// The kernels whose sources were kept, by name, where they assert; nothing where sources of one name differ
+/// in that.
+using Kernels = std::map<std::string, std::optional<Lines>>;
+
+Kernels kernels_in(const std::vector<const KeptPackage*>& packages) {
+    Kernels kernels;
+    for (const KeptPackage* package : packages) {
+        for (KernelAssertions& kernel : assertions_in(*package)) {
+            const auto [known, is_new] = kernels.emplace(std::move(kernel.name), kernel.lines);
             if (!is_new && known->second != kernel.lines) known->second.reset();
         }
     }
+    return kernels;
+}
+
+/// By models.
+class KnownKernels {
+  public:
+    explicit KnownKernels(const KeptPackages& packages) : packages_(packages) {}
 
     /// By its name, or as one of several launches of a kernel, which models number; null where no source has
     /// it.
-    [[nodiscard]] const std::optional<Lines>* of(const std::string& launch) const {
-        const std::string kernel = launch.substr(0, launch.rfind('_'));
-        auto known = kernels_.find(launch);
-        if (known == kernels_.end() && is_name_of(launch, kernel)) known = kernels_.find(kernel);
-        return known == kernels_.end() ? nullptr : &known->second;
+    [[nodiscard]] const std::optional<Lines>* of(const CrashCall& launch) {
+        const Kernels& kernels = of_model(launch.model);
+        const std::string kernel = launch.name.substr(0, launch.name.rfind('_'));
+        auto known = kernels.find(launch.name);
+        if (known == kernels.end() && is_name_of(launch.name, kernel)) known = kernels.find(kernel);
+        return known == kernels.end() ? nullptr : &known->second;
     }
 
   private:
-    std::map<std::string, std::optional<Lines>> kernels_;
+    /// Models of one package share theirs.
+    const Kernels& of_model(std::uint32_t model) {
+        const std::vector<const KeptPackage*> packages = packages_.of(model);
+        const auto [known, is_new] = kernels_.try_emplace(packages);
+        if (is_new) known->second = kernels_in(packages);
+        return known->second;
+    }
+
+    const KeptPackages& packages_;
+    std::map<std::vector<const KeptPackage*>, Kernels> kernels_;
 };
 
 /// Those that were launched before the call came back with the error, and so may be what it tells of.
@@ -67,15 +86,15 @@ bool may_have_lost(const ring::Contents& ring, const std::vector<ring::Call>& la
 }
 
 /// Those whose kernels assert; none where others may, too: what a graph runs is not told by its launch.
-std::vector<ring::Call> asserting(const std::string& folder, const ring::Contents& ring,
+std::vector<ring::Call> asserting(const KeptPackages& packages, const ring::Contents& ring,
                                   const std::vector<ring::Call>& launches, CrashReport& report) {
     if (may_have_lost(ring, launches)) return {};
-    const KnownKernels kernels(folder);
+    KnownKernels kernels(packages);
     std::vector<ring::Call> found;
     const std::optional<Lines>* of_all = nullptr;
     for (const ring::Call& launch : launches) {
         if (launch.record->kind == ring::CallKind::graph) return {};
-        const std::optional<Lines>* const lines = kernels.of(std::string(ring.name(launch.record->name)));
+        const std::optional<Lines>* const lines = kernels.of(recorded_call(ring, launch));
         if (lines == nullptr) {
             ++report.without_source;
             continue;
@@ -105,7 +124,7 @@ void tell_suspects(const std::vector<ring::Call>& launches, bool is_certain, con
 
 }  // namespace
 
-std::optional<ring::Call> find_suspects(const std::string& folder, const ring::Contents& ring,
+std::optional<ring::Call> find_suspects(const KeptPackages& packages, const ring::Contents& ring,
                                         const RecordedCalls& calls, CrashReport& report) {
     const std::optional<ring::Call> failed = calls.failed();
     const bool is_told = report.device || report.hang || report.failed_alone;
@@ -120,7 +139,7 @@ std::optional<ring::Call> find_suspects(const std::string& folder, const ring::C
         for (std::size_t i = 0; i < std::min(unended.size(), kMostUnended); ++i)
             report.unended.push_back(calls.told_launch(unended[i]));
         if (may_be_assertion(failed->record->result))
-            found.launches = asserting(folder, ring, unended, report);
+            found.launches = asserting(packages, ring, unended, report);
         report.by_assertion = !found.launches.empty();
     }
     if (found.launches.empty()) return std::nullopt;

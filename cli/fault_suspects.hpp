@@ -2,16 +2,15 @@
 #pragma once
 
 #include <optional>
-#include <string>
-
+#include "cli/kept_packages.hpp"
 #include "cli/recorded_calls.hpp"
 
 namespace aoti_dbg::cli {
 
-/// The launch that it was, or likely was: by completion markers; else by the sources that lie in `folder`,
+/// The launch that it was, or likely was: by completion markers; else by the sources that were kept,
 /// where of the launches that no call has waited for one asserts. Where there are several they are the
 /// report's suspects. Nothing where the report has better to go by.
-std::optional<ring::Call> find_suspects(const std::string& folder, const ring::Contents& ring,
+std::optional<ring::Call> find_suspects(const KeptPackages& packages, const ring::Contents& ring,
                                         const RecordedCalls& calls, CrashReport& report);
 
 }  // namespace aoti_dbg::cli

@@ -54,21 +54,30 @@ bool may_be_of_freed(const CrashReport& report) {
 /// Which tensors lay there, where the process kept a map of them.
 void add_tensors(const RecordedProcess& process, std::uint64_t address, const LaunchMoment& launch,
                  CrashReport& report) {
-    const std::string path = tensors_path(process.ring);
-    if (access(path.c_str(), F_OK) != 0) return;
-    const Result<MappedFile> file = MappedFile::open(path);
-    if (!file.ok()) return report.notes.push_back(file.status().message());
-    const auto bytes = file.value().bytes();
-    const Result<TensorMap> map =
-        parse_tensor_map({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
-    if (!map.ok()) return report.notes.push_back(path + ": " + map.status().message());
-    if (map.value().header.pid != process.pid) return;  // of an older process of that name
-    report.notes.insert(report.notes.end(), map.value().notes.begin(), map.value().notes.end());
+    const std::optional<TensorMap> map = tensor_map_of(process, report.notes);
+    if (!map) return;
+    report.notes.insert(report.notes.end(), map->notes.begin(), map->notes.end());
     for (NearMemory& near : report.allocations)
-        add_near_tensors(map.value(), address, launch, near);
+        add_near_tensors(*map, address, launch, near);
 }
 
 }  // namespace
+
+std::optional<TensorMap> tensor_map_of(const RecordedProcess& process, std::vector<std::string>& notes) {
+    const std::string path = tensors_path(process.ring);
+    if (access(path.c_str(), F_OK) != 0) return std::nullopt;
+    const Result<MappedFile> file = MappedFile::open(path);
+    if (!file.ok()) {
+        notes.push_back(file.status().message());
+        return std::nullopt;
+    }
+    const auto bytes = file.value().bytes();
+    Result<TensorMap> map = parse_tensor_map({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+    if (!map.ok()) notes.push_back(path + ": " + map.status().message());
+    // Else it may be of an older process of that name.
+    if (!map.ok() || map.value().header.pid != process.pid) return std::nullopt;
+    return std::move(map.value());
+}
 
 void add_memory_facts(const RecordedProcess& process, const ToldCalls& calls, CrashReport& report) {
     const std::string path = allocations_path(process.ring);

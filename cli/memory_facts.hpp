@@ -3,10 +3,13 @@
 #pragma once
 
 #include <optional>
+#include <string>
+#include <vector>
 
 #include "cli/recorded_processes.hpp"
 #include "serializer/crash_report.hpp"
 #include "serializer/flight_ring_reader.hpp"
+#include "serializer/tensor_map.hpp"
 
 namespace aoti_dbg::cli {
 
@@ -19,5 +22,8 @@ struct ToldCalls {
 };
 
 void add_memory_facts(const RecordedProcess& process, const ToldCalls& calls, CrashReport& report);
+
+/// The process's map of tensors; nothing where it kept none, or why it cannot be read, in `notes`.
+std::optional<TensorMap> tensor_map_of(const RecordedProcess& process, std::vector<std::string>& notes);
 
 }  // namespace aoti_dbg::cli

@@ -106,6 +106,19 @@ std::string argument_text(const JsonLine::Value& argument) {
     return text;
 }
 
+CrashArgument recorded_argument(const JsonLine::Value& argument) {
+    CrashArgument told;
+    told.label = argument.member("label").text();
+    told.what = argument_text(argument);
+    told.value = argument.member("value").text();
+    told.dtype = argument.member("dtype").text();
+    const JsonLine::Value sizes = argument.member("sizes");
+    told.has_sizes = sizes.is(JsonLine::Kind::array);
+    for (JsonLine::Value size = sizes.first(); told.has_sizes && size; size = size.next())
+        told.sizes.emplace_back(size.text());
+    return told;
+}
+
 bool begins_with(std::string_view line, std::string_view beginning) {
     return line.substr(0, beginning.size()) == beginning;
 }
@@ -129,7 +142,8 @@ class EventFile {
         std::string_view line;
         if (!lines.next(line) || !json_.parse(line)) return;
         if (number_of(json_.root().member("start_ns"), 0) < since_unix_ns) return;
-        is_wanted_process_ = wanted_ && number_of(json_.root().member("pid"), 0) == wanted_->pid;
+        pid_ = static_cast<std::uint32_t>(number_of(json_.root().member("pid"), 0));
+        is_wanted_process_ = wanted_ && pid_ == wanted_->pid;
         while (lines.next(line))
             if (!lines.is_too_long()) take(line);
     }
@@ -147,24 +161,26 @@ class EventFile {
         Result<Finding> finding = read_finding(line);
         if (!finding.ok()) return;
         ++events_.finding_count;
-        if (events_.findings.size() < kFindingsKept) events_.findings.push_back(std::move(finding.value()));
+        if (events_.findings.size() < kFindingsKept)
+            events_.findings.push_back({std::move(finding.value()), pid_});
     }
     void take_model(std::string_view line) {
         if (!json_.parse(line) || number_of(json_.root().member("model"), UINT64_MAX) != model_) return;
         events_.model_name = json_.root().member("name").text();
+        events_.model_path = json_.root().member("path").text();
     }
     void take_call(std::string_view line) {
         if (!json_.parse(line) || number_of(json_.root().member("seq"), 0) != wanted_->sequence) return;
         events_.arguments.clear();
         for (JsonLine::Value argument = json_.root().member("arguments").first(); argument;
              argument = argument.next())
-            events_.arguments.push_back(
-                {std::string(argument.member("label").text()), argument_text(argument), {}});
+            events_.arguments.push_back(recorded_argument(argument));
     }
 
     RecordedEvents& events_;
     const std::optional<WantedCall>& wanted_;
     std::uint32_t model_;
+    std::uint32_t pid_ = 0;
     bool is_wanted_process_ = false;
     JsonLine json_;
 };
@@ -189,8 +205,10 @@ RecordedEvents recorded_events(const std::string& folder, std::uint64_t since_un
     RecordedEvents events;
     for_each_file(folder, "events", ".jsonl",
                   [&](const fs::path& path) { EventFile(events, wanted, model).read(path, since_unix_ns); });
-    std::stable_sort(events.findings.begin(), events.findings.end(),
-                     [](const Finding& a, const Finding& b) { return a.time_ns < b.time_ns; });
+    const auto is_before = [](const RecordedFinding& a, const RecordedFinding& b) {
+        return a.finding.time_ns < b.finding.time_ns;
+    };
+    std::stable_sort(events.findings.begin(), events.findings.end(), is_before);
     return events;
 }
 

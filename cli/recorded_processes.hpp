@@ -57,12 +57,18 @@ struct WantedCall {
     std::uint64_t sequence = 0;
 };
 
+struct RecordedFinding {
+    Finding finding;
+    std::uint32_t pid = 0;  // of the process that has it
+};
+
 /// What files of events tell.
 struct RecordedEvents {
-    std::vector<aoti_dbg::Finding> findings;  // the first few
+    std::vector<RecordedFinding> findings;  // the first few
     std::uint64_t finding_count = 0;
     std::vector<CrashArgument> arguments;  // of the wanted call, before it
     std::string model_name;                // of the model with that number, in the wanted call's process
+    std::string model_path;
 };
 
 inline constexpr std::size_t kFindingsKept = 10;

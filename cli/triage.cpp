@@ -13,16 +13,17 @@
 
 #include "base/words.hpp"
 #include "cli/awaited_child.hpp"
+#include "cli/call_facts.hpp"
 #include "cli/chosen_process.hpp"
 #include "cli/device_fault.hpp"
 #include "cli/doctor_child.hpp"
 #include "cli/fault_suspects.hpp"
 #include "cli/hang_facts.hpp"
-#include "cli/kept_source.hpp"
 #include "cli/memory_facts.hpp"
 #include "cli/recorded_calls.hpp"
 #include "cli/recorded_processes.hpp"
 #include "cli/surroundings.hpp"
+#include "cli/told_finding.hpp"
 
 namespace aoti_dbg::cli {
 namespace {
@@ -41,47 +42,6 @@ bool launches_wait(const CrashReport& report) {
         return variable.first == "CUDA_LAUNCH_BLOCKING" && variable.second != "0";
     };
     return std::any_of(report.variables.begin(), report.variables.end(), says_so);
-}
-
-/// As CUDA's errors: an illegal address, a misaligned one, one of the wrong space.
-bool is_fault_of_memory(const DeviceFault& fault) {
-    return fault.error == 700 || fault.error == 716 || fault.error == 717;
-}
-
-/// Which argument the line of the fault reads or writes.
-void find_suspect(const std::string& folder, CrashReport& report) {
-    DeviceFault& fault = *report.device;
-    find_kernel_line_of(folder, fault);
-    if (fault.parameter.empty() || !is_fault_of_memory(fault)) return;
-    for (CrashArgument& argument : report.arguments)
-        argument.is_suspect = argument.what.substr(0, argument.what.find(' ')) == fault.parameter ||
-                              argument.label == fault.parameter;
-}
-
-std::string launch_parameters(const DeviceFault& fault) {
-    return fault.accessed ? fault.accessed->parameters : std::string();
-}
-
-void add_arguments(const RecordedProcess& process, const RecordedCalls& calls, const ring::Call& about,
-                   CrashReport& report) {
-    CrashCall& told = *told_call(report);
-    const std::optional<ring::Call> op = calls.around(about);
-    if (op) {
-        CrashCall around = calls.told(*op);
-        around.is_likely = told.is_likely;
-        told.inside = call_text(around);
-    }
-    report.arguments = find_in_source(process.folder, calls.names_up_to(op ? *op : about), told,
-                                      report.device && !op ? launch_parameters(*report.device) : "");
-    if (report.device) find_suspect(process.folder, report);
-}
-
-/// Among the arguments, which are those of the launch if it was that one.
-void place_fault(CrashReport& report) {
-    DeviceFault& fault = *report.device;
-    place_access(fault, report.arguments);
-    if (!fault.accessed || !report.faulted) return;
-    fault.accessed->is_likely |= report.faulted->is_likely && !fault.accessed->label.empty();
 }
 
 bool has_lost_context(const ring::Record& record) {
@@ -156,7 +116,7 @@ void add_calls(const RecordedProcess& process, const EndedRun& run, CrashReport&
         if (about) report.faulted = calls.told(*about);
         if (about) report.faulted->is_likely = waits && !report.hang->by_markers;
     }
-    if (!about) about = find_suspects(process.folder, read.value(), calls, report);
+    if (!about) about = find_suspects(packages_of(process), read.value(), calls, report);
     if (!about && report.suspects.empty() && in_flight.size() == 1) about = in_flight.front();
     if (!about && report.suspects.empty() && in_flight.empty() && report.told_failure() != nullptr)
         about = failed;
@@ -169,40 +129,30 @@ void add_calls(const RecordedProcess& process, const EndedRun& run, CrashReport&
     report.before = calls.before(about);
     if (report.failed && report.told_failure() == nullptr)
         report.notes.push_back(call_text(*report.failed) + " had failed before, and later runs ended well");
-    if (about) add_arguments(process, calls, *about, report);
-    if (report.device) place_fault(report);
+    if (about)
+        add_call_facts(process, calls, *about, *told_call(report), report);
+    else if (report.device)
+        place_fault(report);
     add_memory_facts(process, {launch, failed, last}, report);
 }
 
-/// What was measured says more of the values, and the source of who wrote them.
-void take_measured(std::vector<CrashArgument> measured, std::vector<CrashArgument>& arguments) {
-    for (CrashArgument& argument : measured) {
-        const auto known = std::find_if(arguments.begin(), arguments.end(), [&](const CrashArgument& other) {
-            return other.label == argument.label;
-        });
-        if (known == arguments.end()) continue;
-        argument.written_by = known->written_by;
-        argument.is_suspect |= known->is_suspect;
-        argument.begin = known->begin;
-        argument.bytes = known->bytes;
-    }
-    arguments = std::move(measured);
-}
-
 /// One of a run that failed or was under way, else the first.
-std::optional<Finding> told_finding(const std::vector<Finding>& findings, const CrashReport& report) {
-    if (findings.empty()) return std::nullopt;
+const RecordedFinding* told_finding(const std::vector<RecordedFinding>& findings, const CrashReport& report) {
+    if (findings.empty()) return nullptr;
     const CrashCall* const failed = report.told_failure();
-    const auto is_of_end = [&](const Finding& finding) {
-        const auto is_its = [&finding](const CrashCall& call) { return is_of_run_of(finding, call); };
+    const auto is_of_end = [&](const RecordedFinding& recorded) {
+        const auto is_its = [&recorded](const CrashCall& call) {
+            return is_of_run_of(recorded.finding, call);
+        };
         return (failed != nullptr && is_its(*failed)) ||
                std::any_of(report.in_flight.begin(), report.in_flight.end(), is_its);
     };
     const auto found = std::find_if(findings.begin(), findings.end(), is_of_end);
-    return found == findings.end() ? findings.front() : *found;
+    return found == findings.end() ? &findings.front() : &*found;
 }
 
-void add_events(const EndedRun& run, Triage& triage) {
+/// Returns the process whose finding is told; 0: there is none.
+std::uint32_t add_events(const EndedRun& run, Triage& triage) {
     CrashReport& report = triage.report;
     CrashCall* const call = told_call(report);
     std::optional<WantedCall> wanted;
@@ -217,14 +167,18 @@ void add_events(const EndedRun& run, Triage& triage) {
             "for some of them (AOTI_DBG_OUT)");
         report.findings = run.seen->findings;
     }
-    report.finding = told_finding(events.findings, report);
-    triage.findings = std::move(events.findings);
+    const RecordedFinding* const told = told_finding(events.findings, report);
+    const std::uint32_t pid = told == nullptr ? 0 : told->pid;
+    if (told != nullptr) report.finding = told->finding;
+    for (RecordedFinding& recorded : events.findings)
+        triage.findings.push_back(std::move(recorded.finding));
     if (!events.arguments.empty()) take_measured(std::move(events.arguments), report.arguments);
-    if (call != nullptr) call->model_name = events.model_name;
+    if (call != nullptr) tell_model(events, *call);
+    return pid;
 }
 
-void add_packages(const std::string& folder, CrashReport& report) {
-    const std::vector<std::string> packages = kept_packages(folder);
+void add_packages(const RecordedProcess& process, CrashReport& report) {
+    const std::vector<std::string> packages = names_of(packages_of(process).of(~0U));
     if (!packages.empty())
         report.environment.emplace_back(packages.size() == 1 ? "package" : "packages",
                                         joined(packages, ", "));
@@ -234,7 +188,7 @@ void add_packages(const std::string& folder, CrashReport& report) {
 void add_torch(const std::string& folder, CrashReport& report) {
     const auto is_torch = [](const auto& named) { return named.first == "torch"; };
     if (std::any_of(report.environment.begin(), report.environment.end(), is_torch)) return;
-    const std::vector<std::string> versions = kept_torch_versions(folder);
+    const std::vector<std::string> versions = KeptPackages(folder).torch_versions();
     if (!versions.empty())
         report.environment.emplace(report.environment.begin(), "torch", joined(versions, ", "));
 }
@@ -347,10 +301,18 @@ Triage look_at(const EndedRun& run) {
         report.uses_cuda |= process.uses_cuda;
     }
     if (chosen != nullptr) add_calls(*chosen, run, report);
-    add_events(run, triage);
+    const std::uint32_t finder = add_events(run, triage);
+    if (is_about_finding(report)) {
+        const RecordedProcess* const found =
+            last_of(processes, [finder](const RecordedProcess& process) { return process.pid == finder; });
+        tell_finding(run, found, report);
+        // Of a program that ended well nobody was chosen.
+        if (chosen == nullptr) report.end = end_of(run, found);
+        if (found != nullptr) chosen = found;
+    }
     report.environment = known_versions(run.command.front());
     add_torch(chosen != nullptr ? chosen->folder : run.folder, report);
-    if (chosen != nullptr) add_packages(chosen->folder, report);
+    if (chosen != nullptr) add_packages(*chosen, report);
     report.library = AOTI_DBG_VERSION;
     if (has_device_error(report)) add_troubles_of_gpus(report);
     conclude(report);

@@ -5,6 +5,10 @@
 namespace aoti_dbg {
 namespace {
 
+bool is_input(const WrapperInfo& info, std::string_view name) {
+    return std::find(info.inputs.begin(), info.inputs.end(), name) != info.inputs.end();
+}
+
 /// What a name stood for first, and whether it was a part of that.
 struct Memory {
     std::string_view name;
@@ -12,11 +16,14 @@ struct Memory {
 };
 
 /// As call `site` has it: names that come up later do not count.
-Memory memory_of(const RunBody& body, std::string_view name, std::uint32_t site) {
+Memory memory_of(const WrapperInfo& info, std::string_view name, std::uint32_t site) {
     Memory memory{name};
+    const std::vector<SharedMemory>& all = info.run.shared_memory;
     // Each is said after what it is of, so one walk from the end meets them all.
-    for (auto shared = body.shared_memory.rbegin(); shared != body.shared_memory.rend(); ++shared) {
+    for (auto shared = all.rbegin(); shared != all.rend(); ++shared) {
         if (shared->from > site || shared->name != memory.name) continue;
+        // One that is not aligned is replaced by a copy, of what the caller wrote.
+        if (is_input(info, memory.name)) break;
         memory.name = shared->of;
         memory.is_view |= shared->how == SharedMemory::How::view;
     }
@@ -26,12 +33,12 @@ Memory memory_of(const RunBody& body, std::string_view name, std::uint32_t site)
 enum class Does : std::uint8_t { nothing, perhaps, writes };
 
 /// What a call does to the memory.
-Does does_to(const RunBody& body, std::uint32_t site, const Memory& memory) {
+Does does_to(const WrapperInfo& info, std::uint32_t site, const Memory& memory) {
     Does most = Does::nothing;
-    for (const Argument& argument : body.sites[site].arguments) {
+    for (const Argument& argument : info.run.sites[site].arguments) {
         if (argument.access == Access::reads) continue;
         for (const TensorName& tensor : argument.tensors) {
-            const Memory given = memory_of(body, tensor.name, site);
+            const Memory given = memory_of(info, tensor.name, site);
             if (given.name != memory.name) continue;
             const bool is_whole = !given.is_view && !memory.is_view && !tensor.view;
             const bool is_certain = is_whole && argument.access != Access::unknown;
@@ -47,13 +54,13 @@ LastWriter last_writer(const WrapperInfo& info, const std::vector<std::uint32_t>
                        std::string_view name) {
     LastWriter writer;
     if (calls.empty() || calls.back() >= info.run.sites.size()) return writer;
-    const Memory memory = memory_of(info.run, name, calls.back());
+    const Memory memory = memory_of(info, name, calls.back());
     for (std::size_t i = calls.size() - 1; i-- > 0;) {
         if (calls[i] >= info.run.sites.size()) {
             writer.is_likely = true;  // it may have been this one
             continue;
         }
-        const Does does = does_to(info.run, calls[i], memory);
+        const Does does = does_to(info, calls[i], memory);
         if (does == Does::nothing) continue;
         writer.kind = LastWriter::Kind::call;
         writer.call = i;
@@ -65,7 +72,7 @@ LastWriter last_writer(const WrapperInfo& info, const std::vector<std::uint32_t>
         constant != info.constants.end()) {
         writer.kind = LastWriter::Kind::constant;
         writer.constant = constant->original_fqn.empty() ? constant->name : constant->original_fqn;
-    } else if (std::find(info.inputs.begin(), info.inputs.end(), memory.name) != info.inputs.end()) {
+    } else if (is_input(info, memory.name)) {
         writer.kind = LastWriter::Kind::input;
     } else if (!writer.is_likely &&
                std::any_of(info.run.allocations.begin(), info.run.allocations.end(), is_it)) {

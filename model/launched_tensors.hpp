@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "model/symbols.hpp"
 #include "model/wrapper_info.hpp"
 
 namespace aoti_dbg {
@@ -18,8 +19,30 @@ struct TensorMemory {
     std::uint64_t bytes = 0;  // up to its last element; 0: the source does not say it for certain
 };
 
-/// `parameters` are the bytes that the kernel at call site `site` got. Symbolic sizes are found where a
-/// number that the kernel gets depends on them. Empty where the bytes are not laid out as the source says.
+/// A launch of a Triton kernel at call site `site`. `parameters` are the bytes that the kernel got; nothing
+/// is known where they are not laid out as the source says. `info` outlives it.
+class KernelLaunch {
+  public:
+    KernelLaunch(const WrapperInfo& info, std::uint32_t site, std::string_view parameters);
+
+    /// Those that a number which the kernel gets depends on.
+    [[nodiscard]] Symbols symbols() const;
+    [[nodiscard]] std::vector<TensorMemory> tensors() const;
+    /// Of a scalar, one of the site's arguments, as the kernel got it; empty: not known.
+    [[nodiscard]] std::string value_of(const Argument& argument) const;
+
+  private:
+    struct Value {
+        const Argument* argument;
+        std::string_view type;
+        std::uint64_t bits;
+    };
+    const WrapperInfo& info_;
+    std::uint32_t site_;
+    std::vector<Value> passed_;
+};
+
+/// Its tensors alone.
 std::vector<TensorMemory> launched_tensors(const WrapperInfo& info, std::uint32_t site,
                                            std::string_view parameters);
 

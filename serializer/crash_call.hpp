@@ -19,6 +19,8 @@ struct CrashCall {
     std::uint32_t call = ring::kNoCall;
     std::uint32_t model = ~0U;
     std::string model_name;
+    std::string package;  // of the model, by which it was kept: its name and hash; empty: not known
+    std::string path;     // of its library
     std::uint64_t thread = 0;
     std::uint64_t stream = 0;
     std::int32_t result = 0;

@@ -393,13 +393,6 @@ bool ended_in_run_of(const Finding& finding, const CrashReport& report) {
                        [&finding](const CrashCall& call) { return is_of_run_of(finding, call); });
 }
 
-/// The verdict is the finding, and not what the program came to.
-bool is_about_finding(const CrashReport& report) {
-    return !report.device && !report.hang && !is_about_failure(report) && !is_about_shortage(report) &&
-           report.finding && may_come_of_failure(report.end) && !is_past(*report.finding, report) &&
-           ended_in_run_of(*report.finding, report);
-}
-
 /// What the run that failed had been given, where that was wrong: the likely cause.
 std::string cause_words(const CrashReport& report) {
     const CrashCall* const failed = report.told_failure();
@@ -438,7 +431,14 @@ Judgement judge(const CrashReport& report) {
 
 }  // namespace
 
+bool is_about_finding(const CrashReport& report) {
+    return !report.device && !report.hang && !is_about_failure(report) && !is_about_shortage(report) &&
+           report.finding && may_come_of_failure(report.end) && !is_past(*report.finding, report) &&
+           ended_in_run_of(*report.finding, report);
+}
+
 const CrashCall* CrashReport::call() const {
+    if (found) return &*found;
     if (faulted) return &*faulted;
     if (!suspects.empty()) return nullptr;
     return in_flight.size() == 1 ? &in_flight.front() : nullptr;

@@ -29,9 +29,16 @@ struct CrashArgument {
     std::string what;        // "float32 [8, 16], min -1, max 2"; empty where only its name is known
     std::string written_by;  // last, before the call: "triton_poi_fused_exp_0 (call 3)"; empty: unknown
     bool is_suspect = false;
-    // Of a tensor of the kernel that faulted: where its elements lie. 0: not known.
+    // Of a tensor: where its elements lay. 0: not known.
     std::uint64_t begin = 0;
     std::uint64_t bytes = 0;
+    std::string parameter = {};  // of the kernel or op; empty: not known
+    // What the model's source says of a tensor, or what was measured.
+    std::string dtype = {};  // empty: not known
+    bool has_sizes = false;
+    std::vector<std::string> sizes = {};  // "8"; a symbol or expression where it is no number, "?": unknown
+    bool is_expected = false;  // it comes from outside of the model, which was compiled for such a one
+    std::string value = {};    // of a scalar; empty: not known
 };
 
 struct SourceText {
@@ -114,7 +121,10 @@ struct CrashReport {
     std::vector<NearMemory> allocations;  // where the address of `device` lies, or what is near it
     std::optional<Shortage> shortage;     // of memory, in `failed`
     std::optional<Hang> hang;
-    std::optional<Finding> finding;  // the first
+    std::optional<Finding> finding;  // the first, or one of what was under way at the end
+    // Where the verdict is `finding`: the call that this is about, or the run, if it is about what that was
+    // given.
+    std::optional<CrashCall> found;
     std::uint64_t findings = 0;
     std::uint64_t processes = 0;  // that recorded calls
     std::uint64_t loaded = 0;     // processes that had the library, as they counted; 0: nobody knows
@@ -142,6 +152,9 @@ struct CrashReport {
     /// The one that failed, unless the process went on for longer than it does to end by a signal for that.
     [[nodiscard]] const CrashCall* told_failure() const;
 };
+
+/// The verdict is the finding, and not what the program came to: of the facts but for `found`.
+bool is_about_finding(const CrashReport& report);
 
 /// Runs are counted by each model.
 bool is_of_run_of(const Finding& finding, const CrashCall& call);

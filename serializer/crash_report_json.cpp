@@ -1,5 +1,6 @@
 // A report as report.json, version 1, and as the one line of its verdict. What is not known or empty is left
 // out. A stream is a string in hexadecimal digits, as in all events.
+#include <charconv>
 #include <iterator>
 #include <nlohmann/json.hpp>
 
@@ -37,6 +38,8 @@ Json json_of(const CrashCall& call) {
     add_unless(to, "call", call.call, ring::kNoCall);
     add_unless(to, "model", call.model, ~0U);
     add_text(to, "model_name", call.model_name);
+    add_text(to, "package", call.package);
+    add_text(to, "path", call.path);
     to["seq"] = call.sequence;
     to["thread"] = call.thread;
     std::string stream = "0x";
@@ -203,6 +206,33 @@ Json json_of(const Hang& hang) {
     return to;
 }
 
+/// A number where it is one: others are symbols and expressions.
+Json size_json(const std::string& size) {
+    std::uint64_t number = 0;
+    const auto read = std::from_chars(size.data(), size.data() + size.size(), number);
+    if (read.ec == std::errc() && read.ptr == size.data() + size.size()) return number;
+    return size;
+}
+
+Json json_of(const CrashArgument& argument) {
+    Json to;
+    to["label"] = argument.label;
+    add_text(to, "what", argument.what);
+    add_text(to, "parameter", argument.parameter);
+    add_text(to, "value", argument.value);
+    add_text(to, "dtype", argument.dtype);
+    if (argument.has_sizes) to["sizes"] = Json::array();
+    for (const std::string& size : argument.sizes)
+        to["sizes"].push_back(size_json(size));
+    if (argument.is_expected) to["expected"] = true;
+    add_text(to, "written_by", argument.written_by);
+    if (argument.is_suspect) to["suspect"] = true;
+    if (argument.begin == 0) return to;
+    to["begin"] = address_text(argument.begin);
+    add_unless(to, "bytes", argument.bytes, 0);
+    return to;
+}
+
 Json json_of(const std::vector<std::pair<std::string, std::string>>& pairs) {
     Json to = Json::object();
     for (const auto& [name, value] : pairs)
@@ -270,20 +300,8 @@ void append_report_json(const CrashReport& report, std::string& out) {
     if (report.failed_survived) to["failed_survived"] = true;
     if (report.last) to["last"] = json_of(*report.last);
     add_calls(to, "before", report.before);
-    for (const CrashArgument& argument : report.arguments) {
-        Json one;
-        one["label"] = argument.label;
-        add_text(one, "what", argument.what);
-        add_text(one, "written_by", argument.written_by);
-        if (argument.is_suspect) one["suspect"] = true;
-        if (argument.begin != 0) {
-            std::string begin = "0x";
-            append_short_hex(argument.begin, begin);
-            one["begin"] = begin;
-            add_unless(one, "bytes", argument.bytes, 0);
-        }
-        to["arguments"].push_back(one);
-    }
+    for (const CrashArgument& argument : report.arguments)
+        to["arguments"].push_back(json_of(argument));
     if (report.finding) {
         std::string line;
         append_finding_json(*report.finding, line);

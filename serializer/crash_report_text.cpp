@@ -6,6 +6,7 @@
 #include "base/words.hpp"
 #include "serializer/clean_text.hpp"
 #include "serializer/crash_report.hpp"
+#include "serializer/number_text.hpp"
 
 namespace aoti_dbg {
 namespace {
@@ -119,6 +120,8 @@ std::string whereabouts(const CrashCall& call) {
 
 void add_call(const CrashCall& call, Page& page) {
     page.add("call", whereabouts(call), 2);
+    if (!call.package.empty())
+        page.add("package", call.package + (call.path.empty() ? "" : ", " + call.path), 1);
     page.add("ATen", joined(call.original_aten, ", "), 1);
     page.add("nodes", joined(call.source_nodes, ", "), 1);
 }
@@ -133,11 +136,39 @@ std::vector<std::string> texts_of(const std::vector<CrashCall>& calls) {
     return texts;
 }
 
+/// "float32 [s58, 16] expected, 512 bytes at 0x7f3a00000000"; what was measured has the first part.
+std::string tensor_text(const CrashArgument& argument) {
+    const bool is_in_what = !argument.dtype.empty() && argument.what.rfind(argument.dtype, 0) == 0;
+    std::string text;
+    if (!is_in_what) {
+        text = argument.dtype;
+        if (argument.has_sizes) text += (text.empty() ? "[" : " [") + joined(argument.sizes, ", ") + "]";
+        if (!text.empty() && argument.is_expected) text += " expected";
+    }
+    if (argument.begin == 0) return text;
+    std::string begin;
+    append_short_hex(argument.begin, begin);
+    const std::string bytes = argument.bytes == 0 ? "" : memory_text(argument.bytes) + " ";
+    return text + (text.empty() ? "" : ", ") + bytes + "at 0x" + begin;
+}
+
+/// What is known of it besides its name.
+std::string argument_text(const CrashArgument& argument) {
+    // "xnumel = 64*s77" has the value when "= 3072" stands behind it.
+    const bool has_value = argument.value.empty() || argument.what == argument.value ||
+                           argument.label == argument.value || argument.label == argument.value + "L";
+    std::string text = argument.what;
+    if (!has_value) text += (text.empty() ? "" : " = ") + argument.value;
+    const std::string tensor = tensor_text(argument);
+    return text + (text.empty() || tensor.empty() ? "" : ", ") + tensor;
+}
+
 std::vector<std::string> texts_of(const std::vector<CrashArgument>& arguments, bool is_known) {
     std::vector<std::string> texts;
     texts.reserve(arguments.size());
     for (const CrashArgument& argument : arguments) {
-        std::string text = argument.label + (argument.what.empty() ? "" : ": " + argument.what);
+        const std::string what = argument_text(argument);
+        std::string text = argument.label + (what.empty() ? "" : ": " + what);
         if (argument.is_suspect) text += is_known ? "  <- this one" : "  <- likely this one";
         // A list that is too long loses its end.
         texts.insert(argument.is_suspect ? texts.begin() : texts.end(), std::move(text));
@@ -289,8 +320,9 @@ void append_report_text(const CrashReport& report, std::string& out) {
     if (report.in_flight.size() > 1) page.add_list("in flight", texts_of(report.in_flight));
     page.add_list("also open", texts_of(report.also_in_flight));
     page.add_list("before", texts_of(report.before));
-    const bool is_known = report.device && report.device->accessed &&
-                          !report.device->accessed->label.empty() && !report.device->accessed->is_likely;
+    const bool is_placed = report.device && report.device->accessed &&
+                           !report.device->accessed->label.empty() && !report.device->accessed->is_likely;
+    const bool is_known = report.found || is_placed;
     page.add_list("arguments", texts_of(report.arguments, is_known));
     page.add_list("written by", writers_of(report.arguments));
     if (report.finding) page.add("finding", finding_text(*report.finding), 2);

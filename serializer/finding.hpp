@@ -78,6 +78,9 @@ struct Finding {
 /// "dtype of the model input arg0_1: float32 expected, float64 found"
 std::string argument_title(const Finding& finding);
 
+/// "3 NaN; the rest min -1, max 2, mean 0.5", of a tensor; why it was not, where it was not measured.
+std::string measured_text(const FindingTensor& tensor);
+
 /// "[2, 0, 7]", or "3" where sizes do not fit.
 std::string index_text(std::uint64_t index, const std::vector<std::int64_t>& sizes);
 

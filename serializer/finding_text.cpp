@@ -76,20 +76,28 @@ std::string statistics_text(const TensorStatistics& statistics) {
            extreme_text(moments.maximum) + ", mean " + number_text(moments.mean);
 }
 
-std::string tensor_text(const FindingTensor& tensor) {
-    std::string text = clean(tensor.label);
-    if (!tensor.original_fqn.empty()) text += " (" + clean(tensor.original_fqn) + ")";
-    if (!tensor.scalar.empty()) return text + " = " + clean(tensor.scalar);
-    if (!tensor.dtype.empty()) text += " " + clean(tensor.dtype);
-    if (tensor.sizes_known) text += sizes_text(tensor.sizes);
-    if (!tensor.unmeasured.empty()) return text + ": not measured, " + clean(tensor.unmeasured);
-    text += ": " + statistics_text(tensor.statistics);
+}  // namespace
+
+std::string measured_text(const FindingTensor& tensor) {
+    if (!tensor.unmeasured.empty()) return "not measured, " + clean(tensor.unmeasured);
+    std::string text = statistics_text(tensor.statistics);
     if (tensor.is_earlier) {
         text += tensor.measured_at == kNoCallNumber
                     ? " (as of the run's inputs)"
                     : " (as of call " + std::to_string(tensor.measured_at) + ")";
     }
     return text;
+}
+
+namespace {
+
+std::string tensor_text(const FindingTensor& tensor) {
+    std::string text = clean(tensor.label);
+    if (!tensor.original_fqn.empty()) text += " (" + clean(tensor.original_fqn) + ")";
+    if (!tensor.scalar.empty()) return text + " = " + clean(tensor.scalar);
+    if (!tensor.dtype.empty()) text += " " + clean(tensor.dtype);
+    if (tensor.sizes_known) text += sizes_text(tensor.sizes);
+    return text + ": " + measured_text(tensor);
 }
 
 std::string title(const Finding& finding) {

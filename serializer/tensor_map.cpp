@@ -127,6 +127,25 @@ std::string near_text(const NearTensor& near) {
     return text + ")";
 }
 
+std::vector<TensorOfRun> tensors_of_run(const TensorMap& map, std::uint32_t run, std::uint32_t model,
+                                        std::uint64_t sequence) {
+    std::vector<TensorOfRun> found;
+    for (const Slot& slot : map.slots) {
+        if (slot.run != run || slot.model != model || slot.made_sequence >= sequence) continue;
+        const std::string_view name(slot.name, strnlen(slot.name, sizeof slot.name));
+        if (!name.empty())  // "buf0 (later buf1)"
+            found.push_back(
+                {std::string(name.substr(0, name.find(' '))), slot.address, slot.bytes, slot.origin});
+    }
+    std::map<std::string_view, int> counts;
+    for (const TensorOfRun& tensor : found)
+        ++counts[tensor.name];
+    std::vector<TensorOfRun> only;
+    for (const TensorOfRun& tensor : found)
+        if (counts[tensor.name] == 1) only.push_back(tensor);
+    return only;
+}
+
 void add_near_tensors(const TensorMap& map, std::uint64_t address, const LaunchMoment& launch,
                       NearMemory& memory) {
     using Place = NearTensor::Place;

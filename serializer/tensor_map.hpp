@@ -24,6 +24,19 @@ Result<TensorMap> parse_tensor_map(std::string_view bytes);
 /// The map that belongs to a flight ring.
 std::string tensors_path(const std::string& ring);
 
+/// A tensor of one run.
+struct TensorOfRun {
+    std::string name;  // in the wrapper source, the first that it had
+    std::uint64_t address = 0;
+    std::uint64_t bytes = 0;
+    tensors::Origin origin = tensors::Origin::unknown;
+};
+
+/// Those whose names are known and that had been made when call number `sequence` began; of several of one
+/// name, none.
+std::vector<TensorOfRun> tensors_of_run(const TensorMap& map, std::uint32_t run, std::uint32_t model,
+                                        std::uint64_t sequence);
+
 /// The tensors of `memory` at `address`, or else nearest to it on both sides, and how many are known in
 /// there. Of those at one place the youngest that was made for the launch counts; without a launch the
 /// youngest.

@@ -217,6 +217,20 @@ Model* arrive(Registry& all, const LoadedObject& object, bool linked) {
     return arrived;
 }
 
+/// So that who reads the ring finds the sources of its calls' model.
+void note_package(const Model& model, const Session& session, const std::string& folder) {
+    if (session.ring() == nullptr || folder.empty()) return;
+    const ModelOfPackage noted{static_cast<std::uint32_t>(session.pid()), session.ring()->start_unix_ns(),
+                               model.number, model.object.path};
+    const Status status = note_model(noted, folder);
+    static std::atomic<bool> said{false};
+    if (!status.ok() && !said.exchange(true))
+        message(Severity::warn,
+                "%s; reports may not find the sources of calls; set AOTI_DBG_OUT to a place "
+                "with room",
+                status.message().c_str());
+}
+
 void keep_evidence_of(const Model& model) {
     const Session* const session = wiped_page().session.load(std::memory_order_acquire);
     if (session == nullptr || session->folder().empty() || !is_kept(model)) return;
@@ -224,7 +238,10 @@ void keep_evidence_of(const Model& model) {
     const std::uint64_t used = std::min(bytes.load(std::memory_order_relaxed), kMostEvidence);
     const Result<KeptEvidence> kept =
         keep_evidence(model.object.path, session->folder(), kMostEvidence - used, model.torch);
-    if (kept.ok()) bytes.fetch_add(kept.value().bytes, std::memory_order_relaxed);
+    if (kept.ok()) {
+        bytes.fetch_add(kept.value().bytes, std::memory_order_relaxed);
+        note_package(model, *session, kept.value().folder);
+    }
     static std::atomic<bool> said{false};
     if (!kept.ok()) {
         if (!said.exchange(true))

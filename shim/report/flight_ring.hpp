@@ -73,6 +73,8 @@ class FlightRing {
     void note_end();
     /// The process is about to end by it; the first counts. For signal handlers.
     void note_signal(int signal, std::uint32_t thread);
+    /// By it and the process's number a ring is told from all others.
+    [[nodiscard]] std::uint64_t start_unix_ns() const { return header_->start_unix_ns; }
     [[nodiscard]] const char* path() const { return file_.path().c_str(); }
 
   private:

@@ -43,7 +43,7 @@ TEST_CASE("What a package says is kept, whole and once for all runners, and outl
     CHECK(watched.outcome.signal == 9);
     fs::remove_all(package.path() / "p");
     REQUIRE(kept_files(watched.out()) == Lines{"ccpu.wrapper.cpp", "ccpu.wrapper.json", "cnarrow.kernel.cpp",
-                                               "cwide.kernel.cpp", "library.json"});
+                                               "cwide.kernel.cpp", "library.json", "models.jsonl"});
     const fs::path folder = Preloaded::files(watched.out() / "evidence", "").front();
     for (const char* name : {"ccpu.wrapper.cpp", "ccpu.wrapper.json", "cwide.kernel.cpp"})
         CHECK(read_text(folder / name) == read_text(original / name));

@@ -9,6 +9,7 @@
 
 #include "model/call_matcher.hpp"
 #include "model/reading_limits.hpp"
+#include "model/tensor_layout.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/unit/call_sites_fixture.hpp"
 
@@ -64,10 +65,33 @@ void check_guards(const std::vector<InputGuard>& guards) {
     REQUIRE(entries <= kMaxEntries);
 }
 
+/// Of one call each, as a report asks; of the last ones, before which most is said.
+void check_layouts(const WrapperInfo& info) {
+    constexpr std::size_t kAsked = 16;
+    const std::vector<CallSite>& sites = info.run.sites;
+    std::size_t left = kAsked;
+    for (std::size_t at = sites.size(); at-- > 0 && left > 0;) {
+        for (const Argument& argument : sites[at].arguments) {
+            if (argument.tensors.empty() || left == 0) continue;
+            --left;
+            const TensorLayout layout =
+                layout_of(info, static_cast<std::uint32_t>(at), argument.tensors.front());
+            REQUIRE(layout.sizes.size() == layout.strides.size());
+            REQUIRE(layout.sizes_as_known({}).size() == layout.sizes.size());
+            if (layout.bytes({}) != 0) REQUIRE(layout.has_sizes);
+            Symbols symbols;
+            solve_by_bytes(info, layout.name, 4096, symbols);
+            for (const auto& [name, value] : symbols)
+                REQUIRE(value > 0);
+        }
+    }
+}
+
 WrapperInfo check(std::string_view text, std::string_view json = {}) {
     WrapperInfo info = read_wrapper(text, json, json);
     REQUIRE(info.steps <= 64 + kStepsPerByte * (text.size() + 2 * json.size()));
     check_body(info.run);
+    check_layouts(info);
     check_body(info.folding);
     check_guards(info.input_guards);
     for (const CallSite& site : info.run.sites) {

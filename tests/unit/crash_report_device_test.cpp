@@ -88,6 +88,54 @@ TEST_CASE("The argument that the faulting line names is a suspect, and no more i
     CHECK(report.fingerprint == concluded(fault_on_device()).fingerprint);
 }
 
+TEST_CASE("Of an argument dtype, sizes and place are told, as far as they are known, once") {
+    CrashReport report = fault_on_device();
+    CrashArgument tensor;
+    tensor.label = "buf12";
+    tensor.what = tensor.parameter = "out_ptr0";
+    tensor.dtype = "float32";
+    tensor.has_sizes = true;
+    tensor.sizes = {"s58", "16"};
+    CrashArgument placed = tensor;
+    placed.begin = 0x7f3a00000000;
+    placed.bytes = 512;
+    placed.is_expected = true;
+    CrashArgument scalar;
+    scalar.label = "64L*s58";
+    scalar.what = "xnumel = 64L*s58";
+    scalar.value = "3072";
+    CrashArgument plain = scalar;
+    plain.label = "128L";
+    plain.what = "xnumel = 128L";
+    plain.value = "128";
+    report.arguments = {tensor, placed, scalar, plain};
+    report = concluded(report);
+    CHECK(contains(text_of(report), "buf12: out_ptr0, float32 [s58, 16]\n"));
+    CHECK(contains(text_of(report),
+                   "buf12: out_ptr0, float32 [s58, 16] expected, 512 bytes at 0x7f3a00000000\n"));
+    CHECK(contains(text_of(report), "64L*s58: xnumel = 64L*s58 = 3072\n"));
+    CHECK(contains(text_of(report), "128L: xnumel = 128L\n"));
+    const nlohmann::json arguments = json_of(report).at("arguments");
+    CHECK(arguments.at(0).at("sizes") == nlohmann::json({"s58", 16}));
+    CHECK_FALSE(arguments.at(0).contains("begin"));
+    CHECK_FALSE(arguments.at(0).contains("expected"));
+    CHECK(arguments.at(1).at("begin") == "0x7f3a00000000");
+    CHECK(arguments.at(1).at("expected") == true);
+    CHECK(arguments.at(3).at("value") == "128");
+    CHECK_FALSE(arguments.at(3).contains("sizes"));
+
+    // What was measured says it already; of a tensor of no dimensions and of one without a dtype.
+    tensor.what = "float32 [8, 16], min -1, max 2, mean 0.5";
+    tensor.begin = 0x1000;
+    placed = CrashArgument();
+    placed.label = "buf13";
+    placed.has_sizes = true;
+    report.arguments = {tensor, placed};
+    CHECK(contains(text_of(report), "buf12: float32 [8, 16], min -1, max 2, mean 0.5, at 0x1000\n"));
+    CHECK(contains(text_of(report), "buf13: []\n"));
+    CHECK(json_of(report).at("arguments").at(1).at("sizes") == nlohmann::json::array());
+}
+
 TEST_CASE("A parameter that no argument is known to be is told in the file alone") {
     CrashReport report = fault_on_device();
     report.device->parameter = "out_ptr0";

@@ -240,7 +240,10 @@ TEST_CASE("A fault in a thread without calls is told with the calls that it may 
     seen.findings = 1;
     CHECK(told(SIGABRT, {watched}, true, seen).report.call() == nullptr);
     watched.events = events_of({2});
-    CHECK(told(SIGABRT, {watched}, true, cli::Seen{}).report.call() == nullptr);
+    const CrashReport ours = told(SIGABRT, {watched}, true, cli::Seen{}).report;
+    CHECK(ours.in_flight.empty());
+    REQUIRE(ours.found);
+    CHECK(ours.call() == &*ours.found);
     // And one of the driver's falls over a context that a call found lost.
     ring::Record lost = record(9, 2);
     lost.result = 700;
@@ -347,4 +350,106 @@ TEST_CASE("Of several findings that of the run that was under way is told, else 
     CHECK(contains(report.verdict, "8 expected, 5 found (run 5)"));
     process.threads.front().second = {ended_run(1, 7)};
     CHECK(told(SIGABRT, {process}).report.finding->run == 2);
+}
+
+/// A file of events of that process with one NaN, in the call of that number.
+std::string nan_of(std::uint32_t pid, std::uint64_t sequence) {
+    std::string text =
+        "{\"event\":\"start\",\"start_ns\":1800000000000000000,\"pid\":" + std::to_string(pid) + "}\n";
+    Finding finding;
+    finding.kind = Finding::Kind::nan;
+    finding.kernel = "strg::other";
+    finding.line = 12;
+    finding.original_aten = {"aten.sqrt"};
+    finding.sequence = sequence;
+    finding.thread = pid;
+    finding.model = 0;
+    finding.run = 2;
+    finding.call = 3;
+    finding.tensor.label = "buf4";
+    finding.tensor.dtype = "float32";
+    finding.tensor.sizes_known = true;
+    finding.tensor.sizes = {8, 16};
+    finding.tensor.unmeasured = "it was not asked for";
+    append_finding_json(finding, text);
+    if (text.back() != '\n') text += "\n";
+    return text;
+}
+
+/// It made two calls in run 2, of which the second is that of a finding.
+Process with_finding(std::uint32_t pid, std::uint64_t sequence = 3) {
+    Process process(pid);
+    process.header.ended = 1;
+    process.with(pid, {ended_run(1, 2), in_run(record(2, 0), 2), in_run(record(3, 2), 2)});
+    process.events = nan_of(pid, sequence);
+    return process;
+}
+
+TEST_CASE("A finding of a program that ended well is told with its call and those before it") {
+    const cli::Triage triage = told(0, {ended_well(kChild), with_finding(kStarted), ended_well(kChild + 1)});
+    const CrashReport& report = triage.report;
+    CHECK(triage.is_worth_telling);
+    CHECK(report.verdict == "NaN in buf4, first made by strg::other (run 2, call 3)");
+    REQUIRE(report.call() != nullptr);
+    CHECK(report.call()->sequence == 3);
+    CHECK(report.call()->kind == ring::CallKind::triton);
+    CHECK(report.call()->line == 12);
+    REQUIRE(report.before.size() == 1);
+    CHECK(report.before.front().name == "strg::bomb");
+    REQUIRE(report.arguments.size() == 1);
+    CHECK(report.arguments.front().what == "float32 [8, 16]");
+    CHECK(report.arguments.front().is_suspect);
+    CHECK(report.end.pid == kStarted);
+    CHECK(report.end.exit_status == 0);
+    const std::string text = text_of(report);
+    CHECK(contains(text, "  call        strg::other (run 2, call 3), launch 3, thread 4000100"));
+    CHECK(contains(text, "  ATen        aten.sqrt\n"));
+    CHECK(contains(text, "  before      strg::bomb (run 2, call 2)\n"));
+    CHECK(contains(text, "  arguments   buf4: float32 [8, 16]  <- this one\n"));
+}
+
+TEST_CASE("The calls of a finding are those of the process that has it") {
+    Process started = ended_well(kStarted);
+    const CrashReport below = told(0, {started, with_finding(kChild)}).report;
+    REQUIRE(below.call() != nullptr);
+    CHECK(below.call()->thread == kChild);
+    CHECK(below.before.size() == 1);
+    CHECK(below.end.pid == kChild);
+    CHECK(contains(text_of(below), "after which the program ended well"));
+    // Also where another one's end is told.
+    const CrashReport failed = told(kExit1, {started, with_finding(kChild)}).report;
+    CHECK(contains(failed.verdict, "NaN in buf4, first made by strg::other (run 2, call 3); then exit with"));
+    CHECK(failed.call()->thread == kChild);
+    CHECK(failed.end.pid == kStarted);
+}
+
+TEST_CASE("What the ring has lost of a finding's call is told as the finding says it") {
+    // Another call has that number, none has it, or there is no ring.
+    for (const std::uint64_t sequence : {2U, 99U, 0U}) {
+        CAPTURE(sequence);
+        const CrashReport report = told(0, {with_finding(kStarted, sequence)}).report;
+        REQUIRE(report.call() != nullptr);
+        CHECK(report.call()->name == "strg::other");
+        CHECK(report.call()->sequence == sequence);
+        CHECK(report.call()->line == 12);
+        CHECK(report.before.empty());
+    }
+    Process other = ended_well(kChild);
+    other.events = nan_of(kStarted, 3);
+    const CrashReport report = told(0, {other}).report;
+    REQUIRE(report.call() != nullptr);
+    CHECK(report.call()->run == 2);
+    CHECK(report.end.pid == kStarted);
+}
+
+TEST_CASE("A crash is told with its own call, whatever was found before it") {
+    Process process = with_finding(kStarted);
+    process.header.ended = 0;
+    process.header.signal = SIGSEGV;
+    process.threads.front().second.push_back(in_run(open_record(4, 0), 3));
+    const CrashReport report = told(SIGSEGV, {process}).report;
+    REQUIRE(report.call() != nullptr);
+    CHECK(report.call()->sequence == 4);
+    CHECK_FALSE(report.found);
+    CHECK(report.finding);
 }

@@ -182,7 +182,10 @@ CrashReport sample_report() {
     call.thread = 4242;
     call.line = 321;
     call.source_nodes = {"my_op"};
+    call.package = "model-5b1f60a3c2d4";
+    call.path = "/tmp/abc/model.wrapper.so";
     report.in_flight = {call};
+    call.package = call.path = "";
     call.name = "cpp_fused_sin_0";
     call.kind = ring::CallKind::cpp_kernel;
     call.sequence = 39;
@@ -193,6 +196,10 @@ CrashReport sample_report() {
     report.before = {call};
     report.arguments = {{"buf1", "float32 [2, 2], min -1, max 2, mean 0.375", "cpp_fused_sin_0 (call 11)"},
                         {"2.5", "", ""}};
+    report.arguments[0].dtype = "float32";
+    report.arguments[0].has_sizes = true;
+    report.arguments[0].sizes = {"2", "2"};
+    report.arguments[1].value = "2.5";
     report.processes = 1;
     report.runs = 4;
     report.calls = 40;

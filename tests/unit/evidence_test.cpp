@@ -177,6 +177,25 @@ TEST_CASE("The same contents elsewhere have the same folder, and others another 
     CHECK(names_in(folder.path() / "evidence").size() == 2);
 }
 
+TEST_CASE("Each model of a package is a line beside it, for its owner alone") {
+    const TempFolder folder;
+    const KeptEvidence kept = keep(make_package(folder.path() / "a"), folder.path());
+    CHECK(note_model({4242, 1'700'000'000'000'000'001U, 0, "/a/cabc.wrapper.so"}, kept.folder).ok());
+    CHECK(note_model({4243, 17, 65534, "/\"b\n/cabc.wrapper.so"}, kept.folder).ok());
+    const fs::path models = fs::path(kept.folder) / "models.jsonl";
+    CHECK(read_text(models) ==
+          "{\"pid\":4242,\"start_ns\":1700000000000000001,\"model\":0,\"path\":\"/a/cabc.wrapper.so\"}\n"
+          "{\"pid\":4243,\"start_ns\":17,\"model\":65534,\"path\":\"/\\\"b?/cabc.wrapper.so\"}\n");
+    CHECK(mode_of(models) == 0600);
+    // Once more kept, they stay.
+    CHECK(keep(make_package(folder.path() / "b"), folder.path()).folder == kept.folder);
+    CHECK(names_in(kept.folder).count("models.jsonl") == 1);
+
+    const Status status = note_model({}, (folder.path() / "none").string());
+    REQUIRE_FALSE(status.ok());
+    CHECK(status.message().find((folder.path() / "none" / "models.jsonl").string()) != std::string::npos);
+}
+
 TEST_CASE("Of a folder that several models share only files of this one are kept") {
     const TempFolder folder;
     const fs::path library = make_package(folder.path() / "p");

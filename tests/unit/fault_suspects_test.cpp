@@ -48,12 +48,18 @@ Record failed_wait(std::uint64_t seq, std::int32_t error) {
 using Threads = std::vector<std::vector<Record>>;
 
 /// With what is concluded from it; each source is that of a package, each thread has room for 24 records.
-CrashReport told(const std::vector<std::string>& sources, const Threads& threads) {
+/// Where models are noted the first is that of model 0, and so on.
+CrashReport told(const std::vector<std::string>& sources, const Threads& threads, bool has_models = false) {
     const TempFolder folder;
+    const ring::FileHeader header = file_header();
     for (std::size_t i = 0; i < sources.size(); ++i) {
         const std::filesystem::path package = folder.path() / "evidence" / ("m" + std::to_string(i));
         std::filesystem::create_directories(package);
         write_text(package / "c.wrapper.cpp", sources[i]);
+        if (has_models)
+            write_text(package / "models.jsonl",
+                       "{\"pid\":4242,\"start_ns\":" + std::to_string(header.start_unix_ns) +
+                           ",\"model\":" + std::to_string(i) + "}\n");
     }
     std::string file = file_start() + names_block(kNames);
     for (std::uint32_t i = 0; i < threads.size(); ++i)
@@ -65,7 +71,8 @@ CrashReport told(const std::vector<std::string>& sources, const Threads& threads
     report.uses_cuda = true;
     report.failed = calls.told(*calls.failed());
     const std::optional<ring::Call> found =
-        cli::find_suspects(folder.path().string(), contents.value(), calls, report);
+        cli::find_suspects(cli::KeptPackages(folder.path().string(), {header.pid, header.start_unix_ns}),
+                           contents.value(), calls, report);
     CHECK(found.has_value() == report.faulted.has_value());
     return concluded(report);
 }
@@ -109,6 +116,21 @@ TEST_CASE("Nobody is likely where sources or the ring say too little") {
     CHECK(is_open(told(kLookup, many)));
     many[27] = failed_wait(28, 0);
     CHECK_FALSE(is_open(told(kLookup, many)));
+}
+
+TEST_CASE("Of kernels of one name in several packages that of the launch's model counts") {
+    const std::string harmless = kernel("triton_poi_fused_index_1", "    tl.load(in_ptr0)\n");
+    Record first = of(lookup, 1);
+    Record second = of(lookup, 2);
+    second.model = 1;
+    const CrashReport report = told({harmless, kLookup}, {{first, second, failed_wait(3, kAssertion)}}, true);
+    CHECK(contains(report.verdict,
+                   "; likely in triton_poi_fused_index_1 (run 0, call 2), at line 4 of its source: of 2 "
+                   "launches not known to have ended it alone asserts"));
+    CHECK(told({kLookup, harmless}, {{first, second, failed_wait(3, kAssertion)}}, true).call()->call == 1);
+    // Of a model of which nothing was kept there is no source.
+    second.model = 7;
+    CHECK(told({kLookup, harmless}, {{first, second, failed_wait(3, kAssertion)}}, true).without_source == 1);
 }
 
 TEST_CASE("What another thread launched while the call waited comes into question as well") {

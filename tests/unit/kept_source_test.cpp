@@ -1,27 +1,65 @@
-// What the command reads of the packages that were kept: of files in which anything may stand.
+// What the command reads of the packages that were kept: of files in which anything may stand, and of
+// packages that are alike.
 #include "cli/kept_source.hpp"
 
 #include <filesystem>
-#include <fstream>
 
+#include "cli/told_arguments.hpp"
 #include "tests/support/catch.hpp"
+#include "tests/support/random.hpp"
 #include "tests/support/run_program.hpp"
 
 namespace aoti_dbg::cli {
 namespace {
 
 namespace fs = std::filesystem;
-using Versions = std::vector<std::string>;
+using test::read_text;
+using test::TempFolder;
+using test::write_text;
+using Texts = std::vector<std::string>;
+
+constexpr ProcessOfModels kProcess = {4242, 1'700'000'000'000'000'000U};
+const Texts kCalls = {"aoti_torch_cuda_addmm_out", "triton_poi_fused_relu_0"};
 
 void describe(const fs::path& out, const std::string& package, const std::string& text) {
     const fs::path folder = out / "evidence" / package;
     fs::create_directories(folder);
-    std::ofstream(folder / "library.json", std::ios::binary) << text;
+    write_text(folder / "library.json", text);
 }
 
-TEST_CASE("Without a folder, and in what is no description, no version is known") {
-    const test::TempFolder folder;
-    CHECK(kept_torch_versions(folder.path().string()).empty());
+/// A package with the source of the tests' model, moved down by so many lines.
+void keep(const fs::path& out, const std::string& package, const std::string& models = {}, int lines = 0) {
+    describe(out, package, R"({"library":"c.wrapper.so","path":"/models/first.so"})");
+    const fs::path folder = out / "evidence" / package;
+    write_text(folder / "c.wrapper.cpp",
+               std::string(static_cast<std::size_t>(lines), '\n') + read_text(AOTI_DBG_FAKE_WRAPPER));
+    if (!models.empty()) write_text(folder / "models.jsonl", models);
+}
+
+std::string noted(std::uint32_t model, const std::string& path = "/models/c.so",
+                  const ProcessOfModels& process = kProcess) {
+    return "{\"pid\":" + std::to_string(process.pid) +
+           ",\"start_ns\":" + std::to_string(process.start_unix_ns) + ",\"model\":" + std::to_string(model) +
+           ",\"path\":\"" + path + "\"}\n";
+}
+
+/// What is found of a call of that model.
+struct Told {
+    Told(const fs::path& out, std::uint32_t model, const Texts& names = kCalls) {
+        call.model = model;
+        const std::optional<FoundSource> source =
+            find_source(KeptPackages(out.string(), kProcess), names, call, notes);
+        const std::vector<TensorOfRun> tensors;
+        if (source) arguments = ToldArguments(*source, names, {}, tensors).arguments();
+    }
+    CrashCall call;
+    std::vector<CrashArgument> arguments;
+    Texts notes;
+};
+
+TEST_CASE("Without a folder, and in what is no description, nothing is known") {
+    const TempFolder folder;
+    CHECK(KeptPackages(folder.path().string()).all().empty());
     int number = 0;
     for (const char* text : {"", "{", "[]", "\"torch\"", "{}", "{\"torch\":2.11}", "{\"torch\":null}",
                              "{\"torch\":\"\"}", "{\"torch\":[\"2.11.0\"]}", "{\"torch\":\"2.11.0\\n\"}",
@@ -29,16 +67,136 @@ TEST_CASE("Without a folder, and in what is no description, no version is known"
         describe(folder.path(), "c" + std::to_string(number++), text);
     fs::create_directories(folder.path() / "evidence" / "empty");
     fs::create_directories(folder.path() / "evidence" / "odd" / "library.json");
-    CHECK(kept_torch_versions(folder.path().string()).empty());
+    fs::create_directories(folder.path() / "evidence" / "odd" / "models.jsonl");
+    const KeptPackages packages(folder.path().string(), kProcess);
+    CHECK(packages.torch_versions().empty());
+    CHECK_FALSE(packages.tell_models());
+    CHECK(packages.of(0).size() == packages.all().size());
 }
 
 TEST_CASE("Each version is told once, whatever else is there") {
-    const test::TempFolder folder;
+    const TempFolder folder;
     describe(folder.path(), "a", R"({"library":"a.so","torch":"2.9.1","torch_library":"/x"})");
-    describe(folder.path(), "b", R"({"torch":"2.11.0"})");
+    describe(folder.path(), "b", "{\"torch\":\"2.11.0\"}\n");
     describe(folder.path(), "c", R"({"torch":"2.9.1"})");
     describe(folder.path(), "d", R"({"library":"d.so"})");
-    CHECK(kept_torch_versions(folder.path().string()) == Versions{"2.11.0", "2.9.1"});
+    describe(folder.path(), ".4242-0.unfinished", R"({"torch":"2.10.0"})");
+    CHECK(KeptPackages(folder.path().string()).torch_versions() == Texts{"2.11.0", "2.9.1"});
+}
+
+TEST_CASE("Any bytes may stand where models are noted") {
+    const std::string whole = noted(0) + noted(1) + noted(2);
+    for (std::uint32_t seed = 0; seed < 300; ++seed) {
+        Random random(seed + 1);
+        std::string bytes = whole;
+        for (int i = 0; i < 4; ++i)
+            bytes[random.below(bytes.size())] = static_cast<char>(random.below(256));
+        bytes.resize(random.below(bytes.size() + 1));
+        const TempFolder folder;
+        describe(folder.path(), "a", bytes);
+        write_text(folder.path() / "evidence" / "a" / "models.jsonl", bytes);
+        const KeptPackages packages(folder.path().string(), kProcess);
+        CHECK(packages.of(0).size() <= 1);
+        CHECK(packages.all().front().models.size() <= 5);
+    }
+}
+
+TEST_CASE("Other processes' models, and lines that are not whole, are passed over") {
+    const TempFolder folder;
+    keep(folder.path(), "a",
+         noted(1, "/x", {4243, kProcess.start_unix_ns}) + noted(2, "/x", {kProcess.pid, 1}) +
+             "{\"pid\":4242}\nno JSON\n\n" + noted(3) + noted(3, "/again") + noted(4).substr(0, 60));
+    const KeptPackages packages(folder.path().string(), kProcess);
+    REQUIRE(packages.all().size() == 1);
+    REQUIRE(packages.all().front().models.size() == 1);
+    CHECK(packages.all().front().models.front().number == 3);
+    CHECK(packages.all().front().models.front().library == "/models/c.so");
+}
+
+TEST_CASE("Of packages whose calls are alike that of the call's model is told") {
+    const TempFolder folder;
+    keep(folder.path(), "c-aaa", noted(0) + noted(2, "/models/again.so"));
+    keep(folder.path(), "c-bbb", noted(1, "/models/b.so"), 10);
+    const Told first(folder.path(), 0);
+    const Told second(folder.path(), 1);
+    CHECK(first.call.line != 0);
+    CHECK(second.call.line == first.call.line + 10);
+    CHECK(second.call.package == "c-bbb");
+    CHECK(second.call.path == "/models/b.so");
+    CHECK(second.call.original_aten == Texts{"aten.add", "aten.relu"});
+    REQUIRE(second.arguments.size() == 3);
+    CHECK(second.arguments[0].written_by == "aoti_torch_cuda_addmm_out (call 0)");
+    CHECK(second.notes.empty());
+    // A third model of the first one's package, which was loaded from another place.
+    const Told third(folder.path(), 2);
+    CHECK(third.call.package == "c-aaa");
+    CHECK(third.call.path == "/models/again.so");
+    CHECK(third.call.line == first.call.line);
+}
+
+TEST_CASE("The package is told of a call whose place in it is not known") {
+    const TempFolder folder;
+    keep(folder.path(), "c-aaa", noted(0));
+    keep(folder.path(), "c-bbb", noted(1));
+    for (const Texts& names : {Texts{}, Texts{"another_kernel"}}) {
+        const Told told(folder.path(), 1, names);
+        CHECK(told.call.package == "c-bbb");
+        CHECK(told.call.line == 0);
+        CHECK(told.arguments.empty());
+        CHECK(told.notes.empty());
+    }
+}
+
+TEST_CASE("A model whose package was not kept is not taken for another, and that is said") {
+    const TempFolder folder;
+    keep(folder.path(), "c-aaa", noted(0));
+    const Told told(folder.path(), 1);
+    CHECK(told.call.package.empty());
+    CHECK(told.call.line == 0);
+    CHECK(told.notes ==
+          Texts{"the package of model 1 is none of those that were kept, so that its source is not told"});
+}
+
+TEST_CASE("In a folder without the numbers of models the only package with such calls is told") {
+    const TempFolder folder;
+    keep(folder.path(), "c-aaa");
+    describe(folder.path(), "d-bbb", "{}");
+    const Told one(folder.path(), 0);
+    CHECK(one.call.line != 0);
+    CHECK(one.call.package == "c-aaa");
+    CHECK(one.call.path == "/models/first.so");
+    CHECK(one.notes.empty());
+    keep(folder.path(), "c-ccc", noted(0, "/x", {kProcess.pid, 1}));
+    const Told two(folder.path(), 0);
+    CHECK(two.call.line == 0);
+    CHECK(two.call.package.empty());
+    CHECK(two.arguments.empty());
+    CHECK(two.notes == Texts{"2 packages have such calls (c-aaa, c-ccc), so that the source is not told"});
+}
+
+TEST_CASE("The text of a kernel's line is that of the model's own package") {
+    const TempFolder folder;
+    keep(folder.path(), "c-aaa", noted(0));
+    keep(folder.path(), "c-bbb", noted(1));
+    const fs::path other = folder.path() / "evidence" / "c-bbb" / "c.wrapper.cpp";
+    std::string source = read_text(other);
+    const std::string pattern = "    xnumel = 128\n";  // of its first kernel
+    source.replace(source.find(pattern), pattern.size(), "    xnumel = 256\n");
+    write_text(other, source);
+    const KeptPackages packages(folder.path().string(), kProcess);
+    const auto told = [&packages](std::uint32_t model, Texts& notes) {
+        DeviceFault fault;
+        fault.kernel = "triton_poi_fused_relu_0";
+        fault.line = 15;
+        find_kernel_line_of(packages.of(model), fault, notes);
+        return fault.source;
+    };
+    Texts notes;
+    CHECK(told(0, notes) == "xnumel = 128");
+    CHECK(told(1, notes) == "xnumel = 256");
+    CHECK(notes.empty());
+    CHECK(told(~0U, notes).empty());
+    CHECK(notes.size() == 1);
 }
 
 }  // namespace

@@ -54,6 +54,13 @@ TEST_CASE("What no call wrote is the caller's, a constant, or nobody's") {
     CHECK(last_writer(info, {kNone}, "buf0").kind == Kind::unknown);
 }
 
+TEST_CASE("An input that is copied where it is not aligned is the caller's all the same") {
+    WrapperInfo info = linear_softmax();
+    info.run.shared_memory.insert(info.run.shared_memory.begin(),
+                                  {"arg4_1", "arg4_1_aligned", SharedMemory::How::moved, 0});
+    CHECK(last_writer(info, {0}, "arg4_1").kind == Kind::input);
+}
+
 TEST_CASE("What may have written is said to be likely") {
     const WrapperInfo info = linear_softmax();
     // Of one call the place is not known.

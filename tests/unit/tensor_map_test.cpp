@@ -130,7 +130,31 @@ TEST_CASE("Any bytes in place of the slots are read and asked without harm") {
         CHECK(memory.tensors.size() <= 2);
         for (const NearTensor& near : memory.tensors)
             CHECK_FALSE(near_text(near).empty());
+        CHECK(tensors_of_run(map.value(), map.value().slots.empty() ? 0 : map.value().slots.front().run, 0,
+                             UINT64_MAX)
+                  .size() <= slots);
     }
+}
+
+TEST_CASE("The tensors of a run are those that it had when the call began, by their first names") {
+    Slot other_run = tensor(5, "buf9", kBase, 512);
+    other_run.run = 4;
+    Slot other_model = tensor(6, "buf8", kBase, 512);
+    other_model.model = 1;
+    const TensorMap map = map_of(
+        {tensor(1, "arg0_1", kBase, 64), tensor(2, "buf0 (later buf1)", kBase + kMiB, 512),
+         tensor(3, "", kBase, 64), tensor(4, "buf2 (.. buf7)", kBase, 64), other_run, other_model,
+         tensor(7, "buf3", kBase, 64), tensor(8, "buf3", kBase + 64, 64), tensor(9, "late", kBase, 64)});
+    const std::vector<TensorOfRun> found = tensors_of_run(map, 3, 0, 90);
+    REQUIRE(found.size() == 3);
+    CHECK(found[0].name == "arg0_1");
+    CHECK(found[1].name == "buf0");
+    CHECK(found[1].address == kBase + kMiB);
+    CHECK(found[1].bytes == 512);
+    CHECK(found[1].origin == Origin::made);
+    CHECK(found[2].name == "buf2");
+    CHECK(tensors_of_run(map, 3, 0, 91).size() == 4);
+    CHECK(tensors_of_run(map, ~0U, ~0U, 91).empty());
 }
 
 TEST_CASE("An address in a tensor, and one between two, are told by them") {

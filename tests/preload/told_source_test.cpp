@@ -1,0 +1,147 @@
+// What a report says from the source of the model that a call belongs to, on the software driver: one package
+// or several that are alike.
+#include "tests/preload/cuda_models_fixture.hpp"
+#include "tests/preload/triage_fixture.hpp"
+#include "tests/support/catch.hpp"
+
+namespace aoti_dbg::test {
+namespace {
+
+/// cuda_models with these models, one launch of which faults. A run has six calls, of which the first is an
+/// op that launches a kernel of its own.
+struct Faulted : Run {
+    Faulted(int launch, const Lines& variants, const Lines& flags = kTriage,
+            const Lines& options = {"--runs", "2"})
+        : Run(flags, cuda_models(options, variants), {{"FAKE_CUDA_FAIL_AT", std::to_string(launch)}}) {
+        CAPTURE(outcome.err);
+        REQUIRE(has_report());
+    }
+};
+
+/// What is to be the same of a model whatever other models there are.
+Json told_of(const Json& report) {
+    Json told;
+    for (const char* member : {"kernel", "line", "original_aten", "source_nodes"})
+        told[member] = report.at("call").at(member);
+    for (const Json& argument : report.at("arguments"))
+        told["arguments"].push_back({argument.at("label"), argument.value("written_by", ""),
+                                     argument.value("what", ""), argument.value("suspect", false)});
+    return told;
+}
+
+std::string package_of(const Run& run) {
+    return run.report().at("call").at("package");
+}
+
+bool begins_with(const std::string& text, const std::string& beginning) {
+    return text.rfind(beginning, 0) == 0;
+}
+
+TEST_CASE("A second package whose calls are alike takes nothing away from the report") {
+    const Faulted alone(5, {"stats"});
+    const Faulted beside(5, {"stats", "stats_other"});
+    CHECK(told_of(beside.report()) == told_of(alone.report()));
+    CHECK_FALSE(beside.report().contains("notes"));
+    CHECK(package_of(beside) == package_of(alone));
+    CHECK(begins_with(package_of(beside), "cstats-"));
+    CHECK(beside.report().at("call").at("path") == model_path("stats"));
+    const std::string text = read_text(beside.out() / "report.txt");
+    CHECK(contains(text, "  package     " + package_of(beside) + ", /"));
+    CHECK(contains(text, "  written by  "));
+}
+
+TEST_CASE("It is the package of the model whose call faulted, whichever thread comes first") {
+    const Faulted run(5, {"stats", "stats_other"}, kTriage, {"--threads", "2", "--streams", "nonblocking"});
+    const Json call = run.report().at("call");
+    const std::string variant = call.at("model") == 0 ? "stats" : "stats_other";
+    CHECK(begins_with(package_of(run), "c" + variant + "-"));
+    CHECK(call.at("path") == model_path(variant));
+    CHECK(call.at("line") != 0);
+}
+
+TEST_CASE("In an older library's folder that does not tell whose packages are, that is said") {
+    const Faulted run(5, {"stats", "stats_other"}, {"--triage", "--keep-dump", "on"});
+    for (const fs::path& package : Preloaded::files(run.out() / "evidence", "c"))
+        fs::remove(package / "models.jsonl");
+    fs::remove(run.out() / "report.json");
+    fs::remove(run.out() / "report.txt");
+    const Outcome again = reported(run.out());
+    CAPTURE(again.err);
+    const Json report = run.report();
+    CHECK_FALSE(report.at("call").contains("line"));
+    CHECK_FALSE(report.at("call").contains("package"));
+    CHECK(contains(report.at("notes").dump(), "2 packages have such calls (cstats-"));
+}
+
+TEST_CASE("Tensors of the call are told with dtype, sizes and place, scalars with their value") {
+    const Faulted run(5, {"stats"});
+    const Json arguments = run.report().at("arguments");
+    REQUIRE(arguments.size() == 4);
+    for (std::size_t i = 0; i < 3; ++i) {
+        CHECK(arguments[i].at("dtype") == "float32");
+        CHECK(arguments[i].at("sizes") == Json({8, 16}));
+        CHECK(arguments[i].at("bytes") == 512);
+        CHECK(begins_with(arguments[i].at("begin"), "0x"));
+        CHECK_FALSE(arguments[i].contains("expected"));
+    }
+    CHECK(arguments[3].at("value") == "128");
+    CHECK(contains(read_text(run.out() / "report.txt"),
+                   "  arguments   buf1: in_ptr0, float32 [8, 16], 512 bytes at 0x"));
+    // What comes from outside may be another one.
+    const Json input = Faulted(4, {"stats"}).report().at("arguments").at(0);
+    CHECK(input.at("label") == "arg2_1");
+    CHECK(input.at("expected") == true);
+    CHECK(input.at("written_by") == "the caller, as an input");
+    CHECK(input.at("bytes") == 512);
+}
+
+/// cuda_models with these models, whose root of negative numbers is found.
+struct Found : Run {
+    explicit Found(const Lines& variants)
+        : Run({"--triage", "--ci", "--check", "nan,inf,args"}, cuda_models({"--runs", "2"}, variants)) {
+        CAPTURE(outcome.err);
+        CHECK(outcome.exit_code == 1);
+        REQUIRE(has_report());
+    }
+};
+
+TEST_CASE("A finding of a program that ends well is told with its call, as a fault is") {
+    const Found run({"stats_other", "stats"});
+    const Json report = run.report();
+    CHECK(run.verdict() == "NaN in buf4, first made by triton_poi_fused_sqrt_2 (run 0, call 3)");
+    const Json& call = report.at("call");
+    CHECK(call.at("kernel") == "triton_poi_fused_sqrt_2");
+    CHECK(call.at("original_aten") == Json({"aten.sqrt"}));
+    CHECK(call.at("line") == report.at("finding").at("line"));
+    CHECK(begins_with(package_of(run), "cstats_other-"));
+    CHECK(report.at("before").at(0).at("kernel") == "triton_poi_fused_gt_arange_1");
+    const Json& arguments = report.at("arguments");
+    REQUIRE(arguments.size() == 3);
+    CHECK(arguments[0].at("written_by") == "the caller, as an input");
+    CHECK(arguments[1].at("suspect") == true);
+    CHECK(contains(arguments[1].at("what"), "float32 [8, 16], 25 NaN"));
+    CHECK(arguments[2].at("value") == "128");
+    CHECK(report.at("ended").at("exit_status") == 0);
+    CHECK(contains(report.at("environment").dump(), "cstats-"));
+    const std::string text = read_text(run.out() / "report.txt");
+    CHECK(contains(text, "  call        triton_poi_fused_sqrt_2 (run 0, call 3), launch "));
+    CHECK(contains(text, "  <- this one\n"));
+    const Json verdict = Json::parse(read_text(run.verdict_file()));
+    CHECK(verdict.at("kernel") == "triton_poi_fused_sqrt_2");
+}
+
+TEST_CASE("A finding about what a run is given is told with the run and the calls before it") {
+    const Run run(kTriage, {victim_path("wrong_arguments"), "dtype", model_path("stats")});
+    CAPTURE(run.outcome.err);
+    REQUIRE(run.has_report());
+    const Json report = run.report();
+    CHECK(report.at("call").at("kind") == "run");
+    // It fails before its first call, so that nothing was kept of its package.
+    CHECK(report.at("call").at("path") == model_path("stats"));
+    const Json& argument = report.at("arguments").at(0);
+    CHECK(argument.at("label") == "arg2_1");
+    CHECK(argument.at("suspect") == true);
+}
+
+}  // namespace
+}  // namespace aoti_dbg::test
