@@ -23,6 +23,7 @@
 #include "cli/recorded_calls.hpp"
 #include "cli/recorded_processes.hpp"
 #include "cli/surroundings.hpp"
+#include "serializer/ended_launches.hpp"
 
 namespace aoti_dbg::cli {
 namespace {
@@ -102,6 +103,36 @@ bool may_be_worker(const EndedRun& run, const CrashReport& report, bool has_lost
            (end.signal != SIGABRT || !has_findings(run));
 }
 
+/// Whether it is told for what its kernel did, or may have done, on the device.
+bool is_launch_at_fault(const ring::Record& record, const CrashReport& report) {
+    const CrashCall* const failed = report.told_failure();
+    return ring::is_launch(record.kind) && !report.hang &&
+           (report.faulted || (failed != nullptr && failed->sequence == record.seq));
+}
+
+/// Whether its kernel ran where it was launched, and not where a graph was in which it had been captured.
+bool ran_when_launched(const RecordedCalls& calls, const ring::Call& launch, const CrashReport& report) {
+    if (!calls.may_be_replayed(launch) || launch.record->mark != 0) return true;  // captured ones get none
+    return report.device && report.device->launch != 0 && report.device->launch == launch.record->launch;
+}
+
+/// What came before, and what was in flight. To a fault on the device streams matter, and not who launched.
+void add_neighbours(const ring::Contents& ring, const RecordedCalls& calls,
+                    const std::optional<ring::Call>& about, CrashReport& report) {
+    if (!about || !is_launch_at_fault(*about->record, report)) {
+        report.before = calls.before(about);
+        return;
+    }
+    report.before = calls.before_on_stream(*about);
+    report.before_elsewhere = calls.before_elsewhere(*about);
+    // When a captured launch ran its graph's launch says, of which there may have been several.
+    if (!report.faulted || !report.unended.empty() || !ran_when_launched(calls, *about, report)) return;
+    const std::vector<ring::Call> unended = unended_beside(ring, *about);
+    report.unended_count = unended.size();
+    for (std::size_t i = 0; i < std::min(unended.size(), kMostUnended); ++i)
+        report.unended.push_back(calls.told_launch(unended[i]));
+}
+
 /// What its ring tells. An exit in good order is nobody's who was inside of a call meanwhile.
 void add_calls(const RecordedProcess& process, const EndedRun& run, CrashReport& report) {
     const Result<ring::Contents> read = ring::read_flight_ring(process.ring);
@@ -166,7 +197,7 @@ void add_calls(const RecordedProcess& process, const EndedRun& run, CrashReport&
                 report.notes.push_back("thread " + std::to_string(open.call.thread) +
                                        " had not come back from " + open.call.name);
     }
-    report.before = calls.before(about);
+    add_neighbours(read.value(), calls, about, report);
     if (report.failed && report.told_failure() == nullptr)
         report.notes.push_back(call_text(*report.failed) + " had failed before, and later runs ended well");
     if (about) add_arguments(process, calls, *about, report);

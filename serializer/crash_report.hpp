@@ -95,7 +95,10 @@ struct CrashReport {
     bool failed_survived = false;     // runs after it ended well
     bool failed_alone = false;        // it waited for its kernel, as all launches did, and none was beside it
     std::optional<CrashCall> last;    // to have begun, where none is in flight
-    std::vector<CrashCall> before;    // those before, the last first
+    // Those before, the last first: in the same thread, or of a launch at fault on the same stream, and then
+    // those on others.
+    std::vector<CrashCall> before;
+    std::vector<CrashCall> before_elsewhere;
     std::vector<CrashArgument> arguments;  // of call()
     std::optional<DeviceFault> device;
     // The last that launched the kernel which `device` names; of a hang the call that it is about; without
@@ -106,8 +109,9 @@ struct CrashReport {
     std::vector<CrashCall> suspects;  // where these leave several, no more than kMostUnended of them
     std::uint64_t suspect_count = 0;
     std::vector<SourceText> assertions;  // of the kernel that `faulted` or all of `suspects` are launches of
-    // Where nothing tells more of a context that has failed: launches not known to have ended, the oldest
-    // first and no more than kMostUnended of them, and how many these are.
+    // Launches not known to have ended, no more than kMostUnended of them, and how many these are: where
+    // nothing tells more of a context that has failed, the oldest first; else those beside `faulted`, the
+    // nearest first.
     std::vector<CrashCall> unended;
     std::uint64_t unended_count = 0;
     std::uint64_t without_source = 0;     // of these, with `by_assertion`: whether they assert nobody knows

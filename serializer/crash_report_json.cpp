@@ -270,6 +270,7 @@ void append_report_json(const CrashReport& report, std::string& out) {
     if (report.failed_survived) to["failed_survived"] = true;
     if (report.last) to["last"] = json_of(*report.last);
     add_calls(to, "before", report.before);
+    add_calls(to, "before_elsewhere", report.before_elsewhere);
     for (const CrashArgument& argument : report.arguments) {
         Json one;
         one["label"] = argument.label;

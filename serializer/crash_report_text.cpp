@@ -2,10 +2,12 @@
 // Where there is more to say, the longest part gives way first; report.json has all of it.
 #include <algorithm>
 #include <cstdint>
+#include <iterator>
 
 #include "base/words.hpp"
 #include "serializer/clean_text.hpp"
 #include "serializer/crash_report.hpp"
+#include "serializer/number_text.hpp"
 
 namespace aoti_dbg {
 namespace {
@@ -107,10 +109,19 @@ std::string ending_text(const CrashEnd& end) {
                                          : ", which the program made its " + status);
 }
 
+/// "stream 0x5581e0"
+std::string stream_text(const CrashCall& call) {
+    if (call.stream == 0) return "the legacy stream";
+    std::string text = "stream 0x";
+    append_short_hex(call.stream, text);
+    return text;
+}
+
 std::string whereabouts(const CrashCall& call) {
     const std::string inside = call.inside.empty() ? "" : ", inside " + call.inside;
     std::string text = call_text(call) + inside + ", launch " + std::to_string(call.sequence) + ", thread " +
                        std::to_string(call.thread);
+    if (ring::is_launch(call.kind)) text += ", " + stream_text(call);
     if (call.model != ~0U) text += ", model " + std::to_string(call.model);
     if (!call.model_name.empty()) text += " (" + call.model_name + ")";
     if (call.line != 0) text += ", line " + std::to_string(call.line) + " of the wrapper source";
@@ -123,13 +134,36 @@ void add_call(const CrashCall& call, Page& page) {
     page.add("nodes", joined(call.source_nodes, ", "), 1);
 }
 
+std::string text_of(const CrashCall& call) {
+    std::string text = call_text(call);
+    // Outside of any run nothing else tells it from others.
+    if (call.run == ring::kNoRun && ring::is_launch(call.kind))
+        text += ", launch " + std::to_string(call.sequence);
+    if (call.left_by_exception) text += ", left by an exception";
+    if (call.result != 0) text += ", error " + std::to_string(call.result);
+    return text;
+}
+
 std::vector<std::string> texts_of(const std::vector<CrashCall>& calls) {
     std::vector<std::string> texts;
-    for (const CrashCall& call : calls) {
-        std::string& text = texts.emplace_back(call_text(call));
-        if (call.left_by_exception) text += ", left by an exception";
-        if (call.result != 0) text += ", error " + std::to_string(call.result);
-    }
+    std::transform(calls.begin(), calls.end(), std::back_inserter(texts),
+                   [](const CrashCall& call) { return text_of(call); });
+    return texts;
+}
+
+/// Where they are on several streams.
+std::vector<std::string> texts_with_streams(const std::vector<CrashCall>& calls) {
+    std::vector<std::string> texts;
+    std::transform(calls.begin(), calls.end(), std::back_inserter(texts),
+                   [](const CrashCall& call) { return text_of(call) + ", " + stream_text(call); });
+    return texts;
+}
+
+/// Which were in flight beside the one at fault, and how many more of them there were.
+std::vector<std::string> texts_beside(const CrashReport& report) {
+    std::vector<std::string> texts = texts_with_streams(report.unended);
+    if (!texts.empty() && report.unended_count > 1)
+        texts.front() += "; one of " + std::to_string(report.unended_count);
     return texts;
 }
 
@@ -284,11 +318,16 @@ void append_report_text(const CrashReport& report, std::string& out) {
     else
         page.add_list("asserts", texts_of(report.assertions));
     page.add_list("one of", texts_of(report.suspects));
-    if (!report.faulted || report.without_source != 0) page.add_list("unended", texts_of(report.unended));
+    const bool is_beside = report.faulted && !report.by_assertion;
+    if (is_beside)
+        page.add_list("unended", texts_beside(report));
+    else if (!report.faulted || report.without_source != 0)
+        page.add_list("unended", texts_of(report.unended));
     if (report.shortage) page.add("memory", shortage_lines(*report.shortage), 2);
     if (report.in_flight.size() > 1) page.add_list("in flight", texts_of(report.in_flight));
     page.add_list("also open", texts_of(report.also_in_flight));
     page.add_list("before", texts_of(report.before));
+    page.add_list("elsewhere", texts_with_streams(report.before_elsewhere));
     const bool is_known = report.device && report.device->accessed &&
                           !report.device->accessed->label.empty() && !report.device->accessed->is_likely;
     page.add_list("arguments", texts_of(report.arguments, is_known));
