@@ -42,17 +42,6 @@ bool is_telling(std::string_view name) {
                        [name](std::string_view begins) { return name.rfind(begins, 0) == 0; });
 }
 
-/// Where a shell would find it.
-fs::path found_on_path(const std::string& program) {
-    if (program.find('/') != std::string::npos) return program;
-    const char* const path = std::getenv("PATH");
-    std::istringstream places(path == nullptr ? "" : path);
-    std::error_code failed;
-    for (std::string place; std::getline(places, place, ':');)
-        if (fs::exists(fs::path(place) / program, failed)) return fs::path(place) / program;
-    return {};
-}
-
 /// "2.11.0" of "torch-2.11.0.dist-info"
 std::string version_in(const fs::path& packages, const std::string& package) {
     for (const fs::directory_entry& entry : entries_of(packages)) {
@@ -109,6 +98,16 @@ void add_driver(NamedTexts& texts) {
 }
 
 }  // namespace
+
+fs::path found_on_path(const std::string& program) {
+    if (program.find('/') != std::string::npos) return program;
+    const char* const path = std::getenv("PATH");
+    std::istringstream places(path == nullptr ? "" : path);
+    std::error_code failed;
+    for (std::string place; std::getline(places, place, ':');)
+        if (fs::exists(fs::path(place) / program, failed)) return fs::path(place) / program;
+    return {};
+}
 
 NamedTexts known_versions(const std::string& program) {
     NamedTexts texts;

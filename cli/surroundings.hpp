@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
 #include <optional>
 #include <string>
 #include <utility>
@@ -14,6 +15,9 @@ using NamedTexts = std::vector<std::pair<std::string, std::string>>;
 
 /// torch and Triton beside the Python that `program` names, the NVIDIA driver and its devices.
 NamedTexts known_versions(const std::string& program);
+
+/// Where a shell would find it; empty where it would not.
+std::filesystem::path found_on_path(const std::string& program);
 
 /// Variables of this process's environment that change what a model does; none that could hold a secret.
 NamedTexts telling_variables();

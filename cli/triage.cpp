@@ -22,6 +22,7 @@
 #include "cli/memory_facts.hpp"
 #include "cli/recorded_calls.hpp"
 #include "cli/recorded_processes.hpp"
+#include "cli/repeating.hpp"
 #include "cli/surroundings.hpp"
 #include "serializer/ended_launches.hpp"
 
@@ -365,6 +366,7 @@ Triage look_at(const EndedRun& run) {
     if (is_ours) {
         report.command = run.command;
         report.variables = telling_variables();  // else they are not the program's
+        add_repeating(report.variables, working_folder(), report);
     }
     if (is_ours && !run.has_status)
         report.notes.push_back("it still ran some seconds after " + signal_name(run.stopped_by));

@@ -9,6 +9,7 @@
 #include "base/words.hpp"
 #include "serializer/clean_text.hpp"
 #include "serializer/crash_advice.hpp"
+#include "serializer/crash_repeat.hpp"
 #include "serializer/finding.hpp"
 #include "serializer/number_text.hpp"
 

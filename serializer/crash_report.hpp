@@ -87,6 +87,10 @@ struct CrashReport {
     // Facts.
     CrashEnd end;
     std::vector<std::string> command;  // of the program that was started
+    std::string working_folder;        // in which it was; empty: not known
+    std::string tool;                  // by which a shell finds aoti-dbg; empty: by its name
+    std::vector<std::pair<std::string, std::string>> flags;  // of `aoti-dbg run` that are to be kept
+    std::vector<std::pair<std::string, std::string>> repeat_variables;  // that `command` was started with
     // Of each thread the innermost call that had not come back; where it is known to which thread the signal
     // came only of that one, and `also_in_flight` of the others.
     std::vector<CrashCall> in_flight;
@@ -137,7 +141,10 @@ struct CrashReport {
     std::string verdict;  // a sentence without full stop
     std::string fingerprint;
     std::vector<std::string> repeat;  // commands for a shell
-    std::vector<std::string> next;    // what to try
+
+    // Where has_long_commands(): a script of them, by whoever has written it.
+    std::string repeat_script;
+    std::vector<std::string> next;  // what to try
 
     /// The one that it is about; null where several come into question, or none.
     [[nodiscard]] const CrashCall* call() const;
@@ -175,6 +182,9 @@ std::string fingerprint_of(const std::vector<std::string_view>& words);
 
 inline constexpr std::size_t kReportLines = 24;
 inline constexpr std::size_t kReportColumns = 100;
+
+/// Whether `repeat` has no room on the page as it stands.
+bool has_long_commands(const CrashReport& report);
 
 /// A screen: so many lines, so many characters each.
 void append_report_text(const CrashReport& report, std::string& out);

@@ -300,7 +300,9 @@ void append_report_json(const CrashReport& report, std::string& out) {
     to["environment"] = json_of(report.environment);
     to["variables"] = json_of(report.variables);
     to["command"] = report.command;
+    add_text(to, "working_folder", report.working_folder);
     add_list(to, "repeat", report.repeat);
+    add_text(to, "repeat_script", report.repeat_script);
     add_list(to, "try", report.next);
     add_list(to, "notes", report.notes);
     out += dumped(to, 2) + "\n";

@@ -157,16 +157,21 @@ TEST_CASE("A signal inside a call is the host's, and names the call") {
           std::vector<std::string>{"aoti-dbg run --triage --sync on --level 2 -- python infer.py"});
 }
 
-TEST_CASE("What was to be looked for stays in the commands that repeat it") {
+TEST_CASE("The flags that were given stay in the commands that repeat it, unless these set them anew") {
     CrashReport report = crash_inside("mylib::my_op");
-    report.variables = {{"AOTI_DBG_CHECK", "nan,inf"}};
+    report.flags = {{"--level", "3"}, {"--check", "nan,inf"}, {"--processes", "a b"}};
     CHECK(concluded(report).repeat.front() ==
-          "aoti-dbg run --triage --sync on --level 2 --check nan,inf -- python infer.py");
+          "aoti-dbg run --triage --check nan,inf --processes 'a b' --sync on --level 2 -- python infer.py");
     report.uses_cuda = true;
+    report.tool = "/opt/my tools/aoti-dbg";
     CHECK(concluded(report).repeat.front() ==
-          "CUDA_LAUNCH_BLOCKING=1 aoti-dbg run --triage --check nan,inf -- python infer.py");
+          "CUDA_LAUNCH_BLOCKING=1 '/opt/my tools/aoti-dbg' run --triage --level 3 --check nan,inf "
+          "--processes 'a b' -- python infer.py");
     report.hang.emplace().calls.emplace_back();
-    CHECK(contains(concluded(report).repeat.front(), "--hang 30 --check nan,inf -- python infer.py"));
+    report.flags = {{"--check", "nan"}};
+    CHECK(contains(concluded(report).repeat.front(), "run --triage --hang 30 --check nan -- python"));
+    report.flags.emplace_back("--hang", "5");
+    CHECK(contains(concluded(report).repeat.front(), "run --triage --check nan --hang 5 -- python"));
 }
 
 TEST_CASE("Calls of several threads are said as a set, and none of them is named as the one") {
