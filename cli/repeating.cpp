@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "cli/run_environment.hpp"
+#include "cli/surroundings.hpp"
 #include "config/options_table.hpp"
 
 namespace aoti_dbg::cli {
@@ -31,17 +32,15 @@ std::string own_place() {
     return !found.empty() && fs::equivalent(found, own, failed) ? std::string() : own;
 }
 
-}  // namespace
-
 std::string working_folder() {
     std::error_code failed;
     const fs::path folder = fs::current_path(failed);
     return failed ? std::string() : folder.string();
 }
 
-void add_repeating(const NamedTexts& variables, const std::string& working_folder, CrashReport& report) {
-    report.tool = own_place();
-    report.working_folder = working_folder;
+/// `variables` are those that the program was started with, as telling_variables() has them.
+void add_repeating(const NamedTexts& variables, const std::string& folder, CrashReport& report) {
+    report.working_folder = folder;
     for (const auto& [name, value] : variables) {
         const auto is_its = [&name = name](const OptionInfo& info) { return info.variable == name; };
         const auto& table = option_table();
@@ -52,6 +51,22 @@ void add_repeating(const NamedTexts& variables, const std::string& working_folde
             report.repeat_variables.emplace_back(name, value);
         }
     }
+}
+
+}  // namespace
+
+void add_start(const std::vector<RecordedProcess>& processes, const EndedRun& run, CrashReport& report) {
+    const bool is_ours = run.has_status || run.stopped_by != 0;
+    const RecordedProcess* const started = last_of(processes, [&run](const RecordedProcess& process) {
+        return process.pid == static_cast<std::uint32_t>(run.pid) && process.facts.pid != 0;
+    });
+    report.tool = own_place();
+    if (is_ours) report.command = run.command;
+    if (is_ours && (!run.asks_itself || started == nullptr))
+        return add_repeating(telling_variables(), working_folder(), report);
+    if (started == nullptr) return;
+    if (!is_ours) report.command = started->facts.command;
+    add_repeating(started->facts.variables, started->facts.working_folder, report);
 }
 
 }  // namespace aoti_dbg::cli

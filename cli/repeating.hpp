@@ -1,16 +1,15 @@
-// What it takes to repeat a run that is reported: our own name for a shell, the flags that were given, the
-// program's working directory and variables. Reads the environment and /proc only.
+// What it takes to repeat a run that is reported: its command, our own name for a shell, the flags that were
+// given, the program's working directory and variables.
 #pragma once
 
-#include "cli/surroundings.hpp"
-#include "serializer/crash_report.hpp"
+#include <vector>
+
+#include "cli/recorded_processes.hpp"
+#include "cli/triage.hpp"
 
 namespace aoti_dbg::cli {
 
-/// `variables` are those that the program was started with, as telling_variables() has them.
-void add_repeating(const NamedTexts& variables, const std::string& working_folder, CrashReport& report);
-
-/// Of this process; empty where nobody knows.
-std::string working_folder();
+/// Of a program that the command has started, as the command was; else what the process says of itself.
+void add_start(const std::vector<RecordedProcess>& processes, const EndedRun& run, CrashReport& report);
 
 }  // namespace aoti_dbg::cli

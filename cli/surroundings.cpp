@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "cli/folder_entries.hpp"
+#include "config/telling_variables.hpp"
 
 extern char** environ;
 
@@ -16,31 +17,6 @@ namespace aoti_dbg::cli {
 namespace {
 
 namespace fs = std::filesystem;
-
-constexpr std::string_view kTelling[] = {
-    "CUDA_LAUNCH_BLOCKING",
-    "CUDA_VISIBLE_DEVICES",
-    "CUDA_DEVICE_ORDER",
-    "LOCAL_RANK",
-    "RANK",
-    "WORLD_SIZE",
-    "SLURM_PROCID",
-    "OMP_NUM_THREADS",
-    "MKL_NUM_THREADS",
-    "LD_PRELOAD",
-    "PYTORCH_NO_CUDA_MEMORY_CACHING",
-};
-constexpr std::string_view kTellingBeginnings[] = {"AOTI_DBG_", "AOT_INDUCTOR_", "PYTORCH_CUDA_ALLOC_CONF",
-                                                   "TORCHINDUCTOR_", "TRITON_"};
-// Of the command's own making, or places and not settings.
-constexpr std::string_view kOwn[] = {"AOTI_DBG_TALLY", "AOTI_DBG_DEFAULT_LEVEL"};
-
-bool is_telling(std::string_view name) {
-    if (std::find(std::begin(kOwn), std::end(kOwn), name) != std::end(kOwn)) return false;
-    return std::find(std::begin(kTelling), std::end(kTelling), name) != std::end(kTelling) ||
-           std::any_of(std::begin(kTellingBeginnings), std::end(kTellingBeginnings),
-                       [name](std::string_view begins) { return name.rfind(begins, 0) == 0; });
-}
 
 /// "2.11.0" of "torch-2.11.0.dist-info"
 std::string version_in(const fs::path& packages, const std::string& package) {
@@ -121,7 +97,7 @@ NamedTexts telling_variables() {
     for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
         const std::string_view text = *entry;
         const std::size_t end = text.find('=');
-        if (end != std::string_view::npos && is_telling(text.substr(0, end)))
+        if (end != std::string_view::npos && is_telling_variable(text.substr(0, end)))
             texts.emplace_back(text.substr(0, end), text.substr(end + 1));
     }
     std::sort(texts.begin(), texts.end());

@@ -16,6 +16,7 @@
 #include "cli/chosen_process.hpp"
 #include "cli/device_fault.hpp"
 #include "cli/doctor_child.hpp"
+#include "cli/dumped_faults.hpp"
 #include "cli/fault_suspects.hpp"
 #include "cli/hang_facts.hpp"
 #include "cli/kept_source.hpp"
@@ -126,7 +127,6 @@ void add_neighbours(const ring::Contents& ring, const RecordedCalls& calls,
     }
     report.before = calls.before_on_stream(*about);
     report.before_elsewhere = calls.before_elsewhere(*about);
-    // When a captured launch ran its graph's launch says, of which there may have been several.
     if (!report.faulted || !report.unended.empty() || !ran_when_launched(calls, *about, report)) return;
     const std::vector<ring::Call> unended = unended_beside(ring, *about);
     report.unended_count = unended.size();
@@ -284,36 +284,6 @@ void add_troubles_of_gpus(CrashReport& report) {
         report.notes.push_back(line);
 }
 
-/// The driver had not been told of the fault, and would never have been.
-void add_late_telling(const RecordedProcess& process, CrashReport& report) {
-    const std::string hang = recorded_hang_text(process);
-    if (!hang.empty()) report.notes.push_back("the driver did not notice it, and was asked: " + hang);
-}
-
-/// The driver was asked at the hang.
-void add_running_kernel(const RecordedProcess& process, const EndedRun& run, CrashReport& report) {
-    const std::vector<CrashCall>& unended = report.hang->unended;
-    const std::string wanted = unended.empty() ? std::string() : unended.front().name;
-    const std::size_t noted = report.notes.size();
-    report.device = running_kernel(process.folder, run.start_unix_ns, wanted, report.notes);
-    if (report.device || report.notes.size() != noted) return;
-    report.notes.emplace_back(
-        "the driver was asked what runs on the device, and has left nothing that says it");
-}
-
-/// Somebody has asked the driver by hand, or a fault has left no trace.
-void note_asked_dumps(const std::vector<RecordedProcess>& processes, const EndedRun& run,
-                      CrashReport& report) {
-    for (const RecordedProcess& process : processes) {
-        const std::optional<DeviceFault> ran =
-            running_kernel(process.folder, run.start_unix_ns, {}, report.notes);
-        if (ran)
-            report.notes.push_back("a core dump of the GPU tells of no exception; " +
-                                   (ran->kernel.empty() ? "a kernel" : ran->kernel) +
-                                   " ran when it was made");
-    }
-}
-
 bool is_worth_telling(const CrashReport& report) {
     if (report.end.signal != 0 || report.findings != 0 || report.device || report.hang) return true;
     return report.end.exit_status.value_or(0) != 0 &&
@@ -343,11 +313,7 @@ Triage look_at(const EndedRun& run) {
     for (RecordedProcess& process : processes)
         if (run.asks_itself && process.pid == static_cast<std::uint32_t>(run.pid)) process.is_running = false;
     // A program may end well though a kernel has faulted: before it asks the device again, all seems well.
-    const RecordedProcess* chosen = last_of(processes, [&](const RecordedProcess& process) {
-        if (!report.device) report.device = device_fault(process.folder, run.start_unix_ns, report.notes);
-        return report.device.has_value();
-    });
-    if (chosen != nullptr) add_late_telling(*chosen, report);
+    const RecordedProcess* chosen = first_fault(processes, run, report);
     if (chosen == nullptr) {
         chosen = longest_hang(processes, run, report);
         if (chosen != nullptr && report.hang->is_recorded)
@@ -357,17 +323,17 @@ Triage look_at(const EndedRun& run) {
     }
     if (chosen == nullptr) chosen = choose(processes, run);
     const auto has_dead_context = [](const RecordedProcess& process) { return process.has_dead_context; };
-    if (chosen == nullptr) chosen = last_of(processes, has_dead_context);
+    if (chosen == nullptr) chosen = first_to_fail(processes, has_dead_context);
     report.end = end_of(run, chosen);
     std::vector<std::string> unexplained = unexplained_ends(processes, run, chosen);
     const bool has_unexplained = !unexplained.empty() && report.end.exit_status.value_or(0) != 0;
     std::move(unexplained.begin(), unexplained.end(), std::back_inserter(report.notes));
     const bool is_ours = run.has_status || run.stopped_by != 0;
-    if (is_ours) {
-        report.command = run.command;
+    add_start(processes, run, report);
+    if (chosen != nullptr && chosen->facts.pid != 0)
+        report.variables = chosen->facts.variables;
+    else if (is_ours)
         report.variables = telling_variables();  // else they are not the program's
-        add_repeating(report.variables, working_folder(), report);
-    }
     if (is_ours && !run.has_status)
         report.notes.push_back("it still ran some seconds after " + signal_name(run.stopped_by));
     report.oom_kills = run.oom_kills;

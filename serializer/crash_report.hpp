@@ -60,7 +60,8 @@ struct DeviceFault {
     std::string parameter;           // through which the line reads or writes; a guess
     bool is_write = false;
     std::optional<FaultedAccess> accessed;
-    std::string dump;  // the file that says all of this; empty: it says more
+    std::string dump;                   // the file that says all of this; empty: it says more
+    std::uint64_t written_unix_ns = 0;  // when that was written
     // Nothing went wrong that the driver knows of: it was asked at a hang. So many warps of so many blocks
     // were there, the most that stood together at that line.
     bool is_running = false;
@@ -73,6 +74,8 @@ struct DeviceFault {
 struct CrashEnd {
     std::uint32_t pid = 0;
     std::string program;
+    std::string folder;              // where it left what is known of it
+    std::string rank;                // among the processes of a job; empty: none
     bool is_descendant = false;      // of the program that was started, whose end it is not
     bool is_in_good_order = false;   // by its own note
     bool is_running = false;         // it has not ended

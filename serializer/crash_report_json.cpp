@@ -61,6 +61,8 @@ Json json_of(const CrashEnd& end) {
     Json to;
     to["pid"] = end.pid;
     add_text(to, "program", end.program);
+    add_text(to, "folder", end.folder);
+    add_text(to, "rank", end.rank);
     if (end.is_descendant) to["is_descendant"] = true;
     if (end.signal != 0) {
         to["signal"] = signal_name(end.signal);
@@ -232,6 +234,7 @@ std::string verdict_line(const CrashReport& report, std::string_view path, std::
         add_unless(to, "call", named->call, ring::kNoCall);
     }
     to["pid"] = report.end.pid;
+    add("rank", report.end.rank);
     if (report.end.signal != 0) to["signal"] = signal_name(report.end.signal);
     if (report.end.exit_status) to["exit_status"] = *report.end.exit_status;
     if (report.findings != 0) to["findings"] = report.findings;
