@@ -18,31 +18,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// "2.11.0" of "torch-2.11.0.dist-info"
-std::string version_in(const fs::path& packages, const std::string& package) {
-    for (const fs::directory_entry& entry : entries_of(packages)) {
-        const std::string name = entry.path().filename().string();
-        const std::size_t end = name.rfind(".dist-info");
-        if (end != std::string::npos && name.rfind(package + "-", 0) == 0)
-            return name.substr(package.size() + 1, end - package.size() - 1);
-    }
-    return {};
-}
-
-void add_python_packages(const std::string& program, NamedTexts& texts) {
-    const fs::path executable = found_on_path(program);
-    if (executable.filename().string().rfind("python", 0) != 0) return;
-    for (const fs::directory_entry& entry : entries_of(executable.parent_path().parent_path() / "lib")) {
-        if (entry.path().filename().string().rfind("python3", 0) != 0) continue;
-        for (const char* packages : {"site-packages", "dist-packages"}) {
-            for (const char* package : {"torch", "triton"}) {
-                const std::string version = version_in(entry.path() / packages, package);
-                if (!version.empty()) texts.emplace_back(package, version);
-            }
-        }
-    }
-}
-
 /// What stands behind `name` in a file of lines "Name: value".
 std::string value_in(const fs::path& path, const std::string& name) {
     std::ifstream file(path);
@@ -52,25 +27,6 @@ std::string value_in(const fs::path& path, const std::string& name) {
         return begin == std::string::npos ? "" : line.substr(begin);
     }
     return {};
-}
-
-void add_driver(NamedTexts& texts) {
-    std::ifstream file("/proc/driver/nvidia/version");
-    std::string word;
-    while (file >> word) {
-        const bool is_version =
-            word.find('.') != std::string::npos && word.find_first_not_of("0123456789.") == std::string::npos;
-        if (!is_version) continue;
-        texts.emplace_back("driver", word);
-        break;
-    }
-    std::size_t number = 0;
-    for (const fs::directory_entry& gpu : entries_of("/proc/driver/nvidia/gpus")) {
-        const std::string model = value_in(gpu.path() / "information", "Model");
-        if (model.empty()) continue;
-        std::string& text = texts.emplace_back("GPU " + std::to_string(number++), model).second;
-        text.append(" ").append(value_in(gpu.path() / "information", "GPU UUID"));
-    }
 }
 
 }  // namespace
@@ -85,11 +41,25 @@ fs::path found_on_path(const std::string& program) {
     return {};
 }
 
-NamedTexts known_versions(const std::string& program) {
-    NamedTexts texts;
-    add_python_packages(program, texts);
-    add_driver(texts);
-    return texts;
+std::string driver_version() {
+    std::ifstream file("/proc/driver/nvidia/version");
+    for (std::string word; file >> word;) {
+        const bool is_version =
+            word.find('.') != std::string::npos && word.find_first_not_of("0123456789.") == std::string::npos;
+        if (is_version) return word;
+    }
+    return {};
+}
+
+NamedTexts machine_gpus() {
+    NamedTexts gpus;
+    for (const fs::directory_entry& gpu : entries_of("/proc/driver/nvidia/gpus")) {
+        const std::string model = value_in(gpu.path() / "information", "Model");
+        if (model.empty()) continue;
+        std::string& text = gpus.emplace_back("GPU " + std::to_string(gpus.size()), model).second;
+        text.append(" ").append(value_in(gpu.path() / "information", "GPU UUID"));
+    }
+    return gpus;
 }
 
 NamedTexts telling_variables() {

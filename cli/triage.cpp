@@ -17,6 +17,7 @@
 #include "cli/device_fault.hpp"
 #include "cli/doctor_child.hpp"
 #include "cli/dumped_faults.hpp"
+#include "cli/environment_facts.hpp"
 #include "cli/fault_suspects.hpp"
 #include "cli/hang_facts.hpp"
 #include "cli/kept_source.hpp"
@@ -255,22 +256,6 @@ void add_events(const EndedRun& run, Triage& triage) {
     if (call != nullptr) call->model_name = events.model_name;
 }
 
-void add_packages(const std::string& folder, CrashReport& report) {
-    const std::vector<std::string> packages = kept_packages(folder);
-    if (!packages.empty())
-        report.environment.emplace_back(packages.size() == 1 ? "package" : "packages",
-                                        joined(packages, ", "));
-}
-
-/// Where no Python says it: what the models' own libtorch did.
-void add_torch(const std::string& folder, CrashReport& report) {
-    const auto is_torch = [](const auto& named) { return named.first == "torch"; };
-    if (std::any_of(report.environment.begin(), report.environment.end(), is_torch)) return;
-    const std::vector<std::string> versions = kept_torch_versions(folder);
-    if (!versions.empty())
-        report.environment.emplace(report.environment.begin(), "torch", joined(versions, ", "));
-}
-
 bool has_device_error(const CrashReport& report) {
     if (report.device) return true;
     return report.failed && returns_cuda_error(report.failed->kind) && report.failed->result != 0;
@@ -347,9 +332,7 @@ Triage look_at(const EndedRun& run) {
     }
     if (chosen != nullptr) add_calls(*chosen, run, report);
     add_events(run, triage);
-    report.environment = known_versions(run.command.front());
-    add_torch(chosen != nullptr ? chosen->folder : run.folder, report);
-    if (chosen != nullptr) add_packages(chosen->folder, report);
+    add_environment(chosen, run, report);
     report.library = AOTI_DBG_VERSION;
     if (has_device_error(report)) add_troubles_of_gpus(report);
     conclude(report);

@@ -52,6 +52,15 @@ TEST_CASE("What came before a fault is told of its stream and of the others, whi
     }
 }
 
+TEST_CASE("The devices that a process works with are told, and on which of them it faulted") {
+    const FaultedLaunch faulted({2, 1}, 100, {{"FAKE_CUDA_DEVICES", "2"}});
+    const nlohmann::json& environment = faulted.report.at("environment");
+    CHECK(environment.at("cuda:0") ==
+          "Software device GPU-a0a0a0a0-a0a0-a0a0-a0a0-a0a0a0a0a0a0 (of the fault)");
+    CHECK_FALSE(environment.contains("cuda:1"));
+    CHECK_FALSE(environment.at("CUDA of the driver").get<std::string>().empty());
+}
+
 TEST_CASE("What was in flight beside a fault is told, and nothing that it came behind") {
     const auto check = [](const FaultedLaunch& faulted, const nlohmann::json& unended) {
         CHECK(unended.size() <= 16);

@@ -83,3 +83,22 @@ TEST_CASE("What another process says of itself, or a damaged file, is not taken 
         CHECK(report.end.rank.empty());
     }
 }
+
+TEST_CASE("Devices that the process has met are told, and versions beside its libtorch") {
+    const TempFolder packages;
+    const std::filesystem::path site = packages.path() / "site-packages";
+    for (const char* name : {"torch/lib", "torch-2.11.0.dist-info", "pytorch_triton-3.6.0+gitabc.dist-info"})
+        std::filesystem::create_directories(site / name);
+    Process process = crashed(kStarted, 5, "");
+    append_device_line({1, "NVIDIA H200", "GPU-01", 13010}, process.facts);
+    process.libtorch = (site / "torch/lib/libtorch_cpu.so").string();
+    const CrashReport report = told(0, {process}, false).report;
+    using Texts = std::vector<std::pair<std::string, std::string>>;
+    Texts known;
+    for (const auto& text : report.environment)
+        if (text.first != "driver" && text.first != "package") known.push_back(text);
+    CHECK(known == Texts{{"torch", "2.11.0"},
+                         {"triton", "3.6.0+gitabc"},
+                         {"CUDA of the driver", "13.1"},
+                         {"cuda:1", "NVIDIA H200 GPU-01"}});
+}
