@@ -143,6 +143,7 @@ struct CrashReport {
     CrashClass kind = CrashClass::unknown;
     std::string verdict;  // a sentence without full stop
     std::string fingerprint;
+    std::string coarse_fingerprint;   // the same without the line
     std::vector<std::string> repeat;  // commands for a shell
 
     // Where has_long_commands(): a script of them, by whoever has written it.
@@ -182,6 +183,10 @@ void conclude(CrashReport& report);
 
 /// Sixteen hexadecimal digits over the words, none of which may say where or when.
 std::string fingerprint_of(const std::vector<std::string_view>& words);
+
+/// Of a kernel that Inductor has made and named, "triton_poi_fused_index_3", the name without the number:
+/// that counts the kernels before it.
+std::string_view without_ordinal(std::string_view kernel);
 
 inline constexpr std::size_t kReportLines = 24;
 inline constexpr std::size_t kReportColumns = 100;

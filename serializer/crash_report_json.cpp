@@ -251,6 +251,7 @@ void append_report_json(const CrashReport& report, std::string& out) {
     to["class"] = word_of(report.kind);
     to["verdict"] = report.verdict;
     to["fingerprint"] = report.fingerprint;
+    to["coarse_fingerprint"] = report.coarse_fingerprint;
     to["ended"] = json_of(report.end);
     if (const CrashCall* const call = report.call()) to["call"] = json_of(*call);
     if (report.device) to["device"] = json_of(*report.device);
