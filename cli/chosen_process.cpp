@@ -40,14 +40,14 @@ const RecordedProcess* choose(const std::vector<RecordedProcess>& processes, con
         last_of(processes, [&](const RecordedProcess& p) { return is_started(p, run); });
     if (is_signalled && started != nullptr) return started;
     const auto crashed = [&](const RecordedProcess& p) { return has_crashed(p, run); };
-    if (const RecordedProcess* const found = last_of(processes, crashed)) return found;
+    if (const RecordedProcess* const found = first_to_fail(processes, crashed)) return found;
     if (run.has_status && run.status == 0) return nullptr;
     if (started != nullptr && started->died_inside()) return started;
     const auto died_inside = [](const RecordedProcess& p) { return p.died_inside(); };
     if (const RecordedProcess* const died = last_of(processes, died_inside)) return died;
     if (is_signalled) return nullptr;
     const auto has_failed = [](const RecordedProcess& p) { return p.has_failed_call; };
-    if (const RecordedProcess* const failed = last_of(processes, has_failed)) return failed;
+    if (const RecordedProcess* const failed = first_to_fail(processes, has_failed)) return failed;
     const RecordedProcess* const vanished = last_of(processes, has_vanished);
     if (!run.has_status) return vanished;
     const bool is_vanished = started == nullptr || signal_of_status(WEXITSTATUS(run.status)) != 0;
@@ -58,6 +58,8 @@ CrashEnd end_of(const EndedRun& run, const RecordedProcess* process) {
     CrashEnd end;
     end.pid = process == nullptr ? static_cast<std::uint32_t>(run.pid) : process->pid;
     end.program = process == nullptr ? run.command.front() : process->program;
+    if (process != nullptr) end.folder = process->folder;
+    if (process != nullptr) end.rank = process->facts.rank;
     end.is_descendant = end.pid != static_cast<std::uint32_t>(run.pid);
     end.is_in_good_order = process != nullptr && process->ended;
     end.is_running = !run.has_status && (process == nullptr || process->is_running);
@@ -90,7 +92,8 @@ std::vector<std::string> unexplained_ends(const std::vector<RecordedProcess>& pr
             ++more;
             continue;
         }
-        clauses.push_back("process " + std::to_string(process.pid) + ", " + process.program + ", " +
+        const std::string rank = process.facts.rank.empty() ? "" : "rank " + process.facts.rank + ", ";
+        clauses.push_back("process " + std::to_string(process.pid) + ", " + process.program + ", " + rank +
                           (process.signal == 0 ? "ended in no good order, as by SIGKILL"
                                                : "ended by " + signal_name(process.signal)));
     }

@@ -47,7 +47,7 @@ int report(const std::string& folder) {
     run.folder = folder;
     run.pid = static_cast<pid_t>(processes.front().pid);
     run.has_status = false;
-    const Triage triage = look_at(run);
+    Triage triage = look_at(run);
     const auto is_open = [](const RecordedProcess& process) { return !process.ended && !process.is_running; };
     const auto open = std::find_if(processes.begin(), processes.end(), is_open);
     if (!triage.is_worth_telling && open != processes.end()) {
@@ -67,6 +67,7 @@ int report(const std::string& folder) {
                 processes.size(), processes.size() == 1 ? "" : "es", folder.c_str());
         return 1;
     }
+    leave_repeat_script(folder, triage.report);
     std::string text;
     append_report_text(triage.report, text);
     const Result<std::string> written = write_report(triage.report, text, folder);

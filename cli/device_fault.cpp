@@ -110,6 +110,11 @@ DeviceFault told_of(const gpu::GpuDump& dump, const gpu::Fault& fault) {
     return told;
 }
 
+std::uint64_t written_unix_ns(const struct stat& file) {
+    return static_cast<std::uint64_t>(file.st_mtim.tv_sec) * 1'000'000'000U +
+           static_cast<std::uint64_t>(file.st_mtim.tv_nsec);
+}
+
 /// Those that were written since then, in the order of their names.
 std::vector<fs::path> dumps_in(const std::string& folder, std::uint64_t since_unix_ns) {
     std::vector<fs::path> dumps;
@@ -118,9 +123,7 @@ std::vector<fs::path> dumps_in(const std::string& folder, std::uint64_t since_un
         if (name.rfind("gpu", 0) != 0 || entry.path().extension() != ".core") continue;
         struct stat found {};
         if (stat(entry.path().c_str(), &found) != 0 || !S_ISREG(found.st_mode)) continue;
-        const std::uint64_t written = static_cast<std::uint64_t>(found.st_mtim.tv_sec) * 1'000'000'000U +
-                                      static_cast<std::uint64_t>(found.st_mtim.tv_nsec);
-        if (written >= since_unix_ns) dumps.push_back(entry.path());
+        if (written_unix_ns(found) >= since_unix_ns) dumps.push_back(entry.path());
     }
     std::sort(dumps.begin(), dumps.end());
     return dumps;
@@ -160,6 +163,8 @@ std::optional<DeviceFault> device_fault(const std::string& folder, std::uint64_t
                             " tells of faults in other kernels, too (aoti-dbg show " + path.string() + ")");
         DeviceFault told = told_of(dump, best_of(dump, found));
         if (!says_more) told.dump = path.string();
+        struct stat file {};
+        if (stat(path.c_str(), &file) == 0) told.written_unix_ns = written_unix_ns(file);
         return told;
     };
     return first_told(folder, since_unix_ns, notes, tell);

@@ -18,7 +18,7 @@
 
 #include "base/descriptor.hpp"
 #include "cli/preloadable.hpp"
-#include "cli/surroundings.hpp"
+#include "cli/python_packages.hpp"
 #include "config/pattern.hpp"
 
 namespace aoti_dbg::cli {
@@ -124,7 +124,7 @@ PythonFacts python_facts() {
     for (const char* name : {"python3", "python"})
         if (facts.program.empty()) facts.program = executed_file(name, caller);
     if (facts.program.empty()) return facts;
-    for (const auto& [what, version] : known_versions(facts.program)) {
+    for (const auto& [what, version] : packages_of_python({facts.program})) {
         if (what == "torch" && facts.torch.empty()) facts.torch = version;
         if (what == "triton" && facts.triton.empty()) facts.triton = version;
     }

@@ -151,8 +151,7 @@ void measure_dump(const std::string& folder, std::string_view said, FaultFacts& 
 
 DriverFacts try_driver(Milliseconds deadline) {
     DriverFacts facts;
-    for (const auto& [name, version] : known_versions({}))
-        if (name == "driver") facts.package = version;
+    facts.package = driver_version();
     if (const char* const visible = std::getenv("CUDA_VISIBLE_DEVICES"))
         facts.visible = printable(visible, 80);
     const ChildEnd end = run_child(child_arguments("driver"), deadline);

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "serializer/ended_launches.hpp"
+
 namespace aoti_dbg::cli {
 namespace {
 
@@ -85,13 +87,32 @@ std::optional<ring::Call> RecordedCalls::last(std::uint32_t thread) const {
     return found == all_.rend() ? std::nullopt : std::optional(*found);
 }
 
-std::vector<CrashCall> RecordedCalls::before(const std::optional<ring::Call>& to) const {
+template <typename IsWanted>
+std::vector<CrashCall> RecordedCalls::latest(IsWanted is_wanted) const {
     std::vector<CrashCall> calls;
-    for (auto call = all_.rbegin(); call != all_.rend() && calls.size() < kCallsBefore; ++call) {
-        if (to && (call->thread != to->thread || call->record->seq >= to->record->seq)) continue;
-        if (is_call(*call->record) && !is_open(*call->record)) calls.push_back(told(*call));
-    }
+    for (auto call = all_.rbegin(); call != all_.rend() && calls.size() < kCallsBefore; ++call)
+        if (is_call(*call->record) && !is_open(*call->record) && is_wanted(*call))
+            calls.push_back(told(*call));
     return calls;
+}
+
+std::vector<CrashCall> RecordedCalls::before(const std::optional<ring::Call>& to) const {
+    return latest([&to](const ring::Call& call) {
+        return !to || (call.thread == to->thread && call.record->seq < to->record->seq);
+    });
+}
+
+std::vector<CrashCall> RecordedCalls::before_on_stream(const ring::Call& launch) const {
+    return latest([&launch](const ring::Call& call) {
+        return call.record->seq < launch.record->seq && stream_key(call) == stream_key(launch);
+    });
+}
+
+std::vector<CrashCall> RecordedCalls::before_elsewhere(const ring::Call& launch) const {
+    return latest([&launch](const ring::Call& call) {
+        const bool has_stream = is_launch(call.record->kind) || call.record->stream != 0;
+        return has_stream && call.record->seq < launch.record->seq && stream_key(call) != stream_key(launch);
+    });
 }
 
 std::vector<std::string> RecordedCalls::names_up_to(const ring::Call& to) const {

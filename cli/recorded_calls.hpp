@@ -36,6 +36,11 @@ class RecordedCalls {
     /// Those that had come back when `to` began, the latest first; of its own thread, or with none of all.
     [[nodiscard]] std::vector<CrashCall> before(const std::optional<ring::Call>& to) const;
 
+    /// Those before a launch, of whatever thread, the latest first: on its own stream, or what was handed to
+    /// others.
+    [[nodiscard]] std::vector<CrashCall> before_on_stream(const ring::Call& launch) const;
+    [[nodiscard]] std::vector<CrashCall> before_elsewhere(const ring::Call& launch) const;
+
     /// The names of the model's own calls of its run up to it; empty where the ring has lost the first.
     [[nodiscard]] std::vector<std::string> names_up_to(const ring::Call& to) const;
 
@@ -61,6 +66,9 @@ class RecordedCalls {
     [[nodiscard]] CrashCall told_launch(const ring::Call& launch) const;
 
   private:
+    template <typename IsWanted>
+    [[nodiscard]] std::vector<CrashCall> latest(IsWanted is_wanted) const;
+
     const ring::Contents& contents_;
     std::vector<ring::Call> all_;
 };

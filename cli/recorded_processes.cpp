@@ -11,8 +11,10 @@
 #include <functional>
 #include <string_view>
 #include <tuple>
+#include <utility>
 
 #include "base/descriptor.hpp"
+#include "cli/mapped_file.hpp"
 #include "serializer/cuda_error.hpp"
 #include "serializer/json_line.hpp"
 #include "serializer/line_source.hpp"
@@ -37,6 +39,25 @@ void for_each_file(const std::string& folder, std::string_view begins, std::stri
     }
 }
 
+/// What is there of another process, whose ring had that name, is not this one's.
+ProcessFacts facts_of(const std::string& ring, std::uint32_t pid) {
+    const Result<MappedFile> file = MappedFile::open(process_path(ring));
+    if (!file.ok()) return {};
+    const auto bytes = file.value().bytes();
+    Result<ProcessFacts> read = read_process({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+    return read.ok() && read.value().pid == pid ? std::move(read.value()) : ProcessFacts{};
+}
+
+std::uint64_t unix_ns_of(const ring::FileHeader& header, std::uint64_t ticks) {
+    if (header.anchor_ticks <= header.start_ticks || header.anchor_unix_ns <= header.start_unix_ns ||
+        ticks < header.start_ticks)
+        return 0;
+    const double tick = static_cast<double>(header.anchor_unix_ns - header.start_unix_ns) /
+                        static_cast<double>(header.anchor_ticks - header.start_ticks);
+    return header.start_unix_ns +
+           static_cast<std::uint64_t>(static_cast<double>(ticks - header.start_ticks) * tick);
+}
+
 RecordedProcess summed_up(const fs::path& path, const ring::Contents& contents) {
     RecordedProcess process;
     process.ring = path.string();
@@ -52,6 +73,8 @@ RecordedProcess summed_up(const fs::path& path, const ring::Contents& contents) 
     const fs::path link = "/proc/" + std::to_string(process.pid) + "/exe";
     process.is_running =
         !process.ended && process.signal == 0 && fs::read_symlink(link, failed) == process.program && !failed;
+    process.facts = facts_of(process.ring, process.pid);
+    std::uint64_t first_error = UINT64_MAX;  // in ticks
     std::uint64_t no_calls = process.runs;
     for (const ring::Thread& thread : contents.threads) {
         for (const ring::Record& record : thread.records) {
@@ -60,7 +83,10 @@ RecordedProcess summed_up(const fs::path& path, const ring::Contents& contents) 
                 record.kind == ring::CallKind::lifecycle || record.kind == ring::CallKind::wait ? 1 : 0;
             process.uses_cuda |= is_launch(record.kind) || record.stream != 0 ||
                                  contents.name(record.name).find("_cuda") != std::string_view::npos;
-            process.has_dead_context |= ring::returns_cuda_error(record.kind) && ends_context(record.result);
+            if (ring::returns_cuda_error(record.kind) && ends_context(record.result)) {
+                process.has_dead_context = true;
+                first_error = std::min(first_error, record.end_ticks);
+            }
             if (record.kind == ring::CallKind::wait) continue;
             process.has_failed_call |= record.kind != ring::CallKind::lifecycle &&
                                        (record.result != 0 || (record.flags & ring::kLeftByException) != 0);
@@ -70,6 +96,9 @@ RecordedProcess summed_up(const fs::path& path, const ring::Contents& contents) 
         }
     }
     process.calls -= std::min(process.calls, no_calls);
+    process.failed_unix_ns = process.signal != 0        ? contents.header.signal_unix_ns
+                             : process.has_dead_context ? unix_ns_of(contents.header, first_error)
+                                                        : 0;
     return process;
 }
 

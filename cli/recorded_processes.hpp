@@ -11,6 +11,7 @@
 
 #include "serializer/crash_report.hpp"
 #include "serializer/flight_ring_reader.hpp"
+#include "serializer/process_file.hpp"
 
 namespace aoti_dbg::cli {
 
@@ -30,6 +31,8 @@ struct RecordedProcess {
     bool has_failed_call = false;
     bool has_dead_context = false;  // a launch returned an error that no context survives
     bool uses_cuda = false;
+    std::uint64_t failed_unix_ns = 0;  // that signal, else the first such error; 0: not known
+    ProcessFacts facts;                // what it says of itself; its pid is 0 where that is nothing
     std::uint64_t runs = 0;
     std::uint64_t calls =
         0;  // runs and loading are none; at most, where the ring has lost the first of these
@@ -49,6 +52,17 @@ template <typename IsWanted>
 const RecordedProcess* last_of(const std::vector<RecordedProcess>& processes, IsWanted is_wanted) {
     const auto found = std::find_if(processes.rbegin(), processes.rend(), is_wanted);
     return found == processes.rend() ? nullptr : &*found;
+}
+
+/// The one of them that failed first, of those of which it is known when; else the last of all.
+template <typename IsWanted>
+const RecordedProcess* first_to_fail(const std::vector<RecordedProcess>& processes, IsWanted is_wanted) {
+    const RecordedProcess* first = nullptr;
+    for (const RecordedProcess& process : processes)
+        if (process.failed_unix_ns != 0 && is_wanted(process) &&
+            (first == nullptr || process.failed_unix_ns < first->failed_unix_ns))
+            first = &process;
+    return first != nullptr ? first : last_of(processes, is_wanted);
 }
 
 /// One call that somebody wants to know the arguments of.

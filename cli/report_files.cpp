@@ -12,6 +12,7 @@
 
 #include "base/descriptor.hpp"
 #include "base/message.hpp"
+#include "serializer/crash_repeat.hpp"
 
 namespace aoti_dbg::cli {
 namespace {
@@ -49,11 +50,11 @@ bool give_name(const std::string& unfinished, const std::string& path, bool& is_
 }  // namespace
 
 Result<std::string> write_new_file(const std::string& folder, const std::string& stem,
-                                   const std::string& ending, const std::string& text) {
+                                   const std::string& ending, const std::string& text, mode_t mode) {
     const std::string unfinished = folder + "/." + stem + "-" + std::to_string(getpid()) + ".unfinished";
     {
         const Descriptor file(
-            open(unfinished.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOCTTY, 0600));
+            open(unfinished.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOCTTY, mode));
         if (file.number() < 0) return failure("cannot make", unfinished);
         if (!write_quietly(file.number(), text.data(), text.size())) {
             // write_quietly() keeps errno; that a whole disk is what is full is by far the likeliest.
@@ -78,6 +79,15 @@ Result<std::string> write_new_file(const std::string& folder, const std::string&
     }
     unlink(unfinished.c_str());
     return Status::error("all names like " + stem + ending + " are taken in " + folder);
+}
+
+void leave_repeat_script(const std::string& folder, CrashReport& report) {
+    if (!has_long_commands(report) || !make_folders(folder).ok()) return;
+    std::string script;
+    append_repeat_script(report, script);
+    const Result<std::string> written = write_new_file(folder, "repeat", ".sh", script, 0700);
+    std::error_code failed;
+    if (written.ok()) report.repeat_script = std::filesystem::absolute(written.value(), failed).string();
 }
 
 Result<std::string> write_report(const CrashReport& report, const std::string& text,

@@ -2,6 +2,8 @@
 // overwritten, and a file has its name when it is whole.
 #pragma once
 
+#include <sys/types.h>
+
 #include <string>
 
 #include "base/status.hpp"
@@ -11,7 +13,11 @@ namespace aoti_dbg::cli {
 
 /// `text` as a new file: `folder/stem.ending`, or with `.2`, `.3` behind the stem. Returns its path.
 Result<std::string> write_new_file(const std::string& folder, const std::string& stem,
-                                   const std::string& ending, const std::string& text);
+                                   const std::string& ending, const std::string& text, mode_t mode = 0600);
+
+/// The commands that repeat it as an executable script in the folder, where the page has no room for them;
+/// the report then names it. Where it cannot be written they are shortened on the page.
+void leave_repeat_script(const std::string& folder, CrashReport& report);
 
 /// report.json, and `text` as report.txt, in the folder, which is made where it is missing. Returns the path
 /// of the former.

@@ -36,7 +36,8 @@ bool has_crashed_below(const EndedRun& run, const CrashReport& report) {
 }
 
 /// Returns the path of report.json; empty where there is none.
-std::string leave_report(const CrashReport& report, const EndedRun& run) {
+std::string leave_report(CrashReport& report, const EndedRun& run) {
+    leave_repeat_script(run.folder, report);
     std::string text;
     append_report_text(report, text);
     write_quietly(STDERR_FILENO, text.data(), text.size());
@@ -163,7 +164,7 @@ bool is_asked_for(const CrashReport& report, const Audience& audience) {
 }
 
 /// Returns the path of report.json.
-std::string leave_all(const CrashReport& report, const EndedRun& run, const Audience& audience) {
+std::string leave_all(CrashReport& report, const EndedRun& run, const Audience& audience) {
     std::string path = leave_report(report, run);
     leave_verdict(report, path, audience.verdict_file);
     return path;
@@ -185,7 +186,7 @@ Audience audience_of(const Options& options) {
 std::uint64_t tell(const EndedRun& run, const Audience& audience, const RequirementResult& requirement) {
     // That nobody reads on is no reason to end in the middle.
     std::signal(SIGPIPE, SIG_IGN);
-    const Triage triage = look_at(run);
+    Triage triage = look_at(run);
     std::string report_path;
     if (is_asked_for(triage.report, audience) && triage.is_worth_telling) {
         report_path = leave_all(triage.report, run, audience);
@@ -203,7 +204,7 @@ std::uint64_t tell(const EndedRun& run, const Audience& audience, const Requirem
 
 bool tell_hang(const EndedRun& run, const Audience& audience) {
     if (!audience.triage && !audience.hangs) return false;
-    const Triage triage = look_at(run);
+    Triage triage = look_at(run);
     if (!triage.report.hang) return false;
     leave_all(triage.report, run, audience);
     return true;

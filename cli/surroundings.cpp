@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "cli/folder_entries.hpp"
+#include "config/telling_variables.hpp"
 
 extern char** environ;
 
@@ -16,67 +17,6 @@ namespace aoti_dbg::cli {
 namespace {
 
 namespace fs = std::filesystem;
-
-constexpr std::string_view kTelling[] = {
-    "CUDA_LAUNCH_BLOCKING",
-    "CUDA_VISIBLE_DEVICES",
-    "CUDA_DEVICE_ORDER",
-    "LOCAL_RANK",
-    "RANK",
-    "WORLD_SIZE",
-    "SLURM_PROCID",
-    "OMP_NUM_THREADS",
-    "MKL_NUM_THREADS",
-    "LD_PRELOAD",
-    "PYTORCH_NO_CUDA_MEMORY_CACHING",
-};
-constexpr std::string_view kTellingBeginnings[] = {"AOTI_DBG_", "AOT_INDUCTOR_", "PYTORCH_CUDA_ALLOC_CONF",
-                                                   "TORCHINDUCTOR_", "TRITON_"};
-// Of the command's own making, or places and not settings.
-constexpr std::string_view kOwn[] = {"AOTI_DBG_TALLY", "AOTI_DBG_DEFAULT_LEVEL"};
-
-bool is_telling(std::string_view name) {
-    if (std::find(std::begin(kOwn), std::end(kOwn), name) != std::end(kOwn)) return false;
-    return std::find(std::begin(kTelling), std::end(kTelling), name) != std::end(kTelling) ||
-           std::any_of(std::begin(kTellingBeginnings), std::end(kTellingBeginnings),
-                       [name](std::string_view begins) { return name.rfind(begins, 0) == 0; });
-}
-
-/// Where a shell would find it.
-fs::path found_on_path(const std::string& program) {
-    if (program.find('/') != std::string::npos) return program;
-    const char* const path = std::getenv("PATH");
-    std::istringstream places(path == nullptr ? "" : path);
-    std::error_code failed;
-    for (std::string place; std::getline(places, place, ':');)
-        if (fs::exists(fs::path(place) / program, failed)) return fs::path(place) / program;
-    return {};
-}
-
-/// "2.11.0" of "torch-2.11.0.dist-info"
-std::string version_in(const fs::path& packages, const std::string& package) {
-    for (const fs::directory_entry& entry : entries_of(packages)) {
-        const std::string name = entry.path().filename().string();
-        const std::size_t end = name.rfind(".dist-info");
-        if (end != std::string::npos && name.rfind(package + "-", 0) == 0)
-            return name.substr(package.size() + 1, end - package.size() - 1);
-    }
-    return {};
-}
-
-void add_python_packages(const std::string& program, NamedTexts& texts) {
-    const fs::path executable = found_on_path(program);
-    if (executable.filename().string().rfind("python", 0) != 0) return;
-    for (const fs::directory_entry& entry : entries_of(executable.parent_path().parent_path() / "lib")) {
-        if (entry.path().filename().string().rfind("python3", 0) != 0) continue;
-        for (const char* packages : {"site-packages", "dist-packages"}) {
-            for (const char* package : {"torch", "triton"}) {
-                const std::string version = version_in(entry.path() / packages, package);
-                if (!version.empty()) texts.emplace_back(package, version);
-            }
-        }
-    }
-}
 
 /// What stands behind `name` in a file of lines "Name: value".
 std::string value_in(const fs::path& path, const std::string& name) {
@@ -89,32 +29,37 @@ std::string value_in(const fs::path& path, const std::string& name) {
     return {};
 }
 
-void add_driver(NamedTexts& texts) {
+}  // namespace
+
+fs::path found_on_path(const std::string& program) {
+    if (program.find('/') != std::string::npos) return program;
+    const char* const path = std::getenv("PATH");
+    std::istringstream places(path == nullptr ? "" : path);
+    std::error_code failed;
+    for (std::string place; std::getline(places, place, ':');)
+        if (fs::exists(fs::path(place) / program, failed)) return fs::path(place) / program;
+    return {};
+}
+
+std::string driver_version() {
     std::ifstream file("/proc/driver/nvidia/version");
-    std::string word;
-    while (file >> word) {
+    for (std::string word; file >> word;) {
         const bool is_version =
             word.find('.') != std::string::npos && word.find_first_not_of("0123456789.") == std::string::npos;
-        if (!is_version) continue;
-        texts.emplace_back("driver", word);
-        break;
+        if (is_version) return word;
     }
-    std::size_t number = 0;
+    return {};
+}
+
+NamedTexts machine_gpus() {
+    NamedTexts gpus;
     for (const fs::directory_entry& gpu : entries_of("/proc/driver/nvidia/gpus")) {
         const std::string model = value_in(gpu.path() / "information", "Model");
         if (model.empty()) continue;
-        std::string& text = texts.emplace_back("GPU " + std::to_string(number++), model).second;
+        std::string& text = gpus.emplace_back("GPU " + std::to_string(gpus.size()), model).second;
         text.append(" ").append(value_in(gpu.path() / "information", "GPU UUID"));
     }
-}
-
-}  // namespace
-
-NamedTexts known_versions(const std::string& program) {
-    NamedTexts texts;
-    add_python_packages(program, texts);
-    add_driver(texts);
-    return texts;
+    return gpus;
 }
 
 NamedTexts telling_variables() {
@@ -122,7 +67,7 @@ NamedTexts telling_variables() {
     for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
         const std::string_view text = *entry;
         const std::size_t end = text.find('=');
-        if (end != std::string_view::npos && is_telling(text.substr(0, end)))
+        if (end != std::string_view::npos && is_telling_variable(text.substr(0, end)))
             texts.emplace_back(text.substr(0, end), text.substr(end + 1));
     }
     std::sort(texts.begin(), texts.end());

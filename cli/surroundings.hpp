@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
 #include <optional>
 #include <string>
 #include <utility>
@@ -12,8 +13,12 @@ namespace aoti_dbg::cli {
 
 using NamedTexts = std::vector<std::pair<std::string, std::string>>;
 
-/// torch and Triton beside the Python that `program` names, the NVIDIA driver and its devices.
-NamedTexts known_versions(const std::string& program);
+/// Of NVIDIA, and all devices that it has, in its order; empty where there is no /proc of its.
+std::string driver_version();
+NamedTexts machine_gpus();
+
+/// Where a shell would find it; empty where it would not.
+std::filesystem::path found_on_path(const std::string& program);
 
 /// Variables of this process's environment that change what a model does; none that could hold a secret.
 NamedTexts telling_variables();

@@ -17,13 +17,17 @@
 #include "cli/chosen_process.hpp"
 #include "cli/device_fault.hpp"
 #include "cli/doctor_child.hpp"
+#include "cli/dumped_faults.hpp"
+#include "cli/environment_facts.hpp"
 #include "cli/fault_suspects.hpp"
 #include "cli/hang_facts.hpp"
 #include "cli/memory_facts.hpp"
 #include "cli/recorded_calls.hpp"
 #include "cli/recorded_processes.hpp"
+#include "cli/repeating.hpp"
 #include "cli/surroundings.hpp"
 #include "cli/told_finding.hpp"
+#include "serializer/ended_launches.hpp"
 
 namespace aoti_dbg::cli {
 namespace {
@@ -60,6 +64,35 @@ bool may_be_worker(const EndedRun& run, const CrashReport& report, bool has_lost
     const CrashEnd& end = report.end;
     return end.is_foreign_thread && is_fault(end.signal) && !has_lost_context &&
            (end.signal != SIGABRT || !has_findings(run));
+}
+
+/// Whether it is told for what its kernel did, or may have done, on the device.
+bool is_launch_at_fault(const ring::Record& record, const CrashReport& report) {
+    const CrashCall* const failed = report.told_failure();
+    return ring::is_launch(record.kind) && !report.hang &&
+           (report.faulted || (failed != nullptr && failed->sequence == record.seq));
+}
+
+/// Whether its kernel ran where it was launched, and not where a graph was in which it had been captured.
+bool ran_when_launched(const RecordedCalls& calls, const ring::Call& launch, const CrashReport& report) {
+    if (!calls.may_be_replayed(launch) || launch.record->mark != 0) return true;  // captured ones get none
+    return report.device && report.device->launch != 0 && report.device->launch == launch.record->launch;
+}
+
+/// What came before, and what was in flight. To a fault on the device streams matter, and not who launched.
+void add_neighbours(const ring::Contents& ring, const RecordedCalls& calls,
+                    const std::optional<ring::Call>& about, CrashReport& report) {
+    if (!about || !is_launch_at_fault(*about->record, report)) {
+        report.before = calls.before(about);
+        return;
+    }
+    report.before = calls.before_on_stream(*about);
+    report.before_elsewhere = calls.before_elsewhere(*about);
+    if (!report.faulted || !report.unended.empty() || !ran_when_launched(calls, *about, report)) return;
+    const std::vector<ring::Call> unended = unended_beside(ring, *about);
+    report.unended_count = unended.size();
+    for (std::size_t i = 0; i < std::min(unended.size(), kMostUnended); ++i)
+        report.unended.push_back(calls.told_launch(unended[i]));
 }
 
 /// What its ring tells. An exit in good order is nobody's who was inside of a call meanwhile.
@@ -126,7 +159,7 @@ void add_calls(const RecordedProcess& process, const EndedRun& run, CrashReport&
                 report.notes.push_back("thread " + std::to_string(open.call.thread) +
                                        " had not come back from " + open.call.name);
     }
-    report.before = calls.before(about);
+    add_neighbours(read.value(), calls, about, report);
     if (report.failed && report.told_failure() == nullptr)
         report.notes.push_back(call_text(*report.failed) + " had failed before, and later runs ended well");
     if (about)
@@ -177,22 +210,6 @@ std::uint32_t add_events(const EndedRun& run, Triage& triage) {
     return pid;
 }
 
-void add_packages(const RecordedProcess& process, CrashReport& report) {
-    const std::vector<std::string> packages = names_of(packages_of(process).of(~0U));
-    if (!packages.empty())
-        report.environment.emplace_back(packages.size() == 1 ? "package" : "packages",
-                                        joined(packages, ", "));
-}
-
-/// Where no Python says it: what the models' own libtorch did.
-void add_torch(const std::string& folder, CrashReport& report) {
-    const auto is_torch = [](const auto& named) { return named.first == "torch"; };
-    if (std::any_of(report.environment.begin(), report.environment.end(), is_torch)) return;
-    const std::vector<std::string> versions = KeptPackages(folder).torch_versions();
-    if (!versions.empty())
-        report.environment.emplace(report.environment.begin(), "torch", joined(versions, ", "));
-}
-
 bool has_device_error(const CrashReport& report) {
     if (report.device) return true;
     return report.failed && returns_cuda_error(report.failed->kind) && report.failed->result != 0;
@@ -204,36 +221,6 @@ void add_troubles_of_gpus(CrashReport& report) {
     std::istringstream lines(run_child({"doctor", "--child", kCountersTrial}, kDeadline).out);
     for (std::string line; std::getline(lines, line);)
         report.notes.push_back(line);
-}
-
-/// The driver had not been told of the fault, and would never have been.
-void add_late_telling(const RecordedProcess& process, CrashReport& report) {
-    const std::string hang = recorded_hang_text(process);
-    if (!hang.empty()) report.notes.push_back("the driver did not notice it, and was asked: " + hang);
-}
-
-/// The driver was asked at the hang.
-void add_running_kernel(const RecordedProcess& process, const EndedRun& run, CrashReport& report) {
-    const std::vector<CrashCall>& unended = report.hang->unended;
-    const std::string wanted = unended.empty() ? std::string() : unended.front().name;
-    const std::size_t noted = report.notes.size();
-    report.device = running_kernel(process.folder, run.start_unix_ns, wanted, report.notes);
-    if (report.device || report.notes.size() != noted) return;
-    report.notes.emplace_back(
-        "the driver was asked what runs on the device, and has left nothing that says it");
-}
-
-/// Somebody has asked the driver by hand, or a fault has left no trace.
-void note_asked_dumps(const std::vector<RecordedProcess>& processes, const EndedRun& run,
-                      CrashReport& report) {
-    for (const RecordedProcess& process : processes) {
-        const std::optional<DeviceFault> ran =
-            running_kernel(process.folder, run.start_unix_ns, {}, report.notes);
-        if (ran)
-            report.notes.push_back("a core dump of the GPU tells of no exception; " +
-                                   (ran->kernel.empty() ? "a kernel" : ran->kernel) +
-                                   " ran when it was made");
-    }
 }
 
 bool is_worth_telling(const CrashReport& report) {
@@ -265,11 +252,7 @@ Triage look_at(const EndedRun& run) {
     for (RecordedProcess& process : processes)
         if (run.asks_itself && process.pid == static_cast<std::uint32_t>(run.pid)) process.is_running = false;
     // A program may end well though a kernel has faulted: before it asks the device again, all seems well.
-    const RecordedProcess* chosen = last_of(processes, [&](const RecordedProcess& process) {
-        if (!report.device) report.device = device_fault(process.folder, run.start_unix_ns, report.notes);
-        return report.device.has_value();
-    });
-    if (chosen != nullptr) add_late_telling(*chosen, report);
+    const RecordedProcess* chosen = first_fault(processes, run, report);
     if (chosen == nullptr) {
         chosen = longest_hang(processes, run, report);
         if (chosen != nullptr && report.hang->is_recorded)
@@ -279,16 +262,13 @@ Triage look_at(const EndedRun& run) {
     }
     if (chosen == nullptr) chosen = choose(processes, run);
     const auto has_dead_context = [](const RecordedProcess& process) { return process.has_dead_context; };
-    if (chosen == nullptr) chosen = last_of(processes, has_dead_context);
+    if (chosen == nullptr) chosen = first_to_fail(processes, has_dead_context);
     report.end = end_of(run, chosen);
     std::vector<std::string> unexplained = unexplained_ends(processes, run, chosen);
     const bool has_unexplained = !unexplained.empty() && report.end.exit_status.value_or(0) != 0;
     std::move(unexplained.begin(), unexplained.end(), std::back_inserter(report.notes));
     const bool is_ours = run.has_status || run.stopped_by != 0;
-    if (is_ours) {
-        report.command = run.command;
-        report.variables = telling_variables();  // else they are not the program's
-    }
+    add_start(processes, run, report);
     if (is_ours && !run.has_status)
         report.notes.push_back("it still ran some seconds after " + signal_name(run.stopped_by));
     report.oom_kills = run.oom_kills;
@@ -310,9 +290,11 @@ Triage look_at(const EndedRun& run) {
         if (chosen == nullptr) report.end = end_of(run, found);
         if (found != nullptr) chosen = found;
     }
-    report.environment = known_versions(run.command.front());
-    add_torch(chosen != nullptr ? chosen->folder : run.folder, report);
-    if (chosen != nullptr) add_packages(*chosen, report);
+    if (chosen != nullptr && chosen->facts.pid != 0)
+        report.variables = chosen->facts.variables;
+    else if (is_ours)
+        report.variables = telling_variables();  // else they are not the program's
+    add_environment(chosen, run, report);
     report.library = AOTI_DBG_VERSION;
     if (has_device_error(report)) add_troubles_of_gpus(report);
     conclude(report);

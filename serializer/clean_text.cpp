@@ -43,6 +43,10 @@ std::size_t character_length(std::string_view text) {
     return length;
 }
 
+std::size_t characters_in(std::string_view text) {
+    return text.size() - static_cast<std::size_t>(std::count_if(text.begin(), text.end(), goes_on));
+}
+
 void append_clean(std::string_view text, std::string& out) {
     const bool is_plain = std::all_of(text.begin(), text.end(), [](char c) { return c >= 0x20 && c < 0x7f; });
     if (is_plain) {
@@ -65,8 +69,7 @@ void append_clean(std::string_view text, std::string& out) {
 std::size_t append_shortened(std::string_view text, std::size_t most, std::string& out) {
     std::string clean;
     append_clean(text, clean);
-    const auto characters =
-        clean.size() - static_cast<std::size_t>(std::count_if(clean.begin(), clean.end(), goes_on));
+    const std::size_t characters = characters_in(clean);
     if (characters <= most) {
         out += clean;
         return characters;

@@ -14,6 +14,9 @@ inline constexpr std::string_view kReplacement = "\xEF\xBF\xBD";
 /// Bytes of the character that `text` begins with, 0 where that is not UTF-8. `text` is not empty.
 std::size_t character_length(std::string_view text);
 
+/// Of UTF-8.
+std::size_t characters_in(std::string_view text);
+
 /// `text` with `?` for each control character, and kReplacement for each byte that is not UTF-8.
 void append_clean(std::string_view text, std::string& out);
 

@@ -1,25 +1,12 @@
 #include "serializer/crash_advice.hpp"
 
-#include <algorithm>
 #include <csignal>
-#include <string_view>
 
 #include "base/words.hpp"
+#include "serializer/crash_repeat.hpp"
 
 namespace aoti_dbg {
 namespace {
-
-/// As a shell takes it; what was typed is not known where nobody waited for the program.
-std::string program_text(const CrashReport& report) {
-    return report.command.empty() ? "..." : shell_text(report.command);
-}
-
-/// What was to be looked for is looked for again: the default is another.
-std::string check_words(const CrashReport& report) {
-    for (const auto& [name, value] : report.variables)
-        if (name == "AOTI_DBG_CHECK" && !value.empty()) return "--check " + shell_text({value}) + " ";
-    return {};
-}
 
 /// Of a process that may still be there; else that of the next one.
 std::string pid_text(const CrashEnd& end) {
@@ -27,38 +14,6 @@ std::string pid_text(const CrashEnd& end) {
 }
 
 }  // namespace
-
-std::string shell_text(const std::vector<std::string>& words) {
-    constexpr std::string_view kPlain = "%+,-./0123456789:=@_";
-    std::string text;
-    for (const std::string& word : words) {
-        const bool is_plain = !word.empty() && std::all_of(word.begin(), word.end(), [&](char c) {
-            return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
-                   kPlain.find(c) != std::string_view::npos;
-        });
-        if (!text.empty()) text += ' ';
-        if (is_plain) {
-            text += word;
-            continue;
-        }
-        text += '\'';
-        for (const char c : word)
-            text += c == '\'' ? std::string("'\\''") : std::string(1, c);
-        text += '\'';
-    }
-    return text;
-}
-
-std::vector<std::string> ways_to_repeat(const CrashReport& report) {
-    const std::string program = program_text(report);
-    const std::string rest = check_words(report) + "-- " + program;
-    if (report.hang)
-        return {std::string(report.uses_cuda ? "CUDA_LAUNCH_BLOCKING=1 " : "") +
-                "aoti-dbg run --triage --hang 30 " + rest};
-    if (!report.uses_cuda) return {"aoti-dbg run --triage --sync on --level 2 " + rest};
-    return {"CUDA_LAUNCH_BLOCKING=1 aoti-dbg run --triage " + rest,
-            "compute-sanitizer --tool memcheck " + program};
-}
 
 std::vector<std::string> advice_for(const CrashReport& report, bool is_about_finding) {
     std::vector<std::string> advice;
@@ -88,10 +43,10 @@ std::vector<std::string> advice_for(const CrashReport& report, bool is_about_fin
                     "thread; where it has not, it was another fault");
             if ((report.device || report.by_markers || report.by_assertion) && report.faulted &&
                 report.faulted->call != ring::kNoCall) {
-                advice.push_back(
-                    "what it reads, saved: aoti-dbg run --level 1 --sync on --side before --runs " +
-                    std::to_string(report.faulted->run) + " --calls " + std::to_string(report.faulted->call) +
-                    " -- " + program_text(report));
+                advice.push_back("what it reads, saved: " + tool_text(report) +
+                                 " run --level 1 --sync on --side before --runs " +
+                                 std::to_string(report.faulted->run) + " --calls " +
+                                 std::to_string(report.faulted->call) + " -- " + program_text(report));
                 break;
             }
             advice.emplace_back(
@@ -126,9 +81,8 @@ std::vector<std::string> advice_for(const CrashReport& report, bool is_about_fin
                              " -batch -ex 'thread apply all bt', and py-spy dump --pid " +
                              pid_text(report.end) + ", show where each thread is");
             if (may_be_of_device(*report.hang) && !report.hang->is_recorded)
-                advice.push_back(
-                    "which kernel runs and at which line: aoti-dbg run --triage --hang 30 --on-hang raise " +
-                    check_words(report) + "-- " + program_text(report));
+                advice.push_back("which kernel runs and at which line: " + tool_text(report) +
+                                 " run --triage --hang 30 --on-hang raise -- " + program_text(report));
             break;
         case CrashClass::unknown:
             if (report.end.signal == SIGKILL)

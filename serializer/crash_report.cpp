@@ -5,12 +5,13 @@
 #include <cctype>
 #include <csignal>
 #include <cstring>
+#include <utility>
 
 #include "base/words.hpp"
 #include "serializer/clean_text.hpp"
 #include "serializer/crash_advice.hpp"
+#include "serializer/crash_repeat.hpp"
 #include "serializer/finding.hpp"
-#include "serializer/number_text.hpp"
 
 namespace aoti_dbg {
 namespace {
@@ -129,6 +130,7 @@ struct Judgement {
     std::string what;  // went wrong, in a word for the fingerprint
     std::string where;
     std::uint32_t line = 0;  // of the kernel's own source: that of the wrapper moves with each build
+    std::optional<CrashClass> cause = std::nullopt;  // where that is of another class than what it came to
 };
 
 /// Triton's files are named by a hash.
@@ -316,9 +318,10 @@ Judgement judge_failed(const CrashCall& call, const CrashReport& report) {
     return result;
 }
 
-/// The program went on, and may have ended for something else.
+/// The program went on, and may have ended for something else. To the fingerprint it is the same failure.
 Judgement judge_survived(const CrashCall& call, const CrashReport& report) {
-    Judgement result{CrashClass::host, {}, "exit", call.name};
+    Judgement result = judge_failed(call, report);
+    result.cause = std::exchange(result.kind, CrashClass::host);
     result.verdict = "exit with status " + std::to_string(*report.end.exit_status) + "; before it " +
                      call_text(call) +
                      (call.left_by_exception ? " had been left by an exception" : " had failed");
@@ -475,27 +478,16 @@ std::string signal_name(int signal) {
     return name == nullptr ? "signal " + std::to_string(signal) : "SIG" + std::string(name);
 }
 
-std::string fingerprint_of(const std::vector<std::string_view>& words) {
-    // FNV-1a: it has to be the same everywhere and for ever, and nobody attacks it.
-    std::uint64_t hash = 0xcbf29ce484222325U;
-    const auto mix = [&hash](unsigned char byte) { hash = (hash ^ byte) * 0x100000001b3U; };
-    for (const std::string_view word : words) {
-        for (const char c : word)
-            mix(static_cast<unsigned char>(c));
-        mix(0);
-    }
-    std::string text;
-    append_hex(hash, text);
-    return text;
-}
-
 void conclude(CrashReport& report) {
     const Judgement judgement = judge(report);
     report.kind = judgement.kind;
     report.verdict = judgement.verdict;
     if (!is_about_finding(report)) report.verdict += cause_words(report);
+    const std::string_view kind = word_of(judgement.cause.value_or(judgement.kind));
+    const std::string_view where = without_ordinal(judgement.where);
     const std::string line = judgement.line == 0 ? "" : std::to_string(judgement.line);
-    report.fingerprint = fingerprint_of({word_of(judgement.kind), judgement.what, judgement.where, line});
+    report.fingerprint = fingerprint_of({kind, judgement.what, where, line});
+    report.coarse_fingerprint = fingerprint_of({kind, judgement.what, where, ""});
     report.repeat = ways_to_repeat(report);
     report.next = advice_for(report, is_about_finding(report));
 }

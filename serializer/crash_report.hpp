@@ -67,7 +67,8 @@ struct DeviceFault {
     std::string parameter;           // through which the line reads or writes; a guess
     bool is_write = false;
     std::optional<FaultedAccess> accessed;
-    std::string dump;  // the file that says all of this; empty: it says more
+    std::string dump;                   // the file that says all of this; empty: it says more
+    std::uint64_t written_unix_ns = 0;  // when that was written
     // Nothing went wrong that the driver knows of: it was asked at a hang. So many warps of so many blocks
     // were there, the most that stood together at that line.
     bool is_running = false;
@@ -80,6 +81,8 @@ struct DeviceFault {
 struct CrashEnd {
     std::uint32_t pid = 0;
     std::string program;
+    std::string folder;              // where it left what is known of it
+    std::string rank;                // among the processes of a job; empty: none
     bool is_descendant = false;      // of the program that was started, whose end it is not
     bool is_in_good_order = false;   // by its own note
     bool is_running = false;         // it has not ended
@@ -94,6 +97,10 @@ struct CrashReport {
     // Facts.
     CrashEnd end;
     std::vector<std::string> command;  // of the program that was started
+    std::string working_folder;        // in which it was; empty: not known
+    std::string tool;                  // by which a shell finds aoti-dbg; empty: by its name
+    std::vector<std::pair<std::string, std::string>> flags;  // of `aoti-dbg run` that are to be kept
+    std::vector<std::pair<std::string, std::string>> repeat_variables;  // that `command` was started with
     // Of each thread the innermost call that had not come back; where it is known to which thread the signal
     // came only of that one, and `also_in_flight` of the others.
     std::vector<CrashCall> in_flight;
@@ -102,7 +109,10 @@ struct CrashReport {
     bool failed_survived = false;     // runs after it ended well
     bool failed_alone = false;        // it waited for its kernel, as all launches did, and none was beside it
     std::optional<CrashCall> last;    // to have begun, where none is in flight
-    std::vector<CrashCall> before;    // those before, the last first
+    // Those before, the last first: in the same thread, or of a launch at fault on the same stream, and then
+    // those on others.
+    std::vector<CrashCall> before;
+    std::vector<CrashCall> before_elsewhere;
     std::vector<CrashArgument> arguments;  // of call()
     std::optional<DeviceFault> device;
     // The last that launched the kernel which `device` names; of a hang the call that it is about; without
@@ -113,8 +123,9 @@ struct CrashReport {
     std::vector<CrashCall> suspects;  // where these leave several, no more than kMostUnended of them
     std::uint64_t suspect_count = 0;
     std::vector<SourceText> assertions;  // of the kernel that `faulted` or all of `suspects` are launches of
-    // Where nothing tells more of a context that has failed: launches not known to have ended, the oldest
-    // first and no more than kMostUnended of them, and how many these are.
+    // Launches not known to have ended, no more than kMostUnended of them, and how many these are: where
+    // nothing tells more of a context that has failed, the oldest first; else those beside `faulted`, the
+    // nearest first.
     std::vector<CrashCall> unended;
     std::uint64_t unended_count = 0;
     std::uint64_t without_source = 0;     // of these, with `by_assertion`: whether they assert nobody knows
@@ -142,8 +153,12 @@ struct CrashReport {
     CrashClass kind = CrashClass::unknown;
     std::string verdict;  // a sentence without full stop
     std::string fingerprint;
+    std::string coarse_fingerprint;   // the same without the line
     std::vector<std::string> repeat;  // commands for a shell
-    std::vector<std::string> next;    // what to try
+
+    // Where has_long_commands(): a script of them, by whoever has written it.
+    std::string repeat_script;
+    std::vector<std::string> next;  // what to try
 
     /// The one that it is about; null where several come into question, or none.
     [[nodiscard]] const CrashCall* call() const;
@@ -182,8 +197,15 @@ void conclude(CrashReport& report);
 /// Sixteen hexadecimal digits over the words, none of which may say where or when.
 std::string fingerprint_of(const std::vector<std::string_view>& words);
 
+/// Of a kernel that Inductor has made and named, "triton_poi_fused_index_3", the name without the number:
+/// that counts the kernels before it.
+std::string_view without_ordinal(std::string_view kernel);
+
 inline constexpr std::size_t kReportLines = 24;
 inline constexpr std::size_t kReportColumns = 100;
+
+/// Whether `repeat` has no room on the page as it stands.
+bool has_long_commands(const CrashReport& report);
 
 /// A screen: so many lines, so many characters each.
 void append_report_text(const CrashReport& report, std::string& out);

@@ -64,6 +64,8 @@ Json json_of(const CrashEnd& end) {
     Json to;
     to["pid"] = end.pid;
     add_text(to, "program", end.program);
+    add_text(to, "folder", end.folder);
+    add_text(to, "rank", end.rank);
     if (end.is_descendant) to["is_descendant"] = true;
     if (end.signal != 0) {
         to["signal"] = signal_name(end.signal);
@@ -262,6 +264,7 @@ std::string verdict_line(const CrashReport& report, std::string_view path, std::
         add_unless(to, "call", named->call, ring::kNoCall);
     }
     to["pid"] = report.end.pid;
+    add("rank", report.end.rank);
     if (report.end.signal != 0) to["signal"] = signal_name(report.end.signal);
     if (report.end.exit_status) to["exit_status"] = *report.end.exit_status;
     if (report.findings != 0) to["findings"] = report.findings;
@@ -278,6 +281,7 @@ void append_report_json(const CrashReport& report, std::string& out) {
     to["class"] = word_of(report.kind);
     to["verdict"] = report.verdict;
     to["fingerprint"] = report.fingerprint;
+    to["coarse_fingerprint"] = report.coarse_fingerprint;
     to["ended"] = json_of(report.end);
     if (const CrashCall* const call = report.call()) to["call"] = json_of(*call);
     if (report.device) to["device"] = json_of(*report.device);
@@ -300,6 +304,7 @@ void append_report_json(const CrashReport& report, std::string& out) {
     if (report.failed_survived) to["failed_survived"] = true;
     if (report.last) to["last"] = json_of(*report.last);
     add_calls(to, "before", report.before);
+    add_calls(to, "before_elsewhere", report.before_elsewhere);
     for (const CrashArgument& argument : report.arguments)
         to["arguments"].push_back(json_of(argument));
     if (report.finding) {
@@ -317,7 +322,9 @@ void append_report_json(const CrashReport& report, std::string& out) {
     to["environment"] = json_of(report.environment);
     to["variables"] = json_of(report.variables);
     to["command"] = report.command;
+    add_text(to, "working_folder", report.working_folder);
     add_list(to, "repeat", report.repeat);
+    add_text(to, "repeat_script", report.repeat_script);
     add_list(to, "try", report.next);
     add_list(to, "notes", report.notes);
     out += dumped(to, 2) + "\n";

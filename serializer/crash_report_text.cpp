@@ -1,104 +1,25 @@
 // A report as a screen: at most kReportLines lines of kReportColumns characters, whatever names there are.
-// Where there is more to say, the longest part gives way first; report.json has all of it.
+// Where there is more to say a part gives way (report_page); report.json has all of it.
 #include <algorithm>
 #include <cstdint>
+#include <iterator>
 
 #include "base/words.hpp"
 #include "serializer/clean_text.hpp"
+#include "serializer/crash_repeat.hpp"
 #include "serializer/crash_report.hpp"
 #include "serializer/number_text.hpp"
+#include "serializer/report_page.hpp"
 
 namespace aoti_dbg {
 namespace {
 
-constexpr std::size_t kValue = 14;  // where values begin
-constexpr std::size_t kValueColumns = kReportColumns - kValue;
 constexpr std::size_t kVerdictLines = 4;
-constexpr std::size_t kValueLines = 4;
-
-std::size_t characters_in(std::string_view text) {
-    return static_cast<std::size_t>(std::count_if(
-        text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U; }));
-}
-
-/// Clean text in lines of at most `width` characters, cut between words; of a word or a last line that is too
-/// long the middle goes.
-std::vector<std::string> wrapped(std::string_view text, std::size_t width, std::size_t most) {
-    std::string rest;
-    append_clean(text, rest);
-    std::vector<std::string> lines;
-    while (lines.size() + 1 < most && characters_in(rest) > width) {
-        // A line of that many bytes has no more characters.
-        const std::size_t blank = rest.rfind(' ', width);
-        if (blank == std::string::npos || blank == 0) break;
-        lines.push_back(rest.substr(0, blank));
-        rest.erase(0, blank + 1);
-    }
-    append_shortened(rest, width, lines.emplace_back());
-    return lines;
-}
-
-struct Section {
-    std::string name;
-    std::vector<std::string> lines;
-    bool is_list = false;
-};
-
-class Page {
-  public:
-    /// One value, over as many lines as it takes.
-    void add(const char* name, std::string_view value, std::size_t most = kValueLines) {
-        if (!value.empty()) sections_.push_back({name, wrapped(value, kValueColumns, most)});
-    }
-    /// One line each.
-    void add_list(const char* name, const std::vector<std::string>& values) {
-        Section section{name, {}, true};
-        for (const std::string& value : values)
-            append_shortened(value, kValueColumns, section.lines.emplace_back());
-        if (!values.empty()) sections_.push_back(std::move(section));
-    }
-    void render(std::size_t most_lines, std::string& out) {
-        while (lines() > most_lines && shorten_longest()) {
-        }
-        for (const Section& section : sections_) {
-            for (std::size_t i = 0; i < section.lines.size(); ++i) {
-                std::string name = i == 0 ? "  " + section.name : "";
-                name.resize(kValue, ' ');
-                out.append(name).append(section.lines[i]).append("\n");
-            }
-        }
-    }
-
-  private:
-    [[nodiscard]] std::size_t lines() const {
-        std::size_t count = 0;
-        for (const Section& section : sections_)
-            count += section.lines.size();
-        return count;
-    }
-    /// Of several a list, whose lines tell of different things. False where each has but one line.
-    bool shorten_longest() {
-        const auto longest =
-            std::max_element(sections_.begin(), sections_.end(), [](const Section& a, const Section& b) {
-                return std::pair(a.lines.size(), a.is_list) < std::pair(b.lines.size(), b.is_list);
-            });
-        if (longest == sections_.end() || longest->lines.size() < 2) return false;
-        longest->lines.pop_back();
-        std::string& last = longest->lines.back();
-        if (last.size() < 4 || last.compare(last.size() - 4, 4, " ...") != 0) {
-            std::string cut;
-            append_shortened(last, kValueColumns - 4, cut);
-            last = cut + " ...";
-        }
-        return true;
-    }
-
-    std::vector<Section> sections_;
-};
 
 std::string ending_text(const CrashEnd& end) {
     std::string text = "process " + std::to_string(end.pid);
     if (!end.program.empty()) text += ", " + end.program;
+    if (!end.rank.empty()) text += ", rank " + end.rank;
     const std::string status = end.exit_status ? "exit status " + std::to_string(*end.exit_status) : "";
     if (end.signal != 0) text += ", by " + signal_name(end.signal);
     if (end.signal == 0 && end.is_descendant && !end.is_in_good_order) text += ", in no good order";
@@ -108,17 +29,26 @@ std::string ending_text(const CrashEnd& end) {
                                          : ", which the program made its " + status);
 }
 
+/// "stream 0x5581e0"
+std::string stream_text(const CrashCall& call) {
+    if (call.stream == 0) return "the legacy stream";
+    std::string text = "stream 0x";
+    append_short_hex(call.stream, text);
+    return text;
+}
+
 std::string whereabouts(const CrashCall& call) {
     const std::string inside = call.inside.empty() ? "" : ", inside " + call.inside;
     std::string text = call_text(call) + inside + ", launch " + std::to_string(call.sequence) + ", thread " +
                        std::to_string(call.thread);
+    if (ring::is_launch(call.kind)) text += ", " + stream_text(call);
     if (call.model != ~0U) text += ", model " + std::to_string(call.model);
     if (!call.model_name.empty()) text += " (" + call.model_name + ")";
     if (call.line != 0) text += ", line " + std::to_string(call.line) + " of the wrapper source";
     return text;
 }
 
-void add_call(const CrashCall& call, Page& page) {
+void add_call(const CrashCall& call, ReportPage& page) {
     page.add("call", whereabouts(call), 2);
     if (!call.package.empty())
         page.add("package", call.package + (call.path.empty() ? "" : ", " + call.path), 1);
@@ -126,13 +56,36 @@ void add_call(const CrashCall& call, Page& page) {
     page.add("nodes", joined(call.source_nodes, ", "), 1);
 }
 
+std::string text_of(const CrashCall& call) {
+    std::string text = call_text(call);
+    // Outside of any run nothing else tells it from others.
+    if (call.run == ring::kNoRun && ring::is_launch(call.kind))
+        text += ", launch " + std::to_string(call.sequence);
+    if (call.left_by_exception) text += ", left by an exception";
+    if (call.result != 0) text += ", error " + std::to_string(call.result);
+    return text;
+}
+
 std::vector<std::string> texts_of(const std::vector<CrashCall>& calls) {
     std::vector<std::string> texts;
-    for (const CrashCall& call : calls) {
-        std::string& text = texts.emplace_back(call_text(call));
-        if (call.left_by_exception) text += ", left by an exception";
-        if (call.result != 0) text += ", error " + std::to_string(call.result);
-    }
+    std::transform(calls.begin(), calls.end(), std::back_inserter(texts),
+                   [](const CrashCall& call) { return text_of(call); });
+    return texts;
+}
+
+/// Where they are on several streams.
+std::vector<std::string> texts_with_streams(const std::vector<CrashCall>& calls) {
+    std::vector<std::string> texts;
+    std::transform(calls.begin(), calls.end(), std::back_inserter(texts),
+                   [](const CrashCall& call) { return text_of(call) + ", " + stream_text(call); });
+    return texts;
+}
+
+/// Which were in flight beside the one at fault, and how many more of them there were.
+std::vector<std::string> texts_beside(const CrashReport& report) {
+    std::vector<std::string> texts = texts_with_streams(report.unended);
+    if (!texts.empty() && report.unended_count > 1)
+        texts.front() += "; one of " + std::to_string(report.unended_count);
     return texts;
 }
 
@@ -183,7 +136,7 @@ std::vector<std::string> writers_of(const std::vector<CrashArgument>& arguments)
     return texts;
 }
 
-void add_device(const DeviceFault& fault, const std::vector<NearMemory>& allocations, Page& page) {
+void add_device(const DeviceFault& fault, const std::vector<NearMemory>& allocations, ReportPage& page) {
     std::string text;
     const auto add = [&text](const char* before, const std::string& what) {
         if (!what.empty()) text.append(text.empty() ? "" : " ").append(before).append(what);
@@ -213,7 +166,7 @@ std::vector<std::string> first_of(const std::vector<std::string>& all, std::size
     return {all.begin(), all.begin() + static_cast<std::ptrdiff_t>(std::min(all.size(), most))};
 }
 
-void add_hang(const Hang& hang, Page& page) {
+void add_hang(const Hang& hang, ReportPage& page) {
     std::string text;
     for (const StuckCall& stuck : hang.calls)
         text += (text.empty() ? "" : "; ") + stuck_text(stuck);
@@ -222,37 +175,13 @@ void add_hang(const Hang& hang, Page& page) {
     page.add_list("unended", texts_of(hang.unended));
 }
 
-/// Over some lines, as a shell takes it: cut at blanks between words. What cannot be cut so is shortened, and
-/// said to be, since it could be taken for the command.
-void add_command(std::string_view command, std::vector<std::string>& lines) {
-    const std::size_t first = lines.size();
-    std::string clean;
-    append_clean(command, clean);
-    std::string_view rest = command;
-    while (clean == command && characters_in(rest) > kValueColumns && lines.size() - first < kValueLines) {
-        std::size_t cut = 0;
-        bool is_quoted = false;
-        for (std::size_t i = 0; i < kValueColumns - 2; ++i) {
-            if (rest[i] == '\'') is_quoted = !is_quoted;
-            if (rest[i] == ' ' && !is_quoted) cut = i;
-        }
-        if (cut == 0) break;
-        lines.push_back(std::string(rest.substr(0, cut)) + " \\");
-        rest.remove_prefix(cut + 1);
-    }
-    if (clean != command || characters_in(rest) > kValueColumns) {
-        lines.resize(first);
-        append_shortened("(whole in report.json) " + std::string(command), kValueColumns,
-                         lines.emplace_back());
-    } else {
-        lines.emplace_back(rest);
-    }
-}
-
-std::vector<std::string> lines_of(const std::vector<std::string>& commands) {
-    std::vector<std::string> lines;
-    for (const std::string& command : commands)
-        add_command(command, lines);
+/// Whole, or as a script; else shortened and said to be, since it could be taken for the command.
+std::vector<std::string> command_lines(const CrashReport& report) {
+    std::vector<std::string> lines = repeat_lines(report, kValueColumns);
+    if (!lines.empty() || report.repeat.empty()) return lines;
+    if (!report.repeat_script.empty()) return script_lines(report, kValueColumns);
+    for (const std::string& command : report.repeat)
+        append_shortened("(whole in report.json) " + command, kValueColumns, lines.emplace_back());
     return lines;
 }
 
@@ -294,12 +223,16 @@ std::string counts_text(const CrashReport& report) {
 
 }  // namespace
 
+bool has_long_commands(const CrashReport& report) {
+    return !report.repeat.empty() && repeat_lines(report, kValueColumns).empty();
+}
+
 void append_report_text(const CrashReport& report, std::string& out) {
     const std::vector<std::string> verdict =
         wrapped("aoti-dbg: " + report.verdict, kReportColumns, kVerdictLines);
     for (const std::string& line : verdict)
         out.append(line).append("\n");
-    Page page;
+    ReportPage page;
     page.add("class", std::string(word_of(report.kind)) + ", fingerprint " + report.fingerprint, 1);
     page.add("ended", ending_text(report.end), 2);
     if (const CrashCall* const call = report.call()) {
@@ -315,11 +248,16 @@ void append_report_text(const CrashReport& report, std::string& out) {
     else
         page.add_list("asserts", texts_of(report.assertions));
     page.add_list("one of", texts_of(report.suspects));
-    if (!report.faulted || report.without_source != 0) page.add_list("unended", texts_of(report.unended));
+    const bool is_beside = report.faulted && !report.by_assertion;
+    if (is_beside)
+        page.add_list("unended", texts_beside(report));
+    else if (!report.faulted || report.without_source != 0)
+        page.add_list("unended", texts_of(report.unended));
     if (report.shortage) page.add("memory", shortage_lines(*report.shortage), 2);
     if (report.in_flight.size() > 1) page.add_list("in flight", texts_of(report.in_flight));
     page.add_list("also open", texts_of(report.also_in_flight));
     page.add_list("before", texts_of(report.before));
+    page.add_list("elsewhere", texts_with_streams(report.before_elsewhere));
     const bool is_placed = report.device && report.device->accessed &&
                            !report.device->accessed->label.empty() && !report.device->accessed->is_likely;
     const bool is_known = report.found || is_placed;
@@ -329,7 +267,8 @@ void append_report_text(const CrashReport& report, std::string& out) {
     page.add("seen", counts_text(report), 1);
     page.add("with", environment_text(report), 2);
     page.add_list("but", report.notes);
-    page.add_list("repeat", lines_of(report.repeat));
+    page.add("in", report.working_folder, 1);
+    page.add_whole("repeat", command_lines(report));
     for (const std::string& next : report.next)
         page.add(&next == &report.next.front() ? "try" : "", next);
     page.render(kReportLines - verdict.size(), out);

@@ -67,11 +67,13 @@ StreamKey stream_key(std::uint64_t stream, std::uint64_t thread) {
     return {stream, stream == kPerThread ? static_cast<std::uint32_t>(thread) : 0};
 }
 
-EndedLaunches::EndedLaunches(const ring::Contents& contents) : contents_(contents) {
+EndedLaunches::EndedLaunches(const ring::Contents& contents, std::uint64_t up_to) : contents_(contents) {
     for (const Thread& thread : contents.threads) {
-        for (const Record& record : thread.records)
-            if (record.kind == CallKind::wait && !ring::is_open(record) && record.result == 0)
-                take(record, thread.tid, contents.name(record.name));
+        for (const Record& record : thread.records) {
+            const bool has_waited =
+                record.kind == CallKind::wait && !ring::is_open(record) && record.result == 0;
+            if (has_waited && record.seq <= up_to) take(record, thread.tid, contents.name(record.name));
+        }
     }
 }
 
@@ -132,6 +134,25 @@ std::vector<ring::Call> unended_launches(const ring::Contents& contents) {
     for (const ring::Call& call : ring::merged_calls(contents))
         if (was_handed_over(*call.record) && !ring::is_open(*call.record) && !ended.holds(call))
             launches.push_back(call);
+    return launches;
+}
+
+std::vector<ring::Call> unended_beside(const ring::Contents& contents, const ring::Call& faulted) {
+    const std::uint64_t seq = faulted.record->seq;
+    const EndedLaunches ended(contents, seq);
+    std::vector<ring::Call> launches;
+    for (const ring::Call& call : ring::merged_calls(contents)) {
+        const bool is_other = call.record != faulted.record && was_handed_over(*call.record);
+        if (!is_other || ended.holds(call)) continue;
+        // It could not have run before these were done.
+        if (are_on_one_stream(contents, call, faulted) && comes_before(call, faulted)) continue;
+        launches.push_back(call);
+    }
+    const auto distance = [seq](const ring::Call& call) {
+        return std::max(call.record->seq, seq) - std::min(call.record->seq, seq);
+    };
+    std::stable_sort(launches.begin(), launches.end(),
+                     [&](const ring::Call& a, const ring::Call& b) { return distance(a) < distance(b); });
     return launches;
 }
 

@@ -25,7 +25,8 @@ inline StreamKey stream_key(const ring::Call& launch) {
 /// Its contents outlive it.
 class EndedLaunches {
   public:
-    explicit EndedLaunches(const ring::Contents& contents);
+    /// Calls that waited count up to that number: behind a fault they may come back as if all were well.
+    explicit EndedLaunches(const ring::Contents& contents, std::uint64_t up_to = UINT64_MAX);
 
     /// Whether the launch is known to have ended.
     [[nodiscard]] bool holds(const ring::Call& launch) const;
@@ -54,6 +55,10 @@ std::vector<ring::Call> unended_from(const ring::Contents& contents, std::uint64
 
 /// Those that were handed to the device and are not known to have ended, by seq.
 std::vector<ring::Call> unended_launches(const ring::Contents& contents);
+
+/// The same beside one whose kernel faulted, those launched nearest to it first: not that one, nor those
+/// before it on its stream.
+std::vector<ring::Call> unended_beside(const ring::Contents& contents, const ring::Call& faulted);
 
 /// Of `launches`, which are in the order of their seq, those that may be the first of them on their stream:
 /// where several threads launched there at once, nobody knows who was first.

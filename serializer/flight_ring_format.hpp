@@ -76,6 +76,7 @@ struct FileHeader {
     // program's own handlers are left alone, so none does not mean that there was none.
     std::uint32_t signal;
     std::uint32_t signal_thread;
+    std::uint64_t signal_unix_ns;  // when it came; 0: not known
 };
 static_assert(sizeof(FileHeader) <= kPage);
 

@@ -10,6 +10,7 @@
 #include "shim/bind/driver_table.hpp"
 #include "shim/measure/gpu_api.hpp"
 #include "shim/observe/clock.hpp"
+#include "shim/observe/seen_devices.hpp"
 #include "shim/observe/session.hpp"
 #include "shim/observe/thread_state.hpp"
 #include "shim/report/allocation_file.hpp"
@@ -92,6 +93,7 @@ void note_made(const AskedMemory& asked, std::uint64_t address) {
         if (to == nullptr) return;
         if (asked.way == allocations::Way::create) return to->satisfy(asked.bytes, now());
         const Place place = current_place();
+        note_device(place.device);
         to->add({address, asked.bytes, reinterpret_cast<std::uintptr_t>(asked.stream),
                  device_of(asked, place), asked.way, place.context},
                 now());

@@ -33,6 +33,7 @@
 #include "shim/report/allocation_file.hpp"
 #include "shim/report/measured_output.hpp"
 #include "shim/report/out_folder.hpp"
+#include "shim/report/process_notes.hpp"
 #include "shim/report/reporter.hpp"
 #include "shim/report/tensor_map_file.hpp"
 
@@ -106,6 +107,8 @@ Session::Session(const Options& options, const Origin& start) : pid_(getpid()) {
     may_save_.store(may_save(options), std::memory_order_relaxed);
     if (options.ring != 0 || may_find(options) || may_save(options)) open_folder(options, start);
     if (options.ring != 0 && !folder_.empty()) open_ring(options);
+    if (options.records_all() && ring_ != nullptr)
+        notes_ = new ProcessNotes(process_path(ring_->path()), own_process_facts(pid_));
     if (may_find(options)) {
         output_ = new MeasuredOutput(options, folder_, log_.get());
         g_pending_points.store(0, std::memory_order_relaxed);  // a fork's parent had others

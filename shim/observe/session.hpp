@@ -26,6 +26,7 @@ namespace aoti_dbg {
 class AllocationFile;
 class CompletionMarkers;
 class MeasuredOutput;
+class ProcessNotes;
 class Measurer;
 class Saving;
 class TensorMapFile;
@@ -72,6 +73,9 @@ class Session {
 
     /// The map of tensors, beside them: made at the first tensor; null where there is none.
     [[nodiscard]] TensorMapFile* tensor_map();
+
+    /// What is told of this process beside them; null where nothing is.
+    [[nodiscard]] ProcessNotes* notes() { return notes_; }
 
     /// The folder for everything; empty where nothing is written, or it cannot be made.
     [[nodiscard]] const std::string& folder() const { return folder_; }
@@ -122,6 +126,7 @@ class Session {
     std::string folder_;
     std::unique_ptr<LineLog> log_;
     std::unique_ptr<FlightRing> ring_;
+    ProcessNotes* notes_ = nullptr;     // never freed: threads may be inside
     MeasuredOutput* output_ = nullptr;  // as the measurer: never freed, threads may be inside
     Measurer* measurer_ = nullptr;
     std::mutex saving_mutex_;  // who makes it

@@ -163,6 +163,7 @@ void FlightRing::note_signal(int signal, std::uint32_t thread) {
     if (!__atomic_compare_exchange_n(&header_->signal_thread, &none, thread, false, __ATOMIC_RELAXED,
                                      __ATOMIC_RELAXED))
         return;
+    publish(header_->signal_unix_ns, unix_nanoseconds());
     publish(header_->signal, static_cast<std::uint32_t>(signal));
 }
 

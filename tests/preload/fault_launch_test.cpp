@@ -1,5 +1,8 @@
 // Which launch it was that faulted, of a thousand: the driver's dump says a number, and the ring has the
 // same.
+#include <algorithm>
+#include <vector>
+
 #include "tests/preload/faulted_launch.hpp"
 
 namespace aoti_dbg::test {
@@ -19,6 +22,63 @@ TEST_CASE(
             if (launch <= kGraph) CHECK_FALSE(call.contains("likely"));
         }
     }
+}
+
+/// "KEY of each", in order.
+std::vector<nlohmann::json> each(const nlohmann::json& calls, const char* key) {
+    std::vector<nlohmann::json> values;
+    for (const nlohmann::json& call : calls)
+        values.push_back(call.at(key));
+    return values;
+}
+
+TEST_CASE("What came before a fault is told of its stream and of the others, whichever thread launched it") {
+    for (const Way way : {Way{3, 1}, {3, 3}, {3, 2}, {2, 3}}) {
+        CAPTURE(way.streams, way.threads);
+        const FaultedLaunch faulted(way, 400);
+        const nlohmann::json& report = faulted.report;
+        const nlohmann::json& call = report.at("call");
+        const auto on_stream = each(report.at("before"), "stream");
+        const auto elsewhere = each(report.at("before_elsewhere"), "stream");
+        CHECK(std::count(on_stream.begin(), on_stream.end(), call.at("stream")) == 8);
+        CHECK(std::count(elsewhere.begin(), elsewhere.end(), call.at("stream")) == 0);
+        // Streams take turns: on its own the one before is a turn away, and beside it is the one before that.
+        const std::uint64_t seq = faulted.expected_seq;
+        const auto streams = static_cast<std::uint64_t>(way.streams);
+        CHECK(report.at("before").at(0).at("seq") == seq - streams);
+        CHECK(report.at("before_elsewhere").at(0).at("seq") == seq - 1);
+        CHECK(contains(faulted.err, ", stream " + call.at("stream").get<std::string>()));
+        CHECK(contains(faulted.err, "\n  elsewhere   kernel_"));
+    }
+}
+
+TEST_CASE("The devices that a process works with are told, and on which of them it faulted") {
+    const FaultedLaunch faulted({2, 1}, 100, {{"FAKE_CUDA_DEVICES", "2"}});
+    const nlohmann::json& environment = faulted.report.at("environment");
+    CHECK(environment.at("cuda:0") ==
+          "Software device GPU-a0a0a0a0-a0a0-a0a0-a0a0-a0a0a0a0a0a0 (of the fault)");
+    CHECK_FALSE(environment.contains("cuda:1"));
+    CHECK_FALSE(environment.at("CUDA of the driver").get<std::string>().empty());
+}
+
+TEST_CASE("What was in flight beside a fault is told, and nothing that it came behind") {
+    const auto check = [](const FaultedLaunch& faulted, const nlohmann::json& unended) {
+        CHECK(unended.size() <= 16);
+        for (const nlohmann::json& launch : unended) {
+            const bool is_behind_it = launch.at("seq") > faulted.expected_seq;
+            CHECK((is_behind_it || launch.at("stream") != faulted.report.at("call").at("stream")));
+        }
+    };
+    // Nothing has waited for any of them.
+    const FaultedLaunch faulted({3, 3}, 400);
+    check(faulted, faulted.report.at("unended"));
+    CHECK(faulted.report.at("unended").at(0).at("seq") == faulted.expected_seq - 1);
+    CHECK(faulted.report.at("unended_count") >= 266);
+    CHECK(contains(faulted.err, "\n  unended     kernel_"));
+    // Of most of them markers say that they have ended.
+    const FaultedLaunch marked({3, 3}, 400, {}, {"--completion", "markers"});
+    check(marked, marked.report.value("unended", nlohmann::json::array()));
+    CHECK(marked.report.value("unended_count", 0) < 266);
 }
 
 TEST_CASE("A launch within a graph is named, which was recorded when it was captured") {

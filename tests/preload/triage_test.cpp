@@ -103,6 +103,54 @@ TEST_CASE("A crash below a shell is found by its ring, and the signal by the exi
     CHECK_FALSE(forgiven.has_report());
 }
 
+TEST_CASE("Of several ranks the report says which crashed first, with its own variables") {
+    const auto rank = [](int number) {
+        return "RANK=" + std::to_string(number) + " WORLD_SIZE=2 " + kThreeRuns[0] + " --runs 3 " +
+               kThreeRuns[3];
+    };
+    // The second starts and crashes when the first has.
+    const Run run({"--triage", "--ci"},
+                  {"/bin/sh", "-c", rank(0) + "; status=$?; " + rank(1) + "; exit $status"},
+                  dying(17, SIGSEGV));
+    CHECK(run.outcome.exit_code == 139);
+    const Json report = run.report();
+    CHECK(report.at("ended").at("rank") == "0");
+    CHECK(contains(report.at("ended").at("folder").get<std::string>(), "/rank0-model_host-"));
+    CHECK(report.at("variables").at("RANK") == "0");
+    CHECK(report.at("variables").at("WORLD_SIZE") == "2");
+    CHECK(report.at("variables").at("AOTI_DBG_TRIAGE") == "on");
+    CHECK(contains(run.outcome.err, ", rank 0, by SIGSEGV"));
+    CHECK(contains(report.at("notes").dump(), ", rank 1, ended by SIGSEGV"));
+    CHECK(Json::parse(read_text(run.verdict_file())).at("rank") == "0");
+    // The command is that which was started, without what is the rank's.
+    CHECK_FALSE(contains(report.at("repeat").dump(), "RANK=0 /"));
+}
+
+TEST_CASE("What a process says of itself is there for its owner alone, and only where a report may come") {
+    const Run run(kTriage, kThreeRuns, dying(3, SIGKILL));
+    const fs::path file = run.out() / "process.jsonl";
+    REQUIRE(fs::exists(file));
+    CHECK(fs::status(file).permissions() == (fs::perms::owner_read | fs::perms::owner_write));
+    const Json line = Json::parse(read_text(file));
+    CHECK(line.at("format") == "aoti-dbg-process");
+    CHECK(line.at("command") == Json(kThreeRuns));
+    CHECK(line.at("working_folder") == fs::canonical(run.folder()).string());
+    CHECK_FALSE(line.contains("rank"));
+    CHECK_FALSE(line.at("variables").contains("PATH"));
+    const Run without({}, kThreeRuns, dying(3, SIGKILL));
+    CHECK(fs::exists(without.out() / "flight.ring"));
+    CHECK_FALSE(fs::exists(without.out() / "process.jsonl"));
+    // Without the command that waits it is what a report is made of.
+    Variables armed = dying(5, SIGKILL);
+    armed["AOTI_DBG_TRIAGE"] = "1";
+    armed["AOTI_DBG_SCOPE"] = "all";
+    const Preloaded alone(kThreeRuns, armed);
+    CHECK(reported(alone.out()).exit_code == 0);
+    const Json report = Json::parse(read_text(alone.out() / "report.json"));
+    CHECK(report.at("command") == Json(kThreeRuns));
+    CHECK(contains(report.at("repeat").at(0).get<std::string>(), "run --triage --scope all --sync on"));
+}
+
 /// Of the only process that has one.
 ring::Contents ring_below(const fs::path& out) {
     std::vector<fs::path> rings;

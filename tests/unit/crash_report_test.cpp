@@ -157,16 +157,21 @@ TEST_CASE("A signal inside a call is the host's, and names the call") {
           std::vector<std::string>{"aoti-dbg run --triage --sync on --level 2 -- python infer.py"});
 }
 
-TEST_CASE("What was to be looked for stays in the commands that repeat it") {
+TEST_CASE("The flags that were given stay in the commands that repeat it, unless these set them anew") {
     CrashReport report = crash_inside("mylib::my_op");
-    report.variables = {{"AOTI_DBG_CHECK", "nan,inf"}};
+    report.flags = {{"--level", "3"}, {"--check", "nan,inf"}, {"--processes", "a b"}};
     CHECK(concluded(report).repeat.front() ==
-          "aoti-dbg run --triage --sync on --level 2 --check nan,inf -- python infer.py");
+          "aoti-dbg run --triage --check nan,inf --processes 'a b' --sync on --level 2 -- python infer.py");
     report.uses_cuda = true;
+    report.tool = "/opt/my tools/aoti-dbg";
     CHECK(concluded(report).repeat.front() ==
-          "CUDA_LAUNCH_BLOCKING=1 aoti-dbg run --triage --check nan,inf -- python infer.py");
+          "CUDA_LAUNCH_BLOCKING=1 '/opt/my tools/aoti-dbg' run --triage --level 3 --check nan,inf "
+          "--processes 'a b' -- python infer.py");
     report.hang.emplace().calls.emplace_back();
-    CHECK(contains(concluded(report).repeat.front(), "--hang 30 --check nan,inf -- python infer.py"));
+    report.flags = {{"--check", "nan"}};
+    CHECK(contains(concluded(report).repeat.front(), "run --triage --hang 30 --check nan -- python"));
+    report.flags.emplace_back("--hang", "5");
+    CHECK(contains(concluded(report).repeat.front(), "run --triage --check nan --hang 5 -- python"));
 }
 
 TEST_CASE("Calls of several threads are said as a set, and none of them is named as the one") {
@@ -398,6 +403,66 @@ TEST_CASE("The fingerprint is that of class, end, kernel and its line, and of no
     CHECK(fingerprint_of({"ab", "c"}) != fingerprint_of({"a", "bc"}));
     CHECK(fingerprint_of({"host", "SIGSEGV", "mylib::my_op", ""}) == one.fingerprint);
     CHECK(fingerprint_of({}) == "cbf29ce484222325");
+}
+
+TEST_CASE("How many kernels Inductor has made before it is no part of the fingerprint") {
+    for (const auto& [name, without] : {std::pair{"triton_poi_fused_index_3", "triton_poi_fused_index"},
+                                        {"triton_red_fused_0", "triton_red_fused"},
+                                        {"cpp_fused_sin_12", "cpp_fused_sin"},
+                                        {"triton_tem_fused_mm_2_7", "triton_tem_fused_mm_2"},
+                                        {"triton_poi_fused_sin", "triton_poi_fused_sin"},
+                                        {"triton_mine_3", "triton_mine_3"},
+                                        {"triton_3", "triton_3"},
+                                        {"triton_", "triton_"},
+                                        {"my_fused_kernel_3", "my_fused_kernel_3"},
+                                        {"gemm_fused_3", "gemm_fused_3"},
+                                        {"cpp_3", "cpp_3"},
+                                        {"_fused_3", "_fused_3"},
+                                        {"", ""}})
+        CHECK(without_ordinal(name) == without);
+    const auto of = [](const std::string& kernel, std::uint32_t line) {
+        CrashReport report = ended_by(SIGABRT);
+        report.device = DeviceFault{};
+        report.device->kernel = kernel;
+        report.device->error = 700;
+        report.device->line = line;
+        return concluded(report);
+    };
+    CHECK(of("triton_poi_fused_index_3", 14).fingerprint == of("triton_poi_fused_index_4", 14).fingerprint);
+    CHECK(of("triton_poi_fused_index_3", 14).fingerprint != of("triton_poi_fused_index_3", 15).fingerprint);
+    CHECK(of("triton_poi_fused_index_3", 14).fingerprint != of("triton_poi_fused_sin_3", 14).fingerprint);
+    CHECK(of("my_kernel_3", 14).fingerprint != of("my_kernel_4", 14).fingerprint);
+    // Without a core dump nobody knows the line.
+    CHECK(of("triton_poi_fused_index_3", 14).coarse_fingerprint ==
+          of("triton_poi_fused_index_4", 0).fingerprint);
+    CrashReport marked = ended_by(SIGABRT);
+    marked.failed = call_of("cuStreamSynchronize");
+    marked.failed->kind = ring::CallKind::wait;
+    marked.failed->result = 700;
+    marked.faulted = call_of("triton_poi_fused_index_5");
+    marked.by_markers = true;
+    CHECK(concluded(marked).fingerprint == of("triton_poi_fused_index_3", 14).coarse_fingerprint);
+    CHECK(concluded(marked).coarse_fingerprint == concluded(marked).fingerprint);
+}
+
+TEST_CASE("A failure that the program survived has the fingerprint of one that ended it") {
+    CrashReport report = ended_by(0);
+    report.end.exit_status = 1;
+    report.failed = call_of("aoti_torch_cpu_addmm_out");
+    report.failed->result = 1;
+    const CrashReport ended = concluded(report);
+    report.failed_survived = true;
+    const CrashReport survived = concluded(report);
+    CHECK(survived.verdict ==
+          "exit with status 1; before it aoti_torch_cpu_addmm_out (run 0, call 3) had failed, and later runs "
+          "ended well");
+    CHECK(survived.fingerprint == ended.fingerprint);
+    report.shortage = Shortage{};
+    CHECK(concluded(report).kind == CrashClass::host);
+    const std::string short_of_memory = concluded(report).fingerprint;
+    report.failed_survived = false;
+    CHECK(concluded(report).kind == CrashClass::oom);
+    CHECK(concluded(report).fingerprint == short_of_memory);
 }
 
 TEST_CASE("Commands are such as a shell takes for what they were") {

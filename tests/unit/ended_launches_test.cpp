@@ -154,6 +154,35 @@ TEST_CASE("Launches have ended that a marker or a wait says so of") {
     CHECK(sequences(unended_launches(ring::parse_flight_ring(file).value())) == Numbers{5, 6});
 }
 
+TEST_CASE("Beside a fault are the nearest first, none that it came behind, and none that had ended") {
+    const auto beside = [](const std::vector<Record>& records, std::uint64_t seq) {
+        const ring::Contents contents = contents_of({records}, {}, {});
+        const std::vector<ring::Call> calls = ring::merged_calls(contents);
+        const auto faulted = std::find_if(calls.begin(), calls.end(),
+                                          [seq](const ring::Call& call) { return call.record->seq == seq; });
+        REQUIRE(faulted != calls.end());
+        return sequences(unended_beside(contents, *faulted));
+    };
+    CHECK(beside({launch(1, 0), launch(2, 0, kOther), launch(3, 0), launch(4, 0), launch(5, 0, kOther)}, 3) ==
+          Numbers{2, 4, 5});
+    Record refused = launch(4, 0);
+    refused.result = 700;
+    CHECK(beside({launch(1, 0, kOther), launch(2, 0, kOther), launch(3, 0), refused}, 3) == Numbers{2, 1});
+    // Who waits behind a fault may be told that all is well.
+    const auto waited = [](std::uint64_t seq) {
+        Record wait = record(seq, 1);
+        wait.kind = ring::CallKind::wait;
+        wait.stream = kOther;
+        return wait;
+    };
+    const std::vector<Record> records = {launch(1, 0, kOther), waited(2), launch(3, 0, kOther), launch(4, 0),
+                                         launch(5, 0, kOther), waited(6)};
+    const std::string names = names_block({"kernel", "cuStreamSynchronize"});
+    const ring::Contents contents =
+        ring::parse_flight_ring(file_start() + names + thread_block(17, records)).value();
+    CHECK(sequences(unended_beside(contents, ring::merged_calls(contents)[3])) == Numbers{3, 5});
+}
+
 TEST_CASE("Whatever order threads launch in, the one that faulted is among those named, alone or not") {
     std::mt19937_64 random(11);
     for (int round = 0; round < 3000; ++round) {

@@ -3,129 +3,11 @@
 
 #include <csignal>
 
-#include "cli/triage.hpp"
 #include "tests/support/catch.hpp"
-#include "tests/support/ring_writer.hpp"
-#include "tests/support/run_program.hpp"
+#include "tests/unit/ended_run_fixture.hpp"
 
 using namespace aoti_dbg;
 using namespace aoti_dbg::test;
-
-namespace {
-
-constexpr std::uint32_t kStarted = 4'000'100;  // beyond any process there is
-constexpr std::uint32_t kChild = 4'000'200;
-constexpr int kExit1 = 1 << 8;
-
-/// One process's ring, with names by their place in `names`.
-struct Process {
-    ring::FileHeader header = file_header();
-    std::vector<std::string> names = {"strg::bomb", "AOTInductorModelContainerRun", "strg::other"};
-    std::vector<std::pair<std::uint32_t, std::vector<ring::Record>>> threads;
-    std::string events;
-
-    explicit Process(std::uint32_t pid, int signal = 0, std::uint32_t signal_thread = 0) {
-        header.pid = pid;
-        header.runs = 0;
-        header.signal = static_cast<std::uint32_t>(signal);
-        header.signal_thread = signal_thread;
-    }
-    Process& with(std::uint32_t tid, const std::vector<ring::Record>& records) {
-        threads.emplace_back(tid, records);
-        return *this;
-    }
-    [[nodiscard]] std::string bytes() const {
-        std::string text = file_start(header) + names_block(names);
-        for (const auto& [tid, records] : threads)
-            text += thread_block(tid, records);
-        return text;
-    }
-};
-
-Process ended_well(std::uint32_t pid) {
-    Process process(pid);
-    process.header.ended = 1;
-    return process.with(pid, {record(1, 2)});
-}
-
-ring::Record in_run(ring::Record record, std::uint32_t run) {
-    record.run = run;
-    return record;
-}
-
-ring::Record open_run(std::uint64_t seq, std::uint32_t run) {
-    ring::Record result = in_run(open_record(seq, 1), run);
-    result.kind = ring::CallKind::run;
-    result.call = ring::kNoCall;
-    result.model = 0;
-    return result;
-}
-
-ring::Record ended_run(std::uint64_t seq, std::uint32_t run) {
-    ring::Record result = open_run(seq, run);
-    result.flags = ring::kEnded;
-    result.end_ticks = result.begin_ticks + 10;
-    return result;
-}
-
-/// A file of events with an input of each of these runs that was wrong, in their order.
-std::string events_of(const std::vector<std::uint32_t>& runs) {
-    std::string text = "{\"event\":\"start\",\"start_ns\":1800000000000000000,\"pid\":4000100}\n";
-    for (const std::uint32_t run : runs) {
-        Finding finding;
-        finding.kind = Finding::Kind::argument;
-        finding.kernel = kModelInputs;
-        finding.check = "size";
-        finding.expected = "8";
-        finding.found = std::to_string(run);
-        finding.model = 0;
-        finding.run = run;
-        finding.time_ns = run;
-        finding.tensor.label = "arg0_1";
-        append_finding_json(finding, text);
-        if (text.back() != '\n') text += "\n";
-    }
-    return text;
-}
-
-/// What is told of a run that ended so, and left these rings in the order of their starts.
-cli::Triage told(int status, const std::vector<Process>& processes, bool has_status = true,
-                 std::optional<cli::Seen> seen = {}) {
-    const TempFolder folder;
-    for (std::size_t i = 0; i < processes.size(); ++i) {
-        Process process = processes[i];
-        process.header.start_unix_ns += i;
-        const std::filesystem::path place = folder.path() / ("w" + std::to_string(i));
-        std::filesystem::create_directories(place);
-        write_text(place / "flight.ring", process.bytes());
-        if (!process.events.empty()) write_text(place / "events.jsonl", process.events);
-    }
-    cli::EndedRun run;
-    run.command = {"./start"};
-    run.folder = folder.path();
-    run.pid = static_cast<pid_t>(kStarted);
-    run.status = status;
-    run.has_status = has_status;
-    run.seen = seen;
-    return cli::look_at(run);
-}
-
-std::string text_of(const CrashReport& report) {
-    std::string text;
-    append_report_text(report, text);
-    return text;
-}
-
-bool contains(const std::string& text, const std::string& part) {
-    return text.find(part) != std::string::npos;
-}
-
-bool has_note(const CrashReport& report, const std::string& words) {
-    return std::any_of(report.notes.begin(), report.notes.end(),
-                       [&](const std::string& note) { return contains(note, words); });
-}
-
-}  // namespace
 
 TEST_CASE("A child that a signal ended is told with its signal, whatever the program made of it") {
     const Process child = Process(kChild, SIGSEGV, kChild).with(kChild, {record(1, 2), open_record(2, 0)});
@@ -157,7 +39,9 @@ TEST_CASE("A child that crashed below a program that ended well is told") {
         told(0, {ended_well(kStarted), Process(kChild).with(kChild, {record(1, 0)})}).is_worth_telling);
 }
 
-TEST_CASE("Of several that crashed the last is told, and of the program itself what its own end says") {
+TEST_CASE(
+    "Of several that crashed the last is told where nobody knows when, and of the program itself what its "
+    "own end says") {
     const Process first = Process(kChild, SIGSEGV).with(kChild, {open_record(1, 0)});
     const Process last = Process(kChild + 1, SIGFPE).with(kChild + 1, {open_record(1, 2)});
     const cli::Triage triage = told(kExit1, {first, last});

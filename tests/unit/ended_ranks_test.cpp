@@ -1,0 +1,104 @@
+// Of several processes that came to a bad end, out of flight rings written by hand: which is told, and what
+// it says of itself.
+#include <csignal>
+
+#include "serializer/process_file.hpp"
+#include "tests/support/catch.hpp"
+#include "tests/unit/ended_run_fixture.hpp"
+
+using namespace aoti_dbg;
+using namespace aoti_dbg::test;
+
+namespace {
+
+/// It crashed inside of a call, so many nanoseconds after the others began.
+Process crashed(std::uint32_t pid, std::uint64_t after_ns, const std::string& rank) {
+    Process process = Process(pid, SIGSEGV, pid).with(pid, {open_record(1, 0)});
+    if (after_ns != 0) process.header.signal_unix_ns = process.header.start_unix_ns + after_ns;
+    ProcessFacts facts;
+    facts.pid = pid;
+    facts.rank = rank;
+    facts.working_folder = "/work/" + rank;
+    facts.command = {"./worker", rank};
+    facts.variables = {{"AOTI_DBG_SCOPE", "all"}, {"RANK", rank}};
+    append_process_line(facts, process.facts);
+    return process;
+}
+
+}  // namespace
+
+TEST_CASE("Of several that crashed the first to do so is told, with its own rank and variables") {
+    const cli::Triage triage =
+        told(kExit1, {crashed(kChild, 0, "0"), crashed(kChild + 1, 10, "1"), crashed(kChild + 2, 20, "2")});
+    const CrashReport& report = triage.report;
+    CHECK(report.end.pid == kChild + 1);
+    CHECK(report.end.rank == "1");
+    CHECK(report.end.folder.find("/w1") != std::string::npos);
+    CHECK(report.variables ==
+          std::vector<std::pair<std::string, std::string>>{{"AOTI_DBG_SCOPE", "all"}, {"RANK", "1"}});
+    CHECK(contains(text_of(report), "process 4000201, /usr/bin/victim, rank 1, by SIGSEGV"));
+    CHECK(has_note(report, "process 4000200, /usr/bin/victim, rank 0, ended by SIGSEGV"));
+    CHECK(has_note(report, "process 4000202, /usr/bin/victim, rank 2, ended by SIGSEGV"));
+    // What was started is another program, with flags and variables of its own.
+    CHECK(report.command == std::vector<std::string>{"./start"});
+    CHECK(report.flags.empty());
+    std::string json;
+    append_report_json(report, json);
+    CHECK(contains(json, "\"rank\": \"1\""));
+    std::string line;
+    append_verdict_line(report, "/out/report.json", line);
+    CHECK(contains(line, "\"rank\":\"1\""));
+}
+
+TEST_CASE("Of several whose contexts failed the first is told, by the call that returned the error") {
+    const auto failed_at = [](std::uint32_t pid, std::uint64_t seq) {
+        ring::Record launch = record(seq, 0);
+        launch.kind = ring::CallKind::launch;
+        launch.result = 700;
+        Process process = Process(pid).with(pid, {record(1, 2), launch});
+        process.header.ended = 1;
+        return process;
+    };
+    CHECK(told(kExit1, {failed_at(kChild, 3), failed_at(kChild + 1, 9)}).report.end.pid == kChild);
+    CHECK(told(kExit1, {failed_at(kChild, 9), failed_at(kChild + 1, 3)}).report.end.pid == kChild + 1);
+}
+
+TEST_CASE("Of a process that nobody waited for what it says of itself tells how it was started") {
+    const CrashReport report = told(0, {crashed(kStarted, 5, "3")}, false).report;
+    CHECK(report.command == std::vector<std::string>{"./worker", "3"});
+    CHECK(report.working_folder == "/work/3");
+    CHECK(report.flags == std::vector<std::pair<std::string, std::string>>{{"--scope", "all"}});
+    CHECK(report.repeat_variables == std::vector<std::pair<std::string, std::string>>{{"RANK", "3"}});
+}
+
+TEST_CASE("What another process says of itself, or a damaged file, is not taken for it") {
+    for (const bool is_damaged : {false, true}) {
+        Process process = crashed(kChild, 5, "3");
+        if (is_damaged)
+            process.facts.resize(process.facts.size() / 2);
+        else
+            process.header.pid = kChild + 1;
+        const CrashReport report = told(kExit1, {process}).report;
+        CHECK(report.end.signal == SIGSEGV);
+        CHECK(report.end.rank.empty());
+    }
+}
+
+TEST_CASE("Devices that the process has met are told, and versions beside its libtorch") {
+    const TempFolder packages;
+    const std::filesystem::path site = packages.path() / "site-packages";
+    for (const char* name : {"torch/lib", "torch-2.11.0.dist-info", "pytorch_triton-3.6.0+gitabc.dist-info"})
+        std::filesystem::create_directories(site / name);
+    Process process = crashed(kStarted, 5, "");
+    append_device_line({1, "NVIDIA H200", "GPU-01", 13010}, process.facts);
+    process.libtorch = (site / "torch/lib/libtorch_cpu.so").string();
+    const CrashReport report = told(0, {process}, false).report;
+    using Texts = std::vector<std::pair<std::string, std::string>>;
+    Texts known;
+    for (const auto& text : report.environment)
+        if (text.first != "driver" && text.first != "package") known.push_back(text);
+    CHECK(known == Texts{{"torch", "2.11.0"},
+                         {"triton", "3.6.0+gitabc"},
+                         {"CUDA of the driver", "13.1"},
+                         {"cuda:1", "NVIDIA H200 GPU-01"}});
+}
