@@ -46,7 +46,8 @@ void add_devices(const std::vector<DeviceFacts>& devices, CrashReport& report) {
         const std::string name = "cuda:" + std::to_string(device.number);
         std::string text = device.name;
         if (!device.uuid.empty()) text += (text.empty() ? "" : " ") + device.uuid;
-        if (report.device && report.device->device == name) text += " (of the fault)";
+        const bool is_of_fault = report.has_fault() && (devices.size() == 1 || report.device->device == name);
+        if (is_of_fault) text += " (of the fault)";
         report.environment.emplace_back(name, text);
     }
 }
