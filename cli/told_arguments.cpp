@@ -2,6 +2,7 @@
 #include "cli/told_arguments.hpp"
 
 #include <algorithm>
+#include <charconv>
 #include <string_view>
 
 #include "model/last_writer.hpp"
@@ -40,6 +41,13 @@ std::string words_of(const LastWriter& writer, const std::vector<std::string>& n
 /// Those that are told; the caller numbers the told ones in the same order.
 bool is_told(const Argument& argument) {
     return argument.kind != ArgumentKind::absent && argument.kind != ArgumentKind::unknown;
+}
+
+/// "2.5", "-1e-05"
+bool is_number(const std::string& text) {
+    double number = 0;
+    const auto read = std::from_chars(text.data(), text.data() + text.size(), number);
+    return read.ec == std::errc() && read.ptr == text.data() + text.size();
 }
 
 bool is_one_tensor(const Argument& argument) {
@@ -109,6 +117,8 @@ void ToldArguments::add_value(const Argument& argument, CrashArgument& told) con
     if (!told.value.empty()) return;
     if (const std::optional<std::int64_t> number = evaluate(argument.value, symbols_))
         told.value = std::to_string(*number);
+    else if (is_number(argument.value))
+        told.value = argument.value;
 }
 
 void ToldArguments::add_layout(const Argument& argument, CrashArgument& told) const {

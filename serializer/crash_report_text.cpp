@@ -50,8 +50,10 @@ std::string whereabouts(const CrashCall& call) {
 
 void add_call(const CrashCall& call, ReportPage& page) {
     page.add("call", whereabouts(call), 2);
-    if (!call.package.empty())
-        page.add("package", call.package + (call.path.empty() ? "" : ", " + call.path), 1);
+    // A compiler's names are so long that of both nothing would be whole.
+    const std::string both = call.package + ", " + call.path;
+    const bool is_short = !call.package.empty() && !call.path.empty() && both.size() <= kValueColumns;
+    page.add("package", is_short ? both : call.package, 1);
     page.add("ATen", joined(call.original_aten, ", "), 1);
     page.add("nodes", joined(call.source_nodes, ", "), 1);
 }

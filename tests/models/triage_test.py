@@ -126,6 +126,15 @@ class Triage(TriagedTest):
         report = self.report()
         self.assertEqual((report["class"], report["ended"]["exit_status"]), ("kernel", 0))
         self.assertRegex(report["verdict"], r"^NaN in buf\d+, first made by cpp_fused__softmax_\d+ \(run 1, call 3\)")
+        # As the call of a crash, with its place in the source and what it was given.
+        call, package = report["call"], next((self.out / "evidence").iterdir())
+        self.assertEqual((call["run"], call["call"], call["package"]), (1, 3, package.name))
+        source = next(package.glob("*.wrapper.cpp")).read_text().splitlines()
+        self.assertIn(call["kernel"], source[call["line"] - 1])
+        self.assertEqual(report["before"][0]["call"], 2)
+        (wrong,) = [argument for argument in report["arguments"] if argument.get("suspect")]
+        self.assertIn(wrong["label"], report["verdict"])
+        self.assertEqual(wrong["dtype"], "float32")
         (annotation,) = [line for line in finished.stderr.splitlines() if line.startswith("::error ")]
         self.assertIn("title=aoti-dbg%3A finding 1%3A NaN in ", annotation)
         suite = xml.etree.ElementTree.parse(junit).getroot().find("testsuite")

@@ -46,7 +46,7 @@ TEST_CASE("A second package whose calls are alike takes nothing away from the re
     CHECK(begins_with(package_of(beside), "cstats-"));
     CHECK(beside.report().at("call").at("path") == model_path("stats"));
     const std::string text = read_text(beside.out() / "report.txt");
-    CHECK(contains(text, "  package     " + package_of(beside) + ", /"));
+    CHECK(contains(text, "  package     " + package_of(beside)));
     CHECK(contains(text, "  written by  "));
 }
 
@@ -138,6 +138,7 @@ TEST_CASE("A finding about what a run is given is told with the run and the call
     CHECK(report.at("call").at("kind") == "run");
     // It fails before its first call, so that nothing was kept of its package.
     CHECK(report.at("call").at("path") == model_path("stats"));
+    CHECK_FALSE(contains(read_text(run.out() / "report.txt"), "  package "));
     const Json& argument = report.at("arguments").at(0);
     CHECK(argument.at("label") == "arg2_1");
     CHECK(argument.at("suspect") == true);

@@ -136,6 +136,17 @@ TEST_CASE("Of an argument dtype, sizes and place are told, as far as they are kn
     CHECK(json_of(report).at("arguments").at(1).at("sizes") == nlohmann::json::array());
 }
 
+TEST_CASE("Of a package with a long name the hash is told, and not its half with a path") {
+    CrashReport report = fault_on_device();
+    report.faulted->package = "model-5b1f60a3c2d4";
+    report.faulted->path = "/tmp/a/model.wrapper.so";
+    CHECK(
+        contains(text_of(concluded(report)), "  package     model-5b1f60a3c2d4, /tmp/a/model.wrapper.so\n"));
+    report.faulted->package = std::string(52, 'c') + "-5b1f60a3c2d4";
+    CHECK(contains(text_of(concluded(report)), "  package     " + report.faulted->package + "\n"));
+    CHECK(json_of(concluded(report)).at("call").at("path") == "/tmp/a/model.wrapper.so");
+}
+
 TEST_CASE("A parameter that no argument is known to be is told in the file alone") {
     CrashReport report = fault_on_device();
     report.device->parameter = "out_ptr0";

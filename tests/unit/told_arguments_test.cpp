@@ -104,6 +104,7 @@ TEST_CASE("Sizes that nothing tells are as the source writes them, and values ar
     CHECK(text_of(arguments[1]) == "float32 [s77, 64]");
     CHECK(arguments[1].parameter == "out_ptr0");
     CHECK(arguments[1].begin == 0);
+    CHECK(arguments[2].value == "0.5");
     CHECK(arguments[3].value.empty());
     CHECK(arguments[3].what == "xnumel = 64L*s77");
 }
