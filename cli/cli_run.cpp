@@ -21,6 +21,7 @@
 #include "base/message.hpp"
 #include "base/unix_time.hpp"
 #include "cli/log_padding.hpp"
+#include "cli/out_place.hpp"
 #include "cli/preloadable.hpp"
 #include "cli/run_environment.hpp"
 #include "cli/run_report.hpp"
@@ -232,6 +233,7 @@ int run(const RunRequest& request) {
     const std::optional<Options> options = set_environment(request, preload, tally.path());
     if (!options) return kOwnTrouble;
     warn_of(finding, preload);
+    std::optional<OutPlace> place(std::in_place, *options, tally.start_unix_ns());
     const Audience audience = asked_for(request, *options);
     const std::optional<std::uint64_t> oom_kills = count_of_oom_kills();
     timespec started{};
@@ -277,6 +279,7 @@ int run(const RunRequest& request) {
         });
         if (ended_well && !is_told) return kOwnTrouble;  // that all is well nobody knows
     }
+    place.reset();
     if (ended_well && !requirement.is_met) return kSawNothing;
     if (ended_well && findings != 0) return request.error_exitcode.value_or(options->ci ? 1 : 0);
     if (WIFEXITED(status)) return WEXITSTATUS(status);

@@ -284,6 +284,7 @@ void note_asked_dumps(const std::vector<RecordedProcess>& processes, const Ended
 
 bool is_worth_telling(const CrashReport& report) {
     if (report.end.signal != 0 || report.findings != 0 || report.device || report.hang) return true;
+    if (report.unrecorded_error != 0) return true;
     return report.end.exit_status.value_or(0) != 0 &&
            (report.failed || !report.in_flight.empty() || report.shortage);
 }
@@ -341,6 +342,7 @@ Triage look_at(const EndedRun& run) {
     report.processes = processes.size();
     report.loaded = run.seen ? run.seen->loaded : 0;
     report.recording = run.seen ? run.seen->recording : 0;
+    report.unrecorded_error = run.seen ? run.seen->cuda_error : 0;
     for (const RecordedProcess& process : processes) {
         report.runs += process.runs;
         report.calls += process.calls;

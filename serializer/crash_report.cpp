@@ -77,6 +77,8 @@ std::string place_words(const CrashReport& report) {
     if (report.in_flight.empty()) {
         if (!report.last && !report.also_in_flight.empty()) return " outside of any call";
         if (!report.last && report.calls != 0) return "; no call of a model was recorded in this process";
+        if (!report.last && report.processes == 0 && report.recording != 0)
+            return "; calls were made but could not be recorded";
         if (!report.last) return "; no call of a model was recorded";
         return " outside of any call; the last before it was " + call_text(*report.last);
     }
@@ -376,6 +378,15 @@ Judgement judge_shortage(const CrashReport& report) {
     return result;
 }
 
+/// All that is left of it is that it was.
+Judgement judge_unrecorded(const CrashReport& report) {
+    const CudaError error = cuda_error(report.unrecorded_error);
+    Judgement result{error.kind, {}, std::to_string(report.unrecorded_error), {}};
+    result.verdict = std::string(error.words) + " (CUDA error " + result.what +
+                     "), returned by a call that could not be recorded; then " + ending_words(report.end);
+    return result;
+}
+
 bool is_of_argument(const Finding& finding) {
     return finding.kind == Finding::Kind::argument;
 }
@@ -433,6 +444,8 @@ Judgement judge(const CrashReport& report) {
                 counted(report.findings, "finding") + ", of which none is on record",
                 "findings",
                 {}};
+    if (report.unrecorded_error != 0 && report.processes == 0 && may_come_of_failure(report.end))
+        return judge_unrecorded(report);
     return judge_end(report);
 }
 

@@ -116,10 +116,11 @@ struct CrashReport {
     std::optional<Hang> hang;
     std::optional<Finding> finding;  // the first
     std::uint64_t findings = 0;
-    std::uint64_t processes = 0;  // that recorded calls
-    std::uint64_t loaded = 0;     // processes that had the library, as they counted; 0: nobody knows
-    std::uint64_t recording = 0;  // and made calls, which may be on no record
-    std::uint64_t runs = 0;       // of all of them
+    std::uint64_t processes = 0;        // that recorded calls
+    std::uint64_t loaded = 0;           // processes that had the library, as they counted; 0: nobody knows
+    std::uint64_t recording = 0;        // and made calls, which may be on no record
+    std::int32_t unrecorded_error = 0;  // that ended a context in a process without a record; 0: none
+    std::uint64_t runs = 0;             // of all of them
     std::uint64_t calls = 0;
     std::optional<std::uint64_t> oom_kills;  // in our control group, meanwhile
     bool uses_cuda = false;

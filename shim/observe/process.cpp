@@ -212,10 +212,14 @@ void end_process() {
     g_observing.store(false, std::memory_order_release);
     const bool is_bad = session->end();
     const int status = g_exit_status.load(std::memory_order_relaxed);
-    if (!is_bad && status <= 0) return;
-    if (has_reporter() && !start_reporter({0, status}))
-        message(Severity::warn, "no process could be made for the report; `aoti-dbg report %s` makes it",
-                session->folder().c_str());
+    if (is_bad || status > 0) {
+        if (!has_reporter()) return;
+        if (!start_reporter({0, status}))
+            return message(Severity::warn,
+                           "no process could be made for the report; `aoti-dbg report %s` makes it",
+                           session->folder().c_str());
+    }
+    session->leave_private_folder();
 }
 
 }  // namespace aoti_dbg
