@@ -60,7 +60,8 @@ struct DeviceFault {
     std::string parameter;           // through which the line reads or writes; a guess
     bool is_write = false;
     std::optional<FaultedAccess> accessed;
-    std::string dump;  // the file that says all of this; empty: it says more
+    std::string dump;                // the file that says all of this; empty: it says more
+    bool is_dump_of_others = false;  // who have asked for it, so it stays
     // Nothing went wrong that the driver knows of: it was asked at a hang. So many warps of so many blocks
     // were there, the most that stood together at that line.
     bool is_running = false;

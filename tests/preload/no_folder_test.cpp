@@ -229,6 +229,23 @@ TEST_CASE("Where nothing can be written a fault on the GPU is told as the error 
     CHECK(contains(outcome.err,
                    "returned CUDA error 700 (illegal memory access), and there is no flight ring"));
 }
+
+TEST_CASE("Without room for the driver's core dump completion markers name the kernel") {
+    const TempFolder disk;
+    const std::string at = disk.path().string();
+    const Lines program = on_disk("size=8m", disk.path(), shell_command(kTriage, kTwoRuns));
+    if (program.empty()) {
+        WARN("skipped: no file system can be mounted here");
+        return;
+    }
+    Variables env = kFaulting;
+    env["AOTI_DBG_OUT"] = at + "/out";
+    const Outcome outcome = run_bare(program, env);
+    CHECK(contains(outcome.err, "there is no room for the driver's core dump"));
+    CHECK(contains(unwrapped(outcome.err),
+                   "aoti-dbg: illegal memory access (CUDA error 700) in triton_poi_fused_add_3 "
+                   "(run 0, call 4); by completion markers"));
+}
 #endif
 
 }  // namespace
