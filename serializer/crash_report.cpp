@@ -416,6 +416,8 @@ std::string cause_words(const CrashReport& report) {
     const CrashCall* const failed = report.told_failure();
     const CrashCall* const call = failed != nullptr ? failed : report.call();
     if (!report.finding || !is_of_argument(*report.finding) || call == nullptr) return {};
+    // That a run failed says what came of it.
+    if (report.finding->check == "result") return {};
     if (!is_of_run_of(*report.finding, *call) || call->name == report.finding->kernel) return {};
     return "; its run began with a finding: " + argument_title(*report.finding);
 }

@@ -150,6 +150,7 @@ void settle(ThreadState& state, std::uintptr_t frame) {
     while (state.depth > 0) {
         const OpenCall& left = state.open[state.depth - 1];
         if (left.frame > frame && !is_gone(state, left, frame)) return;
+        if (checking()) check_left(state, frame);
         leave_innermost(state);
     }
 }
