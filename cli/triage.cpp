@@ -331,6 +331,8 @@ Triage look_at(const EndedRun& run) {
     std::vector<std::string> unexplained = unexplained_ends(processes, run, chosen);
     const bool has_unexplained = !unexplained.empty() && report.end.exit_status.value_or(0) != 0;
     std::move(unexplained.begin(), unexplained.end(), std::back_inserter(report.notes));
+    for (std::string& failed : failed_calls_of_others(processes, chosen))
+        report.notes.push_back(std::move(failed));
     const bool is_ours = run.has_status || run.stopped_by != 0;
     if (is_ours) {
         report.command = run.command;

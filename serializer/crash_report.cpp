@@ -330,6 +330,17 @@ Judgement judge_survived(const CrashCall& call, const CrashReport& report) {
     return result;
 }
 
+/// What a process probably met that was gone inside of a call, and of which nothing says why; empty where
+/// more is known.
+std::string_view probable_end(const CrashReport& report) {
+    const CrashEnd& end = report.end;
+    const bool is_known = end.signal != 0 || (end.exit_status && !end.is_descendant) || end.is_running;
+    if (is_known || report.in_flight.empty() || report.oom_kills.value_or(0) != 0) return {};
+    if (end.is_in_good_order)
+        return "; likely by _exit in it, or in a handler of its own for a signal that came there";
+    return "; likely by a signal that a handler of its own took, or by SIGKILL";
+}
+
 Judgement judge_end(const CrashReport& report) {
     const CrashEnd& end = report.end;
     Judgement result;
@@ -350,6 +361,9 @@ Judgement judge_end(const CrashReport& report) {
                                         std::to_string(*report.oom_kills) + " here meanwhile"
                           : report.oom_kills ? "; who sent it is not known"
                                              : "; perhaps by the kernel for want of memory, which is a guess";
+    } else if (const std::string_view probably = probable_end(report); !probably.empty()) {
+        result.kind = CrashClass::host;
+        result.verdict += probably;
     } else if (is_fault(end.signal) || (end.signal == 0 && end.exit_status && !end.is_descendant)) {
         result.kind = CrashClass::host;
     }

@@ -74,12 +74,13 @@ struct DeviceFault {
 struct CrashEnd {
     std::uint32_t pid = 0;
     std::string program;
-    bool is_descendant = false;      // of the program that was started, whose end it is not
-    bool is_in_good_order = false;   // by its own note
-    bool is_running = false;         // it has not ended
-    int signal = 0;                  // 0: none
-    std::uint32_t thread = 0;        // to which it came; 0: not known
-    bool is_foreign_thread = false;  // which has no call on record: hardly one of the program's
+    bool is_descendant = false;            // of the program that was started, whose end it is not
+    bool is_in_good_order = false;         // by its own note
+    bool is_running = false;               // it has not ended
+    int signal = 0;                        // 0: none
+    std::uint32_t thread = 0;              // to which it came; 0: not known
+    std::optional<std::uint64_t> address;  // whose access it came of
+    bool is_foreign_thread = false;        // which has no call on record: hardly one of the program's
     bool signal_is_guessed = false;  // from the exit status, as shells have it, or from the program's own
     std::optional<int> exit_status;  // of the program that was started
 };

@@ -76,6 +76,9 @@ struct FileHeader {
     // program's own handlers are left alone, so none does not mean that there was none.
     std::uint32_t signal;
     std::uint32_t signal_thread;
+    // Of SIGSEGV and SIGBUS that the processor has raised: 1, and the address that was accessed.
+    std::uint64_t has_signal_address;
+    std::uint64_t signal_address;
 };
 static_assert(sizeof(FileHeader) <= kPage);
 

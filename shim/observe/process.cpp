@@ -112,6 +112,9 @@ void make_ready() {
     if (may_select(*g_options) && (!g_options->processes.only_main || is_start())) {
         count_in_tally(TallyCount::partaking);
         g_observing.store(true, std::memory_order_release);
+        // Before the program sets handlers: one that passes signals on, as Python's faulthandler, passes them
+        // to ours. Somebody waits for the end only then, and the ring alone tells what came.
+        if (is_tallied() && g_options->triage) watch_fatal_signals();
     }
     errno = kept_errno;
 }
