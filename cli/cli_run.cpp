@@ -132,11 +132,28 @@ bool is_to_end(int signal) {
 // Whoever sends SIGTERM mostly sends SIGKILL, to us as well, some ten seconds later.
 constexpr std::time_t kToEnd = 3;
 
+/// Of a container's first process, or whoever has asked for it, orphans become children.
+bool is_parent_of_orphans() {
+    int is_subreaper = 0;
+    return getpid() == 1 || (prctl(PR_GET_CHILD_SUBREAPER, &is_subreaper) == 0 && is_subreaper != 0);
+}
+
+/// Else their entries in the table of processes stay as long as we do. Returns whether `child` was among
+/// those that have ended, with its status.
+bool reap_up_to(pid_t child, int& status) {
+    pid_t ended = 0;
+    do {
+        ended = waitpid(-1, &status, WNOHANG);
+    } while (ended > 0 && ended != child);
+    return ended == child;
+}
+
 /// Waits for the child's end. What the terminal sends reaches the whole process group, the child too; what
 /// somebody sends to us alone is meant for the child. `does_not_end` is called once, should the child still
 /// run some seconds after the first that was to end it.
 int wait_for(pid_t child, const Signals& signals, Stop& stop, const std::function<void()>& does_not_end) {
     bool is_told = false;
+    const bool inherits_orphans = is_parent_of_orphans();
     while (true) {
         const siginfo_t info = signals.wait(stop.signal != 0 && !is_told ? kToEnd : 0);
         if (info.si_signo == 0) {
@@ -151,6 +168,7 @@ int wait_for(pid_t child, const Signals& signals, Stop& stop, const std::functio
         }
         int status = 0;
         if (waitpid(child, &status, WNOHANG) == child) return status;
+        if (inherits_orphans && reap_up_to(child, status)) return status;
     }
 }
 
