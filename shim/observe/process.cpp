@@ -167,6 +167,10 @@ void ensure_process_ready() {
     pthread_once(&g_once, make_ready);
 }
 
+const std::string& folder_at_load() {
+    return *g_folder;
+}
+
 void switch_off(const char* why) {
     if (!g_observing.exchange(false)) return;
     message(Severity::error,

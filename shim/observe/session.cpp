@@ -122,7 +122,8 @@ Session::Session(const Options& options, const Origin& start) : pid_(getpid()) {
 void Session::be_ready_to_report(const Options& options, std::uint64_t since_unix_ns, bool is_start) {
     if (!options.triage || folder_.empty()) return;
     // Whoever counts waits for the end and looks at it.
-    const bool reports = !is_tallied() && prepare_reporter(folder_, since_unix_ns, is_start);
+    const bool reports =
+        !is_tallied() && prepare_reporter({folder_, folder_at_load(), since_unix_ns, is_start});
     if (reports || ring_ != nullptr) watch_fatal_signals();
 }
 
