@@ -76,6 +76,7 @@ CrashEnd end_of(const EndedRun& run, const RecordedProcess* process) {
     }
     const bool is_noted = process != nullptr && process->signal == end.signal && is_fault(end.signal);
     if (is_noted) end.thread = process->signal_thread;
+    if (is_noted) end.address = process->address;
     return end;
 }
 
@@ -98,6 +99,22 @@ std::vector<std::string> unexplained_ends(const std::vector<RecordedProcess>& pr
                                                : "ended by " + signal_name(process.signal)));
     }
     if (more != 0) clauses.push_back("so did " + std::to_string(more) + " more");
+    return clauses;
+}
+
+std::vector<std::string> failed_calls_of_others(const std::vector<RecordedProcess>& processes,
+                                                const RecordedProcess* chosen) {
+    std::vector<std::string> clauses;
+    std::size_t more = 0;
+    for (const RecordedProcess& process : processes) {
+        if (&process == chosen || !process.has_failed_call) continue;
+        if (clauses.size() == kMostNoted)
+            ++more;
+        else
+            clauses.push_back("in process " + std::to_string(process.pid) + ", " + process.program + ", " +
+                              process.failed_call);
+    }
+    if (more != 0) clauses.push_back("in " + std::to_string(more) + " more processes a call failed");
     return clauses;
 }
 

@@ -18,6 +18,10 @@ const RecordedProcess* choose(const std::vector<RecordedProcess>& processes, con
 /// `process` is null where nobody recorded anything of it.
 CrashEnd end_of(const EndedRun& run, const RecordedProcess* process);
 
+/// Calls that failed in other processes than `chosen`. A clause each.
+std::vector<std::string> failed_calls_of_others(const std::vector<RecordedProcess>& processes,
+                                                const RecordedProcess* chosen);
+
 /// Those that failed the program perhaps, besides `chosen`: they ended in no good order, and nobody knows by
 /// what. A clause each; none where the program ended well.
 std::vector<std::string> unexplained_ends(const std::vector<RecordedProcess>& processes, const EndedRun& run,

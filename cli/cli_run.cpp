@@ -21,6 +21,7 @@
 #include "base/message.hpp"
 #include "base/unix_time.hpp"
 #include "cli/log_padding.hpp"
+#include "cli/out_place.hpp"
 #include "cli/preloadable.hpp"
 #include "cli/run_environment.hpp"
 #include "cli/run_report.hpp"
@@ -131,11 +132,28 @@ bool is_to_end(int signal) {
 // Whoever sends SIGTERM mostly sends SIGKILL, to us as well, some ten seconds later.
 constexpr std::time_t kToEnd = 3;
 
+/// Of a container's first process, or whoever has asked for it, orphans become children.
+bool is_parent_of_orphans() {
+    int is_subreaper = 0;
+    return getpid() == 1 || (prctl(PR_GET_CHILD_SUBREAPER, &is_subreaper) == 0 && is_subreaper != 0);
+}
+
+/// Else their entries in the table of processes stay as long as we do. Returns whether `child` was among
+/// those that have ended, with its status.
+bool reap_up_to(pid_t child, int& status) {
+    pid_t ended = 0;
+    do {
+        ended = waitpid(-1, &status, WNOHANG);
+    } while (ended > 0 && ended != child);
+    return ended == child;
+}
+
 /// Waits for the child's end. What the terminal sends reaches the whole process group, the child too; what
 /// somebody sends to us alone is meant for the child. `does_not_end` is called once, should the child still
 /// run some seconds after the first that was to end it.
 int wait_for(pid_t child, const Signals& signals, Stop& stop, const std::function<void()>& does_not_end) {
     bool is_told = false;
+    const bool inherits_orphans = is_parent_of_orphans();
     while (true) {
         const siginfo_t info = signals.wait(stop.signal != 0 && !is_told ? kToEnd : 0);
         if (info.si_signo == 0) {
@@ -150,6 +168,7 @@ int wait_for(pid_t child, const Signals& signals, Stop& stop, const std::functio
         }
         int status = 0;
         if (waitpid(child, &status, WNOHANG) == child) return status;
+        if (inherits_orphans && reap_up_to(child, status)) return status;
     }
 }
 
@@ -232,6 +251,7 @@ int run(const RunRequest& request) {
     const std::optional<Options> options = set_environment(request, preload, tally.path());
     if (!options) return kOwnTrouble;
     warn_of(finding, preload);
+    std::optional<OutPlace> place(std::in_place, *options, tally.start_unix_ns());
     const Audience audience = asked_for(request, *options);
     const std::optional<std::uint64_t> oom_kills = count_of_oom_kills();
     timespec started{};
@@ -277,6 +297,7 @@ int run(const RunRequest& request) {
         });
         if (ended_well && !is_told) return kOwnTrouble;  // that all is well nobody knows
     }
+    place.reset();
     if (ended_well && !requirement.is_met) return kSawNothing;
     if (ended_well && findings != 0) return request.error_exitcode.value_or(options->ci ? 1 : 0);
     if (WIFEXITED(status)) return WEXITSTATUS(status);

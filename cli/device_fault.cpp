@@ -8,6 +8,7 @@
 #include <cinttypes>
 #include <cstdio>
 #include <filesystem>
+#include <fstream>
 #include <iterator>
 
 #include "base/readable_symbol.hpp"
@@ -115,17 +116,51 @@ std::uint64_t written_unix_ns(const struct stat& file) {
            static_cast<std::uint64_t>(file.st_mtim.tv_nsec);
 }
 
+struct Dump {
+    fs::path path;
+    bool is_of_others = false;
+};
+
+bool is_written_since(const fs::path& path, std::uint64_t since_unix_ns) {
+    struct stat found {};
+    return stat(path.c_str(), &found) == 0 && S_ISREG(found.st_mode) &&
+           written_unix_ns(found) >= since_unix_ns;
+}
+
+/// That a `.place` names: a path in which `%t` stands for any number.
+std::vector<fs::path> dumps_at(const fs::path& place) {
+    std::ifstream file(place);
+    std::string line;
+    if (!std::getline(file, line)) return {};
+    const std::size_t time = line.rfind("%t");
+    if (time == std::string::npos) return {fs::path(line)};
+    const std::string begin = line.substr(0, time);
+    const std::string end = line.substr(time + 2);
+    std::vector<fs::path> found;
+    for (const fs::directory_entry& entry : entries_of(fs::path(line).parent_path())) {
+        const std::string path = entry.path().string();
+        const bool is_long = path.size() > begin.size() + end.size();
+        if (!is_long || path.rfind(begin, 0) != 0 || path.substr(path.size() - end.size()) != end) continue;
+        const std::string number = path.substr(begin.size(), path.size() - begin.size() - end.size());
+        if (number.find_first_not_of("0123456789") == std::string::npos) found.push_back(entry.path());
+    }
+    return found;
+}
+
 /// Those that were written since then, in the order of their names.
-std::vector<fs::path> dumps_in(const std::string& folder, std::uint64_t since_unix_ns) {
-    std::vector<fs::path> dumps;
+std::vector<Dump> dumps_in(const std::string& folder, std::uint64_t since_unix_ns) {
+    std::vector<Dump> dumps;
     for (const fs::directory_entry& entry : entries_of(folder)) {
         const std::string name = entry.path().filename();
-        if (name.rfind("gpu", 0) != 0 || entry.path().extension() != ".core") continue;
-        struct stat found {};
-        if (stat(entry.path().c_str(), &found) != 0 || !S_ISREG(found.st_mode)) continue;
-        if (written_unix_ns(found) >= since_unix_ns) dumps.push_back(entry.path());
+        if (name.rfind("gpu", 0) != 0) continue;
+        if (entry.path().extension() == ".core") dumps.push_back({entry.path()});
+        if (entry.path().extension() != ".place") continue;
+        for (const fs::path& path : dumps_at(entry.path()))
+            dumps.push_back({path, true});
     }
-    std::sort(dumps.begin(), dumps.end());
+    const auto is_old = [&](const Dump& dump) { return !is_written_since(dump.path, since_unix_ns); };
+    dumps.erase(std::remove_if(dumps.begin(), dumps.end(), is_old), dumps.end());
+    std::sort(dumps.begin(), dumps.end(), [](const Dump& a, const Dump& b) { return a.path < b.path; });
     return dumps;
 }
 
@@ -133,7 +168,7 @@ std::vector<fs::path> dumps_in(const std::string& folder, std::uint64_t since_un
 template <typename Tell>
 std::optional<DeviceFault> first_told(const std::string& folder, std::uint64_t since_unix_ns,
                                       std::vector<std::string>& notes, Tell tell) {
-    for (const fs::path& path : dumps_in(folder, since_unix_ns)) {
+    for (const auto& [path, is_of_others] : dumps_in(folder, since_unix_ns)) {
         const Result<MappedFile> file = MappedFile::open(path);
         if (!file.ok()) {
             notes.push_back(file.status().message());
@@ -144,7 +179,12 @@ std::optional<DeviceFault> first_told(const std::string& folder, std::uint64_t s
             notes.push_back(path.filename().string() + " " + dump.status().message());
             continue;
         }
-        if (std::optional<DeviceFault> told = tell(dump.value(), path)) return told;
+        std::optional<DeviceFault> told = tell(dump.value(), path);
+        if (!told) continue;
+        told->is_dump_of_others = is_of_others;
+        if (is_of_others)
+            notes.push_back("the core dump of the GPU was asked for by others, and stays: " + path.string());
+        return told;
     }
     return std::nullopt;
 }

@@ -248,7 +248,8 @@ Check check_fault(const FaultFacts& facts, std::string_view kernel) {
     const std::string name = "fault";
     const std::string said = in_words(facts.warnings);
     if (!facts.has_gpu) {
-        return warning(name, kNoGpuToTry, "run aoti-dbg doctor --fault where the GPU is");
+        return failure(name, std::string("no kernel could be made to fault: ") + kNoGpuToTry,
+                       "run aoti-dbg doctor --fault where the GPU is, or without --fault here");
     }
     if (!facts.trouble.empty()) {
         return failure(name, "the program whose kernel was to fault " + facts.trouble + said,

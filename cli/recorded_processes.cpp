@@ -58,6 +58,29 @@ std::uint64_t unix_ns_of(const ring::FileHeader& header, std::uint64_t ticks) {
            static_cast<std::uint64_t>(static_cast<double>(ticks - header.start_ticks) * tick);
 }
 
+bool has_failed(const ring::Record& record) {
+    return record.kind != ring::CallKind::lifecycle &&
+           (record.result != 0 || (record.flags & ring::kLeftByException) != 0);
+}
+
+/// A run fails for what one of its calls has done, if that is known.
+void note_failed(const ring::Contents& contents, const ring::Record& record, RecordedProcess& process,
+                 const ring::Record*& first) {
+    process.has_failed_call = true;
+    const auto order = [](const ring::Record& one) {
+        return std::pair(one.kind == ring::CallKind::run, one.seq);
+    };
+    if (first != nullptr && order(*first) < order(record)) return;
+    first = &record;
+    CrashCall call;
+    call.name = contents.name(record.name);
+    call.run = record.run;
+    call.call = record.call;
+    process.failed_call =
+        call_text(call) +
+        ((record.flags & ring::kLeftByException) != 0 ? " was left by an exception" : " failed");
+}
+
 RecordedProcess summed_up(const fs::path& path, const ring::Contents& contents) {
     RecordedProcess process;
     process.ring = path.string();
@@ -68,6 +91,7 @@ RecordedProcess summed_up(const fs::path& path, const ring::Contents& contents) 
     process.ended = contents.header.ended != 0;
     process.signal = static_cast<int>(contents.header.signal);
     process.signal_thread = contents.header.signal_thread;
+    if (contents.header.has_signal_address != 0) process.address = contents.header.signal_address;
     process.runs = contents.header.runs;
     std::error_code failed;
     const fs::path link = "/proc/" + std::to_string(process.pid) + "/exe";
@@ -76,6 +100,7 @@ RecordedProcess summed_up(const fs::path& path, const ring::Contents& contents) 
     process.facts = facts_of(process.ring, process.pid);
     std::uint64_t first_error = UINT64_MAX;  // in ticks
     std::uint64_t no_calls = process.runs;
+    const ring::Record* first_failed = nullptr;
     for (const ring::Thread& thread : contents.threads) {
         for (const ring::Record& record : thread.records) {
             process.calls = std::max(process.calls, record.seq);
@@ -88,8 +113,7 @@ RecordedProcess summed_up(const fs::path& path, const ring::Contents& contents) 
                 first_error = std::min(first_error, record.end_ticks);
             }
             if (record.kind == ring::CallKind::wait) continue;
-            process.has_failed_call |= record.kind != ring::CallKind::lifecycle &&
-                                       (record.result != 0 || (record.flags & ring::kLeftByException) != 0);
+            if (has_failed(record)) note_failed(contents, record, process, first_failed);
             if (!is_open(record) || thread.ended) continue;
             process.has_open_calls = true;
             process.is_main_thread_inside |= thread.tid == process.pid;

@@ -22,13 +22,15 @@ struct RecordedProcess {
     std::string program;
     std::uint32_t pid = 0;
     std::uint64_t start_unix_ns = 0;
-    bool ended = false;               // in good order
-    int signal = 0;                   // that ended it, as far as the library saw that; 0: none
-    std::uint32_t signal_thread = 0;  // to which it came; 0: not known
+    bool ended = false;                    // in good order
+    int signal = 0;                        // that ended it, as far as the library saw that; 0: none
+    std::uint32_t signal_thread = 0;       // to which it came; 0: not known
+    std::optional<std::uint64_t> address;  // whose access it came of
     bool is_running = false;
     bool has_open_calls = false;
     bool is_main_thread_inside = false;  // of a call
     bool has_failed_call = false;
+    std::string failed_call;        // the first of them that is no run, else a run
     bool has_dead_context = false;  // a launch returned an error that no context survives
     bool uses_cuda = false;
     std::uint64_t failed_unix_ns = 0;  // that signal, else the first such error; 0: not known

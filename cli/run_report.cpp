@@ -190,8 +190,8 @@ std::uint64_t tell(const EndedRun& run, const Audience& audience, const Requirem
     std::string report_path;
     if (is_asked_for(triage.report, audience) && triage.is_worth_telling) {
         report_path = leave_all(triage.report, run, audience);
-        const bool is_told =
-            !report_path.empty() && triage.report.device && !triage.report.device->dump.empty();
+        const bool is_told = !report_path.empty() && triage.report.device &&
+                             !triage.report.device->dump.empty() && !triage.report.device->is_dump_of_others;
         if (is_told && !audience.keeps_dump) unlink(triage.report.device->dump.c_str());
         if (!report_path.empty()) remove_old_reports(run.folder, audience.max_reports);
     }

@@ -38,7 +38,8 @@ int memory_file() {
     return -1;
 }
 
-std::uint32_t count(std::uint32_t& place) {
+template <typename Number>
+Number count(Number& place) {
     return std::atomic_ref(place).load(std::memory_order_relaxed);
 }
 
@@ -71,7 +72,8 @@ void TallyPage::mark_start() const {
 std::optional<Seen> TallyPage::seen() const {
     if (page_ == nullptr) return std::nullopt;
     return Seen{count(page_->loaded),    count(page_->partaking), count(page_->models),
-                count(page_->recording), count(page_->left_out),  count(page_->findings)};
+                count(page_->recording), count(page_->left_out),  count(page_->findings),
+                count(page_->cuda_error)};
 }
 
 std::string TallyPage::library_version() const {

@@ -18,6 +18,7 @@ struct Seen {
     std::uint32_t recording = 0;
     std::uint32_t left_out = 0;
     std::uint32_t findings = 0;
+    std::int32_t cuda_error = 0;  // that ended a context in a process without any other record
 };
 
 class TallyPage {

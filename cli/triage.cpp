@@ -225,6 +225,7 @@ void add_troubles_of_gpus(CrashReport& report) {
 
 bool is_worth_telling(const CrashReport& report) {
     if (report.end.signal != 0 || report.findings != 0 || report.device || report.hang) return true;
+    if (report.unrecorded_error != 0) return true;
     return report.end.exit_status.value_or(0) != 0 &&
            (report.failed || !report.in_flight.empty() || report.shortage);
 }
@@ -267,6 +268,8 @@ Triage look_at(const EndedRun& run) {
     std::vector<std::string> unexplained = unexplained_ends(processes, run, chosen);
     const bool has_unexplained = !unexplained.empty() && report.end.exit_status.value_or(0) != 0;
     std::move(unexplained.begin(), unexplained.end(), std::back_inserter(report.notes));
+    for (std::string& failed : failed_calls_of_others(processes, chosen))
+        report.notes.push_back(std::move(failed));
     const bool is_ours = run.has_status || run.stopped_by != 0;
     add_start(processes, run, report);
     if (is_ours && !run.has_status)
@@ -275,6 +278,7 @@ Triage look_at(const EndedRun& run) {
     report.processes = processes.size();
     report.loaded = run.seen ? run.seen->loaded : 0;
     report.recording = run.seen ? run.seen->recording : 0;
+    report.unrecorded_error = run.seen ? run.seen->cuda_error : 0;
     for (const RecordedProcess& process : processes) {
         report.runs += process.runs;
         report.calls += process.calls;

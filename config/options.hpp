@@ -3,6 +3,7 @@
 // value becomes a complaint (one line: the value, what is allowed, what was taken instead) and the default.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -115,6 +116,12 @@ struct Options {
 
     /// Whether calls that wait are on record, and every call of a model, selected or not.
     [[nodiscard]] bool records_all() const { return triage || hang != 0; }
+
+    /// Bytes on disk without which a process has no record: one thread's ring and the maps, and a report.
+    [[nodiscard]] std::size_t least_room() const { return std::size_t{ring} * 64 + (std::size_t{2} << 20U); }
+    /// The same with a core dump of the GPU, of which 9 MB were seen.
+    [[nodiscard]] std::size_t ample_room() const { return least_room() + kDumpRoom; }
+    static constexpr std::size_t kDumpRoom = std::size_t{16} << 20U;
 
     /// Whether launches may get completion markers.
     [[nodiscard]] bool may_mark() const {

@@ -78,6 +78,8 @@ std::string place_words(const CrashReport& report) {
     if (report.in_flight.empty()) {
         if (!report.last && !report.also_in_flight.empty()) return " outside of any call";
         if (!report.last && report.calls != 0) return "; no call of a model was recorded in this process";
+        if (!report.last && report.processes == 0 && report.recording != 0)
+            return "; calls were made but could not be recorded";
         if (!report.last) return "; no call of a model was recorded";
         return " outside of any call; the last before it was " + call_text(*report.last);
     }
@@ -331,6 +333,17 @@ Judgement judge_survived(const CrashCall& call, const CrashReport& report) {
     return result;
 }
 
+/// What a process probably met that was gone inside of a call, and of which nothing says why; empty where
+/// more is known.
+std::string_view probable_end(const CrashReport& report) {
+    const CrashEnd& end = report.end;
+    const bool is_known = end.signal != 0 || (end.exit_status && !end.is_descendant) || end.is_running;
+    if (is_known || report.in_flight.empty() || report.oom_kills.value_or(0) != 0) return {};
+    if (end.is_in_good_order)
+        return "; likely by _exit in it, or in a handler of its own for a signal that came there";
+    return "; likely by a signal that a handler of its own took, or by SIGKILL";
+}
+
 Judgement judge_end(const CrashReport& report) {
     const CrashEnd& end = report.end;
     Judgement result;
@@ -351,6 +364,9 @@ Judgement judge_end(const CrashReport& report) {
                                         std::to_string(*report.oom_kills) + " here meanwhile"
                           : report.oom_kills ? "; who sent it is not known"
                                              : "; perhaps by the kernel for want of memory, which is a guess";
+    } else if (const std::string_view probably = probable_end(report); !probably.empty()) {
+        result.kind = CrashClass::host;
+        result.verdict += probably;
     } else if (is_fault(end.signal) || (end.signal == 0 && end.exit_status && !end.is_descendant)) {
         result.kind = CrashClass::host;
     }
@@ -379,6 +395,15 @@ Judgement judge_shortage(const CrashReport& report) {
     return result;
 }
 
+/// All that is left of it is that it was.
+Judgement judge_unrecorded(const CrashReport& report) {
+    const CudaError error = cuda_error(report.unrecorded_error);
+    Judgement result{error.kind, {}, std::to_string(report.unrecorded_error), {}};
+    result.verdict = std::string(error.words) + " (CUDA error " + result.what +
+                     "), returned by a call that could not be recorded; then " + ending_words(report.end);
+    return result;
+}
+
 bool is_of_argument(const Finding& finding) {
     return finding.kind == Finding::Kind::argument;
 }
@@ -401,6 +426,8 @@ std::string cause_words(const CrashReport& report) {
     const CrashCall* const failed = report.told_failure();
     const CrashCall* const call = failed != nullptr ? failed : report.call();
     if (!report.finding || !is_of_argument(*report.finding) || call == nullptr) return {};
+    // That a run failed says what came of it.
+    if (report.finding->check == "result") return {};
     if (!is_of_run_of(*report.finding, *call) || call->name == report.finding->kernel) return {};
     return "; its run began with a finding: " + argument_title(*report.finding);
 }
@@ -429,6 +456,8 @@ Judgement judge(const CrashReport& report) {
                 counted(report.findings, "finding") + ", of which none is on record",
                 "findings",
                 {}};
+    if (report.unrecorded_error != 0 && report.processes == 0 && may_come_of_failure(report.end))
+        return judge_unrecorded(report);
     return judge_end(report);
 }
 

@@ -69,6 +69,7 @@ struct DeviceFault {
     std::optional<FaultedAccess> accessed;
     std::string dump;                   // the file that says all of this; empty: it says more
     std::uint64_t written_unix_ns = 0;  // when that was written
+    bool is_dump_of_others = false;     // who have asked for it, so it stays
     // Nothing went wrong that the driver knows of: it was asked at a hang. So many warps of so many blocks
     // were there, the most that stood together at that line.
     bool is_running = false;
@@ -81,14 +82,15 @@ struct DeviceFault {
 struct CrashEnd {
     std::uint32_t pid = 0;
     std::string program;
-    std::string folder;              // where it left what is known of it
-    std::string rank;                // among the processes of a job; empty: none
-    bool is_descendant = false;      // of the program that was started, whose end it is not
-    bool is_in_good_order = false;   // by its own note
-    bool is_running = false;         // it has not ended
-    int signal = 0;                  // 0: none
-    std::uint32_t thread = 0;        // to which it came; 0: not known
-    bool is_foreign_thread = false;  // which has no call on record: hardly one of the program's
+    std::string folder;                    // where it left what is known of it
+    std::string rank;                      // among the processes of a job; empty: none
+    bool is_descendant = false;            // of the program that was started, whose end it is not
+    bool is_in_good_order = false;         // by its own note
+    bool is_running = false;               // it has not ended
+    int signal = 0;                        // 0: none
+    std::uint32_t thread = 0;              // to which it came; 0: not known
+    std::optional<std::uint64_t> address;  // whose access it came of
+    bool is_foreign_thread = false;        // which has no call on record: hardly one of the program's
     bool signal_is_guessed = false;  // from the exit status, as shells have it, or from the program's own
     std::optional<int> exit_status;  // of the program that was started
 };
@@ -137,10 +139,11 @@ struct CrashReport {
     // given.
     std::optional<CrashCall> found;
     std::uint64_t findings = 0;
-    std::uint64_t processes = 0;  // that recorded calls
-    std::uint64_t loaded = 0;     // processes that had the library, as they counted; 0: nobody knows
-    std::uint64_t recording = 0;  // and made calls, which may be on no record
-    std::uint64_t runs = 0;       // of all of them
+    std::uint64_t processes = 0;        // that recorded calls
+    std::uint64_t loaded = 0;           // processes that had the library, as they counted; 0: nobody knows
+    std::uint64_t recording = 0;        // and made calls, which may be on no record
+    std::int32_t unrecorded_error = 0;  // that ended a context in a process without a record; 0: none
+    std::uint64_t runs = 0;             // of all of them
     std::uint64_t calls = 0;
     std::optional<std::uint64_t> oom_kills;  // in our control group, meanwhile
     bool uses_cuda = false;

@@ -72,6 +72,11 @@ Json json_of(const CrashEnd& end) {
         to["signal_number"] = end.signal;
     }
     add_unless(to, "thread", end.thread, 0);
+    if (end.address) {
+        std::string address = "0x";
+        append_short_hex(*end.address, address);
+        to["address"] = address;
+    }
     if (end.signal_is_guessed) to["signal_is_guessed"] = true;
     if (end.exit_status) to["exit_status"] = *end.exit_status;
     return to;

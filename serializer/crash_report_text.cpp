@@ -16,12 +16,19 @@ namespace {
 
 constexpr std::size_t kVerdictLines = 4;
 
+std::string address_text(std::uint64_t address) {
+    std::string text = "0x";
+    append_short_hex(address, text);
+    return text;
+}
+
 std::string ending_text(const CrashEnd& end) {
     std::string text = "process " + std::to_string(end.pid);
     if (!end.program.empty()) text += ", " + end.program;
     if (!end.rank.empty()) text += ", rank " + end.rank;
     const std::string status = end.exit_status ? "exit status " + std::to_string(*end.exit_status) : "";
     if (end.signal != 0) text += ", by " + signal_name(end.signal);
+    if (end.address) text += " at address " + address_text(*end.address);
     if (end.signal == 0 && end.is_descendant && !end.is_in_good_order) text += ", in no good order";
     if (status.empty()) return text;
     if (!end.is_descendant) return text + ", " + status;

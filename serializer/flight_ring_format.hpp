@@ -77,6 +77,9 @@ struct FileHeader {
     std::uint32_t signal;
     std::uint32_t signal_thread;
     std::uint64_t signal_unix_ns;  // when it came; 0: not known
+    // Of SIGSEGV and SIGBUS that the processor has raised: 1, and the address that was accessed.
+    std::uint64_t has_signal_address;
+    std::uint64_t signal_address;
 };
 static_assert(sizeof(FileHeader) <= kPage);
 

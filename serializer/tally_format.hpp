@@ -6,7 +6,8 @@
 //   bytes  8..15  pid of the program that was started (the start); whether options were complained of
 //   bytes 16..23  when it was started, nanoseconds since 1970
 //   bytes 24..47  counts, 32 bits each
-//   bytes 48..    version of the library
+//   bytes 48..79  version of the library
+//   bytes 80..83  a CUDA error of which there is no other record
 #pragma once
 
 #include <cstddef>
@@ -30,7 +31,10 @@ struct Page {
     std::uint32_t left_out;   // processes that would have, but for the patterns of AOTI_DBG_PROCESSES
     std::uint32_t findings;   // that were made, whether or not they could be written
     char library[32];         // its version, by whoever loaded it; empty: older than this field
+    // The first CUresult that ended a context in a process without a flight ring; 0: none.
+    std::int32_t cuda_error;
+    std::uint32_t reserved;
 };
-static_assert(sizeof(Page) == 80);
+static_assert(sizeof(Page) == 88);
 
 }  // namespace aoti_dbg::tally

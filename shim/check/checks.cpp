@@ -27,6 +27,7 @@ std::atomic<std::uint64_t> g_unchecked_models{0};
 
 /// Of the call, without what is wrong with it.
 Finding finding_at(ThreadState& state, const OpenCall& call) {
+    own_part(state).found_in_run = call.run;
     Finding finding;
     finding.sequence = call.seq;
     finding.time_ns = unix_nanoseconds();
@@ -94,6 +95,30 @@ void end_views(ThreadState& state, std::int32_t result) {
 bool is_op(ring::CallKind kind) {
     return kind == ring::CallKind::extern_op || kind == ring::CallKind::proxy_op ||
            kind == ring::CallKind::dispatcher;
+}
+
+void tell_result(ThreadState& state, const MeasuredModel* model, const OpenCall& call, std::string found,
+                 const char* advice) {
+    Finding finding = finding_at(state, call);
+    const SitePlan* plan = model == nullptr ? nullptr : model->site(call.site);
+    add_site(plan != nullptr ? plan->facts : unknown_site(*call.name, call.kind), finding);
+    tell(std::move(finding), {"result", "success", std::move(found), advice});
+}
+
+/// A run that fails for what was told of it already is not told again.
+void check_failed_run(ThreadState& state, const OpenCall& run, std::int32_t result) {
+    if (own_part(state).found_in_run == run.run) return;
+    Finding finding = finding_at(state, run);
+    finding.kernel = run.name->printed;
+    finding.call = Finding().call;
+    tell(std::move(finding), {"result", "success", "error " + std::to_string(result),
+                              "the line that PyTorch wrote on standard error says why; aoti-dbg show has the "
+                              "last calls before it"});
+}
+
+/// Whether that lies on the thread's own stack. On a fiber's a call may go on.
+bool is_on_own_stack(ThreadState& state, std::uintptr_t frame) {
+    return readable_stack_words(state, frame) != 0;
 }
 
 }  // namespace
@@ -186,13 +211,23 @@ void check_result(ThreadState& state, MeasuredModel* model, const OpenCall& call
     if (call.kind == ring::CallKind::lifecycle && model != nullptr)
         return note_container_call(*model, call, result);
     if (call.kind == ring::CallKind::run) end_views(state, result);
-    if (result == 0 || !is_op(call.kind)) return;
-    Finding finding = finding_at(state, call);
-    const SitePlan* plan = model == nullptr ? nullptr : model->site(call.site);
-    add_site(plan != nullptr ? plan->facts : unknown_site(*call.name, call.kind), finding);
-    tell(std::move(finding),
-         {"result", "success", "error " + std::to_string(result),
-          "the line that PyTorch wrote on standard error says why; --level 2 shows what it was given"});
+    if (result == 0) return;
+    if (call.kind == ring::CallKind::run) return check_failed_run(state, call, result);
+    if (is_op(call.kind))
+        tell_result(
+            state, model, call, "error " + std::to_string(result),
+            "the line that PyTorch wrote on standard error says why; --level 2 shows what it was given");
+}
+
+void check_left(ThreadState& state, std::uintptr_t frame) {
+    const OpenCall& left = *state.top();
+    // What the program itself calls outside of models is its own matter.
+    const bool is_own = state.depth > 1 && left.number != ring::kNoCall &&
+                        state.open[state.depth - 2].kind == ring::CallKind::run;
+    if (!is_own || !is_on_own_stack(state, frame) || !is_on_own_stack(state, left.frame)) return;
+    const MeasuredModel* const model = left.passage.any() ? measured_model(left.model) : nullptr;
+    tell_result(state, model, left, "an exception",
+                "the exception says why; --level 2 shows what the call was given");
 }
 
 std::uint64_t count_unchecked_models() {

@@ -75,6 +75,7 @@ struct MeasuringThread {
     MadeTensors made;
     std::map<std::uint16_t, CheckedViews> views;  // by model
     CheckedViews* views_at_hand = nullptr;        // of the run that is under way
+    std::uint32_t found_in_run = ring::kNoRun;  // the last run in which its arguments or a result were wrong
     std::uint64_t thread = static_cast<std::uint64_t>(gettid());
     // Of the call at hand, kept for their memory: and for its other side, where nothing came between.
     std::uint64_t found_for = 0;  // sequence of the call

@@ -19,6 +19,7 @@
 #include "shim/observe/process.hpp"
 #include "shim/observe/session.hpp"
 #include "shim/observe/thread_state.hpp"
+#include "shim/observe/unrecorded.hpp"
 
 namespace aoti_dbg {
 namespace {
@@ -149,6 +150,7 @@ void settle(ThreadState& state, std::uintptr_t frame) {
     while (state.depth > 0) {
         const OpenCall& left = state.open[state.depth - 1];
         if (left.frame > frame && !is_gone(state, left, frame)) return;
+        if (checking()) check_left(state, frame);
         leave_innermost(state);
     }
 }
@@ -243,7 +245,10 @@ void end_call(ThreadState& state, std::uintptr_t frame, std::int32_t result, std
     if (call.kind == ring::CallKind::cpp_kernel) result = 0;  // these return nothing
     flags |= ring::kEnded;
     if (call.record != nullptr) ThreadRing::end(call.record, call.seq, result, flags, ticks());
-    if (result != 0 && call.kind != ring::CallKind::lifecycle) state.counts.failed.raise();
+    if (result != 0 && call.kind != ring::CallKind::lifecycle) {
+        state.counts.failed.raise();
+        if (call.record == nullptr && ring::returns_cuda_error(call.kind)) note_unrecorded_failure(result);
+    }
     if (call.after.named) show_name(state, call, When::after);
     if (!looking()) return;
     MeasuredModel* measured = call.passage.any() ? measured_model(call.model) : nullptr;

@@ -14,7 +14,8 @@ namespace aoti_dbg {
 namespace {
 
 std::uint32_t flags_for(DumpOfFault dump) {
-    const bool may_run_on = dump == DumpOfFault::ours || dump == DumpOfFault::of_others;
+    const bool may_run_on =
+        dump == DumpOfFault::ours || dump == DumpOfFault::of_others || dump == DumpOfFault::lost;
     return (may_run_on ? ring::kMayRunOn : 0U) | (measuring() || saving() ? ring::kOwnKernels : 0U);
 }
 
@@ -28,7 +29,7 @@ bool wants_markers(const Options& options, DumpOfFault dump, const char* launch_
     if (!options.may_mark()) return false;
     if (options.completion == Completion::markers) return true;
     if (is_blocking(launch_blocking)) return false;
-    return options.hang != 0 || dump == DumpOfFault::none || dump == DumpOfFault::not_asked;
+    return options.hang != 0 || (dump != DumpOfFault::ours && dump != DumpOfFault::of_others);
 }
 
 CompletionMarkers::CompletionMarkers(FlightRing& ring, DumpOfFault dump)

@@ -1,5 +1,6 @@
 #include "shim/observe/fault_watch.hpp"
 
+#include <fcntl.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -7,7 +8,9 @@
 #include <cstring>
 #include <string>
 
+#include "base/descriptor.hpp"
 #include "base/message.hpp"
+#include "base/private_folder.hpp"
 #include "shim/bind/driver_table.hpp"
 #include "shim/observe/completion_markers.hpp"
 #include "shim/observe/dump_request.hpp"
@@ -72,9 +75,13 @@ void say_why_not(FaultDump result, const std::string& path, const Session& sessi
         case FaultDump::armed:
             return;
         case FaultDump::asked_for_already:
-            return message(Severity::info,
-                           "the driver's core dump of a fault is asked for already, by the program or by a "
-                           "variable CUDA_*COREDUMP*; it goes where that says");
+            return;  // find_dump_of_others() has said where it goes
+        case FaultDump::no_room:
+            return message(
+                Severity::warn,
+                "there is no room for the driver's core dump of a fault in %s; set AOTI_DBG_OUT to "
+                "a place with %zu MiB; %s",
+                session.folder().c_str(), Options::kDumpRoom >> 20U, what_tells(session));
         case FaultDump::not_known:
             return message(Severity::warn,
                            "this driver cannot be asked for a core dump of a fault (12.1 and newer can); %s",
@@ -88,6 +95,54 @@ void say_why_not(FaultDump result, const std::string& path, const Session& sessi
             return message(Severity::warn, "the driver refused to write a core dump of a fault; %s",
                            what_tells(session));
     }
+}
+
+/// The report looks there as well.
+bool note_place(const std::string& folder, const std::string& path) {
+    std::string file = folder + "/gpu.place";
+    if (access(file.c_str(), F_OK) == 0) file = folder + "/gpu-" + std::to_string(getpid()) + ".place";
+    const Descriptor to(open(file.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600));
+    const std::string line = path + "\n";
+    return to.number() >= 0 && write_quietly(to.number(), line.data(), line.size());
+}
+
+DumpOfFault find_dump_of_others(const Session& session, DumpOfOthers& dump) {
+    constexpr const char* kAsked =
+        "the driver's core dump of a fault is asked for already, by the program or by a variable "
+        "CUDA_*COREDUMP*";
+    dump = dump_of_others(fault_dump_api(), variable);
+    if (!dump.is_enabled) {
+        message(
+            Severity::warn,
+            "a variable CUDA_*COREDUMP* is set, by which the driver writes no core dump of a fault; unset "
+            "it, and there is one; %s",
+            what_tells(session));
+        return DumpOfFault::none;
+    }
+    const std::string folder = dump.path.substr(0, dump.path.rfind('/') + 1);
+    const bool can_be_written = access(folder.c_str(), W_OK | X_OK) == 0;
+    if (dump.path.empty() || !can_be_written || !note_place(session.folder(), dump.path)) {
+        message(Severity::warn, "%s, and cannot be read where that says (%s); %s", kAsked,
+                dump.path.empty() ? "no working directory" : dump.path.c_str(), what_tells(session));
+        return DumpOfFault::lost;
+    }
+    message(Severity::info, "%s; it goes to %s, where a report reads it, and stays", kAsked,
+            dump.path.c_str());
+    return DumpOfFault::of_others;
+}
+
+/// The driver's record is looked for there, when a fault seems to be under way and at the end.
+void expect_dump(Session& session, const std::string& path) {
+    session.expect_fault_dump(path);
+    watch_fault_window(path, options().on_fault == OnFault::raise);
+    // Before what the driver has left to be done at exit.
+    atexit(let_fault_settle);
+}
+
+FaultDump arm(const std::string& folder, const std::string& path) {
+    const AfterDump after = options().on_fault == OnFault::abort ? AfterDump::abort : AfterDump::go_on;
+    if (!has_room(folder, Options::kDumpRoom).ok()) return FaultDump::no_room;
+    return arm_fault_dump(fault_dump_api(), path, after, variable);
 }
 
 }  // namespace
@@ -104,20 +159,22 @@ void watch_for_faults() {
     Session* const session = current_session();
     if (session == nullptr || session->folder().empty()) return;  // which was said
     const std::string path = free_path(session->folder());
-    const AfterDump after = options().on_fault == OnFault::abort ? AfterDump::abort : AfterDump::go_on;
-    const FaultDump result = arm_fault_dump(fault_dump_api(), path, after, variable);
-    g_dump.store(result == FaultDump::armed               ? DumpOfFault::ours
-                 : result == FaultDump::asked_for_already ? DumpOfFault::of_others
-                                                          : DumpOfFault::none,
-                 std::memory_order_relaxed);
+    const FaultDump result = arm(session->folder(), path);
     g_counts_launches.store(true, std::memory_order_relaxed);
     say_why_not(result, path, *session);
-    if (result != FaultDump::armed) return;
-    session->expect_fault_dump(path);
-    watch_fault_window(path, options().on_fault == OnFault::raise);
-    arm_for_hangs(session->folder());
-    // Before what the driver has left to be done at exit.
-    atexit(let_fault_settle);
+    if (result == FaultDump::armed) {
+        g_dump.store(DumpOfFault::ours, std::memory_order_relaxed);
+        expect_dump(*session, path);
+        return arm_for_hangs(session->folder());
+    }
+    DumpOfOthers dump;
+    g_dump.store(
+        result == FaultDump::asked_for_already ? find_dump_of_others(*session, dump) : DumpOfFault::none,
+        std::memory_order_relaxed);
+    // One of an earlier run says nothing of this one, and where the time is in its name it has none yet.
+    const bool is_exact = dump.path.find("%t") == std::string::npos;
+    if (dump_of_fault() == DumpOfFault::of_others && is_exact && access(dump.path.c_str(), F_OK) != 0)
+        expect_dump(*session, dump.path);
 }
 
 }  // namespace aoti_dbg

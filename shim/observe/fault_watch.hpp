@@ -4,8 +4,9 @@
 
 namespace aoti_dbg {
 
-/// Whether the driver writes a core dump when a kernel faults, as far as it was asked by us.
-enum class DumpOfFault { not_asked, ours, of_others, none };
+/// Whether the driver writes a core dump when a kernel faults, as far as it was asked by us. One of others
+/// may be where nobody can read it (`lost`).
+enum class DumpOfFault { not_asked, ours, of_others, lost, none };
 DumpOfFault dump_of_fault();
 
 /// After each cuInit that succeeded; the first of a process counts.

@@ -112,6 +112,9 @@ void make_ready() {
     if (may_select(*g_options) && (!g_options->processes.only_main || is_start())) {
         count_in_tally(TallyCount::partaking);
         g_observing.store(true, std::memory_order_release);
+        // Before the program sets handlers: one that passes signals on, as Python's faulthandler, passes them
+        // to ours. Somebody waits for the end only then, and the ring alone tells what came.
+        if (is_tallied() && g_options->triage) watch_fatal_signals();
     }
     errno = kept_errno;
 }
@@ -164,6 +167,10 @@ void ensure_process_ready() {
     pthread_once(&g_once, make_ready);
 }
 
+const std::string& folder_at_load() {
+    return *g_folder;
+}
+
 void switch_off(const char* why) {
     if (!g_observing.exchange(false)) return;
     message(Severity::error,
@@ -212,10 +219,14 @@ void end_process() {
     g_observing.store(false, std::memory_order_release);
     const bool is_bad = session->end();
     const int status = g_exit_status.load(std::memory_order_relaxed);
-    if (!is_bad && status <= 0) return;
-    if (has_reporter() && !start_reporter({0, status}))
-        message(Severity::warn, "no process could be made for the report; `aoti-dbg report %s` makes it",
-                session->folder().c_str());
+    if (is_bad || status > 0) {
+        if (!has_reporter()) return;
+        if (!start_reporter({0, status}))
+            return message(Severity::warn,
+                           "no process could be made for the report; `aoti-dbg report %s` makes it",
+                           session->folder().c_str());
+    }
+    session->leave_private_folder();
 }
 
 }  // namespace aoti_dbg

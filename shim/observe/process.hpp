@@ -6,6 +6,7 @@
 #include <pthread.h>
 
 #include <atomic>
+#include <string>
 
 #include "config/options.hpp"
 
@@ -102,6 +103,9 @@ extern bool g_recording_waits;
 extern bool g_marking;
 /// Whether the map of allocations is kept (AOTI_DBG_TRIAGE).
 extern bool g_recording_memory;
+
+/// Where relative names begin; empty: not known.
+const std::string& folder_at_load();
 
 /// Fail open: nothing is looked at from here on, and `why` is said once.
 void switch_off(const char* why);

@@ -1,5 +1,6 @@
 #include "shim/observe/session.hpp"
 
+#include <fcntl.h>
 #include <limits.h>
 #include <unistd.h>
 
@@ -11,6 +12,7 @@
 #include <new>
 
 #include "base/message.hpp"
+#include "base/private_folder.hpp"
 #include "config/selection.hpp"
 #include "serializer/allocation_map.hpp"
 #include "serializer/tensor_map.hpp"
@@ -123,7 +125,8 @@ Session::Session(const Options& options, const Origin& start) : pid_(getpid()) {
 void Session::be_ready_to_report(const Options& options, std::uint64_t since_unix_ns, bool is_start) {
     if (!options.triage || folder_.empty()) return;
     // Whoever counts waits for the end and looks at it.
-    const bool reports = !is_tallied() && prepare_reporter(folder_, since_unix_ns, is_start);
+    const bool reports =
+        !is_tallied() && prepare_reporter({folder_, folder_at_load(), since_unix_ns, is_start});
     if (reports || ring_ != nullptr) watch_fatal_signals();
 }
 
@@ -163,16 +166,40 @@ CompletionMarkers* Session::decide_markers() {
 
 void Session::open_folder(const Options& options, const Origin& start) {
     const std::string own_name = start.pid == pid_ ? std::string() : process_folder_name();
-    const Result<std::string> folder = make_out_folder(options, start, own_name);
+    // Who waits for the end has looked for another place before the start, and would not find ours.
+    const bool may_be_another = options.triage && options.ring != 0 && !is_tallied();
+    const Result<std::string> folder =
+        make_out_folder(options, start, own_name, may_be_another ? options.least_room() : 0);
     if (folder.ok()) {
         folder_ = folder.value();
         return;
     }
+    if (may_be_another && open_private_folder(options, folder.status())) return;
     message(
         Severity::warn,
         "%s; there is neither a flight ring nor a record of events; set AOTI_DBG_OUT to a folder that can "
         "be written",
         folder.status().message().c_str());
+}
+
+bool Session::open_private_folder(const Options& options, const Status& why) {
+    const Result<std::string> folder = make_private_folder(options.ample_room(), options.least_room());
+    if (!folder.ok()) return false;
+    folder_ = folder.value();
+    is_private_ = true;
+    message(Severity::warn,
+            "%s; the output goes to %s, which stays if there is a report; set AOTI_DBG_OUT to a folder that "
+            "can be written",
+            why.message().c_str(), folder_.c_str());
+    return true;
+}
+
+void Session::leave_private_folder() {
+    if (!is_private_ || present_saving() != nullptr) return;
+    const int folder = open(folder_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    const bool has_report = folder >= 0 && faccessat(folder, "report.json", F_OK, 0) == 0;
+    if (folder >= 0) close(folder);
+    if (!has_report) remove_private_folder(folder_.c_str());
 }
 
 void Session::open_ring(const Options& options) {

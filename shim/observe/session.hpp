@@ -113,9 +113,13 @@ class Session {
     /// Closes log and ring in good order and says what was covered. Whether something failed, was found, or
     /// has faulted.
     bool end();
+    /// Behind everything: a folder that was made because the chosen one could not be had goes, unless there
+    /// is a report in it or what was asked for. Allocates nothing.
+    void leave_private_folder();
 
   private:
     void open_folder(const Options& options, const Origin& start);
+    bool open_private_folder(const Options& options, const Status& why);
     void open_ring(const Options& options);
     void publish_names(std::uint32_t id);
     CompletionMarkers* decide_markers();
@@ -124,6 +128,7 @@ class Session {
 
     pid_t pid_;
     std::string folder_;
+    bool is_private_ = false;
     std::unique_ptr<LineLog> log_;
     std::unique_ptr<FlightRing> ring_;
     ProcessNotes* notes_ = nullptr;     // never freed: threads may be inside

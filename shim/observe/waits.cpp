@@ -10,6 +10,7 @@
 #include "shim/observe/names.hpp"
 #include "shim/observe/session.hpp"
 #include "shim/observe/thread_state.hpp"
+#include "shim/observe/unrecorded.hpp"
 
 namespace aoti_dbg {
 namespace {
@@ -109,6 +110,7 @@ void Wait::begin(WaitName& name, Awaited awaited) {
 }
 
 void Wait::end_record(std::int32_t result) {
+    if (record_ == nullptr) return note_unrecorded_failure(result);
     if (!observing()) return;
     note_result(*state_->session, result);
     ThreadRing::end(record_, seq_, result, ring::kEnded, ticks());

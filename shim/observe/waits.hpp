@@ -52,7 +52,9 @@ class Wait {
     }
     template <typename Result>
     Result end(Result result) {
-        if (record_ != nullptr) end_record(static_cast<std::int32_t>(result));
+        const bool has_failed = static_cast<std::int32_t>(result) != 0;
+        if (record_ != nullptr || (g_recording_waits && has_failed)) [[unlikely]]
+            end_record(static_cast<std::int32_t>(result));
         return result;
     }
 

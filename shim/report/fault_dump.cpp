@@ -1,6 +1,10 @@
 #include "shim/report/fault_dump.hpp"
 
+#include <limits.h>
+#include <unistd.h>
+
 #include <algorithm>
+#include <cstring>
 #include <iterator>
 
 namespace aoti_dbg {
@@ -59,7 +63,52 @@ bool is_asked_for(const char* (*variable)(const char* name)) {
                        [variable](const char* name) { return variable(name) != nullptr; });
 }
 
+constexpr const char* kEnabledVariable = "CUDA_ENABLE_COREDUMP_ON_EXCEPTION";
+constexpr const char* kFileVariable = "CUDA_COREDUMP_FILE";
+constexpr const char* kDriversName = "core_%t_%h_%p.nvcudmp";
+
+/// As the driver names its file; by the variable where it does not say it, else by default.
+std::string file_asked_for(const FaultDumpApi& api, const char* (*variable)(const char* name)) {
+    char text[kLongestPath] = "";
+    std::size_t bytes = sizeof text;
+    const bool is_told = api.get != nullptr && api.get(kFile, text, &bytes) == 0 && text[0] != '\0';
+    if (is_told) return {text, strnlen(text, sizeof text)};
+    const char* const set = variable(kFileVariable);
+    return set == nullptr || *set == '\0' ? kDriversName : set;
+}
+
+/// With host and process where the driver puts them; the time is that of the fault.
+std::string with_names(const std::string& pattern) {
+    char host[256] = "";
+    gethostname(host, sizeof host - 1);
+    std::string text;
+    for (std::size_t i = 0; i < pattern.size(); ++i) {
+        const char next = i + 1 < pattern.size() ? pattern[i + 1] : '\0';
+        const bool is_name = pattern[i] == '%' && (next == 'h' || next == 'p');
+        if (!is_name)
+            text += pattern[i];
+        else
+            text += next == 'h' ? std::string(host) : std::to_string(getpid());
+        i += is_name ? 1 : 0;
+    }
+    return text;
+}
+
 }  // namespace
+
+DumpOfOthers dump_of_others(const FaultDumpApi& api, const char* (*variable)(const char* name)) {
+    DumpOfOthers dump;
+    const char* const set = variable(kEnabledVariable);
+    dump.is_enabled = set != nullptr ? strcmp(set, "1") == 0 : api.get != nullptr && is_enabled(api);
+    if (!dump.is_enabled) return dump;
+    const std::string path = with_names(file_asked_for(api, variable));
+    char here[PATH_MAX];
+    if (path.front() == '/')
+        dump.path = path;
+    else if (getcwd(here, sizeof here) != nullptr)
+        dump.path = std::string(here) + "/" + path;
+    return dump;
+}
 
 FaultDump arm_fault_dump(const FaultDumpApi& api, const std::string& path, AfterDump after,
                          const char* (*variable)(const char* name)) {

@@ -22,6 +22,7 @@ enum class FaultDump {
     asked_for_already,  // by the program, or by whoever has set the driver's variables
     not_known,          // to this driver
     path_too_long,
+    no_room,
     refused,
 };
 
@@ -32,6 +33,16 @@ enum class AfterDump { go_on, abort };
 /// is.
 FaultDump arm_fault_dump(const FaultDumpApi& api, const std::string& path, AfterDump after,
                          const char* (*variable)(const char* name));
+
+/// What somebody else has asked of the driver.
+struct DumpOfOthers {
+    bool is_enabled = false;
+    // An absolute path, in which `%t` stands for the moment of the fault; empty: not known.
+    std::string path;
+};
+
+/// After FaultDump::asked_for_already.
+DumpOfOthers dump_of_others(const FaultDumpApi& api, const char* (*variable)(const char* name));
 
 /// Besides, whoever writes to `pipe`, which the driver makes, gets such a record though nothing has faulted.
 /// False where the driver does not.

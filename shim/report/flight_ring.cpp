@@ -158,12 +158,16 @@ void FlightRing::note_end() {
     publish(header_->ended, std::uint32_t{1});
 }
 
-void FlightRing::note_signal(int signal, std::uint32_t thread) {
+void FlightRing::note_signal(int signal, std::uint32_t thread, std::optional<std::uint64_t> address) {
     std::uint32_t none = 0;
     if (!__atomic_compare_exchange_n(&header_->signal_thread, &none, thread, false, __ATOMIC_RELAXED,
                                      __ATOMIC_RELAXED))
         return;
     publish(header_->signal_unix_ns, unix_nanoseconds());
+    if (address) {
+        publish(header_->signal_address, *address);
+        publish(header_->has_signal_address, std::uint64_t{1});
+    }
     publish(header_->signal, static_cast<std::uint32_t>(signal));
 }
 

@@ -7,6 +7,7 @@
 #include <deque>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 
 #include "base/status.hpp"
@@ -71,8 +72,9 @@ class FlightRing {
     /// That it is this moment on both clocks: from it readers tell how long ago a call began.
     void note_moment();
     void note_end();
-    /// The process is about to end by it; the first counts. For signal handlers.
-    void note_signal(int signal, std::uint32_t thread);
+    /// The process is about to end by it, for an access of `address` where that is known; the first counts.
+    /// For signal handlers.
+    void note_signal(int signal, std::uint32_t thread, std::optional<std::uint64_t> address);
     /// By it and the process's number a ring is told from all others.
     [[nodiscard]] std::uint64_t start_unix_ns() const { return header_->start_unix_ns; }
     [[nodiscard]] const char* path() const { return file_.path().c_str(); }

@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "base/private_folder.hpp"
 #include "config/options_table.hpp"
 
 namespace aoti_dbg {
@@ -58,14 +59,18 @@ bool is_default_pattern(std::string_view pattern) {
 
 }  // namespace
 
-Result<std::string> make_out_folder(const Options& options, const Origin& start,
-                                    const std::string& own_name) {
+Result<std::string> make_out_folder(const Options& options, const Origin& start, const std::string& own_name,
+                                    std::size_t room) {
     std::string pattern = options.out;
     while (pattern.size() > 1 && pattern.back() == '/')
         pattern.pop_back();
     std::string path = expand_pattern(pattern, ::getenv, start);
     const std::string of_start = path;
     if (!own_name.empty()) path += "/" + own_name;
+    if (room != 0) {
+        // Before anything is made.
+        if (Status there_is = has_room(path, room); !there_is.ok()) return there_is;
+    }
     if (Status made = make_folders(path); !made.ok()) return made;
     if (is_default_pattern(pattern)) point_latest_at(of_start);
     return path;

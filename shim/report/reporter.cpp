@@ -39,21 +39,18 @@ std::string command_beside_library() {
 /// All that the command is started with, made while there is time to allocate.
 class Prepared {
   public:
-    Prepared(std::string command, const std::string& folder, std::uint64_t since_unix_ns, bool is_start)
-        : words_{std::move(command),
-                 "report",
-                 "--process",
-                 std::to_string(getpid()),
-                 "--since",
-                 std::to_string(since_unix_ns),
-                 folder} {
+    Prepared(std::string command, const ReportedProcess& process)
+        : here_(process.here), words_{std::move(command), "report",
+                                      "--process",        std::to_string(getpid()),
+                                      "--since",          std::to_string(process.since_unix_ns),
+                                      process.folder} {
         // The command is not to be looked at.
         for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry)
             if (std::string_view(*entry).substr(0, kPreload.size()) != kPreload) texts_.emplace_back(*entry);
         for (std::string& text : texts_)
             environment_.push_back(text.data());
         environment_.push_back(nullptr);
-        if (is_start) words_.emplace_back("--start");
+        if (process.is_start) words_.emplace_back("--start");
         for (std::string& word : words_)
             arguments_.push_back(word.data());
         end_ = arguments_.size();
@@ -77,6 +74,8 @@ class Prepared {
     [[nodiscard]] void* stack_of_between() { return between_.data() + between_.size(); }
     [[nodiscard]] void* stack_of_command() { return of_command_.data() + of_command_.size(); }
     [[noreturn]] void execute() {
+        // Of the new process alone. Where that folder is gone, names that are relative lead nowhere.
+        (void)!chdir(here_.c_str());
         execve(arguments_.front(), arguments_.data(), environment_.data());
         syscall(SYS_exit_group, 127);  // _exit is hooked
         __builtin_unreachable();
@@ -100,6 +99,7 @@ class Prepared {
 
     alignas(16) Stack between_;
     alignas(16) Stack of_command_;
+    std::string here_;
     std::vector<std::string> words_;
     std::vector<std::string> texts_;  // of the environment
     std::vector<char*> environment_;
@@ -191,19 +191,18 @@ void await(long child) {
 
 }  // namespace
 
-bool prepare_reporter(const std::string& folder, std::uint64_t since_unix_ns, bool is_start) {
+bool prepare_reporter(const ReportedProcess& process) {
     std::string command = command_beside_library();
     if (command.empty()) {
         // Not by each of its workers.
-        if (is_start)
+        if (process.is_start)
             message(Severity::warn,
                     "there is no aoti-dbg beside the library, in ../bin or ../../bin, so a bad end leaves no "
                     "report; keep the two together, or make it with `aoti-dbg report %s`",
-                    folder.c_str());
+                    process.folder.c_str());
         return false;
     }
-    g_prepared.store(new Prepared(std::move(command), folder, since_unix_ns, is_start),
-                     std::memory_order_release);
+    g_prepared.store(new Prepared(std::move(command), process), std::memory_order_release);
     g_prepared_by.store(getpid(), std::memory_order_release);
     return true;
 }

@@ -7,10 +7,16 @@
 
 namespace aoti_dbg {
 
-/// Finds the command beside the library and keeps what it is to be started with: `folder` is this process's
-/// output folder, where older files are of others; `is_start`: it is not below that of another process.
-/// Without the command: false.
-bool prepare_reporter(const std::string& folder, std::uint64_t since_unix_ns, bool is_start);
+/// Whom it is about.
+struct ReportedProcess {
+    std::string folder;  // for its output; older files there are of others
+    std::string here;    // where relative names begin: those of options, wherever the program went
+    std::uint64_t since_unix_ns = 0;
+    bool is_start = false;  // its folder is not below that of another process
+};
+
+/// Finds the command beside the library and keeps what it is to be started with. Without the command: false.
+bool prepare_reporter(const ReportedProcess& process);
 /// Whether this process is prepared.
 bool has_reporter();
 

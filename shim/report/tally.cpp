@@ -68,6 +68,13 @@ void count_in_tally(TallyCount what) {
     }
 }
 
+void note_error_in_tally(std::int32_t error) {
+    std::int32_t none = 0;
+    if (g_page != nullptr)
+        __atomic_compare_exchange_n(&g_page->cuda_error, &none, error, false, __ATOMIC_RELAXED,
+                                    __ATOMIC_RELAXED);
+}
+
 bool first_to_complain() {
     return g_page != nullptr && __atomic_exchange_n(&g_page->complained, 1, __ATOMIC_RELAXED) == 0;
 }

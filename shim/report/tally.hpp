@@ -2,6 +2,7 @@
 // of it does nothing.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 
 #include "config/pattern.hpp"
@@ -13,6 +14,9 @@ void join_tally();
 
 enum class TallyCount { partaking, models, recording, left_out, findings };
 void count_in_tally(TallyCount what);
+
+/// A context has failed with that, and the process has nowhere to put it. The first of a run stays.
+void note_error_in_tally(std::int32_t error);
 
 /// True once for all processes of a run.
 bool first_to_complain();

@@ -188,6 +188,7 @@ TEST_CASE("What the person has asked of the driver stays, and that is said once"
     CHECK(contains(Preloaded::show(his), "contents 0"));
     CHECK_FALSE(fs::exists(run.out() / "gpu.core"));
     CHECK(times_said(run.outcome.err, "is asked for already") == 1);
+    CHECK(times_said(run.outcome.err, "it goes to " + his) == 1);
 }
 
 TEST_CASE("A driver that cannot be asked is told of, with what to do, and the program goes on") {

@@ -93,7 +93,15 @@ TEST_CASE("Triage looks for it by itself, and a model without sources is counted
     const Preloaded bare(wrong_arguments("dtype", "stats_bare"),
                          {{"AOTI_DBG_CHECK", "args"}, {"AOTI_DBG_LEVEL", ""}});
     CAPTURE(bare.outcome.err);
-    CHECK(titles(bare.log_lines()).empty());
+    // That it did not go well is known all the same, once.
+    CHECK(titles(bare.log_lines()) ==
+          Lines{"result of run of cstats_bare.wrapper.so: success expected, error 1 found"});
+    CHECK(titles(Preloaded(wrong_arguments("dtype", "stats_bare"),
+                           {{"AOTI_DBG_CHECK", "args"},
+                            {"AOTI_DBG_LEVEL", ""},
+                            {"AOTI_DBG_SUPPRESS", "args in run of cstats_bare.wrapper.so"}})
+                     .log_lines())
+              .empty());
     CHECK(contains(bare.outcome.err, "1 of the models with inputs that cannot be checked"));
 }
 
@@ -112,6 +120,39 @@ TEST_CASE(
 }
 
 #endif
+
+const Variables kChecking = {{"AOTI_DBG_CHECK", "args"}, {"AOTI_DBG_LEVEL", ""}};
+
+TEST_CASE("A call of a model's that an exception has left is told, once for each place") {
+    for (const char* variant : {"throwing", "cpu"}) {
+        const Lines program = model_host({"--throw", model_path(variant), model_path(variant)});
+        const Preloaded seen(program, kChecking);
+        CAPTURE(variant, seen.outcome.err);
+        CHECK(seen.outcome.out == run_bare(program).out);
+        CHECK(titles(seen.log_lines()) ==
+              Lines{"result of at::_ops::abs::call: success expected, an exception found"});
+    }
+    Variables env = kChecking;
+    env["AOTI_DBG_SUPPRESS"] = "args in at::_ops::abs::call";
+    CHECK(titles(Preloaded(model_host({"--throw", model_path("cpu")}), env).log_lines()).empty());
+}
+
+TEST_CASE("An op that returns an error is told, and not the run that fails for it") {
+    const Preloaded seen(model_host({"--error", model_path("cpu")}), kChecking);
+    const Lines told = titles(seen.log_lines());
+    REQUIRE(told.size() == 1);
+    CHECK(contains(told[0], ": success expected, error 1 found"));
+    CHECK_FALSE(contains(told[0], "run of "));
+}
+
+TEST_CASE("Exceptions that a program throws and catches outside of models are nobody's finding") {
+    for (const Lines& options :
+         {Lines{"--runs", "5"}, Lines{"--runs", "3", "--threads", "4"}, Lines{"--two-runners"}}) {
+        const Preloaded sound(model_host(joined(options, {model_path("cpu")})), kChecking);
+        CAPTURE(sound.outcome.err);
+        CHECK(titles(sound.log_lines()).empty());
+    }
+}
 
 }  // namespace
 }  // namespace aoti_dbg::test

@@ -241,5 +241,23 @@ TEST_CASE("A finding is told though the program ends well") {
 }
 #endif
 
+TEST_CASE("A relative place of the verdict is where the process was loaded, wherever it goes") {
+    const Lines python = {"python3", "-c", "import ctypes"};
+    if (kSanitized || run_program(python).exit_code != 0) {
+        WARN("skipped: there is no Python here");
+        return;
+    }
+    const std::string script =
+        "import ctypes, os, sys; host = ctypes.CDLL(sys.argv[1]); os.chdir('/'); "
+        "host.host_runs(sys.argv[2].encode(), 1)";
+    Variables variables = dying(5, SIGSEGV);
+    variables["AOTI_DBG_VERDICT_FILE"] = "verdict";
+    const Preloaded run =
+        armed({"python3", "-c", script, victim_path("libhosted.so"), model_path("cpu")}, variables);
+    CHECK(run.outcome.signal == SIGSEGV);
+    CHECK(Json::parse(read_text(run.folder() / "verdict")).at("signal") == "SIGSEGV");
+    CHECK_FALSE(contains(run.outcome.err, "the verdict is not there"));
+}
+
 }  // namespace
 }  // namespace aoti_dbg::test

@@ -55,6 +55,16 @@ inline std::string place_of(int number) {
            std::to_string(in_all % kOneRun.size()) + ")";
 }
 
+/// A report's lines are wrapped: with one blank for each break and what is before the next word.
+inline std::string unwrapped(const std::string& text) {
+    std::string line;
+    for (const char c : text) {
+        const bool is_blank = c == '\n' || c == ' ';
+        if (!is_blank || line.empty() || line.back() != ' ') line += is_blank ? ' ' : c;
+    }
+    return line;
+}
+
 /// `aoti-dbg report FOLDER`.
 inline Outcome reported(const fs::path& folder) {
     return run_bare({AOTI_DBG_TOOL, "report", folder.string()}, {}, std::chrono::seconds(120));

@@ -1,5 +1,4 @@
-// What `aoti-dbg run --triage` and --ci leave of a crash, and where: folders, files and exit codes, also
-// where nothing can be written.
+// What `aoti-dbg run --triage` and --ci leave of a crash, and where: folders, files and exit codes.
 #include <csignal>
 
 #include "tests/preload/cuda_models_fixture.hpp"
@@ -8,64 +7,6 @@
 
 namespace aoti_dbg::test {
 namespace {
-
-TEST_CASE("Where nothing can be written the report is on standard error, and why is said") {
-    const TempFolder folder;
-    write_text(folder.path() / "file", "in the way");
-    Variables env = dying(17, SIGSEGV);
-    env["AOTI_DBG_OUT"] = folder.path() / "file" / "out";
-    env["AOTI_DBG_VERDICT_FILE"] = folder.path() / "file" / "verdict";
-    const Run run(kTriage, kThreeRuns, env);
-    CHECK(run.outcome.signal == SIGSEGV);
-    CHECK(contains(run.outcome.err, "aoti-dbg: segmentation fault (SIGSEGV)"));
-    CHECK(contains(run.outcome.err, "the report is not in the output folder"));
-    CHECK(contains(run.outcome.err, "check AOTI_DBG_VERDICT_FILE"));
-}
-
-/// A program in a mount namespace of its own, with `at` a file system of memory; empty where there is none.
-Lines on_disk(const std::string& options, const fs::path& at, const std::string& script) {
-    const auto command = [&](const std::string& what) {
-        return Lines{"unshare", "-m", "/bin/sh", "-c",
-                     "mount -t tmpfs -o " + options + " none " + at.string() + " && " + what};
-    };
-    return run_program(command("true")).exit_code == 0 ? command(script) : Lines{};
-}
-
-const std::string kTriagedHost =
-    std::string(AOTI_DBG_TOOL) + " run --triage -- " + kThreeRuns[0] + " --runs 3 " + kThreeRuns[3];
-
-TEST_CASE("From a working directory that cannot be written the report is on standard error") {
-    const TempFolder disk;
-    const Lines program = on_disk("ro", disk.path(), "cd " + disk.path().string() + " && " + kTriagedHost);
-    if (program.empty()) {
-        WARN("skipped: no file system can be mounted here");
-        return;
-    }
-    const Outcome outcome = run_bare(program, dying(17, SIGSEGV));
-    CHECK(contains(outcome.err, "aoti-dbg: segmentation fault (SIGSEGV); no call of a model was recorded"));
-    CHECK(contains(outcome.err, "the report is not in the output folder"));
-    // By both, the library and the command, it is said as it is.
-    CHECK(contains(outcome.err, "Read-only file system"));
-    CHECK_FALSE(contains(outcome.err, "No such file or directory"));
-}
-
-TEST_CASE("On a full disk the report is on standard error, and no piece of it is left") {
-    const TempFolder disk;
-    const std::string at = disk.path().string();
-    const Lines program = on_disk("size=4m", disk.path(),
-                                  "mkdir " + at + "/out; head -c 8m /dev/zero > " + at +
-                                      "/all 2> /dev/null; " + kTriagedHost + "; ls -A " + at + "/out");
-    if (program.empty()) {
-        WARN("skipped: no file system can be mounted here");
-        return;
-    }
-    Variables env = dying(17, SIGSEGV);
-    env["AOTI_DBG_OUT"] = at + "/out";
-    const Outcome outcome = run_bare(program, env);
-    CHECK(contains(outcome.err, "aoti-dbg: segmentation fault (SIGSEGV)"));
-    CHECK(contains(outcome.err, "the report is not in the output folder"));
-    CHECK_FALSE(contains(outcome.out, "report"));
-}
 
 TEST_CASE("A command that has no room on the page is a script beside it, for its owner alone") {
     const Lines shell = {"/bin/sh", "-c", "kill -SEGV $$\n# two lines"};
@@ -237,7 +178,8 @@ TEST_CASE("Findings of a program that could write nowhere fail a run under --ci 
     write_text(folder.path() / "file", "in the way");
     const fs::path junit = folder.path() / "results.xml";
     const Run run({"--triage", "--ci", "--annotate", "github", "--check", "nan", "--junit", junit.string()},
-                  cuda_models({}, {"stats"}), {{"AOTI_DBG_OUT", folder.path() / "file" / "out"}});
+                  cuda_models({}, {"stats"}),
+                  {{"AOTI_DBG_OUT", folder.path() / "file" / "out"}, {"AOTI_DBG_RING", "0"}});
     CHECK(run.outcome.exit_code == 1);
     CHECK(contains(run.outcome.err, ", of which none is on record"));
     CHECK(contains(run.outcome.err, "\n::error title=aoti-dbg%3A findings::"));

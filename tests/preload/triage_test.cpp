@@ -96,8 +96,10 @@ TEST_CASE("A crash below a shell is found by its ring, and the signal by the exi
     CHECK(signalled.report().at("ended").at("exit_status") == 137);
     const Run hidden(kTriage, {"/bin/sh", "-c", host + " || exit 1"}, dying(17, SIGKILL));
     CHECK(hidden.outcome.exit_code == 1);
-    CHECK(hidden.report().at("class") == "unknown");
-    CHECK(contains(hidden.verdict(), "in no good order, inside " + place_of(17)));
+    CHECK(hidden.report().at("class") == "host");
+    CHECK(
+        contains(hidden.verdict(), "in no good order, inside " + place_of(17) +
+                                       "; likely by a signal that a handler of its own took, or by SIGKILL"));
     const Run forgiven(kTriage, {"/bin/sh", "-c", host + "; exit 0"}, dying(17, SIGKILL));
     CHECK(forgiven.outcome.exit_code == 0);
     CHECK_FALSE(forgiven.has_report());
@@ -208,6 +210,102 @@ TEST_CASE("A call that was left by an exception is none that a later signal came
     CHECK(contents.header.signal == SIGSEGV);
     CHECK(open_calls_in(contents) == 0);
     CHECK_FALSE(contains(run.verdict(), " inside "));
+    // The address of the access, which the processor has said.
+    CHECK(run.report().at("ended").at("address") == "0x0");
+    CHECK(contains(unwrapped(run.outcome.err), ", by SIGSEGV at address 0x0"));
+}
+
+TEST_CASE("Of a signal that somebody has sent there is no address") {
+    const Run run(kTriage, kThreeRuns, dying(5, SIGBUS));
+    CHECK(run.report().at("ended").at("signal") == "SIGBUS");
+    CHECK_FALSE(run.report().at("ended").contains("address"));
+}
+
+TEST_CASE(
+    "A call that an exception has left decides the exit code under --ci, though the program caught it") {
+    const Lines program = model_host({"--throw", model_path("cpu")});
+    const Run run({"--triage", "--ci"}, program);
+    CHECK(run.outcome.exit_code == 1);
+    CHECK(run.outcome.out == run_bare(program).out);
+    CHECK(run.report().at("finding").at("check") == "result");
+    CHECK(contains(run.verdict(), "result of at::_ops::abs::call: success expected, an exception found"));
+    CHECK(Run({"--triage", "--ci", "--check", "none"}, program).outcome.exit_code == 0);
+}
+
+// ---- handlers of the program's own
+
+const std::string kFaultHandler = "import faulthandler; faulthandler.enable()";
+
+/// Python's faulthandler, as pytest turns it on, and a run of the fake model that dies by that signal.
+Lines python_host(const std::string& before) {
+    const std::string script = before + "\nimport ctypes, sys\n" +
+                               "host = ctypes.CDLL(sys.argv[1])\nhost.host_runs(sys.argv[2].encode(), 3)\n";
+    return {"python3", "-c", script, victim_path("libhosted.so"), model_path("cpu")};
+}
+
+bool has_python() {
+    return !kSanitized &&
+           run_program({"python3", "-c", "import ctypes, faulthandler, multiprocessing"}).exit_code == 0;
+}
+
+TEST_CASE("A signal that Python's faulthandler passes on is known as one that nobody took") {
+    if (!has_python()) {
+        WARN("skipped: there is no Python here");
+        return;
+    }
+    const Run plain(kTriage, python_host(""), dying(5, SIGSEGV));
+    for (const int signal : {SIGSEGV, SIGABRT, SIGFPE}) {
+        CAPTURE(signal);
+        const Lines program = python_host(kFaultHandler);
+        const Outcome bare = run_bare(program, dying(5, signal));
+        const Run run(kTriage, program, dying(5, signal));
+        CHECK(run.outcome.signal == bare.signal);
+        CHECK(run.outcome.signal == signal);
+        CHECK(run.outcome.out == bare.out);
+        CHECK(contains(run.outcome.err, "Fatal Python error"));
+        CHECK(ring_below(run.out()).header.signal == static_cast<std::uint32_t>(signal));
+        CHECK(run.report().at("class") == "host");
+        CHECK(contains(run.verdict(), " inside " + place_of(5)));
+        if (signal == SIGSEGV) CHECK(run.report().at("fingerprint") == plain.report().at("fingerprint"));
+    }
+}
+
+TEST_CASE("The same in a child of multiprocessing, whose program goes on to fail by its exit status") {
+    if (!has_python()) {
+        WARN("skipped: there is no Python here");
+        return;
+    }
+    const std::string script = kFaultHandler +
+                               "\nimport ctypes, multiprocessing, sys\n"
+                               "def work():\n"
+                               "    ctypes.CDLL(sys.argv[1]).host_runs(sys.argv[2].encode(), 3)\n"
+                               "child = multiprocessing.get_context('fork').Process(target=work)\n"
+                               "child.start(); child.join(); sys.exit(3 if child.exitcode == -11 else 0)\n";
+    const Lines program = {"python3", "-c", script, victim_path("libhosted.so"), model_path("cpu")};
+    const Run run(kTriage, program, dying(5, SIGSEGV));
+    CHECK(run.outcome.exit_code == 3);
+    CHECK(run.report().at("ended").at("signal") == "SIGSEGV");
+    CHECK(run.report().at("class") == "host");
+    CHECK(contains(run.verdict(), "segmentation fault (SIGSEGV) inside " + place_of(5)));
+}
+
+TEST_CASE("Of a process that was gone inside of a call it is said what that probably was") {
+    const std::string host = kThreeRuns[0] + " --handle-segv " + kThreeRuns[3];
+    const Run run(kTriage, {"/bin/sh", "-c", host + "; exit 3"}, dying(5, SIGSEGV));
+    CHECK(run.report().at("class") == "host");
+    CHECK(contains(run.verdict(),
+                   ", inside " + place_of(5) + "; likely by _exit in it, or in a handler of its own"));
+}
+
+TEST_CASE("A call that failed in another process than the one that is told is a note") {
+    const std::string host = kThreeRuns[0];
+    const std::string script = "unset FAKE_TORCH_DIE_AT; " + host + " --error " + kThreeRuns[3] +
+                               "; export FAKE_TORCH_DIE_AT=5; " + host + " " + kThreeRuns[3] + "; exit 3";
+    const Run run(kTriage, {"/bin/sh", "-c", script}, dying(5, SIGSEGV));
+    CHECK(contains(run.verdict(), "segmentation fault (SIGSEGV) inside " + place_of(5)));
+    const std::string notes = run.report().at("notes").dump();
+    CHECK(contains(notes, "in process "));
+    CHECK(contains(notes, " failed"));
 }
 
 TEST_CASE("What killed a program that recorded nothing has killed its child, which is told") {

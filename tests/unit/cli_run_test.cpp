@@ -232,6 +232,21 @@ TEST_CASE("A program does not outlive the command that SIGKILL ends, and one tha
     CHECK_FALSE(fs::exists(place / "survived"));
 }
 
+TEST_CASE("As the first process of a container it leaves no orphan unburied, and keeps its child's status") {
+    const Installation installation;
+    const std::string orphans = "for i in 1 2 3; do (sh -c 'exit 5' &) ; done; sleep 0.3; ";
+    const std::string zombies = "grep -l 'State:.Z' /proc/[0-9]*/status; exit 7";
+    const Arguments program = {installation.tool(), "run", "--", "/bin/sh", "-c", orphans + zombies};
+    const Arguments alone = {"unshare", "-p", "-f", "--mount-proc"};
+    if (run_program(alone + Arguments{"true"}).exit_code != 0) {
+        WARN("skipped: there can be no namespace of processes here");
+        return;
+    }
+    const Outcome outcome = run_program(alone + program);
+    CHECK(outcome.exit_code == 7);
+    CHECK(outcome.out.empty());
+}
+
 TEST_CASE("An installation below a path that LD_PRELOAD cannot carry works") {
     const std::string name = GENERATE("with a blank", "with:colon", "$LIB", "all of: them,\n$ORIGIN");
     const Installation installation(".", name);

@@ -230,16 +230,62 @@ TEST_CASE("SIGKILL is of unknown class, and want of memory is a guess or a count
           std::string::npos);
 }
 
-TEST_CASE("An exit inside a call is the host's, one of a descendant's is of unknown class") {
+TEST_CASE("Where calls were made that are on no record, that is said, and the error that was seen") {
+    CrashReport report;
+    report.end.pid = 4242;
+    report.end.signal = SIGSEGV;
+    report.recording = 2;
+    CHECK(concluded(report).verdict ==
+          "segmentation fault (SIGSEGV); calls were made but could not be recorded");
+    report.unrecorded_error = 700;
+    CHECK(concluded(report).kind == CrashClass::host);  // not the one that it ended by
+    report.end.signal = 0;
+    report.end.exit_status = 95;
+    CHECK(concluded(report).verdict ==
+          "illegal memory access (CUDA error 700), returned by a call that could not "
+          "be recorded; then exit with status 95");
+    CHECK(concluded(report).kind == CrashClass::kernel);
+    const std::string fingerprint = concluded(report).fingerprint;
+    report.end.exit_status = 1;
+    CHECK(concluded(report).fingerprint == fingerprint);
+}
+
+TEST_CASE("The address of an access that ended a process is told, and no part of the fingerprint") {
+    CrashReport report = crash_inside("mylib::my_op");
+    const std::string fingerprint = concluded(report).fingerprint;
+    report.end.address = 0x7f0000001000;
+    CHECK(concluded(report).fingerprint == fingerprint);
+    std::string text;
+    append_report_text(concluded(report), text);
+    CHECK(text.find("by SIGSEGV at address 0x7f0000001000") != std::string::npos);
+    std::string json;
+    append_report_json(concluded(report), json);
+    CHECK(nlohmann::json::parse(json).at("ended").at("address") == "0x7f0000001000");
+}
+
+TEST_CASE(
+    "An exit inside a call is the host's, and so is an unexplained end of a descendant's, with a guess") {
     CrashReport report = crash_inside("mylib::my_op");
     report.end.signal = 0;
     report.end.exit_status = 3;
     CHECK(concluded(report).kind == CrashClass::host);
     CHECK(concluded(report).verdict == "exit with status 3 inside mylib::my_op (run 0, call 3)");
     report.end.is_descendant = true;
-    CHECK(concluded(report).kind == CrashClass::unknown);
+    CHECK(concluded(report).kind == CrashClass::host);
     CHECK(concluded(report).verdict ==
-          "end of process 4242, in no good order, inside mylib::my_op (run 0, call 3)");
+          "end of process 4242, in no good order, inside mylib::my_op (run 0, call 3); likely by a signal "
+          "that a "
+          "handler of its own took, or by SIGKILL");
+    report.end.is_in_good_order = true;
+    CHECK(concluded(report).kind == CrashClass::host);
+    CHECK(concluded(report).verdict ==
+          "end of process 4242, inside mylib::my_op (run 0, call 3); likely by _exit in it, or in a handler "
+          "of its "
+          "own for a signal that came there");
+    report.end.is_in_good_order = false;
+    report.oom_kills = 1;
+    CHECK(concluded(report).kind == CrashClass::unknown);
+    report.oom_kills.reset();
     report.end.signal = SIGSEGV;
     report.end.signal_is_guessed = true;
     CHECK(concluded(report).kind == CrashClass::host);

@@ -342,7 +342,7 @@ TEST_CASE("A fault that the program does not see is a warning though the verdict
 }
 
 TEST_CASE("A fault that could not be tried is a warning, one that hangs or cannot be launched a failure") {
-    CHECK(state_of(check_fault({}, kFaultKernel)) == kWarning);
+    CHECK(state_of(check_fault({}, kFaultKernel)) == kFailure);
     FaultFacts facts = sound_fault();
     facts.stopped = "cuDevicePrimaryCtxRetain: device busy or unavailable (46)";
     CHECK(state_of(check_fault(facts, kFaultKernel)) == kWarning);

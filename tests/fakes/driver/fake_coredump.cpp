@@ -171,6 +171,14 @@ FAKE_API CUresult cuCoredumpGetAttributeGlobal(CUcoredumpSettings what, void* va
     if (!is_known()) return CUDA_ERROR_NOT_SUPPORTED;
     if (value == nullptr || bytes == nullptr) return CUDA_ERROR_INVALID_VALUE;
     const std::lock_guard lock(dumps().mutex);
+    if (what == CU_COREDUMP_FILE) {
+        const char* const named = variable("CUDA_COREDUMP_FILE");
+        const std::string name = named != nullptr ? named : dumps().file;
+        if (name.size() >= *bytes) return CUDA_ERROR_INVALID_VALUE;
+        *bytes = name.copy(static_cast<char*>(value), name.size());
+        static_cast<char*>(value)[name.size()] = '\0';
+        return CUDA_SUCCESS;
+    }
     if (what != CU_COREDUMP_ENABLE_ON_EXCEPTION || *bytes != sizeof(bool)) return CUDA_ERROR_INVALID_VALUE;
     *static_cast<bool*>(value) = dumps().enabled;
     return CUDA_SUCCESS;

@@ -1,0 +1,137 @@
+#include "base/private_folder.hpp"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+
+#include "base/descriptor.hpp"
+
+namespace aoti_dbg {
+namespace {
+
+constexpr int kDeepest = 8;
+
+/// `path`, or the nearest above it that exists.
+std::string existing_part(std::string path) {
+    struct stat info {};
+    while (path.size() > 1 && stat(path.c_str(), &info) != 0) {
+        const std::size_t slash = path.rfind('/');
+        if (slash == std::string::npos) return ".";
+        path.resize(std::max<std::size_t>(slash, 1));
+    }
+    return path;
+}
+
+/// A file in the folder that has no name any more; -1 and errno where there can be none.
+int nameless_file(const std::string& folder) {
+    const int file = open(folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+    // Not every file system has such files, nor did the kernel always.
+    if (file >= 0 || (errno != EOPNOTSUPP && errno != EISDIR && errno != EINVAL)) return file;
+    const std::string path = folder + "/.aoti-dbg-room-" + std::to_string(getpid());
+    const int named = open(path.c_str(), O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC | O_NOFOLLOW, 0600);
+    if (named >= 0) unlink(path.c_str());
+    return named;
+}
+
+/// 0, or the errno of why there is none.
+int room_error(int file, std::size_t bytes) {
+    // Beyond this limit the kernel would send SIGXFSZ; it is the same everywhere.
+    rlimit limit{};
+    if (getrlimit(RLIMIT_FSIZE, &limit) == 0) bytes = std::min<std::size_t>(bytes, limit.rlim_cur);
+    if (bytes == 0 || fallocate(file, 0, 0, static_cast<off_t>(bytes)) == 0) return 0;
+    if (errno != EOPNOTSUPP && errno != ENOSYS) return errno;
+    struct statvfs disk {};
+    const bool is_known = fstatvfs(file, &disk) == 0 && disk.f_blocks != 0;
+    return is_known && disk.f_bavail * disk.f_frsize < bytes ? ENOSPC : 0;
+}
+
+/// Whether what is made there stays what it is: others may write there only if they cannot rename it.
+bool is_safe_parent(const std::string& folder) {
+    struct stat info {};
+    if (folder.empty() || folder.front() != '/' || stat(folder.c_str(), &info) != 0) return false;
+    const bool others_write = (info.st_mode & (S_IWGRP | S_IWOTH)) != 0;
+    return S_ISDIR(info.st_mode) && (!others_write || (info.st_mode & S_ISVTX) != 0);
+}
+
+/// Empty: not there, and errno says why.
+std::string folder_below(const std::string& parent, std::size_t bytes) {
+    if (!is_safe_parent(parent) || !has_room(parent, bytes).ok()) return {};
+    std::string path = parent + (parent.back() == '/' ? "" : "/") + "aoti_dbg-XXXXXX";
+    return mkdtemp(path.data()) == nullptr ? std::string() : path;
+}
+
+/// As getdents64 gives them: readdir() would allocate.
+struct Entry {
+    std::uint64_t inode;
+    std::int64_t next;
+    std::uint16_t bytes;
+    std::uint8_t type;
+    char name[1];
+};
+
+void empty_folder(int folder, int depth) {
+    alignas(Entry) char entries[2048];
+    // What is removed while it is listed may hide other entries for once.
+    for (bool has_removed = true; has_removed;) {
+        has_removed = false;
+        lseek(folder, 0, SEEK_SET);
+        for (long got = 0; (got = syscall(SYS_getdents64, folder, entries, sizeof entries)) > 0;) {
+            for (long at = 0; at < got;) {
+                const auto* const entry = reinterpret_cast<const Entry*>(entries + at);
+                at += entry->bytes;
+                if (strcmp(entry->name, ".") == 0 || strcmp(entry->name, "..") == 0) continue;
+                if (unlinkat(folder, entry->name, 0) == 0) {
+                    has_removed = true;
+                    continue;
+                }
+                if (depth == kDeepest) continue;
+                const int inner =
+                    openat(folder, entry->name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+                if (inner < 0) continue;
+                empty_folder(inner, depth + 1);
+                close(inner);
+                has_removed |= unlinkat(folder, entry->name, AT_REMOVEDIR) == 0;
+            }
+        }
+    }
+}
+
+}  // namespace
+
+Status has_room(const std::string& path, std::size_t bytes) {
+    const std::string folder = existing_part(path);
+    const Descriptor file(nameless_file(folder));
+    const int error = file.number() < 0 ? errno : room_error(file.number(), bytes);
+    if (error == 0) return {};
+    const bool is_there = folder == path;
+    return Status::error((is_there ? "cannot write to the folder " : "cannot make the folder ") + path +
+                         ": " + strerror(error));
+}
+
+Result<std::string> make_private_folder(std::size_t bytes, std::size_t least) {
+    const char* const chosen = getenv("TMPDIR");
+    for (const std::size_t wanted : {bytes, least})
+        for (const char* parent : {chosen == nullptr ? "" : chosen, "/dev/shm", "/tmp"})
+            if (std::string path = folder_below(parent, wanted); !path.empty()) return path;
+    return Status::error("nothing can be written below $TMPDIR, /dev/shm and /tmp either");
+}
+
+void remove_private_folder(const char* path) {
+    const int folder = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (folder < 0) return;
+    empty_folder(folder, 0);
+    close(folder);
+    rmdir(path);
+}
+
+}  // namespace aoti_dbg

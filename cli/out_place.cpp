@@ -1,0 +1,72 @@
+// See out_place.hpp.
+#include "cli/out_place.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+
+#include "base/message.hpp"
+#include "base/private_folder.hpp"
+#include "cli/folder_entries.hpp"
+#include "cli/run_environment.hpp"
+#include "config/pattern.hpp"
+
+namespace aoti_dbg::cli {
+namespace {
+
+/// As the library has it, but for the program's number, which nobody knows yet.
+std::string expected_folder(std::int64_t start_unix_ns) {
+    std::string pattern = value_of("AOTI_DBG_OUT");
+    while (pattern.size() > 1 && pattern.back() == '/')
+        pattern.pop_back();
+    return expand_pattern(pattern, std::getenv, Origin{getpid(), start_unix_ns / 1000000000});
+}
+
+bool is_asked_for(const std::filesystem::directory_entry& entry) {
+    const std::string name = entry.path().filename().string();
+    return name.rfind("report", 0) == 0 || name == "tensors";
+}
+
+bool has_any_asked_for(const std::string& folder) {
+    for (const std::filesystem::directory_entry& entry : entries_of(folder)) {
+        if (is_asked_for(entry)) return true;
+        std::error_code failed;
+        if (!entry.is_directory(failed)) continue;
+        const auto inner = entries_of(entry.path().string());
+        if (std::any_of(inner.begin(), inner.end(), is_asked_for)) return true;
+    }
+    return false;
+}
+
+}  // namespace
+
+OutPlace::OutPlace(const Options& options, std::int64_t start_unix_ns) {
+    if (!options.records_all() || options.ring == 0) return;
+    const Status chosen = has_room(expected_folder(start_unix_ns), options.least_room());
+    if (chosen.ok()) return;
+    const Result<std::string> other = make_private_folder(options.ample_room(), options.least_room());
+    if (!other.ok()) {
+        message(Severity::warn,
+                "%s; %s, so what happens cannot be recorded, and a report will say little; try --out with a "
+                "folder that can be written",
+                chosen.message().c_str(), other.status().message().c_str());
+        return;
+    }
+    private_folder_ = other.value();
+    setenv("AOTI_DBG_OUT", as_pattern(private_folder_).c_str(), 1);
+    message(Severity::warn,
+            "%s; the output goes to %s, which stays if there is a report; try --out with a folder that can "
+            "be written",
+            chosen.message().c_str(), private_folder_.c_str());
+}
+
+OutPlace::~OutPlace() {
+    if (private_folder_.empty()) return;
+    if (has_any_asked_for(private_folder_))
+        message(Severity::info, "%s has what this run has left, and stays", private_folder_.c_str());
+    else
+        remove_private_folder(private_folder_.c_str());
+}
+
+}  // namespace aoti_dbg::cli

@@ -1,0 +1,84 @@
+// A core dump of the GPU that somebody else has asked of the driver: the report reads it where it lies, and
+// it stays; where it cannot be had, completion markers tell what it would have told.
+#include <unistd.h>
+
+#include "tests/preload/cuda_models_fixture.hpp"
+#include "tests/preload/triage_fixture.hpp"
+#include "tests/support/catch.hpp"
+
+namespace aoti_dbg::test {
+namespace {
+
+#ifdef AOTI_DBG_HAS_FAKE_CUDA
+const Lines kTwoRuns = cuda_models({"--runs", "2"}, {"stats"});
+constexpr const char* kByDump = "illegal memory access in triton_poi_fused_add_3 (run 0, call 4)";
+constexpr const char* kByMarkers =
+    "illegal memory access (CUDA error 700) in triton_poi_fused_add_3 (run 0, call 4); by completion markers";
+
+Variables faulting(Variables more) {
+    more.insert({"FAKE_CUDA_FAIL_AT", "5"});
+    return more;
+}
+
+TEST_CASE("A core dump that the person has asked for is what the report is made of, and stays") {
+    const TempFolder folder;
+    const std::string his = (folder.path() / "his.core").string();
+    const Run run(kTriage, kTwoRuns,
+                  faulting({{"CUDA_ENABLE_COREDUMP_ON_EXCEPTION", "1"}, {"CUDA_COREDUMP_FILE", his}}));
+    CHECK(run.verdict().rfind(kByDump, 0) == 0);
+    CHECK(fs::exists(his));
+    CHECK(contains(run.report().at("notes").dump(), "was asked for by others, and stays: " + his));
+    CHECK(contains(run.outcome.err, "it goes to " + his));
+    CHECK(Preloaded::files(run.out(), "gpu").size() == 1);  // where it says where
+}
+
+TEST_CASE("The driver's patterns in its name are followed, also where it is relative") {
+    // The driver of software knows no patterns, so this one stands in its file's name as it is.
+    const Run run(kTriage, kTwoRuns,
+                  faulting({{"CUDA_ENABLE_COREDUMP_ON_EXCEPTION", "1"}, {"CUDA_COREDUMP_FILE", "his.core"}}));
+    CHECK(run.verdict().rfind(kByDump, 0) == 0);
+    CHECK(fs::exists(run.folder() / "his.core"));
+    const Run timed(
+        {"--triage", "--keep-dump", "on"}, kTwoRuns,
+        faulting({{"CUDA_ENABLE_COREDUMP_ON_EXCEPTION", "1"}, {"CUDA_COREDUMP_FILE", "a_%h_%p"}}));
+    const std::vector<fs::path> places = Preloaded::files(timed.out(), "gpu");
+    REQUIRE(places.size() == 1);
+    char host[256] = "";
+    gethostname(host, sizeof host - 1);
+    const std::string begin = (timed.folder() / ("a_" + std::string(host) + "_")).string();
+    const std::string place = read_text(places[0]);
+    REQUIRE(place.rfind(begin, 0) == 0);
+    CHECK(place.substr(begin.size()).find_first_not_of("0123456789\n") == std::string::npos);
+}
+
+TEST_CASE("A core dump of an earlier run that lies there says nothing of this one") {
+    const TempFolder folder;
+    const fs::path his = folder.path() / "his.core";
+    const Variables env =
+        faulting({{"CUDA_ENABLE_COREDUMP_ON_EXCEPTION", "1"}, {"CUDA_COREDUMP_FILE", his.string()}});
+    const Run first(kTriage, kTwoRuns, env);
+    REQUIRE(fs::exists(his));
+    fs::last_write_time(his, fs::last_write_time(his) - std::chrono::hours(1));
+    const Run sound(kTriage, kTwoRuns,
+                    {{"CUDA_ENABLE_COREDUMP_ON_EXCEPTION", "1"}, {"CUDA_COREDUMP_FILE", his.string()}});
+    CHECK(sound.outcome.exit_code == 0);
+    CHECK_FALSE(sound.has_report());
+}
+
+TEST_CASE("Where the dump that was asked for cannot be written, markers name the kernel") {
+    const Run run(
+        kTriage, kTwoRuns,
+        faulting({{"CUDA_ENABLE_COREDUMP_ON_EXCEPTION", "1"}, {"CUDA_COREDUMP_FILE", "/nowhere/his.core"}}));
+    CHECK(run.outcome.err.find("cannot be read where that says (/nowhere/his.core)") != std::string::npos);
+    CHECK(contains(run.verdict(), "triton_poi_fused_add_3 (run 0, call 4); by completion markers"));
+}
+
+TEST_CASE("Where a variable keeps the driver from writing any, markers name the kernel") {
+    const Run run(kTriage, kTwoRuns, faulting({{"CUDA_ENABLE_COREDUMP_ON_EXCEPTION", "0"}}));
+    CHECK(contains(run.outcome.err, "by which the driver writes no core dump of a fault"));
+    CHECK(run.verdict().rfind(kByMarkers, 0) == 0);
+}
+#endif
+
+}  // namespace
+}  // namespace aoti_dbg::test
