@@ -40,6 +40,11 @@ CrashCall* told_call(CrashReport& report) {
     return report.in_flight.empty() && report.told_failure() != nullptr ? &*report.failed : nullptr;
 }
 
+/// Of its environment; one of them says whether its launches wait for their kernels.
+void add_variables(const RecordedProcess* told, CrashReport& report) {
+    if (told != nullptr && told->facts.pid != 0) report.variables = told->facts.variables;
+}
+
 /// Whether the driver was told to come back from a launch when its kernel has ended.
 bool launches_wait(const CrashReport& report) {
     const auto says_so = [](const auto& variable) {
@@ -272,6 +277,9 @@ Triage look_at(const EndedRun& run) {
         report.notes.push_back(std::move(failed));
     const bool is_ours = run.has_status || run.stopped_by != 0;
     add_start(processes, run, report);
+    // Of one that did not say, those of whoever started it, if that is us.
+    report.variables = is_ours ? telling_variables() : NamedTexts();
+    add_variables(chosen, report);
     if (is_ours && !run.has_status)
         report.notes.push_back("it still ran some seconds after " + signal_name(run.stopped_by));
     report.oom_kills = run.oom_kills;
@@ -293,11 +301,8 @@ Triage look_at(const EndedRun& run) {
         // Of a program that ended well nobody was chosen.
         if (chosen == nullptr) report.end = end_of(run, found);
         if (found != nullptr) chosen = found;
+        add_variables(chosen, report);
     }
-    if (chosen != nullptr && chosen->facts.pid != 0)
-        report.variables = chosen->facts.variables;
-    else if (is_ours)
-        report.variables = telling_variables();  // else they are not the program's
     add_environment(chosen, run, report);
     report.library = AOTI_DBG_VERSION;
     if (has_device_error(report)) add_troubles_of_gpus(report);
