@@ -37,8 +37,8 @@ int nameless_file(const std::string& folder) {
     const int file = open(folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
     // Not every file system has such files, nor did the kernel always.
     if (file >= 0 || (errno != EOPNOTSUPP && errno != EISDIR && errno != EINVAL)) return file;
-    const std::string path = folder + "/.aoti-dbg-room-" + std::to_string(getpid());
-    const int named = open(path.c_str(), O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC | O_NOFOLLOW, 0600);
+    std::string path = folder + "/.aoti-dbg-room-XXXXXX";
+    const int named = mkostemp(path.data(), O_CLOEXEC);
     if (named >= 0) unlink(path.c_str());
     return named;
 }
@@ -48,7 +48,12 @@ int room_error(int file, std::size_t bytes) {
     // Beyond this limit the kernel would send SIGXFSZ; it is the same everywhere.
     rlimit limit{};
     if (getrlimit(RLIMIT_FSIZE, &limit) == 0) bytes = std::min<std::size_t>(bytes, limit.rlim_cur);
-    if (bytes == 0 || fallocate(file, 0, 0, static_cast<off_t>(bytes)) == 0) return 0;
+    if (bytes == 0) return 0;
+    int result = 0;
+    do {
+        result = fallocate(file, 0, 0, static_cast<off_t>(bytes));
+    } while (result != 0 && errno == EINTR);
+    if (result == 0) return 0;
     if (errno != EOPNOTSUPP && errno != ENOSYS) return errno;
     struct statvfs disk {};
     const bool is_known = fstatvfs(file, &disk) == 0 && disk.f_blocks != 0;

@@ -2,14 +2,15 @@
 // known.
 #include "cli/device_fault.hpp"
 
+#include <limits.h>
 #include <sys/stat.h>
 
 #include <algorithm>
 #include <cinttypes>
 #include <cstdio>
 #include <filesystem>
-#include <fstream>
 #include <iterator>
+#include <string_view>
 
 #include "base/readable_symbol.hpp"
 #include "cli/folder_entries.hpp"
@@ -129,9 +130,13 @@ bool is_written_since(const fs::path& path, std::uint64_t since_unix_ns) {
 
 /// That a `.place` names: a path in which `%t` stands for any number.
 std::vector<fs::path> dumps_at(const fs::path& place) {
-    std::ifstream file(place);
-    std::string line;
-    if (!std::getline(file, line)) return {};
+    const Result<MappedFile> file = MappedFile::open(place.string());
+    if (!file.ok()) return {};
+    const auto bytes = file.value().bytes();
+    const std::string_view text(reinterpret_cast<const char*>(bytes.data()),
+                                std::min<std::size_t>(bytes.size(), PATH_MAX));
+    const std::string line(text.substr(0, text.find('\n')));
+    if (line.empty()) return {};
     const std::size_t time = line.rfind("%t");
     if (time == std::string::npos) return {fs::path(line)};
     const std::string begin = line.substr(0, time);

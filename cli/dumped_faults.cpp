@@ -37,6 +37,11 @@ const RecordedProcess* first_fault(const std::vector<RecordedProcess>& processes
         if (!looked_at.insert(process->folder).second) continue;
         std::optional<DeviceFault> fault = device_fault(process->folder, run.start_unix_ns, report.notes);
         if (!fault) continue;
+        // Several have asked the driver for one file: it is of the one whose context has failed.
+        if (first != nullptr && !fault->dump.empty() && fault->dump == report.device->dump) {
+            if (process->has_dead_context && !first->has_dead_context) first = &*process;
+            continue;
+        }
         const bool is_first = first == nullptr || fault->written_unix_ns < report.device->written_unix_ns;
         if (!is_first) note(*process, *fault);
         if (!is_first) continue;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+
 #include "cli/kept_packages.hpp"
 #include "cli/recorded_calls.hpp"
 

@@ -54,8 +54,9 @@ std::uint64_t unix_ns_of(const ring::FileHeader& header, std::uint64_t ticks) {
         return 0;
     const double tick = static_cast<double>(header.anchor_unix_ns - header.start_unix_ns) /
                         static_cast<double>(header.anchor_ticks - header.start_ticks);
-    return header.start_unix_ns +
-           static_cast<std::uint64_t>(static_cast<double>(ticks - header.start_ticks) * tick);
+    const double passed = static_cast<double>(ticks - header.start_ticks) * tick;
+    constexpr double kHundredYears = 3.2e18;
+    return passed < kHundredYears ? header.start_unix_ns + static_cast<std::uint64_t>(passed) : 0;
 }
 
 bool has_failed(const ring::Record& record) {

@@ -15,7 +15,6 @@
 #include "cli/awaited_child.hpp"
 #include "cli/call_facts.hpp"
 #include "cli/chosen_process.hpp"
-#include "cli/device_fault.hpp"
 #include "cli/doctor_child.hpp"
 #include "cli/dumped_faults.hpp"
 #include "cli/environment_facts.hpp"

@@ -17,8 +17,8 @@ struct Kept {
 constexpr Kept kKept[] = {{"call", 2},   {"fault", 2},  {"runs", 2},    {"hangs", 4},
                           {"memory", 2}, {"source", 2}, {"unended", 2}, {"arguments", 3}};
 // Which parts go where all are that short, the first first.
-constexpr std::string_view kSayLeast[] = {"nodes",  "elsewhere", "also open", "ATen",
-                                          "before", "in",        "written by"};
+constexpr std::string_view kSayLeast[] = {"nodes",  "elsewhere", "also open",  "ATen",
+                                          "before", "in",        "written by", "try"};
 
 std::size_t kept_lines(std::string_view name) {
     const auto* const kept = std::find_if(std::begin(kKept), std::end(kKept),

@@ -99,9 +99,12 @@ void say_why_not(FaultDump result, const std::string& path, const Session& sessi
 
 /// The report looks there as well.
 bool note_place(const std::string& folder, const std::string& path) {
-    std::string file = folder + "/gpu.place";
-    if (access(file.c_str(), F_OK) == 0) file = folder + "/gpu-" + std::to_string(getpid()) + ".place";
-    const Descriptor to(open(file.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600));
+    constexpr int kFlags = O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW;
+    // By its own number nobody else has left one that still counts.
+    const std::string own = folder + "/gpu-" + std::to_string(getpid()) + ".place";
+    int file = open((folder + "/gpu.place").c_str(), kFlags | O_EXCL, 0600);
+    if (file < 0 && errno == EEXIST) file = open(own.c_str(), kFlags | O_TRUNC, 0600);
+    const Descriptor to(file);
     const std::string line = path + "\n";
     return to.number() >= 0 && write_quietly(to.number(), line.data(), line.size());
 }
@@ -141,8 +144,8 @@ void expect_dump(Session& session, const std::string& path) {
 
 FaultDump arm(const std::string& folder, const std::string& path) {
     const AfterDump after = options().on_fault == OnFault::abort ? AfterDump::abort : AfterDump::go_on;
-    if (!has_room(folder, Options::kDumpRoom).ok()) return FaultDump::no_room;
-    return arm_fault_dump(fault_dump_api(), path, after, variable);
+    const bool is_room_there = has_room(folder, Options::kDumpRoom).ok();
+    return arm_fault_dump(fault_dump_api(), path, is_room_there, after, variable);
 }
 
 }  // namespace

@@ -89,6 +89,14 @@ void say_about_options(const std::vector<std::string>& complaints) {
         message(Severity::warn, "%s", complaint.c_str());
 }
 
+/// Whether Python is to turn its faulthandler on when it starts, which passes signals on to what it finds
+/// then. By itself Python has to find these signals at their default: it tells programs that they are, and
+/// lets them put that back.
+bool starts_faulthandler() {
+    const char* const value = getenv("PYTHONFAULTHANDLER");
+    return value != nullptr && *value != '\0';
+}
+
 void make_ready() {
     const int kept_errno = errno;
     g_loaded_by = getpid();
@@ -112,9 +120,8 @@ void make_ready() {
     if (may_select(*g_options) && (!g_options->processes.only_main || is_start())) {
         count_in_tally(TallyCount::partaking);
         g_observing.store(true, std::memory_order_release);
-        // Before the program sets handlers: one that passes signals on, as Python's faulthandler, passes them
-        // to ours. Somebody waits for the end only then, and the ring alone tells what came.
-        if (is_tallied() && g_options->triage) watch_fatal_signals();
+        // Somebody waits for the end only then, and the ring alone tells what came.
+        if (is_tallied() && g_options->triage && starts_faulthandler()) watch_fatal_signals();
     }
     errno = kept_errno;
 }

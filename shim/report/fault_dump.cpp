@@ -110,11 +110,12 @@ DumpOfOthers dump_of_others(const FaultDumpApi& api, const char* (*variable)(con
     return dump;
 }
 
-FaultDump arm_fault_dump(const FaultDumpApi& api, const std::string& path, AfterDump after,
+FaultDump arm_fault_dump(const FaultDumpApi& api, const std::string& path, bool has_room, AfterDump after,
                          const char* (*variable)(const char* name)) {
     if (api.get == nullptr || api.set == nullptr) return FaultDump::not_known;
     if (is_asked_for(variable) || is_enabled(api)) return FaultDump::asked_for_already;
     if (path.size() >= kLongestPath) return FaultDump::path_too_long;
+    if (!has_room) return FaultDump::no_room;
     // With the last one it is armed.
     const bool is_armed = set_path(api, kFile, path) && set_contents(api, after) && set(api, kEnabled, true);
     return is_armed ? FaultDump::armed : FaultDump::refused;

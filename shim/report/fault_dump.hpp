@@ -30,8 +30,8 @@ enum class AfterDump { go_on, abort };
 
 /// After a cuInit that succeeded, before there is a context: a fault writes `path`, and the program goes on
 /// to see the error that it would have seen, or is aborted. What somebody has asked of the driver stays as it
-/// is.
-FaultDump arm_fault_dump(const FaultDumpApi& api, const std::string& path, AfterDump after,
+/// is, wherever that goes; `has_room` is about `path`.
+FaultDump arm_fault_dump(const FaultDumpApi& api, const std::string& path, bool has_room, AfterDump after,
                          const char* (*variable)(const char* name));
 
 /// What somebody else has asked of the driver.

@@ -26,7 +26,9 @@ constexpr std::size_t kLongestCommand = std::size_t{256} * 1024;
 std::vector<std::string> own_command() {
     const std::string text = proc_text("/proc/self/cmdline");
     std::vector<std::string> words;
-    if (text.size() > kLongestCommand) return words;
+    // A program that gives itself a title fills what is left of its words with zeros.
+    constexpr std::string_view kFilled("\0\0\0", 3);
+    if (text.size() > kLongestCommand || text.find(kFilled) != std::string::npos) return words;
     for (std::string_view rest = text; !rest.empty();)
         words.emplace_back(taken(rest, '\0'));
     return words;

@@ -234,11 +234,13 @@ TEST_CASE(
 
 // ---- handlers of the program's own
 
-const std::string kFaultHandler = "import faulthandler; faulthandler.enable()";
+// Python's faulthandler, from the start, and as pytest turns it on.
+const std::pair<const std::string, std::string> kFaultHandler = {"PYTHONFAULTHANDLER", "1"};
+const std::string kTurnedOn = "import faulthandler; faulthandler.enable()";
 
-/// Python's faulthandler, as pytest turns it on, and a run of the fake model that dies by that signal.
-Lines python_host(const std::string& before) {
-    const std::string script = before + "\nimport ctypes, sys\n" +
+/// A run of the fake model, which may die.
+Lines python_host() {
+    const std::string script = kTurnedOn + "\nimport ctypes, sys\n" +
                                "host = ctypes.CDLL(sys.argv[1])\nhost.host_runs(sys.argv[2].encode(), 3)\n";
     return {"python3", "-c", script, victim_path("libhosted.so"), model_path("cpu")};
 }
@@ -253,12 +255,13 @@ TEST_CASE("A signal that Python's faulthandler passes on is known as one that no
         WARN("skipped: there is no Python here");
         return;
     }
-    const Run plain(kTriage, python_host(""), dying(5, SIGSEGV));
+    const Run plain(kTriage, joined(kThreeRuns, {}), dying(5, SIGSEGV));
     for (const int signal : {SIGSEGV, SIGABRT, SIGFPE}) {
         CAPTURE(signal);
-        const Lines program = python_host(kFaultHandler);
-        const Outcome bare = run_bare(program, dying(5, signal));
-        const Run run(kTriage, program, dying(5, signal));
+        Variables env = dying(5, signal);
+        env.insert(kFaultHandler);
+        const Outcome bare = run_bare(python_host(), env);
+        const Run run(kTriage, python_host(), env);
         CHECK(run.outcome.signal == bare.signal);
         CHECK(run.outcome.signal == signal);
         CHECK(run.outcome.out == bare.out);
@@ -270,19 +273,39 @@ TEST_CASE("A signal that Python's faulthandler passes on is known as one that no
     }
 }
 
+TEST_CASE("A Python program finds its signals as it does without the library, and may put them back") {
+    if (!has_python()) {
+        WARN("skipped: there is no Python here");
+        return;
+    }
+    const std::string script =
+        "import signal\n"
+        "for one in (signal.SIGSEGV, signal.SIGBUS, signal.SIGFPE, signal.SIGILL, signal.SIGABRT):\n"
+        "    print(signal.getsignal(one))\n"
+        "signal.signal(signal.SIGABRT, signal.signal(signal.SIGABRT, signal.SIG_IGN))\n";
+    const Lines program = {"python3", "-c", script};
+    const Outcome bare = run_bare(program);
+    CHECK(bare.exit_code == 0);
+    const Run run({"--triage", "--require", "none"}, program);
+    CHECK(run.outcome.out == bare.out);
+    CHECK(run.outcome.exit_code == bare.exit_code);
+}
+
 TEST_CASE("The same in a child of multiprocessing, whose program goes on to fail by its exit status") {
     if (!has_python()) {
         WARN("skipped: there is no Python here");
         return;
     }
-    const std::string script = kFaultHandler +
+    const std::string script = kTurnedOn +
                                "\nimport ctypes, multiprocessing, sys\n"
                                "def work():\n"
                                "    ctypes.CDLL(sys.argv[1]).host_runs(sys.argv[2].encode(), 3)\n"
                                "child = multiprocessing.get_context('fork').Process(target=work)\n"
                                "child.start(); child.join(); sys.exit(3 if child.exitcode == -11 else 0)\n";
     const Lines program = {"python3", "-c", script, victim_path("libhosted.so"), model_path("cpu")};
-    const Run run(kTriage, program, dying(5, SIGSEGV));
+    Variables env = dying(5, SIGSEGV);
+    env.insert(kFaultHandler);
+    const Run run(kTriage, program, env);
     CHECK(run.outcome.exit_code == 3);
     CHECK(run.report().at("ended").at("signal") == "SIGSEGV");
     CHECK(run.report().at("class") == "host");
