@@ -15,6 +15,13 @@ constexpr const char* kByDump = "illegal memory access in triton_poi_fused_add_3
 constexpr const char* kByMarkers =
     "illegal memory access (CUDA error 700) in triton_poi_fused_add_3 (run 0, call 4); by completion markers";
 
+std::string joined_text(const Lines& words) {
+    std::string text;
+    for (const std::string& word : words)
+        text += "'" + word + "' ";
+    return text;
+}
+
 Variables faulting(Variables more) {
     more.insert({"FAKE_CUDA_FAIL_AT", "5"});
     return more;
@@ -49,6 +56,18 @@ TEST_CASE("The driver's patterns in its name are followed, also where it is rela
     const std::string place = read_text(places[0]);
     REQUIRE(place.rfind(begin, 0) == 0);
     CHECK(place.substr(begin.size()).find_first_not_of("0123456789\n") == std::string::npos);
+}
+
+TEST_CASE("Of several processes that have asked for one file it is of the one whose context has failed") {
+    const TempFolder folder;
+    const std::string program = joined_text(kTwoRuns);
+    const std::string script =
+        "RANK=0 FAKE_CUDA_FAIL_AT=5 " + program + "; RANK=1 " + program + "; RANK=2 " + program + "; exit 3";
+    const Run run(kTriage, {"/bin/sh", "-c", script},
+                  {{"CUDA_ENABLE_COREDUMP_ON_EXCEPTION", "1"},
+                   {"CUDA_COREDUMP_FILE", (folder.path() / "his.core").string()}});
+    CHECK(run.verdict().rfind(kByDump, 0) == 0);
+    CHECK(run.report().at("ended").at("rank") == "0");
 }
 
 TEST_CASE("A core dump of an earlier run that lies there says nothing of this one") {

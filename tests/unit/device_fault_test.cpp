@@ -1,6 +1,8 @@
 // What the command makes of a dump in the output folder.
 #include "cli/device_fault.hpp"
 
+#include <sys/stat.h>
+
 #include <fstream>
 
 #include "base/readable_symbol.hpp"
@@ -41,4 +43,11 @@ TEST_CASE("Only what is mangled is taken for it") {
     CHECK(readable_symbol("i") == "i");
     CHECK(readable_symbol("_Zq") == "_Zq");
     CHECK(readable_symbol("").empty());
+}
+
+TEST_CASE("The place of a dump that is a pipe is none, and nobody waits for it") {
+    const TempFolder folder;
+    REQUIRE(mkfifo((folder.path() / "gpu.place").c_str(), 0600) == 0);
+    std::vector<std::string> notes;
+    CHECK_FALSE(cli::device_fault(folder.path(), 0, notes));
 }
