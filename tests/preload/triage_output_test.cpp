@@ -20,7 +20,7 @@ TEST_CASE("A command that has no room on the page is a script beside it, for its
     CHECK(contains(report.at("repeat").at(0).get<std::string>(), " --check none --scope all --sync on"));
     CHECK(contains(read_text(run.out() / "report.txt"), "  repeat      sh " + script.string() + "\n"));
     CHECK(contains(run.outcome.err, "  in          " + fs::canonical(run.folder()).string()));
-    const Outcome again = run_program({script.string()});
+    const Outcome again = run_bare({script.string()});
     CHECK(again.exit_code == 128 + SIGSEGV);
     CHECK(contains(again.err, "aoti-dbg: segmentation fault (SIGSEGV)"));
     CHECK(fs::exists(run.folder() / "aoti_dbg"));
