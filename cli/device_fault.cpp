@@ -132,9 +132,7 @@ bool is_written_since(const fs::path& path, std::uint64_t since_unix_ns) {
 std::vector<fs::path> dumps_at(const fs::path& place) {
     const Result<MappedFile> file = MappedFile::open(place.string());
     if (!file.ok()) return {};
-    const auto bytes = file.value().bytes();
-    const std::string_view text(reinterpret_cast<const char*>(bytes.data()),
-                                std::min<std::size_t>(bytes.size(), PATH_MAX));
+    const std::string_view text = file.value().text().substr(0, PATH_MAX);
     const std::string line(text.substr(0, text.find('\n')));
     if (line.empty()) return {};
     const std::size_t time = line.rfind("%t");

@@ -22,11 +22,6 @@ bool ends_with(std::string_view text, std::string_view ending) {
     return text.size() >= ending.size() && text.substr(text.size() - ending.size()) == ending;
 }
 
-std::string_view text_of(const MappedFile& file) {
-    const auto bytes = file.bytes();
-    return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
-}
-
 /// Whether it is a number of that type, which `number` becomes.
 template <typename Number>
 bool read(const JsonLine::Value& value, Number& number) {
@@ -55,7 +50,7 @@ void read_models(const ProcessOfModels& process, KeptPackage& package) {
     if (!file.ok()) return;
     JsonLine json;
     // A line that is not whole was being written when its process was killed.
-    std::string_view rest = text_of(file.value());
+    std::string_view rest = file.value().text();
     for (std::size_t end = rest.find('\n'); end != std::string_view::npos; end = rest.find('\n')) {
         take_model(rest.substr(0, end), process, json, package);
         rest.remove_prefix(end + 1);
@@ -77,7 +72,7 @@ void read_library(KeptPackage& package) {
     const Result<MappedFile> file = MappedFile::open(package.folder + "/library.json");
     JsonLine json;
     if (!file.ok()) return;
-    std::string_view text = text_of(file.value());
+    std::string_view text = file.value().text();
     while (!text.empty() && text.back() == '\n')
         text.remove_suffix(1);
     if (text.size() > kLongestLine || !json.parse(text)) return;

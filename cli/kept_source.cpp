@@ -65,11 +65,6 @@ std::vector<std::uint32_t> sites_of(const WrapperInfo& info, const std::vector<s
     return sites;
 }
 
-std::string_view text_of(const MappedFile& file) {
-    const auto bytes = file.bytes();
-    return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
-}
-
 /// A report may look for several calls.
 void add_once(const std::string& note, std::vector<std::string>& notes) {
     if (std::find(notes.begin(), notes.end(), note) == notes.end()) notes.push_back(note);
@@ -130,8 +125,7 @@ void find_kernel_line_of(const std::vector<const KeptPackage*>& packages, Device
         for (const std::string& path : package->wrappers()) {
             const Result<MappedFile> file = MappedFile::open(path);
             if (!file.ok()) continue;
-            std::optional<KernelLine> line =
-                find_kernel_line(text_of(file.value()), fault.kernel, fault.line);
+            std::optional<KernelLine> line = find_kernel_line(file.value().text(), fault.kernel, fault.line);
             if (line && found && line->text != found->text) {
                 notes.push_back(
                     "several packages have different kernels of that name, so that the line's text "
@@ -152,7 +146,7 @@ std::vector<KernelAssertions> assertions_in(const KeptPackage& package) {
     for (const std::string& path : package.wrappers()) {
         const Result<MappedFile> file = MappedFile::open(path);
         if (!file.ok()) continue;
-        std::vector<KernelAssertions> kernels = find_assertions(text_of(file.value()));
+        std::vector<KernelAssertions> kernels = find_assertions(file.value().text());
         std::move(kernels.begin(), kernels.end(), std::back_inserter(all));
     }
     return all;

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <span>
 #include <string>
+#include <string_view>
 
 #include "base/status.hpp"
 
@@ -18,6 +19,9 @@ class MappedFile {
     MappedFile& operator=(MappedFile&&) = delete;
 
     [[nodiscard]] std::span<const std::byte> bytes() const { return bytes_; }
+    [[nodiscard]] std::string_view text() const {
+        return {reinterpret_cast<const char*>(bytes_.data()), bytes_.size()};
+    }
 
   private:
     explicit MappedFile(std::span<const std::byte> bytes) : bytes_(bytes) {}

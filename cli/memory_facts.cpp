@@ -71,8 +71,7 @@ std::optional<TensorMap> tensor_map_of(const RecordedProcess& process, std::vect
         notes.push_back(file.status().message());
         return std::nullopt;
     }
-    const auto bytes = file.value().bytes();
-    Result<TensorMap> map = parse_tensor_map({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+    Result<TensorMap> map = parse_tensor_map(file.value().text());
     if (!map.ok()) notes.push_back(path + ": " + map.status().message());
     // Else it may be of an older process of that name.
     if (!map.ok() || map.value().header.pid != process.pid) return std::nullopt;

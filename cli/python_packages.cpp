@@ -53,9 +53,7 @@ fs::path packages_around(const fs::path& libtorch) {
 fs::path libtorch_of(const fs::path& package) {
     const Result<MappedFile> file = MappedFile::open((package / "library.json").string());
     if (!file.ok()) return {};
-    const auto bytes = file.value().bytes();
-    const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
-    const auto library = nlohmann::json::parse(text, nullptr, false);
+    const auto library = nlohmann::json::parse(file.value().text(), nullptr, false);
     if (!library.is_object()) return {};
     const auto torch = library.find("torch_library");
     return torch != library.end() && torch->is_string() ? fs::path(torch->get<std::string>()) : fs::path();

@@ -43,8 +43,7 @@ void for_each_file(const std::string& folder, std::string_view begins, std::stri
 ProcessFacts facts_of(const std::string& ring, std::uint32_t pid) {
     const Result<MappedFile> file = MappedFile::open(process_path(ring));
     if (!file.ok()) return {};
-    const auto bytes = file.value().bytes();
-    Result<ProcessFacts> read = read_process({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+    Result<ProcessFacts> read = read_process(file.value().text());
     return read.ok() && read.value().pid == pid ? std::move(read.value()) : ProcessFacts{};
 }
 
