@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cstddef>
+#include <set>
 
 namespace aoti_dbg {
 namespace {
@@ -67,40 +68,73 @@ NamedTensor named(const std::string& name, const Later& later) {
             !later.is_shared};
 }
 
-std::map<std::string_view, Later> later_names(const RunBody& body) {
-    std::map<std::string_view, Later> all;
-    std::map<std::string_view, std::string_view> firsts;
-    const auto first_of = [&firsts](const std::string& name) {
-        const auto known = firsts.find(name);
-        return known == firsts.end() ? std::string_view(name) : known->second;
-    };
-    for (const SharedMemory& shared : body.shared_memory) {
-        const std::string_view first = first_of(shared.of);
-        firsts[shared.name] = first;
-        Later& later = all[first];
-        ++later.names;
-        later.last = shared.name;
-        later.is_shared |= shared.how != SharedMemory::How::moved;
+/// Which names stand for one piece of memory, one after the other or at once.
+class SharedNames {
+  public:
+    explicit SharedNames(const RunBody& body) {
+        for (const SharedMemory& shared : body.shared_memory) {
+            const std::string_view first = first_of(shared.of);
+            firsts_[shared.name] = first;
+            Later& later = later_[first];
+            ++later.names;
+            later.last = shared.name;
+            later.is_shared |= shared.how != SharedMemory::How::moved;
+        }
+        for (const TensorName& output : body.outputs)
+            if (output.view) later_[first_of(output.name)].is_shared = true;
     }
+
+    [[nodiscard]] std::string_view first_of(std::string_view name) const {
+        const auto known = firsts_.find(name);
+        return known == firsts_.end() ? name : known->second;
+    }
+    /// By first names.
+    [[nodiscard]] const std::map<std::string_view, Later>& later() const { return later_; }
+
+  private:
+    std::map<std::string_view, Later> later_;
+    std::map<std::string_view, std::string_view> firsts_;
+};
+
+/// All tensors that a body gives names, by the first of them.
+std::set<std::string_view> names_in(const RunBody& body, const SharedNames& shared) {
+    std::set<std::string_view> names;
+    for (const Allocation& allocation : body.allocations)
+        names.insert(allocation.name);
+    for (const CallSite& site : body.sites)
+        for (const Argument& argument : site.arguments)
+            for (const TensorName& tensor : argument.tensors)
+                names.insert(shared.first_of(tensor.name));
+    return names;
+}
+
+/// Before which call site a run lets go of a tensor, by first names; kNone: it gives it out.
+std::map<std::string_view, std::uint32_t> ends_in(const RunBody& body, const SharedNames& shared) {
+    std::map<std::string_view, std::uint32_t> ends;
     for (const TensorName& output : body.outputs)
-        if (output.view) all[first_of(output.name)].is_shared = true;
-    return all;
+        ends[shared.first_of(output.name)] = kNone;
+    for (const Free& free : body.frees)
+        ends[shared.first_of(free.name)] = free.before;
+    return ends;
 }
 
 }  // namespace
 
 AllocationNames::AllocationNames(const WrapperInfo& info) {
     const RunBody& body = info.run;
-    const std::map<std::string_view, Later> later = later_names(body);
-    for (const auto& [name, names] : later)
-        shared_.emplace(name, named(std::string(name), names));
+    const SharedNames shared(body);
+    for (const auto& [name, later] : shared.later())
+        known_.emplace(name, named(std::string(name), later));
     // Where a run may fold constants, tensors are made before its first call that are not of its body.
     if (!is_straight(body) || !info.folding.sites.empty() || !info.folding.allocations.empty()) return;
+    for (const std::string_view name : names_in(body, shared))
+        known_.emplace(name, NamedTensor{std::string(name)});
+    // Where something of the source was left out, nobody knows whether it was the end of a tensor.
+    if (info.is_complete) plan_ends(ends_in(body, shared), static_cast<std::uint32_t>(body.sites.size()));
     for (const Allocation& allocation : body.allocations) {
         if (!allocation.pool.empty()) continue;  // a part of one that is in here
-        const NamedTensor* const known = returned(allocation.name);
-        entries_.push_back({known == nullptr ? NamedTensor{allocation.name} : *known, allocation.before,
-                            sizes_in(allocation.sizes)});
+        entries_.push_back(
+            {&known_.find(allocation.name)->second, allocation.before, sizes_in(allocation.sizes)});
     }
     Before before;
     for (std::uint32_t site = 0; site <= body.sites.size(); ++site) {
@@ -109,6 +143,18 @@ AllocationNames::AllocationNames(const WrapperInfo& info) {
         before_.push_back(before);
         if (site < body.sites.size() && is_seen(body.sites[site])) ++before.calls;
     }
+}
+
+void AllocationNames::plan_ends(const std::map<std::string_view, std::uint32_t>& ends, std::uint32_t last) {
+    for (auto& [name, tensor] : known_) {
+        if (!tensor.has_one_owner) continue;
+        tensor.number = numbers_++;
+        const auto end = ends.find(name);
+        const std::uint32_t before = end == ends.end() ? last : end->second;
+        if (before != kNone) let_go_.push_back({before, tensor.number});
+    }
+    std::sort(let_go_.begin(), let_go_.end(),
+              [](const LetGo& left, const LetGo& right) { return left.before < right.before; });
 }
 
 const NamedTensor* AllocationNames::find(std::uint32_t behind, std::uint32_t nth,
@@ -121,12 +167,12 @@ const NamedTensor* AllocationNames::find(std::uint32_t behind, std::uint32_t nth
     const bool is_it =
         std::equal(entry.sizes.begin(), entry.sizes.end(), sizes.begin(), sizes.end(),
                    [](std::int64_t said, std::int64_t seen) { return said == kSymbolic || said == seen; });
-    return is_it ? &entry.tensor : nullptr;
+    return is_it ? entry.tensor : nullptr;
 }
 
 const NamedTensor* AllocationNames::returned(std::string_view name) const {
-    const auto known = shared_.find(name);
-    return known == shared_.end() ? nullptr : &known->second;
+    const auto known = known_.find(name);
+    return known == known_.end() ? nullptr : &known->second;
 }
 
 }  // namespace aoti_dbg

@@ -1,6 +1,7 @@
-// The names of the tensors that a run makes, by where in the wrapper source: known at run time are the call
-// site that was passed last and how many were made since. Nothing is named in a body with branches or loops,
-// where that is not enough, nor behind a call that ought to have come first.
+// The names of the tensors that a run makes, by where in the wrapper source, and where there it lets go of
+// them: known at run time are the call site that was passed last and how many were made since. Nothing is
+// named in a body with branches or loops, where that is not enough, nor behind a call that ought to have come
+// first.
 #pragma once
 
 #include <cstdint>
@@ -16,13 +17,22 @@ namespace aoti_dbg {
 
 /// A tensor as a report calls it.
 struct NamedTensor {
-    std::string name;           // what takes over its memory is named as well: "buf1 (later buf3)"
-    bool has_one_owner = true;  // when the wrapper lets go of it, nothing else holds its memory
+    std::string name;              // what takes over its memory is named as well: "buf1 (later buf3)"
+    bool has_one_owner = true;     // when the wrapper lets go of it, nothing else holds its memory
+    std::uint32_t number = kNone;  // of those whose end is known (AllocationNames::let_go)
+};
+
+/// The run lets go of a tensor before it comes to a call site. Behind the last of them: at its end.
+struct LetGo {
+    std::uint32_t before = 0;
+    std::uint32_t tensor = 0;  // NamedTensor::number
 };
 
 class AllocationNames {
   public:
     explicit AllocationNames(const WrapperInfo& info);
+    AllocationNames(const AllocationNames&) = delete;
+    AllocationNames& operator=(const AllocationNames&) = delete;
 
     /// The `nth` that was made, from 0, behind call site `behind` (kNone: none was passed yet). nullptr where
     /// the source has none there, or one of other sizes.
@@ -30,10 +40,14 @@ class AllocationNames {
                                           std::span<const std::int64_t> sizes) const;
     /// One that an op has returned under that name; nullptr where nothing more is known of it.
     [[nodiscard]] const NamedTensor* returned(std::string_view name) const;
+    /// What a run lets go, in order. Those with numbers that are not in here are its outputs.
+    [[nodiscard]] const std::vector<LetGo>& let_go() const { return let_go_; }
+    /// How many have numbers.
+    [[nodiscard]] std::uint32_t numbers() const { return numbers_; }
 
   private:
     struct Entry {
-        NamedTensor tensor;
+        const NamedTensor* tensor = nullptr;
         std::uint32_t before = 0;         // the call site that comes next
         std::vector<std::int64_t> sizes;  // kSymbolic where the source has no number
     };
@@ -42,9 +56,14 @@ class AllocationNames {
         std::uint32_t calls = 0;    // that are seen at run time
         std::uint32_t entries = 0;  // the next is the first that comes behind the site before
     };
+    /// `ends`: by names, kNone where there is none. What is not in there ends at the end of the run.
+    void plan_ends(const std::map<std::string_view, std::uint32_t>& ends, std::uint32_t last);
+
     std::vector<Entry> entries_;
-    std::vector<Before> before_;                              // by site, and of the end
-    std::map<std::string, NamedTensor, std::less<>> shared_;  // by their first names
+    std::vector<Before> before_;                             // by site, and of the end
+    std::map<std::string, NamedTensor, std::less<>> known_;  // by their first names
+    std::vector<LetGo> let_go_;
+    std::uint32_t numbers_ = 0;
 };
 
 }  // namespace aoti_dbg

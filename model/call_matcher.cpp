@@ -161,7 +161,7 @@ bool CallMatcher::take_lost() {
     return true;
 }
 
-CallMatcher::Match CallMatcher::match(std::uint32_t id) {
+[[gnu::hot]] CallMatcher::Match CallMatcher::match(std::uint32_t id) {
     if (id >= plan_.sites_of_id_.size()) return {};
     if (places_.size() == 1 && plan_.nodes_[places_[0]].id == id) {  // what was to come next
         ++steps_;

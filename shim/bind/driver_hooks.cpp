@@ -17,6 +17,7 @@
 #include "shim/observe/models.hpp"
 #include "shim/observe/names.hpp"
 #include "shim/observe/process.hpp"
+#include "shim/observe/session.hpp"
 #include "shim/observe/thread_state.hpp"
 
 #if CUDA_VERSION < 12050
@@ -44,7 +45,7 @@ class DriverCall {
         }
     }
 
-    CUresult end(CUresult result) {
+    [[gnu::hot]] CUresult end(CUresult result) {
         if (launch_ != 0 && result != CUDA_SUCCESS) take_back_launch();
         if (!begun_ || !observing()) return result;
         const ErrnoKeeper errno_keeper;
@@ -52,7 +53,7 @@ class DriverCall {
             ThreadState* const state = thread_state();
             if (state == nullptr) return result;
             const std::uint8_t flags =
-                g_marking && is_launch_ ? mark_launch(*state, frame_, stream_, result) : std::uint8_t{0};
+                marks(*state) ? mark_launch(*state, frame_, stream_, result) : std::uint8_t{0};
             end_call(*state, frame_, result, flags);
         } catch (...) {
             switch_off("out of memory while the end of a launch was recorded");
@@ -61,13 +62,17 @@ class DriverCall {
     }
 
   private:
+    [[nodiscard]] bool marks(ThreadState& state) const {
+        return g_marking && is_launch_ && state.session->markers() != nullptr;
+    }
+
     static void note_order(ring::CallKind kind, CUstream stream) {
         if (kind == ring::CallKind::graph) return races::note_graph(stream);
         if (ring::is_launch(kind)) races::note_work(stream);
     }
 
-    void begin(ring::CallKind kind, const void* function, const char* label, CUstream stream,
-               void* const* parameters, const void* caller) {
+    [[gnu::hot]] void begin(ring::CallKind kind, const void* function, const char* label, CUstream stream,
+                            void* const* parameters, const void* caller) {
         ThreadState* state = thread_state();
         if (state == nullptr) return;
         if (ordering()) note_order(kind, stream);
@@ -95,7 +100,7 @@ class DriverCall {
         }
         start.name = name_of(*state, kind, function, label);
         begun_ = begin_call(*state, start);
-        if (begun_ && is_launch_ && g_marking) prepare_to_mark(*state, stream);
+        if (begun_ && marks(*state)) prepare_to_mark(*state, stream);
     }
 
     static const Name* name_of(ThreadState& state, ring::CallKind kind, const void* function,
@@ -248,10 +253,10 @@ AOTI_DBG_EXPORT CUresult cuDevicePrimaryCtxRetain(CUcontext* context, CUdevice d
 // the real launch.
 
 #define AOTI_DBG_LAUNCH_KERNEL(name, flavour)                                                              \
-    AOTI_DBG_EXPORT CUresult name(CUfunction function, unsigned int grid_x, unsigned int grid_y,           \
-                                  unsigned int grid_z, unsigned int block_x, unsigned int block_y,         \
-                                  unsigned int block_z, unsigned int shared_bytes, CUstream stream,        \
-                                  void** parameters, void** extra) {                                       \
+    AOTI_DBG_EXPORT __attribute__((hot)) CUresult name(                                                    \
+        CUfunction function, unsigned int grid_x, unsigned int grid_y, unsigned int grid_z,                \
+        unsigned int block_x, unsigned int block_y, unsigned int block_z, unsigned int shared_bytes,       \
+        CUstream stream, void** parameters, void** extra) {                                                \
         auto* real = AOTI_DBG_REAL(name);                                                                  \
         if (real == nullptr) return kNoDriver;                                                             \
         if (!observing()) {                                                                                \

@@ -15,6 +15,7 @@ extern "C" __attribute__((visibility("hidden"))) const char aoti_dbg_stubs[];
 namespace aoti_dbg {
 
 Slot g_slots[kSlots];
+__thread std::uint32_t t_unwatched_roles __attribute__((tls_model("initial-exec"))) = 0;
 
 namespace {
 
@@ -68,6 +69,7 @@ void* stub_for(const Slot& wanted) {
     // r: a tensor that is returned; t: all of an op behind the proxy executor, what it makes among them.
     slot.gives_tensors =
         slot.shim != nullptr && slot.shim->args.find_first_of("rt") != std::string_view::npos;
+    slot.role_bit = bit_of(slot.role);
     all.by_key.emplace(key, number);
     return stub_at(number);
 }

@@ -6,6 +6,7 @@
 // stub.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string_view>
 
@@ -47,8 +48,11 @@ struct alignas(64) Slot {
     SlotRole role = SlotRole::call;
     ring::CallKind kind = ring::CallKind::unknown;
     const ShimSignature* shim = nullptr;  // of a function of the shim
-    bool gives_tensors = false;  // more handles may be there after it than before; known by stub_for()
+    bool gives_tensors = false;   // more handles may be there after it than before; known by stub_for()
+    std::uint32_t role_bit = 0;   // 1 << role, likewise
 };
+// What thunk_x86_64.S knows of it.
+static_assert(sizeof(Slot) == 64 && offsetof(Slot, real) == 0 && offsetof(Slot, role_bit) == 44);
 
 /// The stub that stands before `wanted.real`, made or found; nullptr where the pool is full (said once).
 void* stub_for(const Slot& wanted);
@@ -59,6 +63,23 @@ bool is_stub(const void* address);
 extern Slot g_slots[kSlots];
 inline const Slot& slot_at(std::uint64_t number) {
     return g_slots[number];
+}
+
+/// Roles (their bits) that the calling thread has nothing to look at for, in the run that is under way: the
+/// thunk passes them by at once.
+extern __thread std::uint32_t t_unwatched_roles __attribute__((tls_model("initial-exec")));
+
+inline std::uint32_t bit_of(SlotRole role) {
+    return 1U << static_cast<unsigned>(role);
+}
+inline void pass_by(SlotRole role) {
+    t_unwatched_roles |= bit_of(role);
+}
+inline void watch(SlotRole role) {
+    t_unwatched_roles &= ~bit_of(role);
+}
+inline void watch_all_roles() {
+    t_unwatched_roles = 0;
 }
 
 /// The model left the process: its own slots (not the shared ones) may be used again.

@@ -48,7 +48,7 @@ bool is_besides_calls(SlotRole role) {
 }
 
 /// Whether it is to be looked at again when it has come back.
-bool look_besides_calls(const Slot& slot, const StubFrame& frame) {
+[[gnu::hot]] bool look_besides_calls(const Slot& slot, const StubFrame& frame) {
     ThreadState* const state = thread_state_if_any();
     const auto* const tensor = reinterpret_cast<TensorHandle>(frame.integer(0));
     if (slot.role == SlotRole::let_go) {
@@ -63,7 +63,7 @@ bool look_besides_calls(const Slot& slot, const StubFrame& frame) {
     return slot.role == SlotRole::made && innermost_run(*state) != nullptr;
 }
 
-StubTarget before(const Slot& slot, StubFrame& frame) {
+[[gnu::hot]] StubTarget before(const Slot& slot, StubFrame& frame) {
     const StubTarget jump{slot.real, -1};
     if (!observing() || slot.role == SlotRole::mark) return jump;
     if (is_besides_calls(slot.role))
@@ -98,7 +98,7 @@ StubTarget before(const Slot& slot, StubFrame& frame) {
     return begin_call(*state, start) ? StubTarget{slot.real, words} : jump;
 }
 
-void after(ThreadState& state, const Slot& slot, StubFrame& frame) {
+[[gnu::hot]] void after(ThreadState& state, const Slot& slot, StubFrame& frame) {
     if (slot.role == SlotRole::made) {
         const MeasuredModel* const model = measured_model(slot.model);
         if (model != nullptr) note_made_tensor(state, *model, frame);
@@ -114,11 +114,9 @@ void after(ThreadState& state, const Slot& slot, StubFrame& frame) {
 
 extern "C" {
 
-__attribute__((visibility("hidden"))) aoti_dbg::StubTarget aoti_dbg_before(std::uint64_t number,
-                                                                           aoti_dbg::StubFrame* frame) {
+__attribute__((visibility("hidden"), hot)) aoti_dbg::StubTarget aoti_dbg_before(std::uint64_t number,
+                                                                                aoti_dbg::StubFrame* frame) {
     const aoti_dbg::Slot& slot = aoti_dbg::slot_at(number);
-    const aoti_dbg::ThreadState* const state = aoti_dbg::t_thread_state;
-    if (state != nullptr && state->unwatched.has(slot.role)) return {slot.real, -1};
     const aoti_dbg::ErrnoKeeper errno_keeper;
     try {
         return aoti_dbg::before(slot, *frame);
@@ -128,7 +126,8 @@ __attribute__((visibility("hidden"))) aoti_dbg::StubTarget aoti_dbg_before(std::
     }
 }
 
-__attribute__((visibility("hidden"))) void aoti_dbg_after(std::uint64_t number, aoti_dbg::StubFrame* frame) {
+__attribute__((visibility("hidden"), hot)) void aoti_dbg_after(std::uint64_t number,
+                                                               aoti_dbg::StubFrame* frame) {
     const aoti_dbg::ErrnoKeeper errno_keeper;
     if (!aoti_dbg::observing()) return;
     aoti_dbg::ThreadState* state = aoti_dbg::thread_state();

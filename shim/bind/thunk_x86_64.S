@@ -4,6 +4,9 @@
 // aoti_dbg_after(). It must leave no trace: every register an argument or a result can live in comes back as it
 // was, the stack is aligned, and debuggers and exceptions can walk through (CFI below).
 //
+// What nobody has to look at (t_unwatched_roles in slots.hpp) goes on to the real function at once: of all that a
+// model asks of libtorch this is most.
+//
 // stub_frame.hpp describes the frame laid out here; both change together.
 
 #define FRAME_BYTES   248      /* 8 mod 16: keeps the stack aligned after slot and rbp were pushed */
@@ -14,9 +17,17 @@
 #define RESULTS       192      /* rax rdx */
 #define VECTOR_RESULTS 208     /* xmm0 xmm1 */
 
+// aoti_dbg::g_slots and t_unwatched_roles, and what slots.hpp has in a slot
+#define SLOTS         _ZN8aoti_dbg7g_slotsE
+#define UNWATCHED     _ZN8aoti_dbg17t_unwatched_rolesE
+#define SLOT_SHIFT    6        /* 64 bytes */
+#define SLOT_REAL     0
+#define SLOT_ROLE_BIT 44
+
     .text
     .hidden aoti_dbg_before
     .hidden aoti_dbg_after
+    .hidden SLOTS
 
 // ---- the stubs: AOTI_DBG_STUBS of 16 bytes, in blocks with unwind tables of their own (a debugger that stops in
 // one walks the table from the block's start) ----
@@ -85,6 +96,18 @@ aoti_dbg_stubs:
 aoti_dbg_thunk:
     .cfi_startproc
     .cfi_def_cfa_offset 16              // the slot number lies below the return address
+    pushq %rax
+    .cfi_def_cfa_offset 24
+    movq 8(%rsp), %rax
+    shlq $SLOT_SHIFT, %rax
+    leaq SLOTS(%rip), %r11
+    addq %r11, %rax
+    movq UNWATCHED@gottpoff(%rip), %r11
+    movl %fs:(%r11), %r11d
+    testl %r11d, SLOT_ROLE_BIT(%rax)
+    jnz .Lunwatched
+    popq %rax
+    .cfi_def_cfa_offset 16
     pushq %rbp
     .cfi_def_cfa_offset 24
     .cfi_offset %rbp, -24
@@ -140,6 +163,16 @@ aoti_dbg_thunk:
     restore_arguments
     leave
     .cfi_def_cfa %rsp, 16
+    leaq 8(%rsp), %rsp
+    .cfi_def_cfa_offset 8
+    jmp *%r11
+
+.Lunwatched:
+    .cfi_def_cfa %rsp, 24
+    .cfi_restore %rbp
+    movq SLOT_REAL(%rax), %r11
+    popq %rax
+    .cfi_def_cfa_offset 16
     leaq 8(%rsp), %rsp
     .cfi_def_cfa_offset 8
     jmp *%r11

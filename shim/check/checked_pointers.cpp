@@ -38,7 +38,8 @@ PointerFacts facts_of(const GpuApi& api, std::uint64_t address, CUdevice device)
 
 }  // namespace
 
-std::vector<std::uint64_t>& CheckedPointers::right_ones(std::uint16_t model, const ModelChecks& checks) {
+[[gnu::hot]] std::vector<std::uint64_t>& CheckedPointers::right_ones(std::uint16_t model,
+                                                                     const ModelChecks& checks) {
     std::vector<std::uint64_t>& right = right_ones_[model];
     if (right.size() < checks.pointers()) right.resize(checks.pointers());
     return right;
@@ -50,7 +51,7 @@ bool CheckedPointers::is_in_range(std::uint64_t address, int device) const {
     });
 }
 
-std::optional<Mismatch> CheckedPointers::ask(std::uint64_t address, std::uint32_t alignment) {
+[[gnu::hot]] std::optional<Mismatch> CheckedPointers::ask(std::uint64_t address, std::uint32_t alignment) {
     const GpuApi* api = gpu_api();
     CUdevice device = 0;
     if (api == nullptr || api->cuCtxGetDevice(&device) != CUDA_SUCCESS) return std::nullopt;

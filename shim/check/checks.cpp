@@ -147,10 +147,10 @@ void check_run(ThreadState& state, MeasuredModel* model, const OpenCall& run) {
     }
     own.views_at_hand = &own.views[run.model];
     own.views_at_hand->at_hand = is_known ? all : 0;
-    if (own.views_at_hand->are_sound()) state.unwatched.add(SlotRole::view);
+    if (own.views_at_hand->are_sound()) pass_by(SlotRole::view);
 }
 
-void check_launch(ThreadState& state, const MeasuredModel& model, const OpenCall& call) {
+[[gnu::hot]] void check_launch(ThreadState& state, const MeasuredModel& model, const OpenCall& call) {
     const std::span<const ModelChecks::LaunchPointer> pointers = model.checks().pointers_at(call.site);
     if (pointers.empty()) return;
     CheckedPointers& checked = own_part(state).pointers_checked;

@@ -6,6 +6,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "shim/bind/slots.hpp"
 #include "shim/measure/arguments.hpp"
@@ -19,8 +20,10 @@
 namespace aoti_dbg {
 namespace {
 
-// Of one run that has made more than this the ends are not noted.
+// Of one run that has made more than this the ends are not noted where the source does not tell them.
 constexpr std::size_t kMostHandles = 1024;
+// What is known of them is kept for as many, and the last.
+constexpr std::size_t kMostBefore = 4096;
 
 /// Null where nothing is noted.
 TensorMapFile* map_of(ThreadState& state, const MeasuredModel& model) {
@@ -45,33 +48,52 @@ RunTensors* known_run(const ThreadState& state, MadeTensors& made, std::uint32_t
     return nullptr;
 }
 
-RunTensors& of_run(const ThreadState& state, MadeTensors& made, std::uint32_t run) {
-    if (RunTensors* const known = known_run(state, made, run); known != nullptr) return *known;
+RunTensors& begin_run(MadeTensors& made, const MeasuredModel& model, const OpenCall& run) {
     if (made.runs.size() == made.depth) made.runs.emplace_back();
     RunTensors& fresh = made.runs[made.depth++];
-    fresh.run = run;
+    fresh.run = run.run;
     fresh.site = kNone;
     fresh.is_placed = true;
     fresh.made_since = 0;
+    fresh.made = 0;
+    fresh.returned = 0;
+    fresh.made_before = &made.made_before[run.model];
+    fresh.returned_before = &made.returned_before[run.model];
+    fresh.names = &model.allocation_names();
+    fresh.next_let_go = 0;
+    fresh.planned.assign(fresh.names->numbers(), 0);
     fresh.handles.clear();
     fresh.numbers.clear();
     fresh.may_have.reset();
+    // Until there is one whose end is seen in no other way.
+    pass_by(SlotRole::let_go);
     return fresh;
 }
 
-std::size_t bit_of(TensorHandle handle) {
+[[gnu::hot]] RunTensors& of_run(ThreadState& state, const MeasuredModel& model, const OpenCall& run) {
+    MadeTensors& made = own_part(state).made;
+    if (made.depth != 0 && made.runs[made.depth - 1].run == run.run) return made.runs[made.depth - 1];
+    RunTensors* const known = known_run(state, made, run.run);
+    return known != nullptr ? *known : begin_run(made, model, run);
+}
+
+std::size_t hash_of(TensorHandle handle) {
     // Handles are objects on the heap, some tens of bytes apart.
     const std::uint64_t mixed = (reinterpret_cast<std::uint64_t>(handle) >> 4U) * 0x9e3779b97f4a7c15ULL;
     return static_cast<std::size_t>(mixed >> 54U);
 }
 
-/// False for what is not on a GPU, or has no elements. Of what ops return much is on the host, or nothing at
-/// all: that is found out first.
-bool find_memory(MeasuringThread& own, const ShimApi& api, TensorHandle handle, tensors::Slot& slot) {
+/// Of what ops return much is on the host, or nothing at all.
+bool is_on_gpu(const ShimApi& api, TensorHandle handle) {
     bool is_defined = handle != nullptr;
     if (is_defined && api.is_defined != nullptr && api.is_defined(handle, &is_defined) != 0) return false;
     std::int32_t device = api.cpu;
-    if (!is_defined || api.device_type(handle, &device) != 0 || device != api.cuda) return false;
+    return is_defined && api.device_type(handle, &device) == 0 && device == api.cuda;
+}
+
+/// False for what is not on a GPU, or has no elements.
+bool find_memory(MeasuringThread& own, const ShimApi& api, TensorHandle handle, tensors::Slot& slot) {
+    if (!is_on_gpu(api, handle)) return false;
     SeenTensor seen;
     if (!own.reader.read(api, handle, seen)) return false;
     slot.address = seen.address;
@@ -79,29 +101,34 @@ bool find_memory(MeasuringThread& own, const ShimApi& api, TensorHandle handle, 
     return slot.address != 0 && slot.bytes != 0;
 }
 
-/// The sizes or strides that aoti_torch_empty_strided was called with; none where they cannot be right.
-std::span<const std::int64_t> made_with(const StubFrame& frame, std::size_t argument) {
-    const auto* const numbers = reinterpret_cast<const std::int64_t*>(frame.integer(argument));
-    const std::uint64_t rank = frame.integer(0);
-    return {numbers, numbers == nullptr || rank > kMaxRank ? 0 : rank};
-}
+/// The arguments of aoti_torch_empty_strided.
+struct MakeArguments {
+    explicit MakeArguments(const StubFrame& frame)
+        : rank(frame.integer(0)),
+          sizes(reinterpret_cast<const std::int64_t*>(frame.integer(1))),
+          strides(reinterpret_cast<const std::int64_t*>(frame.integer(2))),
+          dtype(static_cast<std::int32_t>(frame.integer(3))),
+          device_type(static_cast<std::int32_t>(frame.integer(4))),
+          returned(reinterpret_cast<const TensorHandle*>(frame.integer(6))) {}
 
-/// The same for what it has just made: only where it lies has to be asked for.
-bool find_made_memory(const ShimApi& api, const StubFrame& frame, TensorHandle handle, tensors::Slot& slot) {
-    const auto number = [&frame](std::size_t n) { return static_cast<std::int32_t>(frame.integer(n)); };
-    constexpr std::size_t kDtype = 3;
-    constexpr std::size_t kDeviceType = 4;
-    const std::span<const std::int64_t> sizes = made_with(frame, 1);
-    const std::span<const std::int64_t> strides = made_with(frame, 2);
-    const bool are_known = sizes.size() == frame.integer(0) && strides.size() == sizes.size();
-    const std::optional<DType> dtype = api.dtype_of(number(kDtype));
-    if (number(kDeviceType) != api.cuda || !dtype || !are_known) return false;
-    const std::optional<std::uint64_t> elements = reach(sizes, strides);
-    void* data = nullptr;
-    if (elements.value_or(0) == 0 || api.data_ptr(handle, &data) != 0) return false;
-    slot.address = reinterpret_cast<std::uint64_t>(data);
-    slot.bytes = *elements * element_size(*dtype);
-    return slot.address != 0;
+    [[nodiscard]] bool can_be_right() const {
+        return rank <= kMaxRank && (rank == 0 || (sizes != nullptr && strides != nullptr));
+    }
+
+    std::uint64_t rank;
+    const std::int64_t* sizes;
+    const std::int64_t* strides;
+    std::int32_t dtype;
+    std::int32_t device_type;
+    const TensorHandle* returned;
+};
+
+/// Up to its last element; 0: it is not on a GPU, or nobody knows.
+std::uint64_t bytes_of(const ShimApi& api, const MakeArguments& made) {
+    const std::optional<DType> dtype = api.dtype_of(made.dtype);
+    if (made.device_type != api.cuda || !dtype) return 0;
+    const std::optional<std::uint64_t> elements = reach({made.sizes, made.rank}, {made.strides, made.rank});
+    return elements.value_or(0) * element_size(*dtype);
 }
 
 void set_name(std::string_view name, tensors::Slot& slot) {
@@ -121,16 +148,112 @@ std::uint64_t add(ThreadState& state, TensorMapFile& map, const OpenCall& run, t
     return map.add(slot);
 }
 
+bool is_same(const MadeBefore& before, const RunTensors& tensors, std::uint32_t since_site,
+             const MakeArguments& made) {
+    if (made.rank > MadeBefore::kMostRank || before.site != tensors.site || before.since_site != since_site ||
+        before.is_placed != tensors.is_placed || before.dtype != made.dtype ||
+        before.device_type != made.device_type || before.rank != made.rank)
+        return false;
+    for (std::size_t i = 0; i < made.rank; ++i)
+        if (before.sizes[i] != made.sizes[i] || before.strides[i] != made.strides[i]) return false;
+    return true;
+}
+
+void find_out(const MeasuredModel& model, const RunTensors& tensors, std::uint32_t since_site,
+              const MakeArguments& made, MadeBefore& found) {
+    found = {};
+    found.site = tensors.site;
+    found.since_site = since_site;
+    found.is_placed = tensors.is_placed;
+    found.dtype = made.dtype;
+    found.device_type = made.device_type;
+    found.rank = made.rank;
+    if (made.rank <= MadeBefore::kMostRank) {
+        std::copy_n(made.sizes, made.rank, found.sizes.begin());
+        std::copy_n(made.strides, made.rank, found.strides.begin());
+    }
+    found.slot.bytes = bytes_of(model.api(), made);
+    if (tensors.is_placed)
+        found.named = tensors.names->find(tensors.site, since_site, {made.sizes, made.rank});
+    if (found.named != nullptr) set_name(found.named->name, found.slot);
+}
+
+template <typename Before>
+Before& nth(std::vector<Before>& all, std::uint32_t number) {
+    const std::size_t place = std::min<std::size_t>(number, kMostBefore);
+    if (all.size() <= place) all.resize(place + 1);
+    return all[place];
+}
+
+/// What the tensor that has just been made is.
+[[gnu::hot]] const MadeBefore& known_as(const MeasuredModel& model, RunTensors& tensors,
+                                        const MakeArguments& made) {
+    const std::uint32_t since_site = tensors.made_since++;
+    MadeBefore& known = nth(*tensors.made_before, tensors.made++);
+    if (!is_same(known, tensors, since_site, made)) find_out(model, tensors, since_site, made, known);
+    return known;
+}
+
+/// As find_memory(). One that has all of a storage which is as large as the last time is as large itself:
+/// then its sizes need not be asked for.
+bool find_returned_memory(MeasuringThread& own, const ShimApi& api, const CallArgument& argument,
+                          ReturnedBefore& before, tensors::Slot& slot) {
+    if (!is_on_gpu(api, argument.handle)) return false;
+    std::int64_t storage = -1;
+    void* data = nullptr;
+    if (before.facts == argument.facts && before.storage_bytes != 0 &&
+        api.storage_size(argument.handle, &storage) == 0 &&
+        static_cast<std::uint64_t>(storage) == before.storage_bytes &&
+        api.data_ptr(argument.handle, &data) == 0 && data != nullptr) {
+        slot.address = reinterpret_cast<std::uint64_t>(data);
+        slot.bytes = before.storage_bytes;
+        return true;
+    }
+    if (!find_memory(own, api, argument.handle, slot)) return false;
+    const bool is_known = api.storage_size(argument.handle, &storage) == 0;
+    const bool has_all = is_known && static_cast<std::uint64_t>(storage) == slot.bytes;
+    before = {argument.facts, has_all ? slot.bytes : 0};
+    return true;
+}
+
 void remember(RunTensors& tensors, TensorHandle handle, std::uint64_t number) {
     if (tensors.handles.size() >= kMostHandles) return;
     tensors.handles.push_back(handle);
     tensors.numbers.push_back(number);
-    tensors.may_have.set(bit_of(handle));
+    tensors.may_have.set(hash_of(handle));
+}
+
+/// Number 0 is none's.
+[[gnu::hot]] void end_tensor(ThreadState& state, std::uint64_t number, tensors::End end) {
+    if (number == 0) return;
+    if (TensorMapFile* const map = state.session->tensor_map(); map != nullptr)
+        map->end(number, end, state.session->last_seq());
+}
+
+/// It has an end that can be known: `named` is what the source tells of it, null for nothing.
+[[gnu::hot]] void expect_end(RunTensors& tensors, const NamedTensor* named, TensorHandle handle,
+                             std::uint64_t number) {
+    if (named != nullptr && !named->has_one_owner) return;
+    if (named != nullptr && named->number < tensors.planned.size()) {
+        tensors.planned[named->number] = number;
+        return;
+    }
+    watch(SlotRole::let_go);
+    remember(tensors, handle, number);
+}
+
+/// Ends what the run has let go of before it came to call site `site`.
+[[gnu::hot]] void let_go_until(ThreadState& state, RunTensors& tensors, std::uint32_t site) {
+    const std::vector<LetGo>& planned = tensors.names->let_go();
+    while (tensors.next_let_go < planned.size() && planned[tensors.next_let_go].before <= site) {
+        const std::uint32_t tensor = planned[tensors.next_let_go++].tensor;
+        end_tensor(state, std::exchange(tensors.planned[tensor], 0), tensors::End::let_go);
+    }
 }
 
 /// The number of what goes by this handle, which is forgotten; 0: it is none of these.
 std::uint64_t take(RunTensors& tensors, TensorHandle handle) {
-    if (!tensors.may_have.test(bit_of(handle))) return 0;
+    if (!tensors.may_have.test(hash_of(handle))) return 0;
     const auto found = std::find(tensors.handles.rbegin(), tensors.handles.rend(), handle);
     if (found == tensors.handles.rend()) return 0;
     const auto at = static_cast<std::size_t>(tensors.handles.rend() - found) - 1;
@@ -157,31 +280,34 @@ void note_inputs(ThreadState& state, const MeasuredModel& model, const OpenCall&
     }
 }
 
-void note_site(ThreadState& state, std::uint32_t run, const CallMatcher::Match& match) {
-    if (match.site == kNone) return;
-    RunTensors& tensors = of_run(state, own_part(state).made, run);
+[[gnu::hot]] void note_site(ThreadState& state, const MeasuredModel& model, const CallMatcher::Match& match) {
+    const OpenCall* const run = innermost_run(state);
+    if (match.site == kNone || run == nullptr) return;
+    RunTensors& tensors = of_run(state, model, *run);
     tensors.site = match.site;
     tensors.is_placed = match.is_certain;
     tensors.made_since = 0;
+    if (match.is_certain) let_go_until(state, tensors, match.site);
 }
 
-void note_made_tensor(ThreadState& state, const MeasuredModel& model, const StubFrame& frame) {
-    constexpr std::size_t kReturned = 6;
+[[gnu::hot]] void note_made_tensor(ThreadState& state, const MeasuredModel& model, const StubFrame& frame) {
     TensorMapFile* const map = map_of(state, model);
     const OpenCall* const run = innermost_run(state);
-    const auto* const returned = reinterpret_cast<const TensorHandle*>(frame.integer(kReturned));
-    const bool is_made = static_cast<std::int32_t>(frame.results[0]) == 0 && returned != nullptr;
-    if (map == nullptr || run == nullptr || !is_made) return;
-    RunTensors& tensors = of_run(state, own_part(state).made, run->run);
-    const std::uint32_t nth = tensors.made_since++;
-    tensors::Slot slot{};
-    if (*returned == nullptr || !find_made_memory(model.api(), frame, *returned, slot)) return;
-    const NamedTensor* const named =
-        tensors.is_placed ? model.allocation_names().find(tensors.site, nth, made_with(frame, 1)) : nullptr;
-    if (named != nullptr) set_name(named->name, slot);
+    const MakeArguments made(frame);
+    const bool is_made = static_cast<std::int32_t>(frame.results[0]) == 0 && made.returned != nullptr;
+    if (map == nullptr || run == nullptr || !is_made || !made.can_be_right()) return;
+    RunTensors& tensors = of_run(state, model, *run);
+    const MadeBefore& known = known_as(model, tensors, made);
+    void* data = nullptr;
+    const TensorHandle handle = *made.returned;
+    if (known.slot.bytes == 0 || handle == nullptr || model.api().data_ptr(handle, &data) != 0 ||
+        data == nullptr)
+        return;
+    tensors::Slot slot = known.slot;
+    slot.address = reinterpret_cast<std::uint64_t>(data);
     const std::uint64_t number = add(state, *map, *run, tensors::Origin::made, slot);
     // Of what is not known in the source nobody can say when its memory goes.
-    if (named != nullptr && named->has_one_owner) remember(tensors, *returned, number);
+    if (known.named != nullptr) expect_end(tensors, known.named, handle, number);
 }
 
 void note_returned_tensors(ThreadState& state, const MeasuredModel& model, const OpenCall& call) {
@@ -191,17 +317,18 @@ void note_returned_tensors(ThreadState& state, const MeasuredModel& model, const
     // Without its site nobody knows which of a proxy's tensors it makes.
     if (map == nullptr || run == nullptr || plan == nullptr) return;
     MeasuringThread& own = own_part(state);
-    RunTensors& tensors = of_run(state, own.made, run->run);
+    RunTensors& tensors = of_run(state, model, *run);
     begin_finding(own);
     made_arguments(*call.passage.slot->shim, *call.passage.frame, *plan, own.found);
     for (const CallArgument& argument : own.found) {
+        if (argument.facts->role != Role::makes) continue;
         tensors::Slot slot{};
-        if (argument.facts->role != Role::makes || !find_memory(own, model.api(), argument.handle, slot))
-            continue;
+        ReturnedBefore& before = nth(*tensors.returned_before, tensors.returned++);
+        if (!find_returned_memory(own, model.api(), argument, before, slot)) continue;
         const NamedTensor* const named = argument.facts->returned_as;
         set_name(named == nullptr ? argument.facts->label : named->name, slot);
         const std::uint64_t number = add(state, *map, *run, tensors::Origin::returned, slot);
-        if (named == nullptr || named->has_one_owner) remember(tensors, argument.handle, number);
+        expect_end(tensors, named, argument.handle, number);
     }
 }
 
@@ -210,23 +337,20 @@ void note_let_go(ThreadState& state, TensorHandle handle) {
     MadeTensors& made = state.measuring->made;
     for (std::size_t i = made.depth; i-- > 0;) {
         const std::uint64_t number = take(made.runs[i], handle);
-        if (number == 0) continue;
-        TensorMapFile* const map = state.session->tensor_map();
-        if (map != nullptr) map->end(number, tensors::End::let_go, state.session->last_seq());
-        return;
+        if (number != 0) return end_tensor(state, number, tensors::End::let_go);
     }
 }
 
 void note_end_of_run(ThreadState& state, const OpenCall& run) {
     if (!g_recording_memory || state.measuring == nullptr) return;
     MadeTensors& made = state.measuring->made;
-    const RunTensors* const known = known_run(state, made, run.run);
+    RunTensors* const known = known_run(state, made, run.run);
     if (known == nullptr) return;
     --made.depth;
-    const std::vector<std::uint64_t>& numbers = known->numbers;
-    TensorMapFile* const map = numbers.empty() ? nullptr : state.session->tensor_map();
-    for (const std::uint64_t number : numbers)
-        if (map != nullptr) map->end(number, tensors::End::outlived, state.session->last_seq());
+    let_go_until(state, *known, kNone);
+    for (const std::vector<std::uint64_t>* left : {&known->planned, &known->numbers})
+        for (const std::uint64_t number : *left)
+            end_tensor(state, number, tensors::End::outlived);
 }
 
 }  // namespace aoti_dbg

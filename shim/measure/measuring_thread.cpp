@@ -154,7 +154,7 @@ void note_pointer(ThreadState* state, MeasuredModel& model, TensorHandle handle)
     if (own.are_constants) model.note_constant(handle);
 }
 
-std::uint32_t match_site(ThreadState& state, const MeasuredModel& model, std::uint16_t number,
+[[gnu::hot]] std::uint32_t match_site(ThreadState& state, const MeasuredModel& model, std::uint16_t number,
                          std::uint32_t run, const Name& name, const Passage& passage) {
     MeasuringThread& own = own_part(state);
     own.pointers_are_old = true;
@@ -162,7 +162,7 @@ std::uint32_t match_site(ThreadState& state, const MeasuredModel& model, std::ui
     if (id != kNone || !model.has_sites()) {
         own.matched_run = run;
         // From here on constants alone are looked for no more, and nobody else wants pointers.
-        if (!measuring() && !saving() && !ordering()) state.unwatched.add(SlotRole::pointer);
+        if (!measuring() && !saving() && !ordering()) pass_by(SlotRole::pointer);
     }
     if (id == kNone) return kNone;
     Follower& follower = own.followers.try_emplace(number, model.plan()).first->second;
@@ -177,7 +177,7 @@ std::uint32_t match_site(ThreadState& state, const MeasuredModel& model, std::ui
                 "may be wrong around '%s'",
                 name.printed.c_str());
     }
-    if (g_recording_memory) note_site(state, run, match);
+    if (g_recording_memory) note_site(state, model, match);
     return match.site;
 }
 

@@ -96,27 +96,27 @@ TensorsWanted wanted_at_end(std::uint32_t run, Side other_side) {
 void write_record(ThreadState& state, OpenCall& call, const OpenCall* parent, const CallStart& start,
                   std::uint32_t number, bool printed) {
     Session& session = *state.session;
-    if (call.kind == ring::CallKind::run) session.ring()->note_run_begun();
-    session.publish_name(call.name->id);
-    call.seq = session.next_seq();
+    const std::uint32_t name = start.name->id;
+    if (start.kind == ring::CallKind::run) session.ring()->note_run_begun();
+    session.publish_name(name);
+    const std::uint64_t seq = call.seq = session.next_seq();
     // Into its place at once: every launch comes here.
     ring::Record& record = state.ring.next();
     record.begin_ticks = ticks();
     record.end_ticks = 0;
     record.stream = start.stream;
-    record.name = call.name->id;
+    record.name = name;
     record.run = call.run;
     record.call = number;
     record.depth = static_cast<std::uint16_t>(state.depth);
     record.mark = 0;
-    record.back =
-        parent == nullptr || parent->seq == 0 ? 0 : static_cast<std::uint32_t>(call.seq - parent->seq);
+    record.back = parent == nullptr || parent->seq == 0 ? 0 : static_cast<std::uint32_t>(seq - parent->seq);
     record.launch = start.launch;
     record.result = 0;
     record.model = call.model;
-    record.kind = call.kind;
+    record.kind = start.kind;
     record.flags = printed ? ring::kPrinted : 0;
-    state.ring.publish_next(record, call.seq);
+    state.ring.publish_next(record, seq);
     call.record = &record;
 }
 
@@ -145,7 +145,7 @@ std::uint32_t nesting_of(const ThreadState& state) {
     return nesting;
 }
 
-void settle(ThreadState& state, std::uintptr_t frame) {
+[[gnu::hot]] void settle(ThreadState& state, std::uintptr_t frame) {
     // Stacks grow downwards: what was begun at or below this frame can no longer be running.
     while (state.depth > 0) {
         const OpenCall& left = state.open[state.depth - 1];
@@ -155,7 +155,7 @@ void settle(ThreadState& state, std::uintptr_t frame) {
     }
 }
 
-bool begin_call(ThreadState& state, const CallStart& start) {
+[[gnu::hot]] bool begin_call(ThreadState& state, const CallStart& start) {
     state.standing.steps.raise();
     state.standing.stack.store(start.frame, std::memory_order_relaxed);
     if (state.depth == kDeepest) [[unlikely]] {
@@ -190,7 +190,7 @@ bool begin_call(ThreadState& state, const CallStart& start) {
     }
     if (is_run) {
         state.counts.runs.raise();
-        state.unwatched.clear();
+        watch_all_roles();
     }
 
     OpenCall& call = state.open[state.depth];
@@ -217,14 +217,14 @@ bool begin_call(ThreadState& state, const CallStart& start) {
     call.stream = start.stream != 0 || run == nullptr ? start.stream : run->stream;
     TensorsWanted before;
     call.after = before;
-    if (showing()) [[unlikely]] {
+    if (showing()) {
         // Outside of a run nobody knows the stream that a device's tensors are ready on.
         const bool measurable = measured != nullptr && (run != nullptr || !measured->is_on_cuda());
         const bool able = measurable && has_arguments(start.passage);
         before = wanted_of(sides.before, sides.check, able);
         call.after = wanted_of(sides.after, sides.check, able);
+        if (before.named) show_name(state, call, When::before);
     }
-    if (before.named) show_name(state, call, When::before);
     if (is_run && checking()) check_run(state, measured, call);
     if (measured != nullptr && is_run) begin_measured_run(state, *measured, call, run_number);
     if (measured != nullptr && checking() && call.passage.parameters != nullptr)
@@ -236,7 +236,8 @@ bool begin_call(ThreadState& state, const CallStart& start) {
     return true;
 }
 
-void end_call(ThreadState& state, std::uintptr_t frame, std::int32_t result, std::uint8_t flags) {
+[[gnu::hot]] void end_call(ThreadState& state, std::uintptr_t frame, std::int32_t result,
+                           std::uint8_t flags) {
     // What lies on top of it was left by an exception that was caught before this call came back.
     if (state.depth != 0 && state.open[state.depth - 1].frame != frame) settle(state, frame - 1);
     if (state.depth == 0 || state.open[state.depth - 1].frame != frame) return;
@@ -259,7 +260,7 @@ void end_call(ThreadState& state, std::uintptr_t frame, std::int32_t result, std
         if (ordering()) races::note_call(state, *measured, call, When::after);
     }
     if (call.kind == ring::CallKind::run) {
-        state.unwatched.clear();
+        watch_all_roles();
         note_end_of_run(state, call);
         if (measured != nullptr && result == 0) {
             const TensorsWanted wanted = wanted_at_end(call.run, Side::before);

@@ -126,12 +126,13 @@ void CompletionMarkers::thread_ends(std::uint32_t tid) {
             there->thread_ends(tid);
 }
 
-void prepare_to_mark(ThreadState& state, CUstream stream) {
+[[gnu::hot]] void prepare_to_mark(ThreadState& state, CUstream stream) {
     if (CompletionMarkers* const markers = state.session->markers(); markers != nullptr)
         markers->prepare(stream);
 }
 
-std::uint8_t mark_launch(ThreadState& state, std::uintptr_t frame, CUstream stream, std::int32_t result) {
+[[gnu::hot]] std::uint8_t mark_launch(ThreadState& state, std::uintptr_t frame, CUstream stream,
+                                      std::int32_t result) {
     CompletionMarkers* const markers = state.session->markers();
     if (markers == nullptr) return 0;
     if (result != CUDA_SUCCESS) {

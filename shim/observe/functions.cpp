@@ -120,7 +120,7 @@ void forget_all() {
     g_epoch.fetch_add(1, std::memory_order_release);
 }
 
-const Name* function_name(ThreadState& state, const void* function) {
+[[gnu::hot]] const Name* function_name(ThreadState& state, const void* function) {
     const std::uint64_t epoch = g_epoch.load(std::memory_order_acquire);
     const auto number = reinterpret_cast<std::uintptr_t>(function);
     CachedFunction& cached = state.functions[(number >> 4 ^ number >> 10) % state.functions.size()];

@@ -22,7 +22,7 @@ constexpr std::size_t kMostContexts = 64;
 Counted g_counted[kMostContexts];
 std::atomic<std::uint64_t> g_last_launch{0};
 
-void* current_context() {
+[[gnu::hot]] void* current_context() {
     using GetCurrent = int (*)(void** context);
     static const auto get_current = reinterpret_cast<GetCurrent>(other_driver_function("cuCtxGetCurrent"));
     void* context = nullptr;
@@ -30,7 +30,7 @@ void* current_context() {
 }
 
 /// That of the thread's context; null without one.
-Counted* counted() {
+[[gnu::hot]] Counted* counted() {
     void* const context = current_context();
     if (context == nullptr) return nullptr;
     for (Counted& one : g_counted) {
@@ -56,7 +56,7 @@ Counted* counted_at_launch() {
 
 }  // namespace
 
-std::uint32_t number_of_launch() {
+[[gnu::hot]] std::uint32_t number_of_launch() {
     Counted* const one = counted_at_launch();
     return one == nullptr ? 0 : one->kernels.fetch_add(1, std::memory_order_relaxed) + 1;
 }

@@ -30,7 +30,7 @@ std::uint32_t open_depth(const ThreadState& state, std::uintptr_t stack) {
 void leave_innermost(ThreadState& state) {
     const OpenCall& left = state.open[--state.depth];
     state.standing.steps.raise();
-    state.unwatched.clear();
+    watch_all_roles();
     if (left.record != nullptr) ThreadRing::end(left.record, left.seq, 0, ring::kLeftByException, ticks());
     state.counts.exceptions.raise();
 }

@@ -352,7 +352,7 @@ std::uint16_t model_at(const void* address) {
     return ring::kNoModel;
 }
 
-bool is_in_model(std::uint16_t number, const void* address) {
+[[gnu::hot]] bool is_in_model(std::uint16_t number, const void* address) {
     const Model* model = model_with(number);
     return model != nullptr && model->object.contains(reinterpret_cast<std::uintptr_t>(address));
 }
@@ -384,7 +384,7 @@ const Name* launched_kernel_name(std::uint16_t number, std::string_view cubin, s
     return candidates == 1 ? intern_name(only->name, function) : intern_name(function, {});
 }
 
-MeasuredModel* measured_model(std::uint16_t number) {
+[[gnu::hot]] MeasuredModel* measured_model(std::uint16_t number) {
     const Model* model = model_with(number);
     return model == nullptr ? nullptr : model->measured.get();
 }

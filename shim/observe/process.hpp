@@ -61,22 +61,24 @@ inline bool observing() {
     return g_observing.load(std::memory_order_relaxed);
 }
 
+// Where one of these is so, it costs more than to jump to it: what only notes calls is the road to keep short.
+
 /// Whether anything may be wanted of any call but that it is on record: known from the options alone.
 extern bool g_showing;
 inline bool showing() {
-    return g_showing;
+    return __builtin_expect(g_showing, false);
 }
 
 /// Whether any call may be measured (level 2, or for findings).
 extern bool g_measuring;
 inline bool measuring() {
-    return g_measuring;
+    return __builtin_expect(g_measuring, false);
 }
 
 /// Whether any tensor may be saved (level 1), and whether any may be looked at for whatever reason.
 extern bool g_saving;
 inline bool saving() {
-    return g_saving;
+    return __builtin_expect(g_saving, false);
 }
 /// Whether what runs and calls are given is checked.
 extern bool g_checking;
@@ -86,14 +88,16 @@ inline bool checking() {
 /// Whether races are looked for.
 extern bool g_ordering;
 inline bool ordering() {
-    return g_ordering;
+    return __builtin_expect(g_ordering, false);
 }
 /// Whether anything may be found.
 inline bool finding() {
     return g_measuring || g_checking || g_ordering;
 }
+/// Whether any of these is so.
+extern bool g_looking;
 inline bool looking() {
-    return finding() || g_saving;
+    return g_looking;
 }
 
 /// Whether calls that wait are on record (Options::records_all).

@@ -135,7 +135,7 @@ AllocationFile* Session::allocations() {
                          [this] { return AllocationFile::create(allocations_path(ring_->path())); });
 }
 
-TensorMapFile* Session::tensor_map() {
+TensorMapFile* Session::make_tensor_map() {
     return map_made_once(maps_mutex_, may_map_tensors_, tensor_map_, "tensors",
                          [this] { return TensorMapFile::create(tensors_path(ring_->path())); });
 }

@@ -72,7 +72,10 @@ class Session {
     }
 
     /// The map of tensors, beside them: made at the first tensor; null where there is none.
-    [[nodiscard]] TensorMapFile* tensor_map();
+    [[nodiscard]] TensorMapFile* tensor_map() {
+        TensorMapFile* const map = tensor_map_.load(std::memory_order_acquire);
+        return map != nullptr ? map : make_tensor_map();
+    }
 
     /// What is told of this process beside them; null where nothing is.
     [[nodiscard]] ProcessNotes* notes() { return notes_; }
@@ -123,6 +126,7 @@ class Session {
     void open_ring(const Options& options);
     void publish_names(std::uint32_t id);
     CompletionMarkers* decide_markers();
+    TensorMapFile* make_tensor_map();
     void be_ready_to_report(const Options& options, std::uint64_t since_unix_ns, bool is_start);
     bool say_coverage(bool output_rests);
 

@@ -53,6 +53,7 @@ ThreadState* attach_thread_state() {
         // Whoever else asks which calls were left cannot ask for it: a signal handler, another thread.
         if (options().records_all()) ask_for_stack(*state);
         t_thread_state = state;
+        watch_all_roles();
     }
     errno = kept_errno;
     return state;

@@ -76,21 +76,8 @@ struct Standing {
     Count answers;  // so far
 };
 
-/// What a model asks of libtorch besides its calls that nobody has to look at, for now.
-class UnwatchedRoles {
-  public:
-    void add(SlotRole role) { bits_ |= bit(role); }
-    void clear() { bits_ = 0; }
-    [[nodiscard]] bool has(SlotRole role) const { return (bits_ & bit(role)) != 0; }
-
-  private:
-    static std::uint32_t bit(SlotRole role) { return 1U << static_cast<unsigned>(role); }
-    std::uint32_t bits_ = 0;
-};
-
 struct ThreadState {
     Session* session = nullptr;
-    UnwatchedRoles unwatched;  // in the run that is under way
     WatchedWord<std::uint32_t> depth;
     std::uint64_t marks = 0;
     std::uint64_t failing_run = 0;  // mark of a run that is to return a failure

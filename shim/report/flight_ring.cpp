@@ -29,8 +29,8 @@ ring::Record* ThreadRing::begin(const ring::Record& record) {
     return &place;
 }
 
-void ThreadRing::end(ring::Record* where, std::uint64_t seq, std::int32_t result, std::uint8_t flags,
-                     std::uint64_t ticks) {
+[[gnu::hot]] void ThreadRing::end(ring::Record* where, std::uint64_t seq, std::int32_t result,
+                                  std::uint8_t flags, std::uint64_t ticks) {
     if (where->seq != seq) return;
     where->result = result;
     where->flags = static_cast<std::uint8_t>(where->flags | flags);

@@ -38,7 +38,7 @@ Result<std::unique_ptr<TensorMapFile>> TensorMapFile::create(const std::string& 
     return std::unique_ptr<TensorMapFile>(new TensorMapFile(std::move(file.value()), mapped, slots));
 }
 
-std::uint64_t TensorMapFile::add(const Slot& tensor) {
+[[gnu::hot]] std::uint64_t TensorMapFile::add(const Slot& tensor) {
     const std::uint64_t number = __atomic_add_fetch(&header().made, 1, __ATOMIC_RELAXED);
     write_entry(slot_of(number), tensor, number);
     const Slot& next = slot_of(number + 1);
@@ -47,7 +47,7 @@ std::uint64_t TensorMapFile::add(const Slot& tensor) {
     return number;
 }
 
-void TensorMapFile::end(std::uint64_t number, tensors::End end, std::uint64_t sequence) {
+[[gnu::hot]] void TensorMapFile::end(std::uint64_t number, tensors::End end, std::uint64_t sequence) {
     Slot& slot = slot_of(number);
     if (__atomic_load_n(&slot.number, __ATOMIC_RELAXED) != number) return;
     slot.end = end;

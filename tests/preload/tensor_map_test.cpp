@@ -34,7 +34,9 @@ Lines told(const TensorMap& map, std::uint32_t run) {
     Lines lines;
     for (const Slot& slot : map.slots) {
         if (slot.run != run) continue;
-        std::string line = slot.origin == Origin::input ? "input " : "made ";
+        std::string line = slot.origin == Origin::input  ? "input "
+                           : slot.origin == Origin::made ? "made "
+                                                         : "returned ";
         line += name_of(slot) + " " + std::to_string(slot.bytes);
         if (slot.ended == slot.number) line += slot.end == End::let_go ? " let go" : " outlived";
         lines.push_back(line);
@@ -82,6 +84,25 @@ TEST_CASE("Tensors are noted between the calls that they were made between") {
     // buf0 is made behind the begin of the run, and before its first call.
     CHECK(map.slots[1].made_sequence == map.slots[0].made_sequence);
     CHECK(map.slots[2].made_sequence > map.slots[1].made_sequence);
+}
+
+TEST_CASE("What an op returns is in the map, and ends where the source lets go of it, or at the end") {
+    const Armed run(cuda_models({"--runs", "3"}, {"stats_sorting"}));
+    const TensorMap map = map_in(run.out());
+    for (std::uint32_t number = 0; number < 3; ++number) {
+        CAPTURE(number);
+        CHECK(told(map, number) ==
+              Lines{"input arg2_1 512", "made buf0 (later buf1) 512 let go", "made buf2 128 outlived",
+                    "made buf3 1024 outlived", "made buf4 512 let go", "returned buf7 512 let go",
+                    "returned buf8 1024 let go", "made buf5 512 let go", "made buf6 512"});
+        std::map<std::string, Slot> slots;
+        for (const Slot& slot : map.slots)
+            if (slot.run == number) slots[name_of(slot)] = slot;
+        // Behind the sort, behind the addition, and behind all.
+        CHECK(slots["buf7"].end_sequence == slots["buf7"].made_sequence);
+        CHECK(slots["buf4"].end_sequence == slots["buf7"].made_sequence + 1);
+        CHECK(slots["buf8"].end_sequence == slots["buf4"].end_sequence + 1);
+    }
 }
 
 TEST_CASE("Threads and models at once get maps of their own runs") {

@@ -80,7 +80,8 @@ TEST_CASE("Memory that goes on under another handle, or is handed out as a view,
     CHECK_FALSE(has_one_owner());
     info.run.shared_memory = {{"buf7", "buf6", SharedMemory::How::moved, 1}};
     CHECK(AllocationNames(info).returned("buf6")->name == "buf6 (later buf7)");
-    CHECK(AllocationNames(info).returned("buf0") == nullptr);
+    CHECK(AllocationNames(info).returned("buf0")->name == "buf0");
+    CHECK(AllocationNames(info).returned("buf9") == nullptr);
 }
 
 TEST_CASE("Where a call or a tensor may be left out or repeated nothing is named, a copy of an input aside") {
@@ -98,6 +99,52 @@ TEST_CASE("Where a run may fold constants nothing is named") {
     WrapperInfo info = three_calls();
     info.folding.allocations = {allocation("buf0", "{8L, 16L}", 0)};
     CHECK(name(AllocationNames(info), kNone, 0, {8, 16}) == "none");
+}
+
+/// "buf0 before 1, buf2 before 3": what a run lets go, in order.
+std::string let_go(const WrapperInfo& info, const std::vector<std::string>& all) {
+    const AllocationNames names(info);
+    std::string told;
+    for (const LetGo& end : names.let_go())
+        for (const std::string& one : all)
+            if (const NamedTensor* tensor = names.returned(one);
+                tensor != nullptr && tensor->number == end.tensor)
+                told += (told.empty() ? "" : ", ") + one + " before " + std::to_string(end.before);
+    return told;
+}
+
+TEST_CASE("A run lets go of a tensor where the source does so, and at its end of all but outputs") {
+    WrapperInfo info = three_calls();
+    const std::vector<std::string> all = {"buf0", "buf1", "buf2", "buf3", "buf5"};
+    Argument returned;
+    returned.tensors = {{"buf5", {}}};
+    info.run.sites[1].arguments = {returned};
+    CHECK(let_go(info, all) == "buf0 before 3, buf1 before 3, buf2 before 3, buf3 before 3, buf5 before 3");
+    info.run.frees = {{"buf2", 2}, {"buf5", 2}};
+    info.run.outputs = {{"buf3", {}}};
+    CHECK(let_go(info, all) == "buf2 before 2, buf5 before 2, buf0 before 3, buf1 before 3");
+    // By whatever name its memory goes by then.
+    info.run.shared_memory = {{"buf6", "buf0", SharedMemory::How::moved, 1}};
+    info.run.frees.push_back({"buf6", 1});
+    CHECK(let_go(info, all) == "buf0 before 1, buf2 before 2, buf5 before 2, buf1 before 3");
+    info.run.outputs.push_back({"buf6", {}});
+    info.run.frees.pop_back();
+    CHECK(let_go(info, all) == "buf2 before 2, buf5 before 2, buf1 before 3");
+    // What has several owners has no end that is known.
+    info.run.shared_memory.push_back({"buf7", "buf1", SharedMemory::How::view, 2});
+    CHECK(let_go(info, all) == "buf2 before 2, buf5 before 2");
+    CHECK(AllocationNames(info).returned("buf1")->number == kNone);
+}
+
+TEST_CASE("No end is known where the source was cut, or has branches") {
+    WrapperInfo info = three_calls();
+    info.is_complete = false;
+    CHECK(AllocationNames(info).let_go().empty());
+    CHECK(AllocationNames(info).find(kNone, 0, Sizes{8, 16})->number == kNone);
+    info.is_complete = true;
+    info.run.sites[2].region = 0;
+    CHECK(AllocationNames(info).let_go().empty());
+    CHECK(AllocationNames(info).numbers() == 0);
 }
 
 }  // namespace

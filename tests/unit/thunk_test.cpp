@@ -89,6 +89,29 @@ TEST_CASE("a result in an integer and a vector register comes back") {
     CHECK(pair.two == 1.0);
 }
 
+TEST_CASE("what the thread does not look at arrives all the same, and is on record again afterwards") {
+    auto* stub = stub_before(&mixed, "mixed_unwatched", 3);
+    const auto call = [stub] {
+        return stub(1, 2.5, "x", 3.25F, 4, 5, 6, 7, 8.5, 9.5, 10.5, 11.5, 12.5, 13.5, 14.5, 15);
+    };
+    const double expected = mixed(1, 2.5, "x", 3.25F, 4, 5, 6, 7, 8.5, 9.5, 10.5, 11.5, 12.5, 13.5, 14.5, 15);
+    const auto printed = [] { return core().printed().find("mixed_unwatched") != std::string::npos; };
+    pass_by(SlotRole::let_go);
+    pass_by(SlotRole::call);
+    CHECK(call() == expected);
+    auto* pair = stub_before(&make_pair_of, "pair_unwatched", 0);
+    CHECK(pair(41, 0.5).two == 1.0);
+    CHECK_FALSE(printed());
+    double elsewhere = 0;
+    std::thread([&] { elsewhere = call(); }).join();
+    CHECK(elsewhere == expected);
+    CHECK(printed());
+    watch(SlotRole::call);
+    CHECK(t_unwatched_roles == bit_of(SlotRole::let_go));
+    watch_all_roles();
+    CHECK(call() == expected);
+}
+
 TEST_CASE("errno passes through in both directions") {
     auto* stub = stub_before(&errno_setting, "errno_setting", 0);
     errno = 77;

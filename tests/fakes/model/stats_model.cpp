@@ -337,6 +337,15 @@ void Model::run_impl(AtenTensorHandle* input_handles, AtenTensorHandle* output_h
     RAIIAtenTensorHandle buf4 = empty(int_array_0, cached_torch_dtype_float32);
     call_triton_poi_fused_sqrt_2(arg2_1, buf4, 128, stream, kernels, cubin_dir);
     arg2_1.reset();
+#ifdef FAKE_SORTS
+    AtenTensorHandle buf7_handle = nullptr;
+    AtenTensorHandle buf8_handle = nullptr;
+    int32_t stable = 1;
+    AOTI_TORCH_ERROR_CODE_CHECK(aoti_torch_cuda_sort_stable(buf4, &stable, 1, 0, &buf7_handle, &buf8_handle));
+    RAIIAtenTensorHandle buf7(buf7_handle);
+    const RAIIAtenTensorHandle buf8(buf8_handle);
+    buf7.reset();
+#endif
     RAIIAtenTensorHandle buf5 = empty(int_array_0, cached_torch_dtype_float32);
     call_triton_poi_fused_add_3(buf1, buf4, buf5, 128, stream, kernels, cubin_dir);
     buf1.reset();

@@ -229,4 +229,18 @@ AOTITorchError aoti_torch_cuda_addmm_out(AtenTensorHandle out, AtenTensorHandle 
     return driver().launch(kernel, 1, 1, 1, 32, 1, 1, 0, t_stream, arguments, nullptr) == 0 ? 0 : 1;
 }
 
+/// Makes what it returns, and sorts nothing.
+AOTITorchError aoti_torch_cuda_sort_stable(AtenTensorHandle self, int32_t* stable, int64_t /*dim*/,
+                                           int32_t /*descending*/, AtenTensorHandle* values,
+                                           AtenTensorHandle* indices) {
+    fake_torch_enter_call();
+    if (stable == nullptr || *stable != 1) return 1;
+    const auto like_self = [self](int32_t dtype, AtenTensorHandle* made) {
+        return aoti_torch_empty_strided(static_cast<int64_t>(self->sizes.size()), self->sizes.data(),
+                                        self->strides.data(), dtype, kCuda, self->device_index, made);
+    };
+    launch_library_kernel();
+    return like_self(kFloat32, values) != 0 || like_self(kInt64, indices) != 0 ? 1 : 0;
+}
+
 }  // extern "C"

@@ -56,6 +56,9 @@ AOTITorchError aoti_torch_cpu_addmm_out(AtenTensorHandle out, AtenTensorHandle s
 AOTITorchError aoti_torch_cpu_sort_stable(AtenTensorHandle self, int32_t* stable, int64_t dim,
                                           int32_t descending, AtenTensorHandle* values,
                                           AtenTensorHandle* indices);
+AOTITorchError aoti_torch_cuda_sort_stable(AtenTensorHandle self, int32_t* stable, int64_t dim,
+                                           int32_t descending, AtenTensorHandle* values,
+                                           AtenTensorHandle* indices);
 AOTITorchError aoti_torch_cpu_cat(const AtenTensorHandle* tensors, int64_t count, int64_t dim,
                                   AtenTensorHandle* made);
 /// Leaves by a std::runtime_error when the first element is kThrowAt.
