@@ -2,8 +2,6 @@
 // what stands before it. Only for launch_bench. It has no memory, no streams, and runs no kernel.
 #include <cuda.h>
 
-#include <cstring>
-
 #define NULL_DRIVER_EXPORT extern "C" __attribute__((visibility("default")))
 
 namespace {

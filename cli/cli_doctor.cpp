@@ -2,7 +2,6 @@
 #include "cli/cli_doctor.hpp"
 
 #include <algorithm>
-#include <array>
 #include <csignal>
 #include <iterator>
 #include <nlohmann/json.hpp>

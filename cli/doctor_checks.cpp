@@ -1,7 +1,6 @@
 // See doctor_checks.hpp: what children of the command found out. The rest is doctor_machine_checks.cpp.
 #include "cli/doctor_checks.hpp"
 
-#include <algorithm>
 #include <cstdio>
 
 #include "base/words.hpp"

@@ -18,10 +18,6 @@ namespace fs = std::filesystem;
 constexpr std::string_view kWrapper = ".wrapper.cpp";
 constexpr std::size_t kLongestLine = std::size_t{64} << 10U;
 
-bool ends_with(std::string_view text, std::string_view ending) {
-    return text.size() >= ending.size() && text.substr(text.size() - ending.size()) == ending;
-}
-
 /// Whether it is a number of that type, which `number` becomes.
 template <typename Number>
 bool read(const JsonLine::Value& value, Number& number) {
@@ -93,7 +89,7 @@ const KeptPackage::Model* KeptPackage::find(std::uint32_t model) const {
 std::vector<std::string> KeptPackage::wrappers() const {
     std::vector<std::string> paths;
     for (const fs::directory_entry& file : entries_of(folder))
-        if (ends_with(file.path().string(), kWrapper)) paths.push_back(file.path().string());
+        if (file.path().string().ends_with(kWrapper)) paths.push_back(file.path().string());
     return paths;
 }
 

@@ -172,10 +172,6 @@ CrashArgument recorded_argument(const JsonLine::Value& argument) {
     return told;
 }
 
-bool begins_with(std::string_view line, std::string_view beginning) {
-    return line.substr(0, beginning.size()) == beginning;
-}
-
 /// Reads one file's lines; only those that may matter are taken apart.
 class EventFile {
   public:
@@ -203,10 +199,10 @@ class EventFile {
 
   private:
     void take(std::string_view line) {
-        if (begins_with(line, R"({"event":"finding")")) return take_finding(line);
+        if (line.starts_with(R"({"event":"finding")")) return take_finding(line);
         if (!is_wanted_process_) return;
-        if (begins_with(line, R"({"event":"model")")) return take_model(line);
-        if (!begins_with(line, R"({"event":"call","side":"before")")) return;
+        if (line.starts_with(R"({"event":"model")")) return take_model(line);
+        if (!line.starts_with(R"({"event":"call","side":"before")")) return;
         const std::string mark = R"("seq":)" + std::to_string(wanted_->sequence) + ",";
         if (line.find(mark) != std::string_view::npos) take_call(line);
     }

@@ -3,7 +3,6 @@
 // tensors say them. What is not certain is left out.
 #pragma once
 
-#include <optional>
 #include <string>
 #include <vector>
 

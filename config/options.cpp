@@ -3,7 +3,6 @@
 #include "config/options.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cstddef>
 
 #include "config/complaints.hpp"

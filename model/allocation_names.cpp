@@ -3,20 +3,15 @@
 #include <algorithm>
 #include <charconv>
 #include <cstddef>
+#include <optional>
 #include <set>
+
+#include "model/list_parts.hpp"
 
 namespace aoti_dbg {
 namespace {
 
 constexpr std::int64_t kSymbolic = -1;
-
-std::string_view without_blanks(std::string_view text) {
-    while (!text.empty() && text.front() == ' ')
-        text.remove_prefix(1);
-    while (!text.empty() && text.back() == ' ')
-        text.remove_suffix(1);
-    return text;
-}
 
 /// "12L"
 std::int64_t size_of(std::string_view text) {
@@ -30,13 +25,8 @@ std::int64_t size_of(std::string_view text) {
 /// "{s77, 12L}"
 std::vector<std::int64_t> sizes_in(std::string_view text) {
     std::vector<std::int64_t> sizes;
-    if (text.size() < 2 || text.front() != '{') return sizes;
-    text = text.substr(1, text.size() - 2);
-    while (!without_blanks(text).empty()) {
-        const std::size_t comma = std::min(text.find(','), text.size());
-        sizes.push_back(size_of(without_blanks(text.substr(0, comma))));
-        text.remove_prefix(std::min(comma + 1, text.size()));
-    }
+    for (const std::string& part : list_parts(text).value_or(std::vector<std::string>()))
+        sizes.push_back(size_of(part));
     return sizes;
 }
 

@@ -1,6 +1,5 @@
 #include "model/call_sites.hpp"
 
-#include <algorithm>
 #include <cerrno>
 #include <utility>
 

@@ -7,14 +7,6 @@
 namespace aoti_dbg {
 namespace {
 
-bool starts_with(std::string_view text, std::string_view beginning) {
-    return text.substr(0, beginning.size()) == beginning;
-}
-
-bool ends_with(std::string_view text, std::string_view ending) {
-    return text.size() >= ending.size() && text.substr(text.size() - ending.size()) == ending;
-}
-
 /// aoti_torch_cpu_addmm_out_v2 -> aoti_torch_cpu_addmm_out
 std::string_view without_version(std::string_view function) {
     const std::size_t at = function.rfind("_v");
@@ -36,9 +28,9 @@ bool is_op(std::string_view function) {
         return true;
     }
     for (const std::string_view device : {"cpu_", "cuda_", "xpu_", "mps_", "aten_", "mkldnn_"}) {
-        if (!starts_with(function.substr(11), device)) continue;
+        if (!function.substr(11).starts_with(device)) continue;
         const std::string_view op = function.substr(11 + device.size());
-        return op != "guard_set_index" && !starts_with(op, "caching_allocator_");
+        return op != "guard_set_index" && !op.starts_with("caching_allocator_");
     }
     return false;
 }
@@ -84,11 +76,11 @@ Callee find_callee(const Statement& statement, TokenRange range) {
 
 std::optional<CallKind> kind_by_name(const Callee& callee) {
     const std::string_view name = callee.name;
-    if (starts_with(name, "cpp_")) return CallKind::cpp;
+    if (name.starts_with("cpp_")) return CallKind::cpp;
     if (callee.is_member) return CallKind::device_kernel;
     if (name == "aoti_torch_proxy_executor_call_function") return CallKind::proxy;
     if (name == "aoti_torch_call_dispatcher" || name == "torch_call_dispatcher") return CallKind::dispatcher;
-    if (!starts_with(name, "aoti_torch_")) return std::nullopt;
+    if (!name.starts_with("aoti_torch_")) return std::nullopt;
     if (is_one_of(name, {"aoti_torch_copy_", "aoti_torch_zero_", "aoti_torch_tensor_copy_",
                          "aoti_torch_clone", "aoti_torch_clone_preserve_strides"})) {
         return CallKind::copy;
@@ -133,13 +125,13 @@ void apply_prototype(const Callees& callees, Keeper& keeper, CallSite& site) {
 void apply_op_rules(CallSite& site) {
     if (site.arguments.empty() || site.arguments[0].tensors.empty()) return;
     const std::string_view function = without_version(site.function);
-    if (ends_with(function, "_out")) {
+    if (function.ends_with("_out")) {
         site.arguments[0].access = Access::writes;
     } else if (function == "aoti_torch_copy_" || function == "aoti_torch_zero_" ||
                function == "aoti_torch_tensor_copy_") {
         const std::size_t target = function == "aoti_torch_tensor_copy_" ? 1 : 0;
         if (target < site.arguments.size()) site.arguments[target].access = Access::writes;
-    } else if (ends_with(function, "_")) {
+    } else if (function.ends_with("_")) {
         site.arguments[0].access = Access::updates;  // an op that works in place
     }
 }
@@ -150,7 +142,7 @@ namespace {
 ArgumentKind kind_of_value(std::string_view type) {
     if (type == "as_string") return ArgumentKind::string;
     if (type == "as_none") return ArgumentKind::absent;
-    return ends_with(type, "s") ? ArgumentKind::scalar_list : ArgumentKind::scalar;
+    return type.ends_with("s") ? ArgumentKind::scalar_list : ArgumentKind::scalar;
 }
 
 }  // namespace

@@ -13,14 +13,6 @@ bool is_one_of(std::string_view word, const std::string_view (&words)[N]) {
     return std::find(std::begin(words), std::end(words), word) != std::end(words);
 }
 
-bool ends_with(std::string_view text, std::string_view ending) {
-    return text.size() >= ending.size() && text.substr(text.size() - ending.size()) == ending;
-}
-
-bool starts_with(std::string_view text, std::string_view beginning) {
-    return text.substr(0, beginning.size()) == beginning;
-}
-
 /// What returns the tensor that it is given.
 bool wraps_a_tensor(std::string_view function) {
     static constexpr std::string_view kWrappers[] = {"wrap_with_raii_handle_if_needed",
@@ -37,7 +29,7 @@ bool wraps_a_tensor(std::string_view function) {
 /// Names of buffers and inputs, for sources whose beginning is missing.
 bool looks_like_tensor(std::string_view name) {
     for (const std::string_view beginning : {"buf", "arg"}) {
-        if (starts_with(name, beginning) && name.size() > 3 && name[3] >= '0' && name[3] <= '9') return true;
+        if (name.starts_with(beginning) && name.size() > 3 && name[3] >= '0' && name[3] <= '9') return true;
     }
     return false;
 }
@@ -57,12 +49,12 @@ void lay_over(std::optional<WrittenView>& view, WrittenView below) {
 }  // namespace
 
 bool Scope::is_temporary(std::string_view name) {
-    return starts_with(name, "var_") || starts_with(name, "tmp_");
+    return name.starts_with("var_") || name.starts_with("tmp_");
 }
 
 std::string_view Scope::without_handle(std::string_view name) {
     for (const std::string_view ending : {"_handle_restrided", "_handle"}) {
-        if (ends_with(name, ending) && name.size() > ending.size()) {
+        if (name.ends_with(ending) && name.size() > ending.size()) {
             return name.substr(0, name.size() - ending.size());
         }
     }
@@ -137,7 +129,7 @@ bool Scope::peel_call(const Statement& statement, Core& core) {
     if (statement[at].kind != Token::Kind::word) return false;
     const std::string_view function = statement[at].text;
     std::size_t open = at + 1;
-    if (ends_with(function, "_cast") && statement[open].is('<')) {
+    if (function.ends_with("_cast") && statement[open].is('<')) {
         while (open < range.last && !statement[open].is('(')) {
             ++open;
             ++keeper_.steps;
@@ -150,7 +142,7 @@ bool Scope::peel_call(const Statement& statement, Core& core) {
         return true;
     }
     const bool is_reference = function == "temporary_reference";
-    if (!is_reference && function != "move" && !ends_with(function, "_cast") && !wraps_a_tensor(function)) {
+    if (!is_reference && function != "move" && !function.ends_with("_cast") && !wraps_a_tensor(function)) {
         return false;
     }
     if (is_reference && core.is_address) core.is_optional = true;
@@ -274,13 +266,13 @@ Argument Scope::argument(const Statement& statement, TokenRange range) {
             argument.kind = ArgumentKind::absent;
             return argument;
         }
-        if (first.is_string() || starts_with(value, "\"")) {
+        if (first.is_string() || value.starts_with("\"")) {
             argument.kind = ArgumentKind::string;
             const std::string_view bare = first.is_string() ? first.text : value.substr(1, value.size() - 2);
             argument.value = keeper_.keep(bare);
             return argument;
         }
-        if (starts_with(value, "{")) {
+        if (value.starts_with("{")) {
             argument.kind = ArgumentKind::scalar_list;
             argument.value = keeper_.keep(value);
             return argument;

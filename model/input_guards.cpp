@@ -15,14 +15,6 @@ constexpr std::string_view kFunction = "check_input_";
 constexpr std::string_view kDtype = "aoti_torch_dtype_";
 constexpr std::size_t kMostDimensions = 64;  // of any tensor of PyTorch's
 
-bool begins_with(std::string_view text, std::string_view prefix) {
-    return text.substr(0, prefix.size()) == prefix;
-}
-
-bool ends_with(std::string_view text, std::string_view suffix) {
-    return text.size() >= suffix.size() && text.substr(text.size() - suffix.size()) == suffix;
-}
-
 /// 12, 12L; nothing where it does not fit or is no plain number.
 std::optional<std::int64_t> number_of(const Token& token) {
     if (token.kind != Token::Kind::number) return std::nullopt;
@@ -60,7 +52,7 @@ Value* grown(std::vector<Value>& list, std::size_t dimension, const Value& filli
 
 bool InputGuardReader::is_about(std::string_view word, std::string_view suffix) const {
     const std::string& name = guards_.back().name;
-    return word.size() == name.size() + suffix.size() && begins_with(word, name) && ends_with(word, suffix);
+    return word.size() == name.size() + suffix.size() && word.starts_with(name) && word.ends_with(suffix);
 }
 
 void InputGuardReader::see(const Statement& statement) {
@@ -77,7 +69,7 @@ void InputGuardReader::begin(const Statement& statement) {
     is_inside_ = false;
     if (open == 0 || open >= statement.size() || statement[open - 1].kind != Token::Kind::word) return;
     std::string_view function = statement[open - 1].text;
-    if (!begins_with(function, kFunction)) return;
+    if (!function.starts_with(kFunction)) return;
     function.remove_prefix(kFunction.size());
     const std::optional<std::int64_t> position = number_of({Token::Kind::number, function});
     if (!position || *position < 0 || !keeper_.allows(static_cast<std::size_t>(*position), kMaxPositions) ||
@@ -97,7 +89,7 @@ void InputGuardReader::see_declaration(const Statement& statement) {
     }
     if (!statement[0].is_word("int32_t") || !statement[2].is('=')) return;
     const Token& value = statement[3];
-    if (is_about(statement[1].text, "_expected_dtype") && begins_with(value.text, kDtype))
+    if (is_about(statement[1].text, "_expected_dtype") && value.text.starts_with(kDtype))
         guard.dtype = keeper_.keep(value.text.substr(kDtype.size()));
     if (is_about(statement[1].text, "_expected_device_type")) guard.device_type = number_of(value);
 }

@@ -20,10 +20,6 @@ constexpr int kMaxFolderEntries = 4096;
 /// Kernel sources that are read; a model has one, older compilers wrote one a kernel.
 constexpr std::size_t kMaxKernelSources = 512;
 
-bool ends_with(std::string_view text, std::string_view ending) {
-    return text.size() >= ending.size() && text.substr(text.size() - ending.size()) == ending;
-}
-
 class Descriptor {
   public:
     explicit Descriptor(int descriptor) : descriptor_(descriptor) {}
@@ -61,8 +57,8 @@ std::vector<std::string> list_kernel_sources(const std::string& folder, int& mod
         const dirent* const entry = ::readdir(directory);
         if (entry == nullptr) break;
         const std::string_view name = entry->d_name;
-        if (ends_with(name, ".so")) ++models;
-        if (ends_with(name, ".kernel.cpp") && sources.size() < kMaxKernelSources) {
+        if (name.ends_with(".so")) ++models;
+        if (name.ends_with(".kernel.cpp") && sources.size() < kMaxKernelSources) {
             sources.push_back(folder + std::string(name));
         }
     }
@@ -76,10 +72,10 @@ std::vector<std::string> list_kernel_sources(const std::string& folder, int& mod
 PackageFiles find_package_files(const std::string& so_path) {
     PackageFiles files;
     std::string base = so_path;
-    if (ends_with(base, ".so")) base.resize(base.size() - 3);
+    if (base.ends_with(".so")) base.resize(base.size() - 3);
     files.wrapper_source = base + ".cpp";
     files.extern_nodes.push_back(base + ".json");
-    if (ends_with(base, ".wrapper")) files.extern_nodes.push_back(base.substr(0, base.size() - 8) + ".json");
+    if (base.ends_with(".wrapper")) files.extern_nodes.push_back(base.substr(0, base.size() - 8) + ".json");
     int models = 0;
     const std::size_t slash = so_path.rfind('/');
     files.kernel_sources =

@@ -10,10 +10,6 @@
 namespace aoti_dbg {
 namespace {
 
-bool starts_with(std::string_view text, std::string_view beginning) {
-    return text.substr(0, beginning.size()) == beginning;
-}
-
 /// [a, b, c] after `title` in a comment.
 void read_list(std::string_view comment, std::string_view title, Keeper& keeper,
                std::vector<std::string>& names) {
@@ -66,7 +62,7 @@ class BodyReader {
         static constexpr std::string_view kNodes = "Source Nodes: [";
         static constexpr std::string_view kHandle = " [Provenance debug handles] ";
         if (comment.find(kNodes) != std::string_view::npos) origin_ = comment;
-        if (starts_with(comment, kHandle)) provenance_ = comment.substr(kHandle.size());
+        if (comment.starts_with(kHandle)) provenance_ = comment.substr(kHandle.size());
     }
 
     // --- declarations and assignments
@@ -210,7 +206,7 @@ class BodyReader {
     /// cached_torch_dtype_float32 -> float32
     std::string spelled(const Statement& statement, TokenRange part, std::string_view prefix) {
         std::string_view text = statement.text(part);
-        if (starts_with(text, prefix)) text.remove_prefix(prefix.size());
+        if (text.starts_with(prefix)) text.remove_prefix(prefix.size());
         return keeper_.keep(text);
     }
 
@@ -233,7 +229,7 @@ class BodyReader {
                          const std::vector<TokenRange>& parts) {
         static constexpr std::string_view kDtype = "cached_torch_dtype_";
         const std::string_view made = result(statement, parts);
-        if (starts_with(callee.name, "aoti_torch_empty_strided") && parts.size() == 7) {
+        if (callee.name.starts_with("aoti_torch_empty_strided") && parts.size() == 7) {
             allocate(Scope::without_handle(made), {{},
                                                    spelled(statement, parts[3], kDtype),
                                                    spelled(statement, parts[4], "cached_torch_device_type_"),
@@ -273,7 +269,7 @@ class BodyReader {
             scope_.declare_tensor(Scope::without_handle(made));
             return true;
         }
-        return starts_with(callee.name, "aoti_torch_print_") || starts_with(callee.name, "aoti_torch_save_");
+        return callee.name.starts_with("aoti_torch_print_") || callee.name.starts_with("aoti_torch_save_");
     }
 
     void see_site(const Statement& statement, const Callee& callee, const std::vector<TokenRange>& parts) {
@@ -306,7 +302,7 @@ class BodyReader {
     }
 
     [[nodiscard]] std::optional<CallKind> kind_of(const Callee& callee) const {
-        if (starts_with(callee.name, "call_")) {
+        if (callee.name.starts_with("call_")) {
             const auto kernel = callees_.triton_kernels.find(callee.name.substr(5));
             if (kernel == callees_.triton_kernels.end()) return CallKind::triton;
             return wrapper_.triton_kernels[kernel->second].is_user_defined ? CallKind::user_triton
@@ -335,7 +331,7 @@ class BodyReader {
                 apply_op_rules(site);
                 if (site.function.find("_view_dtype") != std::string::npos)
                     see_view_dtype(statement, parts, site);
-                if (starts_with(site.function, "aoti_torch_clone")) see_clone(statement, parts, site);
+                if (site.function.starts_with("aoti_torch_clone")) see_clone(statement, parts, site);
                 break;
             case CallKind::device_kernel:
                 break;

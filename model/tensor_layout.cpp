@@ -4,39 +4,13 @@
 #include <charconv>
 #include <string_view>
 
+#include "model/list_parts.hpp"
+
 namespace aoti_dbg {
 namespace {
 
 constexpr std::string_view kUnsaid = "?";
 constexpr std::size_t kMostDimensions = 64;
-
-std::string_view without_blanks(std::string_view text) {
-    while (!text.empty() && text.front() == ' ')
-        text.remove_prefix(1);
-    while (!text.empty() && text.back() == ' ')
-        text.remove_suffix(1);
-    return text;
-}
-
-/// The parts of "{s77, 12L}"; nothing where it is no such list. Commas in brackets cut nothing.
-std::optional<std::vector<std::string>> parts_of(std::string_view text) {
-    if (text.size() < 2 || text.front() != '{' || text.back() != '}') return std::nullopt;
-    text = text.substr(1, text.size() - 2);
-    std::vector<std::string> parts;
-    std::size_t begin = 0;
-    int depth = 0;
-    for (std::size_t at = 0; at <= text.size(); ++at) {
-        if (at < text.size() && text[at] == '(') ++depth;
-        if (at < text.size() && text[at] == ')') --depth;
-        if (at < text.size() && (text[at] != ',' || depth > 0)) continue;
-        const std::string_view part = without_blanks(text.substr(begin, at - begin));
-        begin = at + 1;
-        if (part.empty() && begin > text.size()) break;  // behind the last comma, or of no list
-        if (part.empty() || parts.size() == kMostDimensions) return std::nullopt;
-        parts.emplace_back(part);
-    }
-    return parts;
-}
 
 std::uint64_t bytes_of_dtype(std::string_view dtype) {
     struct Known {
@@ -54,8 +28,8 @@ std::uint64_t bytes_of_dtype(std::string_view dtype) {
 
 /// Both lists of one tensor.
 void set_sizes(std::string_view sizes, std::string_view strides, TensorLayout& layout) {
-    std::optional<std::vector<std::string>> size = parts_of(sizes);
-    std::optional<std::vector<std::string>> stride = parts_of(strides);
+    std::optional<std::vector<std::string>> size = list_parts(sizes);
+    std::optional<std::vector<std::string>> stride = list_parts(strides);
     layout.has_sizes = size && stride && size->size() == stride->size();
     layout.sizes = layout.has_sizes ? *std::move(size) : std::vector<std::string>();
     layout.strides = layout.has_sizes ? *std::move(stride) : std::vector<std::string>();

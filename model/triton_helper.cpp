@@ -10,10 +10,6 @@ namespace {
 
 constexpr std::string_view kCall = "call_";
 
-bool starts_with(std::string_view text, std::string_view beginning) {
-    return text.substr(0, beginning.size()) == beginning;
-}
-
 /// Skips to the end of the block that has just been opened, showing each statement to `see`.
 template <typename See>
 void for_each_in_block(StatementReader& reader, const See& see) {
@@ -192,8 +188,8 @@ std::map<std::uint32_t, std::uint32_t> read_alignments(SourceLexer& lexer, std::
 Access access_of(const TritonParameter& parameter, const TritonKernelInfo& kernel) {
     if (parameter.type.empty() || parameter.type[0] != '*') return Access::reads;
     if (kernel.is_user_defined) return Access::unknown;
-    if (starts_with(parameter.name, "out_ptr")) return Access::writes;
-    if (starts_with(parameter.name, "in_out_ptr")) return Access::updates;
+    if (parameter.name.starts_with("out_ptr")) return Access::writes;
+    if (parameter.name.starts_with("in_out_ptr")) return Access::updates;
     return Access::reads;
 }
 
@@ -228,7 +224,7 @@ void read_triton_source(std::string_view source, TritonKernelInfo& kernel, Keepe
         if (type != types.end()) {
             parameter.type = keeper.keep(type->second.type);
             const auto alignment = alignments.find(type->second.position);
-            if (alignment != alignments.end() && starts_with(type->second.type, "*"))
+            if (alignment != alignments.end() && type->second.type.starts_with("*"))
                 parameter.alignment = alignment->second;
         }
         parameter.access = types.empty() ? Access::unknown : access_of(parameter, kernel);
@@ -244,7 +240,7 @@ std::optional<TritonKernelInfo> read_triton_helper(const Statement& head, Statem
     const std::size_t open = head.find('(', head.all());
     if (open == 0 || open >= head.size()) return std::nullopt;
     const std::string_view function = head[open - 1].text;
-    if (!starts_with(function, kCall) || !head[open - 2].is_word("void")) return std::nullopt;
+    if (!function.starts_with(kCall) || !head[open - 2].is_word("void")) return std::nullopt;
     TritonKernelInfo kernel;
     kernel.name = keeper.keep(function.substr(kCall.size()));
     HelperReader helper(kernel, keeper);

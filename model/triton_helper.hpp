@@ -10,7 +10,6 @@
 //       void* kernel_args_[] = {&var_0, ...};
 #pragma once
 
-#include <map>
 #include <optional>
 #include <string>
 #include <string_view>

@@ -11,6 +11,7 @@
 
 #include "base/descriptor.hpp"
 #include "serializer/mapped_entries.hpp"
+#include "serializer/ring_path.hpp"
 
 namespace aoti_dbg {
 namespace {
@@ -185,19 +186,8 @@ Result<AllocationMap> read_allocation_map(const std::string& path) {
     return map;
 }
 
-std::string path_beside_ring(const std::string& ring, std::string_view what) {
-    constexpr std::string_view kRing = "flight";
-    constexpr std::string_view kEnding = ".ring";
-    std::string path = ring;
-    const std::size_t name = path.rfind('/') + 1;
-    if (path.compare(name, kRing.size(), kRing) == 0) path.replace(name, kRing.size(), what);
-    const std::size_t ending = path.rfind(kEnding);
-    if (ending != std::string::npos && ending + kEnding.size() == path.size()) path.resize(ending);
-    return path + ".map";
-}
-
 std::string allocations_path(const std::string& ring) {
-    return path_beside_ring(ring, "allocations");
+    return path_beside_ring(ring, "allocations", ".map");
 }
 
 std::vector<NearMemory> near_memory(const AllocationMap& map, std::uint64_t address,

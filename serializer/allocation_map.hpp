@@ -28,8 +28,7 @@ struct AllocationMap {
 Result<AllocationMap> parse_allocation_map(std::string_view bytes);
 Result<AllocationMap> read_allocation_map(const std::string& path);
 
-/// Where the map of a process lies, by the path of its flight ring; of allocations, or of `what`.
-std::string path_beside_ring(const std::string& ring, std::string_view what);
+/// The map that belongs to a flight ring.
 std::string allocations_path(const std::string& ring);
 
 /// "cuMemAlloc"

@@ -3,7 +3,6 @@
 // over the other could make a small file endless.
 #include "serializer/gpu_dump.hpp"
 
-#include <algorithm>
 #include <utility>
 
 #include "serializer/gpu_dump_format.hpp"

@@ -3,7 +3,6 @@
 // a few words for each that is in the file; texts, parameters, registers and images are the file's own bytes.
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <limits>

@@ -1,12 +1,12 @@
 #include "serializer/hang.hpp"
 
 #include <algorithm>
-#include <limits>
 #include <utility>
 
 #include "serializer/clean_text.hpp"
 #include "serializer/ended_launches.hpp"
 #include "serializer/number_text.hpp"
+#include "serializer/ring_path.hpp"
 
 namespace aoti_dbg {
 namespace {
@@ -239,14 +239,7 @@ std::string unended_text(const Hang& hang) {
 }
 
 std::string hang_path(const std::string& ring) {
-    constexpr std::string_view kRing = "flight";
-    constexpr std::string_view kEnding = ".ring";
-    std::string path = ring;
-    const std::size_t name = path.rfind('/') + 1;
-    if (path.compare(name, kRing.size(), kRing) == 0) path.replace(name, kRing.size(), "hang");
-    const std::size_t ending = path.rfind(kEnding);
-    if (ending != std::string::npos && ending + kEnding.size() == path.size()) path.resize(ending);
-    return path + ".json";
+    return path_beside_ring(ring, "hang", ".json");
 }
 
 }  // namespace aoti_dbg

@@ -3,10 +3,8 @@
 // cycles to follow.
 #include "serializer/pickle_reader.hpp"
 
-#include <algorithm>
 #include <cstdio>
 #include <optional>
-#include <span>
 
 namespace aoti_dbg {
 

@@ -4,6 +4,7 @@
 
 #include "serializer/event_fields.hpp"
 #include "serializer/jsonl_members.hpp"
+#include "serializer/ring_path.hpp"
 
 namespace aoti_dbg {
 namespace {
@@ -86,14 +87,7 @@ Result<ProcessFacts> read_process(std::string_view text) {
 }
 
 std::string process_path(const std::string& ring) {
-    constexpr std::string_view kRing = "flight";
-    constexpr std::string_view kEnding = ".ring";
-    std::string path = ring;
-    const std::size_t name = path.rfind('/') + 1;
-    if (path.compare(name, kRing.size(), kRing) == 0) path.replace(name, kRing.size(), "process");
-    const std::size_t ending = path.rfind(kEnding);
-    if (ending != std::string::npos) path.erase(ending, kEnding.size());
-    return path + ".jsonl";
+    return path_beside_ring(ring, "process", ".jsonl");
 }
 
 std::string uuid_text(const unsigned char* bytes, std::string_view device_name) {

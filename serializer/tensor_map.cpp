@@ -1,7 +1,6 @@
 // See tensor_map.hpp.
 #include "serializer/tensor_map.hpp"
 
-#include <algorithm>
 #include <cstring>
 #include <iterator>
 #include <map>
@@ -9,6 +8,7 @@
 #include "base/words.hpp"
 #include "serializer/clean_text.hpp"
 #include "serializer/mapped_entries.hpp"
+#include "serializer/ring_path.hpp"
 
 namespace aoti_dbg {
 namespace {
@@ -106,7 +106,7 @@ Result<TensorMap> parse_tensor_map(std::string_view bytes) {
 }
 
 std::string tensors_path(const std::string& ring) {
-    return path_beside_ring(ring, "tensors");
+    return path_beside_ring(ring, "tensors", ".map");
 }
 
 std::string_view word_of(NearTensor::Place place) {

@@ -1,8 +1,6 @@
 // See zip_reader.hpp. Structures are copied out, since nothing says that they are aligned.
 #include "serializer/zip_reader.hpp"
 
-#include <algorithm>
-
 #include "serializer/bytes_at.hpp"
 #include "serializer/zip_format.hpp"
 

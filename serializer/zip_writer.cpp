@@ -2,7 +2,6 @@
 // bits where the record has a zip64 field; Zip64End always.
 #include "serializer/zip_writer.hpp"
 
-#include <algorithm>
 #include <utility>
 
 #include "serializer/crc32.hpp"

@@ -19,7 +19,6 @@
 #include <cstring>
 #include <exception>
 #include <iostream>
-#include <mutex>
 #include <sstream>
 #include <string>
 #include <thread>

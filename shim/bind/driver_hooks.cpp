@@ -1,6 +1,5 @@
 // The exported hooks of the CUDA driver that record what they see. Each does the least it can and calls the
 // real function with the very arguments. To add one: a line in hooks.def and its definition here.
-#include <cstring>
 
 #include "base/errno_keeper.hpp"
 #include "shim/bind/driver_table.hpp"

@@ -1,6 +1,5 @@
 #include "shim/bind/model_binding.hpp"
 
-#include <cstring>
 #include <optional>
 #include <string_view>
 
@@ -24,14 +23,10 @@ constexpr std::string_view kMake = "aoti_torch_empty_strided";
 constexpr std::string_view kMakePinned = "aoti_torch_empty_strided_pinned";
 constexpr std::string_view kLetGo = "aoti_torch_delete_tensor_object";
 
-bool begins_with(std::string_view text, std::string_view prefix) {
-    return text.substr(0, prefix.size()) == prefix;
-}
-
 /// Shim functions of a PyTorch that is newer than the table: aoti_torch_<device>_<op> is an op.
 bool is_unknown_op(std::string_view symbol) {
     for (const std::string_view device : {"aoti_torch_cpu_", "aoti_torch_cuda_", "aoti_torch_aten_"}) {
-        if (begins_with(symbol, device)) return true;
+        if (symbol.starts_with(device)) return true;
     }
     return false;
 }
@@ -98,7 +93,7 @@ bool describe(std::string_view symbol, const PackageInfo& package, std::uint16_t
         return true;
     }
     const auto prototype = package.cpp_kernels.find(symbol);
-    if (prototype == package.cpp_kernels.end() && !begins_with(symbol, "cpp_fused_")) return false;
+    if (prototype == package.cpp_kernels.end() && !symbol.starts_with("cpp_fused_")) return false;
     slot.role = SlotRole::call;
     slot.kind = CallKind::cpp_kernel;
     slot.model = model;
@@ -114,7 +109,8 @@ bool describe(std::string_view symbol, const PackageInfo& package, std::uint16_t
 /// The driver's entry points get the hook that we export; with the library preloaded it is there already, but
 /// not in a model that was opened with RTLD_DEEPBIND.
 bool bind_driver_import(const LoadedObject& object, const ImportSlot& import, BindingReport& report) {
-    if (!begins_with(import.symbol, "cu") || find_driver_hook(import.symbol) == nullptr) return false;
+    if (!std::string_view(import.symbol).starts_with("cu") || find_driver_hook(import.symbol) == nullptr)
+        return false;
     void* value = real_behind(object, import);
     void* hook = substitute_driver_function(value);
     if (hook != value) {
@@ -164,7 +160,7 @@ bool is_cuda_model(const LoadedObject& object) {
     bool found = false;
     for_each_import(object, [&found](const ImportSlot& import) {
         const std::string_view symbol = import.symbol;
-        found = found || begins_with(symbol, "aoti_torch_cuda_") || begins_with(symbol, "cuLaunchKernel") ||
+        found = found || symbol.starts_with("aoti_torch_cuda_") || symbol.starts_with("cuLaunchKernel") ||
                 symbol == "aoti_torch_create_cuda_stream_guard";
     });
     return found;

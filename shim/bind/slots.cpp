@@ -1,6 +1,5 @@
 #include "shim/bind/slots.hpp"
 
-#include <algorithm>
 #include <deque>
 #include <map>
 #include <mutex>

@@ -1,6 +1,5 @@
 #include "shim/measure/measured_model.hpp"
 
-#include <cstring>
 #include <mutex>
 #include <utility>
 

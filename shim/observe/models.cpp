@@ -6,9 +6,7 @@
 #include <array>
 #include <atomic>
 #include <cerrno>
-#include <cstring>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <utility>
 #include <vector>

@@ -29,14 +29,6 @@ constexpr std::size_t kLongestName = 100;  // of a model, in its folder's name
 
 constexpr std::array<std::string_view, 6> kEndings = {".cpp", ".json", ".cubin", ".ptx", ".hsaco", ".spv"};
 
-bool ends_with(std::string_view text, std::string_view ending) {
-    return text.size() >= ending.size() && text.substr(text.size() - ending.size()) == ending;
-}
-
-bool begins_with(std::string_view text, std::string_view beginning) {
-    return text.substr(0, beginning.size()) == beginning;
-}
-
 Status failure(const std::string& what, const std::string& path) {
     return Status::error(what + " " + path + ": " + strerror(errno));
 }
@@ -120,7 +112,7 @@ struct Package {
     [[nodiscard]] std::string stem() const {
         std::string name = library;
         for (const std::string_view ending : {".so", ".wrapper"})
-            if (ends_with(name, ending)) name.resize(name.size() - ending.size());
+            if (name.ends_with(ending)) name.resize(name.size() - ending.size());
         return name;
     }
 };
@@ -177,9 +169,9 @@ std::optional<Package> look_at(const std::string& library) {
         const dirent* const entry = readdir(directory);
         if (entry == nullptr) break;
         const std::string_view name = entry->d_name;
-        libraries += ends_with(name, ".so") ? 1 : 0;
+        libraries += name.ends_with(".so") ? 1 : 0;
         if (std::any_of(kEndings.begin(), kEndings.end(),
-                        [name](std::string_view ending) { return ends_with(name, ending); }))
+                        [name](std::string_view ending) { return name.ends_with(ending); }))
             names.emplace_back(name);
     }
     closedir(directory);
@@ -187,7 +179,7 @@ std::optional<Package> look_at(const std::string& library) {
     const std::string own = package.stem() + ".";
     const std::string own_data = package.stem() + "_";
     for (std::string& name : names) {
-        if (libraries > 1 && !begins_with(name, own) && !begins_with(name, own_data)) continue;
+        if (libraries > 1 && !name.starts_with(own) && !name.starts_with(own_data)) continue;
         if (stat((package.folder + name).c_str(), &info) != 0 || !S_ISREG(info.st_mode)) {
             ++package.left_out;
         } else {

@@ -1,5 +1,4 @@
 // Tensors that equal one that is saved: links, and what stands for them where there are none.
-#include <fcntl.h>
 
 #include <cerrno>
 #include <utility>

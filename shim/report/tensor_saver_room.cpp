@@ -1,6 +1,5 @@
 // Room for saved tensors: what is asked for it, who goes to make it, and what is said where there is none or
 // something fails.
-#include <fcntl.h>
 
 #include <cerrno>
 #include <set>

@@ -1,6 +1,5 @@
 // AOTI_DBG_CHECK=races on CUDA models of the fakes: work of two streams that nothing orders is told, with
 // both of its sides, and nothing is where CUDA orders it. The program goes its way.
-#include <algorithm>
 #include <csignal>
 #include <regex>
 

@@ -1,6 +1,5 @@
 // Level 2 on CUDA over the lives of contexts, processes and weights: contexts that go and come back, forks
 // while it measures, weights that change. The program is unharmed, what is still there is measured on.
-#include <map>
 
 #include "tests/preload/stats_records.hpp"
 #include "tests/support/catch.hpp"

@@ -2,7 +2,6 @@
 // memory, and what the writer leaves behind.
 #include "serializer/allocation_map.hpp"
 
-#include <cstring>
 #include <random>
 
 #include "shim/report/allocation_file.hpp"

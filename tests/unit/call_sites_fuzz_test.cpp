@@ -2,7 +2,6 @@
 // same. Work is counted, not timed: it must stay in proportion to the text. Meant for the sanitizer builds
 // too.
 
-#include <algorithm>
 #include <string>
 #include <string_view>
 #include <vector>

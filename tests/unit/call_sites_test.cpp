@@ -17,10 +17,6 @@ namespace {
 
 using Labels = std::vector<std::pair<std::string, std::string>>;  // kernel and label
 
-bool starts_with(const std::string& text, const std::string& beginning) {
-    return text.compare(0, beginning.size(), beginning) == 0;
-}
-
 /// What the printer built into a source prints with this prefix, in order.
 Labels printed(const std::string& source, const std::string& prefix) {
     Labels labels;
@@ -38,7 +34,7 @@ Labels printed(const std::string& source, const std::string& prefix) {
 /// PyTorch names an op by its shim function, or at::_ops::<op>::call.
 std::string shim_of(const std::string& kernel) {
     constexpr const char* kBegin = "at::_ops::";
-    if (!starts_with(kernel, kBegin)) return kernel;
+    if (!kernel.starts_with(kBegin)) return kernel;
     const std::size_t begin = std::string(kBegin).size();
     return "aoti_torch_cpu_" + kernel.substr(begin, kernel.find("::", begin) - begin);
 }
@@ -54,7 +50,7 @@ Labels expected_of(const RunBody& body) {
             if (argument.kind != ArgumentKind::tensor) continue;
             const std::string label(argument.label());
             const std::string written = site.kind == CallKind::cpp ? label : argument.text;
-            if (starts_with(written, "buf") || starts_with(written, "arg"))
+            if (written.starts_with("buf") || written.starts_with("arg"))
                 labels.emplace_back(site.name, label);
         }
     }

@@ -1,7 +1,6 @@
 // The checksum of zip files: its ways to the same result, and what parts come to.
 #include "serializer/crc32.hpp"
 
-#include <cstring>
 #include <string_view>
 #include <vector>
 

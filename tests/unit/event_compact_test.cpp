@@ -1,7 +1,6 @@
 // Compact lines: that columns align whatever stands in them, and what is remarkable is marked.
 #include "serializer/event_compact.hpp"
 
-#include <algorithm>
 #include <cmath>
 #include <complex>
 #include <limits>

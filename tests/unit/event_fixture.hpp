@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstring>
-#include <deque>
 #include <string>
 #include <utility>
 #include <vector>

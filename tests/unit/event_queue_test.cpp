@@ -2,7 +2,6 @@
 // order of calls, then many threads at once.
 #include "shim/measure/event_queue.hpp"
 
-#include <algorithm>
 #include <optional>
 #include <string>
 #include <thread>

@@ -2,7 +2,6 @@
 // by the real statistics.
 #pragma once
 
-#include <cmath>
 #include <deque>
 #include <limits>
 #include <span>

@@ -1,5 +1,4 @@
 // Dumps that driver 580 wrote on an H200 (data/gpu_dumps), against what cuda-gdb says of the same files.
-#include <algorithm>
 #include <cstring>
 #include <fstream>
 #include <iterator>

@@ -1,6 +1,5 @@
 // The reader of line tables: tables that are damaged, tables written by hand as they stand in dumps and in
 // cubins, and those of real compilers, row by row against readelf, where compiler and readelf are there.
-#include <algorithm>
 #include <filesystem>
 #include <iterator>
 #include <sstream>

@@ -1,8 +1,6 @@
 // Inputs held against what the source says: what may look wrong and is not first.
 #include "shim/check/mismatch.hpp"
 
-#include <algorithm>
-
 #include "tests/support/catch.hpp"
 
 using namespace aoti_dbg;

@@ -2,7 +2,6 @@
 // random numbers are always the same. Meant for the sanitizer builds; in others it still checks what must
 // hold of any result.
 
-#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <string_view>

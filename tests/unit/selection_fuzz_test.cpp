@@ -1,7 +1,6 @@
 // Selection against a naive one: random options, given as text by variables and a file, decide about random
 // calls as a slow implementation decides that was written from the documentation, and knows the options as
 // they were made up, not as text. The numbers are always the same; a failure prints the seed.
-#include <algorithm>
 #include <array>
 #include <optional>
 #include <set>

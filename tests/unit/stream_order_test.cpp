@@ -2,7 +2,6 @@
 // comes before it.
 #include "shim/check/stream_order.hpp"
 
-#include <algorithm>
 #include <set>
 #include <string>
 #include <vector>

@@ -16,7 +16,6 @@
 
 #include <atomic>
 #include <chrono>
-#include <memory>
 #include <thread>
 
 #include "tests/victims/cuda_worker.hpp"

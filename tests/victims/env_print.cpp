@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <csignal>
-#include <cstring>
 #include <vector>
 
 #include "tests/victims/model_user.hpp"

@@ -7,7 +7,6 @@
 
 #include <csignal>
 #include <cstdlib>
-#include <cstring>
 #include <string_view>
 
 #include "tests/victims/model_user.hpp"

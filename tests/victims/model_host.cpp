@@ -7,7 +7,6 @@
 // What it prints must depend on nothing but its arguments.
 #include <unistd.h>
 #include <csignal>
-#include <cstring>
 #include <exception>
 #include <memory>
 #include <thread>

@@ -30,10 +30,6 @@ CUdeviceptr make_memory() {
     return memory;
 }
 
-bool ends_with(const std::string& text, const std::string& end) {
-    return text.size() >= end.size() && text.compare(text.size() - end.size(), end.size(), end) == 0;
-}
-
 struct Stage {
     explicit Stage(const std::string& what)
         : is_blocking(what.find("legacy") != std::string::npos && what != "set_legacy"),
@@ -91,9 +87,9 @@ void touch(const std::string& what, const Stage& stage) {
     } else if (what == "free") {
         MUST(cuMemFreeAsync(stage.input, stage.other));
     } else {
-        upload(stage, what == "same_stream"            ? stage.stream
-                      : ends_with(what, "legacy_only") ? nullptr
-                                                       : stage.other);
+        upload(stage, what == "same_stream"           ? stage.stream
+                      : what.ends_with("legacy_only") ? nullptr
+                                                      : stage.other);
     }
 }
 
