@@ -86,16 +86,28 @@ class SharedNames {
     std::map<std::string_view, std::string_view> firsts_;
 };
 
-/// All tensors that a body gives names, by the first of them.
-std::set<std::string_view> names_in(const RunBody& body, const SharedNames& shared) {
+/// The tensors that a run makes, by the first of their names.
+std::set<std::string_view> names_in(const WrapperInfo& info, const SharedNames& shared) {
     std::set<std::string_view> names;
-    for (const Allocation& allocation : body.allocations)
-        names.insert(allocation.name);
-    for (const CallSite& site : body.sites)
+    for (const CallSite& site : info.run.sites)
         for (const Argument& argument : site.arguments)
             for (const TensorName& tensor : argument.tensors)
                 names.insert(shared.first_of(tensor.name));
+    for (const std::string& input : info.inputs)
+        names.erase(input);
+    for (const ConstantInfo& constant : info.constants)
+        names.erase(constant.name);
+    for (const Allocation& allocation : info.run.allocations)
+        names.insert(allocation.name);
     return names;
+}
+
+/// Whether the source tells all of a run, its outputs too.
+bool is_told(const WrapperInfo& info) {
+    const std::vector<TensorName>& outputs = info.run.outputs;
+    return info.is_complete && (info.output_names.empty() || info.output_names.size() == outputs.size()) &&
+           std::none_of(outputs.begin(), outputs.end(),
+                        [](const TensorName& output) { return output.name.empty(); });
 }
 
 /// Before which call site a run lets go of a tensor, by first names; kNone: it gives it out.
@@ -117,10 +129,10 @@ AllocationNames::AllocationNames(const WrapperInfo& info) {
         known_.emplace(name, named(std::string(name), later));
     // Where a run may fold constants, tensors are made before its first call that are not of its body.
     if (!is_straight(body) || !info.folding.sites.empty() || !info.folding.allocations.empty()) return;
-    for (const std::string_view name : names_in(body, shared))
+    for (const std::string_view name : names_in(info, shared))
         known_.emplace(name, NamedTensor{std::string(name)});
-    // Where something of the source was left out, nobody knows whether it was the end of a tensor.
-    if (info.is_complete) plan_ends(ends_in(body, shared), static_cast<std::uint32_t>(body.sites.size()));
+    // Else nobody knows whether what is not told was the end of a tensor.
+    if (is_told(info)) plan_ends(ends_in(body, shared), static_cast<std::uint32_t>(body.sites.size()));
     for (const Allocation& allocation : body.allocations) {
         if (!allocation.pool.empty()) continue;  // a part of one that is in here
         entries_.push_back(
@@ -145,6 +157,11 @@ void AllocationNames::plan_ends(const std::map<std::string_view, std::uint32_t>&
     }
     std::sort(let_go_.begin(), let_go_.end(),
               [](const LetGo& left, const LetGo& right) { return left.before < right.before; });
+}
+
+bool AllocationNames::is_last(std::uint32_t behind) const {
+    const std::uint32_t next = behind == kNone ? 0 : behind + 1;
+    return next < before_.size() && before_[next].calls == before_.back().calls;
 }
 
 const NamedTensor* AllocationNames::find(std::uint32_t behind, std::uint32_t nth,

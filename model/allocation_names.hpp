@@ -38,12 +38,15 @@ class AllocationNames {
     /// the source has none there, or one of other sizes.
     [[nodiscard]] const NamedTensor* find(std::uint32_t behind, std::uint32_t nth,
                                           std::span<const std::int64_t> sizes) const;
-    /// One that an op has returned under that name; nullptr where nothing more is known of it.
+    /// One that an op has returned under that name, its first; nullptr where the source has no more of it.
     [[nodiscard]] const NamedTensor* returned(std::string_view name) const;
-    /// What a run lets go, in order. Those with numbers that are not in here are its outputs.
+    /// What a run lets go that has made all its calls, in order. Those with numbers that are not in here are
+    /// its outputs.
     [[nodiscard]] const std::vector<LetGo>& let_go() const { return let_go_; }
     /// How many have numbers.
     [[nodiscard]] std::uint32_t numbers() const { return numbers_; }
+    /// Whether no call that is seen comes behind that site, as in find().
+    [[nodiscard]] bool is_last(std::uint32_t behind) const;
 
   private:
     struct Entry {

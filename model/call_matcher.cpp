@@ -168,7 +168,7 @@ bool CallMatcher::take_lost() {
         const CallPlan::Node& node = plan_.nodes_[places_[0]++];
         if (node.is_only) forgot_places_ = false;
         last_site_ = node.site;
-        return {last_site_, !forgot_places_};
+        return {last_site_, !forgot_places_, !forgot_places_};
     }
     return search(id) ? settle() : jump_by_name(id);
 }
@@ -180,6 +180,7 @@ bool CallMatcher::search(std::uint32_t id) {
         search_number_ = 1;
     }
     candidates_.clear();
+    cost_ = 0;
     for (std::vector<std::uint32_t>& front : fronts_) {
         front.clear();
     }
@@ -199,6 +200,7 @@ bool CallMatcher::search(std::uint32_t id) {
             }
             expand(node, id, cost);
         }
+        cost_ = cost;
         front.clear();
     }
     return !candidates_.empty();
@@ -239,7 +241,8 @@ CallMatcher::Match CallMatcher::settle() {
     const CallPlan::Node& best = plan_.nodes_[candidates_[0]];
     if (best.is_only) forgot_places_ = false;
     last_site_ = best.site;
-    return {last_site_, candidates_.size() == 1 && !forgot_places_};
+    const bool is_certain = candidates_.size() == 1 && !forgot_places_;
+    return {last_site_, is_certain, is_certain && cost_ == 0};
 }
 
 /// No way leads there: the run is not where it was taken to be. The nearest call of that name it is.

@@ -52,6 +52,7 @@ class CallMatcher {
     struct Match {
         std::uint32_t site = kNone;
         bool is_certain = false;  // false: another site is as good
+        bool is_next = false;     // no call that is seen at run time was left out before it
     };
 
     explicit CallMatcher(const CallPlan& plan);
@@ -76,6 +77,7 @@ class CallMatcher {
     std::vector<std::uint32_t> fronts_[3];   // nodes to look at, by cost modulo 3: no step costs more than 2
     std::vector<std::uint32_t> seen_;        // by node: the search that saw it
     std::uint32_t search_number_ = 0;
+    std::size_t cost_ = 0;  // of the way that the last search found
     std::uint32_t last_site_ = 0;
     std::uint64_t steps_ = 0;
     bool forgot_places_ = false;  // the run may be elsewhere: until a name that only one site has

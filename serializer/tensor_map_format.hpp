@@ -52,7 +52,7 @@ struct Slot {
     std::uint64_t address;
     std::uint64_t bytes;          // up to its last element, gaps included
     std::uint64_t made_sequence;  // of the last call that had begun by then
-    std::uint64_t end_sequence;   // likewise, at its end
+    std::uint64_t end_sequence;   // likewise, when its end was noted: before the run's next call began
     std::uint64_t ended;          // `number`, where the end is this tensor's; written last
     std::uint32_t run;
     std::uint16_t model;

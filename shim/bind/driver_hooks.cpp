@@ -51,8 +51,9 @@ class DriverCall {
         try {
             ThreadState* const state = thread_state();
             if (state == nullptr) return result;
+            CompletionMarkers* const markers = markers_of(*state);
             const std::uint8_t flags =
-                marks(*state) ? mark_launch(*state, frame_, stream_, result) : std::uint8_t{0};
+                markers == nullptr ? std::uint8_t{0} : mark_launch(*markers, *state, frame_, stream_, result);
             end_call(*state, frame_, result, flags);
         } catch (...) {
             switch_off("out of memory while the end of a launch was recorded");
@@ -61,8 +62,9 @@ class DriverCall {
     }
 
   private:
-    [[nodiscard]] bool marks(ThreadState& state) const {
-        return g_marking && is_launch_ && state.session->markers() != nullptr;
+    /// Null where the call gets none.
+    [[nodiscard]] CompletionMarkers* markers_of(ThreadState& state) const {
+        return g_marking && is_launch_ ? state.session->markers() : nullptr;
     }
 
     static void note_order(ring::CallKind kind, CUstream stream) {
@@ -99,7 +101,8 @@ class DriverCall {
         }
         start.name = name_of(*state, kind, function, label);
         begun_ = begin_call(*state, start);
-        if (begun_ && marks(*state)) prepare_to_mark(*state, stream);
+        CompletionMarkers* const markers = begun_ ? markers_of(*state) : nullptr;
+        if (markers != nullptr) markers->prepare(stream);
     }
 
     static const Name* name_of(ThreadState& state, ring::CallKind kind, const void* function,

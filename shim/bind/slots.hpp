@@ -48,8 +48,8 @@ struct alignas(64) Slot {
     SlotRole role = SlotRole::call;
     ring::CallKind kind = ring::CallKind::unknown;
     const ShimSignature* shim = nullptr;  // of a function of the shim
-    bool gives_tensors = false;   // more handles may be there after it than before; known by stub_for()
-    std::uint32_t role_bit = 0;   // 1 << role, likewise
+    bool gives_tensors = false;  // more handles may be there after it than before; known by stub_for()
+    std::uint32_t role_bit = 0;  // 1 << role, likewise
 };
 // What thunk_x86_64.S knows of it.
 static_assert(sizeof(Slot) == 64 && offsetof(Slot, real) == 0 && offsetof(Slot, role_bit) == 44);

@@ -28,6 +28,7 @@
     .hidden aoti_dbg_before
     .hidden aoti_dbg_after
     .hidden SLOTS
+    .hidden UNWATCHED
 
 // ---- the stubs: AOTI_DBG_STUBS of 16 bytes, in blocks with unwind tables of their own (a debugger that stops in
 // one walks the table from the block's start) ----

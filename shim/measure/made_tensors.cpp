@@ -21,7 +21,7 @@ namespace {
 
 // Of one run that has made more than this the ends are not noted where the source does not tell them.
 constexpr std::size_t kMostHandles = 1024;
-// What is known of them is kept for as many, and the last.
+// What is known of tensors is kept for so many of a run; those behind them share a place.
 constexpr std::size_t kMostBefore = 4096;
 
 /// Null where nothing is noted.
@@ -36,13 +36,26 @@ bool is_under_way(const ThreadState& state, std::uint32_t run) {
     });
 }
 
+/// Number 0 is none's.
+[[gnu::hot]] void end_tensor(ThreadState& state, std::uint64_t number, tensors::End end) {
+    if (number == 0) return;
+    if (TensorMapFile* const map = state.session->tensor_map(); map != nullptr)
+        map->end(number, end, state.session->last_seq());
+}
+
+void end_planned(ThreadState& state, const RunTensors& tensors, tensors::End end) {
+    for (const std::uint64_t number : tensors.planned)
+        end_tensor(state, number, end);
+}
+
 /// Of `run`, the innermost; null where nothing is known of it yet. Those that an exception has left show
-/// here.
-RunTensors* known_run(const ThreadState& state, MadeTensors& made, std::uint32_t run) {
+/// here: their tensors went with it.
+RunTensors* known_run(ThreadState& state, MadeTensors& made, std::uint32_t run) {
     for (; made.depth > 0; --made.depth) {
         RunTensors& innermost = made.runs[made.depth - 1];
         if (innermost.run == run) return &innermost;
         if (is_under_way(state, innermost.run)) return nullptr;
+        end_planned(state, innermost, tensors::End::let_go);
     }
     return nullptr;
 }
@@ -56,8 +69,7 @@ RunTensors& begin_run(MadeTensors& made, const MeasuredModel& model, const OpenC
     fresh.made_since = 0;
     fresh.made = 0;
     fresh.returned = 0;
-    fresh.made_before = &made.made_before[run.model];
-    fresh.returned_before = &made.returned_before[run.model];
+    fresh.before = &made.before[run.model];
     fresh.names = &model.allocation_names();
     fresh.next_let_go = 0;
     fresh.planned.assign(fresh.names->numbers(), 0);
@@ -90,9 +102,8 @@ bool is_on_gpu(const ShimApi& api, TensorHandle handle) {
     return is_defined && api.device_type(handle, &device) == 0 && device == api.cuda;
 }
 
-/// False for what is not on a GPU, or has no elements.
+/// Of one that is on a GPU; false where it has no elements.
 bool find_memory(MeasuringThread& own, const ShimApi& api, TensorHandle handle, tensors::Slot& slot) {
-    if (!is_on_gpu(api, handle)) return false;
     SeenTensor seen;
     if (!own.reader.read(api, handle, seen)) return false;
     slot.address = seen.address;
@@ -188,30 +199,31 @@ Before& nth(std::vector<Before>& all, std::uint32_t number) {
 [[gnu::hot]] const MadeBefore& known_as(const MeasuredModel& model, RunTensors& tensors,
                                         const MakeArguments& made) {
     const std::uint32_t since_site = tensors.made_since++;
-    MadeBefore& known = nth(*tensors.made_before, tensors.made++);
+    MadeBefore& known = nth(tensors.before->made, tensors.made++);
     if (!is_same(known, tensors, since_site, made)) find_out(model, tensors, since_site, made, known);
     return known;
 }
 
-/// As find_memory(). One that has all of a storage which is as large as the last time is as large itself:
+/// Bytes; 0: not known.
+std::uint64_t storage_of(const ShimApi& api, TensorHandle handle) {
+    std::int64_t bytes = 0;
+    return api.storage_size(handle, &bytes) == 0 && bytes > 0 ? static_cast<std::uint64_t>(bytes) : 0;
+}
+
+/// As find_memory(). One that had all of its storage, and whose storage is as large again, is as large itself:
 /// then its sizes need not be asked for.
 bool find_returned_memory(MeasuringThread& own, const ShimApi& api, const CallArgument& argument,
                           ReturnedBefore& before, tensors::Slot& slot) {
-    if (!is_on_gpu(api, argument.handle)) return false;
-    std::int64_t storage = -1;
     void* data = nullptr;
     if (before.facts == argument.facts && before.storage_bytes != 0 &&
-        api.storage_size(argument.handle, &storage) == 0 &&
-        static_cast<std::uint64_t>(storage) == before.storage_bytes &&
+        storage_of(api, argument.handle) == before.storage_bytes &&
         api.data_ptr(argument.handle, &data) == 0 && data != nullptr) {
         slot.address = reinterpret_cast<std::uint64_t>(data);
         slot.bytes = before.storage_bytes;
         return true;
     }
     if (!find_memory(own, api, argument.handle, slot)) return false;
-    const bool is_known = api.storage_size(argument.handle, &storage) == 0;
-    const bool has_all = is_known && static_cast<std::uint64_t>(storage) == slot.bytes;
-    before = {argument.facts, has_all ? slot.bytes : 0};
+    before = {argument.facts, storage_of(api, argument.handle) == slot.bytes ? slot.bytes : 0};
     return true;
 }
 
@@ -222,18 +234,11 @@ void remember(RunTensors& tensors, TensorHandle handle, std::uint64_t number) {
     tensors.may_have.set(hash_of(handle));
 }
 
-/// Number 0 is none's.
-[[gnu::hot]] void end_tensor(ThreadState& state, std::uint64_t number, tensors::End end) {
-    if (number == 0) return;
-    if (TensorMapFile* const map = state.session->tensor_map(); map != nullptr)
-        map->end(number, end, state.session->last_seq());
-}
-
 /// It has an end that can be known: `named` is what the source tells of it, null for nothing.
 [[gnu::hot]] void expect_end(RunTensors& tensors, const NamedTensor* named, TensorHandle handle,
                              std::uint64_t number) {
     if (named != nullptr && !named->has_one_owner) return;
-    if (named != nullptr && named->number < tensors.planned.size()) {
+    if (named != nullptr && named->number < tensors.planned.size() && tensors.planned[named->number] == 0) {
         tensors.planned[named->number] = number;
         return;
     }
@@ -243,11 +248,11 @@ void remember(RunTensors& tensors, TensorHandle handle, std::uint64_t number) {
 
 /// Ends what the run has let go of before it came to call site `site`.
 [[gnu::hot]] void let_go_until(ThreadState& state, RunTensors& tensors, std::uint32_t site) {
-    const std::vector<LetGo>& planned = tensors.names->let_go();
-    while (tensors.next_let_go < planned.size() && planned[tensors.next_let_go].before <= site) {
-        const std::uint32_t tensor = planned[tensors.next_let_go++].tensor;
-        end_tensor(state, std::exchange(tensors.planned[tensor], 0), tensors::End::let_go);
-    }
+    if (tensors.planned.empty()) return;
+    const std::vector<LetGo>& all = tensors.names->let_go();
+    for (; tensors.next_let_go < all.size() && all[tensors.next_let_go].before <= site; ++tensors.next_let_go)
+        end_tensor(state, std::exchange(tensors.planned[all[tensors.next_let_go].tensor], 0),
+                   tensors::End::let_go);
 }
 
 /// The number of what goes by this handle, which is forgotten; 0: it is none of these.
@@ -273,7 +278,7 @@ void note_inputs(ThreadState& state, const MeasuredModel& model, const OpenCall&
     MeasuringThread& own = own_part(state);
     for (std::size_t i = 0; i < count; ++i) {
         tensors::Slot slot{};
-        if (!find_memory(own, model.api(), handles[i], slot)) continue;
+        if (!is_on_gpu(model.api(), handles[i]) || !find_memory(own, model.api(), handles[i], slot)) continue;
         set_name(model.input(i).label, slot);
         add(state, *map, run, tensors::Origin::input, slot);
     }
@@ -281,12 +286,15 @@ void note_inputs(ThreadState& state, const MeasuredModel& model, const OpenCall&
 
 [[gnu::hot]] void note_site(ThreadState& state, const MeasuredModel& model, const CallMatcher::Match& match) {
     const OpenCall* const run = innermost_run(state);
-    if (match.site == kNone || run == nullptr) return;
+    if (match.site == kNone || run == nullptr || map_of(state, model) == nullptr) return;
     RunTensors& tensors = of_run(state, model, *run);
     tensors.site = match.site;
     tensors.is_placed = match.is_certain;
     tensors.made_since = 0;
-    if (match.is_certain) let_go_until(state, tensors, match.site);
+    // Where a call was left out, or nobody knows where the run is, nor does anybody know what it has let go:
+    // of what it has made so far no end is told, of what it makes from here on deletes tell it.
+    if (!match.is_next) tensors.planned.clear();
+    let_go_until(state, tensors, match.site);
 }
 
 [[gnu::hot]] void note_made_tensor(ThreadState& state, const MeasuredModel& model, const StubFrame& frame) {
@@ -322,8 +330,12 @@ void note_returned_tensors(ThreadState& state, const MeasuredModel& model, const
     for (const CallArgument& argument : own.found) {
         if (argument.facts->role != Role::makes) continue;
         tensors::Slot slot{};
-        ReturnedBefore& before = nth(*tensors.returned_before, tensors.returned++);
-        if (!find_returned_memory(own, model.api(), argument, before, slot)) continue;
+        ReturnedBefore& before = nth(tensors.before->returned, tensors.returned++);
+        if (!is_on_gpu(model.api(), argument.handle) ||
+            !find_returned_memory(own, model.api(), argument, before, slot))
+            continue;
+        // What a custom op returns may be any part of what it has made.
+        if (call.passage.slot->role == SlotRole::proxy) before = {};
         const NamedTensor* const named = argument.facts->returned_as;
         set_name(named == nullptr ? argument.facts->label : named->name, slot);
         const std::uint64_t number = add(state, *map, *run, tensors::Origin::returned, slot);
@@ -340,16 +352,20 @@ void note_let_go(ThreadState& state, TensorHandle handle) {
     }
 }
 
-void note_end_of_run(ThreadState& state, const OpenCall& run) {
+void note_end_of_run(ThreadState& state, const OpenCall& run, std::int32_t result) {
     if (!g_recording_memory || state.measuring == nullptr) return;
     MadeTensors& made = state.measuring->made;
     RunTensors* const known = known_run(state, made, run.run);
     if (known == nullptr) return;
     --made.depth;
     let_go_until(state, *known, kNone);
-    for (const std::vector<std::uint64_t>* left : {&known->planned, &known->numbers})
-        for (const std::uint64_t number : *left)
-            end_tensor(state, number, tensors::End::outlived);
+    // A linked model's run may have been left by an exception without anybody's saying so.
+    if (result != 0)
+        end_planned(state, *known, tensors::End::let_go);
+    else if (known->names->is_last(known->site))
+        end_planned(state, *known, tensors::End::outlived);
+    for (const std::uint64_t number : known->numbers)
+        end_tensor(state, number, tensors::End::outlived);
 }
 
 }  // namespace aoti_dbg

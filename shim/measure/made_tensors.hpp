@@ -41,10 +41,16 @@ struct MadeBefore {
     tensors::Slot slot{};  // without address, times and run; no bytes: it is not noted
 };
 
-/// The same of the n-th that an op returned, where it was a storage of its own.
+/// The same of the n-th that an op returned, where it had all of its storage.
 struct ReturnedBefore {
     const ArgumentFacts* facts = nullptr;
     std::uint64_t storage_bytes = 0;  // of the tensor as well; 0: it is found out each time
+};
+
+/// Of a model, by the tensor's number in a run.
+struct TensorsBefore {
+    std::vector<MadeBefore> made;
+    std::vector<ReturnedBefore> returned;
 };
 
 /// Of one run: where it is, for names, and what of its tensors it will let go.
@@ -55,10 +61,9 @@ struct RunTensors {
     std::uint32_t made_since = 0;
     std::uint32_t made = 0;
     std::uint32_t returned = 0;
-    // Of its model; by the tensor's number in a run.
-    std::vector<MadeBefore>* made_before = nullptr;
-    std::vector<ReturnedBefore>* returned_before = nullptr;
-    // Of those whose ends the source tells, the numbers in the map, 0 for none, by NamedTensor::number.
+    TensorsBefore* before = nullptr;  // of its model
+    // Of those whose ends the source tells, the numbers in the map, 0 for none, by NamedTensor::number. Empty
+    // once the run has not made the calls of the source one after the other.
     const AllocationNames* names = nullptr;
     std::size_t next_let_go = 0;
     std::vector<std::uint64_t> planned;
@@ -73,9 +78,7 @@ struct RunTensors {
 struct MadeTensors {
     std::vector<RunTensors> runs;  // kept for their memory
     std::size_t depth = 0;         // how many of them are under way: runs may lie in ops of others
-    // By model.
-    std::map<std::uint16_t, std::vector<MadeBefore>> made_before;
-    std::map<std::uint16_t, std::vector<ReturnedBefore>> returned_before;
+    std::map<std::uint16_t, TensorsBefore> before;  // by model
 };
 
 /// A run begins, and is given `count` tensors.
@@ -87,9 +90,10 @@ void note_site(ThreadState& state, const MeasuredModel& model, const CallMatcher
 void note_made_tensor(ThreadState& state, const MeasuredModel& model, const StubFrame& frame);
 /// An op has come back that gives tensors (Slot::gives_tensors).
 void note_returned_tensors(ThreadState& state, const MeasuredModel& model, const OpenCall& call);
-/// aoti_torch_delete_tensor_object is about to be called.
+/// aoti_torch_delete_tensor_object is about to be called. While all ends are told by the source it need not
+/// be said.
 void note_let_go(ThreadState& state, TensorHandle handle);
-/// A run has come back: what is still there is the caller's.
-void note_end_of_run(ThreadState& state, const OpenCall& run);
+/// A run has come back: if it has not failed, what is still there is the caller's.
+void note_end_of_run(ThreadState& state, const OpenCall& run, std::int32_t result);
 
 }  // namespace aoti_dbg

@@ -155,7 +155,7 @@ void note_pointer(ThreadState* state, MeasuredModel& model, TensorHandle handle)
 }
 
 [[gnu::hot]] std::uint32_t match_site(ThreadState& state, const MeasuredModel& model, std::uint16_t number,
-                         std::uint32_t run, const Name& name, const Passage& passage) {
+                                      std::uint32_t run, const Name& name, const Passage& passage) {
     MeasuringThread& own = own_part(state);
     own.pointers_are_old = true;
     const std::uint32_t id = id_of(own, model, number, name, passage);

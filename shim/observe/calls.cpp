@@ -261,7 +261,7 @@ std::uint32_t nesting_of(const ThreadState& state) {
     }
     if (call.kind == ring::CallKind::run) {
         watch_all_roles();
-        note_end_of_run(state, call);
+        note_end_of_run(state, call, result);
         if (measured != nullptr && result == 0) {
             const TensorsWanted wanted = wanted_at_end(call.run, Side::before);
             if (wanted.any()) measure_ends(state, *measured, call, EventSide::outputs, wanted);

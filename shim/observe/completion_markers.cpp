@@ -126,22 +126,15 @@ void CompletionMarkers::thread_ends(std::uint32_t tid) {
             there->thread_ends(tid);
 }
 
-[[gnu::hot]] void prepare_to_mark(ThreadState& state, CUstream stream) {
-    if (CompletionMarkers* const markers = state.session->markers(); markers != nullptr)
-        markers->prepare(stream);
-}
-
-[[gnu::hot]] std::uint8_t mark_launch(ThreadState& state, std::uintptr_t frame, CUstream stream,
-                                      std::int32_t result) {
-    CompletionMarkers* const markers = state.session->markers();
-    if (markers == nullptr) return 0;
+std::uint8_t mark_launch(CompletionMarkers& markers, ThreadState& state, std::uintptr_t frame,
+                         CUstream stream, std::int32_t result) {
     if (result != CUDA_SUCCESS) {
-        if (ends_context(result)) markers->note_failure(result);
+        if (ends_context(result)) markers.note_failure(result);
         return 0;
     }
     const OpenCall* const call = state.top();
     const bool is_on_record = call != nullptr && call->frame == frame && call->record != nullptr;
-    return markers->mark(state, stream, is_on_record ? call->record : nullptr, is_on_record ? call->seq : 0);
+    return markers.mark(state, stream, is_on_record ? call->record : nullptr, is_on_record ? call->seq : 0);
 }
 
 void note_result(Session& session, std::int32_t result) {

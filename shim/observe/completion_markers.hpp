@@ -77,12 +77,10 @@ class CompletionMarkers {
     std::array<std::atomic<MarkedContext*>, kMostContexts> contexts_{};
 };
 
-/// Before a launch of the calling thread's.
-void prepare_to_mark(ThreadState& state, CUstream stream);
-
 /// After a launch of the calling thread's, whose call was begun at `frame`: marks it, or sees that its
 /// context has failed. Returns what is to be on record of it.
-std::uint8_t mark_launch(ThreadState& state, std::uintptr_t frame, CUstream stream, std::int32_t result);
+std::uint8_t mark_launch(CompletionMarkers& markers, ThreadState& state, std::uintptr_t frame,
+                         CUstream stream, std::int32_t result);
 
 /// A call that is no launch has returned that.
 void note_result(Session& session, std::int32_t result);

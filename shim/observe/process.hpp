@@ -61,7 +61,7 @@ inline bool observing() {
     return g_observing.load(std::memory_order_relaxed);
 }
 
-// Where one of these is so, it costs more than to jump to it: what only notes calls is the road to keep short.
+// The rare ones are said to be unlikely, so that the road of what only notes calls stays straight.
 
 /// Whether anything may be wanted of any call but that it is on record: known from the options alone.
 extern bool g_showing;
@@ -75,7 +75,7 @@ inline bool measuring() {
     return __builtin_expect(g_measuring, false);
 }
 
-/// Whether any tensor may be saved (level 1), and whether any may be looked at for whatever reason.
+/// Whether any tensor may be saved (level 1).
 extern bool g_saving;
 inline bool saving() {
     return __builtin_expect(g_saving, false);
@@ -94,7 +94,7 @@ inline bool ordering() {
 inline bool finding() {
     return g_measuring || g_checking || g_ordering;
 }
-/// Whether any of these is so.
+/// Whether calls are measured, checked, ordered or saved.
 extern bool g_looking;
 inline bool looking() {
     return g_looking;

@@ -105,6 +105,17 @@ TEST_CASE("What an op returns is in the map, and ends where the source lets go o
     }
 }
 
+TEST_CASE("A run that fails gives nothing out") {
+    const Lines victim = cuda_models({}, {"stats_sorting"});
+    const Preloaded run(victim, {{"AOTI_DBG_TRIAGE", "1"}, {"FAKE_CUDA_REFUSE", "add_kernel"}});
+    CAPTURE(run.outcome.err);
+    CHECK(run.outcome.exit_code != 0);
+    CHECK(told(map_in(run.out()), 0) ==
+          Lines{"input arg2_1 512", "made buf0 (later buf1) 512 let go", "made buf2 128 let go",
+                "made buf3 1024 let go", "made buf4 512 let go", "returned buf7 512 let go",
+                "returned buf8 1024 let go", "made buf5 512 let go", "made buf6 512"});
+}
+
 TEST_CASE("Threads and models at once get maps of their own runs") {
     const Armed run(
         cuda_models({"--runs", "20", "--threads", "4", "--streams", "nonblocking"}, {"stats", "stats"}));

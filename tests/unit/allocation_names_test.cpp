@@ -136,15 +136,49 @@ TEST_CASE("A run lets go of a tensor where the source does so, and at its end of
     CHECK(AllocationNames(info).returned("buf1")->number == kNone);
 }
 
-TEST_CASE("No end is known where the source was cut, or has branches") {
+TEST_CASE("No end is known where the source was cut, does not tell the outputs, or has branches") {
+    const auto knows_ends = [](const WrapperInfo& info) {
+        const AllocationNames names(info);
+        CHECK(names.let_go().empty() == (names.numbers() == 0));
+        return names.numbers() != 0;
+    };
     WrapperInfo info = three_calls();
+    CHECK(knows_ends(info));
     info.is_complete = false;
-    CHECK(AllocationNames(info).let_go().empty());
+    CHECK_FALSE(knows_ends(info));
     CHECK(AllocationNames(info).find(kNone, 0, Sizes{8, 16})->number == kNone);
-    info.is_complete = true;
+    info = three_calls();
+    info.output_names = {"output0", "output1"};
+    info.run.outputs = {{"buf3", {}}};
+    CHECK_FALSE(knows_ends(info));
+    info.run.outputs = {{"buf3", {}}, {"", {}}};
+    CHECK_FALSE(knows_ends(info));
+    info.run.outputs = {{"buf3", {}}, {"buf2", {}}};
+    CHECK(knows_ends(info));
     info.run.sites[2].region = 0;
-    CHECK(AllocationNames(info).let_go().empty());
-    CHECK(AllocationNames(info).numbers() == 0);
+    CHECK_FALSE(knows_ends(info));
+}
+
+TEST_CASE("Inputs and constants are not the run's own") {
+    WrapperInfo info = three_calls();
+    Argument argument;
+    argument.tensors = {{"arg0_1", {}}, {"l1_weight", {}}, {"buf9", {}}};
+    info.run.sites[0].arguments = {argument};
+    CHECK(AllocationNames(info).numbers() == 7);
+    info.inputs = {"arg0_1"};
+    info.constants.emplace_back().name = "l1_weight";
+    CHECK(AllocationNames(info).numbers() == 5);
+}
+
+TEST_CASE("A run is at its end behind the last call that is seen") {
+    WrapperInfo info = three_calls();
+    const auto is_last = [&info](std::uint32_t behind) { return AllocationNames(info).is_last(behind); };
+    CHECK_FALSE(is_last(kNone));
+    CHECK_FALSE(is_last(1));
+    CHECK(is_last(2));
+    CHECK_FALSE(is_last(3));
+    info.run.sites[2].kind = CallKind::copy;
+    CHECK(is_last(1));
 }
 
 }  // namespace

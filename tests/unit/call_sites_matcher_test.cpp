@@ -177,6 +177,26 @@ TEST_CASE("A launch that is left out is believed before an op that is") {
     CHECK(match.is_certain);
 }
 
+TEST_CASE("It is said whether a call was left out before another, copies aside") {
+    const WrapperInfo info = read_body(
+        "if (c) { aoti_torch_clone_preserve_strides(buf0, &buf1_handle); }\n"
+        "call_triton_a(buf0, d, s, k, c);\ncall_triton_b(buf0, d, s, k, c);\ncpp_c();\ncpp_d();\ncpp_c();\n");
+    const CallPlan plan(info.run);
+    const auto is_next = [&plan](const std::vector<const char*>& calls) {
+        CallMatcher matcher(plan);
+        std::string told;
+        for (const char* name : calls)
+            told += call(plan, matcher, name).is_next ? 'n' : '-';
+        return told;
+    };
+    CHECK(is_next({"triton_a", "triton_b", "cpp_c", "cpp_d", "cpp_c"}) == "nnnnn");
+    CHECK(is_next({"triton_a", "cpp_c", "cpp_d"}) == "n-n");
+    CHECK(is_next({"triton_b", "cpp_c", "cpp_d", "cpp_c"}) == "-nnn");
+    CHECK(is_next({"triton_a", "triton_b", "cpp_d"}) == "nn-");
+    // No way leads back.
+    CHECK(is_next({"triton_a", "triton_b", "triton_a"}) == "nn-");
+}
+
 TEST_CASE("Two branches that begin alike are told apart by what follows") {
     const WrapperInfo info =
         read_body("if (c) { cpp_a(); cpp_b(); } else { cpp_a(); cpp_c(); cpp_a(); }\ncpp_a();\n");
