@@ -210,8 +210,8 @@ std::uint64_t storage_of(const ShimApi& api, TensorHandle handle) {
     return api.storage_size(handle, &bytes) == 0 && bytes > 0 ? static_cast<std::uint64_t>(bytes) : 0;
 }
 
-/// As find_memory(). One that had all of its storage, and whose storage is as large again, is as large itself:
-/// then its sizes need not be asked for.
+/// As find_memory(). One that had all of its storage, and whose storage is as large again, is as large
+/// itself: then its sizes need not be asked for.
 bool find_returned_memory(MeasuringThread& own, const ShimApi& api, const CallArgument& argument,
                           ReturnedBefore& before, tensors::Slot& slot) {
     void* data = nullptr;
