@@ -170,23 +170,23 @@ bool CallMatcher::take_lost() {
         last_site_ = node.site;
         return {last_site_, !forgot_places_, !forgot_places_};
     }
-    return search(id) ? settle() : jump_by_name(id);
+    const std::optional<std::size_t> cost = search(id);
+    return cost ? settle(*cost == 0) : jump_by_name(id);
 }
 
 /// Fills `candidates_` with the calls of that name that are cheapest to reach.
-bool CallMatcher::search(std::uint32_t id) {
+std::optional<std::size_t> CallMatcher::search(std::uint32_t id) {
     if (++search_number_ == 0) {  // it came round
         std::fill(seen_.begin(), seen_.end(), 0);
         search_number_ = 1;
     }
     candidates_.clear();
-    cost_ = 0;
     for (std::vector<std::uint32_t>& front : fronts_) {
         front.clear();
     }
     fronts_[0] = places_;
     std::size_t looked_at = 0;
-    for (std::size_t cost = 0, idle = 0; idle < 3 && candidates_.empty(); ++cost) {
+    for (std::size_t cost = 0, idle = 0; idle < 3; ++cost) {
         std::vector<std::uint32_t>& front = fronts_[cost % 3];
         idle = front.empty() ? idle + 1 : 0;
         for (std::size_t at = 0; at < front.size(); ++at) {  // it grows while it is walked
@@ -196,14 +196,14 @@ bool CallMatcher::search(std::uint32_t id) {
             ++steps_;
             if (++looked_at > kMaxSearch) {
                 forgot_places_ = true;
-                return !candidates_.empty();
+                return candidates_.empty() ? std::nullopt : std::optional(cost);
             }
             expand(node, id, cost);
         }
-        cost_ = cost;
         front.clear();
+        if (!candidates_.empty()) return cost;
     }
-    return !candidates_.empty();
+    return std::nullopt;
 }
 
 void CallMatcher::expand(std::uint32_t node, std::uint32_t id, std::size_t cost) {
@@ -229,7 +229,7 @@ void CallMatcher::expand(std::uint32_t node, std::uint32_t id, std::size_t cost)
 }
 
 /// Takes the first candidate, and goes on behind all of them.
-CallMatcher::Match CallMatcher::settle() {
+CallMatcher::Match CallMatcher::settle(bool is_next) {
     if (candidates_.size() > kMaxPlaces) {
         candidates_.resize(kMaxPlaces);
         forgot_places_ = true;
@@ -242,7 +242,7 @@ CallMatcher::Match CallMatcher::settle() {
     if (best.is_only) forgot_places_ = false;
     last_site_ = best.site;
     const bool is_certain = candidates_.size() == 1 && !forgot_places_;
-    return {last_site_, is_certain, is_certain && cost_ == 0};
+    return {last_site_, is_certain, is_certain && is_next};
 }
 
 /// No way leads there: the run is not where it was taken to be. The nearest call of that name it is.
@@ -256,7 +256,7 @@ CallMatcher::Match CallMatcher::jump_by_name(std::uint32_t id) {
     }
     candidates_.assign(1, plan_.node_of_site_[*nearest]);
     forgot_places_ = true;
-    return settle();
+    return settle(false);
 }
 
 }  // namespace aoti_dbg

@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -66,9 +67,10 @@ class CallMatcher {
     [[nodiscard]] std::uint64_t steps() const { return steps_; }
 
   private:
-    bool search(std::uint32_t id);
+    /// What the way costs that leads to `candidates_`; nothing where none does.
+    std::optional<std::size_t> search(std::uint32_t id);
     void expand(std::uint32_t node, std::uint32_t id, std::size_t cost);
-    Match settle();
+    Match settle(bool is_next);
     Match jump_by_name(std::uint32_t id);
 
     const CallPlan& plan_;
@@ -77,7 +79,6 @@ class CallMatcher {
     std::vector<std::uint32_t> fronts_[3];   // nodes to look at, by cost modulo 3: no step costs more than 2
     std::vector<std::uint32_t> seen_;        // by node: the search that saw it
     std::uint32_t search_number_ = 0;
-    std::size_t cost_ = 0;  // of the way that the last search found
     std::uint32_t last_site_ = 0;
     std::uint64_t steps_ = 0;
     bool forgot_places_ = false;  // the run may be elsewhere: until a name that only one site has

@@ -235,7 +235,10 @@ TEST_CASE("A search is bounded, however many branches are not taken") {
     CallMatcher matcher(plan);
     CHECK(call(plan, matcher, "cpp_a0").site == 0);
     const std::uint64_t before = matcher.steps();
-    CHECK(call(plan, matcher, "cpp_last").site == 20000);
+    const CallMatcher::Match last = call(plan, matcher, "cpp_last");
+    CHECK(last.site == 20000);
+    CHECK(last.is_certain);
+    CHECK_FALSE(last.is_next);  // nobody has looked
     CHECK(matcher.steps() - before <= 4097);
 }
 
