@@ -325,17 +325,19 @@ void note_returned_tensors(ThreadState& state, const MeasuredModel& model, const
     if (map == nullptr || run == nullptr || plan == nullptr) return;
     MeasuringThread& own = own_part(state);
     RunTensors& tensors = of_run(state, model, *run);
+    // What a custom op returns may be any part of what it has made.
+    const bool is_custom = call.passage.slot->role == SlotRole::proxy;
     begin_finding(own);
     made_arguments(*call.passage.slot->shim, *call.passage.frame, *plan, own.found);
     for (const CallArgument& argument : own.found) {
         if (argument.facts->role != Role::makes) continue;
+        if (!is_on_gpu(model.api(), argument.handle)) continue;
         tensors::Slot slot{};
-        ReturnedBefore& before = nth(tensors.before->returned, tensors.returned++);
-        if (!is_on_gpu(model.api(), argument.handle) ||
-            !find_returned_memory(own, model.api(), argument, before, slot))
-            continue;
-        // What a custom op returns may be any part of what it has made.
-        if (call.passage.slot->role == SlotRole::proxy) before = {};
+        const bool is_found =
+            is_custom ? find_memory(own, model.api(), argument.handle, slot)
+                      : find_returned_memory(own, model.api(), argument,
+                                             nth(tensors.before->returned, tensors.returned++), slot);
+        if (!is_found) continue;
         const NamedTensor* const named = argument.facts->returned_as;
         set_name(named == nullptr ? argument.facts->label : named->name, slot);
         const std::uint64_t number = add(state, *map, *run, tensors::Origin::returned, slot);
