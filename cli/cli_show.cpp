@@ -15,6 +15,7 @@
 #include "base/message.hpp"
 #include "cli/find_recorded.hpp"
 #include "cli/print.hpp"
+#include "serializer/crash_call.hpp"
 #include "serializer/flight_ring_reader.hpp"
 
 namespace aoti_dbg::cli {
@@ -170,6 +171,11 @@ std::string aligned(const std::vector<Row>& rows, const std::vector<bool>& to_th
     return text;
 }
 
+std::string device_of(const Contents& contents, const Record& record) {
+    const ring::DeviceContext* const context = contents.context_of(record);
+    return context == nullptr ? "-" : device_name(context->device);
+}
+
 std::string table(const Contents& contents, const std::vector<Call>& calls, const std::vector<Call>& all) {
     const double tick = tick_length(contents.header);
     std::uint64_t end = 0;
@@ -179,22 +185,25 @@ std::string table(const Contents& contents, const std::vector<Call>& calls, cons
     for (const Call& call : calls)
         shallowest = std::min<std::uint32_t>(shallowest, call.record->depth);
 
-    std::vector<Row> rows = {{"seq", "before end", "thread", "run", "call", "kind", "name", "state"}};
-    std::vector<bool> to_the_right = {true, true, true, true, true, false, false, false};
+    std::vector<Row> rows = {
+        {"seq", "before end", "thread", "device", "run", "call", "kind", "name", "state"}};
+    std::vector<bool> to_the_right = {true, true, true, false, true, true, false, false, false};
     for (const Call& call : calls) {
         const Record& record = *call.record;
         const std::uint32_t depth = std::min(record.depth - shallowest, kDeepestIndent);
         rows.push_back(
             {std::to_string(record.seq), duration(static_cast<double>(end - record.begin_ticks) * tick),
-             std::to_string(call.thread->tid), unless(record.run, ring::kNoRun),
+             std::to_string(call.thread->tid), device_of(contents, record), unless(record.run, ring::kNoRun),
              unless(record.call, ring::kNoCall), word_for(record.kind),
              std::string(2UL * depth, ' ') + harmless(contents.name(record.name)), state_of(record)});
     }
-    if (tick == 0) {
+    const auto leave_out = [&](std::ptrdiff_t column) {
         for (Row& row : rows)
-            row.erase(row.begin() + 1);
-        to_the_right.erase(to_the_right.begin() + 1);
-    }
+            row.erase(row.begin() + column);
+        to_the_right.erase(to_the_right.begin() + column);
+    };
+    if (!contents.has_several_devices()) leave_out(3);
+    if (tick == 0) leave_out(1);
     return aligned(rows, to_the_right);
 }
 

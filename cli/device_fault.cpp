@@ -94,14 +94,18 @@ DeviceFault told_of(const gpu::GpuDump& dump, const gpu::Fault& fault) {
     if (fault.exception) told.error = driver_error(*fault.exception);
     if (fault.is_trap) told.error = kLaunchFailed;
     told.is_trap = fault.is_trap;
-    told.device = "cuda:" + std::to_string(dump.devices[fault.device].id);
+    told.device = device_name(dump.devices[fault.device].id);
     if (fault.grid != gpu::kNone) {
         const gpu::Grid& grid = dump.grids[fault.grid];
         if (grid.blocks) told.grid = text_of(*grid.blocks);
         if (grid.threads) told.block_size = text_of(*grid.threads);
         told.launch = grid.id;
+        told.context = grid.context;
     }
-    if (fault.later_grid != gpu::kNone) told.later_launch = dump.grids[fault.later_grid].id;
+    if (fault.later_grid != gpu::kNone) {
+        told.later_launch = dump.grids[fault.later_grid].id;
+        told.context = dump.grids[fault.later_grid].context;
+    }
     if (fault.block != gpu::kNone) told.block = text_of(dump.blocks[fault.block].index);
     if (!fault.threads.empty()) told.thread = text_of(fault.threads.front());
     add_source(dump, fault, told);

@@ -43,7 +43,7 @@ std::string cuda_version(std::uint32_t version) {
 
 void add_devices(const std::vector<DeviceFacts>& devices, CrashReport& report) {
     for (const DeviceFacts& device : devices) {
-        const std::string name = "cuda:" + std::to_string(device.number);
+        const std::string name = device_name(device.number);
         std::string text = device.name;
         if (!device.uuid.empty()) text += (text.empty() ? "" : " ") + device.uuid;
         const bool is_of_fault = report.has_fault() && (devices.size() == 1 || report.device->device == name);

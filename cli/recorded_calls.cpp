@@ -1,6 +1,7 @@
 #include "cli/recorded_calls.hpp"
 
 #include <algorithm>
+#include <iterator>
 
 #include "serializer/ended_launches.hpp"
 
@@ -127,6 +128,15 @@ std::vector<std::string> RecordedCalls::names_up_to(const ring::Call& to) const 
     return names;
 }
 
+bool RecordedCalls::may_be_there(const ring::Call& launch, const DeviceFault& fault) const {
+    const ring::DeviceContext* const context = contents_.context_of(*launch.record);
+    if (context == nullptr) return true;
+    const auto& known = contents_.header.contexts;
+    const auto is_it = [&fault](const auto& one) { return one.handle != 0 && one.handle == fault.context; };
+    if (std::any_of(std::begin(known), std::end(known), is_it)) return is_it(*context);
+    return fault.device.empty() || device_name(context->device) == fault.device;
+}
+
 std::optional<ring::Call> RecordedCalls::launch_of(const DeviceFault& fault, bool& is_certain) const {
     const auto is_nearer = [&fault](const ring::Call& a, const ring::Call& b) {
         return distance(a, fault) < distance(b, fault);
@@ -135,10 +145,16 @@ std::optional<ring::Call> RecordedCalls::launch_of(const DeviceFault& fault, boo
     for (auto call = all_.rbegin(); call != all_.rend(); ++call)
         if (is_call(*call->record) && is_name_of(contents_.name(call->record->name), fault.kernel))
             launches.push_back(*call);
+    // Each context numbers its own launches.
+    const auto others = std::stable_partition(
+        launches.begin(), launches.end(), [&](const ring::Call& call) { return may_be_there(call, fault); });
+    const bool is_any_there = others != launches.begin();
+    if (is_any_there) launches.erase(others, launches.end());
     if (launches.empty()) return std::nullopt;
     // Of equals the last: where nobody counts, the program cannot have gone on for long.
     const ring::Call found = *std::min_element(launches.begin(), launches.end(), is_nearer);
-    is_certain = launches.size() == 1 || (fault.launch != 0 && distance(found, fault) == 0);
+    const bool is_that_one = fault.launch != 0 && distance(found, fault) == 0;
+    is_certain = is_any_there && (launches.size() == 1 || is_that_one);
     return found;
 }
 

@@ -45,7 +45,8 @@ class RecordedCalls {
     [[nodiscard]] std::vector<std::string> names_up_to(const ring::Call& to) const;
 
     /// The launch of a kernel that faulted, by the driver's name of it and its number among the launches of
-    /// its context, where the dump has one; `is_certain` says whether it could have been no other.
+    /// its context, where the dump has one, on that context or at least its device; `is_certain` says whether
+    /// it could have been no other.
     [[nodiscard]] std::optional<ring::Call> launch_of(const DeviceFault& fault, bool& is_certain) const;
 
     /// The call of that number, or, of one that waits, the call that it lies in.
@@ -66,6 +67,8 @@ class RecordedCalls {
     [[nodiscard]] CrashCall told_launch(const ring::Call& launch) const;
 
   private:
+    /// Whether a launch may have been in the context, or on the device, that the fault is told of.
+    [[nodiscard]] bool may_be_there(const ring::Call& launch, const DeviceFault& fault) const;
     template <typename IsWanted>
     [[nodiscard]] std::vector<CrashCall> latest(IsWanted is_wanted) const;
 

@@ -14,6 +14,10 @@ constexpr std::string_view kKinds[] = {"unknown", "triton", "op",  "proxy_op",  
 
 }  // namespace
 
+std::string device_name(std::uint32_t number) {
+    return "cuda:" + std::to_string(number);
+}
+
 CrashCall recorded_call(const ring::Contents& contents, const ring::Call& call) {
     const ring::Record& record = *call.record;
     CrashCall to;
@@ -25,6 +29,9 @@ CrashCall recorded_call(const ring::Contents& contents, const ring::Call& call) 
     if (record.model != ring::kNoModel) to.model = record.model;
     to.thread = call.thread->tid;
     to.stream = record.stream;
+    to.context = record.context;
+    const ring::DeviceContext* const context = contents.context_of(record);
+    if (context != nullptr && contents.has_several_devices()) to.device = device_name(context->device);
     to.result = record.result;
     to.left_by_exception = (record.flags & ring::kLeftByException) != 0;
     return to;

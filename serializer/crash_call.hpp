@@ -23,6 +23,8 @@ struct CrashCall {
     std::string path;     // of its library
     std::uint64_t thread = 0;
     std::uint64_t stream = 0;
+    std::uint8_t context = 0;  // as its record has it
+    std::string device;        // "cuda:1"; empty: not known, or the process used but one
     std::int32_t result = 0;
     bool left_by_exception = false;
     bool is_likely = false;  // it may have been another one of that name
@@ -31,6 +33,9 @@ struct CrashCall {
     std::vector<std::string> original_aten;
     std::string inside;  // the op that it is a part of, as call_text(); empty: none
 };
+
+/// "cuda:1"
+std::string device_name(std::uint32_t number);
 
 /// What the ring says of it.
 CrashCall recorded_call(const ring::Contents& contents, const ring::Call& call);

@@ -64,6 +64,7 @@ struct DeviceFault {
     // Of the launch among those of its context, as the driver counts them; 0: not known.
     std::uint64_t launch = 0;
     std::uint64_t later_launch = 0;  // one that came after it
+    std::uint64_t context = 0;       // the CUcontext of both as a number; 0: not known
     std::string parameter;           // through which the line reads or writes; a guess
     bool is_write = false;
     std::optional<FaultedAccess> accessed;

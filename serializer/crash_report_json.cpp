@@ -45,6 +45,7 @@ Json json_of(const CrashCall& call) {
     std::string stream = "0x";
     append_short_hex(call.stream, stream);
     to["stream"] = stream;
+    add_text(to, "device", call.device);
     if (call.result != 0) to["result"] = call.result;
     if (call.left_by_exception) to["left_by_exception"] = true;
     if (call.is_likely) to["likely"] = true;
@@ -126,7 +127,7 @@ std::string address_text(std::uint64_t address) {
 }
 
 void add_device_name(Json& to, std::int32_t device) {
-    if (device != allocations::kNoDevice) to["device"] = "cuda:" + std::to_string(device);
+    if (device != allocations::kNoDevice) to["device"] = device_name(static_cast<std::uint32_t>(device));
 }
 
 Json json_of(const NearTensor& near) {

@@ -36,12 +36,14 @@ std::string ending_text(const CrashEnd& end) {
                                          : ", which the program made its " + status);
 }
 
-/// "stream 0x5581e0"
+/// "stream 0x5581e0 of cuda:1"
 std::string stream_text(const CrashCall& call) {
-    if (call.stream == 0) return "the legacy stream";
-    std::string text = "stream 0x";
-    append_short_hex(call.stream, text);
-    return text;
+    std::string text = "the legacy stream";
+    if (call.stream != 0) {
+        text = "stream 0x";
+        append_short_hex(call.stream, text);
+    }
+    return call.device.empty() ? text : text + " of " + call.device;
 }
 
 std::string whereabouts(const CrashCall& call) {
@@ -203,10 +205,20 @@ std::string shortage_lines(const Shortage& shortage) {
     return text;
 }
 
+/// Of several devices one is told whole, that of the fault if there is any: what they are takes a line each.
 std::string environment_text(const CrashReport& report) {
+    const auto is_device = [](const auto& one) { return one.first.starts_with("cuda:"); };
+    const auto is_of_fault = [&report](const auto& one) {
+        return report.device && one.first == report.device->device;
+    };
+    const auto& all = report.environment;
+    auto whole = std::find_if(all.begin(), all.end(), is_of_fault);
+    if (whole == all.end()) whole = std::find_if(all.begin(), all.end(), is_device);
     std::string text = "aoti-dbg " + report.library;
-    for (const auto& [what, which] : report.environment)
-        text.append(", ").append(what).append(" ").append(which);
+    for (auto one = all.begin(); one != all.end(); ++one) {
+        text.append(", ").append(one->first);
+        if (!is_device(*one) || one == whole) text.append(" ").append(one->second);
+    }
     return text;
 }
 

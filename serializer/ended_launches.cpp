@@ -12,7 +12,7 @@ using ring::Markers;
 using ring::Record;
 using ring::Thread;
 
-constexpr std::uint64_t kPerThread = 2;  // CU_STREAM_PER_THREAD: each thread has its own
+constexpr std::uint64_t kPerThread = 2;  // CU_STREAM_PER_THREAD: each thread has its own in each context
 
 /// Also one that had not come back: it may have been handed over.
 bool was_handed_over(const Record& record) {
@@ -26,7 +26,7 @@ bool comes_before(const ring::Call& first, const ring::Call& second) {
     return !ring::is_open(*first.record) && first.record->end_ticks <= second.record->begin_ticks;
 }
 
-/// Streams of two contexts may have one handle.
+/// Contexts that have no numbers may still be told apart by their markers.
 bool are_on_one_stream(const ring::Contents& contents, const ring::Call& one, const ring::Call& other) {
     return stream_key(one) == stream_key(other) &&
            contents.markers_of(one.record->mark) == contents.markers_of(other.record->mark);
@@ -63,8 +63,11 @@ const MarkedStream* marked_stream(const ring::Contents& contents, std::uint32_t 
     return markers == nullptr ? nullptr : &markers->streams[mark - markers->first];
 }
 
-StreamKey stream_key(std::uint64_t stream, std::uint64_t thread) {
-    return {stream, stream == kPerThread ? static_cast<std::uint32_t>(thread) : 0};
+StreamKey stream_key(std::uint64_t stream, std::uint64_t thread, std::uint8_t context) {
+    const bool is_of_thread = stream == kPerThread;
+    const bool was_made = stream > kPerThread;
+    return {stream, is_of_thread ? static_cast<std::uint32_t>(thread) : 0,
+            was_made ? std::uint8_t{0} : context};
 }
 
 EndedLaunches::EndedLaunches(const ring::Contents& contents, std::uint64_t up_to) : contents_(contents) {
@@ -79,7 +82,8 @@ EndedLaunches::EndedLaunches(const ring::Contents& contents, std::uint64_t up_to
 
 void EndedLaunches::take(const Record& wait, std::uint32_t thread, std::string_view name) {
     if (name == "cuCtxSynchronize") {
-        everything_ = std::max(everything_, wait.seq);
+        std::uint64_t& done = everything_[wait.context];
+        done = std::max(done, wait.seq);
         return;
     }
     const bool tells = name == "cuStreamSynchronize" || name == "cuEventSynchronize" ||
@@ -87,15 +91,17 @@ void EndedLaunches::take(const Record& wait, std::uint32_t thread, std::string_v
     if (!tells || wait.launch >= wait.seq) return;
     // Of an event: up to and with the last call before it was recorded.
     const std::uint64_t before = wait.launch == 0 ? wait.seq : wait.seq - wait.launch + 1;
-    std::uint64_t& done = streams_[stream_key(wait.stream, thread)];
+    std::uint64_t& done = streams_[stream_key(wait.stream, thread, wait.context)];
     done = std::max(done, before);
 }
 
 bool EndedLaunches::holds(const ring::Call& launch) const {
     const Record& record = *launch.record;
     if (has_ended(contents_, record)) return true;
-    const auto found = streams_.find(stream_key(launch));
-    return record.seq < everything_ || (found != streams_.end() && record.seq < found->second);
+    const auto everything = everything_.find(record.context);
+    if (everything != everything_.end() && record.seq < everything->second) return true;
+    const auto stream = streams_.find(stream_key(launch));
+    return stream != streams_.end() && record.seq < stream->second;
 }
 
 std::optional<ring::Call> first_marked_beyond(const ring::Contents& contents, std::uint32_t mark,

@@ -3,23 +3,28 @@
 // Pure, but for what it allocates.
 #pragma once
 
+#include <compare>
 #include <cstdint>
 #include <map>
 #include <optional>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "serializer/flight_ring_reader.hpp"
 
 namespace aoti_dbg {
 
-/// A stream as the host counts: the same handle means another one in each thread where it is that of the
-/// thread.
-using StreamKey = std::pair<std::uint64_t, std::uint32_t>;
-StreamKey stream_key(std::uint64_t stream, std::uint64_t thread);
+/// A stream as the host counts. The same handle means another one in each context where it is none that was
+/// made, and in each thread where it is that of the thread.
+struct StreamKey {
+    std::uint64_t handle = 0;
+    std::uint32_t thread = 0;
+    std::uint8_t context = 0;
+    auto operator<=>(const StreamKey&) const = default;
+};
+StreamKey stream_key(std::uint64_t stream, std::uint64_t thread, std::uint8_t context);
 inline StreamKey stream_key(const ring::Call& launch) {
-    return stream_key(launch.record->stream, launch.thread->tid);
+    return stream_key(launch.record->stream, launch.thread->tid, launch.record->context);
 }
 
 /// Its contents outlive it.
@@ -35,7 +40,7 @@ class EndedLaunches {
     void take(const ring::Record& wait, std::uint32_t thread, std::string_view name);
 
     const ring::Contents& contents_;
-    std::uint64_t everything_ = 0;  // before this call, on all streams
+    std::map<std::uint8_t, std::uint64_t> everything_;  // of a context, before this call
     std::map<StreamKey, std::uint64_t> streams_;
 };
 

@@ -1,4 +1,4 @@
-// The flight ring on disk, version 3: what was known of the last calls of each thread, before they ran.
+// The flight ring on disk, version 4: what was known of the last calls of each thread, before they ran.
 // Written by the library through a shared mapping, so it survives SIGKILL; read by `aoti-dbg show`.
 //
 //   offset 0      FileHeader, 4096 bytes
@@ -18,8 +18,9 @@
 namespace aoti_dbg::ring {
 
 inline constexpr std::uint64_t kMagic = 0x31474e5249544f41ULL;  // the bytes "AOTIRNG1", little-endian
-// 2: `launch`. 3: markers; `depth` has given half of its bytes to `mark`.
-inline constexpr std::uint32_t kVersion = 3;
+// 2: `launch`. 3: markers; `depth` has given half of its bytes to `mark`. 4: and of the rest one to
+// `context`.
+inline constexpr std::uint32_t kVersion = 4;
 inline constexpr std::size_t kPage = 4096;
 
 /// What a call is. The numbers are part of the format.
@@ -58,6 +59,15 @@ inline constexpr std::uint32_t kNoRun = 0xffffffffU;
 inline constexpr std::uint32_t kNoCall = 0xffffffffU;
 inline constexpr std::uint16_t kNoModel = 0xffffU;
 
+/// A context of a device, in which launches were numbered.
+struct DeviceContext {
+    std::uint64_t handle;  // the CUcontext as a number; 0: the place is free
+    std::uint32_t device;  // as the process counts those that it sees
+    std::uint32_t reserved;
+};
+static_assert(sizeof(DeviceContext) == 16);
+inline constexpr std::size_t kMostContexts = 64;
+
 struct FileHeader {
     std::uint64_t magic;
     std::uint32_t version;
@@ -80,6 +90,7 @@ struct FileHeader {
     // Of SIGSEGV and SIGBUS that the processor has raised: 1, and the address that was accessed.
     std::uint64_t has_signal_address;
     std::uint64_t signal_address;
+    DeviceContext contexts[kMostContexts];
 };
 static_assert(sizeof(FileHeader) <= kPage);
 
@@ -107,13 +118,15 @@ struct Record {
     std::uint32_t name;       // id in the names blocks
     std::uint32_t run;        // number of the run in the process, kNoRun outside
     std::uint32_t call;       // number of the model's own call within its run, kNoCall for others
-    std::uint16_t depth;      // calls of this thread that are open around it (a run counts)
-    std::uint16_t mark;       // of a launch with a completion marker: where it is marked; 0: it has none
-    std::uint32_t back;       // seq less that of the call it was made in, 0: none
-    std::uint32_t launch;     // number of the kernel among those of its context, 0: not counted; of a wait:
-                              // seq less that of the last call it waits for, 0: all that were before it
-    std::int32_t result;      // what the real function returned
-    std::uint16_t model;      // number of the model, kNoModel outside
+    std::uint8_t depth;       // calls of this thread that are open around it (a run counts)
+    std::uint8_t
+        context;  // of a launch or a wait: the place of its context in the header, from 1; 0: not known
+    std::uint16_t mark;    // of a launch with a completion marker: where it is marked; 0: it has none
+    std::uint32_t back;    // seq less that of the call it was made in, 0: none
+    std::uint32_t launch;  // number of the kernel among those of its context, 0: not counted; of a wait:
+                           // seq less that of the last call it waits for, 0: all that were before it
+    std::int32_t result;   // what the real function returned
+    std::uint16_t model;   // number of the model, kNoModel outside
     CallKind kind;
     std::uint8_t flags;
 };

@@ -10,6 +10,7 @@
 #include <cerrno>
 #include <cstddef>
 #include <cstring>
+#include <iterator>
 #include <type_traits>
 
 #include "base/descriptor.hpp"
@@ -61,13 +62,19 @@ void read_names(std::string_view block, std::size_t offset, const BlockHeader& h
     }
 }
 
-/// Before version 3 `depth` had four bytes.
-void read_as_before_3(Record& record) {
-    std::uint32_t depth = 0;
-    static_assert(offsetof(Record, mark) == offsetof(Record, depth) + sizeof record.depth);
-    std::memcpy(&depth, &record.depth, sizeof depth);
-    record.depth = static_cast<std::uint16_t>(depth);
-    record.mark = 0;
+/// `depth` had two bytes before version 4, and four before version 3.
+void read_as_of(std::uint32_t version, Record& record) {
+    static_assert(offsetof(Record, context) == offsetof(Record, depth) + 1);
+    static_assert(offsetof(Record, mark) == offsetof(Record, depth) + 2);
+    std::uint16_t halves[2] = {};
+    std::memcpy(halves, &record.depth, sizeof halves);
+    std::uint32_t depth = halves[0];
+    if (version < 3) {
+        std::memcpy(&depth, halves, sizeof depth);
+        record.mark = 0;
+    }
+    record.depth = static_cast<std::uint8_t>(std::min<std::uint32_t>(depth, UINT8_MAX));
+    record.context = 0;
 }
 
 void read_markers(std::string_view block, std::size_t offset, const BlockHeader& header, Contents& contents) {
@@ -97,7 +104,7 @@ void read_thread(std::string_view block, std::size_t offset, const BlockHeader& 
     const std::size_t count = std::min<std::size_t>(header.capacity, there);
     for (std::size_t i = 0; i < count; ++i) {
         auto record = copy_at<Record>(slots, i * sizeof(Record));
-        if (contents.header.version < 3) read_as_before_3(record);
+        if (contents.header.version < 4) read_as_of(contents.header.version, record);
         if (record.seq != 0) thread.records.push_back(record);
     }
     std::sort(thread.records.begin(), thread.records.end(),
@@ -144,6 +151,19 @@ const Markers* Contents::markers_of(std::uint32_t mark) const {
         return mark >= one.first && mark - one.first < one.streams.size();
     });
     return found == markers.end() ? nullptr : &*found;
+}
+
+const DeviceContext* Contents::context_of(const Record& record) const {
+    if (record.context == 0 || record.context > kMostContexts) return nullptr;
+    const DeviceContext& context = header.contexts[record.context - 1];
+    return context.handle == 0 ? nullptr : &context;
+}
+
+bool Contents::has_several_devices() const {
+    const DeviceContext& first = header.contexts[0];
+    return std::any_of(std::begin(header.contexts), std::end(header.contexts), [&first](const auto& context) {
+        return context.handle != 0 && first.handle != 0 && context.device != first.device;
+    });
 }
 
 Result<Contents> parse_flight_ring(std::string_view bytes) {

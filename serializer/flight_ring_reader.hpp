@@ -46,6 +46,10 @@ struct Contents {
     [[nodiscard]] std::string_view name(std::uint32_t id) const;
     /// Those that a launch's `mark` is one of; null for 0 and where the file does not have them.
     [[nodiscard]] const Markers* markers_of(std::uint32_t mark) const;
+    /// That a launch went to, or a wait was of; null where it is not known.
+    [[nodiscard]] const DeviceContext* context_of(const Record& record) const;
+    /// Whether launches went to more than one.
+    [[nodiscard]] bool has_several_devices() const;
 };
 
 struct Call {

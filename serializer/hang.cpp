@@ -79,14 +79,17 @@ bool is_known_by_markers(const ring::Contents& contents, const StuckCall& stuck,
 std::vector<ring::Call> awaited_launches(const ring::Contents& contents, const StuckCall& stuck,
                                          bool& by_markers) {
     std::vector<ring::Call> launches = unended_launches(contents);
-    const StreamKey stream = stream_key(stuck.call.stream, stuck.call.thread);
-    const auto is_elsewhere = [&stream](const ring::Call& call) { return stream_key(call) != stream; };
-    const bool waits_for_one =
-        !is_of_all_streams(stuck) && !std::all_of(launches.begin(), launches.end(), is_elsewhere);
-    if (waits_for_one)
+    const bool is_of_all = is_of_all_streams(stuck);
+    const auto is_elsewhere = [&](const ring::Call& call) {
+        const std::uint8_t there = call.record->context;
+        const std::uint8_t context = stuck.call.context != 0 ? stuck.call.context : there;
+        if (is_of_all) return there != context;
+        return stream_key(call) != stream_key(stuck.call.stream, stuck.call.thread, context);
+    };
+    const bool are_known = is_of_all || !std::all_of(launches.begin(), launches.end(), is_elsewhere);
+    if (are_known)
         launches.erase(std::remove_if(launches.begin(), launches.end(), is_elsewhere), launches.end());
-    by_markers =
-        (waits_for_one || is_of_all_streams(stuck)) && is_known_by_markers(contents, stuck, launches);
+    by_markers = are_known && is_known_by_markers(contents, stuck, launches);
     return launches;
 }
 

@@ -33,6 +33,7 @@ void append_call(const CrashCall& call, std::string& out) {
     out += R"(,"stream":"0x)";
     append_short_hex(call.stream, out);
     out += '"';
+    append_text(R"(,"device":)", call.device, out);
     append_text(R"(,"inside":)", call.inside, out);
     if (call.is_likely) out += R"(,"likely":true)";
 }
@@ -80,6 +81,7 @@ CrashCall read_call(JsonLine::Value from) {
     read_integer(from.member("model"), call.model);
     read_integer(from.member("thread"), call.thread);
     read_address(from.member("stream"), call.stream);
+    call.device = string_of(from.member("device"));
     call.inside = string_of(from.member("inside"));
     call.is_likely = is_true(from.member("likely"));
     return call;

@@ -45,7 +45,7 @@ class DriverCall {
     }
 
     [[gnu::hot]] CUresult end(CUresult result) {
-        if (launch_ != 0 && result != CUDA_SUCCESS) take_back_launch();
+        if (is_counted_ && result != CUDA_SUCCESS) take_back_launch();
         if (!begun_ || !observing()) return result;
         const ErrnoKeeper errno_keeper;
         try {
@@ -93,7 +93,9 @@ class DriverCall {
             // Within a run, copies and fills that PyTorch launches for the model are not the model's own.
             start.by_model = is_model_entry(top->kind) && is_in_model(top->model, caller);
         }
-        if (kind == ring::CallKind::launch) launch_ = start.launch = next_launch_number();
+        if (kind == ring::CallKind::launch) start.launch = next_launch_number();
+        if (kind == ring::CallKind::graph) start.launch.context = current_context_number();
+        is_counted_ = start.launch.kernel != 0;
         if (kind == ring::CallKind::launch && start.by_model) {
             start.kind = ring::CallKind::triton;
             start.passage.function = function;
@@ -116,7 +118,7 @@ class DriverCall {
     CUstream stream_;
     std::uintptr_t frame_;
     bool is_launch_;
-    std::uint32_t launch_ = 0;
+    bool is_counted_ = false;
     bool begun_ = false;
 };
 

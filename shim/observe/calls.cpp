@@ -99,6 +99,7 @@ void write_record(ThreadState& state, OpenCall& call, const OpenCall* parent, co
     const std::uint32_t name = start.name->id;
     if (start.kind == ring::CallKind::run) session.ring()->note_run_begun();
     session.publish_name(name);
+    if (start.launch.context != 0) session.publish_contexts();
     const std::uint64_t seq = call.seq = session.next_seq();
     // Into its place at once: every launch comes here.
     ring::Record& record = state.ring.next();
@@ -108,10 +109,11 @@ void write_record(ThreadState& state, OpenCall& call, const OpenCall* parent, co
     record.name = name;
     record.run = call.run;
     record.call = number;
-    record.depth = static_cast<std::uint16_t>(state.depth);
+    record.depth = static_cast<std::uint8_t>(state.depth);
+    record.context = start.launch.context;
     record.mark = 0;
     record.back = parent == nullptr || parent->seq == 0 ? 0 : static_cast<std::uint32_t>(seq - parent->seq);
-    record.launch = start.launch;
+    record.launch = start.launch.kernel;
     record.result = 0;
     record.model = call.model;
     record.kind = start.kind;

@@ -6,6 +6,7 @@
 
 #include "serializer/flight_ring_format.hpp"
 #include "shim/measure/measuring.hpp"
+#include "shim/observe/launch_count.hpp"
 
 namespace aoti_dbg {
 
@@ -22,7 +23,7 @@ struct CallStart {
     bool by_model = false;            // made by a model's own code, also where no run is open
     std::uint64_t* cookie = nullptr;  // a word of the call's own stack frame, ours to mark; nullptr: none
     Passage passage = {};             // of what came through a stub
-    std::uint32_t launch = 0;         // number of the kernel among those of its context; 0: not counted
+    LaunchNumber launch = {};
 };
 
 /// Calls that are not kernels or ops themselves and in which a model's code runs: recorded, never printed.

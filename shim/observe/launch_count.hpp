@@ -9,12 +9,26 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "serializer/flight_ring_format.hpp"
+
 namespace aoti_dbg {
 
 extern std::atomic<bool> g_counts_launches;
 
-/// The number of the kernel that is about to be launched in the thread's context, from 1; 0: not counted.
-std::uint32_t number_of_launch();
+/// Of a kernel among those of its context, and of that context, both from 1; 0: not counted.
+struct LaunchNumber {
+    std::uint32_t kernel = 0;
+    std::uint8_t context = 0;
+};
+
+/// That of the kernel that is about to be launched in the thread's context.
+LaunchNumber number_of_launch();
+/// That of the thread's context.
+std::uint8_t number_of_context();
+/// The context of that number; its handle is 0 where there is none.
+ring::DeviceContext numbered_context(std::uint8_t number);
+/// Becomes another number whenever a context gets one, or one that had one gets another device.
+std::uint32_t context_changes();
 /// The driver has refused it.
 void take_back_launch();
 void count_driver_kernel();
@@ -28,8 +42,11 @@ std::uint64_t last_launch();
 /// Nanoseconds since the last launch of the process; the largest number where there was none.
 std::uint64_t since_last_launch();
 
-inline std::uint32_t next_launch_number() {
-    return g_counts_launches.load(std::memory_order_relaxed) ? number_of_launch() : 0;
+inline LaunchNumber next_launch_number() {
+    return g_counts_launches.load(std::memory_order_relaxed) ? number_of_launch() : LaunchNumber{};
+}
+inline std::uint8_t current_context_number() {
+    return g_counts_launches.load(std::memory_order_relaxed) ? number_of_context() : std::uint8_t{0};
 }
 
 inline void count_graph_launch(void* graph) {

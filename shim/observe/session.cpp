@@ -31,6 +31,7 @@
 #include "shim/observe/models.hpp"
 #include "shim/observe/process.hpp"
 #include "shim/observe/process_tree.hpp"
+#include "shim/observe/seen_devices.hpp"
 #include "shim/observe/thread_state.hpp"
 #include "shim/report/allocation_file.hpp"
 #include "shim/report/measured_output.hpp"
@@ -253,6 +254,17 @@ void Session::publish_names(std::uint32_t id) {
     std::uint32_t known = published_.load(std::memory_order_relaxed);
     while (known <= id && !published_.compare_exchange_weak(known, id + 1, std::memory_order_release)) {
     }
+}
+
+void Session::publish_numbered_contexts() {
+    const std::uint32_t changes = context_changes();
+    for (std::uint8_t number = 1; number <= ring::kMostContexts; ++number) {
+        const ring::DeviceContext context = numbered_context(number);
+        if (context.handle == 0) continue;
+        ring_->note_context(number, context);
+        note_device(static_cast<std::int32_t>(context.device));
+    }
+    contexts_published_.store(changes, std::memory_order_relaxed);
 }
 
 bool Session::end() {

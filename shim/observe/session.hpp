@@ -15,6 +15,7 @@
 #include "config/pattern.hpp"
 #include "shim/observe/coverage.hpp"
 #include "shim/observe/deadline_lock.hpp"
+#include "shim/observe/launch_count.hpp"
 #include "shim/observe/models.hpp"
 #include "shim/observe/process.hpp"
 #include "shim/report/flight_ring.hpp"
@@ -101,6 +102,11 @@ class Session {
     void publish_name(std::uint32_t id) {
         if (ring_ && id >= published_.load(std::memory_order_acquire)) publish_names(id);
     }
+    /// Likewise every context that has a number.
+    void publish_contexts() {
+        if (ring_ && contexts_published_.load(std::memory_order_relaxed) != context_changes())
+            publish_numbered_contexts();
+    }
 
     /// Calls `look` with the state of each living thread, threads_mutex held. False where it could not be
     /// had.
@@ -125,6 +131,7 @@ class Session {
     bool open_private_folder(const Options& options, const Status& why);
     void open_ring(const Options& options);
     void publish_names(std::uint32_t id);
+    void publish_numbered_contexts();
     CompletionMarkers* decide_markers();
     TensorMapFile* make_tensor_map();
     void be_ready_to_report(const Options& options, std::uint64_t since_unix_ns, bool is_start);
@@ -154,6 +161,7 @@ class Session {
     std::atomic<std::uint64_t> seq_{0};
     std::atomic<std::uint32_t> runs_{0};
     std::atomic<std::uint32_t> published_{0};
+    std::atomic<std::uint32_t> contexts_published_{0};
     std::vector<ThreadState*> threads_;  // all that were ever made, by threads_mutex
     std::vector<ThreadState*> free_;     // those of threads that have ended
     Counts ended_counts_;                // of threads that have ended

@@ -7,6 +7,7 @@
 #include "base/errno_keeper.hpp"
 #include "shim/observe/clock.hpp"
 #include "shim/observe/completion_markers.hpp"
+#include "shim/observe/launch_count.hpp"
 #include "shim/observe/names.hpp"
 #include "shim/observe/session.hpp"
 #include "shim/observe/thread_state.hpp"
@@ -55,6 +56,8 @@ ring::Record record_of(ThreadState& state, const Name& name, Awaited awaited) {
     Session& session = *state.session;
     session.publish_name(name.id);
     ring::Record record{};
+    record.context = current_context_number();
+    session.publish_contexts();
     record.seq = session.next_seq();
     record.begin_ticks = ticks();
     record.stream = awaited.stream;
@@ -71,7 +74,7 @@ ring::Record record_of(ThreadState& state, const Name& name, Awaited awaited) {
     record.name = name.id;
     record.run = parent == nullptr ? ring::kNoRun : parent->run;
     record.call = ring::kNoCall;
-    record.depth = static_cast<std::uint16_t>(state.depth);
+    record.depth = static_cast<std::uint8_t>(state.depth);
     if (parent != nullptr && parent->seq != 0)
         record.back = static_cast<std::uint32_t>(record.seq - parent->seq);
     record.model = parent == nullptr ? ring::kNoModel : parent->model;

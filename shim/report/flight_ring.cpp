@@ -143,6 +143,13 @@ ring::MarkersHeader* FlightRing::add_markers(std::uint32_t first, std::uint32_t 
     return reinterpret_cast<ring::MarkersHeader*>(block + 1);
 }
 
+void FlightRing::note_context(std::uint8_t number, const ring::DeviceContext& context) {
+    if (number == 0 || number > ring::kMostContexts) return;
+    ring::DeviceContext& to = header_->contexts[number - 1];
+    publish(to.device, context.device);
+    publish(to.handle, context.handle);
+}
+
 void FlightRing::note_run_begun() {
     __atomic_fetch_add(&header_->runs, 1, __ATOMIC_RELAXED);
     note_moment();

@@ -68,6 +68,8 @@ class FlightRing {
     /// disk is full (said once).
     ring::MarkersHeader* add_markers(std::uint32_t first, std::uint32_t streams);
 
+    /// Those have numbers from 1.
+    void note_context(std::uint8_t number, const ring::DeviceContext& context);
     void note_run_begun();
     /// That it is this moment on both clocks: from it readers tell how long ago a call began.
     void note_moment();

@@ -258,6 +258,21 @@ TEST_CASE("The table says state, depth and time before the end") {
               "  3    0.300 us       7    0     3  triton      kernel  left by an exception");
         CHECK(contains(outcome.out, "ended     in good order"));
     }
+    SECTION("with several devices") {
+        header.contexts[0] = {0x55, 0, 0};
+        header.contexts[1] = {0x66, 1, 0};
+        records[2].context = 2;
+        write_text(
+            folder.path() / "flight.ring",
+            file_start(header) + names_block({"run", "mm", "kernel", "end"}) + thread_block(7, records));
+        const Outcome outcome = show({folder.path()});
+        CHECK(line_with(outcome.out, "before end") ==
+              "seq  before end  thread  device  run  call  kind    name        state");
+        CHECK(line_with(outcome.out, "  run     run") ==
+              "  1    0.700 us       7  -         0     -  run     run         ok");
+        CHECK(line_with(outcome.out, "kernel") ==
+              "  3    0.300 us       7  cuda:1    0     3  triton      kernel  left by an exception");
+    }
     SECTION("with one moment only") {
         header.anchor_ticks = header.start_ticks;
         header.anchor_unix_ns = header.start_unix_ns;

@@ -200,13 +200,55 @@ TEST_CASE("A ring of before there were markers is read as it was") {
     ring::FileHeader header = file_header();
     header.version = 2;
     ring::Record call = record(1, 0);
-    const std::uint32_t depth = 7;  // it had four bytes
+    const std::uint32_t depth = 300;  // it had four bytes
     std::memcpy(&call.depth, &depth, sizeof depth);
     const Result<ring::Contents> read =
         ring::parse_flight_ring(file_start(header) + names_block({"a"}) + thread_block(1, {call}));
     REQUIRE(read.ok());
-    CHECK(read.value().threads.at(0).records.at(0).depth == 7);
+    CHECK(read.value().threads.at(0).records.at(0).depth == 255);
+    CHECK(read.value().threads.at(0).records.at(0).context == 0);
     CHECK(read.value().threads.at(0).records.at(0).mark == 0);
+}
+
+TEST_CASE("A ring of before contexts were told is read as it was") {
+    ring::FileHeader header = file_header();
+    header.version = 3;
+    ring::Record call = record(1, 0);
+    call.mark = 5;
+    const std::uint16_t depth = 0x107;  // it had two bytes
+    std::memcpy(&call.depth, &depth, sizeof depth);
+    const Result<ring::Contents> read =
+        ring::parse_flight_ring(file_start(header) + names_block({"a"}) + thread_block(1, {call}));
+    REQUIRE(read.ok());
+    const ring::Record& found = read.value().threads.at(0).records.at(0);
+    CHECK(found.depth == 255);
+    CHECK(found.context == 0);
+    CHECK(found.mark == 5);
+    CHECK(read.value().context_of(found) == nullptr);
+}
+
+TEST_CASE("The context that a launch went to is told where the header has it") {
+    ring::FileHeader header = file_header();
+    header.contexts[0] = {0x5500, 0, 0};
+    header.contexts[1] = {0x6600, 1, 0};
+    std::vector<ring::Record> calls;
+    for (const std::uint8_t context : {0, 1, 2, 3, 64, 65, 255})
+        calls.emplace_back(record(calls.size() + 1, 0)).context = context;
+    const Result<ring::Contents> read =
+        ring::parse_flight_ring(file_start(header) + names_block({"a"}) + thread_block(1, calls));
+    REQUIRE(read.ok());
+    const ring::Contents& contents = read.value();
+    std::vector<std::uint64_t> handles;
+    for (const ring::Record& call : contents.threads.at(0).records) {
+        const ring::DeviceContext* const context = contents.context_of(call);
+        handles.push_back(context == nullptr ? 0 : context->handle);
+    }
+    CHECK(handles == std::vector<std::uint64_t>{0, 0x5500, 0x6600, 0, 0, 0, 0});
+    CHECK(contents.has_several_devices());
+    header.contexts[1].device = 0;
+    const Result<ring::Contents> one = ring::parse_flight_ring(file_start(header));
+    REQUIRE(one.ok());
+    CHECK_FALSE(one.value().has_several_devices());
 }
 
 TEST_CASE("Records come back in order though the ring has wrapped, and threads are merged by number") {

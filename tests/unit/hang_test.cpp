@@ -113,6 +113,44 @@ TEST_CASE("Who waits for the context waits for all streams; who computes waits f
     CHECK(hang.calls.at(0).call.name == "aoti_torch_cuda_mm_out");
 }
 
+Record in_context(std::uint8_t context, Record call) {
+    call.context = context;
+    return call;
+}
+
+TEST_CASE("Who waits for a context waits for its launches alone, and tells of no others") {
+    const Record first = in_context(1, launch(1));
+    const Record second = in_context(2, launch(2, 0x80));
+    CHECK(unended({{first, second, in_context(1, wait(9, kContextWait, 0, true))}}) == Numbers{1});
+    CHECK(unended({{first, second, in_context(2, wait(9, kContextWait, 0, true))}}) == Numbers{2});
+    CHECK(unended({{first, second, wait(9, kContextWait, 0, true)}}) == Numbers{1, 2});
+    CHECK(unended({{first, in_context(2, wait(3, kContextWait, 0, false)),
+                    in_context(1, wait(9, kStreamWait, kStream, true))}}) == Numbers{1});
+    CHECK(unended({{first, in_context(1, wait(3, kContextWait, 0, false)),
+                    in_context(1, wait(9, kStreamWait, kStream, true))}})
+              .empty());
+}
+
+TEST_CASE(
+    "The legacy stream and that of a thread are others in each context, a stream that was made is not") {
+    for (const std::uint64_t stream : {0, 1, 2}) {
+        CAPTURE(stream);
+        const Record first = in_context(1, launch(1, stream));
+        const Record second = in_context(2, launch(2, stream));
+        CHECK(unended({{first, second, in_context(2, wait(9, kStreamWait, stream, true))}}) == Numbers{2});
+        CHECK(unended({{first, second, in_context(2, wait(3, kStreamWait, stream, false)),
+                        in_context(1, wait(9, kStreamWait, stream, true))}}) == Numbers{1});
+        // Whoever asks does not say in which.
+        CHECK(unended({{first, second, wait(9, kStreamWait, stream, true)}}) == Numbers{1, 2});
+    }
+    // The thread's context says nothing of a stream that it made elsewhere.
+    CHECK(unended({{in_context(1, launch(1)), in_context(2, wait(9, kStreamWait, kStream, true))}}) ==
+          Numbers{1});
+    CHECK(unended({{in_context(1, launch(1)), in_context(2, wait(2, kStreamWait, kStream, false)),
+                    in_context(1, wait(9, kStreamWait, kStream, true))}})
+              .empty());
+}
+
 TEST_CASE("The longest comes first, with the op that it lies in and since when nothing has come back") {
     Record run = open_record(1, kRun);
     run.kind = CallKind::run;

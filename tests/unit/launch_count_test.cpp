@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <string_view>
 #include <thread>
 #include <vector>
 
@@ -14,9 +15,15 @@ namespace {
 
 thread_local void* t_context = nullptr;
 std::atomic<int> g_result{0};
+std::atomic<int> g_device{0};
 
 int get_current(void** context) {
     *context = t_context;
+    return g_result;
+}
+
+int get_device(int* device) {
+    *device = g_device;
     return g_result;
 }
 
@@ -25,7 +32,8 @@ int get_current(void** context) {
 namespace aoti_dbg {
 
 // The driver: nothing else is asked of it.
-void* other_driver_function(const char* /*name*/) {
+void* other_driver_function(const char* name) {
+    if (std::string_view(name) == "cuCtxGetDevice") return reinterpret_cast<void*>(&get_device);
     return reinterpret_cast<void*>(&get_current);
 }
 
@@ -53,56 +61,84 @@ struct Counting {
 TEST_CASE("Before any launch the last one was never") {
     CHECK(since_last_launch() == std::numeric_limits<std::uint64_t>::max());
     const Counting counting;
-    CHECK(next_launch_number() == 1);
+    CHECK(next_launch_number().kernel == 1);
     CHECK(since_last_launch() < std::numeric_limits<std::uint64_t>::max());
 }
 
 TEST_CASE("Without a context, or where the driver does not say which, nothing has a number") {
     const Counting counting(nullptr);
-    CHECK(next_launch_number() == 0);
+    CHECK(next_launch_number().kernel == 0);
     count_copy_on_device();
     t_context = context(0);
     g_result = 4;
-    CHECK(next_launch_number() == 0);
+    CHECK(next_launch_number().kernel == 0);
     g_result = 0;
-    CHECK(next_launch_number() == 1);
+    CHECK(next_launch_number().kernel == 1);
 }
 
 TEST_CASE("Nothing is counted while nobody watches for faults") {
     const Counting counting;
     g_counts_launches = false;
-    CHECK(next_launch_number() == 0);
+    CHECK(next_launch_number().kernel == 0);
     count_copy_on_device();
     count_fill(1 << 20);
     g_counts_launches = true;
-    CHECK(next_launch_number() == 1);
+    CHECK(next_launch_number().kernel == 1);
 }
 
 TEST_CASE("Each context counts for itself, and one that is gone begins anew") {
     const Counting counting;
-    CHECK(next_launch_number() == 1);
-    CHECK(next_launch_number() == 2);
+    CHECK(next_launch_number().kernel == 1);
+    CHECK(next_launch_number().kernel == 2);
     t_context = context(1);
-    CHECK(next_launch_number() == 1);
+    CHECK(next_launch_number().kernel == 1);
     t_context = context(0);
-    CHECK(next_launch_number() == 3);
+    CHECK(next_launch_number().kernel == 3);
     forget_launch_counts(context(0));
-    CHECK(next_launch_number() == 1);
+    CHECK(next_launch_number().kernel == 1);
     t_context = context(1);
-    CHECK(next_launch_number() == 2);
+    CHECK(next_launch_number().kernel == 2);
     forget_launch_counts(nullptr);
-    CHECK(next_launch_number() == 1);
+    CHECK(next_launch_number().kernel == 1);
+}
+
+TEST_CASE("A context has a number of its own, under which it and its device are known") {
+    const Counting counting;
+    g_device = 3;
+    const std::uint8_t first = next_launch_number().context;
+    CHECK(numbered_context(first).handle == reinterpret_cast<std::uintptr_t>(context(0)));
+    CHECK(numbered_context(first).device == 3);
+    g_device = 5;
+    t_context = context(1);
+    const std::uint8_t second = current_context_number();
+    CHECK(first != second);
+    CHECK(numbered_context(second).device == 5);
+    CHECK(numbered_context(0).handle == 0);
+    CHECK(numbered_context(65).handle == 0);
+    // What is known already changes nothing.
+    const std::uint32_t changes = context_changes();
+    CHECK(next_launch_number().context == second);
+    CHECK(context_changes() == changes);
+    // Another context at the same place may be of another device.
+    forget_launch_counts(context(1));
+    CHECK(numbered_context(second).handle == 0);
+    g_device = 0;
+    CHECK(next_launch_number().context == second);
+    CHECK(numbered_context(second).device == 0);
+    CHECK(context_changes() != changes);
+    g_counts_launches = false;
+    CHECK(current_context_number() == 0);
 }
 
 TEST_CASE("A copy on the device is a kernel whatever its size, a fill only of more than a page") {
     const Counting counting;
     count_copy_on_device();
-    CHECK(next_launch_number() == 2);
+    CHECK(next_launch_number().kernel == 2);
     for (const std::size_t bytes : {0, 1, 4096})
         count_fill(bytes);
-    CHECK(next_launch_number() == 3);
+    CHECK(next_launch_number().kernel == 3);
     count_fill(16384);
-    CHECK(next_launch_number() == 5);
+    CHECK(next_launch_number().kernel == 5);
 }
 
 TEST_CASE("Threads that launch in one context never get the same number, and none is left out") {
@@ -115,7 +151,7 @@ TEST_CASE("Threads that launch in one context never get the same number, and non
         threads.emplace_back([&numbers, thread] {
             t_context = context(2);
             for (std::size_t i = 0; i < kEach; ++i)
-                numbers[thread * kEach + i] = next_launch_number();
+                numbers[thread * kEach + i] = next_launch_number().kernel;
         });
     }
     for (std::thread& thread : threads)
@@ -131,13 +167,13 @@ TEST_CASE("Of more contexts than there is room for, the first have numbers and t
     std::size_t counted = 0;
     for (std::size_t i = 0; i < 100; ++i) {
         t_context = context(i);
-        const std::uint32_t number = next_launch_number();
+        const std::uint32_t number = next_launch_number().kernel;
         CHECK(number <= 1);
         counted += number;
     }
     CHECK(counted == 64);
     t_context = context(0);
-    CHECK(next_launch_number() == 2);
+    CHECK(next_launch_number().kernel == 2);
 }
 
 }  // namespace

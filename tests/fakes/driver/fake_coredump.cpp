@@ -29,8 +29,7 @@ struct CoreDumps {
     unsigned contents = 0;
     bool answers = false;  // who writes to the pipe
     std::string pipe;
-    std::string standing;
-    std::uint64_t standing_grid = 0;
+    Launched standing;
 };
 
 CoreDumps& dumps() {
@@ -49,7 +48,7 @@ bool is_known() {
 
 enum class DumpOf { fault, running };
 
-std::string dump_of(DumpOf what, const std::string& kernel, std::uint64_t number, const std::string& words) {
+std::string dump_of(DumpOf what, const Launched& launched, const std::string& words) {
     using namespace aoti_dbg::test;
     constexpr std::uint64_t kEntry = 0x7f4900002000;
     constexpr std::uint64_t kNextEntry = 0x7f4900003000;
@@ -69,38 +68,42 @@ std::string dump_of(DumpOf what, const std::string& kernel, std::uint64_t number
         std::string(0x40, '\0') + Packed().u64(0x0000100606087981).u64(0x002f68000c1f5900).bytes();
     warp.valid = warp.active = 1U << 3U;
     DumpBlock block;
-    block.grid = is_late ? number + 1 : number;
+    block.grid = launched.grid + (is_late ? 1 : 0);
     block.index = {1, 0, 0};
     block.warps = {warp};
     DumpSm sm;
     if (has_fault && !is("trap")) sm.exception = kIllegalAddress;
     sm.error_pc = warp.error_pc;
     sm.text = words;
-    const bool has_block = !is("store") && !kernel.empty();
+    const bool has_block = !is("store") && !launched.kernel.empty();
     if (has_block) sm.blocks = {block};
     DumpGrid grid;
     grid.id = block.grid;
+    grid.context = reinterpret_cast<std::uintptr_t>(launched.context);
     grid.entry = is_late ? kNextEntry : kEntry;
     DumpContext context;
-    context.modules = {{grid.module, module_image({{kernel, 0x200, kEntry, true, code},
+    context.id = grid.context;
+    context.modules = {{grid.module, module_image({{launched.kernel, 0x200, kEntry, true, code},
                                                    {"next", 0x200, kNextEntry, true}})}};
-    DumpDevice device;
+    // All devices that the process sees are told of, by their numbers.
+    DumpWriter writer;
+    writer.devices.resize(static_cast<std::size_t>(device_count()));
+    DumpDevice& device = writer.devices.at(
+        launched.context == nullptr ? 0 : static_cast<std::size_t>(launched.context->device));
     device.contexts = {context};
     if (has_block) device.grids = {grid};
     device.sms = {sm};
-    DumpWriter writer;
-    writer.devices = {device};
     return writer.bytes();
 }
 
-void write(DumpOf what, const std::string& kernel, std::uint64_t grid) {
+void write(DumpOf what, const Launched& launched) {
     const std::lock_guard lock(dumps().mutex);
     const char* named = variable("CUDA_COREDUMP_FILE");
     std::FILE* file = std::fopen(named != nullptr ? named : dumps().file.c_str(), "we");
     if (file == nullptr) return;
     char contents[32];
     std::snprintf(contents, sizeof contents, "contents %#x", dumps().contents);
-    const std::string bytes = dump_of(what, kernel, grid, contents);
+    const std::string bytes = dump_of(what, launched, contents);
     std::fwrite(bytes.data(), 1, bytes.size(), file);
     std::fclose(file);
 }
@@ -120,10 +123,9 @@ void answer(const std::string& path) {
         }
         unlink(path.c_str());
         std::unique_lock lock(dumps().mutex);
-        const std::string standing = dumps().standing;
-        const std::uint64_t grid = dumps().standing_grid;
+        const Launched standing = dumps().standing;
         lock.unlock();
-        record_on_request(standing, grid);
+        record_on_request(standing);
     }).detach();
     pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
@@ -135,12 +137,12 @@ void note_context() {
     if (!std::exchange(dumps().is_late, true) && dumps().answers) answer(dumps().pipe);
 }
 
-void note_standing_kernel(const std::string& name, std::uint64_t grid) {
+void note_standing_kernel(const Launched& launched) {
     const std::lock_guard lock(dumps().mutex);
-    if (!name.empty() && !dumps().standing.empty()) return;
+    if (!launched.kernel.empty() && !dumps().standing.kernel.empty()) return;
     static const char* const instead = std::getenv("FAKE_CUDA_STANDING_KERNEL");
-    dumps().standing = instead != nullptr && !name.empty() ? instead : name;
-    dumps().standing_grid = grid;
+    dumps().standing = launched;
+    if (instead != nullptr && !launched.kernel.empty()) dumps().standing.kernel = instead;
 }
 
 bool core_dump_is_armed() {
@@ -155,12 +157,12 @@ bool core_dump_aborts() {
     return (dumps().contents & kSkipAbort) == 0;
 }
 
-void write_core_dump(const std::string& kernel, std::uint64_t grid) {
-    if (core_dump_is_armed()) write(DumpOf::fault, kernel, grid);
+void write_core_dump(const Launched& launched) {
+    if (core_dump_is_armed()) write(DumpOf::fault, launched);
 }
 
-void write_running(const std::string& kernel, std::uint64_t grid) {
-    write(DumpOf::running, kernel, grid);
+void write_running(const Launched& launched) {
+    write(DumpOf::running, launched);
 }
 
 }  // namespace fake_cuda

@@ -147,18 +147,24 @@ Context* current_context();
 
 // ---- core dumps (fake_coredump.cpp) ----
 
+/// A kernel that was launched; without a name none.
+struct Launched {
+    std::string kernel;
+    std::uint64_t grid = 0;  // its number in its context
+    const Context* context = nullptr;
+};
+
 /// From the first context on nobody can ask for them any more.
 void note_context();
 bool core_dump_is_armed();
 /// Whether the process is to end by SIGABRT after it.
 bool core_dump_aborts();
 /// Of a kernel that faults, where somebody has asked for it.
-void write_core_dump(const std::string& kernel, std::uint64_t grid);
-/// Of one that runs; without a name of none.
-void write_running(const std::string& kernel, std::uint64_t grid);
-/// The first that stands on a stream which is held is what runs, when somebody asks by the pipe; without a
-/// name none does.
-void note_standing_kernel(const std::string& name, std::uint64_t grid);
+void write_core_dump(const Launched& launched);
+/// Of one that runs.
+void write_running(const Launched& launched);
+/// The first that stands on a stream which is held is what runs, when somebody asks by the pipe.
+void note_standing_kernel(const Launched& launched);
 
 // ---- faults (fake_fault.cpp) ----
 
@@ -166,7 +172,7 @@ void note_standing_kernel(const std::string& name, std::uint64_t grid);
 void fault(Context* context, const std::string& kernel, std::uint64_t grid);
 /// Somebody has asked for a core dump by the pipe: what is on the device is written down, and each context
 /// fails.
-void record_on_request(const std::string& running, std::uint64_t grid);
+void record_on_request(const Launched& running);
 /// Before a kernel begins.
 void wait_for_device(const Context* context);
 /// With the first context.

@@ -90,8 +90,7 @@ void crash_if_asked() {
 struct Faulted {
     Context* context;
     std::uint64_t id;  // of the context: its place may be another's by the time
-    std::string kernel;
-    std::uint64_t grid;
+    Launched launched;
 };
 
 void record(const Faulted& what, std::promise<void> is_loaded) {
@@ -107,7 +106,7 @@ void record(const Faulted& what, std::promise<void> is_loaded) {
     gather();
     crash_if_asked();
     if (errs_early() && has_ended(debugger)) return;
-    write_core_dump(what.kernel, what.grid);
+    write_core_dump(what.launched);
     std::this_thread::sleep_for(window() / 2);
     if (core_dump_aborts()) std::abort();
     stick();
@@ -124,9 +123,9 @@ Lost& lost() {
     return *instance;
 }
 
-void lose(Context* context, const std::string& kernel, std::uint64_t grid) {
+void lose(Context* context, const Launched& launched) {
     std::unique_lock lock(lost().mutex);
-    lost().fault = Faulted{context, context->id, kernel, grid};
+    lost().fault = Faulted{context, context->id, launched};
     context->stands_still = true;
     lock.unlock();
     wait_for_device(context);
@@ -134,7 +133,7 @@ void lose(Context* context, const std::string& kernel, std::uint64_t grid) {
 
 }  // namespace
 
-void record_on_request(const std::string& running, std::uint64_t grid) {
+void record_on_request(const Launched& running) {
     load_debugger();
     std::unique_lock lock(lost().mutex);
     const std::optional<Faulted> fault = lost().fault;
@@ -142,9 +141,9 @@ void record_on_request(const std::string& running, std::uint64_t grid) {
     gather();
     crash_if_asked();
     if (fault) {
-        write_core_dump(fault->kernel, fault->grid);
+        write_core_dump(fault->launched);
     } else {
-        write_running(running, grid);
+        write_running(running);
     }
     if (core_dump_aborts()) std::abort();
     pools().contexts.for_each_alive([&fault](Context* context) {
@@ -161,9 +160,10 @@ void fault(Context* context, const std::string& kernel, std::uint64_t grid) {
     if (std::getenv("FAKE_CUDA_NAME_FAULT") != nullptr)
         std::fprintf(stderr, "fake_cuda: %s has faulted\n", kernel.c_str());
     static const bool is_lost = std::getenv("FAKE_CUDA_LOST_FAULT") != nullptr;
-    if (is_lost && core_dump_is_armed()) return lose(context, kernel, grid);
+    const Launched launched{kernel, grid, context};
+    if (is_lost && core_dump_is_armed()) return lose(context, launched);
     if (window().count() == 0 || !core_dump_is_armed()) {
-        write_core_dump(kernel, grid);
+        write_core_dump(launched);
         context->sticky.store(CUDA_ERROR_ILLEGAL_ADDRESS, std::memory_order_release);
         return;
     }
@@ -180,7 +180,7 @@ void fault(Context* context, const std::string& kernel, std::uint64_t grid) {
     sigset_t before;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    std::thread(record, Faulted{context, context->id, kernel, grid}, std::move(is_loaded)).detach();
+    std::thread(record, Faulted{context, context->id, launched}, std::move(is_loaded)).detach();
     pthread_sigmask(SIG_SETMASK, &before, nullptr);
     if (!stands_still()) return;
     // The real one loads it up to 0.7 ms later. Who looks for it waits for 1 ms, which a busy machine may

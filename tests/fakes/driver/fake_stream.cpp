@@ -410,5 +410,5 @@ FAKE_API void fake_cuda_release_stream(void* handle) {
         context != nullptr &&
         find_stream(static_cast<CUstream>(handle), false, context, stream) == CUDA_SUCCESS)
         stream->queue->release();
-    note_standing_kernel({}, 0);
+    note_standing_kernel({});
 }

@@ -1,0 +1,106 @@
+// A program that gives several devices the same work: each numbers its launches by itself, so that the number
+// of the one at fault is that of a launch on each of them.
+#include <string>
+#include <vector>
+
+#include "tests/preload/faulted_launch.hpp"
+
+namespace aoti_dbg::test {
+namespace {
+
+struct Faulted {
+    Faulted(int devices, const std::string& streams, int launch, const Lines& flags = {},
+            Variables variables = {}) {
+        const TempFolder folder;
+        const std::filesystem::path out = folder.path() / "out";
+        const Lines argv =
+            joined(joined({AOTI_DBG_TOOL, "run", "--triage", "--scope", "all"}, flags),
+                   {"--", victim_path("several_devices"), std::to_string(devices), "40", streams});
+        variables["AOTI_DBG_OUT"] = out.string();
+        variables["FAKE_CUDA_DEVICES"] = std::to_string(devices);
+        variables["FAKE_CUDA_FAIL_AT"] = std::to_string(launch);
+        const Outcome run = run_bare(argv, variables);
+        err = run.err;
+        CAPTURE(run.err);
+        CHECK(run.exit_code == 0);
+        REQUIRE(std::filesystem::exists(out / "report.json"));
+        report = nlohmann::json::parse(read_text(out / "report.json"));
+        expected_seq = seq_of(ring_of(out), launch);
+        device = "cuda:" + std::to_string((launch - 1) % devices);
+        kernel = "kernel_" + std::to_string((launch - 1) / devices % 5);
+    }
+    nlohmann::json report;
+    std::string err;
+    std::uint64_t expected_seq = 0;
+    std::string device;
+    std::string kernel;
+};
+
+void check_all_on(const nlohmann::json& calls, const std::string& device, bool are_there) {
+    for (const nlohmann::json& call : calls)
+        CHECK((call.at("device") == device) == are_there);
+}
+
+TEST_CASE("Of the same launch on several devices that on the one at fault is named, and that device") {
+    for (const std::string streams : {"own", "legacy"}) {
+        for (const int devices : {2, 3}) {
+            for (const int launch : {1, 2, 3, 31, 32, 33}) {
+                CAPTURE(streams, devices, launch);
+                const Faulted faulted(devices, streams, launch);
+                const nlohmann::json& report = faulted.report;
+                const nlohmann::json& call = report.at("call");
+                CAPTURE(faulted.err);
+                CHECK(call.at("kernel") == faulted.kernel);
+                CHECK(call.at("seq") == faulted.expected_seq);
+                CHECK_FALSE(call.contains("likely"));
+                CHECK(call.at("device") == faulted.device);
+                CHECK(report.at("device").at("device") == faulted.device);
+                CHECK(contains(faulted.err, " of " + faulted.device + "\n"));
+                if (report.contains("before")) check_all_on(report.at("before"), faulted.device, true);
+                if (report.contains("before_elsewhere"))
+                    check_all_on(report.at("before_elsewhere"), faulted.device, false);
+            }
+        }
+    }
+}
+
+TEST_CASE("Of several devices the one at fault is told whole, the others by their names") {
+    const Faulted faulted(3, "own", 32);
+    const std::string fault = faulted.report.at("environment").at("cuda:1");
+    CHECK(contains(fault, " (of the fault)"));
+    CHECK(contains(faulted.err, "cuda:0, cuda:1 Software device"));
+    CHECK(
+        faulted.report.at("environment").at("cuda:2").get<std::string>().starts_with("Software device GPU-"));
+}
+
+TEST_CASE("Without a core dump markers name the launch on the device whose context has failed") {
+    for (const std::string streams : {"own", "legacy"}) {
+        for (const int launch : {31, 32}) {
+            CAPTURE(streams, launch);
+            const Faulted faulted(2, streams, launch, {"--completion", "markers"},
+                                  {{"FAKE_CUDA_NO_COREDUMP", "1"}});
+            const nlohmann::json& call = faulted.report.at("call");
+            CAPTURE(faulted.err);
+            CHECK(call.at("seq") == faulted.expected_seq);
+            CHECK(call.at("device") == faulted.device);
+        }
+    }
+}
+
+TEST_CASE("A program with several devices does not notice that it is watched") {
+    const Lines argv = {victim_path("several_devices"), "3", "40", "legacy"};
+    const Variables devices = {{"FAKE_CUDA_DEVICES", "3"}};
+    const Outcome bare = run_bare(argv, devices);
+    CHECK(bare.out == "end: 0\nend: 0\nend: 0\n");
+    const TempFolder folder;
+    const Outcome seen = run_bare(joined({AOTI_DBG_TOOL, "run", "--triage", "--scope", "all", "--out",
+                                          (folder.path() / "out").string(), "--"},
+                                         argv),
+                                  devices);
+    CHECK(seen.out == bare.out);
+    CHECK(seen.exit_code == bare.exit_code);
+    CHECK_FALSE(std::filesystem::exists(folder.path() / "out" / "report.json"));
+}
+
+}  // namespace
+}  // namespace aoti_dbg::test
