@@ -3,11 +3,11 @@
 // Pure, but for what it allocates.
 #pragma once
 
-#include <compare>
 #include <cstdint>
 #include <map>
 #include <optional>
 #include <string_view>
+#include <tuple>
 #include <vector>
 
 #include "serializer/flight_ring_reader.hpp"
@@ -16,12 +16,7 @@ namespace aoti_dbg {
 
 /// A stream as the host counts. The same handle means another one in each context where it is none that was
 /// made, and in each thread where it is that of the thread.
-struct StreamKey {
-    std::uint64_t handle = 0;
-    std::uint32_t thread = 0;
-    std::uint8_t context = 0;
-    auto operator<=>(const StreamKey&) const = default;
-};
+using StreamKey = std::tuple<std::uint64_t, std::uint32_t, std::uint8_t>;  // handle, thread, context
 StreamKey stream_key(std::uint64_t stream, std::uint64_t thread, std::uint8_t context);
 inline StreamKey stream_key(const ring::Call& launch) {
     return stream_key(launch.record->stream, launch.thread->tid, launch.record->context);

@@ -42,8 +42,10 @@ Stage set(int device, bool on_legacy) {
 int main(int argc, char** argv) {
     if (argc < 4) return 2;
     victim::must(cuInit(0), "cuInit");
+    const int devices = std::atoi(argv[1]);
     std::vector<Stage> stages;
-    for (int device = 0; device < std::atoi(argv[1]); ++device)
+    stages.reserve(static_cast<std::size_t>(devices));
+    for (int device = 0; device < devices; ++device)
         stages.push_back(set(device, std::string(argv[3]) == "legacy"));
     for (int i = 0; i < std::atoi(argv[2]); ++i) {
         for (const Stage& stage : stages) {
