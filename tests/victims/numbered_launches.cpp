@@ -8,18 +8,10 @@
 #include <thread>
 #include <vector>
 
-#include "tests/victims/driver_user.hpp"
+#include "tests/victims/five_kernels.hpp"
 
 namespace {
 
-constexpr char kKernels[] =
-    "AOTI_DBG_FAKE_MODULE\n"
-    "kernel kernel_0 nop\n"
-    "kernel kernel_1 nop\n"
-    "kernel kernel_2 nop\n"
-    "kernel kernel_3 nop\n"
-    "kernel kernel_4 nop\n";
-constexpr int kNames = 5;
 constexpr int kInGraph = 3;
 constexpr std::size_t kBytes = 1 << 18;
 
@@ -29,8 +21,8 @@ constexpr std::size_t kCopies[] = {4, 4096, 16384, kBytes};
 
 struct Stage {
     CUcontext context = nullptr;
-    CUfunction kernels[kNames] = {};
-    int names = kNames;
+    std::array<CUfunction, victim::kNames> kernels{};
+    int names = victim::kNames;
     std::vector<CUstream> streams;
     CUdeviceptr one = 0;
     CUdeviceptr other = 0;
@@ -39,8 +31,8 @@ struct Stage {
 
 /// What comes back is not looked at: behind a fault everything fails sooner or later.
 void launch(const Stage& stage, int number, CUstream stream) {
-    static_cast<void>(
-        cuLaunchKernel(stage.kernels[number % stage.names], 1, 1, 1, 1, 1, 1, 0, stream, nullptr, nullptr));
+    static_cast<void>(cuLaunchKernel(stage.kernels[static_cast<std::size_t>(number % stage.names)], 1, 1, 1,
+                                     1, 1, 1, 0, stream, nullptr, nullptr));
 }
 
 void fill_or_copy(Stage& stage, int number, CUstream stream) {
@@ -106,15 +98,10 @@ int main(int argc, char** argv) {
     const int threads = std::atoi(argv[3]);
     Stage stage;
     if (argc > 4) stage.names = std::atoi(argv[4]);
-    CUmodule module = nullptr;
     victim::must(cuInit(0), "cuInit");
     victim::must(cuDevicePrimaryCtxRetain(&stage.context, 0), "cuDevicePrimaryCtxRetain");
     victim::must(cuCtxSetCurrent(stage.context), "cuCtxSetCurrent");
-    victim::must(cuModuleLoadData(&module, kKernels), "cuModuleLoadData");
-    for (int i = 0; i < kNames; ++i) {
-        const std::string name = "kernel_" + std::to_string(i);
-        victim::must(cuModuleGetFunction(&stage.kernels[i], module, name.c_str()), "cuModuleGetFunction");
-    }
+    stage.kernels = victim::load_five_kernels();
     stage.streams.resize(static_cast<std::size_t>(std::atoi(argv[2])));
     for (CUstream& stream : stage.streams)
         victim::must(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING), "cuStreamCreate");

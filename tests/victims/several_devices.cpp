@@ -4,35 +4,21 @@
 #include <string>
 #include <vector>
 
-#include "tests/victims/driver_user.hpp"
+#include "tests/victims/five_kernels.hpp"
 
 namespace {
 
-constexpr char kKernels[] =
-    "AOTI_DBG_FAKE_MODULE\n"
-    "kernel kernel_0 nop\n"
-    "kernel kernel_1 nop\n"
-    "kernel kernel_2 nop\n"
-    "kernel kernel_3 nop\n"
-    "kernel kernel_4 nop\n";
-constexpr int kNames = 5;
-
 struct Stage {
     CUcontext context = nullptr;
-    CUfunction kernels[kNames] = {};
+    std::array<CUfunction, victim::kNames> kernels{};
     CUstream stream = nullptr;
 };
 
 Stage set(int device, bool on_legacy) {
     Stage stage;
-    CUmodule module = nullptr;
     victim::must(cuDevicePrimaryCtxRetain(&stage.context, device), "cuDevicePrimaryCtxRetain");
     victim::must(cuCtxSetCurrent(stage.context), "cuCtxSetCurrent");
-    victim::must(cuModuleLoadData(&module, kKernels), "cuModuleLoadData");
-    for (int i = 0; i < kNames; ++i) {
-        const std::string name = "kernel_" + std::to_string(i);
-        victim::must(cuModuleGetFunction(&stage.kernels[i], module, name.c_str()), "cuModuleGetFunction");
-    }
+    stage.kernels = victim::load_five_kernels();
     if (!on_legacy) victim::must(cuStreamCreate(&stage.stream, CU_STREAM_NON_BLOCKING), "cuStreamCreate");
     return stage;
 }
@@ -51,8 +37,8 @@ int main(int argc, char** argv) {
         for (const Stage& stage : stages) {
             victim::must(cuCtxSetCurrent(stage.context), "cuCtxSetCurrent");
             // What comes back is not looked at: behind a fault everything fails sooner or later.
-            static_cast<void>(cuLaunchKernel(stage.kernels[i % kNames], 1, 1, 1, 1, 1, 1, 0, stage.stream,
-                                             nullptr, nullptr));
+            static_cast<void>(cuLaunchKernel(stage.kernels[static_cast<std::size_t>(i % victim::kNames)], 1,
+                                             1, 1, 1, 1, 1, 0, stage.stream, nullptr, nullptr));
         }
     }
     for (const Stage& stage : stages) {

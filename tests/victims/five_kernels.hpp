@@ -1,0 +1,33 @@
+// Five kernels that do nothing and differ in their names: kernel_0 to kernel_4. For victims that launch them
+// in turn.
+#pragma once
+
+#include <array>
+#include <string>
+
+#include "tests/victims/driver_user.hpp"
+
+namespace victim {
+
+constexpr int kNames = 5;
+constexpr char kFiveKernels[] =
+    "AOTI_DBG_FAKE_MODULE\n"
+    "kernel kernel_0 nop\n"
+    "kernel kernel_1 nop\n"
+    "kernel kernel_2 nop\n"
+    "kernel kernel_3 nop\n"
+    "kernel kernel_4 nop\n";
+
+/// In the current context.
+inline std::array<CUfunction, kNames> load_five_kernels() {
+    std::array<CUfunction, kNames> kernels{};
+    CUmodule module = nullptr;
+    must(cuModuleLoadData(&module, kFiveKernels), "cuModuleLoadData");
+    for (std::size_t i = 0; i < kernels.size(); ++i) {
+        const std::string name = "kernel_" + std::to_string(i);
+        must(cuModuleGetFunction(&kernels[i], module, name.c_str()), "cuModuleGetFunction");
+    }
+    return kernels;
+}
+
+}  // namespace victim
