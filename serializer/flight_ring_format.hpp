@@ -119,8 +119,8 @@ struct Record {
     std::uint32_t run;        // number of the run in the process, kNoRun outside
     std::uint32_t call;       // number of the model's own call within its run, kNoCall for others
     std::uint8_t depth;       // calls of this thread that are open around it (a run counts)
-    std::uint8_t
-        context;  // of a launch or a wait: the place of its context in the header, from 1; 0: not known
+    // Of a launch or a wait: the place of its context in the header, from 1; 0: not known.
+    std::uint8_t context;
     std::uint16_t mark;    // of a launch with a completion marker: where it is marked; 0: it has none
     std::uint32_t back;    // seq less that of the call it was made in, 0: none
     std::uint32_t launch;  // number of the kernel among those of its context, 0: not counted; of a wait:

@@ -66,11 +66,10 @@ void read_names(std::string_view block, std::size_t offset, const BlockHeader& h
 void read_as_of(std::uint32_t version, Record& record) {
     static_assert(offsetof(Record, context) == offsetof(Record, depth) + 1);
     static_assert(offsetof(Record, mark) == offsetof(Record, depth) + 2);
-    std::uint16_t halves[2] = {};
-    std::memcpy(halves, &record.depth, sizeof halves);
-    std::uint32_t depth = halves[0];
+    const std::string_view bytes(reinterpret_cast<const char*>(&record), sizeof record);
+    std::uint32_t depth = copy_at<std::uint16_t>(bytes, offsetof(Record, depth));
     if (version < 3) {
-        std::memcpy(&depth, halves, sizeof depth);
+        depth = copy_at<std::uint32_t>(bytes, offsetof(Record, depth));
         record.mark = 0;
     }
     record.depth = static_cast<std::uint8_t>(std::min<std::uint32_t>(depth, UINT8_MAX));
