@@ -105,14 +105,16 @@ std::vector<CrashCall> RecordedCalls::before(const std::optional<ring::Call>& to
 
 std::vector<CrashCall> RecordedCalls::before_on_stream(const ring::Call& launch) const {
     return latest([&launch](const ring::Call& call) {
-        return call.record->seq < launch.record->seq && stream_key(call) == stream_key(launch);
+        return call.record->seq < launch.record->seq &&
+               may_be_one_stream(stream_key(call), stream_key(launch));
     });
 }
 
 std::vector<CrashCall> RecordedCalls::before_elsewhere(const ring::Call& launch) const {
     return latest([&launch](const ring::Call& call) {
         const bool has_stream = is_launch(call.record->kind) || call.record->stream != 0;
-        return has_stream && call.record->seq < launch.record->seq && stream_key(call) != stream_key(launch);
+        return has_stream && call.record->seq < launch.record->seq &&
+               !may_be_one_stream(stream_key(call), stream_key(launch));
     });
 }
 
@@ -145,16 +147,17 @@ std::optional<ring::Call> RecordedCalls::launch_of(const DeviceFault& fault, boo
     for (auto call = all_.rbegin(); call != all_.rend(); ++call)
         if (is_call(*call->record) && is_name_of(contents_.name(call->record->name), fault.kernel))
             launches.push_back(*call);
+    const bool is_only = launches.size() == 1;
     // Each context numbers its own launches.
     const auto others = std::stable_partition(
         launches.begin(), launches.end(), [&](const ring::Call& call) { return may_be_there(call, fault); });
+    if (launches.empty()) return std::nullopt;
     const bool is_any_there = others != launches.begin();
     if (is_any_there) launches.erase(others, launches.end());
-    if (launches.empty()) return std::nullopt;
     // Of equals the last: where nobody counts, the program cannot have gone on for long.
     const ring::Call found = *std::min_element(launches.begin(), launches.end(), is_nearer);
     const bool is_that_one = fault.launch != 0 && distance(found, fault) == 0;
-    is_certain = is_any_there && (launches.size() == 1 || is_that_one);
+    is_certain = is_any_there && (is_only || is_that_one);
     return found;
 }
 

@@ -70,6 +70,13 @@ StreamKey stream_key(std::uint64_t stream, std::uint64_t thread, std::uint8_t co
             was_made ? std::uint8_t{0} : context};
 }
 
+bool may_be_one_stream(const StreamKey& one, const StreamKey& other) {
+    const auto& [handle, thread, context] = one;
+    const auto& [other_handle, other_thread, other_context] = other;
+    return handle == other_handle && thread == other_thread &&
+           (context == other_context || context == 0 || other_context == 0);
+}
+
 EndedLaunches::EndedLaunches(const ring::Contents& contents, std::uint64_t up_to) : contents_(contents) {
     for (const Thread& thread : contents.threads) {
         for (const Record& record : thread.records) {

@@ -22,6 +22,9 @@ inline StreamKey stream_key(const ring::Call& launch) {
     return stream_key(launch.record->stream, launch.thread->tid, launch.record->context);
 }
 
+/// Whether both may be one: who does not say in which context may mean any.
+bool may_be_one_stream(const StreamKey& one, const StreamKey& other);
+
 /// Its contents outlive it.
 class EndedLaunches {
   public:

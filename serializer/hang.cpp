@@ -80,11 +80,12 @@ std::vector<ring::Call> awaited_launches(const ring::Contents& contents, const S
                                          bool& by_markers) {
     std::vector<ring::Call> launches = unended_launches(contents);
     const bool is_of_all = is_of_all_streams(stuck);
+    const CrashCall& waits = stuck.call;
+    const StreamKey stream = stream_key(waits.stream, waits.thread, waits.context);
     const auto is_elsewhere = [&](const ring::Call& call) {
         const std::uint8_t there = call.record->context;
-        const std::uint8_t context = stuck.call.context != 0 ? stuck.call.context : there;
-        if (is_of_all) return there != context;
-        return stream_key(call) != stream_key(stuck.call.stream, stuck.call.thread, context);
+        if (is_of_all) return waits.context != 0 && there != 0 && there != waits.context;
+        return !may_be_one_stream(stream_key(call), stream);
     };
     const bool are_known = is_of_all || !std::all_of(launches.begin(), launches.end(), is_elsewhere);
     if (are_known)

@@ -32,6 +32,7 @@ using aoti_dbg::LeavingMemory;
 using aoti_dbg::legacy_default;
 using aoti_dbg::of_all;
 using aoti_dbg::of_event;
+using aoti_dbg::of_memory;
 using aoti_dbg::of_stream;
 using aoti_dbg::ordering;
 using aoti_dbg::per_thread_default;
@@ -225,8 +226,8 @@ aoti_dbg::Awaited of_copy(CUstream stream, const void* to) {
 // It waits for the whole device.
 AOTI_DBG_BLOCKING_HOOK_AFTER(flush_if_pending(); if (aoti_dbg::g_measuring) aoti_dbg::note_unseen_work();
                              order(races::note_gone, address);
-                             LeavingMemory leaving(Way::free, address), of_all(), leaving.end(real(address)),
-                             cuMemFree_v2, (CUdeviceptr address))
+                             LeavingMemory leaving(Way::free, address), of_memory(),
+                             leaving.end(real(address)), cuMemFree_v2, (CUdeviceptr address))
 
 #define AOTI_DBG_FLUSH_FREE(name, flush, leaves, parameters, arguments) \
     AOTI_DBG_EXPORT CUresult name parameters {                          \
@@ -392,7 +393,7 @@ AOTI_DBG_FLUSH_SETS(32, unsigned int)
 // ---- what the host waits for or asks ----
 
 AOTI_DBG_FLUSH_WAIT(cuCtxSynchronize, flush_if_pending(), of_all(), (), ())
-AOTI_DBG_FLUSH_WAIT(cuCtxSynchronize_v2, flush_if_pending(), of_all(), (CUcontext context), (context))
+AOTI_DBG_FLUSH_WAIT(cuCtxSynchronize_v2, flush_if_pending(), of_all(context), (CUcontext context), (context))
 AOTI_DBG_WAIT(cuEventSynchronize, of_event(event), (CUevent event), (event))
 AOTI_DBG_FLUSH_WAIT(cuStreamSynchronize, flush_if_pending_of(legacy_default(stream)),
                     of_stream(legacy_default(stream)), (CUstream stream), (stream))

@@ -1,5 +1,6 @@
 #include "shim/observe/launch_count.hpp"
 
+#include <algorithm>
 #include <iterator>
 #include <limits>
 
@@ -85,6 +86,13 @@ Counted* counted_at_launch() {
 std::uint8_t number_of_context() {
     const Counted* const one = counted();
     return one == nullptr ? std::uint8_t{0} : number_of(*one);
+}
+
+std::uint8_t number_of_context(const void* context) {
+    const auto* const found = std::find_if(
+        std::begin(g_counted), std::end(g_counted),
+        [context](const auto& one) { return one.context.load(std::memory_order_acquire) == context; });
+    return context == nullptr || found == std::end(g_counted) ? std::uint8_t{0} : number_of(*found);
 }
 
 ring::DeviceContext numbered_context(std::uint8_t number) {

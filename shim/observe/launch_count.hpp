@@ -25,6 +25,8 @@ struct LaunchNumber {
 LaunchNumber number_of_launch();
 /// That of the thread's context.
 std::uint8_t number_of_context();
+/// That of a context; 0 where it has none yet.
+std::uint8_t number_of_context(const void* context);
 /// The context of that number; its handle is 0 where there is none.
 ring::DeviceContext numbered_context(std::uint8_t number);
 /// Becomes another number whenever a context gets one, or one that had one gets another device.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <optional>
 #include <string_view>
 
 #include "base/errno_keeper.hpp"
@@ -23,6 +24,7 @@ struct RecordedEvent {
     std::atomic<std::uint64_t> event{0};
     std::atomic<std::uint64_t> stream{0};
     std::atomic<std::uint64_t> seq{0};
+    std::atomic<std::uint8_t> context{0};  // of a stream that another context has as well; else 0
 };
 
 // Of two events that share a place the later one is known.
@@ -36,13 +38,24 @@ RecordedEvent& place_of(std::uint64_t event) {
     return g_events[(event * kSpread) >> (64U - kBits)];
 }
 
-/// How far behind is what is waited for: an event's own place among the calls. False where it is not known.
-bool find_event(std::uint64_t event, std::uint64_t& stream, std::uint64_t& seq) {
+/// What is waited for: where an event was recorded, and behind which call. Nothing where it is not known.
+struct Recorded {
+    std::uint64_t stream;
+    std::uint64_t seq;
+    std::uint8_t context;
+};
+
+std::optional<Recorded> find_event(std::uint64_t event) {
     const RecordedEvent& place = place_of(event);
-    if (place.event.load(std::memory_order_acquire) != event) return false;
-    stream = place.stream.load(std::memory_order_relaxed);
-    seq = place.seq.load(std::memory_order_relaxed);
-    return true;
+    if (place.event.load(std::memory_order_acquire) != event) return std::nullopt;
+    return Recorded{place.stream.load(std::memory_order_relaxed), place.seq.load(std::memory_order_relaxed),
+                    place.context.load(std::memory_order_relaxed)};
+}
+
+/// The context that a call other than for an event waits in; 0: it is not known.
+std::uint8_t context_of(const Awaited& awaited) {
+    if (awaited.is_anywhere) return 0;
+    return awaited.context != nullptr ? number_of_context(awaited.context) : current_context_number();
 }
 
 /// A process that only waits has launched nothing that could be told of: nothing is made for it.
@@ -56,14 +69,17 @@ ring::Record record_of(ThreadState& state, const Name& name, Awaited awaited) {
     Session& session = *state.session;
     session.publish_name(name.id);
     ring::Record record{};
-    record.context = current_context_number();
+    record.context = awaited.event != 0 ? std::uint8_t{0} : context_of(awaited);
     session.publish_contexts();
     record.seq = session.next_seq();
     record.begin_ticks = ticks();
     record.stream = awaited.stream;
-    std::uint64_t last = 0;
-    if (awaited.event != 0 && find_event(awaited.event, record.stream, last)) {
-        const std::uint64_t behind = std::max<std::uint64_t>(record.seq - std::min(last, record.seq), 1);
+    const std::optional<Recorded> recorded = awaited.event != 0 ? find_event(awaited.event) : std::nullopt;
+    if (recorded) {
+        record.stream = recorded->stream;
+        record.context = recorded->context;
+        const std::uint64_t behind =
+            std::max<std::uint64_t>(record.seq - std::min(recorded->seq, record.seq), 1);
         record.launch = static_cast<std::uint32_t>(
             std::min<std::uint64_t>(behind, std::numeric_limits<std::uint32_t>::max()));
     } else if (awaited.event != 0) {
@@ -127,6 +143,9 @@ void note_event_recorded(std::uint64_t event, std::uint64_t stream) {
     place.event.store(0, std::memory_order_relaxed);
     place.stream.store(stream, std::memory_order_relaxed);
     place.seq.store(session->last_seq(), std::memory_order_relaxed);
+    constexpr std::uint64_t kLastOfAllContexts = 2;  // CU_STREAM_PER_THREAD
+    place.context.store(stream > kLastOfAllContexts ? std::uint8_t{0} : current_context_number(),
+                        std::memory_order_relaxed);
     place.event.store(event, std::memory_order_release);
     // What it is asked from now on is another question.
     ThreadState* const state = thread_state_if_any();
@@ -144,8 +163,9 @@ void note_answer(WaitName& name, Awaited awaited, std::int32_t result) {
         const bool was_asked = standing.question.load(std::memory_order_relaxed) != nullptr;
         const std::uint64_t of = awaited.event != 0 ? awaited.event : awaited.stream;
         if (result == kNotReady) {
-            std::uint64_t seq = 0;
-            if (awaited.event != 0) find_event(awaited.event, awaited.stream, seq);
+            const std::optional<Recorded> recorded =
+                awaited.event != 0 ? find_event(awaited.event) : std::nullopt;
+            if (recorded) awaited.stream = recorded->stream;
             standing.asked_of.store(of, std::memory_order_relaxed);
             standing.stack.store(reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0)),
                                  std::memory_order_relaxed);

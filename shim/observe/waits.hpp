@@ -32,6 +32,8 @@ struct Awaited {
     std::uint64_t stream = 0;  // the legacy stream also stands for the context, in records
     std::uint64_t event = 0;   // 0: none; then the stream is where it was recorded last, as far as is known
     bool is_all = false;       // the whole context
+    void* context = nullptr;   // that one; null: the thread's
+    bool is_anywhere = false;  // it is not known which
     bool is_perhaps = false;   // it may come back before
 };
 inline Awaited of_stream(const void* stream) {
@@ -40,8 +42,17 @@ inline Awaited of_stream(const void* stream) {
 inline Awaited of_event(const void* event) {
     return {0, reinterpret_cast<std::uintptr_t>(event)};
 }
-inline Awaited of_all() {
-    return {0, 0, true};
+inline Awaited of_all(void* context = nullptr) {
+    Awaited all;
+    all.is_all = true;
+    all.context = context;
+    return all;
+}
+/// The device that the memory at the address is on, whichever that is.
+inline Awaited of_memory() {
+    Awaited all = of_all();
+    all.is_anywhere = true;
+    return all;
 }
 
 /// One call that waits, from here to end().

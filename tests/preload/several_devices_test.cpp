@@ -1,5 +1,6 @@
 // A program that gives several devices the same work: each numbers its launches by itself, so that the number
 // of the one at fault is that of a launch on each of them.
+#include <map>
 #include <string>
 #include <vector>
 
@@ -100,6 +101,24 @@ TEST_CASE("A program with several devices does not notice that it is watched") {
     CHECK(seen.out == bare.out);
     CHECK(seen.exit_code == bare.exit_code);
     CHECK_FALSE(std::filesystem::exists(folder.path() / "out" / "report.json"));
+}
+
+TEST_CASE(
+    "Who waits for an event waits in the context that it was recorded in, who frees memory in no known one") {
+    const TempFolder folder;
+    const std::filesystem::path out = folder.path() / "out";
+    const Outcome run = run_bare({AOTI_DBG_TOOL, "run", "--triage", "--scope", "all", "--out", out.string(),
+                                  "--", victim_path("several_devices"), "3", "5", "legacy", "elsewhere"},
+                                 {{"FAKE_CUDA_DEVICES", "3"}});
+    CHECK(run.out == "end: 0\nend: 0\nend: 0\n");
+    const ring::Contents ring = ring_of(out);
+    std::map<std::string, std::vector<int>> contexts;
+    for (const ring::Call& call : ring::merged_calls(ring))
+        if (call.record->kind == ring::CallKind::wait)
+            contexts[std::string(ring.name(call.record->name))].push_back(call.record->context);
+    CHECK(contexts["cuEventSynchronize"] == std::vector<int>{1, 2, 3});
+    CHECK(contexts["cuMemFree"] == std::vector<int>{0, 0, 0});
+    CHECK(contexts["cuCtxSynchronize"] == std::vector<int>{1, 2, 3});
 }
 
 }  // namespace

@@ -50,6 +50,12 @@ TEST_CASE("A second package whose calls are alike takes nothing away from the re
     CHECK(contains(text, "  written by  "));
 }
 
+TEST_CASE("Ops, of whose stream nothing is known, are told before a fault on the legacy stream") {
+    const Json report = Faulted(5, {"stats"}).report();
+    CHECK(report.at("call").at("stream") == "0x0");
+    CHECK(report.at("before").back().at("kernel") == "aoti_torch_cuda_addmm_out");
+}
+
 TEST_CASE("It is the package of the model whose call faulted, whichever thread comes first") {
     const Faulted run(5, {"stats", "stats_other"}, kTriage, {"--threads", "2", "--streams", "nonblocking"});
     const Json call = run.report().at("call");

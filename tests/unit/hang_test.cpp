@@ -13,10 +13,10 @@ using ring::CallKind;
 using ring::Record;
 
 // Names by their ids.
-enum Id : std::uint32_t { kKernel, kOther, kStreamWait, kContextWait, kEventWait, kOp, kRun };
+enum Id : std::uint32_t { kKernel, kOther, kStreamWait, kContextWait, kEventWait, kOp, kRun, kFree };
 const std::vector<std::string> kNames = {"kernel",           "other_kernel",       "cuStreamSynchronize",
                                          "cuCtxSynchronize", "cuEventSynchronize", "aoti_torch_cuda_mm_out",
-                                         "run of a model"};
+                                         "run of a model",   "cuMemFree"};
 constexpr std::uint64_t kStream = 0x70;
 constexpr std::uint64_t kSecond = 1'000'000'000;
 
@@ -129,6 +129,23 @@ TEST_CASE("Who waits for a context waits for its launches alone, and tells of no
     CHECK(unended({{first, in_context(1, wait(3, kContextWait, 0, false)),
                     in_context(1, wait(9, kStreamWait, kStream, true))}})
               .empty());
+}
+
+TEST_CASE(
+    "Who frees memory waits for whichever device it is on, and a launch without a number may be on any") {
+    const Record first = in_context(1, launch(1));
+    const Record second = launch(2, 0x80);
+    CHECK(unended({{first, in_context(2, second), wait(9, kFree, 0, true)}}) == Numbers{1, 2});
+    CHECK(unended({{first, second, in_context(1, wait(9, kContextWait, 0, true))}}) == Numbers{1, 2});
+}
+
+TEST_CASE("An event on the legacy stream is told by the context that it was recorded in") {
+    const Record first = in_context(1, launch(1, 0));
+    const Record second = in_context(2, launch(2, 0));
+    CHECK(unended({{first, second, in_context(2, wait(9, kEventWait, 0, true))}}) == Numbers{2});
+    Record done = in_context(2, wait(4, kEventWait, 0, false));
+    done.launch = 2;
+    CHECK(unended({{first, second, done, in_context(1, wait(9, kStreamWait, 0, true))}}) == Numbers{1});
 }
 
 TEST_CASE(

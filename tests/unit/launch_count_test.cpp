@@ -113,6 +113,9 @@ TEST_CASE("A context has a number of its own, under which it and its device are 
     const std::uint8_t second = current_context_number();
     CHECK(first != second);
     CHECK(numbered_context(second).device == 5);
+    CHECK(number_of_context(context(0)) == first);
+    CHECK(number_of_context(context(99)) == 0);
+    CHECK(number_of_context(nullptr) == 0);
     CHECK(numbered_context(0).handle == 0);
     CHECK(numbered_context(65).handle == 0);
     // What is known already changes nothing.

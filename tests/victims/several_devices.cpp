@@ -1,6 +1,6 @@
-// several_devices DEVICES LAUNCHES own|legacy: so many launches on each of the devices, which take turns:
-// launch i of each is of kernel_<i % 5>, on a stream of its own or on its legacy stream. Then it waits for
-// each device.
+// several_devices DEVICES LAUNCHES own|legacy [elsewhere]: so many launches on each of the devices, which
+// take turns: launch i of each is of kernel_<i % 5>, on a stream of its own or on its legacy stream. Then it
+// waits for each device.
 #include <string>
 #include <vector>
 
@@ -23,6 +23,22 @@ Stage set(int device, bool on_legacy) {
     return stage;
 }
 
+/// For an event of each device while the last one is current, then frees memory of each.
+void wait_elsewhere(const std::vector<Stage>& stages) {
+    std::vector<CUevent> events(stages.size());
+    std::vector<CUdeviceptr> memories(stages.size());
+    for (std::size_t i = 0; i < stages.size(); ++i) {
+        victim::must(cuCtxSetCurrent(stages[i].context), "cuCtxSetCurrent");
+        victim::must(cuEventCreate(&events[i], 0), "cuEventCreate");
+        victim::must(cuEventRecord(events[i], stages[i].stream), "cuEventRecord");
+        victim::must(cuMemAlloc_v2(&memories[i], 64), "cuMemAlloc");
+    }
+    for (CUevent event : events)
+        victim::must(cuEventSynchronize(event), "cuEventSynchronize");
+    for (const CUdeviceptr memory : memories)
+        victim::must(cuMemFree_v2(memory), "cuMemFree");
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -41,6 +57,7 @@ int main(int argc, char** argv) {
                                              1, 1, 1, 1, 1, 0, stage.stream, nullptr, nullptr));
         }
     }
+    if (argc > 4) wait_elsewhere(stages);
     for (const Stage& stage : stages) {
         victim::must(cuCtxSetCurrent(stage.context), "cuCtxSetCurrent");
         std::printf("end: %d\n", static_cast<int>(cuCtxSynchronize()));
