@@ -9,6 +9,7 @@
 #include "shim/observe/allocations.hpp"
 #include "shim/observe/calls.hpp"
 #include "shim/observe/completion_markers.hpp"
+#include "shim/observe/dump_request.hpp"
 #include "shim/observe/fault_watch.hpp"
 #include "shim/observe/fault_window.hpp"
 #include "shim/observe/functions.hpp"
@@ -30,7 +31,7 @@ struct CUctxCreateParams;
 namespace aoti_dbg {
 namespace {
 
-/// Records one call to the driver from here to end().
+/// Records one call to the driver from here to end(). `function`: what is launched, a graph, too.
 class DriverCall {
   public:
     DriverCall(ring::CallKind kind, const void* function, const char* label, CUstream stream,
@@ -45,7 +46,7 @@ class DriverCall {
     }
 
     [[gnu::hot]] CUresult end(CUresult result) {
-        if (is_counted_ && result != CUDA_SUCCESS) take_back_launch();
+        if (launch_.kernel != 0 && result != CUDA_SUCCESS) take_back(launch_);
         if (!begun_ || !observing()) return result;
         const ErrnoKeeper errno_keeper;
         try {
@@ -93,9 +94,9 @@ class DriverCall {
             // Within a run, copies and fills that PyTorch launches for the model are not the model's own.
             start.by_model = is_model_entry(top->kind) && is_in_model(top->model, caller);
         }
-        if (kind == ring::CallKind::launch) start.launch = next_launch_number();
-        if (kind == ring::CallKind::graph) start.launch.context = current_context_number();
-        is_counted_ = start.launch.kernel != 0;
+        if (kind == ring::CallKind::launch) launch_ = next_launch_number(stream);
+        if (kind == ring::CallKind::graph) launch_ = graph_launch_number(function, stream);
+        start.launch = launch_;
         if (kind == ring::CallKind::launch && start.by_model) {
             start.kind = ring::CallKind::triton;
             start.passage.function = function;
@@ -118,7 +119,7 @@ class DriverCall {
     CUstream stream_;
     std::uintptr_t frame_;
     bool is_launch_;
-    bool is_counted_ = false;
+    LaunchNumber launch_;
     bool begun_ = false;
 };
 
@@ -129,6 +130,16 @@ CUresult lifecycle(const char* label, std::uintptr_t frame, Function* real, Argu
     if (!observing()) return real(arguments...);
     DriverCall call(ring::CallKind::lifecycle, nullptr, label, nullptr, nullptr, frame, nullptr);
     return call.end(real(arguments...));
+}
+
+/// A context is made or retained.
+template <typename Function, typename... Arguments>
+CUresult get_context(const char* label, std::uintptr_t frame, Function* real, CUdevice device,
+                     CUcontext* context, Arguments... arguments) {
+    const ContextInTheMaking making;
+    const CUresult result = lifecycle(label, frame, real, context, arguments..., device);
+    if (result == CUDA_SUCCESS && context != nullptr) note_context(*context, device);
+    return result;
 }
 
 template <typename Work>
@@ -177,25 +188,25 @@ AOTI_DBG_EXPORT CUresult cuInit(unsigned int flags) {
 }
 
 AOTI_DBG_EXPORT CUresult cuCtxCreate(CUcontext* context, unsigned int flags, CUdevice device) {
-    return aoti_dbg::lifecycle("cuCtxCreate", AOTI_DBG_CALLER_FRAME, AOTI_DBG_REAL(cuCtxCreate), context,
-                               flags, device);
+    return aoti_dbg::get_context("cuCtxCreate", AOTI_DBG_CALLER_FRAME, AOTI_DBG_REAL(cuCtxCreate), device,
+                                 context, flags);
 }
 
 AOTI_DBG_EXPORT CUresult cuCtxCreate_v2(CUcontext* context, unsigned int flags, CUdevice device) {
-    return aoti_dbg::lifecycle("cuCtxCreate", AOTI_DBG_CALLER_FRAME, AOTI_DBG_REAL(cuCtxCreate_v2), context,
-                               flags, device);
+    return aoti_dbg::get_context("cuCtxCreate", AOTI_DBG_CALLER_FRAME, AOTI_DBG_REAL(cuCtxCreate_v2), device,
+                                 context, flags);
 }
 
 AOTI_DBG_EXPORT CUresult cuCtxCreate_v3(CUcontext* context, CUexecAffinityParam* affinity, int count,
                                         unsigned int flags, CUdevice device) {
-    return aoti_dbg::lifecycle("cuCtxCreate", AOTI_DBG_CALLER_FRAME, AOTI_DBG_REAL(cuCtxCreate_v3), context,
-                               affinity, count, flags, device);
+    return aoti_dbg::get_context("cuCtxCreate", AOTI_DBG_CALLER_FRAME, AOTI_DBG_REAL(cuCtxCreate_v3), device,
+                                 context, affinity, count, flags);
 }
 
 AOTI_DBG_EXPORT CUresult cuCtxCreate_v4(CUcontext* context, CUctxCreateParams* parameters, unsigned int flags,
                                         CUdevice device) {
-    return aoti_dbg::lifecycle("cuCtxCreate", AOTI_DBG_CALLER_FRAME, AOTI_DBG_REAL(cuCtxCreate_v4), context,
-                               parameters, flags, device);
+    return aoti_dbg::get_context("cuCtxCreate", AOTI_DBG_CALLER_FRAME, AOTI_DBG_REAL(cuCtxCreate_v4), device,
+                                 context, parameters, flags);
 }
 
 namespace {
@@ -247,8 +258,8 @@ AOTI_DBG_CONTEXT_GOES(cuDevicePrimaryCtxRelease_v2, "cuDevicePrimaryCtxRelease",
                       flush_before_release)
 
 AOTI_DBG_EXPORT CUresult cuDevicePrimaryCtxRetain(CUcontext* context, CUdevice device) {
-    return aoti_dbg::lifecycle("cuDevicePrimaryCtxRetain", AOTI_DBG_CALLER_FRAME,
-                               AOTI_DBG_REAL(cuDevicePrimaryCtxRetain), context, device);
+    return aoti_dbg::get_context("cuDevicePrimaryCtxRetain", AOTI_DBG_CALLER_FRAME,
+                                 AOTI_DBG_REAL(cuDevicePrimaryCtxRetain), device, context);
 }
 
 // ---- launches ----
@@ -313,11 +324,10 @@ AOTI_DBG_EXPORT CUresult cuDevicePrimaryCtxRetain(CUcontext* context, CUdevice d
         auto* real = AOTI_DBG_REAL(name);                                                    \
         if (real == nullptr) return kNoDriver;                                               \
         if (!observing()) return real(graph, stream);                                        \
-        aoti_dbg::DriverCall call(aoti_dbg::ring::CallKind::graph, nullptr, "CUDA graph",    \
+        aoti_dbg::DriverCall call(aoti_dbg::ring::CallKind::graph, graph, "CUDA graph",      \
                                   aoti_dbg::flavour(stream), nullptr, AOTI_DBG_CALLER_FRAME, \
                                   __builtin_return_address(0));                              \
         aoti_dbg::flush_if_pending_of(aoti_dbg::flavour(stream));                            \
-        aoti_dbg::count_graph_launch(graph);                                                 \
         return call.end(aoti_dbg::raised(real(graph, stream)));                              \
     }
 

@@ -269,9 +269,9 @@ AOTI_DBG_FETCH(cuMemcpyDtoH_v2, flush_if_pending(), legacy_default(nullptr),
 AOTI_DBG_FETCH(cuMemcpyDtoH_v2_ptds, flush_if_pending(), per_thread_default(nullptr),
                of_stream(per_thread_default(nullptr)), (void* to, CUdeviceptr from, size_t bytes),
                (to, from, bytes))
-#define AOTI_DBG_COPY_ON_DEVICE(name, flush, stream, parameters, arguments) \
-    AOTI_DBG_FLUSH_TOUCH(name, flush;                                       \
-                         count_copy_on_device(), stream, copied(to, from, bytes), parameters, arguments)
+#define AOTI_DBG_COPY_ON_DEVICE(name, flush, stream, parameters, arguments)                          \
+    AOTI_DBG_FLUSH_TOUCH(name, flush; count_copy_on_device(stream), stream, copied(to, from, bytes), \
+                                      parameters, arguments)
 AOTI_DBG_COPY_ON_DEVICE(cuMemcpyDtoD_v2, flush_if_pending(), legacy_default(nullptr),
                         (CUdeviceptr to, CUdeviceptr from, size_t bytes), (to, from, bytes))
 AOTI_DBG_COPY_ON_DEVICE(cuMemcpyDtoD_v2_ptds, flush_if_pending(), per_thread_default(nullptr),
@@ -356,9 +356,9 @@ AOTI_DBG_FLUSH_STREAM_BY(flush_for_callback_of, cuMemcpy3DBatchAsync_v2, cuMemcp
 // ---- sets ----
 
 // Of a rectangle the first row is looked at: what lies between its rows is not touched.
-#define AOTI_DBG_FLUSH_FILL(name, flush, stream, row, rows, parameters, arguments) \
-    AOTI_DBG_FLUSH_TOUCH(name, flush;                                              \
-                         count_fill((row) * (rows)), stream, written(to, row), parameters, arguments)
+#define AOTI_DBG_FLUSH_FILL(name, flush, stream, row, rows, parameters, arguments)                  \
+    AOTI_DBG_FLUSH_TOUCH(name, flush; count_fill((row) * (rows), stream), stream, written(to, row), \
+                                      parameters, arguments)
 
 #define AOTI_DBG_FLUSH_SET(name, stream, Unit)                                     \
     AOTI_DBG_FLUSH_FILL(name, flush_if_pending(), stream, count * sizeof(Unit), 1, \

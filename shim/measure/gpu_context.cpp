@@ -70,7 +70,7 @@ void GpuContext::say_why_not(const char* why) const {
 CUresult GpuContext::launch(CUstream stream, std::uint32_t blocks, void* parameter) const {
     const ContextScope context(api_, context_);
     void* parameters[] = {parameter};
-    next_launch_number();
+    next_launch_number(stream);
     return api_.cuLaunchKernel(kernel_, blocks, 1, 1, kBlockThreads, 1, 1, 0, stream, parameters, nullptr);
 }
 

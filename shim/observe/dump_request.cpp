@@ -16,6 +16,7 @@ namespace {
 struct Expected {
     std::string path;
     pid_t process = 0;  // the pipe of a fork's child is its own
+    bool (*be_last)() = nullptr;
 };
 
 std::atomic<const Expected*> g_expected{nullptr};  // never freed: read while the process ends
@@ -30,6 +31,7 @@ bool is_pipe(const std::string& path, struct stat& found) {
 }
 
 std::atomic<const Expected*> g_asked{nullptr};
+std::atomic<int> g_contexts_in_the_making{0};
 
 // Of the thread that looks.
 struct stat g_pipe {};
@@ -53,20 +55,30 @@ int descriptor_of(const struct stat& pipe) {
 
 }  // namespace
 
-void expect_dump_pipe(const std::string& path) {
+void expect_dump_pipe(const std::string& path, bool (*be_last)()) {
     struct stat left {};
     if (is_pipe(path, left)) unlink(path.c_str());
-    g_expected.store(new Expected{path, getpid()}, std::memory_order_release);
+    g_expected.store(new Expected{path, getpid(), be_last}, std::memory_order_release);
 }
 
 void forget_dump_pipe() {
     g_expected.store(nullptr, std::memory_order_release);
 }
 
+ContextInTheMaking::ContextInTheMaking() {
+    g_contexts_in_the_making.fetch_add(1);
+}
+
+ContextInTheMaking::~ContextInTheMaking() {
+    g_contexts_in_the_making.fetch_sub(1);
+}
+
 void take_dump_pipe() {
     const Expected* const wanted = expected();
     if (wanted == nullptr || wanted == g_taken || !is_pipe(wanted->path, g_pipe) || descriptor_of(g_pipe) < 0)
         return;
+    // In this order: one that begins to be made after it was looked is one that opens none.
+    if (!wanted->be_last() || g_contexts_in_the_making.load() != 0) return;
     unlink(wanted->path.c_str());
     g_taken = wanted;
 }

@@ -43,7 +43,7 @@ std::string free_path(const std::string& folder) {
 void arm_for_hangs(const std::string& folder) {
     if (options().hang == 0 || options().on_hang == OnHang::report) return;
     const std::string pipe = folder + "/gpu-" + std::to_string(getpid()) + ".pipe";
-    expect_dump_pipe(pipe);
+    expect_dump_pipe(pipe, [] { return open_no_more_pipes(fault_dump_api()); });
     if (!arm_dump_on_request(fault_dump_api(), pipe)) forget_dump_pipe();
 }
 

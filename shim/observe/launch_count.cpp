@@ -34,32 +34,57 @@ std::atomic<std::uint64_t> g_last_launch{0};
     return get_current != nullptr && get_current(&context) == 0 ? context : nullptr;
 }
 
-/// The thread's context, which is that one, has not been asked for its device.
-[[gnu::cold]] void find_device(Counted& one) {
-    using GetDevice = int (*)(int* device);
-    static const auto get_device = reinterpret_cast<GetDevice>(other_driver_function("cuCtxGetDevice"));
-    int device = kNoDevice;
-    if (get_device == nullptr || get_device(&device) != 0) return;
+/// The stream's context, which may be another where there are several.
+[[gnu::cold]] void* context_of(const void* stream, void* current) {
+    using GetContext = int (*)(const void* stream, void** context);
+    static const auto get_context = reinterpret_cast<GetContext>(other_driver_function("cuStreamGetCtx"));
+    void* context = nullptr;
+    return get_context != nullptr && get_context(stream, &context) == 0 ? context : current;
+}
+
+[[gnu::hot]] void* context_of(const void* stream) {
+    constexpr std::uintptr_t kLastOfAllContexts = 2;  // CU_STREAM_PER_THREAD
+    void* const current = current_context();
+    const bool are_several = g_counted[1].context.load(std::memory_order_relaxed) != nullptr;
+    return are_several && reinterpret_cast<std::uintptr_t>(stream) > kLastOfAllContexts
+               ? context_of(stream, current)
+               : current;
+}
+
+void set_device(Counted& one, int device) {
     one.device.store(device, std::memory_order_relaxed);
     g_context_changes.fetch_add(1, std::memory_order_release);
 }
 
-/// That of the thread's context; null without one.
-[[gnu::hot]] Counted* counted() {
-    void* const context = current_context();
-    if (context == nullptr) return nullptr;
+/// Nobody has said its device; the driver can be asked for that of the thread's context.
+[[gnu::cold]] void find_device(Counted& one) {
+    if (current_context() != one.context.load(std::memory_order_relaxed)) return;
+    using GetDevice = int (*)(int* device);
+    static const auto get_device = reinterpret_cast<GetDevice>(other_driver_function("cuCtxGetDevice"));
+    int device = kNoDevice;
+    if (get_device != nullptr && get_device(&device) == 0) set_device(one, device);
+}
+
+/// Where it has none yet the next free place becomes its own; null where there is none.
+[[gnu::hot]] Counted* place_of(void* context) {
     for (Counted& one : g_counted) {
         void* there = one.context.load(std::memory_order_acquire);
         if (there == nullptr && one.context.compare_exchange_strong(there, context)) {
             event_handlers::expect_others();
             there = context;
         }
-        if (there != context) continue;
-        if (one.device.load(std::memory_order_relaxed) == kNoDevice) [[unlikely]]
-            find_device(one);
-        return &one;
+        if (there == context) return &one;
     }
     return nullptr;
+}
+
+/// That of the stream's context; null without one.
+[[gnu::hot]] Counted* counted(const void* stream) {
+    void* const context = context_of(stream);
+    Counted* const one = context != nullptr ? place_of(context) : nullptr;
+    if (one != nullptr && one->device.load(std::memory_order_relaxed) == kNoDevice) [[unlikely]]
+        find_device(*one);
+    return one;
 }
 
 std::uint8_t number_of(const Counted& one) {
@@ -68,23 +93,39 @@ std::uint8_t number_of(const Counted& one) {
 }
 
 /// The same for a launch.
-Counted* counted_at_launch() {
+Counted* counted_at_launch(const void* stream) {
     g_last_launch.store(coarse_nanoseconds(), std::memory_order_relaxed);
-    Counted* const one = counted();
+    Counted* const one = counted(stream);
     event_handlers::find_if_any_are_missing();
     return one;
 }
 
+/// Whether it is one of the last so many graphs; one that was launched before them is counted again.
+bool is_known(const void* graph) {
+    constexpr std::size_t kGraphs = 256;
+    static std::atomic<const void*> known[kGraphs];
+    static std::atomic<std::size_t> next{0};
+    for (const std::atomic<const void*>& one : known)
+        if (one.load(std::memory_order_relaxed) == graph) return true;
+    known[next.fetch_add(1, std::memory_order_relaxed) % kGraphs].store(graph, std::memory_order_relaxed);
+    return false;
+}
+
 }  // namespace
 
-[[gnu::hot]] LaunchNumber number_of_launch() {
-    Counted* const one = counted_at_launch();
+void add_context(void* context, int device) {
+    Counted* const one = context != nullptr ? place_of(context) : nullptr;
+    if (one != nullptr && one->device.load(std::memory_order_relaxed) != device) set_device(*one, device);
+}
+
+[[gnu::hot]] LaunchNumber number_of_launch(const void* stream) {
+    Counted* const one = counted_at_launch(stream);
     if (one == nullptr) return {};
     return {one->kernels.fetch_add(1, std::memory_order_relaxed) + 1, number_of(*one)};
 }
 
-std::uint8_t number_of_context() {
-    const Counted* const one = counted();
+std::uint8_t find_context_number(const void* stream) {
+    const Counted* const one = counted(stream);
     return one == nullptr ? std::uint8_t{0} : number_of(*one);
 }
 
@@ -108,25 +149,20 @@ std::uint32_t context_changes() {
     return g_context_changes.load(std::memory_order_acquire);
 }
 
-void count_driver_kernel() {
-    if (Counted* const one = counted_at_launch(); one != nullptr)
+void count_driver_kernel(const void* stream) {
+    if (Counted* const one = counted_at_launch(stream); one != nullptr)
         one->kernels.fetch_add(1, std::memory_order_relaxed);
 }
 
-void take_back_launch() {
-    if (Counted* const one = counted(); one != nullptr) one->kernels.fetch_sub(1, std::memory_order_relaxed);
+void take_back(const LaunchNumber& launch) {
+    if (launch.context != 0) g_counted[launch.context - 1].kernels.fetch_sub(1, std::memory_order_relaxed);
 }
 
-void count_graph(void* graph) {
-    // The last so many graphs; one that was launched before them is counted again.
-    constexpr std::size_t kGraphs = 256;
-    static std::atomic<void*> known[kGraphs];
-    static std::atomic<std::size_t> next{0};
-    g_last_launch.store(coarse_nanoseconds(), std::memory_order_relaxed);
-    for (const std::atomic<void*>& one : known)
-        if (one.load(std::memory_order_relaxed) == graph) return;
-    known[next.fetch_add(1, std::memory_order_relaxed) % kGraphs].store(graph, std::memory_order_relaxed);
-    count_driver_kernel();
+LaunchNumber number_of_graph(const void* graph, const void* stream) {
+    Counted* const one = counted_at_launch(stream);
+    if (one == nullptr) return {};
+    if (!is_known(graph)) one->kernels.fetch_add(1, std::memory_order_relaxed);
+    return {0, number_of(*one)};
 }
 
 void forget_launch_counts(void* context) {

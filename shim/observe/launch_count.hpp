@@ -2,6 +2,8 @@
 // kernel at fault: the launches, and the kernels by which the driver itself fills memory and copies it on the
 // device. Kernels of a graph get theirs when it is made and the graph one more; here they are counted when
 // they are captured, so that behind a graph made of anything else the numbers are too small.
+// The context is that of the stream, which may be another than the thread's: a graph, a copy, a fill and a
+// kernel of a library run there.
 // Counts while faults are watched for (fault_watch), else costs a load.
 #pragma once
 
@@ -21,10 +23,15 @@ struct LaunchNumber {
     std::uint8_t context = 0;
 };
 
-/// That of the kernel that is about to be launched in the thread's context.
-LaunchNumber number_of_launch();
-/// That of the thread's context.
-std::uint8_t number_of_context();
+/// The program has got this context; one of which nobody has said so is met at its first launch.
+void add_context(void* context, int device);
+/// That of the kernel that is about to be launched on that stream.
+LaunchNumber number_of_launch(const void* stream);
+/// Of a graph that is about to be launched there the context alone: it had a number of its own when it was
+/// made.
+LaunchNumber number_of_graph(const void* graph, const void* stream);
+/// That of the stream's context.
+std::uint8_t find_context_number(const void* stream);
 /// That of a context; 0 where it has none yet.
 std::uint8_t number_of_context(const void* context);
 /// The context of that number; its handle is 0 where there is none.
@@ -32,10 +39,8 @@ ring::DeviceContext numbered_context(std::uint8_t number);
 /// Becomes another number whenever a context gets one, or one that had one gets another device.
 std::uint32_t context_changes();
 /// The driver has refused it.
-void take_back_launch();
-void count_driver_kernel();
-/// A graph is about to be launched: it had a number of its own when it was made.
-void count_graph(void* graph);
+void take_back(const LaunchNumber& launch);
+void count_driver_kernel(const void* stream);
 /// A context is about to go; all of them for nullptr.
 void forget_launch_counts(void* context);
 
@@ -44,27 +49,30 @@ std::uint64_t last_launch();
 /// Nanoseconds since the last launch of the process; the largest number where there was none.
 std::uint64_t since_last_launch();
 
-inline LaunchNumber next_launch_number() {
-    return g_counts_launches.load(std::memory_order_relaxed) ? number_of_launch() : LaunchNumber{};
+inline void note_context(void* context, int device) {
+    if (g_counts_launches.load(std::memory_order_relaxed)) add_context(context, device);
 }
-inline std::uint8_t current_context_number() {
-    return g_counts_launches.load(std::memory_order_relaxed) ? number_of_context() : std::uint8_t{0};
+// Without a stream that of the thread's context is meant.
+inline LaunchNumber next_launch_number(const void* stream = nullptr) {
+    return g_counts_launches.load(std::memory_order_relaxed) ? number_of_launch(stream) : LaunchNumber{};
 }
-
-inline void count_graph_launch(void* graph) {
-    if (g_counts_launches.load(std::memory_order_relaxed)) [[unlikely]]
-        count_graph(graph);
+inline LaunchNumber graph_launch_number(const void* graph, const void* stream = nullptr) {
+    return g_counts_launches.load(std::memory_order_relaxed) ? number_of_graph(graph, stream)
+                                                             : LaunchNumber{};
+}
+inline std::uint8_t context_number(const void* stream = nullptr) {
+    return g_counts_launches.load(std::memory_order_relaxed) ? find_context_number(stream) : std::uint8_t{0};
 }
 
 /// Memory is filled on the device, or copied from there to there.
-inline void count_copy_on_device() {
+inline void count_copy_on_device(const void* stream = nullptr) {
     if (g_counts_launches.load(std::memory_order_relaxed)) [[unlikely]]
-        count_driver_kernel();
+        count_driver_kernel(stream);
 }
 /// Few bytes are filled without a kernel.
-inline void count_fill(std::size_t bytes) {
+inline void count_fill(std::size_t bytes, const void* stream = nullptr) {
     constexpr std::size_t kByKernel = 4097;
-    if (bytes >= kByKernel) count_copy_on_device();
+    if (bytes >= kByKernel) count_copy_on_device(stream);
 }
 
 }  // namespace aoti_dbg

@@ -55,7 +55,8 @@ std::optional<Recorded> find_event(std::uint64_t event) {
 /// The context that a call other than for an event waits in; 0: it is not known.
 std::uint8_t context_of(const Awaited& awaited) {
     if (awaited.is_anywhere) return 0;
-    return awaited.context != nullptr ? number_of_context(awaited.context) : current_context_number();
+    if (awaited.context != nullptr) return number_of_context(awaited.context);
+    return context_number(reinterpret_cast<const void*>(awaited.stream));
 }
 
 /// A process that only waits has launched nothing that could be told of: nothing is made for it.
@@ -143,9 +144,7 @@ void note_event_recorded(std::uint64_t event, std::uint64_t stream) {
     place.event.store(0, std::memory_order_relaxed);
     place.stream.store(stream, std::memory_order_relaxed);
     place.seq.store(session->last_seq(), std::memory_order_relaxed);
-    constexpr std::uint64_t kLastOfAllContexts = 2;  // CU_STREAM_PER_THREAD
-    place.context.store(stream > kLastOfAllContexts ? std::uint8_t{0} : current_context_number(),
-                        std::memory_order_relaxed);
+    place.context.store(context_number(reinterpret_cast<const void*>(stream)), std::memory_order_relaxed);
     place.event.store(event, std::memory_order_release);
     // What it is asked from now on is another question.
     ThreadState* const state = thread_state_if_any();

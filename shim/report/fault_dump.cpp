@@ -125,4 +125,8 @@ bool arm_dump_on_request(const FaultDumpApi& api, const std::string& pipe) {
     return pipe.size() < kLongestPath && set_path(api, kPipe, pipe) && set(api, kUserTrigger, true);
 }
 
+bool open_no_more_pipes(const FaultDumpApi& api) {
+    return api.set != nullptr && set(api, kUserTrigger, false);
+}
+
 }  // namespace aoti_dbg

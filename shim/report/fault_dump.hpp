@@ -47,5 +47,7 @@ DumpOfOthers dump_of_others(const FaultDumpApi& api, const char* (*variable)(con
 /// Besides, whoever writes to `pipe`, which the driver makes, gets such a record though nothing has faulted.
 /// False where the driver does not.
 bool arm_dump_on_request(const FaultDumpApi& api, const std::string& pipe);
+/// Contexts that come later do without it. Who writes to that of an earlier one is told of them, too.
+bool open_no_more_pipes(const FaultDumpApi& api);
 
 }  // namespace aoti_dbg

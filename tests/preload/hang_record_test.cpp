@@ -54,6 +54,19 @@ TEST_CASE("With raise a call that hangs returns an error, and the report says wh
                    " s, and no call waits for it; it runs on the device"));
 }
 
+TEST_CASE(
+    "Contexts that come when the driver's pipe has lost its name are made, and hangs in them recorded") {
+    for (const char* how : {"second", "anew"}) {
+        CAPTURE(how);
+        const Run run(kRaising, victim(how), "", {{"FAKE_CUDA_DEVICES", "2"}});
+        CHECK(run.outcome.out == "set\n" + std::string(how) + ": 719\nended\n");
+        CHECK(run.outcome.exit_code == 0);
+        check_is_recorded(run, "cuStreamSynchronize has ");
+        const Json report = run.report();
+        CHECK(report.at("device").at("device") == (how == std::string("second") ? "cuda:1" : "cuda:0"));
+    }
+}
+
 TEST_CASE("With abort the driver is asked as well, and the program ends by SIGABRT as before") {
     for (const char* on_fault : {"continue", "abort"}) {
         CAPTURE(on_fault);

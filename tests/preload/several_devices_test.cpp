@@ -43,7 +43,7 @@ void check_all_on(const nlohmann::json& calls, const std::string& device, bool a
 }
 
 TEST_CASE("Of the same launch on several devices that on the one at fault is named, and that device") {
-    for (const std::string streams : {"own", "legacy"}) {
+    for (const std::string streams : {"own", "legacy", "library"}) {
         for (const int devices : {2, 3}) {
             for (const int launch : {1, 2, 3, 31, 32, 33}) {
                 CAPTURE(streams, devices, launch);
@@ -89,7 +89,8 @@ TEST_CASE("Without a core dump markers name the launch on the device whose conte
 }
 
 TEST_CASE("A program with several devices does not notice that it is watched") {
-    const Lines argv = {victim_path("several_devices"), "3", "40", "legacy"};
+    const std::string streams = GENERATE("legacy", "library");
+    const Lines argv = {victim_path("several_devices"), "3", "40", streams};
     const Variables devices = {{"FAKE_CUDA_DEVICES", "3"}};
     const Outcome bare = run_bare(argv, devices);
     CHECK(bare.out == "end: 0\nend: 0\nend: 0\n");

@@ -3,6 +3,8 @@
 #include "shim/observe/launch_count.hpp"
 
 #include <algorithm>
+#include <atomic>
+#include <cstdint>
 #include <limits>
 #include <string_view>
 #include <thread>
@@ -15,11 +17,18 @@ namespace {
 
 thread_local void* t_context = nullptr;
 std::atomic<int> g_result{0};
+std::atomic<int> g_stream_result{0};
 std::atomic<int> g_device{0};
 
 int get_current(void** context) {
     *context = t_context;
     return g_result;
+}
+
+/// A stream is one of its context's places.
+int get_stream_context(const void* stream, void** context) {
+    *context = const_cast<void*>(stream);
+    return g_stream_result;
 }
 
 int get_device(int* device) {
@@ -34,6 +43,7 @@ namespace aoti_dbg {
 // The driver: nothing else is asked of it.
 void* other_driver_function(const char* name) {
     if (std::string_view(name) == "cuCtxGetDevice") return reinterpret_cast<void*>(&get_device);
+    if (std::string_view(name) == "cuStreamGetCtx") return reinterpret_cast<void*>(&get_stream_context);
     return reinterpret_cast<void*>(&get_current);
 }
 
@@ -110,7 +120,7 @@ TEST_CASE("A context has a number of its own, under which it and its device are 
     CHECK(numbered_context(first).device == 3);
     g_device = 5;
     t_context = context(1);
-    const std::uint8_t second = current_context_number();
+    const std::uint8_t second = context_number();
     CHECK(first != second);
     CHECK(numbered_context(second).device == 5);
     CHECK(number_of_context(context(0)) == first);
@@ -130,7 +140,54 @@ TEST_CASE("A context has a number of its own, under which it and its device are 
     CHECK(numbered_context(second).device == 0);
     CHECK(context_changes() != changes);
     g_counts_launches = false;
-    CHECK(current_context_number() == 0);
+    CHECK(context_number() == 0);
+}
+
+TEST_CASE("What is handed to a stream counts in the stream's context, whichever is the thread's") {
+    const Counting counting;
+    note_context(context(0), 4);
+    note_context(context(1), 7);
+    const std::uint8_t own = number_of_context(context(0));
+    const std::uint8_t other = number_of_context(context(1));
+    CHECK(numbered_context(other).device == 7);
+    const void* const stream = context(1);  // see get_stream_context
+    CHECK(context_number(stream) == other);
+    CHECK(next_launch_number(stream).kernel == 1);
+    count_copy_on_device(stream);
+    count_fill(16384, stream);
+    const LaunchNumber refused = next_launch_number(stream);
+    CHECK(refused.kernel == 4);
+    CHECK(refused.context == other);
+    take_back(refused);
+    CHECK(next_launch_number(stream).kernel == 4);
+    CHECK(next_launch_number().kernel == 1);
+    // Streams that every context has, and one of which the driver says nothing.
+    for (const std::uintptr_t handle : {0, 1, 2})
+        CHECK(next_launch_number(reinterpret_cast<const void*>(handle)).context == own);
+    g_stream_result = 400;
+    CHECK(next_launch_number(stream).context == own);
+    g_stream_result = 0;
+}
+
+TEST_CASE("A graph counts when it is launched for the first time, and in the context of its stream") {
+    const Counting counting;
+    note_context(context(0), 0);
+    note_context(context(1), 1);
+    char graphs[2];
+    const void* const stream = context(1);
+    const LaunchNumber launch = graph_launch_number(&graphs[0], stream);
+    CHECK(launch.kernel == 0);
+    CHECK(launch.context == number_of_context(context(1)));
+    CHECK(next_launch_number(stream).kernel == 2);
+    graph_launch_number(&graphs[0], stream);
+    CHECK(next_launch_number(stream).kernel == 3);
+    graph_launch_number(&graphs[1], stream);
+    CHECK(next_launch_number(stream).kernel == 5);
+    CHECK(next_launch_number().kernel == 1);
+    g_counts_launches = false;
+    CHECK(graph_launch_number(&graphs[0], stream).context == 0);
+    note_context(context(50), 0);
+    CHECK(number_of_context(context(50)) == 0);
 }
 
 TEST_CASE("A copy on the device is a kernel whatever its size, a fill only of more than a page") {

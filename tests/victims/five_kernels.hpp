@@ -18,14 +18,30 @@ constexpr char kFiveKernels[] =
     "kernel kernel_3 nop\n"
     "kernel kernel_4 nop\n";
 
+inline std::string five_kernels_name(std::size_t i) {
+    return "kernel_" + std::to_string(i);
+}
+
 /// In the current context.
 inline std::array<CUfunction, kNames> load_five_kernels() {
     std::array<CUfunction, kNames> kernels{};
     CUmodule module = nullptr;
     must(cuModuleLoadData(&module, kFiveKernels), "cuModuleLoadData");
+    for (std::size_t i = 0; i < kernels.size(); ++i)
+        must(cuModuleGetFunction(&kernels[i], module, five_kernels_name(i).c_str()), "cuModuleGetFunction");
+    return kernels;
+}
+
+/// As kernels of a library, which run in any context: that of the stream.
+inline std::array<CUfunction, kNames> load_five_library_kernels() {
+    std::array<CUfunction, kNames> kernels{};
+    CUlibrary library = nullptr;
+    must(cuLibraryLoadData(&library, kFiveKernels, nullptr, nullptr, 0, nullptr, nullptr, 0),
+         "cuLibraryLoadData");
     for (std::size_t i = 0; i < kernels.size(); ++i) {
-        const std::string name = "kernel_" + std::to_string(i);
-        must(cuModuleGetFunction(&kernels[i], module, name.c_str()), "cuModuleGetFunction");
+        CUkernel kernel = nullptr;
+        must(cuLibraryGetKernel(&kernel, library, five_kernels_name(i).c_str()), "cuLibraryGetKernel");
+        kernels[i] = reinterpret_cast<CUfunction>(kernel);
     }
     return kernels;
 }

@@ -2,6 +2,8 @@
 // HOW says:
 //   stream, context, event, copy       in a call that does not come back
 //   query, event_query                 by asking until it is done
+//   second, anew                       as stream, on a second device, or on the first one in a context that
+//                                      comes in the place of one that was reset; 0.4 s after the first
 //   deaf                               as stream, and ignores SIGTERM
 //   fork                               as stream, in a child that was forked before there was a driver
 //   nobody, host                       in no call: sleeps, or computes, until FILE is there
@@ -57,10 +59,10 @@ void launch(const Stage& stage, const char* kernel, CUstream stream) {
     victim::must(cuLaunchKernel(function, 1, 1, 1, 1, 1, 1, 0, stream, nullptr, nullptr), "cuLaunchKernel");
 }
 
-Stage set(bool on_legacy) {
+Stage set(bool on_legacy, int device = 0) {
     Stage stage;
     victim::must(cuInit(0), "cuInit");
-    victim::must(cuDevicePrimaryCtxRetain(&stage.context, 0), "cuDevicePrimaryCtxRetain");
+    victim::must(cuDevicePrimaryCtxRetain(&stage.context, device), "cuDevicePrimaryCtxRetain");
     victim::must(cuCtxSetCurrent(stage.context), "cuCtxSetCurrent");
     victim::must(cuModuleLoadData(&stage.module, kKernels), "cuModuleLoadData");
     if (!on_legacy) victim::must(cuStreamCreate(&stage.stream, CU_STREAM_NON_BLOCKING), "cuStreamCreate");
@@ -177,6 +179,17 @@ void come_back(const Stage& stage, const char* how, const char* path) {
     waiting.join();
 }
 
+/// After another context, whose program has done something and gone on for a while.
+Stage set_behind(const char* how) {
+    const Stage first = set(false);
+    launch(first, "done_kernel", first.stream);
+    victim::must(cuCtxSynchronize(), "cuCtxSynchronize");
+    usleep(400'000);
+    if (std::strcmp(how, "second") == 0) return set(false, 1);
+    victim::must(cuDevicePrimaryCtxReset_v2(0), "cuDevicePrimaryCtxReset");
+    return set(false);
+}
+
 int hang_in_child() {
     const pid_t child = fork();
     if (child == 0) {
@@ -199,7 +212,7 @@ int main(int argc, char** argv) {
     const auto is = [how](const char* what) { return std::strcmp(how, what) == 0; };
     if (is("fork")) return hang_in_child();
     if (is("deaf")) std::signal(SIGTERM, SIG_IGN);
-    const Stage stage = set(is("copy"));
+    const Stage stage = is("second") || is("anew") ? set_behind(how) : set(is("copy"));
     say("set");
     if (is("idle") || is("busy") || is("steps")) {
         launch(stage, "done_kernel", stage.stream);

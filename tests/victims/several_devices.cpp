@@ -1,6 +1,7 @@
-// several_devices DEVICES LAUNCHES own|legacy [elsewhere]: so many launches on each of the devices, which
-// take turns: launch i of each is of kernel_<i % 5>, on a stream of its own or on its legacy stream. Then it
-// waits for each device.
+// several_devices DEVICES LAUNCHES own|legacy|library [elsewhere]: so many launches on each of the devices,
+// which take turns: launch i of each is of kernel_<i % 5>, on a stream of its own or on its legacy stream.
+// library: on its own, while the context of the last device is the thread's all the time, as kernels of a
+// library can be. Then it waits for each device.
 #include <string>
 #include <vector>
 
@@ -47,11 +48,17 @@ int main(int argc, char** argv) {
     const int devices = std::atoi(argv[1]);
     std::vector<Stage> stages;
     stages.reserve(static_cast<std::size_t>(devices));
+    const std::string where = argv[3];
     for (int device = 0; device < devices; ++device)
-        stages.push_back(set(device, std::string(argv[3]) == "legacy"));
+        stages.push_back(set(device, where == "legacy"));
+    const bool by_stream = where == "library";
+    if (by_stream) {
+        for (Stage& stage : stages)
+            stage.kernels = victim::load_five_library_kernels();
+    }
     for (int i = 0; i < std::atoi(argv[2]); ++i) {
         for (const Stage& stage : stages) {
-            victim::must(cuCtxSetCurrent(stage.context), "cuCtxSetCurrent");
+            if (!by_stream) victim::must(cuCtxSetCurrent(stage.context), "cuCtxSetCurrent");
             // What comes back is not looked at: behind a fault everything fails sooner or later.
             static_cast<void>(cuLaunchKernel(stage.kernels[static_cast<std::size_t>(i % victim::kNames)], 1,
                                              1, 1, 1, 1, 1, 0, stage.stream, nullptr, nullptr));

@@ -43,7 +43,6 @@ Context* make_context(int device, unsigned int flags, unsigned int api_version) 
     context->blocking_streams = 0;
     context->id = state().next_context_id++;
     make_legacy_stream(context);
-    note_context();
     prepare_for_faults();
     context->alive.store(true, std::memory_order_release);
     return context;
@@ -64,6 +63,7 @@ CUresult create_context(CUcontext* out, unsigned int flags, CUdevice device, uns
     if (out == nullptr) return CUDA_ERROR_INVALID_VALUE;
     if (device < 0 || device >= device_count()) return CUDA_ERROR_INVALID_DEVICE;
     if (CUresult result = unsafe_during_capture(); result != CUDA_SUCCESS) return result;
+    if (!note_context()) return CUDA_ERROR_OPERATING_SYSTEM;
     Context* context = make_context(device, flags, api_version);
     if (context == nullptr) return CUDA_ERROR_OUT_OF_MEMORY;
     context_stack().push_back(context);
@@ -244,6 +244,7 @@ FAKE_API CUresult cuDevicePrimaryCtxRetain(CUcontext* out, CUdevice device) {
     const std::lock_guard lock(state().mutex);
     const auto at = static_cast<std::size_t>(device);
     if (state().primary[at] == nullptr) {
+        if (!note_context()) return CUDA_ERROR_OPERATING_SYSTEM;
         state().primary[at] = make_context(device, state().primary_flags[at], 13000);
         if (state().primary[at] == nullptr) return CUDA_ERROR_OUT_OF_MEMORY;
     }

@@ -109,18 +109,22 @@ void write(DumpOf what, const Launched& launched) {
 }
 
 /// As the driver does: it opens the pipe for both, so that nobody's going away wakes it.
-void answer(const std::string& path) {
-    if (mkfifo(path.c_str(), 0640) != 0) return;
+bool answer(const std::string& path) {
+    static bool was_made = false;
+    if (!std::exchange(was_made, true) && mkfifo(path.c_str(), 0640) != 0) return false;
     const int pipe = open(path.c_str(), O_RDWR | O_CLOEXEC | O_NONBLOCK);
-    if (pipe < 0) return;
+    if (pipe < 0) return false;
     sigset_t all;
     sigset_t before;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
     std::thread([pipe, path] {
         pollfd asked{pipe, POLLIN, 0};
-        while (poll(&asked, 1, -1) <= 0) {
-        }
+        char byte = 0;
+        do {
+            while (poll(&asked, 1, -1) <= 0) {
+            }
+        } while (read(pipe, &byte, 1) != 1);  // of several contexts one takes it
         unlink(path.c_str());
         std::unique_lock lock(dumps().mutex);
         const Launched standing = dumps().standing;
@@ -128,13 +132,15 @@ void answer(const std::string& path) {
         record_on_request(standing);
     }).detach();
     pthread_sigmask(SIG_SETMASK, &before, nullptr);
+    return true;
 }
 
 }  // namespace
 
-void note_context() {
+bool note_context() {
     const std::lock_guard lock(dumps().mutex);
-    if (!std::exchange(dumps().is_late, true) && dumps().answers) answer(dumps().pipe);
+    dumps().is_late = true;
+    return !dumps().answers || answer(dumps().pipe);
 }
 
 void note_standing_kernel(const Launched& launched) {
@@ -191,7 +197,8 @@ FAKE_API CUresult cuCoredumpSetAttributeGlobal(CUcoredumpSettings what, void* va
     if (!is_known()) return CUDA_ERROR_NOT_SUPPORTED;
     if (value == nullptr || bytes == nullptr) return CUDA_ERROR_INVALID_VALUE;
     const std::lock_guard lock(dumps().mutex);
-    if (dumps().is_late) return CUDA_SUCCESS;
+    // Of all settings this one alone is heeded later, for the contexts that come.
+    if (dumps().is_late && what != CU_COREDUMP_ENABLE_USER_TRIGGER) return CUDA_SUCCESS;
     constexpr int kContents = 7;  // CU_COREDUMP_GENERATION_FLAGS, since 12.5
     switch (static_cast<int>(what)) {
         case CU_COREDUMP_ENABLE_ON_EXCEPTION:

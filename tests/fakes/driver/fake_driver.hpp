@@ -154,8 +154,9 @@ struct Launched {
     const Context* context = nullptr;
 };
 
-/// From the first context on nobody can ask for them any more.
-void note_context();
+/// A context is to be made. From the first one on nobody can ask for core dumps any more. False: the pipe by
+/// which one is asked for later, which the first has made, is gone, and the context cannot be.
+bool note_context();
 bool core_dump_is_armed();
 /// Whether the process is to end by SIGABRT after it.
 bool core_dump_aborts();

@@ -185,6 +185,11 @@ CUresult launch(CUfunction handle, const LaunchShape& shape, CUstream stream_han
         return CUDA_ERROR_INVALID_HANDLE;
     }
     if (CUresult result = check_shape(shape, what); result != CUDA_SUCCESS) return result;
+    // A kernel of a library runs in the context of the stream, whichever is the thread's.
+    if (const Stream* const made = pools().streams.check(stream_handle);
+        function == nullptr && made != nullptr)
+        context = made->context;
+    if (const int broken = context->sticky.load(); broken != 0) return static_cast<CUresult>(broken);
     Stream* stream = nullptr;
     if (CUresult result = find_stream(stream_handle, per_thread, context, stream); result != CUDA_SUCCESS) {
         return result;

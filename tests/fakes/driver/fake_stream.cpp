@@ -308,12 +308,9 @@ FAKE_API CUresult cuStreamDestroy(CUstream handle) {
     FAKE_API CUresult cuStreamGetCtx##suffix(CUstream handle, CUcontext* out) {                            \
         Context* context = nullptr;                                                                        \
         if (CUresult result = enter(context); result != CUDA_SUCCESS) return result;                       \
-        Stream* stream = nullptr;                                                                          \
         if (out == nullptr) return CUDA_ERROR_INVALID_VALUE;                                               \
-        if (CUresult result = find_stream(handle, per_thread, context, stream); result != CUDA_SUCCESS) {  \
-            return result;                                                                                 \
-        }                                                                                                  \
-        *out = reinterpret_cast<CUcontext>(stream->context);                                               \
+        const Stream* const made = pools().streams.check(handle);                                          \
+        *out = reinterpret_cast<CUcontext>(made != nullptr ? made->context : context);                     \
         return CUDA_SUCCESS;                                                                               \
     }                                                                                                      \
     FAKE_API CUresult cuStreamGetId##suffix(CUstream handle, unsigned long long* id) {                     \

@@ -1,0 +1,117 @@
+// The pipe by which the driver is asked for its record: when it loses its name, and that no context which is
+// being made, or comes later, misses it. The driver is the test.
+#include "shim/observe/dump_request.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <string>
+
+#include "base/descriptor.hpp"
+#include "tests/support/catch.hpp"
+#include "tests/support/run_program.hpp"
+
+namespace aoti_dbg {
+namespace {
+
+bool g_listens = true;
+int g_told = 0;
+
+bool be_last() {
+    ++g_told;
+    return g_listens;
+}
+
+/// A pipe that the driver has made and opened.
+struct Made {
+    Made() {
+        g_listens = true;
+        g_told = 0;
+        expect_dump_pipe(path, be_last);
+        REQUIRE(mkfifo(path.c_str(), 0600) == 0);
+        end = open(path.c_str(), O_RDWR | O_NONBLOCK | O_CLOEXEC);
+        REQUIRE(end >= 0);
+    }
+    Made(const Made&) = delete;
+    Made& operator=(const Made&) = delete;
+    ~Made() {
+        if (end >= 0) close(end);
+        forget_dump_pipe();
+    }
+    [[nodiscard]] bool has_name() const { return access(path.c_str(), F_OK) == 0; }
+
+    test::TempFolder folder;
+    std::string path = (folder.path() / "gpu.pipe").string();
+    int end = -1;
+};
+
+TEST_CASE(
+    "The pipe loses its name when the driver opens none for later contexts, and is written to without") {
+    const Made pipe;
+    CHECK_FALSE(has_asked_for_dump());
+    take_dump_pipe();
+    CHECK_FALSE(pipe.has_name());
+    CHECK(g_told == 1);
+    CHECK(can_ask_for_dump());
+    CHECK(ask_for_dump());
+    char byte = 0;
+    CHECK(read(pipe.end, &byte, 1) == 1);
+    CHECK(has_asked_for_dump());
+    CHECK_FALSE(can_ask_for_dump());
+}
+
+TEST_CASE("While a context is being made the name stays, since the driver may be about to look for it") {
+    const Made pipe;
+    {
+        const ContextInTheMaking one;
+        {
+            const ContextInTheMaking other;
+            take_dump_pipe();
+            CHECK(pipe.has_name());
+        }
+        CHECK_FALSE(can_ask_for_dump());
+        CHECK(pipe.has_name());
+        CHECK(g_told > 0);
+    }
+    take_dump_pipe();
+    CHECK_FALSE(pipe.has_name());
+}
+
+TEST_CASE("The name stays as long as the driver does not listen, and goes with the process") {
+    const Made pipe;
+    g_listens = false;
+    take_dump_pipe();
+    CHECK(pipe.has_name());
+    CHECK_FALSE(can_ask_for_dump());
+    remove_dump_pipe();
+    CHECK_FALSE(pipe.has_name());
+}
+
+TEST_CASE("A pipe that nobody has open is not the driver's yet, and another file never is") {
+    Made pipe;
+    close(pipe.end);
+    pipe.end = -1;
+    take_dump_pipe();
+    CHECK(pipe.has_name());
+    CHECK(g_told == 0);
+    REQUIRE(unlink(pipe.path.c_str()) == 0);
+    REQUIRE(Descriptor(open(pipe.path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600)).number() >= 0);
+    take_dump_pipe();
+    remove_dump_pipe();
+    CHECK(pipe.has_name());
+}
+
+TEST_CASE("What a process of this number has left is removed, and its pipe is not taken for the new one") {
+    const test::TempFolder folder;
+    const std::string path = (folder.path() / "gpu.pipe").string();
+    REQUIRE(mkfifo(path.c_str(), 0600) == 0);
+    expect_dump_pipe(path, be_last);
+    CHECK(access(path.c_str(), F_OK) != 0);
+    CHECK_FALSE(can_ask_for_dump());
+    forget_dump_pipe();
+    CHECK_FALSE(has_asked_for_dump());
+}
+
+}  // namespace
+}  // namespace aoti_dbg
