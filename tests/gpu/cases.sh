@@ -454,5 +454,7 @@ source "$root/tests/gpu/level_2.sh"
 source "$root/tests/gpu/level_1.sh"
 # shellcheck source=triage.sh
 source "$root/tests/gpu/triage.sh"
+# shellcheck source=two_gpus.sh
+source "$root/tests/gpu/two_gpus.sh"
 # shellcheck source=other_tools.sh
 source "$root/tests/gpu/other_tools.sh"

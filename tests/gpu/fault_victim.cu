@@ -1,6 +1,7 @@
 // A program of the CUDA runtime with a seeded fault: fault_victim KIND [LAUNCHES [AT [STREAMS [END [DUMP]]]]]
 //   KIND      what the launch number AT does wrong; see kKinds, or --list
 //   LAUNCHES  of eight kernels in turn (100), on STREAMS streams (3) in turn; AT counts from 0 (60)
+//   STREAMS   3x2: so many streams on each of two devices, which take turns and run the same kernels
 //   END       how the program ends: sync (it asks all streams; 0 all well, 3 where one failed), exit (at
 //   once, with 0),
 //             abort (where a stream failed)
@@ -160,12 +161,14 @@ int number(char** argv, int argc, int at, int otherwise) {
     return at < argc ? std::atoi(argv[at]) : otherwise;
 }
 
-void launch(int i, const std::vector<cudaStream_t>& streams, const std::vector<float*>& data, Wrong wrong,
-            char* bad) {
+/// The launch number i, on `devices` devices in turn.
+void launch(int i, const std::vector<cudaStream_t>& streams, const std::vector<float*>& data, int devices,
+            Wrong wrong, char* bad) {
     const std::size_t at = static_cast<std::size_t>(i) % streams.size();
+    if (devices > 1) cudaSetDevice(i % devices);
     // A launch after the fault may be refused, which is the fault's doing.
     const int blocks = wrong == crowd ? 8192 : kCount / 256;
-    kSteps[i % 8]<<<blocks, 256, 0, streams[at]>>>(data[at], kCount, wrong, bad);
+    kSteps[i / devices % 8]<<<blocks, 256, 0, streams[at]>>>(data[at], kCount, wrong, bad);
 }
 
 /// Between the driver's start and the first context, as it must be; of cuda.h's CUcoredumpSettings.
@@ -200,19 +203,26 @@ int main(int argc, char** argv) {
     const char* const end = argc > 5 ? argv[5] : "sync";
     if (argc > 6) ask_for_dump(argv[6]);
 
-    std::vector<cudaStream_t> streams(static_cast<std::size_t>(number(argv, argc, 4, 3)));
+    int count = 3;
+    int devices = 1;
+    if (argc > 4 && (std::sscanf(argv[4], "%dx%d", &count, &devices) < 1 || count < 1 || devices < 1))
+        return 2;
+    std::vector<cudaStream_t> streams(static_cast<std::size_t>(count * devices));
     std::vector<float*> data;
     for (cudaStream_t& stream : streams) {
+        must(cudaSetDevice(static_cast<int>(data.size()) % devices));
         must(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
         data.push_back(nullptr);
         must(cudaMalloc(&data.back(), kCount * sizeof(float)));
         must(cudaMemset(data.back(), 0, kCount * sizeof(float)));
+        must(cudaDeviceSynchronize());
     }
     char* room = nullptr;
+    must(cudaSetDevice(wrong_at % devices));
     must(cudaMalloc(&room, 1 << 16));
     must(cudaMemset(room, 0, 1 << 16));
     must(cudaDeviceSynchronize());
-    std::printf("kernel step_%d launch %d\n", wrong_at % 8, wrong_at);
+    std::printf("kernel step_%d launch %d\n", wrong_at / devices % 8, wrong_at);
     std::fflush(stdout);
     char* const bad = kind->address(room);
 
@@ -221,13 +231,13 @@ int main(int argc, char** argv) {
         cudaGraphExec_t ready = nullptr;
         must(cudaStreamBeginCapture(streams[0], cudaStreamCaptureModeGlobal));
         for (int i = 0; i < launches; ++i)
-            launch(i, {streams[0]}, {data[0]}, i == wrong_at ? kind->wrong : none, bad);
+            launch(i, {streams[0]}, {data[0]}, 1, i == wrong_at ? kind->wrong : none, bad);
         must(cudaStreamEndCapture(streams[0], &graph));
         must(cudaGraphInstantiate(&ready, graph, 0));
         must(cudaGraphLaunch(ready, streams[0]));
     } else {
         for (int i = 0; i < launches; ++i)
-            launch(i, streams, data, i == wrong_at ? kind->wrong : none, bad);
+            launch(i, streams, data, devices, i == wrong_at ? kind->wrong : none, bad);
     }
     if (std::strcmp(end, "exit") == 0) return 0;
     cudaError_t seen = cudaSuccess;

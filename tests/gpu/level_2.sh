@@ -67,7 +67,6 @@ measured_in() {
     run_in "$1" "$2" env LD_PRELOAD="$library" AOTI_DBG_LEVEL=2 AOTI_DBG_LOG="$case_folder/$1/log" \
         AOTI_DBG_OUT="$case_folder/$1/out" "${@:3}"
 }
-gpus() { nvidia-smi -L 2>/dev/null | grep -c '^GPU'; }
 
 # Models and captures in Python at level 2.
 python_measured_case() { captures_case 2; }

@@ -11,12 +11,15 @@
 #include <torch/library.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
 #include <iterator>
+#include <stdexcept>
 #include <string>
+#include <thread>
 #include <vector>
 
 namespace {
@@ -80,6 +83,16 @@ DONE:
 }
 )";
 
+void launch_scatter(void* kernel, const at::Tensor& x, const at::Tensor& where, at::Tensor& out,
+                    void* stream) {
+    void *from = x.data_ptr(), *at = where.data_ptr(), *to = out.data_ptr();
+    unsigned count = static_cast<unsigned>(x.numel());
+    void* arguments[] = {&from, &at, &to, &count};
+    // An error here is that of an earlier fault, which the program gets to see when it asks.
+    cuda("cuLaunchKernel", kernel, (count + 255) / 256, 1U, 1U, 256U, 1U, 1U, 0U, stream,
+         static_cast<void**>(arguments), static_cast<void**>(nullptr));
+}
+
 at::Tensor scatter(const at::Tensor& x, const at::Tensor& where) {
     at::Tensor out = at::empty_like(x);
     static void* kernel = [] {
@@ -88,13 +101,7 @@ at::Tensor scatter(const at::Tensor& x, const at::Tensor& where) {
         must(cuda("cuModuleGetFunction", &found, image, "seeded_scatter"), "cuModuleGetFunction");
         return found;
     }();
-    void *from = x.data_ptr(), *at = where.data_ptr(), *to = out.data_ptr();
-    unsigned count = static_cast<unsigned>(x.numel());
-    void* arguments[] = {&from, &at, &to, &count};
-    void* const stream = nullptr;
-    // An error here is that of an earlier fault, which the program gets to see when it asks.
-    cuda("cuLaunchKernel", kernel, (count + 255) / 256, 1U, 1U, 256U, 1U, 1U, 0U, stream,
-         static_cast<void**>(arguments), static_cast<void**>(nullptr));
+    launch_scatter(kernel, x, where, out, nullptr);
     return out;
 }
 
@@ -143,6 +150,7 @@ at::Tensor in_emptied_memory(const at::Tensor& like) {
 // ---- the bugs ----
 
 struct Run {
+    const char* package;
     Loader& loader;
     std::vector<Inputs>& all;  // the first good, the last bad
     [[nodiscard]] Inputs good() const { return all.front(); }
@@ -283,6 +291,86 @@ void ordered_copy(const Run& run) {
     read_and_write(run, true, [&run](at::Tensor& input) { input.copy_(run.good().back()); });
 }
 
+// ---- with a second GPU ----
+
+Inputs on_second(const Inputs& inputs) {
+    Inputs there;
+    for (const at::Tensor& input : inputs)
+        there.push_back(input.to(at::Device(at::kCUDA, 1)));
+    return there;
+}
+
+/// The model's second copy is on the second GPU, and that one is given what is bad.
+void second_gpu(const Run& run) {
+    must(cuda("cudaSetDevice", 1), "cudaSetDevice");
+    Loader second(run.package, "model", false, 1, 1);
+    second.run(on_second(run.good()));
+    must(cuda("cudaDeviceSynchronize"), "cudaDeviceSynchronize");
+    second.run(on_second(run.all.back()));
+    // Here, where the loader still lives.
+    if (cuda("cudaDeviceSynchronize") != 0) throw std::runtime_error("the second GPU");
+}
+
+/// The same, while the first one is at work for another thread, and goes on.
+void both_gpus(const Run& run) {
+    std::atomic<bool> is_over{false};
+    std::thread first([&] {
+        must(cuda("cudaSetDevice", 0), "cudaSetDevice");
+        while (!is_over)
+            run.loader.run(run.good());
+    });
+    bool has_failed = false;
+    try {
+        second_gpu(run);
+    } catch (const std::exception&) {
+        has_failed = true;
+    }
+    is_over = true;
+    first.join();
+    if (has_failed) throw std::runtime_error("the second GPU");
+}
+
+/// The last input lies on the other GPU.
+void other_gpu(const Run& run) {
+    Inputs inputs = run.good();
+    inputs.back() = on_second({inputs.back().cpu()}).front();
+    run.loader.run(inputs);
+}
+
+/// A kernel of a library runs on a GPU that is not the thread's, by its stream: four times on each, the last
+/// time wrong on the second.
+void elsewhere(const Run&) {
+    void *library = nullptr, *kernel = nullptr;
+    const auto none = static_cast<void**>(nullptr);
+    must(cuda("cuLibraryLoadData", &library, static_cast<const void*>(kScatter), none, none, 0U, none, none,
+              0U),
+         "cuLibraryLoadData");
+    must(cuda("cuLibraryGetKernel", &kernel, library, "seeded_scatter"), "cuLibraryGetKernel");
+    struct Place {
+        at::Tensor x, where, out;
+        void* stream = nullptr;
+    } places[2];
+    for (int device : {1, 0}) {
+        Place& place = places[device];
+        must(cuda("cudaSetDevice", device), "cudaSetDevice");
+        must(cuda("cudaStreamCreateWithFlags", &place.stream, 1U), "cudaStreamCreateWithFlags");
+        place.x = at::ones({1000}, at::Device(at::kCUDA, static_cast<at::DeviceIndex>(device)));
+        place.where = at::zeros({1000}, place.x.options().dtype(at::kLong));
+        place.out = at::zeros_like(place.x);
+        must(cuda("cudaDeviceSynchronize"), "cudaDeviceSynchronize");
+    }
+    must(cuda("cudaSetDevice", 1), "cudaSetDevice");
+    const at::Tensor wrong = in_freed_memory(places[1].x);
+    must(cuda("cudaSetDevice", 0), "cudaSetDevice");
+    for (int i = 0; i < 4; ++i) {
+        for (Place& place : places) {
+            const bool is_wrong = i == 3 && &place == &places[1];
+            launch_scatter(kernel, is_wrong ? wrong : place.x, place.where, place.out, place.stream);
+        }
+    }
+    if (cuda("cudaStreamSynchronize", places[1].stream) != 0) throw std::runtime_error("the second GPU");
+}
+
 struct Bug {
     const char* name;
     void (*run)(const Run& run);
@@ -304,6 +392,10 @@ constexpr Bug kBugs[] = {
     {"race", race},
     {"race_of_copy", race_of_copy},
     {"ordered_copy", ordered_copy},
+    {"second_gpu", second_gpu},
+    {"both_gpus", both_gpus},
+    {"other_gpu", other_gpu},
+    {"elsewhere", elsewhere},
 };
 
 }  // namespace
@@ -320,7 +412,7 @@ int main(int argc, char** argv) {
             must(cuda("cudaDeviceSynchronize"), "cudaDeviceSynchronize");
             std::printf("ran with what is good\n");
             std::fflush(stdout);
-            bug.run({loader, all});
+            bug.run({argv[2], loader, all});
         } catch (const std::exception& error) {
             std::printf("complained: an exception\n");
             std::fprintf(stderr, "%s\n", error.what());

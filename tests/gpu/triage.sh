@@ -14,17 +14,17 @@ armed() {
 }
 verdict() { python3 "$root/tests/gpu/verdict.py" "$@"; }
 
-# fault_case KIND LAUNCH exact|kernel: the report names the kernel that the program says is at fault, at a line of its
-# source, and that very launch where a thread of it was still there when the driver looked.
+# fault_case KIND LAUNCH exact|kernel [STREAMS [WANTED...]]: the report names the kernel that the program says is at fault, at
+# a line of its source, and that very launch where a thread of it was still there when the driver looked.
 fault_case() {
-    local kind=$1 launch=$2 certainty=$3 victim=$programs/fault_victim kernel mode
+    local kind=$1 launch=$2 certainty=$3 streams=${4:-3} victim=$programs/fault_victim kernel mode
     need_gpu && need "$victim" || return
-    bare 60 "$victim" "$kind" 100 "$launch" 3
+    bare 60 "$victim" "$kind" 100 "$launch" "$streams"
     kernel=$(sed -n 's/^kernel \([a-z_0-9]*\) .*/\1/p' "$case_folder/bare/stdout")
     for mode in continue raise abort; do
-        armed "$mode" 60 --scope all --on-fault "$mode" -- "$victim" "$kind" 100 "$launch" 3
+        armed "$mode" 60 --scope all --on-fault "$mode" -- "$victim" "$kind" 100 "$launch" "$streams"
         verdict "$case_folder/$mode/out/report.json" class=kernel kernel="$kernel" file=fault_victim.cu \
-            launch="$launch/100" certainty="$certainty" || return
+            launch="$launch/100" certainty="$certainty" "${@:5}" || return
         [[ ! -e $case_folder/$mode/out/gpu.core ]] || { echo "$mode: the dump was left" && return 1; }
     done
     # The program got to see that something failed, and not less than bare; an armed driver itself says "launch failure"
@@ -93,10 +93,10 @@ markers_case() {
     echo "note: $(sed -n 's/^ *"verdict": "\(.*\)",$/\1/p' "$far/report.json")"
 }
 
-# repeated_case COUNT: at random launches, several programs at once. Of one in some hundreds the driver does not notice the
-# fault, and the program hangs, with this library or without: then the driver is asked.
+# repeated_case COUNT [GPUS]: at random launches, several programs at once. Of one in some hundreds the driver does not
+# notice the fault, and the program hangs, with this library or without: then the driver is asked.
 repeated_case() {
-    local count=$1 victim=$programs/fault_victim i wrong=0
+    local count=$1 gpus=${2:-1} victim=$programs/fault_victim i wrong=0
     need_gpu && need "$victim" || return
     for ((i = 0; i < count; ++i)); do
         await_room 6
@@ -110,17 +110,17 @@ repeated_case() {
     echo "note: $((count - wrong)) of $count named kernel and launch, $(find "$case_folder" -name 'asked-*' | wc -l) after a hang"
     ((wrong == 0))
 }
-# repeat_once NUMBER LAUNCH
+# repeat_once NUMBER LAUNCH, of that many `gpus`
 repeat_once() {
     local kinds=(load misaligned store assert) kind certainty=exact folder=$case_folder/run-$1
     kind=${kinds[$1 % 4]}
     [[ $kind != store ]] || certainty=kernel
     mkdir -p "$folder"
     limited 60 "$build/aoti-dbg" run --triage --scope all --completion off --hang 5 --on-hang raise --out "$folder/out" -- \
-        "$victim" "$kind" 1000 "$2" 3 >"$folder/stdout" 2>"$folder/stderr"
+        "$victim" "$kind" 1000 "$2" "3x$gpus" >"$folder/stdout" 2>"$folder/stderr"
     local status=$? named=0
-    verdict "$folder/out/report.json" class=kernel kernel="step_$(($2 % 8))" launch="$2/1000" certainty="$certainty" \
-        >"$folder/verdict" && named=1
+    verdict "$folder/out/report.json" class=kernel kernel="step_$(($2 / gpus % 8))" launch="$2/1000" \
+        certainty="$certainty" gpus="$gpus" device="$(($2 % gpus))" >"$folder/verdict" && named=1
     if [[ $status == 3 && $named == 1 ]]; then
         touch "$case_folder/right-$1"
         [[ ! -e $folder/out/hang.json ]] || touch "$case_folder/asked-$1"

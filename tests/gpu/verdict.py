@@ -1,11 +1,11 @@
 """Holds a report.json against what is known of the fault:
     verdict.py REPORT [class=C] [kernel=PATTERN] [file=NAME] [run=N] [call=N] [launch=N/OF] [certainty=exact|kernel]
                       [suspect=LABEL|none] [source=yes] [inside=OP] [verdict=PATTERN]
-                      [tensor=NAME]
+                      [tensor=NAME] [device=N] [gpus=N] [rank=N] [certain=yes]
 
 launch: the number of the faulting launch, from 0, among OF of them, before which the process makes but a few calls and
 fills some memory. certainty: exact wants that launch and no doubt about it, kernel only its kernel. tensor: what lay in the
-memory at the address of the fault.
+memory at the address of the fault. gpus: so many take turns, each with launch numbers of its own; device: the one at fault.
 """
 
 from __future__ import annotations
@@ -37,8 +37,16 @@ def faults(report: dict, want: dict[str, str]) -> list[str]:
         number = int(want["launch"].split("/")[0])
         is_certain = "block" in device and "thread" in device and not call.get("likely")
         # The driver's number and ours: what came before the first launch is the same in every run.
-        ahead = device.get("launch", 0) - number, call.get("seq", 0) - number
-        check("launch", is_certain and all(1 <= count <= 8 for count in ahead), (ahead, device, call))
+        gpus = int(want.get("gpus", "1"))
+        ahead = device.get("launch", 0) - number // gpus, call.get("seq", 0) - number
+        check("launch", is_certain and all(1 <= count <= 8 * gpus for count in ahead), (ahead, device, call))
+    if want.get("certain") == "yes":
+        check("certain", not call.get("likely"), call)
+    if "device" in want:
+        named = "cuda:" + want["device"]
+        check("device", device.get("device") == named and call.get("device", named) == named, (device, call))
+    if "rank" in want:
+        check("rank", report.get("ended", {}).get("rank") == want["rank"], report.get("ended"))
     if "suspect" in want:
         labels = [one["label"] for one in report.get("arguments", []) if one.get("suspect")]
         check("suspect", labels == ([] if want["suspect"] == "none" else [want["suspect"]]), labels)

@@ -55,16 +55,24 @@ TEST_CASE("With raise a call that hangs returns an error, and the report says wh
 }
 
 TEST_CASE(
-    "Contexts that come when the driver's pipe has lost its name are made, and hangs in them recorded") {
-    for (const char* how : {"second", "anew"}) {
-        CAPTURE(how);
-        const Run run(kRaising, victim(how), "", {{"FAKE_CUDA_DEVICES", "2"}});
-        CHECK(run.outcome.out == "set\n" + std::string(how) + ": 719\nended\n");
-        CHECK(run.outcome.exit_code == 0);
-        check_is_recorded(run, "cuStreamSynchronize has ");
-        const Json report = run.report();
-        CHECK(report.at("device").at("device") == (how == std::string("second") ? "cuda:1" : "cuda:0"));
-    }
+    "A context that comes when the driver's pipe has lost its name is made, and a hang in it recorded") {
+    const Run run(kRaising, victim("second"), "", {{"FAKE_CUDA_DEVICES", "2"}});
+    CHECK(run.outcome.out == "set\nsecond: 719\nended\n");
+    CHECK(run.outcome.exit_code == 0);
+    check_is_recorded(run, "cuStreamSynchronize has ");
+    CHECK(run.report().at("device").at("device") == "cuda:1");
+}
+
+TEST_CASE(
+    "Of a context in the place of one that was reset the driver does not tell, and it is made as well") {
+    const Run run(joined(kAborting, {"--triage", "--scope", "all"}), victim("anew"));
+    CHECK(run.outcome.signal == SIGABRT);
+    CHECK(run.outcome.out == "set\n");
+    CHECK(contains(run.outcome.err, "the driver has not written down what runs on the device"));
+    const Json report = run.report();
+    CHECK(report.at("class") == "hang");
+    CHECK_FALSE(report.at("hang").contains("recorded"));
+    CHECK(report.at("call").at("kernel") == "endless_kernel");
 }
 
 TEST_CASE("With abort the driver is asked as well, and the program ends by SIGABRT as before") {

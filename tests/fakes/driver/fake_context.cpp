@@ -18,7 +18,7 @@ struct ProcessState {
     std::vector<Context*> primary;  // one a device, nullptr: none
     std::vector<int> retained;
     std::vector<unsigned int> primary_flags;
-    std::atomic<std::uint64_t> next_context_id{1};
+    std::atomic<std::uint64_t> next_context_id{kFirstContext};
 };
 
 ProcessState& state() {
@@ -50,6 +50,7 @@ Context* make_context(int device, unsigned int flags, unsigned int api_version) 
 
 void end_context(Context* context) {
     context->alive.store(false, std::memory_order_release);
+    note_end_of_context(context->id);
     end_streams_of(context);
     unload_modules_of(context);
     free_memory_of(context);

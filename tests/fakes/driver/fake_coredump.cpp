@@ -29,6 +29,7 @@ struct CoreDumps {
     unsigned contents = 0;
     bool answers = false;  // who writes to the pipe
     std::string pipe;
+    bool is_deaf = false;  // the context that has made the pipe is gone
     Launched standing;
 };
 
@@ -128,6 +129,7 @@ bool answer(const std::string& path) {
         unlink(path.c_str());
         std::unique_lock lock(dumps().mutex);
         const Launched standing = dumps().standing;
+        if (dumps().is_deaf) return;
         lock.unlock();
         record_on_request(standing);
     }).detach();
@@ -141,6 +143,11 @@ bool note_context() {
     const std::lock_guard lock(dumps().mutex);
     dumps().is_late = true;
     return !dumps().answers || answer(dumps().pipe);
+}
+
+void note_end_of_context(std::uint64_t id) {
+    const std::lock_guard lock(dumps().mutex);
+    if (id == kFirstContext) dumps().is_deaf = true;
 }
 
 void note_standing_kernel(const Launched& launched) {

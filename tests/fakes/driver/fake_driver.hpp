@@ -154,9 +154,12 @@ struct Launched {
     const Context* context = nullptr;
 };
 
+constexpr std::uint64_t kFirstContext = 1;  // the id of that which has made the pipe, if any has
 /// A context is to be made. From the first one on nobody can ask for core dumps any more. False: the pipe by
 /// which one is asked for later, which the first has made, is gone, and the context cannot be.
 bool note_context();
+/// One ends. Who writes to its pipe is not heard any more.
+void note_end_of_context(std::uint64_t id);
 bool core_dump_is_armed();
 /// Whether the process is to end by SIGABRT after it.
 bool core_dump_aborts();
