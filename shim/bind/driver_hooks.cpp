@@ -46,7 +46,7 @@ class DriverCall {
     }
 
     [[gnu::hot]] CUresult end(CUresult result) {
-        if (launch_.kernel != 0 && result != CUDA_SUCCESS) take_back(launch_);
+        if (result != CUDA_SUCCESS) take_back(launch_);
         if (!begun_ || !observing()) return result;
         const ErrnoKeeper errno_keeper;
         try {

@@ -34,21 +34,21 @@ std::atomic<std::uint64_t> g_last_launch{0};
     return get_current != nullptr && get_current(&context) == 0 ? context : nullptr;
 }
 
-/// The stream's context, which may be another where there are several.
-[[gnu::cold]] void* context_of(const void* stream, void* current) {
+/// Null where the driver does not say.
+[[gnu::cold]] void* context_made_in(const void* stream) {
     using GetContext = int (*)(const void* stream, void** context);
     static const auto get_context = reinterpret_cast<GetContext>(other_driver_function("cuStreamGetCtx"));
     void* context = nullptr;
-    return get_context != nullptr && get_context(stream, &context) == 0 ? context : current;
+    return get_context != nullptr && get_context(stream, &context) == 0 ? context : nullptr;
 }
 
+/// The stream's, which may be another than the thread's where there are several.
 [[gnu::hot]] void* context_of(const void* stream) {
     constexpr std::uintptr_t kLastOfAllContexts = 2;  // CU_STREAM_PER_THREAD
-    void* const current = current_context();
     const bool are_several = g_counted[1].context.load(std::memory_order_relaxed) != nullptr;
-    return are_several && reinterpret_cast<std::uintptr_t>(stream) > kLastOfAllContexts
-               ? context_of(stream, current)
-               : current;
+    const bool was_made = reinterpret_cast<std::uintptr_t>(stream) > kLastOfAllContexts;
+    void* const context = are_several && was_made ? context_made_in(stream) : nullptr;
+    return context != nullptr ? context : current_context();
 }
 
 void set_device(Counted& one, int device) {
@@ -149,13 +149,8 @@ std::uint32_t context_changes() {
     return g_context_changes.load(std::memory_order_acquire);
 }
 
-void count_driver_kernel(const void* stream) {
-    if (Counted* const one = counted_at_launch(stream); one != nullptr)
-        one->kernels.fetch_add(1, std::memory_order_relaxed);
-}
-
 void take_back(const LaunchNumber& launch) {
-    if (launch.context != 0) g_counted[launch.context - 1].kernels.fetch_sub(1, std::memory_order_relaxed);
+    if (launch.kernel != 0) g_counted[launch.context - 1].kernels.fetch_sub(1, std::memory_order_relaxed);
 }
 
 LaunchNumber number_of_graph(const void* graph, const void* stream) {

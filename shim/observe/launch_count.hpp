@@ -38,9 +38,8 @@ std::uint8_t number_of_context(const void* context);
 ring::DeviceContext numbered_context(std::uint8_t number);
 /// Becomes another number whenever a context gets one, or one that had one gets another device.
 std::uint32_t context_changes();
-/// The driver has refused it.
+/// The driver has refused what may have a number.
 void take_back(const LaunchNumber& launch);
-void count_driver_kernel(const void* stream);
 /// A context is about to go; all of them for nullptr.
 void forget_launch_counts(void* context);
 
@@ -67,7 +66,7 @@ inline std::uint8_t context_number(const void* stream = nullptr) {
 /// Memory is filled on the device, or copied from there to there.
 inline void count_copy_on_device(const void* stream = nullptr) {
     if (g_counts_launches.load(std::memory_order_relaxed)) [[unlikely]]
-        count_driver_kernel(stream);
+        number_of_launch(stream);
 }
 /// Few bytes are filled without a kernel.
 inline void count_fill(std::size_t bytes, const void* stream = nullptr) {

@@ -41,13 +41,12 @@ findings_case() {
         echo "note: $(head -n 1 "$log")"
 }
 
-# two_models_case VARIANTS [NUMBER_OF_GPUS]: two models at once, each in its thread and on streams of several kinds. The
+# two_models_case VARIANTS: two models at once, each in its thread and on streams of several kinds. The
 # results are those of the bare program, and each run's tensors held what torch says that they held: with reuse, without,
 # and with hashes, by which every tensor of a run is told to be that of a run alone.
 two_models_case() {
     local variants=$1 both=("$packages"/{transformer,mixed}-released.pt2) way
     need "$programs/two_models" "${both[@]}" || return
-    (($(gpus) >= ${2:-0})) || skip "needs $2 GPUs" || return
     local command=("$programs/two_models" "$device" 24 held.jsonl "$variants" "${both[@]}")
     bare 150 "${command[@]}" &
     measured_in reuse 150 AOTI_DBG_REUSE=on "${command[@]}" &
@@ -111,7 +110,7 @@ level_2_cases() {
         streams+=,blocking,pool,legacy_and_own,legacy_and_blocking,own_and_per_thread
     check "level 2: equal to PyTorch's printer" parity_case
     check "level 2: two models, threads and streams" two_models_case "$streams"
-    check "level 2: two models on two GPUs" two_models_case alone,devices,devices_own 2
+    check "level 2: two models on two GPUs" on_two two_models_case alone,devices,devices_own
     check "level 2: findings" findings_case
     check "level 2: Python, captures" python_measured_case
     check "level 2: model" model_case_with level=2 scope=model results 0 "${both[@]}"

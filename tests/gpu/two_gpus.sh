@@ -2,10 +2,9 @@
 # same kernels. Sourced by cases.sh, by whose rules cases go; the cases are those of triage.sh on two.
 # shellcheck shell=bash disable=SC2154,SC2034
 
-gpus() { nvidia-smi -L 2>/dev/null | grep -c '^GPU'; }
 # on_two FUNCTION [ARGUMENT...]
 on_two() {
-    (($(gpus) >= 2)) || skip "needs 2 GPUs" || return
+    (($(nvidia-smi -L 2>/dev/null | grep -c '^GPU') >= 2)) || skip "needs 2 GPUs" || return
     "$@"
 }
 
@@ -39,7 +38,7 @@ two_gpus_cases() {
     check "two GPUs: input on the other" on_two seeded_case other_gpu fault_rows class=kernel kernel='triton_*' \
         device=0 run=1 call=0 suspect=arg1_1
     check "two GPUs: a kernel where the thread is not" on_two seeded_case elsewhere fault_rows class=kernel kernel=seeded_scatter \
-        device=1 certain=yes -- --scope all
+        device=1 certainty=exact -- --scope all
     check "two GPUs: hang on the second" on_two hang_case second_gpu \
         'hang: * has not come back for *; wait_kernel_0 (run *, call 1) runs on the device, at line * of its source*'
     check "two GPUs: a rank of torchrun" on_two ranks_case
