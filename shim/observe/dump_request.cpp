@@ -7,6 +7,7 @@
 
 #include <atomic>
 #include <cstdlib>
+#include <forward_list>
 
 #include "base/descriptor.hpp"
 
@@ -19,7 +20,7 @@ struct Expected {
     bool (*be_last)() = nullptr;
 };
 
-std::atomic<const Expected*> g_expected{nullptr};  // never freed: read while the process ends
+std::atomic<const Expected*> g_expected{nullptr};  // none is ever freed: read while the process ends
 
 const Expected* expected() {
     const Expected* const found = g_expected.load(std::memory_order_acquire);
@@ -58,7 +59,9 @@ int descriptor_of(const struct stat& pipe) {
 void expect_dump_pipe(const std::string& path, bool (*be_last)()) {
     struct stat left {};
     if (is_pipe(path, left)) unlink(path.c_str());
-    g_expected.store(new Expected{path, getpid(), be_last}, std::memory_order_release);
+    static auto* const all = new std::forward_list<Expected>;
+    all->push_front({path, getpid(), be_last});
+    g_expected.store(&all->front(), std::memory_order_release);
 }
 
 void forget_dump_pipe() {
