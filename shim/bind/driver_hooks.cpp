@@ -232,7 +232,7 @@ void end_context(CUcontext context) {
 void end_contexts_of(CUdevice device) {
     end_order();
     aoti_dbg::end_measured_contexts_of(device);
-    aoti_dbg::forget_launch_counts(nullptr);
+    aoti_dbg::forget_launch_counts_of(device);
     aoti_dbg::end_marked_context(nullptr);
     aoti_dbg::note_device_gone(device);
 }
@@ -260,6 +260,14 @@ AOTI_DBG_CONTEXT_GOES(cuDevicePrimaryCtxRelease_v2, "cuDevicePrimaryCtxRelease",
 AOTI_DBG_EXPORT CUresult cuDevicePrimaryCtxRetain(CUcontext* context, CUdevice device) {
     return aoti_dbg::get_context("cuDevicePrimaryCtxRetain", AOTI_DBG_CALLER_FRAME,
                                  AOTI_DBG_REAL(cuDevicePrimaryCtxRetain), device, context);
+}
+
+/// It makes the device's primary context where there is none yet.
+AOTI_DBG_EXPORT CUresult cuGreenCtxCreate(CUgreenCtx* context, CUdevResourceDesc resources, CUdevice device,
+                                          unsigned int flags) {
+    const aoti_dbg::ContextInTheMaking making;
+    return aoti_dbg::lifecycle("cuGreenCtxCreate", AOTI_DBG_CALLER_FRAME, AOTI_DBG_REAL(cuGreenCtxCreate),
+                               context, resources, device, flags);
 }
 
 // ---- launches ----

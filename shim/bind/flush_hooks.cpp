@@ -23,7 +23,7 @@ struct CUmemcpyAttributes;
 struct CUDA_MEMCPY3D_BATCH_OP;
 #endif
 
-using aoti_dbg::count_copy_on_device;
+using aoti_dbg::count_copy;
 using aoti_dbg::count_fill;
 using aoti_dbg::flush_if_pending;
 using aoti_dbg::flush_if_pending_of;
@@ -66,19 +66,30 @@ Touched fetched(CUdeviceptr from, size_t bytes) {
     return {{from, bytes, Use::reads}, {}};
 }
 /// The first row of each: what lies between the rows is not touched.
-Touched copied(const CUDA_MEMCPY2D* copy) {
-    if (copy == nullptr) return {};
+template <typename Copy>
+Touched first_rows(const Copy& copy, size_t from_row, size_t to_row) {
     const auto is_address = [](CUmemorytype type) {
         return type == CU_MEMORYTYPE_DEVICE || type == CU_MEMORYTYPE_UNIFIED;
     };
-    const CUdeviceptr from = copy->srcDevice + copy->srcY * copy->srcPitch + copy->srcXInBytes;
-    const CUdeviceptr to = copy->dstDevice + copy->dstY * copy->dstPitch + copy->dstXInBytes;
-    return {{from, is_address(copy->srcMemoryType) ? copy->WidthInBytes : 0, Use::reads},
-            {to, is_address(copy->dstMemoryType) ? copy->WidthInBytes : 0, Use::writes}};
+    const CUdeviceptr from = copy.srcDevice + from_row * copy.srcPitch + copy.srcXInBytes;
+    const CUdeviceptr to = copy.dstDevice + to_row * copy.dstPitch + copy.dstXInBytes;
+    return {{from, is_address(copy.srcMemoryType) ? copy.WidthInBytes : 0, Use::reads},
+            {to, is_address(copy.dstMemoryType) ? copy.WidthInBytes : 0, Use::writes}};
+}
+Touched copied(const CUDA_MEMCPY2D* copy) {
+    return copy == nullptr ? Touched{} : first_rows(*copy, copy->srcY, copy->dstY);
+}
+Touched copied(const CUDA_MEMCPY3D* copy) {
+    if (copy == nullptr) return {};
+    return first_rows(*copy, copy->srcZ * copy->srcHeight + copy->srcY,
+                      copy->dstZ * copy->dstHeight + copy->dstY);
 }
 
+/// Of a copy between two places the driver may have a kernel.
 void note_touched(const char* function, CUstream stream, const Touched& touched) {
     order(races::note_touches, function, stream, touched.first, touched.second);
+    if (touched.second.bytes != 0 && touched.first.bytes != 0)
+        count_copy(touched.second.address, touched.first.address, stream);
 }
 
 /// To wherever: the host may have to wait for what goes to its memory.
@@ -86,10 +97,19 @@ void note_copied(const char* function, CUstream stream, const Touched& touched, 
     note_touched(function, stream, touched);
     if (ordering() && races::is_waited_for(to)) races::note_callback(stream);
 }
-CUdeviceptr target_of(const CUDA_MEMCPY2D* copy) {
+template <typename Copy>
+CUdeviceptr target_of(const Copy* copy) {
     if (copy == nullptr) return 0;
     return copy->dstMemoryType == CU_MEMORYTYPE_HOST ? reinterpret_cast<CUdeviceptr>(copy->dstHost)
                                                      : copy->dstDevice;
+}
+
+/// A batch of them.
+void count_copies(const CUdeviceptr* to, const CUdeviceptr* from, const size_t* bytes, size_t count,
+                  CUstream stream) {
+    if (to == nullptr || from == nullptr || bytes == nullptr) return;
+    for (size_t i = 0; i < count; ++i)
+        if (bytes[i] != 0) count_copy(to[i], from[i], stream);
 }
 
 /// A stream is about to get work.
@@ -269,13 +289,11 @@ AOTI_DBG_FETCH(cuMemcpyDtoH_v2, flush_if_pending(), legacy_default(nullptr),
 AOTI_DBG_FETCH(cuMemcpyDtoH_v2_ptds, flush_if_pending(), per_thread_default(nullptr),
                of_stream(per_thread_default(nullptr)), (void* to, CUdeviceptr from, size_t bytes),
                (to, from, bytes))
-#define AOTI_DBG_COPY_ON_DEVICE(name, flush, stream, parameters, arguments)                          \
-    AOTI_DBG_FLUSH_TOUCH(name, flush; count_copy_on_device(stream), stream, copied(to, from, bytes), \
-                                      parameters, arguments)
-AOTI_DBG_COPY_ON_DEVICE(cuMemcpyDtoD_v2, flush_if_pending(), legacy_default(nullptr),
-                        (CUdeviceptr to, CUdeviceptr from, size_t bytes), (to, from, bytes))
-AOTI_DBG_COPY_ON_DEVICE(cuMemcpyDtoD_v2_ptds, flush_if_pending(), per_thread_default(nullptr),
-                        (CUdeviceptr to, CUdeviceptr from, size_t bytes), (to, from, bytes))
+AOTI_DBG_FLUSH_TOUCH(cuMemcpyDtoD_v2, flush_if_pending(), legacy_default(nullptr), copied(to, from, bytes),
+                     (CUdeviceptr to, CUdeviceptr from, size_t bytes), (to, from, bytes))
+AOTI_DBG_FLUSH_TOUCH(cuMemcpyDtoD_v2_ptds, flush_if_pending(), per_thread_default(nullptr),
+                     copied(to, from, bytes), (CUdeviceptr to, CUdeviceptr from, size_t bytes),
+                     (to, from, bytes))
 AOTI_DBG_FLUSH_BLOCKING_TWINS(cuMemcpyDtoA_v2, cuMemcpyDtoA_v2_ptds, fetched(from, bytes),
                               (CUarray to, size_t offset, CUdeviceptr from, size_t bytes),
                               (to, offset, from, bytes))
@@ -291,7 +309,7 @@ AOTI_DBG_FLUSH_BLOCKING_TWINS(cuMemcpy2D_v2, cuMemcpy2D_v2_ptds, copied(copy), (
                               (copy))
 AOTI_DBG_FLUSH_BLOCKING_TWINS(cuMemcpy2DUnaligned_v2, cuMemcpy2DUnaligned_v2_ptds, copied(copy),
                               (const CUDA_MEMCPY2D* copy), (copy))
-AOTI_DBG_FLUSH_BLOCKING_TWINS(cuMemcpy3D_v2, cuMemcpy3D_v2_ptds, Touched(), (const CUDA_MEMCPY3D* copy),
+AOTI_DBG_FLUSH_BLOCKING_TWINS(cuMemcpy3D_v2, cuMemcpy3D_v2_ptds, copied(copy), (const CUDA_MEMCPY3D* copy),
                               (copy))
 AOTI_DBG_FLUSH_BLOCKING_TWINS(cuMemcpy3DPeer, cuMemcpy3DPeer_ptds, Touched(),
                               (const CUDA_MEMCPY3D_PEER* copy), (copy))
@@ -312,38 +330,39 @@ AOTI_DBG_FETCH(cuMemcpyDtoHAsync_v2, flush_if_pending_of(legacy_default(stream))
 AOTI_DBG_FETCH(cuMemcpyDtoHAsync_v2_ptsz, flush_if_pending_of(per_thread_default(stream)),
                per_thread_default(stream), of_copy(per_thread_default(stream), to),
                (void* to, CUdeviceptr from, size_t bytes, CUstream stream), (to, from, bytes, stream))
-AOTI_DBG_COPY_ON_DEVICE(cuMemcpyDtoDAsync_v2, flush_if_pending_of(legacy_default(stream)),
-                        legacy_default(stream),
-                        (CUdeviceptr to, CUdeviceptr from, size_t bytes, CUstream stream),
-                        (to, from, bytes, stream))
-AOTI_DBG_COPY_ON_DEVICE(cuMemcpyDtoDAsync_v2_ptsz, flush_if_pending_of(per_thread_default(stream)),
-                        per_thread_default(stream),
-                        (CUdeviceptr to, CUdeviceptr from, size_t bytes, CUstream stream),
-                        (to, from, bytes, stream))
+AOTI_DBG_FLUSH_TOUCH_TWINS(cuMemcpyDtoDAsync_v2, cuMemcpyDtoDAsync_v2_ptsz, copied(to, from, bytes),
+                           (CUdeviceptr to, CUdeviceptr from, size_t bytes, CUstream stream),
+                           (to, from, bytes, stream))
 AOTI_DBG_FLUSH_TOUCH_TWINS(cuMemcpyPeerAsync, cuMemcpyPeerAsync_ptsz, copied(to, from, bytes),
                            (CUdeviceptr to, CUcontext there, CUdeviceptr from, CUcontext here, size_t bytes,
                             CUstream stream),
                            (to, there, from, here, bytes, stream))
-#define AOTI_DBG_COPY_2D(name, flavour)                                                     \
+#define AOTI_DBG_COPY_ROWS(name, flavour, Copy)                                             \
     AOTI_DBG_FLUSH_HOOK(name, flush_if_pending_of(flavour(stream));                         \
                         note_copied(#name, flavour(stream), copied(copy), target_of(copy)), \
-                        (const CUDA_MEMCPY2D* copy, CUstream stream), (copy, stream))
-AOTI_DBG_COPY_2D(cuMemcpy2DAsync_v2, legacy_default)
-AOTI_DBG_COPY_2D(cuMemcpy2DAsync_v2_ptsz, per_thread_default)
-AOTI_DBG_FLUSH_STREAM_BY(flush_for_callback_of, cuMemcpy3DAsync_v2, cuMemcpy3DAsync_v2_ptsz,
-                         (const CUDA_MEMCPY3D* copy, CUstream stream), (copy, stream))
+                        (const Copy* copy, CUstream stream), (copy, stream))
+AOTI_DBG_COPY_ROWS(cuMemcpy2DAsync_v2, legacy_default, CUDA_MEMCPY2D)
+AOTI_DBG_COPY_ROWS(cuMemcpy2DAsync_v2_ptsz, per_thread_default, CUDA_MEMCPY2D)
+AOTI_DBG_COPY_ROWS(cuMemcpy3DAsync_v2, legacy_default, CUDA_MEMCPY3D)
+AOTI_DBG_COPY_ROWS(cuMemcpy3DAsync_v2_ptsz, per_thread_default, CUDA_MEMCPY3D)
 AOTI_DBG_FLUSH_STREAM(cuMemcpy3DPeerAsync, cuMemcpy3DPeerAsync_ptsz,
                       (const CUDA_MEMCPY3D_PEER* copy, CUstream stream), (copy, stream))
-AOTI_DBG_FLUSH_STREAM_BY(flush_for_callback_of, cuMemcpyBatchAsync, cuMemcpyBatchAsync_ptsz,
-                         (CUdeviceptr * to, CUdeviceptr* from, size_t* bytes, size_t count,
-                          CUmemcpyAttributes* attributes, size_t* indices, size_t attribute_count,
-                          size_t* failed, CUstream stream),
-                         (to, from, bytes, count, attributes, indices, attribute_count, failed, stream))
-AOTI_DBG_FLUSH_STREAM_BY(flush_for_callback_of, cuMemcpyBatchAsync_v2, cuMemcpyBatchAsync_v2_ptsz,
-                         (CUdeviceptr * to, CUdeviceptr* from, size_t* bytes, size_t count,
-                          CUmemcpyAttributes* attributes, size_t* indices, size_t attribute_count,
-                          CUstream stream),
-                         (to, from, bytes, count, attributes, indices, attribute_count, stream))
+#define AOTI_DBG_COPY_BATCH(name, flavour, parameters, arguments)     \
+    AOTI_DBG_FLUSH_HOOK(name, flush_for_callback_of(flavour(stream)); \
+                        count_copies(to, from, bytes, count, flavour(stream)), parameters, arguments)
+#define AOTI_DBG_COPY_BATCH_TWINS(name, twin, parameters, arguments) \
+    AOTI_DBG_COPY_BATCH(name, legacy_default, parameters, arguments) \
+    AOTI_DBG_COPY_BATCH(twin, per_thread_default, parameters, arguments)
+AOTI_DBG_COPY_BATCH_TWINS(cuMemcpyBatchAsync, cuMemcpyBatchAsync_ptsz,
+                          (CUdeviceptr * to, CUdeviceptr* from, size_t* bytes, size_t count,
+                           CUmemcpyAttributes* attributes, size_t* indices, size_t attribute_count,
+                           size_t* failed, CUstream stream),
+                          (to, from, bytes, count, attributes, indices, attribute_count, failed, stream))
+AOTI_DBG_COPY_BATCH_TWINS(cuMemcpyBatchAsync_v2, cuMemcpyBatchAsync_v2_ptsz,
+                          (CUdeviceptr * to, CUdeviceptr* from, size_t* bytes, size_t count,
+                           CUmemcpyAttributes* attributes, size_t* indices, size_t attribute_count,
+                           CUstream stream),
+                          (to, from, bytes, count, attributes, indices, attribute_count, stream))
 AOTI_DBG_FLUSH_STREAM_BY(flush_for_callback_of, cuMemcpy3DBatchAsync, cuMemcpy3DBatchAsync_ptsz,
                          (size_t count, CUDA_MEMCPY3D_BATCH_OP* list, size_t* failed,
                           unsigned long long flags, CUstream stream),
@@ -356,25 +375,25 @@ AOTI_DBG_FLUSH_STREAM_BY(flush_for_callback_of, cuMemcpy3DBatchAsync_v2, cuMemcp
 // ---- sets ----
 
 // Of a rectangle the first row is looked at: what lies between its rows is not touched.
-#define AOTI_DBG_FLUSH_FILL(name, flush, stream, row, rows, parameters, arguments)                  \
-    AOTI_DBG_FLUSH_TOUCH(name, flush; count_fill((row) * (rows), stream), stream, written(to, row), \
+#define AOTI_DBG_FLUSH_FILL(name, flush, stream, row, rows, pitch, parameters, arguments)             \
+    AOTI_DBG_FLUSH_TOUCH(name, flush; count_fill(row, rows, pitch, stream), stream, written(to, row), \
                                       parameters, arguments)
 
-#define AOTI_DBG_FLUSH_SET(name, stream, Unit)                                     \
-    AOTI_DBG_FLUSH_FILL(name, flush_if_pending(), stream, count * sizeof(Unit), 1, \
+#define AOTI_DBG_FLUSH_SET(name, stream, Unit)                                        \
+    AOTI_DBG_FLUSH_FILL(name, flush_if_pending(), stream, count * sizeof(Unit), 1, 0, \
                         (CUdeviceptr to, Unit value, size_t count), (to, value, count))
 #define AOTI_DBG_FLUSH_SET_2D(name, stream, Unit)                                                \
-    AOTI_DBG_FLUSH_FILL(name, flush_if_pending(), stream, width * sizeof(Unit), height,          \
+    AOTI_DBG_FLUSH_FILL(name, flush_if_pending(), stream, width * sizeof(Unit), height, pitch,   \
                         (CUdeviceptr to, size_t pitch, Unit value, size_t width, size_t height), \
                         (to, pitch, value, width, height))
 #define AOTI_DBG_FLUSH_SET_ASYNC(name, flavour, Unit)                                                      \
     AOTI_DBG_FLUSH_FILL(name, flush_if_pending_of(flavour(stream)), flavour(stream), count * sizeof(Unit), \
-                        1, (CUdeviceptr to, Unit value, size_t count, CUstream stream),                    \
+                        1, 0, (CUdeviceptr to, Unit value, size_t count, CUstream stream),                 \
                         (to, value, count, stream))
-#define AOTI_DBG_FLUSH_SET_2D_ASYNC(name, flavour, Unit)                                           \
-    AOTI_DBG_FLUSH_FILL(                                                                           \
-        name, flush_if_pending_of(flavour(stream)), flavour(stream), width * sizeof(Unit), height, \
-        (CUdeviceptr to, size_t pitch, Unit value, size_t width, size_t height, CUstream stream),  \
+#define AOTI_DBG_FLUSH_SET_2D_ASYNC(name, flavour, Unit)                                                  \
+    AOTI_DBG_FLUSH_FILL(                                                                                  \
+        name, flush_if_pending_of(flavour(stream)), flavour(stream), width * sizeof(Unit), height, pitch, \
+        (CUdeviceptr to, size_t pitch, Unit value, size_t width, size_t height, CUstream stream),         \
         (to, pitch, value, width, height, stream))
 #define AOTI_DBG_FLUSH_SETS(bits, Unit)                                                   \
     AOTI_DBG_FLUSH_SET(cuMemsetD##bits##_v2, legacy_default(nullptr), Unit)               \

@@ -34,8 +34,9 @@ bool is_pipe(const std::string& path, struct stat& found) {
 std::atomic<const Expected*> g_asked{nullptr};
 std::atomic<int> g_contexts_in_the_making{0};
 
-// Of the thread that looks.
+// Of the thread that looks: the pipe as it found it, whose that is, and whose has no name any more.
 struct stat g_pipe {};
+const Expected* g_found = nullptr;
 const Expected* g_taken = nullptr;
 
 /// The driver's own end; -1 where nobody has the pipe open.
@@ -78,9 +79,10 @@ ContextInTheMaking::~ContextInTheMaking() {
 
 void take_dump_pipe() {
     const Expected* const wanted = expected();
-    if (wanted == nullptr || wanted == g_taken || !is_pipe(wanted->path, g_pipe) || descriptor_of(g_pipe) < 0)
-        return;
-    // In this order: one that begins to be made after it was looked is one that opens none.
+    if (wanted == nullptr || wanted == g_taken || !is_pipe(wanted->path, g_pipe)) return;
+    g_found = wanted;
+    if (descriptor_of(g_pipe) < 0 || g_contexts_in_the_making.load() != 0) return;
+    // Whoever began before the driver was told is seen now; whoever begins later opens none.
     if (!wanted->be_last() || g_contexts_in_the_making.load() != 0) return;
     unlink(wanted->path.c_str());
     g_taken = wanted;
@@ -89,13 +91,15 @@ void take_dump_pipe() {
 bool can_ask_for_dump() {
     take_dump_pipe();
     const Expected* const wanted = expected();
-    return wanted != nullptr && g_taken == wanted && !has_asked_for_dump() && descriptor_of(g_pipe) >= 0;
+    return wanted != nullptr && g_found == wanted && !has_asked_for_dump() && descriptor_of(g_pipe) >= 0;
 }
 
 bool ask_for_dump() {
     const std::string end = "/proc/self/fd/" + std::to_string(descriptor_of(g_pipe));
     const Descriptor pipe(open(end.c_str(), O_WRONLY | O_NONBLOCK | O_CLOEXEC));
-    g_asked.store(g_taken, std::memory_order_release);
+    g_asked.store(g_found, std::memory_order_release);
+    // A context in the making, for which it has kept its name, fails by the record anyway.
+    if (g_taken != g_found && g_found->be_last()) remove_dump_pipe();
     // SIGPIPE is nothing that a thread of ours takes.
     return pipe.number() >= 0 && write(pipe.number(), "1", 1) == 1;
 }

@@ -9,7 +9,8 @@
 //
 // With each further context the driver opens the pipe once more, and where it has no name by then that
 // context is not made. So the driver is told before that later ones need none, and while one is being made,
-// which may have begun earlier, the name stays.
+// which may have begun earlier, the name stays. Those that have the pipe open answer for all; when they are
+// gone nobody does.
 #pragma once
 
 #include <string>

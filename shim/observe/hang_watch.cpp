@@ -235,8 +235,8 @@ class HangWatch {
     static const char* why_not(const Hang& hang) {
         if (!may_be_of_device(hang)) return "no call that hangs waits for the device";
         return "the driver cannot be asked what runs there: AOTI_DBG_TRIAGE is off, somebody else has asked "
-               "for "
-               "its core dumps, it is older than 12.1, or was asked before";
+               "for its core dumps, the context that would tell is gone, it is older than 12.1, or was asked "
+               "before";
     }
 
     /// After which there is nothing left to watch: the context has failed, or the driver has aborted.

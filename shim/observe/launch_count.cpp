@@ -34,12 +34,18 @@ std::atomic<std::uint64_t> g_last_launch{0};
     return get_current != nullptr && get_current(&context) == 0 ? context : nullptr;
 }
 
-/// Null where the driver does not say.
+/// Null where the driver does not say. Of a green context's stream the older question has for an answer what
+/// was made of that, the newer one the context in which its launches are numbered.
 [[gnu::cold]] void* context_made_in(const void* stream) {
-    using GetContext = int (*)(const void* stream, void** context);
-    static const auto get_context = reinterpret_cast<GetContext>(other_driver_function("cuStreamGetCtx"));
+    using Get = int (*)(const void* stream, void** context);
+    using GetEitherKind = int (*)(const void* stream, void** context, void** green);
+    static const auto get = reinterpret_cast<Get>(other_driver_function("cuStreamGetCtx"));
+    static const auto get_either_kind =
+        reinterpret_cast<GetEitherKind>(other_driver_function("cuStreamGetCtx_v2"));
     void* context = nullptr;
-    return get_context != nullptr && get_context(stream, &context) == 0 ? context : nullptr;
+    void* green = nullptr;
+    if (get_either_kind != nullptr && get_either_kind(stream, &context, &green) == 0) return context;
+    return get != nullptr && get(stream, &context) == 0 ? context : nullptr;
 }
 
 /// The stream's, which may be another than the thread's where there are several.
@@ -49,6 +55,19 @@ std::atomic<std::uint64_t> g_last_launch{0};
     const bool was_made = reinterpret_cast<std::uintptr_t>(stream) > kLastOfAllContexts;
     void* const context = are_several && was_made ? context_made_in(stream) : nullptr;
     return context != nullptr ? context : current_context();
+}
+
+/// Whose memory it is; kNoDevice for the host's, or where the driver does not say.
+std::int32_t device_of_memory(std::uint64_t address) {
+    using Get = int (*)(void* value, int attribute, std::uint64_t address);
+    static const auto get = reinterpret_cast<Get>(other_driver_function("cuPointerGetAttribute"));
+    constexpr int kMemoryType = 2;
+    constexpr int kOrdinal = 9;
+    constexpr unsigned kOfDevice = 2;
+    unsigned type = 0;
+    if (get == nullptr || get(&type, kMemoryType, address) != 0 || type != kOfDevice) return kNoDevice;
+    std::int32_t device = kNoDevice;
+    return get(&device, kOrdinal, address) == 0 ? device : kNoDevice;
 }
 
 void set_device(Counted& one, int device) {
@@ -100,6 +119,22 @@ Counted* counted_at_launch(const void* stream) {
     return one;
 }
 
+/// That of the stream's context where it has this device, else of the first context there.
+Counted* counted_on(std::int32_t device, const void* stream) {
+    Counted* const one = counted_at_launch(stream);
+    if (one == nullptr || one->device.load(std::memory_order_relaxed) == device) return one;
+    auto* const found = std::find_if(std::begin(g_counted), std::end(g_counted), [device](const auto& other) {
+        return other.device.load(std::memory_order_relaxed) == device;
+    });
+    return found != std::end(g_counted) ? found : nullptr;
+}
+
+void forget(Counted& one) {
+    one.kernels.store(0, std::memory_order_relaxed);
+    // Another may come to lie there.
+    one.device.store(kNoDevice, std::memory_order_relaxed);
+}
+
 /// Whether it is one of the last so many graphs; one that was launched before them is counted again.
 bool is_known(const void* graph) {
     constexpr std::size_t kGraphs = 256;
@@ -115,7 +150,10 @@ bool is_known(const void* graph) {
 
 void add_context(void* context, int device) {
     Counted* const one = context != nullptr ? place_of(context) : nullptr;
-    if (one != nullptr && one->device.load(std::memory_order_relaxed) != device) set_device(*one, device);
+    if (one == nullptr || one->device.load(std::memory_order_relaxed) == device) return;
+    set_device(*one, device);
+    // It may have come in the place of one that is gone.
+    event_handlers::expect_others();
 }
 
 [[gnu::hot]] LaunchNumber number_of_launch(const void* stream) {
@@ -160,13 +198,22 @@ LaunchNumber number_of_graph(const void* graph, const void* stream) {
     return {0, number_of(*one)};
 }
 
+void number_copy(std::uint64_t to, std::uint64_t from, const void* stream) {
+    const std::int32_t device = device_of_memory(to);
+    if (device == kNoDevice || device_of_memory(from) != device) return;
+    if (Counted* const one = counted_on(device, stream); one != nullptr)
+        one->kernels.fetch_add(1, std::memory_order_relaxed);
+}
+
 void forget_launch_counts(void* context) {
-    for (Counted& one : g_counted) {
-        if (context != nullptr && one.context.load(std::memory_order_acquire) != context) continue;
-        one.kernels.store(0, std::memory_order_relaxed);
-        // Another may come to lie there.
-        one.device.store(kNoDevice, std::memory_order_relaxed);
-    }
+    for (Counted& one : g_counted)
+        if (one.context.load(std::memory_order_acquire) == context) forget(one);
+    event_handlers::expect_others();
+}
+
+void forget_launch_counts_of(int device) {
+    for (Counted& one : g_counted)
+        if (one.device.load(std::memory_order_relaxed) == device) forget(one);
     event_handlers::expect_others();
 }
 

@@ -2,8 +2,9 @@
 // kernel at fault: the launches, and the kernels by which the driver itself fills memory and copies it on the
 // device. Kernels of a graph get theirs when it is made and the graph one more; here they are counted when
 // they are captured, so that behind a graph made of anything else the numbers are too small.
-// The context is that of the stream, which may be another than the thread's: a graph, a copy, a fill and a
-// kernel of a library run there.
+// The context is that of the stream, which may be another than the thread's: a graph, a fill and a kernel of
+// a library run there. A copy counts where its memory is, which may be elsewhere still, and from one device
+// to another it has no kernel.
 // Counts while faults are watched for (fault_watch), else costs a load.
 #pragma once
 
@@ -40,8 +41,12 @@ ring::DeviceContext numbered_context(std::uint8_t number);
 std::uint32_t context_changes();
 /// The driver has refused what may have a number.
 void take_back(const LaunchNumber& launch);
-/// A context is about to go; all of them for nullptr.
+/// Memory is copied from there to there, either of which may be the host's.
+void number_copy(std::uint64_t to, std::uint64_t from, const void* stream);
+/// A context is about to go.
 void forget_launch_counts(void* context);
+/// All of that device's are.
+void forget_launch_counts_of(int device);
 
 /// When the last launch of the process was, on the coarse clock; 0: there was none.
 std::uint64_t last_launch();
@@ -63,15 +68,16 @@ inline std::uint8_t context_number(const void* stream = nullptr) {
     return g_counts_launches.load(std::memory_order_relaxed) ? find_context_number(stream) : std::uint8_t{0};
 }
 
-/// Memory is filled on the device, or copied from there to there.
-inline void count_copy_on_device(const void* stream = nullptr) {
+inline void count_copy(std::uint64_t to, std::uint64_t from, const void* stream = nullptr) {
     if (g_counts_launches.load(std::memory_order_relaxed)) [[unlikely]]
-        number_of_launch(stream);
+        number_copy(to, from, stream);
 }
-/// Few bytes are filled without a kernel.
-inline void count_fill(std::size_t bytes, const void* stream = nullptr) {
+/// Memory is filled, in rows of so many bytes that begin `pitch` apart: few bytes are without a kernel where
+/// nothing lies between them.
+inline void count_fill(std::size_t row, std::size_t rows, std::size_t pitch, const void* stream = nullptr) {
     constexpr std::size_t kByKernel = 4097;
-    if (bytes >= kByKernel) count_copy_on_device(stream);
+    const bool has_gaps = rows > 1 && pitch != row;
+    if (row * rows >= (has_gaps ? 1 : kByKernel)) next_launch_number(stream);
 }
 
 }  // namespace aoti_dbg

@@ -24,7 +24,7 @@ struct RecordedEvent {
     std::atomic<std::uint64_t> event{0};
     std::atomic<std::uint64_t> stream{0};
     std::atomic<std::uint64_t> seq{0};
-    std::atomic<std::uint8_t> context{0};  // of a stream that another context has as well; else 0
+    std::atomic<std::uint8_t> context{0};  // the stream's; 0: it is not known
 };
 
 // Of two events that share a place the later one is known.

@@ -1,6 +1,6 @@
 // Calls of the driver that wait for the device, and questions to it: put into the flight ring, so that it is
 // known which did not come back and, from those that did, what has ended on the device. The driver is asked
-// for nothing but the thread's context. Done where crashes or hangs are looked for (Options::records_all),
+// for nothing but whose context it is. Done where crashes or hangs are looked for (Options::records_all),
 // else a load.
 #pragma once
 

@@ -11,12 +11,12 @@ namespace {
 
 struct Faulted {
     Faulted(int devices, const std::string& streams, int launch, const Lines& flags = {},
-            Variables variables = {}) {
+            Variables variables = {}, const Lines& besides = {}) {
         const TempFolder folder;
         const std::filesystem::path out = folder.path() / "out";
-        const Lines argv =
-            joined(joined({AOTI_DBG_TOOL, "run", "--triage", "--scope", "all"}, flags),
-                   {"--", victim_path("several_devices"), std::to_string(devices), "40", streams});
+        const Lines argv = joined(
+            joined({AOTI_DBG_TOOL, "run", "--triage", "--scope", "all"}, flags),
+            joined({"--", victim_path("several_devices"), std::to_string(devices), "40", streams}, besides));
         variables["AOTI_DBG_OUT"] = out.string();
         variables["FAKE_CUDA_DEVICES"] = std::to_string(devices);
         variables["FAKE_CUDA_FAIL_AT"] = std::to_string(launch);
@@ -65,6 +65,22 @@ TEST_CASE("Of the same launch on several devices that on the one at fault is nam
     }
 }
 
+TEST_CASE("Copies and fills that have a kernel are counted where that is, and those without are not") {
+    for (const std::string streams : {"own", "legacy", "library"}) {
+        for (const int devices : {1, 2}) {
+            for (const int launch : {31, 62, 63}) {
+                if (launch > 40 * devices) continue;
+                CAPTURE(streams, devices, launch);
+                const Faulted faulted(devices, streams, launch, {}, {}, {"copies"});
+                const nlohmann::json& call = faulted.report.at("call");
+                CHECK(call.at("kernel") == faulted.kernel);
+                CHECK(call.at("seq") == faulted.expected_seq);
+                CHECK_FALSE(call.contains("likely"));
+            }
+        }
+    }
+}
+
 TEST_CASE("Of several devices the one at fault is told whole, the others by their names") {
     const Faulted faulted(3, "own", 32);
     const std::string fault = faulted.report.at("environment").at("cuda:1");
@@ -90,7 +106,8 @@ TEST_CASE("Without a core dump markers name the launch on the device whose conte
 
 TEST_CASE("A program with several devices does not notice that it is watched") {
     const std::string streams = GENERATE("legacy", "library");
-    const Lines argv = {victim_path("several_devices"), "3", "40", streams};
+    const std::string besides = GENERATE("nothing", "copies");
+    const Lines argv = {victim_path("several_devices"), "3", "40", streams, besides};
     const Variables devices = {{"FAKE_CUDA_DEVICES", "3"}};
     const Outcome bare = run_bare(argv, devices);
     CHECK(bare.out == "end: 0\nend: 0\nend: 0\n");

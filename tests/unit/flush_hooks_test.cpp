@@ -339,11 +339,11 @@ std::vector<std::string> order_of(const std::string& name) {
     if (begins({"cuStreamWaitValue"})) return {"waits for something"};
     if (begins({"cuStreamBatchMemOp"})) return {"waits for something", "callback"};
     if (begins({"cuLaunchHostFunc", "cuStreamAddCallback", "cuStreamWriteValue", "cuMemcpyBatchAsync",
-                "cuMemcpy3DAsync", "cuMemcpy3DBatchAsync"}))
+                "cuMemcpy3DBatchAsync"}))
         return {"callback"};
     if (begins({"cuStreamBeginCapture", "cuMemcpy3DPeerAsync"})) return {"work"};
     // Copies and sets. Some wait for what they have copied.
-    if (begins({"cuMemcpyAsync", "cuMemcpy2DAsync"})) {
+    if (begins({"cuMemcpyAsync", "cuMemcpy2DAsync", "cuMemcpy3DAsync"})) {
         return g_is_pageable ? std::vector<std::string>{name, "callback"} : std::vector<std::string>{name};
     }
     const bool waits =

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "shim/bind/driver_table.hpp"
+#include "shim/observe/event_handlers.hpp"
 #include "tests/support/catch.hpp"
 
 namespace {
@@ -19,6 +20,8 @@ thread_local void* t_context = nullptr;
 std::atomic<int> g_result{0};
 std::atomic<int> g_stream_result{0};
 std::atomic<int> g_device{0};
+// A driver that knows green contexts, and in which of them every stream's launches are numbered.
+void* g_numbering = nullptr;
 
 int get_current(void** context) {
     *context = t_context;
@@ -29,6 +32,24 @@ int get_current(void** context) {
 int get_stream_context(const void* stream, void** context) {
     *context = const_cast<void*>(stream);
     return g_stream_result;
+}
+
+int get_stream_context_of_either_kind(const void* stream, void** context, void** green) {
+    if (g_numbering == nullptr) return get_stream_context(stream, context);
+    *context = g_numbering;
+    *green = const_cast<void*>(stream);
+    return 0;
+}
+
+/// Memory of device n begins at n times 0x1000; that of the last page there is the host's.
+int get_pointer_attribute(void* value, int attribute, std::uint64_t address) {
+    constexpr int kMemoryType = 2;
+    constexpr std::uint64_t kHost = 0xf;
+    const std::uint64_t page = address >> 12U;
+    if (page > kHost) return 1;
+    *static_cast<unsigned*>(value) = static_cast<unsigned>(page);
+    if (attribute == kMemoryType) *static_cast<unsigned*>(value) = page == kHost ? 1 : 2;
+    return 0;
 }
 
 int get_device(int* device) {
@@ -42,8 +63,11 @@ namespace aoti_dbg {
 
 // The driver: nothing else is asked of it.
 void* other_driver_function(const char* name) {
-    if (std::string_view(name) == "cuCtxGetDevice") return reinterpret_cast<void*>(&get_device);
-    if (std::string_view(name) == "cuStreamGetCtx") return reinterpret_cast<void*>(&get_stream_context);
+    const std::string_view asked = name;
+    if (asked == "cuCtxGetDevice") return reinterpret_cast<void*>(&get_device);
+    if (asked == "cuStreamGetCtx") return reinterpret_cast<void*>(&get_stream_context);
+    if (asked == "cuStreamGetCtx_v2") return reinterpret_cast<void*>(&get_stream_context_of_either_kind);
+    if (asked == "cuPointerGetAttribute") return reinterpret_cast<void*>(&get_pointer_attribute);
     return reinterpret_cast<void*>(&get_current);
 }
 
@@ -54,12 +78,21 @@ void* context(std::size_t number) {
     return &places[number];
 }
 
+std::uint64_t memory_of(std::uint64_t device) {
+    return device << 12U;
+}
+
+constexpr std::uint64_t kHostMemory = 0xf000;
+constexpr std::uint64_t kNobodysMemory = 0xffff0000;
+
 /// As in a process of its own.
 struct Counting {
     explicit Counting(void* current = context(0)) {
-        forget_launch_counts(nullptr);
+        for (std::size_t i = 0; i < 100; ++i)
+            forget_launch_counts(context(i));
         g_counts_launches = true;
         g_result = 0;
+        g_device = 0;
         t_context = current;
     }
     Counting(const Counting&) = delete;
@@ -78,7 +111,7 @@ TEST_CASE("Before any launch the last one was never") {
 TEST_CASE("Without a context, or where the driver does not say which, nothing has a number") {
     const Counting counting(nullptr);
     CHECK(next_launch_number().kernel == 0);
-    count_copy_on_device();
+    count_copy(memory_of(0), memory_of(0));
     t_context = context(0);
     g_result = 4;
     CHECK(next_launch_number().kernel == 0);
@@ -90,8 +123,8 @@ TEST_CASE("Nothing is counted while nobody watches for faults") {
     const Counting counting;
     g_counts_launches = false;
     CHECK(next_launch_number().kernel == 0);
-    count_copy_on_device();
-    count_fill(1 << 20);
+    count_copy(memory_of(0), memory_of(0));
+    count_fill(1 << 20, 1, 0);
     g_counts_launches = true;
     CHECK(next_launch_number().kernel == 1);
 }
@@ -108,8 +141,25 @@ TEST_CASE("Each context counts for itself, and one that is gone begins anew") {
     CHECK(next_launch_number().kernel == 1);
     t_context = context(1);
     CHECK(next_launch_number().kernel == 2);
-    forget_launch_counts(nullptr);
-    CHECK(next_launch_number().kernel == 1);
+}
+
+TEST_CASE("When a device is reset its contexts begin anew, and the others go on") {
+    const Counting counting;
+    note_context(context(0), 0);
+    note_context(context(1), 1);
+    CHECK(next_launch_number(context(0)).kernel == 1);
+    CHECK(next_launch_number(context(1)).kernel == 1);
+    event_handlers::g_are_complete = true;
+    forget_launch_counts_of(1);
+    CHECK_FALSE(event_handlers::g_are_complete);
+    CHECK(next_launch_number(context(0)).kernel == 2);
+    CHECK(numbered_context(number_of_context(context(0))).handle != 0);
+    CHECK(numbered_context(number_of_context(context(1))).handle == 0);
+    // It comes back at the same place, with threads of its own.
+    event_handlers::g_are_complete = true;
+    note_context(context(1), 1);
+    CHECK_FALSE(event_handlers::g_are_complete);
+    CHECK(next_launch_number(context(1)).kernel == 1);
 }
 
 TEST_CASE("A context has a number of its own, under which it and its device are known") {
@@ -153,8 +203,8 @@ TEST_CASE("What is handed to a stream counts in the stream's context, whichever 
     const void* const stream = context(1);  // see get_stream_context
     CHECK(context_number(stream) == other);
     CHECK(next_launch_number(stream).kernel == 1);
-    count_copy_on_device(stream);
-    count_fill(16384, stream);
+    count_copy(memory_of(7), memory_of(7), stream);
+    count_fill(16384, 1, 0, stream);
     const LaunchNumber refused = next_launch_number(stream);
     CHECK(refused.kernel == 4);
     CHECK(refused.context == other);
@@ -190,15 +240,53 @@ TEST_CASE("A graph counts when it is launched for the first time, and in the con
     CHECK(number_of_context(context(50)) == 0);
 }
 
-TEST_CASE("A copy on the device is a kernel whatever its size, a fill only of more than a page") {
+TEST_CASE("A launch on a stream of a green context counts where the driver says that it is numbered") {
     const Counting counting;
-    count_copy_on_device();
-    CHECK(next_launch_number().kernel == 2);
+    note_context(context(0), 0);
+    note_context(context(1), 1);
+    g_numbering = context(1);
+    const LaunchNumber launch = next_launch_number(context(5));
+    g_numbering = nullptr;
+    CHECK(launch.context == number_of_context(context(1)));
+    CHECK(number_of_context(context(5)) == 0);
+}
+
+TEST_CASE("A copy within one device is a kernel there, and none with another device or the host") {
+    const Counting counting;
+    note_context(context(0), 0);
+    note_context(context(1), 1);
+    const void* const stream = context(0);
+    for (const std::uint64_t other : {memory_of(1), kHostMemory, kNobodysMemory}) {
+        count_copy(memory_of(0), other, stream);
+        count_copy(other, memory_of(0), stream);
+    }
+    count_copy(kHostMemory, kHostMemory, stream);
+    CHECK(next_launch_number(stream).kernel == 1);
+    count_copy(memory_of(0), memory_of(0) + 8, stream);
+    CHECK(next_launch_number(stream).kernel == 3);
+    // Of the stream's device is neither.
+    count_copy(memory_of(1), memory_of(1) + 8, stream);
+    CHECK(next_launch_number(stream).kernel == 4);
+    CHECK(next_launch_number(context(1)).kernel == 2);
+    // Nobody has a context there.
+    count_copy(memory_of(3), memory_of(3) + 8, stream);
+    CHECK(next_launch_number(stream).kernel == 5);
+}
+
+TEST_CASE("A fill is a kernel of more than a page, or where something lies between its rows") {
+    const Counting counting;
     for (const std::size_t bytes : {0, 1, 4096})
-        count_fill(bytes);
+        count_fill(bytes, 1, 0);
+    count_fill(64, 64, 64);
+    count_fill(0, 2, 512);
+    count_fill(16, 1, 512);
+    CHECK(next_launch_number().kernel == 1);
+    count_fill(4097, 1, 0);
     CHECK(next_launch_number().kernel == 3);
-    count_fill(16384);
+    count_fill(256, 64, 256);
     CHECK(next_launch_number().kernel == 5);
+    count_fill(4, 2, 512);
+    CHECK(next_launch_number().kernel == 7);
 }
 
 TEST_CASE("Threads that launch in one context never get the same number, and none is left out") {

@@ -1,7 +1,8 @@
-// several_devices DEVICES LAUNCHES own|legacy|library [elsewhere]: so many launches on each of the devices,
-// which take turns: launch i of each is of kernel_<i % 5>, on a stream of its own or on its legacy stream.
-// library: on its own, while the context of the last device is the thread's all the time, as kernels of a
-// library can be. Then it waits for each device.
+// several_devices DEVICES LAUNCHES own|legacy|library [elsewhere|copies]: so many launches on each of the
+// devices, which take turns: launch i of each is of kernel_<i % 5>, on a stream of its own or on its legacy
+// stream. library: on its own, while the context of the last device is the thread's all the time, as kernels
+// of a library can be. copies: before each launch memory is copied and filled in every way, within the
+// device, to the next one and there. Then it waits for each device.
 #include <string>
 #include <vector>
 
@@ -13,7 +14,10 @@ struct Stage {
     CUcontext context = nullptr;
     std::array<CUfunction, victim::kNames> kernels{};
     CUstream stream = nullptr;
+    CUdeviceptr memory = 0;
 };
+
+constexpr std::size_t kBytes = 1 << 16;
 
 Stage set(int device, bool on_legacy) {
     Stage stage;
@@ -21,7 +25,40 @@ Stage set(int device, bool on_legacy) {
     victim::must(cuCtxSetCurrent(stage.context), "cuCtxSetCurrent");
     stage.kernels = victim::load_five_kernels();
     if (!on_legacy) victim::must(cuStreamCreate(&stage.stream, CU_STREAM_NON_BLOCKING), "cuStreamCreate");
+    victim::must(cuMemAlloc_v2(&stage.memory, kBytes), "cuMemAlloc");
     return stage;
+}
+
+template <typename Copy>
+Copy rows_of(CUdeviceptr to, CUdeviceptr from) {
+    Copy copy{};
+    copy.srcMemoryType = copy.dstMemoryType = CU_MEMORYTYPE_DEVICE;
+    copy.srcDevice = from;
+    copy.dstDevice = to;
+    copy.srcPitch = copy.dstPitch = 64;
+    copy.WidthInBytes = 16;
+    copy.Height = 4;
+    return copy;
+}
+
+/// What comes back is not looked at, as of the launches.
+void copy_and_fill(const Stage& here, const Stage& next) {
+    const CUdeviceptr half = kBytes / 2;
+    char bytes[64] = "";
+    cuMemcpyDtoDAsync_v2(here.memory + half, here.memory, 64, here.stream);
+    cuMemcpyAsync(here.memory + half, here.memory, 64, here.stream);
+    cuMemcpyHtoDAsync_v2(here.memory, bytes, sizeof bytes, here.stream);
+    cuMemcpyDtoDAsync_v2(next.memory, here.memory, 64, here.stream);
+    cuMemcpyAsync(here.memory, next.memory, 64, here.stream);
+    cuMemcpyDtoDAsync_v2(next.memory + half, next.memory, 64, here.stream);
+    const auto rows = rows_of<CUDA_MEMCPY2D>(here.memory + half, here.memory);
+    cuMemcpy2DAsync_v2(&rows, here.stream);
+    auto slices = rows_of<CUDA_MEMCPY3D>(here.memory + half, here.memory);
+    slices.Depth = 1;
+    cuMemcpy3DAsync_v2(&slices, here.stream);
+    cuMemsetD8Async(here.memory, 1, 4096, here.stream);
+    cuMemsetD8Async(here.memory, 1, 4097, here.stream);
+    cuMemsetD2D32Async(here.memory, 512, 1, 1, 2, here.stream);
 }
 
 /// For an event of each device while the last one is current, then frees memory of each.
@@ -56,15 +93,18 @@ int main(int argc, char** argv) {
         for (Stage& stage : stages)
             stage.kernels = victim::load_five_library_kernels();
     }
+    const std::string besides = argc > 4 ? argv[4] : "";
     for (int i = 0; i < std::atoi(argv[2]); ++i) {
-        for (const Stage& stage : stages) {
+        for (std::size_t at = 0; at < stages.size(); ++at) {
+            const Stage& stage = stages[at];
             if (!by_stream) victim::must(cuCtxSetCurrent(stage.context), "cuCtxSetCurrent");
+            if (besides == "copies") copy_and_fill(stage, stages[(at + 1) % stages.size()]);
             // What comes back is not looked at: behind a fault everything fails sooner or later.
             static_cast<void>(cuLaunchKernel(stage.kernels[static_cast<std::size_t>(i % victim::kNames)], 1,
                                              1, 1, 1, 1, 1, 0, stage.stream, nullptr, nullptr));
         }
     }
-    if (argc > 4) wait_elsewhere(stages);
+    if (besides == "elsewhere") wait_elsewhere(stages);
     for (const Stage& stage : stages) {
         victim::must(cuCtxSetCurrent(stage.context), "cuCtxSetCurrent");
         std::printf("end: %d\n", static_cast<int>(cuCtxSynchronize()));

@@ -18,7 +18,7 @@ struct ProcessState {
     std::vector<Context*> primary;  // one a device, nullptr: none
     std::vector<int> retained;
     std::vector<unsigned int> primary_flags;
-    std::atomic<std::uint64_t> next_context_id{kFirstContext};
+    std::atomic<std::uint64_t> next_context_id{1};
 };
 
 ProcessState& state() {
@@ -31,9 +31,11 @@ std::vector<Context*>& context_stack() {
     return stack;
 }
 
-Context* make_context(int device, unsigned int flags, unsigned int api_version) {
-    Context* context = pools().contexts.take();
-    if (context == nullptr) return nullptr;
+CUresult make_context(int device, unsigned int flags, unsigned int api_version, Context*& context) {
+    const std::uint64_t id = state().next_context_id++;
+    if (!note_context(id)) return CUDA_ERROR_OPERATING_SYSTEM;
+    context = pools().contexts.take();
+    if (context == nullptr) return CUDA_ERROR_OUT_OF_MEMORY;
     context->device = device;
     context->flags = flags;
     context->api_version = api_version;
@@ -41,11 +43,11 @@ Context* make_context(int device, unsigned int flags, unsigned int api_version) 
     context->has_faulted = false;
     context->grids = 0;
     context->blocking_streams = 0;
-    context->id = state().next_context_id++;
+    context->id = id;
     make_legacy_stream(context);
     prepare_for_faults();
     context->alive.store(true, std::memory_order_release);
-    return context;
+    return CUDA_SUCCESS;
 }
 
 void end_context(Context* context) {
@@ -64,9 +66,9 @@ CUresult create_context(CUcontext* out, unsigned int flags, CUdevice device, uns
     if (out == nullptr) return CUDA_ERROR_INVALID_VALUE;
     if (device < 0 || device >= device_count()) return CUDA_ERROR_INVALID_DEVICE;
     if (CUresult result = unsafe_during_capture(); result != CUDA_SUCCESS) return result;
-    if (!note_context()) return CUDA_ERROR_OPERATING_SYSTEM;
-    Context* context = make_context(device, flags, api_version);
-    if (context == nullptr) return CUDA_ERROR_OUT_OF_MEMORY;
+    Context* context = nullptr;
+    if (CUresult result = make_context(device, flags, api_version, context); result != CUDA_SUCCESS)
+        return result;
     context_stack().push_back(context);
     *out = reinterpret_cast<CUcontext>(context);
     return CUDA_SUCCESS;
@@ -245,9 +247,8 @@ FAKE_API CUresult cuDevicePrimaryCtxRetain(CUcontext* out, CUdevice device) {
     const std::lock_guard lock(state().mutex);
     const auto at = static_cast<std::size_t>(device);
     if (state().primary[at] == nullptr) {
-        if (!note_context()) return CUDA_ERROR_OPERATING_SYSTEM;
-        state().primary[at] = make_context(device, state().primary_flags[at], 13000);
-        if (state().primary[at] == nullptr) return CUDA_ERROR_OUT_OF_MEMORY;
+        const CUresult result = make_context(device, state().primary_flags[at], 13000, state().primary[at]);
+        if (result != CUDA_SUCCESS) return result;
     }
     ++state().retained[at];
     *out = reinterpret_cast<CUcontext>(state().primary[at]);

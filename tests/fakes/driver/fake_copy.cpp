@@ -26,11 +26,18 @@ std::byte* at(std::uint64_t address) {
 /// Bytes that move. In a dead context none do: who waited for them has been told, and may have left the
 /// memory.
 CUresult transfer(CUstream stream, bool per_thread, bool wait, std::function<void()> work,
-                  bool by_kernel = false) {
+                  const DriverKernel& kernel) {
     const auto unless_dead = [context = current_context(), work = std::move(work)] {
         if (context->sticky.load(std::memory_order_acquire) == 0) work();
     };
-    return enqueue(stream, per_thread, wait, unless_dead, by_kernel);
+    return enqueue(stream, per_thread, wait, unless_dead, kernel);
+}
+
+/// As on an H100: within one device by a kernel, whatever the call, and from one to another without.
+DriverKernel kernel_of_copy(std::uint64_t to, std::uint64_t from) {
+    Context* const there = context_of_memory(to);
+    const Context* const here = context_of_memory(from);
+    return {there != nullptr && here != nullptr && there->device == here->device, there};
 }
 
 CUresult copy(CUdeviceptr to, CUdeviceptr from, std::size_t bytes, CUstream stream, bool per_thread,
@@ -40,13 +47,12 @@ CUresult copy(CUdeviceptr to, CUdeviceptr from, std::size_t bytes, CUstream stre
     if (!wait && is_known(to, bytes) && !is_known(from, bytes)) {
         // Pageable memory is read before the call returns.
         std::vector<std::byte> staged(at(from), at(from) + bytes);
-        return transfer(stream, per_thread, wait, [to, staged = std::move(staged)] {
-            std::memcpy(at(to), staged.data(), staged.size());
-        });
+        return transfer(
+            stream, per_thread, wait,
+            [to, staged = std::move(staged)] { std::memcpy(at(to), staged.data(), staged.size()); }, {});
     }
-    const bool by_kernel = is_on_device(to, bytes) && is_on_device(from, bytes);
     return transfer(
-        stream, per_thread, wait, [=] { std::memmove(at(to), at(from), bytes); }, by_kernel);
+        stream, per_thread, wait, [=] { std::memmove(at(to), at(from), bytes); }, kernel_of_copy(to, from));
 }
 
 template <typename Unit>
@@ -56,8 +62,9 @@ CUresult set(CUdeviceptr to, std::size_t pitch, Unit value, std::size_t width, s
     if (to % sizeof(Unit) != 0 || (height > 1 && pitch < width * sizeof(Unit)))
         return CUDA_ERROR_INVALID_VALUE;
     if (!is_known(to, (height - 1) * pitch + width * sizeof(Unit))) return CUDA_ERROR_INVALID_VALUE;
-    // 4096 bytes had none on an H200, 16384 one.
-    const bool by_kernel = width * height * sizeof(Unit) > 4096;
+    // On an H100 few bytes have none, unless something lies between them.
+    const bool has_gaps = height > 1 && pitch != width * sizeof(Unit);
+    const bool by_kernel = has_gaps || width * height * sizeof(Unit) > 4096;
     const auto work = [=] {
         for (std::size_t row = 0; row < height; ++row) {
             auto* units = reinterpret_cast<Unit*>(at(to + row * pitch));
@@ -65,7 +72,7 @@ CUresult set(CUdeviceptr to, std::size_t pitch, Unit value, std::size_t width, s
                 units[i] = value;
         }
     };
-    return transfer(stream, per_thread, false, work, by_kernel);
+    return transfer(stream, per_thread, false, work, {by_kernel, nullptr});
 }
 
 /// One side of a copy of rows: where its first byte lies, and how far it is to the next row and slice.
@@ -107,14 +114,15 @@ CUresult copy_rows(const Rows& rows, CUstream stream, bool per_thread, bool wait
     if (rows.width == 0 || rows.height == 0 || rows.depth == 0) return CUDA_SUCCESS;
     if (rows.height > 1 && (rows.to.pitch < rows.width || rows.from.pitch < rows.width))
         return CUDA_ERROR_INVALID_VALUE;
-    return transfer(stream, per_thread, wait, [rows] {
+    const auto work = [rows] {
         for (std::size_t z = 0; z < rows.depth; ++z) {
             for (std::size_t y = 0; y < rows.height; ++y) {
                 std::memmove(at(rows.to.address + z * rows.to.slice + y * rows.to.pitch),
                              at(rows.from.address + z * rows.from.slice + y * rows.from.pitch), rows.width);
             }
         }
-    });
+    };
+    return transfer(stream, per_thread, wait, work, kernel_of_copy(rows.to.address, rows.from.address));
 }
 
 /// From and to what the description says; `rows` has everything but where memory begins.
@@ -192,18 +200,26 @@ std::size_t format_size(CUarray_format format) {
 
 }  // namespace
 
-CUresult enqueue(CUstream handle, bool per_thread, bool wait, std::function<void()> work, bool by_kernel) {
+CUresult enqueue(CUstream handle, bool per_thread, bool wait, std::function<void()> work,
+                 const DriverKernel& kernel) {
     Context* context = nullptr;
     if (CUresult result = enter(context); result != CUDA_SUCCESS) return result;
+    // The stream may be of another context than the thread's.
+    if (const Stream* const made = pools().streams.check(handle); made != nullptr) context = made->context;
     Stream* stream = nullptr;
     if (CUresult result = find_stream(handle, per_thread, context, stream); result != CUDA_SUCCESS)
         return result;
     if (wait) {
         if (CUresult result = unsafe_during_capture(); result != CUDA_SUCCESS) return result;
     }
+    if (stream->captures && kernel.is_there)
+        return capture_kernel(stream, [work = std::move(work)](std::uint64_t) { work(); });
     if (stream->captures) return capture_task(stream, std::move(work));
     if (CUresult result = implicit_during_capture(stream); result != CUDA_SUCCESS) return result;
-    if (by_kernel) ++context->grids;
+    if (kernel.is_there) {
+        const bool is_elsewhere = kernel.memory != nullptr && kernel.memory->device != context->device;
+        ++(is_elsewhere ? kernel.memory : context)->grids;
+    }
     const std::uint64_t ticket = submit_in_order(stream, std::move(work));
     if (!wait) return CUDA_SUCCESS;
     stream->queue->wait(ticket);

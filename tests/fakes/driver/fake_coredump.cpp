@@ -11,6 +11,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <mutex>
+#include <set>
 #include <string>
 #include <thread>
 #include <utility>
@@ -29,7 +30,7 @@ struct CoreDumps {
     unsigned contents = 0;
     bool answers = false;  // who writes to the pipe
     std::string pipe;
-    bool is_deaf = false;  // the context that has made the pipe is gone
+    std::set<std::uint64_t> listening;  // contexts that have opened it
     Launched standing;
 };
 
@@ -129,7 +130,7 @@ bool answer(const std::string& path) {
         unlink(path.c_str());
         std::unique_lock lock(dumps().mutex);
         const Launched standing = dumps().standing;
-        if (dumps().is_deaf) return;
+        if (dumps().listening.empty()) return;
         lock.unlock();
         record_on_request(standing);
     }).detach();
@@ -139,15 +140,18 @@ bool answer(const std::string& path) {
 
 }  // namespace
 
-bool note_context() {
+bool note_context(std::uint64_t id) {
     const std::lock_guard lock(dumps().mutex);
     dumps().is_late = true;
-    return !dumps().answers || answer(dumps().pipe);
+    if (!dumps().answers) return true;
+    if (!answer(dumps().pipe)) return false;
+    dumps().listening.insert(id);
+    return true;
 }
 
 void note_end_of_context(std::uint64_t id) {
     const std::lock_guard lock(dumps().mutex);
-    if (id == kFirstContext) dumps().is_deaf = true;
+    dumps().listening.erase(id);
 }
 
 void note_standing_kernel(const Launched& launched) {

@@ -154,11 +154,10 @@ struct Launched {
     const Context* context = nullptr;
 };
 
-constexpr std::uint64_t kFirstContext = 1;  // the id of that which has made the pipe, if any has
 /// A context is to be made. From the first one on nobody can ask for core dumps any more. False: the pipe by
 /// which one is asked for later, which the first has made, is gone, and the context cannot be.
-bool note_context();
-/// One ends. Who writes to its pipe is not heard any more.
+bool note_context(std::uint64_t id);
+/// One ends. When all that have opened the pipe have, nobody listens to it.
 void note_end_of_context(std::uint64_t id);
 bool core_dump_is_armed();
 /// Whether the process is to end by SIGABRT after it.
@@ -222,7 +221,8 @@ void free_memory_of(Context* context);
 /// Whether all of [address, address + bytes) lies in one living allocation, mapping or registered range: what
 /// a kernel may touch without a fault.
 bool is_known(std::uint64_t address, std::size_t bytes);
-bool is_on_device(std::uint64_t address, std::size_t bytes);
+/// Null for the host's memory.
+Context* context_of_memory(std::uint64_t address);
 /// Shared by a kernel from its checks to its end, exclusive to who frees: what was found living stays so.
 std::shared_mutex& frees_mutex();
 enum class Kind { device, host, registered, mapped };
@@ -238,10 +238,15 @@ void credit(std::size_t bytes);
 
 // ---- copies and sets (fake_copy.cpp) ----
 
-/// Work that moves or sets bytes, on a stream or, with `wait`, over before the call returns. `by_kernel`: the
-/// driver has a kernel for it, which is numbered as any other.
+/// That of the driver's by which it sets or copies, numbered as any other: in the stream's context, or where
+/// that has another device than the memory, in the memory's.
+struct DriverKernel {
+    bool is_there = false;
+    Context* memory = nullptr;
+};
+/// Work that moves or sets bytes, on a stream or, with `wait`, over before the call returns.
 CUresult enqueue(CUstream handle, bool per_thread, bool wait, std::function<void()> work,
-                 bool by_kernel = false);
+                 const DriverKernel& kernel = {});
 
 // ---- modules (fake_module.cpp, fake_kernels.cpp) ----
 

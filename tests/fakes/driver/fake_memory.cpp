@@ -46,6 +46,10 @@ std::map<std::uintptr_t, Range>::iterator find_range(std::uintptr_t address, std
     return inside ? at : all.end();
 }
 
+bool is_of_device(Kind kind) {
+    return kind == Kind::device || kind == Kind::mapped;
+}
+
 bool is_owned(Kind kind) {
     return kind == Kind::device || kind == Kind::host;
 }
@@ -96,10 +100,11 @@ bool is_known(std::uint64_t address, std::size_t bytes) {
     return find_range(address, bytes) != ranges().all.end();
 }
 
-bool is_on_device(std::uint64_t address, std::size_t bytes) {
+Context* context_of_memory(std::uint64_t address) {
     const std::lock_guard lock(ranges().mutex);
-    const auto at = find_range(address, bytes);
-    return at != ranges().all.end() && (at->second.kind == Kind::device || at->second.kind == Kind::mapped);
+    const auto at = find_range(address, 1);
+    if (at == ranges().all.end()) return nullptr;
+    return is_of_device(at->second.kind) ? at->second.context : nullptr;
 }
 
 CUresult allocate(std::uintptr_t& address, std::size_t bytes, Kind kind, Context* context) {
@@ -262,7 +267,7 @@ FAKE_API CUresult cuPointerGetAttribute(void* out, CUpointer_attribute attribute
             return CUDA_SUCCESS;
         case CU_POINTER_ATTRIBUTE_MEMORY_TYPE:
             *static_cast<unsigned*>(out) =
-                range->second.kind == Kind::device ? CU_MEMORYTYPE_DEVICE : CU_MEMORYTYPE_HOST;
+                is_of_device(range->second.kind) ? CU_MEMORYTYPE_DEVICE : CU_MEMORYTYPE_HOST;
             return CUDA_SUCCESS;
         case CU_POINTER_ATTRIBUTE_IS_MANAGED:
             *static_cast<unsigned*>(out) = 0;
