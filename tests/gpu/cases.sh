@@ -23,6 +23,11 @@ need() {
     done
 }
 need_gpu() { [[ $device == cuda ]] || skip "needs a GPU"; }
+# on_two FUNCTION [ARGUMENT...]
+on_two() {
+    (($(nvidia-smi -L 2>/dev/null | grep -c '^GPU') >= 2)) || skip "needs 2 GPUs" || return
+    "$@"
+}
 
 # ---- work of several cases at once ----
 

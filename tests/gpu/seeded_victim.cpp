@@ -291,6 +291,62 @@ void ordered_copy(const Run& run) {
     read_and_write(run, true, [&run](at::Tensor& input) { input.copy_(run.good().back()); });
 }
 
+/// The last of forty runs is given what is bad; `between` does something after each of the others.
+template <typename Between>
+void often(const Run& run, Between between) {
+    for (int i = 0; i < 39; ++i)
+        between(run.loader.run(run.good()));
+    run.loader.run(run.all.back());
+}
+
+/// Copies and fills between the runs: some are done by a kernel of the driver's, some are not.
+void copied(const Run& run) {
+    constexpr int kWithinDevice = 3, kAnywhere = 4;
+    constexpr std::size_t kHalf = 1 << 20, kPage = 4096, kPitch = 512, kWidth = 16, kRows = 16;
+    const at::Tensor room = at::zeros({2 * kHalf}, run.good().front().options().dtype(at::kByte));
+    void *const to = room.data_ptr(), *const stream = nullptr;
+    const void* const from = static_cast<char*>(to) + kHalf;
+    const std::vector<char> host(kPage);
+    often(run, [&](const Inputs&) {
+        must(cuda("cudaMemcpyAsync", to, from, kPage, kWithinDevice, stream), "cudaMemcpyAsync");
+        must(cuda("cudaMemcpyAsync", to, from, kPage, kAnywhere, stream), "cudaMemcpyAsync");
+        must(cuda("cudaMemcpyAsync", to, static_cast<const void*>(host.data()), kPage, kAnywhere, stream),
+             "cudaMemcpyAsync");
+        must(cuda("cudaMemcpy2DAsync", to, kPitch, from, kPitch, kWidth, kRows, kWithinDevice, stream),
+             "cudaMemcpy2DAsync");
+        for (const std::size_t bytes : {kPage, kPage + 1})
+            must(cuda("cudaMemsetAsync", to, 0, bytes, stream), "cudaMemsetAsync");
+        for (const std::size_t pitch : {kWidth, kPitch})
+            must(cuda("cudaMemset2DAsync", to, pitch, 0, kWidth, kRows, stream), "cudaMemset2DAsync");
+    });
+}
+
+/// The model runs in turn on a stream that has a few of the GPU's processors to itself and on one that has
+/// all, while there is another context: wrong the last time.
+void green(const Run& run) {
+    void *other = nullptr, *part = nullptr, *green = nullptr, *stream = nullptr;
+    must(cuda("cuCtxCreate_v2", &other, 0U, 0), "cuCtxCreate");
+    must(cuda("cuCtxPopCurrent_v2", &other), "cuCtxPopCurrent");
+    struct Resource {
+        alignas(8) char bytes[256];  // CUdevResource is smaller
+    } all, few, rest;
+    constexpr int kProcessors = 1;
+    constexpr unsigned kFew = 8, kDefaultStream = 1, kNonBlocking = 1;
+    unsigned groups = 1;
+    must(cuda("cuDeviceGetDevResource", 0, &all, kProcessors), "cuDeviceGetDevResource");
+    must(cuda("cuDevSmResourceSplitByCount", &few, &groups, static_cast<const Resource*>(&all), &rest, 0U,
+              kFew),
+         "cuDevSmResourceSplitByCount");
+    must(cuda("cuDevResourceGenerateDesc", &part, &few, 1U), "cuDevResourceGenerateDesc");
+    must(cuda("cuGreenCtxCreate", &green, part, 0, kDefaultStream), "cuGreenCtxCreate");
+    must(cuda("cuGreenCtxStreamCreate", &stream, green, kNonBlocking, 0), "cuGreenCtxStreamCreate");
+    for (int i = 0; i < 5; ++i) {
+        run.loader.run(run.good(), stream);
+        run.loader.run(run.good());
+    }
+    run.loader.run(run.all.back(), stream);
+}
+
 // ---- with a second GPU ----
 
 Inputs on_second(const Inputs& inputs) {
@@ -335,6 +391,15 @@ void other_gpu(const Run& run) {
     Inputs inputs = run.good();
     inputs.back() = on_second({inputs.back().cpu()}).front();
     run.loader.run(inputs);
+}
+
+/// What each run gives goes to the other GPU, and is copied here.
+void across(const Run& run) {
+    often(run, [](const Inputs& results) {
+        on_second(results);
+        for (const at::Tensor& result : results)
+            at::empty_like(result).copy_(result);
+    });
 }
 
 /// A kernel of a library runs on a GPU that is not the thread's, by its stream: four times on each, the last
@@ -392,9 +457,12 @@ constexpr Bug kBugs[] = {
     {"race", race},
     {"race_of_copy", race_of_copy},
     {"ordered_copy", ordered_copy},
+    {"copied", copied},
+    {"green", green},
     {"second_gpu", second_gpu},
     {"both_gpus", both_gpus},
     {"other_gpu", other_gpu},
+    {"across", across},
     {"elsewhere", elsewhere},
 };
 

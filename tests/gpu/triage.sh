@@ -205,13 +205,13 @@ ordered_case() {
         [[ $(<"$case_folder/bare/status") == 0 && ! -e $case_folder/continue/out/report.json ]]
 }
 
-# hang_case BUG VERDICT: a kernel that never ends; bare, the program is stopped from outside.
+# hang_case BUG VERDICT [WANTED...]: a kernel that never ends; bare, the program is stopped from outside.
 hang_case() {
     local bug=$1 expected=$2 package=$packages/fault_hang-released.pt2
     need_gpu && need "$programs/seeded_victim" "$package" || return
     armed abort 60 --hang 3 --on-hang abort -- "$programs/seeded_victim" "$bug" "$package"
     [[ $(<"$case_folder/abort/status") == 134 ]] &&
-        verdict "$case_folder/abort/out/report.json" class=hang source=yes verdict="$expected" && said abort
+        verdict "$case_folder/abort/out/report.json" class=hang source=yes verdict="$expected" "${@:3}" && said abort
 }
 
 # twenty_case MODEL KERNEL_PATTERN SUSPECT: a model that faults, again and again, several programs at once.
@@ -315,6 +315,10 @@ triage_cases() {
     check "program: the same, ordered" ordered_case
     check "program: out of memory" seeded_case memory fault_rows class=oom verdict='out of device memory*'
     check "program: replayed graph" seeded_case graph fault_index_read class=kernel kernel='triton_*index*' suspect=arg0_1 source=yes
+    check "program: after copies" seeded_case copied fault_index_read class=kernel kernel='triton_*index*' run=40 call=2 \
+        certainty=exact suspect=arg0_1
+    check "program: a part of the GPU" seeded_case green fault_index_read class=kernel kernel='triton_*index*' run=11 call=2 \
+        certainty=exact suspect=arg0_1
     check "program: hang" hang_case bad_input 'hang: * has not come back for *; wait_kernel_0 (run 1, call 1) runs on the device, at line * of its source*'
     check "program: hang that nobody waits for" hang_case unasked \
         'hang: wait_kernel_0 (run 1, call 1) has not ended for *, and no call waits for it; it runs on the device, at line * of its source*'

@@ -2,16 +2,10 @@
 # same kernels. Sourced by cases.sh, by whose rules cases go; the cases are those of triage.sh on two.
 # shellcheck shell=bash disable=SC2154,SC2034
 
-# on_two FUNCTION [ARGUMENT...]
-on_two() {
-    (($(nvidia-smi -L 2>/dev/null | grep -c '^GPU') >= 2)) || skip "needs 2 GPUs" || return
-    "$@"
-}
-
 # By torchrun, a rank on each: that of the last is told, though the other hears of it first, or is ended meanwhile.
 ranks_case() {
     local package=$packages/fault_index_read-released.pt2 mode
-    need "$package" || return
+    need_gpu && need "$package" || return
     local command=("$python" -W ignore -m torch.distributed.run --standalone --nproc-per-node 2
         "$root/tests/gpu/rank_victim.py" "$package" "$packages/fault_index_read.inputs.pt")
     bare 150 "${command[@]}"
@@ -32,14 +26,16 @@ two_gpus_cases() {
     done
     check "two GPUs: fault forty times" on_two repeated_case 40 2
     check "two GPUs: model on the second" on_two seeded_case second_gpu fault_index_read class=kernel \
-        kernel='triton_*index*' device=1 call=2 suspect=arg0_1 source=yes
+        kernel='triton_*index*' gpus=2 device=1 call=2 suspect=arg0_1 source=yes
     check "two GPUs: a model on each, one faults" on_two seeded_case both_gpus fault_index_read class=kernel \
-        kernel='triton_*index*' device=1 call=2 suspect=arg0_1 source=yes
+        kernel='triton_*index*' gpus=2 device=1 call=2 suspect=arg0_1 source=yes
     check "two GPUs: input on the other" on_two seeded_case other_gpu fault_rows class=kernel kernel='triton_*' \
         device=0 run=1 call=0 suspect=arg1_1
+    check "two GPUs: copies from one to the other" on_two seeded_case across fault_index_read class=kernel \
+        kernel='triton_*index*' gpus=2 device=0 run=40 call=2 certainty=exact suspect=arg0_1
     check "two GPUs: a kernel where the thread is not" on_two seeded_case elsewhere fault_rows class=kernel kernel=seeded_scatter \
-        device=1 certainty=exact -- --scope all
+        gpus=2 device=1 certainty=exact -- --scope all
     check "two GPUs: hang on the second" on_two hang_case second_gpu \
-        'hang: * has not come back for *; wait_kernel_0 (run *, call 1) runs on the device, at line * of its source*'
+        'hang: * has not come back for *; wait_kernel_0 (run *, call 1) runs on the device, at line * of its source*' gpus=2 device=1
     check "two GPUs: a rank of torchrun" on_two ranks_case
 }

@@ -5,7 +5,7 @@
 
 launch: the number of the faulting launch, from 0, among OF of them, before which the process makes but a few calls and
 fills some memory. certainty: exact wants that launch, where it is said, and no doubt, kernel only its kernel. tensor: what lay in the
-memory at the address of the fault. gpus: so many take turns, each with launch numbers of its own; device: the one at fault.
+memory at the address of the fault. gpus: the process uses so many, each with launch numbers of its own, in turn; device: the one at fault.
 """
 
 from __future__ import annotations
@@ -44,7 +44,9 @@ def faults(report: dict, want: dict[str, str]) -> list[str]:
         check("launch", all(1 <= count <= 8 * gpus for count in ahead), (ahead, device, call))
     if "device" in want:
         named = "cuda:" + want["device"]
-        check("device", device.get("device") == named and call.get("device", named) == named, (device, call))
+        # Of several each call has its own.
+        called = call.get("device", named if int(want.get("gpus", "1")) == 1 else None)
+        check("device", device.get("device") == named and called == named, (device, call))
     if "rank" in want:
         check("rank", report.get("ended", {}).get("rank") == want["rank"], report.get("ended"))
     if "suspect" in want:
