@@ -321,32 +321,6 @@ void copied(const Run& run) {
     });
 }
 
-/// The model runs in turn on a stream that has a few of the GPU's processors to itself and on one that has
-/// all, while there is another context: wrong the last time.
-void green(const Run& run) {
-    void *other = nullptr, *part = nullptr, *green = nullptr, *stream = nullptr;
-    must(cuda("cuCtxCreate_v2", &other, 0U, 0), "cuCtxCreate");
-    must(cuda("cuCtxPopCurrent_v2", &other), "cuCtxPopCurrent");
-    struct Resource {
-        alignas(8) char bytes[256];  // CUdevResource is smaller
-    } all, few, rest;
-    constexpr int kProcessors = 1;
-    constexpr unsigned kFew = 8, kDefaultStream = 1, kNonBlocking = 1;
-    unsigned groups = 1;
-    must(cuda("cuDeviceGetDevResource", 0, &all, kProcessors), "cuDeviceGetDevResource");
-    must(cuda("cuDevSmResourceSplitByCount", &few, &groups, static_cast<const Resource*>(&all), &rest, 0U,
-              kFew),
-         "cuDevSmResourceSplitByCount");
-    must(cuda("cuDevResourceGenerateDesc", &part, &few, 1U), "cuDevResourceGenerateDesc");
-    must(cuda("cuGreenCtxCreate", &green, part, 0, kDefaultStream), "cuGreenCtxCreate");
-    must(cuda("cuGreenCtxStreamCreate", &stream, green, kNonBlocking, 0), "cuGreenCtxStreamCreate");
-    for (int i = 0; i < 5; ++i) {
-        run.loader.run(run.good(), stream);
-        run.loader.run(run.good());
-    }
-    run.loader.run(run.all.back(), stream);
-}
-
 // ---- with a second GPU ----
 
 Inputs on_second(const Inputs& inputs) {
@@ -458,7 +432,6 @@ constexpr Bug kBugs[] = {
     {"race_of_copy", race_of_copy},
     {"ordered_copy", ordered_copy},
     {"copied", copied},
-    {"green", green},
     {"second_gpu", second_gpu},
     {"both_gpus", both_gpus},
     {"other_gpu", other_gpu},

@@ -317,8 +317,6 @@ triage_cases() {
     check "program: replayed graph" seeded_case graph fault_index_read class=kernel kernel='triton_*index*' suspect=arg0_1 source=yes
     check "program: after copies" seeded_case copied fault_index_read class=kernel kernel='triton_*index*' run=40 call=2 \
         certainty=exact suspect=arg0_1
-    check "program: a part of the GPU" seeded_case green fault_index_read class=kernel kernel='triton_*index*' run=11 call=2 \
-        certainty=exact suspect=arg0_1
     check "program: hang" hang_case bad_input 'hang: * has not come back for *; wait_kernel_0 (run 1, call 1) runs on the device, at line * of its source*'
     check "program: hang that nobody waits for" hang_case unasked \
         'hang: wait_kernel_0 (run 1, call 1) has not ended for *, and no call waits for it; it runs on the device, at line * of its source*'
