@@ -14,6 +14,11 @@ inline std::string counted(std::uint64_t number, const char* thing) {
     return std::to_string(number) + " " + thing + (number == 1 ? "" : "s");
 }
 
+/// "cuda:1", as PyTorch calls it.
+inline std::string device_name(std::int64_t number) {
+    return "cuda:" + std::to_string(number);
+}
+
 /// "512 bytes", "64 KiB", "1.5 GiB"
 inline std::string memory_text(std::uint64_t bytes) {
     constexpr const char* kUnits[] = {" KiB", " MiB", " GiB", " TiB"};

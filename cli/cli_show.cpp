@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "base/message.hpp"
+#include "base/words.hpp"
 #include "cli/find_recorded.hpp"
 #include "cli/print.hpp"
 #include "serializer/crash_call.hpp"

@@ -13,6 +13,7 @@
 #include <string_view>
 
 #include "base/readable_symbol.hpp"
+#include "base/words.hpp"
 #include "cli/folder_entries.hpp"
 #include "cli/mapped_file.hpp"
 #include "serializer/fault_access.hpp"

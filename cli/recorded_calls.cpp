@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <iterator>
 
+#include "base/words.hpp"
 #include "serializer/ended_launches.hpp"
 
 namespace aoti_dbg::cli {

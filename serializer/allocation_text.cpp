@@ -59,7 +59,7 @@ std::string duration_text(std::uint64_t nanoseconds) {
 }
 
 std::string on_device(std::int32_t device) {
-    return device == allocations::kNoDevice ? "" : " on cuda:" + std::to_string(device);
+    return device == allocations::kNoDevice ? "" : " on " + device_name(device);
 }
 
 /// "an allocation of 2 MiB on cuda:0 (cuMemAlloc)"
@@ -137,7 +137,7 @@ std::string near_text(const NearMemory& near) {
 
 std::string shortage_text(const Shortage& shortage) {
     std::string text = memory_text(shortage.bytes) + " asked";
-    if (shortage.device != allocations::kNoDevice) text += " of cuda:" + std::to_string(shortage.device);
+    if (shortage.device != allocations::kNoDevice) text += " of " + device_name(shortage.device);
     if (shortage.total_bytes != 0)
         text +=
             " (of " + memory_text(shortage.total_bytes) + ", " + memory_text(shortage.free_bytes) + " free)";

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <iterator>
 
+#include "base/words.hpp"
 #include "serializer/clean_text.hpp"
 
 namespace aoti_dbg {
@@ -13,10 +14,6 @@ constexpr std::string_view kKinds[] = {"unknown", "triton", "op",  "proxy_op",  
                                        "launch",  "graph",  "run", "lifecycle", "wait"};
 
 }  // namespace
-
-std::string device_name(std::uint32_t number) {
-    return "cuda:" + std::to_string(number);
-}
 
 CrashCall recorded_call(const ring::Contents& contents, const ring::Call& call) {
     const ring::Record& record = *call.record;

@@ -34,9 +34,6 @@ struct CrashCall {
     std::string inside;  // the op that it is a part of, as call_text(); empty: none
 };
 
-/// "cuda:1"
-std::string device_name(std::uint32_t number);
-
 /// What the ring says of it.
 CrashCall recorded_call(const ring::Contents& contents, const ring::Call& call);
 

@@ -4,6 +4,7 @@
 #include <iterator>
 #include <nlohmann/json.hpp>
 
+#include "base/words.hpp"
 #include "serializer/clean_text.hpp"
 #include "serializer/crash_report.hpp"
 #include "serializer/number_text.hpp"
@@ -127,7 +128,7 @@ std::string address_text(std::uint64_t address) {
 }
 
 void add_device_name(Json& to, std::int32_t device) {
-    if (device != allocations::kNoDevice) to["device"] = device_name(static_cast<std::uint32_t>(device));
+    if (device != allocations::kNoDevice) to["device"] = device_name(device);
 }
 
 Json json_of(const NearTensor& near) {

@@ -262,14 +262,6 @@ AOTI_DBG_EXPORT CUresult cuDevicePrimaryCtxRetain(CUcontext* context, CUdevice d
                                  AOTI_DBG_REAL(cuDevicePrimaryCtxRetain), device, context);
 }
 
-/// It makes the device's primary context where there is none yet.
-AOTI_DBG_EXPORT CUresult cuGreenCtxCreate(CUgreenCtx* context, CUdevResourceDesc resources, CUdevice device,
-                                          unsigned int flags) {
-    const aoti_dbg::ContextInTheMaking making;
-    return aoti_dbg::lifecycle("cuGreenCtxCreate", AOTI_DBG_CALLER_FRAME, AOTI_DBG_REAL(cuGreenCtxCreate),
-                               context, resources, device, flags);
-}
-
 // ---- launches ----
 
 // What waits to be measured goes out when the call is on record and its tensors have joined in, right before

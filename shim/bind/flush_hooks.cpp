@@ -9,6 +9,7 @@
 // leave the stream where it was; who waits for an event waits for what went out when it was recorded. Copies
 // that only fill arrays or host memory from arrays are left out.
 #include "shim/bind/hook_support.hpp"
+#include "shim/bind/touched.hpp"
 #include "shim/check/races.hpp"
 #include "shim/measure/pending.hpp"
 #include "shim/observe/allocations.hpp"
@@ -38,11 +39,15 @@ using aoti_dbg::ordering;
 using aoti_dbg::per_thread_default;
 using aoti_dbg::send_if_pending_of;
 using aoti_dbg::allocations::Way;
+using aoti_dbg::touched::between_peers;
+using aoti_dbg::touched::copied;
+using aoti_dbg::touched::fetched;
+using aoti_dbg::touched::target_of;
+using aoti_dbg::touched::Touched;
+using aoti_dbg::touched::written;
 namespace races = aoti_dbg::races;
 
 namespace {
-
-using Use = aoti_dbg::StreamOrder::Use;
 
 /// Where races are looked for.
 template <typename Note, typename... Arguments>
@@ -51,45 +56,16 @@ void order(Note note, Arguments... arguments) {
         note(arguments...);
 }
 
-/// Memory that a copy or a set touches.
-struct Touched {
-    aoti_dbg::StreamOrder::Touch first;
-    aoti_dbg::StreamOrder::Touch second;
-};
-Touched copied(CUdeviceptr to, CUdeviceptr from, size_t bytes) {
-    return {{from, bytes, Use::reads}, {to, bytes, Use::writes}};
-}
-Touched written(CUdeviceptr to, size_t bytes) {
-    return {{to, bytes, Use::writes}, {}};
-}
-Touched fetched(CUdeviceptr from, size_t bytes) {
-    return {{from, bytes, Use::reads}, {}};
-}
-/// The first row of each: what lies between the rows is not touched.
-template <typename Copy>
-Touched first_rows(const Copy& copy, size_t from_row, size_t to_row) {
-    const auto is_address = [](CUmemorytype type) {
-        return type == CU_MEMORYTYPE_DEVICE || type == CU_MEMORYTYPE_UNIFIED;
-    };
-    const CUdeviceptr from = copy.srcDevice + from_row * copy.srcPitch + copy.srcXInBytes;
-    const CUdeviceptr to = copy.dstDevice + to_row * copy.dstPitch + copy.dstXInBytes;
-    return {{from, is_address(copy.srcMemoryType) ? copy.WidthInBytes : 0, Use::reads},
-            {to, is_address(copy.dstMemoryType) ? copy.WidthInBytes : 0, Use::writes}};
-}
-Touched copied(const CUDA_MEMCPY2D* copy) {
-    return copy == nullptr ? Touched{} : first_rows(*copy, copy->srcY, copy->dstY);
-}
-Touched copied(const CUDA_MEMCPY3D* copy) {
-    if (copy == nullptr) return {};
-    return first_rows(*copy, copy->srcZ * copy->srcHeight + copy->srcY,
-                      copy->dstZ * copy->dstHeight + copy->dstY);
-}
-
 /// Of a copy between two places the driver may have a kernel.
-void note_touched(const char* function, CUstream stream, const Touched& touched) {
-    order(races::note_touches, function, stream, touched.first, touched.second);
+void count_touched(CUstream stream, const Touched& touched) {
     if (touched.second.bytes != 0 && touched.first.bytes != 0)
         count_copy(touched.second.address, touched.first.address, stream);
+}
+
+void note_touched(const char* function, CUstream stream, const Touched& touched) {
+    const Touched seen = touched.is_of_peers ? Touched{} : touched;
+    order(races::note_touches, function, stream, seen.first, seen.second);
+    count_touched(stream, touched);
 }
 
 /// To wherever: the host may have to wait for what goes to its memory.
@@ -97,16 +73,11 @@ void note_copied(const char* function, CUstream stream, const Touched& touched, 
     note_touched(function, stream, touched);
     if (ordering() && races::is_waited_for(to)) races::note_callback(stream);
 }
-template <typename Copy>
-CUdeviceptr target_of(const Copy* copy) {
-    if (copy == nullptr) return 0;
-    return copy->dstMemoryType == CU_MEMORYTYPE_HOST ? reinterpret_cast<CUdeviceptr>(copy->dstHost)
-                                                     : copy->dstDevice;
-}
 
 /// A batch of them.
 void count_copies(const CUdeviceptr* to, const CUdeviceptr* from, const size_t* bytes, size_t count,
                   CUstream stream) {
+    if (!aoti_dbg::g_counts_launches.load(std::memory_order_relaxed)) return;
     if (to == nullptr || from == nullptr || bytes == nullptr) return;
     for (size_t i = 0; i < count; ++i)
         if (bytes[i] != 0) count_copy(to[i], from[i], stream);
@@ -300,8 +271,7 @@ AOTI_DBG_FLUSH_BLOCKING_TWINS(cuMemcpyDtoA_v2, cuMemcpyDtoA_v2_ptds, fetched(fro
 AOTI_DBG_FLUSH_BLOCKING_TWINS(cuMemcpyAtoD_v2, cuMemcpyAtoD_v2_ptds, written(to, bytes),
                               (CUdeviceptr to, CUarray from, size_t offset, size_t bytes),
                               (to, from, offset, bytes))
-// It is ordered with the streams of both devices.
-AOTI_DBG_FLUSH_BLOCKING_TWINS(cuMemcpyPeer, cuMemcpyPeer_ptds, Touched(),
+AOTI_DBG_FLUSH_BLOCKING_TWINS(cuMemcpyPeer, cuMemcpyPeer_ptds, between_peers(copied(to, from, bytes)),
                               (CUdeviceptr to, CUcontext there, CUdeviceptr from, CUcontext here,
                                size_t bytes),
                               (to, there, from, here, bytes))
@@ -311,7 +281,7 @@ AOTI_DBG_FLUSH_BLOCKING_TWINS(cuMemcpy2DUnaligned_v2, cuMemcpy2DUnaligned_v2_ptd
                               (const CUDA_MEMCPY2D* copy), (copy))
 AOTI_DBG_FLUSH_BLOCKING_TWINS(cuMemcpy3D_v2, cuMemcpy3D_v2_ptds, copied(copy), (const CUDA_MEMCPY3D* copy),
                               (copy))
-AOTI_DBG_FLUSH_BLOCKING_TWINS(cuMemcpy3DPeer, cuMemcpy3DPeer_ptds, Touched(),
+AOTI_DBG_FLUSH_BLOCKING_TWINS(cuMemcpy3DPeer, cuMemcpy3DPeer_ptds, between_peers(copied(copy)),
                               (const CUDA_MEMCPY3D_PEER* copy), (copy))
 
 #define AOTI_DBG_COPY_SOMEWHERE(name, flavour)                                             \
@@ -345,8 +315,12 @@ AOTI_DBG_COPY_ROWS(cuMemcpy2DAsync_v2, legacy_default, CUDA_MEMCPY2D)
 AOTI_DBG_COPY_ROWS(cuMemcpy2DAsync_v2_ptsz, per_thread_default, CUDA_MEMCPY2D)
 AOTI_DBG_COPY_ROWS(cuMemcpy3DAsync_v2, legacy_default, CUDA_MEMCPY3D)
 AOTI_DBG_COPY_ROWS(cuMemcpy3DAsync_v2_ptsz, per_thread_default, CUDA_MEMCPY3D)
-AOTI_DBG_FLUSH_STREAM(cuMemcpy3DPeerAsync, cuMemcpy3DPeerAsync_ptsz,
-                      (const CUDA_MEMCPY3D_PEER* copy, CUstream stream), (copy, stream))
+#define AOTI_DBG_COPY_ROWS_OF_PEERS(name, flavour)                    \
+    AOTI_DBG_FLUSH_HOOK(name, flush_for_work_on(flavour(stream));     \
+                        count_touched(flavour(stream), copied(copy)), \
+                        (const CUDA_MEMCPY3D_PEER* copy, CUstream stream), (copy, stream))
+AOTI_DBG_COPY_ROWS_OF_PEERS(cuMemcpy3DPeerAsync, legacy_default)
+AOTI_DBG_COPY_ROWS_OF_PEERS(cuMemcpy3DPeerAsync_ptsz, per_thread_default)
 #define AOTI_DBG_COPY_BATCH(name, flavour, parameters, arguments)     \
     AOTI_DBG_FLUSH_HOOK(name, flush_for_callback_of(flavour(stream)); \
                         count_copies(to, from, bytes, count, flavour(stream)), parameters, arguments)

@@ -5,6 +5,7 @@
 #include <optional>
 #include <string_view>
 
+#include "base/words.hpp"
 #include "serializer/number_text.hpp"
 
 namespace aoti_dbg {
@@ -171,8 +172,7 @@ std::optional<Mismatch> compare_pointer(std::uint64_t address, std::uint32_t ali
                         hex_text(address) + ", which the driver does not know: host memory, or freed",
                         "see that the tensor is on the device and lives until the run is over"};
     if (facts.device && facts.kernel_device && *facts.device != *facts.kernel_device)
-        return Mismatch{"device", "cuda:" + std::to_string(*facts.kernel_device),
-                        "cuda:" + std::to_string(*facts.device),
+        return Mismatch{"device", device_name(*facts.kernel_device), device_name(*facts.device),
                         "put inputs and constants on the device that the model was loaded for"};
     if (alignment != 0 && address % alignment != 0)
         return Mismatch{

@@ -4,6 +4,7 @@
 #include <string>
 #include <utility>
 
+#include "base/words.hpp"
 #include "stats_kernels/device_job.hpp"
 
 namespace aoti_dbg {
@@ -15,7 +16,7 @@ constexpr std::size_t kPlaces = 4096;
 std::string device_name(const ShimApi& api, std::int32_t type, std::int32_t index) {
     if (type == api.cpu) return "cpu";
     if (type != api.cuda) return "type " + std::to_string(type);
-    return index < 0 ? "cuda" : "cuda:" + std::to_string(index);
+    return index < 0 ? "cuda" : aoti_dbg::device_name(index);
 }
 
 /// As torch's is_contiguous().

@@ -98,8 +98,6 @@ bool ask_for_dump() {
     const std::string end = "/proc/self/fd/" + std::to_string(descriptor_of(g_pipe));
     const Descriptor pipe(open(end.c_str(), O_WRONLY | O_NONBLOCK | O_CLOEXEC));
     g_asked.store(g_found, std::memory_order_release);
-    // A context in the making, for which it has kept its name, fails by the record anyway.
-    if (g_taken != g_found && g_found->be_last()) remove_dump_pipe();
     // SIGPIPE is nothing that a thread of ours takes.
     return pipe.number() >= 0 && write(pipe.number(), "1", 1) == 1;
 }

@@ -225,6 +225,7 @@ class HangWatch {
         }
         if (then_ != OnHang::abort) return;
         message(Severity::error, "a hang, and AOTI_DBG_ON_HANG=abort: the program ends here");
+        remove_dump_pipe();
         abort();
     }
 

@@ -4,6 +4,7 @@
 #include <iterator>
 #include <limits>
 
+#include "base/errno_keeper.hpp"
 #include "shim/bind/driver_table.hpp"
 #include "shim/observe/clock.hpp"
 #include "shim/observe/event_handlers.hpp"
@@ -35,7 +36,7 @@ std::atomic<std::uint64_t> g_last_launch{0};
 }
 
 /// Null where the driver does not say. Of a green context's stream the older question has for an answer what
-/// was made of that, the newer one the context in which its launches are numbered.
+/// was made of that, the newer one the primary context, in which its launches are numbered.
 [[gnu::cold]] void* context_made_in(const void* stream) {
     using Get = int (*)(const void* stream, void** context);
     using GetEitherKind = int (*)(const void* stream, void** context, void** green);
@@ -199,6 +200,7 @@ LaunchNumber number_of_graph(const void* graph, const void* stream) {
 }
 
 void number_copy(std::uint64_t to, std::uint64_t from, const void* stream) {
+    const ErrnoKeeper errno_keeper;
     const std::int32_t device = device_of_memory(to);
     if (device == kNoDevice || device_of_memory(from) != device) return;
     if (Counted* const one = counted_on(device, stream); one != nullptr)

@@ -45,7 +45,7 @@ void take_back(const LaunchNumber& launch);
 void number_copy(std::uint64_t to, std::uint64_t from, const void* stream);
 /// A context is about to go.
 void forget_launch_counts(void* context);
-/// All of that device's are.
+/// The device is being reset.
 void forget_launch_counts_of(int device);
 
 /// When the last launch of the process was, on the coarse clock; 0: there was none.

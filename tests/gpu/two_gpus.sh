@@ -30,7 +30,7 @@ two_gpus_cases() {
     check "two GPUs: a model on each, one faults" on_two seeded_case both_gpus fault_index_read class=kernel \
         kernel='triton_*index*' gpus=2 device=1 call=2 suspect=arg0_1 source=yes
     check "two GPUs: input on the other" on_two seeded_case other_gpu fault_rows class=kernel kernel='triton_*' \
-        device=0 run=1 call=0 suspect=arg1_1
+        gpus=2 device=0 run=1 call=0 suspect=arg1_1
     check "two GPUs: copies from one to the other" on_two seeded_case across fault_index_read class=kernel \
         kernel='triton_*index*' gpus=2 device=0 run=40 call=2 certainty=exact suspect=arg0_1
     check "two GPUs: a kernel where the thread is not" on_two seeded_case elsewhere fault_rows class=kernel kernel=seeded_scatter \

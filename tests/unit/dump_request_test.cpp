@@ -100,15 +100,14 @@ TEST_CASE("A context that begins to be made while the driver is told keeps the n
     CHECK_FALSE(pipe.has_name());
 }
 
-TEST_CASE("While a context is being made one can ask for the others, and the name goes then") {
+TEST_CASE("While a context is being made one can ask for the others") {
     const Made pipe;
     const ContextInTheMaking making;
     REQUIRE(can_ask_for_dump());
-    CHECK(pipe.has_name());
     CHECK(ask_for_dump());
     CHECK(pipe.was_written_to());
-    CHECK_FALSE(pipe.has_name());
-    CHECK(g_told == 1);
+    CHECK(pipe.has_name());
+    CHECK(g_told == 0);
 }
 
 TEST_CASE("The name stays as long as the driver does not listen, and goes with the process") {

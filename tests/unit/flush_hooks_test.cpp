@@ -11,6 +11,7 @@
 #include "shim/check/races.hpp"
 #include "shim/measure/pending.hpp"
 #include "shim/observe/allocations.hpp"
+#include "shim/observe/launch_count.hpp"
 #include "shim/observe/waits.hpp"
 #include "tests/support/catch.hpp"
 
@@ -149,8 +150,22 @@ void* find_real_driver_function(DriverFunction /*function*/) {
     return nullptr;
 }
 
-void* other_driver_function(const char* /*name*/) {
-    return nullptr;
+/// One context, of device 0, whose memory all is.
+void* other_driver_function(const char* name) {
+    const std::string asked = name;
+    if (asked == "cuCtxGetCurrent") {
+        return reinterpret_cast<void*>(+[](void** context) {
+            *context = &g_real;
+            return 0;
+        });
+    }
+    if (asked != "cuPointerGetAttribute") return nullptr;
+    return reinterpret_cast<void*>(+[](unsigned* value, int attribute, std::uint64_t /*address*/) {
+        constexpr int kMemoryType = 2;
+        constexpr unsigned kOfDevice = 2;
+        *value = attribute == kMemoryType ? kOfDevice : 0;
+        return 0;
+    });
 }
 
 bool g_ordering = false;
@@ -426,6 +441,62 @@ TEST_CASE("Copies and sets say which memory they read and write") {
     }
     CHECK(touching > 40);
     g_ordering = false;
+}
+
+/// Kernels of the driver's that it is known to have.
+template <typename Call>
+std::uint32_t kernels_of(Call call) {
+    g_counts_launches = true;
+    const std::uint32_t before = next_launch_number().kernel;
+    call();
+    const std::uint32_t after = next_launch_number().kernel;
+    g_counts_launches = false;
+    return after - before - 1;
+}
+
+TEST_CASE("Copies within the device and fills of rows that lie apart count as kernels") {
+    g_counts_launches = true;
+    note_context(&g_real, 0);
+    int counting = 0;
+    for (const FlushHook& hook : kHooks) {
+        const std::string name = hook.name;
+        const auto begins = [&name](const char* beginning) { return begins_with(name, beginning); };
+        const bool has_list = begins("cuMemcpy2D") || begins("cuMemcpy3D") || begins("cuMemcpyBatch");
+        if ((!begins("cuMemcpy") && !begins("cuMemset")) || has_list) continue;
+        CAPTURE(name);
+        const bool is_with_host_or_array = begins("cuMemcpyHtoD") || begins("cuMemcpyDtoH") ||
+                                           begins("cuMemcpyDtoA") || begins("cuMemcpyAtoD");
+        const bool is_small = begins("cuMemset") && !begins("cuMemsetD2D");
+        const std::uint32_t expected = is_with_host_or_array || is_small ? 0 : 1;
+        CHECK(kernels_of([&hook] {
+                  using Longest = int (*)(long, long, long, long, long, long, long, long, long, long);
+                  reinterpret_cast<Longest>(hook.hook)(1001, 1002, 1003, 1004, 1005, 1006, 1007, 1008, 1009,
+                                                       1010);
+              }) == expected);
+        counting += static_cast<int>(expected);
+    }
+    CHECK(counting > 20);
+}
+
+TEST_CASE("Each copy of a batch that has bytes counts, and a list that is not there is not read") {
+    std::uint64_t to[] = {0x1000, 0x2000, 0x3000};
+    std::uint64_t from[] = {0x4000, 0x5000, 0x6000};
+    std::size_t bytes[] = {8, 0, 16};
+    using Batch = int (*)(std::uint64_t*, std::uint64_t*, std::size_t*, std::size_t, void*, void*,
+                          std::size_t, void*, void*);
+    int batches = 0;
+    for (const FlushHook& hook : kHooks) {
+        if (!begins_with(hook.name, "cuMemcpyBatchAsync")) continue;
+        CAPTURE(hook.name);
+        auto* const batch = reinterpret_cast<Batch>(hook.hook);
+        const auto copy = [&](std::uint64_t* there) {
+            return kernels_of([&] { batch(there, from, bytes, 3, nullptr, nullptr, 0, nullptr, nullptr); });
+        };
+        CHECK(copy(to) == 2);
+        CHECK(copy(nullptr) == 0);
+        ++batches;
+    }
+    CHECK(batches == 4);
 }
 
 TEST_CASE("Stream 0 is the legacy stream to a function and the thread's own to its twin") {

@@ -56,6 +56,14 @@ void copy_and_fill(const Stage& here, const Stage& next) {
     auto slices = rows_of<CUDA_MEMCPY3D>(here.memory + half, here.memory);
     slices.Depth = 1;
     cuMemcpy3DAsync_v2(&slices, here.stream);
+    auto between = rows_of<CUDA_MEMCPY3D_PEER>(here.memory + half, here.memory);
+    between.srcContext = between.dstContext = here.context;
+    between.Depth = 1;
+    cuMemcpy3DPeerAsync(&between, here.stream);
+    cuMemcpyPeerAsync(here.memory + half, here.context, here.memory, here.context, 64, here.stream);
+    cuMemcpyPeer(here.memory + half, here.context, here.memory, here.context, 64);
+    slices.Depth = 0;
+    cuMemcpy3DAsync_v2(&slices, here.stream);
     cuMemsetD8Async(here.memory, 1, 4096, here.stream);
     cuMemsetD8Async(here.memory, 1, 4097, here.stream);
     cuMemsetD2D32Async(here.memory, 512, 1, 1, 2, here.stream);
