@@ -62,6 +62,15 @@ void count_touched(CUstream stream, const Touched& touched) {
         count_copy(touched.second.address, touched.first.address, stream);
 }
 
+/// The same for a batch, whose lists are not read for nothing.
+void count_copies(CUstream stream, const CUdeviceptr* to, const CUdeviceptr* from, const size_t* bytes,
+                  size_t count) {
+    if (!aoti_dbg::g_counts_launches.load(std::memory_order_relaxed)) return;
+    if (to == nullptr || from == nullptr || bytes == nullptr) return;
+    for (size_t i = 0; i < count; ++i)
+        count_touched(stream, copied(to[i], from[i], bytes[i]));
+}
+
 void note_touched(const char* function, CUstream stream, const Touched& touched) {
     const Touched seen = touched.is_of_peers ? Touched{} : touched;
     order(races::note_touches, function, stream, seen.first, seen.second);
@@ -72,15 +81,6 @@ void note_touched(const char* function, CUstream stream, const Touched& touched)
 void note_copied(const char* function, CUstream stream, const Touched& touched, CUdeviceptr to) {
     note_touched(function, stream, touched);
     if (ordering() && races::is_waited_for(to)) races::note_callback(stream);
-}
-
-/// A batch of them.
-void count_copies(const CUdeviceptr* to, const CUdeviceptr* from, const size_t* bytes, size_t count,
-                  CUstream stream) {
-    if (!aoti_dbg::g_counts_launches.load(std::memory_order_relaxed)) return;
-    if (to == nullptr || from == nullptr || bytes == nullptr) return;
-    for (size_t i = 0; i < count; ++i)
-        if (bytes[i] != 0) count_copy(to[i], from[i], stream);
 }
 
 /// A stream is about to get work.
@@ -323,7 +323,7 @@ AOTI_DBG_COPY_ROWS_OF_PEERS(cuMemcpy3DPeerAsync, legacy_default)
 AOTI_DBG_COPY_ROWS_OF_PEERS(cuMemcpy3DPeerAsync_ptsz, per_thread_default)
 #define AOTI_DBG_COPY_BATCH(name, flavour, parameters, arguments)     \
     AOTI_DBG_FLUSH_HOOK(name, flush_for_callback_of(flavour(stream)); \
-                        count_copies(to, from, bytes, count, flavour(stream)), parameters, arguments)
+                        count_copies(flavour(stream), to, from, bytes, count), parameters, arguments)
 #define AOTI_DBG_COPY_BATCH_TWINS(name, twin, parameters, arguments) \
     AOTI_DBG_COPY_BATCH(name, legacy_default, parameters, arguments) \
     AOTI_DBG_COPY_BATCH(twin, per_thread_default, parameters, arguments)

@@ -56,7 +56,7 @@ inline Touched between_peers(Touched touched) {
     return touched;
 }
 
-/// Of rows; 0 for an array.
+/// Where a copy of rows goes that goes to no array.
 template <typename Copy>
 CUdeviceptr target_of(const Copy* copy) {
     if (copy == nullptr) return 0;

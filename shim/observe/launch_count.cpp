@@ -130,10 +130,15 @@ Counted* counted_on(std::int32_t device, const void* stream) {
     return found != std::end(g_counted) ? found : nullptr;
 }
 
-void forget(Counted& one) {
-    one.kernels.store(0, std::memory_order_relaxed);
-    // Another may come to lie there.
-    one.device.store(kNoDevice, std::memory_order_relaxed);
+template <typename Goes>
+void forget_where(Goes goes) {
+    for (Counted& one : g_counted) {
+        if (!goes(one)) continue;
+        one.kernels.store(0, std::memory_order_relaxed);
+        // Another may come to lie there.
+        one.device.store(kNoDevice, std::memory_order_relaxed);
+    }
+    event_handlers::expect_others();
 }
 
 /// Whether it is one of the last so many graphs; one that was launched before them is counted again.
@@ -208,15 +213,13 @@ void number_copy(std::uint64_t to, std::uint64_t from, const void* stream) {
 }
 
 void forget_launch_counts(void* context) {
-    for (Counted& one : g_counted)
-        if (one.context.load(std::memory_order_acquire) == context) forget(one);
-    event_handlers::expect_others();
+    forget_where(
+        [context](const Counted& one) { return one.context.load(std::memory_order_acquire) == context; });
 }
 
 void forget_launch_counts_of(int device) {
-    for (Counted& one : g_counted)
-        if (one.device.load(std::memory_order_relaxed) == device) forget(one);
-    event_handlers::expect_others();
+    forget_where(
+        [device](const Counted& one) { return one.device.load(std::memory_order_relaxed) == device; });
 }
 
 std::uint64_t last_launch() {

@@ -405,7 +405,24 @@ TEST_CASE("Where races are looked for, each says what it does to which stream, b
     }
 }
 
-/// What is touched by a function that gets 1001, 1002, 1003 and so on.
+/// Copies and sets whose arguments are all numbers.
+std::vector<FlushHook> plain_copies_and_sets() {
+    std::vector<FlushHook> plain;
+    for (const FlushHook& hook : kHooks) {
+        const auto begins = [&hook](const char* beginning) { return begins_with(hook.name, beginning); };
+        const bool has_list = begins("cuMemcpy2D") || begins("cuMemcpy3D") || begins("cuMemcpyBatch");
+        if ((begins("cuMemcpy") || begins("cuMemset")) && !has_list) plain.push_back(hook);
+    }
+    return plain;
+}
+
+/// With 1001, 1002, 1003 and so on.
+void call_with_numbers(const FlushHook& hook) {
+    using Longest = int (*)(long, long, long, long, long, long, long, long, long, long);
+    reinterpret_cast<Longest>(hook.hook)(1001, 1002, 1003, 1004, 1005, 1006, 1007, 1008, 1009, 1010);
+}
+
+/// What call_with_numbers() touches.
 std::vector<std::string> touched_by(const std::string& name) {
     const auto begins = [&name](const char* beginning) { return begins_with(name, beginning); };
     const std::string unit_name = name.substr(0, name.find('_'));
@@ -427,16 +444,11 @@ TEST_CASE("Copies and sets say which memory they read and write") {
     g_pending_points = 0;
     g_ordering = true;
     int touching = 0;
-    for (const FlushHook& hook : kHooks) {
-        const std::string name = hook.name;
-        const bool has_list = name.find("cuMemcpy2D") != std::string::npos ||
-                              name.find("3D") != std::string::npos || name.find("Batch") != std::string::npos;
-        if ((!begins_with(name, "cuMemcpy") && !begins_with(name, "cuMemset")) || has_list) continue;
-        CAPTURE(name);
+    for (const FlushHook& hook : plain_copies_and_sets()) {
+        CAPTURE(hook.name);
         g_touched.clear();
-        using Longest = int (*)(long, long, long, long, long, long, long, long, long, long);
-        reinterpret_cast<Longest>(hook.hook)(1001, 1002, 1003, 1004, 1005, 1006, 1007, 1008, 1009, 1010);
-        CHECK(g_touched == touched_by(name));
+        call_with_numbers(hook);
+        CHECK(g_touched == touched_by(hook.name));
         ++touching;
     }
     CHECK(touching > 40);
@@ -447,6 +459,7 @@ TEST_CASE("Copies and sets say which memory they read and write") {
 template <typename Call>
 std::uint32_t kernels_of(Call call) {
     g_counts_launches = true;
+    note_context(&g_real, 0);
     const std::uint32_t before = next_launch_number().kernel;
     call();
     const std::uint32_t after = next_launch_number().kernel;
@@ -455,24 +468,15 @@ std::uint32_t kernels_of(Call call) {
 }
 
 TEST_CASE("Copies within the device and fills of rows that lie apart count as kernels") {
-    g_counts_launches = true;
-    note_context(&g_real, 0);
     int counting = 0;
-    for (const FlushHook& hook : kHooks) {
-        const std::string name = hook.name;
-        const auto begins = [&name](const char* beginning) { return begins_with(name, beginning); };
-        const bool has_list = begins("cuMemcpy2D") || begins("cuMemcpy3D") || begins("cuMemcpyBatch");
-        if ((!begins("cuMemcpy") && !begins("cuMemset")) || has_list) continue;
-        CAPTURE(name);
+    for (const FlushHook& hook : plain_copies_and_sets()) {
+        CAPTURE(hook.name);
+        const auto begins = [&hook](const char* beginning) { return begins_with(hook.name, beginning); };
         const bool is_with_host_or_array = begins("cuMemcpyHtoD") || begins("cuMemcpyDtoH") ||
                                            begins("cuMemcpyDtoA") || begins("cuMemcpyAtoD");
         const bool is_small = begins("cuMemset") && !begins("cuMemsetD2D");
         const std::uint32_t expected = is_with_host_or_array || is_small ? 0 : 1;
-        CHECK(kernels_of([&hook] {
-                  using Longest = int (*)(long, long, long, long, long, long, long, long, long, long);
-                  reinterpret_cast<Longest>(hook.hook)(1001, 1002, 1003, 1004, 1005, 1006, 1007, 1008, 1009,
-                                                       1010);
-              }) == expected);
+        CHECK(kernels_of([&hook] { call_with_numbers(hook); }) == expected);
         counting += static_cast<int>(expected);
     }
     CHECK(counting > 20);
