@@ -154,6 +154,8 @@ const Kind kKinds[] = {
     {"hang", hangs, [](char* data) { return data; }},
     // While all of the device is taken.
     {"crowd", crowd, [](char*) { return reinterpret_cast<char*>(0x10); }},
+    // Behind copies, which the driver counts as it counts launches.
+    {"behind", load, [](char*) { return reinterpret_cast<char*>(0x10); }},
     {"graph", store, [](char*) { return reinterpret_cast<char*>(0x7000000000000ULL); }},
 };
 
@@ -169,6 +171,32 @@ void launch(int i, const std::vector<cudaStream_t>& streams, const std::vector<f
     // A launch after the fault may be refused, which is the fault's doing.
     const int blocks = wrong == crowd ? 8192 : kCount / 256;
     kSteps[i / devices % 8]<<<blocks, 256, 0, streams[at]>>>(data[at], kCount, wrong, bad);
+}
+
+/// Copies within the current device, by each call that copies between peers and in a batch. After the fault
+/// they may be refused.
+void copy_within(char* room, cudaStream_t stream) {
+    constexpr std::size_t kBytes = 4096;
+    char *const to = room, *const from = room + 2 * kBytes;
+    int device = 0;
+    cudaGetDevice(&device);
+    cudaMemcpyPeer(to, device, from, device, kBytes);
+    cudaMemcpyPeerAsync(to, device, from, device, kBytes, stream);
+    cudaMemcpy3DPeerParms rows{};
+    rows.dstDevice = rows.srcDevice = device;
+    rows.dstPtr = make_cudaPitchedPtr(to, 512, 512, 8);
+    rows.srcPtr = make_cudaPitchedPtr(from, 512, 512, 8);
+    rows.extent = make_cudaExtent(16, 4, 2);
+    cudaMemcpy3DPeerAsync(&rows, stream);
+#if CUDART_VERSION >= 13000
+    void* const into[] = {to, to + kBytes};
+    const void* const of[] = {from, from + kBytes};
+    const std::size_t bytes[] = {kBytes, kBytes};
+    cudaMemcpyAttributes how{};
+    how.srcAccessOrder = cudaMemcpySrcAccessOrderStream;
+    std::size_t first = 0;
+    cudaMemcpyBatchAsync(into, of, bytes, 2, &how, &first, 1, stream);
+#endif
 }
 
 /// Between the driver's start and the first context, as it must be; of cuda.h's CUcoredumpSettings.
@@ -236,8 +264,12 @@ int main(int argc, char** argv) {
         must(cudaGraphInstantiate(&ready, graph, 0));
         must(cudaGraphLaunch(ready, streams[0]));
     } else {
-        for (int i = 0; i < launches; ++i)
+        const bool copies = std::strcmp(kind->name, "behind") == 0;
+        for (int i = 0; i < launches; ++i) {
             launch(i, streams, data, devices, i == wrong_at ? kind->wrong : none, bad);
+            const std::size_t at = static_cast<std::size_t>(i) % streams.size();
+            if (copies) copy_within(reinterpret_cast<char*>(data[at]), streams[at]);
+        }
     }
     if (std::strcmp(end, "exit") == 0) return 0;
     cudaError_t seen = cudaSuccess;

@@ -68,6 +68,15 @@ stuck_case() {
         [[ ! -e $case_folder/raise/out/gpu.core ]] && said raise
 }
 
+# copies_case KERNEL [STREAMS [WANTED...]]: the driver counts copies among the launches, and so must we.
+copies_case() {
+    local kernel=$1 streams=${2:-3} victim=$programs/fault_victim
+    need_gpu && need "$victim" || return
+    armed raise 60 --scope all -- "$victim" behind 100 61 "$streams"
+    verdict "$case_folder/raise/out/report.json" class=kernel kernel="$kernel" certainty=exact "${@:3}" &&
+        [[ $(<"$case_folder/raise/status") == 3 ]] && said raise
+}
+
 # While the device is full the driver takes six seconds for its dump, and the program is done long before.
 crowded_case() {
     local victim=$programs/fault_victim
@@ -288,6 +297,7 @@ triage_cases() {
     check "fault: in a crowd" crowded_case
     check "fault: hang" stuck_case
     check "fault: without a dump" markers_case
+    check "fault: behind copies" copies_case step_5
     check "fault: two hundred times" repeated_case 200
     check "model: index read" faulty_model_case fault_index_read 'triton_*index*' 1 2 arg0_1
     check "model: index write" faulty_model_case fault_index_write 'triton_*index_put*' 1 1 buf0

@@ -24,6 +24,7 @@ two_gpus_cases() {
     for at in 60 61; do
         check "two GPUs: fault on number $((at % 2))" on_two fault_case load "$at" exact 3x2 gpus=2 device=$((at % 2))
     done
+    check "two GPUs: fault behind copies within each" on_two copies_case step_6 3x2 gpus=2 device=1
     check "two GPUs: fault forty times" on_two repeated_case 40 2
     check "two GPUs: model on the second" on_two seeded_case second_gpu fault_index_read class=kernel \
         kernel='triton_*index*' gpus=2 device=1 call=2 suspect=arg0_1 source=yes
