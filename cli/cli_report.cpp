@@ -1,7 +1,6 @@
 #include "cli/cli_report.hpp"
 
 #include <algorithm>
-#include <cinttypes>
 #include <string>
 #include <vector>
 
@@ -48,19 +47,12 @@ int report(const std::string& folder) {
     run.pid = static_cast<pid_t>(processes.front().pid);
     run.has_status = false;
     Triage triage = look_at(run);
-    const auto is_open = [](const RecordedProcess& process) { return !process.ended && !process.is_running; };
-    const auto open = std::find_if(processes.begin(), processes.end(), is_open);
-    if (!triage.is_worth_telling && open != processes.end()) {
-        message(
-            Severity::error,
-            "process %" PRIu32
-            ", %s, did not end in good order, and left nothing that says why: no call failed or was open, "
-            "no kernel faulted, nothing was found; perhaps SIGKILL ended it, or a handler of its own; look "
-            "at its calls with aoti-dbg show %s",
-            open->pid, open->program.c_str(), open->ring.c_str());
-        return 1;
-    }
-    if (!triage.is_worth_telling) {
+    // That something ended it from outside is all that there may be to say, but it is what was asked.
+    const auto has_vanished = [](const RecordedProcess& process) {
+        return !process.ended && !process.is_running;
+    };
+    const bool is_any_gone = std::any_of(processes.begin(), processes.end(), has_vanished);
+    if (!triage.is_worth_telling && !is_any_gone) {
         message(Severity::error,
                 "nothing to report: %zu process%s in %s, no call failed or was left open, no kernel faulted, "
                 "nothing was found",
@@ -73,7 +65,9 @@ int report(const std::string& folder) {
     const Result<std::string> written = write_report(triage.report, text, folder);
     if (!written.ok())
         message(Severity::warn, "%s; there is no file of it", written.status().message().c_str());
-    return print(text);
+    const int printed = print(text);
+    if (written.ok()) say_where(written.value());
+    return printed;
 }
 
 }  // namespace aoti_dbg::cli

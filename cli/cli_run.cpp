@@ -9,6 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <csignal>
@@ -43,6 +44,15 @@ void warn_of(const Finding& finding, bool preload) {
     message(Severity::warn, "%s %s; it is started %s%s; %s", finding.file.c_str(), finding.why.c_str(),
             preload ? "all the same" : "without the library",
             passes_on ? ", and programs that it starts may be seen" : "", finding.advice.c_str());
+}
+
+/// A variable may be set for many commands, a flag is typed for this one.
+void warn_of_no_verdict(const RunRequest& request, const Options& options) {
+    const auto is_verdict = [](const auto& variable) { return variable.first == "AOTI_DBG_VERDICT_FILE"; };
+    const bool is_typed = std::any_of(request.variables.begin(), request.variables.end(), is_verdict);
+    if (!is_typed || options.triage || options.hang != 0) return;
+    message(Severity::warn, "there will be no verdict in %s, since nothing asks for a report; add --triage",
+            options.verdict_file.c_str());
 }
 
 /// The signals that we wait for, blocked; and SIGCHLD at its default, since an inherited "ignore" would lose
@@ -251,6 +261,7 @@ int run(const RunRequest& request) {
     const std::optional<Options> options = set_environment(request, preload, tally.path());
     if (!options) return kOwnTrouble;
     warn_of(finding, preload);
+    warn_of_no_verdict(request, *options);
     std::optional<OutPlace> place(std::in_place, *options, tally.start_unix_ns());
     const Audience audience = asked_for(request, *options);
     const std::optional<std::uint64_t> oom_kills = count_of_oom_kills();
@@ -275,7 +286,10 @@ int run(const RunRequest& request) {
         });
     });
     if (reason != 0) {
-        message(Severity::error, "%s could not be executed: %s", name, std::strerror(reason));
+        message(Severity::error, "%s could not be executed: %s; %s", name, std::strerror(reason),
+                reason == ENOENT
+                    ? "check its name and PATH, and of a script the interpreter that its first line names"
+                    : "check that it is a program or a script with an interpreter, and its permissions");
         return reason == ENOENT ? kNotFound : kNotExecutable;
     }
     const std::string log = value_of("AOTI_DBG_LOG");

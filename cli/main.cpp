@@ -26,6 +26,7 @@
 #include "cli/cli_show_events.hpp"
 #include "cli/cli_show_gpu_dump.hpp"
 #include "cli/doctor_child.hpp"
+#include "cli/report_files.hpp"
 #include "config/options_table.hpp"
 #include "config/words.hpp"
 
@@ -227,6 +228,8 @@ std::string read_own_flags(const RunFlags& flags, RunRequest& request) {
     const bool is_folder = !flags.junit.empty() &&
                            (flags.junit.back() == '/' || std::filesystem::is_directory(flags.junit, unknown));
     if (is_folder) return wrong("--junit", flags.junit, "a file, and this is a folder", {});
+    if (const Status possible = flags.junit.empty() ? Status() : can_be_made(flags.junit); !possible.ok())
+        return wrong("--junit", flags.junit, "a file that can be written", {}) + "; " + possible.message();
     request.junit = flags.junit;
     return {};
 }

@@ -23,11 +23,12 @@ Status failure(const std::string& what, const std::string& path) {
     return Status::error(what + " " + path + ": " + std::strerror(errno));
 }
 
-/// 0700 each that is made: tensors are user data, and so is what is told of them.
-Status make_folders(const std::string& path) {
+/// By default 0700 each that is made: tensors are user data, and so is what is told of them.
+Status make_folders(const std::string& path, mode_t mode = 0700) {
+    if (path.empty()) return {};
     for (std::size_t slash = path.find('/', 1);; slash = path.find('/', slash + 1)) {
         const std::string part = path.substr(0, slash);
-        if (mkdir(part.c_str(), 0700) != 0) {
+        if (mkdir(part.c_str(), mode) != 0) {
             const int why = errno;
             struct stat info {};
             if (stat(part.c_str(), &info) != 0)
@@ -49,17 +50,31 @@ bool give_name(const std::string& unfinished, const std::string& path, bool& is_
 
 }  // namespace
 
+Status can_be_made(const std::string& file) {
+    namespace fs = std::filesystem;
+    std::error_code failed;
+    fs::path folder = fs::absolute(file, failed).parent_path();
+    if (failed) return Status::error("there is no working folder");
+    while (folder.has_relative_path() && !fs::exists(fs::symlink_status(folder, failed)))
+        folder = folder.parent_path();
+    if (!fs::is_directory(folder, failed)) return Status::error(folder.string() + " is no folder");
+    if (access(folder.c_str(), W_OK | X_OK) != 0)
+        return Status::error("nothing can be made in " + folder.string() + ": " + std::strerror(errno));
+    return {};
+}
+
 Result<std::string> write_new_file(const std::string& folder, const std::string& stem,
                                    const std::string& ending, const std::string& text, mode_t mode) {
+    const std::string wanted = std::string(folder).append("/").append(stem).append(ending);
     const std::string unfinished = folder + "/." + stem + "-" + std::to_string(getpid()) + ".unfinished";
     {
         const Descriptor file(
             open(unfinished.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOCTTY, mode));
-        if (file.number() < 0) return failure("cannot make", unfinished);
+        if (file.number() < 0) return failure("cannot make", wanted);
         if (!write_quietly(file.number(), text.data(), text.size())) {
             // write_quietly() keeps errno; that a whole disk is what is full is by far the likeliest.
             unlink(unfinished.c_str());
-            return Status::error("cannot write all of " + unfinished + "; is the disk full?");
+            return Status::error("cannot write all of " + wanted + "; is the disk full?");
         }
     }
     for (int number = 1; number <= kMostNames; ++number) {
@@ -79,6 +94,13 @@ Result<std::string> write_new_file(const std::string& folder, const std::string&
     }
     unlink(unfinished.c_str());
     return Status::error("all names like " + stem + ending + " are taken in " + folder);
+}
+
+Result<std::string> write_for_others(const std::string& path, const std::string& text) {
+    const std::filesystem::path file(path);
+    const std::string folder = file.has_parent_path() ? file.parent_path().string() : ".";
+    if (Status made = make_folders(folder, 0777); !made.ok()) return made;
+    return write_new_file(folder, file.stem().string(), file.extension().string(), text, 0666);
 }
 
 void leave_repeat_script(const std::string& folder, CrashReport& report) {

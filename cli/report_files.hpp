@@ -11,6 +11,13 @@
 
 namespace aoti_dbg::cli {
 
+/// Whether a file can be made by that path, folders that are missing among it; why not, if not.
+Status can_be_made(const std::string& file);
+
+/// `text` as the new file `path`, whose folder is made where it is missing; modes as the umask has them,
+/// since it is for others to read. As of the next.
+Result<std::string> write_for_others(const std::string& path, const std::string& text);
+
 /// `text` as a new file: `folder/stem.ending`, or with `.2`, `.3` behind the stem. Returns its path.
 Result<std::string> write_new_file(const std::string& folder, const std::string& stem,
                                    const std::string& ending, const std::string& text, mode_t mode = 0600);

@@ -126,13 +126,11 @@ void write_junit(const std::string& file, const EndedRun& run, const Triage& tri
                            static_cast<double>(run.start_unix_ns) / 1e9;
     const std::string text = junit_xml(std::filesystem::path(run.command.front()).filename().string(),
                                        seconds < 0 ? 0 : seconds, junit_cases(run, triage, requirement));
-    const std::filesystem::path path(file);
-    const std::string folder = path.has_parent_path() ? path.parent_path().string() : ".";
-    const Result<std::string> written =
-        write_new_file(folder, path.stem().string(), path.extension().string(), text);
+    const Result<std::string> written = write_for_others(file, text);
     if (!written.ok()) {
-        message(Severity::warn, "%s; there is no file for --junit", written.status().message().c_str());
-    } else if (std::filesystem::path(written.value()).filename() != path.filename()) {
+        message(Severity::warn, "%s; there is no file for --junit; name one in a folder that can be written",
+                written.status().message().c_str());
+    } else if (std::filesystem::path(written.value()).filename() != std::filesystem::path(file).filename()) {
         message(Severity::warn, "%s is there already and stays; this run's is %s", file.c_str(),
                 written.value().c_str());
     }
@@ -166,11 +164,19 @@ bool is_asked_for(const CrashReport& report, const Audience& audience) {
 /// Returns the path of report.json.
 std::string leave_all(CrashReport& report, const EndedRun& run, const Audience& audience) {
     std::string path = leave_report(report, run);
+    if (!audience.summary) say_where(path);
     leave_verdict(report, path, audience.verdict_file);
     return path;
 }
 
 }  // namespace
+
+void say_where(const std::string& report_path) {
+    if (report_path.empty()) return;
+    std::error_code failed;
+    const std::string path = std::filesystem::absolute(report_path, failed).string();
+    message(Severity::info, "report: %s, and as text beside it", path.c_str());
+}
 
 Audience audience_of(const Options& options) {
     Audience audience;

@@ -33,6 +33,9 @@ Audience audience_of(const Options& options);
 /// `requirement` is what became of --require.
 std::uint64_t tell(const EndedRun& run, const Audience& audience, const RequirementResult& requirement);
 
+/// By the path of report.json; nothing where that is empty.
+void say_where(const std::string& report_path);
+
 /// Of a program that is to end and still runs: the report, should it hang. Returns whether there is one.
 bool tell_hang(const EndedRun& run, const Audience& audience);
 

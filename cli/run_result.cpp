@@ -28,6 +28,11 @@ Account account_of_none(const Finding& finding, ProgramEnd end) {
     return {what + ", since " + finding.file + " " + finding.why, finding.advice};
 }
 
+/// What made calls was meant to be seen, and the choice of processes was against it.
+bool is_left_out(const Seen& seen) {
+    return seen.recording == 0 && seen.left_out > 0;
+}
+
 /// How far the run came towards a call that was seen.
 Account account_of(const std::optional<Seen>& seen, const Finding& finding, ProgramEnd end) {
     if (!seen) {
@@ -39,11 +44,16 @@ Account account_of(const std::optional<Seen>& seen, const Finding& finding, Prog
     if (seen->partaking == 0) {
         return {loaded + ", and none took part", "check AOTI_DBG_LEVEL and AOTI_DBG_PROCESSES"};
     }
-    if (seen->recording == 0 && seen->left_out > 0) {
+    if (is_left_out(*seen)) {
         return {"AOTI_DBG_PROCESSES leaves out every process that made calls", "check its patterns"};
     }
     if (seen->models == 0) {
         const std::string calls = seen->recording == 0 ? "" : ", though calls were seen";
+        if (seen->partaking < seen->loaded)
+            return {
+                loaded + ", " + std::to_string(seen->partaking) + " took part, and no model arrived in " +
+                    (seen->partaking == 1 ? "it" : "these") + calls,
+                "check that a model is loaded, and that AOTI_DBG_PROCESSES does not leave its process out"};
         return {loaded + ", and no model arrived" + calls,
                 std::string("check that a model is loaded; if one is, ") + kWayDown};
     }
@@ -73,7 +83,7 @@ bool is_met(Requirement requirement, const std::optional<Seen>& seen) {
         case Requirement::launch:
             return seen && seen->recording > 0;
         case Requirement::model:
-            return seen && seen->models > 0;
+            return seen && seen->models > 0 && !is_left_out(*seen);
     }
     return false;
 }
@@ -91,7 +101,7 @@ std::optional<Requirement> requirement_named(std::string_view word) {
 RequirementResult judge(Requirement requirement, const std::optional<Seen>& seen, const Finding& finding,
                         bool asked, ProgramEnd program_end) {
     const bool met = is_met(requirement, seen);
-    const bool in_vain = seen && (seen->loaded == 0 || (seen->recording == 0 && seen->left_out > 0));
+    const bool in_vain = seen && (seen->loaded == 0 || is_left_out(*seen));
     RequirementResult result{requirement != Requirement::none, met, {}};
     if (met && !(in_vain && asked)) return result;
     const Account account = account_of(seen, finding, program_end);

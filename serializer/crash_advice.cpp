@@ -13,6 +13,14 @@ std::string pid_text(const CrashEnd& end) {
     return end.is_running ? std::to_string(end.pid) : "PID";
 }
 
+/// Whether a signal may have come that nobody saw but a handler of Python's.
+bool may_hide_signal(const CrashReport& report) {
+    const CrashEnd& end = report.end;
+    const std::string name = end.program.substr(end.program.rfind('/') + 1);
+    return name.rfind("python", 0) == 0 && end.signal == 0 && !end.is_in_good_order && !end.is_running &&
+           (end.is_descendant || !end.exit_status) && !report.in_flight.empty();
+}
+
 }  // namespace
 
 std::vector<std::string> advice_for(const CrashReport& report, bool is_about_finding) {
@@ -68,6 +76,10 @@ std::vector<std::string> advice_for(const CrashReport& report, bool is_about_fin
                 advice.push_back(report.finding->advice);
                 break;
             }
+            if (may_hide_signal(report))
+                advice.emplace_back(
+                    "PYTHONFAULTHANDLER=1 in its environment, or -p no:faulthandler of pytest's: then it is "
+                    "known which signal came");
             advice.emplace_back("a debugger shows the stack: gdb -ex run --args " + program_text(report));
             break;
         case CrashClass::hang:

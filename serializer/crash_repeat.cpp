@@ -121,6 +121,8 @@ void append_repeat_script(const CrashReport& report, std::string& out) {
     out += "#!/bin/sh\n# Repeats what the report beside it tells of. $1: which way, ";
     out += report.repeat.size() == 1 ? "1.\n" : "1 to " + std::to_string(report.repeat.size()) + ".\n";
     if (!report.working_folder.empty()) out += "cd -- " + shell_text({report.working_folder}) + " || exit\n";
+    out +=
+        "# Other variables are those of the shell that runs this: PATH, LD_LIBRARY_PATH, PYTHONPATH, ...\n";
     for (const auto& [name, value] : report.repeat_variables)
         if (is_identifier(name)) out += "export " + name + "=" + shell_text({value}) + "\n";
     out += "case ${1:-1} in\n";

@@ -12,6 +12,7 @@ namespace aoti_dbg {
 namespace {
 
 constexpr std::chrono::milliseconds kBetweenLooks{500};
+constexpr int kForLine = 500;  // milliseconds: standard error may be a pipe that is full
 // A save that is shown has lasted a second, and one that nothing was heard of for a second is over.
 constexpr unsigned kBusyLooks = 3;
 constexpr unsigned kQuietLooks = 2;
@@ -31,6 +32,13 @@ void SavingTeller::say(Severity severity, std::string line) {
 }
 
 void SavingTeller::tell() {
+    // Whoever tells now comes to what was said meanwhile, or end() does.
+    if (!lock_with_deadline(telling_, 1)) return;
+    tell_all();
+    telling_.unlock();
+}
+
+void SavingTeller::tell_all() {
     while (lock_with_deadline(mutex_)) {
         const Line* const line = told_ < said_ ? &lines_[told_++] : nullptr;
         mutex_.unlock();
@@ -40,7 +48,10 @@ void SavingTeller::tell() {
 }
 
 void SavingTeller::end() {
-    tell();
+    // A line that the thread has taken and not written yet would be lost with the process.
+    const bool is_alone = lock_with_deadline(telling_, kForLine);
+    tell_all();
+    if (is_alone) telling_.unlock();
     if (shows_) close_terminal_line();
     // A thread that is about to sleep holds the lock, unless it was interrupted by the signal that ends us.
     const bool locked = lock_with_deadline(mutex_);

@@ -34,11 +34,13 @@ class SavingTeller {
     /// From here on it is shown what is left, not what was done. `hint` says what may be done about it, and
     /// outlives this.
     void set_ending(const char* hint) { hint_.store(hint, std::memory_order_release); }
-    /// Nothing is shown any more, and what was, is gone. Waits for no lock without a deadline.
+    /// Nothing is shown any more, and what was, is gone; what was said is told. Waits for no lock without a
+    /// deadline.
     void end();
 
   private:
     static void* run(void* teller);
+    void tell_all();
     void work();
     void look();
     void show(const SavingProgress& progress);
@@ -47,6 +49,7 @@ class SavingTeller {
         Severity severity = Severity::warn;
         std::string text;
     };
+    std::mutex telling_;  // held while lines are written; then, inside of it:
     std::mutex mutex_;
     std::condition_variable lines_there_;
     std::array<Line, 16> lines_;  // each of ours is said once

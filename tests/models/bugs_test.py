@@ -25,7 +25,7 @@ class Bugs(triage_test.TriagedTest):
                     timeout=500,
                 )
                 out = self.folder / name
-                flags = ("--triage", "--check", "nan,inf", "--out", str(out))
+                flags = ("--triage", "--check", "args,nan,inf", "--out", str(out))
                 run = self.run_triaged("bug", name, flags=flags)
                 self.assertEqual((run.returncode, bare.returncode), (bug.exit_code, bug.exit_code), run.stderr)
                 self.assertEqual(run.stdout, bare.stdout)

@@ -273,6 +273,14 @@ TEST_CASE("The command tells by the library what was seen, and --require makes a
     const Outcome nobody = run({"--processes", "pyhton*"}, model);
     CHECK(nobody.exit_code == 0);
     CHECK(contains(nobody.err, "AOTI_DBG_PROCESSES leaves out every process"));
+    CHECK(run({"--processes", "pyhton*", "--ci"}, model).exit_code == 123);
+    CHECK(run({"--processes", "pyhton*", "--require", "library"}, model).exit_code == 0);
+    const Outcome main_only = run({"--processes", "main", "--ci"},
+                                  {"/bin/sh", "-c", model.front() + " " + model.back() + "; exit 0"});
+    CHECK(main_only.exit_code == 123);
+    CHECK(
+        contains(main_only.err, "2 programs loaded libaoti_dbg.so, 1 took part, and no model arrived in it"));
+    CHECK(contains(main_only.err, "AOTI_DBG_PROCESSES"));
     const Outcome none = run({"--require", "model"}, {"/bin/true"});
     CHECK(none.exit_code == 123);
     CHECK(contains(none.err, "--require model"));

@@ -1,4 +1,6 @@
 // What `aoti-dbg run --triage` and --ci leave of a crash, and where: folders, files and exit codes.
+#include <sys/stat.h>
+
 #include <csignal>
 
 #include "tests/preload/cuda_models_fixture.hpp"
@@ -221,6 +223,35 @@ TEST_CASE("A program that was armed by variables and killed is reported on when 
     // Nothing is overwritten.
     CHECK(reported(died.out()).exit_code == 0);
     CHECK(Preloaded::files(died.out(), "report").size() == 4);
+}
+
+TEST_CASE("A program that was killed between its calls is reported on, too") {
+    const Preloaded died({victim_path("signal_user"), "killed", model_path("cpu")},
+                         {{"AOTI_DBG_TRIAGE", "1"}});
+    const Outcome report = reported(died.out());
+    CHECK(report.exit_code == 0);
+    const std::string pid =
+        std::to_string(Json::parse(read_text(died.out() / "report.json")).at("ended").at("pid").get<int>());
+    CHECK(contains(unwrapped(report.out),
+                   "end of process " + pid +
+                       ", in no good order, outside of any call; the last before it was " + place_of(14)));
+    CHECK(contains(report.err, "report: " + (died.out() / "report.json").string()));
+}
+
+TEST_CASE("Where a report lies is said, without --ci as well") {
+    const Run run(kTriage, kThreeRuns, dying(5, SIGSEGV));
+    CHECK(contains(run.outcome.err, "report: " + (run.out() / "report.json").string()));
+    const Run sound(kTriage, kThreeRuns);
+    CHECK_FALSE(contains(sound.outcome.err, "report:"));
+}
+
+TEST_CASE("JUnit's XML has a folder made for it, and is for others to read") {
+    const Run run({"--triage", "--junit", "made/here/results.xml"}, {"/bin/sh", "-c", "exit 0"});
+    const fs::path file = run.folder() / "made/here/results.xml";
+    CHECK(contains(read_text(file), "failures=\"0\""));
+    const mode_t mask = umask(0);
+    umask(mask);
+    CHECK(static_cast<mode_t>(fs::status(file).permissions()) == (0666U & ~mask));
 }
 
 TEST_CASE("Of a program that ended well there is nothing to report, and that is said") {

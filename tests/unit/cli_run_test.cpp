@@ -134,6 +134,30 @@ TEST_CASE("A folder is no file for JUnit's XML, and nothing is started") {
     }
 }
 
+TEST_CASE("A file for JUnit's XML that cannot be made is refused before anything is started") {
+    const Installation installation;
+    for (const char* file : {"/dev/null/results.xml", "/dev/null/more/results.xml"}) {
+        const Outcome outcome = installation.run({"--junit", file, "--", "echo", "started"});
+        CHECK(outcome.exit_code == 125);
+        CHECK(outcome.out.empty());
+        CHECK(contains(outcome.err,
+                       "--junit: \"" + std::string(file) +
+                           "\" is not a value that it takes; allowed: a file that can be written; "));
+    }
+}
+
+TEST_CASE("A file for a verdict that nothing asks for is spoken of") {
+    const Installation installation;
+    const Outcome outcome = installation.run({"--verdict-file", "verdict.jsonl", "--", "echo", "started"});
+    CHECK(outcome.exit_code == 0);
+    CHECK(outcome.out == "started\n");
+    CHECK(
+        contains(outcome.err,
+                 "there will be no verdict in verdict.jsonl, since nothing asks for a report; add --triage"));
+    CHECK_FALSE(
+        contains(installation.run({"--triage", "--verdict-file", "v", "--", "true"}).err, "no verdict"));
+}
+
 TEST_CASE("A model in a child counts, one behind a cleared environment does not") {
     const Installation installation;
     const Arguments required = {"--require", "model"};

@@ -44,7 +44,8 @@ TEST_CASE("A program that is not there is 127, one that cannot be executed 126")
     CHECK(installation.run({"--", "no-such-program-here"}).exit_code == 127);
     const Outcome missing = installation.run({"--", "/no/such/program"});
     CHECK(missing.exit_code == 127);
-    CHECK(contains(missing.err, "/no/such/program could not be executed"));
+    CHECK(contains(missing.err,
+                   "/no/such/program could not be executed: No such file or directory; check its name"));
     CHECK(installation.run({"--", "/"}).exit_code == 126);
     write_text(installation.folder.path() / "plain", "text");
     CHECK(installation.run({"--", "./plain"}).exit_code == 126);

@@ -523,3 +523,20 @@ TEST_CASE("Signals without a name have a number") {
     for (const int number : {-1, NSIG - 1, NSIG, 1 << 30})
         CHECK(signal_name(number) == "signal " + std::to_string(number));
 }
+
+TEST_CASE("Of a Python process that was gone inside of a call it is said how its signal gets known") {
+    CrashReport report = ended_by(0);
+    report.end.is_descendant = true;
+    report.end.exit_status = 1;
+    report.in_flight = {call_of("cpp_fused_div_2")};
+    const auto speaks_of_it = [](const CrashReport& about) {
+        return text_of(concluded(about)).find("PYTHONFAULTHANDLER=1") != std::string::npos;
+    };
+    CHECK(speaks_of_it(report));
+    CrashReport known = report;
+    known.end.signal = SIGFPE;
+    CHECK_FALSE(speaks_of_it(known));
+    CrashReport other = report;
+    other.end.program = "/opt/python/bin/server";
+    CHECK_FALSE(speaks_of_it(other));
+}

@@ -1,7 +1,14 @@
 // Who speaks for the threads that cannot: what is said is told, and what is shown is gone when it ends.
 #include "shim/report/saving_teller.hpp"
 
+#include <fcntl.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <array>
 #include <string>
+#include <thread>
+#include <vector>
 
 #include "tests/support/catch.hpp"
 #include "tests/unit/at_terminal.hpp"
@@ -77,4 +84,38 @@ TEST_CASE("What was said is told by who comes by, before the end at the latest, 
     teller.end();
     teller.tell();
     CHECK(at.screen().size() == 4);
+}
+
+TEST_CASE("A line that its thread is writing is written when it has ended") {
+    std::array<int, 2> ends{};
+    REQUIRE(pipe2(ends.data(), O_CLOEXEC | O_NONBLOCK) == 0);
+    std::array<char, 8192> bytes{};
+    while (write(ends[1], bytes.data(), bytes.size()) > 0) {
+    }
+    const auto there = [&ends] {
+        int count = 0;
+        ioctl(ends[0], FIONREAD, &count);
+        return count;
+    };
+    const int full = there();
+    fcntl(ends[1], F_SETFL, 0);
+    const int stderr_before = dup(STDERR_FILENO);
+    dup2(ends[1], STDERR_FILENO);
+    SavingTeller& teller = teller_of([] { return SavingProgress{}; });
+    teller.say(Severity::warn, "said");
+    usleep(50'000);  // then it stands before the pipe, mostly
+    std::thread reader([&] {
+        usleep(50'000);
+        (void)!read(ends[0], bytes.data(), bytes.size());
+    });
+    teller.end();
+    CHECK(there() < full);
+    dup2(stderr_before, STDERR_FILENO);
+    reader.join();
+    std::string told;
+    for (ssize_t count = 0; (count = read(ends[0], bytes.data(), bytes.size())) > 0;)
+        told.append(bytes.data(), static_cast<std::size_t>(count));
+    CHECK(told.find("warn: said\n") != std::string::npos);
+    for (const int descriptor : {stderr_before, ends[0], ends[1]})
+        close(descriptor);
 }

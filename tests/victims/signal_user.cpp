@@ -3,6 +3,7 @@
 //   chained         its own handler sets what it found again, and the store to nowhere comes once more
 //   ignored         a signal that it ignores, and it ends with 0
 //   abort, store, sent   nothing of its own: abort(), a store to nowhere, a signal that it sends to itself
+//   killed          SIGKILL, outside of any call
 //   child, child_runs    a child that was forked stores to nowhere, before or after a run of its own
 //   vforked         likewise a child of vfork
 //   exec            another program in its place, which kills itself
@@ -90,6 +91,7 @@ int main(int argc, char** argv) {
     if (is("chained")) handle(on_fault_once);
     if (is("ignored")) raise(SIGFPE);
     if (is("abort")) std::abort();
+    if (is("killed")) raise(SIGKILL);
     if (is("sent")) sigqueue(getpid(), SIGBUS, sigval{});
     if (is("child") || is("child_runs")) die_in_child(model, is("child_runs"));
     if (is("vforked")) die_in_vforked();
