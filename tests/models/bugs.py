@@ -56,6 +56,7 @@ BUGS = {
         bare="index out of bounds",
         verdict=r"cpp_fused__to_copy_index_mul_\d+ \(run 1, call 2\) was left by an exception; then exit with status 1",
         kind="host",
+        finding=True,
     ),
     "division": Bug(
         "an integer divided by zero",
