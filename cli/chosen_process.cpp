@@ -29,7 +29,7 @@ bool has_crashed(const RecordedProcess& process, const EndedRun& run) {
 }
 
 bool has_vanished(const RecordedProcess& process) {
-    return !process.ended && !process.is_running;
+    return process.has_vanished();
 }
 
 }  // namespace

@@ -50,7 +50,7 @@ void warn_of(const Finding& finding, bool preload) {
 void warn_of_no_verdict(const RunRequest& request, const Options& options) {
     const auto is_verdict = [](const auto& variable) { return variable.first == "AOTI_DBG_VERDICT_FILE"; };
     const bool is_typed = std::any_of(request.variables.begin(), request.variables.end(), is_verdict);
-    if (!is_typed || options.triage || options.hang != 0) return;
+    if (!is_typed || options.verdict_file.empty() || options.triage || options.hang != 0) return;
     message(Severity::warn, "there will be no verdict in %s, since nothing asks for a report; add --triage",
             options.verdict_file.c_str());
 }
@@ -277,12 +277,12 @@ int run(const RunRequest& request) {
         return kOwnTrouble;
     }
     Stop stop;
-    bool has_hang_report = false;
+    std::optional<std::string> hang_report;
     const int status = wait_for(child, signals, stop, [&] {
         could([&] {
             EndedRun running = started_run(request, tally, child, stop);
             running.has_status = false;
-            has_hang_report = tell_hang(running, audience);
+            hang_report = tell_hang(running, audience);
         });
     });
     if (reason != 0) {
@@ -306,7 +306,8 @@ int run(const RunRequest& request) {
             ended.status = status;
             ended.oom_kills = oom_kills_since(oom_kills);
             Audience rest = audience;
-            if (has_hang_report) rest.triage = rest.hangs = false;
+            if (hang_report) rest.triage = rest.hangs = false;
+            rest.earlier_report = hang_report.value_or("");
             findings = tell(ended, rest, requirement);
         });
         if (ended_well && !is_told) return kOwnTrouble;  // that all is well nobody knows

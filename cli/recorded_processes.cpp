@@ -246,6 +246,10 @@ std::vector<RecordedProcess> recorded_processes(const std::string& folder, std::
     std::sort(processes.begin(), processes.end(), [](const RecordedProcess& a, const RecordedProcess& b) {
         return std::tie(a.start_unix_ns, a.ring) < std::tie(b.start_unix_ns, b.ring);
     });
+    for (auto process = processes.begin(); process != processes.end(); ++process)
+        process->is_replaced =
+            std::any_of(std::next(process), processes.end(),
+                        [process](const RecordedProcess& later) { return later.pid == process->pid; });
     return processes;
 }
 

@@ -27,6 +27,7 @@ struct RecordedProcess {
     std::uint32_t signal_thread = 0;       // to which it came; 0: not known
     std::optional<std::uint64_t> address;  // whose access it came of
     bool is_running = false;
+    bool is_replaced = false;  // by another program, which is recorded as well
     bool has_open_calls = false;
     bool is_main_thread_inside = false;  // of a call
     bool has_failed_call = false;
@@ -39,6 +40,8 @@ struct RecordedProcess {
     std::uint64_t calls =
         0;  // runs and loading are none; at most, where the ring has lost the first of these
 
+    /// Whether it is gone without a word.
+    [[nodiscard]] bool has_vanished() const { return !ended && !is_running && !is_replaced; }
     /// Whether it ended in a call; threads that are inside of calls while another ends the process in good
     /// order are none of its business.
     [[nodiscard]] bool died_inside() const {

@@ -164,7 +164,6 @@ bool is_asked_for(const CrashReport& report, const Audience& audience) {
 /// Returns the path of report.json.
 std::string leave_all(CrashReport& report, const EndedRun& run, const Audience& audience) {
     std::string path = leave_report(report, run);
-    if (!audience.summary) say_where(path);
     leave_verdict(report, path, audience.verdict_file);
     return path;
 }
@@ -175,7 +174,7 @@ void say_where(const std::string& report_path) {
     if (report_path.empty()) return;
     std::error_code failed;
     const std::string path = std::filesystem::absolute(report_path, failed).string();
-    message(Severity::info, "report: %s, and as text beside it", path.c_str());
+    message(Severity::info, "report: %s", path.c_str());
 }
 
 Audience audience_of(const Options& options) {
@@ -193,13 +192,14 @@ std::uint64_t tell(const EndedRun& run, const Audience& audience, const Requirem
     // That nobody reads on is no reason to end in the middle.
     std::signal(SIGPIPE, SIG_IGN);
     Triage triage = look_at(run);
-    std::string report_path;
+    std::string report_path = audience.earlier_report;
     if (is_asked_for(triage.report, audience) && triage.is_worth_telling) {
         report_path = leave_all(triage.report, run, audience);
         const bool is_told = !report_path.empty() && triage.report.device &&
                              !triage.report.device->dump.empty() && !triage.report.device->is_dump_of_others;
         if (is_told && !audience.keeps_dump) unlink(triage.report.device->dump.c_str());
         if (!report_path.empty()) remove_old_reports(run.folder, audience.max_reports);
+        if (!audience.summary) say_where(report_path);
     }
     if (audience.summary) summarise(triage.report, report_path);
     if (audience.github) annotate(run, triage, requirement);
@@ -208,12 +208,14 @@ std::uint64_t tell(const EndedRun& run, const Audience& audience, const Requirem
     return triage.report.findings + (is_of_device ? 1 : 0) + (has_crashed_below(run, triage.report) ? 1 : 0);
 }
 
-bool tell_hang(const EndedRun& run, const Audience& audience) {
-    if (!audience.triage && !audience.hangs) return false;
+std::optional<std::string> tell_hang(const EndedRun& run, const Audience& audience) {
+    if (!audience.triage && !audience.hangs) return std::nullopt;
     Triage triage = look_at(run);
-    if (!triage.report.hang) return false;
-    leave_all(triage.report, run, audience);
-    return true;
+    if (!triage.report.hang) return std::nullopt;
+    std::string path = leave_all(triage.report, run, audience);
+    // Also with a summary at the end: whoever waits for this one may not wait for that.
+    say_where(path);
+    return path;
 }
 
 }  // namespace aoti_dbg::cli

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "cli/run_result.hpp"
@@ -13,13 +14,14 @@ namespace aoti_dbg::cli {
 
 /// Where it is to be told.
 struct Audience {
-    bool triage = false;                     // a report in the folder and on standard error
-    bool hangs = false;                      // the same, of a hang alone
-    bool keeps_dump = false;                 // the driver's, of which the report was made
-    bool summary = false;                    // one line, whatever the end was
-    bool github = false;                     // annotations, on standard error, which it reads as well
-    std::string junit;                       // a file; empty: none
-    std::string verdict_file;                // the verdict is appended; empty: none
+    bool triage = false;         // a report in the folder and on standard error
+    bool hangs = false;          // the same, of a hang alone
+    bool keeps_dump = false;     // the driver's, of which the report was made
+    bool summary = false;        // one line, whatever the end was
+    bool github = false;         // annotations, on standard error, which it reads as well
+    std::string junit;           // a file; empty: none
+    std::string earlier_report;  // report.json of the same run, where there is one; for the summary
+    std::string verdict_file;    // the verdict is appended; empty: none
     std::uint64_t max_reports = UINT64_MAX;  // in folders beside that of the run
 
     [[nodiscard]] bool any() const { return triage || hangs || summary || github || !junit.empty(); }
@@ -36,7 +38,8 @@ std::uint64_t tell(const EndedRun& run, const Audience& audience, const Requirem
 /// By the path of report.json; nothing where that is empty.
 void say_where(const std::string& report_path);
 
-/// Of a program that is to end and still runs: the report, should it hang. Returns whether there is one.
-bool tell_hang(const EndedRun& run, const Audience& audience);
+/// Of a program that is to end and still runs: the report, should it hang. Returns the path of report.json,
+/// empty where it could not be written; nothing where there is no report.
+std::optional<std::string> tell_hang(const EndedRun& run, const Audience& audience);
 
 }  // namespace aoti_dbg::cli

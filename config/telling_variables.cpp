@@ -30,6 +30,7 @@ const std::vector<std::string_view>& telling_names() {
         "MKL_NUM_THREADS",
         "NVIDIA_VISIBLE_DEVICES",
         "OMP_NUM_THREADS",
+        "PYTHONFAULTHANDLER",
         "PYTORCH_ALLOC_CONF",
         "PYTORCH_CUDA_ALLOC_CONF",
         "PYTORCH_NO_CUDA_MEMORY_CACHING",

@@ -1,5 +1,6 @@
 #include "serializer/crash_advice.hpp"
 
+#include <algorithm>
 #include <csignal>
 
 #include "base/words.hpp"
@@ -13,12 +14,14 @@ std::string pid_text(const CrashEnd& end) {
     return end.is_running ? std::to_string(end.pid) : "PID";
 }
 
-/// Whether a signal may have come that nobody saw but a handler of Python's.
+/// Whether a signal may have come that only a handler of Python's saw.
 bool may_hide_signal(const CrashReport& report) {
-    const CrashEnd& end = report.end;
-    const std::string name = end.program.substr(end.program.rfind('/') + 1);
-    return name.rfind("python", 0) == 0 && end.signal == 0 && !end.is_in_good_order && !end.is_running &&
-           (end.is_descendant || !end.exit_status) && !report.in_flight.empty();
+    const std::string name = report.end.program.substr(report.end.program.rfind('/') + 1);
+    const auto passes_on = [](const auto& variable) {
+        return variable.first == "PYTHONFAULTHANDLER" && !variable.second.empty();
+    };
+    return name.rfind("python", 0) == 0 && has_unknown_end(report) && !report.end.is_in_good_order &&
+           std::none_of(report.variables.begin(), report.variables.end(), passes_on);
 }
 
 }  // namespace
@@ -79,7 +82,7 @@ std::vector<std::string> advice_for(const CrashReport& report, bool is_about_fin
             if (may_hide_signal(report))
                 advice.emplace_back(
                     "PYTHONFAULTHANDLER=1 in its environment, or -p no:faulthandler of pytest's: then it is "
-                    "known which signal came");
+                    "known which signal came, unless it was SIGKILL");
             advice.emplace_back("a debugger shows the stack: gdb -ex run --args " + program_text(report));
             break;
         case CrashClass::hang:
@@ -99,6 +102,11 @@ std::vector<std::string> advice_for(const CrashReport& report, bool is_about_fin
         case CrashClass::unknown:
             if (report.end.signal == SIGKILL)
                 advice.emplace_back("dmesg and the container's own events say whether memory was short");
+            if (report.end.signal == 0 && !report.end.is_in_good_order && !report.end.is_running)
+                advice.push_back(
+                    "so a process ends by SIGKILL, by a handler of its own, or where exec puts "
+                    "another program in its place; its last calls: " +
+                    tool_text(report) + " show " + shell_text({report.end.folder}));
             break;
     }
     return advice;

@@ -121,10 +121,9 @@ void append_repeat_script(const CrashReport& report, std::string& out) {
     out += "#!/bin/sh\n# Repeats what the report beside it tells of. $1: which way, ";
     out += report.repeat.size() == 1 ? "1.\n" : "1 to " + std::to_string(report.repeat.size()) + ".\n";
     if (!report.working_folder.empty()) out += "cd -- " + shell_text({report.working_folder}) + " || exit\n";
-    out +=
-        "# Other variables are those of the shell that runs this: PATH, LD_LIBRARY_PATH, PYTHONPATH, ...\n";
     for (const auto& [name, value] : report.repeat_variables)
         if (is_identifier(name)) out += "export " + name + "=" + shell_text({value}) + "\n";
+    out += "# All other variables are those of the shell: PATH, LD_LIBRARY_PATH, PYTHONPATH, ...\n";
     out += "case ${1:-1} in\n";
     for (std::size_t i = 0; i < report.repeat.size(); ++i)
         out += std::to_string(i + 1) + ")\n" + report.repeat[i] + "\n;;\n";

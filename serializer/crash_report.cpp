@@ -336,10 +336,8 @@ Judgement judge_survived(const CrashCall& call, const CrashReport& report) {
 /// What a process probably met that was gone inside of a call, and of which nothing says why; empty where
 /// more is known.
 std::string_view probable_end(const CrashReport& report) {
-    const CrashEnd& end = report.end;
-    const bool is_known = end.signal != 0 || (end.exit_status && !end.is_descendant) || end.is_running;
-    if (is_known || report.in_flight.empty() || report.oom_kills.value_or(0) != 0) return {};
-    if (end.is_in_good_order)
+    if (!has_unknown_end(report)) return {};
+    if (report.end.is_in_good_order)
         return "; likely by _exit in it, or in a handler of its own for a signal that came there";
     return "; likely by a signal that a handler of its own took, or by SIGKILL";
 }
@@ -488,6 +486,12 @@ bool is_of_run_of(const Finding& finding, const CrashCall& call) {
 
 bool may_come_of_failure(const CrashEnd& end) {
     return end.signal == 0 || end.signal == SIGABRT;
+}
+
+bool has_unknown_end(const CrashReport& report) {
+    const CrashEnd& end = report.end;
+    const bool is_known = end.signal != 0 || (end.exit_status && !end.is_descendant) || end.is_running;
+    return !is_known && !report.in_flight.empty() && report.oom_kills.value_or(0) == 0;
 }
 
 bool may_come_of_lost_context(const CrashReport& report) {

@@ -195,6 +195,9 @@ std::string signal_name(int signal);
 /// `words` so that a shell takes them for what they are.
 std::string shell_text(const std::vector<std::string>& words);
 
+/// Whether its process was gone inside of a call, and nothing says why.
+[[nodiscard]] bool has_unknown_end(const CrashReport& report);
+
 /// The same facts come to the same, whatever addresses, processes and times were.
 void conclude(CrashReport& report);
 

@@ -33,7 +33,7 @@ void SavingTeller::say(Severity severity, std::string line) {
 
 void SavingTeller::tell() {
     // Whoever tells now comes to what was said meanwhile, or end() does.
-    if (!lock_with_deadline(telling_, 1)) return;
+    if (!telling_.try_lock()) return;
     tell_all();
     telling_.unlock();
 }
@@ -78,7 +78,10 @@ void SavingTeller::work() {
                 lines_there_.wait(lock, has_to_act);
             }
         }
-        tell();
+        {
+            const std::lock_guard lock(telling_);
+            tell_all();
+        }
         if (!shows_ || std::chrono::steady_clock::now() < next_look) continue;
         look();
         next_look = std::chrono::steady_clock::now() + kBetweenLooks;

@@ -317,6 +317,17 @@ TEST_CASE("Of a program that does not end when it is to the report is there whil
     CHECK(Preloaded::files(run.out(), "report").size() == 4);
 }
 
+TEST_CASE("Where the report of a hang lies is said at once, and again in the summary of --ci") {
+    const Run run({"--triage", "--ci", "--require", "none"}, victim("deaf"),
+                  when_stuck_in("cuStreamSynchronize") +
+                      "kill -TERM $run; until [ -e \"$OUT/report.json\" ]; do sleep 0.1; done; sleep 0.5; "
+                      "kill -USR1 $run");
+    const std::string where = "report: " + (run.out() / "report.json").string();
+    const std::size_t first = run.outcome.err.find(where);
+    REQUIRE(first != std::string::npos);
+    CHECK(run.outcome.err.find("0 findings; " + where, first + 1) != std::string::npos);
+}
+
 TEST_CASE("A fork's child is watched by itself") {
     const Run run(kAborting, victim("fork"));
     CHECK(run.outcome.exit_code == 0);

@@ -235,7 +235,17 @@ TEST_CASE("A program that was killed between its calls is reported on, too") {
     CHECK(contains(unwrapped(report.out),
                    "end of process " + pid +
                        ", in no good order, outside of any call; the last before it was " + place_of(14)));
+    CHECK(contains(unwrapped(report.out),
+                   "so a process ends by SIGKILL, by a handler of its own, or where exec"));
     CHECK(contains(report.err, "report: " + (died.out() / "report.json").string()));
+}
+
+TEST_CASE("A program that another one replaced has not vanished") {
+    const Preloaded replaced({victim_path("exec_victim"), model_path("cpu")}, {{"AOTI_DBG_TRIAGE", "1"}});
+    REQUIRE(Preloaded::files(replaced.out(), "flight").size() > 1);
+    const Outcome report = reported(replaced.out());
+    CHECK(report.exit_code == 1);
+    CHECK(contains(report.err, "nothing to report"));
 }
 
 TEST_CASE("Where a report lies is said, without --ci as well") {
@@ -246,12 +256,13 @@ TEST_CASE("Where a report lies is said, without --ci as well") {
 }
 
 TEST_CASE("JUnit's XML has a folder made for it, and is for others to read") {
+    const mode_t before = umask(022);
     const Run run({"--triage", "--junit", "made/here/results.xml"}, {"/bin/sh", "-c", "exit 0"});
+    umask(before);
     const fs::path file = run.folder() / "made/here/results.xml";
     CHECK(contains(read_text(file), "failures=\"0\""));
-    const mode_t mask = umask(0);
-    umask(mask);
-    CHECK(static_cast<mode_t>(fs::status(file).permissions()) == (0666U & ~mask));
+    CHECK(static_cast<unsigned>(fs::status(file).permissions()) == 0644U);
+    CHECK(static_cast<unsigned>(fs::status(file.parent_path()).permissions()) == 0755U);
 }
 
 TEST_CASE("Of a program that ended well there is nothing to report, and that is said") {

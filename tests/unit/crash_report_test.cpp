@@ -536,6 +536,9 @@ TEST_CASE("Of a Python process that was gone inside of a call it is said how its
     CrashReport known = report;
     known.end.signal = SIGFPE;
     CHECK_FALSE(speaks_of_it(known));
+    CrashReport heeded = report;
+    heeded.variables = {{"PYTHONFAULTHANDLER", "1"}};
+    CHECK_FALSE(speaks_of_it(heeded));
     CrashReport other = report;
     other.end.program = "/opt/python/bin/server";
     CHECK_FALSE(speaks_of_it(other));
