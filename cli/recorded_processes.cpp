@@ -9,6 +9,7 @@
 #include <charconv>
 #include <filesystem>
 #include <functional>
+#include <iterator>
 #include <string_view>
 #include <tuple>
 #include <utility>
@@ -246,10 +247,14 @@ std::vector<RecordedProcess> recorded_processes(const std::string& folder, std::
     std::sort(processes.begin(), processes.end(), [](const RecordedProcess& a, const RecordedProcess& b) {
         return std::tie(a.start_unix_ns, a.ring) < std::tie(b.start_unix_ns, b.ring);
     });
-    for (auto process = processes.begin(); process != processes.end(); ++process)
+    // The number of one that a signal ended may have been given to another.
+    for (auto process = processes.begin(); process != processes.end(); ++process) {
+        const auto has_its_number = [process](const RecordedProcess& later) {
+            return later.pid == process->pid;
+        };
         process->is_replaced =
-            std::any_of(std::next(process), processes.end(),
-                        [process](const RecordedProcess& later) { return later.pid == process->pid; });
+            process->signal == 0 && std::any_of(std::next(process), processes.end(), has_its_number);
+    }
     return processes;
 }
 
