@@ -3,6 +3,7 @@
 #include <sys/wait.h>
 
 #include <csignal>
+#include <functional>
 
 #include "base/words.hpp"
 
@@ -28,10 +29,6 @@ bool has_crashed(const RecordedProcess& process, const EndedRun& run) {
     return !process.ended && is_fault(process.signal);
 }
 
-bool has_vanished(const RecordedProcess& process) {
-    return process.has_vanished();
-}
-
 }  // namespace
 
 const RecordedProcess* choose(const std::vector<RecordedProcess>& processes, const EndedRun& run) {
@@ -43,12 +40,12 @@ const RecordedProcess* choose(const std::vector<RecordedProcess>& processes, con
     if (const RecordedProcess* const found = first_to_fail(processes, crashed)) return found;
     if (run.has_status && run.status == 0) return nullptr;
     if (started != nullptr && started->died_inside()) return started;
-    const auto died_inside = [](const RecordedProcess& p) { return p.died_inside(); };
+    const auto died_inside = std::mem_fn(&RecordedProcess::died_inside);
     if (const RecordedProcess* const died = last_of(processes, died_inside)) return died;
     if (is_signalled) return nullptr;
     const auto has_failed = [](const RecordedProcess& p) { return p.has_failed_call; };
     if (const RecordedProcess* const failed = first_to_fail(processes, has_failed)) return failed;
-    const RecordedProcess* const vanished = last_of(processes, has_vanished);
+    const RecordedProcess* const vanished = last_of(processes, std::mem_fn(&RecordedProcess::has_vanished));
     if (!run.has_status) return vanished;
     const bool is_vanished = started == nullptr || signal_of_status(WEXITSTATUS(run.status)) != 0;
     return is_vanished && vanished != nullptr ? vanished : started;
@@ -88,7 +85,7 @@ std::vector<std::string> unexplained_ends(const std::vector<RecordedProcess>& pr
     for (const RecordedProcess& process : processes) {
         const bool is_told = &process == chosen || (run.has_status && is_started(process, run));
         // Children that such a program has killed itself are no crash.
-        if (is_told || !has_vanished(process) || (has_ended_well && !is_fault(process.signal))) continue;
+        if (is_told || !process.has_vanished() || (has_ended_well && !is_fault(process.signal))) continue;
         if (clauses.size() == kMostNoted) {
             ++more;
             continue;

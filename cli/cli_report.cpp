@@ -1,6 +1,7 @@
 #include "cli/cli_report.hpp"
 
 #include <algorithm>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -48,8 +49,8 @@ int report(const std::string& folder) {
     run.has_status = false;
     Triage triage = look_at(run);
     // That something ended it from outside is all that there may be to say, but it is what was asked.
-    const auto has_vanished = [](const RecordedProcess& process) { return process.has_vanished(); };
-    const bool is_any_gone = std::any_of(processes.begin(), processes.end(), has_vanished);
+    const bool is_any_gone =
+        std::any_of(processes.begin(), processes.end(), std::mem_fn(&RecordedProcess::has_vanished));
     if (!triage.is_worth_telling && !is_any_gone) {
         message(Severity::error,
                 "nothing to report: %zu process%s in %s, no call failed or was left open, no kernel faulted, "

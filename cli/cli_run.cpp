@@ -305,10 +305,8 @@ int run(const RunRequest& request) {
             EndedRun ended = started_run(request, tally, child, stop);
             ended.status = status;
             ended.oom_kills = oom_kills_since(oom_kills);
-            Audience rest = audience;
-            if (hang_report) rest.triage = rest.hangs = false;
-            rest.earlier_report = hang_report.value_or("");
-            findings = tell(ended, rest, requirement);
+            ended.earlier_report = hang_report;
+            findings = tell(ended, audience, requirement);
         });
         if (ended_well && !is_told) return kOwnTrouble;  // that all is well nobody knows
     }

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "base/python_program.hpp"
 #include "cli/folder_entries.hpp"
 #include "cli/kept_packages.hpp"
 #include "cli/mapped_file.hpp"
@@ -38,10 +39,6 @@ void add_versions_in(const fs::path& packages, NamedTexts& texts) {
     }
 }
 
-bool is_python(const fs::path& program) {
-    return program.filename().string().rfind("python", 0) == 0;
-}
-
 /// Of ".../site-packages/torch/lib/libtorch_cpu.so" the first; empty for what lies elsewhere.
 fs::path packages_around(const fs::path& libtorch) {
     const fs::path lib = libtorch.parent_path();
@@ -65,7 +62,7 @@ NamedTexts packages_of_python(const std::vector<std::string>& programs) {
     NamedTexts texts;
     for (const std::string& program : programs) {
         const fs::path executable = found_on_path(program);
-        if (!is_python(executable)) continue;
+        if (!is_python(executable.native())) continue;
         for (const fs::directory_entry& entry : entries_of(executable.parent_path().parent_path() / "lib")) {
             if (entry.path().filename().string().rfind("python3", 0) != 0) continue;
             for (const char* packages : {"site-packages", "dist-packages"})

@@ -25,7 +25,6 @@ Status failure(const std::string& what, const std::string& path) {
 
 /// By default 0700 each that is made: tensors are user data, and so is what is told of them.
 Status make_folders(const std::string& path, mode_t mode = 0700) {
-    if (path.empty()) return {};
     for (std::size_t slash = path.find('/', 1);; slash = path.find('/', slash + 1)) {
         const std::string part = path.substr(0, slash);
         if (mkdir(part.c_str(), mode) != 0) {
@@ -65,23 +64,22 @@ Status can_be_made(const std::string& file) {
 
 Result<std::string> write_new_file(const std::string& folder, const std::string& stem,
                                    const std::string& ending, const std::string& text, mode_t mode) {
-    const std::string wanted = std::string(folder).append("/").append(stem).append(ending);
+    const auto name_of = [&](int number) {
+        return folder + "/" + stem + (number == 1 ? "" : "." + std::to_string(number)) + ending;
+    };
     const std::string unfinished = folder + "/." + stem + "-" + std::to_string(getpid()) + ".unfinished";
     {
         const Descriptor file(
             open(unfinished.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOCTTY, mode));
-        if (file.number() < 0) return failure("cannot make", wanted);
+        if (file.number() < 0) return failure("cannot make", name_of(1));
         if (!write_quietly(file.number(), text.data(), text.size())) {
             // write_quietly() keeps errno; that a whole disk is what is full is by far the likeliest.
             unlink(unfinished.c_str());
-            return Status::error("cannot write all of " + wanted + "; is the disk full?");
+            return Status::error("cannot write all of " + name_of(1) + "; is the disk full?");
         }
     }
     for (int number = 1; number <= kMostNames; ++number) {
-        std::string path = folder;
-        path.append("/").append(stem);
-        if (number > 1) path.append(".").append(std::to_string(number));
-        path.append(ending);
+        std::string path = name_of(number);
         bool is_taken = false;
         if (give_name(unfinished, path, is_taken)) {
             unlink(unfinished.c_str());

@@ -192,8 +192,8 @@ std::uint64_t tell(const EndedRun& run, const Audience& audience, const Requirem
     // That nobody reads on is no reason to end in the middle.
     std::signal(SIGPIPE, SIG_IGN);
     Triage triage = look_at(run);
-    std::string report_path = audience.earlier_report;
-    if (is_asked_for(triage.report, audience) && triage.is_worth_telling) {
+    std::string report_path = run.earlier_report.value_or("");
+    if (!run.earlier_report && is_asked_for(triage.report, audience) && triage.is_worth_telling) {
         report_path = leave_all(triage.report, run, audience);
         const bool is_told = !report_path.empty() && triage.report.device &&
                              !triage.report.device->dump.empty() && !triage.report.device->is_dump_of_others;

@@ -14,14 +14,13 @@ namespace aoti_dbg::cli {
 
 /// Where it is to be told.
 struct Audience {
-    bool triage = false;         // a report in the folder and on standard error
-    bool hangs = false;          // the same, of a hang alone
-    bool keeps_dump = false;     // the driver's, of which the report was made
-    bool summary = false;        // one line, whatever the end was
-    bool github = false;         // annotations, on standard error, which it reads as well
-    std::string junit;           // a file; empty: none
-    std::string earlier_report;  // report.json of the same run, where there is one; for the summary
-    std::string verdict_file;    // the verdict is appended; empty: none
+    bool triage = false;                     // a report in the folder and on standard error
+    bool hangs = false;                      // the same, of a hang alone
+    bool keeps_dump = false;                 // the driver's, of which the report was made
+    bool summary = false;                    // one line, whatever the end was
+    bool github = false;                     // annotations, on standard error, which it reads as well
+    std::string junit;                       // a file; empty: none
+    std::string verdict_file;                // the verdict is appended; empty: none
     std::uint64_t max_reports = UINT64_MAX;  // in folders beside that of the run
 
     [[nodiscard]] bool any() const { return triage || hangs || summary || github || !junit.empty(); }

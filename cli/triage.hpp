@@ -27,6 +27,8 @@ struct EndedRun {
     std::uint64_t stopped_unix_ns = 0;       // when
     bool asks_itself = false;                // at its end, and is there until it has its answer
     std::optional<Seen> seen;                // what its processes counted, whatever they could write
+    // The path of report.json where one was made while it ran, empty where it could not be written.
+    std::optional<std::string> earlier_report;
 };
 
 struct Triage {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <csignal>
 
+#include "base/python_program.hpp"
 #include "base/words.hpp"
 #include "serializer/crash_repeat.hpp"
 
@@ -16,11 +17,10 @@ std::string pid_text(const CrashEnd& end) {
 
 /// Whether a signal may have come that only a handler of Python's saw.
 bool may_hide_signal(const CrashReport& report) {
-    const std::string name = report.end.program.substr(report.end.program.rfind('/') + 1);
     const auto passes_on = [](const auto& variable) {
         return variable.first == "PYTHONFAULTHANDLER" && !variable.second.empty();
     };
-    return name.rfind("python", 0) == 0 && has_unknown_end(report) && !report.end.is_in_good_order &&
+    return is_python(report.end.program) && has_unknown_end(report) && !report.end.is_in_good_order &&
            std::none_of(report.variables.begin(), report.variables.end(), passes_on);
 }
 
@@ -102,7 +102,7 @@ std::vector<std::string> advice_for(const CrashReport& report, bool is_about_fin
         case CrashClass::unknown:
             if (report.end.signal == SIGKILL)
                 advice.emplace_back("dmesg and the container's own events say whether memory was short");
-            if (report.end.signal == 0 && !report.end.is_in_good_order && !report.end.is_running)
+            if (!report.end.is_known() && !report.end.is_in_good_order)
                 advice.push_back(
                     "so a process ends by SIGKILL, by a handler of its own, or where exec puts "
                     "another program in its place; its last calls: " +

@@ -43,7 +43,7 @@ std::string ending_words(const CrashEnd& end) {
         if (end.signal_is_guessed) words += end.exit_status ? ", by the exit status" : ", as the program was";
         return words;
     }
-    if (end.exit_status && !end.is_descendant) return "exit with status " + std::to_string(*end.exit_status);
+    if (end.has_own_status()) return "exit with status " + std::to_string(*end.exit_status);
     return "end of process " + std::to_string(end.pid) + (end.is_in_good_order ? "" : ", in no good order");
 }
 
@@ -349,7 +349,7 @@ Judgement judge_end(const CrashReport& report) {
     result.verdict = ending_words(end);
     const std::string place = place_words(report);
     // What was put in between ends before the place, or with the half sentence.
-    const bool is_half_sentence = end.signal == 0 && (end.is_descendant || !end.exit_status);
+    const bool is_half_sentence = end.signal == 0 && !end.has_own_status();
     if ((end.signal_is_guessed || is_half_sentence) && place.front() == ' ') result.verdict += ",";
     result.verdict += place;
     // What a watchdog's thread aborts for is its own matter, whatever is under way beside it.
@@ -365,7 +365,7 @@ Judgement judge_end(const CrashReport& report) {
     } else if (const std::string_view probably = probable_end(report); !probably.empty()) {
         result.kind = CrashClass::host;
         result.verdict += probably;
-    } else if (is_fault(end.signal) || (end.signal == 0 && end.exit_status && !end.is_descendant)) {
+    } else if (is_fault(end.signal) || (end.signal == 0 && end.has_own_status())) {
         result.kind = CrashClass::host;
     }
     return result;
@@ -489,9 +489,7 @@ bool may_come_of_failure(const CrashEnd& end) {
 }
 
 bool has_unknown_end(const CrashReport& report) {
-    const CrashEnd& end = report.end;
-    const bool is_known = end.signal != 0 || (end.exit_status && !end.is_descendant) || end.is_running;
-    return !is_known && !report.in_flight.empty() && report.oom_kills.value_or(0) == 0;
+    return !report.end.is_known() && !report.in_flight.empty() && report.oom_kills.value_or(0) == 0;
 }
 
 bool may_come_of_lost_context(const CrashReport& report) {

@@ -94,6 +94,10 @@ struct CrashEnd {
     bool is_foreign_thread = false;        // which has no call on record: hardly one of the program's
     bool signal_is_guessed = false;  // from the exit status, as shells have it, or from the program's own
     std::optional<int> exit_status;  // of the program that was started
+
+    [[nodiscard]] bool has_own_status() const { return exit_status && !is_descendant; }
+    /// Whether anything says how it ended, or that it has not.
+    [[nodiscard]] bool is_known() const { return signal != 0 || has_own_status() || is_running; }
 };
 
 struct CrashReport {

@@ -49,7 +49,7 @@ class SavingTeller {
         Severity severity = Severity::warn;
         std::string text;
     };
-    std::mutex telling_;  // held while lines are written; then, inside of it:
+    std::mutex telling_;  // held while lines are written; taken before the other
     std::mutex mutex_;
     std::condition_variable lines_there_;
     std::array<Line, 16> lines_;  // each of ours is said once
