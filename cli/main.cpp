@@ -20,6 +20,7 @@
 #include "base/message.hpp"
 #include "base/status.hpp"
 #include "cli/cli_doctor.hpp"
+#include "cli/cli_explain.hpp"
 #include "cli/cli_report.hpp"
 #include "cli/cli_run.hpp"
 #include "cli/cli_show.hpp"
@@ -389,12 +390,18 @@ int dispatch(std::vector<std::string> arguments) {
     DoctorFlags doctor_flags;
     add_flags(*doctor_app, doctor_flags);
 
+    CLI::App* const explain_app =
+        app.add_subcommand("explain", "Print what the code of a finding or report means, and what to do");
+    std::string code;
+    explain_app->add_option("code", code, "AD1203, for example. Without it: the list of all codes")
+        ->type_name("");
+
     if (arguments.empty()) {
         std::fputs(app.help().c_str(), stderr);
         return kWrongUsage;
     }
     const std::string command = arguments.front();
-    const std::vector<std::string> commands = {"run", "show", "report", "doctor"};
+    const std::vector<std::string> commands = {"run", "show", "report", "explain", "doctor"};
     if (command.rfind('-', 0) != 0 &&
         std::find(commands.begin(), commands.end(), command) == commands.end()) {
         std::fprintf(stderr, "aoti-dbg: %s is no command%s; see aoti-dbg --help\n", command.c_str(),
@@ -425,6 +432,7 @@ int dispatch(std::vector<std::string> arguments) {
     if (command == "report")
         return report_flags.pid == 0 ? report(reported) : report_end(ending_process(report_flags, reported));
     if (command == "doctor") return doctor_command(doctor_flags);
+    if (command == "explain") return explain(code);
     return show_command(show_flags);
 }
 
