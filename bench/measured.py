@@ -1,5 +1,5 @@
-"""How much level 2 measured in one run of a model, by its events.jsonl (docs/FORMAT.md). Reads no more of it than that
-run: the file holds hundreds of them.
+"""How much level 2 measured in one run of a model, by its events.jsonl (docs/reference/events.md). Reads no more of it
+than that
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-// The table of options as data, for who prints it (`aoti-dbg run --help`, docs/options.md) and who reads
+// The table of options as data, for who prints it (`aoti-dbg run --help`, docs/reference/options.md) and who reads
 // options. Parses nothing.
 #pragma once
 
