@@ -1,5 +1,5 @@
-"""How much level 2 measured in one run of a model, by its events.jsonl (docs/reference/events.md). Reads no more of it
-than that
+"""Counts what level 2 measured in one run of a model, from its events.jsonl (docs/reference/events.md). Stops after that
+run: the file holds hundreds of them.
 """
 
 from __future__ import annotations
