@@ -214,6 +214,12 @@ TempFolder::~TempFolder() {
     std::filesystem::remove_all(path_, ignored);
 }
 
+void keep_output(const std::string& name, const std::string& text) {
+    if (std::getenv("AOTI_DBGTEST_COLLECT") == nullptr) return;
+    const TempFolder folder;
+    write_text(folder.path() / name, text);
+}
+
 std::string read_text(const std::filesystem::path& path) {
     std::ifstream file(path, std::ios::binary);
     std::ostringstream text;
