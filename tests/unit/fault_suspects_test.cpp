@@ -59,7 +59,7 @@ CrashReport told(const std::vector<std::string>& sources, const Threads& threads
         if (has_models)
             write_text(package / "models.jsonl",
                        "{\"pid\":4242,\"start_ns\":" + std::to_string(header.start_unix_ns) +
-                           ",\"model\":" + std::to_string(i) + "}\n");
+                           ",\"model\":" + std::to_string(i) + ",\"path\":\"/tmp/c.so\"}\n");
     }
     std::string file = file_start() + names_block(kNames);
     for (std::uint32_t i = 0; i < threads.size(); ++i)
