@@ -16,8 +16,8 @@ flag for most options and sets the variable for the program that it starts. Most
 [configuration file](#the-configuration-file).
 
 - An empty value counts as unset.
-- An invalid value is reported on standard error, and the default is used. So is an unknown variable that starts with
-  `AOTI_DBG_`.
+- An invalid value is reported on standard error, and the default is used.
+- An unknown variable that starts with `AOTI_DBG_` is reported, too.
 - A flag wins over the environment, the environment over the file, and the file over the default.
 )";
 
