@@ -1,5 +1,6 @@
 // index.jsonl, the list of saved tensors: a header, a line a file once the file stands, a line a run whose
-// files were removed, and a last line that says how it ended. Drawn and versioned in docs/FORMAT.md.
+// files were removed, and a last line that says how it ended. Drawn and versioned in
+// docs/reference/tensors.md.
 #pragma once
 
 #include <cstdint>

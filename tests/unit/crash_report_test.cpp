@@ -140,7 +140,7 @@ TEST_CASE("report.json is JSON, whatever the names in it are") {
     for (const std::string& unit : kUnits) {
         CAPTURE(unit);
         std::string text;
-        append_report_json(filled(unit, 300), text);
+        append_kept_json(filled(unit, 300), text);
         const auto json = nlohmann::json::parse(text);
         CHECK(json.at("format") == kReportFormatName);
         CHECK(json.at("version") == kReportFormatVersion);
@@ -259,7 +259,7 @@ TEST_CASE("The address of an access that ended a process is told, and no part of
     append_report_text(concluded(report), text);
     CHECK(text.find("by SIGSEGV at address 0x7f0000001000") != std::string::npos);
     std::string json;
-    append_report_json(concluded(report), json);
+    append_kept_json(concluded(report), json);
     CHECK(nlohmann::json::parse(json).at("ended").at("address") == "0x7f0000001000");
 }
 
@@ -343,7 +343,7 @@ TEST_CASE("A launch that failed has the class of its CUDA error, an op that fail
     CHECK(report.verdict.find(", ...; then aborted") != std::string::npos);
     CHECK(text_of(report).find("unended     one_kernel") != std::string::npos);
     std::string json;
-    append_report_json(report, json);
+    append_kept_json(report, json);
     CHECK(nlohmann::json::parse(json).at("unended").size() == 16);
     CHECK(nlohmann::json::parse(json).at("unended_count") == 99);
 }
