@@ -32,7 +32,7 @@ OLD_WORDS = [
     (r"tellers?", "status line"),
     (r"(is|are|was|were|be|been) looked at|looks? at|looking at", "inspect"),
     (r"lets? go|letting go", "free"),
-    (r"stands?(?! for)|standing|stood", "be, stalled"),
+    (r"stands?(?! for| in|-)|standing|stood", "be, stalled"),
     (r"tensors? (is|are|was|were) made|made (in|by) (run|call)", "create"),
     (r"left by an exception|exception has left", "unwound"),
     (r"at its (beginning|begin|end)", "at start, at exit"),
@@ -78,7 +78,8 @@ def texts_of(path: pathlib.Path) -> list[tuple[int, str]]:
     content = path.read_text(errors="replace")
     if path.suffix == ".md":
         return [(block.line, docs_pages.plain(block.text)) for block in docs_pages.blocks(content)]
-    return [(message.line, message.text) for message in docs_messages.messages(content)]
+    # A line of output is a text of its own.
+    return [(one.line, line) for one in docs_messages.messages(content) for line in one.text.splitlines()]
 
 
 def read_pages() -> list[pathlib.Path]:
