@@ -123,6 +123,7 @@ class Counting(unittest.TestCase):
         self.assertEqual(docs_check.length_limit("README.md"), 1800)
         self.assertEqual(docs_check.length_limit("docs/tasks/find-hang.md"), 900)
         self.assertEqual(docs_check.length_limit("docs/internals/architecture.md"), 3000)
+        self.assertIsNone(docs_check.length_limit("docs/internals/benchmarks.md"))
         self.assertIsNone(docs_check.length_limit("cli/README.md"))
 
 
