@@ -6,6 +6,7 @@ The fences of a page run in its order and share a folder, which holds the progra
 
 from __future__ import annotations
 
+import concurrent.futures
 import os
 import pathlib
 import re
@@ -115,47 +116,53 @@ def without_shell_words(lines: list[str]) -> list[str]:
     return [line for line in lines if not re.match(r"^bash: line \d+: +\d+ (Segmentation fault|Aborted)", line)]
 
 
+def problem_of(folder: Folder, fence: docs_pages.Fence) -> str | None:
+    """Runs a fence. None if it does what the page shows."""
+    if file := re.search(r"file (\S+)", fence.details):
+        (folder.path / file[1]).write_text("\n".join(fence.body) + "\n")
+        return None
+    shown = commands_of(fence)
+    # One shell for the fence, so that a variable that one command sets is there for the next.
+    separator = "-- next command --"
+    script = f"\nprintf '%s\\n' '{separator}'\n".join(command for command, _ in shown)
+    code, output = folder.run(script)
+    text = "\n".join(output)
+    if code != exit_code_of(fence.details):
+        return f"expected exit code {exit_code_of(fence.details)}, got {code}:\n{script}\n{text}"
+    printed: list[list[str]] = [[]]
+    for line in without_shell_words(output):
+        if line == separator:
+            printed.append([])
+        else:
+            printed[-1].append(line)
+    if len(printed) != len(shown):
+        return f"expected {len(shown)} commands to run, got {len(printed)}:\n{script}\n{text}"
+    for (command, expected), got in zip(shown, printed, strict=True):
+        if problem := first_difference(expected, got, "numbers differ" in fence.details):
+            return f"{command}\n{problem}\nIt prints:\n" + "\n".join(got)
+    return None
+
+
+def problems_of(page: pathlib.Path) -> dict[str, str | None]:
+    """By place, of all fences of a page that run."""
+    run = [fence for fence in docs_pages.fences(page.read_text()) if fence.mark == "run"]
+    if not run:
+        return {}
+    with tempfile.TemporaryDirectory() as place:
+        folder = Folder(pathlib.Path(place))
+        return {f"{page.relative_to(root)}:{fence.line}": problem_of(folder, fence) for fence in run}
+
+
 class Commands(unittest.TestCase):
-    maxDiff = None
-
-    def run_fence(self, folder: Folder, fence: docs_pages.Fence) -> None:
-        if file := re.search(r"file (\S+)", fence.details):
-            (folder.path / file[1]).write_text("\n".join(fence.body) + "\n")
-            return
-        numbers_differ = "numbers differ" in fence.details
-        shown = commands_of(fence)
-        # One shell for the fence, so that a variable that one command sets is there for the next.
-        separator = "-- next command --"
-        script = f"\nprintf '%s\\n' '{separator}'\n".join(command for command, _ in shown)
-        code, output = folder.run(script)
-        printed: list[list[str]] = [[]]
-        for line in without_shell_words(output):
-            if line == separator:
-                printed.append([])
-            else:
-                printed[-1].append(line)
-        text = "\n".join(output)
-        self.assertEqual(code, exit_code_of(fence.details), f"exit code of:\n{script}\n{text}")
-        self.assertEqual(len(printed), len(shown), text)
-        for (command, expected), got in zip(shown, printed, strict=True):
-            problem = first_difference(expected, got, numbers_differ)
-            self.assertIsNone(problem, f"{command}\n{problem}\nIt prints:\n" + "\n".join(got))
-
     def test_each_command_of_each_page_prints_what_the_page_shows(self):
         pages = [root / "README.md", *sorted((root / "docs").rglob("*.md"))]
         only = os.environ.get("AOTI_DBGTEST_DOCS_PAGE", "")
-        count = 0
-        for page in pages:
-            run = [fence for fence in docs_pages.fences(page.read_text()) if fence.mark == "run"]
-            if not run or only not in str(page):
-                continue
-            with tempfile.TemporaryDirectory() as place:
-                folder = Folder(pathlib.Path(place))
-                for fence in run:
-                    with self.subTest(f"{page.relative_to(root)}:{fence.line}"):
-                        self.run_fence(folder, fence)
-                        count += 1
-        self.assertGreater(count, 0)
+        with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as workers:
+            found = list(workers.map(problems_of, [page for page in pages if only in str(page)]))
+        self.assertGreater(sum(map(len, found)), 0)
+        for place, problem in (item for problems in found for item in problems.items()):
+            with self.subTest(place):
+                self.assertIsNone(problem, problem)
 
 
 class Comparison(unittest.TestCase):
