@@ -78,6 +78,17 @@ bool set_preload() {
     return true;
 }
 
+/// The command prints these complaints, because the library does not get to see the values: they are replaced
+/// here and in anchor_places().
+void warn_of_wrong_places(const Options& options, const std::vector<std::string>& complaints) {
+    for (const std::string& complaint : complaints) {
+        const bool is_log = complaint.starts_with("AOTI_DBG_LOG=");
+        if (!is_log && !complaint.starts_with("AOTI_DBG_OUT=")) continue;
+        message(Severity::warn, "%s", complaint.c_str());
+        if (is_log) setenv("AOTI_DBG_LOG", options.log.c_str(), 1);
+    }
+}
+
 /// What is set stands for all that the options say, be it in a file or by default: the environment wins.
 void anchor_places(const Options& options) {
     std::error_code failed;
@@ -142,6 +153,7 @@ std::optional<Options> set_environment(const RunRequest& request, bool preload, 
         said_by_the_library.clear();
         options = parse_options(process_sources(), said_by_the_library);
     }
+    warn_of_wrong_places(options, said_by_the_library);
     anchor_places(options);
     // The driver's own way is the simplest, and misses no launch, from wherever it comes.
     if (options.records_all() && options.completion == Completion::blocking)
