@@ -17,6 +17,7 @@
 #include <system_error>
 #include <vector>
 
+#include "base/file_failure.hpp"
 #include "base/message.hpp"
 #include "base/status.hpp"
 #include "cli/cli_doctor.hpp"
@@ -227,9 +228,9 @@ std::string read_own_flags(const RunFlags& flags, RunRequest& request) {
     std::error_code unknown;
     const bool is_folder = !flags.junit.empty() &&
                            (flags.junit.back() == '/' || std::filesystem::is_directory(flags.junit, unknown));
-    if (is_folder) return wrong("--junit", flags.junit, "a file, and this is a folder", {});
+    if (is_folder) return wrong("--junit", flags.junit, "a file, and this is a directory", {});
     if (const Status possible = flags.junit.empty() ? Status() : can_be_made(flags.junit); !possible.ok())
-        return wrong("--junit", flags.junit, "a file that can be written", {}) + "; " + possible.message();
+        return possible.message() + ". " + remedy_for(possible, "--junit", PlaceKind::file);
     request.junit = flags.junit;
     return {};
 }

@@ -36,7 +36,7 @@ TEST_CASE("Without the library beside it, run starts nothing and says where it b
     const Outcome outcome = installation.run({"--", "/bin/echo", "started"});
     CHECK(outcome.exit_code == 125);
     CHECK(outcome.out.empty());
-    CHECK(contains(outcome.err, "libaoti_dbg.so was not found"));
+    CHECK(contains(outcome.err, "cannot find libaoti_dbg.so. The program was not started."));
 }
 
 TEST_CASE("A program that is not there is 127, one that cannot be executed 126") {
@@ -44,8 +44,8 @@ TEST_CASE("A program that is not there is 127, one that cannot be executed 126")
     CHECK(installation.run({"--", "no-such-program-here"}).exit_code == 127);
     const Outcome missing = installation.run({"--", "/no/such/program"});
     CHECK(missing.exit_code == 127);
-    CHECK(contains(missing.err,
-                   "/no/such/program could not be executed: No such file or directory; check its name"));
+    CHECK(
+        contains(missing.err, "cannot execute /no/such/program: no such file or directory. Check its name"));
     CHECK(installation.run({"--", "/"}).exit_code == 126);
     write_text(installation.folder.path() / "plain", "text");
     CHECK(installation.run({"--", "./plain"}).exit_code == 126);
