@@ -87,6 +87,24 @@ TEST_CASE("Where no events are, show says what, why and what to try") {
     CHECK(show({"--format", "text", "--last", "3", folder.path()}).exit_code == 2);
 }
 
+TEST_CASE("Flags of show that are wrong or contradict each other are refused, and nothing is printed") {
+    const TempFolder folder;
+    write_text(folder.path() / "flight.ring", ring_of({record(1, 0)}));
+    const auto refused = [&](std::vector<std::string> flags) {
+        flags.push_back(folder.path());
+        const Outcome outcome = show(flags);
+        CHECK(outcome.exit_code == 2);
+        CHECK(outcome.out.empty());
+        return outcome.err;
+    };
+    CHECK(contains(refused({"--last", "-1"}), "--last: expected a number of calls, 0 or more, got \"-1\"."));
+    CHECK(contains(refused({"--last", "3x"}), "got \"3x\"."));
+    CHECK(contains(refused({"--last", "3", "--all"}), "--last and --all contradict each other."));
+    CHECK(contains(refused({"--thread", "-7"}), "--thread: expected a thread id, got \"-7\"."));
+    CHECK(contains(refused({"--format", "text", "--all"}), "--format prints every event. Leave out --all."));
+    CHECK(show({"--last", "1", folder.path()}).exit_code == 0);
+}
+
 TEST_CASE("A reader that closes early is no failure of show --format") {
     const TempFolder folder;
     write_text(folder.path() / "events.jsonl", RecordedRun(20000).events);

@@ -265,6 +265,21 @@ TEST_CASE("Help comes from the table of options, and version and help succeed") 
     CHECK(contains(run_program({AOTI_DBG_TOOL, "--version"}).out, "aoti-dbg "));
 }
 
+TEST_CASE("The help of a command has its own examples, and nothing that only the parser understands") {
+    for (const std::string command : {"show", "report", "doctor"}) {
+        CAPTURE(command);
+        const Outcome help = run_program({AOTI_DBG_TOOL, command, "--help"});
+        CHECK(help.exit_code == 0);
+        const std::size_t examples = help.out.find("Examples:\n");
+        REQUIRE(examples != std::string::npos);
+        const std::string first = "  aoti-dbg " + command;
+        CHECK(help.out.compare(examples + 10, first.size(), first) == 0);
+        CHECK_FALSE(contains(help.out, "aoti-dbg run -- "));
+        for (const char* raw : {"UINT", "TEXT", "Excludes", "[...]"})
+            CHECK_FALSE(contains(help.out, raw));
+    }
+}
+
 TEST_CASE("Without a command the help comes, and an unknown one is told the nearest; both fail as usage") {
     const Outcome bare = run_program({AOTI_DBG_TOOL});
     CHECK(bare.exit_code == 2);
