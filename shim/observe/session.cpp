@@ -11,6 +11,7 @@
 #include <mutex>
 #include <new>
 
+#include "base/file_failure.hpp"
 #include "base/message.hpp"
 #include "base/private_folder.hpp"
 #include "config/selection.hpp"
@@ -88,8 +89,8 @@ File* map_made_once(std::mutex& who_makes_it, std::atomic<bool>& may_be, std::at
         return known;
     }
     may_be.store(false, std::memory_order_relaxed);
-    message(Severity::warn, "%s; there is no map of %s; set AOTI_DBG_OUT to a place with room",
-            made.status().message().c_str(), what);
+    message(Severity::warn, "%s. Reports know nothing of %s. %s", made.status().message().c_str(), what,
+            remedy_for(made.status(), "AOTI_DBG_OUT", PlaceKind::directory).c_str());
     return nullptr;
 }
 
@@ -100,9 +101,8 @@ Session::Session(const Options& options, const Origin& start) : pid_(getpid()) {
     if (may_select(options)) {
         Result<std::unique_ptr<LineLog>> log = LineLog::open(options.log);
         if (!log.ok()) {
-            message(Severity::warn,
-                    "%s; lines go to standard error; set AOTI_DBG_LOG to a file that can be made",
-                    log.status().message().c_str());
+            message(Severity::warn, "%s. Log lines go to standard error. %s", log.status().message().c_str(),
+                    remedy_for(log.status(), "AOTI_DBG_LOG", PlaceKind::file).c_str());
             log = LineLog::open("stderr");
         }
         if (log.ok()) log_ = std::move(log.value());
@@ -176,11 +176,9 @@ void Session::open_folder(const Options& options, const Origin& start) {
         return;
     }
     if (may_be_another && open_private_folder(options, folder.status())) return;
-    message(
-        Severity::warn,
-        "%s; there is neither a flight ring nor a record of events; set AOTI_DBG_OUT to a folder that can "
-        "be written",
-        folder.status().message().c_str());
+    message(Severity::warn, "%s. There is no flight recorder ring, and no events are recorded. %s",
+            folder.status().message().c_str(),
+            remedy_for(folder.status(), "AOTI_DBG_OUT", PlaceKind::directory).c_str());
 }
 
 bool Session::open_private_folder(const Options& options, const Status& why) {
@@ -188,10 +186,9 @@ bool Session::open_private_folder(const Options& options, const Status& why) {
     if (!folder.ok()) return false;
     folder_ = folder.value();
     is_private_ = true;
-    message(Severity::warn,
-            "%s; the output goes to %s, which stays if there is a report; set AOTI_DBG_OUT to a folder that "
-            "can be written",
-            why.message().c_str(), folder_.c_str());
+    message(Severity::warn, "%s. The output goes to %s, which is kept if it holds a report. %s",
+            why.message().c_str(), folder_.c_str(),
+            remedy_for(why, "AOTI_DBG_OUT", PlaceKind::directory).c_str());
     return true;
 }
 
@@ -213,8 +210,8 @@ void Session::open_ring(const Options& options) {
     if (ring.ok()) {
         ring_ = std::move(ring.value());
     } else {
-        message(Severity::warn, "%s; there is no flight ring; set AOTI_DBG_OUT to a place with room",
-                ring.status().message().c_str());
+        message(Severity::warn, "%s. There is no flight recorder ring. %s", ring.status().message().c_str(),
+                remedy_for(ring.status(), "AOTI_DBG_OUT", PlaceKind::directory).c_str());
     }
 }
 
@@ -287,12 +284,13 @@ bool Session::say_coverage(bool output_rests) {
             all.add(state->counts);
     }
     const ModelCounts models = count_models();
+    const std::uint64_t printed = all.printed.get() + (output_ == nullptr ? 0 : output_->printed());
     if (output_rests) {
         const NamedCount counts[] = {
             {"models", models.seen},
             {"runs", all.runs.get()},
             {"calls", all.calls.get()},
-            {"printed", all.printed.get()},
+            {"printed", printed},
             {"not_selected", all.filtered.get()},
             {"outside_of_scope", all.children.get()},
             {"returned_an_error", all.failed.get()},
@@ -311,7 +309,7 @@ bool Session::say_coverage(bool output_rests) {
     line.count("", models.seen, "model", "models");
     line.count(", ", all.runs.get(), "run", "runs");
     line.count(", ", all.calls.get(), "call", "calls");
-    line.rest(all.printed.get(), "printed");
+    line.rest(printed, "printed");
     line.rest(all.filtered.get(), "not selected");
     line.rest(all.children.get(), "outside of the scope");
     line.rest(all.failed.get(), "returned an error");
@@ -329,7 +327,9 @@ bool Session::say_coverage(bool output_rests) {
         if (saved.linked != 0) line.count(" (", saved.linked, "linked)", "linked)");
         line.rest(saved.left_out, "not saved");
     }
-    if (log_) line.rest(log_->dropped(), "lines lost");
+    if (log_ && log_->lost() != 0) line.count("; ", log_->lost(), "line lost", "lines lost");
+    if (output_ != nullptr && output_->lost_events() != 0)
+        line.count("; ", output_->lost_events(), "event lost", "events lost");
     if (log_ && log_->path() != nullptr) line.file("log", log_->path());
     if (ring_) line.file("ring", ring_->path());
     if (Saving* saving = present_saving(); saving != nullptr) line.file("tensors", saving->folder().c_str());

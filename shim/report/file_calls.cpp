@@ -5,7 +5,8 @@
 #include <unistd.h>
 
 #include <cstdio>
-#include <cstring>
+
+#include "base/file_failure.hpp"
 
 namespace aoti_dbg {
 namespace {
@@ -33,7 +34,7 @@ const FileCalls& system_file_calls() {
 }
 
 std::string failure_text(const Failed& failed, const std::string& path) {
-    return std::string(failed.doing) + " " + path + ": " + strerror(failed.error);
+    return file_failure(failed.doing, path, failed.error).message();
 }
 
 }  // namespace aoti_dbg

@@ -37,7 +37,7 @@ struct [[nodiscard]] Failed {
     explicit operator bool() const { return error != 0; }
 };
 
-/// "cannot write <path>: No space left on device"
+/// "cannot write <path>: no space left on device"
 std::string failure_text(const Failed& failed, const std::string& path);
 
 }  // namespace aoti_dbg

@@ -64,7 +64,7 @@ Result<std::unique_ptr<TensorSaver>> TensorSaver::make(const SavingSettings& set
     std::string header;
     append_index_header(settings.header, saver->folder_.is_flat() ? saver->folder_.path() : "", header);
     if (const Failed failed = saver->index_.create(header))
-        return Status::error(failure_text(failed, saver->folder_.home()));
+        return Status::error(failure_text(failed, saver->folder_.home()), failed.error);
     return saver;
 }
 

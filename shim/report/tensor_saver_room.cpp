@@ -5,6 +5,7 @@
 #include <set>
 #include <utility>
 
+#include "base/file_failure.hpp"
 #include "config/byte_size.hpp"
 #include "serializer/tensor_index_jsonl.hpp"
 #include "shim/observe/clock.hpp"
@@ -19,7 +20,11 @@ bool concerns_one_file(int error) {
     return error == ENOMEM || error == EMFILE || error == ENFILE || error == ENAMETOOLONG || error == EBADF;
 }
 
-constexpr const char* kNoMore = "; no more tensors are saved; ";
+constexpr const char* kNoMore = ". No more tensors are saved. ";
+
+std::string remedy(int error) {
+    return remedy_for(error, "AOTI_DBG_OUT", PlaceKind::directory);
+}
 
 }  // namespace
 
@@ -72,25 +77,25 @@ void TensorSaver::refuse(SaveBudget::Answer answer, SavingJob& job) {
     switch (answer) {
         case SaveBudget::Answer::granted:
         case SaveBudget::Answer::too_many_bytes:
-            why = "the next tensor would make it more than the " + byte_size_text(settings_.max_bytes) +
-                  " that AOTI_DBG_MAX_BYTES allows to be written to " + folder_.path();
-            what_to_try = "raise AOTI_DBG_MAX_BYTES, select fewer calls";
+            why = "the next tensor would exceed the " + byte_size_text(settings_.max_bytes) +
+                  " that AOTI_DBG_MAX_BYTES allows in " + folder_.path();
+            what_to_try = "Raise AOTI_DBG_MAX_BYTES, select fewer calls";
             break;
         case SaveBudget::Answer::too_many_files:
             why = std::to_string(settings_.max_files) + " files are in " + folder_.path() +
-                  ", which is all that AOTI_DBG_MAX_FILES allows";
-            what_to_try = "raise AOTI_DBG_MAX_FILES, select fewer calls";
+                  ", as many as AOTI_DBG_MAX_FILES allows";
+            what_to_try = "Raise AOTI_DBG_MAX_FILES, select fewer calls";
             break;
         case SaveBudget::Answer::disk_full:
             why = "the next tensor would go into the last tenth of the file system of " + folder_.path();
-            what_to_try = "set AOTI_DBG_OUT to a place with room, select fewer calls";
+            what_to_try = "Set AOTI_DBG_OUT to a directory on a larger file system, select fewer calls";
             break;
     }
     if (settings_.keep_last != 0) {
-        say_once(at_cap, why + ", and no older run is left to make room; the rest of run " +
-                             std::to_string(job.run) + " is left out; " + what_to_try);
+        say_once(at_cap, why + ", and no older run is left to remove. The rest of run " +
+                             std::to_string(job.run) + " is left out. " + what_to_try + ".");
     } else {
-        stop(why + kNoMore + what_to_try + ", or keep the last runs with AOTI_DBG_KEEP=last:N");
+        stop(why + kNoMore + what_to_try + ", or keep the last runs with AOTI_DBG_KEEP=last:N.");
     }
     leave_out(job, LeftOut::no_room);
 }
@@ -112,14 +117,14 @@ bool TensorSaver::evict_one(Hand& hand) {
             failed = index_.append(hand.line);
         }
         if (failed) {
-            stop(failure_text(failed, folder_.home()) + kNoMore + "set AOTI_DBG_OUT to a place with room");
+            stop(failure_text(failed, folder_.home()) + kNoMore + remedy(failed.error));
             return true;
         }
     }
     if (const Failed failed = remove_files(*evicted, hand)) {
-        say_once(at_removal, failure_text(failed, folder_.path()) + "; files of run " +
+        say_once(at_removal, failure_text(failed, folder_.path()) + ". Files of run " +
                                  std::to_string(evicted->run) +
-                                 " stay, and the index does not list them; remove them by hand");
+                                 " stay, and the index does not list them. Remove them by hand.");
     }
     return true;
 }
@@ -159,15 +164,16 @@ void TensorSaver::fail(const Failed& failed, SavingJob& job) {
     // What a deleted folder makes of a call has many names.
     OpenFolder again;
     const Failed gone = folder_.enter("", again);
-    const std::string what = failure_text(gone.error == ENOENT ? gone : failed, folder_.path());
+    const Failed& shown = gone.error == ENOENT ? gone : failed;
+    const std::string what = failure_text(shown, folder_.path());
     LeftOut why = LeftOut::failed;
     if (failed.error == EFBIG) {
         why = LeftOut::too_large;
-        say_once(at_limit, what + "; tensors of " + byte_size_text(job.granted) +
-                               " and more are left out; raise the limit on the size of files (ulimit -f)");
+        say_once(at_limit, what + ". Tensors of " + byte_size_text(job.granted) + " and more are left out. " +
+                               remedy(failed.error));
     } else if (concerns_one_file(failed.error)) {
-        say_once(at_memory, what + "; what cannot be written is left out; the last line of " + index_.path() +
-                                " says how much that is");
+        say_once(at_memory, what + ". Tensors that cannot be written are left out. The last line of " +
+                                index_.path() + " counts them. " + remedy(failed.error));
     } else if (failed.error == ENOSPC || failed.error == EDQUOT) {
         why = LeftOut::no_room;
         if (settings_.keep_last != 0) {
@@ -177,14 +183,14 @@ void TensorSaver::fail(const Failed& failed, SavingJob& job) {
                 goes = runs_.let_oldest_go(job.run);
             }
             say_once(at_room, what +
-                                  (goes ? "; older runs are removed to make room; "
-                                        : "; what has no room is left out; ") +
-                                  "set AOTI_DBG_OUT to a place with room, or lower AOTI_DBG_KEEP");
+                                  (goes ? ". Older runs are removed to make room. "
+                                        : ". Tensors that have no room are left out. ") +
+                                  remedy(failed.error) + " Or lower AOTI_DBG_KEEP.");
         } else {
-            stop(what + kNoMore + "set AOTI_DBG_OUT to a place with room, or AOTI_DBG_KEEP=last:N");
+            stop(what + kNoMore + remedy(failed.error) + " Or set AOTI_DBG_KEEP=last:N.");
         }
     } else {
-        stop(what + kNoMore + "set AOTI_DBG_OUT to a folder that can be written and stays where it is");
+        stop(what + kNoMore + remedy(shown.error));
     }
     leave_out(job, why);
 }
