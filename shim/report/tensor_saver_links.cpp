@@ -27,30 +27,69 @@ bool TensorSaver::looks_for_equals() const {
     return has_links_.load(std::memory_order_relaxed) || !runs_.any_may_go();
 }
 
+/// Whether the content is still on disk; if so it has one more name from here on, so that it counts as on
+/// disk until the link is there, whatever run goes meanwhile.
+bool TensorSaver::take_name(const SavingJob& job, const SavedFile& known) {
+    const std::lock_guard lock(mutex_);
+    if (!runs_.any_may_go()) return true;
+    const auto found = on_disk_.find(known.content);
+    if (found == on_disk_.end()) {
+        contents_.forget(job.key);
+        return false;
+    }
+    ++found->second.names;
+    return true;
+}
+
+/// Gives back what take_name() took.
+void TensorSaver::give_name_back(const SavedFile& known) {
+    const std::lock_guard lock(mutex_);
+    if (runs_.any_may_go()) budget_.give_back_bytes(release_name(known.content), UINT64_MAX);
+}
+
 TensorSaver::Linked TensorSaver::link(SavingJob& job, const SavedFile& known, Hand& hand) {
     const bool is_written = job.has_grant;
     if (!is_written && has_links_.load(std::memory_order_relaxed) && !grant(job, 0, hand))
         return Linked::over;
-    Failed failed = folder_.enter(job.folder, hand.folder);
+    const Linked linked =
+        take_name(job, known) ? link_named(job, known, is_written, hand) : Linked::not_known;
+    if (linked == Linked::not_known && !is_written) {
+        const std::lock_guard lock(mutex_);
+        return_grant(job);
+    }
+    return linked;
+}
+
+TensorSaver::Linked TensorSaver::link_named(SavingJob& job, const SavedFile& known, bool is_written,
+                                            Hand& hand) {
+    Failed failed = enter(job, hand);
     if (!failed) failed = folder_.enter("", hand.root);
     if (!failed) {
         const bool stands = still_stands(known, hand);
-        if (stands && !has_links_.load(std::memory_order_relaxed)) return name_the_same(job, known, hand);
+        if (stands && !has_links_.load(std::memory_order_relaxed)) {
+            give_name_back(known);
+            return name_the_same(job, known, hand);
+        }
         if (stands) failed = link_under_free_name(job, known, hand);
         const bool has_no_links = tells_of_no_links(failed.error);
         if (!stands || has_no_links || tells_of_this_file(failed.error)) {
             if (has_no_links) has_links_.store(false, std::memory_order_relaxed);
+            give_name_back(known);
             const std::lock_guard lock(mutex_);
-            if (!is_written) return_grant(job);
             if (!has_no_links) contents_.forget(job.key);
             return Linked::not_known;
         }
     }
     if (failed) {
+        give_name_back(known);
         fail(failed, job);
         return Linked::over;
     }
-    if (!append_to_index(job, &known, true, hand)) return Linked::over;
+    if (!append_to_index(job, &known, true, hand)) {
+        give_name_back(known);
+        return Linked::over;
+    }
+    job.content = known.content;
     {
         const std::lock_guard lock(mutex_);
         if (is_written) budget_.give_back_bytes(job.granted, job.at);
@@ -97,11 +136,28 @@ TensorSaver::Linked TensorSaver::name_the_same(SavingJob& job, const SavedFile& 
     return Linked::over;
 }
 
+/// Where runs may go: a new file, whose bytes are free when its last name goes.
+void TensorSaver::note_on_disk(SavingJob& job) {
+    const std::lock_guard lock(mutex_);
+    if (!runs_.any_may_go()) return;
+    job.content = ++last_content_;
+    on_disk_[job.content] = {1, job.granted};
+}
+
+/// By mutex_. The bytes that are free then: 0 if it has other names.
+std::uint64_t TensorSaver::release_name(std::uint64_t content) {
+    const auto found = on_disk_.find(content);
+    if (found == on_disk_.end() || --found->second.names != 0) return 0;
+    const std::uint64_t bytes = found->second.bytes;
+    on_disk_.erase(found);
+    return bytes;
+}
+
 void TensorSaver::remember(const SavingJob& job, Hand& hand) {
     struct stat found {};
     const std::string name = file_name_of(job.stem, job.number);
     if (folder_.calls().look_at(hand.folder.number(), name.c_str(), &found) != 0) return;
-    SavedFile file{job.path(), found.st_dev, found.st_ino, found.st_size, found.st_mtim};
+    SavedFile file{job.path(), found.st_dev, found.st_ino, found.st_size, found.st_mtim, job.content};
     const std::lock_guard lock(mutex_);
     contents_.put(job.key, std::move(file));
 }
