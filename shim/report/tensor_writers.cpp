@@ -215,12 +215,17 @@ void TensorWriters::give_up(SavingJob* job) {
     close(job, {});
 }
 
-/// By mutex_.
-void TensorWriters::make_ready(Job& job) {
+/// By mutex_. A job that has been at the front before must not wait for all that came since: its run would be
+/// incomplete for that long.
+void TensorWriters::make_ready(Job& job, Place place) {
     job.is_due = job.is_busy;
     if (job.is_ready || job.is_busy || job.waits) return;
     job.is_ready = true;
-    ready_.push_back(&job);
+    if (place == Place::front) {
+        ready_.push_front(&job);
+    } else {
+        ready_.push_back(&job);
+    }
     work_.notify_one();
 }
 

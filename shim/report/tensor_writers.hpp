@@ -99,7 +99,8 @@ class TensorWriters {
     [[nodiscard]] std::optional<LeftOut> why_over() const;
     void write_chunk(Job& job, const TensorChunk& chunk, bool is_last);
     void release(const TensorChunk& chunk);
-    void make_ready(Job& job);
+    enum class Place : std::uint8_t { front, back };
+    void make_ready(Job& job, Place place = Place::back);
     void wake();
     void leave_rest();
     [[nodiscard]] SavingProgress numbers() const;

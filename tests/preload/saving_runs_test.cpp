@@ -108,6 +108,14 @@ TEST_CASE("Where no run has a finding nothing stays, and the closing line says t
     CHECK(ended_with(watched, "removed", "no_finding") == 50 * in_one_run());
 }
 
+TEST_CASE("A run that an exception has left does not stay where runs without a finding go") {
+    const Preloaded watched(model_host({"--throw", model_path("throwing")}),
+                            {{"AOTI_DBG_LEVEL", "1"}, {"AOTI_DBG_SAVE_ON", "finding"}});
+    CHECK(contains(watched.outcome.err, "left by an exception"));
+    CHECK(run_folders(watched).empty());
+    CHECK(said(watched, "removed with runs without a finding") > 0);
+}
+
 TEST_CASE("When saving has stopped, every tensor that comes after that is counted as not saved") {
     const Preloaded watched = runs_of(50, {{"AOTI_DBG_MAX_FILES", "10"}});
     REQUIRE(saved(watched).size() == 10);
