@@ -122,7 +122,8 @@ class TensorSaver {
     bool take_name(const SavingJob& job, const SavedFile& known);
     void give_name_back(const SavedFile& known);
     void note_on_disk(SavingJob& job);
-    std::uint64_t release_name(std::uint64_t content);
+    bool note_named(std::uint64_t content);
+    std::uint64_t free_if_unnamed(std::uint64_t content);
     Linked name_the_same(SavingJob& job, const SavedFile& known, Hand& hand);
     Failed link_under_free_name(SavingJob& job, const SavedFile& known, Hand& hand);
     [[nodiscard]] bool still_stands(const SavedFile& known, const Hand& hand) const;
@@ -182,6 +183,7 @@ class TensorSaver {
     // system's count does not tell, since the person may link to files as well, or remove them.
     struct OnDisk {
         std::uint64_t names = 0;
+        std::uint64_t coming = 0;  // names that a thread is about to give it
         std::uint64_t bytes = 0;
     };
     std::unordered_map<std::uint64_t, OnDisk> on_disk_;

@@ -27,8 +27,8 @@ bool TensorSaver::looks_for_equals() const {
     return has_links_.load(std::memory_order_relaxed) || !runs_.any_may_go();
 }
 
-/// Whether the content is still on disk; if so it has one more name from here on, so that it counts as on
-/// disk until the link is there, whatever run goes meanwhile.
+/// Whether the content is still on disk; if so a name is coming from here on, so that it counts as on disk
+/// until the link is there, whatever run goes meanwhile.
 bool TensorSaver::take_name(const SavingJob& job, const SavedFile& known) {
     const std::lock_guard lock(mutex_);
     if (!runs_.any_may_go()) return true;
@@ -37,14 +37,25 @@ bool TensorSaver::take_name(const SavingJob& job, const SavedFile& known) {
         contents_.forget(job.key);
         return false;
     }
-    ++found->second.names;
+    ++found->second.coming;
     return true;
 }
 
 /// Gives back what take_name() took.
 void TensorSaver::give_name_back(const SavedFile& known) {
     const std::lock_guard lock(mutex_);
-    if (runs_.any_may_go()) budget_.give_back_bytes(release_name(known.content), UINT64_MAX);
+    const auto found = on_disk_.find(known.content);
+    if (found == on_disk_.end()) return;
+    --found->second.coming;
+    budget_.give_back_bytes(free_if_unnamed(known.content), UINT64_MAX);
+}
+
+/// By mutex_. The link that was coming is there. Whether it is one more name, and not the only one by now.
+bool TensorSaver::note_named(std::uint64_t content) {
+    const auto found = on_disk_.find(content);
+    if (found == on_disk_.end()) return true;
+    --found->second.coming;
+    return ++found->second.names > 1;
 }
 
 TensorSaver::Linked TensorSaver::link(SavingJob& job, const SavedFile& known, Hand& hand) {
@@ -90,8 +101,10 @@ TensorSaver::Linked TensorSaver::link_named(SavingJob& job, const SavedFile& kno
         return Linked::over;
     }
     job.content = known.content;
+    bool is_one_more = false;
     {
         const std::lock_guard lock(mutex_);
+        is_one_more = note_named(known.content);
         if (is_written) budget_.give_back_bytes(job.granted, job.at);
         // The newest name stands longest, where older runs go.
         if (runs_.any_may_go()) {
@@ -101,8 +114,10 @@ TensorSaver::Linked TensorSaver::link_named(SavingJob& job, const SavedFile& kno
         }
     }
     counts_.files.fetch_add(1, std::memory_order_relaxed);
-    counts_.linked.fetch_add(1, std::memory_order_relaxed);
-    counts_.linked_bytes.fetch_add(static_cast<std::uint64_t>(known.size), std::memory_order_relaxed);
+    if (is_one_more) {
+        counts_.linked.fetch_add(1, std::memory_order_relaxed);
+        counts_.linked_bytes.fetch_add(static_cast<std::uint64_t>(known.size), std::memory_order_relaxed);
+    }
     end_job(job, true);
     return Linked::over;
 }
@@ -141,15 +156,16 @@ void TensorSaver::note_on_disk(SavingJob& job) {
     const std::lock_guard lock(mutex_);
     if (!runs_.any_may_go()) return;
     job.content = ++last_content_;
-    on_disk_[job.content] = {1, job.granted};
+    on_disk_[job.content] = {1, 0, job.granted};
 }
 
-/// By mutex_. The bytes that are free then: 0 if it has other names.
-std::uint64_t TensorSaver::release_name(std::uint64_t content) {
+/// By mutex_. The bytes that this frees; 0 if the content has a name, or one is coming.
+std::uint64_t TensorSaver::free_if_unnamed(std::uint64_t content) {
     const auto found = on_disk_.find(content);
-    if (found == on_disk_.end() || --found->second.names != 0) return 0;
+    if (found == on_disk_.end() || found->second.names != 0 || found->second.coming != 0) return 0;
     const std::uint64_t bytes = found->second.bytes;
     on_disk_.erase(found);
+    counts_.evicted_bytes.fetch_add(bytes, std::memory_order_relaxed);
     return bytes;
 }
 

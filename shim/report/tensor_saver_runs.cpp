@@ -86,16 +86,12 @@ Failed TensorSaver::remove_files(const EvictedRun& evicted, Hand& hand) {
 void TensorSaver::note_removed(const KeptFile& file, WhyEvicted why) {
     const std::lock_guard lock(mutex_);
     const auto content = on_disk_.find(file.content);
-    const std::uint64_t size = content == on_disk_.end() ? 0 : content->second.bytes;
-    const std::uint64_t freed = release_name(file.content);
-    budget_.note_removed(freed);
-    counts_.removed[static_cast<std::size_t>(why)].fetch_add(1, std::memory_order_relaxed);
-    if (freed != 0) {
-        counts_.evicted_bytes.fetch_add(freed, std::memory_order_relaxed);
-    } else {
-        counts_.evicted_linked_bytes.fetch_add(size, std::memory_order_release);
+    if (content != on_disk_.end() && --content->second.names != 0) {
+        counts_.evicted_linked_bytes.fetch_add(content->second.bytes, std::memory_order_release);
         counts_.evicted_linked.fetch_add(1, std::memory_order_release);
     }
+    budget_.note_removed(free_if_unnamed(file.content));
+    counts_.removed[static_cast<std::size_t>(why)].fetch_add(1, std::memory_order_relaxed);
     counts_.evicted.fetch_add(1, std::memory_order_release);
 }
 
