@@ -151,6 +151,7 @@ std::uint32_t nesting_of(const ThreadState& state) {
         const OpenCall& left = state.open[state.depth - 1];
         if (left.frame > frame && !is_gone(state, left, frame)) return;
         if (checking()) check_left(state, frame);
+        if (left.kind == ring::CallKind::run && looking()) end_left_run(state, left);
         leave_innermost(state);
     }
 }

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdarg>
 #include <cstdio>
 #include <cstdlib>
@@ -57,6 +58,7 @@ class CoverageLine {
     void part(const char* text) {
         if (*text != '\0') add("; %s", text);
     }
+    void add_text(const char* text) { add("%s", text); }
     void file(const char* what, const char* path) { add("; %s: %s", what, path); }
     [[nodiscard]] const char* text() const { return text_; }
 
@@ -72,6 +74,29 @@ class CoverageLine {
     char text_[kMessageCap] = "";
     std::size_t used_ = 0;
 };
+
+/// "138 tensors saved (110 linked); 2162 removed with older runs; 17 not saved (12 no room, 5 too large)"
+void add_saved(CoverageLine& line, const SavedCounts& counts) {
+    const std::uint64_t files = counts.files_on_disk();
+    const std::uint64_t linked = counts.linked_on_disk();
+    line.count("; ", files, "tensor saved", "tensors saved");
+    if (linked != 0) line.count(" (", linked, "linked)", "linked)");
+    static constexpr std::array<const char*, kWhyEvictedKeys.size()> kRemoved = {
+        "removed with older runs", "removed with runs without a finding", "removed to make room"};
+    for (std::size_t i = 0; i < kRemoved.size(); ++i)
+        line.rest(counts.removed[i].load(std::memory_order_relaxed), kRemoved[i]);
+    const std::uint64_t left_out = counts.all_left_out();
+    if (left_out == 0) return;
+    line.rest(left_out, "not saved");
+    const char* before = " (";
+    for (std::size_t i = 0; i < kLeftOutTexts.size(); ++i) {
+        const std::uint64_t number = counts.left_out[i].load(std::memory_order_relaxed);
+        if (number == 0 || static_cast<LeftOut>(i) == LeftOut::run_went) continue;
+        line.count(before, number, kLeftOutTexts[i], kLeftOutTexts[i]);
+        before = ", ";
+    }
+    line.add_text(")");
+}
 
 /// A map of `what` beside the ring, made when it is first asked for; null where it must not or cannot be.
 template <typename File, typename Create>
@@ -322,10 +347,7 @@ bool Session::say_coverage(bool output_rests) {
         line.rest(count_unchecked_models(), "of the models with inputs that cannot be checked");
     }
     if (Saving* saving = present_saving(); saving != nullptr) {
-        const SavingProgress saved = saving->progress();
-        line.count("; ", saved.files, "tensor saved", "tensors saved");
-        if (saved.linked != 0) line.count(" (", saved.linked, "linked)", "linked)");
-        line.rest(saved.left_out, "not saved");
+        add_saved(line, saving->counts());
     }
     if (log_ && log_->lost() != 0) line.count("; ", log_->lost(), "line lost", "lines lost");
     if (output_ != nullptr && output_->lost_events() != 0)

@@ -27,9 +27,9 @@ int look_at(int folder, const char* name, struct stat* found) {
 }  // namespace
 
 const FileCalls& system_file_calls() {
-    static constexpr FileCalls kCalls = {open_at,     ::mkdirat,  ::pwritev, ::write,
-                                         ::ftruncate, ::close,    ::linkat,  rename_new_at,
-                                         ::renameat,  ::unlinkat, look_at,   ::fstatvfs};
+    static constexpr FileCalls kCalls = {open_at, ::mkdirat,  ::pwritev,     ::write,    ::ftruncate,
+                                         ::close, ::linkat,   rename_new_at, ::renameat, ::unlinkat,
+                                         look_at, ::fstatvfs, ::pread};
     return kCalls;
 }
 

@@ -144,6 +144,7 @@ TEST_CASE("The index on the page is that which is written") {
     tensor.sizes = facts.sizes;
     tensor.strides = facts.strides;
     tensor.storage_bytes = 16;
+    tensor.saved_storage_bytes = 16;
     tensor.device = "cuda:0";
     tensor.bytes = 1597;
     tensor.has_hash = true;
@@ -152,6 +153,7 @@ TEST_CASE("The index on the page is that which is written") {
     tensor.statistics = &weight.statistics;
     std::string file;
     append_index_header(sample_header(), "", file);
+    append_index_compacted(2, 260, file);
     append_index_file(tensor, file);
     const std::string first(tensor.path);
     tensor.path = "run0003/call0012/after_launch_aoti_torch_cuda_addmm_out_l1_weight_cuda:0.pt";
@@ -160,9 +162,11 @@ TEST_CASE("The index on the page is that which is written") {
     tensor.linked_to = first;
     append_index_file(tensor, file);
     append_index_evicted(2, "older than the last runs", 130, file);
-    const std::vector<NamedCount> counts = {
-        {"files", 132}, {"linked", 1}, {"bytes", 209207}, {"linked_bytes", 1597}, {"evicted_files", 130}};
-    append_index_end("complete", "", counts, {}, file);
+    const std::vector<NamedCount> counts = {{"files", 2},           {"linked", 1},
+                                            {"bytes", 1597},        {"linked_bytes", 1597},
+                                            {"written_files", 392}, {"written_bytes", 203418}};
+    const std::vector<NamedCount> removed = {{"older", 390}};
+    append_index_end({"complete", "", counts, removed, {}}, file);
     check_example("tensors.md", "index", file);
 }
 
