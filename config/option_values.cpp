@@ -353,7 +353,7 @@ Taken take_processes(const Texts& texts, Options& options) {
         return Fault{"main and all stand alone", {}, {}};
     }
     Processes named;
-    const Taken fault = take_globs(pieces, named.names);
+    Taken fault = take_globs(pieces, named.names);
     if (!fault) options.processes = std::move(named);
     return fault;
 }

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/fnv.hpp"
+#include "base/words.hpp"
 #include "serializer/finding.hpp"
 #include "shim/check/call_finding.hpp"
 #include "shim/check/mismatch.hpp"
@@ -68,7 +69,7 @@ void check_count(ThreadState& state, const MeasuredModel& model, const OpenCall&
     const std::size_t expected = model.checks().inputs();
     if (expected == 0 || expected == given) return;
     tell(finding_at(state, run),
-         {"number of inputs", std::to_string(expected) + " inputs", std::to_string(given),
+         {"number of inputs", counted(expected, "input"), std::to_string(given),
           "pass the inputs that the model was exported with, flattened as in its call spec"});
 }
 

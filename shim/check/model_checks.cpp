@@ -2,6 +2,7 @@
 
 #include <mutex>
 
+#include "base/words.hpp"
 #include "model/input_guards.hpp"
 #include "shim/observe/process.hpp"
 
@@ -69,7 +70,7 @@ std::optional<Mismatch> ModelChecks::wrong_constants(const void* container) cons
                         "check the arguments of the update: the run uses the old constants"};
     if (!needs_some || (known != constants_.end() && known->second.are_given)) return std::nullopt;
     if (constants_.size() >= kMostContainers) return std::nullopt;
-    return Mismatch{"constants", std::to_string(info_.constants.size()) + " constants",
+    return Mismatch{"constants", counted(info_.constants.size(), "constant"),
                     "none (the package has none, and none were loaded)",
                     "load them before the first run (load_constants, UpdateConstantBuffer), or package them: "
                     "aot_inductor.package_constants_in_so"};

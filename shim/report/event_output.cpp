@@ -21,7 +21,7 @@ void EventOutput::flush() {
         if (is_json_log()) is_printed = log_->write(json_lines_.data(), json_lines_.size());
         json_lines_.clear();
     }
-    if (!log_lines_.empty()) {
+    if (log_ != nullptr && !log_lines_.empty()) {
         is_printed = log_->write(log_lines_.data(), log_lines_.size());
         log_lines_.clear();
     }

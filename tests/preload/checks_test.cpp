@@ -35,8 +35,7 @@ bool has(const Lines& lines, const std::string& beginning, const std::string& pa
     });
 }
 
-const std::string kPointer =
-    "memory of arg2_1, which triton_poi_fused_sqrt_2 gets: memory of the device expected, 0x";
+const std::string kPointer = "triton_poi_fused_sqrt_2 argument arg2_1: expected device memory, got 0x";
 
 TEST_CASE("Of a model that gets what it was made for nothing is told") {
     CHECK(findings_of("sound").empty());
@@ -59,7 +58,7 @@ TEST_CASE(
 
 TEST_CASE("A tensor on another device than the kernel is told") {
     CHECK(findings_of("other_device") ==
-          Lines{"device of arg2_1, which triton_poi_fused_sqrt_2 gets: cuda:0 expected, cuda:1 found"});
+          Lines{"triton_poi_fused_sqrt_2 argument arg2_1: expected device cuda:0, got cuda:1"});
 }
 
 TEST_CASE("A view that reaches beyond its storage is told where it is made") {
@@ -67,17 +66,16 @@ TEST_CASE("A view that reaches beyond its storage is told where it is made") {
                          {{"AOTI_DBG_CHECK", "args"}, {"AOTI_DBG_LEVEL", ""}});
     CAPTURE(seen.outcome.err);
     CHECK(seen.outcome.out == run_bare(wrong_arguments("sound", "stats_beyond")).out);
-    CHECK(titles(seen.log_lines()) == Lines{"storage of aoti_torch__reinterpret_tensor: at least 516 bytes "
-                                            "for sizes [4, 16], strides [16, 1], "
-                                            "offset 65 expected, 512 found"});
+    CHECK(titles(seen.log_lines()) ==
+          Lines{"aoti_torch__reinterpret_tensor: expected a storage of at least 516 "
+                "bytes (sizes [4, 16], strides [16, 1], offset 65), got 512 bytes"});
 }
 
 TEST_CASE("Inputs of the wrong kind are told before the run begins") {
-    CHECK(has(findings_of("cpu"), "device of the model input arg2_1: cuda expected, cpu found"));
-    CHECK(has(findings_of("dtype"), "dtype of the model input arg2_1: float32 expected, int64 found"));
-    CHECK(has(findings_of("size"),
-              "size of the model input arg2_1: 8 at dimension 0 expected, 7, in [7, 16] found"));
-    CHECK(has(findings_of("two_inputs"), "number of inputs of the model: 1 expected, 2 found"));
+    CHECK(has(findings_of("cpu"), "model input arg2_1: expected device cuda, got cpu"));
+    CHECK(has(findings_of("dtype"), "model input arg2_1: expected dtype float32, got int64"));
+    CHECK(has(findings_of("size"), "model input arg2_1: expected size 8 at dim 0, got 7 (shape [7, 16])"));
+    CHECK(has(findings_of("two_inputs"), "model: expected 1 input, got 2"));
 }
 
 TEST_CASE("A run after an update of constants that failed is told, and not after one that went well") {
@@ -94,8 +92,7 @@ TEST_CASE("Triage looks for it by itself, and a model without sources is counted
                          {{"AOTI_DBG_CHECK", "args"}, {"AOTI_DBG_LEVEL", ""}});
     CAPTURE(bare.outcome.err);
     // That it did not go well is known all the same, once.
-    CHECK(titles(bare.log_lines()) ==
-          Lines{"result of run of cstats_bare.wrapper.so: success expected, error 1 found"});
+    CHECK(titles(bare.log_lines()) == Lines{"run of cstats_bare.wrapper.so: expected success, got error 1"});
     CHECK(titles(Preloaded(wrong_arguments("dtype", "stats_bare"),
                            {{"AOTI_DBG_CHECK", "args"},
                             {"AOTI_DBG_LEVEL", ""},
@@ -129,8 +126,7 @@ TEST_CASE("A call of a model's that an exception has left is told, once for each
         const Preloaded seen(program, kChecking);
         CAPTURE(variant, seen.outcome.err);
         CHECK(seen.outcome.out == run_bare(program).out);
-        CHECK(titles(seen.log_lines()) ==
-              Lines{"result of at::_ops::abs::call: success expected, an exception found"});
+        CHECK(titles(seen.log_lines()) == Lines{"at::_ops::abs::call: expected success, got an exception"});
     }
     Variables env = kChecking;
     env["AOTI_DBG_SUPPRESS"] = "args in at::_ops::abs::call";
@@ -141,7 +137,7 @@ TEST_CASE("An op that returns an error is told, and not the run that fails for i
     const Preloaded seen(model_host({"--error", model_path("cpu")}), kChecking);
     const Lines told = titles(seen.log_lines());
     REQUIRE(told.size() == 1);
-    CHECK(contains(told[0], ": success expected, error 1 found"));
+    CHECK(contains(told[0], ": expected success, got error 1"));
     CHECK_FALSE(contains(told[0], "run of "));
 }
 

@@ -38,8 +38,7 @@ Lines races_of(const std::string& what, const Variables& env = kRaces) {
 }
 
 std::string race(const std::string& argument, const std::string& kernel, const std::string& other) {
-    return "order of " + argument + ", which " + kernel + " gets: an event or a wait " + other +
-           " expected, none found";
+    return kernel + " argument " + argument + ": expected an event or a wait " + other + ", got none";
 }
 
 TEST_CASE("Where CUDA orders the work of two streams nothing is told") {

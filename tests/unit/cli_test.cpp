@@ -280,6 +280,21 @@ TEST_CASE("The help of a command has its own examples, and nothing that only the
     }
 }
 
+TEST_CASE("A code is explained, all codes are listed, and an unknown one fails as usage") {
+    const Outcome size = run_program({AOTI_DBG_TOOL, "explain", "AD1203"});
+    CHECK(size.exit_code == 0);
+    CHECK(size.out.starts_with("AD1203  Wrong size\n\n"));
+    CHECK(contains(size.out, "\nExample:\n  [ finding 1: model input arg2_1: expected size"));
+    CHECK(contains(size.out, "\nWhat to do:\n  - "));
+    CHECK(run_program({AOTI_DBG_TOOL, "explain", "1203"}).out == size.out);
+    const Outcome all = run_program({AOTI_DBG_TOOL, "explain"});
+    CHECK(all.exit_code == 0);
+    CHECK(contains(all.out, "AD1102  NaN made by a call\n"));
+    const Outcome unknown = run_program({AOTI_DBG_TOOL, "explain", "AD9"});
+    CHECK(unknown.exit_code == 2);
+    CHECK(contains(unknown.err, "there is no code \"AD9\". Run `aoti-dbg explain`"));
+}
+
 TEST_CASE("Without a command the help comes, and an unknown one is told the nearest; both fail as usage") {
     const Outcome bare = run_program({AOTI_DBG_TOOL});
     CHECK(bare.exit_code == 2);

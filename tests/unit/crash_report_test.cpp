@@ -361,7 +361,7 @@ TEST_CASE("A wrong argument is the host's, and a failure in the same run tells o
     report.finding->found = "float64";
     report.finding->advice = "convert it";
     report.findings = 1;
-    const std::string title = "dtype of the model input arg0_1: float32 expected, float64 found";
+    const std::string title = "model input arg0_1: expected dtype float32, got float64";
     const CrashReport found = concluded(report);
     CHECK(found.verdict == title + " (run 2)");
     CHECK(found.kind == CrashClass::host);

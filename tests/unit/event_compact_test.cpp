@@ -93,6 +93,22 @@ TEST_CASE("NaN, Inf, zeros, reuse and what is not measured are marked at the end
     CHECK(contains(lines[7], "  ! 1 NaN"));
 }
 
+TEST_CASE("A buffer that a call only writes is unwritten before the call, whatever its memory holds") {
+    const SiteFacts site = site_of("kernel");
+    ArgumentFacts output = label_of("buf0");
+    output.role = Role::writes;
+    const HeldTensor garbage(DType::float32, {2}, std::vector<float>{std::nanf(""), 1});
+    const HeldTensor pair(DType::complex64, {1}, std::vector<std::complex<float>>{{1, 2}});
+    const auto before =
+        lines_of(call_of(EventSide::before, &site,
+                         {garbage.measured(output), pair.measured(output), garbage.measured(label_of("x"))}));
+    REQUIRE(before.size() == 4);
+    CHECK(before[1].ends_with(" unwritten"));
+    CHECK(before[2].ends_with(" unwritten"));
+    CHECK(contains(before[3], "! 1 NaN"));
+    CHECK(contains(lines_of(call_of(EventSide::after, &site, {garbage.measured(output)}))[1], "! 1 NaN"));
+}
+
 TEST_CASE("Colour is there only where it was asked for, and ends with its line") {
     const SiteFacts site = site_of("kernel");
     const ArgumentFacts label = label_of("buf0");

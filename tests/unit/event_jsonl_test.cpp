@@ -196,6 +196,33 @@ TEST_CASE("What was not measured says why") {
     CHECK_FALSE(argument.contains("mean"));
 }
 
+TEST_CASE("A buffer that a call only writes is marked as unwritten before the call alone") {
+    ArgumentFacts output = label_of("buf0");
+    output.role = Role::writes;
+    const HeldTensor held(DType::float32, {1}, std::vector<float>{1});
+    const auto argument_at = [&](EventSide side) {
+        std::string text;
+        JsonlRenderer().render(call_of(side, nullptr, {held.measured(output)}), text);
+        return json::parse(text.substr(text.rfind('\n', text.size() - 2) + 1))["arguments"][0];
+    };
+    CHECK(argument_at(EventSide::before)["unwritten"] == true);
+    CHECK_FALSE(argument_at(EventSide::after).contains("unwritten"));
+}
+
+TEST_CASE("A tensor with PyTorch's conjugate or negative bit says so, and no other does") {
+    const ArgumentFacts label = label_of("buf0");
+    HeldTensor held(DType::complex64, {1}, std::vector<std::complex<float>>{{1, 2}});
+    const auto text_of = [&] {
+        std::string text;
+        JsonlRenderer().render(call_of(EventSide::after, nullptr, {held.measured(label)}), text);
+        return text;
+    };
+    CHECK(text_of().find("conjugate") == std::string::npos);
+    held.facts.bits = {true, true};
+    held.facts.number = next_facts_number();
+    CHECK(text_of().find(R"("conjugate":true,"negative":true)") != std::string::npos);
+}
+
 TEST_CASE("Definitions that pile up are forgotten, said so, and written again") {
     JsonlRenderer renderer;
     const SiteFacts site = site_of("kernel");

@@ -167,6 +167,7 @@ TEST_CASE("A finding is a block that says what, where, out of what, and what to 
     append_finding_text(example(), text);
     CHECK(text ==
           "[ finding 3: NaN in buf2, first made by triton_per_fused__softmax_1 ]\n"
+          "  code       AD1102 (see: aoti-dbg explain AD1102)\n"
           "  function   aoti_torch_softmax\n"
           "  where      model 0, run 2, call 9, line 812 of the wrapper source\n"
           "  ATen       aten._softmax\n"
@@ -192,17 +193,18 @@ TEST_CASE("A wrong argument is told by what was expected and found, and comes ba
     finding.suppression = "args in k - buf2";
     finding.notes.clear();
     CHECK(argument_title(finding) ==
-          "dtype of buf2, which triton_per_fused__softmax_1 gets: float32 expected, float64 found");
+          "triton_per_fused__softmax_1 argument buf2: expected dtype float32, got float64");
     std::string text;
     append_finding_text(finding, text);
     CHECK(contains(text,
-                   "  argument   buf2 float32[2, 2] on cuda:0\n  expected   float32\n  found      float64\n"
+                   "  argument   buf2 float32[2, 2] on cuda:0\n  expected   float32\n  got        float64\n"
                    "  try        convert it\n  suppress   args in k - buf2\n"));
+    CHECK(contains(text, "  code       AD1201 (see: aoti-dbg explain AD1201)\n"));
     CHECK_FALSE(contains(text, "elements"));
     finding.kernel = kModelInputs;
-    CHECK(argument_title(finding) == "dtype of the model input buf2: float32 expected, float64 found");
+    CHECK(argument_title(finding) == "model input buf2: expected dtype float32, got float64");
     finding.tensor.label.clear();
-    CHECK(argument_title(finding) == "dtype of the model: float32 expected, float64 found");
+    CHECK(argument_title(finding) == "model: expected dtype float32, got float64");
     const Result<Finding> back = read_finding(json_of(finding));
     REQUIRE(back.ok());
     CHECK(back.value().kind == Finding::Kind::argument);

@@ -79,8 +79,8 @@ TEST_CASE("All sizes that are wrong are told in one, each with its dimension") {
     const std::vector<Mismatch> wrong = compare_input(example(), true, tensor({600, 17}, {17, 1}));
     REQUIRE(wrong.size() == 1);
     CHECK(wrong[0].check == "size");
-    CHECK(wrong[0].expected == "at most 512 at dimension 0, 12 at dimension 1");
-    CHECK(wrong[0].found == "600 and 17, in [600, 17]");
+    CHECK(wrong[0].expected == "≤ 512 at dim 0, 12 at dim 1");
+    CHECK(wrong[0].found == "600 and 17 (shape [600, 17])");
 }
 
 TEST_CASE("Where a dimension is not spoken of, more dimensions than those are not wrong") {

@@ -1,5 +1,5 @@
-// Has a driver and launches nothing itself: runs its arguments as a program, waits for it and ends with its exit
-// code. Without arguments it ends at once, with 0.
+// Has a driver and launches nothing itself: runs its arguments as a program, waits for it and ends with its
+// exit code. Without arguments it ends at once, with 0.
 #include <dlfcn.h>
 #include <sys/wait.h>
 #include <unistd.h>

@@ -1,0 +1,51 @@
+// Codes of findings and reports: none twice, each with texts, and one for every kind of finding.
+#include "serializer/codes.hpp"
+
+#include <set>
+
+#include "tests/support/catch.hpp"
+
+namespace aoti_dbg {
+
+TEST_CASE("No code is given twice, and each has a title, a meaning, an example and a remedy") {
+    std::set<std::uint32_t> numbers;
+    for (const CodeInfo& code : all_codes()) {
+        CAPTURE(code.number);
+        CHECK(numbers.insert(code.number).second);
+        CHECK(code.number == *numbers.rbegin());
+        CHECK_FALSE(code.title.empty());
+        CHECK(code.meaning.ends_with('.'));
+        CHECK_FALSE(code.example.empty());
+        CHECK(code.remedy.ends_with('.'));
+    }
+}
+
+TEST_CASE("A code is found with or without its letters, and nothing else is") {
+    for (const char* text : {"AD1203", "ad1203", "1203"}) {
+        REQUIRE(find_code(text) != nullptr);
+        CHECK(find_code(text)->number == 1203);
+    }
+    for (const char* text : {"", "AD", "AD12", "AD1203x", "12.03", "-1203", "AD 1203", "AD99999999999"})
+        CHECK(find_code(text) == nullptr);
+}
+
+TEST_CASE("Every kind of finding has a code that the table explains") {
+    Finding finding;
+    for (const Finding::Kind kind :
+         {Finding::Kind::nan, Finding::Kind::inf, Finding::Kind::input_nan, Finding::Kind::weight_nan}) {
+        finding.kind = kind;
+        CHECK(find_code(code_text(code_of(finding))) != nullptr);
+    }
+    finding.kind = Finding::Kind::argument;
+    for (const char* check :
+         {"dtype", "device", "size", "rank", "stride", "memory", "alignment", "storage", "result",
+          "constants", "update of the constants", "number of inputs", "order"}) {
+        CAPTURE(check);
+        finding.check = check;
+        CHECK(find_code(code_text(code_of(finding))) != nullptr);
+    }
+    finding.check = "a check of another release";
+    CHECK(code_of(finding) == 0);
+}
+
+}  // namespace aoti_dbg
