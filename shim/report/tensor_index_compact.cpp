@@ -161,7 +161,7 @@ Failed TensorIndex::compact() {
     if (!failed) failed = copy.flush();
     struct stat found {};
     if (!failed && calls.look_at(home.number(), kName, &found) != 0)
-        failed = {errno, "cannot look at the index in"};
+        failed = {errno, "cannot inspect the index in"};
     const bool is_as_known = from.is(found) && static_cast<std::uint64_t>(found.st_size) == bytes();
     if (!failed && (!is_as_known || !from.is_ours() || !to.is_ours()))
         failed = {ESTALE, "another file stands in the place of the index in"};
