@@ -80,8 +80,8 @@ TEST_CASE("Inputs of the wrong kind are told before the run begins") {
 
 TEST_CASE("A run after an update of constants that failed is told, and not after one that went well") {
     CHECK(findings_of("failed_update") ==
-          Lines{"update of the constants of the model: success expected, error 1 of "
-                "AOTInductorModelContainerUpdateConstantBuffer found"});
+          Lines{"model: expected a successful update of the constants, got error 1 of "
+                "AOTInductorModelContainerUpdateConstantBuffer"});
     CHECK(findings_of("later_update").empty());
 }
 
