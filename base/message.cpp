@@ -106,7 +106,7 @@ bool was_open_at_start(int descriptor) {
     return at_start.load(std::memory_order_relaxed) == AtStart::open;
 }
 
-bool write_quietly(int descriptor, const char* text, std::size_t length) {
+int write_fully(int descriptor, const char* text, std::size_t length) {
     const ErrnoKeeper keeper;
     const TerminalLineAway away(descriptor);
     WriteSignalGuard guard;
@@ -114,14 +114,15 @@ bool write_quietly(int descriptor, const char* text, std::size_t length) {
         const ssize_t written = write(descriptor, text, length);
         if (written < 0) {
             if (errno == EINTR) continue;
-            if (errno == EPIPE || errno == EFBIG) guard.set_raised();
-            return false;
+            const int error = errno;
+            if (error == EPIPE || error == EFBIG) guard.set_raised();
+            return error;
         }
-        if (written == 0) return false;
+        if (written == 0) return ENOSPC;
         text += written;
         length -= static_cast<std::size_t>(written);
     }
-    return true;
+    return 0;
 }
 
 void message(Severity severity, const char* format, ...) {

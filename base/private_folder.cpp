@@ -15,6 +15,7 @@
 #include <cstring>
 
 #include "base/descriptor.hpp"
+#include "base/file_failure.hpp"
 
 namespace aoti_dbg {
 namespace {
@@ -118,9 +119,8 @@ Status has_room(const std::string& path, std::size_t bytes) {
     const Descriptor file(nameless_file(folder));
     const int error = file.number() < 0 ? errno : room_error(file.number(), bytes);
     if (error == 0) return {};
-    const bool is_there = folder == path;
-    return Status::error((is_there ? "cannot write to the folder " : "cannot make the folder ") + path +
-                         ": " + strerror(error));
+    return file_failure(folder == path ? "cannot write to directory" : "cannot create directory", path,
+                        error);
 }
 
 Result<std::string> make_private_folder(std::size_t bytes, std::size_t least) {
@@ -128,7 +128,7 @@ Result<std::string> make_private_folder(std::size_t bytes, std::size_t least) {
     for (const std::size_t wanted : {bytes, least})
         for (const char* parent : {chosen == nullptr ? "" : chosen, "/dev/shm", "/tmp"})
             if (std::string path = folder_below(parent, wanted); !path.empty()) return path;
-    return Status::error("nothing can be written below $TMPDIR, /dev/shm and /tmp either");
+    return Status::error("cannot create a private directory in $TMPDIR, /dev/shm or /tmp");
 }
 
 void remove_private_folder(const char* path) {

@@ -13,18 +13,22 @@ class [[nodiscard]] Status {
     Status() = default;
 
     /// `message` is one line without a full stop: what failed, on what, why.
-    static Status error(std::string message) {
+    /// `error_number` is the errno value behind it, 0 where there is none.
+    static Status error(std::string message, int error_number = 0) {
         Status status;
         status.failed_ = true;
+        status.error_number_ = error_number;
         status.message_ = std::move(message);
         return status;
     }
 
     [[nodiscard]] bool ok() const { return !failed_; }
     [[nodiscard]] const std::string& message() const { return message_; }
+    [[nodiscard]] int error_number() const { return error_number_; }
 
   private:
     bool failed_ = false;
+    int error_number_ = 0;
     std::string message_;
 };
 

@@ -1,4 +1,4 @@
-"""How much level 2 measured in one run of a model, by its events.jsonl (docs/FORMAT.md). Reads no more of it than that
+"""Counts what level 2 measured in one run of a model, from its events.jsonl (docs/reference/events.md). Stops after that
 run: the file holds hundreds of them.
 """
 

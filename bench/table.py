@@ -1,5 +1,5 @@
 """Results of run.py as Markdown tables: for the terminal, for result files, and for the section of
-docs/BENCHMARKS.md that is generated. It measures nothing and decides nothing."""
+docs/internals/benchmarks.md that is generated. It measures nothing and decides nothing."""
 
 from __future__ import annotations
 

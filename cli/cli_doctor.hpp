@@ -20,7 +20,7 @@ int doctor(const DoctorRequest& request);
 
 /// A line a check, its advice below, and a line that counts.
 std::string doctor_text(const std::vector<Check>& checks);
-/// One document (docs/FORMAT.md).
+/// One document (docs/reference/doctor.md).
 std::string doctor_json(const std::vector<Check>& checks);
 
 }  // namespace aoti_dbg::cli

@@ -35,10 +35,10 @@ int report_end(const EndingProcess& process) {
 int report(const std::string& folder) {
     const std::vector<RecordedProcess> processes = recorded_processes(folder, 0);
     if (processes.empty()) {
-        message(
-            Severity::error,
-            "no process is recorded in %s; name the folder that AOTI_DBG_OUT named, which holds flight.ring",
-            folder.c_str());
+        message(Severity::error,
+                "no process is recorded in %s. Give the output directory (AOTI_DBG_OUT), which holds "
+                "flight.ring.",
+                folder.c_str());
         return 1;
     }
     // The first is the one that was started; those below it have folders below its own.
@@ -63,7 +63,8 @@ int report(const std::string& folder) {
     append_report_text(triage.report, text);
     const Result<std::string> written = write_report(triage.report, text, folder);
     if (!written.ok())
-        message(Severity::warn, "%s; there is no file of it", written.status().message().c_str());
+        message(Severity::warn, "%s. The report is on standard output only.",
+                written.status().message().c_str());
     const int printed = print(text);
     if (written.ok()) say_where(written.value());
     return printed;

@@ -19,6 +19,7 @@
 #include <exception>
 #include <functional>
 
+#include "base/file_failure.hpp"
 #include "base/message.hpp"
 #include "base/unix_time.hpp"
 #include "cli/log_padding.hpp"
@@ -51,7 +52,7 @@ void warn_of_no_verdict(const RunRequest& request, const Options& options) {
     const auto is_verdict = [](const auto& variable) { return variable.first == "AOTI_DBG_VERDICT_FILE"; };
     const bool is_typed = std::any_of(request.variables.begin(), request.variables.end(), is_verdict);
     if (!is_typed || options.verdict_file.empty() || options.triage || options.hang != 0) return;
-    message(Severity::warn, "there will be no verdict in %s, since nothing asks for a report; add --triage",
+    message(Severity::warn, "no verdict will be written to %s: no option asks for a report. Add --triage.",
             options.verdict_file.c_str());
 }
 
@@ -243,10 +244,9 @@ bool could(Tell tell) {
         tell();
         return true;
     } catch (const std::exception& error) {
-        message(
-            Severity::error,
-            "the report could not be made: %s; what was recorded is there, and `aoti-dbg report` reads it",
-            error.what());
+        message(Severity::error,
+                "cannot make the report: %s. The recorded files remain. Run `aoti-dbg report` to read them.",
+                error.what());
         return false;
     }
 }
@@ -273,7 +273,8 @@ int run(const RunRequest& request) {
     const int reason = start(request.program, signals, tally, child);
     const char* const name = request.program.front().c_str();
     if (child < 0) {
-        message(Severity::error, "no process could be started: %s", std::strerror(reason));
+        message(Severity::error, "cannot start a process: %s. Check the process limit (ulimit -u).",
+                errno_text(reason).c_str());
         return kOwnTrouble;
     }
     Stop stop;
@@ -286,10 +287,11 @@ int run(const RunRequest& request) {
         });
     });
     if (reason != 0) {
-        message(Severity::error, "%s could not be executed: %s; %s", name, std::strerror(reason),
-                reason == ENOENT
-                    ? "check its name and PATH, and of a script the interpreter that its first line names"
-                    : "check that it is a program or a script with an interpreter, and its permissions");
+        message(
+            Severity::error, "cannot execute %s: %s. %s", name, errno_text(reason).c_str(),
+            reason == ENOENT
+                ? "Check its name, PATH and, for a script, the interpreter in its first line."
+                : "Check that it is a program or a script with an interpreter, and that you may execute it.");
         return reason == ENOENT ? kNotFound : kNotExecutable;
     }
     const std::string log = value_of("AOTI_DBG_LOG");

@@ -221,7 +221,7 @@ std::string threads_of(const Contents& contents) {
 int show(const ShowRequest& request) {
     const Result<FoundFile> found = find_recorded(request.place, Recorded::ring);
     if (!found.ok()) {
-        message(Severity::error, "%s", found.status().message().c_str());
+        message(Severity::error, "%s.", found.status().message().c_str());
         return 1;
     }
     const Result<Contents> read = ring::read_flight_ring(found.value().path);

@@ -13,6 +13,7 @@
 #include <string_view>
 
 #include "base/descriptor.hpp"
+#include "base/file_failure.hpp"
 #include "base/message.hpp"
 #include "cli/find_recorded.hpp"
 #include "serializer/event_compact.hpp"
@@ -47,7 +48,7 @@ class Output {
     }
     /// A reader that has seen enough (`| head`) is no failure.
     [[nodiscard]] bool has_failed() const { return error_ != 0 && error_ != EPIPE; }
-    [[nodiscard]] const char* why() const { return std::strerror(error_); }
+    [[nodiscard]] std::string why() const { return errno_text(error_); }
 
   private:
     int error_ = 0;
@@ -103,20 +104,21 @@ class Renderer {
 
 void say_what_was_met(const char* path, const ReadNotes& notes) {
     if (notes.is_newer) {
-        message(
-            Severity::warn,
-            "%s is of a newer version than this aoti-dbg; what it does not know is left out; try that of the "
-            "library that wrote it",
-            path);
+        message(Severity::warn,
+                "%s is of a newer version than this aoti-dbg. Unknown parts are left out. Use the aoti-dbg "
+                "of the "
+                "library that wrote it.",
+                path);
     }
     if (notes.damaged != 0) {
         message(Severity::warn,
-                "%s: %" PRIu64 " of %" PRIu64 " lines are damaged and left out, the first is %" PRIu64, path,
-                notes.damaged, notes.lines, notes.first_damaged);
+                "%s: %" PRIu64 " of %" PRIu64 " lines are damaged and left out. The first is line %" PRIu64
+                ".",
+                path, notes.damaged, notes.lines, notes.first_damaged);
     }
     if (notes.is_cut) {
         message(Severity::info,
-                "%s: the last line is not whole and left out; the program was killed, or is writing it",
+                "%s: the last line is incomplete and left out. The program was killed, or is still writing.",
                 path);
     }
 }
@@ -126,17 +128,17 @@ void say_what_was_met(const char* path, const ReadNotes& notes) {
 int show_events(const ShowEventsRequest& request) {
     const Result<FoundFile> found = find_recorded(request.place, Recorded::events);
     if (!found.ok()) {
-        message(Severity::error, "%s", found.status().message().c_str());
+        message(Severity::error, "%s.", found.status().message().c_str());
         return 1;
     }
     const char* const path = found.value().path.c_str();
     const Descriptor file(open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY));
     if (file.number() < 0) {
-        message(Severity::error, "cannot open %s: %s", path, std::strerror(errno));
+        message(Severity::error, "cannot open %s: %s.", path, errno_text(errno).c_str());
         return 1;
     }
     if (!found.value().others.empty()) {
-        message(Severity::info, "showing %s; other files of events here: %zu", path,
+        message(Severity::info, "showing %s. Other event files here: %zu.", path,
                 found.value().others.size());
     }
     std::signal(SIGPIPE, SIG_IGN);
@@ -162,25 +164,25 @@ int show_events(const ShowEventsRequest& request) {
     }
     if (goes_on) goes_on = output.flush();
     if (output.has_failed()) {
-        message(Severity::error, "standard output could not be written: %s", output.why());
+        message(Severity::error, "cannot write to standard output: %s.", output.why().c_str());
         return 1;
     }
     if (!goes_on) return 0;
     if (read_error != 0) {
-        message(Severity::error, "cannot read %s: %s", path, std::strerror(read_error));
+        message(Severity::error, "cannot read %s: %s.", path, errno_text(read_error).c_str());
         return 1;
     }
     if (events == 0 && reader.notes().lines != 0) {
-        message(Severity::error, "%s has no events in it; it is not an events.jsonl", path);
+        message(Severity::error, "%s holds no events. Give an events.jsonl.", path);
         return 1;
     }
     say_what_was_met(path, reader.notes());
     if (renderer.shown() != 0) return 0;
     if (request.thread) {
-        message(Severity::error, "%s has no call of thread %" PRIu64, path, *request.thread);
+        message(Severity::error, "%s holds no call of thread %" PRIu64 ".", path, *request.thread);
         return 1;
     }
-    message(Severity::info, "%s has no calls in it", path);
+    message(Severity::info, "%s holds no calls.", path);
     return 0;
 }
 

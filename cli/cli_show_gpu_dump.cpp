@@ -27,7 +27,7 @@ bool is_gpu_dump(const std::string& path) {
 int show_gpu_dump(const std::string& path) {
     const Result<MappedFile> file = MappedFile::open(path);
     if (!file.ok()) {
-        message(Severity::error, "%s", file.status().message().c_str());
+        message(Severity::error, "%s.", file.status().message().c_str());
         return 1;
     }
     const Result<gpu::GpuDump> dump = gpu::read_gpu_dump(file.value().bytes());

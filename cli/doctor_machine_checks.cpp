@@ -182,8 +182,8 @@ std::vector<Check> check_options(const std::vector<std::string>& complaints) {
     std::vector<Check> checks;
     checks.reserve(complaints.size());
     for (const std::string& complaint : complaints)
-        checks.push_back(
-            {"options", CheckState::warning, complaint, "see docs/options.md, or aoti-dbg run --help"});
+        checks.push_back({"options", CheckState::warning, complaint,
+                          "see docs/reference/options.md, or aoti-dbg run --help"});
     if (checks.empty())
         checks.push_back({"options", CheckState::ok, "nothing is wrong with what is set", {}});
     return checks;

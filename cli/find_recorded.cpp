@@ -13,17 +13,17 @@ namespace fs = std::filesystem;
 struct KindInfo {
     std::string_view begins;
     std::string_view holds;
-    const char* missing;  // goes on behind the place
+    const char* file;
+    const char* advice;  // where it is missing
 };
 
 const KindInfo& info_of(Recorded kind) {
-    static constexpr KindInfo kRing = {"flight", ".ring",
-                                       ": no flight.ring in it or below it; was the program run with "
-                                       "AOTI_DBG_RING=0, or did it make no call?"};
+    static constexpr KindInfo kRing = {
+        "flight", ".ring", "flight.ring",
+        "Check that the program makes a call, and that AOTI_DBG_RING is not 0"};
     static constexpr KindInfo kEvents = {
-        "events", ".jsonl",
-        ": no events.jsonl in it or below it; was the program run with "
-        "AOT_INDUCTOR_DEBUG_INTERMEDIATE_VALUE_PRINTER=2, and did it call a model?"};
+        "events", ".jsonl", "events.jsonl",
+        "Run the program with --level 2 (AOTI_DBG_LEVEL=2), and check that it calls a model"};
     return kind == Recorded::ring ? kRing : kEvents;
 }
 
@@ -70,7 +70,9 @@ Result<FoundFile> find_recorded(const std::string& place, Recorded wanted) {
     const KindInfo& kind = info_of(wanted);
     std::error_code failed;
     const fs::file_status status = fs::status(place, failed);
-    if (!fs::exists(status)) return Status::error(place + ": no such file or folder");
+    if (!fs::exists(status))
+        return Status::error("cannot open " + place +
+                             ": no such file or directory. Give a recorded file or an output directory");
     if (!fs::is_directory(status)) return FoundFile{place, {}};
 
     const std::vector<Candidate> below = files_below(place, kind);
@@ -78,7 +80,9 @@ Result<FoundFile> find_recorded(const std::string& place, Recorded wanted) {
     fs::path chosen = newest_in(place, kind);
     if (chosen.empty()) chosen = newest_in(fs::path(place) / "latest", kind);
     if (chosen.empty() && !below.empty()) chosen = below.front().path;
-    if (chosen.empty()) return Status::error(place + kind.missing);
+    if (chosen.empty())
+        return Status::error(std::string("no ") + kind.file + " in " + place + " or below it. " +
+                             kind.advice);
     FoundFile found{chosen.string(), {}};
     for (const Candidate& other : below) {
         if (!fs::equivalent(other.path, chosen, failed)) found.others.push_back(other.path.string());

@@ -1,5 +1,5 @@
-// The packages that were kept of a process's models (docs/FORMAT.md), and which is which model's. Anything
-// may stand in those files; what cannot be read is passed over. Reads only.
+// The packages that were kept of a process's models (docs/reference/evidence.md), and which is which model's.
+// Anything may stand in those files; what cannot be read is passed over. Reads only.
 #pragma once
 
 #include <cstdint>

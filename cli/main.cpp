@@ -17,16 +17,17 @@
 #include <system_error>
 #include <vector>
 
+#include "base/file_failure.hpp"
 #include "base/message.hpp"
 #include "base/status.hpp"
 #include "cli/cli_doctor.hpp"
+#include "cli/cli_explain.hpp"
 #include "cli/cli_report.hpp"
 #include "cli/cli_run.hpp"
-#include "cli/cli_show.hpp"
-#include "cli/cli_show_events.hpp"
-#include "cli/cli_show_gpu_dump.hpp"
 #include "cli/doctor_child.hpp"
 #include "cli/report_files.hpp"
+#include "cli/show_command.hpp"
+#include "cli/typed_words.hpp"
 #include "config/options_table.hpp"
 #include "config/words.hpp"
 
@@ -52,21 +53,16 @@ constexpr const char* kRunExamples =
     "not met, and what --error-exitcode says if there were findings. 125: trouble of aoti-dbg's own; 126: "
     "the\n"
     "program cannot be executed; 127: it was not found.\n";
-constexpr const char* kShowExamples =
+constexpr const char* kReportExamples =
     "Examples:\n"
-    "  aoti-dbg show aoti_dbg/20261121-093000-4242\n"
-    "  aoti-dbg show --thread 4250 --last 100 aoti_dbg\n"
-    "  aoti-dbg show --format compact aoti_dbg | less -S      every tensor of the newest run\n"
-    "  aoti-dbg show core_1790000000_node7_4242.nvcudmp       what a GPU core dump says of a fault\n";
-
+    "  aoti-dbg report                                        the newest output directory below aoti_dbg\n"
+    "  aoti-dbg report /var/tmp/serving/20261121-093000-4242\n";
 constexpr const char* kDoctorExamples =
     "Examples:\n"
     "  aoti-dbg doctor\n"
     "  aoti-dbg doctor --fault                                also: does a real fault get its verdict?\n"
     "\n"
     "Ends with 0 where nothing failed, warnings or not, else with 1.\n";
-
-constexpr int kWrongUsage = 2;
 
 /// `text` in lines of at most `width` characters.
 std::string wrapped(std::string_view text, std::size_t width) {
@@ -80,11 +76,13 @@ std::string wrapped(std::string_view text, std::size_t width) {
     return result + std::string(text);
 }
 
-/// CLI11 does not know that a program follows the flags of `run`.
+/// Usage lines that CLI11 gets wrong.
 class Formatter : public CLI::Formatter {
   public:
     std::string make_usage(const CLI::App* app, std::string name) const override {
         if (app->get_name() == "run") return "Usage: " + name + " [OPTIONS] -- program [arguments...]\n";
+        // Its other arguments are between the library and the command.
+        if (app->get_name() == "report") return "Usage: " + name + " [OPTIONS] [directory]\n";
         return CLI::Formatter::make_usage(app, std::move(name));
     }
 };
@@ -119,19 +117,6 @@ constexpr std::string_view kSwitches[] = {"--triage", "--ci"};
 
 bool is_switch(std::string_view flag) {
     return std::find(std::begin(kSwitches), std::end(kSwitches), flag) != std::end(kSwitches);
-}
-
-/// `; did you mean "word"?` for the nearest of `words`, dashes and case aside; empty where none is near.
-std::string did_you_mean(std::string_view typed, const std::vector<std::string>& words) {
-    const auto bare = [](std::string_view word) {
-        return word.substr(std::min(word.find_first_not_of('-'), word.size()));
-    };
-    std::vector<std::string_view> bare_words;
-    std::transform(words.begin(), words.end(), std::back_inserter(bare_words), bare);
-    const std::string_view nearest = nearest_word(lower_case(bare(typed)), bare_words);
-    const auto found = std::find(bare_words.begin(), bare_words.end(), nearest);
-    if (nearest.empty() || found == bare_words.end()) return {};
-    return "; did you mean \"" + words[static_cast<std::size_t>(found - bare_words.begin())] + "\"?";
 }
 
 /// The names by which flags of `app` are typed.
@@ -227,9 +212,9 @@ std::string read_own_flags(const RunFlags& flags, RunRequest& request) {
     std::error_code unknown;
     const bool is_folder = !flags.junit.empty() &&
                            (flags.junit.back() == '/' || std::filesystem::is_directory(flags.junit, unknown));
-    if (is_folder) return wrong("--junit", flags.junit, "a file, and this is a folder", {});
+    if (is_folder) return wrong("--junit", flags.junit, "a file, and this is a directory", {});
     if (const Status possible = flags.junit.empty() ? Status() : can_be_made(flags.junit); !possible.ok())
-        return wrong("--junit", flags.junit, "a file that can be written", {}) + "; " + possible.message();
+        return possible.message() + ". " + remedy_for(possible, "--junit", PlaceKind::file);
     request.junit = flags.junit;
     return {};
 }
@@ -253,48 +238,6 @@ int run_command(const RunFlags& flags, std::vector<std::string> program) {
     return run(request);
 }
 
-/// The flags of `show`, with the values that were typed.
-struct ShowFlags {
-    std::string place = "aoti_dbg";
-    std::size_t last = 20;
-    bool all = false;
-    std::uint32_t thread = 0;
-    CLI::Option* thread_option = nullptr;
-    std::string format;
-};
-
-void add_flags(CLI::App& app, ShowFlags& flags) {
-    app.add_option("place", flags.place, "A recorded file, or a folder with such in or below it (aoti_dbg)");
-    CLI::Option* const last =
-        app.add_option("--last", flags.last, "How many calls (20); older ones that did not end come too");
-    CLI::Option* const all = app.add_flag("--all", flags.all, "Every call that the ring holds");
-    flags.thread_option =
-        app.add_option("--thread", flags.thread, "Only the calls of this thread, by its number");
-    app.add_option("--format", flags.format,
-                   "Instead of the ring the tensors that level 2 recorded (events.jsonl),\n"
-                   "all of them. Takes: text (as PyTorch prints), compact or jsonl")
-        ->type_name("")
-        ->excludes(last)
-        ->excludes(all);
-}
-
-int show_command(const ShowFlags& flags) {
-    std::optional<std::uint32_t> thread;
-    if (flags.thread_option->count() > 0) thread = flags.thread;
-    if (flags.format.empty() && is_gpu_dump(flags.place)) return show_gpu_dump(flags.place);
-    if (flags.format.empty()) return show({flags.place, flags.last, flags.all, thread});
-    const std::optional<EventFormat> format = event_format_named(lower_case(flags.format));
-    if (!format) {
-        std::fprintf(
-            stderr,
-            "aoti-dbg show: --format: \"%s\" is not a value that it takes; allowed: text, compact or "
-            "jsonl%s\n",
-            flags.format.c_str(), did_you_mean(flags.format, {"text", "compact", "jsonl"}).c_str());
-        return kWrongUsage;
-    }
-    return show_events({flags.place, *format, thread});
-}
-
 /// The flags of `doctor`, with the values that were typed.
 struct DoctorFlags {
     bool fault = false;
@@ -309,7 +252,7 @@ void add_flags(CLI::App& app, DoctorFlags& flags) {
     app.add_option("--format", flags.format, "Takes: text or json. Default: text.")->type_name("");
     app.add_option("--seconds", flags.seconds, "How long each trial may take. Takes: 1 to 3600. Default: 30.")
         ->type_name("")
-        ->check(CLI::Range(1U, 3600U));
+        ->check(CLI::Range(1U, 3600U).description(""));
     app.add_option("--child", flags.child)->group("");
 }
 
@@ -372,14 +315,15 @@ int dispatch(std::vector<std::string> arguments) {
     CLI::App* const show_app = app.add_subcommand(
         "show",
         "Print the last calls that a flight ring holds, recorded tensors, or what a GPU core dump says");
-    show_app->footer(kShowExamples);
     ShowFlags show_flags;
     add_flags(*show_app, show_flags);
 
     CLI::App* const report_app = app.add_subcommand(
         "report", "Say how a program ended that was armed by AOTI_DBG_TRIAGE=1, without `run`");
     std::string reported = "aoti_dbg/latest";
-    report_app->add_option("folder", reported, "Its output folder (aoti_dbg/latest)");
+    report_app->footer(kReportExamples);
+    report_app->add_option("directory", reported, "Its output directory. Default: aoti_dbg/latest.")
+        ->type_name("");
     ReportFlags report_flags;
     add_flags(*report_app, report_flags);
 
@@ -389,12 +333,18 @@ int dispatch(std::vector<std::string> arguments) {
     DoctorFlags doctor_flags;
     add_flags(*doctor_app, doctor_flags);
 
+    CLI::App* const explain_app =
+        app.add_subcommand("explain", "Print what the code of a finding or report means, and what to do");
+    std::string code;
+    explain_app->add_option("code", code, "AD1203, for example. Without it: the list of all codes")
+        ->type_name("");
+
     if (arguments.empty()) {
         std::fputs(app.help().c_str(), stderr);
         return kWrongUsage;
     }
     const std::string command = arguments.front();
-    const std::vector<std::string> commands = {"run", "show", "report", "doctor"};
+    const std::vector<std::string> commands = {"run", "show", "report", "explain", "doctor"};
     if (command.rfind('-', 0) != 0 &&
         std::find(commands.begin(), commands.end(), command) == commands.end()) {
         std::fprintf(stderr, "aoti-dbg: %s is no command%s; see aoti-dbg --help\n", command.c_str(),
@@ -418,13 +368,14 @@ int dispatch(std::vector<std::string> arguments) {
     }
     if (is_run) return run_command(flags, std::move(program));
     if (command == "report" && report_flags.pid == 0 && !report_flags.command.empty()) {
-        message(Severity::error, "`aoti-dbg report` takes one folder, and not also \"%s\"",
+        message(Severity::error, "`aoti-dbg report` takes one directory, got also \"%s\".",
                 report_flags.command.front().c_str());
         return kWrongUsage;
     }
     if (command == "report")
         return report_flags.pid == 0 ? report(reported) : report_end(ending_process(report_flags, reported));
     if (command == "doctor") return doctor_command(doctor_flags);
+    if (command == "explain") return explain(code);
     return show_command(show_flags);
 }
 

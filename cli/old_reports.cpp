@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/file_failure.hpp"
 #include "base/message.hpp"
 #include "cli/folder_entries.hpp"
 #include "serializer/crash_report.hpp"
@@ -54,14 +55,14 @@ void remove_old_reports(const std::string& folder, std::uint64_t most) {
         std::error_code failed;
         fs::remove_all(path, failed);
         if (failed) {
-            message(Severity::warn, "%s could not be removed: %s; it counts against AOTI_DBG_MAX_REPORTS",
-                    path.c_str(), failed.message().c_str());
+            message(Severity::warn, "cannot remove %s: %s. It still counts against AOTI_DBG_MAX_REPORTS.",
+                    path.c_str(), errno_text(failed.value()).c_str());
         } else {
             ++removed;
         }
     }
     if (removed != 0)
-        message(Severity::info, "%llu older report%s removed from %s (AOTI_DBG_MAX_REPORTS)",
+        message(Severity::info, "removed %llu older report%s from %s (AOTI_DBG_MAX_REPORTS).",
                 static_cast<unsigned long long>(removed), removed == 1 ? "" : "s",
                 own.has_parent_path() ? own.parent_path().c_str() : ".");
 }

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "base/file_failure.hpp"
 #include "base/message.hpp"
 #include "base/private_folder.hpp"
 #include "cli/folder_entries.hpp"
@@ -47,24 +48,22 @@ OutPlace::OutPlace(const Options& options, std::int64_t start_unix_ns) {
     if (chosen.ok()) return;
     const Result<std::string> other = make_private_folder(options.ample_room(), options.least_room());
     if (!other.ok()) {
-        message(Severity::warn,
-                "%s; %s, so what happens cannot be recorded, and a report will say little; try --out with a "
-                "folder that can be written",
-                chosen.message().c_str(), other.status().message().c_str());
+        message(Severity::warn, "%s, and %s. Nothing is recorded, and a report will say little. %s",
+                chosen.message().c_str(), other.status().message().c_str(),
+                remedy_for(chosen, "--out", PlaceKind::directory).c_str());
         return;
     }
     private_folder_ = other.value();
     setenv("AOTI_DBG_OUT", as_pattern(private_folder_).c_str(), 1);
-    message(Severity::warn,
-            "%s; the output goes to %s, which stays if there is a report; try --out with a folder that can "
-            "be written",
-            chosen.message().c_str(), private_folder_.c_str());
+    message(Severity::warn, "%s. The output goes to %s, which is kept if it holds a report. %s",
+            chosen.message().c_str(), private_folder_.c_str(),
+            remedy_for(chosen, "--out", PlaceKind::directory).c_str());
 }
 
 OutPlace::~OutPlace() {
     if (private_folder_.empty()) return;
     if (has_any_asked_for(private_folder_))
-        message(Severity::info, "%s has what this run has left, and stays", private_folder_.c_str());
+        message(Severity::info, "the output of this run is in %s.", private_folder_.c_str());
     else
         remove_private_folder(private_folder_.c_str());
 }

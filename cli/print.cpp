@@ -3,8 +3,8 @@
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
-#include <cstring>
 
+#include "base/file_failure.hpp"
 #include "base/message.hpp"
 
 namespace aoti_dbg::cli {
@@ -14,7 +14,7 @@ int print(const std::string& text) {
     const bool whole =
         std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && std::fflush(stdout) == 0;
     if (whole || errno == EPIPE) return 0;
-    message(Severity::error, "standard output could not be written: %s", std::strerror(errno));
+    message(Severity::error, "cannot write to standard output: %s.", errno_text(errno).c_str());
     return 1;
 }
 

@@ -6,11 +6,10 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstdio>
-#include <cstring>
 #include <filesystem>
 
 #include "base/descriptor.hpp"
+#include "base/file_failure.hpp"
 #include "base/message.hpp"
 #include "serializer/crash_repeat.hpp"
 
@@ -19,10 +18,6 @@ namespace {
 
 constexpr int kMostNames = 10000;
 
-Status failure(const std::string& what, const std::string& path) {
-    return Status::error(what + " " + path + ": " + std::strerror(errno));
-}
-
 /// By default 0700 each that is made: tensors are user data, and so is what is told of them.
 Status make_folders(const std::string& path, mode_t mode = 0700) {
     for (std::size_t slash = path.find('/', 1);; slash = path.find('/', slash + 1)) {
@@ -30,8 +25,7 @@ Status make_folders(const std::string& path, mode_t mode = 0700) {
         if (mkdir(part.c_str(), mode) != 0) {
             const int why = errno;
             struct stat info {};
-            if (stat(part.c_str(), &info) != 0)
-                return Status::error("cannot make the folder " + part + ": " + std::strerror(why));
+            if (stat(part.c_str(), &info) != 0) return file_failure("cannot create directory", part, why);
         }
         if (slash == std::string::npos) return {};
     }
@@ -53,12 +47,12 @@ Status can_be_made(const std::string& file) {
     namespace fs = std::filesystem;
     std::error_code failed;
     fs::path folder = fs::absolute(file, failed).parent_path();
-    if (failed) return Status::error("there is no working folder");
+    if (failed) return Status::error("cannot find the working directory", failed.value());
     while (folder.has_relative_path() && !fs::exists(fs::symlink_status(folder, failed)))
         folder = folder.parent_path();
-    if (!fs::is_directory(folder, failed)) return Status::error(folder.string() + " is no folder");
+    if (!fs::is_directory(folder, failed)) return file_failure("cannot use", folder.string(), ENOTDIR);
     if (access(folder.c_str(), W_OK | X_OK) != 0)
-        return Status::error("nothing can be made in " + folder.string() + ": " + std::strerror(errno));
+        return file_failure("cannot write to directory", folder.string(), errno);
     return {};
 }
 
@@ -71,11 +65,10 @@ Result<std::string> write_new_file(const std::string& folder, const std::string&
     {
         const Descriptor file(
             open(unfinished.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOCTTY, mode));
-        if (file.number() < 0) return failure("cannot make", name_of(1));
-        if (!write_quietly(file.number(), text.data(), text.size())) {
-            // write_quietly() keeps errno; that a whole disk is what is full is by far the likeliest.
+        if (file.number() < 0) return file_failure("cannot create", name_of(1), errno);
+        if (const int error = write_fully(file.number(), text.data(), text.size()); error != 0) {
             unlink(unfinished.c_str());
-            return Status::error("cannot write all of " + name_of(1) + "; is the disk full?");
+            return file_failure("cannot write", name_of(1), error);
         }
     }
     for (int number = 1; number <= kMostNames; ++number) {
@@ -86,12 +79,12 @@ Result<std::string> write_new_file(const std::string& folder, const std::string&
             return path;
         }
         if (is_taken) continue;
-        Status failed = failure("cannot make", path);
+        Status failed = file_failure("cannot create", path, errno);
         unlink(unfinished.c_str());
         return failed;
     }
     unlink(unfinished.c_str());
-    return Status::error("all names like " + stem + ending + " are taken in " + folder);
+    return file_failure("cannot create", name_of(kMostNames), EEXIST);
 }
 
 Result<std::string> write_for_others(const std::string& path, const std::string& text) {
@@ -127,7 +120,7 @@ Result<std::string> write_report(const CrashReport& report, const std::string& t
     const std::string own_stem = std::filesystem::path(path.value()).stem().string();
     Result<std::string> screen = write_new_file(folder, own_stem, ".txt", text);
     if (!screen.ok())
-        message(Severity::warn, "%s; only %s was written", screen.status().message().c_str(),
+        message(Severity::warn, "%s. Only %s was written.", screen.status().message().c_str(),
                 path.value().c_str());
     return path;
 }
@@ -138,11 +131,9 @@ Status append_verdict(const CrashReport& report, const std::string& report_path,
     // A pipe that nobody reads must not hold us up.
     const Descriptor to(
         open(file.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, 0644));
-    if (to.number() < 0) return failure("cannot open", file);
-    const ssize_t written = write(to.number(), line.data(), line.size());
-    if (written == static_cast<ssize_t>(line.size())) return {};
-    return written < 0 ? failure("cannot write to", file)
-                       : Status::error("only a part of the verdict went to " + file);
+    if (to.number() < 0) return file_failure("cannot open", file, errno);
+    const int error = write_fully(to.number(), line.data(), line.size());
+    return error == 0 ? Status() : file_failure("cannot write", file, error);
 }
 
 }  // namespace aoti_dbg::cli

@@ -59,23 +59,36 @@ std::string with_preload(std::string_view present, const std::string& library) {
 bool set_preload() {
     const std::optional<std::string> library = find_library();
     if (!library) {
-        message(Severity::error,
-                "libaoti_dbg.so was not found; the program was not started; it belongs beside aoti-dbg or in "
-                "../lib from there");
+        message(
+            Severity::error,
+            "cannot find libaoti_dbg.so. The program was not started. Put the library beside aoti-dbg or in "
+            "../lib from there.");
         return false;
     }
     const std::optional<std::string> entry = preload_entry(*library);
     if (!entry) {
-        message(
-            Severity::error,
-            "LD_PRELOAD cannot carry the path %s, and there is no /proc to name it by; the program was not "
-            "started; install aoti-dbg where no path holds a blank, a colon or a dollar sign",
-            library->c_str());
+        message(Severity::error,
+                "cannot preload %s: its path holds a blank, a colon or a dollar sign, and /proc is not "
+                "mounted. The "
+                "program was not started. Mount /proc, or install aoti-dbg below a path without these "
+                "characters.",
+                library->c_str());
         return false;
     }
     const char* const present = std::getenv("LD_PRELOAD");
     setenv("LD_PRELOAD", with_preload(present == nullptr ? "" : present, *entry).c_str(), 1);
     return true;
+}
+
+/// The command prints these complaints, because the library does not get to see the values: they are replaced
+/// here and in anchor_places().
+void warn_of_wrong_places(const Options& options, const std::vector<std::string>& complaints) {
+    for (const std::string& complaint : complaints) {
+        const bool is_log = complaint.starts_with("AOTI_DBG_LOG=");
+        if (!is_log && !complaint.starts_with("AOTI_DBG_OUT=")) continue;
+        message(Severity::warn, "%s", complaint.c_str());
+        if (is_log) setenv("AOTI_DBG_LOG", options.log.c_str(), 1);
+    }
 }
 
 /// What is set stands for all that the options say, be it in a file or by default: the environment wins.
@@ -142,6 +155,7 @@ std::optional<Options> set_environment(const RunRequest& request, bool preload, 
         said_by_the_library.clear();
         options = parse_options(process_sources(), said_by_the_library);
     }
+    warn_of_wrong_places(options, said_by_the_library);
     anchor_places(options);
     // The driver's own way is the simplest, and misses no launch, from wherever it comes.
     if (options.records_all() && options.completion == Completion::blocking)

@@ -10,6 +10,7 @@
 #include <ctime>
 #include <filesystem>
 
+#include "base/file_failure.hpp"
 #include "base/message.hpp"
 #include "base/words.hpp"
 #include "cli/ci_output.hpp"
@@ -43,10 +44,8 @@ std::string leave_report(CrashReport& report, const EndedRun& run) {
     write_quietly(STDERR_FILENO, text.data(), text.size());
     const Result<std::string> path = write_report(report, text, run.folder);
     if (path.ok()) return path.value();
-    message(Severity::warn,
-            "%s; the report is not in the output folder, it stands above; set AOTI_DBG_OUT to a folder that "
-            "can be written",
-            path.status().message().c_str());
+    message(Severity::warn, "%s. The report is on standard error only. %s", path.status().message().c_str(),
+            remedy_for(path.status(), "AOTI_DBG_OUT", PlaceKind::directory).c_str());
     return {};
 }
 
@@ -54,8 +53,8 @@ void leave_verdict(const CrashReport& report, const std::string& report_path, co
     if (file.empty()) return;
     const Status appended = append_verdict(report, report_path, file);
     if (!appended.ok())
-        message(Severity::warn, "%s; the verdict is not there; check AOTI_DBG_VERDICT_FILE",
-                appended.message().c_str());
+        message(Severity::warn, "%s. The verdict is lost. %s", appended.message().c_str(),
+                remedy_for(appended, "AOTI_DBG_VERDICT_FILE", PlaceKind::file).c_str());
 }
 
 std::string finding_text(const aoti_dbg::Finding& finding) {
@@ -128,10 +127,10 @@ void write_junit(const std::string& file, const EndedRun& run, const Triage& tri
                                        seconds < 0 ? 0 : seconds, junit_cases(run, triage, requirement));
     const Result<std::string> written = write_for_others(file, text);
     if (!written.ok()) {
-        message(Severity::warn, "%s; there is no file for --junit; name one in a folder that can be written",
-                written.status().message().c_str());
+        message(Severity::warn, "%s. The JUnit results are lost. %s", written.status().message().c_str(),
+                remedy_for(written.status(), "--junit", PlaceKind::file).c_str());
     } else if (std::filesystem::path(written.value()).filename() != std::filesystem::path(file).filename()) {
-        message(Severity::warn, "%s is there already and stays; this run's is %s", file.c_str(),
+        message(Severity::warn, "%s already exists. The JUnit results of this run are in %s.", file.c_str(),
                 written.value().c_str());
     }
 }

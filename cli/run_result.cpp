@@ -60,6 +60,15 @@ Account account_of(const std::optional<Seen>& seen, const Finding& finding, Prog
     return {counted(seen->models, "model") + " arrived, and no call was seen", "check that the model is run"};
 }
 
+/// For all processes of the run. No process says it by itself, since it does not know the others.
+void warn_if_nothing_seen(const std::optional<Seen>& seen, ProgramEnd end) {
+    if (!seen || seen->idle == 0 || seen->recording != 0 || end == ProgramEnd::killed_at_once) return;
+    message(Severity::warn,
+            "%s. Check that a process loads a model and runs it. The limits in README.md list launches that "
+            "cannot be intercepted.",
+            seen->models == 0 ? tally::kNothingSeen : tally::kNoCallSeen);
+}
+
 const char* word_of(Requirement requirement) {
     switch (requirement) {
         case Requirement::none:
@@ -103,6 +112,7 @@ RequirementResult judge(Requirement requirement, const std::optional<Seen>& seen
     const bool met = is_met(requirement, seen);
     const bool in_vain = seen && (seen->loaded == 0 || is_left_out(*seen));
     RequirementResult result{requirement != Requirement::none, met, {}};
+    if (met && asked && !in_vain) warn_if_nothing_seen(seen, program_end);
     if (met && !(in_vain && asked)) return result;
     const Account account = account_of(seen, finding, program_end);
     if (met) {

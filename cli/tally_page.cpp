@@ -71,9 +71,9 @@ void TallyPage::mark_start() const {
 
 std::optional<Seen> TallyPage::seen() const {
     if (page_ == nullptr) return std::nullopt;
-    return Seen{count(page_->loaded),    count(page_->partaking), count(page_->models),
-                count(page_->recording), count(page_->left_out),  count(page_->findings),
-                count(page_->cuda_error)};
+    return Seen{count(page_->loaded),     count(page_->partaking), count(page_->models),
+                count(page_->recording),  count(page_->left_out),  count(page_->findings),
+                count(page_->cuda_error), count(page_->idle)};
 }
 
 std::string TallyPage::library_version() const {

@@ -19,6 +19,7 @@ struct Seen {
     std::uint32_t left_out = 0;
     std::uint32_t findings = 0;
     std::int32_t cuda_error = 0;  // that ended a context in a process without any other record
+    std::uint32_t idle = 0;       // processes that could have recorded something and did not
 };
 
 class TallyPage {

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "config/byte_size.hpp"
+#include "config/pattern.hpp"
 #include "config/words.hpp"
 
 namespace aoti_dbg {
@@ -79,11 +80,15 @@ Taken take_filter(const Texts& texts, Options& options) {
     return std::nullopt;
 }
 
-Taken take_kernels(const Texts& texts, Options& options) {
-    NamePatterns patterns = gathered(texts, NamePatterns::globs);
-    if (patterns.matches_everything()) return Fault{"no pattern is in it", {}, {}};
-    options.kernels = std::move(patterns);
+Taken take_globs(const Texts& texts, NamePatterns& patterns) {
+    NamePatterns globs = gathered(texts, NamePatterns::globs);
+    if (globs.matches_everything()) return Fault{"no pattern is in it", {}, {}};
+    patterns = std::move(globs);
     return std::nullopt;
+}
+
+Taken take_kernels(const Texts& texts, Options& options) {
+    return take_globs(texts, options.kernels);
 }
 
 Taken take_window(const Texts& texts, Window& window) {
@@ -220,20 +225,19 @@ Taken take_max_reports(const Texts& texts, Options& options) {
     return std::nullopt;
 }
 
-Taken take_hang(const Texts& texts, Options& options) {
+/// A number from 1 to `most`, or a word that stands for 0. More than `most` counts as `most`.
+Taken take_capped(const Texts& texts, std::string_view word, std::uint32_t most, std::uint32_t& number) {
     const std::string_view text = texts.size() == 1 ? texts.front() : std::string_view();
-    if (equal_ignoring_case(text, "off")) {
-        options.hang = 0;
-        return std::nullopt;
-    }
-    const std::optional<std::uint64_t> number = decimal(text);
-    if (!number || *number == 0) return Fault{};
-    if (*number > kLongestHang) {
-        options.hang = kLongestHang;
-        return Fault{{}, {}, "the most, " + std::to_string(kLongestHang) + ", are taken"};
-    }
-    options.hang = static_cast<std::uint32_t>(*number);
-    return std::nullopt;
+    const bool is_word = equal_ignoring_case(text, word);
+    const std::optional<std::uint64_t> given = is_word ? std::nullopt : decimal(text);
+    if (!is_word && (!given || *given == 0)) return Fault{};
+    number = static_cast<std::uint32_t>(std::min<std::uint64_t>(given.value_or(0), most));
+    if (given.value_or(0) <= most) return std::nullopt;
+    return Fault{{}, {}, "the most, " + std::to_string(most) + ", are taken"};
+}
+
+Taken take_hang(const Texts& texts, Options& options) {
+    return take_capped(texts, "off", kLongestHang, options.hang);
 }
 
 Taken take_on_hang(const Texts& texts, Options& options) {
@@ -255,10 +259,7 @@ Taken take_evidence(const Texts& texts, Options& options) {
 }
 
 Taken take_tensors(const Texts& texts, Options& options) {
-    NamePatterns patterns = gathered(texts, NamePatterns::globs);
-    if (patterns.matches_everything()) return Fault{"no pattern is in it", {}, {}};
-    options.tensors = std::move(patterns);
-    return std::nullopt;
+    return take_globs(texts, options.tensors);
 }
 
 Taken take_limit(const Texts& texts, std::uint64_t& limit) {
@@ -323,19 +324,7 @@ Taken take_portable_names(const Texts& texts, Options& options) {
 }
 
 Taken take_writers(const Texts& texts, Options& options) {
-    const std::string_view text = texts.size() == 1 ? texts.front() : std::string_view();
-    if (equal_ignoring_case(text, "auto")) {
-        options.writers = 0;
-        return std::nullopt;
-    }
-    const std::optional<std::uint64_t> number = decimal(text);
-    if (!number || *number == 0) return Fault{};
-    if (*number > kMostWriters) {
-        options.writers = kMostWriters;
-        return Fault{{}, {}, "the most, " + std::to_string(kMostWriters) + ", are taken"};
-    }
-    options.writers = static_cast<std::uint32_t>(*number);
-    return std::nullopt;
+    return take_capped(texts, "auto", kMostWriters, options.writers);
 }
 
 Taken take_scope(const Texts& texts, Options& options) {
@@ -363,10 +352,10 @@ Taken take_processes(const Texts& texts, Options& options) {
     if (std::any_of(pieces.begin(), pieces.end(), is_word_of_processes)) {
         return Fault{"main and all stand alone", {}, {}};
     }
-    NamePatterns names = gathered(pieces, NamePatterns::globs);
-    if (names.matches_everything()) return Fault{"no pattern is in it", {}, {}};
-    options.processes = Processes{false, std::move(names)};
-    return std::nullopt;
+    Processes named;
+    const Taken fault = take_globs(pieces, named.names);
+    if (!fault) options.processes = std::move(named);
+    return fault;
 }
 
 /// Names of files: whatever stands there.
@@ -384,12 +373,18 @@ Taken take_torch_save_dir(const Texts& texts, Options& options) {
     return take_text(texts, options.torch_save_dir);
 }
 
+/// Names of files with % patterns.
+Taken take_pattern(const Texts& texts, std::string& pattern) {
+    std::string why = texts.size() == 1 ? pattern_fault(texts.front()) : std::string();
+    return why.empty() ? take_text(texts, pattern) : Fault{std::move(why), {}, {}};
+}
+
 Taken take_out(const Texts& texts, Options& options) {
-    return take_text(texts, options.out);
+    return take_pattern(texts, options.out);
 }
 
 Taken take_log(const Texts& texts, Options& options) {
-    Taken fault = take_text(texts, options.log);
+    Taken fault = take_pattern(texts, options.log);
     const bool stream =
         equal_ignoring_case(options.log, "stderr") || equal_ignoring_case(options.log, "stdout");
     if (stream) options.log = lower_case(options.log);

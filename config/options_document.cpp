@@ -1,7 +1,8 @@
-// Prints docs/options.md. A program of its own, built and run by scripts/generate-options-doc.
+// Prints docs/reference/options.md. scripts/generate-options-doc builds and runs this program.
 #include <cstdio>
 #include <string>
 
+#include "config/option_groups.hpp"
 #include "config/options_table.hpp"
 
 namespace {
@@ -10,17 +11,22 @@ constexpr const char* kOpening =
     R"(<!-- Generated from config/options.def by scripts/generate-options-doc. Do not edit. -->
 # Options
 
-Options are environment variables, read once when the library is loaded. Those with a flag can be given to
-`aoti-dbg run`, which sets the variable for the program that it starts; most can stand in a configuration file, too.
-A value that is not understood is reported on standard error, as is a variable that begins with `AOTI_DBG_` and is not
-known; then the default is taken. An empty value counts as unset.
+Every option is an environment variable. The library reads all of them once, when it is loaded. `aoti-dbg run` has a
+flag for most options and sets the variable for the program that it starts. Most options also work in a
+[configuration file](#the-configuration-file).
+
+- An empty value counts as unset.
+- An invalid value is reported on standard error, and the default is used.
+- An unknown variable that starts with `AOTI_DBG_` is reported, too.
+- A flag wins over the environment, the environment over the file, and the file over the default.
 )";
 
 constexpr const char* kFile = R"(
 ## The configuration file
 
-A file named by `AOTI_DBG_CONFIG` or `--config` holds one JSON object. Its keys are those named above, and `rules`:
+`AOTI_DBG_CONFIG` or `--config` names a file with one JSON object. Its keys are those given above, and `rules`:
 
+<!-- no schema: an input, which the library checks itself -->
 ```json
 {
   "level": "names",
@@ -32,30 +38,56 @@ A file named by `AOTI_DBG_CONFIG` or `--config` holds one JSON object. Its keys 
 }
 ```
 
-- Strings mean what they mean in a variable. A list is as if each of its elements had been given.
-- A rule has `kernels` and any of `level`, `runs`, `calls`, `side`. The first rule whose kernels match a name decides
-  for it; what that rule does not say is as for all others. `kernels` outside of the rules says which names are
-  selected at all: no rule brings back another. A rule can raise the level where it is 0 for all.
-- The environment wins over the file, and the file over the defaults; PyTorch's variables win over the file, too. A
-  variable that is set to a value that it takes replaces its option also in the file's rules, whose `kernels` stay.
-- What is wrong in a file is reported with line and column, both counted from 1, columns in characters, and left out. A
-  file that is not JSON is left out as a whole, as is one of more than 1 MiB. Of a key that stands twice in an object
-  the first counts. Of many complaints the first eight are shown.
+- A string means what it means in a variable. A list means that each of its elements was given.
+- A rule has `kernels` and any of `level`, `runs`, `calls`, `side`. The first rule whose kernels match a name applies to
+  it. Whatever that rule does not set is as for all other kernels.
+- `kernels` outside of the rules decides which names are selected at all. No rule brings back another name.
+- A rule can raise the level where it is 0 for all.
+- The environment wins over the file, also over its rules, whose `kernels` stay. This includes PyTorch's variables.
+- An error is reported with line and column, both counted from 1, and the entry is ignored. The first eight errors are
+  shown. A file that is not JSON, or larger than 1 MiB, is ignored as a whole. If a key appears twice in an object, the
+  first one counts.
 )";
+
+std::string code(std::string_view text) {
+    return "`" + std::string(text) + "`";
+}
+
+/// A page of the reference that a text names becomes a link.
+std::string with_links(std::string text) {
+    constexpr std::string_view kFolder = "docs/reference/";
+    constexpr std::string_view kEnding = ".md";
+    for (std::size_t at = text.find(kFolder); at != std::string::npos; at = text.find(kFolder, at)) {
+        const std::size_t end = text.find(kEnding, at);
+        if (end == std::string::npos) break;
+        const std::string page = text.substr(at + kFolder.size(), end - at - kFolder.size());
+        const std::string link = "[" + page + "](" + page + ".md)";
+        text.replace(at, end + kEnding.size() - at, link);
+        at += link.size();
+    }
+    return text;
+}
+
+std::string section_of(const aoti_dbg::OptionInfo& option) {
+    std::string text =
+        "\n### " + code(option.variable) + "\n\n" + with_links(std::string(option.help)) + "\n\n";
+    if (!option.flag.empty()) text += "- flag: " + code(option.flag) + "\n";
+    text += "- values: " + std::string(option.values) + "\n";
+    text += "- default: " + (option.standard.empty() ? "unset" : code(option.standard)) + "\n";
+    if (!option.key().empty())
+        text += "- in a configuration file: " + code(option.key()) + ", " +
+                std::string(form_in_words(option.form)) + "\n";
+    return text;
+}
 
 }  // namespace
 
 int main() {
     std::string page = kOpening;
-    for (const aoti_dbg::OptionInfo& option : aoti_dbg::option_table()) {
-        const auto code = [](std::string_view text) { return "`" + std::string(text) + "`"; };
-        page += "\n## " + code(option.variable) + "\n\n" + std::string(option.help) + "\n\n";
-        page += "- values: " + std::string(option.values) + "\n";
-        page += "- default: " + (option.standard.empty() ? "unset" : code(option.standard)) + "\n";
-        if (!option.flag.empty()) page += "- flag of `aoti-dbg run`: " + code(option.flag) + "\n";
-        if (!option.key().empty())
-            page += "- in a configuration file: " + code(option.key()) + ", " +
-                    std::string(form_in_words(option.form)) + "\n";
+    for (std::size_t group = 0; group < aoti_dbg::kOptionGroups.size(); ++group) {
+        page += "\n## " + std::string(aoti_dbg::kOptionGroups[group].title) + "\n";
+        for (const aoti_dbg::OptionInfo& option : aoti_dbg::option_table())
+            if (aoti_dbg::group_of(option.field) == group) page += section_of(option);
     }
     page += kFile;
     return std::fputs(page.c_str(), stdout) < 0 || std::fflush(stdout) != 0 ? 1 : 0;

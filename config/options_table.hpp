@@ -1,5 +1,5 @@
-// The table of options as data, for who prints it (`aoti-dbg run --help`, docs/options.md) and who reads
-// options. Parses nothing.
+// The table of options as data, for who prints it (`aoti-dbg run --help`, docs/reference/options.md) and who
+// reads options. Parses nothing.
 #pragma once
 
 #include <string>

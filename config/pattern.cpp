@@ -6,6 +6,8 @@
 #include <array>
 #include <ctime>
 
+#include "config/words.hpp"
+
 namespace aoti_dbg {
 namespace {
 
@@ -45,6 +47,29 @@ std::string as_pattern(std::string_view text) {
     for (const char letter : text)
         pattern.append(letter == '%' ? 2 : 1, letter);
     return pattern;
+}
+
+std::string pattern_fault(std::string_view pattern) {
+    constexpr const char* kLiteral = " (write %% for a percent sign)";
+    for (std::size_t i = pattern.find('%'); i != std::string_view::npos; i = pattern.find('%', i)) {
+        const std::string_view rest = pattern.substr(i);
+        if (rest.size() == 1) return std::string("it ends in a single %") + kLiteral;
+        if (rest.substr(0, 3) == "%q{") {
+            const std::size_t close = rest.find('}');
+            if (close == std::string_view::npos) return "%q{ has no closing brace";
+            if (close == 3) return "%q{} names no variable";
+            i += close + 1;
+        } else if (std::string_view("phrt%").find(rest[1]) != std::string_view::npos) {
+            i += 2;
+        } else {
+            std::size_t length = 2;
+            // All bytes of a character beyond ASCII.
+            while (length < rest.size() && (static_cast<unsigned char>(rest[length]) & 0xc0U) == 0x80U)
+                ++length;
+            return "unknown pattern " + quoted(rest.substr(0, length)) + kLiteral;
+        }
+    }
+    return {};
 }
 
 std::string anchored_pattern(const std::string& pattern, const std::string& folder,

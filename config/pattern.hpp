@@ -18,7 +18,10 @@ struct Origin {
     static Origin here_and_now();
 };
 
-/// %t is local time as 20261121-093000. Anything else than the above stays as it stands.
+/// What is wrong with a pattern: `unknown pattern "%z" (...)`. Empty where it is valid.
+std::string pattern_fault(std::string_view pattern);
+
+/// %t is local time as 20261121-093000. An invalid % stays as it stands.
 std::string expand_pattern(std::string_view pattern, const Environment& environment,
                            const Origin& origin = Origin::here_and_now());
 

@@ -1,7 +1,7 @@
 // How a program came to a bad end, as a struct, as a screen of text, as report.json and as one line (all
-// drawn in docs/FORMAT.md). Plain: whatever it is about is gone. Facts are gathered by others (cli/triage, a
-// reader of GPU core dumps); here they are judged and told. Must not touch the process, and allocates as it
-// likes: it is not for the process that crashes.
+// drawn in docs/reference/report.md). Plain: whatever it is about is gone. Facts are gathered by others
+// (cli/triage, a reader of GPU core dumps); here they are judged and told. Must not touch the process, and
+// allocates as it likes: it is not for the process that crashes.
 #pragma once
 
 #include <cstddef>

@@ -226,11 +226,19 @@ void CompactRenderer::render_part(const MeasuredArgument& argument, const RealSt
 void CompactRenderer::render_argument(const MeasuredCall& call, const MeasuredArgument& argument,
                                       std::string& out) {
     const ArgumentFacts& facts = facts_or_unknown(argument);
-    const bool is_pair = is_measured(argument) && is_complex(argument.statistics.dtype);
+    const bool is_pair =
+        is_measured(argument) && is_complex(argument.statistics.dtype) && !is_unwritten(call, argument);
     for (const char* part : {".re", ".im"}) {
         begin_line(call, out);
         out += is_pair ? column(facts.label + part, kLabelWidth) : label_text(facts);
         out += tensor_text(*argument.tensor);
+        if (is_unwritten(call, argument)) {
+            mark(kDim, out);
+            out += " unwritten";
+            mark(kPlain, out);
+            out += '\n';
+            return;
+        }
         if (!is_measured(argument)) {
             mark(kDim, out);
             out += " not measured: ";

@@ -10,7 +10,7 @@ namespace aoti_dbg {
 enum class EventFormat : std::uint8_t {
     text,     // as PyTorch's debug printer
     compact,  // one aligned line a tensor
-    jsonl,    // docs/FORMAT.md
+    jsonl,    // docs/reference/events.md
 };
 
 constexpr std::optional<EventFormat> event_format_named(std::string_view word) {

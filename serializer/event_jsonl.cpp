@@ -330,6 +330,7 @@ void JsonlRenderer::render(const MeasuredCall& call, std::string& out) {
         } else {
             out += *fragments_[i].tensor;
             append_measurement(call.arguments[i], out);
+            if (is_unwritten(call, call.arguments[i])) out += R"(,"unwritten":true)";
         }
         out += '}';
     }

@@ -1,6 +1,6 @@
-// Events as JSON Lines: events.jsonl, drawn and versioned in docs/FORMAT.md. A line is whole in itself, with
-// the names of kernel and argument, dtype and sizes in it; what never changes of them besides is written once
-// and referred to by its id. Computes nothing.
+// Events as JSON Lines: events.jsonl, drawn and versioned in docs/reference/events.md. A line is whole in
+// itself, with the names of kernel and argument, dtype and sizes in it; what never changes of them besides is
+// written once and referred to by its id. Computes nothing.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,6 @@
-// Reads events.jsonl (docs/FORMAT.md) back into the structs that were rendered, line by line, in memory that
-// does not grow with the file. Takes any bytes: what cannot be understood is counted and passed over.
+// Reads events.jsonl (docs/reference/events.md) back into the structs that were rendered, line by line, in
+// memory that does not grow with the file. Takes any bytes: what cannot be understood is counted and passed
+// over.
 #pragma once
 
 #include <cstdint>

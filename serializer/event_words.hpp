@@ -36,6 +36,12 @@ constexpr Role role_of(std::string_view word) {
     return Role::unknown;
 }
 
+/// Whether a tensor is shown before a call that only writes it: its memory holds whatever was there.
+inline bool is_unwritten(const MeasuredCall& call, const MeasuredArgument& argument) {
+    return call.side == EventSide::before && argument.tensor != nullptr && argument.facts != nullptr &&
+           argument.facts->role == Role::writes;
+}
+
 /// Why this argument has no statistics.
 std::string_view reason_text(const MeasuredArgument& argument);
 

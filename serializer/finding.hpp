@@ -75,7 +75,7 @@ struct Finding {
     bool is_of_the_past = false;  // its run had ended, or may have
 };
 
-/// "dtype of the model input arg0_1: float32 expected, float64 found"
+/// "model input arg0_1: expected dtype float32, got float64"
 std::string argument_title(const Finding& finding);
 
 /// "3 NaN; the rest min -1, max 2, mean 0.5", of a tensor; why it was not, where it was not measured.

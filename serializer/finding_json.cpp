@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "serializer/codes.hpp"
 #include "serializer/event_words.hpp"
 #include "serializer/finding.hpp"
 #include "serializer/number_text.hpp"
@@ -268,6 +269,7 @@ void append_finding_json(const Finding& finding, std::string& out) {
     to["event"] = "finding";
     to["version"] = kVersion;
     to["kind"] = kKinds[static_cast<std::size_t>(finding.kind)];
+    if (const std::uint32_t code = code_of(finding); code != 0) to["code"] = code_text(code);
     to["number"] = finding.number;
     to["kernel"] = finding.kernel;
     add_text(to, "symbol", finding.symbol);

@@ -1,4 +1,8 @@
 // Findings as a person reads them. Nothing here is read back.
+#include <algorithm>
+#include <iterator>
+
+#include "serializer/codes.hpp"
 #include "serializer/finding.hpp"
 #include "serializer/number_text.hpp"
 
@@ -104,15 +108,15 @@ std::string title(const Finding& finding) {
     const std::string label = clean(finding.tensor.label);
     switch (finding.kind) {
         case Finding::Kind::input_nan:
-            return "the model input " + label + " has NaN";
+            return "model input " + label + " has NaN";
         case Finding::Kind::weight_nan:
-            return "the weight " +
+            return "weight " +
                    (finding.tensor.original_fqn.empty() ? label : clean(finding.tensor.original_fqn)) +
                    " has NaN";
         case Finding::Kind::argument:
             return argument_title(finding);
         case Finding::Kind::inf:
-            return "Inf in " + label + ", out of finite inputs of " + clean(finding.kernel);
+            return "Inf in " + label + ", from finite inputs of " + clean(finding.kernel);
         case Finding::Kind::nan:
             break;
     }
@@ -164,7 +168,7 @@ void add_argument(const Finding& finding, std::string& out) {
     if (const std::string text = argument_text(finding.tensor); !text.empty())
         add_line("argument", text, out);
     add_line("expected", clean(finding.expected), out);
-    add_line("found", clean(finding.found), out);
+    add_line("got", clean(finding.found), out);
     if (!finding.advice.empty()) add_line("try", clean(finding.advice), out);
 }
 
@@ -172,14 +176,14 @@ void add_argument(const Finding& finding, std::string& out) {
 
 std::string argument_title(const Finding& finding) {
     const std::string label = clean(finding.tensor.label);
-    std::string of;
-    if (finding.kernel == kModelInputs) {
-        of = label.empty() ? "the model" : "the model input " + label;
-    } else {
-        of = label.empty() ? clean(finding.kernel) : label + ", which " + clean(finding.kernel) + " gets";
-    }
-    return clean(finding.check) + " of " + of + ": " + clean(finding.expected) + " expected, " +
-           clean(finding.found) + " found";
+    const bool is_input = finding.kernel == kModelInputs;
+    std::string subject = is_input ? "model" : clean(finding.kernel);
+    if (!label.empty()) subject += (is_input ? " input " : " argument ") + label;
+    // What the others expect says itself what it is about.
+    constexpr std::string_view kNamed[] = {"dtype", "device", "size", "rank", "stride"};
+    const bool is_named = std::ranges::find(kNamed, finding.check) != std::end(kNamed);
+    return subject + ": expected " + (is_named ? finding.check + " " : "") + clean(finding.expected) +
+           ", got " + clean(finding.found);
 }
 
 std::string index_text(std::uint64_t index, const std::vector<std::int64_t>& sizes) {
@@ -201,6 +205,8 @@ void append_finding_text(const Finding& finding, std::string& out) {
     const bool is_call = finding.kind == Finding::Kind::nan || finding.kind == Finding::Kind::inf;
     out.append("[ finding ").append(std::to_string(finding.number)).append(": ");
     out.append(title(finding)).append(" ]\n");
+    if (const std::uint32_t code = code_of(finding); code != 0)
+        add_line("code", code_text(code) + " (see: aoti-dbg explain " + code_text(code) + ")", out);
     if (is_call && !finding.symbol.empty() && finding.symbol != finding.kernel)
         add_line("function", clean(finding.symbol), out);
     if (const std::string place = place_text(finding); !place.empty()) add_line("where", place, out);

@@ -1,7 +1,7 @@
 // A hang: the calls that threads do not come back from, or a launch that does not end and that none waits
 // for, and what was handed to the device and is not known to have ended. Found in a flight ring, by the
 // library in its own process and by the command when the process is gone; and its file, hang.json
-// (docs/FORMAT.md), which says besides what only the process itself can know. Pure, but for what it
+// (docs/reference/hang.md), which says besides what only the process itself can know. Pure, but for what it
 // allocates.
 #pragma once
 

@@ -1,5 +1,6 @@
-// process.jsonl, drawn in docs/FORMAT.md: what a process that is recorded says of itself when that begins,
-// and of each device of CUDA when it first meets it, a line each. Any bytes may stand there when it is read.
+// process.jsonl, drawn in docs/reference/evidence.md: what a process that is recorded says of itself when
+// that begins, and of each device of CUDA when it first meets it, a line each. Any bytes may stand there when
+// it is read.
 #pragma once
 
 #include <cstdint>

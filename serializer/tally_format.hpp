@@ -8,6 +8,7 @@
 //   bytes 24..47  counts, 32 bits each
 //   bytes 48..79  version of the library
 //   bytes 80..83  a CUDA error of which there is no other record
+//   bytes 84..87  processes with PyTorch or a driver that ended without recording anything
 #pragma once
 
 #include <cstddef>
@@ -18,6 +19,11 @@ namespace aoti_dbg::tally {
 inline constexpr char kVariable[] = "AOTI_DBG_TALLY";
 inline constexpr std::uint64_t kMagic = 0x31594c5449544f41;  // "AOTITLY1" as little-endian bytes
 inline constexpr std::size_t kBytes = 4096;
+
+/// The verdict on a tree of processes, given by the command or, without it, by the start.
+inline constexpr char kNothingSeen[] = "no AOTInductor model was loaded and no kernel launch was intercepted";
+inline constexpr char kNoCallSeen[] =
+    "an AOTInductor model was loaded, but no call of it and no kernel launch was intercepted";
 
 struct Page {
     std::uint64_t magic;
@@ -33,7 +39,7 @@ struct Page {
     char library[32];         // its version, by whoever loaded it; empty: older than this field
     // The first CUresult that ended a context in a process without a flight ring; 0: none.
     std::int32_t cuda_error;
-    std::uint32_t reserved;
+    std::uint32_t idle;  // processes with PyTorch or a driver that ended and had recorded nothing
 };
 static_assert(sizeof(Page) == 88);
 

@@ -1,5 +1,7 @@
 #include "serializer/tensor_index_jsonl.hpp"
 
+#include <charconv>
+
 #include "serializer/event_words.hpp"
 #include "serializer/jsonl_members.hpp"
 #include "serializer/number_text.hpp"
@@ -27,7 +29,10 @@ void append_index_file(const IndexedTensor& tensor, std::string& out) {
     append_list(R"(,"strides":)", tensor.strides, out);
     out += R"(,"storage_offset":)";
     append_integer(tensor.storage_offset, out);
-    append_member(R"(,"storage_bytes":)", tensor.storage_bytes, out);
+    const std::int64_t storage = tensor.storage_bytes;
+    if (storage >= 0) append_member(R"(,"storage_bytes":)", static_cast<std::uint64_t>(storage), out);
+    if (storage < 0 || static_cast<std::uint64_t>(storage) != tensor.saved_storage_bytes)
+        append_member(R"(,"saved_storage_bytes":)", tensor.saved_storage_bytes, out);
     append_math_bits(tensor.bits, out);
     append_member(R"(,"device":)", tensor.device, out);
     append_member(R"(,"bytes":)", tensor.bytes, out);
@@ -54,13 +59,34 @@ void append_index_evicted(std::uint32_t run, std::string_view why, std::uint64_t
     out += "}\n";
 }
 
-void append_index_end(std::string_view how, std::string_view reason, std::span<const NamedCount> counts,
-                      std::span<const NamedCount> left_out, std::string& out) {
-    append_member(R"({"event":"end","how":)", how, out);
-    if (!reason.empty()) append_member(R"(,"reason":)", reason, out);
-    append_counts(R"(,"counts":)", counts, out);
-    append_counts(R"(,"left_out":)", left_out, out);
+void append_index_compacted(std::uint64_t runs, std::uint64_t files, std::string& out) {
+    append_member(R"({"event":"compacted","runs":)", runs, out);
+    append_member(R"(,"files":)", files, out);
     out += "}\n";
+}
+
+void append_index_end(const IndexEnd& end, std::string& out) {
+    append_member(R"({"event":"end","how":)", end.how, out);
+    if (!end.reason.empty()) append_member(R"(,"reason":)", end.reason, out);
+    append_counts(R"(,"counts":)", end.counts, out);
+    append_counts(R"(,"removed":)", end.removed, out);
+    append_counts(R"(,"left_out":)", end.left_out, out);
+    out += "}\n";
+}
+
+// Quotes within a string are escaped, so that what is looked for here is no part of any.
+IndexLine index_line_of(std::string_view line) {
+    const auto begins = [line](std::string_view with) { return line.substr(0, with.size()) == with; };
+    if (begins(R"({"event":"evicted",)")) return {IndexLine::Kind::evicted, ~0U};
+    if (begins(R"({"event":"compacted",)")) return {IndexLine::Kind::compacted, ~0U};
+    if (!begins(R"({"event":"file",)")) return {};
+    constexpr std::string_view kRun = R"(,"run":)";
+    IndexLine found{IndexLine::Kind::file, ~0U};
+    const std::size_t at = line.find(kRun);
+    if (at == std::string_view::npos) return found;
+    const char* const digits = line.data() + at + kRun.size();
+    if (std::from_chars(digits, line.data() + line.size(), found.run).ec != std::errc()) found.run = ~0U;
+    return found;
 }
 
 }  // namespace aoti_dbg

@@ -1,5 +1,6 @@
-// index.jsonl, the list of saved tensors: a header, a line a file once the file stands, a line a run whose
-// files were removed, and a last line that says how it ended. Drawn and versioned in docs/FORMAT.md.
+// index.jsonl, the list of saved tensors: a header, a line for each file once it stands, a line for each run
+// whose files were removed, and a last line that says how it ended. Documented and versioned in
+// docs/reference/tensors.md.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +14,7 @@
 namespace aoti_dbg {
 
 inline constexpr std::string_view kTensorIndexName = "aoti-dbg-tensors";
-inline constexpr std::uint32_t kTensorIndexVersion = 1;
+inline constexpr std::uint32_t kTensorIndexVersion = 2;
 
 /// Points to what somebody else owns.
 struct IndexedTensor {
@@ -30,7 +31,8 @@ struct IndexedTensor {
     std::span<const std::int64_t> sizes;
     std::span<const std::int64_t> strides;
     std::int64_t storage_offset = 0;
-    std::uint64_t storage_bytes = 0;
+    std::int64_t storage_bytes = -1;        // of the tensor's whole storage; -1: not known
+    std::uint64_t saved_storage_bytes = 0;  // of these, how many the file has, from the first on
     MathBits bits;
     std::string_view device;
     std::uint64_t bytes = 0;  // of the file
@@ -48,8 +50,24 @@ void append_index_header(const HeaderFacts& header, std::string_view folder, std
 void append_index_file(const IndexedTensor& tensor, std::string& out);
 /// All lines of that run before this one are of files that are gone.
 void append_index_evicted(std::uint32_t run, std::string_view why, std::uint64_t files, std::string& out);
-/// `how` is "complete", "stopped", "late" or "abandoned".
-void append_index_end(std::string_view how, std::string_view reason, std::span<const NamedCount> counts,
-                      std::span<const NamedCount> left_out, std::string& out);
+/// Stands behind the header where lines of removed runs, and the lines that say so, were taken out.
+void append_index_compacted(std::uint64_t runs, std::uint64_t files, std::string& out);
+
+struct IndexEnd {
+    std::string_view how;  // "complete", "stopped", "late" or "abandoned"
+    std::string_view reason;
+    std::span<const NamedCount> counts;
+    std::span<const NamedCount> removed;
+    std::span<const NamedCount> left_out;
+};
+void append_index_end(const IndexEnd& end, std::string& out);
+
+/// What a line of this writer's is, for who takes lines out. Anything else is `other`.
+struct IndexLine {
+    enum class Kind : std::uint8_t { other, file, evicted, compacted };
+    Kind kind = Kind::other;
+    std::uint32_t run = ~0U;  // of a file
+};
+IndexLine index_line_of(std::string_view line);
 
 }  // namespace aoti_dbg

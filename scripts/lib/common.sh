@@ -6,6 +6,8 @@ cache=${AOTI_DBG_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/aoti-dbg}
 logs=$root/build/logs
 # shellcheck source=torch.sh
 source "$root/scripts/lib/torch.sh"
+# shellcheck source=schema.sh
+source "$root/scripts/lib/schema.sh"
 
 say() { printf '%s\n' "$*"; }
 die() {
@@ -48,6 +50,9 @@ build_preset() {
         if ! has_cuda_header && header=$(wheel_cuda_include "$python"); then
             arguments+=("-DAOTI_DBG_CUDA_INCLUDE=$header")
         fi
+    fi
+    if python=$(schema_python); then
+        arguments+=("-DAOTI_DBG_SCHEMA_PYTHON=$python")
     fi
     local targets=()
     (($# == 0)) || targets=(--target "$@")

@@ -68,8 +68,8 @@ void check_count(ThreadState& state, const MeasuredModel& model, const OpenCall&
     const std::size_t expected = model.checks().inputs();
     if (expected == 0 || expected == given) return;
     tell(finding_at(state, run),
-         {"number of inputs", std::to_string(expected), std::to_string(given),
-          "give the inputs that the model was exported with, flattened as its call spec has them"});
+         {"number of inputs", std::to_string(expected) + " inputs", std::to_string(given),
+          "pass the inputs that the model was exported with, flattened as in its call spec"});
 }
 
 /// Whether what the container's function says is that constants were taken or not.
@@ -112,8 +112,8 @@ void check_failed_run(ThreadState& state, const OpenCall& run, std::int32_t resu
     finding.kernel = run.name->printed;
     finding.call = Finding().call;
     tell(std::move(finding), {"result", "success", "error " + std::to_string(result),
-                              "the line that PyTorch wrote on standard error says why; aoti-dbg show has the "
-                              "last calls before it"});
+                              "read the line that PyTorch wrote to standard error; aoti-dbg show prints the "
+                              "calls before it"});
 }
 
 /// Whether that lies on the thread's own stack. On a fiber's a call may go on.
@@ -203,7 +203,7 @@ void check_view(ThreadState& state, const MeasuredModel& model, const StubFrame&
     Finding finding = finding_at(state, *run);
     finding.kernel = "aoti_torch__reinterpret_tensor";
     finding.call = run->next_call;  // it goes into that one, or a later one
-    finding.notes.push_back("of this view only the call that comes next is known");
+    finding.notes.push_back("only the call after this view is known");
     tell(std::move(finding), std::move(*wrong));
 }
 
@@ -214,9 +214,8 @@ void check_result(ThreadState& state, MeasuredModel* model, const OpenCall& call
     if (result == 0) return;
     if (call.kind == ring::CallKind::run) return check_failed_run(state, call, result);
     if (is_op(call.kind))
-        tell_result(
-            state, model, call, "error " + std::to_string(result),
-            "the line that PyTorch wrote on standard error says why; --level 2 shows what it was given");
+        tell_result(state, model, call, "error " + std::to_string(result),
+                    "read the line that PyTorch wrote to standard error; --level 2 shows the arguments");
 }
 
 void check_left(ThreadState& state, std::uintptr_t frame) {
@@ -227,7 +226,7 @@ void check_left(ThreadState& state, std::uintptr_t frame) {
     if (!is_own || !is_on_own_stack(state, frame) || !is_on_own_stack(state, left.frame)) return;
     const MeasuredModel* const model = left.passage.any() ? measured_model(left.model) : nullptr;
     tell_result(state, model, left, "an exception",
-                "the exception says why; --level 2 shows what the call was given");
+                "read the exception; --level 2 shows the arguments of the call");
 }
 
 std::uint64_t count_unchecked_models() {

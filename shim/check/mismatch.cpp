@@ -23,7 +23,7 @@ std::string list_text(std::span<const std::int64_t> list) {
 }
 
 std::string at_dimension(std::int64_t number, std::size_t dimension) {
-    return std::to_string(number) + " at dimension " + std::to_string(dimension);
+    return std::to_string(number) + " at dim " + std::to_string(dimension);
 }
 
 std::string hex_text(std::uint64_t address) {
@@ -89,22 +89,22 @@ std::optional<Mismatch> wrong_rank(const InputGuard& guard, const TensorFacts& t
                                                                 : tensor.sizes.size() >= rank.least;
     if (is_right) return std::nullopt;
     return Mismatch{"rank", std::to_string(rank.least),
-                    std::to_string(tensor.sizes.size()) + ", sizes " + list_text(tensor.sizes),
-                    "give it as many dimensions as the example that the model was exported with"};
+                    std::to_string(tensor.sizes.size()) + " (shape " + list_text(tensor.sizes) + ")",
+                    "pass a tensor with as many dimensions as the example that the model was exported with"};
 }
 
 /// What is wrong with one size, without what was found; nothing where it is right.
 std::optional<Mismatch> wrong_size_at(const InputGuard::Size& size, std::int64_t given, std::size_t i) {
     if (size.is_said && size.least == size.most && given != size.least)
         return Mismatch{"size", at_dimension(size.least, i), "",
-                        "give it this size, or export the model with this dimension as a dynamic one"};
+                        "pass this size, or export the model with this dimension as a dynamic one"};
     if (given > size.most)
-        return Mismatch{"size", "at most " + at_dimension(size.most, i), "",
-                        "stay within the bounds of the export, or export with larger ones: "
+        return Mismatch{"size", "≤ " + at_dimension(size.most, i), "",
+                        "stay within the bounds of the export, or export with larger bounds: "
                         "torch.export.Dim(..., max=...)"};
     if (given < size.least && size.least > kBoundOfEveryExport)
-        return Mismatch{"size", "at least " + at_dimension(size.least, i), "",
-                        "stay within the bounds of the export, or export with others: "
+        return Mismatch{"size", "≥ " + at_dimension(size.least, i), "",
+                        "stay within the bounds of the export, or export with other bounds: "
                         "torch.export.Dim(..., min=...)"};
     return std::nullopt;
 }
@@ -122,7 +122,7 @@ std::optional<Mismatch> wrong_size(const InputGuard& guard, const TensorFacts& t
         else
             wrong = std::move(one);
     }
-    if (wrong) wrong->found = found + ", in " + list_text(tensor.sizes);
+    if (wrong) wrong->found = found + " (shape " + list_text(tensor.sizes) + ")";
     return wrong;
 }
 
@@ -135,8 +135,8 @@ std::optional<Mismatch> wrong_stride(const InputGuard& guard, const TensorFacts&
         const bool matters = guard.strides[i] >= 0 && tensor.sizes[i] > 1;
         if (!matters || guard.strides[i] == tensor.strides[i]) continue;
         return Mismatch{"stride", at_dimension(guard.strides[i], i),
-                        std::to_string(tensor.strides[i]) + ", in " + list_text(tensor.strides),
-                        "give it the layout of the example that the model was exported with, mostly " +
+                        std::to_string(tensor.strides[i]) + " (strides " + list_text(tensor.strides) + ")",
+                        "pass the layout of the example that the model was exported with, mostly " +
                             guard.name + ".contiguous()"};
     }
     return std::nullopt;
@@ -168,17 +168,17 @@ std::vector<Mismatch> compare_input(const InputGuard& guard, bool relies_on_stri
 std::optional<Mismatch> compare_pointer(std::uint64_t address, std::uint32_t alignment,
                                         const PointerFacts& facts) {
     if (!facts.is_known && !facts.may_reach_host)
-        return Mismatch{"memory", "memory of the device",
-                        hex_text(address) + ", which the driver does not know: host memory, or freed",
-                        "see that the tensor is on the device and lives until the run is over"};
+        return Mismatch{"memory", "device memory",
+                        hex_text(address) + ", which the driver does not know (host memory, or freed)",
+                        "make sure that the tensor is on the device and lives until the run is over"};
     if (facts.device && facts.kernel_device && *facts.device != *facts.kernel_device)
         return Mismatch{"device", device_name(*facts.kernel_device), device_name(*facts.device),
                         "put inputs and constants on the device that the model was loaded for"};
     if (alignment != 0 && address % alignment != 0)
         return Mismatch{
-            "alignment", "a multiple of " + std::to_string(alignment) + " bytes", hex_text(address),
-            "the kernel was compiled for aligned memory: give a tensor that does not begin in the middle "
-            "of another, a clone for instance"};
+            "alignment", std::to_string(alignment) + "-byte alignment", hex_text(address),
+            "the kernel was compiled for aligned memory: pass a tensor that does not begin in the middle of "
+            "another one, for example a clone"};
     return std::nullopt;
 }
 
@@ -192,12 +192,13 @@ std::optional<Mismatch> compare_view(const ViewFacts& view) {
     }
     const Wide needed = (last + 1) * view.element_bytes;
     if (view.offset < 0 || view.storage_bytes < 0 || needed <= view.storage_bytes) return std::nullopt;
-    return Mismatch{"storage",
-                    "at least " + std::to_string(static_cast<std::uint64_t>(needed)) + " bytes for sizes " +
-                        list_text(view.sizes) + ", strides " + list_text(view.strides) + ", offset " +
-                        std::to_string(view.offset),
-                    std::to_string(view.storage_bytes),
-                    "the tensor is smaller than the code takes it for: look at the sizes of the inputs"};
+    return Mismatch{
+        "storage",
+        "a storage of at least " + std::to_string(static_cast<std::uint64_t>(needed)) + " bytes (sizes " +
+            list_text(view.sizes) + ", strides " + list_text(view.strides) + ", offset " +
+            std::to_string(view.offset) + ")",
+        std::to_string(view.storage_bytes) + " bytes",
+        "the tensor is smaller than the compiled code takes it for: check the sizes of the inputs"};
 }
 
 }  // namespace aoti_dbg

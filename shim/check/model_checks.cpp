@@ -64,13 +64,13 @@ std::optional<Mismatch> ModelChecks::wrong_constants(const void* container) cons
     const std::lock_guard lock(wiped_page().constants_mutex);
     const auto known = constants_.find(container);
     if (known != constants_.end() && !known->second.failed.empty())
-        return Mismatch{"update of the constants", "success",
+        return Mismatch{"update of the constants", "a successful update of the constants",
                         "error " + std::to_string(known->second.error) + " of " + known->second.failed,
-                        "look at what the update was given: the run goes on with the constants from before"};
+                        "check the arguments of the update: the run uses the old constants"};
     if (!needs_some || (known != constants_.end() && known->second.are_given)) return std::nullopt;
     if (constants_.size() >= kMostContainers) return std::nullopt;
-    return Mismatch{"constants", std::to_string(info_.constants.size()),
-                    "none: the package has none, and none were given",
+    return Mismatch{"constants", std::to_string(info_.constants.size()) + " constants",
+                    "none (the package has none, and none were loaded)",
                     "load them before the first run (load_constants, UpdateConstantBuffer), or package them: "
                     "aot_inductor.package_constants_in_so"};
 }

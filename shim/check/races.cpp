@@ -213,7 +213,7 @@ void tell_race(const Toucher& later, Use later_use, const Conflict& conflict) {
     finding.is_of_the_past = !is_about_later;
     tell(std::move(finding),
          {std::string(kOrderCheck), "an event or a wait " + other, "none",
-          "let the stream of the later one wait for an event behind the earlier one (cudaStreamWaitEvent, "
+          "let the later stream wait for an event behind the earlier access (cudaStreamWaitEvent, "
           "torch.cuda.Stream.wait_stream), or run both on one stream"});
 }
 

@@ -13,7 +13,7 @@ namespace aoti_dbg {
 
 /// What has fewer elements than two of these is the calling thread's alone: to wake another one costs the
 /// caller 3 to 5 µs, and that one begins some 20 µs later, in which 20 000 float32 are measured
-/// (docs/BENCHMARKS.md). Where only findings are wanted, four times as many.
+/// (docs/internals/benchmarks.md). Where only findings are wanted, four times as many.
 inline constexpr std::uint64_t kSharedPartElements = std::uint64_t{1} << 16U;
 
 /// As measure(), by `most_threads` at a time. `pool` may be null.

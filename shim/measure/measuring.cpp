@@ -206,6 +206,23 @@ void measure_ends(ThreadState& state, const MeasuredModel& model, const OpenCall
     measured.report(described(state, run, side), !are_inputs);
 }
 
+namespace {
+
+/// Whether the run had a finding, where that is asked for.
+bool end_saved_run(Session& session, const OpenCall& run, bool asks) {
+    Saving* saving = session.present_saving();
+    const bool keeps_if_found = saving != nullptr && options().save_on == SaveOn::finding;
+    bool is_found = false;
+    if (asks || (keeps_if_found && finding())) {
+        if (!session.measurer()->wait_until_written()) say_that_results_are_late(run.run);
+        is_found = session.output()->takes_found_in(run.run);
+    }
+    if (saving != nullptr) saving->end_of_run(run.run, is_found);
+    return is_found;
+}
+
+}  // namespace
+
 void end_measured_run(ThreadState& state, const OpenCall& run) {
     Session& session = *state.session;
     StreamPoint* point = own_part(state).point;
@@ -214,16 +231,13 @@ void end_measured_run(ThreadState& state, const OpenCall& run) {
         point->launch();
         point->forget_measured();
     }
-    Saving* saving = session.present_saving();
     const bool raises = finding() && options().on_finding == OnFinding::raise;
-    const bool keeps_if_found = saving != nullptr && options().save_on == SaveOn::finding;
-    bool is_found = false;
-    if (raises || (keeps_if_found && finding())) {
-        if (!session.measurer()->wait_until_written()) say_that_results_are_late(run.run);
-        is_found = session.output()->takes_found_in(run.run);
-    }
-    if (saving != nullptr) saving->end_of_run(run.run, is_found);
+    const bool is_found = end_saved_run(session, run, raises);
     if (raises && is_found) fail_run(state, run);
+}
+
+void end_left_run(ThreadState& state, const OpenCall& run) {
+    (void)end_saved_run(*state.session, run, false);
 }
 
 void forget_measured(ThreadState& state) {

@@ -76,6 +76,8 @@ void measure_ends(ThreadState& state, const MeasuredModel& model, const OpenCall
 /// A run is over: what still waits is measured now. With AOTI_DBG_ON_FINDING=raise this waits for the device,
 /// and the run returns a failure where something was found in it.
 void end_measured_run(ThreadState& state, const OpenCall& run);
+/// The same for the saved tensors of a run that an exception has left.
+void end_left_run(ThreadState& state, const OpenCall& run);
 
 /// The model has done something to memory that nobody looked at.
 void forget_measured(ThreadState& state);

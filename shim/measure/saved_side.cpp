@@ -25,7 +25,8 @@ BytesHash copy_and_hash(std::span<std::byte> to, std::span<const std::byte> from
 void SavedSide::add(const PlannedArgument& argument, const SeenTensor& tensor) {
     TensorWriters& writers = saving_.writers();
     const SeenFacts& facts = *tensor.facts;
-    if (writers.is_stopped() || !saving_.wanted().match(argument.label, argument.original_fqn)) return;
+    if (!saving_.wanted().match(argument.label, argument.original_fqn)) return;
+    if (writers.is_stopped()) return writers.leave_out_when_stopped();
     const bool is_known = facts.has_known_bytes && (facts.count == 0 || tensor.address != 0);
     const bool is_here = facts.place == Place::cpu || facts.count == 0;
     if (!is_known) return writers.leave_out(LeftOut::unknown);
@@ -41,6 +42,7 @@ void SavedSide::add(const PlannedArgument& argument, const SeenTensor& tensor) {
     what.position = argument.position;
     what.tensor = {facts.measured_dtype,         facts.sizes,  facts.strides, facts.storage_offset,
                    before + facts.covered_bytes, facts.device, facts.bits};
+    what.storage_bytes = facts.storage_bytes;
     SavingJob* job = writers.open(what, saving_.patience_ms());
     if (job == nullptr) return;
     if (is_here) {

@@ -26,19 +26,17 @@ namespace {
 
 constexpr std::size_t kIndent = 2;  // blanks a level, for calls inside of calls
 
-void print_line(ThreadState& state, const std::string& line, std::uint32_t nesting) {
+/// Returns whether the line is in the log.
+bool print_line(ThreadState& state, const std::string& line, std::uint32_t nesting) {
     LineLog* log = state.session->log();
-    if (log == nullptr) return;
-    if (nesting == 0) {
-        log->write(line.data(), line.size());
-        return;
-    }
+    if (log == nullptr) return false;
+    if (nesting == 0) return log->write(line.data(), line.size());
     char text[2048];
     const std::size_t blanks = std::min<std::size_t>(nesting * kIndent, 40);
     const std::size_t length = std::min(line.size(), sizeof text - blanks);
     memset(text, ' ', blanks);
     memcpy(text + blanks, line.data(), length);
-    log->write(text, blanks + length);
+    return log->write(text, blanks + length);
 }
 
 /// Whether the frame of `call`, which lies above `frame` on this thread's stack, is no longer its frame.
@@ -71,8 +69,6 @@ bool decide(ThreadState& state, const Treatment& treatment, std::uint32_t run, s
         return true;
     }
     sides = treatment.sides();
-    const auto prints = [](const Levels& levels) { return levels.names || levels.stats; };
-    if (prints(sides.before) || prints(sides.after)) state.counts.printed.raise();
     return true;
 }
 
@@ -136,8 +132,10 @@ void begin_measured_run(ThreadState& state, const MeasuredModel& model, OpenCall
 
 void show_name(ThreadState& state, const OpenCall& call, When when) {
     if (measuring()) return report_name(state, call, when);
-    print_line(state, when == When::before ? call.name->before_line : call.name->after_line,
-               nesting_of(state));
+    const std::string& line = when == When::before ? call.name->before_line : call.name->after_line;
+    if (!print_line(state, line, nesting_of(state)) || call.is_printed) return;
+    call.is_printed = true;
+    state.counts.printed.raise();
 }
 
 std::uint32_t nesting_of(const ThreadState& state) {
@@ -153,6 +151,7 @@ std::uint32_t nesting_of(const ThreadState& state) {
         const OpenCall& left = state.open[state.depth - 1];
         if (left.frame > frame && !is_gone(state, left, frame)) return;
         if (checking()) check_left(state, frame);
+        if (left.kind == ring::CallKind::run && looking()) end_left_run(state, left);
         leave_innermost(state);
     }
 }
@@ -203,6 +202,7 @@ std::uint32_t nesting_of(const ThreadState& state) {
     call.run = run_number;
     call.number = number;
     call.next_call = 0;
+    call.is_printed = false;
     call.around = is_run ? &call : run;
     call.seq = 0;
     call.record = nullptr;

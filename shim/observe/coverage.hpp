@@ -22,8 +22,8 @@ class Count {
 
 struct Counts {
     Count runs;
-    Count calls;  // of models, and launches outside of any
-    Count printed;
+    Count calls;       // of models, and launches outside of any
+    Count printed;     // with a line in the log; of measured calls MeasuredOutput knows
     Count filtered;    // not selected, by name or window
     Count children;    // made inside an op, or outside of any model: left out by the scope
     Count failed;      // came back with an error

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/file_failure.hpp"
 #include "base/message.hpp"
 #include "model/package.hpp"
 #include "shim/bind/dlsym_door.hpp"
@@ -223,10 +224,8 @@ void note_package(const Model& model, const Session& session, const std::string&
     const Status status = note_model(noted, folder);
     static std::atomic<bool> said{false};
     if (!status.ok() && !said.exchange(true))
-        message(Severity::warn,
-                "%s; reports may not find the sources of calls; set AOTI_DBG_OUT to a place "
-                "with room",
-                status.message().c_str());
+        message(Severity::warn, "%s. Reports may lack the sources of calls. %s", status.message().c_str(),
+                remedy_for(status, "AOTI_DBG_OUT", PlaceKind::directory).c_str());
 }
 
 void keep_evidence_of(const Model& model) {

@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
+#include <ctime>
 #include <mutex>
 #include <new>
 #include <string>
@@ -20,6 +21,7 @@
 #include "shim/observe/fatal_signals.hpp"
 #include "shim/observe/fault_window.hpp"
 #include "shim/observe/left_calls.hpp"
+#include "shim/observe/nothing_seen.hpp"
 #include "shim/observe/process_tree.hpp"
 #include "shim/observe/session.hpp"
 #include "shim/observe/thread_state.hpp"
@@ -49,6 +51,7 @@ const std::string* g_folder = nullptr;  // the working directory at load
 std::atomic<bool> g_ended{false};
 std::atomic<int> g_exit_status{-1};  // not known
 pid_t g_loaded_by = 0;               // not a fork's child
+std::int64_t g_load_time = 0;        // seconds since 1970
 pthread_once_t g_once = PTHREAD_ONCE_INIT;
 
 // Where the kernel cannot wipe a page (before 4.14, some sandboxes), fork() at least calls this.
@@ -70,16 +73,6 @@ bool is_start() {
     return find_start().pid == getpid();
 }
 
-/// "Saw nothing" is not "clean". Said where something could have been seen, and not by children of who has
-/// the library as well: compilers and workers. Allocates nothing: _exit may be called by a signal handler.
-void say_if_nothing_was_seen() {
-    if (!has_mapped(getpid(), "/libtorch_cpu.so") && !has_mapped(getpid(), "/libcuda.so")) return;
-    if (has_mapped(getppid(), "/libaoti_dbg.so")) return;
-    message(Severity::warn,
-            "0 models, 0 runs, 0 calls: nothing was looked at, because no model was loaded and nothing "
-            "launched in a way that is seen; the README's section on limits says which are not");
-}
-
 /// Once for a tree of processes: under `aoti-dbg run` by the first that has something to say, else by the
 /// start.
 void say_about_options(const std::vector<std::string>& complaints) {
@@ -99,6 +92,7 @@ bool starts_faulthandler() {
 void make_ready() {
     const int kept_errno = errno;
     g_loaded_by = getpid();
+    g_load_time = time(nullptr);
     g_wiped_page = make_page();
     pthread_atfork(nullptr, nullptr, wipe_in_child);
     join_tally();
@@ -212,7 +206,8 @@ void end_process() {
     if (g_wiped_page == nullptr) return;
     Session* session = g_wiped_page->session.load(std::memory_order_acquire);
     if (session == nullptr) {
-        if (observing() && getpid() == g_loaded_by && !g_ended.exchange(true)) say_if_nothing_was_seen();
+        if (observing() && getpid() == g_loaded_by && !g_ended.exchange(true))
+            report_nothing_seen(*g_options, {*g_folder, g_load_time});
         return;
     }
     if (session->pid() != getpid()) return;

@@ -5,12 +5,14 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdarg>
 #include <cstdio>
 #include <cstdlib>
 #include <mutex>
 #include <new>
 
+#include "base/file_failure.hpp"
 #include "base/message.hpp"
 #include "base/private_folder.hpp"
 #include "config/selection.hpp"
@@ -56,6 +58,7 @@ class CoverageLine {
     void part(const char* text) {
         if (*text != '\0') add("; %s", text);
     }
+    void add_text(const char* text) { add("%s", text); }
     void file(const char* what, const char* path) { add("; %s: %s", what, path); }
     [[nodiscard]] const char* text() const { return text_; }
 
@@ -71,6 +74,29 @@ class CoverageLine {
     char text_[kMessageCap] = "";
     std::size_t used_ = 0;
 };
+
+/// "138 tensors saved (110 linked); 2162 removed with older runs; 17 not saved (12 no room, 5 too large)"
+void add_saved(CoverageLine& line, const SavedCounts& counts) {
+    const std::uint64_t files = counts.files_on_disk();
+    const std::uint64_t linked = counts.linked_on_disk();
+    line.count("; ", files, "tensor saved", "tensors saved");
+    if (linked != 0) line.count(" (", linked, "linked)", "linked)");
+    static constexpr std::array<const char*, kWhyEvictedKeys.size()> kRemoved = {
+        "removed with older runs", "removed with runs without a finding", "removed to make room"};
+    for (std::size_t i = 0; i < kRemoved.size(); ++i)
+        line.rest(counts.removed[i].load(std::memory_order_relaxed), kRemoved[i]);
+    const std::uint64_t left_out = counts.all_left_out();
+    if (left_out == 0) return;
+    line.rest(left_out, "not saved");
+    const char* before = " (";
+    for (std::size_t i = 0; i < kLeftOutTexts.size(); ++i) {
+        const std::uint64_t number = counts.left_out[i].load(std::memory_order_relaxed);
+        if (number == 0 || static_cast<LeftOut>(i) == LeftOut::run_went) continue;
+        line.count(before, number, kLeftOutTexts[i], kLeftOutTexts[i]);
+        before = ", ";
+    }
+    line.add_text(")");
+}
 
 /// A map of `what` beside the ring, made when it is first asked for; null where it must not or cannot be.
 template <typename File, typename Create>
@@ -88,8 +114,8 @@ File* map_made_once(std::mutex& who_makes_it, std::atomic<bool>& may_be, std::at
         return known;
     }
     may_be.store(false, std::memory_order_relaxed);
-    message(Severity::warn, "%s; there is no map of %s; set AOTI_DBG_OUT to a place with room",
-            made.status().message().c_str(), what);
+    message(Severity::warn, "%s. Reports know nothing of %s. %s", made.status().message().c_str(), what,
+            remedy_for(made.status(), "AOTI_DBG_OUT", PlaceKind::directory).c_str());
     return nullptr;
 }
 
@@ -100,9 +126,8 @@ Session::Session(const Options& options, const Origin& start) : pid_(getpid()) {
     if (may_select(options)) {
         Result<std::unique_ptr<LineLog>> log = LineLog::open(options.log);
         if (!log.ok()) {
-            message(Severity::warn,
-                    "%s; lines go to standard error; set AOTI_DBG_LOG to a file that can be made",
-                    log.status().message().c_str());
+            message(Severity::warn, "%s. Log lines go to standard error. %s", log.status().message().c_str(),
+                    remedy_for(log.status(), "AOTI_DBG_LOG", PlaceKind::file).c_str());
             log = LineLog::open("stderr");
         }
         if (log.ok()) log_ = std::move(log.value());
@@ -176,11 +201,9 @@ void Session::open_folder(const Options& options, const Origin& start) {
         return;
     }
     if (may_be_another && open_private_folder(options, folder.status())) return;
-    message(
-        Severity::warn,
-        "%s; there is neither a flight ring nor a record of events; set AOTI_DBG_OUT to a folder that can "
-        "be written",
-        folder.status().message().c_str());
+    message(Severity::warn, "%s. There is no flight recorder ring, and no events are recorded. %s",
+            folder.status().message().c_str(),
+            remedy_for(folder.status(), "AOTI_DBG_OUT", PlaceKind::directory).c_str());
 }
 
 bool Session::open_private_folder(const Options& options, const Status& why) {
@@ -188,10 +211,9 @@ bool Session::open_private_folder(const Options& options, const Status& why) {
     if (!folder.ok()) return false;
     folder_ = folder.value();
     is_private_ = true;
-    message(Severity::warn,
-            "%s; the output goes to %s, which stays if there is a report; set AOTI_DBG_OUT to a folder that "
-            "can be written",
-            why.message().c_str(), folder_.c_str());
+    message(Severity::warn, "%s. The output goes to %s, which is kept if it holds a report. %s",
+            why.message().c_str(), folder_.c_str(),
+            remedy_for(why, "AOTI_DBG_OUT", PlaceKind::directory).c_str());
     return true;
 }
 
@@ -213,8 +235,8 @@ void Session::open_ring(const Options& options) {
     if (ring.ok()) {
         ring_ = std::move(ring.value());
     } else {
-        message(Severity::warn, "%s; there is no flight ring; set AOTI_DBG_OUT to a place with room",
-                ring.status().message().c_str());
+        message(Severity::warn, "%s. There is no flight recorder ring. %s", ring.status().message().c_str(),
+                remedy_for(ring.status(), "AOTI_DBG_OUT", PlaceKind::directory).c_str());
     }
 }
 
@@ -287,12 +309,13 @@ bool Session::say_coverage(bool output_rests) {
             all.add(state->counts);
     }
     const ModelCounts models = count_models();
+    const std::uint64_t printed = all.printed.get() + (output_ == nullptr ? 0 : output_->printed());
     if (output_rests) {
         const NamedCount counts[] = {
             {"models", models.seen},
             {"runs", all.runs.get()},
             {"calls", all.calls.get()},
-            {"printed", all.printed.get()},
+            {"printed", printed},
             {"not_selected", all.filtered.get()},
             {"outside_of_scope", all.children.get()},
             {"returned_an_error", all.failed.get()},
@@ -311,7 +334,7 @@ bool Session::say_coverage(bool output_rests) {
     line.count("", models.seen, "model", "models");
     line.count(", ", all.runs.get(), "run", "runs");
     line.count(", ", all.calls.get(), "call", "calls");
-    line.rest(all.printed.get(), "printed");
+    line.rest(printed, "printed");
     line.rest(all.filtered.get(), "not selected");
     line.rest(all.children.get(), "outside of the scope");
     line.rest(all.failed.get(), "returned an error");
@@ -324,12 +347,11 @@ bool Session::say_coverage(bool output_rests) {
         line.rest(count_unchecked_models(), "of the models with inputs that cannot be checked");
     }
     if (Saving* saving = present_saving(); saving != nullptr) {
-        const SavingProgress saved = saving->progress();
-        line.count("; ", saved.files, "tensor saved", "tensors saved");
-        if (saved.linked != 0) line.count(" (", saved.linked, "linked)", "linked)");
-        line.rest(saved.left_out, "not saved");
+        add_saved(line, saving->counts());
     }
-    if (log_) line.rest(log_->dropped(), "lines lost");
+    if (log_ && log_->lost() != 0) line.count("; ", log_->lost(), "line lost", "lines lost");
+    if (output_ != nullptr && output_->lost_events() != 0)
+        line.count("; ", output_->lost_events(), "event lost", "events lost");
     if (log_ && log_->path() != nullptr) line.file("log", log_->path());
     if (ring_) line.file("ring", ring_->path());
     if (Saving* saving = present_saving(); saving != nullptr) line.file("tensors", saving->folder().c_str());

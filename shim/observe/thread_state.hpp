@@ -50,9 +50,10 @@ struct OpenCall {
     OpenCall* around = nullptr;            // the innermost run that it lies in, if any; a run is its own
     std::uint16_t model = ring::kNoModel;
     ring::CallKind kind = ring::CallKind::unknown;
-    TensorsWanted after;         // when it is over
-    std::uint32_t site = kNone;  // of a measured call
-    Passage passage;             // likewise
+    TensorsWanted after;              // when it is over
+    std::uint32_t site = kNone;       // of a measured call
+    Passage passage;                  // likewise
+    mutable bool is_printed = false;  // a line of it is in the log
 };
 
 inline constexpr std::uint32_t kDeepest = 64;

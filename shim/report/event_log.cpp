@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/file_failure.hpp"
 #include "base/message.hpp"
 
 namespace aoti_dbg {
@@ -22,16 +23,18 @@ void EventLog::append(std::string_view lines) {
         const Status appended = text_.append(lines.data(), lines.size());
         if (appended.ok()) return;
         is_over_ = true;
-        message(Severity::warn, "%s; events are no longer recorded; set AOTI_DBG_OUT to a place with room",
-                appended.message().c_str());
+        message(Severity::warn, "%s. No more events are recorded. %s", appended.message().c_str(),
+                remedy_for(appended, "AOTI_DBG_OUT", PlaceKind::directory).c_str());
     }
-    lost_ += static_cast<std::uint64_t>(std::count(lines.begin(), lines.end(), '\n'));
+    const auto count = static_cast<std::uint64_t>(std::count(lines.begin(), lines.end(), '\n'));
+    lost_.fetch_add(count, std::memory_order_relaxed);
 }
 
 void EventLog::close() {
     if (is_closed_) return;
     is_closed_ = is_over_ = true;
-    if (const Status cut = text_.cut(); !cut.ok()) message(Severity::warn, "%s", cut.message().c_str());
+    if (const Status cut = text_.cut(); !cut.ok())
+        message(Severity::warn, "%s. The file ends in blank lines.", cut.message().c_str());
 }
 
 }  // namespace aoti_dbg

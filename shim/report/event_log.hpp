@@ -4,6 +4,7 @@
 // Not thread-safe: who appends holds a lock of his own.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -21,15 +22,15 @@ class EventLog {
     /// name after it.
     static Result<std::unique_ptr<EventLog>> create(const std::string& folder);
 
-    /// `lines` are whole ones, and come whole into the file or not at all. What has no room is counted, and
-    /// said the first time; nothing is written afterwards.
+    /// `lines` are whole lines, and are written whole or not at all. Lines that have no room count as lost.
+    /// The first failure prints a message and ends the file.
     void append(std::string_view lines);
 
-    /// Cuts the file to what was written. Nothing is written afterwards.
+    /// Truncates the file to what was written. Later lines are lost.
     void close();
 
-    /// Lines that had no room, or came too late.
-    [[nodiscard]] std::uint64_t lost() const { return lost_; }
+    /// Lines that are not in the file. From any thread.
+    [[nodiscard]] std::uint64_t lost() const { return lost_.load(std::memory_order_relaxed); }
     [[nodiscard]] const char* path() const { return text_.path(); }
 
   private:
@@ -38,7 +39,7 @@ class EventLog {
     MappedText text_;
     bool is_over_ = false;
     bool is_closed_ = false;
-    std::uint64_t lost_ = 0;
+    std::atomic<std::uint64_t> lost_{0};
 };
 
 }  // namespace aoti_dbg

@@ -15,15 +15,18 @@ EventOutput::EventOutput(EventLog* events, LineLog* log, EventFormat format, boo
     : events_(events), log_(log), format_(format), compact_(colour) {}
 
 void EventOutput::flush() {
+    bool is_printed = true;
     if (!json_lines_.empty()) {
         if (events_ != nullptr) events_->append(json_lines_);
-        if (is_json_log()) log_->write(json_lines_.data(), json_lines_.size());
+        if (is_json_log()) is_printed = log_->write(json_lines_.data(), json_lines_.size());
         json_lines_.clear();
     }
     if (!log_lines_.empty()) {
-        log_->write(log_lines_.data(), log_lines_.size());
+        is_printed = log_->write(log_lines_.data(), log_lines_.size());
         log_lines_.clear();
     }
+    if (is_printed) printed_.fetch_add(gathered_calls_, std::memory_order_relaxed);
+    gathered_calls_ = 0;
 }
 
 void EventOutput::header(const HeaderFacts& header) {
@@ -42,6 +45,7 @@ void EventOutput::coverage(std::span<const NamedCount> counts) {
 }
 
 void EventOutput::call(const MeasuredCall& call) {
+    if (log_ != nullptr && first_events_.is_first(call)) ++gathered_calls_;
     if (has_json()) jsonl_.render(call, json_lines_);
     if (has_text()) {
         if (format_ == EventFormat::text) {

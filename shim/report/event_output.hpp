@@ -3,6 +3,8 @@
 // Not thread-safe: whoever drains measurements calls it from one thread at a time.
 #pragma once
 
+#include <atomic>
+#include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>
@@ -12,6 +14,7 @@
 #include "serializer/event_jsonl.hpp"
 #include "serializer/event_text.hpp"
 #include "serializer/measured_event.hpp"
+#include "shim/report/first_events.hpp"
 
 namespace aoti_dbg {
 
@@ -35,6 +38,9 @@ class EventOutput {
     /// Writes what was gathered: when nothing more is at hand.
     void flush();
 
+    /// Calls of which something is in the log. From any thread.
+    [[nodiscard]] std::uint64_t printed() const { return printed_.load(std::memory_order_relaxed); }
+
   private:
     [[nodiscard]] bool has_json() const { return events_ != nullptr || is_json_log(); }
     [[nodiscard]] bool is_json_log() const { return log_ != nullptr && format_ == EventFormat::jsonl; }
@@ -48,6 +54,9 @@ class EventOutput {
     CompactRenderer compact_;
     std::string json_lines_;  // not written yet
     std::string log_lines_;
+    FirstEvents first_events_;
+    std::uint64_t gathered_calls_ = 0;  // that begin in log_lines_, or in json_lines_ for a JSON log
+    std::atomic<std::uint64_t> printed_{0};
 };
 
 }  // namespace aoti_dbg

@@ -18,6 +18,8 @@
 #include <vector>
 
 #include "base/descriptor.hpp"
+#include "base/file_failure.hpp"
+#include "base/message.hpp"
 #include "shim/report/written_bytes.hpp"
 
 namespace aoti_dbg {
@@ -30,7 +32,7 @@ constexpr std::size_t kLongestName = 100;  // of a model, in its folder's name
 constexpr std::array<std::string_view, 6> kEndings = {".cpp", ".json", ".cubin", ".ptx", ".hsaco", ".spv"};
 
 Status failure(const std::string& what, const std::string& path) {
-    return Status::error(what + " " + path + ": " + strerror(errno));
+    return file_failure(what, path, errno);
 }
 
 struct File {
@@ -88,15 +90,11 @@ bool read_blocks(const std::string& path, const Take& take) {
     return false;
 }
 
+/// Beyond the file size limit, too, it fails with EFBIG and raises no signal. False leaves errno.
 bool write_all(int descriptor, const char* bytes, std::size_t count) {
-    while (count > 0) {
-        const ssize_t written = write(descriptor, bytes, count);
-        if (written < 0 && errno == EINTR) continue;
-        if (written <= 0) return false;
-        bytes += written;
-        count -= static_cast<std::size_t>(written);
-    }
-    return true;
+    const int error = write_fully(descriptor, bytes, count);
+    if (error != 0) errno = error;
+    return error == 0;
 }
 
 /// The model's library, and what lies beside it.
@@ -219,7 +217,7 @@ std::string hash_of(const Package& package) {
 
 Status copy_file(const std::string& from, const std::string& to) {
     const Descriptor file(open(to.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
-    if (file.number() < 0) return failure("cannot make", to);
+    if (file.number() < 0) return failure("cannot create", to);
     const bool whole = read_blocks(
         from, [&](const char* bytes, std::size_t count) { return write_all(file.number(), bytes, count); });
     return whole ? Status() : failure("cannot copy " + from + " to", to);
@@ -276,7 +274,7 @@ void describe_torch_again(const Package& package, const TorchLibrary& torch, con
 }
 
 Status fill(const Package& package, const TorchLibrary& torch, const std::string& folder) {
-    if (mkdir(folder.c_str(), 0700) != 0) return failure("cannot make the folder", folder);
+    if (mkdir(folder.c_str(), 0700) != 0) return failure("cannot create directory", folder);
     for (const File& file : package.files) {
         Status kept = keep_file(package.folder + file.name, folder + "/" + file.name);
         if (!kept.ok()) return kept;
@@ -313,7 +311,7 @@ Result<KeptEvidence> keep_evidence(const std::string& library, const std::string
         describe_torch_again(*package, torch, kept.folder, unfinished);
         return kept;
     }
-    if (mkdir(all.c_str(), 0700) != 0 && errno != EEXIST) return failure("cannot make the folder", all);
+    if (mkdir(all.c_str(), 0700) != 0 && errno != EEXIST) return failure("cannot create directory", all);
 
     Status status = fill(*package, torch, unfinished);
     if (status.ok() && rename(unfinished.c_str(), kept.folder.c_str()) == 0) {

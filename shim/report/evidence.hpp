@@ -1,8 +1,9 @@
 // What a model's package says, kept beside the records of it: OUT/evidence/<model>-<hash>/, because the
 // loader deletes the package when the model goes. Sources, metadata and kernel images are linked, or copied
-// where that cannot be; of the model's library there is a description, library.json (docs/FORMAT.md), and no
-// weights. The hash is of the contents, so runners of one package share a folder, and models.jsonl in it says
-// which models of which processes they are. Must not change the package's own files.
+// where that cannot be; of the model's library there is a description, library.json
+// (docs/reference/evidence.md), and no weights. The hash is of the contents, so runners of one package share
+// a folder, and models.jsonl in it says which models of which processes they are. Must not change the
+// package's own files.
 #pragma once
 
 #include <cstdint>

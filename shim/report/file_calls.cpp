@@ -5,7 +5,8 @@
 #include <unistd.h>
 
 #include <cstdio>
-#include <cstring>
+
+#include "base/file_failure.hpp"
 
 namespace aoti_dbg {
 namespace {
@@ -26,14 +27,14 @@ int look_at(int folder, const char* name, struct stat* found) {
 }  // namespace
 
 const FileCalls& system_file_calls() {
-    static constexpr FileCalls kCalls = {open_at,     ::mkdirat,  ::pwritev, ::write,
-                                         ::ftruncate, ::close,    ::linkat,  rename_new_at,
-                                         ::renameat,  ::unlinkat, look_at,   ::fstatvfs};
+    static constexpr FileCalls kCalls = {open_at, ::mkdirat,  ::pwritev,     ::write,    ::ftruncate,
+                                         ::close, ::linkat,   rename_new_at, ::renameat, ::unlinkat,
+                                         look_at, ::fstatvfs, ::pread};
     return kCalls;
 }
 
 std::string failure_text(const Failed& failed, const std::string& path) {
-    return std::string(failed.doing) + " " + path + ": " + strerror(failed.error);
+    return file_failure(failed.doing, path, failed.error).message();
 }
 
 }  // namespace aoti_dbg

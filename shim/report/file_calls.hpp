@@ -25,6 +25,7 @@ struct FileCalls {
     int (*unlink_at)(int folder, const char* name, int flags);
     int (*look_at)(int folder, const char* name, struct stat* found);  // follows no link; "": the descriptor
     int (*look_at_disk)(int file, struct statvfs* found);
+    ssize_t (*read_at)(int file, void* text, std::size_t bytes, off_t from);
 };
 
 /// Those of the system. rename_new_at does not replace what is there.
@@ -37,7 +38,7 @@ struct [[nodiscard]] Failed {
     explicit operator bool() const { return error != 0; }
 };
 
-/// "cannot write <path>: No space left on device"
+/// "cannot write <path>: no space left on device"
 std::string failure_text(const Failed& failed, const std::string& path);
 
 }  // namespace aoti_dbg

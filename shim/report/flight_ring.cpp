@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/file_failure.hpp"
 #include "base/message.hpp"
 #include "shim/observe/clock.hpp"
 #include "shim/observe/names.hpp"
@@ -56,10 +57,8 @@ Result<std::unique_ptr<FlightRing>> FlightRing::create(const std::string& path, 
 
 void FlightRing::give_up(const Status& status) {
     if (!full_) {
-        message(Severity::warn,
-                "%s; calls of new threads are not in the flight ring; set AOTI_DBG_OUT to a place "
-                "with room",
-                status.message().c_str());
+        message(Severity::warn, "%s. The flight recorder ring leaves out calls of new threads. %s",
+                status.message().c_str(), remedy_for(status, "AOTI_DBG_OUT", PlaceKind::directory).c_str());
     }
     full_ = true;
 }

@@ -5,19 +5,13 @@
 
 #include <cerrno>
 #include <cstdio>
-#include <cstring>
 
 #include "base/descriptor.hpp"
+#include "base/file_failure.hpp"
 #include "base/message.hpp"
 
 namespace aoti_dbg {
-namespace {
-
-Status failed(const std::string& what, const std::string& path, int error) {
-    return Status::error(what + " " + path + ": " + std::strerror(error));
-}
-
-}  // namespace
+namespace {}  // namespace
 
 Status HangFile::write(const Hang& hang) const {
     std::string text;
@@ -25,16 +19,16 @@ Status HangFile::write(const Hang& hang) const {
     const std::string unfinished = path_ + ".unfinished";
     {
         const Descriptor file(open(unfinished.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
-        if (file.number() < 0) return failed("cannot make", unfinished, errno);
-        if (!write_quietly(file.number(), text.data(), text.size())) {
+        if (file.number() < 0) return file_failure("cannot create", unfinished, errno);
+        if (const int error = write_fully(file.number(), text.data(), text.size()); error != 0) {
             unlink(unfinished.c_str());
-            return Status::error("cannot write all of " + unfinished);
+            return file_failure("cannot write", unfinished, error);
         }
     }
     if (rename(unfinished.c_str(), path_.c_str()) == 0) return {};
     const int error = errno;
     unlink(unfinished.c_str());
-    return failed("cannot make", path_, error);
+    return file_failure("cannot create", path_, error);
 }
 
 void HangFile::remove() const {

@@ -4,11 +4,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdlib>
-#include <cstring>
 #include <utility>
 
+#include "base/file_failure.hpp"
 #include "base/message.hpp"
 #include "config/pattern.hpp"
 #include "shim/observe/deadline_lock.hpp"
@@ -28,7 +29,7 @@ Result<std::unique_ptr<LineLog>> LineLog::open(const std::string& destination) {
         // A terminal, a pipe, /dev/null: written as a stream. O_NONBLOCK keeps a pipe without reader from
         // blocking.
         const int opened = ::open(wanted.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
-        if (opened < 0) return Status::error("cannot open " + wanted + ": " + strerror(errno));
+        if (opened < 0) return file_failure("cannot open", wanted, errno);
         log->descriptor_ = opened;
         log->device_ = info.st_dev;
         log->inode_ = info.st_ino;
@@ -37,18 +38,25 @@ Result<std::unique_ptr<LineLog>> LineLog::open(const std::string& destination) {
     Result<PreallocatedFile> made = PreallocatedFile::create(wanted);
     if (!made.ok()) return made.status();
     if (const std::string& path = made.value().path(); path != wanted) {
-        message(Severity::warn, "%s exists; writing to %s; remove it or use %%p in AOTI_DBG_LOG",
+        message(Severity::warn,
+                "%s already exists. The log goes to %s. Remove the old file, or put %%p in AOTI_DBG_LOG.",
                 wanted.c_str(), path.c_str());
     }
     log->file_ = std::make_unique<MappedText>(std::move(made.value()));
     return log;
 }
 
-void LineLog::write(const char* text, std::size_t length) {
-    if (file_) return write_mapped(text, length);
-    if (!was_open_at_start(descriptor_)) return;
-    if (!is_still_ours() || !write_quietly(descriptor_, text, length))
-        dropped_.fetch_add(1, std::memory_order_relaxed);
+bool LineLog::write(const char* text, std::size_t length) {
+    const bool is_written = file_ ? write_mapped(text, length) : write_stream(text, length);
+    if (!is_written) {
+        const auto lines = static_cast<std::uint64_t>(std::count(text, text + length, '\n'));
+        lost_.fetch_add(lines, std::memory_order_relaxed);
+    }
+    return is_written;
+}
+
+bool LineLog::write_stream(const char* text, std::size_t length) {
+    return was_open_at_start(descriptor_) && is_still_ours() && write_quietly(descriptor_, text, length);
 }
 
 bool LineLog::is_still_ours() const {
@@ -60,23 +68,23 @@ bool LineLog::is_still_ours() const {
     return ours;
 }
 
-void LineLog::write_mapped(const char* text, std::size_t length) {
+bool LineLog::write_mapped(const char* text, std::size_t length) {
     const std::lock_guard lock(mutex_);
-    if (closed_) return;
+    if (closed_) return false;
     const Status appended = file_->append(text, length);
-    if (appended.ok()) return;
+    if (appended.ok()) return true;
     closed_ = true;
-    dropped_.fetch_add(1, std::memory_order_relaxed);
-    message(Severity::warn, "%s; the log ends here; set AOTI_DBG_LOG to a place with room",
-            appended.message().c_str());
+    message(Severity::warn, "%s. The log ends here. %s", appended.message().c_str(),
+            remedy_for(appended, "AOTI_DBG_LOG", PlaceKind::file).c_str());
+    return false;
 }
 
 void LineLog::close() {
     if (!file_ || !lock_with_deadline(mutex_)) return;
     const std::lock_guard lock(mutex_, std::adopt_lock);
-    const bool has_failed = std::exchange(closed_, true);  // which was said
+    const bool has_failed = std::exchange(closed_, true);  // write_mapped() printed why
     if (const Status cut = file_->cut(); !cut.ok() && !has_failed)
-        message(Severity::warn, "%s", cut.message().c_str());
+        message(Severity::warn, "%s. The log ends in blank lines.", cut.message().c_str());
 }
 
 }  // namespace aoti_dbg

@@ -25,19 +25,22 @@ class LineLog {
     /// next free name is taken, and said.
     static Result<std::unique_ptr<LineLog>> open(const std::string& destination);
 
-    /// `text` is whole lines. From any thread. What cannot be written is counted.
-    void write(const char* text, std::size_t length);
+    /// `text` is whole lines. From any thread. Returns whether they are in the log; lines that are not count
+    /// as lost.
+    bool write(const char* text, std::size_t length);
 
-    /// Cuts the file to what was written. Nothing is written afterwards. Allocates nothing unless it fails.
+    /// Truncates the file to what was written. Later lines are lost. Allocates nothing unless it fails.
     void close();
 
-    [[nodiscard]] std::uint64_t dropped() const { return dropped_.load(std::memory_order_relaxed); }
+    /// Lines that are not in the log.
+    [[nodiscard]] std::uint64_t lost() const { return lost_.load(std::memory_order_relaxed); }
     /// The file's name, nullptr for standard error and output.
     [[nodiscard]] const char* path() const { return file_ ? file_->path() : nullptr; }
 
   private:
     LineLog() = default;
-    void write_mapped(const char* text, std::size_t length);
+    bool write_stream(const char* text, std::size_t length);
+    bool write_mapped(const char* text, std::size_t length);
 
     /// A descriptor that we opened may have been closed by the program and given to something else.
     [[nodiscard]] bool is_still_ours() const;
@@ -48,7 +51,7 @@ class LineLog {
     std::unique_ptr<MappedText> file_;
     std::mutex mutex_;  // of what the file holds, and of what follows; held for a copy
     bool closed_ = false;
-    std::atomic<std::uint64_t> dropped_{0};
+    std::atomic<std::uint64_t> lost_{0};
 };
 
 }  // namespace aoti_dbg

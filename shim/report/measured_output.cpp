@@ -6,6 +6,7 @@
 #include <optional>
 #include <utility>
 
+#include "base/file_failure.hpp"
 #include "base/message.hpp"
 #include "serializer/finding.hpp"
 #include "shim/observe/clock.hpp"
@@ -32,8 +33,8 @@ std::unique_ptr<EventLog> open_events(const std::string& folder) {
     if (folder.empty()) return nullptr;
     Result<std::unique_ptr<EventLog>> events = EventLog::create(folder);
     if (events.ok()) return std::move(events.value());
-    message(Severity::warn, "%s; there is no events.jsonl; set AOTI_DBG_OUT to a place with room",
-            events.status().message().c_str());
+    message(Severity::warn, "%s. No events are recorded. %s", events.status().message().c_str(),
+            remedy_for(events.status(), "AOTI_DBG_OUT", PlaceKind::directory).c_str());
     return nullptr;
 }
 

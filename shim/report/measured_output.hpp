@@ -40,6 +40,10 @@ class MeasuredOutput : public MeasuredSink {
     void close(std::span<const NamedCount> coverage);
 
     [[nodiscard]] const FindingCounts& findings() const { return findings_.counts(); }
+    /// Calls of which something is in the log. From any thread.
+    [[nodiscard]] std::uint64_t printed() const { return output_.printed(); }
+    /// Events that events.jsonl lacks. From any thread.
+    [[nodiscard]] std::uint64_t lost_events() const { return events_ ? events_->lost() : 0; }
     /// Null where there is none.
     [[nodiscard]] const char* events_path() const { return events_ ? events_->path() : nullptr; }
 

@@ -5,8 +5,8 @@
 
 #include <cerrno>
 #include <cstdlib>
-#include <cstring>
 
+#include "base/file_failure.hpp"
 #include "base/private_folder.hpp"
 #include "config/options_table.hpp"
 
@@ -20,17 +20,16 @@ Status make_folders(const std::string& path) {
             // A parent may be closed to us (EACCES, EROFS) and exist all the same; the last part decides.
             const int why = errno;
             struct stat info {};
-            if (stat(part.c_str(), &info) != 0)
-                return Status::error("cannot make the folder " + part + ": " + strerror(why));
+            if (stat(part.c_str(), &info) != 0) return file_failure("cannot create directory", part, why);
         }
         if (slash == std::string::npos) break;
     }
     struct stat info {};
     if (stat(path.c_str(), &info) != 0 || !S_ISDIR(info.st_mode)) {
-        return Status::error(path + " is not a folder");
+        return file_failure("cannot use", path, ENOTDIR);
     }
     if (access(path.c_str(), W_OK | X_OK) != 0) {
-        return Status::error("cannot write to the folder " + path + ": " + strerror(errno));
+        return file_failure("cannot write to directory", path, errno);
     }
     return {};
 }

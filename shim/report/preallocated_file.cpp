@@ -11,16 +11,13 @@
 #include <cstdint>
 #include <cstring>
 
+#include "base/file_failure.hpp"
 #include "shim/report/written_bytes.hpp"
 
 namespace aoti_dbg {
 namespace {
 
 constexpr std::size_t kPage = 4096;
-
-Status failure(const char* what, const std::string& path, int error) {
-    return Status::error(std::string(what) + " " + path + ": " + strerror(error));
-}
 
 int write_at(int descriptor, std::size_t from, const char* data, std::size_t bytes) {
     for (std::size_t done = 0; done < bytes;) {
@@ -56,13 +53,13 @@ Result<PreallocatedFile> PreallocatedFile::create(const std::string& path) {
         name = path + "." + std::to_string(number);
         descriptor = open(name.c_str(), kFlags, 0600);
     }
-    if (descriptor < 0) return failure("cannot create", path, errno);
+    if (descriptor < 0) return file_failure("cannot create", path, errno);
     struct stat info {};
     PreallocatedFile file;
     const bool known = fstat(descriptor, &info) == 0;
     const int error = errno;
     close(descriptor);
-    if (!known) return failure("cannot look at", path, error);
+    if (!known) return file_failure("cannot inspect", path, error);
     file.path_ = name;
     file.device_ = info.st_dev;
     file.inode_ = info.st_ino;
@@ -96,10 +93,10 @@ Result<int> PreallocatedFile::open_to_extend(std::size_t bytes) const {
     rlimit limit{};
     if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY &&
         size_ + bytes > limit.rlim_cur) {
-        return failure("cannot extend", path_, EFBIG);
+        return file_failure("cannot extend", path_, EFBIG);
     }
     const int descriptor = reopen();
-    if (descriptor < 0) return failure("cannot open again", path_, errno);
+    if (descriptor < 0) return file_failure("cannot reopen", path_, errno);
     return descriptor;
 }
 
@@ -110,7 +107,7 @@ Status PreallocatedFile::append(const char* data, std::size_t bytes) {
     int error = write_at(descriptor, size_, data, bytes);
     if (error != 0 && ftruncate(descriptor, static_cast<off_t>(size_)) != 0) error = errno;
     close(descriptor);
-    if (error != 0) return failure("cannot extend", path_, error);
+    if (error != 0) return file_failure("cannot extend", path_, error);
     size_ += bytes;
     count_written_bytes(static_cast<std::int64_t>(bytes));
     return {};
@@ -134,7 +131,7 @@ Result<char*> PreallocatedFile::extend(std::size_t bytes, char fill) {
     // A failed extension must not leave blocks behind that nobody writes.
     if (error != 0 && ftruncate(descriptor, static_cast<off_t>(size_)) != 0) error = errno;
     close(descriptor);
-    if (error != 0) return failure("cannot extend", path_, error);
+    if (error != 0) return file_failure("cannot extend", path_, error);
     madvise(mapped, lead + bytes, MADV_DONTFORK);
     size_ += bytes;
     count_written_bytes(static_cast<std::int64_t>(bytes));
@@ -148,10 +145,10 @@ void PreallocatedFile::unmap(char* part, std::size_t bytes) {
 
 Status PreallocatedFile::truncate(std::size_t size) {
     const int descriptor = reopen();
-    if (descriptor < 0) return failure("cannot open again", path_, errno);
+    if (descriptor < 0) return file_failure("cannot reopen", path_, errno);
     const int error = ftruncate(descriptor, static_cast<off_t>(size)) == 0 ? 0 : errno;
     close(descriptor);
-    if (error != 0) return failure("cannot cut", path_, error);
+    if (error != 0) return file_failure("cannot truncate", path_, error);
     count_written_bytes(static_cast<std::int64_t>(size) - static_cast<std::int64_t>(size_));
     size_ = size;
     return {};

@@ -37,6 +37,7 @@ struct SavedFile {
     ino_t inode = 0;
     off_t size = 0;
     timespec modified{};
+    std::uint64_t content = 0;  // KeptFile::content, where runs may go
 };
 
 class SavedContents {

@@ -71,7 +71,7 @@ ProgressText& ProgressText::add_seconds(std::uint64_t seconds) {
 ProgressText& add_saved(ProgressText& text, const SavingProgress& progress, const SavingPace& pace) {
     text.add_tensors(progress.files).add(" saved");
     if (progress.linked != 0) text.add(" (").add_number(progress.linked).add(" linked)");
-    text.add(", ").add_bytes(progress.bytes);
+    text.add(", ").add_bytes(progress.bytes - std::min(progress.bytes, progress.bytes_removed));
     const auto rate = static_cast<std::uint64_t>(pace.written_per_second());
     if (rate != 0) text.add(", ").add_bytes(rate).add("/s");
     return text;

@@ -10,13 +10,15 @@
 namespace aoti_dbg {
 
 struct SavingProgress {
-    std::uint64_t files = 0;  // that stand, links among them
+    std::uint64_t files = 0;  // on disk, links among them
     std::uint64_t linked = 0;
-    std::uint64_t bytes = 0;      // written
-    std::uint64_t jobs_left = 0;  // tensors of which all was handed over
+    std::uint64_t removed = 0;        // tensors that went with their runs
+    std::uint64_t bytes = 0;          // written
+    std::uint64_t bytes_removed = 0;  // of these
+    std::uint64_t jobs_left = 0;      // tensors of which all was handed over
     std::uint64_t bytes_left = 0;
     std::uint64_t bytes_handled = 0;  // written, linked or left out
-    std::uint64_t left_out = 0;       // tensors, for whatever reason
+    std::uint64_t left_out = 0;       // tensors, for any other reason
 };
 
 /// How fast it goes, over the last few seconds.

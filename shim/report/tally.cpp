@@ -65,6 +65,8 @@ void count_in_tally(TallyCount what) {
             return raise(g_page->left_out);
         case TallyCount::findings:
             return raise(g_page->findings);
+        case TallyCount::idle:
+            return raise(g_page->idle);
     }
 }
 

@@ -12,7 +12,7 @@ namespace aoti_dbg {
 /// Maps the page that AOTI_DBG_TALLY names and counts this process in. Once, at load.
 void join_tally();
 
-enum class TallyCount { partaking, models, recording, left_out, findings };
+enum class TallyCount { partaking, models, recording, left_out, findings, idle };
 void count_in_tally(TallyCount what);
 
 /// A context has failed with that, and the process has nowhere to put it. The first of a run stays.

@@ -22,11 +22,11 @@ constexpr unsigned kUsesOfOpen = 256;
 Result<TensorFolder> TensorFolder::make(const FileCalls& calls, const Place& place) {
     TensorFolder folder(calls);
     if (const Failed failed = folder.claim_home(place.out))
-        return Status::error(failure_text(failed, place.out + "/tensors"));
+        return Status::error(failure_text(failed, place.out + "/tensors"), failed.error);
     folder.files_ = folder.home_;
     if (!place.flat.empty()) {
         if (const Failed failed = folder.make_flat(place))
-            return Status::error(failure_text(failed, place.flat));
+            return Status::error(failure_text(failed, place.flat), failed.error);
     }
     folder.find_out_naming();
     return folder;

@@ -48,6 +48,17 @@ Failed TensorIndex::append(std::string_view lines) {
     return failed;
 }
 
+Failed TensorIndex::append_evicted(std::string_view line, std::uint32_t run, std::uint64_t files,
+                                   std::uint64_t dead) {
+    const std::uint64_t at = bytes();
+    if (const Failed failed = append(line)) return failed;
+    gone_[run] = at;
+    dead_ += dead + line.size();
+    ++gone_runs_;
+    gone_files_ += files;
+    return {};
+}
+
 Failed TensorIndex::open_again() {
     OpenFolder home;
     file_.reset();
@@ -70,14 +81,14 @@ Failed TensorIndex::write(std::string_view lines) {
         written = calls.append(file_->number(), lines.data(), lines.size());
     } while (written < 0 && errno == EINTR);
     if (written == static_cast<ssize_t>(lines.size())) {
-        bytes_ += lines.size();
+        bytes_.fetch_add(lines.size(), std::memory_order_relaxed);
         count_written_bytes(written);
         return {};
     }
     const int error = written < 0 ? errno : ENOSPC;
     // A part of a line must not stand before the next one.
-    if (written > 0 && calls.cut(file_->number(), static_cast<off_t>(bytes_)) != 0) {
-        bytes_ += static_cast<std::uint64_t>(written);
+    if (written > 0 && calls.cut(file_->number(), static_cast<off_t>(bytes())) != 0) {
+        bytes_.fetch_add(static_cast<std::uint64_t>(written), std::memory_order_relaxed);
         ends_torn_ = true;
     }
     return {error, "cannot write the index in"};

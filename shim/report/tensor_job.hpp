@@ -23,7 +23,9 @@ struct TensorToSave {
     SavedPlace place;
     std::uint32_t model = ~0U;
     std::uint32_t position = 0;  // among the call's arguments
-    PtTensor tensor;             // its device is that of `place`
+    PtTensor tensor;             // as the file has it; its device is that of `place`
+    std::int64_t storage_bytes =
+        -1;  // of the whole storage, which may go on behind the tensor; -1: not known
 };
 
 /// What is known of it when all of its bytes were handed over.
@@ -60,7 +62,8 @@ struct SavingJob {
     std::vector<std::int64_t> sizes;
     std::vector<std::int64_t> strides;
     std::int64_t storage_offset = 0;
-    std::uint64_t storage_bytes = 0;
+    std::uint64_t storage_bytes = 0;        // that the file has
+    std::int64_t whole_storage_bytes = -1;  // -1: not known
     MathBits bits;
     SavedFacts facts;
 
@@ -75,6 +78,7 @@ struct SavingJob {
     Stage stage = Stage::fresh;
     bool is_complete = false;  // all of its bytes are at hand, or no more come; by the saver's mutex
     bool is_claimed = false;   // others with the same content wait for it
+    bool has_folder = false;   // the folder that it goes to was made
     ContentKey key;            // once the hash is known
     std::unique_ptr<TensorFile> file;
     bool has_grant = false;
@@ -85,6 +89,8 @@ struct SavingJob {
     std::uint64_t settled = 0;  // of what was granted, as the budget knows: written, or a hole
     std::uint64_t taken = 0;    // of the storage
     std::uint32_t crc = 0;
+    std::uint64_t content = 0;      // KeptFile::content, once it stands
+    std::uint64_t index_bytes = 0;  // of its line
 
     [[nodiscard]] PtTensor tensor() const {
         return {dtype, sizes, strides, storage_offset, storage_bytes, device, bits};

@@ -22,6 +22,7 @@ constexpr std::uint64_t kLeastInParts = std::uint64_t{8} << 20U;
 // Names that are kept account of; of what is forgotten the file system is asked, name by name.
 constexpr std::size_t kMostNames = 65536;
 constexpr std::uint64_t kMostOfOneName = 100000;
+constexpr std::size_t kMostVainFolders = 1024;
 
 std::uint64_t mixed(std::uint64_t hash, std::uint64_t value) {
     hash ^= value + 0x9e3779b97f4a7c15ULL + (hash << 6U) + (hash >> 2U);
@@ -51,7 +52,7 @@ iovec part_of(std::span<const std::byte> bytes) {
 TensorSaver::TensorSaver(const SavingSettings& settings, TensorFolder folder, Say say)
     : settings_(settings),
       folder_(std::move(folder)),
-      index_(folder_),
+      index_(folder_, settings.least_dead),
       say_(std::move(say)),
       budget_(settings.max_bytes, settings.max_files),
       runs_(settings.keep_last, settings.only_findings) {}
@@ -64,7 +65,7 @@ Result<std::unique_ptr<TensorSaver>> TensorSaver::make(const SavingSettings& set
     std::string header;
     append_index_header(settings.header, saver->folder_.is_flat() ? saver->folder_.path() : "", header);
     if (const Failed failed = saver->index_.create(header))
-        return Status::error(failure_text(failed, saver->folder_.home()));
+        return Status::error(failure_text(failed, saver->folder_.home()), failed.error);
     return saver;
 }
 
@@ -84,22 +85,29 @@ bool TensorSaver::open(const TensorToSave& what, SavingJob& job) {
     job.storage_offset = what.tensor.storage_offset;
     job.storage_bytes = what.tensor.storage_bytes;
     job.bits = what.tensor.bits;
+    job.whole_storage_bytes = what.storage_bytes;
     job.facts = {};
     const NameRules rules{settings_.portable_names, folder_.longest_name()};
     job.folder = folder_.is_flat() ? std::string() : folder_of(what.place);
     job.stem = stem_of(what.place, rules);
     job.whole_name = whole_stem_if_cut(what.place, rules);
     job.stage = SavingJob::Stage::fresh;
-    job.is_complete = job.is_claimed = job.has_grant = false;
+    job.is_complete = job.is_claimed = job.has_folder = job.has_grant = false;
     job.granted = job.settled = job.at = job.taken = 0;
     job.crc = 0;
-    if (!is_stopped()) {
+    job.content = job.index_bytes = 0;
+    if (is_stopped()) {
+        job.stage = SavingJob::Stage::over;
+        count_left_out(LeftOut::stopped);
+        return false;
+    }
+    {
         const std::lock_guard lock(mutex_);
         job.number = next_number(job);
         if (runs_.begin_file(job.run)) return true;
     }
     job.stage = SavingJob::Stage::over;
-    count_left_out(is_stopped() ? LeftOut::stopped : LeftOut::run_went);
+    count_gone(job);
     return false;
 }
 
@@ -147,7 +155,7 @@ TensorSaver::Begun TensorSaver::begin(SavingJob& job, bool is_told, Hand& hand) 
     const PtFrame frame = pt_frame(job.tensor(), 0);
     if (!grant(job, frame.head.size() + job.storage_bytes + frame.tail.size(), hand)) return Begun::over;
     job.file = std::make_unique<TensorFile>(folder_);
-    Failed failed = folder_.enter(job.folder, hand.folder);
+    Failed failed = enter(job, hand);
     if (!failed) failed = job.file->create(hand.folder);
     if (failed) {
         fail(failed, job);
@@ -252,13 +260,19 @@ void TensorSaver::finish(SavingJob& job, Hand& hand) {
         }
         if (is_known && link(job, known, hand) == Linked::over) return;
     }
-    Failed failed = folder_.enter(job.folder, hand.folder);
+    Failed failed = enter(job, hand);
     if (!failed) failed = publish(job, hand);
     if (failed) return fail(failed, job);
     if (!append_to_index(job, nullptr, true, hand)) return;
+    note_on_disk(job);
     if (job.facts.hash) remember(job, hand);
     counts_.files.fetch_add(1, std::memory_order_relaxed);
     end_job(job, true);
+}
+
+Failed TensorSaver::enter(SavingJob& job, Hand& hand) {
+    job.has_folder = true;
+    return folder_.enter(job.folder, hand.folder);
 }
 
 Failed TensorSaver::publish(SavingJob& job, Hand& hand) {
@@ -271,53 +285,25 @@ Failed TensorSaver::publish(SavingJob& job, Hand& hand) {
     }
 }
 
-/// False where it cannot be: then the file is removed again, since an index must not lack one.
-bool TensorSaver::append_to_index(SavingJob& job, const SavedFile* known, bool has_file, Hand& hand) {
-    const std::string path = job.path();
-    IndexedTensor line;
-    line.path = path;
-    line.side = job.side;
-    line.run = job.run;
-    line.call = job.call;
-    line.model = job.model;
-    line.sequence = job.sequence;
-    if (job.side == EventSide::before || job.side == EventSide::after) line.kernel = job.kernel;
-    line.label = job.label;
-    line.position = job.position;
-    line.dtype = job.dtype;
-    line.sizes = job.sizes;
-    line.strides = job.strides;
-    line.storage_offset = job.storage_offset;
-    line.storage_bytes = job.storage_bytes;
-    line.bits = job.bits;
-    line.device = job.device;
-    line.bytes = known != nullptr ? static_cast<std::uint64_t>(known->size) : job.at;
-    if (job.facts.hash) {
-        line.has_hash = true;
-        line.hash_high = job.facts.hash->high;
-        line.hash_low = job.facts.hash->low;
-    }
-    if (known != nullptr) (has_file ? line.linked_to : line.same_as) = known->path;
-    line.whole_name = job.whole_name;
-    if (job.facts.statistics) line.statistics = &*job.facts.statistics;
-    hand.line.clear();
-    append_index_file(line, hand.line);
-    Failed failed;
-    {
-        const std::lock_guard lock(index_mutex_);
-        failed = index_.append(hand.line);
-    }
-    if (!failed) return true;
-    if (has_file)
-        (void)folder_.calls().unlink_at(hand.folder.number(), file_name_of(job.stem, job.number).c_str(), 0);
-    fail(failed, job);
-    return false;
-}
-
 void TensorSaver::leave_out(SavingJob& job, LeftOut why) {
     if (job.stage == SavingJob::Stage::over) return;
-    count_left_out(why);
+    if (why == LeftOut::run_went) {
+        count_gone(job);
+    } else {
+        count_left_out(why);
+    }
     end_job(job, false);
+}
+
+/// A tensor that is not written, since its run goes or has gone.
+void TensorSaver::count_gone(const SavingJob& job) {
+    WhyEvicted why = WhyEvicted::older;
+    {
+        const std::lock_guard lock(mutex_);
+        why = runs_.why_gone(job.run).value_or(why);
+    }
+    counts_.removed[static_cast<std::size_t>(why)].fetch_add(1, std::memory_order_relaxed);
+    count_left_out(LeftOut::run_went);
 }
 
 void TensorSaver::count_left_out(LeftOut why) {
@@ -330,7 +316,11 @@ void TensorSaver::end_job(SavingJob& job, bool stands) {
     job.file.reset();
     const std::lock_guard lock(mutex_);
     if (!stands) return_grant(job);
-    runs_.end_file(job.run, stands ? job.path() : std::string());
+    if (job.has_folder) runs_.note_folder(job.run, job.folder);
+    if (job.has_folder && !stands && !runs_.any_may_go() && vain_folders_.size() < kMostVainFolders)
+        vain_folders_.insert(job.folder);
+    runs_.end_file(job.run, {stands ? job.path() : std::string(), job.content}, job.index_bytes);
+    if (!stands || runs_.is_going(job.run)) note_freed();
 }
 
 /// By mutex_.
@@ -356,32 +346,7 @@ void TensorSaver::end_run(std::uint32_t run, bool had_finding) {
 
 bool TensorSaver::has_to_evict() {
     const std::lock_guard lock(mutex_);
-    return runs_.has_evicted();
-}
-
-void TensorSaver::end(std::string_view how) {
-    const NamedCount counts[] = {
-        {"files", counts_.files.load()},           {"linked", counts_.linked.load()},
-        {"bytes", counts_.bytes.load()},           {"linked_bytes", counts_.linked_bytes.load()},
-        {"evicted_files", counts_.evicted.load()},
-    };
-    std::vector<NamedCount> left_out;
-    for (std::size_t i = 0; i < kLeftOutWords.size(); ++i) {
-        if (const std::uint64_t number = counts_.left_out[i].load(); number != 0)
-            left_out.push_back({kLeftOutWords[i], number});
-    }
-    std::string reason;
-    if (is_stopped()) {
-        const std::lock_guard lock(mutex_);
-        reason = why_stopped_;
-    }
-    std::string line;
-    append_index_end(how == "complete" && is_stopped() ? "stopped" : how, reason, counts, left_out, line);
-    {
-        const std::lock_guard lock(index_mutex_);
-        (void)index_.append(line);
-    }
-    folder_.tidy();
+    return runs_.has_chores();
 }
 
 }  // namespace aoti_dbg

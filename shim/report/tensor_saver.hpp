@@ -5,10 +5,12 @@
 
 #include <array>
 #include <atomic>
+#include <condition_variable>
 #include <cstdint>
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -20,6 +22,7 @@
 #include "shim/report/kept_runs.hpp"
 #include "shim/report/save_budget.hpp"
 #include "shim/report/saved_contents.hpp"
+#include "shim/report/saved_counts.hpp"
 #include "shim/report/tensor_folder.hpp"
 #include "shim/report/tensor_index.hpp"
 #include "shim/report/tensor_job.hpp"
@@ -34,32 +37,7 @@ struct SavingSettings {
     std::uint32_t keep_last = 0;
     bool only_findings = false;
     bool portable_names = false;
-};
-
-/// Why a tensor that was to be saved was not.
-enum class LeftOut : std::uint8_t {
-    no_room,
-    too_large,
-    unknown,
-    no_device,
-    failed,
-    incomplete,
-    run_went,
-    stopped,
-    abandoned,
-    late
-};
-inline constexpr std::array<std::string_view, 10> kLeftOutWords = {
-    "no_room",    "too_large", "unknown", "no_device", "failed",
-    "incomplete", "run_went",  "stopped", "abandoned", "late"};
-
-struct SavedCounts {
-    std::atomic<std::uint64_t> files{0};   // that stand or stood, links among them
-    std::atomic<std::uint64_t> linked{0};  // or named the same in the index
-    std::atomic<std::uint64_t> bytes{0};   // written
-    std::atomic<std::uint64_t> linked_bytes{0};
-    std::atomic<std::uint64_t> evicted{0};  // files
-    std::array<std::atomic<std::uint64_t>, kLeftOutWords.size()> left_out{};
+    std::uint64_t least_dead = TensorIndex::kLeastDead;  // of the index, before it is compacted
 };
 
 class TensorSaver {
@@ -117,7 +95,8 @@ class TensorSaver {
     void take_freed_by(SavingJob& job, std::vector<SavingJob*>& freed);
 
     void end_run(std::uint32_t run, bool had_finding);
-    /// Removes the files of one run that goes. False where there is none.
+    /// Removes the files of one run that goes, or folders that no file came to. False if there is nothing to
+    /// do.
     bool evict_one(Hand& hand);
     [[nodiscard]] bool has_to_evict();
 
@@ -139,18 +118,34 @@ class TensorSaver {
     // tensor_saver_links.cpp
     enum class Linked : std::uint8_t { over, not_known };
     Linked link(SavingJob& job, const SavedFile& known, Hand& hand);
+    Linked link_named(SavingJob& job, const SavedFile& known, bool is_written, Hand& hand);
+    bool take_name(const SavingJob& job, const SavedFile& known);
+    void give_name_back(const SavedFile& known);
+    void note_on_disk(SavingJob& job);
+    bool note_named(std::uint64_t content);
+    std::uint64_t free_if_unnamed(std::uint64_t content);
     Linked name_the_same(SavingJob& job, const SavedFile& known, Hand& hand);
     Failed link_under_free_name(SavingJob& job, const SavedFile& known, Hand& hand);
     [[nodiscard]] bool still_stands(const SavedFile& known, const Hand& hand) const;
     [[nodiscard]] bool looks_for_equals() const;
     void remember(const SavingJob& job, Hand& hand);
 
+    // tensor_saver_index.cpp
+    bool append_to_index(SavingJob& job, const SavedFile* known, bool has_file, Hand& hand);
+
+    // tensor_saver_runs.cpp
+    void evict(const EvictedRun& evicted, Hand& hand);
+    Failed remove_files(const EvictedRun& evicted, Hand& hand);
+    void remove_folders(std::set<std::string> folders);
+    void note_removed(const KeptFile& file, WhyEvicted why);
+    bool wait_for_room(const SavingJob& job);
+
     // tensor_saver_room.cpp
     bool grant(SavingJob& job, std::uint64_t bytes, Hand& hand);
     void return_grant(SavingJob& job);
     SaveBudget::Answer ask(std::uint64_t bytes, Hand& hand);
+    [[nodiscard]] std::uint64_t bytes_of_others() const;
     void refuse(SaveBudget::Answer answer, SavingJob& job);
-    Failed remove_files(const EvictedRun& evicted, Hand& hand);
     void stop(const std::string& line);
     enum Once : unsigned {
         at_cap = 1,
@@ -162,8 +157,10 @@ class TensorSaver {
     };
     void say_once(Once what, const std::string& line);
 
+    Failed enter(SavingJob& job, Hand& hand);
     Failed publish(SavingJob& job, Hand& hand);
-    bool append_to_index(SavingJob& job, const SavedFile* known, bool has_file, Hand& hand);
+    void count_gone(const SavingJob& job);
+    void note_freed();
     std::uint64_t next_number(const SavingJob& job);
     void end_job(SavingJob& job, bool stands);
 
@@ -182,6 +179,20 @@ class TensorSaver {
     SaveBudget budget_;
     KeptRuns runs_;
     SavedContents contents_;
+    // Where runs may go: what is on disk, by a number of ours, and how many names of ours it has. The file
+    // system's count does not tell, since the person may link to files as well, or remove them.
+    struct OnDisk {
+        std::uint64_t names = 0;
+        std::uint64_t coming = 0;  // names that a thread is about to give it
+        std::uint64_t bytes = 0;
+    };
+    std::unordered_map<std::uint64_t, OnDisk> on_disk_;
+    std::uint64_t last_content_ = 0;
+    std::condition_variable room_freed_;
+    std::uint64_t times_freed_ = 0;       // how often room may have become free
+    std::uint64_t waited_since_ = ~0ULL;  // of these, when it was waited for in vain
+    std::uint32_t removing_ = 0;          // threads that remove files
+    std::set<std::string> vain_folders_;  // where all runs stay: made for files that do not stand
     struct Claim {
         const SavingJob* by;
         std::vector<SavingJob*> waiting;

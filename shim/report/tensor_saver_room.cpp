@@ -2,11 +2,9 @@
 // something fails.
 
 #include <cerrno>
-#include <set>
-#include <utility>
 
+#include "base/file_failure.hpp"
 #include "config/byte_size.hpp"
-#include "serializer/tensor_index_jsonl.hpp"
 #include "shim/observe/clock.hpp"
 #include "shim/report/tensor_saver.hpp"
 #include "shim/report/written_bytes.hpp"
@@ -19,22 +17,24 @@ bool concerns_one_file(int error) {
     return error == ENOMEM || error == EMFILE || error == ENFILE || error == ENAMETOOLONG || error == EBADF;
 }
 
-constexpr const char* kNoMore = "; no more tensors are saved; ";
+// A tensor waits this often for runs that go.
+constexpr unsigned kMostWaits = 16;
+constexpr const char* kNoMore = ". No more tensors are saved. ";
+
+std::string remedy(int error) {
+    return remedy_for(error, "AOTI_DBG_OUT", PlaceKind::directory);
+}
 
 }  // namespace
 
 /// False where there is no room: the job is over then.
 bool TensorSaver::grant(SavingJob& job, std::uint64_t bytes, Hand& hand) {
     SaveBudget::Answer answer = ask(bytes, hand);
-    // Room for what is newest, whole runs at a time, the oldest first.
-    while (answer != SaveBudget::Answer::granted) {
-        bool goes = false;
-        {
+    for (unsigned waits = 0; answer != SaveBudget::Answer::granted && bytes <= settings_.max_bytes;) {
+        // Runs that go anyway come first; then, where newer runs are worth more, the oldest one.
+        if (!evict_one(hand) && (++waits > kMostWaits || !wait_for_room(job))) {
             const std::lock_guard lock(mutex_);
-            goes = runs_.let_oldest_go(job.run);
-        }
-        if (!goes) break;
-        while (evict_one(hand)) {
+            if (!runs_.let_oldest_go(job.run)) break;
         }
         answer = ask(bytes, hand);
     }
@@ -45,6 +45,12 @@ bool TensorSaver::grant(SavingJob& job, std::uint64_t bytes, Hand& hand) {
     }
     refuse(answer, job);
     return false;
+}
+
+/// Where runs are removed the program may go on for weeks, and its logs and events, which nobody trims, would
+/// leave no room for tensors: there they do not count.
+std::uint64_t TensorSaver::bytes_of_others() const {
+    return runs_.any_may_go() ? index_.bytes() : written_bytes();
 }
 
 SaveBudget::Answer TensorSaver::ask(std::uint64_t bytes, Hand& hand) {
@@ -60,7 +66,7 @@ SaveBudget::Answer TensorSaver::ask(std::uint64_t bytes, Hand& hand) {
         if (folder_.enter("", hand.root) || folder_.calls().look_at_disk(hand.root.number(), &disk) != 0)
             disk = {};
     }
-    const std::uint64_t others = written_bytes();
+    const std::uint64_t others = bytes_of_others();
     const std::lock_guard lock(mutex_);
     if (looks) budget_.look(disk, now);
     return budget_.ask(bytes, others);
@@ -72,102 +78,48 @@ void TensorSaver::refuse(SaveBudget::Answer answer, SavingJob& job) {
     switch (answer) {
         case SaveBudget::Answer::granted:
         case SaveBudget::Answer::too_many_bytes:
-            why = "the next tensor would make it more than the " + byte_size_text(settings_.max_bytes) +
-                  " that AOTI_DBG_MAX_BYTES allows to be written to " + folder_.path();
-            what_to_try = "raise AOTI_DBG_MAX_BYTES, select fewer calls";
+            why = "the next tensor does not fit into the " + byte_size_text(settings_.max_bytes) +
+                  " that AOTI_DBG_MAX_BYTES allows in " + folder_.path();
+            what_to_try = "Raise AOTI_DBG_MAX_BYTES, select fewer calls";
             break;
         case SaveBudget::Answer::too_many_files:
             why = std::to_string(settings_.max_files) + " files are in " + folder_.path() +
-                  ", which is all that AOTI_DBG_MAX_FILES allows";
-            what_to_try = "raise AOTI_DBG_MAX_FILES, select fewer calls";
+                  ", as many as AOTI_DBG_MAX_FILES allows";
+            what_to_try = "Raise AOTI_DBG_MAX_FILES, select fewer calls";
             break;
         case SaveBudget::Answer::disk_full:
             why = "the next tensor would go into the last tenth of the file system of " + folder_.path();
-            what_to_try = "set AOTI_DBG_OUT to a place with room, select fewer calls";
+            what_to_try = "Set AOTI_DBG_OUT to a directory on a larger file system, select fewer calls";
             break;
     }
-    if (settings_.keep_last != 0) {
-        say_once(at_cap, why + ", and no older run is left to make room; the rest of run " +
-                             std::to_string(job.run) + " is left out; " + what_to_try);
+    bool room_may_come = settings_.keep_last != 0;
+    if (settings_.only_findings) {
+        const std::lock_guard lock(mutex_);
+        room_may_come = room_may_come || budget_.files() > runs_.files_that_stay();
+    }
+    if (room_may_come) {
+        say_once(at_cap, why + ". The rest of run " + std::to_string(job.run) +
+                             " is left out, and so is what does not fit of later runs. " + what_to_try + ".");
     } else {
-        stop(why + kNoMore + what_to_try + ", or keep the last runs with AOTI_DBG_KEEP=last:N");
+        stop(why + kNoMore + what_to_try + ", or keep the last runs with AOTI_DBG_KEEP=last:N.");
     }
     leave_out(job, LeftOut::no_room);
-}
-
-bool TensorSaver::evict_one(Hand& hand) {
-    std::optional<EvictedRun> evicted;
-    {
-        const std::lock_guard lock(mutex_);
-        evicted = runs_.take_evicted();
-    }
-    if (!evicted) return false;
-    // Said before it is done: the index must not name what is gone.
-    if (!evicted->files.empty()) {
-        hand.line.clear();
-        append_index_evicted(evicted->run, word_of(evicted->why), evicted->files.size(), hand.line);
-        Failed failed;
-        {
-            const std::lock_guard lock(index_mutex_);
-            failed = index_.append(hand.line);
-        }
-        if (failed) {
-            stop(failure_text(failed, folder_.home()) + kNoMore + "set AOTI_DBG_OUT to a place with room");
-            return true;
-        }
-    }
-    if (const Failed failed = remove_files(*evicted, hand)) {
-        say_once(at_removal, failure_text(failed, folder_.path()) + "; files of run " +
-                                 std::to_string(evicted->run) +
-                                 " stay, and the index does not list them; remove them by hand");
-    }
-    return true;
-}
-
-/// Tries all of them, and their folders; what failed last.
-Failed TensorSaver::remove_files(const EvictedRun& evicted, Hand& hand) {
-    const FileCalls& calls = folder_.calls();
-    Failed failed;
-    std::set<std::string> folders;
-    for (const std::string& path : evicted.files) {
-        const std::size_t slash = path.rfind('/');
-        const std::string folder = slash == std::string::npos ? std::string() : path.substr(0, slash);
-        const std::string name = path.substr(slash + 1);
-        if (const Failed entered = folder_.enter(folder, hand.root)) {
-            failed = entered;
-            continue;
-        }
-        if (!folder.empty()) folders.insert(folder);
-        struct stat found {};
-        const bool is_last_name =
-            calls.look_at(hand.root.number(), name.c_str(), &found) == 0 && found.st_nlink == 1;
-        if (calls.unlink_at(hand.root.number(), name.c_str(), 0) == 0) {
-            counts_.evicted.fetch_add(1, std::memory_order_relaxed);
-            const std::lock_guard lock(mutex_);
-            budget_.note_removed(is_last_name ? static_cast<std::uint64_t>(found.st_size) : 0);
-        } else if (errno != ENOENT) {
-            failed = {errno, "cannot remove a file in"};
-        }
-    }
-    for (const std::string& folder : folders)
-        folder_.remove_folder(folder);
-    if (!folders.empty()) folder_.remove_folder(folder_of_run(evicted.run));
-    return failed;
 }
 
 void TensorSaver::fail(const Failed& failed, SavingJob& job) {
     // What a deleted folder makes of a call has many names.
     OpenFolder again;
     const Failed gone = folder_.enter("", again);
-    const std::string what = failure_text(gone.error == ENOENT ? gone : failed, folder_.path());
+    const Failed& shown = gone.error == ENOENT ? gone : failed;
+    const std::string what = failure_text(shown, folder_.path());
     LeftOut why = LeftOut::failed;
     if (failed.error == EFBIG) {
         why = LeftOut::too_large;
-        say_once(at_limit, what + "; tensors of " + byte_size_text(job.granted) +
-                               " and more are left out; raise the limit on the size of files (ulimit -f)");
+        say_once(at_limit, what + ". Tensors of " + byte_size_text(job.granted) + " and more are left out. " +
+                               remedy(failed.error));
     } else if (concerns_one_file(failed.error)) {
-        say_once(at_memory, what + "; what cannot be written is left out; the last line of " + index_.path() +
-                                " says how much that is");
+        say_once(at_memory, what + ". Tensors that cannot be written are left out. The last line of " +
+                                index_.path() + " counts them. " + remedy(failed.error));
     } else if (failed.error == ENOSPC || failed.error == EDQUOT) {
         why = LeftOut::no_room;
         if (settings_.keep_last != 0) {
@@ -177,14 +129,14 @@ void TensorSaver::fail(const Failed& failed, SavingJob& job) {
                 goes = runs_.let_oldest_go(job.run);
             }
             say_once(at_room, what +
-                                  (goes ? "; older runs are removed to make room; "
-                                        : "; what has no room is left out; ") +
-                                  "set AOTI_DBG_OUT to a place with room, or lower AOTI_DBG_KEEP");
+                                  (goes ? ". Older runs are removed to make room. "
+                                        : ". Tensors that have no room are left out. ") +
+                                  remedy(failed.error) + " Or lower AOTI_DBG_KEEP.");
         } else {
-            stop(what + kNoMore + "set AOTI_DBG_OUT to a place with room, or AOTI_DBG_KEEP=last:N");
+            stop(what + kNoMore + remedy(failed.error) + " Or set AOTI_DBG_KEEP=last:N.");
         }
     } else {
-        stop(what + kNoMore + "set AOTI_DBG_OUT to a folder that can be written and stays where it is");
+        stop(what + kNoMore + remedy(shown.error));
     }
     leave_out(job, why);
 }

@@ -115,13 +115,17 @@ void TensorWriters::run() {
 
 SavingJob* TensorWriters::open(const TensorToSave& what, std::uint32_t patience_ms) {
     teller_.tell();
-    if (is_ending_.load(std::memory_order_relaxed)) return nullptr;
+    const auto refuse = [this](LeftOut why) {
+        leave_out(why);
+        return nullptr;
+    };
+    if (is_ending_.load(std::memory_order_relaxed)) return refuse(LeftOut::late);
     Job* job = nullptr;
     {
         std::unique_lock lock(mutex_);
         const bool has_room = room_.wait_for(lock, std::chrono::milliseconds(patience_ms),
                                              [this] { return open_jobs_ < kMostJobs || is_ending_; });
-        if (!has_room || is_ending_) return nullptr;
+        if (!has_room || is_ending_) return refuse(is_ending_ ? LeftOut::late : LeftOut::queue_full);
         ++open_jobs_;
         if (free_.empty()) {
             all_.push_back(std::make_unique<Job>());
@@ -211,12 +215,17 @@ void TensorWriters::give_up(SavingJob* job) {
     close(job, {});
 }
 
-/// By mutex_.
-void TensorWriters::make_ready(Job& job) {
+/// By mutex_. A job that has been at the front before must not wait for all that came since: its run would be
+/// incomplete for that long.
+void TensorWriters::make_ready(Job& job, Place place) {
     job.is_due = job.is_busy;
     if (job.is_ready || job.is_busy || job.waits) return;
     job.is_ready = true;
-    ready_.push_back(&job);
+    if (place == Place::front) {
+        ready_.push_front(&job);
+    } else {
+        ready_.push_back(&job);
+    }
     work_.notify_one();
 }
 
@@ -236,15 +245,16 @@ SavingProgress TensorWriters::progress() {
 SavingProgress TensorWriters::numbers() const {
     const SavedCounts& counts = saver_->counts();
     SavingProgress progress;
-    progress.files = counts.files.load(std::memory_order_relaxed);
-    progress.linked = counts.linked.load(std::memory_order_relaxed);
+    progress.files = counts.files_on_disk();
+    progress.linked = counts.linked_on_disk();
+    progress.removed = counts.all_removed();
+    progress.bytes_removed = counts.evicted_bytes.load(std::memory_order_relaxed);
     progress.bytes = counts.bytes.load(std::memory_order_relaxed);
     progress.jobs_left = unfinished_.load(std::memory_order_relaxed);
     // In this order: what is handled was appended before.
     progress.bytes_handled = bytes_handled_.load(std::memory_order_acquire);
     progress.bytes_left = bytes_appended_.load(std::memory_order_relaxed) - progress.bytes_handled;
-    for (const auto& left_out : counts.left_out)
-        progress.left_out += left_out.load(std::memory_order_relaxed);
+    progress.left_out = counts.all_left_out();
     return progress;
 }
 

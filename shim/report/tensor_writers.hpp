@@ -40,6 +40,8 @@ class TensorWriters {
     SavingJob* open(const TensorToSave& what, std::uint32_t patience_ms = 10000);
     /// A tensor for which no job is opened, since it is too large or nobody knows its bytes.
     void leave_out(LeftOut why) { saver_->count_left_out(why); }
+    /// Likewise, where is_stopped().
+    void leave_out_when_stopped() { leave_out(saver_->is_stopped() ? LeftOut::stopped : LeftOut::late); }
     /// What is known of it before its first bytes are appended: then one that equals a saved one is not
     /// written at all. To be said again by close().
     void expect(SavingJob* job, const SavedFacts& facts);
@@ -97,7 +99,8 @@ class TensorWriters {
     [[nodiscard]] std::optional<LeftOut> why_over() const;
     void write_chunk(Job& job, const TensorChunk& chunk, bool is_last);
     void release(const TensorChunk& chunk);
-    void make_ready(Job& job);
+    enum class Place : std::uint8_t { front, back };
+    void make_ready(Job& job, Place place = Place::back);
     void wake();
     void leave_rest();
     [[nodiscard]] SavingProgress numbers() const;

@@ -87,7 +87,8 @@ bool TensorWriters::finish_unless_interrupted(std::uint32_t patience_ms) {
     };
     const auto done = [this] {
         const SavingProgress progress = numbers();
-        return progress.files + progress.bytes + progress.bytes_handled + progress.left_out;
+        return progress.files + progress.removed + progress.bytes + progress.bytes_handled +
+               progress.left_out;
     };
     for (std::uint64_t before = done(); !wait_for(is_over, patience_ms) && done() != before;)
         before = done();

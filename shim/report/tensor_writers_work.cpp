@@ -75,7 +75,7 @@ void TensorWriters::serve(Job& job, TensorSaver::Hand& hand, std::unique_lock<st
     for (SavingJob* other : visit.freed) {
         Job& its = *static_cast<Job*>(other);
         its.waits = false;
-        make_ready(its);
+        make_ready(its, Place::front);
     }
     job.parts_out += static_cast<std::uint32_t>(visit.parts.size());
     for (const Part& part : visit.parts) {
@@ -89,7 +89,7 @@ void TensorWriters::serve(Job& job, TensorSaver::Hand& hand, std::unique_lock<st
         free_.push_back(&job);
         room_.notify_one();
     } else if (job.is_due) {
-        make_ready(job);
+        make_ready(job, Place::front);
     }
 }
 
@@ -172,7 +172,7 @@ void TensorWriters::write_part(Part part, std::unique_lock<std::mutex>& lock) {
     lock.lock();
     *part.checked = checked;
     if (failed && !job.part_failed) job.part_failed = failed;
-    if (--job.parts_out == 0) make_ready(job);
+    if (--job.parts_out == 0) make_ready(job, Place::front);
 }
 
 /// Asked between pieces: what waits is not written any more.

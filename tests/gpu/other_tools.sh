@@ -1,6 +1,6 @@
 # What step tools of scripts/gpu-check does: what others say of the bugs of step triage, run bare, by CUDA_LAUNCH_BLOCKING=1, with
 # PyTorch's debug printer compiled in, and by compute-sanitizer; and how programs end whose faults nobody but the driver writes of.
-# Nothing is judged: $out/other_tools.txt is what docs/TRIAGE.md is written from. Sourced by cases.sh, by whose rules cases go.
+# Nothing is judged: $out/other_tools.txt is what docs/explanation/verdicts.md is written from. Sourced by cases.sh, by whose rules cases go.
 # shellcheck shell=bash disable=SC2154,SC2034
 
 # The bugs of seeded_victim.cpp and the model of each.

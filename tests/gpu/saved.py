@@ -73,7 +73,8 @@ def bytes_before(file: dict) -> int:
     """What the storage has in front of the tensor."""
     covered = sum((size - 1) * stride for size, stride in zip(file["sizes"], file["strides"])) + 1
     elements = file["storage_offset"] + (0 if 0 in file["sizes"] else covered)
-    return file["storage_offset"] * (file["storage_bytes"] // elements) if elements else 0
+    in_file = file.get("saved_storage_bytes", file["storage_bytes"])
+    return file["storage_offset"] * (in_file // elements) if elements else 0
 
 
 def is_dense(file: dict) -> bool:

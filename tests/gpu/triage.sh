@@ -197,7 +197,7 @@ misaligned_case() {
     need_gpu && need "$programs/seeded_victim" "$packages/fault_rows-released.pt2" || return
     bare 100 "$programs/seeded_victim" misaligned_constant "$packages/fault_rows-released.pt2"
     if [[ $(<"$case_folder/bare/status") == 0 ]]; then
-        seeded_case misaligned_constant fault_rows class=host verdict='alignment of table*'
+        seeded_case misaligned_constant fault_rows class=host verdict='*table: expected *'
     else
         seeded_case misaligned_constant fault_rows class=kernel kernel='triton_*' run=1 call=0 suspect=table verdict='misaligned address*'
     fi
@@ -318,9 +318,9 @@ triage_cases() {
     check "program: input on the host" seeded_case device fault_rows class=kernel kernel='triton_*' run=1 call=0 suspect=arg1_1
     check "program: more rows than exported" seeded_case rows fault_rows class=kernel kernel='triton_*' run=1 call=0 \
         suspect=table verdict='*past the end of table*'
-    check "program: dtype" seeded_case dtype fault_rows class=host verdict='dtype of the model input arg1_1*'
+    check "program: dtype" seeded_case dtype fault_rows class=host verdict='model input arg1_1: expected dtype *'
     check "program: misaligned constant" misaligned_case
-    check "program: stale constants" seeded_case constants linear class=host verdict='*32 found*'
+    check "program: stale constants" seeded_case constants linear class=host verdict='*, got *32*'
     check "program: race with a copy" seeded_case race_of_copy fault_rows class=host verdict='order of arg*' -- --check args,races
     check "program: the same, ordered" ordered_case
     check "program: out of memory" seeded_case memory fault_rows class=oom verdict='out of device memory*'

@@ -1,7 +1,7 @@
 """Bugs that a caller or a model can have on a CPU: the input that shows each in the model `seeded_bugs`, and what a
 program ends with and a report says.
 
-docs/TRIAGE.md has them as a table, which bugs_test.py holds against this one.
+docs/explanation/verdicts.md has them as a table, which bugs_test.py holds against this one.
 """
 
 from __future__ import annotations

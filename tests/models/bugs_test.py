@@ -37,7 +37,7 @@ class Bugs(triage_test.TriagedTest):
                 self.assertIn(report["verdict"], " ".join(run.stderr.split()))
 
     def test_the_table_of_the_docs_has_them_all(self):
-        page = (support.here.parents[1] / "docs" / "TRIAGE.md").read_text()
+        page = (support.here.parents[1] / "docs" / "explanation" / "verdicts.md").read_text()
         rows = {cells[0]: cells[1:] for line in page.splitlines() if len(cells := line.strip("| ").split(" | ")) == 5}
         for name, bug in bugs.BUGS.items():
             with self.subTest(name):

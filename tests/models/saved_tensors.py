@@ -44,7 +44,7 @@ class Saved:
         for event in events:
             if event["event"] == "file":
                 self.files.append(event)
-            else:
+            elif event["event"] == "evicted":
                 self.files = [file for file in self.files if file["run"] != event["run"]]
         self.files.sort(key=self.order)
         self.loaded: dict[str, torch.Tensor] = {}
@@ -73,6 +73,9 @@ class Saved:
 
     def paths(self) -> set[str]:
         return {file["path"] for file in self.files}
+
+    def on_disk(self) -> list[pathlib.Path]:
+        return [self.root / file["path"] for file in self.files]
 
     def records(self, run: int) -> list[SavedRecord]:
         return [SavedRecord(file, self.load(file["path"])) for file in self.of(run)]

@@ -145,7 +145,7 @@ class Triage(TriagedTest):
     def test_an_input_of_the_wrong_dtype_is_told_as_the_cause_of_the_failure_that_comes_of_it(self):
         finished = self.run_triaged("wrong_dtype")
         self.assertEqual(finished.returncode, 1, finished.stderr)
-        title = "dtype of the model input arg4_1: float32 expected, float64 found"
+        title = "model input arg4_1: expected dtype float32, got float64"
         failed = "aoti_torch_cpu_addmm_out (run 0, call 0) failed; the program then exited with status 1"
         self.assertEqual(self.report()["verdict"], f"{failed}; its run started with a finding: {title}")
         self.assertEqual((self.report()["class"], self.report()["finding"]["check"]), ("host", "dtype"))

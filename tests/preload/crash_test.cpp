@@ -207,7 +207,7 @@ TEST_CASE("A limit on file sizes ends no program, and what was lost is said") {
         CHECK(watched.outcome.out == bare.out);
         CHECK(watched.outcome.exit_code == 0);
         CHECK(watched.outcome.signal == 0);
-        CHECK(contains(watched.outcome.err, "File too large"));
+        CHECK(contains(watched.outcome.err, "file too large"));
     }
 }
 
@@ -234,14 +234,56 @@ TEST_CASE("A full disk ends no program, and what was lost is said") {
         CAPTURE(watched.outcome.err);
         CHECK(watched.outcome.out == bare.out);
         CHECK(watched.outcome.exit_code == 0);
-        CHECK(contains(watched.outcome.err, "No space left on device"));
+        CHECK(contains(watched.outcome.err, "no space left on device"));
     }
+}
+
+/// The number before `what` in the closing line; 0 where it is not there.
+std::uint64_t told(const std::string& err, const std::string& what) {
+    const std::size_t line = err.rfind(" info: ");
+    const std::size_t end = err.find(" " + what, line == std::string::npos ? err.size() : line);
+    if (end == std::string::npos) return 0;
+    return std::strtoull(err.c_str() + err.rfind(' ', end - 1) + 1, nullptr, 10);
+}
+
+TEST_CASE("Of a log that ends early each line is printed or lost, and the closing line has both numbers") {
+    const std::string command = victim_path("model_host") + " --quiet --runs 900 " + model_path("cpu");
+    const Lines argv = {"/bin/bash", "-c", "ulimit -f 200; exec " + command};
+    SECTION("at level 3") {
+        const Preloaded watched(argv, {{"AOTI_DBG_RING", "0"}});
+        CAPTURE(watched.outcome.err);
+        const std::size_t lines = watched.log_lines().size();
+        CHECK(lines > 1000);
+        CHECK(told(watched.outcome.err, "lines lost") + lines == 2 * 14 * 900);
+        // A call is printed if its first line is.
+        CHECK(told(watched.outcome.err, "printed") == (lines + 1) / 2);
+        CHECK(contains(watched.outcome.err, "The log ends here. Raise the file size limit"));
+    }
+    SECTION("at level 2, where events are lost as well") {
+        const Preloaded watched(argv, {{"AOTI_DBG_LEVEL", "2"}, {"AOTI_DBG_FORMAT", "compact"}});
+        CAPTURE(watched.outcome.err);
+        const std::uint64_t printed = told(watched.outcome.err, "printed");
+        CHECK(printed > 0);
+        CHECK(printed < std::uint64_t{14} * 900);
+        CHECK(told(watched.outcome.err, "lines lost") > 0);
+        CHECK(told(watched.outcome.err, "events lost") > 0);
+        CHECK(contains(watched.outcome.err, "No more events are recorded. Raise the file size limit"));
+    }
+}
+
+TEST_CASE("One lost line is one line") {
+    const Preloaded watched(
+        model_host({model_path("cpu")}),
+        {{"AOTI_DBG_LOG", "/dev/full"}, {"AOTI_DBG_CALLS", "3"}, {"AOTI_DBG_SIDE", "after"}});
+    CHECK(contains(watched.outcome.err, "; 1 line lost"));
+    CHECK(told(watched.outcome.err, "printed") == 0);
 }
 
 TEST_CASE("A log that takes nothing loses its lines and says how many") {
     const Preloaded watched(model_host({model_path("cpu")}), {{"AOTI_DBG_LOG", "/dev/full"}});
     CHECK(watched.outcome.exit_code == 0);
     CHECK(contains(watched.outcome.err, "28 lines lost"));
+    CHECK_FALSE(contains(watched.outcome.err, " printed"));
 }
 
 }  // namespace

@@ -1,6 +1,8 @@
 // Programs that reach the CUDA driver by every road, on the software driver: they must not notice the
 // library, and the library must not miss a launch. With other interposers beside us, before and behind.
+#include <chrono>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "tests/preload/preload_support.hpp"
@@ -130,6 +132,54 @@ TEST_CASE("a library that interposes cuGetProcAddress works before and behind us
             CHECK((!missed || said));
         }
     }
+}
+
+const std::string kNothingSeen = "no AOTInductor model was loaded and no kernel launch was intercepted";
+
+TEST_CASE(
+    "A program with a driver that launches nothing says so, and a child that records nothing changes "
+    "nothing") {
+    for (const Lines& child : {Lines{}, Lines{"/bin/true"}, Lines{victim_path("idle_parent")}}) {
+        CAPTURE(child);
+        const Preloaded watched(joined({victim_path("idle_parent")}, child));
+        CHECK(watched.outcome.exit_code == 0);
+        const std::size_t said = watched.outcome.err.find(kNothingSeen);
+        CHECK(said != std::string::npos);
+        CHECK(said == watched.outcome.err.rfind(kNothingSeen));
+    }
+}
+
+TEST_CASE("A program that only starts others does not say that nothing was seen if one of them recorded") {
+    const Lines program = joined({victim_path("idle_parent")}, model_host({model_path("cpu")}));
+    const Variables variables = GENERATE(Variables{}, Variables{{"AOTI_DBG_RING", "0"}},
+                                         Variables{{"AOTI_DBG_OUT", "out-%r/%q{HOME}"}});
+    const Preloaded watched(program, variables);
+    CAPTURE(watched.outcome.err);
+    CHECK(watched.outcome.exit_code == 0);
+    CHECK(contains(watched.outcome.err, "14 calls; 14 printed"));
+    CHECK_FALSE(contains(watched.outcome.err, "warn: "));
+}
+
+TEST_CASE("An earlier run's output in the same directory does not hide that nothing was seen") {
+    const TempFolder out;
+    const Variables variables = {{"AOTI_DBG_OUT", out.path()}};
+    const Lines idle = {victim_path("idle_parent"), "/bin/true"};
+    CHECK(Preloaded(model_host({model_path("cpu")}), variables).outcome.exit_code == 0);
+    std::this_thread::sleep_for(std::chrono::milliseconds(1100));  // times are compared by the second
+    CHECK(contains(Preloaded(idle, variables).outcome.err, kNothingSeen));
+}
+
+TEST_CASE("Under aoti-dbg run the command judges all processes, once") {
+    const auto run = [](const Lines& program) {
+        const TempFolder folder;
+        const Lines command = {AOTI_DBG_TOOL, "run", "--log", "log", "--"};
+        return run_program(joined(command, program), {}, std::chrono::seconds(60), folder.path()).err;
+    };
+    const std::string idle = victim_path("idle_parent");
+    CHECK_FALSE(contains(run(joined({idle}, model_host({model_path("cpu")}))), "warn: "));
+    const std::string nothing = run({idle, idle});
+    CHECK(contains(nothing, kNothingSeen));
+    CHECK(nothing.find("warn: ") == nothing.rfind("warn: "));
 }
 
 TEST_CASE("_exit out of a signal handler that interrupted an allocation ends the program all the same") {

@@ -36,11 +36,11 @@ TEST_CASE("Where the folder cannot be made a private one has the record and the 
     const Run run(kTriage, kThreeRuns, env);
     CHECK(run.outcome.signal == SIGSEGV);
     CHECK(contains(run.outcome.err, "aoti-dbg: segmentation fault (SIGSEGV) inside " + place_of(17)));
-    CHECK(contains(run.outcome.err, "file/out: Not a directory; the output goes to " +
+    CHECK(contains(run.outcome.err, "file/out: not a directory. The output goes to " +
                                         (temporary.path() / "aoti_dbg-").string()));
-    CHECK(contains(run.outcome.err, "try --out"));
-    CHECK(contains(run.outcome.err, " has what this run has left, and stays"));
-    CHECK(contains(run.outcome.err, "check AOTI_DBG_VERDICT_FILE"));
+    CHECK(contains(run.outcome.err, ". Set --out to a writable directory."));
+    CHECK(contains(run.outcome.err, "info: the output of this run is in "));
+    CHECK(contains(run.outcome.err, ". The verdict is lost. Set AOTI_DBG_VERDICT_FILE to a file in "));
     CHECK(private_report(temporary.path()).at("call").at("kernel") == kOneRun[2]);
 }
 
@@ -51,12 +51,12 @@ TEST_CASE("Of a program that ended well no private folder is left, whoever made 
     Variables env = {{"AOTI_DBG_OUT", folder.path() / "file" / "out"}, {"TMPDIR", temporary.path()}};
     const Run run(kTriage, kThreeRuns, env);
     CHECK(run.outcome.exit_code == 0);
-    CHECK(contains(run.outcome.err, "the output goes to "));
+    CHECK(contains(run.outcome.err, "The output goes to "));
     CHECK(names_in(temporary.path()).empty());
     env["AOTI_DBG_TRIAGE"] = "1";
     const Preloaded sound(kThreeRuns, env);
     CHECK(sound.outcome.exit_code == 0);
-    CHECK(contains(sound.outcome.err, "the output goes to "));
+    CHECK(contains(sound.outcome.err, "The output goes to "));
     CHECK(names_in(temporary.path()).empty());
 }
 
@@ -81,8 +81,8 @@ TEST_CASE("What others may rename is no place for a private folder") {
     write_text(folder.path() / "file", "in the way");
     const Run run(kTriage, kThreeRuns,
                   {{"AOTI_DBG_OUT", folder.path() / "file" / "out"}, {"TMPDIR", temporary.path()}});
-    CHECK(contains(run.outcome.err, "the output goes to "));
-    CHECK_FALSE(contains(run.outcome.err, "the output goes to " + temporary.path().string()));
+    CHECK(contains(run.outcome.err, "The output goes to "));
+    CHECK_FALSE(contains(run.outcome.err, "The output goes to " + temporary.path().string()));
 }
 
 /// A program in a mount namespace of its own, behind that command; empty where there can be none.
@@ -119,9 +119,9 @@ TEST_CASE("From a working directory that cannot be written the report names the 
     env["TMPDIR"] = temporary.path();
     const Outcome outcome = run_bare(program, env);
     CHECK(contains(outcome.err, "aoti-dbg: segmentation fault (SIGSEGV) inside " + place_of(17)));
-    CHECK(contains(outcome.err, "Read-only file system"));
-    CHECK(contains(outcome.err, "the output goes to " + temporary.path().string()));
-    CHECK_FALSE(contains(outcome.err, "No such file or directory"));
+    CHECK(contains(outcome.err, "read-only file system"));
+    CHECK(contains(outcome.err, "The output goes to " + temporary.path().string()));
+    CHECK_FALSE(contains(outcome.err, "no such file or directory"));
     CHECK(private_report(temporary.path()).at("call").at("kernel") == kOneRun[2]);
 }
 
@@ -141,7 +141,7 @@ TEST_CASE("On a full disk the report is elsewhere, names the call, and no piece 
     env["TMPDIR"] = temporary.path();
     const Outcome outcome = run_bare(program, env);
     CHECK(contains(outcome.err, "aoti-dbg: segmentation fault (SIGSEGV) inside " + place_of(17)));
-    CHECK(contains(outcome.err, "No space left on device; the output goes to "));
+    CHECK(contains(outcome.err, "no space left on device. The output goes to "));
     CHECK(outcome.out.find("report") == std::string::npos);
     CHECK(private_report(temporary.path()).at("call").at("kernel") == kOneRun[2]);
 }
@@ -160,11 +160,10 @@ TEST_CASE("Where nothing can be written at all, what is told is what is known") 
         return;
     }
     const Outcome outcome = run_bare(program, dying(17, SIGSEGV));
-    CHECK(
-        contains(outcome.err, "so what happens cannot be recorded, and a report will say little; try --out"));
+    CHECK(contains(outcome.err, ". Nothing is recorded, and a report will say little. Set --out to "));
     CHECK(contains(outcome.err,
                    "aoti-dbg: segmentation fault (SIGSEGV); calls were made but could not be recorded"));
-    CHECK(contains(outcome.err, "the report is not in the output folder"));
+    CHECK(contains(outcome.err, "The report is on standard error only."));
 }
 
 #ifdef AOTI_DBG_HAS_FAKE_CUDA

@@ -179,6 +179,29 @@ Outcome run_preloaded(const std::vector<std::string>& argv, const Variables& env
     return run_program(argv, with_library, timeout, cwd);
 }
 
+namespace {
+
+/// Copies the JSON below a folder to one of its own below `to`, where tests/schemas validates it. What
+/// earlier processes collected there goes first.
+void collect_outputs(const std::filesystem::path& from, const std::filesystem::path& to) {
+    constexpr std::uintmax_t kMostBytes = std::uintmax_t{4} << 20U;
+    std::error_code ignored;
+    static const std::uintmax_t removed = std::filesystem::remove_all(to, ignored);
+    (void)removed;
+    for (const auto& entry : std::filesystem::recursive_directory_iterator(from, ignored)) {
+        const std::string name = entry.path().filename().string();
+        const bool is_json = name.find(".json") != std::string::npos || name.rfind("verdict", 0) == 0;
+        if (!is_json || !entry.is_regular_file(ignored) || entry.file_size(ignored) > kMostBytes) continue;
+        const std::filesystem::path copy =
+            to / from.filename() / std::filesystem::relative(entry.path(), from, ignored);
+        std::filesystem::create_directories(copy.parent_path(), ignored);
+        std::filesystem::copy_file(entry.path(), copy, std::filesystem::copy_options::overwrite_existing,
+                                   ignored);
+    }
+}
+
+}  // namespace
+
 TempFolder::TempFolder() {
     std::string name = (std::filesystem::temp_directory_path() / "aoti-dbg-test-XXXXXX").string();
     if (mkdtemp(name.data()) == nullptr) throw std::runtime_error("cannot make " + name);
@@ -186,8 +209,15 @@ TempFolder::TempFolder() {
 }
 
 TempFolder::~TempFolder() {
+    if (const char* const to = std::getenv("AOTI_DBGTEST_COLLECT"); to != nullptr) collect_outputs(path_, to);
     std::error_code ignored;
     std::filesystem::remove_all(path_, ignored);
+}
+
+void keep_output(const std::string& name, const std::string& text) {
+    if (std::getenv("AOTI_DBGTEST_COLLECT") == nullptr) return;
+    const TempFolder folder;
+    write_text(folder.path() / name, text);
 }
 
 std::string read_text(const std::filesystem::path& path) {

@@ -45,7 +45,8 @@ std::vector<char*> pointers(std::vector<std::string>& texts);
 /// What run_preloaded puts into LD_PRELOAD; `library` empty: our own.
 std::string preload_value(const std::string& library = "");
 
-/// A fresh folder under the system's temp directory, removed with all that lies in it.
+/// A fresh folder under the system's temp directory, removed with all that lies in it. AOTI_DBGTEST_COLLECT
+/// names a folder that gets a copy of its JSON files, which tests/schemas validates.
 class TempFolder {
   public:
     TempFolder();
@@ -57,6 +58,10 @@ class TempFolder {
   private:
     std::filesystem::path path_;
 };
+
+/// Keeps a document that a test rendered without writing it, as file `name` of a folder of its own, for
+/// tests/schemas. Does nothing unless AOTI_DBGTEST_COLLECT is set.
+void keep_output(const std::string& name, const std::string& text);
 
 /// The whole of a file; empty when it cannot be read.
 std::string read_text(const std::filesystem::path& path);

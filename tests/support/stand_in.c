@@ -1,6 +1,7 @@
 /* For the tests of the command: a library that does nothing but count itself in the tally, whose layout is
  * written out here once more so that the two are compared. In the program that STAND_IN_MODEL names a model
- * arrives, in that of STAND_IN_LAUNCH a call is seen; that of STAND_IN_ASIDE takes no part. */
+ * arrives, in that of STAND_IN_LAUNCH a call is seen; that of STAND_IN_ASIDE takes no part; that of
+ * STAND_IN_IDLE has PyTorch and ends without a record. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -10,7 +11,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-enum { LOADED = 24, PARTAKING = 28, MODELS = 32, RECORDING = 36, BYTES = 4096 };
+enum { LOADED = 24, PARTAKING = 28, MODELS = 32, RECORDING = 36, IDLE = 84, BYTES = 4096 };
 
 static int is_named(const char* variable) {
     const char* const name = getenv(variable);
@@ -33,6 +34,7 @@ __attribute__((constructor)) static void count(void) {
         if (!is_named("STAND_IN_ASIDE")) raise_count(page, PARTAKING);
         if (is_named("STAND_IN_MODEL")) raise_count(page, MODELS);
         if (is_named("STAND_IN_LAUNCH")) raise_count(page, RECORDING);
+        if (is_named("STAND_IN_IDLE")) raise_count(page, IDLE);
     }
     munmap(page, BYTES);
 }

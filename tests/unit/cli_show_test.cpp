@@ -72,18 +72,37 @@ TEST_CASE("Where no events are, show says what, why and what to try") {
     const TempFolder folder;
     const Outcome none = show_as("text", folder.path());
     CHECK(none.exit_code == 1);
-    CHECK(contains(none.err, "no events.jsonl in it or below it; was the program run with"));
-    CHECK(contains(show_as("text", folder.path() / "missing").err, "no such file or folder"));
+    CHECK(contains(none.err, "error: no events.jsonl in " + folder.path().string() +
+                                 " or below it. Run the program with --level 2 "));
+    CHECK(contains(show_as("text", folder.path() / "missing").err, ": no such file or directory."));
     write_text(folder.path() / "other", "something else\nand more\n");
     const Outcome other = show_as("text", folder.path() / "other");
     CHECK(other.exit_code == 1);
-    CHECK(contains(other.err, "it is not an events.jsonl"));
+    CHECK(contains(other.err, "holds no events. Give an events.jsonl."));
     write_text(folder.path() / "events.jsonl", "\n\n");
-    CHECK(contains(show_as("text", folder.path()).err, "has no calls in it"));
+    CHECK(contains(show_as("text", folder.path()).err, "holds no calls."));
     const Outcome wrong = show_as("compat", folder.path());
     CHECK(wrong.exit_code == 2);
     CHECK(contains(wrong.err, "did you mean \"compact\"?"));
     CHECK(show({"--format", "text", "--last", "3", folder.path()}).exit_code == 2);
+}
+
+TEST_CASE("Flags of show that are wrong or contradict each other are refused, and nothing is printed") {
+    const TempFolder folder;
+    write_text(folder.path() / "flight.ring", ring_of({record(1, 0)}));
+    const auto refused = [&](std::vector<std::string> flags) {
+        flags.push_back(folder.path());
+        const Outcome outcome = show(flags);
+        CHECK(outcome.exit_code == 2);
+        CHECK(outcome.out.empty());
+        return outcome.err;
+    };
+    CHECK(contains(refused({"--last", "-1"}), "--last: expected a number of calls, 0 or more, got \"-1\"."));
+    CHECK(contains(refused({"--last", "3x"}), "got \"3x\"."));
+    CHECK(contains(refused({"--last", "3", "--all"}), "--last and --all contradict each other."));
+    CHECK(contains(refused({"--thread", "-7"}), "--thread: expected a thread id, got \"-7\"."));
+    CHECK(contains(refused({"--format", "text", "--all"}), "--format prints every event. Leave out --all."));
+    CHECK(show({"--last", "1", folder.path()}).exit_code == 0);
 }
 
 TEST_CASE("A reader that closes early is no failure of show --format") {
@@ -115,10 +134,10 @@ TEST_CASE("A file that is cut, damaged or newer is shown as far as it goes, and 
     write_text(file, run.events.substr(0, run.events.size() - 20));
     const Outcome cut = show_as("text", file);
     CHECK(cut.exit_code == 0);
-    CHECK(contains(cut.err, "the last line is not whole"));
+    CHECK(contains(cut.err, "the last line is incomplete"));
     CHECK(cut.out == run.text.substr(0, cut.out.size()));
     write_text(file, "rubbish\n" + run.events);
-    CHECK(contains(show_as("text", file).err, "lines are damaged and left out, the first is 1"));
+    CHECK(contains(show_as("text", file).err, "lines are damaged and left out. The first is line 1."));
     CHECK(show_as("text", file).out == run.text);
     write_text(file, "{\"event\":\"header\",\"format\":\"aoti-dbg-events\",\"version\":9}\n" + run.events);
     CHECK(contains(show_as("text", file).err, "newer version"));
@@ -146,7 +165,7 @@ TEST_CASE("Of several runs the latest one's events are shown, and the ring is sh
     fs::create_directory_symlink("a-1", folder.path() / "latest");
     const Outcome outcome = show_as("text", folder.path());
     CHECK(outcome.out == first.text);
-    CHECK(contains(outcome.err, "other files of events here: 1"));
+    CHECK(contains(outcome.err, "Other event files here: 1."));
     CHECK(contains(show({folder.path()}).out, "flight.ring"));
 }
 
@@ -155,8 +174,9 @@ TEST_CASE("What cannot be shown is said in one line, with exit code 1") {
     const std::string missing = folder.path() / "missing";
     const Outcome none = show({missing});
     CHECK(none.exit_code == 1);
-    CHECK(contains(none.err, missing + ": no such file or folder"));
-    CHECK(contains(show({folder.path()}).err, "no flight.ring in it or below it"));
+    CHECK(contains(none.err, "cannot open " + missing + ": no such file or directory."));
+    CHECK(
+        contains(show({folder.path()}).err, "no flight.ring in " + folder.path().string() + " or below it."));
 
     const std::string file = folder.path() / "flight.ring";
     write_text(file, "something else");

@@ -36,7 +36,7 @@ TEST_CASE("Without the library beside it, run starts nothing and says where it b
     const Outcome outcome = installation.run({"--", "/bin/echo", "started"});
     CHECK(outcome.exit_code == 125);
     CHECK(outcome.out.empty());
-    CHECK(contains(outcome.err, "libaoti_dbg.so was not found"));
+    CHECK(contains(outcome.err, "cannot find libaoti_dbg.so. The program was not started."));
 }
 
 TEST_CASE("A program that is not there is 127, one that cannot be executed 126") {
@@ -44,8 +44,8 @@ TEST_CASE("A program that is not there is 127, one that cannot be executed 126")
     CHECK(installation.run({"--", "no-such-program-here"}).exit_code == 127);
     const Outcome missing = installation.run({"--", "/no/such/program"});
     CHECK(missing.exit_code == 127);
-    CHECK(contains(missing.err,
-                   "/no/such/program could not be executed: No such file or directory; check its name"));
+    CHECK(
+        contains(missing.err, "cannot execute /no/such/program: no such file or directory. Check its name"));
     CHECK(installation.run({"--", "/"}).exit_code == 126);
     write_text(installation.folder.path() / "plain", "text");
     CHECK(installation.run({"--", "./plain"}).exit_code == 126);
@@ -263,6 +263,21 @@ TEST_CASE("Help comes from the table of options, and version and help succeed") 
     CHECK(contains(run_program({AOTI_DBG_TOOL, "--help"}).out, "Examples:"));
     CHECK(run_program({AOTI_DBG_TOOL, "--help"}).exit_code == 0);
     CHECK(contains(run_program({AOTI_DBG_TOOL, "--version"}).out, "aoti-dbg "));
+}
+
+TEST_CASE("The help of a command has its own examples, and nothing that only the parser understands") {
+    for (const std::string command : {"show", "report", "doctor"}) {
+        CAPTURE(command);
+        const Outcome help = run_program({AOTI_DBG_TOOL, command, "--help"});
+        CHECK(help.exit_code == 0);
+        const std::size_t examples = help.out.find("Examples:\n");
+        REQUIRE(examples != std::string::npos);
+        const std::string first = "  aoti-dbg " + command;
+        CHECK(help.out.compare(examples + 10, first.size(), first) == 0);
+        CHECK_FALSE(contains(help.out, "aoti-dbg run -- "));
+        for (const char* raw : {"UINT", "TEXT", "Excludes", "[...]"})
+            CHECK_FALSE(contains(help.out, raw));
+    }
 }
 
 TEST_CASE("Without a command the help comes, and an unknown one is told the nearest; both fail as usage") {

@@ -40,7 +40,7 @@ bool contains(const std::string& text, const std::string& part) {
 
 nlohmann::json json_of(const CrashReport& report) {
     std::string text;
-    append_report_json(report, text);
+    append_kept_json(report, text);
     return nlohmann::json::parse(text);
 }
 
@@ -246,7 +246,7 @@ TEST_CASE("Without a dump, what completion markers tell goes before who was told
           "completion markers; the process then ended with SIGABRT");
     CHECK(report.next.front().find("--runs 7 --calls 41 ") != std::string::npos);
     std::string json;
-    append_report_json(report, json);
+    append_kept_json(report, json);
     CHECK(json.find("\"by_markers\": true") != std::string::npos);
     const std::string fingerprint = report.fingerprint;
     report.faulted->is_likely = true;
@@ -294,7 +294,7 @@ TEST_CASE("Several that it can have been are said as a set, and are no part of t
     CHECK(report.call() == nullptr);
     CHECK(text_of(report).find("candidates     kernel_0 (run 7, call 0)\n") != std::string::npos);
     std::string json;
-    append_report_json(report, json);
+    append_kept_json(report, json);
     CHECK(json.find("\"suspects\"") != std::string::npos);
     std::string line;
     append_verdict_line(report, "", line);

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "serializer/crash_report.hpp"
+#include "tests/support/run_program.hpp"
 
 namespace aoti_dbg::test {
 
@@ -33,6 +34,14 @@ inline CrashReport ended_by(int signal) {
 inline CrashReport concluded(CrashReport report) {
     conclude(report);
     return report;
+}
+
+/// As report.json, which tests/schemas validates.
+inline void append_kept_json(const CrashReport& report, std::string& out) {
+    std::string text;
+    append_report_json(report, text);
+    keep_output("report.json", text);
+    out += text;
 }
 
 inline std::string text_of(const CrashReport& report) {

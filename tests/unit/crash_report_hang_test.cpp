@@ -47,7 +47,7 @@ TEST_CASE("A hang is told with the call, the launch and how it was ended") {
     CHECK(report.repeat.front() ==
           "CUDA_LAUNCH_BLOCKING=1 aoti-dbg run --triage --hang 30 -- python infer.py");
     std::string json;
-    append_report_json(report, json);
+    append_kept_json(report, json);
     const nlohmann::json read = nlohmann::json::parse(json);
     CHECK(read.at("class") == "hang");
     CHECK(read.at("hang").at("unended_count") == 7);
@@ -68,7 +68,7 @@ TEST_CASE("A launch that does not end and that nobody waits for is told as that"
           "and no call waits for it; 6 launches are queued behind it; the process then ended with SIGTERM");
     CHECK(text_of(report).find("unfinished for 12.3 s, launched by thread ") != std::string::npos);
     std::string json;
-    append_report_json(report, json);
+    append_kept_json(report, json);
     CHECK(nlohmann::json::parse(json).at("hang").at("calls").at(0).at("nobody_waits") == true);
 }
 
@@ -124,7 +124,7 @@ TEST_CASE("What the driver says that it ran is told with its line, and is no fau
     CHECK(text.find("source         line 22: while flag >= 0:") != std::string::npos);
     CHECK(text.find("fault ") == std::string::npos);
     std::string json;
-    append_report_json(report, json);
+    append_kept_json(report, json);
     const nlohmann::json read = nlohmann::json::parse(json);
     CHECK(read.at("hang").at("recorded") == true);
     CHECK(read.at("device").at("running") == true);

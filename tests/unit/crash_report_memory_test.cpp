@@ -68,7 +68,7 @@ bool contains(const std::string& text, const std::string& part) {
 
 nlohmann::json json_of(const CrashReport& report) {
     std::string text;
-    append_report_json(report, text);
+    append_kept_json(report, text);
     return nlohmann::json::parse(text);
 }
 

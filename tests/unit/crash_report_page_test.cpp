@@ -155,7 +155,7 @@ TEST_CASE("report.json is JSON, whatever the names in it are") {
     for (const std::string& unit : kUnits) {
         CAPTURE(unit);
         std::string text;
-        append_report_json(filled(unit, 300), text);
+        append_kept_json(filled(unit, 300), text);
         const auto json = nlohmann::json::parse(text);
         CHECK(json.at("format") == kReportFormatName);
         CHECK(json.at("version") == kReportFormatVersion);

@@ -133,7 +133,7 @@ TEST_CASE("The address of an access that ended a process is told, and no part of
     append_report_text(concluded(report), text);
     CHECK(text.find("ended with SIGSEGV at address 0x7f0000001000") != std::string::npos);
     std::string json;
-    append_report_json(concluded(report), json);
+    append_kept_json(concluded(report), json);
     CHECK(nlohmann::json::parse(json).at("ended").at("address") == "0x7f0000001000");
 }
 
@@ -218,7 +218,7 @@ TEST_CASE("A launch that failed has the class of its CUDA error, an op that fail
     CHECK(report.verdict.find(" and 95 more; the process then ended") != std::string::npos);
     CHECK(text_of(report).find("unfinished     one_kernel") != std::string::npos);
     std::string json;
-    append_report_json(report, json);
+    append_kept_json(report, json);
     CHECK(nlohmann::json::parse(json).at("unended").size() == 16);
     CHECK(nlohmann::json::parse(json).at("unended_count") == 99);
 }
@@ -236,7 +236,7 @@ TEST_CASE("A wrong argument is the host's, and a failure in the same run tells o
     report.finding->found = "float64";
     report.finding->advice = "convert it";
     report.findings = 1;
-    const std::string title = "dtype of the model input arg0_1: float32 expected, float64 found";
+    const std::string title = "model input arg0_1: expected dtype float32, got float64";
     const CrashReport found = concluded(report);
     CHECK(found.verdict == title + " (run 2)");
     CHECK(found.kind == CrashClass::host);

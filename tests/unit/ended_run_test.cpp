@@ -234,7 +234,7 @@ TEST_CASE("Of several findings that of the run that was under way is told, else 
     CHECK(report.findings == 2);
     REQUIRE(report.finding);
     CHECK(report.finding->run == 5);
-    CHECK(contains(report.verdict, "8 expected, 5 found (run 5)"));
+    CHECK(contains(report.verdict, "expected size 8, got 5 (run 5)"));
     process.threads.front().second = {ended_run(1, 7)};
     CHECK(told(SIGABRT, {process}).report.finding->run == 2);
 }

@@ -1,5 +1,5 @@
-// docs/FORMAT.md shows what is written: its examples are those of this test. Where one differs the format has
-// changed; with AOTI_DBGTEST_WRITE_PAGE=1 this program writes them into the page.
+// The pages of docs/reference show what is written, and their examples come from this test. When one differs,
+// the format has changed; AOTI_DBGTEST_WRITE_PAGE=1 makes this program write its examples into the pages.
 #include <cstdlib>
 
 #include "serializer/crash_report.hpp"
@@ -16,16 +16,17 @@ namespace {
 
 using namespace test;
 
-/// The block of code behind the mark of that name is `text`; or becomes it, where that was asked for.
-void check_example(const std::string& name, const std::string& text) {
-    std::string page = read_text(AOTI_DBG_FORMAT_PAGE);
+/// The code block after the mark of that name equals `text`, or is replaced by it when the environment asks.
+void check_example(const std::string& page_name, const std::string& name, const std::string& text) {
+    const std::string path = std::string(AOTI_DBG_REFERENCE_PAGES) + "/" + page_name;
+    std::string page = read_text(path);
     const std::string mark = "<!-- example: " + name + " -->\n```";
     const std::size_t place = page.find(mark);
     REQUIRE(place != std::string::npos);
     const std::size_t begin = page.find('\n', place + mark.size()) + 1;
     const std::size_t length = page.find("```\n", begin) - begin;
     if (std::getenv("AOTI_DBGTEST_WRITE_PAGE") != nullptr) {
-        write_text(AOTI_DBG_FORMAT_PAGE, page.replace(begin, length, text));
+        write_text(path, page.replace(begin, length, text));
     } else {
         CHECK(page.substr(begin, length) == text);
     }
@@ -116,15 +117,15 @@ TEST_CASE("The events on the page are those that are written") {
     file += Sample().rendered(JsonlRenderer());
     const std::vector<NamedCount> counts = {{"models", 1}, {"runs", 1}, {"calls", 65}, {"lost", 0}};
     JsonlRenderer::render_coverage(counts, file);
-    check_example("jsonl", file);
+    check_example("events.md", "jsonl", file);
 }
 
 TEST_CASE("The text on the page is that which is printed") {
-    check_example("text", Sample().rendered(TextRenderer()));
+    check_example("events.md", "text", Sample().rendered(TextRenderer()));
 }
 
 TEST_CASE("The compact lines on the page are those that are printed") {
-    check_example("compact", Sample().rendered(CompactRenderer(false)));
+    check_example("events.md", "compact", Sample().rendered(CompactRenderer(false)));
 }
 
 TEST_CASE("The index on the page is that which is written") {
@@ -143,6 +144,7 @@ TEST_CASE("The index on the page is that which is written") {
     tensor.sizes = facts.sizes;
     tensor.strides = facts.strides;
     tensor.storage_bytes = 16;
+    tensor.saved_storage_bytes = 16;
     tensor.device = "cuda:0";
     tensor.bytes = 1597;
     tensor.has_hash = true;
@@ -151,6 +153,7 @@ TEST_CASE("The index on the page is that which is written") {
     tensor.statistics = &weight.statistics;
     std::string file;
     append_index_header(sample_header(), "", file);
+    append_index_compacted(2, 260, file);
     append_index_file(tensor, file);
     const std::string first(tensor.path);
     tensor.path = "run0003/call0012/after_launch_aoti_torch_cuda_addmm_out_l1_weight_cuda:0.pt";
@@ -159,10 +162,12 @@ TEST_CASE("The index on the page is that which is written") {
     tensor.linked_to = first;
     append_index_file(tensor, file);
     append_index_evicted(2, "older than the last runs", 130, file);
-    const std::vector<NamedCount> counts = {
-        {"files", 132}, {"linked", 1}, {"bytes", 209207}, {"linked_bytes", 1597}, {"evicted_files", 130}};
-    append_index_end("complete", "", counts, {}, file);
-    check_example("index", file);
+    const std::vector<NamedCount> counts = {{"files", 2},           {"linked", 1},
+                                            {"bytes", 1597},        {"linked_bytes", 1597},
+                                            {"written_files", 392}, {"written_bytes", 203418}};
+    const std::vector<NamedCount> removed = {{"older", 390}};
+    append_index_end({"complete", "", counts, removed, {}}, file);
+    check_example("tensors.md", "index", file);
 }
 
 CrashReport sample_report() {
@@ -214,13 +219,13 @@ CrashReport sample_report() {
 TEST_CASE("The reports on the page are those that are written") {
     std::string text;
     append_report_text(sample_report(), text);
-    check_example("report.txt", text);
+    check_example("report.md", "report.txt", text);
     std::string json;
     append_report_json(sample_report(), json);
-    check_example("report.json", json);
+    check_example("report.md", "report.json", json);
     std::string line;
     append_verdict_line(sample_report(), "/work/aoti_dbg/20261121-093000-4242/report.json", line);
-    check_example("verdict", line);
+    check_example("report.md", "verdict", line);
 }
 
 TEST_CASE("The hang on the page is as it is written") {
@@ -250,7 +255,7 @@ TEST_CASE("The hang on the page is as it is written") {
     hang.unended_count = 1;
     std::string line;
     append_hang_json(hang, line);
-    check_example("hang.json", line);
+    check_example("hang.md", "hang.json", line);
 }
 
 }  // namespace

@@ -162,6 +162,60 @@ TEST_CASE("Events go to the event log as JSON and to the log in the format that 
     }
 }
 
+TEST_CASE("A call counts as printed once, and only if something of it is in the log") {
+    const TempFolder folder;
+    const int status = in_child([&folder] {
+        const rlimit limit{64 * 1024, 64 * 1024};
+        setrlimit(RLIMIT_FSIZE, &limit);
+        const std::unique_ptr<LineLog> log = open_log(folder);
+        EventOutput output(nullptr, log.get(), EventFormat::text, false);
+        const Sample sample;
+        MeasuredCall call = sample.call();
+        for (std::uint64_t i = 1; i <= 3000; ++i) {
+            call.sequence = i;
+            for (const EventSide side : {EventSide::before, EventSide::after}) {
+                call.side = side;
+                output.call(call);
+            }
+            output.flush();
+        }
+        log->close();
+        const std::string text = read_text(folder.path() / "log");
+        const auto lines = static_cast<std::uint64_t>(std::count(text.begin(), text.end(), '\n'));
+        const std::uint64_t printed = output.printed();
+        if (printed < 10 || printed >= 3000) ::_exit(2);
+        // Each call has as many lines, and the file ends between two calls.
+        const bool is_exact = lines % printed == 0 && log->lost() == (3000 - printed) * (lines / printed);
+        ::_exit(is_exact ? 0 : 3);
+    });
+    CHECK(WIFEXITED(status));
+    CHECK(WEXITSTATUS(status) == 0);
+}
+
+TEST_CASE("Events of a call belong together whatever lies between them") {
+    FirstEvents events;
+    const auto is_first = [&events](EventSide side, std::uint64_t sequence, std::uint64_t thread = 1) {
+        MeasuredCall event;
+        event.side = side;
+        event.sequence = sequence;
+        event.thread = thread;
+        return events.is_first(event);
+    };
+    CHECK(is_first(EventSide::before, 1));
+    CHECK_FALSE(is_first(EventSide::before, 1));  // its name, then its tensors
+    CHECK(is_first(EventSide::before, 2));        // inside of the first
+    CHECK(is_first(EventSide::before, 3, 2));     // of another thread
+    CHECK(is_first(EventSide::after, 4));         // printed after it only
+    CHECK_FALSE(is_first(EventSide::after, 4));
+    CHECK_FALSE(is_first(EventSide::after, 2));
+    CHECK(is_first(EventSide::before, 5));  // an exception unwinds it
+    CHECK_FALSE(is_first(EventSide::after, 1));
+    CHECK_FALSE(is_first(EventSide::after, 1));
+    CHECK_FALSE(is_first(EventSide::after, 3, 2));
+    CHECK_FALSE(is_first(EventSide::inputs, 6));
+    CHECK_FALSE(is_first(EventSide::outputs, 6));
+}
+
 TEST_CASE("Where one of the two is missing the other still gets its own") {
     const TempFolder folder;
     const Sample sample;

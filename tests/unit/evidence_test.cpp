@@ -1,14 +1,18 @@
 // What is kept of a model's package: odd folders first, then that it is whole, shared and left alone.
 #include "shim/report/evidence.hpp"
 
+#include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <filesystem>
 #include <fstream>
 #include <set>
 
 #include "tests/support/catch.hpp"
+#include "tests/support/in_child.hpp"
 #include "tests/support/run_program.hpp"
 
 using namespace aoti_dbg;
@@ -72,6 +76,22 @@ TEST_CASE("Where it cannot be written, the failure says where, and leaves nothin
     REQUIRE_FALSE(kept.ok());
     CHECK(kept.status().message().find((folder.path() / "out").string()) != std::string::npos);
     CHECK(fs::is_regular_file(folder.path() / "out"));
+}
+
+TEST_CASE("A file size limit that the evidence exceeds ends no program, and leaves nothing behind") {
+    const TempFolder folder;
+    const fs::path library = make_package(folder.path() / "p");
+    const fs::path out = folder.path() / "out";
+    fs::create_directories(out);
+    const int status = in_child([&] {
+        const rlimit limit{64, 64};
+        setrlimit(RLIMIT_FSIZE, &limit);
+        const Result<KeptEvidence> kept = keep_evidence(library.string(), out.string(), 1U << 20U);
+        ::_exit(!kept.ok() && kept.status().error_number() == EFBIG ? 0 : 2);
+    });
+    CHECK(WIFEXITED(status));
+    CHECK(WEXITSTATUS(status) == 0);
+    CHECK(fs::is_empty(out / "evidence"));
 }
 
 TEST_CASE("A file that is no regular one is not waited for, and one that is too large is left out") {

@@ -20,7 +20,8 @@ enum Calls : unsigned {
     kUnlink = 256,
     kLook = 512,
     kLookAtDisk = 1024,
-    kAllCalls = 2047,
+    kRead = 2048,
+    kAllCalls = 4095,
 };
 
 struct Fault {
@@ -106,6 +107,9 @@ inline const FileCalls& failing_calls() {
         },
         [](int file, struct statvfs* found) {
             return fails(kLookAtDisk) ? -1 : real.look_at_disk(file, found);
+        },
+        [](int file, void* text, std::size_t bytes, off_t from) -> ssize_t {
+            return fails(kRead) ? -1 : real.read_at(file, text, bytes, from);
         },
     };
     return calls;

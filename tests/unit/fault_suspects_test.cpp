@@ -59,7 +59,7 @@ CrashReport told(const std::vector<std::string>& sources, const Threads& threads
         if (has_models)
             write_text(package / "models.jsonl",
                        "{\"pid\":4242,\"start_ns\":" + std::to_string(header.start_unix_ns) +
-                           ",\"model\":" + std::to_string(i) + "}\n");
+                           ",\"model\":" + std::to_string(i) + ",\"path\":\"/tmp/c.so\"}\n");
     }
     std::string file = file_start() + names_block(kNames);
     for (std::uint32_t i = 0; i < threads.size(); ++i)
@@ -175,7 +175,7 @@ TEST_CASE("Of the launches that had not ended the only one that asserts is likel
     // A core dump of the same tells of the same bug.
     CHECK(report.fingerprint == fingerprint_of({"kernel", "710", "triton_poi_fused_index", "4"}));
     std::string json;
-    append_report_json(report, json);
+    append_kept_json(report, json);
     CHECK(contains(json, "\"by_assertion\": true"));
 
     CHECK(contains(told(kLookup, {of(lookup, 1), failed_wait(2, 719)}).verdict,

@@ -1,6 +1,9 @@
 // Which runs stay: what is under way first.
 #include "shim/report/kept_runs.hpp"
 
+#include <algorithm>
+#include <set>
+
 #include "tests/support/catch.hpp"
 
 using namespace aoti_dbg;
@@ -9,7 +12,7 @@ namespace {
 
 bool save(KeptRuns& runs, std::uint32_t run, const std::string& path) {
     if (!runs.begin_file(run)) return false;
-    runs.end_file(run, path);
+    runs.end_file(run, {path});
     return true;
 }
 
@@ -19,19 +22,20 @@ TEST_CASE("A run does not go before the last of its files is finished, and then 
     KeptRuns runs(1, false);
     REQUIRE(runs.begin_file(0));
     REQUIRE(runs.begin_file(0));
-    runs.end_file(0, "a");
+    runs.end_file(0, {"a"});
     REQUIRE(save(runs, 1, "b"));
+    runs.end_run(1, false);
     CHECK(runs.is_going(0));
     CHECK_FALSE(runs.is_going(1));
     CHECK_FALSE(runs.has_evicted());
     CHECK_FALSE(runs.take_evicted());
-    runs.end_file(0, "late");
+    runs.end_file(0, {"late"});
     REQUIRE(runs.has_evicted());
     const std::optional<EvictedRun> evicted = runs.take_evicted();
     REQUIRE(evicted);
     CHECK(evicted->run == 0);
     CHECK(evicted->why == WhyEvicted::older);
-    CHECK(evicted->files == std::vector<std::string>{"a", "late"});
+    CHECK(evicted->files == std::vector<KeptFile>{{"a", 0}, {"late", 0}});
     CHECK_FALSE(runs.take_evicted());
 }
 
@@ -39,6 +43,7 @@ TEST_CASE("A run that went while it was running gets no more files, until its en
     KeptRuns runs(1, false);
     REQUIRE(save(runs, 0, "a"));
     REQUIRE(save(runs, 1, "b"));
+    runs.end_run(1, false);
     REQUIRE(runs.take_evicted());
     CHECK_FALSE(runs.begin_file(0));
     runs.end_run(0, false);
@@ -46,7 +51,7 @@ TEST_CASE("A run that went while it was running gets no more files, until its en
     CHECK_FALSE(runs.is_going(0));
 }
 
-TEST_CASE("The last runs are kept, the present one counted") {
+TEST_CASE("The last whole runs are kept") {
     KeptRuns runs(2, false);
     for (std::uint32_t run = 0; run < 10; ++run) {
         REQUIRE(save(runs, run, "run" + std::to_string(run)));
@@ -109,4 +114,106 @@ TEST_CASE("Where all runs stay nothing is kept account of") {
     CHECK(save(runs, 0, "a"));
     runs.end_run(0, false);
     CHECK_FALSE(runs.has_evicted());
+}
+
+TEST_CASE("A run stays until as many newer ones are whole as are to be kept") {
+    KeptRuns runs(2, false);
+    for (std::uint32_t run = 0; run < 2; ++run) {
+        REQUIRE(save(runs, run, "run" + std::to_string(run)));
+        runs.end_run(run, false);
+    }
+    REQUIRE(runs.begin_file(2));
+    REQUIRE(runs.begin_file(3));
+    runs.end_run(2, false);
+    CHECK_FALSE(runs.has_evicted());  // its end is known, but not all of its files are on disk
+    runs.end_file(2, {"run2"});
+    REQUIRE(runs.take_evicted()->run == 0);
+    CHECK_FALSE(runs.has_evicted());
+    runs.end_file(3, {"run3"});
+    CHECK_FALSE(runs.has_evicted());  // more of its files may come
+    runs.end_run(3, false);
+    REQUIRE(runs.take_evicted()->run == 1);
+}
+
+TEST_CASE("The runs that stay are in a row, also where a newer one is whole first") {
+    KeptRuns runs(2, false);
+    for (const std::uint32_t run : {0U, 1U}) {
+        REQUIRE(save(runs, run, "a"));
+        runs.end_run(run, false);
+    }
+    for (const std::uint32_t run : {2U, 3U}) {
+        REQUIRE(runs.begin_file(run));
+        runs.end_run(run, false);
+    }
+    runs.end_file(3, {"run3"});
+    CHECK_FALSE(runs.has_evicted());
+    SECTION("until that one is whole, too") {
+        runs.end_file(2, {"run2"});
+    }
+    SECTION("or there are enough of the newer ones") {
+        REQUIRE(save(runs, 4, "run4"));
+        runs.end_run(4, false);
+        CHECK(runs.is_going(2));
+        runs.end_file(2, {"run2"});
+    }
+    std::set<std::uint32_t> gone;
+    while (runs.has_evicted())
+        gone.insert(runs.take_evicted()->run);
+    const std::set<std::uint32_t> older = {0, 1};
+    CHECK(std::includes(gone.begin(), gone.end(), older.begin(), older.end()));
+    CHECK_FALSE(runs.is_going(3));
+}
+
+TEST_CASE("A run without any file on disk does not replace one that has files") {
+    KeptRuns runs(1, false);
+    REQUIRE(save(runs, 0, "a"));
+    runs.end_run(0, false);
+    REQUIRE(save(runs, 1, ""));
+    runs.end_run(1, false);
+    CHECK_FALSE(runs.has_evicted());
+    CHECK(runs.tracked() == 1);
+}
+
+TEST_CASE("A run never makes room for an older one") {
+    KeptRuns runs(5, false);
+    REQUIRE(runs.begin_file(3));
+    REQUIRE(save(runs, 4, "b"));
+    CHECK_FALSE(runs.let_oldest_go(3));
+    CHECK_FALSE(runs.is_going(4));
+}
+
+TEST_CASE("Folders that no file came to are removed, with the run or when it is whole") {
+    KeptRuns runs(1, false);
+    for (std::uint32_t run = 0; run < 2; ++run) {
+        const std::string folder = "run000" + std::to_string(run);
+        REQUIRE(runs.begin_file(run));
+        REQUIRE(runs.begin_file(run));
+        runs.note_folder(run, folder + "/call0000");
+        runs.note_folder(run, folder + "/call0001");
+        runs.end_file(run, {folder + "/call0000/a.pt"});
+        runs.end_file(run, {});
+    }
+    CHECK(runs.take_empty_folders().empty());
+    runs.end_run(1, false);
+    CHECK(runs.has_chores());
+    CHECK(runs.take_empty_folders() == std::vector<std::string>{"run0001/call0001"});
+    const std::optional<EvictedRun> evicted = runs.take_evicted();
+    REQUIRE(evicted);
+    CHECK(evicted->run == 0);
+    CHECK(evicted->folders == std::set<std::string>{"run0000/call0000", "run0000/call0001"});
+    CHECK_FALSE(runs.has_chores());
+}
+
+TEST_CASE("What is remembered stays bounded, also where runs do not end") {
+    KeptRuns runs(3, false);
+    const bool ends = GENERATE(true, false);
+    std::size_t most = 0;
+    for (std::uint32_t run = 0; run < 100000; ++run) {
+        REQUIRE(save(runs, run, "a"));
+        if (ends || run % 10 == 0) runs.end_run(run, false);
+        while (runs.take_evicted()) {
+        }
+        most = std::max(most, runs.tracked());
+    }
+    CHECK(most <= (ends ? 4 : KeptRuns::kMostGone + 40));
 }

@@ -333,6 +333,22 @@ TEST_CASE("The log is a stream in any case of letters, and otherwise a file whos
     CHECK(parse({{"AOTI_DBG_LOG", "Names-%p.Log"}}).options.log == "Names-%p.Log");
 }
 
+TEST_CASE("A wrong pattern in a place is refused with the reason, and the default holds") {
+    const Parsed out = parse({{"AOTI_DBG_OUT", "out-%z"}});
+    CHECK(out.options.out == "aoti_dbg/%t-%p");
+    REQUIRE(out.complaints.size() == 1);
+    CHECK(contains(out.complaints[0],
+                   "AOTI_DBG_OUT=\"out-%z\" is not a value that it takes: unknown pattern \"%z\""));
+    CHECK(contains(out.complaints[0], "the default, aoti_dbg/%t-%p, is taken"));
+    const Parsed log = parse({{"AOTI_DBG_LOG", "names%"}});
+    CHECK(log.options.log == "stderr");
+    REQUIRE(log.complaints.size() == 1);
+    CHECK(contains(log.complaints[0], "it ends in a single %"));
+    CHECK(parse_file(R"({"out": "a%q{B"})").options.out == "aoti_dbg/%t-%p");
+    CHECK(parse_file(R"({"out": "a%q{B"})").complaints.size() == 1);
+    CHECK(parse({{"AOTI_DBG_OUT", "100%%"}}).options.out == "100%%");
+}
+
 TEST_CASE("Known findings are read from files, and what is wrong in one is said with its line") {
     const Parsed parsed = parse({{"AOTI_DBG_SUPPRESS", "inf in mask,/known.txt"}},
                                 {{"/known.txt", "# ours\nnan in a - buf0\nzero in b\n"}});

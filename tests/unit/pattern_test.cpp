@@ -30,6 +30,27 @@ TEST_CASE("A pattern that is not complete stays as it stands") {
     CHECK(expand_pattern("[%q{MISSING}]", none) == "[]");
 }
 
+TEST_CASE("An unknown, trailing or unclosed pattern is a fault that says what to write instead") {
+    CHECK(pattern_fault("out-%z") == "unknown pattern \"%z\" (write %% for a percent sign)");
+    CHECK(pattern_fault("100%/x") == "unknown pattern \"%/\" (write %% for a percent sign)");
+    CHECK(pattern_fault("%\xc3\xa9-") == "unknown pattern \"%\xc3\xa9\" (write %% for a percent sign)");
+    CHECK(pattern_fault("%\n") == "unknown pattern \"%\\n\" (write %% for a percent sign)");
+    CHECK(pattern_fault("%p%") == "it ends in a single % (write %% for a percent sign)");
+    CHECK(pattern_fault("%%%") == "it ends in a single % (write %% for a percent sign)");
+    CHECK(pattern_fault("a%q{HOME/b") == "%q{ has no closing brace");
+    CHECK(pattern_fault("a%q{}") == "%q{} names no variable");
+    CHECK(pattern_fault("%qx") == "unknown pattern \"%q\" (write %% for a percent sign)");
+}
+
+TEST_CASE("Every documented pattern is valid, and so is a name without any") {
+    for (const std::string valid :
+         {"", "plain", "%p", "%h-%r/%t", "%q{A}%q{B}", "100%%", "%%%%p", "%q{%z}"}) {
+        CAPTURE(valid);
+        CHECK(pattern_fault(valid).empty());
+    }
+    CHECK(pattern_fault(as_pattern("100%/%z")).empty());
+}
+
 TEST_CASE("Patterns take process, rank, time and variables") {
     const Environment environment = environment_of({{"LOCAL_RANK", "5"}, {"RANK", ""}, {"JOB", "a%p"}});
     CHECK(expand_pattern("x-%p", environment) == "x-" + std::to_string(getpid()));

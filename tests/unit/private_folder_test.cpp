@@ -36,7 +36,7 @@ TEST_CASE("A folder has room if a file can be made there, and none stays") {
     CHECK(fs::is_empty(folder.path()));
     const Status small = has_room(folder.path(), kMost);
     REQUIRE_FALSE(small.ok());
-    CHECK(small.message().rfind("cannot write to the folder " + folder.path().string() + ": ", 0) == 0);
+    CHECK(small.message().rfind("cannot write to directory " + folder.path().string() + ": ", 0) == 0);
     CHECK(fs::is_empty(folder.path()));
 }
 
@@ -48,7 +48,7 @@ TEST_CASE("A folder that would have to be made has the room of that which it wou
     const Status blocked = has_room(folder.path() / "file" / "b", 0);
     REQUIRE_FALSE(blocked.ok());
     CHECK(blocked.message() ==
-          "cannot make the folder " + (folder.path() / "file" / "b").string() + ": Not a directory");
+          "cannot create directory " + (folder.path() / "file" / "b").string() + ": not a directory");
 }
 
 TEST_CASE("A private folder is made below TMPDIR, for its owner alone, by another name each time") {

@@ -73,6 +73,7 @@ auto with_description(const Sample& sample, To to) {
     what.model = 0;
     what.position = 2;
     what.tensor = {DType::float32, sizes, strides, 0, sample.bytes, "cuda:0"};
+    what.storage_bytes = static_cast<std::int64_t>(sample.bytes);
     return to(what);
 }
 

@@ -1,5 +1,4 @@
-// Prints the examples of selection as Markdown. A program of its own, built and run by
-// scripts/generate-readme-examples.
+// Prints the examples of selection as Markdown. scripts/generate-selection-doc builds and runs it.
 #include <cstdio>
 #include <initializer_list>
 #include <string>
@@ -62,23 +61,23 @@ void table(std::string_view introduction, std::initializer_list<std::string> tit
 }  // namespace
 
 int main() {
-    page += "The patterns of the first table choose from these kernels:\n\n";
+    page += "## Kernels\n\nThe examples choose from these kernels:\n\n";
 #define AOTI_DBG_EXAMPLE_KERNEL(printed, symbol) page += kernel(printed, symbol);
 #include "tests/unit/selection_examples.def"
 
-    table("A pattern must match a name as a whole, in any case:", {"`--kernels`", "selects"});
+    table("A pattern must match the whole name. Case does not matter.", {"`--kernels`", "selects"});
 #define AOTI_DBG_EXAMPLE_PATTERNS(patterns, selected) row({code(patterns), list(selected, code)});
 #include "tests/unit/selection_examples.def"
 
-    table("Of runs, or of calls within a run, that are numbered from 0 to 9:",
+    table("## Runs and calls\n\nThe examples choose from runs 0 to 9, or from calls 0 to 9 of a run.",
           {"`--runs` or `--calls`", "selects"});
 #define AOTI_DBG_EXAMPLE_WINDOW(window, selected) row({code(window), list(selected, plain)});
 #include "tests/unit/selection_examples.def"
 
     table(
-        "A call must lie in both windows. One outside of any run lies in none but that which holds "
-        "everything:",
-        {"flags", "call", "lines printed"});
+        "A call must be in both windows. A call outside of any run is only in a window that holds "
+        "everything.",
+        {"options", "call", "lines printed"});
 #define AOTI_DBG_EXAMPLE_CALL(given, run, call, printed)                                \
     row({flags(given),                                                                  \
          (run) < 0 ? std::string("outside of any run")                                  \
@@ -86,14 +85,15 @@ int main() {
          lines(printed)});
 #include "tests/unit/selection_examples.def"
 
-#define AOTI_DBG_EXAMPLE_FILE(json) \
-    page += "\nWith this file as `--config`:\n\n```json\n" + std::string(json) + "\n```\n";
+#define AOTI_DBG_EXAMPLE_FILE(json)                                                              \
+    page += "\n## Rules in a configuration file\n\nTake this file as `--config`:\n\n```json\n" + \
+            std::string(json) + "\n```\n";
 #include "tests/unit/selection_examples.def"
 
     table(
-        "the first rule that matches a name says what differs for it, and a flag replaces its option in the "
-        "rules, too:",
-        {"further flags", "call", "lines printed"});
+        "The first rule that matches a name decides for it. An option on the command line replaces the same "
+        "option in the rules.",
+        {"more options", "call", "lines printed"});
 #define AOTI_DBG_EXAMPLE_FILE_CALL(given, kernel, run, call, printed) \
     row({flags(given), code(kernel) + " in run " + std::to_string(run), lines(printed)});
 #include "tests/unit/selection_examples.def"

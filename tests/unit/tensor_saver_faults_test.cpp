@@ -22,6 +22,7 @@ struct Scene {
     Fault fault;
     std::uint32_t keep_last = 0;
     bool flat = false;
+    bool compacts = false;  // the index, whenever a run goes
 };
 
 Scene scene(int number) {
@@ -35,14 +36,15 @@ Scene scene(int number) {
     Fault halves;
     halves.writes_by_halves = true;
     const Scene scenes[] = {
-        {"unnamed files", plain, 0, false},      {"hidden files", hidden, 0, false},
-        {"no exclusive rename", poor, 0, false}, {"no links", poorest, 0, false},
-        {"a window of runs", plain, 1, false},   {"a window without links", poorest, 1, false},
-        {"PyTorch's layout", plain, 1, true},    {"writes by halves", halves, 0, false},
+        {"unnamed files", plain, 0, false},           {"hidden files", hidden, 0, false},
+        {"no exclusive rename", poor, 0, false},      {"no links", poorest, 0, false},
+        {"a window of runs", plain, 1, false},        {"a window without links", poorest, 1, false},
+        {"PyTorch's layout", plain, 1, true},         {"writes by halves", halves, 0, false},
+        {"a compacted index", plain, 1, false, true},
     };
     return scenes[number];
 }
-constexpr int kScenes = 8;
+constexpr int kScenes = 9;
 constexpr std::size_t kBytes = 1024;
 
 std::uint64_t times(const std::string& text, const std::string& part) {
@@ -74,6 +76,7 @@ std::uint64_t play(const Scene& scene, unsigned which, std::uint64_t at, int err
     CAPTURE(g_in_memory);
     SavingSettings settings = settings_in(out.path());
     settings.keep_last = scene.keep_last;
+    if (scene.compacts) settings.least_dead = 1;
     if (scene.flat) settings.place.flat = (out.path() / "flat").string();
     const int before = open_descriptors();
     g_fault = scene.fault;

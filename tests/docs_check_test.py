@@ -1,0 +1,151 @@
+"""The checks of scripts/docs see what they are there for. Needs no torch, no MkDocs and nothing that is built."""
+
+from __future__ import annotations
+
+import pathlib
+import sys
+import tempfile
+import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "scripts" / "lib"))
+import docs_check
+import docs_messages
+import docs_pages
+
+PAGE = """# Title of `this` page
+
+One sentence. Two words
+continue here.
+
+- An item. See [a page](other.md#part).
+
+| a cell | two. cells |
+|---|---|
+
+<!-- run: numbers differ, exit 1 -->
+```console
+$ command that nobody counts as prose
+output
+```
+"""
+
+
+def long(count: int) -> str:
+    return " ".join(["word"] * count) + "."
+
+
+class Pages(unittest.TestCase):
+    def test_a_fence_has_its_language_its_mark_and_its_lines(self):
+        (fence,) = docs_pages.fences(PAGE)
+        self.assertEqual((fence.language, fence.mark, fence.details), ("console", "run", "numbers differ, exit 1"))
+        self.assertEqual(fence.body, ["$ command that nobody counts as prose", "output"])
+        self.assertEqual(fence.line, 12)
+
+    def test_a_command_without_a_mark_is_a_problem(self):
+        for text in (
+            "```console\n$ ls\n```\n",
+            "text\n\n```sh\nls\n```\n",
+            "```\n$ ls\n```\n",
+            "```text\n$ ls\n```\n",
+            "<!-- not run -->\n```sh\nls\n```\n",
+            "<!-- run -->\n\n```console\n$ ls\n```\n",
+            "```mermaid\nflowchart LR\n```\n",
+            "Words:\n\n    $ ls\n",
+            "Words:\n\n    aoti-dbg run -- true\n",
+        ):
+            self.assertEqual(len(docs_pages.fence_problems(text)), 1, text)
+
+    def test_a_marked_command_and_plain_output_are_no_problem(self):
+        for text in (
+            PAGE,
+            "<!-- gpu -->\n```console\n$ ls\n```\n",
+            "<!-- not run: needs Docker -->\n```sh\nls\n```\n",
+            "```text\noutput\n```\n",
+        ):
+            self.assertEqual(docs_pages.fence_problems(text), [], text)
+
+    def test_comments_are_not_counted_as_words_and_all_else_is(self):
+        self.assertEqual(docs_pages.words("<!-- run: x -->\n# One two\n\n```sh\nthree four\n```\n"), 7)
+
+    def test_a_sentence_ends_with_its_block_and_not_with_its_line(self):
+        blocks = [docs_pages.plain(block.text) for block in docs_pages.blocks(PAGE)]
+        self.assertEqual(blocks[1:5], ["One sentence. Two words continue here.", "An item. See a page.", "a cell", "two. cells"])
+        self.assertEqual(docs_pages.sentences(blocks[1]), ["One sentence.", "Two words continue here."])
+
+    def test_a_sentence_may_begin_with_a_lower_case_name(self):
+        self.assertEqual(len(docs_pages.sentences("It runs. aoti-dbg reports it. Arguments are arg0, arg1, ... here.")), 3)
+
+    def test_a_link_to_no_file_or_no_heading_is_dead(self):
+        with tempfile.TemporaryDirectory() as place:
+            folder = pathlib.Path(place)
+            (folder / "other.md").write_text("# Other\n\n## The `part` that is there\n")
+            page = folder / "page.md"
+            for target, dead in {
+                "other.md": 0,
+                "other.md#the-part-that-is-there": 0,
+                "https://example.org/x": 0,
+                "missing.md": 1,
+                "other.md#part": 1,
+                "#nothing": 1,
+            }.items():
+                text = f"See [it]({target}).\n"
+                page.write_text(text)
+                self.assertEqual(len(docs_pages.dead_links(page, text)), dead, target)
+
+
+class Messages(unittest.TestCase):
+    def test_literals_that_follow_one_another_are_one_message(self):
+        source = 'say("one half "\n    "and the other");\nsay("second text");'
+        self.assertEqual([message.text for message in docs_messages.messages(source)], ["one half and the other", "second text"])
+        self.assertEqual([message.line for message in docs_messages.messages(source)], [1, 3])
+
+    def test_comments_includes_and_single_words_are_not_messages(self):
+        source = '// "of which one"\n/* "two words" */\n#include "base/two words.hpp"\nf("word", \'"\', "a real message");'
+        self.assertEqual([message.text for message in docs_messages.messages(source)], ["a real message"])
+
+    def test_escapes_and_raw_literals_are_read(self):
+        source = r'f("say \"no more\"\n"); g(R"x(raw "text" here)x");'
+        self.assertEqual([message.text for message in docs_messages.messages(source)], ['say "no more"\n', 'raw "text" here'])
+
+
+class Counting(unittest.TestCase):
+    def test_a_sentence_of_thirty_words_is_not_long_and_one_more_word_makes_it_so(self):
+        self.assertEqual(docs_check.long_sentences(long(30) + " " + long(30)), [])
+        self.assertEqual(len(docs_check.long_sentences(long(30) + " " + long(31))), 1)
+
+    def test_old_words_are_found_as_words(self):
+        for text in ("what it told you", "Nobody knows", "it is looked at", "a bad end", "a standing stream"):
+            self.assertEqual(len(docs_check.old_words(text)), 1, text)
+        for text in ("standard error", "a satellite", "`%p` stands for the process", "intelligent"):
+            self.assertEqual(docs_check.old_words(text), [], text)
+
+    def test_the_length_of_a_page_is_limited_by_its_place(self):
+        self.assertEqual(docs_check.length_limit("README.md"), 1800)
+        self.assertEqual(docs_check.length_limit("docs/tasks/find-hang.md"), 900)
+        self.assertEqual(docs_check.length_limit("docs/internals/architecture.md"), 3000)
+        self.assertIsNone(docs_check.length_limit("docs/internals/benchmarks.md"))
+        self.assertIsNone(docs_check.length_limit("cli/README.md"))
+
+
+class Baseline(unittest.TestCase):
+    before = {"old words": {"a.md": 2, "gone.md": 4}}
+
+    def test_a_higher_number_fails_with_its_places_and_an_equal_or_lower_one_does_not(self):
+        problems = docs_check.risen({"old words": {"a.md": ["a.md:1: x", "a.md:2: y", "a.md:3: z"]}}, self.before)
+        self.assertEqual(problems[0], "a.md: expected at most 2 old words, got 3:")
+        self.assertEqual([line.strip() for line in problems[1:]], ["a.md:1: x", "a.md:2: y", "a.md:3: z"])
+        self.assertEqual(docs_check.risen({"old words": {"a.md": ["x", "y"]}}, self.before), [])
+
+    def test_a_file_without_a_number_may_have_none(self):
+        self.assertEqual(len(docs_check.risen({"old words": {"b.md": ["b.md:1: x"]}}, self.before)), 2)
+
+    def test_an_update_lowers_drops_and_adds_but_never_raises(self):
+        now = {"old words": {"a.md": ["x", "y", "z"], "known.md": ["x"], "new.md": ["x", "y"]}}
+        after = docs_check.lowered(now, self.before, {"a.md", "known.md", "gone.md"})
+        self.assertEqual(after, {"old words": {"a.md": 2, "new.md": 2}})
+        after = docs_check.lowered({"old words": {"a.md": ["x"]}}, self.before, {"a.md"})
+        self.assertEqual(after, {"old words": {"a.md": 1}})
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,58 @@
+// What `aoti-dbg run` warns of: places that cannot be, and a run of which nothing was seen.
+#include <algorithm>
+
+#include "tests/unit/cli_installation.hpp"
+
+using namespace aoti_dbg::test;
+
+namespace fs = std::filesystem;
+
+namespace {
+
+std::size_t lines_in(const std::string& text) {
+    return static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n'));
+}
+
+}  // namespace
+
+TEST_CASE("A wrong pattern in --out or --log starts nothing") {
+    const Installation installation;
+    for (const char* flag : {"--out=out-%z", "--log=names%", "--out=a%q{HOME"}) {
+        CAPTURE(flag);
+        const Outcome outcome = installation.run({flag, "--", "echo", "started"});
+        CHECK(outcome.exit_code == 125);
+        CHECK(outcome.out.empty());
+        CHECK(contains(outcome.err, "is not a value that it takes: "));
+    }
+}
+
+TEST_CASE("A wrong pattern in a variable costs one warning, and the default holds") {
+    const Installation installation;
+    const Variables env = {{"AOTI_DBG_OUT", "out-%z"}, {"AOTI_DBG_LOG", "names%"}};
+    const Outcome outcome = installation.run({"--", "printenv", "AOTI_DBG_OUT", "AOTI_DBG_LOG"}, env);
+    CHECK(outcome.exit_code == 0);
+    CHECK(outcome.out ==
+          (fs::canonical(installation.folder.path()) / "aoti_dbg").string() + "/%t-%p\nstderr\n");
+    CHECK(lines_in(outcome.err) == 2);
+    CHECK(
+        contains(outcome.err, "warn: AOTI_DBG_OUT=\"out-%z\" is not a value that it takes: unknown pattern"));
+    CHECK(contains(outcome.err,
+                   "warn: AOTI_DBG_LOG=\"names%\" is not a value that it takes: it ends in a single %"));
+}
+
+TEST_CASE("A run in which every process recorded nothing says so once") {
+    const Installation installation;
+    const auto said = [&](const Variables& env) {
+        return installation.run({"--", "/bin/sh", "-c", "/bin/true; exit 3"}, env).err;
+    };
+    const std::string idle = said({{"STAND_IN_IDLE", "sh"}});
+    CHECK(lines_in(idle) == 1);
+    CHECK(
+        contains(idle, "warn: no AOTInductor model was loaded and no kernel launch was intercepted. Check "));
+    CHECK(said({{"STAND_IN_IDLE", "sh"}, {"STAND_IN_LAUNCH", "true"}}).empty());
+    CHECK(
+        contains(said({{"STAND_IN_IDLE", "sh"}, {"STAND_IN_MODEL", "true"}}),
+                 "an AOTInductor model was loaded, but no call of it and no kernel launch was intercepted."));
+    CHECK(said({}).empty());
+    CHECK(said({{"STAND_IN_IDLE", "sh"}, {"AOTI_DBG_LEVEL", "0"}}).empty());
+}
