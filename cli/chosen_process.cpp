@@ -29,6 +29,12 @@ bool has_crashed(const RecordedProcess& process, const EndedRun& run) {
     return !process.ended && is_fault(process.signal);
 }
 
+/// "process 4242 (/usr/bin/python3, rank 1)"
+std::string name_of(const RecordedProcess& process) {
+    const std::string rank = process.facts.rank.empty() ? "" : ", rank " + process.facts.rank;
+    return "process " + std::to_string(process.pid) + " (" + process.program + rank + ")";
+}
+
 }  // namespace
 
 const RecordedProcess* choose(const std::vector<RecordedProcess>& processes, const EndedRun& run) {
@@ -90,12 +96,11 @@ std::vector<std::string> unexplained_ends(const std::vector<RecordedProcess>& pr
             ++more;
             continue;
         }
-        const std::string rank = process.facts.rank.empty() ? "" : "rank " + process.facts.rank + ", ";
-        clauses.push_back("process " + std::to_string(process.pid) + ", " + process.program + ", " + rank +
-                          (process.signal == 0 ? "ended in no good order, as by SIGKILL"
-                                               : "ended by " + signal_name(process.signal)));
+        clauses.push_back(name_of(process) + (process.signal == 0
+                                                  ? " ended abnormally, possibly by SIGKILL"
+                                                  : " ended with " + signal_name(process.signal)));
     }
-    if (more != 0) clauses.push_back("so did " + std::to_string(more) + " more");
+    if (more != 0) clauses.push_back(std::to_string(more) + " more ended abnormally");
     return clauses;
 }
 
@@ -108,10 +113,9 @@ std::vector<std::string> failed_calls_of_others(const std::vector<RecordedProces
         if (clauses.size() == kMostNoted)
             ++more;
         else
-            clauses.push_back("in process " + std::to_string(process.pid) + ", " + process.program + ", " +
-                              process.failed_call);
+            clauses.push_back("in " + name_of(process) + ", " + process.failed_call);
     }
-    if (more != 0) clauses.push_back("in " + std::to_string(more) + " more processes a call failed");
+    if (more != 0) clauses.push_back("a call failed in " + std::to_string(more) + " more");
     return clauses;
 }
 

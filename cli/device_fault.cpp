@@ -191,7 +191,8 @@ std::optional<DeviceFault> first_told(const std::string& folder, std::uint64_t s
         if (!told) continue;
         told->is_dump_of_others = is_of_others;
         if (is_of_others)
-            notes.push_back("the core dump of the GPU was asked for by others, and stays: " + path.string());
+            notes.push_back("the GPU core dump was requested outside aoti-dbg, so it is kept: " +
+                            path.string());
         return told;
     }
     return std::nullopt;
@@ -208,7 +209,7 @@ std::optional<DeviceFault> device_fault(const std::string& folder, std::uint64_t
         const bool says_more = std::any_of(found.begin(), found.end(), is_other);
         if (says_more)
             notes.push_back(path.filename().string() +
-                            " tells of faults in other kernels, too (aoti-dbg show " + path.string() + ")");
+                            " also shows faults in other kernels. Run: aoti-dbg show " + path.string());
         DeviceFault told = told_of(dump, best_of(dump, found));
         if (!says_more) told.dump = path.string();
         struct stat file {};
@@ -223,7 +224,7 @@ std::optional<DeviceFault> running_kernel(const std::string& folder, std::uint64
     const auto tell = [&](const gpu::GpuDump& dump, const fs::path& path) -> std::optional<DeviceFault> {
         const std::vector<gpu::Running> found = gpu::running(dump, gpu::CodeMap(dump));
         if (found.empty()) {
-            notes.push_back(path.filename().string() + " tells of no exception and of no kernel that ran");
+            notes.push_back(path.filename().string() + " shows no exception and no running kernel");
             return std::nullopt;
         }
         auto which = std::find_if(found.begin(), found.end(), [&wanted](const gpu::Running& one) {
@@ -237,7 +238,7 @@ std::optional<DeviceFault> running_kernel(const std::string& folder, std::uint64
         told.warps_there = which->warps_there;
         if (found.size() > 1)
             notes.push_back(path.filename().string() +
-                            " tells of other kernels that ran, too (aoti-dbg show " + path.string() + ")");
+                            " also shows other running kernels. Run: aoti-dbg show " + path.string());
         else
             told.dump = path.string();
         return told;

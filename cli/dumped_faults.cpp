@@ -11,16 +11,18 @@
 namespace aoti_dbg::cli {
 namespace {
 
-/// "process 4242, rank 1"
+/// "process 4242 (rank 1)"
 std::string name_of(const RecordedProcess& process) {
     return "process " + std::to_string(process.pid) +
-           (process.facts.rank.empty() ? "" : ", rank " + process.facts.rank);
+           (process.facts.rank.empty() ? "" : " (rank " + process.facts.rank + ")");
 }
 
 /// The driver had not been told of the fault, and would never have been.
 void add_late_telling(const RecordedProcess& process, CrashReport& report) {
     const std::string hang = recorded_hang_text(process);
-    if (!hang.empty()) report.notes.push_back("the driver did not notice it, and was asked: " + hang);
+    if (!hang.empty())
+        report.notes.push_back(
+            "the driver did not report this fault. A dump requested for a hang shows it: " + hang);
 }
 
 }  // namespace
@@ -29,8 +31,8 @@ const RecordedProcess* first_fault(const std::vector<RecordedProcess>& processes
                                    CrashReport& report) {
     const RecordedProcess* first = nullptr;
     const auto note = [&report](const RecordedProcess& process, const DeviceFault& fault) {
-        report.notes.push_back(name_of(process) + ", had a fault, too, in " +
-                               (fault.kernel.empty() ? "a kernel that no image names" : fault.kernel));
+        report.notes.push_back(name_of(process) + " also had a fault, in " +
+                               (fault.kernel.empty() ? "an unknown kernel" : fault.kernel));
     };
     std::set<std::string> looked_at;  // processes may share a folder: then it is the last one's
     for (auto process = processes.rbegin(); process != processes.rend(); ++process) {
@@ -59,8 +61,7 @@ void add_running_kernel(const RecordedProcess& process, const EndedRun& run, Cra
     const std::size_t noted = report.notes.size();
     report.device = running_kernel(process.folder, run.start_unix_ns, wanted, report.notes);
     if (report.device || report.notes.size() != noted) return;
-    report.notes.emplace_back(
-        "the driver was asked what runs on the device, and has left nothing that says it");
+    report.notes.emplace_back("the driver was asked for the running kernel but wrote no dump that shows it");
 }
 
 void note_asked_dumps(const std::vector<RecordedProcess>& processes, const EndedRun& run,
@@ -69,9 +70,9 @@ void note_asked_dumps(const std::vector<RecordedProcess>& processes, const Ended
         const std::optional<DeviceFault> ran =
             running_kernel(process.folder, run.start_unix_ns, {}, report.notes);
         if (ran)
-            report.notes.push_back("a core dump of the GPU tells of no exception; " +
+            report.notes.push_back("a GPU core dump shows no exception; " +
                                    (ran->kernel.empty() ? "a kernel" : ran->kernel) +
-                                   " ran when it was made");
+                                   " was running when the driver wrote it");
     }
 }
 

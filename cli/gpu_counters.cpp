@@ -72,13 +72,11 @@ std::string trouble_of(const Management& management, Device device) {
     const RemappedRows rows = management.rows(device);
     std::string text;
     if (errors != 0)
-        text += "counts " + std::to_string(errors) +
-                " uncorrected errors of its memory since the driver was loaded";
-    if (rows.is_pending != 0)
         text +=
-            std::string(text.empty() ? "" : ", ") + "has rows of memory that wait for a reset to be replaced";
-    if (rows.has_failed != 0)
-        text += std::string(text.empty() ? "" : ", ") + "could not replace a row of memory";
+            "counted " + std::to_string(errors) + " uncorrected memory errors since the driver was loaded";
+    if (rows.is_pending != 0)
+        text += std::string(text.empty() ? "" : ", ") + "needs a reset to remap memory rows";
+    if (rows.has_failed != 0) text += std::string(text.empty() ? "" : ", ") + "failed to remap a memory row";
     return text;
 }
 
@@ -91,8 +89,8 @@ std::vector<std::string> troubles_of_gpus() {
         Device const device = management.device(index);
         const std::string trouble = device == nullptr ? "" : trouble_of(management, device);
         if (!trouble.empty())
-            troubles.push_back("GPU " + std::to_string(index) + ", as nvidia-smi counts, " + trouble +
-                               ": if it is that one, the hardware may be at fault");
+            troubles.push_back("GPU " + std::to_string(index) + " (as nvidia-smi counts) " + trouble +
+                               ": if the fault is on this GPU, the hardware may be at fault");
     }
     return troubles;
 }

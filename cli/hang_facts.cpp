@@ -108,7 +108,8 @@ const RecordedProcess* longest_hang(const std::vector<RecordedProcess>& processe
         for (StuckCall& stuck : report.hang->calls)
             name_callers(stuck.place.callers);
     if (count > 1)
-        report.notes.push_back(std::to_string(count) + " processes hang; this one has for the longest");
+        report.notes.push_back(std::to_string(count) +
+                               " processes are stalled; this one has been for the longest time");
     return longest;
 }
 

@@ -78,13 +78,12 @@ void tell_package(const KeptPackage& package, CrashCall& call) {
 
 /// Why no source is told though there are some; `found` are those that have such calls.
 std::string ambiguity_text(const std::vector<const KeptPackage*>& found) {
-    return counted(found.size(), "package") + " have such calls (" + joined(names_of(found), ", ") +
-           "), so that the source is not told";
+    return counted(found.size(), "package") + " match these calls (" + joined(names_of(found), ", ") +
+           "), so the source is not shown";
 }
 
 std::string not_kept_text(const CrashCall& call) {
-    return "the package of model " + std::to_string(call.model) +
-           " is none of those that were kept, so that its source is not told";
+    return "the package of model " + std::to_string(call.model) + " was not kept, so its source is not shown";
 }
 
 }  // namespace
@@ -128,8 +127,8 @@ void find_kernel_line_of(const std::vector<const KeptPackage*>& packages, Device
             std::optional<KernelLine> line = find_kernel_line(file.value().text(), fault.kernel, fault.line);
             if (line && found && line->text != found->text) {
                 notes.push_back(
-                    "several packages have different kernels of that name, so that the line's text "
-                    "is not told");
+                    "several packages have different kernels of this name, so the source line is not "
+                    "shown");
                 return;
             }
             if (line) found = std::move(line);

@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/words.hpp"
 #include "cli/mapped_file.hpp"
 #include "serializer/tensor_map.hpp"
 
@@ -101,8 +102,8 @@ void add_memory_facts(const RecordedProcess& process, const ToldCalls& calls, Cr
         for (NearMemory& near : report.allocations)
             near.freed_before_ns.reset();
     if (map.header.lost != 0)
-        report.notes.push_back("the map of allocations had no room for " + std::to_string(map.header.lost) +
-                               " of them");
+        report.notes.push_back("the allocation map was full: " + counted(map.header.lost, "allocation") +
+                               (map.header.lost == 1 ? " is missing" : " are missing"));
 }
 
 }  // namespace aoti_dbg::cli

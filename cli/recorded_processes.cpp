@@ -77,9 +77,8 @@ void note_failed(const ring::Contents& contents, const ring::Record& record, Rec
     call.name = contents.name(record.name);
     call.run = record.run;
     call.call = record.call;
-    process.failed_call =
-        call_text(call) +
-        ((record.flags & ring::kLeftByException) != 0 ? " was left by an exception" : " failed");
+    call.left_by_exception = (record.flags & ring::kLeftByException) != 0;
+    process.failed_call = failure_text(call);
 }
 
 RecordedProcess summed_up(const fs::path& path, const ring::Contents& contents) {

@@ -25,10 +25,10 @@ bool ended_well(const EndedRun& run) {
     return WIFEXITED(run.status) && WEXITSTATUS(run.status) == 0;
 }
 
-/// What is told as a sentence where there is no report.
+/// The failure message of a run without a report.
 std::string end_text(const EndedRun& run) {
-    if (WIFSIGNALED(run.status)) return "ended by " + signal_name(WTERMSIG(run.status));
-    return "exit with status " + std::to_string(WEXITSTATUS(run.status));
+    if (WIFSIGNALED(run.status)) return "the program ended with " + signal_name(WTERMSIG(run.status));
+    return "the program exited with status " + std::to_string(WEXITSTATUS(run.status));
 }
 
 /// What was started below a program that ended well may have crashed all the same.
@@ -74,9 +74,9 @@ std::string finding_title(const aoti_dbg::Finding& finding) {
 std::string rest_text(const Triage& triage) {
     if (triage.report.findings <= triage.findings.size()) return {};
     const std::uint64_t rest = triage.report.findings - triage.findings.size();
-    if (triage.findings.empty()) return counted(rest, "finding") + ", of which none is on record";
+    if (triage.findings.empty()) return counted(rest, "finding") + ", none of them recorded";
     return counted(rest, "more finding") +
-           "; events.jsonl of the output folder has those that could be written";
+           "; events.jsonl in the output folder has those that could be written";
 }
 
 void annotate(const EndedRun& run, const Triage& triage, const RequirementResult& requirement) {
@@ -89,25 +89,25 @@ void annotate(const EndedRun& run, const Triage& triage, const RequirementResult
         lines += github_error("aoti-dbg: " + finding_title(finding), finding_text(finding));
     if (const std::string rest = rest_text(triage); !rest.empty() && triage.findings.empty())
         lines += github_error("aoti-dbg: findings", rest);
-    if (!requirement.is_met) lines += github_error("aoti-dbg: nothing was seen", requirement.said);
+    if (!requirement.is_met) lines += github_error("aoti-dbg: requirement not met", requirement.said);
     if (lines.size() > 1) write_quietly(STDERR_FILENO, lines.data(), lines.size());
 }
 
 std::vector<JunitCase> junit_cases(const EndedRun& run, const Triage& triage,
                                    const RequirementResult& requirement) {
     std::vector<JunitCase> cases;
-    JunitCase& program = cases.emplace_back(JunitCase{"the program ends well", {}, {}});
+    JunitCase& program = cases.emplace_back(JunitCase{"the program succeeds", {}, {}});
     if (!ended_well(run)) {
         program.failure = triage.is_worth_telling ? triage.report.verdict : end_text(run);
         if (triage.is_worth_telling) append_report_text(triage.report, program.details);
     }
     if (has_crashed_below(run, triage.report)) {
-        JunitCase& below = cases.emplace_back(JunitCase{"what it starts ends well", {}, {}});
+        JunitCase& below = cases.emplace_back(JunitCase{"its child processes succeed", {}, {}});
         below.failure = triage.report.verdict;
         append_report_text(triage.report, below.details);
     }
     if (requirement.was_asked) {
-        cases.push_back({"what is required was seen", requirement.is_met ? "" : requirement.said, {}});
+        cases.push_back({"the requirement is met", requirement.is_met ? "" : requirement.said, {}});
     }
     if (triage.report.findings == 0) cases.push_back({"no findings", {}, {}});
     for (const aoti_dbg::Finding& finding : triage.findings)

@@ -27,11 +27,11 @@ std::string words_of(const LastWriter& writer, const std::vector<std::string>& n
             return call_text(call);
         }
         case LastWriter::Kind::input:
-            return likely + "the caller, as an input";
+            return likely + "the caller (model input)";
         case LastWriter::Kind::constant:
-            return likely + "nobody in this run: constant " + writer.constant;
+            return likely + "no call of this run (constant " + writer.constant + ")";
         case LastWriter::Kind::nobody:
-            return "nobody since the run allocated it";
+            return "no call since the run allocated it";
         case LastWriter::Kind::unknown:
             break;
     }

@@ -161,11 +161,11 @@ void add_calls(const RecordedProcess& process, const EndedRun& run, CrashReport&
         for (const StuckCall& open : open_calls(read.value(), 0))
             if (open.call.kind == ring::CallKind::wait)
                 report.notes.push_back("thread " + std::to_string(open.call.thread) +
-                                       " had not come back from " + open.call.name);
+                                       " had not returned from " + open.call.name);
     }
     add_neighbours(read.value(), calls, about, report);
     if (report.failed && report.told_failure() == nullptr)
-        report.notes.push_back(call_text(*report.failed) + " had failed before, and later runs ended well");
+        report.notes.push_back("earlier, " + failure_text(*report.failed) + ", but later runs succeeded");
     if (about)
         add_call_facts(process, calls, *about, *told_call(report), report);
     else if (report.device)
@@ -199,9 +199,9 @@ std::uint32_t add_events(const EndedRun& run, Triage& triage) {
     report.findings = events.finding_count;
     if (run.seen && run.seen->findings > report.findings) {
         report.notes.push_back(
-            "processes counted " + counted(run.seen->findings, "finding") +
-            " in all: the output folder could not be written, was removed, or is another one "
-            "for some of them (AOTI_DBG_OUT)");
+            "the processes counted " + counted(run.seen->findings, "finding") +
+            ", but not all are in this folder: some processes could not write to it, or used another one. "
+            "Check AOTI_DBG_OUT");
         report.findings = run.seen->findings;
     }
     const RecordedFinding* const told = told_finding(events.findings, report);
@@ -280,7 +280,8 @@ Triage look_at(const EndedRun& run) {
     report.variables = is_ours ? telling_variables() : NamedTexts();
     add_variables(chosen, report);
     if (is_ours && !run.has_status)
-        report.notes.push_back("it still ran some seconds after " + signal_name(run.stopped_by));
+        report.notes.push_back("the program was still running some seconds after " +
+                               signal_name(run.stopped_by));
     report.oom_kills = run.oom_kills;
     report.processes = processes.size();
     report.loaded = run.seen ? run.seen->loaded : 0;

@@ -61,7 +61,7 @@ struct NearTensor {
 /// "inside", "behind", "before"
 std::string_view word_of(NearTensor::Place place);
 
-/// "64 KiB past the end of buf5 (1 MiB, made in run 3, let go by then)"
+/// "64 KiB past the end of buf5 (1 MiB, created in run 3, already freed)"
 std::string near_text(const NearTensor& near);
 
 /// What memory an address lies in or by.
@@ -103,7 +103,7 @@ std::vector<NearMemory> near_memory(const AllocationMap& map, std::uint64_t addr
 
 /// "512 bytes past the end of an allocation of 2 MiB on cuda:0 (cuMemAlloc)"
 std::string near_text(const NearMemory& near);
-/// "2 MiB by cuMemFree, 3 ms before the launch": of memory that was freed.
+/// "2 MiB on cuda:0, freed by cuMemFree 3 ms before the launch"
 std::string freed_text(const NearMemory& near);
 
 /// Memory that a thread asked for and did not get.
@@ -127,7 +127,7 @@ std::optional<Shortage> shortage_in(const AllocationMap& map, std::uint32_t thre
 /// number: what the end of the process may be about.
 std::optional<Shortage> shortage_at_end(const AllocationMap& map, std::uint64_t last_sequence);
 
-/// "12 GiB asked of cuda:0 (of 139 GiB, 3 GiB free)"
+/// "12 GiB requested on cuda:0 (3 GiB of 139 GiB free)"
 std::string shortage_text(const Shortage& shortage);
 
 }  // namespace aoti_dbg

@@ -66,7 +66,7 @@ std::string on_device(std::int32_t device) {
 std::string whole_text(const NearMemory& near) {
     const std::string by = on_device(near.device) + " (" + std::string(word_of(near.made_by)) + ")";
     if (near.pieces > 1)
-        return std::to_string(near.pieces) + " mapped pieces that touch, " + memory_text(near.bytes) + by;
+        return std::to_string(near.pieces) + " adjacent mappings, " + memory_text(near.bytes) + by;
     return (allocations::is_of_host(near.made_by) ? "host memory of " : "an allocation of ") +
            memory_text(near.bytes) + by;
 }
@@ -80,13 +80,13 @@ std::string_view freed_words(const NearMemory& near) {
     return allocations::is_in_stream_order(near.freed_by) ? "freed in stream order" : "freed";
 }
 
-/// "freed 3 ms before the launch (2 MiB on cuda:0 by cuMemFree, 4 KiB into it): use after free"
+/// "freed 3 ms before the launch (2 MiB on cuda:0 by cuMemFree, 4 KiB after its start): use after free"
 std::string freed_place_text(const NearMemory& near) {
     const std::string words(freed_words(near));
     const std::string what = " (" + memory_text(near.bytes) + on_device(near.device) + " by " +
                              std::string(word_of(near.freed_by)) + ", " + memory_text(near.distance) +
-                             " into it)";
-    if (!near.is_use_after_free()) return "that was " + words + what + ", before the launch or after it";
+                             " after its start)";
+    if (!near.is_use_after_free()) return words + " before or after the launch" + what;
     return words + " " + duration_text(*near.freed_before_ns) + " before the launch" + what +
            ": use after free";
 }
@@ -105,9 +105,9 @@ std::string_view word_of(NearMemory::Place place) {
 }
 
 std::string freed_text(const NearMemory& near) {
-    return memory_text(near.bytes) + on_device(near.device) + " by " + std::string(word_of(near.freed_by)) +
-           (allocations::is_in_stream_order(near.freed_by) ? ", in stream order" : "") +
-           (near.freed_before_ns ? ", " + duration_text(*near.freed_before_ns) + " before the launch" : "");
+    return memory_text(near.bytes) + on_device(near.device) + ", " + std::string(freed_words(near)) + " by " +
+           std::string(word_of(near.freed_by)) +
+           (near.freed_before_ns ? " " + duration_text(*near.freed_before_ns) + " before the launch" : "");
 }
 
 std::string near_text(const NearMemory& near) {
@@ -115,7 +115,7 @@ std::string near_text(const NearMemory& near) {
     switch (near.place) {
         case Place::inside:
             return memory_text(near.distance) + " into " + whole_text(near) +
-                   (may_be_segment(near) ? ", perhaps a segment of several tensors" : "") +
+                   (may_be_segment(near) ? ", possibly a segment of several tensors" : "") +
                    (near.known_tensors > 1 ? ", a segment of several tensors" : "");
         case Place::freed_later:
             return memory_text(near.distance) + " into " + whole_text(near) + ", which was " +
@@ -124,7 +124,7 @@ std::string near_text(const NearMemory& near) {
         case Place::freed:
             return "in memory " + freed_place_text(near);
         case Place::behind:
-            return (near.distance == 0 ? "right behind the end of "
+            return (near.distance == 0 ? "just past the end of "
                                        : memory_text(near.distance) + " past the end of ") +
                    whole_text(near) + gone_text(near);
         case Place::before:
@@ -132,15 +132,14 @@ std::string near_text(const NearMemory& near) {
         case Place::nowhere:
             break;
     }
-    return "in no memory that is known, and none lies within " + memory_text(kNearBytes) + " of it";
+    return "in no known allocation, and none is within " + memory_text(kNearBytes);
 }
 
 std::string shortage_text(const Shortage& shortage) {
-    std::string text = memory_text(shortage.bytes) + " asked";
-    if (shortage.device != allocations::kNoDevice) text += " of " + device_name(shortage.device);
+    std::string text = memory_text(shortage.bytes) + " requested" + on_device(shortage.device);
     if (shortage.total_bytes != 0)
         text +=
-            " (of " + memory_text(shortage.total_bytes) + ", " + memory_text(shortage.free_bytes) + " free)";
+            " (" + memory_text(shortage.free_bytes) + " of " + memory_text(shortage.total_bytes) + " free)";
     return text;
 }
 

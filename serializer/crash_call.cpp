@@ -64,6 +64,10 @@ std::string call_text(const CrashCall& call) {
     return name + place_text(call);
 }
 
+std::string failure_text(const CrashCall& call) {
+    return call.left_by_exception ? "an exception unwound " + call_text(call) : call_text(call) + " failed";
+}
+
 bool is_name_of(std::string_view launch, std::string_view kernel) {
     if (launch == kernel) return !kernel.empty();
     if (kernel.empty() || launch.size() <= kernel.size() + 1 || launch.substr(0, kernel.size()) != kernel)

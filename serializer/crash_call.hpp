@@ -45,6 +45,9 @@ ring::CallKind kind_of(std::string_view word);
 /// " (run 0, call 3)"; empty where neither is known.
 std::string place_text(const CrashCall& call);
 
+/// "X failed", "an exception unwound X": clean.
+std::string failure_text(const CrashCall& call);
+
 /// Whether a launch on record may be one of that kernel: models tell several of one name apart by a number.
 bool is_name_of(std::string_view launch, std::string_view kernel);
 

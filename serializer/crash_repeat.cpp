@@ -34,11 +34,11 @@ std::string beginning_of(const std::string& command) {
     return command.substr(0, command.find(' ')) + " ...";
 }
 
-/// Cut before `width`, where a shell may go on in the next line; 0: nowhere.
+/// The last blank before `width` where a shell accepts a line break, else the first one after it; 0: none.
 std::size_t cut_of(std::string_view command, std::size_t width) {
     std::size_t cut = 0;
     bool is_quoted = false;
-    for (std::size_t i = 0; i < std::min(command.size(), width); ++i) {
+    for (std::size_t i = 0; i < command.size() && (i < width || cut == 0); ++i) {
         if (command[i] == '\\' && !is_quoted)
             ++i;  // as before the quote of "it's", which begins and ends nothing
         else if (command[i] == '\'')
@@ -49,17 +49,16 @@ std::size_t cut_of(std::string_view command, std::size_t width) {
     return cut;
 }
 
-/// False where it cannot be cut so that each line fits.
-bool add_lines(std::string_view command, std::size_t width, std::vector<std::string>& lines) {
+/// A word that is longer than a line stays whole.
+void add_lines(std::string_view command, std::size_t width, std::vector<std::string>& lines) {
     constexpr std::string_view kGoesOn = " \\";
     while (characters_in(command) > width) {
         const std::size_t cut = cut_of(command, width - kGoesOn.size());
-        if (cut == 0) return false;
+        if (cut == 0) break;
         lines.push_back(std::string(command.substr(0, cut)) + std::string(kGoesOn));
         command.remove_prefix(cut + 1);
     }
     lines.emplace_back(command);
-    return true;
 }
 
 }  // namespace
@@ -110,40 +109,35 @@ std::vector<std::string> repeat_lines(const CrashReport& report, std::size_t wid
     for (const std::string& command : report.repeat) {
         std::string clean;
         append_clean(command, clean);
-        const bool is_told =
-            clean == command && add_lines(command, width, lines) && lines.size() <= kRepeatLines;
-        if (!is_told) return {};
+        if (clean != command) return {};
+        add_lines(command, width, lines);
     }
     return lines;
 }
 
 void append_repeat_script(const CrashReport& report, std::string& out) {
-    out += "#!/bin/sh\n# Repeats what the report beside it tells of. $1: which way, ";
+    out += "#!/bin/sh\n# Reproduces the crash that the report in this folder describes. $1: which command, ";
     out += report.repeat.size() == 1 ? "1.\n" : "1 to " + std::to_string(report.repeat.size()) + ".\n";
     if (!report.working_folder.empty()) out += "cd -- " + shell_text({report.working_folder}) + " || exit\n";
     for (const auto& [name, value] : report.repeat_variables)
         if (is_identifier(name)) out += "export " + name + "=" + shell_text({value}) + "\n";
-    out += "# All other variables are those of the shell: PATH, LD_LIBRARY_PATH, PYTHONPATH, ...\n";
+    out += "# The shell sets all other variables: PATH, LD_LIBRARY_PATH, PYTHONPATH, ...\n";
     out += "case ${1:-1} in\n";
     for (std::size_t i = 0; i < report.repeat.size(); ++i)
         out += std::to_string(i + 1) + ")\n" + report.repeat[i] + "\n;;\n";
-    out += "*)\necho \"$0: there is no way $1\" >&2\nexit 2\n;;\nesac\n";
+    out += "*)\necho \"$0: no command $1\" >&2\nexit 2\n;;\nesac\n";
 }
 
-std::vector<std::string> script_lines(const CrashReport& report, std::size_t width) {
+std::vector<std::string> script_lines(const CrashReport& report) {
     const std::string command = "sh " + shell_text({report.repeat_script});
     std::string clean;
     append_clean(command, clean);
-    const bool is_told = clean == command && characters_in(command) + 2 <= width;
     const std::string name = report.repeat_script.substr(report.repeat_script.rfind('/') + 1);
-    std::vector<std::string> lines = {is_told ? command : "in the output folder: sh " + name};
-    std::string what = "(" + beginning_of(report.repeat.front());
-    for (std::size_t i = 1; i < report.repeat.size(); ++i) {
-        const std::string number = std::to_string(i + 1);
-        lines.push_back(lines.front() + " " + number);
-        what += "; " + number + ": " + beginning_of(report.repeat[i]);
-    }
-    if (report.repeat.size() > 1) append_shortened(what + ")", width, lines.emplace_back());
+    const std::string line = clean == command ? command : "in the output folder: sh " + name;
+    if (report.repeat.size() == 1) return {line};
+    std::vector<std::string> lines;
+    for (std::size_t i = 0; i < report.repeat.size(); ++i)
+        lines.push_back(line + " " + std::to_string(i + 1) + "  # " + beginning_of(report.repeat[i]));
     return lines;
 }
 

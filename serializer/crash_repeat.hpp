@@ -20,17 +20,18 @@ std::string program_text(const CrashReport& report);
 /// "aoti-dbg", or how else a shell finds it.
 std::string tool_text(const CrashReport& report);
 
+/// More lines than this are easier to run from a script.
 inline constexpr std::size_t kRepeatLines = 6;
 
-/// `repeat` in lines of at most `width` characters that a shell takes as they stand, cut at blanks between
-/// words; empty where that takes more than kRepeatLines, or characters that a page must not hold.
+/// `repeat` in lines that a shell takes as they are, broken at blanks between words so that each has at most
+/// `width` characters unless a word is longer. Empty if a command holds characters that a page cannot show.
 std::vector<std::string> repeat_lines(const CrashReport& report, std::size_t width);
 
 /// A script for sh that runs the first way, or that whose number it is given: in the program's working
 /// directory, with the variables that it had.
 void append_repeat_script(const CrashReport& report, std::string& out);
 
-/// How it is called, for each way, in at most `width` characters.
-std::vector<std::string> script_lines(const CrashReport& report, std::size_t width);
+/// How to run the script, for each command.
+std::vector<std::string> script_lines(const CrashReport& report);
 
 }  // namespace aoti_dbg

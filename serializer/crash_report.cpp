@@ -2,9 +2,7 @@
 #include "serializer/crash_report.hpp"
 
 #include <algorithm>
-#include <cctype>
 #include <csignal>
-#include <cstring>
 #include <utility>
 
 #include "base/words.hpp"
@@ -12,101 +10,17 @@
 #include "serializer/crash_advice.hpp"
 #include "serializer/crash_repeat.hpp"
 #include "serializer/finding.hpp"
+#include "serializer/verdict_words.hpp"
 
 namespace aoti_dbg {
 namespace {
 
-constexpr std::size_t kMostNamed = 4;  // of the calls in flight, in the verdict
+constexpr const char* kUnknownKernel = "an unknown kernel";
 
 std::string clean(std::string_view text) {
     std::string result;
     append_clean(text, result);
     return result;
-}
-
-/// Anything may stand in a file.
-bool is_signal(int number) {
-    return number > 0 && number < NSIG;
-}
-
-/// "segmentation fault (SIGSEGV)"
-std::string signal_words(int signal) {
-    const char* const described = is_signal(signal) ? sigdescr_np(signal) : nullptr;
-    std::string words = described == nullptr ? "ended by a signal" : described;
-    words.front() = static_cast<char>(std::tolower(static_cast<unsigned char>(words.front())));
-    return words + " (" + signal_name(signal) + ")";
-}
-
-std::string ending_words(const CrashEnd& end) {
-    if (end.signal != 0) {
-        std::string words = signal_words(end.signal);
-        if (end.signal_is_guessed) words += end.exit_status ? ", by the exit status" : ", as the program was";
-        return words;
-    }
-    if (end.has_own_status()) return "exit with status " + std::to_string(*end.exit_status);
-    return "end of process " + std::to_string(end.pid) + (end.is_in_good_order ? "" : ", in no good order");
-}
-
-/// Of a run that had not come back while none of its calls was under way. One that was left by an exception
-/// looks the same until its thread makes another call.
-std::string place_in_run(const CrashCall& run, const CrashReport& report) {
-    const bool has_last = !report.before.empty() && report.before.front().run == run.run;
-    return (has_last ? " between the calls of " : " inside ") + call_text(run) +
-           ", or after an exception had left it; " +
-           (has_last ? "its last was " + call_text(report.before.front()) : "no call of it was recorded");
-}
-
-/// "K (run 7, call 41), L (run 7, call 42), ...": of `count` calls, of which `calls` has the first.
-std::string first_of(const std::vector<CrashCall>& calls, std::uint64_t count,
-                     std::string (*text_of)(const CrashCall&)) {
-    std::string text;
-    for (std::size_t i = 0; i < std::min(calls.size(), kMostNamed); ++i)
-        text += (i == 0 ? "" : ", ") + text_of(calls[i]);
-    return count > kMostNamed ? text + ", ..." : text;
-}
-
-constexpr const char* kForeignThread = ", in a thread without calls of its own,";
-
-/// " inside X", " while 3 calls were in flight: ..." or " outside of any call".
-std::string place_words(const CrashReport& report) {
-    const bool is_foreign = report.end.is_foreign_thread;
-    if (const CrashCall* const call = report.call()) {
-        if (is_foreign) return kForeignThread + (" while " + call_text(*call) + " was under way");
-        if (call->kind == ring::CallKind::run) return place_in_run(*call, report);
-        return " inside " + call_text(*call);
-    }
-    if (report.in_flight.empty()) {
-        if (!report.last && !report.also_in_flight.empty()) return " outside of any call";
-        if (!report.last && report.calls != 0) return "; no call of a model was recorded in this process";
-        if (!report.last && report.processes == 0 && report.recording != 0)
-            return "; calls were made but could not be recorded";
-        if (!report.last) return "; no call of a model was recorded";
-        return " outside of any call; the last before it was " + call_text(*report.last);
-    }
-    return std::string(is_foreign ? kForeignThread : "") + " while " +
-           std::to_string(report.in_flight.size()) + " calls were in flight, in as many threads: " +
-           first_of(report.in_flight, report.in_flight.size(), call_text);
-}
-
-std::string finding_words(const Finding& finding) {
-    CrashCall call;
-    call.name = finding.kernel;
-    call.run = finding.run;
-    call.call = finding.call;
-    const std::string label = clean(finding.tensor.label);
-    switch (finding.kind) {
-        case Finding::Kind::input_nan:
-            return "NaN in the model input " + label;
-        case Finding::Kind::weight_nan:
-            return "NaN in the weight " + label;
-        case Finding::Kind::argument:
-            return argument_title(finding) + place_text(call);
-        case Finding::Kind::inf:
-            return "Inf in " + label + ", made by " + call_text(call);
-        case Finding::Kind::nan:
-            break;
-    }
-    return "NaN in " + label + ", first made by " + call_text(call);
 }
 
 std::string_view word_of(Finding::Kind kind) {
@@ -135,30 +49,6 @@ struct Judgement {
     std::optional<CrashClass> cause = std::nullopt;  // where that is of another class than what it came to
 };
 
-/// Triton's files are named by a hash.
-std::string source_of(const DeviceFault& fault) {
-    const std::string name = fault.file.substr(fault.file.rfind('/') + 1);
-    const bool is_python = name.size() > 3 && name.compare(name.size() - 3, 3, ".py") == 0;
-    return name.empty() || is_python ? "its source" : clean(name);
-}
-
-/// "kernel, inside op (run 0, call 3)": the op's place says more than its kernel's.
-std::string call_text_inside(const CrashCall& call) {
-    return call.inside.empty() ? call_text(call) : clean(call.name) + ", inside " + call.inside;
-}
-
-/// The freed memory that the address lies in; nullptr where it lies in none, or nobody knows.
-const NearMemory* used_after_free(const CrashReport& report) {
-    const bool is_one = report.allocations.size() == 1 && report.allocations.front().is_use_after_free();
-    return is_one ? &report.allocations.front() : nullptr;
-}
-
-/// Behind what is said of the access, if anything is.
-std::string freed_words(const NearMemory& freed, std::string_view access) {
-    return (access.empty() ? ": use of freed memory (" : ", which is freed memory (") + freed_text(freed) +
-           ")";
-}
-
 Judgement judge_device(const DeviceFault& fault, const CrashReport& report) {
     const CudaError error = cuda_error(fault.error);
     Judgement result{fault.error == 0 ? CrashClass::kernel : error.kind, {}, {}, fault.kernel, fault.line};
@@ -167,37 +57,40 @@ Judgement judge_device(const DeviceFault& fault, const CrashReport& report) {
     if (const CrashCall* const known = report.call();
         report.faulted || (known && known->name == fault.kernel))
         call = *known;
-    if (call.name.empty()) call.name = fault.kernel.empty() ? "a kernel that no image names" : fault.kernel;
+    if (call.name.empty()) call.name = fault.kernel.empty() ? kUnknownKernel : fault.kernel;
     std::string_view words = fault.error == 0 ? "fault" : error.words;
-    if (fault.is_trap) words = "trap, by which a kernel stops itself,";
+    if (fault.is_trap) words = "trap (the kernel stopped itself)";
     result.verdict = std::string(words) + " in " + call_text_inside(call);
     const std::string access = access_words(fault, report.arguments);
     if (!access.empty()) result.verdict += ": " + access;
     if (const NearMemory* const freed = used_after_free(report))
         result.verdict += freed_words(*freed, access);
     if (fault.line != 0)
-        result.verdict += ", at line " + std::to_string(fault.line) + " of " + source_of(fault);
+        result.verdict += ", at line " + std::to_string(fault.line) + " of " + source_words(fault);
     return result;
 }
 
-/// "; K (run 1, call 1) runs on the device, at line 22 of its source"
+/// "; K (run 1, call 1) is running on the device, at line 22 of its source"
 std::string running_words(const DeviceFault& running, const CrashReport& report) {
     CrashCall call;
     if (report.faulted) call = *report.faulted;
-    if (call.name.empty())
-        call.name = running.kernel.empty() ? "a kernel that no image names" : running.kernel;
+    if (call.name.empty()) call.name = running.kernel.empty() ? kUnknownKernel : running.kernel;
     const StuckCall& first = report.hang->calls.front();
     const bool is_it = first.nobody_waits && first.call.sequence == call.sequence;
     const bool is_told = report.hang->by_markers && !is_it;  // that no call waits
     std::string words = first.nobody_waits && !is_told ? ", and no call waits for it; " : "; ";
-    words += (is_it ? "it" : call_text_inside(call)) + " runs on the device";
-    if (running.line != 0) words += ", at line " + std::to_string(running.line) + " of " + source_of(running);
+    words += (is_it ? "it" : call_text_inside(call)) + " is running on the device";
+    if (running.line != 0)
+        words += ", at line " + std::to_string(running.line) + " of " + source_words(running);
     return words;
 }
 
 Judgement judge_hang(const Hang& hang, const CrashReport& report) {
     const StuckCall& first = hang.calls.front();
-    Judgement result{CrashClass::hang, {}, clean(first.call.name), first.call.inside};
+    // The fingerprint of an overwritten launch is older than its text.
+    const std::string_view name =
+        first.call.name == kOverwrittenLaunch ? kOverwrittenLaunchWord : std::string_view(first.call.name);
+    Judgement result{CrashClass::hang, {}, clean(name), first.call.inside};
     if (!hang.unended.empty()) result.where = hang.unended.front().name;
     result.verdict = "hang: " + call_text(first.call);
     if (!first.call.inside.empty()) result.verdict += ", inside " + first.call.inside + ",";
@@ -213,60 +106,10 @@ Judgement judge_hang(const Hang& hang, const CrashReport& report) {
     } else {
         result.verdict += unended_text(hang);
     }
-    if (hang.calls.size() > 1) result.verdict += "; " + std::to_string(hang.calls.size()) + " threads hang";
-    if (!report.end.is_running) result.verdict += "; then " + ending_words(report.end);
+    if (hang.calls.size() > 1)
+        result.verdict += "; " + std::to_string(hang.calls.size()) + " threads are stalled";
+    if (!report.end.is_running) result.verdict += then_words(report.end);
     return result;
-}
-
-/// Where the kernel is, by the first call that was told of the fault.
-std::string place_of_fault(const CrashCall& call, const CrashReport& report) {
-    if (!is_launch(call.kind)) return "the fault is in a kernel that was launched before";
-    if (report.failed_alone) return "launches waited for their kernels, so the fault is in that one";
-    return "the fault is in that kernel or in one that was launched before";
-}
-
-/// "; not known to have ended are 7 launches: K (run 7, call 41), ..."
-std::string unended_words(const CrashReport& report) {
-    if (report.unended.empty()) return {};
-    const std::string which = report.unended_count == 1
-                                  ? "is one launch: "
-                                  : "are " + std::to_string(report.unended_count) + " launches: ";
-    return "; not known to have ended " + which +
-           first_of(report.unended, report.unended_count, call_text_inside);
-}
-
-/// " in K (run 7, call 41); by completion markers"
-std::string words_by_markers(const CrashReport& report) {
-    if (report.faulted) {
-        CrashCall call = *report.faulted;
-        call.is_likely = false;
-        return (report.faulted->is_likely ? ", likely in " : " in ") + call_text_inside(call) +
-               "; by completion markers";
-    }
-    return " in one of " + std::to_string(report.suspect_count) +
-           " launches that had not ended, none of them behind another: " +
-           first_of(report.suspects, report.suspect_count, call_text_inside) + "; by completion markers";
-}
-
-/// "; likely in K (run 7, call 41), at line 35 of its source: of 9 launches not known to have ended it alone
-/// asserts"
-std::string words_by_assertion(const CrashReport& report) {
-    const std::string unended = std::to_string(report.unended_count);
-    const std::string unknown = report.without_source == 0 ? ""
-                                                           : ", of " + std::to_string(report.without_source) +
-                                                                 " of which there is no source";
-    if (!report.faulted)
-        return "; likely in one of " + std::to_string(report.suspect_count) + " launches that assert, of " +
-               unended + " not known to have ended" + unknown + ": " +
-               first_of(report.suspects, report.suspect_count, call_text_inside);
-    CrashCall call = *report.faulted;
-    call.is_likely = false;
-    std::string words = "; likely in " + call_text_inside(call);
-    if (report.assertions.size() == 1)
-        words += ", at line " + std::to_string(report.assertions.front().line) + " of its source";
-    if (report.unended_count == 1) return words + ": it asserts, and it alone is not known to have ended";
-    return words + ": of " + unended + " launches not known to have ended" + unknown +
-           (unknown.empty() ? "" : ",") + " it alone asserts";
 }
 
 /// As one that a core dump tells of.
@@ -279,17 +122,9 @@ void judge_assertion(const CrashReport& report, Judgement& result) {
     if (report.assertions.size() == 1) result.line = report.assertions.front().line;
 }
 
-/// A run that fails between its calls is told with the last of them.
-std::string place_of_shortage(const CrashCall& call, const CrashReport& report) {
-    if (call.kind != ring::CallKind::run) return call_text_inside(call);
-    const bool is_after = report.last && report.last->run == call.run;
-    return "run " + std::to_string(call.run) + (is_after ? ", after " + call_text(*report.last) : "");
-}
-
 Judgement judge_failed(const CrashCall& call, const CrashReport& report) {
     Judgement result{CrashClass::host, {}, "failed", call.name};
-    const std::string end =
-        report.end.signal != 0 || report.end.exit_status ? "; then " + ending_words(report.end) : "";
+    const std::string end = report.end.signal != 0 || report.end.exit_status ? then_words(report.end) : "";
     if (returns_cuda_error(call.kind) && call.result != 0) {
         const CudaError error = cuda_error(call.result);
         result.kind = error.kind;
@@ -305,7 +140,7 @@ Judgement judge_failed(const CrashCall& call, const CrashReport& report) {
             if (report.by_assertion)
                 judge_assertion(report, result);
             else if (error.kind == CrashClass::kernel)
-                result.verdict += "; " + place_of_fault(call, report) + unended_words(report);
+                result.verdict += "; " + place_of_fault(call, report) + unfinished_words(report);
         }
     } else if (report.shortage) {
         result.kind = CrashClass::oom;
@@ -313,8 +148,7 @@ Judgement judge_failed(const CrashCall& call, const CrashReport& report) {
         result.verdict = "out of device memory: " + shortage_text(*report.shortage) + ", in " +
                          place_of_shortage(call, report);
     } else {
-        const std::string how = call.left_by_exception ? " was left by an exception" : " failed";
-        result.verdict = call_text(call) + how;
+        result.verdict = failure_text(call);
     }
     result.verdict += end;
     return result;
@@ -324,44 +158,30 @@ Judgement judge_failed(const CrashCall& call, const CrashReport& report) {
 Judgement judge_survived(const CrashCall& call, const CrashReport& report) {
     Judgement result = judge_failed(call, report);
     result.cause = std::exchange(result.kind, CrashClass::host);
-    result.verdict = "exit with status " + std::to_string(*report.end.exit_status) + "; before it " +
-                     call_text(call) +
-                     (call.left_by_exception ? " had been left by an exception" : " had failed");
+    result.verdict = "the program exited with status " + std::to_string(*report.end.exit_status) +
+                     "; earlier, " + failure_text(call);
     if (report.shortage)
-        result.verdict += " for want of device memory (" + shortage_text(*report.shortage) + ")";
-    result.verdict += ", and later runs ended well";
+        result.verdict += " for lack of device memory (" + shortage_text(*report.shortage) + ")";
+    result.verdict += ", but later runs succeeded";
     return result;
-}
-
-/// What a process probably met that was gone inside of a call, and of which nothing says why; empty where
-/// more is known.
-std::string_view probable_end(const CrashReport& report) {
-    if (!has_unknown_end(report)) return {};
-    if (report.end.is_in_good_order)
-        return "; likely by _exit in it, or in a handler of its own for a signal that came there";
-    return "; likely by a signal that a handler of its own took, or by SIGKILL";
 }
 
 Judgement judge_end(const CrashReport& report) {
     const CrashEnd& end = report.end;
     Judgement result;
     result.what = end.signal != 0 ? signal_name(end.signal) : "exit";
-    result.verdict = ending_words(end);
-    const std::string place = place_words(report);
-    // What was put in between ends before the place, or with the half sentence.
-    const bool is_half_sentence = end.signal == 0 && !end.has_own_status();
-    if ((end.signal_is_guessed || is_half_sentence) && place.front() == ' ') result.verdict += ",";
-    result.verdict += place;
+    result.verdict = ending_words(end) + place_words(report);
     // What a watchdog's thread aborts for is its own matter, whatever is under way beside it.
     const bool is_of_other = end.is_foreign_thread && end.signal == SIGABRT;
     if (const CrashCall* const call = report.call(); call != nullptr && !is_of_other)
         result.where = call->name;
     if (end.signal == SIGKILL) {
         const bool counted = report.oom_kills && *report.oom_kills > 0;
-        result.verdict += counted ? "; likely by the kernel for want of memory: it has killed " +
-                                        std::to_string(*report.oom_kills) + " here meanwhile"
-                          : report.oom_kills ? "; who sent it is not known"
-                                             : "; perhaps by the kernel for want of memory, which is a guess";
+        result.verdict += counted ? "; likely by the kernel's out-of-memory killer, which killed " +
+                                        std::to_string(*report.oom_kills) +
+                                        " of this control group during the run"
+                          : report.oom_kills ? "; the sender is unknown"
+                                             : "; possibly by the kernel's out-of-memory killer (a guess)";
     } else if (const std::string_view probably = probable_end(report); !probably.empty()) {
         result.kind = CrashClass::host;
         result.verdict += probably;
@@ -387,9 +207,9 @@ bool is_about_shortage(const CrashReport& report) {
 
 Judgement judge_shortage(const CrashReport& report) {
     Judgement result{CrashClass::oom, {}, "oom", {}};
-    result.verdict = "out of device memory: " + shortage_text(*report.shortage) + ", outside of any call";
-    if (report.last) result.verdict += "; the last before it was " + call_text(*report.last);
-    result.verdict += "; then " + ending_words(report.end);
+    result.verdict = "out of device memory: " + shortage_text(*report.shortage) + ", outside any call";
+    if (report.last) result.verdict += "; the last call was " + call_text(*report.last);
+    result.verdict += then_words(report.end);
     return result;
 }
 
@@ -398,7 +218,7 @@ Judgement judge_unrecorded(const CrashReport& report) {
     const CudaError error = cuda_error(report.unrecorded_error);
     Judgement result{error.kind, {}, std::to_string(report.unrecorded_error), {}};
     result.verdict = std::string(error.words) + " (CUDA error " + result.what +
-                     "), returned by a call that could not be recorded; then " + ending_words(report.end);
+                     "), returned by a call that could not be recorded" + then_words(report.end);
     return result;
 }
 
@@ -427,7 +247,7 @@ std::string cause_words(const CrashReport& report) {
     // That a run failed says what came of it.
     if (report.finding->check == "result") return {};
     if (!is_of_run_of(*report.finding, *call) || call->name == report.finding->kernel) return {};
-    return "; its run began with a finding: " + argument_title(*report.finding);
+    return "; its run started with a finding: " + argument_title(*report.finding);
 }
 
 Judgement judge(const CrashReport& report) {
@@ -444,14 +264,14 @@ Judgement judge(const CrashReport& report) {
         Judgement result{is_host ? CrashClass::host : CrashClass::kernel, finding_words(*report.finding),
                          std::string(word_of(report.finding->kind)), report.finding->kernel};
         if (is_host) result.what += " " + report.finding->check + " " + report.finding->tensor.label;
-        if (report.findings > 1) result.verdict += ", and " + std::to_string(report.findings - 1) + " more";
+        if (report.findings > 1) result.verdict += ", and " + counted(report.findings - 1, "more finding");
         if (report.end.signal != 0 || report.end.exit_status.value_or(0) != 0)
-            result.verdict += "; then " + ending_words(report.end);
+            result.verdict += then_words(report.end);
         return result;
     }
     if (report.findings != 0 && !report.finding && report.end.signal == 0 && report.end.exit_status == 0)
         return {CrashClass::unknown,
-                counted(report.findings, "finding") + ", of which none is on record",
+                counted(report.findings, "finding") + ", none of them recorded",
                 "findings",
                 {}};
     if (report.unrecorded_error != 0 && report.processes == 0 && may_come_of_failure(report.end))
@@ -502,11 +322,6 @@ bool is_fault(int signal) {
     for (const int fault : {SIGSEGV, SIGBUS, SIGABRT, SIGFPE, SIGILL, SIGTRAP, SIGSYS})
         if (signal == fault) return true;
     return false;
-}
-
-std::string signal_name(int signal) {
-    const char* const name = is_signal(signal) ? sigabbrev_np(signal) : nullptr;
-    return name == nullptr ? "signal " + std::to_string(signal) : "SIG" + std::string(name);
 }
 
 void conclude(CrashReport& report) {

@@ -212,13 +212,10 @@ std::string fingerprint_of(const std::vector<std::string_view>& words);
 /// that counts the kernels before it.
 std::string_view without_ordinal(std::string_view kernel);
 
-inline constexpr std::size_t kReportLines = 24;
-inline constexpr std::size_t kReportColumns = 100;
-
-/// Whether `repeat` has no room on the page as it stands.
+/// Whether `repeat` takes many lines, or holds characters that a page cannot show.
 bool has_long_commands(const CrashReport& report);
 
-/// A screen: so many lines, so many characters each.
+/// The verdict, a blank line, and what is known, in the order of use. Lines wrap; nothing is left out.
 void append_report_text(const CrashReport& report, std::string& out);
 
 /// report.json, the whole file.

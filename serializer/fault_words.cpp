@@ -15,8 +15,10 @@ namespace {
 
 using Place = FaultedAccess::Place;
 
-// Farther than any one tensor goes: then the argument whose end is nearest is only the one that lies highest.
+// No tensor is larger: beyond this the nearest argument is only the one at the highest address.
 constexpr std::uint64_t kFar = std::uint64_t{64} << 30U;
+// Beyond this, as at 0, the address says nothing: it is not that of the access, or the pointer is garbage.
+constexpr std::uint64_t kUnknown = std::uint64_t{1} << 40U;
 constexpr std::int32_t kMisaligned = 716;
 
 std::string hexadecimal(std::uint64_t number) {
@@ -116,10 +118,14 @@ void place_access(DeviceFault& fault, std::vector<CrashArgument>& arguments) {
     const auto by_line = std::find_if(arguments.begin(), arguments.end(), [](const CrashArgument& argument) {
         return argument.is_suspect && argument.begin != 0;
     });
-    access.is_far = is_wrong && position_of(address, access.bytes, *near).distance > kFar;
+    access.is_far = address != 0 && is_wrong && position_of(address, access.bytes, *near).distance > kFar;
     if (by_line == arguments.end() && access.is_far) return;
     const CrashArgument& chosen = by_line == arguments.end() ? *near : *by_line;
     const Position position = position_of(address, access.bytes, chosen);
+    if (address == 0 || (position.place != Place::inside && position.distance > kUnknown)) {
+        access.is_likely |= by_line != arguments.end();
+        return;
+    }
     access.place = position.place;
     access.distance = position.distance;
     access.label = chosen.label;
@@ -154,7 +160,7 @@ std::string access_words(const DeviceFault& fault, const std::vector<CrashArgume
         if (known.bytes != 0) words += " of " + counted(known.bytes, "byte");
         if (!known.memory.empty()) words += " in " + known.memory + " memory";
         if (known.address) words += " at " + hexadecimal(*known.address);
-        if (known.is_far) words += ", far outside of every argument";
+        if (known.is_far) words += ", far from every argument";
         return words;
     }
     const std::string begin = verb(what, known.is_likely);
@@ -162,18 +168,18 @@ std::string access_words(const DeviceFault& fault, const std::vector<CrashArgume
     append_clean(known.label, label);
     switch (known.place) {
         case Place::past:
-            if (known.distance == 0) return begin + " right past the end of " + label;
-            return begin + " past the end of " + label + " by " + memory_text(known.distance);
+            if (known.distance == 0) return begin + " just past the end of " + label;
+            return begin + " " + memory_text(known.distance) + " past the end of " + label;
         case Place::before:
-            return begin + " " + memory_text(known.distance) + " before the beginning of " + label;
+            return begin + " " + memory_text(known.distance) + " before the start of " + label;
         case Place::inside:
-            return begin + preposition + label + " (" + hexadecimal(*known.address) + ", " +
-                   memory_text(known.distance) + " into it)";
+            return begin + preposition + label + " at " + hexadecimal(*known.address) + " (" +
+                   memory_text(known.distance) + " after its start)";
         case Place::behind_begin:
         case Place::unknown:
             break;
     }
-    return begin + preposition + label + ", " + memory_text(known.distance) + " behind its beginning";
+    return begin + preposition + label + ", " + memory_text(known.distance) + " after its start";
 }
 
 }  // namespace aoti_dbg

@@ -37,10 +37,11 @@ struct FaultedAccess {
 };
 
 /// Chooses the thread and the argument, which becomes the only suspect: a suspect by the source line stays
-/// one where the address does not know better. Does nothing where there is no address.
+/// one where the address does not know better. An address of 0, or one more than 1 TiB away
+/// from the argument, gives no place and no distance. Does nothing where there is no address.
 void place_access(DeviceFault& fault, std::vector<CrashArgument>& arguments);
 
-/// "write past the end of buf12 by 512 bytes", "likely a read from arg0_1"; empty where nothing is known.
+/// "write 512 bytes past the end of buf12", "likely a read from arg0_1"; empty where nothing is known.
 std::string access_words(const DeviceFault& fault, const std::vector<CrashArgument>& arguments);
 
 }  // namespace aoti_dbg

@@ -100,11 +100,12 @@ bool are_all_marked(const ring::Contents& contents, const ring::Call& launch) {
     return markers != nullptr && (markers->header.flags & ring::kNotAll) == 0;
 }
 
-/// "; 3 launches are behind it"
+/// "; 3 launches are queued behind it"
 std::string behind_text(const Hang& hang) {
     if (hang.unended_count <= 1) return {};
     const std::uint64_t behind = hang.unended_count - 1;
-    return "; " + std::to_string(behind) + (behind == 1 ? " launch is behind it" : " launches are behind it");
+    return "; " + std::to_string(behind) +
+           (behind == 1 ? " launch is queued behind it" : " launches are queued behind it");
 }
 
 }  // namespace
@@ -140,7 +141,7 @@ std::optional<StuckCall> unawaited_launch(const ring::Contents& contents, std::u
     if (const std::optional<ring::Call> launch = first_marked_beyond(contents, mark, completed)) {
         stuck.call = told(contents, *launch->thread, *launch->record);
     } else {
-        stuck.call.name = "a launch that the flight ring does not have any more";
+        stuck.call.name = kOverwrittenLaunch;
         stuck.call.kind = CallKind::launch;
         stuck.call.thread = stream->tid;
         stuck.call.stream = stream->stream;
@@ -202,7 +203,7 @@ std::string stuck_text(const StuckCall& stuck) {
         text += " on stream 0x";
         append_short_hex(stuck.call.stream, text);
     }
-    text += stuck.asks ? ", \"not ready\" for " : stuck.nobody_waits ? ", not ended for " : ", for ";
+    text += stuck.asks ? ", \"not ready\" for " : stuck.nobody_waits ? ", unfinished for " : ", for ";
     text += seconds_text(stuck.nanoseconds) +
             (stuck.nobody_waits ? ", launched by thread " : ", in thread ") +
             std::to_string(stuck.call.thread);
@@ -221,25 +222,26 @@ std::string stuck_text(const StuckCall& stuck) {
 }
 
 std::string standing_text(const StuckCall& stuck) {
-    const char* const what = stuck.asks           ? " has answered \"not ready\" for "
-                             : stuck.nobody_waits ? " has not ended for "
-                                                  : " has not come back for ";
+    const char* const what = stuck.asks           ? " has returned \"not ready\" for "
+                             : stuck.nobody_waits ? " has not finished for "
+                                                  : " has not returned for ";
     return what + seconds_text(stuck.nanoseconds);
 }
 
 std::string unended_text(const Hang& hang) {
     if (hang.calls.front().nobody_waits)
-        return ", by completion markers, and no call waits for it" + behind_text(hang);
+        return ", according to completion markers, and no call waits for it" + behind_text(hang);
     if (hang.unended.empty()) return {};
     CrashCall oldest = hang.unended.front();
     oldest.is_likely = false;  // once is enough
     std::string text = hang.by_markers ? "; it waits for " : "; it likely waits for ";
     text += call_text(oldest);
     if (!oldest.inside.empty()) text += ", inside " + oldest.inside;
-    if (hang.by_markers) return text + ", which has not ended, by completion markers" + behind_text(hang);
-    if (hang.unended_count == 1) return text + ", the only launch not known to have ended";
+    if (hang.by_markers)
+        return text + ", which is unfinished according to completion markers" + behind_text(hang);
+    if (hang.unended_count == 1) return text + ", the only launch not known to have finished";
     return text + ", the oldest of " + std::to_string(hang.unended_count) +
-           " launches not known to have ended";
+           " launches not known to have finished";
 }
 
 std::string hang_path(const std::string& ring) {

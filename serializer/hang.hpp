@@ -54,6 +54,11 @@ struct Hang {
 
 inline constexpr std::size_t kMostUnended = 16;
 
+/// The name of a launch whose record in the flight ring was overwritten, and its word in fingerprints.
+inline constexpr std::string_view kOverwrittenLaunch = "an unknown launch (overwritten in the flight ring)";
+inline constexpr std::string_view kOverwrittenLaunchWord =
+    "a launch that the flight ring does not have any more";
+
 /// Of each thread that has not ended the innermost call that is open, and how long at `unix_ns`, 0 where the
 /// ring does not tell. `only`: of that thread; 0: of all.
 std::vector<StuckCall> open_calls(const ring::Contents& contents, std::uint64_t unix_ns,
@@ -81,16 +86,16 @@ void conclude_hang(const ring::Contents& contents, Hang& hang);
 /// "12.3 s"
 std::string seconds_text(std::uint64_t nanoseconds);
 /// "cuStreamSynchronize on stream 0x5, for 12.3 s, in thread 17 (python)", or "K (run 0, call 3) on stream
-/// 0x5, not ended for 12.3 s, launched by thread 17": clean.
+/// 0x5, unfinished for 12.3 s, launched by thread 17": clean.
 std::string stuck_text(const StuckCall& stuck);
 
-/// " has not come back for 12.3 s", or what else it is that it does.
+/// " has not returned for 12.3 s", " has not finished for 12.3 s" or " has returned "not ready" for 12.3 s".
 std::string standing_text(const StuckCall& stuck);
 
-/// "; it likely waits for K (run 0, call 3), the oldest of 4 launches not known to have ended"; empty without
-/// any. With markers "; it waits for K (run 0, call 3), which has not ended, by completion markers; 3
-/// launches are behind it". Where nobody waits ", by completion markers, and no call waits for it; 3 launches
-/// are behind it".
+/// "; it likely waits for K (run 0, call 3), the oldest of 4 launches not known to have finished"; empty
+/// without any. With markers "; it waits for K (run 0, call 3), which is unfinished according to completion
+/// markers; 3 launches are queued behind it". If no call waits ", according to completion markers, and no
+/// call waits for it; 3 launches are queued behind it".
 std::string unended_text(const Hang& hang);
 
 /// Where the file of a hang lies, by the path of the process's flight ring.

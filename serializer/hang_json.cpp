@@ -122,12 +122,11 @@ Result<Hang> read_hang(std::string_view text) {
     JsonLine json;
     text = text.substr(0, text.find('\n'));
     if (!json.parse(text) || string_of(json.root().member("format")) != kHangFormatName)
-        return Status::error("not a file of a hang");
+        return Status::error("not a hang report");
     std::uint32_t version = 0;
     read_integer(json.root().member("version"), version);
     if (version != kHangFormatVersion)
-        return Status::error(
-            "a file of a hang of another version; use the aoti-dbg that came with the library");
+        return Status::error("a hang report of another version. Use the aoti-dbg that came with the library");
     Hang hang;
     read_integer(json.root().member("pid"), hang.pid);
     read_integer(json.root().member("time_ns"), hang.time_ns);
@@ -138,7 +137,7 @@ Result<Hang> read_hang(std::string_view text) {
     hang.is_recorded = is_true(json.root().member("recorded"));
     for (JsonLine::Value one = json.root().member("unended").first(); one; one = one.next())
         if (hang.unended.size() < kMostUnended) hang.unended.push_back(read_call(one));
-    if (hang.calls.empty()) return Status::error("a file of a hang that names no call");
+    if (hang.calls.empty()) return Status::error("a hang report without a call");
     return hang;
 }
 

@@ -1,5 +1,5 @@
-// The page of a report below its verdict: named parts of some lines each, in a screen. Knows which parts say
-// least of a crash, and nothing of what they say.
+// The page of a report below its verdict: named sections whose lines wrap. It cuts and drops nothing, and
+// does not know what the sections say.
 #pragma once
 
 #include <cstddef>
@@ -7,46 +7,32 @@
 #include <string_view>
 #include <vector>
 
-#include "serializer/crash_report.hpp"
-
 namespace aoti_dbg {
 
-inline constexpr std::size_t kValue = 14;  // where values begin
+inline constexpr std::size_t kReportColumns = 100;
+inline constexpr std::size_t kValue = 17;  // the column where values start
 inline constexpr std::size_t kValueColumns = kReportColumns - kValue;
-inline constexpr std::size_t kValueLines = 4;
 
-/// Clean text in lines of at most `width` characters, cut between words; of a word or a last line that is too
-/// long the middle goes.
-std::vector<std::string> wrapped(std::string_view text, std::size_t width, std::size_t most);
+/// Clean text in lines of at most `width` characters, broken at blanks. A longer word stays whole on a line
+/// of its own, so that a name can be copied and searched.
+std::vector<std::string> wrapped(std::string_view text, std::size_t width);
 
 class ReportPage {
   public:
-    /// One value, over as many lines as it takes.
-    void add(const char* name, std::string_view value, std::size_t most = kValueLines);
-    /// One line each.
-    void add_list(const char* name, const std::vector<std::string>& values);
-    /// Lines that stay as they are.
-    void add_whole(const char* name, const std::vector<std::string>& lines);
+    explicit ReportPage(std::string& out) : out_(out) {}
 
-    /// In so many lines: each part is shortened to what it keeps, the one first that has most beyond that;
-    /// then parts go, those that say least; then what is left is shortened.
-    void render(std::size_t most_lines, std::string& out);
+    /// One value. Adds nothing if it is empty.
+    void add(std::string_view name, std::string_view value);
+    /// Each value starts a line; its further lines are indented.
+    void add_list(std::string_view name, const std::vector<std::string>& values);
+    /// Lines that the reader copies: they stay as they are.
+    void add_whole(std::string_view name, const std::vector<std::string>& lines);
+    /// A blank line, if a section was added since the last gap.
+    void add_gap();
 
   private:
-    struct Section {
-        std::string name;
-        std::vector<std::string> lines;
-        bool is_list = false;
-        bool is_whole = false;  // somebody will copy it
-    };
-
-    [[nodiscard]] std::size_t lines() const;
-    /// To what it keeps, or to one line. False where none is longer.
-    bool shorten_one(bool to_one_line);
-    bool drop_one();
-    static void drop_last_line(Section& section);
-
-    std::vector<Section> sections_;
+    std::string& out_;
+    bool has_section_ = false;  // since the last gap
 };
 
 }  // namespace aoti_dbg

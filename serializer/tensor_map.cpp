@@ -70,7 +70,7 @@ NearTensor told(const Slot& slot, NearTensor::Place place, std::uint64_t distanc
     return near;
 }
 
-/// "made in run 3", "input of run 3"
+/// "created in run 3", "input of run 3"
 std::string origin_text(const NearTensor& near) {
     const std::string run = "run " + std::to_string(near.run);
     switch (near.origin) {
@@ -82,7 +82,7 @@ std::string origin_text(const NearTensor& near) {
         case Origin::unknown:
             break;
     }
-    return "made in " + run;
+    return "created in " + run;
 }
 
 // A map of the library's takes 1.5 MiB.
@@ -119,11 +119,11 @@ std::string near_text(const NearTensor& near) {
     std::string text = distance + " into ";
     if (near.place == NearTensor::Place::before) text = distance + " before ";
     if (near.place == NearTensor::Place::behind)
-        text = near.distance == 0 ? "right behind the end of " : distance + " past the end of ";
+        text = near.distance == 0 ? "just past the end of " : distance + " past the end of ";
     text += (near.name.empty() ? "a tensor" : near.name) + " (" + memory_text(near.bytes) + ", " +
             origin_text(near);
-    if (near.was_let_go) text += ", let go by then";
-    if (near.end == End::outlived) text += ", which it outlived";
+    if (near.was_let_go) text += ", already freed";
+    if (near.end == End::outlived) text += ", kept after the run";
     return text + ")";
 }
 

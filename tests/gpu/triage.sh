@@ -63,7 +63,7 @@ stuck_case() {
     need_gpu && need "$victim" || return
     armed raise 60 --scope all --hang 2 --on-hang raise -- "$victim" hang 100 61 3
     verdict "$case_folder/raise/out/report.json" class=hang kernel=step_5 file=fault_victim.cu launch=61/100 certainty=exact \
-        verdict='hang: cu*has not come back for*; step_5 runs on the device, at line * of fault_victim.cu*' || return
+        verdict='hang: cu*has not returned for*; step_5 is running on the device, at line * of fault_victim.cu*' || return
     [[ $(<"$case_folder/raise/status") == 3 ]] && grep -q 'stream 1: cudaErrorLaunchFailure' "$case_folder/raise/stdout" &&
         [[ ! -e $case_folder/raise/out/gpu.core ]] && said raise
 }
@@ -97,7 +97,7 @@ markers_case() {
         rm -rf "${case_folder:?}/markers/out"
         run_in markers 60 "$build/aoti-dbg" run --triage --scope all --completion markers --out "$far" -- "$victim" "$kind" 100 61 1
         [[ $(<"$case_folder/markers/status") == 3 ]] &&
-            verdict "$far/report.json" class=kernel kernel=step_5 verdict='*step_5*by completion markers*' || return
+            verdict "$far/report.json" class=kernel kernel=step_5 verdict='*step_5*according to completion markers*' || return
     done
     echo "note: $(sed -n 's/^ *"verdict": "\(.*\)",$/\1/p' "$far/report.json")"
 }
@@ -161,7 +161,7 @@ failed_assertion_case() {
     faulty_model_case fault_index_assert 'triton_*index*' 1 2 none >"$case_folder/exact" && cat "$case_folder/exact" && return
     [[ ! -e $folder/out/gpu.core ]] && diff "$case_folder"/{bare,continue}/stdout &&
         verdict "$folder/out/report.json" class=kernel kernel='triton_*index*' run=1 call=2 \
-            verdict='*; likely in triton_*index*, at line * of its source: of 3 launches not known to have ended it alone asserts*' &&
+            verdict='*; likely in triton_*index*, at line * of its source: of 3 launches not known to have finished, only this one has an assertion*' &&
         grep -q '"source": "tl.device_assert(' "$folder/out/report.json" && said continue
 }
 
@@ -327,9 +327,9 @@ triage_cases() {
     check "program: replayed graph" seeded_case graph fault_index_read class=kernel kernel='triton_*index*' suspect=arg0_1 source=yes
     check "program: after copies" seeded_case copied fault_index_read class=kernel kernel='triton_*index*' run=40 call=2 \
         certainty=exact suspect=arg0_1
-    check "program: hang" hang_case bad_input 'hang: * has not come back for *; wait_kernel_0 (run 1, call 1) runs on the device, at line * of its source*'
+    check "program: hang" hang_case bad_input 'hang: * has not returned for *; wait_kernel_0 (run 1, call 1) is running on the device, at line * of its source*'
     check "program: hang that nobody waits for" hang_case unasked \
-        'hang: wait_kernel_0 (run 1, call 1) has not ended for *, and no call waits for it; it runs on the device, at line * of its source*'
+        'hang: wait_kernel_0 (run 1, call 1) has not finished for *, and no call waits for it; it is running on the device, at line * of its source*'
     check "program: fault while Triton tunes" tuning_case
     check "armed, and nothing faults" sound_case
     check "doctor" doctor_case

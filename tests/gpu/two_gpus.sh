@@ -37,6 +37,6 @@ two_gpus_cases() {
     check "two GPUs: a kernel where the thread is not" on_two seeded_case elsewhere fault_rows class=kernel kernel=seeded_scatter \
         gpus=2 device=1 certainty=exact -- --scope all
     check "two GPUs: hang on the second" on_two hang_case second_gpu \
-        'hang: * has not come back for *; wait_kernel_0 (run *, call 1) runs on the device, at line * of its source*' gpus=2 device=1
+        'hang: * has not returned for *; wait_kernel_0 (run *, call 1) is running on the device, at line * of its source*' gpus=2 device=1
     check "two GPUs: a rank of torchrun" on_two ranks_case
 }

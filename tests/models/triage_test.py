@@ -85,7 +85,7 @@ class Triage(TriagedTest):
     def test_abort_and_exit_after_the_last_call_are_outside_of_any(self):
         finished = self.run_triaged("abort")
         self.assertEqual(finished.returncode, -6, finished.stderr)
-        self.assertRegex(self.report()["verdict"], r"^aborted \(SIGABRT\) outside of any call; the last before it was ")
+        self.assertRegex(self.report()["verdict"], r"^aborted \(SIGABRT\) outside any call; the last call was ")
         self.assertEqual(self.report()["class"], "host")
 
     def test_an_exit_code_alone_is_no_crash(self):
@@ -96,7 +96,7 @@ class Triage(TriagedTest):
     def test_os_exit_inside_an_op_is_one(self):
         finished = self.run_triaged("exit_inside", "7")
         self.assertEqual(finished.returncode, 7, finished.stderr)
-        self.assertEqual(self.report()["verdict"], "exit with status 7 inside mylib::my_op (run 0, call 1)")
+        self.assertEqual(self.report()["verdict"], "the program exited with status 7 inside mylib::my_op (run 0, call 1)")
 
     def test_an_op_that_never_comes_back_is_a_hang_and_names_op_run_and_call(self):
         flags = ("--triage", "--hang", "5", "--on-hang", "abort")
@@ -106,7 +106,7 @@ class Triage(TriagedTest):
         self.assertEqual(finished.returncode, -6, finished.stderr)
         report = self.report()
         self.assertEqual(report["class"], "hang")
-        self.assertRegex(report["verdict"], r"^hang: mylib::my_op \(run 1, call 1\) has not come back for \d+\.\d s; then aborted")
+        self.assertRegex(report["verdict"], r"^hang: mylib::my_op \(run 1, call 1\) has not returned for \d+\.\d s; the process then ended with SIGABRT")
         self.assertIn("mylib.my_op", report["call"]["original_aten"])
         self.assertEqual(report["hang"]["calls"][0]["thread"], report["ended"]["pid"])
         self.assertEqual(report["before"][0]["call"], 0)
@@ -115,8 +115,8 @@ class Triage(TriagedTest):
         finished = self.run_triaged("fail")
         self.assertEqual(finished.returncode, 1, finished.stderr)
         self.assertEqual(self.report()["class"], "host")
-        self.assertRegex(self.report()["verdict"], r"mylib::my_op \(run 1, call 1\) (failed|was left by an exception)")
-        self.assertTrue(self.report()["verdict"].endswith("; then exit with status 1"))
+        self.assertRegex(self.report()["verdict"], r"^(an exception unwound )?mylib::my_op \(run 1, call 1\)( failed)?; the program")
+        self.assertTrue(self.report()["verdict"].endswith("; the program then exited with status 1"))
 
     def test_a_finding_of_a_program_that_ends_well_decides_the_exit_code_in_ci(self):
         junit = self.folder / "results.xml"
@@ -125,7 +125,7 @@ class Triage(TriagedTest):
         self.assertEqual(finished.returncode, 1, finished.stderr)
         report = self.report()
         self.assertEqual((report["class"], report["ended"]["exit_status"]), ("kernel", 0))
-        self.assertRegex(report["verdict"], r"^NaN in buf\d+, first made by cpp_fused__softmax_\d+ \(run 1, call 3\)")
+        self.assertRegex(report["verdict"], r"^NaN in buf\d+, first written by cpp_fused__softmax_\d+ \(run 1, call 3\)")
         # As the call of a crash, with its place in the source and what it was given.
         call, package = report["call"], next((self.out / "evidence").iterdir())
         self.assertEqual((call["run"], call["call"], call["package"]), (1, 3, package.name))
@@ -146,8 +146,8 @@ class Triage(TriagedTest):
         finished = self.run_triaged("wrong_dtype")
         self.assertEqual(finished.returncode, 1, finished.stderr)
         title = "model input arg4_1: expected dtype float32, got float64"
-        failed = "aoti_torch_cpu_addmm_out (run 0, call 0) failed; then exit with status 1"
-        self.assertEqual(self.report()["verdict"], f"{failed}; its run began with a finding: {title}")
+        failed = "aoti_torch_cpu_addmm_out (run 0, call 0) failed; the program then exited with status 1"
+        self.assertEqual(self.report()["verdict"], f"{failed}; its run started with a finding: {title}")
         self.assertEqual((self.report()["class"], self.report()["finding"]["check"]), ("host", "dtype"))
         self.assertIn(title, (self.out / "report.txt").read_text())
 

@@ -112,7 +112,8 @@ TEST_CASE(
                                   {"AOTI_DBG_OUT", out}});
     CHECK(run.exit_code == 0);
     CHECK(run.out == "end: 700\n");
-    CHECK(contains(run.err, "illegal memory access (CUDA error 700) in kernel_4; by completion markers"));
+    CHECK(contains(run.err,
+                   "illegal memory access (CUDA error 700) in kernel_4, according to completion markers"));
 }
 
 TEST_CASE(
@@ -130,10 +131,9 @@ TEST_CASE(
     };
     CHECK(contains(
         notes_with("ecc"),
-        "GPU 1, as nvidia-smi counts, counts 3 uncorrected errors of its memory since the driver was "
-        "loaded: if it is that one, the hardware may be at fault"));
-    CHECK(contains(notes_with("rows"),
-                   "GPU 1, as nvidia-smi counts, has rows of memory that wait for a reset to be replaced"));
+        "GPU 1 (as nvidia-smi counts) counted 3 uncorrected memory errors since the driver was loaded: if "
+        "the fault is on this GPU, the hardware may be at fault"));
+    CHECK(contains(notes_with("rows"), "GPU 1 (as nvidia-smi counts) needs a reset to remap memory rows"));
     for (const char* counted : {"old", "none"}) {
         const std::string report = notes_with(counted);
         CHECK(contains(report, "illegal memory access"));

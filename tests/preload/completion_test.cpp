@@ -76,7 +76,7 @@ TEST_CASE("Whichever launch of a thousand faults, from whichever thread, on one 
             CHECK(faulted.report.at("by_markers") == true);
             CHECK(faulted.report.at("class") == "kernel");
             CHECK(faulted.verdict.rfind("illegal memory access (CUDA error 700) in " + kernel, 0) == 0);
-            CHECK(contains(faulted.verdict, "; by completion markers"));
+            CHECK(contains(faulted.verdict, ", according to completion markers"));
         }
     }
 }
@@ -94,7 +94,7 @@ TEST_CASE("On one of several streams it is the one, or one of a set, of each str
             const bool is_one = faulted.report.contains("call");
             CHECK(is_one == (suspects.size() == 1));
             CHECK(contains(faulted.verdict, is_one ? ") in kernel_" : ") in one of "));
-            CHECK(contains(faulted.verdict, "; by completion markers"));
+            CHECK(contains(faulted.verdict, ", according to completion markers"));
         }
     }
 }
@@ -104,7 +104,7 @@ TEST_CASE("A fault within a graph is told by the launch of the graph") {
         CAPTURE(launch);
         const FaultedLaunch faulted({1, 1}, launch, kNoDump);
         CHECK(faulted.report.at("call").at("kind") == "graph");
-        CHECK(contains(faulted.verdict, "in CUDA graph; by completion markers"));
+        CHECK(contains(faulted.verdict, "in CUDA graph, according to completion markers"));
     }
 }
 
@@ -258,7 +258,8 @@ TEST_CASE("Of a stream that stands still the launch is named that has not ended,
         return report;
     };
     const std::string known =
-        "; it waits for kernel_5, which has not ended, by completion markers; 3 launches are behind it";
+        "; it waits for kernel_5, which is unfinished according to completion markers; 3 launches are queued "
+        "behind it";
     for (const char* completion : {"auto", "markers"}) {
         const Json report = hung(completion);
         CAPTURE(report.dump(2));

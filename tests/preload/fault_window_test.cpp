@@ -129,7 +129,7 @@ TEST_CASE("A fault over which a thread of the driver's falls is told as the faul
     const std::string verdict = report.at("verdict").get<std::string>();
     CHECK(contains(verdict, "illegal memory access (CUDA error 700), returned by cuStreamSynchronize"));
     CHECK(contains(verdict, "second_kernel"));
-    CHECK(contains(verdict, "; then segmentation fault (SIGSEGV)"));
+    CHECK(contains(verdict, "; the process then ended with SIGSEGV"));
 }
 
 /// The last launch is a store whose warp has ended: nobody waits for it.

@@ -18,7 +18,7 @@ void check_is_recorded(const Run& run, const std::string& verdict) {
     CHECK(report.at("class") == "hang");
     const std::string said = report.at("verdict").get<std::string>();
     CHECK(said.rfind("hang: " + verdict, 0) == 0);
-    CHECK(contains(said, " runs on the device, at line 40 of its source"));
+    CHECK(contains(said, " is running on the device, at line 40 of its source"));
     CHECK(report.at("hang").at("recorded") == true);
     CHECK(report.at("call").at("kernel") == "endless_kernel");
     CHECK_FALSE(report.at("call").contains("likely"));
@@ -49,9 +49,9 @@ TEST_CASE("With raise a call that hangs returns an error, and the report says wh
     const Run nobody(kRaising, joined(victim("nobody"), {"done"}),
                      "until [ -e \"$OUT/gpu.core\" ]; do sleep 0.1; done; sleep 0.5; touch done");
     CHECK(nobody.outcome.exit_code == 0);
-    check_is_recorded(nobody, "endless_kernel has not ended for 1.");
+    check_is_recorded(nobody, "endless_kernel has not finished for 1.");
     CHECK(contains(nobody.report().at("verdict").get<std::string>(),
-                   " s, and no call waits for it; it runs on the device"));
+                   " s, and no call waits for it; it is running on the device"));
 }
 
 TEST_CASE(
@@ -82,9 +82,9 @@ TEST_CASE("With abort the driver is asked as well, and the program ends by SIGAB
                       victim("stream"));
         CHECK(run.outcome.signal == SIGABRT);
         CHECK(run.outcome.out == "set\n");
-        check_is_recorded(run, "cuStreamSynchronize has not come back for 1.");
-        CHECK(
-            contains(run.report().at("verdict").get<std::string>(), " s; endless_kernel runs on the device"));
+        check_is_recorded(run, "cuStreamSynchronize has not returned for 1.");
+        CHECK(contains(run.report().at("verdict").get<std::string>(),
+                       " s; endless_kernel is running on the device"));
     }
 }
 
@@ -101,9 +101,9 @@ TEST_CASE("A fault that the driver has not noticed is told as the fault that it 
           "illegal memory access in second_kernel: read of 4 bytes at 0x10, at line 40 of its source");
     CHECK(report.at("device").at("launch") == 8);
     CHECK_FALSE(report.at("device").contains("running"));
-    CHECK(
-        contains(report.at("notes").dump(),
-                 "the driver did not notice it, and was asked: cuStreamSynchronize has not come back for "));
+    CHECK(contains(report.at("notes").dump(),
+                   "the driver did not report this fault. A dump requested for a hang shows it: "
+                   "cuStreamSynchronize has not returned for "));
     CHECK(Preloaded::files(run.out(), "gpu").empty());
 }
 
@@ -112,8 +112,7 @@ TEST_CASE("Where nothing runs that is said, and a hang of the host's own is nobo
     CHECK(idle.outcome.out == "set\nstream: 719\nended\n");
     CHECK(idle.report().at("class") == "hang");
     CHECK_FALSE(idle.report().contains("device"));
-    CHECK(contains(idle.report().at("notes").dump(),
-                   "gpu.core tells of no exception and of no kernel that ran"));
+    CHECK(contains(idle.report().at("notes").dump(), "gpu.core shows no exception and no running kernel"));
     const Run host(kRaising, model_host({model_path("cpu")}),
                    "until [ -e \"$OUT/hang.json\" ]; do sleep 0.1; done; sleep 0.5; kill -TERM $run",
                    {{"FAKE_TORCH_HANG_AT", "1"}});
@@ -170,8 +169,9 @@ TEST_CASE("Of the kernels that run the one is told that is known to be waited fo
     const Json report = run.report();
     CAPTURE(report.dump(2));
     const std::string verdict = report.at("verdict").get<std::string>();
-    CHECK(contains(verdict, "; it waits for endless_kernel, which has not ended, by completion markers"));
-    CHECK(contains(verdict, "; other_kernel runs on the device, at line 40 of its source"));
+    CHECK(contains(verdict,
+                   "; it waits for endless_kernel, which is unfinished according to completion markers"));
+    CHECK(contains(verdict, "; other_kernel is running on the device, at line 40 of its source"));
     CHECK(report.at("device").at("kernel") == "other_kernel");
     // No launch of that is on record.
     CHECK((!report.contains("call") || report.at("call").at("kernel") != "endless_kernel"));
@@ -191,7 +191,7 @@ TEST_CASE("A hang over whose record the driver's debugger falls is told as a han
     CHECK(run.report().at("class") == "hang");
     CHECK(contains(run.report().at("verdict").get<std::string>(), "hang: cuStreamSynchronize has "));
     CHECK_FALSE(contains(run.outcome.err, "a kernel has faulted"));
-    CHECK(contains(run.report().at("notes").dump(), "and has left nothing that says it"));
+    CHECK(contains(run.report().at("notes").dump(), "but wrote no dump that shows it"));
 }
 
 TEST_CASE("A program that ends at once leaves no pipe, and one of before is in nobody's way") {

@@ -32,8 +32,9 @@ void check_names_the_kernel(const Json& report, const std::string& call, By by) 
     CHECK(report.at("class") == "hang");
     const std::string verdict = report.at("verdict").get<std::string>();
     CHECK(verdict.rfind("hang: " + call + " has ", 0) == 0);
-    CHECK(contains(verdict, by == By::markers ? "; it waits for endless_kernel, which has not ended, by "
-                                              : "; it likely waits for endless_kernel, the oldest of "));
+    CHECK(contains(verdict, by == By::markers
+                                ? "; it waits for endless_kernel, which is unfinished according to "
+                                : "; it likely waits for endless_kernel, the oldest of "));
     CHECK(report.at("call").at("kernel") == "endless_kernel");
     CHECK(report.at("call").contains("likely") == (by == By::waits));
     CHECK(report.at("hang").contains("by_markers") == (by == By::markers));
@@ -107,12 +108,14 @@ TEST_CASE("A kernel that does not end is told also where nobody waits for it, wi
         CHECK(run.outcome.signal == SIGABRT);
         CHECK(run.outcome.out == "set\n");
         CHECK(contains(run.outcome.err, "warn: a hang: endless_kernel on stream 0x"));
-        CHECK(contains(run.outcome.err,
-                       ", by completion markers, and no call waits for it; 1 launch is behind"));
+        CHECK(contains(
+            run.outcome.err,
+            ", according to completion markers, and no call waits for it; 1 launch is queued behind"));
         const Json report = run.report();
         CAPTURE(report.dump(2));
         CHECK(report.at("class") == "hang");
-        CHECK(contains(report.at("verdict").get<std::string>(), "hang: endless_kernel has not ended for 1."));
+        CHECK(contains(report.at("verdict").get<std::string>(),
+                       "hang: endless_kernel has not finished for 1."));
         CHECK(report.at("call").at("kernel") == "endless_kernel");
         CHECK_FALSE(report.at("call").contains("likely"));
         CHECK(report.at("hang").at("calls").at(0).at("nobody_waits") == true);
@@ -125,7 +128,7 @@ TEST_CASE("Of launches that nobody waits for the one is told that was given to t
     const Run run(kAborting, joined(victim("behind"), {"never"}));
     CHECK(run.outcome.signal == SIGABRT);
     const Json report = run.report();
-    CHECK(contains(report.at("verdict").get<std::string>(), "hang: endless_kernel has not ended for 1."));
+    CHECK(contains(report.at("verdict").get<std::string>(), "hang: endless_kernel has not finished for 1."));
     CHECK(report.at("call").at("kernel") == "endless_kernel");
     CHECK(names_of(report.at("hang").at("unended")) == Lines{"endless_kernel"});
     CHECK(report.at("hang").at("calls").size() == 1);
@@ -282,7 +285,7 @@ TEST_CASE("Ctrl-C at a terminal does the same") {
     run.type("\x03");
     const Outcome outcome = run.end();
     CHECK(outcome.signal == SIGINT);
-    CHECK(contains(outcome.err, "aoti-dbg: hang: cuStreamSynchronize has not come back"));
+    CHECK(contains(outcome.err, "aoti-dbg: hang: cuStreamSynchronize has not returned"));
     check_names_the_kernel(Json::parse(read_text(out / "report.json")), "cuStreamSynchronize", By::waits);
 }
 
@@ -309,7 +312,7 @@ TEST_CASE("Of a program that does not end when it is to the report is there whil
                       "kill -TERM $run; until [ -e \"$OUT/report.json\" ]; do sleep 0.1; done; "
                       "kill -0 $run && echo still there; \"$TOOL\" report \"$OUT\"; kill -USR1 $run");
     CHECK(run.outcome.exit_code == 128 + SIGUSR1);
-    CHECK(contains(run.outcome.out, "still there\naoti-dbg: hang: cuStreamSynchronize has not come back"));
+    CHECK(contains(run.outcome.out, "still there\naoti-dbg: hang: cuStreamSynchronize has not returned"));
     check_names_the_kernel(run.report(), "cuStreamSynchronize", By::waits);
     CHECK(contains(run.report().at("notes").at(0).get<std::string>(),
                    "it still ran some seconds after SIGTERM"));
@@ -345,7 +348,7 @@ TEST_CASE("A bare preload watches as well, and the report is made of what it lea
     CHECK(run.outcome.signal == SIGABRT);
     CHECK(run.outcome.out == "set\n");
     const std::string told = run_program({AOTI_DBG_TOOL, "report", run.out().string()}).out;
-    CHECK(contains(told, "aoti-dbg: hang: cuStreamSynchronize has not come back"));
+    CHECK(contains(told, "aoti-dbg: hang: cuStreamSynchronize has not returned"));
     check_names_the_kernel(Json::parse(read_text(run.out() / "report.json")), "cuStreamSynchronize",
                            By::markers);
 }
@@ -361,7 +364,7 @@ TEST_CASE("What CI systems read has the hang, too") {
                    "--verdict-file", "verdict"},
                   victim("stream"));
     CHECK(contains(run.outcome.err, "::error title=aoti-dbg%3A hang::hang: cuStreamSynchronize"));
-    CHECK(contains(read_text(run.folder() / "junit.xml"), "hang: cuStreamSynchronize has not come back"));
+    CHECK(contains(read_text(run.folder() / "junit.xml"), "hang: cuStreamSynchronize has not returned"));
     const Json verdict = Json::parse(read_text(run.folder() / "verdict"));
     CHECK(verdict.at("class") == "hang");
     CHECK(verdict.at("kernel") == "endless_kernel");

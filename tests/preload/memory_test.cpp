@@ -218,11 +218,13 @@ struct Wanting {
 TEST_CASE("An op that failed for want of memory is told as that, with how much it was") {
     const Wanting wanting({{"FAKE_TORCH_WORKSPACE", std::to_string(256 * kMiB)}});
     CHECK(wanting.report.at("class") == "oom");
-    CHECK(contains(wanting.verdict, "out of device memory: 256 MiB asked of cuda:0 (of 64 MiB, "));
-    CHECK(contains(wanting.verdict, " free), in aoti_torch_cuda_addmm_out (run 0, call 0); then exit"));
+    CHECK(contains(wanting.verdict, "out of device memory: 256 MiB requested on cuda:0 ("));
+    CHECK(
+        contains(wanting.verdict,
+                 " of 64 MiB free), in aoti_torch_cuda_addmm_out (run 0, call 0); the program then exited"));
     CHECK(wanting.report.at("shortage").at("total") == 64 * kMiB);
     CHECK(wanting.report.at("shortage").at("allocations") >= 1);
-    CHECK(contains(wanting.text, "\n  memory      256 MiB asked of cuda:0"));
+    CHECK(contains(wanting.text, "\n  memory         256 MiB requested on cuda:0"));
 }
 
 TEST_CASE("A refusal after which a smaller cache made room is no want of memory") {
@@ -238,7 +240,7 @@ TEST_CASE("A cache that is given up and is not enough is a want of memory") {
     const Wanting wanting({{"FAKE_TORCH_WORKSPACE", std::to_string(80 * kMiB)},
                            {"FAKE_TORCH_CACHED", std::to_string(40 * kMiB)}});
     CHECK(wanting.report.at("class") == "oom");
-    CHECK(contains(wanting.verdict, "80 MiB asked of cuda:0"));
+    CHECK(contains(wanting.verdict, "80 MiB requested on cuda:0"));
 }
 
 /// `aoti-dbg run --triage` of a victim that is refused memory outside of any call and ends by `status`.
@@ -259,8 +261,9 @@ TEST_CASE(
     const Json report = report_of_refused("3");
     REQUIRE(report.is_object());
     CHECK(report.at("class") == "oom");
-    CHECK(contains(report.at("verdict"), "out of device memory: 16 GiB asked of cuda:0 (of 8 GiB, "));
-    CHECK(contains(report.at("verdict"), "outside of any call; then exit with status 3"));
+    CHECK(contains(report.at("verdict"), "out of device memory: 16 GiB requested on cuda:0 ("));
+    CHECK(contains(report.at("verdict"),
+                   " of 8 GiB free), outside any call; the program then exited with status 3"));
     CHECK(report_of_refused("0").is_null());
 }
 

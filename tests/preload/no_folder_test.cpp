@@ -224,7 +224,7 @@ TEST_CASE("Where nothing can be written a fault on the GPU is told as the error 
     const Outcome outcome = run_bare(program, kFaulting);
     CHECK(contains(unwrapped(outcome.err),
                    "aoti-dbg: illegal memory access (CUDA error 700), returned by a call that "
-                   "could not be recorded; then exit with status "));
+                   "could not be recorded; the program then exited with status "));
     CHECK(contains(outcome.err,
                    "returned CUDA error 700 (illegal memory access), and there is no flight ring"));
 }
@@ -243,7 +243,7 @@ TEST_CASE("Without room for the driver's core dump completion markers name the k
     CHECK(contains(outcome.err, "there is no room for the driver's core dump"));
     CHECK(contains(unwrapped(outcome.err),
                    "aoti-dbg: illegal memory access (CUDA error 700) in triton_poi_fused_add_3 "
-                   "(run 0, call 4); by completion markers"));
+                   "(run 0, call 4), according to completion markers"));
 }
 #endif
 

@@ -34,7 +34,7 @@ TEST_CASE("A core dump that the person has asked for is what the report is made 
                   faulting({{"CUDA_ENABLE_COREDUMP_ON_EXCEPTION", "1"}, {"CUDA_COREDUMP_FILE", his}}));
     CHECK(run.verdict().rfind(kByDump, 0) == 0);
     CHECK(fs::exists(his));
-    CHECK(contains(run.report().at("notes").dump(), "was asked for by others, and stays: " + his));
+    CHECK(contains(run.report().at("notes").dump(), "was requested outside aoti-dbg, so it is kept: " + his));
     CHECK(contains(run.outcome.err, "it goes to " + his));
     CHECK(Preloaded::files(run.out(), "gpu").size() == 1);  // where it says where
 }

@@ -70,20 +70,22 @@ TEST_CASE("An exit inside a call, and one after a call that failed, are told") {
     check_as_bare(inside, kThreeRuns, dying(10, 0));
     CHECK(inside.outcome.exit_code == 7);
     const std::string verdict = report_of(inside).at("verdict");
-    CHECK(verdict.rfind("exit with status 7 inside " + kOneRun[9], 0) == 0);
+    CHECK(verdict.rfind("the program exited with status 7 inside " + kOneRun[9], 0) == 0);
     // By exit() and by quick_exit().
     for (const auto& [end, status] : {std::pair{-1, 8}, {-2, 9}}) {
         const Preloaded other = armed(kThreeRuns, dying(10, end));
         check_as_bare(other, kThreeRuns, dying(10, end));
         CHECK(other.outcome.exit_code == status);
         const std::string said = report_of(other).at("verdict");
-        CHECK(said.rfind("exit with status " + std::to_string(status) + " inside " + kOneRun[9], 0) == 0);
+        CHECK(said.rfind("the program exited with status " + std::to_string(status) + " inside " + kOneRun[9],
+                         0) == 0);
     }
     const Lines failing = model_host({"--error", "--exit", "3", model_path("cpu")});
     const Preloaded after = armed(failing, {});
     check_as_bare(after, failing, {});
     CHECK(after.outcome.exit_code == 3);
-    CHECK(report_of(after).at("verdict").get<std::string>().rfind("exit with status 3; before it ", 0) == 0);
+    CHECK(report_of(after).at("verdict").get<std::string>().rfind(
+              "the program exited with status 3; earlier, ", 0) == 0);
 }
 
 TEST_CASE("A call that was left by an exception is none that a later exit came inside of") {
@@ -92,7 +94,8 @@ TEST_CASE("A call that was left by an exception is none that a later exit came i
     check_as_bare(run, leaving, {});
     CHECK(run.outcome.exit_code == 5);
     const std::string verdict = report_of(run).at("verdict");
-    CHECK(contains(verdict, " was left by an exception; then exit with status 5"));
+    CHECK(verdict.rfind("an exception unwound ", 0) == 0);
+    CHECK(contains(verdict, "; the program then exited with status 5"));
     CHECK_FALSE(contains(verdict, " inside "));
 }
 
@@ -119,7 +122,8 @@ TEST_CASE("What the program does with signals is left to it") {
     CHECK(run.outcome.exit_code == 42);
     check_as_bare(run, handling, dying(5, SIGSEGV));
     // Its end by _exit within a call is one all the same.
-    CHECK(contains(report_of(run).at("verdict").get<std::string>(), "exit with status 42 inside "));
+    CHECK(contains(report_of(run).at("verdict").get<std::string>(),
+                   "the program exited with status 42 inside "));
 }
 
 TEST_CASE("No handler of the program's runs in the processes that make the report") {

@@ -97,7 +97,7 @@ TEST_CASE("Tensors of the call are told with dtype, sizes and place, scalars wit
     const Json input = Faulted(4, {"stats"}).report().at("arguments").at(0);
     CHECK(input.at("label") == "arg2_1");
     CHECK(input.at("expected") == true);
-    CHECK(input.at("written_by") == "the caller, as an input");
+    CHECK(input.at("written_by") == "the caller (model input)");
     CHECK(input.at("bytes") == 512);
 }
 
@@ -123,7 +123,7 @@ TEST_CASE("A finding of a program that ends well is told with its call, as a fau
     CHECK(report.at("before").at(0).at("kernel") == "triton_poi_fused_gt_arange_1");
     const Json& arguments = report.at("arguments");
     REQUIRE(arguments.size() == 3);
-    CHECK(arguments[0].at("written_by") == "the caller, as an input");
+    CHECK(arguments[0].at("written_by") == "the caller (model input)");
     CHECK(arguments[1].at("suspect") == true);
     CHECK(contains(arguments[1].at("what"), "float32 [8, 16], 25 NaN"));
     CHECK(arguments[2].at("value") == "128");

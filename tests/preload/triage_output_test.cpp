@@ -20,8 +20,8 @@ TEST_CASE("A command that has no room on the page is a script beside it, for its
     CHECK(report.at("repeat_script") == script.string());
     CHECK(report.at("working_folder") == fs::canonical(run.folder()).string());
     CHECK(contains(report.at("repeat").at(0).get<std::string>(), " --check none --scope all --sync on"));
-    CHECK(contains(read_text(run.out() / "report.txt"), "  repeat      sh " + script.string() + "\n"));
-    CHECK(contains(run.outcome.err, "  in          " + fs::canonical(run.folder()).string()));
+    CHECK(contains(read_text(run.out() / "report.txt"), "  reproduce      sh " + script.string() + "\n"));
+    CHECK(contains(run.outcome.err, "  in directory   " + fs::canonical(run.folder()).string()));
     const Outcome again = run_bare({script.string()});
     CHECK(again.exit_code == 128 + SIGSEGV);
     CHECK(contains(again.err, "aoti-dbg: segmentation fault (SIGSEGV)"));
@@ -183,11 +183,11 @@ TEST_CASE("Findings of a program that could write nowhere fail a run under --ci 
                   cuda_models({}, {"stats"}),
                   {{"AOTI_DBG_OUT", folder.path() / "file" / "out"}, {"AOTI_DBG_RING", "0"}});
     CHECK(run.outcome.exit_code == 1);
-    CHECK(contains(run.outcome.err, ", of which none is on record"));
+    CHECK(contains(run.outcome.err, ", none of them recorded"));
     CHECK(contains(run.outcome.err, "\n::error title=aoti-dbg%3A findings::"));
     const std::string xml = read_text(junit);
     CHECK(contains(xml, "name=\"no findings\""));
-    CHECK(contains(xml, ", of which none is on record\">"));
+    CHECK(contains(xml, ", none of them recorded\">"));
 }
 #endif
 
@@ -214,7 +214,7 @@ TEST_CASE("A program that was armed by variables and killed is reported on when 
     const Outcome report = reported(died.out());
     CHECK(report.exit_code == 0);
     CHECK(contains(report.out, "inside " + place_of(5)));
-    CHECK(contains(report.out, "in no good order"));
+    CHECK(contains(report.out, "ended abnormally"));
     CHECK(read_text(died.out() / "report.txt") == report.out);
     const Json json = Json::parse(read_text(died.out() / "report.json"));
     CHECK(json.at("call").at("kernel") == kOneRun[4]);
@@ -232,11 +232,11 @@ TEST_CASE("A program that was killed between its calls is reported on, too") {
     CHECK(report.exit_code == 0);
     const std::string pid =
         std::to_string(Json::parse(read_text(died.out() / "report.json")).at("ended").at("pid").get<int>());
+    CHECK(
+        contains(unwrapped(report.out),
+                 "process " + pid + " ended abnormally outside any call; the last call was " + place_of(14)));
     CHECK(contains(unwrapped(report.out),
-                   "end of process " + pid +
-                       ", in no good order, outside of any call; the last before it was " + place_of(14)));
-    CHECK(contains(unwrapped(report.out),
-                   "so a process ends by SIGKILL, by a handler of its own, or where exec"));
+                   "SIGKILL, the program's own signal handler or exec ends a process like this."));
     CHECK(contains(report.err, "report: " + (died.out() / "report.json").string()));
 }
 

@@ -36,8 +36,8 @@ TEST_CASE("A signal inside a call is told with the call, in the folder, on the t
 TEST_CASE("SIGKILL is of unknown class, and want of memory is never said as known") {
     const Run run(kTriage, kThreeRuns, dying(3, SIGKILL));
     const std::string verdict = run.verdict();
-    CHECK((contains(verdict, "; who sent it is not known") || contains(verdict, "which is a guess") ||
-           contains(verdict, "; likely by the kernel")));
+    CHECK((contains(verdict, "; the sender is unknown") || contains(verdict, "(a guess)") ||
+           contains(verdict, "; likely by the kernel's out-of-memory killer")));
 }
 
 TEST_CASE("Without --triage, and where a program ends well or by itself, nothing is told") {
@@ -69,7 +69,7 @@ TEST_CASE("Triage by the environment, and names of calls that are printed only w
 TEST_CASE("A signal outside of any call is told as such, with the last call or with none") {
     const Run none(kTriage, {"/bin/sh", "-c", "kill -SEGV $$"});
     CHECK(none.outcome.signal == SIGSEGV);
-    CHECK(none.verdict() == "segmentation fault (SIGSEGV); no call of a model was recorded");
+    CHECK(none.verdict() == "segmentation fault (SIGSEGV); no model call was recorded");
     const std::string host = kThreeRuns[0] + " " + kThreeRuns[1] + " " + kThreeRuns[2] + " " + kThreeRuns[3];
     // The shell is the program that is started; what it started has ended well.
     const Run after(kTriage, {"/bin/sh", "-c", host + "; kill -ABRT $$"});
@@ -82,7 +82,7 @@ TEST_CASE("A signal outside of any call is told as such, with the last call or w
 TEST_CASE("An exit inside a call is told, and the exit code stays") {
     const Run run(kTriage, kThreeRuns, dying(10, 0));
     CHECK(run.outcome.exit_code == 7);
-    CHECK(run.verdict() == "exit with status 7 inside " + place_of(10));
+    CHECK(run.verdict() == "the program exited with status 7 inside " + place_of(10));
     CHECK(run.report().at("class") == "host");
 }
 
@@ -91,15 +91,16 @@ TEST_CASE("A crash below a shell is found by its ring, and the signal by the exi
     // Which nobody in the process sees.
     const Run signalled(kTriage, {"/bin/sh", "-c", host + "; exit $?"}, dying(17, SIGKILL));
     CHECK(signalled.outcome.exit_code == 137);
-    CHECK(contains(signalled.verdict(), "killed (SIGKILL), by the exit status, inside " + place_of(17)));
+    CHECK(contains(signalled.verdict(),
+                   "killed (SIGKILL, inferred from the exit status) inside " + place_of(17)));
     CHECK(signalled.report().at("ended").at("is_descendant") == true);
     CHECK(signalled.report().at("ended").at("exit_status") == 137);
     const Run hidden(kTriage, {"/bin/sh", "-c", host + " || exit 1"}, dying(17, SIGKILL));
     CHECK(hidden.outcome.exit_code == 1);
     CHECK(hidden.report().at("class") == "host");
     CHECK(
-        contains(hidden.verdict(), "in no good order, inside " + place_of(17) +
-                                       "; likely by a signal that a handler of its own took, or by SIGKILL"));
+        contains(hidden.verdict(), " ended abnormally inside " + place_of(17) +
+                                       "; likely by SIGKILL, or by a signal that the program's own handler"));
     const Run forgiven(kTriage, {"/bin/sh", "-c", host + "; exit 0"}, dying(17, SIGKILL));
     CHECK(forgiven.outcome.exit_code == 0);
     CHECK_FALSE(forgiven.has_report());
@@ -212,7 +213,7 @@ TEST_CASE("A call that was left by an exception is none that a later signal came
     CHECK_FALSE(contains(run.verdict(), " inside "));
     // The address of the access, which the processor has said.
     CHECK(run.report().at("ended").at("address") == "0x0");
-    CHECK(contains(unwrapped(run.outcome.err), ", by SIGSEGV at address 0x0"));
+    CHECK(contains(unwrapped(run.outcome.err), ", ended with SIGSEGV at address 0x0"));
 }
 
 TEST_CASE("Of a signal that somebody has sent there is no address") {
@@ -317,7 +318,7 @@ TEST_CASE("Of a process that was gone inside of a call it is said what that prob
     const Run run(kTriage, {"/bin/sh", "-c", host + "; exit 3"}, dying(5, SIGSEGV));
     CHECK(run.report().at("class") == "host");
     CHECK(contains(run.verdict(),
-                   ", inside " + place_of(5) + "; likely by _exit in it, or in a handler of its own"));
+                   " ended inside " + place_of(5) + "; likely the call ended the process by _exit, or"));
 }
 
 TEST_CASE("A call that failed in another process than the one that is told is a note") {
@@ -340,7 +341,8 @@ TEST_CASE("What killed a program that recorded nothing has killed its child, whi
         "(sleep 0.3; kill -KILL $child) & kill -KILL $$";
     const Run run(kTriage, {"/bin/sh", "-c", script}, dying(17, SIGSTOP));
     CHECK(run.outcome.signal == SIGKILL);
-    CHECK(run.verdict().rfind("killed (SIGKILL), as the program was, inside " + place_of(17), 0) == 0);
+    CHECK(run.verdict().rfind("killed (SIGKILL, inferred from the end of the program) inside " + place_of(17),
+                              0) == 0);
 }
 
 TEST_CASE("A crash below a program that ended well is told, and decides its exit code where that is wanted") {
@@ -375,7 +377,7 @@ TEST_CASE("Several threads inside of calls are told as a set, each by its call")
     CHECK(open >= 1);
     CHECK(open <= 4);
     CHECK(report.contains("call") == (open == 1));
-    CHECK(contains(run.verdict(), open == 1 ? "inside" : " calls were in flight"));
+    CHECK(contains(run.verdict(), open == 1 ? "inside" : " threads were inside calls"));
 }
 
 TEST_CASE("An older run in the same folder is not taken for this one, and its report stays") {
@@ -388,7 +390,7 @@ TEST_CASE("An older run in the same folder is not taken for this one, and its re
     CHECK(files[0].extension() == ".json");
     CHECK(files[1].extension() == ".txt");
     CHECK(files[0].stem() == files[1].stem());
-    CHECK(contains(read_text(files[0]), "no call of a model was recorded"));
+    CHECK(contains(read_text(files[0]), "no model call was recorded"));
 }
 
 std::string torch_in(const Json& report) {
@@ -449,7 +451,7 @@ TEST_CASE("Of a process that vanished outside of any call it is said that it did
                file_start(header) + names_block({"strg::bomb"}) + thread_block(header.pid, {record(1, 0)}));
     const Outcome report = reported(folder.path());
     CHECK(report.exit_code == 0);
-    CHECK(contains(report.out, "end of process 4000200, in no good order, outside of any call"));
+    CHECK(contains(report.out, "process 4000200 ended abnormally outside any call"));
     CHECK_FALSE(contains(report.err, "nothing to report"));
 }
 

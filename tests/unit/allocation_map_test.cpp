@@ -177,7 +177,8 @@ TEST_CASE("An address in freed memory is a use after free, told with when and by
     CHECK(freed_text(near.front()) == "2 MiB on cuda:0 by cuMemFree, 3 ms before the launch");
     // The launch is not known: neither is how long before it was.
     CHECK(text_of(near_memory(map, kBase, {})) ==
-          "in memory that was freed (2 MiB on cuda:0 by cuMemFree, 0 bytes into it), before the launch or "
+          "in memory that was freed (2 MiB on cuda:0 by cuMemFree, 0 bytes after its start), before the "
+          "launch or "
           "after it");
     CHECK_FALSE(near_memory(map, kBase, {}).front().is_use_after_free());
     const AllocationMap ordered = map_of({freed(slot(1, kBase, 512, Way::alloc_async), 4, Way::free_async)});
@@ -218,7 +219,7 @@ TEST_CASE("Neighbours are told with their distance, and only where they are near
     CHECK(text_of(near_memory(map, kBase + 2 * kMiB + 512, {})) ==
           "512 bytes past the end of an allocation of 2 MiB on cuda:0 (cuMemAlloc); 2096640 bytes before an "
           "allocation of 512 bytes on cuda:0 (cuMemAlloc)");
-    CHECK(text_of(near_memory(map, kBase + 2 * kMiB, {})).rfind("right behind the end of", 0) == 0);
+    CHECK(text_of(near_memory(map, kBase + 2 * kMiB, {})).rfind("just past the end of", 0) == 0);
     CHECK(text_of(near_memory(map, kBase - 65536, {})) ==
           "64 KiB before an allocation of 2 MiB on cuda:0 (cuMemAlloc)");
     for (const std::uint64_t far : {std::uint64_t{16}, kBase + 2 * kNearBytes, UINT64_MAX}) {
@@ -226,8 +227,7 @@ TEST_CASE("Neighbours are told with their distance, and only where they are near
         REQUIRE(near.size() == 1);
         CHECK(near.front().place == Place::nowhere);
     }
-    CHECK(text_of(near_memory(map_of({}), kBase, {})) ==
-          "in no memory that is known, and none lies within 1 GiB of it");
+    CHECK(text_of(near_memory(map_of({}), kBase, {})) == "in no known allocation, and none is within 1 GiB");
 }
 
 TEST_CASE("Freed neighbours are told where no other is near") {
@@ -250,13 +250,13 @@ TEST_CASE("Pieces that are mapped one behind the other are one, and others are n
     CHECK(inside.front().address == kBase);
     CHECK(inside.front().distance == kMiB + 16);
     CHECK(text_of(near_memory(map, kBase + 3 * kMiB + 16, {}))
-              .rfind("16 bytes past the end of 3 mapped pieces that touch, 3 MiB on cuda:0 (cuMemMap); ",
-                     0) == 0);
+              .rfind("16 bytes past the end of 3 adjacent mappings, 3 MiB on cuda:0 (cuMemMap); ", 0) == 0);
     // Of which one was unmapped.
     slots[1] = freed(slots[1], 6, Way::unmap);
     const std::vector<NearMemory> hole = near_memory(map_of(slots), kBase + kMiB, launch(9));
     CHECK(text_of(hole) ==
-          "in memory freed 3 ms before the launch (1 MiB on cuda:0 by cuMemUnmap, 0 bytes into it): use "
+          "in memory freed 3 ms before the launch (1 MiB on cuda:0 by cuMemUnmap, 0 bytes after its start): "
+          "use "
           "after free");
     slots[1] = slot(2, kBase + kMiB, kMiB, Way::alloc);
     CHECK(near_memory(map_of(slots), kBase, {}).front().pieces == 1);

@@ -35,15 +35,15 @@ CrashReport hung(int signal) {
 TEST_CASE("A hang is told with the call, the launch and how it was ended") {
     const CrashReport report = concluded(hung(SIGTERM));
     CHECK(report.kind == CrashClass::hang);
-    CHECK(report.verdict ==
-          "hang: cuStreamSynchronize has not come back for 12.3 s; it likely waits for spin_kernel (run 0, "
-          "call "
-          "3), the oldest of 7 launches not known to have ended; then terminated (SIGTERM)");
+    CHECK(
+        report.verdict ==
+        "hang: cuStreamSynchronize has not returned for 12.3 s; it likely waits for spin_kernel (run 0, "
+        "call 3), the oldest of 7 launches not known to have finished; the process then ended with SIGTERM");
     CHECK(report.call()->name == "spin_kernel");
     const std::string text = text_of(report);
-    CHECK(text.find("hangs       cuStreamSynchronize on stream 0x5, for 12.3 s, in thread 17\n") !=
+    CHECK(text.find("stalled        cuStreamSynchronize on stream 0x5, for 12.3 s, in thread 17\n") !=
           std::string::npos);
-    CHECK(text.find("unended     spin_kernel (likely run 0, call 3)\n") != std::string::npos);
+    CHECK(text.find("unfinished     spin_kernel (likely run 0, call 3)\n") != std::string::npos);
     CHECK(report.repeat.front() ==
           "CUDA_LAUNCH_BLOCKING=1 aoti-dbg run --triage --hang 30 -- python infer.py");
     std::string json;
@@ -64,10 +64,9 @@ TEST_CASE("A launch that does not end and that nobody waits for is told as that"
     conclude(report);
     CHECK(report.kind == CrashClass::hang);
     CHECK(report.verdict ==
-          "hang: spin_kernel (run 0, call 3) has not ended for 12.3 s, by completion markers, and no call "
-          "waits "
-          "for it; 6 launches are behind it; then terminated (SIGTERM)");
-    CHECK(text_of(report).find("not ended for 12.3 s, launched by thread ") != std::string::npos);
+          "hang: spin_kernel (run 0, call 3) has not finished for 12.3 s, according to completion markers, "
+          "and no call waits for it; 6 launches are queued behind it; the process then ended with SIGTERM");
+    CHECK(text_of(report).find("unfinished for 12.3 s, launched by thread ") != std::string::npos);
     std::string json;
     append_kept_json(report, json);
     CHECK(nlohmann::json::parse(json).at("hang").at("calls").at(0).at("nobody_waits") == true);
@@ -79,10 +78,12 @@ TEST_CASE("What completion markers say of a hang is told as known") {
     report.hang->unended.front().is_likely = report.faulted->is_likely = false;
     conclude(report);
     CHECK(report.verdict ==
-          "hang: cuStreamSynchronize has not come back for 12.3 s; it waits for spin_kernel (run 0, call 3), "
-          "which has not ended, by completion markers; 6 launches are behind it; then terminated (SIGTERM)");
+          "hang: cuStreamSynchronize has not returned for 12.3 s; it waits for spin_kernel (run 0, call 3), "
+          "which is unfinished according to completion markers; 6 launches are queued behind it; the process "
+          "then ended with SIGTERM");
     CHECK(text_of(report).find("likely") == std::string::npos);
-    for (const auto& [count, words] : {std::pair{1, "markers; then"}, {2, "; 1 launch is behind it; then"}}) {
+    for (const auto& [count, words] : {std::pair{1, "markers; the process then"},
+                                       {2, "; 1 launch is queued behind it; the process then"}}) {
         report.hang->unended_count = static_cast<std::uint64_t>(count);
         CHECK(concluded(report).verdict.find(words) != std::string::npos);
     }
@@ -114,13 +115,13 @@ TEST_CASE("What the driver says that it ran is told with its line, and is no fau
     const CrashReport report = concluded(recorded());
     CHECK(report.kind == CrashClass::hang);
     CHECK(report.verdict ==
-          "hang: cuStreamSynchronize has not come back for 12.3 s; spin_kernel (run 0, call 3) runs on the "
-          "device, at line 22 of its source; then aborted (SIGABRT)");
+          "hang: cuStreamSynchronize has not returned for 12.3 s; spin_kernel (run 0, call 3) is running on "
+          "the device, at line 22 of its source; the process then ended with SIGABRT");
     const std::string text = text_of(report);
-    CHECK(text.find("runs        block [2, 0, 0], thread [5, 0, 0] of grid [8, 1, 1] x [256, 1, 1] on") !=
+    CHECK(text.find("running        block [2, 0, 0], thread [5, 0, 0] of grid [8, 1, 1] x [256, 1, 1] on") !=
           std::string::npos);
-    CHECK(text.find("on cuda:0; 60 of its\n              64 warps stood there") != std::string::npos);
-    CHECK(text.find("source      line 22: while flag >= 0:") != std::string::npos);
+    CHECK(text.find("on cuda:0; 60 of\n                 64 warps at this line") != std::string::npos);
+    CHECK(text.find("source         line 22: while flag >= 0:") != std::string::npos);
     CHECK(text.find("fault ") == std::string::npos);
     std::string json;
     append_kept_json(report, json);
@@ -134,9 +135,10 @@ TEST_CASE("What the driver says that it ran is told with its line, and is no fau
     unnamed.faulted.reset();
     unnamed.device->kernel.clear();
     unnamed.device->line = 0;
-    CHECK(concluded(unnamed).verdict ==
-          "hang: cuStreamSynchronize has not come back for 12.3 s; a kernel that no image names runs on the "
-          "device; then aborted (SIGABRT)");
+    CHECK(
+        concluded(unnamed).verdict ==
+        "hang: cuStreamSynchronize has not returned for 12.3 s; an unknown kernel is running on the device; "
+        "the process then ended with SIGABRT");
 }
 
 TEST_CASE("The fingerprint of what ran is that of its kernel and line") {
@@ -169,8 +171,8 @@ TEST_CASE("A question without an answer, an op around it and further threads are
     report.hang->unended.clear();
     CHECK(
         concluded(report).verdict ==
-        "hang: cuStreamSynchronize, inside mylib::my_op (run 0, call 2), has answered \"not ready\" for 12.3 "
-        "s; 2 threads hang; then aborted (SIGABRT)");
+        "hang: cuStreamSynchronize, inside mylib::my_op (run 0, call 2), has returned \"not ready\" for 12.3 "
+        "s; 2 threads are stalled; the process then ended with SIGABRT");
 }
 
 TEST_CASE("Of a process that still runs nothing is said of an end, and the advice names it") {
@@ -179,7 +181,7 @@ TEST_CASE("Of a process that still runs nothing is said of an end, and the advic
     CHECK(report.next.front().find("gdb -p 4242 ") != std::string::npos);
     CHECK(concluded(hung(SIGTERM)).next.front().find("gdb -p PID ") != std::string::npos);
     CHECK(report.next.back() ==
-          "which kernel runs and at which line: aoti-dbg run --triage --hang 30 --on-hang raise -- python "
+          "find the running kernel and its line: aoti-dbg run --triage --hang 30 --on-hang raise -- python "
           "infer.py");
 }
 
@@ -191,7 +193,7 @@ TEST_CASE("What its run had been given is told of a hang, however it ended") {
         report.finding->run = report.faulted->run;
         CAPTURE(signal);
         CHECK(concluded(report).kind == CrashClass::hang);
-        CHECK(concluded(report).verdict.find("; its run began with a finding: ") != std::string::npos);
+        CHECK(concluded(report).verdict.find("; its run started with a finding: ") != std::string::npos);
     }
 }
 
@@ -205,13 +207,29 @@ TEST_CASE("A fault on the device goes before a hang, and a hang before a call th
     CHECK(concluded(report).kind == CrashClass::kernel);
 }
 
-TEST_CASE("Whatever many hang, the report is a screen") {
+TEST_CASE("The report of a hang lists every stalled thread and caller, with whole names") {
     CrashReport report = hung(SIGTERM);
-    for (std::uint64_t i = 0; i < 200; ++i)
-        report.hang->calls.push_back(stuck_in(std::string(300, 'x'), i));
-    report.hang->unended.resize(kMostUnended, call_of(std::string(300, 'y')));
+    const std::string name(300, 'x');
+    for (std::uint64_t i = 100; i < 300; ++i)
+        report.hang->calls.push_back(stuck_in(name, i));
+    for (int i = 0; i < 40; ++i)
+        report.hang->calls.front().place.callers.push_back("caller_" + std::to_string(i) +
+                                                           std::string(200, 'c'));
     const std::string text = text_of(concluded(report));
-    CHECK(std::count(text.begin(), text.end(), '\n') <= static_cast<std::ptrdiff_t>(kReportLines));
+    for (std::uint64_t i = 100; i < 300; ++i)
+        CHECK(text.find("in thread " + std::to_string(i) + "\n") != std::string::npos);
+    CHECK(text.find(" " + name + " on stream ") != std::string::npos);
+    for (int i = 0; i < 40; ++i)
+        CHECK(text.find(" caller_" + std::to_string(i) + std::string(200, 'c') + "\n") != std::string::npos);
+}
+
+TEST_CASE("The fingerprint of a launch that the ring has lost is older than its name, and stays") {
+    CrashReport report = hung(SIGTERM);
+    report.hang->unended.clear();
+    report.faulted.reset();
+    report.hang->calls.front().call.name = kOverwrittenLaunch;
+    CHECK(concluded(report).fingerprint ==
+          fingerprint_of({"hang", "a launch that the flight ring does not have any more", "", ""}));
 }
 
 }  // namespace

@@ -76,7 +76,7 @@ nlohmann::json json_of(const CrashReport& report) {
 
 TEST_CASE("The verdict of a fault in freed memory says so, behind what is known of the access") {
     CrashReport report = concluded(fault_at({near(Place::freed)}));
-    const std::string freed = " freed memory (2 MiB on cuda:0 by cuMemFree, 3 ms before the launch)";
+    const std::string freed = " freed memory (2 MiB on cuda:0, freed by cuMemFree 3 ms before the launch)";
     const std::string place = "illegal memory access in triton_poi_fused_index_3 (run 7, call 41)";
     CHECK(report.kind == CrashClass::kernel);
     CHECK(report.verdict == place + ": use of" + freed);
@@ -107,8 +107,8 @@ TEST_CASE("Tensors in the memory at the address stand below it, and it is then k
     append_report_text(report, text);
     CAPTURE(text);
     CHECK(contains(text, "(cuMemAlloc), a segment of several tensors"));
-    CHECK(
-        contains(text, "in it: 1536 bytes past the end of buf5 (512 bytes, made in run 7, let go by then)"));
+    CHECK(contains(text,
+                   "in it: 1536 bytes past the end of buf5 (512 bytes, created in run 7, already freed)"));
     const nlohmann::json told = json_of(report).at("allocations").at(0);
     CHECK(told.at("known_tensors") == 3);
     CHECK(told.at("tensors").at(0).at("name") == "buf5");
@@ -123,12 +123,12 @@ TEST_CASE("Other memory near the address is no part of the verdict, and stands o
         const CrashReport report = concluded(fault_at({near(place)}));
         CAPTURE(report.verdict);
         CHECK(report.verdict == "illegal memory access in triton_poi_fused_index_3 (run 7, call 41)");
-        CHECK(contains(text_of(report), "\n  memory      "));
+        CHECK(contains(text_of(report), "\n  memory         "));
     }
     CrashReport report = concluded(fault_at({near(Place::behind), near(Place::before)}));
     CHECK(contains(text_of(report),
-                   "\n  memory      4 KiB past the end of an allocation of 2 MiB on cuda:0 (cuMemAlloc)\n"
-                   "              4 KiB before an allocation of 2 MiB on cuda:0 (cuMemAlloc)\n"));
+                   "\n  memory         4 KiB past the end of an allocation of 2 MiB on cuda:0 (cuMemAlloc)\n"
+                   "                 4 KiB before an allocation of 2 MiB on cuda:0 (cuMemAlloc)\n"));
     const nlohmann::json json = json_of(report).at("allocations");
     REQUIRE(json.size() == 2);
     CHECK(json[0].at("place") == "behind");
@@ -148,14 +148,14 @@ TEST_CASE("Other memory near the address is no part of the verdict, and stands o
 TEST_CASE("A call that failed for want of memory is of that class, with how much there was") {
     CrashReport report = concluded(short_of_memory());
     CHECK(report.kind == CrashClass::oom);
+    CHECK(report.verdict ==
+          "out of device memory: 12 GiB requested on cuda:0 (3 GiB of 139 GiB free), in "
+          "aoti_torch_cuda_addmm_out (run 0, call 4); the program then exited with status 1");
     CHECK(
-        report.verdict ==
-        "out of device memory: 12 GiB asked of cuda:0 (of 139 GiB, 3 GiB free), in aoti_torch_cuda_addmm_out "
-        "(run 0, call 4); then exit with status 1");
-    CHECK(contains(text_of(report),
-                   "12 GiB asked of cuda:0 (of 139 GiB, 3 GiB free) by cuMemAlloc in thread 4250; this\n"));
-    CHECK(contains(text_of(report), "process held 100 GiB in 17 allocations\n"));
-    CHECK(contains(report.next.front(), "100 GiB of it in 17 allocations"));
+        contains(text_of(report),
+                 "12 GiB requested on cuda:0 (3 GiB of 139 GiB free) by cuMemAlloc in thread 4250; this\n"));
+    CHECK(contains(text_of(report), "process holds 100 GiB in 17 allocations\n"));
+    CHECK(contains(report.next.front(), "100 GiB in 17 allocations"));
     const nlohmann::json json = json_of(report).at("shortage");
     CHECK(json.at("bytes") == 12 * kGiB);
     CHECK(json.at("free") == 3 * kGiB);
@@ -166,7 +166,7 @@ TEST_CASE("A call that failed for want of memory is of that class, with how much
     // Where nobody could ask the driver.
     report.shortage->total_bytes = 0;
     report.shortage->device = allocations::kNoDevice;
-    CHECK(contains(concluded(report).verdict, "out of device memory: 12 GiB asked, in "));
+    CHECK(contains(concluded(report).verdict, "out of device memory: 12 GiB requested, in "));
     CHECK_FALSE(json_of(report).at("shortage").contains("total"));
     const std::string fingerprint = report.fingerprint;
     report.shortage.reset();
@@ -179,28 +179,27 @@ TEST_CASE("A run that failed for want of memory between its calls is told with t
     CrashReport report = short_of_memory();
     report.failed = call_of("AOTInductorModelContainerRun", 2, ring::kNoCall);
     report.failed->kind = ring::CallKind::run;
-    CHECK(contains(concluded(report).verdict, ", in run 2; then exit"));
+    CHECK(contains(concluded(report).verdict, ", in run 2; the program then exited"));
     report.last = call_of("triton_poi_fused_relu_0", 2, 5);
     CHECK(contains(concluded(report).verdict,
-                   ", in run 2, after triton_poi_fused_relu_0 (run 2, call 5); then"));
+                   ", in run 2, after triton_poi_fused_relu_0 (run 2, call 5); the program then"));
     report.last->run = 1;
-    CHECK(contains(concluded(report).verdict, ", in run 2; then exit"));
+    CHECK(contains(concluded(report).verdict, ", in run 2; the program then exited"));
 }
 
 TEST_CASE("Want of memory outside of any call is told where the process ended by a failure") {
     CrashReport report = short_of_memory();
     report.failed.reset();
     CHECK(concluded(report).verdict ==
-          "out of device memory: 12 GiB asked of cuda:0 (of 139 GiB, 3 GiB free), outside of any call; then "
-          "exit "
-          "with status 1");
+          "out of device memory: 12 GiB requested on cuda:0 (3 GiB of 139 GiB free), outside any call; the "
+          "program then exited with status 1");
     CHECK(concluded(report).kind == CrashClass::oom);
     report.last = call_of("triton_poi_fused_relu_0", 2, 5);
-    CHECK(contains(concluded(report).verdict,
-                   "; the last before it was triton_poi_fused_relu_0 (run 2, call 5); "));
+    CHECK(
+        contains(concluded(report).verdict, "; the last call was triton_poi_fused_relu_0 (run 2, call 5); "));
     report.end.exit_status.reset();
     report.end.signal = SIGABRT;
-    CHECK(contains(concluded(report).verdict, "; then aborted (SIGABRT)"));
+    CHECK(contains(concluded(report).verdict, "; the process then ended with SIGABRT"));
     report.end.signal = SIGSEGV;
     CHECK(concluded(report).kind == CrashClass::host);
     report.end.signal = 0;

@@ -70,7 +70,7 @@ TEST_CASE("A door without a result was not there to try, and the first thing tha
     REQUIRE(facts.doors.size() == 2);
     CHECK(facts.doors[0].launch == 0);
     CHECK_FALSE(facts.doors[1].launch);
-    CHECK(facts.stopped == "cuInit: unknown error of the driver (999)");
+    CHECK(facts.stopped == "cuInit: unknown driver error (999)");
 }
 
 TEST_CASE("Of a fault the launch and what came of it are taken") {

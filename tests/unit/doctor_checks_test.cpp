@@ -189,7 +189,7 @@ TEST_CASE("Doors that could not be tried are a warning that says which and why")
     CHECK(state_of(check_doors(one_missing)) == kWarning);
     CHECK(contains(check_doors(one_missing).text, "not tried: linked"));
     DoorFacts broken_later = sound_doors();
-    broken_later.stopped = "cuCtxSynchronize: exception in a kernel (719)";
+    broken_later.stopped = "cuCtxSynchronize: unspecified launch failure (719)";
     CHECK(state_of(check_doors(broken_later)) == kWarning);
     DoorFacts not_loaded;
     CHECK(state_of(check_doors(not_loaded)) == kWarning);

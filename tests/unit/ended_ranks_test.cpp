@@ -36,9 +36,9 @@ TEST_CASE("Of several that crashed the first to do so is told, with its own rank
     CHECK(report.end.folder.find("/w1") != std::string::npos);
     CHECK(report.variables ==
           std::vector<std::pair<std::string, std::string>>{{"AOTI_DBG_SCOPE", "all"}, {"RANK", "1"}});
-    CHECK(contains(text_of(report), "process 4000201, /usr/bin/victim, rank 1, by SIGSEGV"));
-    CHECK(has_note(report, "process 4000200, /usr/bin/victim, rank 0, ended by SIGSEGV"));
-    CHECK(has_note(report, "process 4000202, /usr/bin/victim, rank 2, ended by SIGSEGV"));
+    CHECK(contains(text_of(report), "4000201, /usr/bin/victim, rank 1, ended with SIGSEGV"));
+    CHECK(has_note(report, "process 4000200 (/usr/bin/victim, rank 0) ended with SIGSEGV"));
+    CHECK(has_note(report, "process 4000202 (/usr/bin/victim, rank 2) ended with SIGSEGV"));
     // What was started is another program, with flags and variables of its own.
     CHECK(report.command == std::vector<std::string>{"./start"});
     CHECK(report.flags.empty());

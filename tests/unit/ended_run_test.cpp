@@ -20,8 +20,9 @@ TEST_CASE("A child that a signal ended is told with its signal, whatever the pro
             CHECK(triage.report.end.pid == kChild);
             CHECK_FALSE(triage.report.end.signal_is_guessed);
             CHECK(triage.report.end.exit_status == status >> 8);
-            CHECK(contains(text_of(triage.report),
-                           "process 4000200, /usr/bin/victim, by SIGSEGV, which the program made its exit"));
+            CHECK(contains(
+                text_of(triage.report),
+                "4000200, /usr/bin/victim, ended with SIGSEGV; the program then exited with status "));
         }
     }
 }
@@ -31,7 +32,7 @@ TEST_CASE("A child that crashed below a program that ended well is told") {
     const cli::Triage triage = told(0, {ended_well(kStarted), child});
     CHECK(triage.is_worth_telling);
     CHECK(triage.report.end.signal == SIGSEGV);
-    CHECK(contains(text_of(triage.report), "by SIGSEGV, after which the program ended well"));
+    CHECK(contains(text_of(triage.report), "ended with SIGSEGV; the program then exited with status 0"));
     // As pools of workers are ended.
     const Process stopped = Process(kChild, SIGTERM).with(kChild, {open_record(1, 0)});
     CHECK_FALSE(told(0, {ended_well(kStarted), stopped}).is_worth_telling);
@@ -46,10 +47,10 @@ TEST_CASE(
     const Process last = Process(kChild + 1, SIGFPE).with(kChild + 1, {open_record(1, 2)});
     const cli::Triage triage = told(kExit1, {first, last});
     CHECK(triage.report.end.pid == kChild + 1);
-    CHECK(has_note(triage.report, "process 4000200, /usr/bin/victim, ended by SIGSEGV"));
+    CHECK(has_note(triage.report, "process 4000200 (/usr/bin/victim) ended with SIGSEGV"));
     const cli::Triage below = told(0, {ended_well(kStarted), first, last});
     CHECK(below.report.end.pid == kChild + 1);
-    CHECK(has_note(below.report, "process 4000200, /usr/bin/victim, ended by SIGSEGV"));
+    CHECK(has_note(below.report, "process 4000200 (/usr/bin/victim) ended with SIGSEGV"));
     Process started = Process(kStarted, SIGSEGV).with(kStarted, {open_record(1, 0)});
     CHECK(told(SIGABRT, {started, first}).report.end.signal == SIGABRT);
     CHECK(told(SIGABRT, {started, first}).report.end.pid == kStarted);
@@ -63,17 +64,17 @@ TEST_CASE(
 TEST_CASE("Of a program that recorded nothing and was killed, the child that died inside a call is told") {
     const Process child = Process(kChild).with(kChild, {record(1, 2), open_record(2, 0)});
     const cli::Triage killed = told(SIGKILL, {child, ended_well(kChild + 1)});
-    CHECK(contains(killed.report.verdict,
-                   "killed (SIGKILL), as the program was, inside strg::bomb (run 0, call 2)"));
+    CHECK(
+        contains(killed.report.verdict,
+                 "killed (SIGKILL, inferred from the end of the program) inside strg::bomb (run 0, call 2)"));
     CHECK(killed.report.end.is_descendant);
     CHECK(killed.report.end.signal_is_guessed);
     CHECK(told(SIGKILL, {ended_well(kStarted), child}).report.end.pid == kStarted);
     // What ended well does not tell of that.
     const cli::Triage other = told(SIGKILL, {ended_well(kChild)});
     CHECK(other.report.end.pid == kStarted);
-    CHECK(
-        contains(other.report.verdict, "killed (SIGKILL); no call of a model was recorded in this process"));
-    CHECK(contains(told(SIGKILL, {}).report.verdict, "killed (SIGKILL); no call of a model was recorded"));
+    CHECK(contains(other.report.verdict, "killed (SIGKILL); this process recorded no model call"));
+    CHECK(contains(told(SIGKILL, {}).report.verdict, "killed (SIGKILL); no model call was recorded"));
 }
 
 TEST_CASE("Of several calls in flight the one in the thread to which the signal came is the one") {
@@ -86,14 +87,14 @@ TEST_CASE("Of several calls in flight the one in the thread to which the signal 
     CHECK(report.call()->thread == 31);
     CHECK(report.also_in_flight.size() == 2);
     const std::string text = text_of(report);
-    CHECK(contains(text, "  also open   strg::other (run 3, call 4)\n              run 1 of model 0\n"));
+    CHECK(
+        contains(text, "  other threads  strg::other (run 3, call 4)\n                 run 1 of model 0\n"));
 
     // Between two of its own.
     process.header.signal_thread = 40;
     process.with(40, {in_run(record(9, 2), 7)});
     CHECK(told(SIGSEGV, {process}).report.verdict ==
-          "segmentation fault (SIGSEGV) outside of any call; the last before it was strg::other (run 7, call "
-          "9)");
+          "segmentation fault (SIGSEGV) outside any call; the last call was strg::other (run 7, call 9)");
 }
 
 TEST_CASE("A fault in a thread without calls is told with the calls that it may have worked for") {
@@ -101,14 +102,14 @@ TEST_CASE("A fault in a thread without calls is told with the calls that it may 
     process.with(kStarted, {open_run(1, 2), in_run(open_record(2, 0), 2)});
     const CrashReport report = told(SIGFPE, {process}).report;
     CHECK(contains(report.verdict,
-                   "(SIGFPE), in a thread without calls of its own, while strg::bomb (run 2, call 2) was "
-                   "under way"));
+                   "(SIGFPE) in a thread without calls of its own, while strg::bomb (run 2, call 2) was "
+                   "running"));
     REQUIRE(report.call() != nullptr);
     CHECK(report.call()->name == "strg::bomb");
     process.with(32, {in_run(open_record(4, 2), 3)});
     CHECK(contains(told(SIGFPE, {process}).report.verdict,
-                   ", in a thread without calls of its own, while 2 calls were in flight, in as many "
-                   "threads: strg::bomb (run 2, call 2), strg::other (run 3, call 4)"));
+                   " in a thread without calls of its own, while 2 threads were inside calls: "
+                   "strg::bomb (run 2, call 2), strg::other (run 3, call 4)"));
 
     // Somebody else's business, whoever was inside of a call meanwhile: a signal that is sent is no fault.
     process.header.signal = SIGTERM;
@@ -117,7 +118,7 @@ TEST_CASE("A fault in a thread without calls is told with the calls that it may 
     Process watched(kStarted, SIGABRT, 40);
     watched.with(kStarted, {open_run(1, 2), in_run(open_record(2, 0), 2)});
     const CrashReport aborted = told(SIGABRT, {watched}).report;
-    CHECK(contains(aborted.verdict, "(SIGABRT), in a thread without calls of its own, while strg::bomb"));
+    CHECK(contains(aborted.verdict, "(SIGABRT) in a thread without calls of its own, while strg::bomb"));
     CHECK(aborted.fingerprint == fingerprint_of({"host", "SIGABRT", "", ""}));
     // Unless it is one of ours, that ends the program for a finding.
     cli::Seen seen{};
@@ -140,7 +141,7 @@ TEST_CASE("Where the thread is not known, calls come before runs that wait for t
     Process process(kStarted);
     process.with(kStarted, {open_run(1, 1)}).with(31, {open_run(2, 2), in_run(open_record(3, 0), 2)});
     CHECK(told(SIGSEGV, {process}).report.verdict ==
-          "segmentation fault (SIGSEGV) while 2 calls were in flight, in as many threads: "
+          "segmentation fault (SIGSEGV) while 2 threads were inside calls: "
           "strg::bomb (run 2, call 3), run 1 of model 0");
     // Another signal than the one that was noted ended it.
     process.header.signal = SIGFPE;
@@ -160,23 +161,24 @@ TEST_CASE("A failed call that the program survived is not what a signal came of,
                             in_run(record(4, 2), 2)});
     const CrashReport aborted = told(SIGABRT, {process}).report;
     CHECK(aborted.verdict ==
-          "aborted (SIGABRT) outside of any call; the last before it was strg::other (run 2, call 4)");
-    CHECK(has_note(aborted, "strg::bomb (run 1, call 2) had failed before, and later runs ended well"));
+          "aborted (SIGABRT) outside any call; the last call was strg::other (run 2, call 4)");
+    CHECK(has_note(aborted, "earlier, strg::bomb (run 1, call 2) failed, but later runs succeeded"));
     CHECK_FALSE(contains(text_of(aborted), "  call "));
     const CrashReport exited = told(kExit1, {process}).report;
     CHECK(exited.verdict ==
-          "exit with status 1; before it strg::bomb (run 1, call 2) had failed, and later runs ended well");
-    CHECK(contains(text_of(exited), "  call        strg::bomb (run 1, call 2)"));
+          "the program exited with status 1; earlier, strg::bomb (run 1, call 2) failed, but later runs "
+          "succeeded");
+    CHECK(contains(text_of(exited), "  call           strg::bomb (run 1, call 2)"));
 
     process.threads.front().second.resize(2);
     CHECK(told(SIGABRT, {process}).report.verdict ==
-          "strg::bomb (run 1, call 2) failed; then aborted (SIGABRT)");
+          "strg::bomb (run 1, call 2) failed; the process then ended with SIGABRT");
     CHECK(told(kExit1, {process}).report.verdict ==
-          "strg::bomb (run 1, call 2) failed; then exit with status 1");
+          "strg::bomb (run 1, call 2) failed; the program then exited with status 1");
     // Other threads run on while an exception ends the process.
     process.with(31, {ended_run(5, 3)});
     CHECK(told(SIGABRT, {process}).report.verdict ==
-          "strg::bomb (run 1, call 2) failed; then aborted (SIGABRT)");
+          "strg::bomb (run 1, call 2) failed; the process then ended with SIGABRT");
 }
 
 TEST_CASE("Runs and loading are not counted as calls") {
@@ -193,32 +195,33 @@ TEST_CASE("A child that vanished is noted where the program failed, and told whe
     const cli::Triage beside = told(kExit1, {ended_well(kStarted), vanished});
     CHECK(beside.is_worth_telling);
     CHECK(beside.report.end.pid == kStarted);
-    CHECK(has_note(beside.report, "process 4000200, /usr/bin/victim, ended in no good order"));
+    CHECK(has_note(beside.report, "process 4000200 (/usr/bin/victim) ended abnormally"));
     const cli::Triage alone = told(kExit1, {vanished});
     CHECK(alone.report.end.pid == kChild);
-    CHECK(contains(alone.report.verdict, "end of process 4000200, in no good order"));
+    CHECK(contains(alone.report.verdict, "process 4000200 ended abnormally"));
 }
 
 TEST_CASE("What the processes counted stands for what they could not write") {
     cli::Seen seen{};
     seen.loaded = 3;
     const auto advice = [&](int status) { return told(status, {}, true, seen).report.next.front(); };
-    CHECK(contains(advice(SIGSEGV), "3 programs or more loaded the library and none made a call"));
+    CHECK(contains(advice(SIGSEGV), "at least 3 programs loaded the library, but none made a call"));
     seen.recording = 1;
-    CHECK(contains(advice(SIGSEGV), "calls were made and none is on record"));
-    CHECK(contains(told(SIGSEGV, {}).report.next.front(), "check that the library reaches"));
+    CHECK(contains(advice(SIGSEGV), "calls were made but none was recorded"));
+    CHECK(contains(told(SIGSEGV, {}).report.next.front(),
+                   "check that the program with the model loads the library"));
 
     CHECK_FALSE(told(0, {}, true, seen).is_worth_telling);
     seen.findings = 2;
     const cli::Triage lost = told(0, {}, true, seen);
     CHECK(lost.is_worth_telling);
     CHECK(lost.report.kind == CrashClass::unknown);
-    CHECK(lost.report.verdict == "2 findings, of which none is on record");
+    CHECK(lost.report.verdict == "2 findings, none of them recorded");
     CHECK(lost.report.findings == 2);
-    CHECK(has_note(lost.report, "processes counted 2 findings in all: the output folder could not be"));
+    CHECK(has_note(lost.report, "the processes counted 2 findings, but not all are in this folder"));
     // It has not ended, so that what it is at counts.
     const Process open = Process(kStarted).with(kStarted, {open_record(1, 0)});
-    CHECK_FALSE(contains(told(0, {open}, false, seen).report.verdict, "on record"));
+    CHECK_FALSE(contains(told(0, {open}, false, seen).report.verdict, "recorded"));
     // What a signal came of is nobody's guess.
     CHECK(contains(told(SIGSEGV, {}, true, seen).report.verdict, "segmentation fault (SIGSEGV)"));
 }
@@ -231,7 +234,7 @@ TEST_CASE("Of several findings that of the run that was under way is told, else 
     CHECK(report.findings == 2);
     REQUIRE(report.finding);
     CHECK(report.finding->run == 5);
-    CHECK(contains(report.verdict, "8, got 5 (run 5)"));
+    CHECK(contains(report.verdict, "expected size 8, got 5 (run 5)"));
     process.threads.front().second = {ended_run(1, 7)};
     CHECK(told(SIGABRT, {process}).report.finding->run == 2);
 }
@@ -273,7 +276,7 @@ TEST_CASE("A finding of a program that ended well is told with its call and thos
     const cli::Triage triage = told(0, {ended_well(kChild), with_finding(kStarted), ended_well(kChild + 1)});
     const CrashReport& report = triage.report;
     CHECK(triage.is_worth_telling);
-    CHECK(report.verdict == "NaN in buf4, first made by strg::other (run 2, call 3)");
+    CHECK(report.verdict == "NaN in buf4, first written by strg::other (run 2, call 3)");
     REQUIRE(report.call() != nullptr);
     CHECK(report.call()->sequence == 3);
     CHECK(report.call()->kind == ring::CallKind::triton);
@@ -286,10 +289,10 @@ TEST_CASE("A finding of a program that ended well is told with its call and thos
     CHECK(report.end.pid == kStarted);
     CHECK(report.end.exit_status == 0);
     const std::string text = text_of(report);
-    CHECK(contains(text, "  call        strg::other (run 2, call 3), launch 3, thread 4000100"));
-    CHECK(contains(text, "  ATen        aten.sqrt\n"));
-    CHECK(contains(text, "  before      strg::bomb (run 2, call 2)\n"));
-    CHECK(contains(text, "  arguments   buf4: float32 [8, 16]  <- this one\n"));
+    CHECK(contains(text, "  call           strg::other (run 2, call 3), launch 3, thread 4000100"));
+    CHECK(contains(text, "  ATen           aten.sqrt\n"));
+    CHECK(contains(text, "  before         strg::bomb (run 2, call 2)\n"));
+    CHECK(contains(text, "  arguments      buf4: float32 [8, 16]  <- this one\n"));
 }
 
 TEST_CASE("The calls of a finding are those of the process that has it") {
@@ -299,10 +302,12 @@ TEST_CASE("The calls of a finding are those of the process that has it") {
     CHECK(below.call()->thread == kChild);
     CHECK(below.before.size() == 1);
     CHECK(below.end.pid == kChild);
-    CHECK(contains(text_of(below), "after which the program ended well"));
+    CHECK(contains(text_of(below), "; the program then exited with status 0"));
     // Also where another one's end is told.
     const CrashReport failed = told(kExit1, {started, with_finding(kChild)}).report;
-    CHECK(contains(failed.verdict, "NaN in buf4, first made by strg::other (run 2, call 3); then exit with"));
+    CHECK(
+        contains(failed.verdict,
+                 "NaN in buf4, first written by strg::other (run 2, call 3); the program then exited with"));
     CHECK(failed.call()->thread == kChild);
     CHECK(failed.end.pid == kStarted);
 }

@@ -88,7 +88,7 @@ bool contains(const std::string& text, const std::string& part) {
 TEST_CASE("Nobody is likely where sources or the ring say too little") {
     const auto is_open = [](const CrashReport& report) {
         if (report.by_assertion) return false;
-        CHECK(contains(report.verdict, "; not known to have ended "));
+        CHECK(contains(report.verdict, " not known to have finished: "));
         CHECK(report.assertions.empty());
         return !report.faulted && report.suspects.empty();
     };
@@ -126,7 +126,7 @@ TEST_CASE("Of kernels of one name in several packages that of the launch's model
     const CrashReport report = told({harmless, kLookup}, {{first, second, failed_wait(3, kAssertion)}}, true);
     CHECK(contains(report.verdict,
                    "; likely in triton_poi_fused_index_1 (run 0, call 2), at line 4 of its source: of 2 "
-                   "launches not known to have ended it alone asserts"));
+                   "launches not known to have finished, only this one has an assertion"));
     CHECK(told({kLookup, harmless}, {{first, second, failed_wait(3, kAssertion)}}, true).call()->call == 1);
     // Of a model of which nothing was kept there is no source.
     second.model = 7;
@@ -137,12 +137,13 @@ TEST_CASE("What another thread launched while the call waited comes into questio
     Record waited = failed_wait(2, kAssertion);
     waited.end_ticks = waited.begin_ticks + 500;
     const CrashReport report = told({kLookup + kMine}, {{of(lookup, 1), waited}, {of(mine, 3)}});
-    CHECK(contains(report.verdict,
-                   "; likely in one of 2 launches that assert, of 2 not known to have ended: "));
+    CHECK(contains(
+        report.verdict,
+        "; likely in one of 2 launches with assertions, of 2 launches not known to have finished: "));
     // Not what was launched when it had come back.
-    CHECK(
-        contains(told({kLookup + kMine}, {{of(lookup, 1), waited}, {of(mine, 9)}}).verdict,
-                 "(run 0, call 1), at line 4 of its source: it asserts, and it alone is not known to have"));
+    CHECK(contains(
+        told({kLookup + kMine}, {{of(lookup, 1), waited}, {of(mine, 9)}}).verdict,
+        "(run 0, call 1), at line 4 of its source: it has an assertion and is the only launch not known"));
 }
 
 TEST_CASE("Kernels without a source here may assert, and that is said") {
@@ -150,9 +151,10 @@ TEST_CASE("Kernels without a source here may assert, and that is said") {
         told(kLookup, {of(lookup, 1), of(library, 2), of(plain, 3), failed_wait(4, kAssertion)});
     CHECK(contains(
         report.verdict,
-        ": of 3 launches not known to have ended, of 1 of which there is no source, it alone asserts"));
-    CHECK(contains(text_of(report), "  unended     triton_poi_fused_index_1 (run 0, call 1)"));
-    CHECK(contains(report.next.front(), "where it has not, it was another fault"));
+        ": of 3 launches not known to have finished (1 of them without source), only this one has an "
+        "assertion"));
+    CHECK(contains(text_of(report), "  unfinished     triton_poi_fused_index_1 (run 0, call 1)"));
+    CHECK(contains(report.next.front(), "If it printed none, this was another fault"));
 }
 
 TEST_CASE("Of the launches that had not ended the only one that asserts is likely the one") {
@@ -160,15 +162,15 @@ TEST_CASE("Of the launches that had not ended the only one that asserts is likel
         told(kLookup, {of(lookup, 1), of(plain, 2), failed_wait(3, kAssertion), of(lookup, 4)});
     CHECK(
         report.verdict ==
-        "assertion on the device (CUDA error 710), returned by cuStreamSynchronize (run 0); likely in "
+        "device-side assertion (CUDA error 710), returned by cuStreamSynchronize (run 0); likely in "
         "triton_poi_fused_index_1 (run 0, call 1), at line 4 of its source: of 2 launches not known to have "
-        "ended it alone asserts; then aborted (SIGABRT)");
+        "finished, only this one has an assertion; the process then ended with SIGABRT");
     REQUIRE(report.call() != nullptr);
     CHECK(report.call()->is_likely);
     const std::string text = text_of(report);
-    CHECK(contains(text, "  asserts     line 4: tl.device_assert(tmp0 < 8, \"index\")\n"));
-    CHECK(contains(text, "the driver prints an assertion that fails"));
-    CHECK_FALSE(contains(text, "  unended "));
+    CHECK(contains(text, "  assertion      line 4: tl.device_assert(tmp0 < 8, \"index\")\n"));
+    CHECK(contains(text, "the driver prints a failed assertion"));
+    CHECK(contains(text, "  unfinished     triton_poi_fused_index_1 (run 0, call 1), "));
     CHECK(contains(report.next.back(), "--runs 0 --calls 1 "));
     // A core dump of the same tells of the same bug.
     CHECK(report.fingerprint == fingerprint_of({"kernel", "710", "triton_poi_fused_index", "4"}));
@@ -177,12 +179,12 @@ TEST_CASE("Of the launches that had not ended the only one that asserts is likel
     CHECK(contains(json, "\"by_assertion\": true"));
 
     CHECK(contains(told(kLookup, {of(lookup, 1), failed_wait(2, 719)}).verdict,
-                   ": it asserts, and it alone is not known to have ended; then"));
+                   ": it has an assertion and is the only launch not known to have finished; the"));
     // Of another fault, and where none asserts, nothing is known.
     for (const CrashReport& other : {told(kLookup, {of(lookup, 1), failed_wait(2, kIllegalAddress)}),
                                      told(kMine, {of(lookup, 1), failed_wait(2, kAssertion)}),
                                      told("", {of(lookup, 1), failed_wait(2, kAssertion)})}) {
-        CHECK(contains(other.verdict, "; not known to have ended is one launch: triton_poi_fused_index_1"));
+        CHECK(contains(other.verdict, "; 1 launch was not known to have finished: triton_poi_fused_index_1"));
         CHECK_FALSE(other.by_assertion);
     }
 }
@@ -193,11 +195,13 @@ TEST_CASE("Several that assert are said as a set, with the lines of their one ke
         records.push_back(of(seq % 4 == 0 ? plain : mine, seq));
     records.push_back(failed_wait(21, kAssertion));
     const CrashReport report = told(kLookup + kMine, records);
-    CHECK(contains(report.verdict,
-                   "; likely in one of 15 launches that assert, of 20 not known to have ended: my_kernel_0 "
-                   "(run 0, call 1), my_kernel_0 (run 0, call 2), "));
+    CHECK(
+        contains(report.verdict,
+                 "; likely in one of 15 launches with assertions, of 20 launches not known to have finished: "
+                 "my_kernel_0 (run 0, call 1), my_kernel_0 (run 0, call 2), "));
     CHECK(report.call() == nullptr);
-    CHECK(contains(text_of(report), "  asserts     line 4: tl.device_assert(a)\n              line 5: "));
+    CHECK(
+        contains(text_of(report), "  assertions     line 4: tl.device_assert(a)\n                 line 5: "));
     CHECK(report.fingerprint == fingerprint_of({"kernel", "710", "my_kernel_0", ""}));
     records[6] = of(lookup, 7);
     const CrashReport mixed = told(kLookup + kMine, records);

@@ -11,6 +11,7 @@ namespace {
 
 constexpr std::uint64_t kFirst = 0x7f0000000000;
 constexpr std::uint64_t kSecond = 0x7f0000100000;
+constexpr std::uint64_t kTiB = std::uint64_t{1} << 40U;
 
 struct Told {
     std::vector<std::uint64_t> addresses;
@@ -21,6 +22,7 @@ struct Told {
     std::int32_t error = 700;
     bool second_is_bounded = true;
     bool has_arguments = true;
+    std::uint64_t base = kFirst;
 };
 
 std::string words_of(const Told& told, DeviceFault* result = nullptr) {
@@ -38,9 +40,9 @@ std::string words_of(const Told& told, DeviceFault* result = nullptr) {
     arguments[1].label = "buf12";
     arguments[2].label = "8L";
     if (told.has_arguments) {
-        arguments[0].begin = kFirst;
+        arguments[0].begin = told.base;
         arguments[0].bytes = 4096;
-        arguments[1].begin = kSecond;
+        arguments[1].begin = told.base + (kSecond - kFirst);
         arguments[1].bytes = told.second_is_bounded ? 1024 : 0;
     }
     if (told.by_line >= 0) arguments[static_cast<std::size_t>(told.by_line)].is_suspect = true;
@@ -53,47 +55,86 @@ std::string words_of(const Told& told, DeviceFault* result = nullptr) {
 
 TEST_CASE("An access beside the argument that its line names is known to be of it, and how far it is") {
     CHECK(words_of({.addresses = {kSecond + 1024 + 512}, .by_line = 1}) ==
-          "write past the end of buf12 by 512 bytes");
-    CHECK(words_of({.addresses = {kSecond + 1024}, .by_line = 1}) == "write right past the end of buf12");
-    CHECK(words_of({.addresses = {kSecond + 1022}, .by_line = 1}) == "write right past the end of buf12");
-    CHECK(words_of({.addresses = {kSecond + 1025}, .by_line = 1}) == "write past the end of buf12 by 1 byte");
+          "write 512 bytes past the end of buf12");
+    CHECK(words_of({.addresses = {kSecond + 1024}, .by_line = 1}) == "write just past the end of buf12");
+    CHECK(words_of({.addresses = {kSecond + 1022}, .by_line = 1}) == "write just past the end of buf12");
+    CHECK(words_of({.addresses = {kSecond + 1025}, .by_line = 1}) == "write 1 byte past the end of buf12");
     CHECK(words_of({.addresses = {kFirst - 4096}, .what = "read", .by_line = 0}) ==
-          "read 4 KiB before the beginning of arg0_1");
+          "read 4 KiB before the start of arg0_1");
     CHECK(words_of({.addresses = {kSecond + 1024 + (82U << 20U)}, .what = "atomic", .by_line = 1}) ==
-          "atomic update past the end of buf12 by 82 MiB");
+          "atomic update 82 MiB past the end of buf12");
 }
 
 TEST_CASE("Within an argument the address is said, for its memory is not there any more") {
     CHECK(words_of({.addresses = {kFirst + 8}, .what = "read"}) ==
-          "read from arg0_1 (0x7f0000000008, 8 bytes into it)");
+          "read from arg0_1 at 0x7f0000000008 (8 bytes after its start)");
     CHECK(words_of({.addresses = {kFirst + 8, kFirst + 12}, .what = "read", .by_line = 0}) ==
-          "read from arg0_1 (0x7f0000000008, 8 bytes into it)");
+          "read from arg0_1 at 0x7f0000000008 (8 bytes after its start)");
 }
 
 TEST_CASE("What may be otherwise is likely") {
     // The line says one, the address lies beside the other.
     CHECK(words_of({.addresses = {kSecond - 8}, .by_line = 0}) ==
-          "likely a write past the end of arg0_1 by 1044472 bytes");
+          "likely a write 1044472 bytes past the end of arg0_1");
     // No line says it.
-    CHECK(words_of({.addresses = {kSecond - 8}}) == "likely a write 8 bytes before the beginning of buf12");
+    CHECK(words_of({.addresses = {kSecond - 8}}) == "likely a write 8 bytes before the start of buf12");
     CHECK(words_of({.addresses = {kSecond + 1024}, .is_certain = false, .by_line = 1}) ==
-          "likely a write right past the end of buf12");
+          "likely a write just past the end of buf12");
     CHECK(words_of({.addresses = {kSecond + 8}, .by_line = 1, .second_is_bounded = false}) ==
-          "likely a write to buf12, 8 bytes behind its beginning");
-    CHECK(words_of({.addresses = {kSecond + (std::uint64_t{1} << 48U)}, .by_line = 1}) ==
-          "likely a write past the end of buf12 by 256 TiB");
+          "likely a write to buf12, 8 bytes after its start");
+    CHECK(words_of({.addresses = {kSecond + 1024 + (kTiB / 2)}, .by_line = 1}) ==
+          "likely a write 512 GiB past the end of buf12");
     CHECK(words_of({.addresses = {}, .by_line = 1}) == "likely a write to buf12");
 }
 
 TEST_CASE("Far from all, and of no line, it is no argument's") {
     CHECK(words_of({.addresses = {0x10}, .what = "read"}) ==
-          "read of 4 bytes at 0x10, far outside of every argument");
+          "read of 4 bytes at 0x10, far from every argument");
+}
+
+TEST_CASE("An address that the driver does not know has no place and no distance") {
+    DeviceFault fault;
+    for (const std::uint64_t address : {std::uint64_t{0}, std::uint64_t{0x10}, kFirst - (2 * kTiB),
+                                        kSecond + 1024 + (2 * kTiB), UINT64_MAX - 3}) {
+        CAPTURE(address);
+        CHECK(words_of({.addresses = {address}, .what = "read", .by_line = 1}, &fault) ==
+              "likely a read from buf12");
+        CHECK(fault.accessed->place == FaultedAccess::Place::unknown);
+        CHECK(fault.accessed->distance == 0);
+        CHECK(fault.accessed->label.empty());
+    }
+    CHECK(words_of({.addresses = {0}, .what = "read"}, &fault) == "read of 4 bytes at 0x0");
+    CHECK(fault.accessed->place == FaultedAccess::Place::unknown);
+    // A near null pointer is still no neighbor of an argument that lies low.
+    CHECK(words_of({.addresses = {0}, .by_line = 1, .base = 0x1000}, &fault) == "likely a write to buf12");
+    CHECK(fault.accessed->place == FaultedAccess::Place::unknown);
+}
+
+TEST_CASE("The argument by line stays the only suspect of an address without a place") {
+    DeviceFault fault;
+    fault.error = 700;
+    fault.accessed.emplace().what = "read";
+    fault.accessed->bytes = 4;
+    fault.accessed->is_certain = true;
+    fault.accessed->threads = {{"[0, 0, 0]", 0}};
+    std::vector<CrashArgument> arguments(2);
+    arguments[0].label = "arg0_1";
+    arguments[1].label = "table";
+    arguments[0].begin = kFirst;
+    arguments[1].begin = kSecond;
+    arguments[0].bytes = arguments[1].bytes = 4096;
+    arguments[1].is_suspect = true;
+    place_access(fault, arguments);
+    CHECK_FALSE(arguments[0].is_suspect);
+    CHECK(arguments[1].is_suspect);
+    CHECK(fault.accessed->is_likely);
+    CHECK(access_words(fault, arguments) == "likely a read from table");
 }
 
 TEST_CASE("Of several threads that one is told whose access is wrong") {
     DeviceFault fault;
     CHECK(words_of({.addresses = {kSecond, kSecond + 1020, kSecond + 1028}, .by_line = 1}, &fault) ==
-          "write past the end of buf12 by 4 bytes");
+          "write 4 bytes past the end of buf12");
     CHECK(fault.thread == "[2, 0, 0]");
     CHECK(fault.address == "0x7f0000100404");
     CHECK(words_of({.addresses = {0x1004, 0x1001}, .error = 716}, &fault) == "write of 4 bytes at 0x1001");

@@ -209,8 +209,9 @@ TEST_CASE("A list of many is cut, and counted whole") {
     const Hang hang = hang_of(contents_of({records}));
     CHECK(hang.unended.size() == kMostUnended);
     CHECK(hang.unended_count == 40);
-    CHECK(unended_text(hang) ==
-          "; it likely waits for kernel (run 0, call 1), the oldest of 40 launches not known to have ended");
+    CHECK(
+        unended_text(hang) ==
+        "; it likely waits for kernel (run 0, call 1), the oldest of 40 launches not known to have finished");
 }
 
 TEST_CASE("The file lies beside the ring, under a name of its own") {
@@ -275,8 +276,8 @@ TEST_CASE("A launch that has not ended and that nobody waits for is told by its 
     CHECK(hang.by_markers);
     CHECK(sequences(hang.unended) == Numbers{4});
     CHECK(stuck_text(hang.calls.front()) ==
-          "kernel (run 0, call 4) on stream 0x70, not ended for 3.0 s, launched by thread 17");
-    CHECK(unended_text(hang) == ", by completion markers, and no call waits for it");
+          "kernel (run 0, call 4) on stream 0x70, unfinished for 3.0 s, launched by thread 17");
+    CHECK(unended_text(hang) == ", according to completion markers, and no call waits for it");
     std::string text;
     append_hang_json(hang, text);
     CHECK(read_hang(text).value().calls.at(0).nobody_waits);
@@ -286,7 +287,8 @@ TEST_CASE("A launch that has not ended and that nobody waits for is told by its 
     hang.calls = {unawaited_launch(both, 3, 0).value()};
     conclude_hang(both, hang);
     CHECK(sequences(hang.unended) == Numbers{2, 4});
-    CHECK(unended_text(hang) == ", by completion markers, and no call waits for it; 1 launch is behind it");
+    CHECK(unended_text(hang) ==
+          ", according to completion markers, and no call waits for it; 1 launch is queued behind it");
 }
 
 TEST_CASE("A launch that the ring has lost is told without its name") {
@@ -300,9 +302,9 @@ TEST_CASE("A launch that the ring has lost is told without its name") {
     hang.calls = {unawaited_launch(contents.value(), 1, 4).value()};
     conclude_hang(contents.value(), hang);
     CHECK(stuck_text(hang.calls.front()) ==
-          "a launch that the flight ring does not have any more on stream 0x70, not ended for 0.0 s, "
+          "an unknown launch (overwritten in the flight ring) on stream 0x70, unfinished for 0.0 s, "
           "launched by thread 17");
-    CHECK(unended_text(hang) == ", by completion markers, and no call waits for it");
+    CHECK(unended_text(hang) == ", according to completion markers, and no call waits for it");
     CHECK_FALSE(is_over(contents.value(), hang.calls.front()));
 }
 

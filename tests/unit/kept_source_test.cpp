@@ -153,8 +153,7 @@ TEST_CASE("A model whose package was not kept is not taken for another, and that
     const Told told(folder.path(), 1);
     CHECK(told.call.package.empty());
     CHECK(told.call.line == 0);
-    CHECK(told.notes ==
-          Texts{"the package of model 1 is none of those that were kept, so that its source is not told"});
+    CHECK(told.notes == Texts{"the package of model 1 was not kept, so its source is not shown"});
 }
 
 TEST_CASE("In a folder without the numbers of models the only package with such calls is told") {
@@ -171,7 +170,7 @@ TEST_CASE("In a folder without the numbers of models the only package with such 
     CHECK(two.call.line == 0);
     CHECK(two.call.package.empty());
     CHECK(two.arguments.empty());
-    CHECK(two.notes == Texts{"2 packages have such calls (c-aaa, c-ccc), so that the source is not told"});
+    CHECK(two.notes == Texts{"2 packages match these calls (c-aaa, c-ccc), so the source is not shown"});
 }
 
 TEST_CASE("The text of a kernel's line is that of the model's own package") {

@@ -143,7 +143,7 @@ TEST_CASE("What makes a map less than whole is noted") {
         Recorded(allocation_bytes(header, {slot(1, kBase, kMiB)})).at("0x7f0000001000");
     CHECK(report.allocations.size() == 1);
     CHECK(report.notes == std::vector<std::string>{"the map's slots are cut off",
-                                                   "the map of allocations had no room for 3 of them"});
+                                                   "the allocation map was full: 3 allocations are missing"});
 }
 
 TEST_CASE("A call failed for want of memory if its thread was refused some meanwhile") {

@@ -162,25 +162,25 @@ TEST_CASE("An address in a tensor, and one between two, are told by them") {
                                      tensor(2, "buf1 (later buf3)", kBase + 4 * kMiB, 512)};
     const NearMemory inside = asked(slots, kBase + kMiB + 4096);
     CHECK(inside.known_tensors == 2);
-    CHECK(text_of(inside) == "4 KiB into buf0 (1 MiB, made in run 3)");
+    CHECK(text_of(inside) == "4 KiB into buf0 (1 MiB, created in run 3)");
     CHECK(text_of(asked(slots, kBase + 3 * kMiB)) ==
-          "1 MiB past the end of buf0 (1 MiB, made in run 3); "
-          "1 MiB before buf1 (later buf3) (512 bytes, made in run 3)");
-    CHECK(text_of(asked(slots, kBase + 2 * kMiB)).rfind("right behind the end of buf0", 0) == 0);
-    CHECK(text_of(asked(slots, kBase)) == "1 MiB before buf0 (1 MiB, made in run 3)");
+          "1 MiB past the end of buf0 (1 MiB, created in run 3); "
+          "1 MiB before buf1 (later buf3) (512 bytes, created in run 3)");
+    CHECK(text_of(asked(slots, kBase + 2 * kMiB)).rfind("just past the end of buf0", 0) == 0);
+    CHECK(text_of(asked(slots, kBase)) == "1 MiB before buf0 (1 MiB, created in run 3)");
     // Of an address that lies past the segment itself the last of it is said.
     CHECK(text_of(asked(slots, kBase + 24 * kMiB)) ==
-          "20 MiB past the end of buf1 (later buf3) (512 bytes, made in run 3)");
+          "20 MiB past the end of buf1 (later buf3) (512 bytes, created in run 3)");
 }
 
 TEST_CASE("Of what lay at one place the youngest counts that was made for the launch") {
     const std::vector<Slot> slots = {ended(tensor(1, "buf0", kBase, kMiB), End::let_go, 15),
                                      tensor(2, "buf1", kBase + 512 * 1024, kMiB), tensor(3, "", kBase, 512)};
     CHECK(asked(slots, kBase + 600 * 1024).tensors.front().name == "buf1");
-    CHECK(text_of(asked(slots, kBase + 100)) == "100 bytes into a tensor (512 bytes, made in run 3)");
+    CHECK(text_of(asked(slots, kBase + 100)) == "100 bytes into a tensor (512 bytes, created in run 3)");
     CHECK(asked(slots, kBase + 100).known_tensors == 2);
     const NearMemory earlier = asked(slots, kBase + 100, 20);
-    CHECK(text_of(earlier) == "100 bytes into buf0 (1 MiB, made in run 3, let go by then)");
+    CHECK(text_of(earlier) == "100 bytes into buf0 (1 MiB, created in run 3, already freed)");
     CHECK_FALSE(asked(slots, kBase + 100, 12).tensors.front().was_let_go);
     CHECK(asked(slots, kBase + 100, 10).tensors.empty());
     // Without a launch nobody knows what came first.
@@ -213,7 +213,7 @@ TEST_CASE("Where a tensor comes from and what became of it is told") {
     Slot returned = ended(tensor(2, "buf9", kBase, 512), End::outlived, 90);
     returned.origin = Origin::returned;
     CHECK(text_of(asked({returned}, kBase)) ==
-          "0 bytes into buf9 (512 bytes, returned by an op in run 3, which it outlived)");
+          "0 bytes into buf9 (512 bytes, returned by an op in run 3, kept after the run)");
     // An end that was written for the tensor that had the slot before.
     Slot torn = ended(tensor(2, "buf9", kBase, 512), End::let_go, 90);
     torn.ended = 1;

@@ -1,0 +1,165 @@
+// The pages of a report: whole with hostile names and much to say, and in the order of use.
+#include <algorithm>
+#include <csignal>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "serializer/clean_text.hpp"
+#include "serializer/report_page.hpp"
+#include "tests/support/catch.hpp"
+#include "tests/unit/crash_report_fixture.hpp"
+
+using namespace aoti_dbg;
+using namespace aoti_dbg::test;
+
+namespace {
+
+CrashReport crash_inside(const std::string& name) {
+    CrashReport report = ended_by(SIGSEGV);
+    report.in_flight = {call_of(name)};
+    return report;
+}
+
+bool contains(const std::string& text, const std::string& part) {
+    return text.find(part) != std::string::npos;
+}
+
+std::string verdict_line_of(const CrashReport& report, const std::string& path = "/out/report.json") {
+    std::string line;
+    append_verdict_line(report, path, line);
+    return line;
+}
+
+/// Names and texts of `length` bytes everywhere.
+CrashReport filled(const std::string& unit, std::size_t length) {
+    std::string name;
+    while (name.size() < length)
+        name += unit;
+    CrashReport report = crash_inside(name);
+    CrashCall& call = report.in_flight.front();
+    call.model_name = name;
+    call.line = 812;
+    call.original_aten = call.source_nodes = {name, name, name};
+    report.end.program = name;
+    report.command = {name, "--" + name};
+    for (int i = 0; i < 40; ++i) {
+        report.before.push_back(call_of(name, 1, 5));
+        report.arguments.push_back({name, name, name});
+        report.notes.push_back(name);
+    }
+    report.environment = {{name, name}};
+    report.variables = {{name, name}};
+    DeviceFault& fault = report.device.emplace();
+    for (std::string* text : {&fault.kernel, &fault.device, &fault.grid, &fault.block_size, &fault.block,
+                              &fault.thread, &fault.address, &fault.file, &fault.source, &fault.parameter})
+        *text = name;
+    fault.error = 700;
+    fault.line = 7;
+    report.finding = Finding{};
+    report.finding->kernel = name;
+    report.finding->suppression = name;
+    report.findings = 12;
+    return concluded(report);
+}
+
+const std::vector<std::string> kUnits = {"x",        "a b ",         "\"\\",     "\n\x01\x7f",
+                                         "\xff\xfe", "\xE2\x82\xAC", "\xC2\x85", "\xF0\x9F\x94\xA5 "};
+
+}  // namespace
+
+TEST_CASE("A report has every name whole, and no control characters, whatever is in it") {
+    for (const std::string& unit : kUnits) {
+        for (const std::size_t length : {1, 60, 99, 100, 101, 5000}) {
+            CAPTURE(unit, length);
+            const CrashReport report = filled(unit, length);
+            std::string name;
+            append_clean(report.in_flight.front().name, name);
+            const bool has_blanks = name.find(' ') != std::string::npos;
+            std::istringstream lines(text_of(report));
+            std::size_t whole = 0;
+            for (std::string line; std::getline(lines, line);) {
+                // Only a word that is longer than a line makes the line longer.
+                CHECK((characters_in(line) <= kReportColumns || !has_blanks || line.find(name) == 0));
+                CHECK(std::none_of(line.begin(), line.end(),
+                                   [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; }));
+                whole += line.find(name) == std::string::npos ? 0 : 1;
+            }
+            // A name with blanks is spread over lines.
+            const bool is_one_word = length > 60 && !has_blanks;
+            CHECK((!is_one_word || whole >= 40));
+        }
+    }
+}
+
+TEST_CASE("A report leaves nothing out, and says first what the reader needs first") {
+    CrashReport report = crash_inside("mylib::my_op");
+    CrashCall& told = report.in_flight.front();
+    told.inside = std::string(100, 'x');
+    report.end.program = std::string(100, 'p');
+    report.end.exit_status = 3;
+    told.original_aten = told.source_nodes = {"my_op"};
+    report.environment = {{"cuda:0", std::string(70, 'a')}, {"cuda:1", std::string(70, 'b')}};
+    report.finding = Finding{};
+    report.finding->run = 9;
+    report.finding->suppression = "nan in k - " + std::string(100, 'y');
+    for (int i = 10; i < 40; ++i) {
+        const std::string number = std::to_string(i);
+        report.before.push_back(call_of("before_" + number));
+        report.also_in_flight.push_back(call_of("other_" + number));
+        report.arguments.push_back({"buf" + number, "float32", "writer_" + number});
+        report.notes.push_back("note " + number);
+    }
+    const std::string text = text_of(concluded(report));
+    for (int i = 10; i < 40; ++i)
+        for (const char* name : {"before_", "other_", "buf", "writer_", "note "})
+            CHECK(contains(text, name + std::to_string(i)));
+    for (const std::string& word : {report.end.program, report.environment[0].second,
+                                    report.environment[1].second, std::string(100, 'y'), told.inside})
+        CHECK(contains(text, word));
+    CHECK_FALSE(contains(text, "..."));
+    std::size_t last = 0;
+    for (const char* name :
+         {"aoti-dbg: ", "\n\n  process ", "\n  call ", "\n  arguments ", "\n  written by ",
+          "\n\n  reproduce ", "\n  try ", "\n  notes ", "\n\n  before ", "\n  versions ", "\n  class "}) {
+        CAPTURE(name);
+        const std::size_t at = text.find(name);
+        REQUIRE(at != std::string::npos);
+        CHECK(at >= last);
+        last = at;
+    }
+}
+
+TEST_CASE("The verdict's line is whole JSON of no more than its bytes, whatever is in it") {
+    for (const std::string& unit : kUnits) {
+        for (const std::size_t length : {1, 300, 500, 680, 2000, 2048, 100000}) {
+            CAPTURE(unit, length);
+            CrashReport report = filled(unit, length);
+            report.verdict = report.in_flight.front().name;
+            std::string path;
+            while (path.size() < length)
+                path += unit;
+            const std::string line = verdict_line_of(report, path);
+            REQUIRE(line.size() <= kVerdictBytes);
+            REQUIRE(line.back() == '\n');
+            CHECK(line.find('\n') == line.size() - 1);
+            // Refuses what is not UTF-8, too.
+            const auto json = nlohmann::json::parse(line);
+            CHECK(json.at("class") == "kernel");
+            CHECK(json.at("pid") == 4242);
+            CHECK_FALSE(json.at("verdict").get<std::string>().empty());
+        }
+    }
+}
+
+TEST_CASE("report.json is JSON, whatever the names in it are") {
+    for (const std::string& unit : kUnits) {
+        CAPTURE(unit);
+        std::string text;
+        append_kept_json(filled(unit, 300), text);
+        const auto json = nlohmann::json::parse(text);
+        CHECK(json.at("format") == kReportFormatName);
+        CHECK(json.at("version") == kReportFormatVersion);
+        CHECK(json.at("call").at("call") == 3);
+        CHECK(json.at("device").at("error") == 700);
+    }
+}
