@@ -4,8 +4,8 @@
 
 makes the models of seeds 17 to 21, compiles each twice (kept in the cache folder), runs them bare and under the library
 at every level, and prints each disagreement. AOTI_DBGTEST_LIBRARY is the library, else that of build/release. To make
-a model smaller: `--graphs g3,g5` takes these graphs only, `--outputs v4,v7` of these only what leads to these values;
-`--show` prints the model. Exit code 1: there are disagreements.
+a model smaller: `--parts g3,g5:v4+v7` takes these graphs only, and of g5 only what leads to these values; `--show`
+prints the model. Exit code 1: there are disagreements.
 """
 
 from __future__ import annotations
@@ -118,10 +118,13 @@ def check(model: Model, folder: pathlib.Path) -> dict[str, list[str]]:
     }
 
 
-def chosen(model: Model, graphs: str, outputs: str) -> Model:
+def chosen(model: Model, parts: str) -> Model:
     """A part of the model."""
-    kept = [graph for graph in model.graphs if not graphs or graph.name in graphs.split(",")]
-    return Model([reduced(graph, outputs.split(",")) if outputs else graph for graph in kept])
+    if not parts:
+        return model
+    wanted = dict((part.split(":") + [""])[:2] for part in parts.split(","))
+    kept = [graph for graph in model.graphs if graph.name in wanted]
+    return Model([reduced(graph, wanted[graph.name].split("+")) if wanted[graph.name] else graph for graph in kept])
 
 
 def reduced(graph: Graph, outputs: list[str]) -> Graph:
@@ -137,7 +140,7 @@ def reduced(graph: Graph, outputs: list[str]) -> Graph:
 
 
 def check_seed(seed: int, arguments: argparse.Namespace) -> collections.Counter:
-    model = chosen(random_packages.of_seed(seed, arguments.size), arguments.graphs, arguments.outputs)
+    model = chosen(random_packages.of_seed(seed, arguments.size), arguments.parts)
     if arguments.show:
         print(model.text())
     if problem := random_packages.compile_model(model):
@@ -161,8 +164,7 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--count", type=int, default=1, help="how many seeds")
     parser.add_argument("--size", type=int, default=8, help="graphs in a model")
-    parser.add_argument("--graphs", default="", help="only these, by name")
-    parser.add_argument("--outputs", default="", help="only what leads to these values")
+    parser.add_argument("--parts", default="", help="only these graphs, and of one only what leads to some values")
     parser.add_argument("--show", action="store_true", help="print the model")
     parser.add_argument("--most", type=int, default=10, help="lines for each kind of disagreement")
     parser.add_argument("--keep", help="a folder for what the programs leave")

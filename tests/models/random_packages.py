@@ -15,6 +15,9 @@ import sys
 import tempfile
 import unittest.mock
 
+# PyTorch reads it when it is imported: its compiler processes take longer to start than a model to compile.
+os.environ["TORCHINDUCTOR_COMPILE_THREADS"] = "1"
+
 import torch
 import torch._inductor.codecache as codecache
 
@@ -159,7 +162,7 @@ def _compile(scratch: str) -> None:
     log = os.open(home / "log", os.O_CREAT | os.O_WRONLY)
     os.dup2(log, 1)
     os.dup2(log, 2)
-    os.environ.update(TORCHINDUCTOR_CACHE_DIR=str(home / "inductor"), TORCHINDUCTOR_COMPILE_THREADS="1")
+    os.environ.update(TORCHINDUCTOR_CACHE_DIR=str(home / "inductor"))
     os.environ.pop("AOT_INDUCTOR_DEBUG_INTERMEDIATE_VALUE_PRINTER", None)
     if os.path.exists("/usr/bin/g++"):
         os.environ.setdefault("CXX", "/usr/bin/g++")

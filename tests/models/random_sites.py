@@ -13,7 +13,7 @@ import zipfile
 
 from random_recording import Call, Recording
 
-CALL = re.compile(r"\b(cpp_fused_\w+|aoti_torch_cpu_\w+|aoti_torch_proxy_executor_call_function)\(")
+CALL = re.compile(r"\b(cpp_fused_\w+|aoti_torch_(?:cpu|index_put|scatter)_\w+|aoti_torch_proxy_executor_call_function)\(")
 TENSOR = re.compile(r"(&?)\b((?:\w+?_)?(?:buf|arg)\d+(?:_\d+)?|var_\d+|tmp_\w+|scalar_to_tensor_\d+)(_handle)?\b")
 ALIAS = re.compile(r"auto (\w+) = (?:RAIIAtenTensorHandle|wrap_with_raii_handle_if_needed)\((.*)\);")
 
