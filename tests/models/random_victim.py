@@ -1,8 +1,8 @@
 """The program under test of random_models.py: runs a package with several inputs. It knows nothing of the library.
 
-    random_victim.py MODEL.json PACKAGE [TRUTH]
+    random_victim.py MODEL.json PACKAGE TURNS [TRUTH]
 
-It prints a digest of each result. With TRUTH it saves to that folder what it gave and got, and what its custom ops saw.
+It makes so many runs, and prints a digest of each result. With TRUTH it saves to that folder what it gave and got, and what its custom ops saw.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def save(home: pathlib.Path | None, name: str, tensors: list[torch.Tensor]) -> N
         torch.save({"values": copies, "facts": facts}, home / f"{name}.pt")
 
 
-def main(definition: str, package: str, truth: str = "") -> None:
+def main(definition: str, package: str, turns: str, truth: str = "") -> None:
     model = Model.from_json(pathlib.Path(definition).read_text())
     home = pathlib.Path(truth) if truth else None
     calls: list = []
@@ -43,7 +43,7 @@ def main(definition: str, package: str, truth: str = "") -> None:
     loader = torch._C._aoti.AOTIModelPackageLoader(package, "model", False, 1, -1)
     with open(victim.support.UNPACKED, "a") as file:
         file.writelines(f"{folder}\n" for folder in victim.support.unpacked_by("self"))
-    for turn, batch in enumerate(model.batches()):
+    for turn, batch in enumerate(model.batches()[: int(turns)]):
         inputs = model.inputs(batch, turn)
         save(home, f"inputs-{turn}", inputs)
         calls.clear()
