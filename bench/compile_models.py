@@ -109,7 +109,7 @@ def pointwise_256(torch, device):
 MODELS = {"transformer": transformer, "transformer_512": transformer_512, "mixed": mixed, "linear": linear,
           "pointwise": pointwise, "pointwise_256": pointwise_256}  # fmt: skip
 for _name in ("linear_softmax", "frozen_conv", "dynamic_batch", "indices_and_masks", "masked_attention", "custom_op",
-              "cat_100"):  # fmt: skip
+              "cat_100", "views_and_bits"):  # fmt: skip
     MODELS[_name] = of_tests(_name)
 
 

@@ -145,6 +145,14 @@ ArgumentKind kind_of_value(std::string_view type) {
     return type.ends_with("s") ? ArgumentKind::scalar_list : ArgumentKind::scalar;
 }
 
+/// Whether an op only reads its inputs, as the functional ones of PyTorch itself do. What a custom op mutates
+/// is said by its schema, which no file of a package has.
+bool only_reads(std::string_view target) {
+    const std::string_view op = target.substr(0, target.find('.'));
+    const bool is_torch = op.starts_with("aten::") || op.starts_with("prims::");
+    return is_torch && !op.ends_with('_') && target.find(".out") == std::string_view::npos;
+}
+
 }  // namespace
 
 void apply_extern_node(const ExternNode& node, Keeper& keeper, CallSite& site) {
@@ -175,7 +183,10 @@ void apply_extern_node(const ExternNode& node, Keeper& keeper, CallSite& site) {
         for (std::size_t taken = 0; taken < input.tensors; ++taken) {
             argument.tensors.push_back(std::move(*next++));
         }
-        if (!argument.tensors.empty()) argument.text = argument.tensors[0].name;
+        if (!argument.tensors.empty()) {
+            argument.text = argument.tensors[0].name;
+            argument.access = only_reads(node.target) ? Access::reads : Access::unknown;
+        }
         site.arguments.push_back(std::move(argument));
     }
     for (; next != tensors.end() && keeper.allows_entry(); ++next) {

@@ -187,6 +187,7 @@ void read_tensor(Value object, TensorFacts& facts) {
     facts.is_contiguous = object.member("contiguous").text() != "false";
     read_integer(object.member("storage_offset"), facts.storage_offset);
     read_integer(object.member("storage_bytes"), facts.storage_bytes);
+    facts.bits = {object.member("conjugate").text() == "true", object.member("negative").text() == "true"};
     facts.unmeasured = string_of(object.member("unmeasured"));
 }
 

@@ -295,6 +295,7 @@ const std::string& JsonlRenderer::fragment_of(const TensorFacts& facts, std::str
     if (facts.storage_bytes >= 0) {
         append_member(R"(,"storage_bytes":)", static_cast<std::uint64_t>(facts.storage_bytes), out);
     }
+    append_math_bits(facts.bits, out);
     if (!facts.unmeasured.empty()) append_member(R"(,"unmeasured":)", facts.unmeasured, out);
     out += "}\n";
     std::string& fragment = tensors_.add(facts.number);

@@ -31,6 +31,12 @@ inline void append_list(std::string_view name, std::span<const std::int64_t> num
     out += ']';
 }
 
+/// Nothing where no bit is set, as nearly always.
+inline void append_math_bits(MathBits bits, std::string& out) {
+    if (bits.conjugate) out += R"(,"conjugate":true)";
+    if (bits.negative) out += R"(,"negative":true)";
+}
+
 inline void append_counts(std::string_view name, std::span<const NamedCount> counts, std::string& out) {
     out.append(name).append("{");
     for (std::size_t i = 0; i < counts.size(); ++i) {

@@ -67,6 +67,7 @@ struct TensorFacts {
     std::vector<std::int64_t> strides;  // in elements; empty where the layout has none
     std::int64_t storage_offset = 0;    // in elements
     std::int64_t storage_bytes = -1;    // -1: not known
+    MathBits bits;                      // applied to values and statistics, but not to the storage
     std::string unmeasured;             // why it cannot be measured; empty where it can
 };
 

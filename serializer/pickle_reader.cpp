@@ -164,13 +164,16 @@ PickleMachine::Complaint PickleMachine::fill(PickleOp op) {
         marks_.pop_back();
     }
     if (!has(count + 1)) return kEmptyStack;
-    stack_.resize(stack_.size() - count);
-    PickleValue& filled = pickle_.values_[stack_.back()];
-    // What else is filled, an OrderedDict or an object from its state, is of no concern to a tensor.
-    if (filled.is(Kind::dict) || filled.is(Kind::list)) {
-        const bool pairs = op == PickleOp::set_item || op == PickleOp::set_items;
-        filled.number += static_cast<std::int64_t>(pairs ? count / 2 : count);
+    PickleValue& filled = pickle_.values_[stack_[stack_.size() - count - 1]];
+    const bool pairs = op == PickleOp::set_item || op == PickleOp::set_items;
+    if (pairs && filled.is(Kind::dict) && filled.number == 0 && count % 2 == 0) {
+        take_items(filled, count);
+    } else {
+        stack_.resize(stack_.size() - count);
     }
+    // What else is filled, an OrderedDict or an object from its state, is of no concern to a tensor.
+    if (filled.is(Kind::dict) || filled.is(Kind::list))
+        filled.number += static_cast<std::int64_t>(pairs ? count / 2 : count);
     return nullptr;
 }
 

@@ -23,7 +23,7 @@ struct PickleValue {
         global,      // module, text: its name
         tuple,       // items
         list,        // number: how many it has, which are not kept
-        dict,        // the same
+        dict,        // number: how many entries it has; items: key, value, ... of those it got at once
         object,      // items: what was called, and the tuple of its arguments
         persistent,  // items: its id
     };

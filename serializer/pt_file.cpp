@@ -13,6 +13,8 @@
 //   torch._utils._rebuild_tensor_v2(storage, offset, sizes, strides, requires_grad=False, OrderedDict())
 //   torch._utils._rebuild_tensor_v3(the same, dtype)
 //
+// with {"neg": True, "conj": True} as one argument more where a bit is set, and
+//
 // where the storage is the persistent id ("storage", class, "0", device, number of elements). Dtypes with a
 // class of their own (torch.FloatStorage) take the first; the others UntypedStorage, whose elements are
 // bytes, and the second.
@@ -29,6 +31,20 @@ namespace aoti_dbg {
 namespace {
 
 static_assert(std::endian::native == std::endian::little);
+
+/// In PyTorch's order.
+void add_bits(MathBits bits, PickleWriter& pickle) {
+    pickle.remembered(PickleOp::empty_dict);
+    const bool are_both = bits.negative && bits.conjugate;
+    if (are_both) pickle.op(PickleOp::mark);
+    const auto add = [&pickle](const char* name) {
+        pickle.text(name);
+        pickle.op(PickleOp::new_true);
+    };
+    if (bits.negative) add("neg");
+    if (bits.conjugate) add("conj");
+    pickle.op(are_both ? PickleOp::set_items : PickleOp::set_item);
+}
 
 std::string pickled(const PtTensor& tensor) {
     // A storage may end within an element, which a number of elements cannot say.
@@ -60,6 +76,7 @@ std::string pickled(const PtTensor& tensor) {
     pickle.op(PickleOp::empty_tuple);
     pickle.remembered(PickleOp::reduce);
     if (!is_typed) pickle.global("torch", dtype_name(tensor.dtype));
+    if (tensor.bits.any()) add_bits(tensor.bits, pickle);
     pickle.remembered(PickleOp::tuple);
     pickle.remembered(PickleOp::reduce);
     return pickle.finish();

@@ -24,6 +24,7 @@ struct PtTensor {
     std::int64_t storage_offset = 0;        // in elements
     std::uint64_t storage_bytes = 0;
     std::string_view device;  // "cpu", "cuda:0"
+    MathBits bits = {};       // torch.load() sets them; the storage's bytes are as in memory
 };
 
 /// The file is head, the storage's bytes, tail. The head does not depend on the checksum, so a file may be

@@ -75,6 +75,7 @@ struct Told {
     PickleValue strides;
     std::int64_t storage_offset = 0;
     std::uint64_t storage_bytes = 0;
+    MathBits bits;
     std::string_view key;
     std::string_view device;
 };
@@ -155,6 +156,21 @@ Status tell_storage(const Pickle& pickle, const PickleValue& storage, Told& told
     return {};
 }
 
+/// {"neg": True, "conj": True}, or one of them; nothing where the dict has anything else.
+std::optional<MathBits> math_bits(const Pickle& pickle, const PickleValue& metadata) {
+    const std::int64_t entries = metadata.items / 2;
+    if (!metadata.is(Kind::dict) || metadata.number != entries) return std::nullopt;
+    MathBits bits;
+    for (std::uint32_t i = 0; i < metadata.items; i += 2) {
+        const PickleValue& key = pickle.item(metadata, i);
+        const PickleValue& value = pickle.item(metadata, i + 1);
+        if (!key.is(Kind::text) || !value.is(Kind::boolean)) return std::nullopt;
+        if (key.text != "neg" && key.text != "conj") return std::nullopt;
+        (key.text == "neg" ? bits.negative : bits.conjugate) = value.number != 0;
+    }
+    return bits;
+}
+
 /// (storage, offset, sizes, strides, requires_grad, hooks[, dtype][, metadata])
 Result<Told> tell(const Pickle& pickle) {
     const Result<Call> call = innermost_call(pickle);
@@ -166,10 +182,13 @@ Result<Told> tell(const Pickle& pickle) {
     }
     const std::uint32_t plain = is_typed ? 6 : 7;
     if (!arguments.is(Kind::tuple) || arguments.items < plain) return strange("too few arguments");
-    if (arguments.items > plain) {
-        return not_plain("a conjugated or negated view", "save t.resolve_conj().resolve_neg() instead");
-    }
     Told told;
+    if (arguments.items > plain) {
+        const std::optional<MathBits> bits = math_bits(pickle, pickle.item(arguments, plain));
+        if (!bits || arguments.items > plain + 1)
+            return not_plain("a tensor with metadata that this program does not know", kSaveOne);
+        told.bits = *bits;
+    }
     Status storage = tell_storage(pickle, pickle.item(arguments, 0), told, is_typed);
     if (!storage.ok()) return storage;
     const PickleValue& offset = pickle.item(arguments, 1);
@@ -279,6 +298,7 @@ Result<PtView> read_pt(std::span<const std::byte> file, PtCheck check) {
     view.dtype = told.value().dtype;
     view.storage_offset = told.value().storage_offset;
     view.device = told.value().device;
+    view.bits = told.value().bits;
     view.storage = storage.value().content.first(told.value().storage_bytes);
     if (!take_sizes(pickle.value(), told.value().sizes, view.sizes) ||
         !take_sizes(pickle.value(), told.value().strides, view.strides) ||

@@ -21,6 +21,7 @@ struct PtView {
     std::vector<std::int64_t> strides;  // in elements, not negative
     std::int64_t storage_offset = 0;    // in elements
     std::string_view device;            // where it was, "cuda:0"
+    MathBits bits;                      // which the bytes of the storage do not have applied
     std::span<const std::byte> storage;
 };
 

@@ -28,6 +28,7 @@ void append_index_file(const IndexedTensor& tensor, std::string& out) {
     out += R"(,"storage_offset":)";
     append_integer(tensor.storage_offset, out);
     append_member(R"(,"storage_bytes":)", tensor.storage_bytes, out);
+    append_math_bits(tensor.bits, out);
     append_member(R"(,"device":)", tensor.device, out);
     append_member(R"(,"bytes":)", tensor.bytes, out);
     if (tensor.has_hash) {

@@ -31,6 +31,7 @@ struct IndexedTensor {
     std::span<const std::int64_t> strides;
     std::int64_t storage_offset = 0;
     std::uint64_t storage_bytes = 0;
+    MathBits bits;
     std::string_view device;
     std::uint64_t bytes = 0;  // of the file
     bool has_hash = false;

@@ -6,6 +6,7 @@
 #include "stats_kernels/cpu_blocks.hpp"
 #include "stats_kernels/float_state.hpp"
 #include "stats_kernels/logical_walk.hpp"
+#include "stats_kernels/math_bits.hpp"
 
 namespace aoti_dbg {
 
@@ -285,15 +286,19 @@ TensorPartial measure_range(const TensorView& tensor, Wanted wanted, std::uint64
     const auto* data = static_cast<const unsigned char*>(tensor.data);
     LogicalWalk walk(data, bytes, layout, begin);
     const BlockStatistics statistics(tensor.dtype, wanted, kernels);
+    const SignMask mask = sign_mask(tensor.bits, tensor.dtype);
+    const bool in_place = layout.is_contiguous() && !tensor.bits.any();
     unsigned char gathered[std::size_t{kBlockElements} * 16];
     for (std::uint64_t at = begin; at < end; at += kBlockElements) {
         const std::uint64_t left = end - at;
         const auto count = static_cast<std::uint32_t>(left < kBlockElements ? left : kBlockElements);
         const unsigned char* raw = gathered;
-        if (layout.is_contiguous())
+        if (in_place) {
             raw = data + at * bytes;
-        else
+        } else {
             walk.gather(count, gathered);
+            flip_signs(mask, gathered, std::uint64_t{count} * bytes);
+        }
         statistics.add(Block{raw, count, at}, partial);
     }
     return partial;

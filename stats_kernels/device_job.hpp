@@ -33,7 +33,7 @@ struct DeviceJob {
     std::uint8_t bytes = 0;  // of an element
     DType dtype = DType::float32;
     Wanted wanted = Wanted::nothing;
-    std::uint8_t unused[2] = {};
+    MathBits bits;
 };
 static_assert(sizeof(DeviceJob) == 40);
 

@@ -5,6 +5,7 @@
 
 #include "stats_kernels/content_hash.hpp"
 #include "stats_kernels/device_block.cuh"
+#include "stats_kernels/math_bits.hpp"
 
 namespace aoti_dbg::device {
 
@@ -133,7 +134,7 @@ __device__ inline uint4 load_bytes(const unsigned char* from, unsigned bytes) {
     return load_run<unsigned char>(from, bytes);
 }
 
-__device__ __noinline__ uint4 load_group(std::uint64_t first, unsigned count, unsigned bytes) {
+__device__ __noinline__ uint4 load_group_as_stored(std::uint64_t first, unsigned count, unsigned bytes) {
     const DeviceJob& job = shared_job();
     if (job.rank == 0)
         return load_bytes(reinterpret_cast<const unsigned char*>(job.data) + first * bytes, count * bytes);
@@ -149,6 +150,28 @@ __device__ __noinline__ uint4 load_group(std::uint64_t first, unsigned count, un
         default:
             return gather<16>(first, count);
     }
+}
+
+/// Of `group` the first `bytes` are elements; the rest is padding, which the hash takes as zeros.
+__device__ __noinline__ uint4 with_flipped_signs(uint4 group, unsigned bytes) {
+    const SignMask mask = sign_mask(shared_job().bits, shared_job().dtype);
+    const auto kept = [bytes](std::uint64_t word, unsigned begin) {
+        if (bytes >= begin + 8) return word;
+        return bytes <= begin ? 0 : word & ((std::uint64_t{1} << (bytes - begin) * 8U) - 1);
+    };
+    const std::uint64_t low = kept(mask.low, 0);
+    const std::uint64_t high = kept(mask.high, 8);
+    group.x ^= static_cast<unsigned>(low);
+    group.y ^= static_cast<unsigned>(low >> 32U);
+    group.z ^= static_cast<unsigned>(high);
+    group.w ^= static_cast<unsigned>(high >> 32U);
+    return group;
+}
+
+/// As the program sees the elements. `first` begins a group, or only one element is wanted.
+__device__ inline uint4 load_group(std::uint64_t first, unsigned count, unsigned bytes) {
+    const uint4 group = load_group_as_stored(first, count, bytes);
+    return shared_job().bits.any() ? with_flipped_signs(group, count * bytes) : group;
 }
 
 /// A group whose elements lie in a row of the innermost dimension: loads that wait for nothing.
@@ -195,7 +218,8 @@ __device__ void stage_strided(std::uint64_t first_group, std::int64_t left) {
             const unsigned group = begin + k * kBlockThreads;
             if (group >= left) continue;
             shared().staged[threadIdx.x + group] =
-                in_rows ? groups[k] : load_group((first_group + group) * kElements, kElements, kBytes);
+                in_rows ? groups[k]
+                        : load_group_as_stored((first_group + group) * kElements, kElements, kBytes);
         }
     }
 }
@@ -217,9 +241,8 @@ __device__ __noinline__ void stage_groups(std::uint64_t first_group, std::int64_
         if (k * kBlockThreads < left) shared().staged[threadIdx.x + k * kBlockThreads] = groups[k];
 }
 
-__device__ __noinline__ void stage(std::uint64_t first_group, std::int64_t left) {
+__device__ __noinline__ void stage_as_stored(std::uint64_t first_group, std::int64_t left) {
     const unsigned bytes = shared_job().bytes;
-    if (left <= 0) return;
     if (shared_job().is_in_groups) return stage_groups(first_group, left);
     if (shared_job().rank > 0) {
         switch (bytes) {
@@ -236,7 +259,17 @@ __device__ __noinline__ void stage(std::uint64_t first_group, std::int64_t left)
         }
     }
     for (unsigned k = 0; k < kTileGroups && k < left; k += kBlockThreads)
-        shared().staged[threadIdx.x + k] = load_group((first_group + k) * (16 / bytes), 16 / bytes, bytes);
+        shared().staged[threadIdx.x + k] =
+            load_group_as_stored((first_group + k) * (16 / bytes), 16 / bytes, bytes);
+}
+
+/// The calling thread's groups of a tile, as the program sees the elements.
+__device__ __noinline__ void stage(std::uint64_t first_group, std::int64_t left) {
+    if (left <= 0) return;
+    stage_as_stored(first_group, left);
+    if (!shared_job().bits.any()) return;
+    for (unsigned k = 0; k < kTileGroups && k < left; k += kBlockThreads)
+        shared().staged[threadIdx.x + k] = with_flipped_signs(shared().staged[threadIdx.x + k], 16);
 }
 
 /// A thread's share of a tile: up to kGroups groups, kBlockThreads apart.

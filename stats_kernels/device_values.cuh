@@ -17,6 +17,11 @@ __device__ __noinline__ void leave_values(unsigned bytes, unsigned sequence) {
         const auto* from = reinterpret_cast<const unsigned char*>(job.data) + offset * job.bytes;
         staged[byte] = byte < bytes ? from[byte % job.bytes] : 0;
     }
+    if (job.bits.any()) {
+        __syncthreads();
+        for (unsigned at = threadIdx.x * 16; at < bytes; at += kBlockThreads * 16)
+            shared().staged[at / 16] = with_flipped_signs(shared().staged[at / 16], min(bytes - at, 16U));
+    }
     __syncthreads();
     const unsigned line = threadIdx.x / 4;
     const auto* words = reinterpret_cast<const std::uint64_t*>(staged);

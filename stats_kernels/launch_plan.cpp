@@ -56,6 +56,7 @@ TensorJob prepare_job(const TensorView& tensor, Wanted wanted) {
     prepared.job.is_in_groups = rank > 0 && is_in_groups(layout, tensor.dtype);
     prepared.job.bytes = static_cast<std::uint8_t>(element_size(tensor.dtype));
     prepared.job.dtype = tensor.dtype;
+    prepared.job.bits = tensor.bits;
     for (std::uint32_t d = 0; d < rank; ++d)
         prepared.dims.push_back({layout.sizes[d], layout.strides[d]});
     return prepared;

@@ -223,7 +223,7 @@ __device__ void sweep_job() {
     region.from = reinterpret_cast<const uint4*>(job.data) + first_group_of(0);
     if (bytes % 16 != 0) region = with_end(region, whole_groups);
     __syncwarp();
-    if (job.rank > 0 || job.data % 16 != 0)
+    if (job.rank > 0 || job.data % 16 != 0 || job.bits.any())
         sweep_staged(region);
     else if (!sweep_common(region))
         sweep_region(region);

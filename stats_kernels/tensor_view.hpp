@@ -93,11 +93,20 @@ AOTI_DBG_HOST_DEVICE constexpr DType part_dtype(DType dtype) {
 /// As torch writes it, without "torch.": "bfloat16", "bool".
 const char* dtype_name(DType dtype);
 
+/// What PyTorch applies to elements only when it reads them (math_bits.hpp).
+struct MathBits {
+    bool conjugate = false;
+    bool negative = false;
+    bool operator==(const MathBits&) const = default;
+    [[nodiscard]] AOTI_DBG_HOST_DEVICE constexpr bool any() const { return conjugate || negative; }
+};
+
 struct TensorView {
     const void* data = nullptr;
     DType dtype = DType::float32;
     std::span<const std::int64_t> sizes;    // at most kMaxRank
     std::span<const std::int64_t> strides;  // in elements, as many as sizes
+    MathBits bits = {};                     // that can_apply()
 };
 
 /// 1 for rank 0; 0 where any size is 0.

@@ -13,6 +13,7 @@
 #include "stats_kernels/cpu_statistics.hpp"
 #include "stats_kernels/float_state.hpp"
 #include "stats_kernels/logical_walk.hpp"
+#include "stats_kernels/math_bits.hpp"
 
 namespace aoti_dbg {
 namespace {
@@ -110,9 +111,9 @@ void measure_on_host(const SeenTensor& tensor, Wanted wanted, const ShimApi& api
     const std::uint32_t bytes = element_size(view.dtype);
     const Layout layout = collapse(view.sizes, view.strides);
     seen.on_host->values.resize(count * bytes);
-    LogicalWalk(view.data, bytes, layout, 0)
-        .gather(static_cast<std::uint32_t>(count),
-                reinterpret_cast<unsigned char*>(seen.on_host->values.data()));
+    auto* const values = reinterpret_cast<unsigned char*>(seen.on_host->values.data());
+    LogicalWalk(view.data, bytes, layout, 0).gather(static_cast<std::uint32_t>(count), values);
+    flip_signs(sign_mask(view.bits, view.dtype), values, count * bytes);
 }
 
 }  // namespace aoti_dbg

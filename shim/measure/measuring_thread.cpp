@@ -72,11 +72,38 @@ bool constant_at(MeasuringThread& own, const MeasuredModel& model, std::uint64_t
     return true;
 }
 
-/// Looks the tensor of an argument up; false if there is none, or none that is known.
+/// Whether the model keeps the address of the weight. For a view of one it asks at each call.
+bool is_kept(const PlannedArgument& facts) {
+    return facts.is_constant && facts.written != nullptr && !facts.written->tensors.empty() &&
+           !facts.written->tensors.front().view;
+}
+
+/// Fills `own.handles` with a handle for each pointer among `own.found`, null where the order of fetching
+/// does not tell it.
+void match_handles(MeasuringThread& own, const OpenCall& call) {
+    own.passed.clear();
+    for (const CallArgument& argument : own.found) {
+        if (argument.kind == CallArgument::Kind::pointer)
+            own.passed.push_back({argument.address, is_kept(*argument.facts)});
+    }
+    const bool is_launch = call.passage.slot == nullptr;
+    FetchOrder order = is_launch ? FetchOrder::first_to_last : FetchOrder::last_to_first;
+    const auto follower = own.followers.find(call.model);
+    const bool is_followed = follower != own.followers.end();
+    FetchOrder& known = !is_followed ? order
+                        : is_launch  ? follower->second.launch_order
+                                     : follower->second.kernel_order;
+    if (!match_pointers(own.passed, own.pointers, known, own.handles))
+        own.handles.assign(own.passed.size(), nullptr);
+}
+
+/// Looks the tensor of an argument up; false if there is none, or none that is known. `handle`: of a pointer,
+/// as far as it is known.
 bool find_tensor(MeasuringThread& own, const MeasuredModel& model, const CallArgument& argument,
-                 bool on_device, SeenTensor& seen) {
+                 TensorHandle handle, SeenTensor& seen) {
     if (argument.kind == CallArgument::Kind::tensor)
         return own.reader.read(model.api(), argument.handle, seen);
+    if (handle != nullptr) return own.reader.read(model.api(), handle, seen);
     if (argument.address == 0) return false;
     if (argument.facts->is_constant && constant_at(own, model, argument.address, seen)) return true;
     // The newest first: a handle from before may be gone, and its memory another tensor's.
@@ -84,7 +111,7 @@ bool find_tensor(MeasuringThread& own, const MeasuredModel& model, const CallArg
         if (own.pointers[i].address == argument.address)
             return own.reader.read(model.api(), own.pointers[i].handle, seen);
     }
-    if (!on_device) return false;
+    if (!model.is_on_cuda()) return false;
     // Nothing is known of the argument but its value.
     if (constant_at(own, model, argument.address, seen)) return true;
     if (!is_device_memory(argument.address)) return false;
@@ -123,11 +150,14 @@ void find_arguments(MeasuringThread& own, const MeasuredModel& model, const Open
     } else {
         shim_arguments(*passage.slot->shim, *passage.frame, plan, when == When::after, own.found);
     }
+    match_handles(own, call);
     own.tensors.resize(own.found.size());
+    std::size_t pointer = 0;
     for (std::size_t i = 0; i < own.found.size(); ++i) {
         own.tensors[i].facts = nullptr;
-        if (own.found[i].kind != CallArgument::Kind::scalar)
-            find_tensor(own, model, own.found[i], model.is_on_cuda(), own.tensors[i]);
+        const CallArgument::Kind kind = own.found[i].kind;
+        const TensorHandle handle = kind == CallArgument::Kind::pointer ? own.handles[pointer++] : nullptr;
+        if (kind != CallArgument::Kind::scalar) find_tensor(own, model, own.found[i], handle, own.tensors[i]);
     }
     const bool gives_tensors = passage.slot != nullptr && passage.slot->gives_tensors;
     own.found_for = when == When::before && !gives_tensors ? call.seq : 0;
@@ -143,9 +173,7 @@ void note_pointer(ThreadState* state, MeasuredModel& model, TensorHandle handle)
         own.are_constants = false;
     }
     void* pointer = nullptr;
-    if (own.pointers.size() >= kMostPointers || model.api().data_ptr(handle, &pointer) != 0 ||
-        pointer == nullptr)
-        return;
+    if (own.pointers.size() >= kMostPointers || model.api().data_ptr(handle, &pointer) != 0) return;
     const auto address = reinterpret_cast<std::uint64_t>(pointer);
     own.pointers.push_back({address, handle});
     // The first run after an update folds constants where that is done at run time, and asks for all of them.
@@ -157,7 +185,8 @@ void note_pointer(ThreadState* state, MeasuredModel& model, TensorHandle handle)
 [[gnu::hot]] std::uint32_t match_site(ThreadState& state, const MeasuredModel& model, std::uint16_t number,
                                       std::uint32_t run, const Name& name, const Passage& passage) {
     MeasuringThread& own = own_part(state);
-    own.pointers_are_old = true;
+    // Handles that an earlier call was given may be gone.
+    if (std::exchange(own.pointers_are_old, true)) own.pointers.clear();
     const std::uint32_t id = id_of(own, model, number, name, passage);
     if (id != kNone || !model.has_sites()) {
         own.matched_run = run;

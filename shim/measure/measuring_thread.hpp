@@ -14,6 +14,7 @@
 #include "model/call_matcher.hpp"
 #include "shim/check/checked_pointers.hpp"
 #include "shim/measure/arguments.hpp"
+#include "shim/measure/fetched_pointers.hpp"
 #include "shim/measure/made_tensors.hpp"
 #include "shim/measure/measured_side.hpp"
 #include "shim/measure/measurer.hpp"
@@ -27,6 +28,10 @@ struct Follower {
     explicit Follower(const CallPlan& plan) : matcher(plan) {}
     CallMatcher matcher;
     std::uint32_t run = ring::kNoRun;
+    // Until a call shows another one: Inductor compiles its wrappers with GCC, and launch helpers ask pointer
+    // by pointer.
+    FetchOrder kernel_order = FetchOrder::last_to_first;
+    FetchOrder launch_order = FetchOrder::first_to_last;
 };
 
 /// What a model said of a constant, as long as it has not changed its mind.
@@ -42,11 +47,6 @@ struct KnownId {
     const Name* name = nullptr;
     std::uint16_t model = 0;
     std::uint32_t id = kNone;
-};
-
-struct FetchedPointer {
-    std::uint64_t address = 0;
-    TensorHandle handle = nullptr;
 };
 
 /// Whether the views that a run makes have to be looked at: not where nothing has changed since one that made
@@ -80,7 +80,9 @@ struct MeasuringThread {
     // Of the call at hand, kept for their memory: and for its other side, where nothing came between.
     std::uint64_t found_for = 0;  // sequence of the call
     std::vector<CallArgument> found;
-    std::vector<SeenTensor> tensors;  // of `found`; null facts: none
+    std::vector<SeenTensor> tensors;    // of `found`; null facts: none
+    std::vector<PassedPointer> passed;  // the pointers among `found`
+    std::vector<TensorHandle> handles;  // of those
     SideState side;
 };
 

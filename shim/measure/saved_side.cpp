@@ -32,14 +32,15 @@ void SavedSide::add(const PlannedArgument& argument, const SeenTensor& tensor) {
     if (!is_here && !can_bring(facts)) return writers.leave_out(LeftOut::no_device);
     if (facts.covered_bytes > saving_.largest()) return writers.leave_out(LeftOut::too_large);
 
-    const std::uint64_t before =
-        static_cast<std::uint64_t>(facts.storage_offset) * element_size(facts.measured_dtype);
+    // The file of an empty tensor holds no storage, wherever in it the tensor would begin.
+    const std::uint64_t offset = facts.count == 0 ? 0 : static_cast<std::uint64_t>(facts.storage_offset);
+    const std::uint64_t before = offset * element_size(facts.measured_dtype);
     TensorToSave what;
     what.place = {of_.side, of_.run, of_.call, of_.sequence, of_.kernel, argument.label, facts.device};
     what.model = of_.model;
     what.position = argument.position;
-    what.tensor = {facts.measured_dtype,         facts.sizes, facts.strides, facts.storage_offset,
-                   before + facts.covered_bytes, facts.device};
+    what.tensor = {facts.measured_dtype,         facts.sizes,  facts.strides, facts.storage_offset,
+                   before + facts.covered_bytes, facts.device, facts.bits};
     SavingJob* job = writers.open(what, saving_.patience_ms());
     if (job == nullptr) return;
     if (is_here) {

@@ -88,6 +88,9 @@ std::optional<ShimApi> find_shim_api(const void* shim_function) {
     if (!is_complete) return std::nullopt;
     library.find("aoti_torch_get_layout", api.layout);
     library.find("aoti_torch_is_defined", api.is_defined);
+    // A handle is the address of an at::Tensor. These read one word of it, without PyTorch's dispatcher.
+    library.find("_ZN2at6native7is_conjERKNS_6TensorE", api.is_conjugate);
+    library.find("_ZN2at6native6is_negERKNS_6TensorE", api.is_negative);
     // Among what this libtorch is linked to: there may be several runtimes of OpenMP in a process.
     library.find("omp_get_max_threads", api.most_threads);
     api.strided = library.code("aoti_torch_layout_strided").value_or(api.strided);

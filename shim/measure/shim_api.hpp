@@ -31,8 +31,12 @@ struct ShimApi {
     Getter<std::int32_t> dtype = nullptr;
     Getter<std::int32_t> device_type = nullptr;
     Getter<std::int32_t> device_index = nullptr;
-    Getter<std::int32_t> layout = nullptr;     // null in old releases
-    Getter<bool> is_defined = nullptr;         // likewise
+    Getter<std::int32_t> layout = nullptr;  // null in old releases
+    Getter<bool> is_defined = nullptr;      // likewise
+    // at::native::is_conj and is_neg: the C shim has no getter for these bits. Null where libtorch, or what
+    // takes its place, does not export them.
+    bool (*is_conjugate)(TensorHandle) = nullptr;
+    bool (*is_negative)(TensorHandle) = nullptr;
     std::int32_t (*most_threads)() = nullptr;  // omp_get_max_threads; null without OpenMP
     std::int32_t strided = 0;                  // codes, as this libtorch has them
     std::int32_t cpu = 0;
@@ -40,6 +44,10 @@ struct ShimApi {
     std::array<std::optional<std::int32_t>, kDTypes> dtype_codes;
 
     [[nodiscard]] std::optional<DType> dtype_of(std::int32_t code) const;
+    [[nodiscard]] MathBits math_bits(TensorHandle handle) const {
+        return {is_conjugate != nullptr && is_conjugate(handle),
+                is_negative != nullptr && is_negative(handle)};
+    }
 };
 
 /// A function of the shim that the model imports, as its slots lead to it before they are bound; null where

@@ -6,6 +6,7 @@
 
 #include "base/words.hpp"
 #include "stats_kernels/device_job.hpp"
+#include "stats_kernels/math_bits.hpp"
 
 namespace aoti_dbg {
 namespace {
@@ -53,6 +54,7 @@ struct TensorReader::Raw {
     bool is_strided = true;
     std::int64_t storage_offset = 0;
     std::int64_t storage_bytes = -1;
+    MathBits bits;
     std::span<const std::int64_t> sizes;
     std::span<const std::int64_t> strides;
 
@@ -67,6 +69,8 @@ struct TensorReader::Raw {
         add(device_index);
         add(storage_offset);
         add(storage_bytes);
+        add(bits.conjugate ? 1 : 0);
+        add(bits.negative ? 1 : 0);
         for (const std::int64_t size : sizes)
             add(size);
         for (const std::int64_t stride : strides)
@@ -80,7 +84,8 @@ bool TensorReader::is_same(const Known& known, const Raw& raw) {
     return known.dtype_code == raw.dtype_code && known.device_type == raw.device_type &&
            facts.device_index == raw.device_index && facts.is_strided == raw.is_strided &&
            facts.storage_offset == raw.storage_offset && facts.storage_bytes == raw.storage_bytes &&
-           std::ranges::equal(facts.sizes, raw.sizes) && std::ranges::equal(facts.strides, raw.strides);
+           facts.bits == raw.bits && std::ranges::equal(facts.sizes, raw.sizes) &&
+           std::ranges::equal(facts.strides, raw.strides);
 }
 
 const SeenFacts* TensorReader::facts_of(const ShimApi& api, const Raw& raw) {
@@ -105,6 +110,7 @@ const SeenFacts* TensorReader::facts_of(const ShimApi& api, const Raw& raw) {
     facts->strides.assign(raw.strides.begin(), raw.strides.end());
     facts->storage_offset = raw.storage_offset;
     facts->storage_bytes = raw.storage_bytes;
+    facts->bits = raw.bits;
     facts->count = element_count(facts->sizes);
     facts->is_contiguous = raw.is_strided && is_contiguous(facts->sizes, facts->strides);
     if (!raw.is_strided) {
@@ -123,6 +129,9 @@ const SeenFacts* TensorReader::facts_of(const ShimApi& api, const Raw& raw) {
         const bool lies_inside =
             elements && (*elements == 0 || (offset <= in_storage && *elements <= in_storage - offset));
         if (!lies_inside) facts->unmeasured = "it reaches beyond its storage";
+        if (lies_inside && !can_apply(raw.bits, *dtype))
+            facts->unmeasured =
+                "it has PyTorch's negative bit, which is applied to floating-point dtypes only";
         if (lies_inside && facts->place == Place::cuda &&
             collapse(facts->sizes, facts->strides).rank > kMostDims)
             facts->unmeasured = "it has more dimensions than are measured on a device";
@@ -160,6 +169,7 @@ bool TensorReader::read(const ShimApi& api, TensorHandle handle, SeenTensor& see
         raw.strides = {strides, static_cast<std::size_t>(rank)};
         if (api.storage_offset(handle, &raw.storage_offset) != 0) raw.storage_offset = -1;
         if (api.storage_size(handle, &raw.storage_bytes) != 0) raw.storage_bytes = -1;
+        raw.bits = api.math_bits(handle);
     }
     seen.facts = facts_of(api, raw);
     void* data = nullptr;

@@ -28,7 +28,7 @@ struct SeenFacts : TensorFacts {
 
     [[nodiscard]] bool is_measurable() const { return unmeasured.empty(); }
     [[nodiscard]] TensorView view(std::uint64_t address) const {
-        return {reinterpret_cast<const void*>(address), measured_dtype, sizes, strides};
+        return {reinterpret_cast<const void*>(address), measured_dtype, sizes, strides, bits};
     }
     [[nodiscard]] const TensorJob& job(Wanted wanted) const { return jobs[depends_on_order(wanted) ? 1 : 0]; }
     /// Of what so many blocks leave of it on a device.

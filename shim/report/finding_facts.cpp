@@ -53,6 +53,17 @@ std::uint64_t reach_of(const MeasuredArgument& argument) {
     return (last + 1) * element;
 }
 
+const MeasuredArgument* writer_of(const MeasuredCall& call, const MeasuredArgument& argument) {
+    const std::uint64_t end = argument.address + reach_of(argument);
+    for (const MeasuredArgument& other : call.arguments) {
+        const bool is_reader = other.facts != nullptr && other.facts->role == Role::reads;
+        if (&other == &argument || other.tensor == nullptr || is_reader) continue;
+        const bool overlaps = other.address < end && argument.address < other.address + reach_of(other);
+        if (overlaps) return &other;
+    }
+    return nullptr;
+}
+
 Finding finding_of(const MeasuredCall& call, Finding::Kind kind, const MeasuredArgument& argument,
                    Wrong wrong) {
     Finding finding;

@@ -21,6 +21,10 @@ FindingTensor finding_tensor(const MeasuredArgument& argument);
 /// of one element.
 std::uint64_t reach_of(const MeasuredArgument& argument);
 
+/// Another argument of the call that is not read-only and whose memory overlaps; null where there is none. A
+/// kernel can get a buffer to read, and the same buffer or a view of it to write.
+const MeasuredArgument* writer_of(const MeasuredCall& call, const MeasuredArgument& argument);
+
 /// All but the inputs, the other outputs and the notes.
 Finding finding_of(const MeasuredCall& call, Finding::Kind kind, const MeasuredArgument& argument,
                    Wrong wrong);

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
-#include <cstdio>
 #include <string_view>
 
 #include "shim/report/finding_facts.hpp"
@@ -135,7 +134,7 @@ struct Findings::Judgement {
             if (!may_be_read(role_of(after))) continue;
             const MeasuredArgument* input = find(before, after);
             // What is only read is afterwards what it was.
-            const bool stays = role_of(after) == Role::reads;
+            const bool stays = role_of(after) == Role::reads && writer_of(call, after) == nullptr;
             if (stays && (input == nullptr || !has_statistics(*input)) && has_statistics(after))
                 input = &after;
             if (input == nullptr || !has_statistics(*input)) {
@@ -158,7 +157,10 @@ struct Findings::Judgement {
             const Role role = role_of(after);
             if (role == Role::reads) {
                 if (old == nullptr || !has_statistics(*old) || has_wrong(*old, wrong)) continue;
-                notes.push_back(label_of(after) + " is said to be read only");
+                const MeasuredArgument* const writer = writer_of(call, after);
+                if (writer != nullptr && has_wrong(*writer, wrong)) continue;
+                if (writer == nullptr)
+                    notes.push_back(label_of(after) + " is declared read-only but changed");
             }
             if (role == Role::writes && old != nullptr && !has_statistics(*old))
                 notes.push_back("what " + label_of(after) + " held before the call was not measured");
@@ -437,37 +439,6 @@ bool Findings::report(Finding finding, std::vector<Finding>& fresh) {
         finding.suppression = suppression_for(suppressed_kind(finding), finding.kernel, finding.tensor.label);
     fresh.push_back(std::move(finding));
     return true;
-}
-
-FindingSummary::FindingSummary(const FindingCounts& counts) {
-    struct Part {
-        const std::atomic<std::uint64_t>& count;
-        const char* one;
-        const char* many;
-    };
-    const auto add = [this](const char* before, std::uint64_t count, const char* one, const char* many) {
-        const int written = snprintf(text_ + used_, sizeof text_ - used_, "%s%llu %s", before,
-                                     static_cast<unsigned long long>(count), count == 1 ? one : many);
-        if (written > 0) used_ = std::min(sizeof text_ - 1, used_ + static_cast<std::size_t>(written));
-    };
-    const Part rest[] = {{counts.again, "time again", "times again"},
-                         {counts.suppressed, "suppressed", "suppressed"},
-                         {counts.followers, "follower", "followers"},
-                         {counts.unexplained, "of unknown origin", "of unknown origin"}};
-    bool has_rest = false;
-    for (const Part& part : rest)
-        has_rest = has_rest || part.count.load(std::memory_order_relaxed) != 0;
-    const std::uint64_t findings = counts.findings.load(std::memory_order_relaxed);
-    if (findings == 0 && !has_rest) return;
-    add("", findings, "finding", "findings");
-    const char* before = " (";
-    for (const Part& part : rest) {
-        const std::uint64_t count = part.count.load(std::memory_order_relaxed);
-        if (count == 0) continue;
-        add(before, count, part.one, part.many);
-        before = ", ";
-    }
-    if (has_rest && used_ < sizeof text_ - 1) text_[used_++] = ')';
 }
 
 }  // namespace aoti_dbg

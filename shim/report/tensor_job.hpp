@@ -61,6 +61,7 @@ struct SavingJob {
     std::vector<std::int64_t> strides;
     std::int64_t storage_offset = 0;
     std::uint64_t storage_bytes = 0;
+    MathBits bits;
     SavedFacts facts;
 
     // Where it goes.
@@ -86,7 +87,7 @@ struct SavingJob {
     std::uint32_t crc = 0;
 
     [[nodiscard]] PtTensor tensor() const {
-        return {dtype, sizes, strides, storage_offset, storage_bytes, device};
+        return {dtype, sizes, strides, storage_offset, storage_bytes, device, bits};
     }
     [[nodiscard]] std::string path() const {
         return folder.empty() ? file_name_of(stem, number) : folder + "/" + file_name_of(stem, number);

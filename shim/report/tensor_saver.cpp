@@ -37,6 +37,7 @@ ContentKey key_of(const SavingJob& job) {
     for (const std::int64_t stride : job.strides)
         hash = mixed(hash, static_cast<std::uint64_t>(stride));
     hash = mixed(hash, static_cast<std::uint64_t>(job.storage_offset));
+    hash = mixed(hash, (job.bits.conjugate ? 1U : 0U) | (job.bits.negative ? 2U : 0U));
     return {*job.facts.hash, job.storage_bytes, hash};
 }
 
@@ -82,6 +83,7 @@ bool TensorSaver::open(const TensorToSave& what, SavingJob& job) {
     job.strides.assign(what.tensor.strides.begin(), what.tensor.strides.end());
     job.storage_offset = what.tensor.storage_offset;
     job.storage_bytes = what.tensor.storage_bytes;
+    job.bits = what.tensor.bits;
     job.facts = {};
     const NameRules rules{settings_.portable_names, folder_.longest_name()};
     job.folder = folder_.is_flat() ? std::string() : folder_of(what.place);
@@ -287,6 +289,7 @@ bool TensorSaver::append_to_index(SavingJob& job, const SavedFile* known, bool h
     line.strides = job.strides;
     line.storage_offset = job.storage_offset;
     line.storage_bytes = job.storage_bytes;
+    line.bits = job.bits;
     line.device = job.device;
     line.bytes = known != nullptr ? static_cast<std::uint64_t>(known->size) : job.at;
     if (job.facts.hash) {

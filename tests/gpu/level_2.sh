@@ -3,7 +3,7 @@
 # shellcheck shell=bash disable=SC2154,SC2034
 
 # What level 2 is judged on: each as released and with PyTorch's printer for values.
-measured=(linear_softmax frozen_conv transformer dynamic_batch indices_and_masks masked_attention mixed custom_op cat_100)
+measured=(linear_softmax frozen_conv transformer dynamic_batch indices_and_masks masked_attention mixed custom_op cat_100 views_and_bits)
 
 # Level 2 on every model as released, against PyTorch's printer, by the rules of tests/models; and the results are those
 # of the bare run.

@@ -64,8 +64,11 @@ bool has_values(const Measured& tensor, const ResultLine* lines, std::uint32_t s
                 static_cast<std::int64_t>(rest % static_cast<std::size_t>(view.sizes[d])) * view.strides[d];
             rest /= static_cast<std::size_t>(view.sizes[d]);
         }
-        const auto* element =
-            static_cast<const std::byte*>(view.data) + offset * static_cast<std::int64_t>(bytes);
+        unsigned char element[16];
+        std::memcpy(element,
+                    static_cast<const std::byte*>(view.data) + offset * static_cast<std::int64_t>(bytes),
+                    bytes);
+        flip_signs(sign_mask(view.bits, view.dtype), element, bytes);
         if (std::memcmp(&got[i * bytes], element, bytes) != 0) return false;
     }
     return true;

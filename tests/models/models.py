@@ -74,12 +74,12 @@ def dynamic_batch() -> Case:
             y = self.layer(x)
             return torch.layer_norm(y + x, (12,)), y.sum(0)
 
-    batch = torch.export.Dim("batch", min=0, max=512)
+    dim = torch.export.Dim("batch", min=0, max=512)
     return Case(
         Net(),
         (torch.randn(6, 12),),
-        more_inputs=[(torch.randn(1, 12),), (torch.randn(33, 12),), (torch.randn(512, 12),)],
-        dynamic_shapes=({0: batch},),
+        more_inputs=[(torch.randn(batch, 12),) for batch in (1, 0, 33, 512)],
+        dynamic_shapes=({0: dim},),
     )
 
 
@@ -236,6 +236,20 @@ def masked_attention() -> Case:
     third_row_masked[2] = False
     x = torch.randn(12, 8)
     return Case(Net(), (x, causal), more_inputs=[(x, third_row_masked)])
+
+
+@model
+def views_and_bits() -> Case:
+    """Names that share an address, PyTorch's conjugate and negative bits, and views without elements."""
+
+    class Net(torch.nn.Module):
+        def forward(self, x, c):
+            columns = torch.stack(torch.split(x.relu(), 1, -1), 0).sum(0)
+            conjugate, doubled = c.conj(), x * 2
+            return columns, conjugate, torch.mm(conjugate, c), torch._neg_view(x), doubled[:, 3:], doubled
+
+    x = torch.arange(6.0).view(2, 3) + 1
+    return Case(Net(), (x, torch.tensor([[1 + 2j, 3 + 4j], [5 + 6j, 7 + 8j]])))
 
 
 @model

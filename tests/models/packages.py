@@ -26,7 +26,7 @@ STATISTICS = "statistics"  # PyTorch's debug printer, values: the judge of our s
 SAVING = "saving"  # PyTorch's debug printer, files: the judge of those that we save
 
 # Judged by values only, or by names only; every other model by both. Each variant costs time.
-NOT_NAMED = ["transformer", "indices_and_masks", "masked_attention", "seeded_bugs"]
+NOT_NAMED = ["transformer", "indices_and_masks", "masked_attention", "seeded_bugs", "views_and_bits"]
 NOT_MEASURED = ["cat_1000", "seeded_bugs"]
 # Judged by files: kernels and ops that come again and again, odd dtypes, ops of libraries. With AOTI_DBGTEST_SAVING=all
 # it is all that are judged by values.

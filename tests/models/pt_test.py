@@ -57,6 +57,8 @@ def facts(tensor: torch.Tensor) -> dict:
         "offset": tensor.storage_offset(),
         "storage_bytes": storage.nbytes(),
         "storage": bits(storage).hex(),
+        "conjugate": tensor.is_conj(),
+        "negative": tensor.is_neg(),
     }
 
 
@@ -64,7 +66,10 @@ def tensor_of(case: dict) -> torch.Tensor:
     storage = torch.UntypedStorage(case["storage_bytes"])
     ctypes.memmove(storage.data_ptr(), bytes.fromhex(case["storage"]), storage.nbytes())
     empty = torch.empty(0, dtype=getattr(torch, case["dtype"]))
-    return empty.set_(storage, case["offset"], case["sizes"], case["strides"])
+    tensor = empty.set_(storage, case["offset"], case["sizes"], case["strides"])
+    torch._C._set_conj(tensor, case["conjugate"])
+    torch._C._set_neg(tensor, case["negative"])
+    return tensor
 
 
 class InAFolder(unittest.TestCase):
@@ -214,6 +219,10 @@ class TorchsReadByUs(InAFolder):
                     "permuted": tensor.view(2, 1, 3, 4).permute(3, 0, 2, 1),
                 }.items()
             }
+            if of_dtype.is_complex:
+                saved[f"{dtype}_conjugate"] = tensor.conj()
+                saved[f"{dtype}_conjugate_and_negative"] = torch._neg_view(tensor.view(4, 6).mH)
+            saved[f"{dtype}_negative"] = torch._neg_view(tensor)
         self.check(saved)
 
     def test_parameters_and_tensors_with_attributes(self):
@@ -243,7 +252,6 @@ class TorchsReadByUs(InAFolder):
             "torch.nn.modules.linear.Linear()": torch.nn.Linear(2, 2),
             "_rebuild_sparse_tensor()": values.to_sparse(),
             "_rebuild_meta_tensor_no_storage()": values.to("meta"),
-            "resolve_conj": torch.zeros(2, dtype=torch.complex64).conj(),
             "more than any tensor's": list(range(100000)),
         }
         numbered = {str(number): what for number, what in enumerate(saved.values())}

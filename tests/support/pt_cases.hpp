@@ -20,8 +20,11 @@ struct PtCase {
     std::int64_t offset = 0;
     std::vector<std::byte> storage;
     std::string device = "cpu";
+    MathBits bits = {};
 
-    [[nodiscard]] PtTensor tensor() const { return {dtype, sizes, strides, offset, storage.size(), device}; }
+    [[nodiscard]] PtTensor tensor() const {
+        return {dtype, sizes, strides, offset, storage.size(), device, bits};
+    }
 };
 
 inline std::vector<std::byte> whole_file(const PtCase& saved) {
@@ -41,6 +44,7 @@ inline std::vector<PtCase> pt_cases() {
         std::size_t elements;        // of the storage
         std::size_t more_bytes = 0;  // that are no whole element, if elements have several
         const char* device = "cpu";
+        MathBits bits = {};
     };
     const std::vector<std::int64_t> ones(64, 1);
     const Layout layouts[] = {
@@ -57,12 +61,16 @@ inline std::vector<PtCase> pt_cases() {
         {"empty", {0}, {1}, 0, 0},
         {"empty_of_three", {3, 0, 2}, {2, 2, 1}, 0, 0},
         {"empty_of_some", {0, 2}, {2, 1}, 1, 4},
+        {"empty_at_the_end", {2, 0}, {4, 1}, 4, 0},
         {"five_dimensions", {2, 1, 2, 1, 2}, {4, 4, 2, 2, 1}, 0, 8},
         {"most_dimensions", ones, ones, 0, 1},
         {"far_strides", {1, 1, 1}, {255, 65536, 1099511627776}, 0, 1},
         {"not_whole", {2}, {1}, 0, 2, 1},
         {"of_a_gpu", {5}, {1}, 0, 5, 0, "cuda:0"},
         {"of_another_gpu", {2}, {1}, 1, 3, 0, "cuda:13"},
+        {"conjugate", {2, 3}, {3, 1}, 1, 7, 0, "cpu", {true, false}},
+        {"negative", {3, 2}, {1, 3}, 0, 6, 0, "cpu", {false, true}},
+        {"conjugate_and_negative", {4}, {1}, 0, 4, 0, "cpu", {true, true}},
     };
     Random random;
     std::vector<PtCase> cases;
@@ -75,6 +83,8 @@ inline std::vector<PtCase> pt_cases() {
             made.strides = layout.strides;
             made.offset = layout.offset;
             made.device = layout.device;
+            // PyTorch never sets the conjugate bit of a real tensor.
+            made.bits = {layout.bits.conjugate && is_complex(made.dtype), layout.bits.negative};
             const std::size_t each = element_size(made.dtype);
             made.storage.resize(layout.elements * each + (each > 1 ? layout.more_bytes : 0));
             for (std::byte& byte : made.storage)

@@ -41,7 +41,9 @@ nlohmann::json described(const PtTensor& tensor, std::span<const std::byte> stor
             {"offset", tensor.storage_offset},
             {"storage_bytes", tensor.storage_bytes},
             {"storage", hex(shown)},
-            {"device", tensor.device}};
+            {"device", tensor.device},
+            {"conjugate", tensor.bits.conjugate},
+            {"negative", tensor.bits.negative}};
 }
 
 bool put(std::ofstream& file, std::span<const std::byte> bytes) {
@@ -85,9 +87,9 @@ nlohmann::json read_one(const std::string& path) {
     nlohmann::json line;
     if (read.ok()) {
         const PtView& view = read.value();
-        line = described(
-            {view.dtype, view.sizes, view.strides, view.storage_offset, view.storage.size(), view.device},
-            view.storage);
+        line = described({view.dtype, view.sizes, view.strides, view.storage_offset, view.storage.size(),
+                          view.device, view.bits},
+                         view.storage);
     } else {
         line["error"] = read.status().message();
     }

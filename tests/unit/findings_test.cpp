@@ -432,7 +432,24 @@ TEST_CASE("A buffer that a call only reads and that has NaN after it is told, wi
                          in.values = {1, kNaN};
                      }));
     REQUIRE(watch.fresh.size() == 1);
-    CHECK(watch.fresh[0].notes == std::vector<std::string>{"buf0 is said to be read only"});
+    CHECK(watch.fresh[0].notes == std::vector<std::string>{"buf0 is declared read-only but changed"});
+}
+
+TEST_CASE("A buffer that a kernel gets to read and to write is reported once, as what it writes") {
+    Watch watch;
+    auto& buffer = watch.script.buffer({1, 2});
+    const Given given = {{watch.script.name("arg0_1", Role::reads), &buffer, {}},
+                         {watch.script.name("arg0_1", Role::writes), &buffer, {}}};
+    CHECK(watch.call(watch.script.site("cpp_fused_add_copy__log_0"), given, [&] {
+        buffer.values = {1, kNaN};
+    }));
+    REQUIRE(watch.fresh.size() == 1);
+    CHECK(watch.fresh[0].tensor.role == Role::writes);
+    CHECK(watch.fresh[0].also.empty());
+    CHECK(watch.fresh[0].notes.empty());
+    // It read what was there before, not what it left.
+    REQUIRE(watch.fresh[0].inputs.size() == 1);
+    CHECK(watch.fresh[0].inputs[0].statistics.real.nan == 0);
 }
 
 TEST_CASE("The same origin is told once, in whatever run, and counted from then on") {

@@ -58,7 +58,7 @@ struct Odd {
     std::int64_t offset = 0;
     std::vector<std::int64_t> sizes = {3};
     std::vector<std::int64_t> strides = {1};
-    bool with_metadata = false;
+    const char* metadata = nullptr;  // the key of its one entry
 };
 
 void pickle_tensor(PickleWriter& pickle, const Odd& odd) {
@@ -77,7 +77,12 @@ void pickle_tensor(PickleWriter& pickle, const Odd& odd) {
     pickle.integers(odd.strides);
     pickle.op(PickleOp::new_false);
     pickle.op(PickleOp::none);
-    if (odd.with_metadata) pickle.op(PickleOp::empty_dict);
+    if (odd.metadata != nullptr) {
+        pickle.op(PickleOp::empty_dict);
+        pickle.text(odd.metadata);
+        pickle.op(PickleOp::new_true);
+        pickle.op(PickleOp::set_item);
+    }
     pickle.remembered(PickleOp::tuple);
     pickle.remembered(PickleOp::reduce);
 }
@@ -223,7 +228,8 @@ TEST_CASE("What is no tensor is named") {
     CHECK(says(of([](PickleWriter& p) { p.integers({}); }), "holds a tuple"));
     CHECK(says(of([](PickleWriter& p) { p.op(PickleOp::none); }), "holds None"));
     CHECK(says(complaint(file_of({.function = "_rebuild_sparse_tensor"})), "_rebuild_sparse_tensor() makes"));
-    CHECK(says(complaint(file_of({.with_metadata = true})), "resolve_conj"));
+    CHECK(says(complaint(file_of({.metadata = "lazy"})), "metadata that this program does not know"));
+    CHECK(complaint(file_of({.metadata = "conj"})).empty());
     CHECK(says(complaint(file_of({.storage_class = "QInt8Storage"})), "does not know: torch.QInt8Storage"));
 }
 

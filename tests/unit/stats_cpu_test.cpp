@@ -61,6 +61,33 @@ std::uint64_t hash_of(const Sample& sample) {
 
 }  // namespace
 
+TEST_CASE("A tensor with PyTorch's conjugate or negative bit has statistics and hash of the resolved one") {
+    const MathBits all[] = {{true, false}, {false, true}, {true, true}};
+    Random random(14);
+    for (const DType dtype : {DType::complex32, DType::complex64, DType::complex128, DType::float64,
+                              DType::float32, DType::float16, DType::bfloat16}) {
+        for (const MathBits bits : all) {
+            if (bits.conjugate && !is_complex(dtype)) continue;
+            for (const Shape shape : {Shape::contiguous, Shape::permuted, Shape::gaps, Shape::expanded}) {
+                Sample sample = make_sample(dtype, shape, Content::ordinary, 2000, random);
+                Sample resolved = laid_out_anew(sample, random);
+                sample.bits = bits;
+                resolved.bits = {};
+                const std::uint32_t width = element_size(part_dtype(dtype));
+                for (const std::int64_t offset : resolved.offsets()) {
+                    unsigned char* const element = resolved.element(offset);
+                    if (bits.negative) element[width - 1] ^= 0x80U;
+                    if (is_complex(dtype) && bits.negative != bits.conjugate) element[2 * width - 1] ^= 0x80U;
+                }
+                CAPTURE(sample.name());
+                CHECK(difference(measure(sample.view(), kEverything), resolved, kEverything, kTolerance) ==
+                      "");
+                CHECK(hash_of(sample) == hash_of(resolved));
+            }
+        }
+    }
+}
+
 TEST_CASE("Nothing is measured of a tensor without elements") {
     Sample sample = floats({});
     const TensorStatistics statistics = measure(sample.view(), kEverything);

@@ -19,6 +19,7 @@ struct Expected {
 inline Expected judge(const Sample& sample, std::uint32_t part) {
     const DType dtype = part_dtype(sample.dtype);
     const std::uint32_t bytes = element_size(dtype);
+    const bool is_negated = sample.bits.negative != (part == 1 && sample.bits.conjugate);
     Expected expected;
     std::vector<long double> finite;
     std::uint64_t index = 0;
@@ -29,8 +30,9 @@ inline Expected judge(const Sample& sample, std::uint32_t part) {
         std::memcpy(&bits, sample.element(offset) + part * bytes, bytes);
         const std::uint64_t at = index++;
         const Int128 integer = is_integer(dtype) ? integer_value(dtype, bits) : 0;
-        const long double value = is_integer(dtype) ? static_cast<long double>(integer)
-                                                    : static_cast<long double>(float_value(dtype, bits));
+        long double value = is_integer(dtype) ? static_cast<long double>(integer)
+                                              : static_cast<long double>(float_value(dtype, bits));
+        if (is_negated) value = -value;
         if (std::isnan(value)) {
             if (expected.nan++ == 0) expected.first_nan = at;
         } else if (std::isinf(value)) {

@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "stats_kernels/math_bits.hpp"
 #include "stats_kernels/statistics.hpp"
 
 namespace stats_fixture {
@@ -93,9 +94,11 @@ struct Sample {
     std::vector<std::int64_t> strides;
     std::vector<unsigned char> storage;
     std::uint64_t first = 0;  // element of the storage
+    MathBits bits;
 
     [[nodiscard]] TensorView view(const void* base) const {
-        return {static_cast<const unsigned char*>(base) + first * element_size(dtype), dtype, sizes, strides};
+        return {static_cast<const unsigned char*>(base) + first * element_size(dtype), dtype, sizes, strides,
+                bits};
     }
     [[nodiscard]] TensorView view() const { return view(storage.data()); }
 
@@ -123,6 +126,8 @@ struct Sample {
         std::string text = dtype_name(dtype);
         for (std::size_t d = 0; d < sizes.size(); ++d)
             text += (d == 0 ? " " : ",") + std::to_string(sizes[d]) + "@" + std::to_string(strides[d]);
+        if (bits.conjugate) text += " conjugate";
+        if (bits.negative) text += " negative";
         return text;
     }
 };
@@ -320,6 +325,9 @@ inline Sample make_sample(DType dtype, Shape shape, Content content, std::uint64
     sample.first = below(random, 3) == 0 ? below(random, 20) : 0;  // any alignment that the dtype allows
     sample.storage.resize((static_cast<std::size_t>(extent) + sample.first) * element_size(dtype));
     fill(sample, content, random);
+    const std::uint64_t choice = below(random, 12);  // mostly none
+    const MathBits bits{choice % 2 != 0 && is_complex(dtype), choice % 4 > 1};
+    if (choice < 4 && can_apply(bits, dtype)) sample.bits = bits;
     return sample;
 }
 

@@ -18,6 +18,7 @@
 #include "stats_kernels/cpu_statistics.hpp"
 #include "stats_kernels/device_code.hpp"
 #include "stats_kernels/launch_plan.hpp"
+#include "stats_kernels/math_bits.hpp"
 #include "stats_kernels/save_job.hpp"
 #include "tests/fakes/driver/fake_driver.hpp"
 
@@ -98,6 +99,8 @@ bool find_tensor(const StatisticsLaunch& launch, std::uint32_t j, JobTensor& ten
     tensor.view.dtype = job.dtype;
     tensor.view.sizes = {tensor.sizes, rank};
     tensor.view.strides = {tensor.strides, rank};
+    tensor.view.bits = job.bits;
+    if (!aoti_dbg::can_apply(job.bits, job.dtype)) return faults("job %u: cannot negate", j);
     if (aoti_dbg::element_count(tensor.view.sizes) != job.count)
         return faults("job %u: sizes of other than %llu elements", j,
                       static_cast<unsigned long long>(job.count));
