@@ -125,13 +125,23 @@ def is_unwritten(run: list[Record], at: int) -> bool:
     return all(other.label != record.label for other in run[:at])
 
 
+def is_never_launched(run: list[Record], at: int) -> bool:
+    """PyTorch prints a Triton kernel whose grid is empty, but the wrapper does not launch it."""
+    kernel = run[at].title.split(" - ", 2)[1]
+    of_kernel = [record for record in run if kernel in record.title.split(" - ")]
+    return kernel.startswith("triton_") and any(record.fields.get("Number of elements") == "0" for record in of_kernel)
+
+
 def compare_run(ours: list[Record], theirs: list[Record]) -> tuple[int, list[str]]:
     """How many records were judged, and what is wrong."""
-    rest, judged, wrong = iter(ours), 0, []
+    passed, judged, wrong = 0, 0, []
     for at, wanted in enumerate(theirs):
-        found = next((record for record in rest if record.title == wanted.title), None)
-        if found is None:
+        place = next((place for place in range(passed, len(ours)) if ours[place].title == wanted.title), None)
+        if place is None and is_never_launched(theirs, at):
+            continue
+        if place is None:
             return judged, [*wrong, f"{wanted.title} (record {at}) is not there"]
+        found, passed = ours[place], place + 1
         if is_unwritten(theirs, at):
             continue
         judged += 1

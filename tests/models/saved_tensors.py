@@ -21,14 +21,13 @@ NUMBER = r"[-+]?(?:\d+\.?\d*(?:e[-+]?\d+)?|nan|inf)"
 
 
 def bits(tensor: torch.Tensor) -> torch.Tensor:
-    return tensor.detach().flatten().view(torch.uint8)
+    return tensor.detach().resolve_conj().resolve_neg().flatten().view(torch.uint8)
 
 
 def is_same(one: torch.Tensor, other: torch.Tensor) -> bool:
     """Bit for bit, and laid out alike."""
-    return (one.dtype, one.shape, one.stride()) == (other.dtype, other.shape, other.stride()) and torch.equal(
-        bits(one), bits(other)
-    )
+    alike = [(each.dtype, each.shape, each.stride(), each.is_conj(), each.is_neg()) for each in (one, other)]
+    return alike[0] == alike[1] and torch.equal(bits(one), bits(other))
 
 
 class Saved:

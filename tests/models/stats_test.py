@@ -144,6 +144,24 @@ class Statistics(support.Test):
         ):  # fmt: skip
             self.assertIn(f"[  before_launch - {line}  ]", lines)
 
+    def test_conjugate_tensors_are_measured_as_the_program_sees_them(self):
+        imaginary = {}
+        for event in self.events():
+            for argument in event.get("arguments", []):
+                if event["event"] == "call" and event["side"] == "outputs" and argument.get("dtype") == "complex64":
+                    imaginary[argument["label"]] = [argument["imaginary"][name] for name in ("min", "max", "mean")]
+        self.assertEqual(imaginary["buf6"], [-8, -2, -5])
+
+    def test_a_buffer_and_its_view_at_one_address_have_sizes_of_their_own(self):
+        after = {record.label: record for record in self.ours["views_and_bits"][0] if record.side == "after_launch"}
+        self.assertEqual([after[label].fields["Size"] for label in ("buf3", "buf0")], ["[6, 1]", "[2, 1]"])
+        self.assertEqual([after[label].number("Mean value") for label in ("buf3", "buf0")], [3.5, 2.5])
+
+    def test_kernels_over_no_elements_show_their_tensors(self):
+        (empty,) = [run for run in self.ours["dynamic_batch"] if run[0].fields["Size"] == "[0, 12]"]
+        kernel = {record.label for record in empty if "cpp_fused" in record.title}
+        self.assertTrue({"buf0", "buf1", "arg2_1"} <= kernel, kernel)
+
     def test_names_are_not_printed_unless_asked_for(self):
         self.assertEqual(support.launches(self.log), [])
         both = support.run_victim(

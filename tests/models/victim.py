@@ -60,7 +60,9 @@ def digest(result) -> str:
     text = hashlib.sha256()
     for tensor in torch.utils._pytree.tree_leaves(result):
         text.update(f"{tensor.dtype} {list(tensor.shape)} {list(tensor.stride())} ".encode())
-        text.update(tensor.detach().contiguous().view(torch.uint8).numpy().tobytes() if tensor.numel() else b"")
+        text.update(f"{tensor.is_conj()} {tensor.is_neg()} ".encode())
+        plain = tensor.detach().resolve_conj().resolve_neg().contiguous()
+        text.update(plain.view(torch.uint8).numpy().tobytes() if tensor.numel() else b"")
     return text.hexdigest()[:16]
 
 
