@@ -1,5 +1,5 @@
-"""Checks of what the library recorded of a random model (random_recording.py): against torch, against what the program
-held, and against itself. Each returns sentences that say what is wrong; none of them knows how the library works.
+"""Checks of what the library recorded of a random model (random_recording.py). They compare the record with torch, with
+the program's own tensors and with itself. Each check returns one sentence for each disagreement.
 """
 
 from __future__ import annotations
@@ -65,7 +65,8 @@ def moments(said: dict, values: torch.Tensor, exact_mean: float | None = None) -
     wrong = []
     if not is_near(said["mean"], mean, scale if math.isfinite(scale) else 0.0):
         wrong.append(f"mean: expected {mean}, got {said['mean']}")
-    if not is_near(said["std"], std, (abs(std) if math.isfinite(std) else 0.0) + 1e-9 * (scale if math.isfinite(scale) else 0.0)):
+    spread = (abs(std) if math.isfinite(std) else 0.0) + 1e-9 * (scale if math.isfinite(scale) else 0.0)
+    if not is_near(said["std"], std, spread):
         wrong.append(f"std: expected {std}, got {said['std']}")
     return wrong
 
@@ -161,9 +162,9 @@ def values(said: dict, tensor: torch.Tensor) -> list[str]:
 
 def facts(argument: Argument, tensor: torch.Tensor) -> list[str]:
     found = {
-        "dtype": str(tensor.dtype).removeprefix("torch."), "sizes": list(tensor.shape), "strides": list(tensor.stride()),
-        "storage_offset": tensor.storage_offset(), "storage_bytes": tensor.untyped_storage().nbytes(),
-        "contiguous": tensor.is_contiguous(),
+        "dtype": str(tensor.dtype).removeprefix("torch."), "sizes": list(tensor.shape),
+        "strides": list(tensor.stride()), "storage_offset": tensor.storage_offset(),
+        "storage_bytes": tensor.untyped_storage().nbytes(), "contiguous": tensor.is_contiguous(),
     }  # fmt: skip
     wrong = [
         f"{source} says {name} {stated[name]}, the file has {found[name]}"
@@ -224,7 +225,7 @@ def hashes(recording: Recording) -> list[str]:
                 wrong.append(f"{name}: the {kind}'s hash {found} is that of {at}, which has other contents")
             other, at = by_content.setdefault(content, (found, name))
             if other != found:
-                wrong.append(f"{name}: the {kind}'s hash {found} differs from that of {at}, which has the same contents")
+                wrong.append(f"{name}: the {kind}'s hash {found} differs from that of {at}, which has equal contents")
     return wrong
 
 
@@ -292,7 +293,8 @@ def summary(call: Call, argument: Argument) -> tuple:
 
 def alike(one: Recording, other: Recording, what: str) -> list[str]:
     """The same values, however they were measured."""
-    sides = [[summary(call, argument) for call in recording.calls for argument in call.arguments] for recording in (one, other)]
+    sides = [[summary(call, argument) for call in recording.calls for argument in call.arguments]
+             for recording in (one, other)]  # fmt: skip
     wrong = [f"{mine[0]} - {mine[1]} {what}: expected {theirs[2]}, got {mine[2]}"
              for mine, theirs in zip(*sides) if mine != theirs and mine[:2] == theirs[:2]]  # fmt: skip
     if [side[:2] for side in sides[0]] != [side[:2] for side in sides[1]]:

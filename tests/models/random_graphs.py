@@ -1,7 +1,8 @@
 """Random graphs for random_models.py: Python text that a seed decides, with the inputs and buffers that it needs.
 
 A graph depends on its own seed only, so that any choice of a model's graphs, and any part of their lines, is a model
-again. Each line is tried in eager torch, for all batch sizes, before it is kept. The ops are in random_ops.py.
+again. Each line is tried in eager torch, for all batch sizes, before it is kept. random_ops.py and random_effects.py
+have the ops.
 """
 
 from __future__ import annotations
@@ -232,11 +233,13 @@ def first_values(builder: Builder) -> None:
         builder.new(dice.choice(REALS), [dice.choice((1, 2, 3, 6)), second], kept=True)
 
 
-def graph(seed: int, number: int) -> Graph:
+def graph(seed: int, number: int, name: str = "") -> Graph:
+    """The same graph for every name. Graphs of different seeds need different names to be in one model."""
+    import random_effects  # noqa: F401: it registers its ops behind those of random_ops
     import random_ops
 
     dice = random.Random(f"{GENERATOR} {seed} {number}")
-    builder = Builder(dice, f"g{number}", dynamic=dice.random() < 0.35)
+    builder = Builder(dice, name or f"g{number}", dynamic=dice.random() < 0.35)
     first_values(builder)
     wanted = dice.randint(5, 12)
     for _ in range(20 * wanted):

@@ -1,5 +1,5 @@
-"""What the library concludes of a random model, held against the saved tensors: which arguments a call writes to, and
-which calls are the first to make NaN or infinities.
+"""Checks the library's conclusions about a random model against the saved tensors: which arguments a call writes to, and
+which call is the first to make NaN or infinities.
 """
 
 from __future__ import annotations
@@ -21,8 +21,25 @@ def sides(recording: Recording) -> list[tuple[Call, Call]]:
     return [(first, last) for first, last in pairs if first is not None]
 
 
+def memory(argument: Argument) -> range:
+    """The addresses from the first byte of a tensor to its last."""
+    sizes, strides = argument.facts["sizes"], argument.facts["strides"]
+    begin, itemsize = int(argument.said.get("address", "0x0"), 16), getattr(torch, argument.facts["dtype"]).itemsize
+    if 0 in sizes:
+        return range(begin, begin)
+    last = sum((size - 1) * stride for size, stride in zip(sizes, strides))
+    return range(begin, begin + (last + 1) * itemsize)
+
+
+def is_written_as_another(argument: Argument, call: Call) -> bool:
+    """A kernel may get one buffer twice: as an input, which it only reads, and as an output."""
+    mine = memory(argument)
+    others = (memory(other) for other in call.tensors() if other.role in WRITING)
+    return any(other.start <= mine.start and mine.stop <= other.stop for other in others)
+
+
 def roles(recording: Recording) -> list[str]:
-    """What changes was said to be written, and what a custom op declares to change."""
+    """Tensors that changed without a role that allows it, and roles of a custom op that its declaration contradicts."""
     wrong = []
     for before, after in sides(recording):
         for at, (was, argument) in enumerate(zip(before.tensors(), after.tensors())):
@@ -32,12 +49,13 @@ def roles(recording: Recording) -> list[str]:
             if was.file is None or argument.file is None or was.label != argument.label or argument.role in WRITING:
                 continue
             changed = not random_checks.is_same(recording.load(was), recording.load(argument))
-            if changed and not any(other.role in WRITING for other in after.named(argument.label)):
+            if changed and not is_written_as_another(argument, after):
                 wrong.append(f"{name}: the call changed it, its role is {argument.role}")
         if after.kernel in MUTATED:
             places = MUTATED[after.kernel]
             wrong += [f"{after} - {argument.label}: the op only reads it, its role is {argument.role}"
-                      for at, argument in enumerate(before.tensors()) if at not in places and argument.role != "reads"]  # fmt: skip
+                      for at, argument in enumerate(before.tensors())
+                      if at not in places and argument.role not in ("reads", "unknown")]  # fmt: skip
     return wrong
 
 
@@ -71,7 +89,8 @@ def findings(found: Recording, recording: Recording, source: Source) -> list[str
     kernels = {(finding["kind"], finding["kernel"]) for finding in found.findings}
     for kind in ("nan", "inf"):
         for before, after in pairs.values():
-            if (kind, after.kernel) in kernels or any(are_bad(recording, one, before.tensors()) for one in ("nan", "inf")):
+            was_bad = any(are_bad(recording, one, before.tensors()) for one in ("nan", "inf"))
+            if (kind, after.kernel) in kernels or was_bad:
                 continue
             for label in are_bad(recording, kind, after.tensors()):
                 wrong.append(f"{after}: {kind} in {label}, and no finding")

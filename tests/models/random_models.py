@@ -66,7 +66,9 @@ class Runs:
         arguments = [str(self.home / "model.json"), str(self.home / f"{variant}.pt2"), str(self.turns), *truth]
         if preload:
             options |= {"AOTI_DBG_OUT": str(place / "out")}
-        outcome = support.run_victim(*arguments, folder=place, preload=preload, script="random_victim.py", **SAME_MEMORY, **options)
+        outcome = support.run_victim(
+            *arguments, folder=place, preload=preload, script="random_victim.py", **SAME_MEMORY, **options
+        )
         (place / "stdout").write_text(outcome.stdout)
         (place / "stderr").write_text(outcome.stderr)
         return outcome
@@ -88,7 +90,8 @@ def transparency(runs: Runs) -> list[str]:
     wrong = [f"bare: {runs.bare.stderr[-500:]}"] if runs.bare.code or not runs.turns else []
     for name, outcome in runs.seen.items():
         if (outcome.code, outcome.stdout) != (runs.bare.code, runs.bare.stdout):
-            wrong.append(f"{name}: {outcome.code} {results(outcome)}, bare {runs.bare.code} {results(runs.bare)} {outcome.stderr[-500:]}")
+            wrong.append(f"{name}: expected {runs.bare.code} {results(runs.bare)}, "
+                         f"got {outcome.code} {results(outcome)} {outcome.stderr[-500:]}")  # fmt: skip
     return wrong
 
 
@@ -101,9 +104,8 @@ def printer(runs: Runs) -> list[str]:
     return wrong
 
 
-def check(model: Model, folder: pathlib.Path) -> dict[str, list[str]]:
-    """Disagreements, by the check that found them."""
-    runs = Runs(model, folder)
+def disagreements(runs: Runs) -> dict[str, list[str]]:
+    """Sentences, by the check that found them."""
     found = {"transparency": transparency(runs), "printer": printer(runs)}
     whole = runs.recording("levels 1 and 2")
     good = [run for run in range(runs.turns) if (runs.truth / f"outputs-{run}.pt").exists()]
@@ -153,7 +155,7 @@ def check_seed(seed: int, arguments: argparse.Namespace) -> collections.Counter:
         folder = pathlib.Path(arguments.keep or name) / f"seed-{seed}"
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir(parents=True)
-        found = check(model, folder)
+        found = disagreements(Runs(model, folder))
     for kind, wrong in found.items():
         for text in wrong[: arguments.most]:
             print(f"seed {seed}: {kind}: {text}")

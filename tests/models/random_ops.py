@@ -1,5 +1,6 @@
-"""The ops of random graphs: each is a function of a Builder (random_graphs.py) to a line of Python, which may be unfit
-for the values at hand. A line that begins with `!` is a statement, and changes what it names.
+"""The ops of random graphs. Each op is a function that takes a Builder (random_graphs.py) and returns a line of Python.
+The Builder drops a line that does not fit the values. A line that begins with `!` is a statement and mutates a tensor.
+The ops with effects are in random_effects.py.
 """
 
 from __future__ import annotations
@@ -8,7 +9,6 @@ from collections.abc import Callable
 
 import torch
 
-from random_custom_ops import NARROW
 from random_graphs import BATCH, Builder, Unfit
 
 Op = Callable[[Builder], str]
@@ -264,10 +264,11 @@ def softmax(b: Builder) -> str:
 def other_ops(b: Builder) -> str:
     name = b.floating(rank=2)
     forms = ("torch.layer_norm({0}, {0}.shape[-1:])", "torch.fft.fft({0}.float()).real", "torch.histc({0}.float(), 4)",
-             "torch.searchsorted({0}.sort(-1)[0].contiguous(), {0}.contiguous())", "torch.cdist({0}.float(), {0}.float())",
-             "torch.nn.functional.pad({0}, (1, 0))", "{0}.roll(1, -1)", "{0}.flip(0)", "{0}.tril()",
-             "torch.bucketize({0}, torch.arange(3.0))", "{0}.unfold(-1, 2, 1)", "torch.linalg.inv({0}.float() @ {0}.float().mT)",
-             "{0}.median(-1)", "{0}.kthvalue(1, -1)", "torch.kron({0}[:1], {0}[:, :1])")  # fmt: skip
+             "torch.searchsorted({0}.sort(-1)[0].contiguous(), {0}.contiguous())",
+             "torch.cdist({0}.float(), {0}.float())", "torch.nn.functional.pad({0}, (1, 0))", "{0}.roll(1, -1)",
+             "{0}.flip(0)", "{0}.tril()", "torch.bucketize({0}, torch.arange(3.0))", "{0}.unfold(-1, 2, 1)",
+             "torch.linalg.inv({0}.float() @ {0}.float().mT)", "{0}.median(-1)", "{0}.kthvalue(1, -1)",
+             "torch.kron({0}[:1], {0}[:, :1])")  # fmt: skip
     return b.dice.choice(forms).format(name)
 
 
@@ -288,8 +289,9 @@ def addmm(b: Builder) -> str:
     if width == BATCH:
         raise Unfit
     weight, bias = b.new(dtype, [width, 3], kept=b.dice.random() < 0.5), b.new(dtype, [3])
-    return b.dice.choice((f"torch.addmm({bias}, {name}, {weight})", f"torch.nn.functional.linear({name}, {weight}.t(), {bias})",
-                          f"torch.addmm({bias}, {name}, {weight}, beta=0.5, alpha=2)"))  # fmt: skip
+    forms = ("torch.addmm({0}, {1}, {2})", "torch.nn.functional.linear({1}, {2}.t(), {0})",
+             "torch.addmm({0}, {1}, {2}, beta=0.5, alpha=2)")  # fmt: skip
+    return b.dice.choice(forms).format(bias, name, weight)
 
 
 @op(2)
@@ -335,111 +337,3 @@ def scatter(b: Builder) -> str:
         raise Unfit
     kind = b.dice.choice(("index_add(0, {0}, {1}[{0}])", "index_copy(0, {0}, {1}[{0}])", "index_fill(0, {0}, 1)"))
     return f"{name}." + kind.format(b.index(length), name)
-
-
-# Writes to buffers and inputs.
-
-
-def target(b: Builder) -> str:
-    """A buffer, or an input that does not overlap itself, or a view of it."""
-    fitting = [given.name for given in b.buffers]
-    fitting += [given.name for given in b.inputs if given.layout not in ("expanded", "conjugated")]
-    fitting = [name for name in fitting if b.tensor(name).dtype != torch.bool and b.tensor(name).dim()]
-    if not fitting:
-        raise Unfit
-    name = b.dice.choice(fitting)
-    return sliced(b, name) if b.dice.random() < 0.4 else name
-
-
-@op(4)
-def write(b: Builder) -> str:
-    to = target(b)
-    return f"!{to}.{b.dice.choice(('add_(1)', 'mul_(2)', 'neg_()', 'fill_(3)', 'zero_()', f'copy_({b.any()})', f'add_({b.any()})'))}"
-
-
-@op(3)
-def copy_into(b: Builder) -> str:
-    to = b.pick(lambda t: t.dim() > 0 and t.dtype != torch.bool)
-    if to.startswith("v"):
-        raise Unfit
-    return f"!{to}.copy_({b.like(to)} + 1)"
-
-
-@op(2)
-def new_buffer(b: Builder) -> str:
-    name = b.pick(lambda t: t.dim() > 0 and not t.is_complex() and t.dtype != torch.bool)
-    dtype = str(b.tensor(name).dtype).removeprefix("torch.")
-    kept = b.new(dtype, static(b, name), kept=True)
-    return f"!{kept}.{b.dice.choice(('copy_', 'add_', 'sub_'))}({name})"
-
-
-@op(2)
-def write_rows(b: Builder) -> str:
-    name = target(b)
-    if "[" in name or BATCH in b.sizes(name) or b.sizes(name)[0] == 0:
-        raise Unfit
-    index = b.index(b.sizes(name)[0])
-    rows = f"{name}[:1] + 1"
-    return b.dice.choice((f"!{name}.index_put_(({index},), {rows}, accumulate=True)", f"!{name}[{index}] = {rows}",
-                          f"!{name}.index_add_(0, {index}, {name}[{index}])"))  # fmt: skip
-
-
-# Subgraphs.
-
-
-@op(3)
-def condition(b: Builder) -> str:
-    name, other = b.floating(rank=1), b.floating(rank=1)
-    yes, no = b.dice.choice((("t.sin()", "t.cos() * 2"), ("t.cumsum(0)", "t + 1"), ("torch.sort(t, stable=True)[0]", "t * 3"),
-                             ("torch.ops.rnd.double(t, 1.0)", "t - 1"), ("t.relu()[:1] + 1", "t[:1].sigmoid()")))  # fmt: skip
-    test = f"{other}.sum() > {b.number()}" if BATCH not in b.sizes(other) else f"{other}.float().sum() > {b.number()}"
-    return f"torch.cond({test}, lambda t: {yes}, lambda t: {no}, ({name},))"
-
-
-@op(1)
-def loop(b: Builder) -> str:
-    name = b.pick(lambda t: t.dtype == torch.float32 and t.dim() > 0)
-    count = b.new("uint8", [], "contiguous")
-    return (f"torch._higher_order_ops.while_loop(lambda i, t: i > 0, lambda i, t: (i - 1, t * 0.5 + 1), "
-            f"({count}.to(torch.int64) % 3, {name}.clone()))[1]")  # fmt: skip
-
-
-# Custom ops, which go through the proxy executor.
-
-
-@op(3)
-def custom(b: Builder) -> str:
-    if b.dice.random() < 0.5:
-        return f"torch.ops.rnd.double({b.pick(lambda t: t.dtype != torch.bool)}, {b.number()}.0)"
-    return f"torch.ops.rnd.halves({b.pick(lambda t: t.dim() == 2)}, {b.dice.random() < 0.5})"
-
-
-@op(3)
-def custom_in_place(b: Builder) -> str:
-    to = target(b)
-    source = b.any() if "[" in to else b.like(to)
-    return f"!torch.ops.rnd.accumulate_({to}, {source})"
-
-
-@op(2)
-def custom_move(b: Builder) -> str:
-    to = target(b)
-    return f"torch.ops.rnd.move_({b.any() if '[' in to else b.like(to)}, {to}, {b.new('int64', [2], kept=True)}, 3)"
-
-
-@op(2)
-def custom_lists(b: Builder) -> str:
-    one, other = pair(b)
-    if b.dice.random() < 0.3:
-        return f"!torch.ops.rnd.fill_all_([{target(b)}, {b.new('float32', [2, 2], kept=True)}], 2.0)"
-    return f"torch.ops.rnd.first_of([{one}, {other}], {b.dice.choice(('None', b.any()))})"
-
-
-@op(1)
-def custom_narrow(b: Builder) -> str:
-    return f"torch.ops.rnd.narrow({b.floating()}.abs(), {b.dice.randrange(4)})"
-
-
-@op(1)
-def custom_widen(b: Builder) -> str:
-    return f"torch.ops.rnd.widen({b.pick(lambda t: t.dtype in NARROW)})"

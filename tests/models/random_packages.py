@@ -23,6 +23,7 @@ import torch._inductor.codecache as codecache
 
 import packages
 import random_custom_ops
+import random_effects
 import random_graphs
 import random_ops
 from random_graphs import BATCH, TRACED_BATCH, Given, Graph
@@ -103,7 +104,7 @@ def is_lowered(graph: Graph) -> bool:
 
 def sources() -> str:
     """What decides the graphs of a seed."""
-    modules = (random_graphs, random_ops, random_custom_ops, sys.modules[__name__])
+    modules = (random_graphs, random_ops, random_effects, random_custom_ops, sys.modules[__name__])
     return torch.__version__ + "".join(pathlib.Path(module.__file__).read_text() for module in modules)
 
 

@@ -1,4 +1,4 @@
-"""Ops of libtorch done again in eager torch, on the tensors that were saved before the call, held against those after."""
+"""Runs ops of libtorch again in eager torch, on the tensors saved before the call, and compares with those after it."""
 
 from __future__ import annotations
 
@@ -44,7 +44,8 @@ def scan(function: Callable) -> Callable[[Call, list[torch.Tensor]], Redone]:
 
 
 def topk(call: Call, given: list[torch.Tensor]) -> Redone:
-    return torch.topk(given[0], value(call, "k"), value(call, "dim"), bool(value(call, "largest")), bool(value(call, "sorted")))
+    largest, ordered = bool(value(call, "largest")), bool(value(call, "sorted"))
+    return torch.topk(given[0], value(call, "k"), value(call, "dim"), largest, ordered)
 
 
 AGAIN: dict[str, Callable[[Call, list[torch.Tensor]], Redone]] = {
@@ -71,9 +72,11 @@ ROUNDED = ("aoti_torch_cpu_mm_out", "aoti_torch_cpu_bmm_out", "aoti_torch_cpu_ad
 def is_result(call: Call, made: torch.Tensor, found: torch.Tensor) -> bool:
     if random_checks.is_same(made, found):
         return True
-    symbol = call.symbol
-    return symbol in ROUNDED and made.dtype == found.dtype and torch.allclose(
-        made.double(), found.double(), rtol=4 * torch.finfo(made.dtype).eps, atol=16 * torch.finfo(made.dtype).eps, equal_nan=True)  # fmt: skip
+    if call.symbol not in ROUNDED or made.dtype != found.dtype or made.shape != found.shape:
+        return False
+    eps = torch.finfo(made.dtype).eps
+    wide = torch.complex128 if made.is_complex() else torch.float64
+    return torch.allclose(made.to(wide), found.to(wide), rtol=4 * eps, atol=16 * eps, equal_nan=True)
 
 
 def check(recording: Recording) -> tuple[int, list[str]]:

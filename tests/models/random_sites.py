@@ -13,8 +13,12 @@ import zipfile
 
 from random_recording import Call, Recording
 
-CALL = re.compile(r"\b(cpp_fused_\w+|aoti_torch_(?:cpu|index_put|scatter)_\w+|aoti_torch_proxy_executor_call_function)\(")
-TENSOR = re.compile(r"(&?)\b((?:\w+?_)?(?:buf|arg)\d+(?:_\d+)?|var_\d+|tmp_\w+|scalar_to_tensor_\d+)(_handle)?\b")
+CALL = re.compile(
+    r"\b(cpp_fused_\w+|aoti_torch_(?:cpu|index_put|scatter)_\w+|aoti_torch_proxy_executor_call_function)\("
+)
+TENSOR = re.compile(
+    r"(&?)\b((?:\w+?_)?(?:buf|arg)\d+(?:_\d+)?|var_\d+|tmp_\w+|scalar_to_tensor_\d+)(_handle)?\b"
+)
 ALIAS = re.compile(r"auto (\w+) = (?:RAIIAtenTensorHandle|wrap_with_raii_handle_if_needed)\((.*)\);")
 
 
@@ -68,7 +72,8 @@ class Source:
             if line.startswith("} // AOTInductorModel::run_impl"):
                 break
             if match := ALIAS.search(code):
-                names = [name for _, name, _ in TENSOR.findall(match[2]) if name.startswith(("buf", "arg")) or "graph" in name]
+                names = [name for _, name, _ in TENSOR.findall(match[2])]
+                names = [name for name in names if name.startswith(("buf", "arg")) or "graph" in name]
                 names += [name for name in self.constants if re.search(rf"\b{name}\b", match[2])]
                 aliases[match[1]] = names[0] if names and match[1].startswith(("var_", "tmp_")) else match[1]
             if (match := CALL.search(code)) and "alloc" not in match[1]:
@@ -91,7 +96,8 @@ class Source:
         if kernel == "aoti_torch_proxy_executor_call_function":
             node = self.nodes[int(text.split(",")[1])]["node"]
             kernel = node["target"]
-            made = sum(len(output["as_tensors"]) if "as_tensors" in output else "as_tensor" in output for output in node["outputs"])
+            made = sum(len(output["as_tensors"]) if "as_tensors" in output else "as_tensor" in output
+                       for output in node["outputs"])  # fmt: skip
             if made:
                 reads, makes = reads[:-made], reads[-made:]
         return Site(kernel, line, depth, reads, writes, makes)

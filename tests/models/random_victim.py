@@ -2,7 +2,8 @@
 
     random_victim.py MODEL.json PACKAGE TURNS [TRUTH]
 
-It makes so many runs, and prints a digest of each result. With TRUTH it saves to that folder what it gave and got, and what its custom ops saw.
+It makes TURNS runs and prints a digest of each result. With TRUTH, it saves its inputs, its outputs and the arguments
+of its custom ops to that folder.
 """
 
 from __future__ import annotations
