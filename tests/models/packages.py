@@ -34,6 +34,9 @@ SAVED = ["transformer", "indices_and_masks", "fallback_ops"]
 
 PRINTER_LEVELS = {PRINTER: "3", STATISTICS: "2", SAVING: "1"}
 
+# Not in models.py: random_cases.py makes it, and random_packages.py compiles it as released and with printed values.
+RANDOM = "random_cases"
+
 # Part of every key: raise it when compile_package makes something else than before.
 RECIPE = 1
 
@@ -45,6 +48,11 @@ def cache_folder() -> pathlib.Path:
 
 def package_path(name: str, variant: str) -> pathlib.Path:
     """Where the package of this model lies or will lie: the name tells everything it was made from."""
+    if name == RANDOM:
+        import random_cases
+        import random_packages
+
+        return random_packages.home_of(random_cases.model()) / f"{variant}.pt2"
     import torch
 
     import models
@@ -62,6 +70,8 @@ def package_path(name: str, variant: str) -> pathlib.Path:
 
 
 def variants(name: str) -> list[str]:
+    if name == RANDOM:
+        return [RELEASED, STATISTICS]
     unwanted = [PRINTER] * (name in NOT_NAMED) + [STATISTICS, SAVING] * (name in NOT_MEASURED)
     if name not in SAVED and os.environ.get("AOTI_DBGTEST_SAVING") != "all":
         unwanted.append(SAVING)
@@ -75,6 +85,13 @@ def with_variant(variant: str) -> list[str]:
 
 
 def compile_packages(name: str, wanted: list[str]) -> None:
+    if name == RANDOM:
+        import random_cases
+        import random_packages
+
+        if problem := random_packages.compile_model(random_cases.model()):
+            raise RuntimeError(problem)
+        return
     import torch
 
     import models
@@ -157,7 +174,7 @@ def main() -> int:
     arguments = parser.parse_args()
     import models
 
-    return 0 if compile_missing(arguments.names or list(models.MODELS), arguments.jobs) else 1
+    return 0 if compile_missing(arguments.names or [RANDOM, *models.MODELS], arguments.jobs) else 1
 
 
 if __name__ == "__main__":
