@@ -7,6 +7,7 @@
 
 #include "base/words.hpp"
 #include "serializer/clean_text.hpp"
+#include "serializer/codes.hpp"
 #include "serializer/crash_advice.hpp"
 #include "serializer/crash_repeat.hpp"
 #include "serializer/finding.hpp"
@@ -322,6 +323,13 @@ bool is_fault(int signal) {
     for (const int fault : {SIGSEGV, SIGBUS, SIGABRT, SIGFPE, SIGILL, SIGTRAP, SIGSYS})
         if (signal == fault) return true;
     return false;
+}
+
+std::uint32_t code_of(const CrashReport& report) {
+    constexpr std::uint32_t kFirstClass = 2001;  // CrashClass::kernel
+    const std::uint32_t of_class = kFirstClass + static_cast<std::uint32_t>(report.kind);
+    const std::uint32_t of_finding = is_about_finding(report) ? code_of(*report.finding) : 0;
+    return of_finding != 0 ? of_finding : of_class;
 }
 
 void conclude(CrashReport& report) {

@@ -208,6 +208,10 @@ void conclude(CrashReport& report);
 /// Sixteen hexadecimal digits over the words, none of which may say where or when.
 std::string fingerprint_of(const std::vector<std::string_view>& words);
 
+/// Of what conclude() found (codes.hpp): that of the finding that the verdict is about, else that of the
+/// class.
+std::uint32_t code_of(const CrashReport& report);
+
 /// Of a kernel that Inductor has made and named, "triton_poi_fused_index_3", the name without the number:
 /// that counts the kernels before it.
 std::string_view without_ordinal(std::string_view kernel);

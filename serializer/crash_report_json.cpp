@@ -6,6 +6,7 @@
 
 #include "base/words.hpp"
 #include "serializer/clean_text.hpp"
+#include "serializer/codes.hpp"
 #include "serializer/crash_report.hpp"
 #include "serializer/number_text.hpp"
 
@@ -260,6 +261,7 @@ std::string verdict_line(const CrashReport& report, std::string_view path, std::
     to["event"] = "verdict";
     to["version"] = kReportFormatVersion;
     to["class"] = word_of(report.kind);
+    to["code"] = code_text(code_of(report));
     to["fingerprint"] = report.fingerprint;
     add("verdict", report.verdict);
     const CrashCall* const call = report.call();
@@ -286,6 +288,7 @@ void append_report_json(const CrashReport& report, std::string& out) {
     to["format"] = kReportFormatName;
     to["version"] = kReportFormatVersion;
     to["class"] = word_of(report.kind);
+    to["code"] = code_text(code_of(report));
     to["verdict"] = report.verdict;
     to["fingerprint"] = report.fingerprint;
     to["coarse_fingerprint"] = report.coarse_fingerprint;

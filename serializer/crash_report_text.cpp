@@ -6,6 +6,7 @@
 
 #include "base/words.hpp"
 #include "serializer/clean_text.hpp"
+#include "serializer/codes.hpp"
 #include "serializer/crash_repeat.hpp"
 #include "serializer/crash_report.hpp"
 #include "serializer/number_text.hpp"
@@ -272,6 +273,8 @@ void add_details(const CrashReport& report, ReportPage& page) {
         page.add_list("unfinished", with_count(texts_with_streams(report.unended), report.unended_count));
     page.add("recorded", counts_text(report));
     page.add("versions", environment_text(report));
+    const std::string code = code_text(code_of(report));
+    page.add("code", code + " (see: aoti-dbg explain " + code + ")");
     page.add("class", std::string(word_of(report.kind)) + ", fingerprint " + report.fingerprint);
 }
 
