@@ -74,19 +74,45 @@ void append_index_end(const IndexEnd& end, std::string& out) {
     out += "}\n";
 }
 
+namespace {
+
+constexpr std::string_view kLinkedTo = R"(,"linked_to":")";
+
 // Quotes within a string are escaped, so that what is looked for here is no part of any.
+std::string_view raw_string_behind(std::string_view line, std::string_view name) {
+    const std::size_t at = line.find(name);
+    if (at == std::string_view::npos) return {};
+    const std::size_t begin = at + name.size();
+    std::size_t end = begin;
+    while (end < line.size() && line[end] != '"')
+        end += line[end] == '\\' ? 2 : 1;
+    return end < line.size() ? line.substr(begin, end - begin) : std::string_view();
+}
+
+}  // namespace
+
 IndexLine index_line_of(std::string_view line) {
     const auto begins = [line](std::string_view with) { return line.substr(0, with.size()) == with; };
-    if (begins(R"({"event":"evicted",)")) return {IndexLine::Kind::evicted, ~0U};
-    if (begins(R"({"event":"compacted",)")) return {IndexLine::Kind::compacted, ~0U};
+    if (begins(R"({"event":"evicted",)")) return {IndexLine::Kind::evicted, ~0U, {}, {}};
+    if (begins(R"({"event":"compacted",)")) return {IndexLine::Kind::compacted, ~0U, {}, {}};
     if (!begins(R"({"event":"file",)")) return {};
+    IndexLine found{IndexLine::Kind::file, ~0U, raw_string_behind(line, R"(,"path":")"),
+                    raw_string_behind(line, kLinkedTo)};
     constexpr std::string_view kRun = R"(,"run":)";
-    IndexLine found{IndexLine::Kind::file, ~0U};
     const std::size_t at = line.find(kRun);
     if (at == std::string_view::npos) return found;
     const char* const digits = line.data() + at + kRun.size();
     if (std::from_chars(digits, line.data() + line.size(), found.run).ec != std::errc()) found.run = ~0U;
     return found;
+}
+
+void append_relinked(std::string_view line, const IndexLine& is, std::string_view linked_to,
+                     std::string& out) {
+    const auto begin = static_cast<std::size_t>(is.linked_to.data() - line.data());
+    const std::size_t end = begin + is.linked_to.size() + 1;
+    out += line.substr(0, begin - kLinkedTo.size());
+    if (!linked_to.empty()) out.append(kLinkedTo).append(linked_to).append("\"");
+    out += line.substr(end);
 }
 
 }  // namespace aoti_dbg

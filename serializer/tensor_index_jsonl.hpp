@@ -66,8 +66,14 @@ void append_index_end(const IndexEnd& end, std::string& out);
 struct IndexLine {
     enum class Kind : std::uint8_t { other, file, evicted, compacted };
     Kind kind = Kind::other;
-    std::uint32_t run = ~0U;  // of a file
+    // Of a file:
+    std::uint32_t run = ~0U;
+    std::string_view path;       // as the line has it, escapes and all
+    std::string_view linked_to;  // likewise; empty: it was written
 };
 IndexLine index_line_of(std::string_view line);
+/// The line with another `linked_to`, as the line of that path has it; empty: with none.
+void append_relinked(std::string_view line, const IndexLine& is, std::string_view linked_to,
+                     std::string& out);
 
 }  // namespace aoti_dbg

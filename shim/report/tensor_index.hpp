@@ -17,6 +17,8 @@
 
 namespace aoti_dbg {
 
+struct IndexLine;
+
 class TensorIndex {
   public:
     static constexpr const char* kName = "index.jsonl";
@@ -51,7 +53,7 @@ class TensorIndex {
     // tensor_index_compact.cpp
     class Copy;
     Failed compact();
-    [[nodiscard]] bool stays(std::string_view line, std::uint64_t at) const;
+    [[nodiscard]] bool stays(std::string_view line, const IndexLine& is, std::uint64_t at) const;
 
     const TensorFolder& folder_;
     std::optional<Descriptor> file_;

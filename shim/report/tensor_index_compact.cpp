@@ -4,8 +4,11 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <memory>
+#include <unordered_map>
 #include <vector>
 
+#include "base/fnv.hpp"
 #include "serializer/tensor_index_jsonl.hpp"
 #include "shim/report/tensor_index.hpp"
 #include "shim/report/written_bytes.hpp"
@@ -80,7 +83,7 @@ class TensorIndex::Copy {
         std::size_t begin = 0;
         for (std::size_t end = 0; (end = rest_.find('\n', begin)) != std::string::npos; begin = end + 1) {
             const std::string_view line(rest_.data() + begin, end + 1 - begin);
-            if (index_.stays(line, at_)) out_ += line;
+            take_line(line);
             if (at_ == 0) append_index_compacted(index_.gone_runs_, index_.gone_files_, out_);
             at_ += line.size();
         }
@@ -104,16 +107,37 @@ class TensorIndex::Copy {
     [[nodiscard]] std::uint64_t bytes() const { return bytes_; }
 
   private:
+    void take_line(std::string_view line) {
+        const IndexLine is = index_line_of(line);
+        if (!index_.stays(line, is, at_)) {
+            if (is.kind == IndexLine::Kind::file) heirs_[fnv1a(is.path)] = heir_of(is.linked_to);
+            return;
+        }
+        const auto gone = is.linked_to.empty() ? heirs_.end() : heirs_.find(fnv1a(is.linked_to));
+        if (gone == heirs_.end()) {
+            out_ += line;
+            return;
+        }
+        append_relinked(line, is, *gone->second, out_);
+        if (gone->second->empty()) *gone->second = is.path;
+    }
+    /// What takes the place of a path that goes, and of all that are the same file; it may not be known yet.
+    std::shared_ptr<std::string> heir_of(std::string_view linked_to) {
+        const auto gone = linked_to.empty() ? heirs_.end() : heirs_.find(fnv1a(linked_to));
+        return gone != heirs_.end() ? gone->second : std::make_shared<std::string>(linked_to);
+    }
+
     const TensorIndex& index_;
     const OpenFile& to_;
+    // Of the paths whose lines are taken out, by a hash: the first name of that file that stays.
+    std::unordered_map<std::uint64_t, std::shared_ptr<std::string>> heirs_;
     std::string rest_;  // of the last line, which is not complete
     std::string out_;
     std::uint64_t at_ = 0;
     std::uint64_t bytes_ = 0;
 };
 
-bool TensorIndex::stays(std::string_view line, std::uint64_t at) const {
-    const IndexLine is = index_line_of(line);
+bool TensorIndex::stays(std::string_view line, const IndexLine& is, std::uint64_t at) const {
     if (is.kind == IndexLine::Kind::evicted || is.kind == IndexLine::Kind::compacted) return false;
     if (is.kind == IndexLine::Kind::other) return line.front() == '{';
     const auto gone = gone_.find(is.run);

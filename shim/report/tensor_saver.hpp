@@ -136,7 +136,7 @@ class TensorSaver {
     // tensor_saver_runs.cpp
     void evict(const EvictedRun& evicted, Hand& hand);
     Failed remove_files(const EvictedRun& evicted, Hand& hand);
-    void remove_folders(std::set<std::string> folders);
+    void remove_folders(const std::set<std::string>& folders);
     void note_removed(const KeptFile& file, WhyEvicted why);
     bool wait_for_room(const SavingJob& job);
 

@@ -92,7 +92,7 @@ void TensorSaver::end(std::string_view how) {
         const std::lock_guard lock(index_mutex_);
         (void)index_.append(line);
     }
-    remove_folders(std::move(folders));
+    remove_folders(folders);
     folder_.tidy();
 }
 

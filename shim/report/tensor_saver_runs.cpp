@@ -80,7 +80,7 @@ Failed TensorSaver::remove_files(const EvictedRun& evicted, Hand& hand) {
             failed = {errno, "cannot remove a file in"};
         }
     }
-    remove_folders(std::move(folders));
+    remove_folders(folders);
     return failed;
 }
 
@@ -97,7 +97,7 @@ void TensorSaver::note_removed(const KeptFile& file, WhyEvicted why) {
 }
 
 /// Those that are empty, and those of their runs.
-void TensorSaver::remove_folders(std::set<std::string> folders) {
+void TensorSaver::remove_folders(const std::set<std::string>& folders) {
     std::set<std::string> of_runs;
     for (const std::string& folder : folders) {
         if (folder.empty()) continue;

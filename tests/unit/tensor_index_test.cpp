@@ -35,11 +35,12 @@ struct Place {
     [[nodiscard]] fs::path path() const { return index.path(); }
     [[nodiscard]] fs::path fresh() const { return tensors() / TensorIndex::kNewName; }
 
-    bool add(std::uint32_t run, const std::string& name) {
+    bool add(std::uint32_t run, const std::string& name, const std::string& linked_to = "") {
         IndexedTensor tensor;
         const std::string file = "run" + std::to_string(run) + "/" + name;
         tensor.path = file;
         tensor.run = run;
+        tensor.linked_to = linked_to;
         tensor.label = R"(,"run":7,)";  // as a line has it, but for the quotes
         std::string line;
         append_index_file(tensor, line);
@@ -82,6 +83,25 @@ TEST_CASE("Lines of removed runs are taken out, and all others stay as they were
     place.index.compact_if_due();
     CHECK(place.names() == std::set<std::string>{"run3/e", "run4294967295/outside"});
     CHECK(place.text().find("{\"event\":\"compacted\",\"runs\":3,\"files\":8}\n") != std::string::npos);
+}
+
+TEST_CASE("Names of a file whose first name went are linked to the first one that stays") {
+    Place place;
+    REQUIRE((place.add(0, "a\"") && place.add(0, "b", "run0/a\"") && place.add(1, "c", "run0/b")));
+    REQUIRE((place.add(1, "d", "run0/a\"") && place.add(1, "e", "run1/c") && place.add(0, "f", "run1/e")));
+    REQUIRE((place.add(2, "g", "run0/f") && place.add(0, "x") && place.add(0, "y") && place.remove(0, 5)));
+    place.index.compact_if_due();
+    const ReadIndex index = read_index(place.path());
+    REQUIRE(names_of(index) == std::set<std::string>{"run1/c", "run1/d", "run1/e", "run2/g"});
+    const auto linked_to = [&](const std::string& path) {
+        JsonLine line;
+        REQUIRE(line.parse(index.files.at(path)));
+        return std::string(line.root().member("linked_to").text());
+    };
+    CHECK(linked_to("run1/c").empty());
+    CHECK(linked_to("run1/d") == "run1/c");
+    CHECK(linked_to("run1/e") == "run1/c");
+    CHECK(linked_to("run2/g") == "run1/e");
 }
 
 TEST_CASE("Where lines of a run come after it was removed, those stay") {
