@@ -129,7 +129,7 @@ std::string finding_words(const Finding& finding) {
         case Finding::Kind::nan:
             break;
     }
-    return "NaN in " + label + ", first written by " + call_text(call);
+    return "NaN in " + label + ", first made by " + call_text(call);
 }
 
 std::string source_words(const DeviceFault& fault) {

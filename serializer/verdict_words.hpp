@@ -18,7 +18,7 @@ std::string then_words(const CrashEnd& end);
 /// " inside X", " while 3 threads were inside calls: ..." or " outside any call".
 std::string place_words(const CrashReport& report);
 
-/// "NaN in buf4, first written by X".
+/// "NaN in buf4, first made by X".
 std::string finding_words(const Finding& finding);
 
 /// "gather.cu"; "its source" for Triton's files, whose names are hashes.

@@ -32,7 +32,7 @@ BUGS = {
         value=-1.0,
         exit_code=0,
         bare="",
-        verdict=r"NaN in buf\d+, first written by cpp_fused_log_\d+ \(run 1, call 0\)",
+        verdict=r"NaN in buf\d+, first made by cpp_fused_log_\d+ \(run 1, call 0\)",
         kind="kernel",
         finding=True,
     ),

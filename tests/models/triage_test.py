@@ -125,7 +125,7 @@ class Triage(TriagedTest):
         self.assertEqual(finished.returncode, 1, finished.stderr)
         report = self.report()
         self.assertEqual((report["class"], report["ended"]["exit_status"]), ("kernel", 0))
-        self.assertRegex(report["verdict"], r"^NaN in buf\d+, first written by cpp_fused__softmax_\d+ \(run 1, call 3\)")
+        self.assertRegex(report["verdict"], r"^NaN in buf\d+, first made by cpp_fused__softmax_\d+ \(run 1, call 3\)")
         # As the call of a crash, with its place in the source and what it was given.
         call, package = report["call"], next((self.out / "evidence").iterdir())
         self.assertEqual((call["run"], call["call"], call["package"]), (1, 3, package.name))

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "tests/support/one_line.hpp"
 #include "tests/support/run_program.hpp"
 
 namespace aoti_dbg::test {

@@ -246,7 +246,7 @@ TEST_CASE("A wrong argument is the host's, and a failure in the same run tells o
     report.failed = call_of("aoti_torch_cpu_addmm_out", 2);
     report.end.exit_status = 1;
     CHECK(concluded(report).verdict ==
-          "aoti_torch_cpu_addmm_out (run 2, call 3) failed; then exit with status 1; "
+          "aoti_torch_cpu_addmm_out (run 2, call 3) failed; the program then exited with status 1; "
           "its run started with a finding: " +
               title);
     // The program went on after the run that both are of.
@@ -272,7 +272,7 @@ TEST_CASE("A finding is the kernel's, and a fault that a device told goes before
     report.findings = 3;
     CHECK(concluded(report).kind == CrashClass::kernel);
     CHECK(concluded(report).verdict ==
-          "NaN in buf4, first written by cpp_fused_log_0 (run 2, call 9), and 2 more findings");
+          "NaN in buf4, first made by cpp_fused_log_0 (run 2, call 9), and 2 more findings");
     report.device = DeviceFault{};
     report.device->kernel = "triton_poi_fused_index_3";
     report.device->line = 14;

@@ -21,7 +21,7 @@ TEST_CASE("A child that a signal ended is told with its signal, whatever the pro
             CHECK_FALSE(triage.report.end.signal_is_guessed);
             CHECK(triage.report.end.exit_status == status >> 8);
             CHECK(contains(
-                text_of(triage.report),
+                one_line(text_of(triage.report)),
                 "4000200, /usr/bin/victim, ended with SIGSEGV; the program then exited with status "));
         }
     }
@@ -276,7 +276,7 @@ TEST_CASE("A finding of a program that ended well is told with its call and thos
     const cli::Triage triage = told(0, {ended_well(kChild), with_finding(kStarted), ended_well(kChild + 1)});
     const CrashReport& report = triage.report;
     CHECK(triage.is_worth_telling);
-    CHECK(report.verdict == "NaN in buf4, first written by strg::other (run 2, call 3)");
+    CHECK(report.verdict == "NaN in buf4, first made by strg::other (run 2, call 3)");
     REQUIRE(report.call() != nullptr);
     CHECK(report.call()->sequence == 3);
     CHECK(report.call()->kind == ring::CallKind::triton);
@@ -305,9 +305,8 @@ TEST_CASE("The calls of a finding are those of the process that has it") {
     CHECK(contains(text_of(below), "; the program then exited with status 0"));
     // Also where another one's end is told.
     const CrashReport failed = told(kExit1, {started, with_finding(kChild)}).report;
-    CHECK(
-        contains(failed.verdict,
-                 "NaN in buf4, first written by strg::other (run 2, call 3); the program then exited with"));
+    CHECK(contains(failed.verdict,
+                   "NaN in buf4, first made by strg::other (run 2, call 3); the program then exited with"));
     CHECK(failed.call()->thread == kChild);
     CHECK(failed.end.pid == kStarted);
 }
