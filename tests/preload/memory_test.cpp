@@ -103,8 +103,7 @@ TEST_CASE("An address in what was freed is a use after free, and one behind what
     const NearMemory freed = run.near("freed", 4096);
     CHECK(
         near_text(freed) ==
-        "in memory that was freed (3 MiB on cuda:0 by cuMemFree, 4 KiB into it), before the launch or after "
-        "it");
+        "in memory freed before or after the launch (3 MiB on cuda:0 by cuMemFree, 4 KiB after its start)");
     // Of a launch that came after all of it.
     const LaunchMoment launch{UINT64_MAX, run.map().header.anchor_ticks};
     CHECK(near_memory(run.map(), run.at("freed"), launch).front().is_use_after_free());

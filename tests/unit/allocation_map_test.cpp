@@ -154,7 +154,7 @@ TEST_CASE("An address in memory that lives is told with how far into it") {
     Slot living = slot(1, kBase, 2 * kMiB);
     const std::string text = text_of(near_memory(map_of({living}), kBase + 4096, {}));
     CHECK(text ==
-          "4 KiB into an allocation of 2 MiB on cuda:0 (cuMemAlloc), perhaps a segment of several tensors");
+          "4 KiB into an allocation of 2 MiB on cuda:0 (cuMemAlloc), possibly a segment of several tensors");
     living.bytes = 1000;
     living.device = 3;
     CHECK(text_of(near_memory(map_of({living}), kBase + 999, {})) ==
@@ -172,20 +172,18 @@ TEST_CASE("An address in freed memory is a use after free, told with when and by
     CHECK(near.front().is_use_after_free());
     CHECK(near.front().freed_before_ns == 3'000'000U);
     CHECK(text_of(near) ==
-          "in memory freed 3 ms before the launch (2 MiB on cuda:0 by cuMemFree, 4 KiB into it): use after "
-          "free");
-    CHECK(freed_text(near.front()) == "2 MiB on cuda:0 by cuMemFree, 3 ms before the launch");
+          "in memory freed 3 ms before the launch (2 MiB on cuda:0 by cuMemFree, 4 KiB after its start): use "
+          "after free");
+    CHECK(freed_text(near.front()) == "2 MiB on cuda:0, freed by cuMemFree 3 ms before the launch");
     // The launch is not known: neither is how long before it was.
     CHECK(text_of(near_memory(map, kBase, {})) ==
-          "in memory that was freed (2 MiB on cuda:0 by cuMemFree, 0 bytes after its start), before the "
-          "launch or "
-          "after it");
+          "in memory freed before or after the launch (2 MiB on cuda:0 by cuMemFree, 0 bytes after its "
+          "start)");
     CHECK_FALSE(near_memory(map, kBase, {}).front().is_use_after_free());
     const AllocationMap ordered = map_of({freed(slot(1, kBase, 512, Way::alloc_async), 4, Way::free_async)});
     CHECK(text_of(near_memory(ordered, kBase, launch(7))) ==
           "in memory freed in stream order 3 ms before the launch (512 bytes on cuda:0 by cuMemFreeAsync, 0 "
-          "bytes "
-          "into it): use after free");
+          "bytes after its start): use after free");
 }
 
 TEST_CASE("Memory that was freed after the launch was there for it, and what was made after it was not") {

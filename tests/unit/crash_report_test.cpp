@@ -246,7 +246,7 @@ TEST_CASE("A wrong argument is the host's, and a failure in the same run tells o
     report.failed = call_of("aoti_torch_cpu_addmm_out", 2);
     report.end.exit_status = 1;
     CHECK(concluded(report).verdict ==
-          "aoti_torch_cpu_addmm_out (run 2, call 3) failed; then exit with status 1; "
+          "aoti_torch_cpu_addmm_out (run 2, call 3) failed; the program then exited with status 1; "
           "its run started with a finding: " +
               title);
     // The program went on after the run that both are of.
