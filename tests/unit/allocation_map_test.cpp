@@ -173,13 +173,12 @@ TEST_CASE("An address in freed memory is a use after free, told with when and by
     CHECK(near.front().freed_before_ns == 3'000'000U);
     CHECK(text_of(near) ==
           "in memory freed 3 ms before the launch (2 MiB on cuda:0 by cuMemFree, 4 KiB after its start): use "
-          "after "
-          "free");
+          "after free");
     CHECK(freed_text(near.front()) == "2 MiB on cuda:0, freed by cuMemFree 3 ms before the launch");
     // The launch is not known: neither is how long before it was.
-    CHECK(
-        text_of(near_memory(map, kBase, {})) ==
-        "in memory freed before or after the launch (2 MiB on cuda:0 by cuMemFree, 0 bytes after its start)");
+    CHECK(text_of(near_memory(map, kBase, {})) ==
+          "in memory freed before or after the launch (2 MiB on cuda:0 by cuMemFree, 0 bytes after its "
+          "start)");
     CHECK_FALSE(near_memory(map, kBase, {}).front().is_use_after_free());
     const AllocationMap ordered = map_of({freed(slot(1, kBase, 512, Way::alloc_async), 4, Way::free_async)});
     CHECK(text_of(near_memory(ordered, kBase, launch(7))) ==

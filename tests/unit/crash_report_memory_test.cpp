@@ -103,8 +103,7 @@ TEST_CASE("Tensors in the memory at the address stand below it, and it is then k
     memory.tensors = {tensor};
     memory.known_tensors = 3;
     const CrashReport report = concluded(fault_at({memory}));
-    std::string text;
-    append_report_text(report, text);
+    const std::string text = unwrapped_text_of(report);
     CAPTURE(text);
     CHECK(contains(one_line(text), "(cuMemAlloc), a segment of several tensors"));
     CHECK(contains(one_line(text),
@@ -151,10 +150,9 @@ TEST_CASE("A call that failed for want of memory is of that class, with how much
     CHECK(report.verdict ==
           "out of device memory: 12 GiB requested on cuda:0 (3 GiB of 139 GiB free), in "
           "aoti_torch_cuda_addmm_out (run 0, call 4); the program then exited with status 1");
-    CHECK(contains(
-        one_line(text_of(report)),
-        "12 GiB requested on cuda:0 (3 GiB of 139 GiB free) by cuMemAlloc in thread 4250; this process "));
-    CHECK(contains(text_of(report), "process holds 100 GiB in 17 allocations\n"));
+    CHECK(contains(unwrapped_text_of(report),
+                   "12 GiB requested on cuda:0 (3 GiB of 139 GiB free) by cuMemAlloc in thread 4250; this "
+                   "process holds 100 GiB in 17 allocations"));
     CHECK(contains(report.next.front(), "100 GiB in 17 allocations"));
     const nlohmann::json json = json_of(report).at("shortage");
     CHECK(json.at("bytes") == 12 * kGiB);
