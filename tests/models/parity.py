@@ -8,6 +8,7 @@ says `model NAME` before each. Must never import torch.
 
 from __future__ import annotations
 
+import itertools
 import math
 import pathlib
 import re
@@ -132,15 +133,27 @@ def is_never_launched(run: list[Record], at: int) -> bool:
     return kernel.startswith("triton_") and any(record.fields.get("Number of elements") == "0" for record in of_kernel)
 
 
+def same_title(ours: list[Record], begin: int, title: str) -> list[int]:
+    """The first place with this title, and the others of the same call. A call may get a buffer and views of it. PyTorch
+    prints the buffer alone, and we print each of them under the buffer's name."""
+    first = next((place for place in range(begin, len(ours)) if ours[place].title == title), None)
+    if first is None:
+        return []
+    launch = title.rsplit(" - ", 1)[0]
+    places = itertools.takewhile(lambda place: ours[place].title.startswith(f"{launch} - "), range(first, len(ours)))
+    return [place for place in places if ours[place].title == title]
+
+
 def compare_run(ours: list[Record], theirs: list[Record]) -> tuple[int, list[str]]:
     """How many records were judged, and what is wrong."""
     passed, judged, wrong = 0, 0, []
     for at, wanted in enumerate(theirs):
-        place = next((place for place in range(passed, len(ours)) if ours[place].title == wanted.title), None)
-        if place is None and is_never_launched(theirs, at):
+        places = same_title(ours, passed, wanted.title)
+        if not places and is_never_launched(theirs, at):
             continue
-        if place is None:
+        if not places:
             return judged, [*wrong, f"{wanted.title} (record {at}) is not there"]
+        place = next((place for place in places if not differences(ours[place], wanted)), places[0])
         found, passed = ours[place], place + 1
         if is_unwritten(theirs, at):
             continue

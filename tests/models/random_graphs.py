@@ -50,6 +50,8 @@ class Given:
             return self.contents(sizes[1:]).expand(sizes)
         if self.layout == "conjugated":
             return self.contents(sizes).conj()
+        if self.layout == "negated":
+            return torch._neg_view(self.contents(sizes))
         return self.contents(sizes)
 
     def contents(self, sizes: list[int]) -> torch.Tensor:

@@ -1,4 +1,4 @@
-"""Checks the library's conclusions about a random model against the saved tensors: which arguments a call writes to, and
+"""Checks what the library concludes of a random model against the saved tensors: which arguments a call writes to, and
 which call is the first to make NaN or infinities.
 """
 

@@ -51,14 +51,9 @@ inline std::string text_of(const CrashReport& report) {
     return text;
 }
 
-/// The page with one blank for each line break and indent.
+/// The page on one line.
 inline std::string unwrapped_text_of(const CrashReport& report) {
-    std::string line;
-    for (const char c : text_of(report)) {
-        const bool is_blank = c == '\n' || c == ' ';
-        if (!is_blank || line.empty() || line.back() != ' ') line += is_blank ? ' ' : c;
-    }
-    return line;
+    return one_line(text_of(report));
 }
 
 }  // namespace aoti_dbg::test

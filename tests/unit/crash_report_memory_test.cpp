@@ -105,8 +105,8 @@ TEST_CASE("Tensors in the memory at the address stand below it, and it is then k
     const CrashReport report = concluded(fault_at({memory}));
     const std::string text = unwrapped_text_of(report);
     CAPTURE(text);
-    CHECK(contains(one_line(text), "(cuMemAlloc), a segment of several tensors"));
-    CHECK(contains(one_line(text),
+    CHECK(contains(text, "(cuMemAlloc), a segment of several tensors"));
+    CHECK(contains(text,
                    "in it: 1536 bytes past the end of buf5 (512 bytes, created in run 7, already freed)"));
     const nlohmann::json told = json_of(report).at("allocations").at(0);
     CHECK(told.at("known_tensors") == 3);
