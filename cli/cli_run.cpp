@@ -42,9 +42,9 @@ constexpr std::array kForwarded = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SI
 void warn_of(const Finding& finding, bool preload) {
     if (finding.obstacle == Obstacle::none) return;
     const bool passes_on = preload && finding.obstacle != Obstacle::secure_execution;
-    message(Severity::warn, "%s %s; it is started %s%s; %s", finding.file.c_str(), finding.why.c_str(),
-            preload ? "all the same" : "without the library",
-            passes_on ? ", and programs that it starts may be seen" : "", finding.advice.c_str());
+    message(Severity::warn, "%s %s. %s%s %s", finding.file.c_str(), finding.why.c_str(),
+            preload ? "The program starts nevertheless." : "The program starts without the library.",
+            passes_on ? " Programs that it starts may still be recorded." : "", finding.advice.c_str());
 }
 
 /// A variable may be set for many commands, a flag is typed for this one.

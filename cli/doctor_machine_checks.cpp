@@ -183,7 +183,7 @@ std::vector<Check> check_options(const std::vector<std::string>& complaints) {
     checks.reserve(complaints.size());
     for (const std::string& complaint : complaints)
         checks.push_back({"options", CheckState::warning, complaint,
-                          "see docs/reference/options.md, or aoti-dbg run --help"});
+                          "see docs/reference/options.md, or aoti-dbg run --help-all"});
     if (checks.empty())
         checks.push_back({"options", CheckState::ok, "nothing is wrong with what is set", {}});
     return checks;

@@ -89,11 +89,9 @@ bool starts_securely(const std::string& path, const struct stat& info, const Cal
 }
 
 Finding secure_execution(const std::string& path) {
-    return {
-        Obstacle::secure_execution, path,
-        "starts with rights that are not the caller's (setuid, setgid or capabilities), so that its loader "
-        "ignores LD_PRELOAD",
-        "start it as the user that it becomes, or start aoti-dbg behind it (sudo aoti-dbg run ...)"};
+    return {Obstacle::secure_execution, path,
+            "has more rights than you (setuid, setgid or capabilities), so its loader ignores LD_PRELOAD",
+            "Start it as the user that it becomes, or start aoti-dbg behind it (sudo aoti-dbg run ...)."};
 }
 
 /// Whether a file without an interpreter is one itself: `ld.so program` preloads. Loaders have a name of
@@ -138,8 +136,8 @@ Finding find_in_program(const std::string& path, const File& file) {
         const char* const made_for =
             same_bits ? "another machine" : (bits == ELFCLASS32 ? "32 bits" : "64 bits");
         return {Obstacle::other_machine, path,
-                std::string("is made for ") + made_for + ", the library is not",
-                "use a build for this machine"};
+                std::string("is built for ") + made_for + ", unlike the library",
+                "Use a build for this machine."};
     }
     const bool is_program = header.e_type == ET_EXEC || header.e_type == ET_DYN;
     if (!is_program || header.e_phentsize != sizeof(ElfW(Phdr)) || header.e_phnum == 0 ||
@@ -152,16 +150,16 @@ Finding find_in_program(const std::string& path, const File& file) {
                                       [](const ElfW(Phdr) & each) { return each.p_type == PT_INTERP; });
     if (segment == segments.end()) {
         if (header.e_type == ET_DYN && is_loader(file, segments)) return {};
-        return {Obstacle::statically_linked, path, "is statically linked, which LD_PRELOAD does not reach",
-                "use a build that is linked dynamically"};
+        return {Obstacle::statically_linked, path, "is statically linked, so LD_PRELOAD has no effect",
+                "Use a dynamically linked build."};
     }
     if (segment->p_filesz < 2 || segment->p_filesz > PATH_MAX) return {};
     std::string interpreter = file.bytes(segment->p_offset, segment->p_filesz);
     interpreter.resize(std::min(interpreter.find('\0'), interpreter.size()));
     if (!is_other_loader(interpreter)) return {};
     return {Obstacle::other_loader, path,
-            "is loaded by " + interpreter + ", which is not glibc's and would refuse the library",
-            "use a build for glibc"};
+            "uses the loader " + interpreter + ", which is not glibc's and would reject the library",
+            "Use a build for glibc."};
 }
 
 /// What `env` executes that was told `argument` by a `#!` line; empty where that is not plain to see.

@@ -69,9 +69,8 @@ bool set_preload() {
     if (!entry) {
         message(Severity::error,
                 "cannot preload %s: its path holds a blank, a colon or a dollar sign, and /proc is not "
-                "mounted. The "
-                "program was not started. Mount /proc, or install aoti-dbg below a path without these "
-                "characters.",
+                "mounted. The program was not started. Mount /proc, or install aoti-dbg below a path "
+                "without these characters.",
                 library->c_str());
         return false;
     }
@@ -84,8 +83,8 @@ bool set_preload() {
 /// here and in anchor_places().
 void warn_of_wrong_places(const Options& options, const std::vector<std::string>& complaints) {
     for (const std::string& complaint : complaints) {
-        const bool is_log = complaint.starts_with("AOTI_DBG_LOG=");
-        if (!is_log && !complaint.starts_with("AOTI_DBG_OUT=")) continue;
+        const bool is_log = complaint.starts_with("AOTI_DBG_LOG:");
+        if (!is_log && !complaint.starts_with("AOTI_DBG_OUT:")) continue;
         message(Severity::warn, "%s", complaint.c_str());
         if (is_log) setenv("AOTI_DBG_LOG", options.log.c_str(), 1);
     }

@@ -15,58 +15,60 @@ struct Account {
 };
 
 constexpr const char* kWayDown =
-    "check that nothing on the way to it clears the environment, sets LD_PRELOAD anew, or changes the user "
-    "or "
-    "the process namespace (env -i, sudo, ssh, setpriv, a container)";
+    "Check that nothing on the way to the program clears the environment, replaces LD_PRELOAD, or changes "
+    "the user or the process namespace (env -i, sudo, ssh, setpriv, a container).";
 
 Account account_of_none(const Finding& finding, ProgramEnd end) {
     const std::string what = "no process loaded libaoti_dbg.so";
-    // It may not have come to loading anything, so there is nothing to check.
+    // The program may have ended before it could load anything, so there is nothing to check.
     if (finding.obstacle == Obstacle::none && end == ProgramEnd::killed_at_once)
-        return {what, "a signal ended the program right after its start"};
+        return {what, "A signal ended the program right after its start."};
     if (finding.obstacle == Obstacle::none) return {what, kWayDown};
-    return {what + ", since " + finding.file + " " + finding.why, finding.advice};
+    return {what + ": " + finding.file + " " + finding.why, finding.advice};
 }
 
-/// What made calls was meant to be seen, and the choice of processes was against it.
+/// Processes made calls, but AOTI_DBG_PROCESSES excludes all of them.
 bool is_left_out(const Seen& seen) {
     return seen.recording == 0 && seen.left_out > 0;
 }
 
-/// How far the run came towards a call that was seen.
+/// How close the run came to an intercepted call.
 Account account_of(const std::optional<Seen>& seen, const Finding& finding, ProgramEnd end) {
-    if (!seen) {
-        return {"nobody could count what was seen",
-                "check that /proc is mounted and that ulimit -f allows 4 KiB"};
-    }
+    if (!seen)
+        return {"cannot count what the processes recorded",
+                "Check that /proc is mounted and that ulimit -f allows 4 KiB."};
     if (seen->loaded == 0) return account_of_none(finding, end);
     const std::string loaded = counted(seen->loaded, "program") + " loaded libaoti_dbg.so";
-    if (seen->partaking == 0) {
-        return {loaded + ", and none took part", "check AOTI_DBG_LEVEL and AOTI_DBG_PROCESSES"};
-    }
-    if (is_left_out(*seen)) {
-        return {"AOTI_DBG_PROCESSES leaves out every process that made calls", "check its patterns"};
-    }
+    if (seen->partaking == 0)
+        return {loaded + ", but none took part", "Check AOTI_DBG_LEVEL and AOTI_DBG_PROCESSES."};
+    if (is_left_out(*seen))
+        return {"AOTI_DBG_PROCESSES excludes every process that made calls", "Check its patterns."};
     if (seen->models == 0) {
-        const std::string calls = seen->recording == 0 ? "" : ", though calls were seen";
+        const std::string calls = seen->recording == 0 ? "" : ", although calls were intercepted";
         if (seen->partaking < seen->loaded)
             return {
-                loaded + ", " + std::to_string(seen->partaking) + " took part, and no model arrived in " +
-                    (seen->partaking == 1 ? "it" : "these") + calls,
-                "check that a model is loaded, and that AOTI_DBG_PROCESSES does not leave its process out"};
-        return {loaded + ", and no model arrived" + calls,
-                std::string("check that a model is loaded; if one is, ") + kWayDown};
+                loaded + ", " + std::to_string(seen->partaking) + " took part, but no model loaded" + calls,
+                "Check that a process loads a model, and that AOTI_DBG_PROCESSES does not exclude it."};
+        return {loaded + ", but no model loaded" + calls,
+                std::string("Check that the program loads a model. ") + kWayDown};
     }
-    return {counted(seen->models, "model") + " arrived, and no call was seen", "check that the model is run"};
+    return {counted(seen->models, "model") + " loaded, but no call was intercepted",
+            "Check that the program runs the model."};
 }
 
-/// For all processes of the run. No process says it by itself, since it does not know the others.
+constexpr const char* kLikelyReasons =
+    "Likely reasons: (1) The program uses eager mode or torch.compile instead of an AOTInductor model. (2) "
+    "The model runs in a process without the library (sudo, env -i, a container, a running server). (3) "
+    "The program ended before it loaded the model.";
+
+/// For all processes of the run. No process prints it, because it does not know the others.
 void warn_if_nothing_seen(const std::optional<Seen>& seen, ProgramEnd end) {
     if (!seen || seen->idle == 0 || seen->recording != 0 || end == ProgramEnd::killed_at_once) return;
+    if (seen->models == 0) return message(Severity::warn, "%s. %s", tally::kNothingSeen, kLikelyReasons);
     message(Severity::warn,
-            "%s. Check that a process loads a model and runs it. The limits in README.md list launches that "
-            "cannot be intercepted.",
-            seen->models == 0 ? tally::kNothingSeen : tally::kNoCallSeen);
+            "%s. Check that the program runs the model. The limits in README.md list launches that cannot be "
+            "intercepted.",
+            tally::kNoCallSeen);
 }
 
 const char* word_of(Requirement requirement) {
@@ -116,14 +118,14 @@ RequirementResult judge(Requirement requirement, const std::optional<Seen>& seen
     if (met && !(in_vain && asked)) return result;
     const Account account = account_of(seen, finding, program_end);
     if (met) {
-        message(Severity::warn, "%s; nothing was seen; %s", account.what.c_str(), account.advice.c_str());
+        message(Severity::warn, "nothing was recorded: %s. %s", account.what.c_str(), account.advice.c_str());
         return result;
     }
     const std::string end = program_end == ProgramEnd::well
-                                ? "the exit code is " + std::to_string(kSawNothing) + " instead of 0"
-                                : "the program's own failure is passed on";
-    result.said = std::string("--require ") + word_of(requirement) + " is not met: " + account.what + "; " +
-                  end + "; " + account.advice;
+                                ? "The exit code is " + std::to_string(kSawNothing) + " instead of 0."
+                                : "The program's own exit code or signal stays.";
+    result.said = std::string("--require ") + word_of(requirement) + " is not met: " + account.what + ". " +
+                  end + " " + account.advice;
     message(Severity::error, "%s", result.said.c_str());
     return result;
 }

@@ -20,10 +20,10 @@ constexpr std::size_t kUsualCalls = 20;
 
 constexpr const char* kExamples =
     "Examples:\n"
-    "  aoti-dbg show aoti_dbg/20261121-093000-4242\n"
-    "  aoti-dbg show --thread 4250 --last 100 aoti_dbg\n"
-    "  aoti-dbg show --format compact aoti_dbg | less -S      every tensor of the newest run\n"
-    "  aoti-dbg show core_1790000000_node7_4242.nvcudmp       what a GPU core dump says of a fault\n";
+    "  aoti-dbg show aoti_dbg/20261121-093000-4242     the last calls of this run\n"
+    "  aoti-dbg show --thread 4250 --last 100\n"
+    "  aoti-dbg show --format compact | less -S        every tensor of the newest run\n"
+    "  aoti-dbg show core_1790000000_node7.nvcudmp     the fault in a GPU core dump\n";
 
 int refuse(const std::string& fault) {
     std::fprintf(stderr, "aoti-dbg show: %s\n", fault.c_str());
@@ -36,10 +36,6 @@ std::optional<Number> whole_number(const std::string& text) {
     const char* const end = text.data() + text.size();
     const std::from_chars_result read = std::from_chars(text.data(), end, number);
     return read.ec == std::errc() && read.ptr == end ? std::optional(number) : std::nullopt;
-}
-
-std::string expected(const char* flag, const char* what, const std::string& got) {
-    return std::string(flag) + ": expected " + what + ", got " + aoti_dbg::quoted(got) + ".";
 }
 
 /// Flags that contradict each other; empty where none do.
@@ -59,32 +55,30 @@ void add_flags(CLI::App& app, ShowFlags& flags) {
         ->type_name("");
     app.add_option("--last", flags.last,
                    "Print this many calls, and older ones that did not end. Default: 20.")
-        ->type_name("");
-    app.add_flag("--all", flags.all, "Print every call in the ring");
-    app.add_option("--thread", flags.thread, "Print only calls of the thread with this id")->type_name("");
+        ->type_name("N");
+    app.add_flag("--all", flags.all, "Print every call in the ring.");
+    app.add_option("--thread", flags.thread, "Print only calls of the thread with this id.")->type_name("ID");
     app.add_option("--format", flags.format,
-                   "Print the tensors that level 2 recorded (events.jsonl) instead of the ring,\n"
-                   "all of them. Takes: text (as PyTorch prints), compact or jsonl.")
-        ->type_name("");
+                   "Print the recorded tensors (level 2) instead of calls: as text, compact or jsonl.")
+        ->type_name("FORMAT");
 }
 
 int show_command(const ShowFlags& flags) {
     if (const std::string fault = contradiction(flags); !fault.empty()) return refuse(fault);
     const std::optional<std::size_t> last =
         flags.last.empty() ? kUsualCalls : whole_number<std::size_t>(flags.last);
-    if (!last) return refuse(expected("--last", "a number of calls, 0 or more", flags.last));
+    if (!last) return refuse("--last: " + wrong_value(flags.last, "a number of calls, 0 or more", {}));
     std::optional<std::uint32_t> thread;
     if (!flags.thread.empty()) {
         thread = whole_number<std::uint32_t>(flags.thread);
-        if (!thread) return refuse(expected("--thread", "a thread id", flags.thread));
+        if (!thread) return refuse("--thread: " + wrong_value(flags.thread, "a thread id", {}));
     }
     if (flags.format.empty() && is_gpu_dump(flags.place)) return show_gpu_dump(flags.place);
     if (flags.format.empty()) return show({flags.place, *last, flags.all, thread});
     const std::optional<EventFormat> format = event_format_named(lower_case(flags.format));
     if (!format)
-        return refuse("--format: \"" + flags.format +
-                      "\" is not a value that it takes; allowed: text, compact or jsonl" +
-                      did_you_mean(flags.format, {"text", "compact", "jsonl"}));
+        return refuse("--format: " +
+                      wrong_value(flags.format, "text, compact or jsonl", {"text", "compact", "jsonl"}));
     return show_events({flags.place, *format, thread});
 }
 

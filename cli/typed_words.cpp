@@ -17,7 +17,36 @@ std::string did_you_mean(std::string_view typed, const std::vector<std::string>&
     const std::string_view nearest = nearest_word(lower_case(bare(typed)), bare_words);
     const auto found = std::find(bare_words.begin(), bare_words.end(), nearest);
     if (nearest.empty() || found == bare_words.end()) return {};
-    return "; did you mean \"" + words[static_cast<std::size_t>(found - bare_words.begin())] + "\"?";
+    const std::string& word = words[static_cast<std::size_t>(found - bare_words.begin())];
+    return " Did you mean " + (word.front() == '-' ? word : aoti_dbg::quoted(word)) + "?";
+}
+
+std::vector<std::string> flag_names(const CLI::App& command) {
+    std::vector<std::string> names;
+    for (const CLI::Option* option : command.get_options()) {
+        for (const std::string& name : option->get_lnames())
+            names.push_back("--" + name);
+        for (const std::string& name : option->get_snames())
+            names.push_back("-" + name);
+    }
+    return names;
+}
+
+std::string wrong_value(std::string_view typed, std::string_view expected,
+                        const std::vector<std::string>& words) {
+    return "expected " + std::string(expected) + ", got " + aoti_dbg::quoted(typed) + "." +
+           did_you_mean(typed, words);
+}
+
+std::string unknown_option(std::string_view typed, const CLI::App& command) {
+    constexpr std::size_t kLongest = 80;  // bytes
+    const std::string call = (command.get_parent() == nullptr ? "" : "aoti-dbg ") + command.get_name();
+    const std::string flag(typed.substr(0, typed.find('=')));
+    std::string advice = did_you_mean(flag, flag_names(command));
+    if (advice.empty())
+        advice = " `" + call + (command.get_help_all_ptr() == nullptr ? " --help" : " --help-all") +
+                 "` lists all options.";
+    return "unknown option " + printable(flag, kLongest) + " for '" + command.get_name() + "'." + advice;
 }
 
 }  // namespace aoti_dbg::cli

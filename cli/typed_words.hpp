@@ -2,6 +2,7 @@
 // rest.
 #pragma once
 
+#include <CLI/CLI.hpp>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -11,7 +12,18 @@ namespace aoti_dbg::cli {
 /// The exit code for a command line that is wrong; `run` has its own.
 inline constexpr int kWrongUsage = 2;
 
-/// `; did you mean "word"?` for the nearest of `words`, dashes and case aside; empty where none is near.
+/// ` Did you mean "word"?` for the nearest of `words`, whatever the dashes and the case. Options are not
+/// quoted. Empty where no word is near.
 std::string did_you_mean(std::string_view typed, const std::vector<std::string>& words);
+
+/// `expected a or b, got "typed".`, with the nearest of `words`.
+std::string wrong_value(std::string_view typed, std::string_view expected,
+                        const std::vector<std::string>& words);
+
+/// All names of the options of a command.
+std::vector<std::string> flag_names(const CLI::App& command);
+
+/// `unknown option --levle for 'run'. Did you mean --level?`
+std::string unknown_option(std::string_view typed, const CLI::App& command);
 
 }  // namespace aoti_dbg::cli

@@ -1,31 +1,39 @@
-// Gathers complaints, not more than a person reads: what is beyond is counted, and its text never made.
+// What is wrong with options, in sentences. Complaints keeps as many as people read, counts the rest and never
+// builds their texts.
 #pragma once
 
 #include <cstddef>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "config/option_values.hpp"
+
 namespace aoti_dbg {
+
+/// `expected a or b, got "c": why. Instead. Did you mean "b"?`
+std::string explanation(const OptionInfo& info, std::string_view value, const Fault& fault,
+                        std::string_view instead);
 
 class Complaints {
   public:
     explicit Complaints(std::vector<std::string>& shown) : shown_(shown) {}
 
-    /// `text` is a function that makes the sentence.
+    /// `text` is a function that returns the sentence.
     template <typename Text>
     void add(const Text& text) {
         if (count_++ < kMost) shown_.push_back(text());
     }
-    /// To be called once, at the end.
+    /// Call this once, at the end.
     void close() {
         if (count_ <= kMost) return;
         const std::size_t more = count_ - kMost;
-        shown_.push_back("and " + std::to_string(more) +
-                         (more == 1 ? " more wrong option" : " more wrong options"));
+        shown_.push_back(std::to_string(more) +
+                         (more == 1 ? " more invalid option." : " more invalid options."));
     }
 
   private:
-    static constexpr std::size_t kMost = 8;  // a person reads the first, and repairs a few at a time
+    static constexpr std::size_t kMost = 8;  // people fix a few at a time
     std::vector<std::string>& shown_;
     std::size_t count_ = 0;
 };

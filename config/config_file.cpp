@@ -15,7 +15,7 @@ namespace {
 constexpr std::size_t kLongestPath =
     256;  // bytes of a path that a complaint repeats, each at most four characters
 constexpr std::string_view kRules = "rules";
-constexpr std::string_view kIgnored = "it is ignored";
+constexpr const char* kIgnored = " The entry is ignored.";
 
 std::string place(std::string_view path, std::string_view text, std::size_t at) {
     const TextPosition position = position_of(text, at);
@@ -28,7 +28,7 @@ std::string_view kind_in_words(JsonValue::Kind kind) {
         case JsonValue::Kind::null:
             return "null";
         case JsonValue::Kind::boolean:
-            return "true or false";
+            return "a boolean";
         case JsonValue::Kind::number:
             return "a number";
         case JsonValue::Kind::string:
@@ -80,7 +80,7 @@ class Reader {
         const JsonValue* value;
     };
 
-    /// `what` is a function that makes the rest of the sentence.
+    /// `what` is a function that returns the rest of the complaint.
     template <typename What>
     void complain(std::size_t at, const What& what) {
         complaints_.add([&] { return "AOTI_DBG_CONFIG=" + place(path_, text_, at) + what(); });
@@ -109,9 +109,8 @@ class Reader {
             if (slot == nullptr) {
                 slot = &member;
             } else {
-                complain(member.key_at, [&] {
-                    return quoted(member.key) + " stands here a second time; the first one counts";
-                });
+                complain(member.key_at,
+                         [&] { return "duplicate key " + quoted(member.key) + ". The first one counts."; });
             }
         }
         std::vector<Entry> result;
@@ -129,18 +128,18 @@ class Reader {
     }
 
     static std::string unknown_key(const std::string& key, const std::vector<std::string_view>& known) {
-        if (key == "config") return "a configuration file cannot name another one; " + std::string(kIgnored);
-        // Somebody may have written the flag or the variable.
+        if (key == "config") return "a configuration file cannot name another one." + std::string(kIgnored);
+        // The key may be the name of the flag or of the variable.
         std::string word = lower_case(key);
         for (const std::string_view prefix : {"--", "aoti_dbg_"})
             if (word.substr(0, prefix.size()) == prefix) word.erase(0, prefix.size());
         const std::string_view near = nearest_word(word, known);
-        std::string text =
-            quoted(key) + " is not a key that is known here; " + std::string(kIgnored) + "; allowed: ";
+        std::string text = "unknown key " + quoted(key) + "." + kIgnored;
+        if (!near.empty()) return text + " Did you mean \"" + std::string(near) + "\"?";
+        text += " Known keys: ";
         for (std::size_t i = 0; i < known.size(); ++i)
             text += (i == 0 ? "" : ", ") + std::string(known[i]);
-        if (!near.empty()) text += "; did you mean \"" + std::string(near) + "\"?";
-        return text;
+        return text + ".";
     }
 
     /// Whether the entry has set its part of `target`.
@@ -152,8 +151,9 @@ class Reader {
         if (!fault) return true;
         const bool took = !fault->instead.empty();
         complain(entry.value->at, [&] {
-            return quoted(shown(*entry.value)) + " is not a value that " + quoted(info.key()) + " takes" +
-                   explanation(info, *fault, took ? std::string_view(fault->instead) : kIgnored);
+            return std::string(info.key()) + ": " +
+                   explanation(info, shown(*entry.value), *fault,
+                               took ? std::string_view(fault->instead) : "The entry is ignored");
         });
         return took;
     }
@@ -178,19 +178,19 @@ class Reader {
             value.kind == JsonValue::Kind::number && where == Place::alone && takes_number(info.form);
         if (!is_number && value.kind != JsonValue::Kind::string) {
             complain(value.at, [&] {
-                const std::string takes =
-                    where == Place::in_list
-                        ? "a list for " + quoted(info.key()) + " holds strings"
-                        : quoted(info.key()) + " takes " + std::string(form_in_words(info.form));
-                return takes + ", not " + std::string(kind_in_words(value.kind)) + "; " +
-                       std::string(kIgnored);
+                const std::string_view expected =
+                    where == Place::in_list ? "a string in the list" : form_in_words(info.form);
+                return std::string(info.key()) + ": expected " + std::string(expected) + ", got " +
+                       std::string(kind_in_words(value.kind)) + "." + kIgnored;
             });
             return false;
         }
         // Names of files and kernels end where C says that they end.
         if (value.text.find('\0') != std::string::npos) {
-            complain(value.at,
-                     [&] { return quoted(value.text) + " holds a NUL character; " + std::string(kIgnored); });
+            complain(value.at, [&] {
+                return std::string(info.key()) + ": expected no NUL character, got " + quoted(value.text) +
+                       "." + kIgnored;
+            });
             return false;
         }
         const std::string_view text = trimmed(value.text);
@@ -201,8 +201,8 @@ class Reader {
     void read_rules(const JsonValue& rules) {
         if (rules.kind != JsonValue::Kind::array) {
             complain(rules.at, [&] {
-                return "\"rules\" takes a list of objects, not " + std::string(kind_in_words(rules.kind)) +
-                       "; " + std::string(kIgnored);
+                return "rules: expected a list of objects, got " + std::string(kind_in_words(rules.kind)) +
+                       "." + kIgnored;
             });
             return;
         }
@@ -213,8 +213,8 @@ class Reader {
     void read_rule(const JsonValue& object) {
         if (object.kind != JsonValue::Kind::object) {
             complain(object.at, [&] {
-                return "a rule is an object, not " + std::string(kind_in_words(object.kind)) + "; " +
-                       std::string(kIgnored);
+                return "rules: expected an object in the list, got " +
+                       std::string(kind_in_words(object.kind)) + "." + kIgnored;
             });
             return;
         }
@@ -229,7 +229,7 @@ class Reader {
         }
         if (!has_kernels) {
             complain(object.at,
-                     [] { return "a rule needs \"kernels\", which say what it is for; it is ignored"; });
+                     [] { return "a rule needs \"kernels\". The rule is ignored. Add the kernels to it."; });
             return;
         }
         options_.level_given = options_.level_given || (rule.levels && rule.levels->any());
@@ -248,7 +248,7 @@ std::variant<JsonValue, JsonFault> parse_object(std::string_view text) {
     std::variant<JsonValue, JsonFault> parsed = parse_json(text);
     if (const auto* const root = std::get_if<JsonValue>(&parsed);
         root != nullptr && root->kind != JsonValue::Kind::object) {
-        return JsonFault{root->at, "an object, { ... }, is expected here"};
+        return JsonFault{root->at, "expected an object, { ... }"};
     }
     return parsed;
 }
@@ -260,8 +260,7 @@ std::vector<std::string_view> apply_config_file(std::string_view path, std::stri
     const std::variant<JsonValue, JsonFault> parsed = parse_object(text);
     if (const auto* const fault = std::get_if<JsonFault>(&parsed)) {
         complaints.add([&] {
-            return "AOTI_DBG_CONFIG=" + place(path, text, fault->at) + fault->what +
-                   "; the file is ignored as a whole";
+            return "AOTI_DBG_CONFIG=" + place(path, text, fault->at) + fault->what + ". The file is ignored.";
         });
         return {};
     }
@@ -273,7 +272,7 @@ std::vector<std::string_view> apply_config_file(std::string_view path, std::stri
 std::string fault_of_config_file(std::string_view path, std::string_view text) {
     const std::variant<JsonValue, JsonFault> parsed = parse_object(text);
     const auto* const fault = std::get_if<JsonFault>(&parsed);
-    return fault == nullptr ? std::string() : place(path, text, fault->at) + fault->what;
+    return fault == nullptr ? std::string() : place(path, text, fault->at) + fault->what + ".";
 }
 
 }  // namespace aoti_dbg

@@ -97,7 +97,7 @@ class TreeBuilder : public nlohmann::json_sax<nlohmann::json> {
     JsonValue* add(JsonValue::Kind kind) {
         const std::size_t at = next_token();
         if (++values_ > kMostJsonValues) {
-            fault = JsonFault{at, "there are more than " + std::to_string(kMostJsonValues) + " values"};
+            fault = JsonFault{at, "too many values: expected at most " + std::to_string(kMostJsonValues)};
             return nullptr;
         }
         // The open ones are each the last child of the one before, so none of them moves.
@@ -126,7 +126,7 @@ class TreeBuilder : public nlohmann::json_sax<nlohmann::json> {
     }
     bool open(JsonValue::Kind kind) {
         if (open_.size() == kDeepestJson) {
-            fault = JsonFault{next_token(), "nothing here is nested so deeply"};
+            fault = JsonFault{next_token(), "nested too deeply"};
             return false;
         }
         JsonValue* const value = add(kind);
@@ -157,13 +157,14 @@ class TreeBuilder : public nlohmann::json_sax<nlohmann::json> {
 
 /// The parser stopped inside the string that begins at `at`.
 JsonFault TreeBuilder::explain_string(std::size_t at, bool ended) const {
-    if (ended || consumed <= at + 1) return {at, "the file ends within this string"};
+    if (ended || consumed <= at + 1) return {at, "expected a closing quote, got the end of the file"};
     const std::size_t stop = consumed - 1;
     const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text_[i]); };
-    if (byte(stop) < 0x20) return {stop, "a string holds a line break or another control character"};
+    if (byte(stop) < 0x20) return {stop, "invalid string: it has a line break or another control character"};
     const bool is_escape = text_[stop - 1] == '\\';
-    if (!is_escape && (byte(stop) >= 0x80 || byte(stop - 1) >= 0x80)) return {stop, "a string is not UTF-8"};
-    return {stop, "a string holds an escape that JSON does not have"};
+    if (!is_escape && (byte(stop) >= 0x80 || byte(stop - 1) >= 0x80))
+        return {stop, "invalid string: it is not UTF-8"};
+    return {stop, "invalid string: JSON has no such escape"};
 }
 
 JsonFault TreeBuilder::explain(bool overflow, bool ended) const {
@@ -181,7 +182,7 @@ JsonFault TreeBuilder::explain(bool overflow, bool ended) const {
         value = !in_object;
         expected = in_object ? "a key in double quotes or a closing }" : "a value or a closing ]";
     } else if (after_ == After::value && open_.empty()) {
-        expected = "nothing more";
+        expected = "the end of the file";
     } else if (!is_next(after_ == After::key ? ':' : ',')) {
         expected = after_ == After::key ? "a colon"
                    : in_object          ? "a comma or a closing }"
@@ -192,11 +193,11 @@ JsonFault TreeBuilder::explain(bool overflow, bool ended) const {
         value = !key;
         expected = key ? "a key in double quotes" : "a value (strings in double quotes)";
     }
-    if (at == text_.size()) return {at, "the file ends where " + expected + " is expected"};
+    if (at == text_.size()) return {at, "expected " + expected + ", got the end of the file"};
     if ((key || value) && is_next('"')) return explain_string(at, ended);
-    if (value && overflow) return {at, "a number is too large"};
-    if (value && skip("0123456789+-.", at) > at) return {at, "a number is not written as in JSON"};
-    return {at, expected + " is expected here"};
+    if (value && overflow) return {at, "invalid number: it is too large"};
+    if (value && skip("0123456789+-.", at) > at) return {at, "invalid number: JSON does not allow this form"};
+    return {at, "expected " + expected};
 }
 
 }  // namespace
@@ -204,15 +205,15 @@ JsonFault TreeBuilder::explain(bool overflow, bool ended) const {
 std::variant<JsonValue, JsonFault> parse_json(std::string_view text) {
     // For the parser such a byte ends the text, and what follows would go unnoticed.
     const std::size_t nul = text.find('\0');
-    if (nul != std::string_view::npos) return JsonFault{nul, "a NUL byte is in the file"};
+    if (nul != std::string_view::npos) return JsonFault{nul, "the file has a NUL byte"};
     try {
         TreeBuilder builder(text);
         const CountingIterator begin(text.data(), &builder.consumed);
         const CountingIterator end(text.data() + text.size(), &builder.consumed);
         if (nlohmann::json::sax_parse(begin, end, &builder)) return std::move(builder.root);
-        return builder.fault.value_or(JsonFault{0, "it cannot be read"});
+        return builder.fault.value_or(JsonFault{0, "cannot read the file"});
     } catch (...) {
-        return JsonFault{0, "it cannot be read: out of memory"};
+        return JsonFault{0, "cannot read the file: out of memory"};
     }
 }
 

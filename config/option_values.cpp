@@ -82,7 +82,7 @@ Taken take_filter(const Texts& texts, Options& options) {
 
 Taken take_globs(const Texts& texts, NamePatterns& patterns) {
     NamePatterns globs = gathered(texts, NamePatterns::globs);
-    if (globs.matches_everything()) return Fault{"no pattern is in it", {}, {}};
+    if (globs.matches_everything()) return Fault{"it has no pattern", {}, {}};
     patterns = std::move(globs);
     return std::nullopt;
 }
@@ -147,7 +147,7 @@ Taken take_check(const Texts& texts, Options& options) {
             }
         }
     }
-    if (none && check.any()) return Fault{"none stands alone", {}, {}};
+    if (none && check.any()) return Fault{"none cannot be combined with checks", {}, {}};
     if (!none && !check.any()) return Fault{};
     options.check = check;
     return std::nullopt;
@@ -165,7 +165,7 @@ Taken take_suppress(const Texts& texts, Options& options) {
         const Status added = suppressions.add_list(text);
         if (!added.ok()) return Fault{added.message(), {}, {}};
     }
-    if (suppressions.empty()) return Fault{"no pattern is in it", {}, {}};
+    if (suppressions.empty()) return Fault{"it has no pattern", {}, {}};
     options.suppress = std::move(suppressions);
     return std::nullopt;
 }
@@ -233,7 +233,7 @@ Taken take_capped(const Texts& texts, std::string_view word, std::uint32_t most,
     if (!is_word && (!given || *given == 0)) return Fault{};
     number = static_cast<std::uint32_t>(std::min<std::uint64_t>(given.value_or(0), most));
     if (given.value_or(0) <= most) return std::nullopt;
-    return Fault{{}, {}, "the most, " + std::to_string(most) + ", are taken"};
+    return Fault{{}, {}, "Using the maximum, " + std::to_string(most)};
 }
 
 Taken take_hang(const Texts& texts, Options& options) {
@@ -306,7 +306,7 @@ Taken take_keep(const Texts& texts, Options& options) {
     }
     if (text.rfind(kLast, 0) != 0) return unknown_word(text, {"first", "last:1"});
     const std::optional<std::uint64_t> runs = decimal(trimmed(std::string_view(text).substr(kLast.size())));
-    if (!runs || *runs == 0) return Fault{"how many runs is said behind the colon", {}, {}};
+    if (!runs || *runs == 0) return Fault{"the number of runs is missing after the colon", {}, {}};
     options.keep_last = static_cast<std::uint32_t>(std::min<std::uint64_t>(*runs, UINT32_MAX));
     return std::nullopt;
 }
@@ -350,7 +350,7 @@ Taken take_processes(const Texts& texts, Options& options) {
         return std::nullopt;
     }
     if (std::any_of(pieces.begin(), pieces.end(), is_word_of_processes)) {
-        return Fault{"main and all stand alone", {}, {}};
+        return Fault{"main and all cannot be combined with patterns", {}, {}};
     }
     Processes named;
     Taken fault = take_globs(pieces, named.names);
@@ -404,7 +404,7 @@ Taken take_ring(const Texts& texts, Options& options) {
     if (!number) return Fault{};
     if (*number > kLargestRing) {
         options.ring = kLargestRing;
-        return Fault{{}, {}, "the largest, " + std::to_string(kLargestRing) + ", is taken"};
+        return Fault{{}, {}, "Using the maximum, " + std::to_string(kLargestRing)};
     }
     std::uint32_t rounded = *number == 0 ? 0 : 1;
     while (rounded < *number)
@@ -414,8 +414,11 @@ Taken take_ring(const Texts& texts, Options& options) {
 }
 
 constexpr OptionRow kRows[] = {
-#define AOTI_DBG_OPTION(field, variable, flag, form, values, standard, help) \
-    {{#field, variable, flag, values, standard, help, FileForm::form}, take_##field},
+#define AOTI_DBG_OPTION(field, variable, flag, form, group, frequency, value_name, values, standard, brief, \
+                        details)                                                                            \
+    {{#field, variable, flag, FileForm::form, OptionGroup::group, Frequency::frequency, value_name, values, \
+      standard, brief},                                                                                     \
+     take_##field},
 #include "config/options.def"
 #undef AOTI_DBG_OPTION
 };
@@ -447,15 +450,6 @@ const RulePart* rule_part(std::string_view field) {
     for (const RulePart& part : kRuleParts)
         if (part.field == field) return &part;
     return nullptr;
-}
-
-std::string explanation(const OptionInfo& info, const Fault& fault, std::string_view instead) {
-    std::string text;
-    if (!fault.why.empty()) text += ": " + fault.why;
-    if (!instead.empty()) text += "; " + std::string(instead);
-    text += "; allowed: " + std::string(info.values);
-    if (!fault.suggestion.empty()) text += "; did you mean \"" + fault.suggestion + "\"?";
-    return text;
 }
 
 }  // namespace aoti_dbg

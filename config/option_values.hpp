@@ -15,9 +15,9 @@ namespace aoti_dbg {
 
 /// What is wrong with a value.
 struct Fault {
-    std::string why;         // more than that it is not allowed, or empty
+    std::string why;         // the reason, where the expected values do not give it away
     std::string suggestion;  // a word near the one given, or empty
-    std::string instead;     // what was taken although it is wrong, or empty
+    std::string instead;     // a sentence without full stop on the value that was set nevertheless, or empty
 };
 using Taken = std::optional<Fault>;
 
@@ -42,8 +42,5 @@ struct RulePart {
 };
 /// nullptr: a rule cannot say that.
 const RulePart* rule_part(std::string_view field);
-
-/// "why; instead; allowed: ...; did you mean ...?", for the end of a complaint.
-std::string explanation(const OptionInfo& info, const Fault& fault, std::string_view instead);
 
 }  // namespace aoti_dbg

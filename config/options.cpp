@@ -16,6 +16,10 @@ namespace {
 constexpr std::string_view kConfig = "AOTI_DBG_CONFIG";
 constexpr std::string_view kSuppress = "AOTI_DBG_SUPPRESS";
 
+// Bytes that a complaint repeats.
+constexpr std::size_t kLongestPath = 200;
+constexpr std::size_t kLongestReason = 300;
+
 // Of ours, but no options: between the command and the library, and of the scripts of the source tree, whose
 // programs inherit them.
 constexpr std::string_view kOtherVariables[] = {
@@ -54,25 +58,24 @@ Fields read_file(const Sources& sources, Options& options, Complaints& complaint
     const std::string path(value_of(sources.environment, kConfig));
     if (path.empty()) return {};
     const Result<std::string> text =
-        sources.read_file ? sources.read_file(path) : Status::error("it cannot be read here");
+        sources.read_file ? sources.read_file(path) : Status::error("cannot read files here");
     if (text.ok()) return apply_config_file(path, text.value(), options, complaints);
     complaints.add([&] {
-        return std::string(kConfig) + "=" + quoted(path) +
-               " is not used: " + printable(text.status().message(), 200);
+        return std::string(kConfig) + ": " + printable(text.status().message(), kLongestReason) +
+               ". The file is ignored. Set " + std::string(kConfig) + " to a readable file of at most 1 MiB.";
     });
     return {};
 }
 
-/// What is taken where a variable's value cannot be.
+/// What the option is although its variable has an invalid value: a sentence without full stop.
 std::string taken_instead(const OptionInfo& info, const Fault& fault, const Fields& in_file) {
     if (!fault.instead.empty()) return fault.instead;
     if (std::find(in_file.begin(), in_file.end(), info.field) != in_file.end()) {
-        return "what the configuration file says is taken";
+        return "Using the value in the configuration file";
     }
-    // PyTorch's variables stand behind ours and before the file: that they say nothing is all that can be
-    // said.
-    if (info.standard.empty() || info.flag.empty()) return "it counts as unset";
-    return "the default, " + std::string(info.standard) + ", is taken";
+    // PyTorch's variables come after ours and before the file, so their defaults may not be what is used.
+    if (info.standard.empty() || info.flag.empty()) return "The value is ignored";
+    return "Using the default, " + std::string(info.standard);
 }
 
 void read_variable(const OptionRow& row, std::string_view text, const Fields& in_file, Options& options,
@@ -80,8 +83,8 @@ void read_variable(const OptionRow& row, std::string_view text, const Fields& in
     const Taken fault = row.take({text}, options);
     if (fault) {
         complaints.add([&] {
-            return std::string(row.info.variable) + "=" + quoted(text) + " is not a value that it takes" +
-                   explanation(row.info, *fault, taken_instead(row.info, *fault, in_file));
+            return std::string(row.info.variable) + ": " +
+                   explanation(row.info, text, *fault, taken_instead(row.info, *fault, in_file));
         });
         return;
     }
@@ -99,29 +102,30 @@ void read_environment(const Environment& environment, const Fields& in_file, Opt
     }
 }
 
-/// Entries of AOTI_DBG_SUPPRESS that stand in files.
+/// Reads the files that AOTI_DBG_SUPPRESS names.
 void read_suppressions(const Sources& sources, Options& options, Complaints& complaints) {
-    const auto complain = [&](std::string_view file, std::string_view what) {
-        complaints.add(
-            [&] { return std::string(kSuppress) + "=" + printable(file, 200) + ": " + std::string(what); });
+    const auto complain = [&](const std::string& what) {
+        complaints.add([&] { return std::string(kSuppress) + ": " + what; });
     };
     const auto text_of = [&](const std::string& file) {
-        return sources.read_file ? sources.read_file(file) : Status::error("it cannot be read here");
+        return sources.read_file ? sources.read_file(file) : Status::error("cannot read files here");
     };
     for (const std::string& file : options.suppress.files()) {
         const Result<std::string> text = text_of(file);
         if (!text.ok()) {
-            complain(file, printable(text.status().message(), 200) + "; none of its findings are suppressed");
+            complain(printable(text.status().message(), kLongestReason) +
+                     ". None of its findings are suppressed. Check the path.");
             continue;
         }
         for (const std::string& fault : options.suppress.add_lines(text.value()))
-            complain(file, fault);
+            complain(printable(file, kLongestPath) + ", " + fault);
     }
-    // Who wrote a file's name without a slash would wonder why nothing is suppressed.
+    // A file name without a slash would otherwise suppress nothing without a word.
     for (const std::string& pattern : options.suppress.plain_patterns()) {
-        if (text_of(pattern).ok())
-            complain(pattern, "it is taken as the name of a kernel; the file of that name is ./" +
-                                  printable(pattern, 200));
+        if (!text_of(pattern).ok()) continue;
+        const std::string file = printable(pattern, kLongestPath);
+        complain(file + " counts as the name of a kernel, but a file has this name, too. Write ./" + file +
+                 " to use the file.");
     }
 }
 
@@ -136,9 +140,9 @@ void look_for_unknown(const Sources& sources, Complaints& complaints) {
         if (value_of(sources.environment, name).empty()) continue;
         complaints.add([&] {
             const std::string_view near = nearest_word(name, known);
-            return printable(name, 80) + " is not a variable that is known; it is ignored; " +
-                   (near.empty() ? "`aoti-dbg run --help` lists them"
-                                 : "did you mean " + std::string(near) + "?");
+            return "unknown variable " + printable(name, 80) + " is ignored. " +
+                   (near.empty() ? "docs/reference/options.md lists all variables."
+                                 : "Did you mean " + std::string(near) + "?");
         });
     }
 }
@@ -169,20 +173,20 @@ std::string fault_of_value(std::string_view variable, std::string_view value) {
         if (variable != row.info.variable) continue;
         Options unused;
         if (const Taken fault = row.take({text}, unused)) {
-            return quoted(text) + " is not a value that it takes" + explanation(row.info, *fault, {});
+            return explanation(row.info, text, *fault, {});
         }
         if (variable == kSuppress) {
             for (const std::string& name : unused.suppress.files()) {
                 const Result<std::string> file = process_sources().read_file(name);
-                if (!file.ok()) return quoted(name) + " cannot be used: " + file.status().message();
+                if (!file.ok()) return printable(file.status().message(), kLongestReason) + ".";
             }
         }
         if (variable != kConfig) return {};
         const Result<std::string> file = process_sources().read_file(std::string(text));
         return file.ok() ? fault_of_config_file(text, file.value())
-                         : quoted(text) + " cannot be used: " + file.status().message();
+                         : printable(file.status().message(), kLongestReason) + ".";
     }
-    return "no such option";
+    return "unknown option.";
 }
 
 }  // namespace aoti_dbg

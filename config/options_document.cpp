@@ -1,8 +1,8 @@
 // Prints docs/reference/options.md. scripts/generate-options-doc builds and runs this program.
 #include <cstdio>
 #include <string>
+#include <vector>
 
-#include "config/option_groups.hpp"
 #include "config/options_table.hpp"
 
 namespace {
@@ -68,26 +68,35 @@ std::string with_links(std::string text) {
     return text;
 }
 
-std::string section_of(const aoti_dbg::OptionInfo& option) {
-    std::string text =
-        "\n### " + code(option.variable) + "\n\n" + with_links(std::string(option.help)) + "\n\n";
+// In the order of option_table(), which must not carry these texts into the library.
+constexpr const char* kDetails[] = {
+#define AOTI_DBG_OPTION(field, variable, flag, form, group, frequency, value_name, values, standard, brief, \
+                        details)                                                                            \
+    details,
+#include "config/options.def"
+#undef AOTI_DBG_OPTION
+};
+
+std::string section_of(const aoti_dbg::OptionInfo& option, const char* details) {
+    std::string text = "\n### " + code(option.variable) + "\n\n";
     if (!option.flag.empty()) text += "- flag: " + code(option.flag) + "\n";
     text += "- values: " + std::string(option.values) + "\n";
     text += "- default: " + (option.standard.empty() ? "unset" : code(option.standard)) + "\n";
     if (!option.key().empty())
         text += "- in a configuration file: " + code(option.key()) + ", " +
                 std::string(form_in_words(option.form)) + "\n";
-    return text;
+    return text + "\n" + with_links(details) + "\n";
 }
 
 }  // namespace
 
 int main() {
     std::string page = kOpening;
-    for (std::size_t group = 0; group < aoti_dbg::kOptionGroups.size(); ++group) {
-        page += "\n## " + std::string(aoti_dbg::kOptionGroups[group].title) + "\n";
-        for (const aoti_dbg::OptionInfo& option : aoti_dbg::option_table())
-            if (aoti_dbg::group_of(option.field) == group) page += section_of(option);
+    const std::vector<aoti_dbg::OptionInfo>& options = aoti_dbg::option_table();
+    for (const aoti_dbg::OptionGroup group : aoti_dbg::kOptionGroups) {
+        page += "\n## " + std::string(aoti_dbg::title_of(group)) + "\n";
+        for (std::size_t i = 0; i < options.size(); ++i)
+            if (options[i].group == group) page += section_of(options[i], kDetails[i]);
     }
     page += kFile;
     return std::fputs(page.c_str(), stdout) < 0 || std::fflush(stdout) != 0 ? 1 : 0;

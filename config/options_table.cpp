@@ -5,12 +5,32 @@ namespace aoti_dbg {
 
 const std::vector<OptionInfo>& option_table() {
     static const std::vector<OptionInfo> table = {
-#define AOTI_DBG_OPTION(field, variable, flag, form, values, standard, help) \
-    {#field, variable, flag, values, standard, help, FileForm::form},
+#define AOTI_DBG_OPTION(field, variable, flag, form, group, frequency, value_name, values, standard, brief, \
+                        details)                                                                            \
+    {#field,     variable, flag,     FileForm::form, OptionGroup::group, Frequency::frequency,              \
+     value_name, values,   standard, brief},
 #include "config/options.def"
 #undef AOTI_DBG_OPTION
     };
     return table;
+}
+
+std::string_view title_of(OptionGroup group) {
+    switch (group) {
+        case OptionGroup::see:
+            return "What to see";
+        case OptionGroup::select:
+            return "What to select";
+        case OptionGroup::output:
+            return "Where it goes";
+        case OptionGroup::wrong:
+            return "When something is wrong";
+        case OptionGroup::cost:
+            return "Memory and speed";
+        case OptionGroup::rest:
+            break;
+    }
+    return "More";
 }
 
 std::string_view form_in_words(FileForm form) {

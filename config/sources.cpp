@@ -8,11 +8,11 @@
 #include <array>
 #include <cerrno>
 #include <cstdlib>
-#include <cstring>
 #include <string_view>
 
 #include "base/descriptor.hpp"
 #include "base/errno_keeper.hpp"
+#include "base/file_failure.hpp"
 #include "config/options.hpp"
 
 namespace aoti_dbg {
@@ -21,30 +21,29 @@ namespace {
 constexpr std::size_t kLargestFile = 1U
                                      << 20U;  // rules for every kernel of a large model are a tenth of this
 
-Status too_large() {
-    return Status::error("it is larger than 1 MiB");
+Status cannot_use(const std::string& path, const char* why) {
+    return Status::error("cannot use " + path + ": " + why);
 }
 
 Result<std::string> read_file(const std::string& path) {
     const ErrnoKeeper keeper;
     // O_NONBLOCK: to open a pipe without a writer must not wait.
     const Descriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
-    if (file.number() < 0) return Status::error(std::string("it cannot be opened: ") + strerror(errno));
+    if (file.number() < 0) return file_failure("cannot open", path, errno);
     struct stat info {};
-    if (fstat(file.number(), &info) != 0)
-        return Status::error(std::string("it cannot be read: ") + strerror(errno));
-    if (!S_ISREG(info.st_mode)) return Status::error("it is not a regular file");
-    if (info.st_size > static_cast<off_t>(kLargestFile)) return too_large();
+    if (fstat(file.number(), &info) != 0) return file_failure("cannot read", path, errno);
+    if (!S_ISREG(info.st_mode)) return cannot_use(path, "not a regular file");
+    if (info.st_size > static_cast<off_t>(kLargestFile)) return cannot_use(path, "larger than 1 MiB");
     std::string text;
     std::array<char, 16384> block{};
     // To its end, not to its size: that of files in /proc is 0, and others grow.
     while (true) {
         const ssize_t got = read(file.number(), block.data(), block.size());
         if (got < 0 && errno == EINTR) continue;
-        if (got < 0) return Status::error(std::string("it cannot be read: ") + strerror(errno));
+        if (got < 0) return file_failure("cannot read", path, errno);
         if (got == 0) return text;
         text.append(block.data(), static_cast<std::size_t>(got));
-        if (text.size() > kLargestFile) return too_large();
+        if (text.size() > kLargestFile) return cannot_use(path, "larger than 1 MiB");
     }
 }
 

@@ -45,7 +45,7 @@ Result<Suppressions::Entry> Suppressions::read_entry(std::string_view text) {
         const auto known = std::find_if(kFindingKinds.begin(), kFindingKinds.end(),
                                         [kind](auto each) { return equal_ignoring_case(kind, each); });
         if (known == kFindingKinds.end())
-            return Status::error(quoted(kind) + " is no kind of finding; nan, inf, args and races are");
+            return Status::error("unknown check " + quoted(kind) + " (use nan, inf, args or races)");
         entry.kind = *known;
         text = text.substr(in + kIn.size() - 1);
     }
@@ -55,7 +55,7 @@ Result<Suppressions::Entry> Suppressions::read_entry(std::string_view text) {
         text = text.substr(0, dash);
     }
     entry.kernel = trimmed(text);
-    if (entry.kernel.empty()) return Status::error("a kernel is missing in " + quoted(whole));
+    if (entry.kernel.empty()) return Status::error("entry " + quoted(whole) + " names no kernel");
     return entry;
 }
 
@@ -89,7 +89,7 @@ std::vector<std::string> Suppressions::add_lines(std::string_view text) {
                 entries_.push_back(std::move(entry.value()));
             } else {
                 faults.push_back("line " + std::to_string(number) + ": " + entry.status().message() +
-                                 "; it is ignored");
+                                 ". The entry is ignored.");
             }
         }
     }

@@ -12,7 +12,7 @@ namespace aoti_dbg {
 namespace {
 
 Status no_slice() {
-    return Status::error("it is neither a number nor a slice");
+    return Status::error("not a number or a slice");
 }
 
 /// Beyond 64 bits everything is as far away as the largest number.
@@ -41,7 +41,7 @@ Result<Window> parse_window(std::string_view text) {
             const bool from_end = part.front() == '-';
             const Result<std::uint64_t> number = bound(from_end ? part.substr(1) : part);
             if (!number.ok()) return number.status();
-            if (from_end) return Status::error("it counts from the end, which is not known beforehand");
+            if (from_end) return Status::error("a slice cannot count from the end");
             *fields[field] = number.value();
         } else if (colon == std::string_view::npos && !is_slice) {
             return no_slice();
@@ -51,9 +51,9 @@ Result<Window> parse_window(std::string_view text) {
         ++field;
         rest.remove_prefix(colon + 1);
     }
-    if (window.step == 0) return Status::error("its step is 0");
+    if (window.step == 0) return Status::error("the step is 0");
     if (!is_slice && window.begin < UINT64_MAX) window.end = window.begin + 1;
-    if (window.begin >= window.end) return Status::error("nothing is in it");
+    if (window.begin >= window.end) return Status::error("the slice is empty");
     return window;
 }
 

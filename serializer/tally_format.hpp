@@ -9,6 +9,7 @@
 //   bytes 48..79  version of the library
 //   bytes 80..83  a CUDA error of which there is no other record
 //   bytes 84..87  processes with PyTorch or a driver that ended without recording anything
+//   bytes 88..91  pid of the process that writes to the output folder itself
 #pragma once
 
 #include <cstddef>
@@ -39,8 +40,10 @@ struct Page {
     char library[32];         // its version, by whoever loaded it; empty: older than this field
     // The first CUresult that ended a context in a process without a flight ring; 0: none.
     std::int32_t cuda_error;
-    std::uint32_t idle;  // processes with PyTorch or a driver that ended and had recorded nothing
+    std::uint32_t idle;         // processes with PyTorch or a driver that ended and had recorded nothing
+    std::int32_t folder_owner;  // pid of the process that writes to the output folder itself; 0: none yet
+    std::uint32_t reserved;
 };
-static_assert(sizeof(Page) == 88);
+static_assert(sizeof(Page) == 96);
 
 }  // namespace aoti_dbg::tally

@@ -74,6 +74,66 @@ std::string rank_name() {
     return rank == nullptr ? std::string() : std::string("rank") + rank;
 }
 
+/// Programs that only start another one and wait for it.
+constexpr std::string_view kLaunchers[] = {
+    "bash",    "chrt",   "dash", "dumb-init", "env",     "ionice", "ksh",     "nice", "nohup", "numactl",
+    "setarch", "setsid", "sh",   "stdbuf",    "taskset", "time",   "timeout", "tini", "zsh"};
+
+bool is_launcher(std::string_view program) {
+    return std::find(std::begin(kLaunchers), std::end(kLaunchers), program) != std::end(kLaunchers);
+}
+
+/// Goes by the name that the process was started by, as with busybox, or by its program, as with scripts.
+bool is_launcher(int pid) {
+    std::string name = read_proc(proc_path(pid, "comm"), 64);
+    if (!name.empty() && name.back() == '\n') name.pop_back();
+    if (is_launcher(name)) return true;
+    char program[4096];
+    const ssize_t length = readlink(proc_path(pid, "exe").c_str(), program, sizeof program);
+    return length > 0 && is_launcher(file_name(std::string(program, static_cast<std::size_t>(length))));
+}
+
+/// Whether this process has a rank that a launcher gave it.
+bool has_new_rank(int start) {
+    constexpr std::size_t kLargestEnvironment = std::size_t{1} << 20U;
+    const char* const rank = rank_of(::getenv);
+    if (rank == nullptr) return false;
+    const std::string variables = '\0' + read_proc(proc_path(start, "environ"), kLargestEnvironment);
+    const char* const of_start = rank_of([&variables](const char* name) -> const char* {
+        const std::string mark = '\0' + std::string(name) + '=';
+        const std::size_t place = variables.find(mark);
+        return place == std::string::npos ? nullptr : variables.c_str() + place + mark.size();
+    });
+    return of_start == nullptr || strcmp(rank, of_start) != 0;
+}
+
+/// Whether every process from the parent of this one up to `start` is a launcher. Of ranks each has a folder.
+bool is_behind_launchers(int start) {
+    if (has_new_rank(start)) return false;
+    int pid = getpid();
+    for (int generation = 0; generation < kOldestAncestor; ++generation) {
+        pid = static_cast<int>(stat_field(pid, 4));
+        if (pid <= 0 || !is_launcher(pid)) return false;
+        if (pid == start) return true;
+    }
+    return false;
+}
+
+std::string process_folder_name() {
+    constexpr std::size_t kLongest = 64;
+    std::string name = rank_name();
+    if (!name.empty()) name += '-';
+    name += std::string(program_invocation_short_name);
+    if (name.size() > kLongest) name.resize(kLongest);
+    for (char& letter : name) {
+        const bool plain = (letter >= '0' && letter <= '9') || (letter >= 'a' && letter <= 'z') ||
+                           (letter >= 'A' && letter <= 'Z') || letter == '.' || letter == '_' ||
+                           letter == '-';
+        if (!plain) letter = '_';
+    }
+    return name + "-" + std::to_string(getpid());
+}
+
 }  // namespace
 
 std::string command_line() {
@@ -129,19 +189,11 @@ bool matches_this_process(const NamePatterns& names) {
     return names.match({program, file_name(program_invocation_name), rank_name(), line});
 }
 
-std::string process_folder_name() {
-    constexpr std::size_t kLongest = 64;
-    std::string name = rank_name();
-    if (!name.empty()) name += '-';
-    name += std::string(program_invocation_short_name);
-    if (name.size() > kLongest) name.resize(kLongest);
-    for (char& letter : name) {
-        const bool plain = (letter >= '0' && letter <= '9') || (letter >= 'a' && letter <= 'z') ||
-                           (letter >= 'A' && letter <= 'Z') || letter == '.' || letter == '_' ||
-                           letter == '-';
-        if (!plain) letter = '_';
-    }
-    return name + "-" + std::to_string(getpid());
+std::string own_folder_name(const Origin& start) {
+    const bool is_start = start.pid == getpid();
+    if (!is_tallied() ? is_start : (is_start || is_behind_launchers(start.pid)) && claim_out_folder())
+        return {};
+    return process_folder_name();
 }
 
 }  // namespace aoti_dbg

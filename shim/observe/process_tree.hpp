@@ -24,7 +24,9 @@ bool matches_this_process(const NamePatterns& names);
 /// With its arguments, parted by blanks.
 std::string command_line();
 
-/// `[rank<N>-]<program>-<pid>`: the folder of this process below that of the start.
-std::string process_folder_name();
+/// The folder of this process below that of the start: `[rank<N>-]<program>-<pid>`, or "" for the folder of
+/// the start itself. Under `aoti-dbg run` the first process that records may have it instead of the start, if
+/// only launchers (`timeout`, `env`, shells) are between them. At most one process has it.
+std::string own_folder_name(const Origin& start);
 
 }  // namespace aoti_dbg

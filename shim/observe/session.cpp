@@ -191,7 +191,7 @@ CompletionMarkers* Session::decide_markers() {
 }
 
 void Session::open_folder(const Options& options, const Origin& start) {
-    const std::string own_name = start.pid == pid_ ? std::string() : process_folder_name();
+    const std::string own_name = own_folder_name(start);
     // Who waits for the end has looked for another place before the start, and would not find ours.
     const bool may_be_another = options.triage && options.ring != 0 && !is_tallied();
     const Result<std::string> folder =

@@ -85,6 +85,16 @@ bool is_tallied() {
     return g_page != nullptr;
 }
 
+bool claim_out_folder() {
+    if (g_page == nullptr) return false;
+    const std::int32_t self = getpid();
+    std::int32_t owner = 0;
+    // A program that another one replaced has the same pid, and the claim stays.
+    return __atomic_compare_exchange_n(&g_page->folder_owner, &owner, self, false, __ATOMIC_RELAXED,
+                                       __ATOMIC_RELAXED) ||
+           owner == self;
+}
+
 std::optional<Origin> tallied_start() {
     if (g_page == nullptr || g_page->start_pid == 0) return std::nullopt;
     return Origin{g_page->start_pid, g_page->start_unix_ns / 1000000000};

@@ -27,4 +27,8 @@ bool is_tallied();
 /// The process that `aoti-dbg run` started.
 std::optional<Origin> tallied_start();
 
+/// True for one process of a run: the first that asks. It writes to the output folder itself. Without a tally
+/// false.
+bool claim_out_folder();
+
 }  // namespace aoti_dbg

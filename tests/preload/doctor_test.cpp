@@ -72,10 +72,14 @@ TEST_CASE("The text has the same checks, one a line, and ends with their number"
 TEST_CASE("Wrong usage is told with the nearest word, and nothing is tried") {
     const Outcome format = run_bare({AOTI_DBG_TOOL, "doctor", "--format", "jsno"});
     CHECK(format.exit_code == 2);
-    CHECK(contains(format.err, "did you mean \"json\"?"));
-    CHECK(run_bare({AOTI_DBG_TOOL, "doctor", "--seconds", "0"}).exit_code == 2);
-    CHECK(run_bare({AOTI_DBG_TOOL, "doctor", "somewhere"}).exit_code == 2);
-    CHECK(contains(run_bare({AOTI_DBG_TOOL, "docter"}).err, "did you mean \"doctor\"?"));
+    CHECK(contains(format.err, "Did you mean \"json\"?"));
+    const Outcome seconds = run_bare({AOTI_DBG_TOOL, "doctor", "--seconds", "0"});
+    CHECK(seconds.exit_code == 2);
+    CHECK(seconds.err == "aoti-dbg doctor: --seconds: expected 1 to 3600, got \"0\".\n");
+    const Outcome argument = run_bare({AOTI_DBG_TOOL, "doctor", "somewhere"});
+    CHECK(argument.exit_code == 2);
+    CHECK(argument.err == "aoti-dbg doctor: unexpected argument \"somewhere\".\n");
+    CHECK(contains(run_bare({AOTI_DBG_TOOL, "docter"}).err, "Did you mean \"doctor\"?"));
     CHECK_FALSE(contains(run_bare({AOTI_DBG_TOOL, "doctor", "--help"}).out, "--child"));
 }
 

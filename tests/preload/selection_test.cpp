@@ -180,7 +180,7 @@ TEST_CASE("A wrong word is said once, by the process that was started, and stops
     const Lines argv = {victim_path("fork_victim"), "vfork_exec", model_path("cpu")};
     const Preloaded watched(argv, {{"AOTI_DBG_SIDE", "befor"}, {"AOTI_DBG_KERNEL", "x"}});
     CHECK(watched.outcome.exit_code == run_program(argv).exit_code);
-    for (const std::string word : {"did you mean \"before\"?", "did you mean AOTI_DBG_KERNELS?"}) {
+    for (const std::string word : {"Did you mean \"before\"?", "Did you mean AOTI_DBG_KERNELS?"}) {
         const std::size_t place = watched.outcome.err.find(word);
         CAPTURE(watched.outcome.err, word);
         CHECK(place != std::string::npos);
@@ -195,7 +195,7 @@ TEST_CASE("Under the command a wrong word is said once for all processes, whoeve
                      "--log",       "/dev/null", "--"};
     command.insert(command.end(), program.begin(), program.end());
     const Outcome outcome = run_bare(command);
-    const std::string word = "did you mean \"before\"?";
+    const std::string word = "Did you mean \"before\"?";
     CAPTURE(outcome.err);
     const std::size_t place = outcome.err.find(word);
     CHECK(place != std::string::npos);
@@ -269,17 +269,16 @@ TEST_CASE("The command tells by the library what was seen, and --require makes a
     CHECK(run({"--require", "launch", "--level", "0"}, model).exit_code == 123);
     const Outcome no_run = run({"--require", "launch"}, model_host({"--runs", "0", model_path("cpu")}));
     CHECK(no_run.exit_code == 123);
-    CHECK(contains(no_run.err, "1 model arrived, and no call was seen"));
+    CHECK(contains(no_run.err, "1 model loaded, but no call was intercepted"));
     const Outcome nobody = run({"--processes", "pyhton*"}, model);
     CHECK(nobody.exit_code == 0);
-    CHECK(contains(nobody.err, "AOTI_DBG_PROCESSES leaves out every process"));
+    CHECK(contains(nobody.err, "AOTI_DBG_PROCESSES excludes every process"));
     CHECK(run({"--processes", "pyhton*", "--ci"}, model).exit_code == 123);
     CHECK(run({"--processes", "pyhton*", "--require", "library"}, model).exit_code == 0);
     const Outcome main_only = run({"--processes", "main", "--ci"},
                                   {"/bin/sh", "-c", model.front() + " " + model.back() + "; exit 0"});
     CHECK(main_only.exit_code == 123);
-    CHECK(
-        contains(main_only.err, "2 programs loaded libaoti_dbg.so, 1 took part, and no model arrived in it"));
+    CHECK(contains(main_only.err, "2 programs loaded libaoti_dbg.so, 1 took part, but no model loaded"));
     CHECK(contains(main_only.err, "AOTI_DBG_PROCESSES"));
     const Outcome none = run({"--require", "model"}, {"/bin/true"});
     CHECK(none.exit_code == 123);

@@ -45,7 +45,7 @@ TEST_CASE("A run in which nothing loaded the library says so in one line, and th
     write_text(installation.library(), "no library at all");
     const Outcome outcome = installation.run(kShell + Arguments{"exit 3"});
     CHECK(outcome.exit_code == 3);
-    CHECK(contains(outcome.err, "warn: no process loaded libaoti_dbg.so; nothing was seen; check that"));
+    CHECK(contains(outcome.err, "warn: nothing was recorded: no process loaded libaoti_dbg.so. Check that"));
 }
 
 TEST_CASE("Of a program that a signal ended at once it is not guessed what kept the library away") {
@@ -54,7 +54,7 @@ TEST_CASE("Of a program that a signal ended at once it is not guessed what kept 
     const Outcome outcome = installation.run(kShell + Arguments{"kill -TERM $$"});
     CHECK(outcome.signal == SIGTERM);
     CHECK(contains(outcome.err,
-                   "no process loaded libaoti_dbg.so; nothing was seen; a signal ended the program"));
+                   "nothing was recorded: no process loaded libaoti_dbg.so. A signal ended the program"));
     CHECK_FALSE(contains(outcome.err, "clears the environment"));
 }
 
@@ -89,8 +89,8 @@ TEST_CASE("A requirement that is not met is one line, and fails a program that e
     CHECK(lines_in(outcome.err) == 1);
     CHECK(contains(outcome.err, "error: --require " + required +
                                     " is not met: 1 program loaded "
-                                    "libaoti_dbg.so, and no model arrived"));
-    CHECK(contains(outcome.err, "the exit code is 123 instead of 0"));
+                                    "libaoti_dbg.so, but no model loaded"));
+    CHECK(contains(outcome.err, "The exit code is 123 instead of 0."));
 }
 
 TEST_CASE("A requirement that is not met is said of a program that failed, which keeps its own end") {
@@ -102,7 +102,7 @@ TEST_CASE("A requirement that is not met is said of a program that failed, which
     const Outcome killed = installation.run(required + Arguments{"kill -9 $$"});
     CHECK(killed.signal == SIGKILL);
     CHECK(contains(killed.err, "--require model is not met"));
-    CHECK(contains(killed.err, "the program's own failure is passed on"));
+    CHECK(contains(killed.err, "The program's own exit code or signal stays."));
 }
 
 TEST_CASE("An unmet requirement tells how far the run came") {
@@ -110,9 +110,9 @@ TEST_CASE("An unmet requirement tells how far the run came") {
     const auto said = [&](const char* required, const Variables& env) {
         return installation.run({"--require", required, "--", "true"}, env).err;
     };
-    CHECK(contains(said("launch", {{"STAND_IN_ASIDE", "true"}}), "and none took part"));
-    CHECK(contains(said("launch", kModelInTrue), "1 model arrived, and no call was seen"));
-    CHECK(contains(said("model", kLaunchInTrue), "no model arrived, though calls were seen"));
+    CHECK(contains(said("launch", {{"STAND_IN_ASIDE", "true"}}), "but none took part"));
+    CHECK(contains(said("launch", kModelInTrue), "1 model loaded, but no call was intercepted"));
+    CHECK(contains(said("model", kLaunchInTrue), "no model loaded, although calls were intercepted"));
 }
 
 TEST_CASE("A wrong requirement starts nothing and names the nearest word") {
@@ -120,8 +120,8 @@ TEST_CASE("A wrong requirement starts nothing and names the nearest word") {
     CHECK(outcome.exit_code == 125);
     CHECK(outcome.out.empty());
     CHECK(contains(outcome.err,
-                   "--require: \"modle\" is not a value that it takes; allowed: library, model, launch"));
-    CHECK(contains(outcome.err, "did you mean \"model\"?"));
+                   "--require: expected library, model, launch or none, got \"modle\". Did you mean "
+                   "\"model\"?\n"));
 }
 
 TEST_CASE("A folder is no file for JUnit's XML, and nothing is started") {
@@ -130,7 +130,7 @@ TEST_CASE("A folder is no file for JUnit's XML, and nothing is started") {
         const Outcome outcome = installation.run({"--junit", folder, "--", "echo", "started"});
         CHECK(outcome.exit_code == 125);
         CHECK(outcome.out.empty());
-        CHECK(contains(outcome.err, "--junit: \"" + std::string(folder) + "\" is not a value that it takes"));
+        CHECK(contains(outcome.err, "expected a file, got the directory \"" + std::string(folder) + "\"."));
     }
 }
 
@@ -205,7 +205,7 @@ TEST_CASE("Without a tally the program runs all the same, and only a requirement
     };
     CHECK(said("--require=none", "0") == "exit 0\n");
     const std::string unmet = said("--require=model", "0");
-    CHECK(contains(unmet, "--require model is not met: nobody could count what was seen"));
+    CHECK(contains(unmet, "--require model is not met: cannot count what the processes recorded"));
     CHECK(contains(unmet, "exit 123\n"));
 }
 

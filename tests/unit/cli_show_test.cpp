@@ -83,7 +83,8 @@ TEST_CASE("Where no events are, show says what, why and what to try") {
     CHECK(contains(show_as("text", folder.path()).err, "holds no calls."));
     const Outcome wrong = show_as("compat", folder.path());
     CHECK(wrong.exit_code == 2);
-    CHECK(contains(wrong.err, "did you mean \"compact\"?"));
+    CHECK(contains(wrong.err,
+                   "--format: expected text, compact or jsonl, got \"compat\". Did you mean \"compact\"?"));
     CHECK(show({"--format", "text", "--last", "3", folder.path()}).exit_code == 2);
 }
 

@@ -5,7 +5,9 @@
 #include <unistd.h>
 
 #include <csignal>
+#include <sstream>
 
+#include "config/options_table.hpp"
 #include "tests/unit/cli_installation.hpp"
 
 using namespace aoti_dbg;
@@ -68,8 +70,8 @@ TEST_CASE("A wrong value of a flag is refused with what is allowed and the neare
     const Outcome outcome = Installation().run({"--scope", "modle", "--", "/bin/echo", "started"});
     CHECK(outcome.exit_code == 125);
     CHECK(outcome.out.empty());
-    CHECK(contains(outcome.err, "--scope: \"modle\""));
-    CHECK(contains(outcome.err, "did you mean \"model\"?"));
+    CHECK(outcome.err ==
+          "aoti-dbg run: --scope: expected model or all, got \"modle\". Did you mean \"model\"?\n");
 }
 
 TEST_CASE("Death by a signal is passed on as death by the same signal") {
@@ -235,12 +237,14 @@ TEST_CASE("An unknown flag of run starts nothing and names the nearest one") {
         CHECK(outcome.out.empty());
         return outcome.err;
     };
-    CHECK(contains(said({"--levle", "3"}), "--levle is no flag of run; did you mean \"--level\"?"));
-    CHECK(contains(said({"--Scope=all"}), "did you mean \"--scope\"?"));
-    CHECK(contains(said({"--level", "3", "--requires", "model"}), "did you mean \"--require\"?"));
-    CHECK_FALSE(contains(said({"--verbose"}), "did you mean"));
-    CHECK_FALSE(contains(said({"-x"}), "did you mean"));
-    CHECK_FALSE(contains(said({"--" + std::string(100000, 'l')}), "did you mean"));
+    CHECK(said({"--levle", "3"}) ==
+          "aoti-dbg run: unknown option --levle for 'run'. Did you mean --level?\n");
+    CHECK(contains(said({"--Scope=all"}), "--Scope for 'run'. Did you mean --scope?"));
+    CHECK(contains(said({"--level", "3", "--requires", "model"}), "Did you mean --require?"));
+    CHECK(contains(said({"--verbose"}), "`aoti-dbg run --help-all` lists all options."));
+    CHECK_FALSE(contains(said({"--verbose"}), "Did you mean"));
+    CHECK_FALSE(contains(said({"-x"}), "Did you mean"));
+    CHECK_FALSE(contains(said({"--" + std::string(100000, 'l')}), "Did you mean"));
 }
 
 TEST_CASE("A flag's value may follow behind a blank or an equals sign, and look like a flag") {
@@ -250,23 +254,72 @@ TEST_CASE("A flag's value may follow behind a blank or an equals sign, and look 
     CHECK(installation.variable(filter, {"--filter=a=b"}) == "a=b");
     CHECK(installation.variable(filter, {"--filter", "--level"}) == "--level");
     CHECK(installation.variable(filter, {"--filter=a", "--filter", "b"}) == "b");
-    CHECK(contains(installation.run({"--filter", "--", "/bin/echo"}).err, "--filter needs a value"));
+    CHECK(contains(installation.run({"--filter", "--", "/bin/echo"}).err, "option --filter needs a value."));
 }
 
-TEST_CASE("Help comes from the table of options, and version and help succeed") {
-    const Outcome help = run_program({AOTI_DBG_TOOL, "run", "--help"});
+TEST_CASE("The full help of run has a line for every option of the table, and version and help succeed") {
+    const Outcome help = run_program({AOTI_DBG_TOOL, "run", "--help-all"});
     CHECK(help.exit_code == 0);
-    for (const char* flag : {"--level", "--filter", "--scope", "--out", "--log", "--ring", "--require",
-                             "AOTI_DBG_SCOPE", "Examples:"}) {
+    CHECK(help.err.empty());
+    for (const OptionInfo& option : option_table()) {
+        if (option.flag.empty()) continue;
+        CAPTURE(option.flag);
+        const std::string flag = "\n  " + std::string(option.flag) + " ";
         CHECK(contains(help.out, flag));
+        CHECK(contains(line_with(help.out, flag.substr(1)), std::string(option.brief)));
     }
+    for (const char* text :
+         {"--require", "--junit", "--annotate", "--error-exitcode", "AOTI_DBG_SCOPE", "123"})
+        CHECK(contains(help.out, text));
     CHECK(contains(run_program({AOTI_DBG_TOOL, "--help"}).out, "Examples:"));
     CHECK(run_program({AOTI_DBG_TOOL, "--help"}).exit_code == 0);
     CHECK(contains(run_program({AOTI_DBG_TOOL, "--version"}).out, "aoti-dbg "));
 }
 
+TEST_CASE("The help of each command fits a screen of 45 lines and 80 columns") {
+    for (const std::string command : {"", "run", "show", "report", "explain", "doctor"}) {
+        CAPTURE(command);
+        const Outcome help = command.empty() ? run_program({AOTI_DBG_TOOL, "--help"})
+                                             : run_program({AOTI_DBG_TOOL, command, "--help"});
+        CHECK(help.exit_code == 0);
+        std::istringstream text(help.out);
+        std::string line;
+        int lines = 0;
+        for (; std::getline(text, line); ++lines) {
+            CAPTURE(line);
+            CHECK(line.size() <= 80);
+        }
+        CHECK(lines > 5);
+        CHECK(lines <= 45);
+    }
+    std::istringstream all(run_program({AOTI_DBG_TOOL, "run", "--help-all"}).out);
+    for (std::string line; std::getline(all, line);) {
+        CAPTURE(line);
+        CHECK(line.size() <= 80);
+    }
+}
+
+TEST_CASE("The first screen of run has the common options in their groups, and no others") {
+    const std::string help = run_program({AOTI_DBG_TOOL, "run", "--help"}).out;
+    std::size_t last = 0;
+    for (const char* title : {"\nWhat to see:\n", "\nWhat to select:\n", "\nWhere it goes:\n",
+                              "\nWhen something is wrong:\n", "\nMore:\n", "\nExamples:\n"}) {
+        CAPTURE(title);
+        const std::size_t place = help.find(title);
+        REQUIRE(place != std::string::npos);
+        CHECK(place > last);
+        last = place;
+    }
+    for (const OptionInfo& option : option_table()) {
+        if (option.flag.empty()) continue;
+        CAPTURE(option.flag);
+        const bool is_there = contains(help, "\n  " + std::string(option.flag) + " ");
+        CHECK(is_there == (option.frequency == Frequency::common));
+    }
+}
+
 TEST_CASE("The help of a command has its own examples, and nothing that only the parser understands") {
-    for (const std::string command : {"show", "report", "doctor"}) {
+    for (const std::string command : {"show", "report", "explain", "doctor"}) {
         CAPTURE(command);
         const Outcome help = run_program({AOTI_DBG_TOOL, command, "--help"});
         CHECK(help.exit_code == 0);
@@ -302,6 +355,6 @@ TEST_CASE("Without a command the help comes, and an unknown one is told the near
     CHECK(contains(bare.err, "Examples:"));
     const Outcome unknown = run_program({AOTI_DBG_TOOL, "shwo"});
     CHECK(unknown.exit_code == 2);
-    CHECK(contains(unknown.err, "shwo is no command; did you mean \"show\"?"));
+    CHECK(contains(unknown.err, "unknown command \"shwo\". Did you mean \"show\"?"));
     CHECK(run_program({AOTI_DBG_TOOL, "--no-such-flag"}).exit_code == 2);
 }

@@ -47,6 +47,10 @@ int open_descriptors() {
     return count;
 }
 
+void check_refused(const std::string& json, const char* reason) {
+    CHECK(contains(refused(json), reason));
+}
+
 }  // namespace
 
 TEST_CASE("A file that is not there is said, and the options are as without it") {
@@ -54,7 +58,8 @@ TEST_CASE("A file that is not there is said, and the options are as without it")
     CHECK(parsed.options.levels.names);
     REQUIRE(parsed.complaints.size() == 1);
     CHECK(parsed.complaints[0] ==
-          "AOTI_DBG_CONFIG=\"none.json\" is not used: it cannot be opened: no such file");
+          "AOTI_DBG_CONFIG: cannot open none.json: no such file or directory. The file is ignored. Set "
+          "AOTI_DBG_CONFIG to a readable file of at most 1 MiB.");
 }
 
 TEST_CASE("A file that cannot be what is meant is refused without a descriptor left or a wait") {
@@ -65,7 +70,7 @@ TEST_CASE("A file that cannot be what is meant is refused without a descriptor l
         return text.ok() ? std::string("it was read") : text.status().message();
     };
     const int before = open_descriptors();
-    CHECK(contains(why(folder.path() / "none"), "it cannot be opened"));
+    CHECK(contains(why(folder.path() / "none"), "cannot open "));
     CHECK(contains(why(folder.path()), "not a regular file"));
     CHECK(contains(why("/dev/null"), "not a regular file"));
     REQUIRE(mkfifo((folder.path() / "pipe").c_str(), 0600) == 0);
@@ -84,70 +89,67 @@ TEST_CASE("A file that cannot be what is meant is refused without a descriptor l
 }
 
 TEST_CASE("What is not JSON is refused as a whole, and said where it stops to be") {
-    CHECK(contains(refused(""), "c.json:1:1: the file ends where an object, { ... } is expected"));
-    CHECK(contains(refused("level: 3"), "c.json:1:1: an object, { ... } is expected here"));
-    CHECK(contains(refused("{\"level\": 3,}"), "c.json:1:13: a key in double quotes is expected here"));
-    CHECK(contains(refused("{level: 3}"),
-                   "c.json:1:2: a key in double quotes or a closing } is expected here"));
-    CHECK(contains(refused("{\"level\" 3}"), "c.json:1:10: a colon is expected here"));
-    CHECK(contains(refused("{\"level\": 3 \"ring\": 4}"), "c.json:1:13: a comma or a closing } is expected"));
-    CHECK(contains(refused("{\"level\": 03}"), "c.json:1:12: a comma or a closing } is expected"));
-    CHECK(contains(refused("{\"level\": names}"),
-                   "c.json:1:11: a value (strings in double quotes) is expected"));
-    CHECK(contains(refused("{\"level\": 'names'}"), "c.json:1:11: a value (strings in double quotes)"));
-    CHECK(contains(refused("{\"level\": }"), "c.json:1:11: a value"));
-    CHECK(contains(refused("{\"level\": tru}"), "c.json:1:11: a value"));
-    CHECK(contains(refused("{\"level\": 3"),
-                   "c.json:1:12: the file ends where a comma or a closing } is expected"));
-    CHECK(contains(refused("{\"level\":"), "c.json:1:10: the file ends where a value"));
-    CHECK(contains(refused("{\"level\": [\"names\" 3]}"), "c.json:1:20: a comma or a closing ] is expected"));
-    CHECK(contains(refused("{\"level\": [1,]}"), "c.json:1:14: a value"));
-    CHECK(contains(refused("{} {}"), "c.json:1:4: nothing more is expected here"));
-    CHECK(contains(refused("{} // that is all"), "c.json:1:4: nothing more"));
-    CHECK(contains(refused("[]"), "c.json:1:1: an object, { ... }, is expected here"));
-    CHECK(contains(refused("3"), "c.json:1:1: an object"));
+    check_refused("", "c.json:1:1: expected an object, { ... }, got the end of the file");
+    check_refused("level: 3", "c.json:1:1: expected an object, { ... }. The file is ignored.");
+    check_refused(R"({"level": 3,})", "c.json:1:13: expected a key in double quotes.");
+    check_refused("{level: 3}", "c.json:1:2: expected a key in double quotes or a closing }.");
+    check_refused(R"({"level" 3})", "c.json:1:10: expected a colon.");
+    check_refused(R"({"level": 3 "ring": 4})", "c.json:1:13: expected a comma or a closing }");
+    check_refused(R"({"level": 03})", "c.json:1:12: expected a comma or a closing }");
+    check_refused(R"({"level": names})", "c.json:1:11: expected a value (strings in double quotes).");
+    check_refused(R"({"level": 'names'})", "c.json:1:11: expected a value (strings in double quotes)");
+    check_refused(R"({"level": })", "c.json:1:11: expected a value");
+    check_refused(R"({"level": tru})", "c.json:1:11: expected a value");
+    check_refused(R"({"level": 3)", "c.json:1:12: expected a comma or a closing }, got the end of the file");
+    check_refused(R"({"level":)", "c.json:1:10: expected a value (strings in double quotes), got the end");
+    check_refused(R"({"level": ["names" 3]})", "c.json:1:20: expected a comma or a closing ]");
+    check_refused(R"({"level": [1,]})", "c.json:1:14: expected a value");
+    check_refused("{} {}", "c.json:1:4: expected the end of the file.");
+    check_refused("{} // that is all", "c.json:1:4: expected the end of the file");
+    check_refused("[]", "c.json:1:1: expected an object, { ... }.");
+    check_refused("3", "c.json:1:1: expected an object");
 }
 
 TEST_CASE("A broken string or number is said to be one") {
-    CHECK(contains(refused("{\"level\": \"names}"), "c.json:1:11: the file ends within this string"));
-    CHECK(contains(refused("{\"level"), "c.json:1:2: the file ends within this string"));
-    CHECK(contains(refused("{\"level\": \""), "c.json:1:11: the file ends within this string"));
-    CHECK(contains(refused("{\"log\": \"a\nb\"}"), "c.json:1:11: a string holds a line break"));
-    CHECK(contains(refused("{\"log\": \"a\\qb\"}"), "c.json:1:12: a string holds an escape"));
-    CHECK(contains(refused("{\"log\": \"\\ud800\"}"), "a string holds an escape"));
-    CHECK(contains(refused("{\"log\": \"a\xFF\"}"), "c.json:1:11: a string is not UTF-8"));
-    CHECK(contains(refused("{\"log\": \"\xC3(\"}"), "a string is not UTF-8"));
-    CHECK(contains(refused("{\"ring\": 1e999}"), "c.json:1:10: a number is too large"));
-    CHECK(contains(refused("{\"ring\": 1.}"), "c.json:1:10: a number is not written as in JSON"));
-    CHECK(contains(refused("{\"ring\": -}"), "c.json:1:10: a number is not written as in JSON"));
-    CHECK(contains(refused("{\"ring\": +1}"), "c.json:1:10: a number is not written as in JSON"));
+    check_refused(R"({"level": "names})", "c.json:1:11: expected a closing quote, got the end of the file");
+    check_refused(R"({"level)", "c.json:1:2: expected a closing quote, got the end of the file");
+    check_refused(R"({"level": ")", "c.json:1:11: expected a closing quote, got the end of the file");
+    check_refused("{\"log\": \"a\nb\"}", "c.json:1:11: invalid string: it has a line break");
+    check_refused("{\"log\": \"a\\qb\"}", "c.json:1:12: invalid string: JSON has no such escape");
+    check_refused("{\"log\": \"\\ud800\"}", "invalid string: JSON has no such escape");
+    check_refused("{\"log\": \"a\xFF\"}", "c.json:1:11: invalid string: it is not UTF-8");
+    check_refused("{\"log\": \"\xC3(\"}", "invalid string: it is not UTF-8");
+    check_refused(R"({"ring": 1e999})", "c.json:1:10: invalid number: it is too large");
+    check_refused(R"({"ring": 1.})", "c.json:1:10: invalid number: JSON does not allow this form");
+    check_refused(R"({"ring": -})", "c.json:1:10: invalid number: JSON does not allow this form");
+    check_refused(R"({"ring": +1})", "c.json:1:10: invalid number: JSON does not allow this form");
 }
 
 TEST_CASE("A NUL byte does not end a file unnoticed") {
     using namespace std::string_literals;
-    CHECK(contains(refused("{}\0{\"level\": 3}"s), "c.json:1:3: a NUL byte is in the file"));
-    CHECK(contains(refused("{\"level\": 3\0}"s), "a NUL byte"));
+    check_refused("{}\0{\"level\": 3}"s, "c.json:1:3: the file has a NUL byte");
+    check_refused("{\"level\": 3\0}"s, "the file has a NUL byte");
 }
 
 TEST_CASE("Nesting without end, and values without end, use up nothing") {
-    CHECK(contains(refused(std::string(100000, '[')), "c.json:1:17: nothing here is nested so deeply"));
+    CHECK(contains(refused(std::string(100000, '[')), "c.json:1:17: nested too deeply"));
     std::string objects;
     for (int i = 0; i < 100000; ++i)
         objects += "{\"a\":";
-    CHECK(contains(refused(objects), "nothing here is nested so deeply"));
+    check_refused(objects, "nested too deeply");
     std::string values = "{\"kernels\": [0";
     for (int i = 0; i < 200000; ++i)
         values += ",0";
-    CHECK(contains(refused(values + "]}"), "there are more than 65536 values"));
+    check_refused(values + "]}", "too many values: expected at most 65536");
 }
 
 TEST_CASE("Lines end in LF or CR LF, columns count characters, and a byte order mark has no width") {
-    CHECK(contains(refused("{\r\n  \"level\": 3,\r\n  oops\r\n}"), "c.json:3:3: "));
-    CHECK(contains(refused("{\"log\": \"\xC3\xA4\xE2\x82\xAC\", oops}"), "c.json:1:15: "));
-    CHECK(contains(refused("\xEF\xBB\xBF{oops}"), "c.json:1:2: "));
-    CHECK(contains(refused("\n\n\xEF\xBB\xBF{}"), "c.json:3:1: "));
+    check_refused("{\r\n  \"level\": 3,\r\n  oops\r\n}", "c.json:3:3: ");
+    check_refused("{\"log\": \"\xC3\xA4\xE2\x82\xAC\", oops}", "c.json:1:15: ");
+    check_refused("\xEF\xBB\xBF{oops}", "c.json:1:2: ");
+    check_refused("\n\n\xEF\xBB\xBF{}", "c.json:3:1: ");
     CHECK(options_of("\xEF\xBB\xBF{\"level\": 3}").levels.names);
-    CHECK(contains(refused("\xEF\xBB"), "c.json:1:"));
+    check_refused("\xEF\xBB", "c.json:1:");
 }
 
 TEST_CASE("A wrong value is ignored alone, with its place, what is allowed and what may have been meant") {
@@ -156,76 +158,74 @@ TEST_CASE("A wrong value is ignored alone, with its place, what is allowed and w
     REQUIRE(parsed.complaints.size() == 1);
     CHECK(
         parsed.complaints[0] ==
-        "AOTI_DBG_CONFIG=c.json:3:12: \"modle\" is not a value that \"scope\" takes; it is ignored; allowed: "
-        "model or all; did you mean \"model\"?");
+        "AOTI_DBG_CONFIG=c.json:3:12: scope: expected model or all, got \"modle\". The entry is ignored. Did "
+        "you mean \"model\"?");
 }
 
 TEST_CASE("A value of the wrong type is ignored, and its type is named") {
-    CHECK(
-        contains(refused("{\"ring\": [4]}"), "c.json:1:10: \"ring\" takes a number or a string, not a list"));
-    CHECK(contains(refused("{\"level\": null}"), "a number, a string or a list of strings, not null"));
-    CHECK(contains(refused("{\"level\": {}}"), "not an object"));
-    CHECK(contains(refused("{\"scope\": 1}"), "\"scope\" takes a string, not a number"));
-    CHECK(contains(refused("{\"kernels\": true}"), "a string or a list of strings, not true or false"));
-    CHECK(contains(refused("{\"kernels\": [\"a\", 1]}"),
-                   "c.json:1:19: a list for \"kernels\" holds strings, not a number"));
-    CHECK(contains(refused("{\"level\": [3]}"), "a list for \"level\" holds strings, not a number"));
-    CHECK(contains(refused("{\"rules\": {}}"),
-                   "c.json:1:11: \"rules\" takes a list of objects, not an object"));
-    CHECK(contains(refused("{\"rules\": [3]}"), "c.json:1:12: a rule is an object, not a number"));
+    check_refused(R"({"ring": [4]})", "c.json:1:10: ring: expected a number or a string, got a list.");
+    check_refused(R"({"level": null})", "level: expected a number, a string or a list of strings, got null");
+    check_refused(R"({"level": {}})", "got an object");
+    check_refused(R"({"scope": 1})", "scope: expected a string, got a number");
+    check_refused(R"({"kernels": true})", "kernels: expected a string or a list of strings, got a boolean");
+    check_refused(R"({"kernels": ["a", 1]})",
+                  "c.json:1:19: kernels: expected a string in the list, got a number");
+    check_refused(R"({"level": [3]})", "level: expected a string in the list, got a number");
+    check_refused(R"({"rules": {}})", "c.json:1:11: rules: expected a list of objects, got an object");
+    check_refused(R"({"rules": [3]})", "c.json:1:12: rules: expected an object in the list, got a number");
 }
 
 TEST_CASE("Numbers that the option does not take are refused as they are written") {
-    CHECK(contains(refused("{\"level\": 1.5}"), "\"1.5\" is not a value that \"level\" takes"));
-    CHECK(contains(refused("{\"level\": -0}"), "\"-0\" is not a value"));
-    CHECK(contains(refused("{\"runs\": 1e3}"),
-                   "\"1e3\" is not a value that \"runs\" takes: it is neither a number"));
-    CHECK(contains(refused("{\"runs\": -3}"), "counts from the end"));
-    CHECK(contains(refused("{\"level\": 18446744073709551616}"), "\"18446744073709551616\" is not a value"));
+    check_refused(R"({"level": 1.5})", R"(expected 0 to 3, or a list of names, stats, files, got "1.5")");
+    check_refused(R"({"level": -0})", "got \"-0\"");
+    check_refused(
+        R"({"runs": 1e3})",
+        R"(expected a number or a Python slice (begin:end:step), got "1e3": not a number or a slice)");
+    check_refused(R"({"runs": -3})", "a slice cannot count from the end");
+    check_refused(R"({"level": 18446744073709551616})", "got \"18446744073709551616\"");
     const Parsed large = parse_file("{\"ring\": 18446744073709551616}");
     CHECK(large.options.ring == 1048576);
     REQUIRE(large.complaints.size() == 1);
-    CHECK(contains(large.complaints[0], "the largest, 1048576, is taken"));
+    CHECK(contains(large.complaints[0], "Using the maximum, 1048576."));
 }
 
 TEST_CASE("An unknown key is named with the one that may have been meant") {
-    CHECK(contains(refused("{\"kernal\": 1}"), "c.json:1:2: \"kernal\" is not a key that is known here"));
-    CHECK(contains(refused("{\"kernal\": 1}"), "did you mean \"kernels\"?"));
-    CHECK(contains(refused("{\"--level\": 3}"), "did you mean \"level\"?"));
-    CHECK(contains(refused("{\"AOTI_DBG_LEVEL\": 3}"), "did you mean \"level\"?"));
-    CHECK(contains(refused("{\"Level\": 3}"), "did you mean \"level\"?"));
-    CHECK_FALSE(contains(refused("{\"everything\": {\"level\": [3]}}"), "did you mean"));
-    CHECK(contains(refused("{\"a\\nb\\u0000\": 1}"), R"("a\nb\x00" is not a key)"));
+    check_refused(R"({"kernal": 1})", "c.json:1:2: unknown key \"kernal\". The entry is ignored.");
+    check_refused(R"({"kernal": 1})", "Did you mean \"kernels\"?");
+    check_refused(R"({"--level": 3})", "Did you mean \"level\"?");
+    check_refused(R"({"AOTI_DBG_LEVEL": 3})", "Did you mean \"level\"?");
+    check_refused(R"({"Level": 3})", "Did you mean \"level\"?");
+    CHECK_FALSE(contains(refused("{\"everything\": {\"level\": [3]}}"), "Did you mean"));
+    CHECK(contains(refused("{\"a\\nb\\u0000\": 1}"), R"(unknown key "a\nb\x00".)"));
 }
 
 TEST_CASE("A file cannot name another file") {
-    CHECK(contains(refused("{\"config\": \"d.json\"}"), "cannot name another one"));
+    check_refused(R"({"config": "d.json"})", "cannot name another one");
 }
 
 TEST_CASE("Of a key that stands there twice the first one counts") {
     const Parsed parsed = parse_file("{\"ring\": 8,\n\"ring\": 16, \"ring\": 32}");
     CHECK(parsed.options.ring == 8);
     REQUIRE(parsed.complaints.size() == 2);
-    CHECK(contains(parsed.complaints[0],
-                   "c.json:2:1: \"ring\" stands here a second time; the first one counts"));
+    CHECK(contains(parsed.complaints[0], "c.json:2:1: duplicate key \"ring\". The first one counts."));
 }
 
 TEST_CASE("A NUL character in a string is refused") {
-    CHECK(contains(refused("{\"log\": \"a\\u0000b\"}"), "\"a\\x00b\" holds a NUL character"));
+    check_refused("{\"log\": \"a\\u0000b\"}", "log: expected no NUL character, got \"a\\x00b\"");
 }
 
 TEST_CASE("A rule without names is ignored, one with a wrong field keeps the rest") {
-    CHECK(contains(refused("{\"rules\": [{\"side\": \"after\"}]}"), "c.json:1:12: a rule needs \"kernels\""));
-    CHECK(contains(refused("{\"rules\": [{\"kernels\": \"\"}]}"), "a rule needs \"kernels\""));
+    check_refused(R"({"rules": [{"side": "after"}]})", "c.json:1:12: a rule needs \"kernels\"");
+    check_refused(R"({"rules": [{"kernels": ""}]})", "a rule needs \"kernels\"");
     CHECK(complaints_about("{\"rules\": [{\"kernels\": \",\", \"level\": 3}]}").size() == 2);
     CHECK_FALSE(parse_file("{\"rules\": [{\"kernels\": \",\", \"level\": 3}]}").options.level_given);
     const Parsed parsed = parse_file(
         "{\"rules\": [{\"kernels\": \"a\", \"side\": \"afer\", \"scope\": \"all\", \"runs\": 3}]}");
     REQUIRE(parsed.complaints.size() == 2);
     CHECK(contains(parsed.complaints[0],
-                   "\"scope\" is not a key that is known here; it is ignored; allowed: "
-                   "level, kernels, runs, calls, side"));
-    CHECK(contains(parsed.complaints[1], "did you mean \"after\"?"));
+                   "unknown key \"scope\". The entry is ignored. Known keys: "
+                   "level, kernels, runs, calls, side."));
+    CHECK(contains(parsed.complaints[1], "Did you mean \"after\"?"));
     REQUIRE(parsed.options.rules.size() == 1);
     CHECK(parsed.options.rules[0] ==
           Rule{NamePatterns::globs("a"), std::nullopt, Window{3, 4, 1}, std::nullopt, std::nullopt});
@@ -238,7 +238,7 @@ TEST_CASE("A thousand wrong entries are eight complaints and a number") {
     const Parsed parsed = parse_file(json + "}");
     CHECK(parsed.options.levels.names);
     REQUIRE(parsed.complaints.size() == 9);
-    CHECK(parsed.complaints.back() == "and 992 more wrong options");
+    CHECK(parsed.complaints.back() == "992 more invalid options.");
 }
 
 TEST_CASE("A path with a line break in it does not break a complaint") {
@@ -350,7 +350,7 @@ TEST_CASE("A variable wins over the file, and a wrong one leaves the file's word
     const Parsed wrong = parse_file(json, {{"AOTI_DBG_SCOPE", "modle"}});
     CHECK(wrong.options.scope == Scope::all);
     REQUIRE(wrong.complaints.size() == 1);
-    CHECK(contains(wrong.complaints[0], "what the configuration file says is taken"));
+    CHECK(contains(wrong.complaints[0], "Using the value in the configuration file."));
 }
 
 TEST_CASE("Within a file, too, patterns win over PyTorch's filter") {
@@ -404,10 +404,9 @@ TEST_CASE("Asked about a file beforehand, the table says whether it can be read 
         close(file);
         return fault_of_value("AOTI_DBG_CONFIG", path);
     };
-    CHECK(contains(fault_of_value("AOTI_DBG_CONFIG", path), "it cannot be opened"));
-    CHECK(
-        contains(fault_with("{\n,"), path + ":2:1: a key in double quotes or a closing } is expected here"));
-    CHECK(contains(fault_with("[]"), path + ":1:1: an object"));
+    CHECK(contains(fault_of_value("AOTI_DBG_CONFIG", path), "cannot open "));
+    CHECK(contains(fault_with("{\n,"), path + ":2:1: expected a key in double quotes or a closing }."));
+    CHECK(contains(fault_with("[]"), path + ":1:1: expected an object, { ... }."));
     CHECK(fault_with("{\"levle\": 3}").empty());
 }
 

@@ -29,7 +29,7 @@ inline Sources sources_of(const Variables& variables, const Variables& files = {
         if (name.rfind("AOTI_DBG_", 0) == 0) sources.variables.push_back(name);
     sources.read_file = [files](const std::string& path) -> Result<std::string> {
         const auto found = files.find(path);
-        if (found == files.end()) return Status::error("it cannot be opened: no such file");
+        if (found == files.end()) return Status::error("cannot open " + path + ": no such file or directory");
         return found->second;
     };
     return sources;

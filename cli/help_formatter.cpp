@@ -1,0 +1,58 @@
+// See help_formatter.hpp.
+#include "cli/help_formatter.hpp"
+
+#include <algorithm>
+#include <string_view>
+#include <utility>
+
+#include "cli/run_help.hpp"
+
+namespace aoti_dbg::cli {
+namespace {
+
+constexpr std::size_t kWidth = 80;
+constexpr std::size_t kColumn = 22;  // of the descriptions
+
+/// `text` in lines of at most `width` characters.
+std::string wrapped(std::string_view text, std::size_t width) {
+    std::string result;
+    while (text.size() > width) {
+        std::size_t cut = text.rfind(' ', width);
+        if (cut == std::string_view::npos) cut = std::min(text.find(' '), text.size());
+        result += std::string(text.substr(0, cut)) + "\n";
+        text.remove_prefix(std::min(cut + 1, text.size()));
+    }
+    return result + std::string(text);
+}
+
+}  // namespace
+
+HelpFormatter::HelpFormatter() {
+    column_width(kColumn);
+    label("Positionals", "Arguments");
+    label("SUBCOMMAND", "COMMAND");
+}
+
+std::string HelpFormatter::make_help(const CLI::App* app, std::string name, CLI::AppFormatMode mode) const {
+    if (app->get_name() == "run")
+        return run_help(mode == CLI::AppFormatMode::All ? HelpScreen::all : HelpScreen::common);
+    std::string text = CLI::Formatter::make_help(app, std::move(name), mode);
+    // CLI11 leaves blank lines for groups that have no visible option.
+    for (std::size_t at = text.find("\n\n\n"); at != std::string::npos; at = text.find("\n\n\n", at))
+        text.erase(at, 1);
+    while (text.size() > 1 && text.compare(text.size() - 2, 2, "\n\n") == 0)
+        text.pop_back();
+    return text;
+}
+
+std::string HelpFormatter::make_usage(const CLI::App* app, std::string name) const {
+    // CLI11 would show the arguments that only the library passes to the command.
+    if (app->get_name() == "report") return "Usage: " + name + " [OPTIONS] [directory]\n";
+    return CLI::Formatter::make_usage(app, std::move(name));
+}
+
+std::string HelpFormatter::make_option_desc(const CLI::Option* option) const {
+    return wrapped(option->get_description(), kWidth - kColumn);
+}
+
+}  // namespace aoti_dbg::cli
