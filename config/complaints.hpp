@@ -1,5 +1,5 @@
-// What is wrong with options, in sentences. Complaints keeps as many as people read, counts the rest and never
-// builds their texts.
+// What is wrong with options, in sentences. Complaints keeps as many as people read, counts the rest and
+// never builds their texts.
 #pragma once
 
 #include <cstddef>

@@ -254,7 +254,7 @@ TEST_CASE("Of a log that ends early each line is printed or lost, and the closin
         CAPTURE(watched.outcome.err);
         const std::size_t lines = watched.log_lines().size();
         CHECK(lines > 1000);
-        CHECK(told(watched.outcome.err, "lines lost") + lines == 2 * 14 * 900);
+        CHECK(told(watched.outcome.err, "lines lost") + lines == std::size_t{2} * 14 * 900);
         // A call is printed if its first line is.
         CHECK(told(watched.outcome.err, "printed") == (lines + 1) / 2);
         CHECK(contains(watched.outcome.err, "The log ends here. Raise the file size limit"));
