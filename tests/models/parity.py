@@ -134,8 +134,8 @@ def is_never_launched(run: list[Record], at: int) -> bool:
 
 
 def same_title(ours: list[Record], begin: int, title: str) -> list[int]:
-    """The first place with this title, and the others of the same call. A call may get a buffer and views of it. PyTorch
-    prints the buffer alone, and we print each of them under the buffer's name."""
+    """The first place with this title, and the others of the same call. A call may get a buffer and views of it.
+    PyTorch prints only the buffer. We print each of them under the buffer's name."""
     first = next((place for place in range(begin, len(ours)) if ours[place].title == title), None)
     if first is None:
         return []
