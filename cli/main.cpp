@@ -30,7 +30,7 @@ constexpr const char* kExamples =
     "Examples:\n"
     "  aoti-dbg run -- python infer.py            print each kernel\n"
     "  aoti-dbg run --triage -- python infer.py   explain a crash\n"
-    "  aoti-dbg show aoti_dbg                     print the last calls of the newest run\n"
+    "  aoti-dbg show aoti_dbg                     print the last calls\n"
     "  aoti-dbg doctor                            check this machine\n";
 constexpr const char* kReportExamples =
     "Examples:\n"
@@ -43,7 +43,7 @@ constexpr const char* kExplainExamples =
 constexpr const char* kDoctorExamples =
     "Examples:\n"
     "  aoti-dbg doctor\n"
-    "  aoti-dbg doctor --fault                    also check the report of a GPU fault\n"
+    "  aoti-dbg doctor --fault                    also check a GPU fault\n"
     "\n"
     "The exit code is 1 if a check failed, otherwise 0.\n";
 

@@ -124,8 +124,8 @@ void read_suppressions(const Sources& sources, Options& options, Complaints& com
     for (const std::string& pattern : options.suppress.plain_patterns()) {
         if (!text_of(pattern).ok()) continue;
         const std::string file = printable(pattern, kLongestPath);
-        complain(file + " counts as the name of a kernel, but a file has this name, too. Write ./" + file +
-                 " to use the file.");
+        std::string what = file + " counts as the name of a kernel, but a file has this name, too. Write ./";
+        complain(what.append(file).append(" to use the file."));
     }
 }
 
