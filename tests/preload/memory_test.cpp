@@ -101,9 +101,8 @@ TEST_CASE("Memory by every way of the driver is in the map, and what became of i
 TEST_CASE("An address in what was freed is a use after free, and one behind what lives is told as that") {
     const Run run(memory_ways("all"));
     const NearMemory freed = run.near("freed", 4096);
-    CHECK(
-        near_text(freed) ==
-        "in memory freed before or after the launch (3 MiB on cuda:0 by cuMemFree, 4 KiB after its start)");
+    CHECK(near_text(freed) ==
+          "in memory freed before or after the launch (3 MiB on cuda:0 by cuMemFree, 4 KiB after its start)");
     // Of a launch that came after all of it.
     const LaunchMoment launch{UINT64_MAX, run.map().header.anchor_ticks};
     CHECK(near_memory(run.map(), run.at("freed"), launch).front().is_use_after_free());

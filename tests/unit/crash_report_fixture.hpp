@@ -50,14 +50,4 @@ inline std::string text_of(const CrashReport& report) {
     return text;
 }
 
-/// The page with one blank for each line break and indent.
-inline std::string unwrapped_text_of(const CrashReport& report) {
-    std::string line;
-    for (const char c : text_of(report)) {
-        const bool is_blank = c == '\n' || c == ' ';
-        if (!is_blank || line.empty() || line.back() != ' ') line += is_blank ? ' ' : c;
-    }
-    return line;
-}
-
 }  // namespace aoti_dbg::test
