@@ -157,8 +157,9 @@ TEST_CASE("Where the driver writes no core dump, completion markers name the ker
     CHECK(doctor.outcome.exit_code == 0);
     CHECK(doctor.state("core dumps") == "warning");
     CHECK(doctor.state("fault") == "ok");
-    CHECK(contains(doctor.text("fault"),
-                   "illegal memory access (CUDA error 700) in aoti_dbg_doctor_fault; by completion markers"));
+    CHECK(contains(
+        doctor.text("fault"),
+        "illegal memory access (CUDA error 700) in aoti_dbg_doctor_fault, according to completion markers"));
 }
 
 TEST_CASE("Where it takes no markers either, no verdict names the kernel: a failure of --fault alone") {
@@ -180,7 +181,7 @@ TEST_CASE("Core dumps that the person has asked for are left to him, and the lin
     CHECK(doctor.state("interposers") == "warning");
     CHECK(contains(doctor.text("interposers"), "CUDA_COREDUMP_FILE=" + his));
     CHECK(doctor.state("fault") == "ok");
-    CHECK(contains(doctor.text("fault"), "by completion markers"));
+    CHECK(contains(doctor.text("fault"), "according to completion markers"));
 }
 
 TEST_CASE("A library that stands before the driver's look-up is found by what it keeps from being seen") {

@@ -13,7 +13,8 @@ namespace {
 const Lines kTwoRuns = cuda_models({"--runs", "2"}, {"stats"});
 constexpr const char* kByDump = "illegal memory access in triton_poi_fused_add_3 (run 0, call 4)";
 constexpr const char* kByMarkers =
-    "illegal memory access (CUDA error 700) in triton_poi_fused_add_3 (run 0, call 4); by completion markers";
+    "illegal memory access (CUDA error 700) in triton_poi_fused_add_3 (run 0, call 4), according to "
+    "completion markers";
 
 std::string joined_text(const Lines& words) {
     std::string text;
@@ -89,7 +90,7 @@ TEST_CASE("Where the dump that was asked for cannot be written, markers name the
         kTriage, kTwoRuns,
         faulting({{"CUDA_ENABLE_COREDUMP_ON_EXCEPTION", "1"}, {"CUDA_COREDUMP_FILE", "/nowhere/his.core"}}));
     CHECK(run.outcome.err.find("cannot be read where that says (/nowhere/his.core)") != std::string::npos);
-    CHECK(contains(run.verdict(), "triton_poi_fused_add_3 (run 0, call 4); by completion markers"));
+    CHECK(contains(run.verdict(), "triton_poi_fused_add_3 (run 0, call 4), according to completion markers"));
 }
 
 TEST_CASE("Where a variable keeps the driver from writing any, markers name the kernel") {
