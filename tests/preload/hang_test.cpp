@@ -315,7 +315,7 @@ TEST_CASE("Of a program that does not end when it is to the report is there whil
     CHECK(contains(run.outcome.out, "still there\naoti-dbg: hang: cuStreamSynchronize has not returned"));
     check_names_the_kernel(run.report(), "cuStreamSynchronize", By::waits);
     CHECK(contains(run.report().at("notes").at(0).get<std::string>(),
-                   "still running some seconds after SIGTERM"));
+                   "the program was still running some seconds after SIGTERM"));
     // And no other when it ends: the second is that of `aoti-dbg report`.
     CHECK(Preloaded::files(run.out(), "report").size() == 4);
 }

@@ -46,8 +46,8 @@ TEST_CASE("A second package whose calls are alike takes nothing away from the re
     CHECK(begins_with(package_of(beside), "cstats-"));
     CHECK(beside.report().at("call").at("path") == model_path("stats"));
     const std::string text = read_text(beside.out() / "report.txt");
-    CHECK(contains(one_line(text), " package " + package_of(beside)));
-    CHECK(contains(one_line(text), " written by "));
+    CHECK(contains(text, "  package        " + package_of(beside)));
+    CHECK(contains(text, "  written by     "));
 }
 
 TEST_CASE("Ops, of whose stream nothing is known, are told before a fault on the legacy stream") {
@@ -91,8 +91,8 @@ TEST_CASE("Tensors of the call are told with dtype, sizes and place, scalars wit
         CHECK_FALSE(arguments[i].contains("expected"));
     }
     CHECK(arguments[3].at("value") == "128");
-    CHECK(contains(one_line(read_text(run.out() / "report.txt")),
-                   " arguments buf1: in_ptr0, float32 [8, 16], 512 bytes at 0x"));
+    CHECK(contains(read_text(run.out() / "report.txt"),
+                   "  arguments      buf1: in_ptr0, float32 [8, 16], 512 bytes at 0x"));
     // What comes from outside may be another one.
     const Json input = Faulted(4, {"stats"}).report().at("arguments").at(0);
     CHECK(input.at("label") == "arg2_1");
@@ -114,7 +114,7 @@ struct Found : Run {
 TEST_CASE("A finding of a program that ends well is told with its call, as a fault is") {
     const Found run({"stats_other", "stats"});
     const Json report = run.report();
-    CHECK(run.verdict() == "NaN in buf4, first made by triton_poi_fused_sqrt_2 (run 0, call 3)");
+    CHECK(run.verdict() == "NaN in buf4, first written by triton_poi_fused_sqrt_2 (run 0, call 3)");
     const Json& call = report.at("call");
     CHECK(call.at("kernel") == "triton_poi_fused_sqrt_2");
     CHECK(call.at("original_aten") == Json({"aten.sqrt"}));
@@ -130,7 +130,7 @@ TEST_CASE("A finding of a program that ends well is told with its call, as a fau
     CHECK(report.at("ended").at("exit_status") == 0);
     CHECK(contains(report.at("environment").dump(), "cstats-"));
     const std::string text = read_text(run.out() / "report.txt");
-    CHECK(contains(one_line(text), " call triton_poi_fused_sqrt_2 (run 0, call 3), launch "));
+    CHECK(contains(text, "  call           triton_poi_fused_sqrt_2 (run 0, call 3), launch "));
     CHECK(contains(text, "  <- this one\n"));
     const Json verdict = Json::parse(read_text(run.verdict_file()));
     CHECK(verdict.at("kernel") == "triton_poi_fused_sqrt_2");

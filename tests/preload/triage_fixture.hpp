@@ -7,6 +7,7 @@
 #include <string>
 
 #include "tests/preload/preload_support.hpp"
+#include "tests/support/unwrapped.hpp"
 
 namespace aoti_dbg::test {
 
@@ -53,16 +54,6 @@ inline std::string place_of(int number) {
     const auto in_all = static_cast<std::size_t>(number - 1);
     return kOneRun[in_all % kOneRun.size()] + " (run " + std::to_string(in_all / kOneRun.size()) + ", call " +
            std::to_string(in_all % kOneRun.size()) + ")";
-}
-
-/// A report's lines are wrapped: with one blank for each break and what is before the next word.
-inline std::string unwrapped(const std::string& text) {
-    std::string line;
-    for (const char c : text) {
-        const bool is_blank = c == '\n' || c == ' ';
-        if (!is_blank || line.empty() || line.back() != ' ') line += is_blank ? ' ' : c;
-    }
-    return line;
 }
 
 /// `aoti-dbg report FOLDER`.

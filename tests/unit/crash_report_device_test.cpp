@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "tests/support/catch.hpp"
+#include "tests/support/unwrapped.hpp"
 #include "tests/unit/crash_report_fixture.hpp"
 
 using namespace aoti_dbg;
@@ -191,7 +192,7 @@ TEST_CASE("Of a fault the page says what is known, and not what is missing") {
     CHECK(json_of(report).at("device").at("launch") == 812);
     report.device->thread.clear();
     report.device->address = "0x7f4900001000";
-    CHECK(contains(unwrapped_text_of(report),
+    CHECK(contains(unwrapped(text_of(report)),
                    "block [9, 0, 0] of grid [40, 1, 1] x [128, 1, 1] on cuda:0 at address "
                    "0x7f4900001000 call "));
     // Its warp had ended.

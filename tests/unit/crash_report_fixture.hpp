@@ -51,9 +51,4 @@ inline std::string text_of(const CrashReport& report) {
     return text;
 }
 
-/// The page on one line.
-inline std::string unwrapped_text_of(const CrashReport& report) {
-    return one_line(text_of(report));
-}
-
 }  // namespace aoti_dbg::test

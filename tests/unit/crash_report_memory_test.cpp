@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "tests/support/catch.hpp"
+#include "tests/support/unwrapped.hpp"
 #include "tests/unit/crash_report_fixture.hpp"
 
 using namespace aoti_dbg;
@@ -103,7 +104,7 @@ TEST_CASE("Tensors in the memory at the address stand below it, and it is then k
     memory.tensors = {tensor};
     memory.known_tensors = 3;
     const CrashReport report = concluded(fault_at({memory}));
-    const std::string text = unwrapped_text_of(report);
+    const std::string text = unwrapped(text_of(report));
     CAPTURE(text);
     CHECK(contains(text, "(cuMemAlloc), a segment of several tensors"));
     CHECK(contains(text,
@@ -150,7 +151,7 @@ TEST_CASE("A call that failed for want of memory is of that class, with how much
     CHECK(report.verdict ==
           "out of device memory: 12 GiB requested on cuda:0 (3 GiB of 139 GiB free), in "
           "aoti_torch_cuda_addmm_out (run 0, call 4); the program then exited with status 1");
-    CHECK(contains(unwrapped_text_of(report),
+    CHECK(contains(unwrapped(text_of(report)),
                    "12 GiB requested on cuda:0 (3 GiB of 139 GiB free) by cuMemAlloc in thread 4250; this "
                    "process holds 100 GiB in 17 allocations"));
     CHECK(contains(report.next.front(), "100 GiB in 17 allocations"));
