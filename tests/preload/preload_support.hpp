@@ -8,7 +8,6 @@
 #include <string>
 #include <vector>
 
-#include "tests/support/one_line.hpp"
 #include "tests/support/run_program.hpp"
 
 namespace aoti_dbg::test {

@@ -85,7 +85,7 @@ TEST_CASE("Of several devices the one at fault is told whole, the others by thei
     const Faulted faulted(3, "own", 32);
     const std::string fault = faulted.report.at("environment").at("cuda:1");
     CHECK(contains(fault, " (of the fault)"));
-    CHECK(contains(one_line(faulted.err), "cuda:0, cuda:1 Software device"));
+    CHECK(contains(unwrapped(faulted.err), "cuda:0, cuda:1 Software device"));
     CHECK(
         faulted.report.at("environment").at("cuda:2").get<std::string>().starts_with("Software device GPU-"));
 }

@@ -114,7 +114,7 @@ struct Found : Run {
 TEST_CASE("A finding of a program that ends well is told with its call, as a fault is") {
     const Found run({"stats_other", "stats"});
     const Json report = run.report();
-    CHECK(run.verdict() == "NaN in buf4, first written by triton_poi_fused_sqrt_2 (run 0, call 3)");
+    CHECK(run.verdict() == "NaN in buf4, first made by triton_poi_fused_sqrt_2 (run 0, call 3)");
     const Json& call = report.at("call");
     CHECK(call.at("kernel") == "triton_poi_fused_sqrt_2");
     CHECK(call.at("original_aten") == Json({"aten.sqrt"}));

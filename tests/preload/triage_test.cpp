@@ -122,7 +122,7 @@ TEST_CASE("Of several ranks the report says which crashed first, with its own va
     CHECK(report.at("variables").at("RANK") == "0");
     CHECK(report.at("variables").at("WORLD_SIZE") == "2");
     CHECK(report.at("variables").at("AOTI_DBG_TRIAGE") == "on");
-    CHECK(contains(run.outcome.err, ", rank 0, ended with SIGSEGV"));
+    CHECK(contains(unwrapped(run.outcome.err), ", rank 0, ended with SIGSEGV"));
     CHECK(contains(report.at("notes").dump(), ", rank 1) ended with SIGSEGV"));
     CHECK(Json::parse(read_text(run.verdict_file())).at("rank") == "0");
     // The command is that which was started, without what is the rank's.

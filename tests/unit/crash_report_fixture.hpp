@@ -4,7 +4,6 @@
 #include <string>
 
 #include "serializer/crash_report.hpp"
-#include "tests/support/one_line.hpp"
 #include "tests/support/run_program.hpp"
 
 namespace aoti_dbg::test {

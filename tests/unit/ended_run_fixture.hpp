@@ -11,7 +11,6 @@
 #include <vector>
 
 #include "cli/triage.hpp"
-#include "tests/support/one_line.hpp"
 #include "tests/support/ring_writer.hpp"
 #include "tests/support/run_program.hpp"
 
