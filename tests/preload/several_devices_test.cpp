@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "tests/preload/faulted_launch.hpp"
+#include "tests/support/unwrapped.hpp"
 
 namespace aoti_dbg::test {
 namespace {
