@@ -14,7 +14,7 @@
 namespace aoti_dbg {
 namespace {
 
-// A kernel that takes more tensors than this has the first of them unmeasured.
+// Of a kernel with more pointers than this, tensors are found by address alone.
 constexpr std::size_t kMostPointers = 8192;
 
 constexpr std::size_t kKnownConstants = 512;  // by address
@@ -168,12 +168,13 @@ void note_pointer(ThreadState* state, MeasuredModel& model, TensorHandle handle)
     const OpenCall* run = state == nullptr ? nullptr : innermost_run(*state);
     if (run == nullptr) return model.note_constant(handle);
     MeasuringThread& own = own_part(*state);
-    if (std::exchange(own.pointers_are_old, false)) {
+    const bool is_other_run = std::exchange(own.pointers_run, run->run) != run->run;
+    if (std::exchange(own.pointers_are_old, false) || is_other_run || own.pointers.size() >= kMostPointers) {
         own.pointers.clear();
         own.are_constants = false;
     }
     void* pointer = nullptr;
-    if (own.pointers.size() >= kMostPointers || model.api().data_ptr(handle, &pointer) != 0) return;
+    if (model.api().data_ptr(handle, &pointer) != 0) return;
     const auto address = reinterpret_cast<std::uint64_t>(pointer);
     own.pointers.push_back({address, handle});
     // The first run after an update folds constants where that is done at run time, and asks for all of them.
@@ -185,8 +186,8 @@ void note_pointer(ThreadState* state, MeasuredModel& model, TensorHandle handle)
 [[gnu::hot]] std::uint32_t match_site(ThreadState& state, const MeasuredModel& model, std::uint16_t number,
                                       std::uint32_t run, const Name& name, const Passage& passage) {
     MeasuringThread& own = own_part(state);
-    // Handles that an earlier call was given may be gone.
-    if (std::exchange(own.pointers_are_old, true)) own.pointers.clear();
+    // Handles that an earlier call was given, or another run, may be gone.
+    if (std::exchange(own.pointers_are_old, true) || own.pointers_run != run) own.pointers.clear();
     const std::uint32_t id = id_of(own, model, number, name, passage);
     if (id != kNone || !model.has_sites()) {
         own.matched_run = run;

@@ -58,11 +58,12 @@ struct CheckedViews {
 };
 
 struct MeasuringThread {
-    std::vector<FetchedPointer> pointers;      // since the last call
-    bool pointers_are_old = false;             // a call has taken them
-    bool are_constants = false;                // since a constant was among them
-    std::uint32_t matched_run = ring::kNoRun;  // the last one that a call of was matched
-    std::array<KnownId, 256> known_ids;        // by the name's number
+    std::vector<FetchedPointer> pointers;       // since the last call
+    std::uint32_t pointers_run = ring::kNoRun;  // that they were fetched in
+    bool pointers_are_old = false;              // a call has taken them
+    bool are_constants = false;                 // since a constant was among them
+    std::uint32_t matched_run = ring::kNoRun;   // the last one that a call of was matched
+    std::array<KnownId, 256> known_ids;         // by the name's number
     std::map<std::uint16_t, Follower> followers;
     TensorReader reader;
     std::vector<KnownConstant> constants;

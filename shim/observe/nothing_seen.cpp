@@ -52,12 +52,13 @@ bool has_entry_since(const std::string& folder, std::int64_t unix_seconds) {
     DIR* const entries = opendir(folder.c_str());
     if (entries == nullptr) return false;
     bool found = false;
-    while (const dirent* const entry = readdir(entries)) {
+    const dirent* entry = nullptr;
+    while (!found && (entry = readdir(entries)) != nullptr) {
         const std::string_view name = entry->d_name;
         struct stat info {};
         if (name == "." || name == "..") continue;
         if (fstatat(dirfd(entries), entry->d_name, &info, AT_SYMLINK_NOFOLLOW) != 0) continue;
-        found = found || info.st_ctim.tv_sec >= unix_seconds;
+        found = info.st_ctim.tv_sec >= unix_seconds;
     }
     closedir(entries);
     return found;

@@ -137,7 +137,8 @@ std::size_t KeptRuns::files_that_stay() const {
 
 bool KeptRuns::let_oldest_go(std::uint32_t newer) {
     // Of findings alone all are kept that fit: the first of them are not removed for later ones.
-    if (last_ == 0) return false;
+    // No run goes for what lies in no run, which could take the place of all of them.
+    if (last_ == 0 || newer == kNoRun) return false;
     const auto oldest = std::find_if(runs_.begin(), runs_.end(),
                                      [](const auto& run) { return run.second.stays && !run.second.goes; });
     if (oldest == runs_.end() || oldest->first >= newer) return false;

@@ -145,6 +145,7 @@ class TensorSaver {
     void return_grant(SavingJob& job);
     SaveBudget::Answer ask(std::uint64_t bytes, Hand& hand);
     [[nodiscard]] std::uint64_t bytes_of_others() const;
+    bool room_may_come();
     void refuse(SaveBudget::Answer answer, SavingJob& job);
     void stop(const std::string& line);
     enum Once : unsigned {

@@ -101,10 +101,13 @@ TensorSaver::Linked TensorSaver::link_named(SavingJob& job, const SavedFile& kno
         return Linked::over;
     }
     job.content = known.content;
-    bool is_one_more = false;
     {
         const std::lock_guard lock(mutex_);
-        is_one_more = note_named(known.content);
+        // Counted with the name: another thread may remove a name of this content at once.
+        if (note_named(known.content)) {
+            counts_.linked.fetch_add(1, std::memory_order_relaxed);
+            counts_.linked_bytes.fetch_add(static_cast<std::uint64_t>(known.size), std::memory_order_relaxed);
+        }
         if (is_written) budget_.give_back_bytes(job.granted, job.at);
         // The newest name stands longest, where older runs go.
         if (runs_.any_may_go()) {
@@ -114,10 +117,6 @@ TensorSaver::Linked TensorSaver::link_named(SavingJob& job, const SavedFile& kno
         }
     }
     counts_.files.fetch_add(1, std::memory_order_relaxed);
-    if (is_one_more) {
-        counts_.linked.fetch_add(1, std::memory_order_relaxed);
-        counts_.linked_bytes.fetch_add(static_cast<std::uint64_t>(known.size), std::memory_order_relaxed);
-    }
     end_job(job, true);
     return Linked::over;
 }

@@ -72,6 +72,14 @@ SaveBudget::Answer TensorSaver::ask(std::uint64_t bytes, Hand& hand) {
     return budget_.ask(bytes, others);
 }
 
+/// Whether runs that are on disk may still go.
+bool TensorSaver::room_may_come() {
+    if (settings_.keep_last != 0) return true;
+    if (!settings_.only_findings) return false;
+    const std::lock_guard lock(mutex_);
+    return budget_.files() > runs_.files_that_stay();
+}
+
 void TensorSaver::refuse(SaveBudget::Answer answer, SavingJob& job) {
     std::string why;
     std::string what_to_try;
@@ -92,12 +100,7 @@ void TensorSaver::refuse(SaveBudget::Answer answer, SavingJob& job) {
             what_to_try = "Set AOTI_DBG_OUT to a directory on a larger file system, select fewer calls";
             break;
     }
-    bool room_may_come = settings_.keep_last != 0;
-    if (settings_.only_findings) {
-        const std::lock_guard lock(mutex_);
-        room_may_come = room_may_come || budget_.files() > runs_.files_that_stay();
-    }
-    if (room_may_come) {
+    if (room_may_come()) {
         say_once(at_cap, why + ". The rest of run " + std::to_string(job.run) +
                              " is left out, and so is what does not fit of later runs. " + what_to_try + ".");
     } else {
@@ -132,6 +135,8 @@ void TensorSaver::fail(const Failed& failed, SavingJob& job) {
                                   (goes ? ". Older runs are removed to make room. "
                                         : ". Tensors that have no room are left out. ") +
                                   remedy(failed.error) + " Or lower AOTI_DBG_KEEP.");
+        } else if (room_may_come()) {
+            say_once(at_room, what + ". Tensors that have no room are left out. " + remedy(failed.error));
         } else {
             stop(what + kNoMore + remedy(failed.error) + " Or set AOTI_DBG_KEEP=last:N.");
         }

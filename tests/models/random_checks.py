@@ -160,6 +160,11 @@ def values(said: dict, tensor: torch.Tensor) -> list[str]:
 # Files.
 
 
+def in_the_file(line: dict) -> dict:
+    """A line of the index, with the storage that the file has in place of the tensor's whole storage."""
+    return {**line, "storage_bytes": line.get("saved_storage_bytes", line.get("storage_bytes"))}
+
+
 def facts(argument: Argument, tensor: torch.Tensor) -> list[str]:
     found = {
         "dtype": str(tensor.dtype).removeprefix("torch."), "sizes": list(tensor.shape),
@@ -168,7 +173,7 @@ def facts(argument: Argument, tensor: torch.Tensor) -> list[str]:
     }  # fmt: skip
     wrong = [
         f"{source} says {name} {stated[name]}, the file has {found[name]}"
-        for source, stated in (("the event", argument.facts), ("the index", argument.file))
+        for source, stated in (("the event", argument.facts), ("the index", in_the_file(argument.file)))
         for name in found if name in stated and stated[name] != found[name]
         # A file ends with the tensor; its storage may go on.
         and not (name == "storage_bytes" and stated is argument.facts and stated[name] > found[name])

@@ -82,11 +82,12 @@ TEST_CASE("Copies and fills that have a kernel are counted where that is, and th
     }
 }
 
-TEST_CASE("Of several devices the one at fault is told whole, the others by their names") {
+TEST_CASE("The report has every device with its uuid, and marks the one at fault") {
     const Faulted faulted(3, "own", 32);
     const std::string fault = faulted.report.at("environment").at("cuda:1");
     CHECK(contains(fault, " (of the fault)"));
-    CHECK(contains(unwrapped(faulted.err), "cuda:0, cuda:1 Software device"));
+    CHECK(contains(unwrapped(faulted.err), "cuda:0 Software device GPU-a0a0a0a0"));
+    CHECK(contains(unwrapped(faulted.err), ", cuda:1 " + fault + ", cuda:2 Software device GPU-"));
     CHECK(
         faulted.report.at("environment").at("cuda:2").get<std::string>().starts_with("Software device GPU-"));
 }
