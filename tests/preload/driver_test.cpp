@@ -173,7 +173,7 @@ TEST_CASE("Under aoti-dbg run the command judges all processes, once") {
     const auto run = [](const Lines& program) {
         const TempFolder folder;
         const Lines command = {AOTI_DBG_TOOL, "run", "--log", "log", "--"};
-        return run_program(joined(command, program), {}, std::chrono::seconds(60), folder.path()).err;
+        return run_bare(joined(command, program), {}, std::chrono::seconds(60), folder.path()).err;
     };
     const std::string idle = victim_path("idle_parent");
     CHECK_FALSE(contains(run(joined({idle}, model_host({model_path("cpu")}))), "warn: "));

@@ -14,12 +14,13 @@ namespace fs = std::filesystem;
 
 namespace {
 
-/// `aoti-dbg run --out out -- program`, in a folder of its own.
+/// `aoti-dbg run --out out -- program`, in a folder of its own. A sanitizer's run-time library has to be
+/// preloaded already: the command keeps it in front of ours.
 class CommandRun {
   public:
     explicit CommandRun(const Lines& program, const Variables& env = {}) {
         const Lines command = {AOTI_DBG_TOOL, "run", "--out", "out", "--log", "log", "--"};
-        outcome = run_program(joined(command, program), env, std::chrono::seconds(120), folder_.path());
+        outcome = run_bare(joined(command, program), env, std::chrono::seconds(120), folder_.path());
     }
 
     /// The folders with a flight ring, relative to the output folder. "." is that folder itself.
