@@ -18,7 +18,7 @@ Process crashed(std::uint32_t pid, std::uint64_t after_ns, const std::string& ra
     ProcessFacts facts;
     facts.pid = pid;
     facts.rank = rank;
-    facts.working_folder = "/work/" + rank;
+    facts.working_folder = "/srv/" + rank;
     facts.command = {"./worker", rank};
     facts.variables = {{"AOTI_DBG_SCOPE", "all"}, {"RANK", rank}};
     append_process_line(facts, process.facts);
@@ -66,7 +66,7 @@ TEST_CASE("Of several whose contexts failed the first is told, by the call that 
 TEST_CASE("Of a process that nobody waited for what it says of itself tells how it was started") {
     const CrashReport report = told(0, {crashed(kStarted, 5, "3")}, false).report;
     CHECK(report.command == std::vector<std::string>{"./worker", "3"});
-    CHECK(report.working_folder == "/work/3");
+    CHECK(report.working_folder == "/srv/3");
     CHECK(report.flags == std::vector<std::pair<std::string, std::string>>{{"--scope", "all"}});
     CHECK(report.repeat_variables == std::vector<std::pair<std::string, std::string>>{{"RANK", "3"}});
 }

@@ -224,7 +224,7 @@ TEST_CASE("The reports on the page are those that are written") {
     append_report_json(sample_report(), json);
     check_example("report.md", "report.json", json);
     std::string line;
-    append_verdict_line(sample_report(), "/work/aoti_dbg/20261121-093000-4242/report.json", line);
+    append_verdict_line(sample_report(), "/srv/aoti_dbg/20261121-093000-4242/report.json", line);
     check_example("report.md", "verdict", line);
 }
 
