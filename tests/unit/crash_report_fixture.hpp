@@ -1,6 +1,7 @@
 // A report and its parts, as the tests of reports begin with them.
 #pragma once
 
+#include <csignal>
 #include <string>
 
 #include "serializer/crash_report.hpp"
@@ -28,6 +29,12 @@ inline CrashReport ended_by(int signal) {
     report.command = {"python", "infer.py"};
     report.processes = 1;
     report.library = "0.1.0";
+    return report;
+}
+
+inline CrashReport crash_inside(const std::string& name) {
+    CrashReport report = ended_by(SIGSEGV);
+    report.in_flight = {call_of(name)};
     return report;
 }
 

@@ -14,12 +14,6 @@ using namespace aoti_dbg::test;
 
 namespace {
 
-CrashReport crash_inside(const std::string& name) {
-    CrashReport report = ended_by(SIGSEGV);
-    report.in_flight = {call_of(name)};
-    return report;
-}
-
 bool contains(const std::string& text, const std::string& part) {
     return text.find(part) != std::string::npos;
 }
