@@ -46,7 +46,10 @@ class Folder:
         for shown, model in PACKAGES.items():
             (path / shown).symlink_to(packages.package_path(model, packages.RELEASED))
         kept = {name: value for name, value in os.environ.items() if not name.startswith(("AOTI_DBG", "AOT_INDUCTOR"))}
-        self.environment = kept | {"PATH": f"{programs}:{kept['PATH']}", "TMPDIR": str(path / ".tmp")}
+        # `doctor` warns where the disk has less room than the cap of saved tensors: pages show a machine with enough.
+        self.environment = kept | {
+            "PATH": f"{programs}:{kept['PATH']}", "TMPDIR": str(path / ".tmp"), "AOTI_DBG_MAX_BYTES": "100M"
+        }  # fmt: skip
         (path / ".tmp").mkdir()
 
     @staticmethod
