@@ -85,16 +85,30 @@ class WriteSignalGuard {
     bool raised_ = false;
 };
 
-const char* word_for(Severity severity) {
-    switch (severity) {
-        case Severity::info:
-            return "info";
-        case Severity::warn:
-            return "warn";
-        case Severity::error:
-            return "error";
+/// `label`: "warn", "error AD3002".
+__attribute__((format(printf, 2, 0))) void speak(const char* label, const char* format, va_list arguments) {
+    if (!was_open_at_start(STDERR_FILENO)) return;
+    const ErrnoKeeper keeper;
+    char line[kMessageCap + 1];
+    const long tid = syscall(SYS_gettid);
+    const int prefix =
+        std::snprintf(line, sizeof line, "aoti-dbg[%d:%ld] %s: ", static_cast<int>(getpid()), tid, label);
+    const auto start = static_cast<std::size_t>(prefix);
+    const int wanted = std::vsnprintf(line + start, sizeof line - start, format, arguments);
+    if (wanted < 0) return;
+    std::size_t length = start + static_cast<std::size_t>(wanted);
+    if (length + 1 > kMessageCap) {
+        length = kMessageCap - 1;
+        std::memset(line + length - 3, '.', 3);
     }
-    return "error";
+    // A value that the message quotes may hold line breaks or terminal controls; a message stays one plain
+    // line.
+    for (std::size_t i = start; i < length; ++i) {
+        const auto byte = static_cast<unsigned char>(line[i]);
+        if (byte < 0x20U || byte == 0x7fU) line[i] = ' ';
+    }
+    line[length] = '\n';
+    write_quietly(STDERR_FILENO, line, length + 1);
 }
 
 }  // namespace
@@ -126,31 +140,19 @@ int write_fully(int descriptor, const char* text, std::size_t length) {
 }
 
 void message(Severity severity, const char* format, ...) {
-    if (!was_open_at_start(STDERR_FILENO)) return;
-    const ErrnoKeeper keeper;
-    char line[kMessageCap + 1];
-    const long tid = syscall(SYS_gettid);
-    const int prefix = std::snprintf(line, sizeof line, "aoti-dbg[%d:%ld] %s: ", static_cast<int>(getpid()),
-                                     tid, word_for(severity));
-    const auto start = static_cast<std::size_t>(prefix);
     va_list arguments;
     va_start(arguments, format);
-    const int wanted = std::vsnprintf(line + start, sizeof line - start, format, arguments);
+    speak(severity == Severity::info ? "info" : "warn", format, arguments);
     va_end(arguments);
-    if (wanted < 0) return;
-    std::size_t length = start + static_cast<std::size_t>(wanted);
-    if (length + 1 > kMessageCap) {
-        length = kMessageCap - 1;
-        std::memset(line + length - 3, '.', 3);
-    }
-    // A value that the message quotes may hold line breaks or terminal controls; a message stays one plain
-    // line.
-    for (std::size_t i = start; i < length; ++i) {
-        const auto byte = static_cast<unsigned char>(line[i]);
-        if (byte < 0x20U || byte == 0x7fU) line[i] = ' ';
-    }
-    line[length] = '\n';
-    write_quietly(STDERR_FILENO, line, length + 1);
+}
+
+void error_message(ErrorCode code, const char* format, ...) {
+    char label[sizeof "error AD4294967295"];
+    std::snprintf(label, sizeof label, "error AD%u", static_cast<unsigned>(code));
+    va_list arguments;
+    va_start(arguments, format);
+    speak(label, format, arguments);
+    va_end(arguments);
 }
 
 }  // namespace aoti_dbg

@@ -84,10 +84,10 @@ ChildEnd run_child(const std::vector<std::string>& arguments, std::chrono::milli
 std::string trouble_of(const ChildEnd& end, std::chrono::milliseconds deadline) {
     if (!end.why_not_started.empty()) return "could not be started: " + end.why_not_started;
     if (end.timed_out)
-        return "did not end within " + std::to_string(deadline.count() / 1000) + " s and was killed";
-    if (WIFSIGNALED(end.status)) return "ended by " + signal_name(WTERMSIG(end.status));
+        return "did not exit within " + std::to_string(deadline.count() / 1000) + " s and was killed";
+    if (WIFSIGNALED(end.status)) return "was killed by " + signal_name(WTERMSIG(end.status));
     const int status = WEXITSTATUS(end.status);
-    return status == 0 ? std::string() : "ended with exit status " + std::to_string(status);
+    return status == 0 ? std::string() : "exited with status " + std::to_string(status);
 }
 
 }  // namespace aoti_dbg::cli

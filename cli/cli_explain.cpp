@@ -51,8 +51,8 @@ int explain(const std::string& code) {
     }
     const CodeInfo* const known = find_code(code);
     if (known != nullptr) return print(page_of(*known));
-    message(Severity::error, "there is no code \"%s\". Run `aoti-dbg explain` for a list of all codes.",
-            code.c_str());
+    error_message(ErrorCode::wrong_usage,
+                  "there is no code \"%s\". Run `aoti-dbg explain` for a list of all codes.", code.c_str());
     return 2;
 }
 

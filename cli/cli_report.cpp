@@ -35,10 +35,10 @@ int report_end(const EndingProcess& process) {
 int report(const std::string& folder) {
     const std::vector<RecordedProcess> processes = recorded_processes(folder, 0);
     if (processes.empty()) {
-        message(Severity::error,
-                "no process is recorded in %s. Give the output directory (AOTI_DBG_OUT), which holds "
-                "flight.ring.",
-                folder.c_str());
+        error_message(ErrorCode::nothing_recorded,
+                      "no process is recorded in %s. Give the output directory (AOTI_DBG_OUT), which holds "
+                      "flight.ring.",
+                      folder.c_str());
         return 1;
     }
     // The first is the one that was started; those below it have folders below its own.
@@ -52,10 +52,11 @@ int report(const std::string& folder) {
     const bool is_any_gone =
         std::any_of(processes.begin(), processes.end(), std::mem_fn(&RecordedProcess::has_vanished));
     if (!triage.is_worth_telling && !is_any_gone) {
-        message(Severity::error,
-                "nothing to report: %zu process%s in %s, no call failed or was left open, no kernel faulted, "
-                "nothing was found",
-                processes.size(), processes.size() == 1 ? "" : "es", folder.c_str());
+        error_message(
+            ErrorCode::nothing_to_report,
+            "nothing to report: %zu process%s in %s, with no failed or open call, no kernel fault and no "
+            "finding.",
+            processes.size(), processes.size() == 1 ? "" : "es", folder.c_str());
         return 1;
     }
     leave_repeat_script(folder, triage.report);

@@ -244,9 +244,10 @@ bool could(Tell tell) {
         tell();
         return true;
     } catch (const std::exception& error) {
-        message(Severity::error,
-                "cannot make the report: %s. The recorded files remain. Run `aoti-dbg report` to read them.",
-                error.what());
+        error_message(
+            ErrorCode::report_not_made,
+            "cannot make the report: %s. The recorded files remain. Run `aoti-dbg report` to read them.",
+            error.what());
         return false;
     }
 }
@@ -273,8 +274,9 @@ int run(const RunRequest& request) {
     const int reason = start(request.program, signals, tally, child);
     const char* const name = request.program.front().c_str();
     if (child < 0) {
-        message(Severity::error, "cannot start a process: %s. Check the process limit (ulimit -u).",
-                errno_text(reason).c_str());
+        error_message(ErrorCode::program_not_started,
+                      "cannot start a process: %s. Check the process limit (ulimit -u).",
+                      errno_text(reason).c_str());
         return kOwnTrouble;
     }
     Stop stop;
@@ -287,8 +289,8 @@ int run(const RunRequest& request) {
         });
     });
     if (reason != 0) {
-        message(
-            Severity::error, "cannot execute %s: %s. %s", name, errno_text(reason).c_str(),
+        error_message(
+            ErrorCode::program_not_started, "cannot execute %s: %s. %s", name, errno_text(reason).c_str(),
             reason == ENOENT
                 ? "Check its name, PATH and, for a script, the interpreter in its first line."
                 : "Check that it is a program or a script with an interpreter, and that you may execute it.");

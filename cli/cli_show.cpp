@@ -69,7 +69,7 @@ const char* word_for(ring::CallKind kind) {
 
 std::string state_of(const Record& record) {
     if (is_open(record)) return "<-- did not end";
-    if ((record.flags & ring::kLeftByException) != 0) return "left by an exception";
+    if ((record.flags & ring::kLeftByException) != 0) return "unwound by an exception";
     return record.result == 0 ? "ok" : "error " + std::to_string(record.result);
 }
 
@@ -108,12 +108,12 @@ std::string local_time(std::uint64_t unix_ns) {
 }
 
 std::string how_it_ended(const FileHeader& header) {
-    if (header.ended != 0) return "in good order";
+    if (header.ended != 0) return "normally";
     std::error_code failed;
     const std::filesystem::path link = "/proc/" + std::to_string(header.pid) + "/exe";
     if (std::filesystem::read_symlink(link, failed) == header.program && !failed)
-        return "not yet: it is running";
-    return "not in good order: killed, crashed, or replaced by exec";
+        return "not yet: still running";
+    return "abnormally: killed, crashed, or replaced by exec";
 }
 
 std::string summary(const std::string& path, const Contents& contents, const std::vector<Call>& calls) {
@@ -221,20 +221,20 @@ std::string threads_of(const Contents& contents) {
 int show(const ShowRequest& request) {
     const Result<FoundFile> found = find_recorded(request.place, Recorded::ring);
     if (!found.ok()) {
-        message(Severity::error, "%s.", found.status().message().c_str());
+        error_message(ErrorCode::nothing_recorded, "%s.", found.status().message().c_str());
         return 1;
     }
     const Result<Contents> read = ring::read_flight_ring(found.value().path);
     if (!read.ok()) {
-        message(Severity::error, "%s", read.status().message().c_str());
+        error_message(ErrorCode::unreadable_recording, "%s", read.status().message().c_str());
         return 1;
     }
     const Contents& contents = read.value();
     const std::vector<Call> calls = ring::merged_calls(contents);
     const std::vector<Call> chosen = selected(calls, request);
     if (request.thread && chosen.empty()) {
-        message(Severity::error, "no call of thread %u is in the ring; its threads are: %s", *request.thread,
-                threads_of(contents).c_str());
+        error_message(ErrorCode::no_match, "no call of thread %u is in the ring. Its threads are: %s.",
+                      *request.thread, threads_of(contents).c_str());
         return 1;
     }
     std::string text = summary(found.value().path, contents, calls) + "\n";

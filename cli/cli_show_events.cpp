@@ -128,13 +128,14 @@ void say_what_was_met(const char* path, const ReadNotes& notes) {
 int show_events(const ShowEventsRequest& request) {
     const Result<FoundFile> found = find_recorded(request.place, Recorded::events);
     if (!found.ok()) {
-        message(Severity::error, "%s.", found.status().message().c_str());
+        error_message(ErrorCode::nothing_recorded, "%s.", found.status().message().c_str());
         return 1;
     }
     const char* const path = found.value().path.c_str();
     const Descriptor file(open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY));
     if (file.number() < 0) {
-        message(Severity::error, "cannot open %s: %s.", path, errno_text(errno).c_str());
+        error_message(ErrorCode::unreadable_recording, "cannot open %s: %s.", path,
+                      errno_text(errno).c_str());
         return 1;
     }
     if (!found.value().others.empty()) {
@@ -164,25 +165,27 @@ int show_events(const ShowEventsRequest& request) {
     }
     if (goes_on) goes_on = output.flush();
     if (output.has_failed()) {
-        message(Severity::error, "cannot write to standard output: %s.", output.why().c_str());
+        error_message(ErrorCode::output_not_written, "cannot write to standard output: %s.",
+                      output.why().c_str());
         return 1;
     }
     if (!goes_on) return 0;
     if (read_error != 0) {
-        message(Severity::error, "cannot read %s: %s.", path, errno_text(read_error).c_str());
+        error_message(ErrorCode::unreadable_recording, "cannot read %s: %s.", path,
+                      errno_text(read_error).c_str());
         return 1;
     }
     if (events == 0 && reader.notes().lines != 0) {
-        message(Severity::error, "%s holds no events. Give an events.jsonl.", path);
+        error_message(ErrorCode::unreadable_recording, "%s has no events. Give an events.jsonl.", path);
         return 1;
     }
     say_what_was_met(path, reader.notes());
     if (renderer.shown() != 0) return 0;
     if (request.thread) {
-        message(Severity::error, "%s holds no call of thread %" PRIu64 ".", path, *request.thread);
+        error_message(ErrorCode::no_match, "%s has no call of thread %" PRIu64 ".", path, *request.thread);
         return 1;
     }
-    message(Severity::info, "%s holds no calls.", path);
+    message(Severity::info, "%s has no calls.", path);
     return 0;
 }
 

@@ -27,12 +27,13 @@ bool is_gpu_dump(const std::string& path) {
 int show_gpu_dump(const std::string& path) {
     const Result<MappedFile> file = MappedFile::open(path);
     if (!file.ok()) {
-        message(Severity::error, "%s.", file.status().message().c_str());
+        error_message(ErrorCode::nothing_recorded, "%s.", file.status().message().c_str());
         return 1;
     }
     const Result<gpu::GpuDump> dump = gpu::read_gpu_dump(file.value().bytes());
     if (!dump.ok()) {
-        message(Severity::error, "%s %s", path.c_str(), dump.status().message().c_str());
+        error_message(ErrorCode::unreadable_recording, "%s %s", path.c_str(),
+                      dump.status().message().c_str());
         return 1;
     }
     std::string text = "dump      ";

@@ -103,7 +103,7 @@ bool works(const char* name, Arguments... arguments) {
 bool has_driver() {
     if (libcuda() != nullptr) return true;
     const char* const why = dlerror();
-    say("missing %s", why == nullptr ? "nobody says why" : why);
+    say("missing %s", why == nullptr ? "no error reported" : why);
     return false;
 }
 

@@ -12,7 +12,7 @@
 
 namespace aoti_dbg::cli {
 
-/// Of a child that did what it was asked to: empty. "did not end within 30 s and was killed".
+/// Of a child that did what it was asked to: empty. "did not exit within 30 s and was killed".
 using Trouble = std::string;
 
 struct Gpu {

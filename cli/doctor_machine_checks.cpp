@@ -32,25 +32,25 @@ struct Telltale {
     const char* advice;
 };
 
-constexpr const char* kOneAtATime = "run either that tool or aoti-dbg: of two, one may see nothing";
+constexpr const char* kOneAtATime =
+    "Run either that tool or aoti-dbg, because one can hide launches from the other.";
+constexpr const char* kOverrides = "overrides the library's core dump settings";
+constexpr const char* kUnsetForTriage = "Unset it for `aoti-dbg run --triage`.";
 constexpr Telltale kTelltales[] = {
-    {"LD_AUDIT", "an auditor may bind functions past the library", "unset it"},
-    {"CUDA_INJECTION64_PATH", "a tool is loaded into the driver", kOneAtATime},
-    {"NSYS_", "Nsight Systems is at work", kOneAtATime},
-    {"NV_NSIGHT_", "Nsight Compute is at work", kOneAtATime},
-    {"NV_COMPUTE_PROFILER_", "Nsight Compute is at work", kOneAtATime},
-    {"NV_SANITIZER_", "compute-sanitizer is at work", kOneAtATime},
-    {"CUDA_ENABLE_COREDUMP_ON_EXCEPTION", "core dumps of the driver go where this says",
-     "unset it for aoti-dbg run --triage, whose report needs the dump in the output folder"},
-    {"CUDA_ENABLE_LIGHTWEIGHT_COREDUMP", "core dumps of the driver are as this says",
-     "unset it for aoti-dbg run --triage"},
-    {"CUDA_ENABLE_CPU_COREDUMP_ON_EXCEPTION", "core dumps of the driver are as this says",
-     "unset it for aoti-dbg run --triage"},
-    {"CUDA_ENABLE_USER_TRIGGERED_COREDUMP", "core dumps of the driver may be asked for from outside",
-     "unset it for aoti-dbg run --triage"},
-    {"CUDA_COREDUMP_", "core dumps of the driver are as this says", "unset it for aoti-dbg run --triage"},
+    {"LD_AUDIT", "an audit library can bypass the library", "Unset it."},
+    {"CUDA_INJECTION64_PATH", "the driver loads a tool", kOneAtATime},
+    {"NSYS_", "Nsight Systems is active", kOneAtATime},
+    {"NV_NSIGHT_", "Nsight Compute is active", kOneAtATime},
+    {"NV_COMPUTE_PROFILER_", "Nsight Compute is active", kOneAtATime},
+    {"NV_SANITIZER_", "compute-sanitizer is active", kOneAtATime},
+    {"CUDA_ENABLE_COREDUMP_ON_EXCEPTION", kOverrides,
+     "Unset it for `aoti-dbg run --triage`, which needs the core dump in its output directory."},
+    {"CUDA_ENABLE_LIGHTWEIGHT_COREDUMP", kOverrides, kUnsetForTriage},
+    {"CUDA_ENABLE_CPU_COREDUMP_ON_EXCEPTION", kOverrides, kUnsetForTriage},
+    {"CUDA_ENABLE_USER_TRIGGERED_COREDUMP", "other processes can trigger core dumps", kUnsetForTriage},
+    {"CUDA_COREDUMP_", kOverrides, kUnsetForTriage},
     {"CUDA_LAUNCH_BLOCKING", "every launch waits for its kernel",
-     "unset it unless you look for a fault: it is slow, and hides errors of timing"},
+     "Unset it unless you debug a fault, because it slows the program and hides races."},
 };
 
 bool is_off(std::string_view name, std::string_view value) {
@@ -80,7 +80,7 @@ void add_strangers(const std::string& list, const std::string& where, const char
     for (const std::string& library : strangers(list)) {
         checks.push_back(
             {"interposers", CheckState::warning,
-             printable(library, 200) + ", from " + where + ", may stand between programs and the library",
+             printable(library, 200) + ", from " + where + ", may intercept calls before the library",
              advice});
     }
 }
@@ -93,11 +93,11 @@ std::string amount(const std::optional<std::uint64_t>& limit) {
 
 std::vector<Check> check_interposers(const InterposerFacts& facts) {
     std::vector<Check> checks;
-    add_strangers(facts.system_preload, "/etc/ld.so.preload", "take it out if the line `doors` is not ok",
-                  checks);
+    add_strangers(facts.system_preload, "/etc/ld.so.preload",
+                  "Remove it from /etc/ld.so.preload if the check `doors` is not ok.", checks);
     for (const auto& [name, value] : facts.variables) {
         if (name == "LD_PRELOAD") {
-            add_strangers(value, name, "leave it out if the line `doors` is not ok", checks);
+            add_strangers(value, name, "Remove it from LD_PRELOAD if the check `doors` is not ok.", checks);
             continue;
         }
         const auto* const found =
@@ -108,7 +108,7 @@ std::vector<Check> check_interposers(const InterposerFacts& facts) {
                           printable(name, 80) + "=" + printable(value, 120) + ": " + found->text,
                           found->advice});
     }
-    if (checks.empty()) checks.push_back({"interposers", CheckState::ok, "none that is known", {}});
+    if (checks.empty()) checks.push_back({"interposers", CheckState::ok, "no known interposers", {}});
     return checks;
 }
 
@@ -116,35 +116,38 @@ Check check_output(const OutputFacts& facts) {
     const std::string name = "output";
     const std::string where = printable(facts.pattern, 200) + " (in " + printable(facts.place, 200) + ")";
     if (!facts.refused.empty()) {
-        return {name, CheckState::failure, where + " cannot be written: " + facts.refused,
-                "set AOTI_DBG_OUT to a folder that can be"};
+        return {name, CheckState::failure, where + " is not writable: " + facts.refused,
+                "Set AOTI_DBG_OUT to a writable directory."};
     }
     // The last tenth of a file system is never written to.
     const std::uint64_t kept = facts.size / 10;
     const std::uint64_t usable = facts.room > kept ? facts.room - kept : 0;
     if (usable < kLeastRoom) {
-        return {
-            name, CheckState::failure,
-            where + " has room for " + byte_size_text(usable) + ", the last tenth of its file system kept",
-            "make room, or set AOTI_DBG_OUT to another file system"};
+        return {name, CheckState::failure,
+                where + ": expected " + byte_size_text(kLeastRoom) + " of usable space, got " +
+                    byte_size_text(usable) + " (a tenth of the file system stays free)",
+                "Free some space, or set AOTI_DBG_OUT to another file system."};
     }
     if (facts.file_limit && *facts.file_limit < kLeastRoom) {
-        return {name, CheckState::failure, "files may have no more than " + byte_size_text(*facts.file_limit),
-                "raise that limit: ulimit -f unlimited"};
+        return {name, CheckState::failure,
+                "expected a file size limit of at least " + byte_size_text(kLeastRoom) + ", got " +
+                    byte_size_text(*facts.file_limit),
+                "Raise the limit with `ulimit -f unlimited`."};
     }
     if (!facts.network.empty()) {
         return {name, CheckState::warning, where + " is on a network file system (" + facts.network + ")",
-                "set AOTI_DBG_OUT to a local disk: ring and log are mapped files, which there may be slow, "
-                "and may not survive a crash"};
+                "Set AOTI_DBG_OUT to a local disk, because a network file system can be slow and can lose "
+                "mapped files in a crash."};
     }
     if (facts.max_bytes != UINT64_MAX && usable < facts.max_bytes) {
-        return {name, CheckState::warning,
-                where + " has room for " + byte_size_text(usable) + ", less than AOTI_DBG_MAX_BYTES (" +
-                    byte_size_text(facts.max_bytes) + ")",
-                "names and statistics fit; to save tensors (level 1) set AOTI_DBG_OUT to a larger file "
-                "system, or choose fewer of them"};
+        return {
+            name, CheckState::warning,
+            where + ": expected " + byte_size_text(facts.max_bytes) +
+                " of usable space (AOTI_DBG_MAX_BYTES), got " + byte_size_text(usable),
+            "To save tensors (level 1), set AOTI_DBG_OUT to a larger file system or select fewer tensors. "
+            "Ignore this for names and statistics."};
     }
-    return {name, CheckState::ok, where + " can be written, room for " + byte_size_text(usable), {}};
+    return {name, CheckState::ok, where + " is writable, " + byte_size_text(usable) + " usable", {}};
 }
 
 std::vector<Check> check_limits(const LimitFacts& facts) {
@@ -153,18 +156,20 @@ std::vector<Check> check_limits(const LimitFacts& facts) {
         checks.push_back({"limits", CheckState::warning, std::move(text), std::move(advice)});
     };
     if (facts.files && *facts.files < kFewFiles) {
-        warn("only " + std::to_string(*facts.files) + " files may be open",
-             "raise it (ulimit -n 1024): torch and level 1 need some hundred");
+        warn("expected a limit of at least " + std::to_string(kFewFiles) + " open files, got " +
+                 std::to_string(*facts.files),
+             "Raise the limit with `ulimit -n 1024`, because torch and level 1 need several hundred.");
     }
     if (facts.has_gpu && facts.address_space && *facts.address_space < kSmallAddressSpace) {
-        warn("the address space is limited to " + byte_size_text(*facts.address_space),
-             "lift it (ulimit -v unlimited): the CUDA driver reserves more than that");
+        warn("expected an address space limit of at least " + byte_size_text(kSmallAddressSpace) + ", got " +
+                 byte_size_text(*facts.address_space),
+             "Lift the limit with `ulimit -v unlimited`, because the CUDA driver reserves more.");
     }
     if (facts.memory && *facts.memory < facts.staging + kMemoryOfTorch) {
-        warn("the control group may have " + byte_size_text(*facts.memory) +
-                 " of memory, and level 1 takes AOTI_DBG_STAGING (" + byte_size_text(facts.staging) +
-                 ") of it",
-             "raise the container's limit, or lower AOTI_DBG_STAGING");
+        warn("expected a control group memory limit of at least " +
+                 byte_size_text(facts.staging + kMemoryOfTorch) + " for level 1 (AOTI_DBG_STAGING is " +
+                 byte_size_text(facts.staging) + "), got " + byte_size_text(*facts.memory),
+             "Raise the container's memory limit, or lower AOTI_DBG_STAGING.");
     }
     // What the driver registers does not count as locked as a rule, so that number is for the reader.
     std::string text = "core files " + (facts.core == 0U ? "none" : amount(facts.core)) + ", locked memory " +
@@ -172,8 +177,8 @@ std::vector<Check> check_limits(const LimitFacts& facts) {
                        (facts.files ? std::to_string(*facts.files) : "unlimited") + ", address space " +
                        amount(facts.address_space) + ", memory " + amount(facts.memory);
     text += ", /dev/shm " + (facts.shared_memory ? byte_size_text(*facts.shared_memory) : "none");
-    if (facts.seccomp != 0) text += ", a seccomp filter";
-    if (facts.no_new_privileges) text += ", no new privileges";
+    if (facts.seccomp != 0) text += ", seccomp filter active";
+    if (facts.no_new_privileges) text += ", no_new_privs set";
     if (checks.empty()) checks.push_back({"limits", CheckState::ok, text, {}});
     return checks;
 }
@@ -183,9 +188,8 @@ std::vector<Check> check_options(const std::vector<std::string>& complaints) {
     checks.reserve(complaints.size());
     for (const std::string& complaint : complaints)
         checks.push_back({"options", CheckState::warning, complaint,
-                          "see docs/reference/options.md, or aoti-dbg run --help-all"});
-    if (checks.empty())
-        checks.push_back({"options", CheckState::ok, "nothing is wrong with what is set", {}});
+                          "Read docs/reference/options.md, or run `aoti-dbg run --help-all`."});
+    if (checks.empty()) checks.push_back({"options", CheckState::ok, "all options are valid", {}});
     return checks;
 }
 

@@ -74,7 +74,8 @@ std::vector<std::string> child_arguments(const char* trial) {
     return {"doctor", "--child", trial};
 }
 
-/// What the library said of trouble, without its prefix: "aoti-dbg[1:1] warn: ".
+/// The library's warnings and errors, without the prefix: "aoti-dbg[1:1] warn: ", "aoti-dbg[1:1] error
+/// AD4001: ".
 std::vector<std::string> warnings_in(std::string_view err) {
     std::vector<std::string> warnings;
     while (!err.empty()) {
@@ -82,11 +83,12 @@ std::vector<std::string> warnings_in(std::string_view err) {
         const std::string_view line = err.substr(0, end);
         err.remove_prefix(std::min(end + 1, err.size()));
         if (line.rfind("aoti-dbg[", 0) != 0) continue;
-        for (const std::string_view severity : {"] warn: ", "] error: "}) {
-            const std::size_t at = line.find(severity);
-            if (at != std::string_view::npos)
-                warnings.push_back(printable(line.substr(at + severity.size()), 300));
-        }
+        const std::size_t severity = line.find("] ");
+        const std::size_t colon = line.find(": ");
+        if (severity == std::string_view::npos || colon == std::string_view::npos) continue;
+        const std::string_view word = line.substr(severity + 2);
+        if (word.starts_with("warn: ") || word.starts_with("error AD"))
+            warnings.push_back(printable(line.substr(colon + 2), 300));
     }
     return warnings;
 }
@@ -169,7 +171,7 @@ std::pair<LibraryFacts, DoorFacts> try_library(const DriverFacts& driver, Millis
     if (library.path.empty()) return {library, doors};
     const TemporaryFolder folder;
     if (folder.path().empty()) {
-        library.trouble = "cannot be tried: there is no folder for temporary files (TMPDIR)";
+        library.trouble = "could not be started: cannot create a temporary directory (check TMPDIR)";
         return {library, doors};
     }
     const TallyPage tally;
@@ -203,7 +205,7 @@ FaultFacts try_fault(const DriverFacts& driver, Milliseconds deadline) {
     if (!facts.has_gpu) return facts;
     const TemporaryFolder folder;
     if (folder.path().empty()) {
-        facts.stopped = "there is no folder for temporary files (TMPDIR)";
+        facts.stopped = "cannot create a temporary directory (check TMPDIR)";
         return facts;
     }
     const NeutralEnvironment environment;
@@ -216,7 +218,7 @@ FaultFacts try_fault(const DriverFacts& driver, Milliseconds deadline) {
     RunRequest request;
     request.variables = {{"AOTI_DBG_TRIAGE", "1"}, {"AOTI_DBG_OUT", run.folder}};
     if (!set_environment(request, true, tally.path())) {
-        facts.stopped = "the library was not found";
+        facts.stopped = "libaoti_dbg.so was not found";
         return facts;
     }
     const ChildEnd end = run_child(child_arguments("fault"), deadline);

@@ -114,7 +114,7 @@ class Page {
                 text += time.data();
             text += ", driver " + version(dump_.meta->driver) + ", CUDA " + version(dump_.meta->cuda);
         } else {
-            text = "by a driver before 565, which does not say when";
+            text = "unknown: drivers before 565 do not record the time";
         }
         out_ += line("written", text);
     }
@@ -125,17 +125,17 @@ class Page {
     /// It was asked for, by hand or at a hang.
     void tell_running() {
         running_ = gpu::running(dump_, code_);
-        out_ += line("exception", running_.empty() ? "none is in the dump, and no kernel: it was asked for "
-                                                     "while none ran, or the fault left no trace"
-                                                   : "none is in the dump: it was asked for while kernels "
-                                                     "ran");
+        out_ +=
+            line("exception", running_.empty() ? "none, and no running kernel: the dump was requested while "
+                                                 "the GPU was idle, or the fault left no trace"
+                                               : "none: the dump was requested while kernels were running");
         for (std::size_t i = 0; i < std::min(running_.size(), kGroupsShown); ++i) {
             const gpu::Running& one = running_[i];
             out_ += "\n";
             device(one.at);
             kernel(one.at);
             out_ += line("warps", std::to_string(one.warps) + " of " + counted(one.blocks, "block") + "; " +
-                                      std::to_string(one.warps_there) + " at this line, one of them");
+                                      std::to_string(one.warps_there) + " at this line, such as this one");
             place(one.at);
             source(one.at);
             blocks({&one.at, {&one.at}});
@@ -159,11 +159,11 @@ class Page {
 
     void exception(const Fault& fault) {
         if (fault.is_trap) {
-            out_ += line("exception", "none: the kernel stopped itself, by a trap instruction");
+            out_ += line("exception", "none: the kernel stopped itself with a trap instruction");
             return;
         }
         if (!fault.exception) {
-            out_ += line("exception", "the dump does not say which");
+            out_ += line("exception", "unknown: the dump does not name it");
             return;
         }
         out_ += line("exception", gpu::exception_name(*fault.exception) + ": " +
@@ -183,17 +183,17 @@ class Page {
 
     void kernel(const Fault& fault) {
         if (fault.grid == kNone) {
-            std::string text = fault.kernel.empty() ? "not known" : clean(fault.kernel);
-            text += "; the warp had ended before the dump was written";
+            std::string text = fault.kernel.empty() ? "unknown" : clean(fault.kernel);
+            text += "; the warp exited before the dump was written";
             if (fault.later_grid != kNone)
                 text += ", and launch " + std::to_string(dump_.grids[fault.later_grid].id) +
-                        " of its context ran where it had been";
+                        " of its context then used its slot";
             out_ += line("kernel", text);
             return;
         }
         const gpu::Grid& grid = dump_.grids[fault.grid];
         std::string text = fault.kernel.empty()
-                               ? "no image in the dump names it, entry " + hexadecimal(grid.entry)
+                               ? "unknown: no image in the dump has it, entry " + hexadecimal(grid.entry)
                                : clean(fault.kernel);
         if (grid.blocks) text += ", grid " + text_of(*grid.blocks);
         if (grid.threads) text += " of blocks " + text_of(*grid.threads);
@@ -202,7 +202,7 @@ class Page {
 
     void place(const Fault& fault) {
         if (!fault.pc) {
-            out_ += line("at", "the dump has no PC of it");
+            out_ += line("at", "unknown: the dump has no PC");
             return;
         }
         std::string text = hexadecimal(*fault.pc);
@@ -210,12 +210,12 @@ class Page {
             text += ", byte " + hexadecimal(fault.place->offset) + " of " + clean(fault.place->function);
         } else if (fault.grid != kNone && *fault.pc >= dump_.grids[fault.grid].entry) {
             text += ", " + hexadecimal(*fault.pc - dump_.grids[fault.grid].entry) +
-                    " bytes behind the kernel's entry; no image in the dump holds it";
+                    " bytes after the kernel's entry; no image in the dump has this address";
         } else {
-            text += ", which no image in the dump holds";
+            text += "; no image in the dump has this address";
         }
         if (fault.pc_kind == PcKind::stopped)
-            text += "; where a thread stopped, which may be behind the instruction";
+            text += "; a thread stopped here, possibly after the faulting instruction";
         out_ += line("at", text);
     }
 
@@ -225,17 +225,17 @@ class Page {
         if (!image.ok()) return;
         const Result<LineTable> table = LineTable::open(image.value());
         if (!table.ok()) {
-            out_ += line("line", "not known: its module " + table.status().message());
+            out_ += line("line", "unknown: its module " + table.status().message());
             return;
         }
         const std::vector<SourceLine> frames =
             table.value().find(fault.place->section, fault.place->section_offset);
-        if (frames.empty()) out_ += line("line", "not known: the line table says nothing of that place");
+        if (frames.empty()) out_ += line("line", "unknown: the line table does not cover this address");
         for (std::size_t i = 0; i < std::min(frames.size(), kFramesShown); ++i) {
             const SourceLine& frame = frames[i];
-            std::string text = frame.file.empty() ? "a file without a name" : clean(frame.file);
+            std::string text = frame.file.empty() ? "an unnamed file" : clean(frame.file);
             text += ":" + std::to_string(frame.line);
-            if (!frame.function.empty()) text += ", in " + clean(frame.function) + ", which was inlined at";
+            if (!frame.function.empty()) text += ", in " + clean(frame.function) + ", inlined at";
             out_ += line(i == 0 ? "line" : "", text);
         }
     }
@@ -250,7 +250,7 @@ class Page {
         if (instruction.bytes != 0) text += " of " + counted(instruction.bytes, "byte");
         text += kMemories[static_cast<std::size_t>(instruction.space)];
         if (found->threads.empty()) {
-            text += "; the registers with its address are gone";
+            text += "; the address registers were overwritten";
         } else {
             const auto is_less = [](const auto& a, const auto& b) { return a.address < b.address; };
             const auto [least, most] =
@@ -281,16 +281,16 @@ class Page {
 
     void threads(const Fault& fault) {
         if (fault.threads_kind == ThreadsKind::none) {
-            out_ += line("threads", "the dump has none of them");
+            out_ += line("threads", "unknown: the dump has none");
             return;
         }
         std::string text = text_of(fault.threads.front());
         if (fault.threads.size() > 1) {
             text += (fault.threads.size() > 2 ? " to " : " and ") + text_of(fault.threads.back()) + ", " +
-                    std::to_string(fault.threads.size()) + " of a warp";
+                    std::to_string(fault.threads.size()) + " in one warp";
         }
         if (fault.threads_kind == ThreadsKind::active && !groups_.empty())
-            text += "; one or more of them, the dump does not say which";
+            text += "; at least one of them, but the dump does not say which";
         out_ += line(fault.threads.size() == 1 ? "thread" : "threads", text);
     }
 

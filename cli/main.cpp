@@ -11,6 +11,7 @@
 #include <system_error>
 #include <vector>
 
+#include "base/message.hpp"
 #include "base/status.hpp"
 #include "cli/cli_doctor.hpp"
 #include "cli/cli_explain.hpp"
@@ -96,11 +97,6 @@ EndingProcess ending_process(const ReportFlags& flags, const std::string& folder
     return process;
 }
 
-int refuse(const std::string& command, const std::string& fault) {
-    std::fprintf(stderr, "aoti-dbg%s%s: %s\n", command.empty() ? "" : " ", command.c_str(), fault.c_str());
-    return kWrongUsage;
-}
-
 int doctor_command(const DoctorFlags& flags) {
     if (!flags.child.empty()) return doctor_child(flags.child);
     const std::string format = lower_case(flags.format);
@@ -154,7 +150,7 @@ CommandLine::CommandLine() {
     report_app->add_option("directory", reported, "The output directory. Default: aoti_dbg/latest.")
         ->type_name("");
     add_flags(*report_app, report);
-    add("explain", "Explain the code of a finding or report.", kExplainExamples)
+    add("explain", "Explain the code of a finding, report or error.", kExplainExamples)
         ->add_option("code", code, "A code such as AD1203. Without it: list all codes.")
         ->type_name("");
     add_flags(*add("doctor", "Check whether this machine is ready.", kDoctorExamples), doctor);
@@ -210,7 +206,9 @@ int main(int argc, char** argv) {
     try {
         return aoti_dbg::cli::dispatch(std::vector<std::string>(argv + 1, argv + argc));
     } catch (const std::exception& error) {
-        std::fprintf(stderr, "aoti-dbg: %s\n", error.what());
+        aoti_dbg::error_message(aoti_dbg::ErrorCode::command_failed,
+                                "the command failed: %s. Report this bug in aoti-dbg, with the command line.",
+                                error.what());
         return aoti_dbg::cli::kOwnTrouble;
     }
 }

@@ -48,7 +48,7 @@ OutPlace::OutPlace(const Options& options, std::int64_t start_unix_ns) {
     if (chosen.ok()) return;
     const Result<std::string> other = make_private_folder(options.ample_room(), options.least_room());
     if (!other.ok()) {
-        message(Severity::warn, "%s, and %s. Nothing is recorded, and a report will say little. %s",
+        message(Severity::warn, "%s, and %s. Nothing is recorded, and a report has few facts. %s",
                 chosen.message().c_str(), other.status().message().c_str(),
                 remedy_for(chosen, "--out", PlaceKind::directory).c_str());
         return;

@@ -14,7 +14,8 @@ int print(const std::string& text) {
     const bool whole =
         std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && std::fflush(stdout) == 0;
     if (whole || errno == EPIPE) return 0;
-    message(Severity::error, "cannot write to standard output: %s.", errno_text(errno).c_str());
+    error_message(ErrorCode::output_not_written, "cannot write to standard output: %s.",
+                  errno_text(errno).c_str());
     return 1;
 }
 

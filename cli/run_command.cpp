@@ -106,7 +106,7 @@ Result<std::size_t> program_begin(const CLI::App& app, const std::vector<std::st
 }
 
 int refuse_run(const std::string& fault) {
-    std::fprintf(stderr, "aoti-dbg run: %s\n", fault.c_str());
+    refuse("run", fault);
     return kOwnTrouble;
 }
 

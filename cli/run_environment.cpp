@@ -59,19 +59,19 @@ std::string with_preload(std::string_view present, const std::string& library) {
 bool set_preload() {
     const std::optional<std::string> library = find_library();
     if (!library) {
-        message(
-            Severity::error,
+        error_message(
+            ErrorCode::library_not_preloadable,
             "cannot find libaoti_dbg.so. The program was not started. Put the library beside aoti-dbg or in "
             "../lib from there.");
         return false;
     }
     const std::optional<std::string> entry = preload_entry(*library);
     if (!entry) {
-        message(Severity::error,
-                "cannot preload %s: its path holds a blank, a colon or a dollar sign, and /proc is not "
-                "mounted. The program was not started. Mount /proc, or install aoti-dbg below a path "
-                "without these characters.",
-                library->c_str());
+        error_message(ErrorCode::library_not_preloadable,
+                      "cannot preload %s: its path has a space, a colon or a dollar sign, and /proc is not "
+                      "mounted. The program was not started. Mount /proc, or install aoti-dbg below a path "
+                      "without these characters.",
+                      library->c_str());
         return false;
     }
     const char* const present = std::getenv("LD_PRELOAD");

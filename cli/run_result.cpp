@@ -126,7 +126,7 @@ RequirementResult judge(Requirement requirement, const std::optional<Seen>& seen
                                 : "The program's own exit code or signal stays.";
     result.said = std::string("--require ") + word_of(requirement) + " is not met: " + account.what + ". " +
                   end + " " + account.advice;
-    message(Severity::error, "%s", result.said.c_str());
+    error_message(ErrorCode::requirement_not_met, "%s", result.said.c_str());
     return result;
 }
 

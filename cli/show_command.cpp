@@ -25,11 +25,6 @@ constexpr const char* kExamples =
     "  aoti-dbg show --format compact | less -S        every tensor of the newest run\n"
     "  aoti-dbg show core_1790000000_node7.nvcudmp     the fault in a GPU core dump\n";
 
-int refuse(const std::string& fault) {
-    std::fprintf(stderr, "aoti-dbg show: %s\n", fault.c_str());
-    return kWrongUsage;
-}
-
 template <typename Number>
 std::optional<Number> whole_number(const std::string& text) {
     Number number = 0;
@@ -64,21 +59,22 @@ void add_flags(CLI::App& app, ShowFlags& flags) {
 }
 
 int show_command(const ShowFlags& flags) {
-    if (const std::string fault = contradiction(flags); !fault.empty()) return refuse(fault);
+    if (const std::string fault = contradiction(flags); !fault.empty()) return refuse("show", fault);
     const std::optional<std::size_t> last =
         flags.last.empty() ? kUsualCalls : whole_number<std::size_t>(flags.last);
-    if (!last) return refuse("--last: " + wrong_value(flags.last, "a number of calls, 0 or more", {}));
+    if (!last)
+        return refuse("show", "--last: " + wrong_value(flags.last, "a number of calls, 0 or more", {}));
     std::optional<std::uint32_t> thread;
     if (!flags.thread.empty()) {
         thread = whole_number<std::uint32_t>(flags.thread);
-        if (!thread) return refuse("--thread: " + wrong_value(flags.thread, "a thread id", {}));
+        if (!thread) return refuse("show", "--thread: " + wrong_value(flags.thread, "a thread id", {}));
     }
     if (flags.format.empty() && is_gpu_dump(flags.place)) return show_gpu_dump(flags.place);
     if (flags.format.empty()) return show({flags.place, *last, flags.all, thread});
     const std::optional<EventFormat> format = event_format_named(lower_case(flags.format));
     if (!format)
-        return refuse("--format: " +
-                      wrong_value(flags.format, "text, compact or jsonl", {"text", "compact", "jsonl"}));
+        return refuse("show", "--format: " + wrong_value(flags.format, "text, compact or jsonl",
+                                                         {"text", "compact", "jsonl"}));
     return show_events({flags.place, *format, thread});
 }
 

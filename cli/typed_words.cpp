@@ -2,8 +2,10 @@
 #include "cli/typed_words.hpp"
 
 #include <algorithm>
+#include <cstdio>
 #include <iterator>
 
+#include "base/error_code.hpp"
 #include "config/words.hpp"
 
 namespace aoti_dbg::cli {
@@ -36,6 +38,13 @@ std::string wrong_value(std::string_view typed, std::string_view expected,
                         const std::vector<std::string>& words) {
     return "expected " + std::string(expected) + ", got " + aoti_dbg::quoted(typed) + "." +
            did_you_mean(typed, words);
+}
+
+int refuse(std::string_view command, std::string_view fault) {
+    const std::string name = "aoti-dbg" + (command.empty() ? "" : " " + std::string(command));
+    std::fprintf(stderr, "%s: error AD%u: %.*s\n", name.c_str(),
+                 static_cast<unsigned>(ErrorCode::wrong_usage), static_cast<int>(fault.size()), fault.data());
+    return kWrongUsage;
 }
 
 std::string unknown_option(std::string_view typed, const CLI::App& command) {

@@ -1,4 +1,4 @@
-// What a person types on the command line: suggestions for words that are nearly right, exit code for the
+// What a person types on the command line: suggestions for words that are nearly right, an error for the
 // rest.
 #pragma once
 
@@ -22,6 +22,9 @@ std::string wrong_value(std::string_view typed, std::string_view expected,
 
 /// All names of the options of a command.
 std::vector<std::string> flag_names(const CLI::App& command);
+
+/// Prints `aoti-dbg run: error AD3001: fault`; `command` may be empty. Returns kWrongUsage.
+int refuse(std::string_view command, std::string_view fault);
 
 /// `unknown option --levle for 'run'. Did you mean --level?`
 std::string unknown_option(std::string_view typed, const CLI::App& command);

@@ -229,7 +229,7 @@ class Reader {
         }
         if (!has_kernels) {
             complain(object.at,
-                     [] { return "a rule needs \"kernels\". The rule is ignored. Add the kernels to it."; });
+                     [] { return "a rule needs \"kernels\". The rule is ignored. Add \"kernels\" to it."; });
             return;
         }
         options_.level_given = options_.level_given || (rule.levels && rule.levels->any());

@@ -124,7 +124,8 @@ void read_suppressions(const Sources& sources, Options& options, Complaints& com
     for (const std::string& pattern : options.suppress.plain_patterns()) {
         if (!text_of(pattern).ok()) continue;
         const std::string file = printable(pattern, kLongestPath);
-        std::string what = file + " counts as the name of a kernel, but a file has this name, too. Write ./";
+        std::string what =
+            file + " is taken as the name of a kernel, but a file has this name, too. Write ./";
         complain(what.append(file).append(" to use the file."));
     }
 }

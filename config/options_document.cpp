@@ -38,12 +38,13 @@ constexpr const char* kFile = R"(
 }
 ```
 
-- A string means what it means in a variable. A list means that each of its elements was given.
+- A string means the same as in a variable. A list means all of its elements.
 - A rule has `kernels` and any of `level`, `runs`, `calls`, `side`. The first rule whose kernels match a name applies to
-  it. Whatever that rule does not set is as for all other kernels.
-- `kernels` outside of the rules decides which names are selected at all. No rule brings back another name.
-- A rule can raise the level where it is 0 for all.
-- The environment wins over the file, also over its rules, whose `kernels` stay. This includes PyTorch's variables.
+  it. What that rule does not set, it takes from the general options.
+- `kernels` outside of the rules decides which names are selected at all. A rule cannot add names.
+- A rule can raise the level of its kernels when the general level is 0.
+- The environment overrides the file and what its rules set, but not the `kernels` of the rules. This includes
+  PyTorch's variables.
 - An error is reported with line and column, both counted from 1, and the entry is ignored. The first eight errors are
   shown. A file that is not JSON, or larger than 1 MiB, is ignored as a whole. If a key appears twice in an object, the
   first one counts.

@@ -26,7 +26,7 @@ std::string_view title_of(OptionGroup group) {
         case OptionGroup::wrong:
             return "When something is wrong";
         case OptionGroup::cost:
-            return "Memory and speed";
+            return "Memory, disk and speed";
         case OptionGroup::rest:
             break;
     }

@@ -153,7 +153,7 @@ Result<AllocationMap> parse_allocation_map(std::string_view bytes) {
     map.header = read.value();
     const FileHeader& header = map.header;
     if (header.slot_bytes != sizeof(Slot) || header.failure_bytes != sizeof(Failure))
-        return Status::error("a damaged map of allocations: entries of another size");
+        return Status::error("a damaged map of allocations: its entries have an unexpected size");
     map.failures =
         mapped_entries<Failure>(bytes, allocations::kFailuresOffset, header.failures, "failures", map.notes);
     map.slots = mapped_entries<Slot>(bytes, allocations::slots_offset(header.failures), header.slots, "slots",

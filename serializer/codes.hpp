@@ -1,4 +1,5 @@
-// The stable codes of findings and verdicts: what each means and what to do. Texts only; decides nothing.
+// The stable codes of findings, verdicts and errors: what each means and what to do. Texts only; decides
+// nothing.
 #pragma once
 
 #include <cstdint>

@@ -27,10 +27,11 @@ std::string page_of(const CodeInfo& code) {
 }
 
 std::string index() {
-    std::string page = std::string("# Codes of findings and reports\n\n") + kNote +
-                       "Every finding and every crash report has a code that never changes its meaning. "
-                       "`aoti-dbg explain AD1203` prints the same text as the page of the code.\n\n"
-                       "| code | meaning |\n|---|---|\n";
+    std::string page =
+        std::string("# Codes of findings, reports and errors\n\n") + kNote +
+        "Every finding, every crash report and every error has a code that never changes its meaning. "
+        "`aoti-dbg explain AD1203` prints the same text as the page of the code.\n\n"
+        "| code | meaning |\n|---|---|\n";
     for (const CodeInfo& code : all_codes()) {
         const std::string name = code_text(code.number);
         page += "| [" + name + "](" + name + ".md) | " + std::string(code.title) + " |\n";

@@ -31,11 +31,11 @@ std::vector<std::string> advice_for(const CrashReport& report, bool is_about_fin
     if (report.processes == 0) {
         if (report.recording != 0)
             advice.emplace_back(
-                "calls were made but none was recorded: check that AOTI_DBG_OUT names this folder in all "
-                "processes, that they can write to it, and that AOTI_DBG_RING is not 0");
+                "calls were made, but none was recorded. Check that all processes use this AOTI_DBG_OUT and "
+                "can write to it, and that AOTI_DBG_RING is not 0");
         else if (report.loaded != 0)
             advice.push_back("at least " + counted(report.loaded, "program") +
-                             " loaded the library, but none made a call: check that the program with the "
+                             " loaded the library, but none made a call. Check that the program with the "
                              "model loads it. env -i, sudo, containers and --processes can prevent that");
         else
             advice.emplace_back(

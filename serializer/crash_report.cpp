@@ -180,6 +180,7 @@ Judgement judge_end(const CrashReport& report) {
         const bool counted = report.oom_kills && *report.oom_kills > 0;
         result.verdict += counted ? "; likely by the kernel's out-of-memory killer, which killed " +
                                         std::to_string(*report.oom_kills) +
+                                        (*report.oom_kills == 1 ? " process" : " processes") +
                                         " of this control group during the run"
                           : report.oom_kills ? "; the sender is unknown"
                                              : "; possibly by the kernel's out-of-memory killer (a guess)";

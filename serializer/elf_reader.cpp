@@ -11,13 +11,13 @@ namespace {
 constexpr std::size_t kLongestString = std::size_t{1} << 16U;
 
 Status cut_off(std::uint64_t needed, std::size_t there) {
-    return Status::error("is cut off: it goes on to byte " + std::to_string(needed) + " and ends at " +
+    return Status::error("is truncated: expected at least " + std::to_string(needed) + " bytes, got " +
                          std::to_string(there) +
-                         "; was the disk full, or is it being written? write or copy it again");
+                         ". Check whether the disk is full or the file is still being written");
 }
 
 Status damaged(const char* what) {
-    return Status::error(std::string("is a damaged ELF file: ") + what + "; copy or write it again");
+    return Status::error(std::string("is a damaged ELF file: ") + what + ". Write or copy it again");
 }
 
 std::string_view text_of(Bytes bytes) {
@@ -28,27 +28,28 @@ std::string_view text_of(Bytes bytes) {
 
 Result<File> File::open(Bytes bytes) {
     const std::size_t there = std::min(bytes.size(), sizeof(kMagic));
-    if (bytes.empty()) return Status::error("is empty; was the disk full, or is it being written?");
-    if (std::memcmp(bytes.data(), kMagic, there) != 0) return Status::error("is no ELF file");
+    if (bytes.empty())
+        return Status::error("is empty. Check whether the disk is full or the file is still being written");
+    if (std::memcmp(bytes.data(), kMagic, there) != 0) return Status::error("is not an ELF file");
     const std::optional<Header> header = copy_at<Header>(bytes, 0);
     if (!header) return cut_off(sizeof(Header), bytes.size());
     if (header->width != kClass64 || header->byte_order != kLittleEndian)
-        return Status::error("is an ELF file, but not a little-endian one of 64 bits");
+        return Status::error("is an ELF file, but not a 64-bit little-endian one");
     File file(bytes, *header);
     if (header->sections_offset == 0) return file;
     if (header->section_bytes != sizeof(SectionHeader))
-        return damaged("its sections are told in another form");
+        return damaged("its section headers have an unexpected size");
     const std::optional<SectionHeader> first = copy_at<SectionHeader>(bytes, header->sections_offset);
     if (!first) {
         if (header->sections_offset > UINT64_MAX - sizeof(SectionHeader))
-            return damaged("its sections lie outside of it");
+            return damaged("its section headers are outside the file");
         return cut_off(header->sections_offset + sizeof(SectionHeader), bytes.size());
     }
     const std::uint64_t count = header->sections != 0 ? header->sections : first->bytes;
     const std::uint64_t room = (bytes.size() - header->sections_offset) / sizeof(SectionHeader);
     if (count > room) {
         constexpr std::uint64_t kMostSections = UINT32_MAX;  // links between them have 32 bits
-        if (count > kMostSections) return damaged("it has more sections than can be");
+        if (count > kMostSections) return damaged("it has too many sections");
         return cut_off(header->sections_offset + count * sizeof(SectionHeader), bytes.size());
     }
     file.sections_ = count;

@@ -18,11 +18,11 @@ ArgumentFacts* unknown_argument() {
 }  // namespace
 
 std::string_view reason_text(const MeasuredArgument& argument) {
-    if (argument.measured == Measured::not_yet) return "the GPU had not got there";
+    if (argument.measured == Measured::not_yet) return "the GPU did not reach this call";
     if (argument.tensor != nullptr && !argument.tensor->unmeasured.empty())
         return argument.tensor->unmeasured;
     if (argument.why_not != nullptr && *argument.why_not != '\0') return argument.why_not;
-    return "no reason is known";
+    return "reason unknown";
 }
 
 // Never destroyed: threads outlive static destruction.

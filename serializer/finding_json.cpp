@@ -303,15 +303,15 @@ void append_finding_json(const Finding& finding, std::string& out) {
 
 Result<Finding> read_finding(std::string_view line) {
     const Json from = Json::parse(line, nullptr, false);
-    if (!from.is_object()) return Status::error("it is no JSON object");
+    if (!from.is_object()) return Status::error("not a JSON object");
     std::string event;
     read(from, "event", event);
-    if (event != "finding") return Status::error("it is no finding");
+    if (event != "finding") return Status::error("not a finding");
     std::uint32_t version = 0;
     read(from, "version", version);
-    if (version != kVersion) return Status::error("its version is not known");
+    if (version != kVersion) return Status::error("a finding of an unknown version");
     const std::optional<std::size_t> kind = word_of(from, "kind", kKinds);
-    if (!kind) return Status::error("its kind is not known");
+    if (!kind) return Status::error("a finding of an unknown kind");
 
     Finding finding;
     finding.kind = static_cast<Finding::Kind>(*kind);

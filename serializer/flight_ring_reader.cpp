@@ -45,7 +45,7 @@ void read_names(std::string_view block, std::size_t offset, const BlockHeader& h
     entries = entries.substr(0, std::min<std::uint64_t>(header.used, entries.size()));
     // A live writer may add to a block between our reading it and the next, so a gap in the ids is possible.
     if (header.first_id < contents.names.size() || header.first_id > kMostNames) {
-        note(contents, "the names" + at(offset) + " have numbers out of order; left out");
+        note(contents, "the names" + at(offset) + " have numbers out of order and are ignored");
         return;
     }
     contents.names.resize(header.first_id);
@@ -58,7 +58,7 @@ void read_names(std::string_view block, std::size_t offset, const BlockHeader& h
         entries.remove_prefix(length);
     }
     if (contents.names.size() - header.first_id < header.count) {
-        note(contents, "the names" + at(offset) + " are cut off");
+        note(contents, "the names" + at(offset) + " are truncated");
     }
 }
 
@@ -79,13 +79,13 @@ void read_as_of(std::uint32_t version, Record& record) {
 void read_markers(std::string_view block, std::size_t offset, const BlockHeader& header, Contents& contents) {
     std::string_view bytes = block.substr(sizeof(BlockHeader));
     if (bytes.size() < sizeof(MarkersHeader))
-        return note(contents, "the markers" + at(offset) + " are cut off");
+        return note(contents, "the markers" + at(offset) + " are truncated");
     Markers markers;
     markers.header = copy_at<MarkersHeader>(bytes, 0);
     markers.first = header.first_id;
     bytes.remove_prefix(sizeof(MarkersHeader));
     const std::size_t there = bytes.size() / sizeof(MarkedStream);
-    if (header.capacity > there) note(contents, "the markers" + at(offset) + " are cut off");
+    if (header.capacity > there) note(contents, "the markers" + at(offset) + " are truncated");
     markers.streams.resize(std::min<std::size_t>(header.capacity, there));
     for (std::size_t i = 0; i < markers.streams.size(); ++i)
         markers.streams[i] = copy_at<MarkedStream>(bytes, i * sizeof(MarkedStream));
@@ -95,7 +95,7 @@ void read_markers(std::string_view block, std::size_t offset, const BlockHeader&
 void read_thread(std::string_view block, std::size_t offset, const BlockHeader& header, Contents& contents) {
     const std::string_view slots = block.substr(sizeof(BlockHeader));
     const std::size_t there = slots.size() / sizeof(Record);
-    if (header.capacity > there) note(contents, "the thread's ring" + at(offset) + " is cut off");
+    if (header.capacity > there) note(contents, "the thread's ring" + at(offset) + " is truncated");
     Thread thread;
     thread.tid = header.tid;
     thread.ended = header.ended != 0;
@@ -117,7 +117,7 @@ void read_blocks(std::string_view bytes, Contents& contents) {
         const auto header = copy_at<BlockHeader>(bytes, offset);
         if (header.kind == BlockKind::end || header.bytes == 0) return;
         if (header.bytes % kPage != 0) {
-            note(contents, "the block" + at(offset) + " has an impossible length; the rest is left out");
+            note(contents, "the block" + at(offset) + " has an impossible length. The rest is ignored");
             return;
         }
         const std::string_view block = bytes.substr(offset, header.bytes);
@@ -128,7 +128,7 @@ void read_blocks(std::string_view bytes, Contents& contents) {
         } else if (header.kind == BlockKind::markers) {
             read_markers(block, offset, header, contents);
         } else {
-            note(contents, "the block" + at(offset) + " is of an unknown kind; left out");
+            note(contents, "the block" + at(offset) + " is of an unknown kind and is ignored");
         }
         if (block.size() < header.bytes) {
             note(contents, "the file ends inside the block" + at(offset));
@@ -167,7 +167,7 @@ bool Contents::has_several_devices() const {
 
 Result<Contents> parse_flight_ring(std::string_view bytes) {
     if (bytes.size() < sizeof(FileHeader)) {
-        return Status::error("not a flight ring: too short for the header");
+        return Status::error("not a flight recorder ring: too short for the header");
     }
     Contents contents;
     contents.header = copy_at<FileHeader>(bytes, 0);
@@ -175,19 +175,20 @@ Result<Contents> parse_flight_ring(std::string_view bytes) {
     constexpr std::uint64_t kSwapped = __builtin_bswap64(kMagic);
     if (header.magic == kSwapped) {
         return Status::error(
-            "a flight ring of a machine with the other byte order; read it on such a machine");
+            "a flight recorder ring of a machine with another byte order. Read it on such a machine");
     }
     if (header.magic != kMagic || header.version == 0) {
-        return Status::error("not a flight ring: it does not begin with the magic number");
+        return Status::error("not a flight recorder ring: it does not start with the magic number");
     }
     if (header.version > kVersion) {
-        return Status::error("a flight ring of version " + std::to_string(header.version) +
-                             ", newer than what this program reads (" + std::to_string(kVersion) +
-                             "); use the aoti-dbg that came with the library");
+        return Status::error("expected a flight recorder ring of version " + std::to_string(kVersion) +
+                             " or older, got version " + std::to_string(header.version) +
+                             ". Use the aoti-dbg that came with the library");
     }
     if (header.record_bytes != sizeof(Record)) {
-        return Status::error("a damaged flight ring: records of " + std::to_string(header.record_bytes) +
-                             " bytes");
+        return Status::error("a damaged flight recorder ring: expected records of " +
+                             std::to_string(sizeof(Record)) + " bytes, got " +
+                             std::to_string(header.record_bytes));
     }
     header.program[sizeof header.program - 1] = '\0';
     header.library[sizeof header.library - 1] = '\0';
@@ -201,8 +202,9 @@ Result<Contents> read_flight_ring(const std::string& path) {
     const Descriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK));
     struct stat info {};
     if (file.number() < 0 || fstat(file.number(), &info) != 0) return failed(std::strerror(errno));
-    if (!S_ISREG(info.st_mode)) return failed("not a flight ring: not a regular file");
-    if (static_cast<std::uint64_t>(info.st_size) > kLargestFile) return failed("too large for a flight ring");
+    if (!S_ISREG(info.st_mode)) return failed("not a flight recorder ring: not a regular file");
+    if (static_cast<std::uint64_t>(info.st_size) > kLargestFile)
+        return failed("too large for a flight recorder ring");
     // What a live writer appends meanwhile is left out.
     std::string bytes(static_cast<std::size_t>(info.st_size), '\0');
     std::size_t have = 0;

@@ -101,9 +101,9 @@ class Reader {
 
     /// Whether the bytes may be taken for a table, of all those that the file has.
     bool take(const elf::Section& section) {
-        if (!section.is_whole) note(section, "is cut off");
+        if (!section.is_whole) note(section, "is truncated");
         if (section.content.size() > room_) {
-            note(section, "lies over other tables; left out");
+            note(section, "overlaps other tables and is ignored");
             return false;
         }
         room_ -= section.content.size();
@@ -145,12 +145,12 @@ class Reader {
             if (const std::optional<Table> above = owner_kind(kind)) {
                 owner = owner_of(section, *above);
                 if (owner == kNone) {
-                    note(section, "belongs to nothing that is there; left out");
+                    note(section, "belongs to an entry that is missing, and is ignored");
                     continue;
                 }
             }
             if (section.entry_bytes < least) {
-                if (section.bytes != 0) note(section, "has entries too short to say anything; left out");
+                if (section.bytes != 0) note(section, "has entries that are too short, and is ignored");
                 continue;
             }
             if (!take(section)) continue;
@@ -171,7 +171,7 @@ class Reader {
     bool give_lanes(const elf::Section& section, Index owner, const Range& range) {
         Warp& warp = dump_.warps[owner];
         if (warp.lanes != 0) {
-            note(section, "is a second table of the same warp; left out");
+            note(section, "is a second table of the same warp, and is ignored");
             return false;
         }
         warp.first_lane = range.first;
@@ -184,7 +184,7 @@ class Reader {
         const elf::Section section = file_.section(number);
         const Index owner = owner_of(section, kind);
         if (owner == kNone) {
-            note(section, "belongs to nothing that is there; left out");
+            note(section, "belongs to an entry that is missing, and is ignored");
         } else if (take(section)) {
             list[owner].*member = section.content;
         }
@@ -278,9 +278,9 @@ Result<GpuDump> read_gpu_dump(Bytes bytes) {
                                  : "is a program or a library, not a GPU core dump");
     }
     if (file.machine() != elf::kMachineCuda)
-        return Status::error("is a core dump of a program, not of a GPU; try gdb");
+        return Status::error("is a core dump of a program, not of a GPU. Open it with gdb");
     if (file.sections() == 0)
-        return Status::error("is a GPU core dump without sections; it was not written to its end");
+        return Status::error("is a GPU core dump without sections: it was not written completely");
     return Reader(file, bytes.size()).read();
 }
 

@@ -28,11 +28,11 @@ Result<LineTable> LineTable::open(const elf::File& file) {
     const std::size_t lines = file.find(".debug_line");
     const elf::Section section = file.section(lines);
     if (lines == 0 || section.content.empty())
-        return Status::error("has no line table; was it compiled with -lineinfo (or -g)?");
+        return Status::error("has no line table. Compile it with -lineinfo or -g");
     if ((section.flags & elf::kCompressed) != 0) {
         return Status::error(
-            "has a compressed line table; try: objcopy --decompress-debug-sections, or compile with "
-            "-gz=none");
+            "has a compressed line table. Decompress it with objcopy --decompress-debug-sections, or compile "
+            "with -gz=none");
     }
     LineTable table(file);
     table.sections_.lines = section.content;

@@ -25,11 +25,11 @@ Result<Header> mapped_header(std::string_view bytes, std::uint64_t magic, std::u
         return Status::error("not a map of " + what + ": too short for the header");
     std::memcpy(&header, bytes.data(), sizeof header);
     if (header.magic != magic || header.version == 0)
-        return Status::error("not a map of " + what + ": it does not begin with the magic number");
+        return Status::error("not a map of " + what + ": it does not start with the magic number");
     if (header.version > version)
-        return Status::error("a map of " + what + " of version " + std::to_string(header.version) +
-                             ", newer than what this program reads (" + std::to_string(version) +
-                             "); use the aoti-dbg that came with the library");
+        return Status::error("expected a map of " + what + " of version " + std::to_string(version) +
+                             " or older, got version " + std::to_string(header.version) +
+                             ". Use the aoti-dbg that came with the library");
     return header;
 }
 
@@ -40,7 +40,7 @@ void leave_out_impossible(std::vector<Slot>& slots, const std::string& what,
     const std::size_t out = std::erase_if(
         slots, [](const Slot& slot) { return slot.bytes == 0 || slot.address > UINT64_MAX - slot.bytes; });
     if (out != 0)
-        notes.push_back("the map holds " + std::to_string(out) + " impossible " + what + "; left out");
+        notes.push_back("the map has " + std::to_string(out) + " impossible " + what + ", which are ignored");
 }
 
 /// The whole entries of a table, as many as are there, by their numbers.
@@ -50,7 +50,7 @@ std::vector<Entry> mapped_entries(std::string_view bytes, std::size_t offset, st
     static_assert(std::is_trivially_copyable_v<Entry>);
     std::vector<Entry> entries;
     const std::size_t there = offset < bytes.size() ? (bytes.size() - offset) / sizeof(Entry) : 0;
-    if (there < count) notes.push_back(std::string("the map's ") + what + " are cut off");
+    if (there < count) notes.push_back(std::string("the map's ") + what + " are truncated");
     for (std::size_t i = 0; i < std::min(count, there); ++i) {
         Entry entry;
         std::memcpy(&entry, bytes.data() + offset + i * sizeof(Entry), sizeof entry);

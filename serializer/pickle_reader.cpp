@@ -50,8 +50,8 @@ class PickleMachine {
 
 namespace {
 
-constexpr const char* kCutOff = "it ends within an opcode";
-constexpr const char* kEmptyStack = "an opcode takes more than there is";
+constexpr const char* kCutOff = "it ends inside an opcode";
+constexpr const char* kEmptyStack = "an opcode needs more values than there are";
 
 PickleValue value_of(Kind kind, std::int64_t number = 0) {
     PickleValue value;
@@ -135,7 +135,7 @@ PickleMachine::Complaint PickleMachine::push_global() {
 PickleMachine::Complaint PickleMachine::make_tuple(PickleOp op) {
     std::size_t count = 0;
     if (op == PickleOp::tuple) {
-        if (marks_.empty()) return "a tuple has no beginning";
+        if (marks_.empty()) return "a tuple has no start mark";
         count = stack_.size() - marks_.back();
         marks_.pop_back();
     } else if (op != PickleOp::empty_tuple) {
@@ -159,7 +159,7 @@ PickleMachine::Complaint PickleMachine::make_object(Kind kind, std::size_t parts
 PickleMachine::Complaint PickleMachine::fill(PickleOp op) {
     std::size_t count = op == PickleOp::set_item ? 2 : 1;
     if (op == PickleOp::set_items || op == PickleOp::appends) {
-        if (marks_.empty()) return "what is filled has no beginning";
+        if (marks_.empty()) return "the items of a list or dict have no start mark";
         count = stack_.size() - marks_.back();
         marks_.pop_back();
     }
@@ -181,7 +181,7 @@ PickleMachine::Complaint PickleMachine::remember(std::optional<std::uint64_t> pl
     if (!place) return kCutOff;
     if (!has(1)) return kEmptyStack;
     // Python counts up; whoever does not could ask for any amount of memory.
-    if (*place > memo_.size()) return "what is remembered is not numbered in order";
+    if (*place > memo_.size()) return "memo entries are not numbered in order";
     if (*place == memo_.size()) memo_.push_back(0);
     memo_[*place] = stack_.back();
     return nullptr;
@@ -189,7 +189,7 @@ PickleMachine::Complaint PickleMachine::remember(std::optional<std::uint64_t> pl
 
 PickleMachine::Complaint PickleMachine::recall(std::optional<std::uint64_t> place) {
     if (!place) return kCutOff;
-    if (*place >= memo_.size()) return "it refers to what was never remembered";
+    if (*place >= memo_.size()) return "it refers to a memo entry that does not exist";
     stack_.push_back(memo_[*place]);
     return nullptr;
 }
@@ -199,7 +199,7 @@ PickleMachine::Complaint PickleMachine::step(PickleOp op) {
         case PickleOp::proto: {
             const std::optional<std::uint64_t> version = number(1);
             if (!version) return kCutOff;
-            return *version <= 2 ? nullptr : "it is of a protocol that torch.save() does not use by itself";
+            return *version <= 2 ? nullptr : "it has a protocol that torch.save() does not use by default";
         }
         case PickleOp::mark:
             marks_.push_back(stack_.size());
@@ -263,8 +263,8 @@ PickleMachine::Complaint PickleMachine::step(PickleOp op) {
 
 Result<Pickle> PickleMachine::run() {
     if (rest_.size() > Pickle::kLargest) {
-        return Status::error("its pickle has " + std::to_string(rest_.size()) +
-                             " bytes, more than any tensor's");
+        return Status::error("expected a pickle of at most " + std::to_string(Pickle::kLargest) +
+                             " bytes, got " + std::to_string(rest_.size()));
     }
     const char* const begin = rest_.data();
     while (!rest_.empty()) {
@@ -273,17 +273,17 @@ Result<Pickle> PickleMachine::run() {
         rest_.remove_prefix(1);
         if (op == PickleOp::stop) {
             if (stack_.size() != 1 || !marks_.empty()) {
-                return Status::error("a damaged pickle: it ends with another result than one value");
+                return Status::error("a damaged pickle: its result is not exactly one value");
             }
             pickle_.result_ = stack_.back();
             return std::move(pickle_);
         }
         if (const Complaint complaint = step(op)) {
-            return Status::error(std::string("a pickle that cannot be read: ") + complaint + " (at byte " +
+            return Status::error(std::string("an unreadable pickle: ") + complaint + " (at byte " +
                                  std::to_string(offset) + ")");
         }
     }
-    return Status::error("a damaged pickle: it has no end");
+    return Status::error("a damaged pickle: it has no stop opcode");
 }
 
 Result<Pickle> Pickle::read(std::string_view bytes) {

@@ -76,8 +76,7 @@ Result<ProcessFacts> read_process(std::string_view text) {
         if (is_whole) read_integer(json.root().member("version"), version);
         const bool is_head = is_whole && json.root().member("format").text() == kProcessFormatName &&
                              version == kProcessFormatVersion;
-        if (is_first && !is_head)
-            return Status::error("not a file about a process, or one of another version");
+        if (is_first && !is_head) return Status::error("not a process file, or one of another version");
         if (is_first)
             take_process(json.root(), facts);
         else if (is_whole && json.root().member("event").text() == "device")

@@ -18,10 +18,10 @@ namespace {
 using Kind = PickleValue::Kind;
 
 Status not_plain(const std::string& what, const char* advice) {
-    return Status::error("holds " + what + ", not a plain tensor; " + advice);
+    return Status::error("expected a plain tensor, got " + what + ". " + advice);
 }
 
-constexpr const char* kSaveOne = "save one tensor by itself: torch.save(t.detach().clone(), path)";
+constexpr const char* kSaveOne = "Save one tensor by itself: torch.save(t.detach().clone(), path)";
 
 std::string named(const PickleValue& global) {
     std::string text;
@@ -33,7 +33,7 @@ std::string named(const PickleValue& global) {
 
 std::string made_by(const PickleValue& function) {
     if (function.is_global("collections", "OrderedDict")) return "a dict (OrderedDict)";
-    return function.is(Kind::global) ? "what " + named(function) + "() makes" : "an object";
+    return function.is(Kind::global) ? "the result of " + named(function) + "()" : "an object";
 }
 
 /// "a dict of 3 entries"
@@ -81,8 +81,8 @@ struct Told {
 };
 
 Status strange(const char* what) {
-    return Status::error(std::string("its pickle makes no sense: ") + what +
-                         "; it was not written by torch.save(), or altered");
+    return Status::error(std::string("unexpected pickle: ") + what +
+                         ". torch.save() did not write it, or it was altered");
 }
 
 /// The function that builds the tensor, and its arguments.
@@ -116,27 +116,27 @@ Result<Call> innermost_call(const Pickle& pickle) {
 
 /// Whose name, as `name_of` says it, is that of `global` in the module "torch".
 Result<DType> dtype_of(const PickleValue& global, const char* (*name_of)(DType)) {
-    if (!global.is(Kind::global)) return strange("a dtype is no name");
+    if (!global.is(Kind::global)) return strange("a dtype is not a name");
     for (std::uint32_t number = 0; number < kDTypes; ++number) {
         const auto dtype = static_cast<DType>(number);
         const char* name = name_of(dtype);
         if (name != nullptr && global.is_global("torch", name)) return dtype;
     }
-    return Status::error("holds a tensor whose dtype this program does not know: " + named(global) +
-                         "; save its bytes: t.view(torch.uint8)");
+    return Status::error("unknown dtype " + named(global) +
+                         ". Save the bytes of the tensor: t.view(torch.uint8)");
 }
 
 /// ("storage", class, key, device, number of elements)
 Status tell_storage(const Pickle& pickle, const PickleValue& storage, Told& told, bool is_typed) {
     if (!storage.is(Kind::persistent)) return strange("a tensor without a storage");
     const PickleValue& id = pickle.item(storage, 0);
-    if (!id.is(Kind::tuple) || id.items < 5) return strange("the id of a storage is no tuple of five");
+    if (!id.is(Kind::tuple) || id.items < 5) return strange("the id of a storage is not a tuple of five");
     const PickleValue& type = pickle.item(id, 1);
     const PickleValue& key = pickle.item(id, 2);
     const PickleValue& device = pickle.item(id, 3);
     const PickleValue& elements = pickle.item(id, 4);
     if (!key.is(Kind::text) || !device.is(Kind::text) || !elements.is(Kind::integer) || elements.number < 0) {
-        return strange("the id of a storage does not say where it is and how large");
+        return strange("the id of a storage lacks its key, device or size");
     }
     std::uint64_t bytes_each = 1;
     if (is_typed) {
@@ -145,11 +145,11 @@ Status tell_storage(const Pickle& pickle, const PickleValue& storage, Told& told
         told.dtype = dtype.value();
         bytes_each = element_size(told.dtype);
     } else if (!type.is_global("torch.storage", "UntypedStorage")) {
-        return strange("a storage is of another class than UntypedStorage");
+        return strange("a storage is not an UntypedStorage");
     }
     if (__builtin_mul_overflow(static_cast<std::uint64_t>(elements.number), bytes_each,
                                &told.storage_bytes)) {
-        return strange("a storage is larger than any memory");
+        return strange("a storage is impossibly large");
     }
     told.key = key.text;
     told.device = device.text;
@@ -186,13 +186,13 @@ Result<Told> tell(const Pickle& pickle) {
     if (arguments.items > plain) {
         const std::optional<MathBits> bits = math_bits(pickle, pickle.item(arguments, plain));
         if (!bits || arguments.items > plain + 1)
-            return not_plain("a tensor with metadata that this program does not know", kSaveOne);
+            return not_plain("a tensor with unknown metadata", kSaveOne);
         told.bits = *bits;
     }
     Status storage = tell_storage(pickle, pickle.item(arguments, 0), told, is_typed);
     if (!storage.ok()) return storage;
     const PickleValue& offset = pickle.item(arguments, 1);
-    if (!offset.is(Kind::integer) || offset.number < 0) return strange("a storage offset is no size");
+    if (!offset.is(Kind::integer) || offset.number < 0) return strange("a storage offset is not a size");
     told.storage_offset = offset.number;
     told.sizes = pickle.item(arguments, 2);
     told.strides = pickle.item(arguments, 3);
@@ -236,8 +236,8 @@ std::string_view text_of(std::span<const std::byte> bytes) {
 
 Status wrong_checksum(const char* what) {
     return Status::error(std::string("the checksum of its ") + what +
-                         " is wrong: it was damaged after it was written, or saved with "
-                         "torch.serialization.set_crc32_options(False); save or copy it again");
+                         " is wrong: it was damaged, or saved with "
+                         "torch.serialization.set_crc32_options(False). Save or copy it again");
 }
 
 /// A record that must be there.
@@ -247,7 +247,7 @@ Result<ZipRecord> needed(const ZipReader& archive, const std::string& name) {
     if (found.value()) return *found.value();
     std::string shown;
     append_shortened(name, 80, shown);
-    return Status::error("a zip archive, but not of torch.save(): it has no record " + shown);
+    return Status::error("a zip archive, but not from torch.save(): it has no record " + shown);
 }
 
 Status check_byte_order(const ZipReader& archive) {
@@ -255,7 +255,7 @@ Status check_byte_order(const ZipReader& archive) {
     if (!found.ok()) return found.status();
     if (!found.value() || text_of(found.value()->content) == "little") return {};
     return Status::error(
-        "written on a machine with the other byte order; load it with torch.load() and save it again");
+        "written on a machine with another byte order. Load it with torch.load() and save it again");
 }
 
 bool is_zip(std::span<const std::byte> file) {
@@ -267,8 +267,8 @@ bool is_zip(std::span<const std::byte> file) {
 Result<PtView> read_pt(std::span<const std::byte> file, PtCheck check) {
     if (!is_zip(file)) {
         return Status::error(
-            "not a .pt file, which is a zip archive; what PyTorch saved before 1.6 is read by "
-            "torch.load(), and saved again in today's form");
+            "not a .pt file, which is a zip archive. Load a file of PyTorch before 1.6 with torch.load() and "
+            "save it again");
     }
     const Result<ZipReader> archive = ZipReader::open(file);
     if (!archive.ok()) return archive.status();
@@ -283,8 +283,8 @@ Result<PtView> read_pt(std::span<const std::byte> file, PtCheck check) {
 
     const Result<Pickle> pickle = Pickle::read(text_of(pickle_bytes));
     if (!pickle.ok()) {
-        return Status::error("holds something else than a plain tensor, or is damaged: " +
-                             pickle.status().message() + "; " + kSaveOne);
+        return Status::error("not a plain tensor, or damaged: " + pickle.status().message() + ". " +
+                             kSaveOne);
     }
     const Result<Told> told = tell(pickle.value());
     if (!told.ok()) return told.status();
@@ -303,7 +303,7 @@ Result<PtView> read_pt(std::span<const std::byte> file, PtCheck check) {
     if (!take_sizes(pickle.value(), told.value().sizes, view.sizes) ||
         !take_sizes(pickle.value(), told.value().strides, view.strides) ||
         view.sizes.size() != view.strides.size()) {
-        return strange("sizes and strides are none");
+        return strange("its sizes and strides are invalid");
     }
     if (!fits(view)) return strange("the tensor reaches beyond its storage");
     if (check == PtCheck::everything && crc32(0, storage.value().content) != storage.value().crc) {

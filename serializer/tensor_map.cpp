@@ -99,7 +99,7 @@ Result<TensorMap> parse_tensor_map(std::string_view bytes) {
     map.header = read.value();
     const FileHeader& header = map.header;
     if (header.slot_bytes != sizeof(Slot))
-        return Status::error("a damaged map of tensors: entries of another size");
+        return Status::error("a damaged map of tensors: its entries have an unexpected size");
     map.slots = mapped_entries<Slot>(bytes, tensors::kPage, header.slots, "tensors", map.notes);
     leave_out_impossible(map.slots, "tensors", map.notes);
     return map;

@@ -200,8 +200,8 @@ std::string place_of_shortage(const CrashCall& call, const CrashReport& report) 
 std::string_view probable_end(const CrashReport& report) {
     if (!has_unknown_end(report)) return {};
     if (report.end.is_in_good_order)
-        return "; likely the call ended the process by _exit, or the program's own signal handler did";
-    return "; likely by SIGKILL, or by a signal that the program's own handler took";
+        return "; likely the call ended the process with _exit, or the program's own signal handler did";
+    return "; likely by SIGKILL, or by a signal that the program's own handler caught";
 }
 
 std::string signal_name(int signal) {

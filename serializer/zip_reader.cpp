@@ -23,7 +23,7 @@ bool lies_within(std::uint64_t offset, std::uint64_t bytes, std::uint64_t limit)
 
 Status damaged(const char* what) {
     return Status::error(std::string("a damaged zip archive: ") + what +
-                         "; it may have been cut off or altered: copy or save it again");
+                         ". It may have been truncated or altered: copy or save it again");
 }
 
 /// Where the last structure lies: at the end, but for a comment that may follow.
@@ -77,7 +77,7 @@ struct ZipReader::Entry {
 
 Result<ZipReader> ZipReader::open(Bytes file) {
     const std::optional<std::size_t> end_offset = find_end(file);
-    if (!end_offset) return damaged("it does not end as one");
+    if (!end_offset) return damaged("its end record is missing");
     const End end = *structure_at<End>(file, *end_offset);
     std::uint64_t offset = end.directory_offset;
     std::uint64_t bytes = end.directory_bytes;
@@ -85,13 +85,13 @@ Result<ZipReader> ZipReader::open(Bytes file) {
     if (*end_offset >= sizeof(Zip64Locator)) {
         if (const auto locator = structure_at<Zip64Locator>(file, *end_offset - sizeof(Zip64Locator))) {
             const auto zip64 = structure_at<Zip64End>(file, locator->end_offset);
-            if (!zip64) return damaged("the zip64 end is not where it should be");
+            if (!zip64) return damaged("its zip64 end record is missing");
             offset = zip64->directory_offset;
             bytes = zip64->directory_bytes;
             limit = locator->end_offset;
         }
     }
-    if (!lies_within(offset, bytes, limit)) return damaged("its directory lies outside of it");
+    if (!lies_within(offset, bytes, limit)) return damaged("its directory is outside the file");
     return ZipReader(file, offset, bytes);
 }
 
@@ -115,18 +115,18 @@ std::optional<ZipReader::Entry> ZipReader::entry_at(std::size_t offset) const {
 }
 
 Result<std::optional<ZipRecord>> ZipReader::record_of(const Entry& entry) const {
-    if ((entry.flags & kEncrypted) != 0) return Status::error("an encrypted zip archive; decrypt it first");
+    if ((entry.flags & kEncrypted) != 0) return Status::error("an encrypted zip archive. Decrypt it first");
     if (entry.method != kStored || entry.size != entry.stored_size) {
         return Status::error(
-            "a compressed zip archive, which torch.save() never writes; unpack it and pack it "
-            "again without compression (zip -0)");
+            "a compressed zip archive, which torch.save() never writes. Unpack it and pack it again without "
+            "compression (zip -0)");
     }
     const auto header = structure_at<LocalHeader>(file_, entry.offset);
-    if (!header) return damaged("a record is not where it should be");
+    if (!header) return damaged("a record is missing");
     const std::uint64_t content =
         entry.offset + sizeof(LocalHeader) + header->name_bytes + header->extra_bytes;
     if (!lies_within(content, entry.size, directory_offset_)) {
-        return damaged("a record lies outside of it");
+        return damaged("a record is outside the file");
     }
     return std::optional(ZipRecord{file_.subspan(content, entry.size), entry.crc});
 }
@@ -137,7 +137,7 @@ Result<std::optional<ZipRecord>> ZipReader::find(std::string_view name) const {
     std::string_view folder;
     while (offset < end) {
         const std::optional<Entry> entry = entry_at(offset);
-        if (!entry) return damaged("its directory is not well-formed");
+        if (!entry) return damaged("its directory is malformed");
         if (offset == directory_offset_) folder = entry->name.substr(0, entry->name.find('/'));
         std::string_view rest = entry->name;
         if (rest.starts_with(folder)) {

@@ -11,6 +11,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "scripts" /
 import docs_check
 import docs_messages
 import docs_pages
+import message_list
 
 PAGE = """# Title of `this` page
 
@@ -106,6 +107,36 @@ class Messages(unittest.TestCase):
     def test_escapes_and_raw_literals_are_read(self):
         source = r'f("say \"no more\"\n"); g(R"x(raw "text" here)x");'
         self.assertEqual([message.text for message in docs_messages.messages(source)], ['say "no more"\n', 'raw "text" here'])
+
+
+class MessageList(unittest.TestCase):
+    def listed(self, source: str) -> list[tuple[str, str]]:
+        return [(text.template, text.printer) for text in message_list.texts(source)]
+
+    def test_a_value_between_literals_is_an_ellipsis(self):
+        self.assertEqual(self.listed('return "cannot read " + path + ": no " + kind;'), [("cannot read …: no …", "")])
+        self.assertEqual(self.listed('text.append("there are ").append(count).append(" of them here");'),
+                         [("…there are … of them here", "")])  # fmt: skip
+
+    def test_conversions_are_values_and_a_printed_line_has_its_kind(self):
+        source = 'message(Severity::warn, "%s lost: %" PRIu64 " of 100%% are gone.", name, lost);'
+        self.assertEqual(self.listed(source), [("… lost: … of 100% are gone.", "warn")])
+        source = 'if (!ok) { error_message(ErrorCode::no_match, "no call of %s", name); return 1; }'
+        self.assertEqual(self.listed(source), [("no call of …", "no_match")])
+
+    def test_both_sides_of_a_choice_are_shown(self):
+        source = 'f(one ? "the first of them" : many ? "the last of them" : "none of them");'
+        self.assertEqual(self.listed(source), [("[the first of them|the last of them|none of them]", "")])
+        self.assertEqual(self.listed('line = "it has " + (one ? "one entry" : "entries") + " left";'),
+                         [("it has [one entry|entries] left", "")])  # fmt: skip
+
+    def test_arguments_are_texts_of_their_own(self):
+        source = 'return {"library", state, "it was not found", advice("put it beside the program")};'
+        self.assertEqual([text for text, _ in self.listed(source)], ["it was not found", "put it beside the program"])
+
+    def test_comments_keys_and_paths_are_not_listed(self):
+        source = '// "not a message at all"\n#define X "nor is this one"\nf("/proc/self/maps", "one_key", "two words");'
+        self.assertEqual(self.listed(source), [])
 
 
 class Counting(unittest.TestCase):

@@ -41,7 +41,7 @@ class DriverCall {
         try {
             begin(kind, function, label, stream, parameters, caller);
         } catch (...) {
-            switch_off("out of memory while a launch was recorded");
+            switch_off("out of memory while recording a launch");
         }
     }
 
@@ -57,7 +57,7 @@ class DriverCall {
                 markers == nullptr ? std::uint8_t{0} : mark_launch(*markers, *state, frame_, stream_, result);
             end_call(*state, frame_, result, flags);
         } catch (...) {
-            switch_off("out of memory while the end of a launch was recorded");
+            switch_off("out of memory while recording the end of a launch");
         }
         return result;
     }
@@ -148,7 +148,7 @@ void unless_out_of_memory(Work work) {
     try {
         work();
     } catch (...) {
-        switch_off("out of memory while a function's name was noted");
+        switch_off("out of memory while recording the name of a function");
     }
 }
 

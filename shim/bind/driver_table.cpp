@@ -42,7 +42,8 @@ void say_who_interposes(const void* address, const char* name, const char* where
     if (!observing() || said.exchange(true)) return;
     Dl_info info{};
     dladdr(address, &info);
-    message(Severity::warn, "%s also interposes %s%s; what reaches the driver past us is not seen; %s",
+    message(Severity::warn,
+            "%s also interposes %s%s. Launches that bypass libaoti_dbg.so are not intercepted. %s.",
             info.dli_fname == nullptr ? "another library" : info.dli_fname, name, where, try_this);
 }
 
@@ -58,8 +59,8 @@ bool ready_to_substitute() {
             // Another library stands behind us. Our hook calls it, as the loader's order has it, so handing
             // the hook out for the driver's own function would send calls through it that it never got, or
             // round in circles.
-            say_who_interposes(next, hook.name, " and stands behind us",
-                               "put libaoti_dbg.so last in LD_PRELOAD");
+            say_who_interposes(next, hook.name, " behind libaoti_dbg.so",
+                               "Put libaoti_dbg.so last in LD_PRELOAD");
             continue;
         }
         hook.in_libcuda.store(in_libcuda);
@@ -104,11 +105,10 @@ void look_for_other_interposers() {
     if (first == nullptr || dladdr(first, &theirs) == 0) return;
     if (dladdr(reinterpret_cast<void*>(&look_for_other_interposers), &ours) == 0) return;
     if (theirs.dli_fbase == ours.dli_fbase) return;
-    message(
-        Severity::warn,
-        "%s stands before our dlsym; models and launches that are looked up through it may not be seen; put "
-        "libaoti_dbg.so first in LD_PRELOAD",
-        theirs.dli_fname);
+    message(Severity::warn,
+            "%s overrides the dlsym of libaoti_dbg.so. Models and launches that a program looks up with "
+            "dlsym may not be intercepted. Put libaoti_dbg.so first in LD_PRELOAD.",
+            theirs.dli_fname);
 }
 
 void* substitute_driver_function(void* found) {
@@ -123,8 +123,8 @@ void* substitute_looked_up(DriverHook& hook, void* found) {
     void* handed_out = substitute_driver_function(found);
     if (handed_out == found && found != hook.hook &&
         hook.in_libcuda.load(std::memory_order_relaxed) != nullptr) {
-        say_who_interposes(found, hook.name, " under the driver's name",
-                           "run without it, a profiler for example");
+        say_who_interposes(found, hook.name, " in symbol lookups",
+                           "Run without that library (for example, a profiler)");
     }
     return handed_out;
 }

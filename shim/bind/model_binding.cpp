@@ -192,7 +192,8 @@ void bind_container_imports(const LoadedObject& object) {
         void* stub = container_stub(*function, real, *owner, model_at(real));
         if (stub == nullptr) return;
         if (Status written = write_slot(object, import, stub); !written.ok()) {
-            message(Severity::warn, "%s; runs called from there are not seen", written.message().c_str());
+            message(Severity::warn, "%s. Model runs that this file starts are not intercepted.",
+                    written.message().c_str());
         }
     });
 }

@@ -20,7 +20,7 @@ constexpr bool is_sound() {
     }
     return true;
 }
-static_assert(is_sound(), "shim_table.inc must be sorted and say of each argument whether it is written");
+static_assert(is_sound(), "shim_table.inc must be sorted and mark each argument as written or not");
 
 }  // namespace
 

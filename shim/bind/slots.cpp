@@ -55,9 +55,9 @@ void* stub_for(const Slot& wanted) {
     } else {
         if (!all.said_full) {
             message(Severity::warn,
-                    "all %u stubs are in use; '%s' and what comes after it is not seen; unload models "
-                    "that are no longer needed",
-                    kSlots, wanted.name->printed.c_str());
+                    "cannot intercept '%s': all %u stubs are in use. Other new functions are not intercepted "
+                    "either. Unload models that you no longer need.",
+                    wanted.name->printed.c_str(), kSlots);
         }
         all.said_full = true;
         return nullptr;

@@ -121,7 +121,7 @@ __attribute__((visibility("hidden"), hot)) aoti_dbg::StubTarget aoti_dbg_before(
     try {
         return aoti_dbg::before(slot, *frame);
     } catch (...) {
-        aoti_dbg::switch_off("out of memory while a call was recorded");
+        aoti_dbg::switch_off("out of memory while recording a call");
         return {slot.real, -1};
     }
 }
@@ -136,7 +136,7 @@ __attribute__((visibility("hidden"), hot)) void aoti_dbg_after(std::uint64_t num
     try {
         aoti_dbg::after(*state, slot, *frame);
     } catch (...) {
-        aoti_dbg::switch_off("out of memory while the end of a call was recorded");
+        aoti_dbg::switch_off("out of memory while recording the end of a call");
     }
 }
 

@@ -22,7 +22,7 @@ void add_tensor(const ArgumentFacts& argument, const TensorFacts* tensor, Findin
     finding.tensor.original_fqn = argument.original_fqn;
     finding.tensor.parameter = argument.parameter;
     finding.tensor.role = argument.role;
-    finding.tensor.unmeasured = "its arguments alone were checked";
+    finding.tensor.unmeasured = "only the arguments of the call were checked";
     if (tensor == nullptr) return;
     finding.tensor.dtype = tensor->dtype;
     finding.tensor.device = tensor->device;

@@ -113,7 +113,7 @@ void check_failed_run(ThreadState& state, const OpenCall& run, std::int32_t resu
     finding.kernel = run.name->printed;
     finding.call = Finding().call;
     tell(std::move(finding), {"result", "success", "error " + std::to_string(result),
-                              "read the line that PyTorch wrote to standard error; aoti-dbg show prints the "
+                              "read the line that PyTorch wrote to standard error. aoti-dbg show prints the "
                               "calls before it"});
 }
 
@@ -204,7 +204,7 @@ void check_view(ThreadState& state, const MeasuredModel& model, const StubFrame&
     Finding finding = finding_at(state, *run);
     finding.kernel = "aoti_torch__reinterpret_tensor";
     finding.call = run->next_call;  // it goes into that one, or a later one
-    finding.notes.push_back("only the call after this view is known");
+    finding.notes.push_back("the call number is that of the next call after this view");
     tell(std::move(finding), std::move(*wrong));
 }
 
@@ -216,7 +216,7 @@ void check_result(ThreadState& state, MeasuredModel* model, const OpenCall& call
     if (call.kind == ring::CallKind::run) return check_failed_run(state, call, result);
     if (is_op(call.kind))
         tell_result(state, model, call, "error " + std::to_string(result),
-                    "read the line that PyTorch wrote to standard error; --level 2 shows the arguments");
+                    "read the line that PyTorch wrote to standard error. --level 2 shows the arguments");
 }
 
 void check_left(ThreadState& state, std::uintptr_t frame) {
@@ -227,7 +227,7 @@ void check_left(ThreadState& state, std::uintptr_t frame) {
     if (!is_own || !is_on_own_stack(state, frame) || !is_on_own_stack(state, left.frame)) return;
     const MeasuredModel* const model = left.passage.any() ? measured_model(left.model) : nullptr;
     tell_result(state, model, left, "an exception",
-                "read the exception; --level 2 shows the arguments of the call");
+                "read the exception. --level 2 shows the arguments of the call");
 }
 
 std::uint64_t count_unchecked_models() {

@@ -136,7 +136,7 @@ std::optional<Mismatch> wrong_stride(const InputGuard& guard, const TensorFacts&
         if (!matters || guard.strides[i] == tensor.strides[i]) continue;
         return Mismatch{"stride", at_dimension(guard.strides[i], i),
                         std::to_string(tensor.strides[i]) + " (strides " + list_text(tensor.strides) + ")",
-                        "pass the layout of the example that the model was exported with, mostly " +
+                        "pass the layout of the example that the model was exported with, usually " +
                             guard.name + ".contiguous()"};
     }
     return std::nullopt;
@@ -170,15 +170,15 @@ std::optional<Mismatch> compare_pointer(std::uint64_t address, std::uint32_t ali
     if (!facts.is_known && !facts.may_reach_host)
         return Mismatch{"memory", "device memory",
                         hex_text(address) + ", which the driver does not know (host memory, or freed)",
-                        "make sure that the tensor is on the device and lives until the run is over"};
+                        "make sure that the tensor is on the device and stays alive until the run returns"};
     if (facts.device && facts.kernel_device && *facts.device != *facts.kernel_device)
         return Mismatch{"device", device_name(*facts.kernel_device), device_name(*facts.device),
                         "put inputs and constants on the device that the model was loaded for"};
     if (alignment != 0 && address % alignment != 0)
         return Mismatch{
             "alignment", std::to_string(alignment) + "-byte alignment", hex_text(address),
-            "the kernel was compiled for aligned memory: pass a tensor that does not begin in the middle of "
-            "another one, for example a clone"};
+            "the kernel was compiled for aligned memory: pass a tensor that does not start in the middle of "
+            "another one, such as a clone"};
     return std::nullopt;
 }
 
@@ -192,13 +192,12 @@ std::optional<Mismatch> compare_view(const ViewFacts& view) {
     }
     const Wide needed = (last + 1) * view.element_bytes;
     if (view.offset < 0 || view.storage_bytes < 0 || needed <= view.storage_bytes) return std::nullopt;
-    return Mismatch{
-        "storage",
-        "a storage of at least " + std::to_string(static_cast<std::uint64_t>(needed)) + " bytes (sizes " +
-            list_text(view.sizes) + ", strides " + list_text(view.strides) + ", offset " +
-            std::to_string(view.offset) + ")",
-        std::to_string(view.storage_bytes) + " bytes",
-        "the tensor is smaller than the compiled code takes it for: check the sizes of the inputs"};
+    return Mismatch{"storage",
+                    "a storage of at least " + std::to_string(static_cast<std::uint64_t>(needed)) +
+                        " bytes (sizes " + list_text(view.sizes) + ", strides " + list_text(view.strides) +
+                        ", offset " + std::to_string(view.offset) + ")",
+                    std::to_string(view.storage_bytes) + " bytes",
+                    "the tensor is smaller than the compiled code assumes: check the sizes of the inputs"};
 }
 
 }  // namespace aoti_dbg

@@ -81,7 +81,7 @@ void give_up(Lock& lock) {
     watch().forget_all();
     lock.unlock();
     message(Severity::warn,
-            "work on more than 256 streams at a time: races are looked for no more in this process");
+            "more than 256 streams are in use at a time. The check for races stops in this process.");
 }
 
 /// A stream that was made is known by its handle, whichever context is current; the others belong to that.
@@ -112,7 +112,7 @@ void guarded(Work work) {
     try {
         work();
     } catch (...) {
-        switch_off("out of memory while races were looked for");
+        switch_off("out of memory while checking for races");
     }
 }
 
@@ -161,7 +161,7 @@ void with_stream_of(void* stream, Work work) {
 std::string stream_text(std::uint64_t stream) {
     const auto handle = reinterpret_cast<CUstream>(stream);
     if (handle == nullptr || handle == CU_STREAM_LEGACY) return "the legacy stream";
-    if (handle == CU_STREAM_PER_THREAD) return "the default stream of a thread";
+    if (handle == CU_STREAM_PER_THREAD) return "the per-thread default stream";
     char text[32];
     snprintf(text, sizeof text, "stream 0x%llx", static_cast<unsigned long long>(stream));
     return text;
@@ -197,7 +197,7 @@ void tell_race(const Toucher& later, Use later_use, const Conflict& conflict) {
     const Toucher& call = is_about_later ? later : conflict.earlier;
     if (!call.is_call()) return;
     const std::string other = is_about_later
-                                  ? "behind " + side_text(conflict.earlier, conflict.earlier_use, call)
+                                  ? "after " + side_text(conflict.earlier, conflict.earlier_use, call)
                                   : "before " + side_text(later, later_use, call);
     Finding finding;
     finding.sequence = call.sequence;
@@ -213,7 +213,7 @@ void tell_race(const Toucher& later, Use later_use, const Conflict& conflict) {
     finding.is_of_the_past = !is_about_later;
     tell(std::move(finding),
          {std::string(kOrderCheck), "an event or a wait " + other, "none",
-          "let the later stream wait for an event behind the earlier access (cudaStreamWaitEvent, "
+          "let the later stream wait for an event recorded after the earlier access (cudaStreamWaitEvent, "
           "torch.cuda.Stream.wait_stream), or run both on one stream"});
 }
 

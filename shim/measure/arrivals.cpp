@@ -32,8 +32,8 @@ bool Arrivals::start() {
     is_refused_ = !has_thread_;
     if (is_refused_) {
         message(Severity::warn,
-                "no thread can be made that waits for the device; tensors on it are not saved, names are "
-                "printed (level 3); raise the limit of threads");
+                "cannot create the thread that waits for the device. Tensors on it are not saved, and names "
+                "are printed (level 3). Raise the thread limit (ulimit -u).");
     }
     return has_thread_;
 }
@@ -50,7 +50,7 @@ void* Arrivals::run_thread(void* arrivals) {
     try {
         static_cast<Arrivals*>(arrivals)->work();
     } catch (...) {
-        switch_off("out of memory while tensors were saved");
+        switch_off("out of memory while saving tensors");
     }
     return nullptr;
 }

@@ -9,13 +9,13 @@ const char* text_of(WhyNot why) {
         case WhyNot::facts:
             return "";
         case WhyNot::no_memory:
-            return "it has no memory";
+            return "its data pointer is null";
         case WhyNot::no_context:
             return "no CUDA context is current";
         case WhyNot::other_device:
-            return "it lies on another device than the call's stream";
+            return "it is on a different device than the call's stream";
         case WhyNot::no_room:
-            return "results came faster than they could be written";
+            return "results arrived faster than they could be written";
     }
     return "";
 }

@@ -26,8 +26,7 @@ std::unique_ptr<Gpu> Gpu::set_up(const GpuApi& api, CUcontext context) {
     if (gpu == nullptr) return nullptr;
     const RelaxedCapture relaxed(api);
     const char* failed = gpu->load(statistics_code());
-    if (failed == nullptr && !gpu->ring_.open(api))
-        failed = "there is no host memory that the device can write to";
+    if (failed == nullptr && !gpu->ring_.open(api)) failed = "the device cannot write to host memory";
     if (failed == nullptr) return gpu;
     gpu->say_why_not(failed);
     return nullptr;

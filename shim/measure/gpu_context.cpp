@@ -38,8 +38,8 @@ bool register_memory(const GpuApi& api, void* memory, std::size_t bytes, CUdevic
 }
 
 const char* GpuContext::load(const DeviceCode& code) {
-    if (code.fatbin.empty()) return "this library was built without nvcc";
-    return load_kernel(code) ? nullptr : "its driver does not take our kernels";
+    if (code.fatbin.empty()) return "the library was built without nvcc";
+    return load_kernel(code) ? nullptr : "the driver cannot load the library's kernels";
 }
 
 bool GpuContext::load_kernel(const DeviceCode& code) {
@@ -63,7 +63,7 @@ bool GpuContext::load_kernel(const DeviceCode& code) {
 }
 
 void GpuContext::say_why_not(const char* why) const {
-    message(Severity::warn, "tensors on CUDA device %d are not %s, because %s; names are printed (level 3)",
+    message(Severity::warn, "tensors on CUDA device %d are not %s: %s. Names are printed instead (level 3).",
             device_, purpose_.participle, why);
 }
 
@@ -78,8 +78,8 @@ void GpuContext::note_failure(CUresult result) {
     if (is_end_of_context(result)) return give_up();
     if (!usable_.exchange(false)) return;
     message(Severity::warn,
-            "the driver refused to %s on CUDA device %d (error %d); from here on names are printed there "
-            "(level 3)",
+            "the driver refused to %s tensors on CUDA device %d (CUDA error %d). From now on, names are "
+            "printed instead (level 3).",
             purpose_.infinitive, device_, static_cast<int>(result));
 }
 

@@ -132,8 +132,8 @@ bool Measurer::wait_for_room(StreamPoint* point, std::uint32_t& tries) {
     if (options().on_full == OnFull::drop || ended_.load(std::memory_order_acquire)) return false;
     if (!said.exchange(true)) {
         message(Severity::info,
-                "results come faster than they can be written; the model waits for them; "
-                "AOTI_DBG_ON_FULL=drop leaves some out instead, and fewer kernels or runs need no waiting");
+                "results arrive faster than they can be written. The model waits for them. Select fewer "
+                "kernels or runs, or set AOTI_DBG_ON_FULL=drop to skip some results.");
     }
     nap(kShortestNap);
     return ++tries < kPatience / kShortestNap;
@@ -214,8 +214,8 @@ bool Measurer::start_thread() {
     if (has_thread_.load(std::memory_order_relaxed)) return true;
     if (!start_own_thread(run_thread, this)) {
         message(Severity::warn,
-                "no thread can be made that waits for the device; tensors on it are not measured, names are "
-                "printed (level 3); raise the limit of threads");
+                "cannot create the thread that waits for the device. Tensors on it are not measured, and "
+                "names are printed (level 3). Raise the thread limit (ulimit -u).");
         return false;
     }
     has_thread_.store(true, std::memory_order_release);
@@ -227,7 +227,7 @@ void* Measurer::run_thread(void* measurer) {
     try {
         static_cast<Measurer*>(measurer)->drain();
     } catch (...) {
-        switch_off("out of memory while results were written");
+        switch_off("out of memory while writing results");
     }
     static_cast<Measurer*>(measurer)->ended_.store(true, std::memory_order_release);
     return nullptr;
@@ -354,7 +354,7 @@ void Measurer::write(const EventQueue::Taken& taken) {
             argument.measured = Measured::not_yet;
         } else if (collected.state == Gathered::refused) {
             argument.measured = Measured::no;
-            argument.why_not = "the driver refused to launch what measures it";
+            argument.why_not = "the driver refused to launch the kernel that measures it";
         } else {
             argument.statistics =
                 aoti_dbg::finish(collected.partial, seen.tensor->view(seen.address), seen.wanted);
@@ -391,10 +391,11 @@ bool Measurer::finish() {
             done = now;
         }
         if (const std::uint64_t lost = queue_.puts() - done; lost != 0 && !ended_)
-            message(Severity::warn,
-                    "the results of %llu calls were not written: nothing came of the thread that writes them "
-                    "for 4 s before the end; look whether the disk is full or stuck",
-                    static_cast<unsigned long long>(lost));
+            message(
+                Severity::warn,
+                "the results of %llu calls were not written: the thread that writes them made no progress "
+                "for 4 s at exit. Check whether the disk is full or hangs.",
+                static_cast<unsigned long long>(lost));
     }
     if (!lock_with_deadline(sink_mutex_)) return false;
     const std::lock_guard lock(sink_mutex_, std::adopt_lock);

@@ -64,12 +64,11 @@ StreamPoint* point_of(ThreadState& state, const OpenCall& call) {
 void say_that_results_are_late(std::uint32_t run) {
     static std::atomic<bool> said{false};
     if (said.exchange(true)) return;
-    message(
-        Severity::warn,
-        "not all results of run %u were there after ten seconds; it returns as it would without "
-        "AOTI_DBG_ON_FINDING=raise, whatever is found in it later; measure fewer kernels (AOTI_DBG_KERNELS) "
-        "or runs (AOTI_DBG_RUNS)",
-        run);
+    message(Severity::warn,
+            "some results of run %u did not arrive within 10 s. The run returns as without "
+            "AOTI_DBG_ON_FINDING=raise, whatever they show. Measure fewer kernels (AOTI_DBG_KERNELS) or runs "
+            "(AOTI_DBG_RUNS).",
+            run);
 }
 
 /// Whether there is a tensor to look at: where the call failed nothing may have been made.

@@ -203,8 +203,8 @@ void note_pointer(ThreadState* state, MeasuredModel& model, TensorHandle handle)
     const CallMatcher::Match match = follower.matcher.match(id);
     if (follower.matcher.take_lost()) {
         message(Severity::info,
-                "calls of a model come in another order than its wrapper source has them; names of tensors "
-                "may be wrong around '%s'",
+                "a model makes its calls in a different order than its wrapper source. Names of tensors may "
+                "be wrong around '%s'.",
                 name.printed.c_str());
     }
     if (g_recording_memory) note_site(state, model, match);

@@ -3,6 +3,7 @@
 #include <new>
 #include <utility>
 
+#include "base/file_failure.hpp"
 #include "base/message.hpp"
 #include "shim/report/measured_output.hpp"
 
@@ -28,17 +29,22 @@ Saving::Saving(const Options& options, TensorWriters& writers, std::unique_ptr<S
       syncs_(options.sync) {}
 
 Saving* Saving::start(const Options& options, const std::string& out, const std::string& here) {
-    const auto refuse = [](const std::string& why) -> Saving* {
-        message(Severity::warn, "%s; no tensors are saved; set AOTI_DBG_OUT to a folder that can be written",
-                why.c_str());
+    const auto refuse = [](const std::string& why, const std::string& remedy) -> Saving* {
+        message(Severity::warn, "%s. No tensors are saved. %s", why.c_str(), remedy.c_str());
         return nullptr;
     };
-    if (out.empty()) return refuse("there is no output folder");
+    if (out.empty())
+        return refuse("there is no output directory", "Set AOTI_DBG_OUT to a writable directory.");
     std::unique_ptr<Staging> staging = Staging::make(options.staging);
-    if (staging == nullptr) return refuse("there is no memory for staging (AOTI_DBG_STAGING)");
+    if (staging == nullptr) return refuse("cannot allocate the staging buffer", "Lower AOTI_DBG_STAGING.");
     const Result<TensorWriters*> writers =
         TensorWriters::start(saving_settings(options, out, here, header_facts()), options.writers);
-    if (!writers.ok()) return refuse(writers.status().message());
+    if (!writers.ok()) {
+        const Status& failed = writers.status();
+        return refuse(failed.message(), failed.error_number() == 0
+                                            ? "Raise the thread limit (ulimit -u)."
+                                            : remedy_for(failed, "AOTI_DBG_OUT", PlaceKind::directory));
+    }
     return new (std::nothrow) Saving(options, *writers.value(), std::move(staging));
 }
 

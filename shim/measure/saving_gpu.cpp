@@ -17,7 +17,7 @@ std::unique_ptr<SavingGpu> SavingGpu::set_up(const GpuApi& api, CUcontext contex
     gpu->staging_ = Staging::make(staging);
     const auto memory = gpu->staging_ == nullptr ? std::span<std::byte>() : gpu->staging_->memory();
     if (memory.empty() || !register_memory(api, memory.data(), memory.size(), gpu->device_)) {
-        gpu->say_why_not("there is no host memory that the device can write to (AOTI_DBG_STAGING)");
+        gpu->say_why_not("the device cannot write to the staging buffer (AOTI_DBG_STAGING)");
         return nullptr;
     }
     const std::uint64_t most = gpu->staging_->most();

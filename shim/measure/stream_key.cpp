@@ -46,8 +46,8 @@ void say_that_it_captures() {
     static std::atomic<bool> said{false};
     if (said.exchange(true)) return;
     message(Severity::info,
-            "a stream is being captured into a CUDA graph; nothing is measured or saved in it: of its calls "
-            "names are printed (level 3), and what the graph does when it is launched is not seen");
+            "a stream is being captured into a CUDA graph. Its calls are not measured or saved, and their "
+            "names are printed (level 3). Kernels that the graph launches later are not intercepted.");
 }
 
 StreamState state_of(GpuContext& gpu, const StreamKey& stream) {

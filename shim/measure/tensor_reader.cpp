@@ -116,11 +116,11 @@ const SeenFacts* TensorReader::facts_of(const ShimApi& api, const Raw& raw) {
     if (!raw.is_strided) {
         facts->unmeasured = "its layout is not strided";
     } else if (facts->place == Place::elsewhere) {
-        facts->unmeasured = "it lies neither in host memory nor on a CUDA device";
+        facts->unmeasured = "it is neither in host memory nor on a CUDA device";
     } else if (!dtype) {
-        facts->unmeasured = "its dtype is not known";
+        facts->unmeasured = "its dtype is unknown";
     } else if (raw.storage_offset < 0 || raw.storage_bytes < 0) {
-        facts->unmeasured = "its storage is not known";
+        facts->unmeasured = "its storage is unknown";
     } else {
         const std::uint64_t bytes = element_size(*dtype);
         const std::optional<std::uint64_t> elements = reach(facts->sizes, facts->strides);
@@ -131,10 +131,10 @@ const SeenFacts* TensorReader::facts_of(const ShimApi& api, const Raw& raw) {
         if (!lies_inside) facts->unmeasured = "it reaches beyond its storage";
         if (lies_inside && !can_apply(raw.bits, *dtype))
             facts->unmeasured =
-                "it has PyTorch's negative bit, which is applied to floating-point dtypes only";
+                "it has PyTorch's negative bit, which is supported for floating-point dtypes only";
         if (lies_inside && facts->place == Place::cuda &&
             collapse(facts->sizes, facts->strides).rank > kMostDims)
-            facts->unmeasured = "it has more dimensions than are measured on a device";
+            facts->unmeasured = "it has more dimensions than the library can measure on a device";
         facts->has_known_bytes = lies_inside;
         facts->covered_bytes = lies_inside ? *elements * bytes : 0;
         if (facts->unmeasured.empty() && facts->place == Place::cuda) {

@@ -80,7 +80,7 @@ void guarded(Work work) {
     try {
         work();
     } catch (...) {
-        switch_off("out of memory while an allocation was recorded");
+        switch_off("out of memory while recording an allocation");
     }
     t_is_at_work = false;
 }

@@ -36,7 +36,7 @@ CompletionMarkers::CompletionMarkers(FlightRing& ring, DumpOfFault dump)
     : ring_(ring), flags_(flags_for(dump)) {}
 
 void CompletionMarkers::set_up(const GpuApi& api, CUcontext context) {
-    static_assert(kMostContexts * MarkedContext::kStreams < UINT16_MAX, "a mark has to fit into its record");
+    static_assert(kMostContexts * MarkedContext::kStreams < UINT16_MAX, "a mark must fit into its record");
     const std::lock_guard lock(mutex_);
     for (std::size_t i = 0; i < kMostContexts; ++i) {
         MarkedContext* there = contexts_[i].load(std::memory_order_acquire);
@@ -53,7 +53,7 @@ void CompletionMarkers::set_up(const GpuApi& api, CUcontext context) {
         return;
     }
     is_full_.store(true, std::memory_order_relaxed);
-    say_without_markers("some launches get no", "there are too many contexts");
+    say_without_markers("some launches have no completion markers", "there are too many contexts");
 }
 
 MarkedContext* CompletionMarkers::find(CUcontext context) const {

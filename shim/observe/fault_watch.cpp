@@ -51,22 +51,23 @@ std::atomic<DumpOfFault> g_dump{DumpOfFault::not_asked};
 
 /// By what else it is known which launch it was.
 const char* what_tells(const Session& session) {
-    if (session.ring() == nullptr) return "set AOTI_DBG_RING to more than 0, and something can be told of it";
+    if (session.ring() == nullptr)
+        return "No report can identify the launch. Set AOTI_DBG_RING to a value above 0.";
     const char* const blocking = getenv("CUDA_LAUNCH_BLOCKING");
     if (wants_markers(options(), DumpOfFault::none, blocking))
-        return "completion markers tell which launch it was (AOTI_DBG_COMPLETION)";
-    if (is_blocking(blocking)) return "launches wait for their kernels, so the one that fails is the one";
-    return "set CUDA_LAUNCH_BLOCKING=1, and the last call in the flight ring is the one";
+        return "Completion markers identify the launch (AOTI_DBG_COMPLETION).";
+    if (is_blocking(blocking))
+        return "Launches wait for their kernels, so the launch that fails is the culprit.";
+    return "Set CUDA_LAUNCH_BLOCKING=1: the last call in the flight recorder ring is then the culprit.";
 }
 
 /// The driver reads that variable by itself: it is the program's environment, which is not ours to change.
 void say_if_launches_do_not_wait() {
     if (options().completion != Completion::blocking || !options().records_all()) return;
     if (getenv("CUDA_LAUNCH_BLOCKING") != nullptr) return;
-    message(
-        Severity::warn,
-        "AOTI_DBG_COMPLETION=blocking, and nothing lets launches wait; set CUDA_LAUNCH_BLOCKING=1 as well, "
-        "or start the program by `aoti-dbg run`, which does");
+    message(Severity::warn,
+            "AOTI_DBG_COMPLETION=blocking has no effect: launches do not wait for their kernels. Set "
+            "CUDA_LAUNCH_BLOCKING=1 as well, or start the program with `aoti-dbg run`, which sets it.");
 }
 
 void say_why_not(FaultDump result, const std::string& path, const Session& session) {
@@ -78,20 +79,21 @@ void say_why_not(FaultDump result, const std::string& path, const Session& sessi
         case FaultDump::no_room:
             return message(
                 Severity::warn,
-                "there is no room for the driver's core dump of a fault in %s; set AOTI_DBG_OUT to "
-                "a place with %zu MiB; %s",
+                "no GPU core dump: not enough space in %s. Set AOTI_DBG_OUT to a directory with %zu MiB of "
+                "free space. %s",
                 session.folder().c_str(), Options::kDumpRoom >> 20U, what_tells(session));
         case FaultDump::not_known:
-            return message(Severity::warn,
-                           "this driver cannot be asked for a core dump of a fault (12.1 and newer can); %s",
-                           what_tells(session));
+            return message(
+                Severity::warn,
+                "no GPU core dump: the driver does not support the request (CUDA 12.1 and later do). %s",
+                what_tells(session));
         case FaultDump::path_too_long:
             return message(Severity::warn,
-                           "%s is too long a name for the driver's core dump of a fault; set AOTI_DBG_OUT to "
-                           "a shorter one; %s",
+                           "no GPU core dump: the path %s is too long for the driver. Set AOTI_DBG_OUT to a "
+                           "shorter path. %s",
                            path.c_str(), what_tells(session));
         case FaultDump::refused:
-            return message(Severity::warn, "the driver refused to write a core dump of a fault; %s",
+            return message(Severity::warn, "no GPU core dump: the driver refused the request. %s",
                            what_tells(session));
     }
 }
@@ -110,26 +112,23 @@ bool note_place(const std::string& folder, const std::string& path) {
 
 DumpOfFault find_dump_of_others(const Session& session, DumpOfOthers& dump) {
     constexpr const char* kAsked =
-        "the driver's core dump of a fault is asked for already, by the program or by a variable "
-        "CUDA_*COREDUMP*";
+        "the program or a CUDA_*COREDUMP* variable already requests a GPU core dump";
     dump = dump_of_others(fault_dump_api(), variable);
     if (!dump.is_enabled) {
-        message(
-            Severity::warn,
-            "a variable CUDA_*COREDUMP* is set, by which the driver writes no core dump of a fault; unset "
-            "it, and there is one; %s",
-            what_tells(session));
+        message(Severity::warn,
+                "no GPU core dump: a CUDA_*COREDUMP* variable turns it off. Unset that variable. %s",
+                what_tells(session));
         return DumpOfFault::none;
     }
     const std::string folder = dump.path.substr(0, dump.path.rfind('/') + 1);
     const bool can_be_written = access(folder.c_str(), W_OK | X_OK) == 0;
     if (dump.path.empty() || !can_be_written || !note_place(session.folder(), dump.path)) {
-        message(Severity::warn, "%s, and cannot be read where that says (%s); %s", kAsked,
+        message(Severity::warn, "%s, but reports cannot read it at that path (%s). %s", kAsked,
                 dump.path.empty() ? "no working directory" : dump.path.c_str(), what_tells(session));
         return DumpOfFault::lost;
     }
-    message(Severity::info, "%s; it goes to %s, where a report reads it, and stays", kAsked,
-            dump.path.c_str());
+    message(Severity::info, "%s. The driver writes it to %s. Reports read it there and do not remove it.",
+            kAsked, dump.path.c_str());
     return DumpOfFault::of_others;
 }
 

@@ -177,8 +177,7 @@ class HangWatch {
             markers->look();
         Result<ring::Contents> ring = ring::read_flight_ring(session_.ring()->path());
         if (!ring.ok()) {
-            message(Severity::warn, "%s; hangs are not watched for any more",
-                    ring.status().message().c_str());
+            message(Severity::warn, "%s. The hang watchdog stops.", ring.status().message().c_str());
             has_given_up_ = true;
             return;
         }
@@ -201,7 +200,7 @@ class HangWatch {
         Hang hang = hang_of(ring.value());
         if (hang.calls.empty()) {
             file_.remove();
-            message(Severity::info, "what hung does not any more");
+            message(Severity::info, "the hang is over: no call or launch is stalled now.");
             return;
         }
         // Before the driver is asked, which may abort the process when it is done.
@@ -218,13 +217,15 @@ class HangWatch {
         if (hang.is_recorded) {
             ask_for_record(hang);
         } else if (has_fault_begun()) {
-            message(Severity::info, "the driver is writing down a fault");
+            message(Severity::info, "the driver is writing a GPU core dump of a fault.");
             if (then_ == OnHang::abort) await_record();
         } else if (then_ == OnHang::raise) {
-            message(Severity::warn, "AOTI_DBG_ON_HANG=raise, and %s; the program hangs on", why_not(hang));
+            message(Severity::warn, "AOTI_DBG_ON_HANG=raise has no effect: %s. The program is still hung.",
+                    why_not(hang));
         }
         if (then_ != OnHang::abort) return;
-        message(Severity::error, "a hang, and AOTI_DBG_ON_HANG=abort: the program ends here");
+        error_message(ErrorCode::aborted_on_hang,
+                      "AOTI_DBG_ON_HANG=abort: aborting the program after a hang.");
         remove_dump_pipe();
         abort();
     }
@@ -234,20 +235,22 @@ class HangWatch {
         return then_ != OnHang::report && may_be_of_device(hang) && !has_fault_begun() && can_ask_for_dump();
     }
     static const char* why_not(const Hang& hang) {
-        if (!may_be_of_device(hang)) return "no call that hangs waits for the device";
-        return "the driver cannot be asked what runs there: AOTI_DBG_TRIAGE is off, somebody else has asked "
-               "for its core dumps, the context that would tell is gone, it is older than 12.1, or was asked "
-               "before";
+        if (!may_be_of_device(hang)) return "no stalled call waits for the device";
+        return "the driver cannot write a GPU core dump. Possible reasons: AOTI_DBG_TRIAGE is off, another "
+               "tool requested core dumps, the context is gone, the driver predates CUDA 12.1, or it wrote "
+               "one before";
     }
 
     /// After which there is nothing left to watch: the context has failed, or the driver has aborted.
     void ask_for_record(Hang& hang) {
-        message(Severity::info, "the driver is asked what runs on the device; by that the context fails");
+        message(Severity::info,
+                "the library requests a GPU core dump of what runs on the device. The CUDA context fails as "
+                "a result.");
         has_given_up_ = ask_for_dump() && await_record();
         if (has_given_up_) return;
         hang.is_recorded = false;
         static_cast<void>(file_.write(hang));  // if it cannot be, that was said
-        message(Severity::warn, "the driver has not written down what runs on the device");
+        message(Severity::warn, "the driver wrote no GPU core dump of what runs on the device.");
     }
 
     /// Tells of the launch that was given to the device first, for which the others may wait. Where somebody
@@ -347,7 +350,8 @@ class HangWatch {
             if (!is_fresh) continue;
             const bool is_first = &stuck == &hang.calls.front();
             message(Severity::warn,
-                    "a hang: %s%s; %s; gdb -p %u -batch -ex 'thread apply all bt' shows the stacks",
+                    "hang detected: %s%s. Hang report: %s. To see the stacks, run: gdb -p %u -batch -ex "
+                    "'thread apply all bt'",
                     stuck_text(stuck).c_str(), is_first ? unended_text(hang).c_str() : "",
                     written.ok() ? file_.path().c_str() : written.message().c_str(), hang.pid);
         }
@@ -373,7 +377,7 @@ void* run_watch(void* watch) {
         static_cast<HangWatch*>(watch)->run();
     } catch (...) {
         no_abort_follows();
-        message(Severity::warn, "out of memory while hangs were watched for; nobody watches any more");
+        message(Severity::warn, "out of memory while watching for hangs. The hang watchdog stops.");
     }
     return nullptr;
 }
@@ -384,13 +388,15 @@ void watch_for_hangs(Session& session) {
     if (options().hang == 0) return;
     if (session.ring() == nullptr) {
         return message(Severity::warn,
-                       "AOTI_DBG_HANG needs the flight ring; hangs are not watched for; set AOTI_DBG_RING to "
-                       "more than 0, and AOTI_DBG_OUT to a folder that can be written");
+                       "the hang watchdog is off: AOTI_DBG_HANG needs the flight recorder ring. Set "
+                       "AOTI_DBG_RING to a value above 0 and AOTI_DBG_OUT to a writable directory.");
     }
     // Never freed: the thread ends with the process.
     auto* const watch = new HangWatch(session, options());
     if (!start_own_thread(run_watch, watch))
-        message(Severity::warn, "no thread could be made; hangs are not watched for; see ulimit -u");
+        message(Severity::warn,
+                "cannot start the thread of the hang watchdog. Hangs are not detected. Check the process "
+                "limit (ulimit -u).");
 }
 
 }  // namespace aoti_dbg

@@ -52,23 +52,23 @@ void say_without_markers(const char* what, const char* why, int error) {
     char number[32] = "";
     if (error != 0) snprintf(number, sizeof number, " (CUDA error %d)", error);
     message(Severity::warn,
-            "%s completion markers, because %s%s; which launches have ended is known less well; set "
-            "AOTI_DBG_COMPLETION=blocking: the launch that fails or does not come back is then the one",
+            "%s: %s%s. The library knows less exactly which launches have finished. Set "
+            "AOTI_DBG_COMPLETION=blocking: the launch that fails or does not return is then the culprit.",
             what, why, number);
 }
 
 void MarkedContext::open(const GpuApi& api, FlightRing& ring, std::uint32_t flags) {
     const RelaxedCapture relaxed(api);
     if (api.cuStreamWriteValue32_v2 == nullptr)
-        return say_without_markers("no", "the driver does not know of them");
+        return say_without_markers("completion markers are off", "the driver does not support them");
     constexpr std::size_t kBytes = kStreams * sizeof(Word);
     void* const memory = mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (memory == MAP_FAILED) return say_without_markers("no", "there is no memory for them");
+    if (memory == MAP_FAILED) return say_without_markers("completion markers are off", "out of memory");
     // A fork's child would hold its parent's pages, which the device writes to.
     madvise(memory, kBytes, MADV_DONTFORK);
     if (!register_memory(api, memory, kBytes, device_)) {
         munmap(memory, kBytes);
-        return say_without_markers("no", "there is no host memory that the device can write to");
+        return say_without_markers("completion markers are off", "the device cannot write to host memory");
     }
     words_ = static_cast<Word*>(memory);
     header_ = ring.add_markers(first_, kStreams);
@@ -87,7 +87,8 @@ void MarkedContext::open_again(const GpuApi& api) {
     if (!is_known) give_up_launches();
     if (!is_open) {
         leave_one_out();
-        say_without_markers("no more", "there is no host memory that the device can write to");
+        say_without_markers("completion markers are off from here on",
+                            "the device cannot write to host memory");
     }
     state_.store(is_open ? State::usable : State::closed, std::memory_order_release);
 }
@@ -100,8 +101,8 @@ void MarkedContext::mark(const GpuApi& api, ThreadState& state, CUstream stream,
     const std::uint32_t place = place_of(tid, handle, seq, known);
     if (place == kStreams) {
         leave_one_out();
-        return say_without_markers("some launches get no",
-                                   "too many streams and threads have launches under way");
+        return say_without_markers("some launches have no completion markers",
+                                   "too many streams and threads have unfinished launches");
     }
     known = static_cast<std::uint16_t>(first_ + place);
     ring::MarkedStream& marked = streams_[place];
@@ -117,7 +118,7 @@ void MarkedContext::mark(const GpuApi& api, ThreadState& state, CUstream stream,
     store(marked.last, before);
     leave_one_out();
     state_.store(State::closed, std::memory_order_release);
-    say_without_markers("no", "the driver refused to write one", result);
+    say_without_markers("completion markers are off", "the driver refused to write one", result);
 }
 
 void MarkedContext::leave_one_out() {

@@ -15,7 +15,7 @@ namespace aoti_dbg {
 class FlightRing;
 struct ThreadState;
 
-/// Once, whatever it is: "no", "some launches get no" completion markers, because ...
+/// Once, whatever it is: "completion markers are off", or are so for some launches, and why.
 void say_without_markers(const char* what, const char* why, int error = 0);
 
 /// What of a thread's launches on a stream had ended when it was looked at, as long as not all had.

@@ -145,16 +145,18 @@ Model* find_live(Registry& all, const void* address) {
 
 void say_once_what_is_missing(const Model& model, const BindingReport& report) {
     if (report.printer_baked_in || model.package.prints_names) {
-        message(Severity::info, "%s was compiled with PyTorch's debug printer; its lines come besides ours",
-                model.object.path.c_str());
+        message(
+            Severity::info,
+            "%s was compiled with PyTorch's debug printer. Its lines appear next to those of the library.",
+            model.object.path.c_str());
     }
     if (!report.failure.empty()) {
-        message(Severity::warn, "%s; calls of this model are not seen", report.failure.c_str());
+        message(Severity::warn, "%s. Calls of this model are not intercepted.", report.failure.c_str());
     }
     if (report.unknown_prototypes > 0 && !model.package.has_wrapper_source) {
         message(Severity::info,
-                "%s has no sources beside it: arguments of %zu functions are repeated by their "
-                "stack's bounds",
+                "%s has no wrapper source next to it, so the signatures of %zu functions are unknown. The "
+                "library copies as much of the caller's stack as they may need.",
                 model.object.path.c_str(), report.unknown_prototypes);
     }
 }
@@ -166,8 +168,8 @@ std::unique_ptr<MeasuredModel> measured_part(const LoadedObject& object) {
     if (measured == nullptr && !std::exchange(said, true)) {
         message(
             Severity::warn,
-            "the PyTorch behind %s lacks functions that tell what a tensor is; its arguments are not "
-            "checked, and where they were to be measured or saved its kernels' names are printed (level 3)",
+            "the PyTorch library of %s lacks functions that describe tensors. The model's arguments are not "
+            "checked, measured or saved. At levels 1 and 2, kernel names are printed instead (level 3).",
             object.path.c_str());
     }
     return measured;
@@ -188,7 +190,9 @@ Model* arrive(Registry& all, const LoadedObject& object, bool linked) {
     if (g_numbers == kMostModels) {
         static bool said = false;
         if (!said)
-            message(Severity::warn, "more than %zu models were loaded; later ones are not seen", kMostModels);
+            message(Severity::warn,
+                    "more than %zu models were loaded. Calls of later models are not intercepted.",
+                    kMostModels);
         said = true;
         return nullptr;
     }
@@ -242,10 +246,13 @@ void keep_evidence_of(const Model& model) {
     static std::atomic<bool> said{false};
     if (!kept.ok()) {
         if (!said.exchange(true))
-            message(Severity::warn, "%s; the sources of this model are not kept; set AOTI_DBG_EVIDENCE=off",
-                    kept.status().message().c_str());
+            message(
+                Severity::warn,
+                "%s. The sources of this model are not kept. To keep no sources, set AOTI_DBG_EVIDENCE=off.",
+                kept.status().message().c_str());
     } else if (kept.value().left_out != 0 && !said.exchange(true)) {
-        message(Severity::info, "%llu files beside %s are not kept in %s: no regular files, or too large",
+        message(Severity::info,
+                "%llu files next to %s are not kept in %s: they are too large or not regular files.",
                 static_cast<unsigned long long>(kept.value().left_out), model.object.path.c_str(),
                 kept.value().folder.c_str());
     }
@@ -259,7 +266,8 @@ const Model* model_with(std::uint16_t number) {
 void* look_up_container_function(const char* name, void* found, const Model*& arrived) {
     const RegistryLock lock;
     if (!lock.held()) {
-        message(Severity::warn, "the loader and a model wait for each other; '%s' is not hooked", name);
+        message(Severity::warn, "cannot intercept '%s': the dynamic loader and a model wait for each other.",
+                name);
         return found;
     }
     Registry& all = registry();
@@ -295,7 +303,7 @@ void* container_function_found(const char* name, void* found) {
         const Session* const session = wiped_page().session.load(std::memory_order_acquire);
         if (arrived != nullptr && session != nullptr && session->has_calls()) keep_evidence_of(*arrived);
     } catch (...) {
-        switch_off("out of memory while a model arrived");
+        switch_off("out of memory while binding a model");
     }
     errno = kept_errno;
     return handed_out;
@@ -310,7 +318,7 @@ void keep_evidence_of_models() {
                 keep_evidence_of(*model);
         }
     } catch (...) {
-        message(Severity::warn, "out of memory; the sources of models are not kept");
+        message(Severity::warn, "out of memory. The sources of models are not kept.");
     }
     errno = kept_errno;
 }
@@ -335,7 +343,7 @@ void find_linked_models() {
                 bind_container_imports(object);
         }
     } catch (...) {
-        switch_off("out of memory while looking for models");
+        switch_off("out of memory while searching for models");
     }
     errno = kept_errno;
 }

@@ -174,8 +174,10 @@ const std::string& folder_at_load() {
 
 void switch_off(const char* why) {
     if (!g_observing.exchange(false)) return;
-    message(Severity::error,
-            "%s; nothing is looked at from here on; please report it with what this program does", why);
+    error_message(ErrorCode::library_stopped,
+                  "%s. The library records nothing more in this process. Free memory, or report this bug in "
+                  "aoti-dbg.",
+                  why);
 }
 
 Session* current_session() {
@@ -225,7 +227,7 @@ void end_process() {
         if (!has_reporter()) return;
         if (!start_reporter({0, status}))
             return message(Severity::warn,
-                           "no process could be made for the report; `aoti-dbg report %s` makes it",
+                           "cannot start a process to make the report. Run `aoti-dbg report %s` to make it.",
                            session->folder().c_str());
     }
     session->leave_private_folder();

@@ -114,7 +114,7 @@ File* map_made_once(std::mutex& who_makes_it, std::atomic<bool>& may_be, std::at
         return known;
     }
     may_be.store(false, std::memory_order_relaxed);
-    message(Severity::warn, "%s. Reports know nothing of %s. %s", made.status().message().c_str(), what,
+    message(Severity::warn, "%s. Reports do not show %s. %s", made.status().message().c_str(), what,
             remedy_for(made.status(), "AOTI_DBG_OUT", PlaceKind::directory).c_str());
     return nullptr;
 }
@@ -336,15 +336,17 @@ bool Session::say_coverage(bool output_rests) {
     line.count(", ", all.calls.get(), "call", "calls");
     line.rest(printed, "printed");
     line.rest(all.filtered.get(), "not selected");
-    line.rest(all.children.get(), "outside of the scope");
+    line.rest(all.children.get(), "outside the scope");
     line.rest(all.failed.get(), "returned an error");
-    line.rest(all.exceptions.get(), "left by an exception");
+    line.rest(all.exceptions.get(), "unwound by an exception");
     line.rest(all.deep.get(), "nested too deep");
-    line.rest(all.unsafe.get() + models.unbound, "not seen (arguments unknown, or no stub free)");
+    line.rest(all.unsafe.get() + models.unbound, "not intercepted (unknown arguments or no free stub)");
     if (measurer_ != nullptr) {
-        line.rest(measurer_->dropped(), "not measured for want of room");
+        line.rest(measurer_->dropped(), "not measured (queue full)");
         line.part(FindingSummary(output_->findings()).text());
-        line.rest(count_unchecked_models(), "of the models with inputs that cannot be checked");
+        if (const std::uint64_t unchecked = count_unchecked_models(); unchecked != 0)
+            line.count("; ", unchecked, "model with inputs that cannot be checked",
+                       "models with inputs that cannot be checked");
     }
     if (Saving* saving = present_saving(); saving != nullptr) {
         add_saved(line, saving->counts());
@@ -358,18 +360,18 @@ bool Session::say_coverage(bool output_rests) {
     if (output_ != nullptr && output_->events_path() != nullptr) line.file("events", output_->events_path());
     const std::string* dump = fault_dump_.load(std::memory_order_acquire);
     const bool has_faulted = dump != nullptr && access(dump->c_str(), F_OK) == 0;
-    if (has_faulted) line.file("the GPU's core dump", dump->c_str());
+    if (has_faulted) line.file("GPU core dump", dump->c_str());
     message(Severity::info, "%s", line.text());
     const bool is_without_dump = dump != nullptr && !has_faulted && has_fault_begun();
     // Of a hang the thread that has asked has told.
     if (is_without_dump && !has_asked_for_dump())
         message(Severity::warn,
-                "a kernel has faulted on the GPU and the driver has left no core dump of it; set "
-                "CUDA_LAUNCH_BLOCKING=1, and the launch that fails is the one");
+                "a kernel faulted on the GPU, and the driver left no core dump. Set CUDA_LAUNCH_BLOCKING=1: "
+                "the launch that fails is then the culprit.");
     if (has_faulted && !tallied_start() && !has_reporter())
-        message(Severity::warn, "%s; `aoti-dbg report %s` says which",
-                has_asked_for_dump() ? "the driver has written down which kernels ran during the hang"
-                                     : "a kernel has faulted on the GPU",
+        message(Severity::warn, "%s. Run `aoti-dbg report %s` to see which.",
+                has_asked_for_dump() ? "the driver recorded which kernels ran during the hang"
+                                     : "a kernel faulted on the GPU",
                 folder_.c_str());
     const bool has_findings = output_ != nullptr && output_->findings().findings.load() != 0;
     return has_faulted || is_without_dump || has_findings || all.failed.get() != 0 ||

@@ -25,10 +25,8 @@ void note_unrecorded_failure(std::int32_t error) {
     note_error_in_tally(error);
     const std::string_view words = cuda_error(error).words;
     message(Severity::warn,
-            "a call of the driver returned CUDA error %d (%.*s), and there is no flight ring in which the "
-            "launches "
-            "before it would be; set AOTI_DBG_OUT to a folder that can be written, and AOTI_DBG_RING to more "
-            "than 0",
+            "a driver call returned CUDA error %d (%.*s), and no flight recorder ring holds the launches "
+            "before it. Set AOTI_DBG_OUT to a writable directory and AOTI_DBG_RING to a value above 0.",
             error, static_cast<int>(words.size()), words.data());
 }
 

@@ -125,7 +125,7 @@ void Wait::begin(WaitName& name, Awaited awaited) {
         seq_ = record.seq;
         record_ = state->ring.begin(record);
     } catch (...) {
-        switch_off("out of memory while a call that waits was recorded");
+        switch_off("out of memory while recording a call that waits");
     }
 }
 
@@ -181,7 +181,7 @@ void note_answer(WaitName& name, Awaited awaited, std::int32_t result) {
         const ring::Record record = record_of(*state, *name.get(), awaited);
         ThreadRing::end(state->ring.begin(record), record.seq, result, ring::kEnded, ticks());
     } catch (...) {
-        switch_off("out of memory while an answer of the device was recorded");
+        switch_off("out of memory while recording a device query");
     }
 }
 

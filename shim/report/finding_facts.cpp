@@ -10,9 +10,9 @@ bool has_statistics(const MeasuredArgument& argument) {
 std::string why_unmeasured(const MeasuredArgument& argument) {
     if (argument.tensor == nullptr || has_statistics(argument)) return {};
     if (!argument.tensor->unmeasured.empty()) return argument.tensor->unmeasured;
-    if (argument.measured == Measured::not_yet) return "the GPU had not got there";
+    if (argument.measured == Measured::not_yet) return "the GPU did not reach this call";
     const std::string why = argument.why_not == nullptr ? "" : argument.why_not;
-    return why.empty() ? "it was not asked for" : why;
+    return why.empty() ? "it was not requested" : why;
 }
 
 FindingTensor finding_tensor(const MeasuredArgument& argument) {

@@ -101,7 +101,7 @@ std::string exact_text(const std::vector<std::uint64_t>& places, std::uint64_t c
             return "the column " + column_text(places.front() % row, sizes);
     }
     const bool in_a_row = places.back() - places.front() + 1 == places.size();
-    return in_a_row ? "one after the other" : "scattered";
+    return in_a_row ? "consecutive" : "scattered";
 }
 
 /// By number and first index alone.
@@ -112,11 +112,11 @@ std::string likely_text(std::uint64_t wrong, std::uint64_t first, std::uint64_t 
     const std::uint64_t rows = count / row;
     if (wrong % row == 0 && first % row == 0) {
         const std::uint64_t whole = wrong / row;
-        return "as many as " + std::to_string(whole) + (whole == 1 ? " row has" : " rows have") +
+        return "the count matches " + std::to_string(whole) + (whole == 1 ? " row" : " rows") +
                ", the first in " + row_text(first / row, sizes);
     }
     if (wrong == rows && first < row)
-        return "as many as one column has, the first in " + column_text(first, sizes);
+        return "the count matches 1 column, the first in " + column_text(first, sizes);
     return {};
 }
 
@@ -157,7 +157,7 @@ WrongPlaces places_of_wrong(const MeasuredArgument& argument, Wrong wrong) {
         is_known ? std::span<const std::int64_t>(argument.tensor->sizes) : std::span<const std::int64_t>();
     if (exact.empty() ? (count == statistics.count && !is_complex(statistics.dtype))
                       : exact.size() == statistics.count) {
-        places.text = statistics.count == 1 ? "" : "all of them";
+        places.text = statistics.count == 1 ? "" : "all elements";
     } else if (count > 1 && !exact.empty()) {
         places.text = exact.size() == 1 ? "" : exact_text(exact, statistics.count, sizes);
     } else if (count > 1 && !is_complex(statistics.dtype)) {

@@ -22,7 +22,7 @@ std::uint64_t count_wrong(const TensorStatistics& statistics, Wrong wrong);
 
 struct WrongPlaces {
     std::vector<std::uint64_t> first;  // logical indices, a few, in order; empty: not known
-    std::string text;                  // "row [2, :]", "as many as 3 whole rows"; empty: nothing to say
+    std::string text;  // "the row [2, :]", "the count matches 3 rows, ..."; empty: nothing to say
 };
 
 /// `argument` is measured and has at least one.

@@ -18,7 +18,7 @@ FindingSummary::FindingSummary(const FindingCounts& counts) {
                                      static_cast<unsigned long long>(count), count == 1 ? one : many);
         if (written > 0) used_ = std::min(sizeof text_ - 1, used_ + static_cast<std::size_t>(written));
     };
-    const Part rest[] = {{counts.again, "time again", "times again"},
+    const Part rest[] = {{counts.again, "repeat", "repeats"},
                          {counts.suppressed, "suppressed", "suppressed"},
                          {counts.followers, "follower", "followers"},
                          {counts.unexplained, "of unknown origin", "of unknown origin"}};

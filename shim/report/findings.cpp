@@ -163,7 +163,7 @@ struct Findings::Judgement {
                     notes.push_back(label_of(after) + " is declared read-only but changed");
             }
             if (role == Role::writes && old != nullptr && !has_statistics(*old))
-                notes.push_back("what " + label_of(after) + " held before the call was not measured");
+                notes.push_back("the contents of " + label_of(after) + " before the call were not measured");
             const Came when = came(old, after, wrong);
             if (when == Came::now) {
                 outputs.push_back(&after);
@@ -175,10 +175,11 @@ struct Findings::Judgement {
 
   private:
     void note_unmeasured(const MeasuredArgument& argument, bool missing) {
-        const std::string why = missing ? "its value before the call is not known" : why_unmeasured(argument);
+        const std::string why = missing ? "its value before the call is unknown" : why_unmeasured(argument);
         FindingTensor input = finding_tensor(argument);
         input.unmeasured = why;
-        notes.push_back("the input " + input.label + " was not measured, so it may come from there: " + why);
+        notes.push_back(std::string(anomaly == Anomaly::nan ? "NaN" : "Inf") + " may come from the input " +
+                        input.label + ", which was not measured: " + why);
         inputs.push_back(std::move(input));
     }
 };
@@ -365,8 +366,9 @@ bool Findings::find_out(Run& run, const MeasuredArgument& argument, Anomaly anom
     run.unexplained = std::min(run.unexplained, suspect->unexplained_before);
     run.suspects.erase(suspect);
     run.is_explained = true;
-    finding.notes.push_back(finding.tensor.label + " had as many before the call; told because " + reader +
-                            " reads them");
+    finding.notes.push_back(finding.tensor.label + " already had as many " +
+                            (anomaly == Anomaly::nan ? "NaN" : "Inf") +
+                            " values before the call. It is reported because " + reader + " reads it");
     return report(std::move(finding), fresh);
 }
 

@@ -57,7 +57,7 @@ Result<std::unique_ptr<FlightRing>> FlightRing::create(const std::string& path, 
 
 void FlightRing::give_up(const Status& status) {
     if (!full_) {
-        message(Severity::warn, "%s. The flight recorder ring leaves out calls of new threads. %s",
+        message(Severity::warn, "%s. The flight recorder ring does not record calls of new threads. %s",
                 status.message().c_str(), remedy_for(status, "AOTI_DBG_OUT", PlaceKind::directory).c_str());
     }
     full_ = true;

@@ -106,7 +106,8 @@ void MeasuredOutput::act_on_finding(std::optional<std::uint32_t> run) {
     if (on_finding_ == OnFinding::abort) {
         output_.flush();
         if (events_) events_->close();
-        message(Severity::error, "a finding, and AOTI_DBG_ON_FINDING=abort: the program ends here");
+        error_message(ErrorCode::aborted_on_finding,
+                      "AOTI_DBG_ON_FINDING=abort: aborting the program after a finding.");
         abort();
     }
     if (remembers_runs_ && run) {

@@ -196,10 +196,11 @@ bool prepare_reporter(const ReportedProcess& process) {
     if (command.empty()) {
         // Not by each of its workers.
         if (process.is_start)
-            message(Severity::warn,
-                    "there is no aoti-dbg beside the library, in ../bin or ../../bin, so a bad end leaves no "
-                    "report; keep the two together, or make it with `aoti-dbg report %s`",
-                    process.folder.c_str());
+            message(
+                Severity::warn,
+                "cannot find aoti-dbg beside the library, in ../bin or in ../../bin. An abnormal exit leaves "
+                "no report. Install the two together, or run `aoti-dbg report %s` afterwards.",
+                process.folder.c_str());
         return false;
     }
     g_prepared.store(new Prepared(std::move(command), process), std::memory_order_release);

@@ -34,7 +34,7 @@ Failed TensorFile::create(const OpenFolder& in) {
         if (const Failed failed = create_hidden()) return failed;
     } else {
         number_ = folder_.calls().open_at(in.number(), ".", O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600);
-        if (number_ < 0) return {errno, "cannot make a file in"};
+        if (number_ < 0) return {errno, "cannot create a file in"};
     }
     if (folder_.keeps_open()) return {};
     struct stat found {};
@@ -42,7 +42,7 @@ Failed TensorFile::create(const OpenFolder& in) {
         const int error = errno;
         close(number_);
         number_ = -1;
-        return {error, "cannot look at a file in"};
+        return {error, "cannot inspect a file in"};
     }
     device_ = found.st_dev;
     inode_ = found.st_ino;
@@ -58,7 +58,7 @@ Failed TensorFile::create_hidden() {
     if (number_ >= 0) return {};
     const int error = errno;
     hidden_name_.clear();
-    return {error, "cannot make a file in"};
+    return {error, "cannot create a file in"};
 }
 
 bool TensorFile::is_still_ours() const {
@@ -71,7 +71,7 @@ bool TensorFile::is_still_ours() const {
 Failed TensorFile::look_whether_ours() {
     if (number_ < 0 || folder_.keeps_open() || is_still_ours()) return {};
     number_ = -1;  // whose it is now is not known
-    return {EBADF, "the program has closed a file of ours in"};
+    return {EBADF, "the program closed one of the library's files in"};
 }
 
 Failed TensorFile::write(std::span<iovec> parts, std::uint64_t from) {
@@ -93,7 +93,7 @@ Failed TensorFile::write(std::span<iovec> parts, std::uint64_t from) {
 }
 
 Failed TensorFile::publish(const OpenFolder& in, const char* name) {
-    constexpr const char* kDoing = "cannot give a file its name in";
+    constexpr const char* kDoing = "cannot link a file in";
     const FileCalls& calls = folder_.calls();
     if (const Failed failed = look_whether_ours()) return failed;
     int result = 0;
@@ -120,7 +120,7 @@ Failed TensorFile::publish(const OpenFolder& in, const char* name) {
 /// By what the file system has: a rename that does not replace, or a link, or else a look beforehand, which
 /// is enough in a folder that nobody else writes to.
 Failed TensorFile::rename_to(const OpenFolder& in, const char* name) {
-    constexpr const char* kDoing = "cannot give a file its name in";
+    constexpr const char* kDoing = "cannot rename a file in";
     const FileCalls& calls = folder_.calls();
     // Network file systems tell only here that something was not written.
     if (number_ >= 0) {

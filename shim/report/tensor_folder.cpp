@@ -40,7 +40,7 @@ Failed TensorFolder::claim_home(const std::string& out) {
         if (calls_->make_folder_at(AT_FDCWD, home_.path.c_str(), 0700) == 0) return recognise(home_);
         if (errno != EEXIST) break;
     }
-    return {errno, "cannot make the folder"};
+    return {errno, "cannot create directory"};
 }
 
 Failed TensorFolder::make_flat(const Place& place) {
@@ -50,7 +50,7 @@ Failed TensorFolder::make_flat(const Place& place) {
         // A parent may be closed to us and exist all the same; whether the last part can be opened decides.
         const int made = calls_->make_folder_at(AT_FDCWD, part.c_str(), 0700);
         if (slash != std::string::npos) continue;
-        if (made != 0 && errno != EEXIST) return {errno, "cannot make the folder"};
+        if (made != 0 && errno != EEXIST) return {errno, "cannot create directory"};
         return recognise(files_);
     }
 }
@@ -60,7 +60,7 @@ Failed TensorFolder::recognise(Root& root) const {
     const Descriptor opened(calls_->open_at(AT_FDCWD, root.path.c_str(), flags, 0));
     struct stat found {};
     if (opened.number() < 0 || calls_->look_at(opened.number(), "", &found) != 0)
-        return {errno, "cannot go into the folder"};
+        return {errno, "cannot open directory"};
     root.device = found.st_dev;
     root.inode = found.st_ino;
     return {};
@@ -73,9 +73,9 @@ Failed TensorFolder::open_root(const Root& root, OpenFolder& folder) const {
     struct stat found {};
     Failed failed;
     if (folder.number() < 0 || calls_->look_at(folder.number(), "", &found) != 0) {
-        failed = {errno, "cannot go into the folder"};
+        failed = {errno, "cannot open directory"};
     } else if (found.st_dev != root.device || found.st_ino != root.inode) {
-        failed = {ESTALE, "another folder stands in the place of"};
+        failed = {ESTALE, "another directory has replaced"};
     }
     if (failed) folder.leave();
     return failed;
@@ -87,10 +87,10 @@ Failed TensorFolder::open_part(const char* name, OpenFolder& folder) const {
     if (opened < 0 && errno == ENOENT) {
         // Another thread may be quicker.
         if (calls_->make_folder_at(folder.number(), name, 0700) != 0 && errno != EEXIST)
-            return {errno, "cannot make a folder in"};
+            return {errno, "cannot create a directory in"};
         opened = calls_->open_at(folder.number(), name, kFolder, 0);
     }
-    if (opened < 0) return {errno, "cannot go into a folder of"};
+    if (opened < 0) return {errno, "cannot open a directory in"};
     folder.folder_.emplace(opened);
     return {};
 }

@@ -21,7 +21,7 @@ Failed TensorIndex::create(std::string_view header) {
     // Made by a thread of the program's, which a file that grows too long would end (SIGXFSZ).
     rlimit limit{};
     if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur < header.size())
-        return {EFBIG, "cannot make the index in"};
+        return {EFBIG, "cannot create the index in"};
     OpenFolder home;
     if (const Failed failed = folder_.enter_home(home)) return failed;
     const FileCalls& calls = folder_.calls();
@@ -29,7 +29,7 @@ Failed TensorIndex::create(std::string_view header) {
     struct stat found {};
     Failed failed;
     if (file_->number() < 0 || calls.look_at(file_->number(), "", &found) != 0) {
-        failed = {errno, "cannot make the index in"};
+        failed = {errno, "cannot create the index in"};
     } else {
         device_ = found.st_dev;
         inode_ = found.st_ino;
@@ -70,7 +70,7 @@ Failed TensorIndex::open_again() {
     if (file_->number() < 0 || calls.look_at(file_->number(), "", &found) != 0)
         return {errno, "cannot open the index in"};
     if (found.st_dev != device_ || found.st_ino != inode_)
-        return {ESTALE, "another file stands in the place of the index in"};
+        return {ESTALE, "another file has replaced the index in"};
     return {};
 }
 

@@ -93,7 +93,7 @@ class TensorIndex::Copy {
     Failed flush() {
         if (out_.empty()) return {};
         const FileCalls& calls = index_.folder_.calls();
-        if (!to_.is_ours()) return {EBADF, "the program has closed a file of ours in"};
+        if (!to_.is_ours()) return {EBADF, "the program closed one of the library's files in"};
         ssize_t written = -1;
         do {
             written = calls.append(to_.number(), out_.data(), out_.size());
@@ -167,9 +167,9 @@ Failed TensorIndex::compact() {
     OpenFile from(calls, is_shared);
     if (!from.open(home.number(), kName, kRead)) return {errno, "cannot open the index in"};
     if (from.device() != device_ || from.inode() != inode_)
-        return {ESTALE, "another file stands in the place of the index in"};
+        return {ESTALE, "another file has replaced the index in"};
     OpenFile to(calls, is_shared);
-    if (!to.open(home.number(), kNewName, kMake)) return {errno, "cannot make the index in"};
+    if (!to.open(home.number(), kNewName, kMake)) return {errno, "cannot create the index in"};
 
     Copy copy(*this, to);
     std::vector<char> piece(kPiece);
@@ -188,7 +188,7 @@ Failed TensorIndex::compact() {
         failed = {errno, "cannot inspect the index in"};
     const bool is_as_known = from.is(found) && static_cast<std::uint64_t>(found.st_size) == bytes();
     if (!failed && (!is_as_known || !from.is_ours() || !to.is_ours()))
-        failed = {ESTALE, "another file stands in the place of the index in"};
+        failed = {ESTALE, "another file has replaced the index in"};
     if (!failed && calls.rename_at(home.number(), kNewName, home.number(), kName) != 0)
         failed = {errno, "cannot replace the index in"};
     if (failed) {

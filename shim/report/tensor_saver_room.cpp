@@ -88,23 +88,25 @@ void TensorSaver::refuse(SaveBudget::Answer answer, SavingJob& job) {
         case SaveBudget::Answer::too_many_bytes:
             why = "the next tensor does not fit into the " + byte_size_text(settings_.max_bytes) +
                   " that AOTI_DBG_MAX_BYTES allows in " + folder_.path();
-            what_to_try = "Raise AOTI_DBG_MAX_BYTES, select fewer calls";
+            what_to_try = "Raise AOTI_DBG_MAX_BYTES";
             break;
         case SaveBudget::Answer::too_many_files:
-            why = std::to_string(settings_.max_files) + " files are in " + folder_.path() +
-                  ", as many as AOTI_DBG_MAX_FILES allows";
-            what_to_try = "Raise AOTI_DBG_MAX_FILES, select fewer calls";
+            why = folder_.path() + " already has " + std::to_string(settings_.max_files) +
+                  " files, the most that AOTI_DBG_MAX_FILES allows";
+            what_to_try = "Raise AOTI_DBG_MAX_FILES";
             break;
         case SaveBudget::Answer::disk_full:
-            why = "the next tensor would go into the last tenth of the file system of " + folder_.path();
-            what_to_try = "Set AOTI_DBG_OUT to a directory on a larger file system, select fewer calls";
+            why = "the next tensor would use the last tenth of the file system of " + folder_.path();
+            what_to_try = "Set AOTI_DBG_OUT to a directory on a larger file system";
             break;
     }
     if (room_may_come()) {
         say_once(at_cap, why + ". The rest of run " + std::to_string(job.run) +
-                             " is left out, and so is what does not fit of later runs. " + what_to_try + ".");
+                             " is not saved, nor are later tensors that do not fit. " + what_to_try +
+                             " or select fewer calls.");
     } else {
-        stop(why + kNoMore + what_to_try + ", or keep the last runs with AOTI_DBG_KEEP=last:N.");
+        stop(why + kNoMore + what_to_try +
+             ", select fewer calls, or keep the last runs with AOTI_DBG_KEEP=last:N.");
     }
     leave_out(job, LeftOut::no_room);
 }
@@ -118,10 +120,10 @@ void TensorSaver::fail(const Failed& failed, SavingJob& job) {
     LeftOut why = LeftOut::failed;
     if (failed.error == EFBIG) {
         why = LeftOut::too_large;
-        say_once(at_limit, what + ". Tensors of " + byte_size_text(job.granted) + " and more are left out. " +
+        say_once(at_limit, what + ". Tensors of " + byte_size_text(job.granted) + " or more are not saved. " +
                                remedy(failed.error));
     } else if (concerns_one_file(failed.error)) {
-        say_once(at_memory, what + ". Tensors that cannot be written are left out. The last line of " +
+        say_once(at_memory, what + ". Tensors that cannot be written are skipped. The last line of " +
                                 index_.path() + " counts them. " + remedy(failed.error));
     } else if (failed.error == ENOSPC || failed.error == EDQUOT) {
         why = LeftOut::no_room;
@@ -133,10 +135,10 @@ void TensorSaver::fail(const Failed& failed, SavingJob& job) {
             }
             say_once(at_room, what +
                                   (goes ? ". Older runs are removed to make room. "
-                                        : ". Tensors that have no room are left out. ") +
+                                        : ". Tensors that do not fit are skipped. ") +
                                   remedy(failed.error) + " Or lower AOTI_DBG_KEEP.");
         } else if (room_may_come()) {
-            say_once(at_room, what + ". Tensors that have no room are left out. " + remedy(failed.error));
+            say_once(at_room, what + ". Tensors that do not fit are skipped. " + remedy(failed.error));
         } else {
             stop(what + kNoMore + remedy(failed.error) + " Or set AOTI_DBG_KEEP=last:N.");
         }

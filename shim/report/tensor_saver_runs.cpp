@@ -54,7 +54,7 @@ void TensorSaver::evict(const EvictedRun& evicted, Hand& hand) {
     if (const Failed failed = remove_files(evicted, hand)) {
         say_once(at_removal, failure_text(failed, folder_.path()) + ". Files of run " +
                                  std::to_string(evicted.run) +
-                                 " stay, and the index does not list them. Remove them by hand.");
+                                 " remain, but the index does not list them. Remove them by hand.");
     }
     const std::lock_guard lock(index_mutex_);
     index_.compact_if_due();

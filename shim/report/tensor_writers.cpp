@@ -67,7 +67,7 @@ Result<TensorWriters*> TensorWriters::start(const SavingSettings& settings, std:
     writers->threads_ = 1;
     if (!start_own_thread(run_first, writers)) {
         writers->threads_ = 0;
-        return Status::error("no thread can be made to write tensors");
+        return Status::error("cannot create a thread to write tensors");
     }
     writers->teller_.start([writers] { return writers->numbers(); });
     return writers;
@@ -108,7 +108,8 @@ void TensorWriters::run() {
     try {
         work();
     } catch (...) {
-        teller_.say(Severity::error, "no memory to save tensors; no more are saved; save fewer calls");
+        teller_.say(Severity::warn,
+                    "out of memory while saving tensors. No more tensors are saved. Save fewer calls.");
         abandon();
     }
 }

@@ -34,7 +34,7 @@ void say_what_is_left(const SavingProgress& progress, const SavingPace& pace) {
     ProgressText left;
     add_left(left, progress, pace);
     message(Severity::warn,
-            "interrupted with %s; they are still written; interrupt again (Ctrl-C) to leave them out",
+            "interrupted with %s. The library still writes them. Press Ctrl-C again to skip them.",
             left.c_str());
 }
 
@@ -67,7 +67,7 @@ bool TensorWriters::finish(std::uint32_t patience_ms) {
 bool TensorWriters::finish_unless_interrupted(std::uint32_t patience_ms) {
     if (drain(0)) return finish(0);
     const Interrupts interrupts;
-    teller_.set_ending(interrupts.are_counted() ? " (Ctrl-C twice stops)" : "");
+    teller_.set_ending(interrupts.are_counted() ? " (press Ctrl-C twice to stop)" : "");
     SavingPace pace;
     pace.note(numbers(), monotonic_nanoseconds());
     unsigned heeded = 0;
@@ -79,7 +79,7 @@ bool TensorWriters::finish_unless_interrupted(std::uint32_t patience_ms) {
             }
             const SavingProgress progress = numbers();
             pace.note(progress, monotonic_nanoseconds());
-            teller_.set_ending(" (Ctrl-C stops)");
+            teller_.set_ending(" (press Ctrl-C to stop)");
             say_what_is_left(progress, pace);
         }
         return unfinished_.load(std::memory_order_acquire) == 0 ||

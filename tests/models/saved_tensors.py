@@ -38,7 +38,6 @@ class Saved:
         self.header, *events, self.end = map(json.loads, lines[:-1])
         self.rest = lines[-1]
         self.root = pathlib.Path(self.header.get("folder", home))
-        self.evicted = [event for event in events if event["event"] == "evicted"]
         self.files: list[dict] = []
         self.all_paths = [event["path"] for event in events if event["event"] == "file"]
         for event in events:

@@ -52,7 +52,7 @@ TEST_CASE("Whichever kernel faults, the driver's record of it is in the output f
             REQUIRE(at != std::string::npos);
             // Little of the device's memory, and no abort.
             CHECK(contains(dump, "contents 0x3f"));
-            CHECK(contains(run.outcome.err, "the GPU's core dump: " + (run.out() / "gpu.core").string()));
+            CHECK(contains(run.outcome.err, "GPU core dump: " + (run.out() / "gpu.core").string()));
             const std::string kernel = dump.substr(at + 10, dump.find(',', at) - at - 10);
             CHECK(contains(run.show(), " " + kernel));  // add_kernel is the model's add_kernel_0
             ++kernels[kernel];
@@ -187,8 +187,8 @@ TEST_CASE("What the person has asked of the driver stays, and that is said once"
     check_as_bare(run, kProgram, fakes);
     CHECK(contains(Preloaded::show(his), "contents 0"));
     CHECK_FALSE(fs::exists(run.out() / "gpu.core"));
-    CHECK(times_said(run.outcome.err, "is asked for already") == 1);
-    CHECK(times_said(run.outcome.err, "it goes to " + his) == 1);
+    CHECK(times_said(run.outcome.err, "already requests a GPU core dump") == 1);
+    CHECK(times_said(run.outcome.err, "The driver writes it to " + his) == 1);
 }
 
 TEST_CASE("A driver that cannot be asked is told of, with what to do, and the program goes on") {
@@ -196,11 +196,11 @@ TEST_CASE("A driver that cannot be asked is told of, with what to do, and the pr
     const Preloaded run = armed(fakes);
     check_as_bare(run, kProgram, fakes);
     CHECK_FALSE(fs::exists(run.out() / "gpu.core"));
-    CHECK(times_said(run.outcome.err, "completion markers tell which launch it was") == 1);
+    CHECK(times_said(run.outcome.err, "Completion markers identify the launch") == 1);
     const Preloaded without =
         armed({{"FAKE_CUDA_FAIL_AT", "3"}, {"FAKE_CUDA_NO_COREDUMP", "1"}, {"AOTI_DBG_COMPLETION", "off"}});
     check_as_bare(without, kProgram, fakes);
-    CHECK(times_said(without.outcome.err, "set CUDA_LAUNCH_BLOCKING=1") == 1);
+    CHECK(times_said(without.outcome.err, "Set CUDA_LAUNCH_BLOCKING=1") == 1);
 }
 
 TEST_CASE("A core dump that lies there already is not written over") {
@@ -223,7 +223,7 @@ TEST_CASE("A path that the driver would cut is not given to it") {
     const Variables fakes = {{"FAKE_CUDA_FAIL_AT", "3"}};
     const Preloaded run = armed({{"FAKE_CUDA_FAIL_AT", "3"}, {"AOTI_DBG_OUT", out}});
     check_as_bare(run, kProgram, fakes);
-    CHECK(times_said(run.outcome.err, "too long a name") == 1);
+    CHECK(times_said(run.outcome.err, "is too long for the driver") == 1);
 }
 
 }  // namespace

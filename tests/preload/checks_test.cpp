@@ -99,7 +99,7 @@ TEST_CASE("Triage looks for it by itself, and a model without sources is counted
                             {"AOTI_DBG_SUPPRESS", "args in run of cstats_bare.wrapper.so"}})
                      .log_lines())
               .empty());
-    CHECK(contains(bare.outcome.err, "1 of the models with inputs that cannot be checked"));
+    CHECK(contains(bare.outcome.err, "1 model with inputs that cannot be checked"));
 }
 
 TEST_CASE(

@@ -46,7 +46,7 @@ struct Marked {
     }
     [[nodiscard]] fs::path out() const { return folder_.path() / "out"; }
     [[nodiscard]] std::string verdict() const { return report.at("verdict"); }
-    [[nodiscard]] bool said_a_refusal() const { return contains(run.err, "completion markers, because"); }
+    [[nodiscard]] bool said_a_refusal() const { return contains(run.err, "which launches have finished"); }
 
     Outcome bare;
     Outcome run;
@@ -135,7 +135,7 @@ TEST_CASE(
     "Where more streams are busy than there is room for it is said once, and nothing is said for certain") {
     CHECK_FALSE(Marked({"streams", "400"}).said_a_refusal());
     const Marked well({"streams", "600"});
-    CHECK(times_said(well.run.err, "some launches get no completion markers, because too many streams") == 1);
+    CHECK(times_said(well.run.err, "some launches have no completion markers: too many streams") == 1);
     const Marked run({"streams", "600"}, failing_at(607));
     const Json suspects = suspects_of(run.report);
     CAPTURE(suspects.dump());
@@ -198,13 +198,13 @@ TEST_CASE("A driver that refuses is told of once, and nobody notices") {
     variables["FAKE_CUDA_NO_STREAM_VALUES"] = "1";
     const Marked run({"contexts"}, variables);
     CHECK(times_said(run.run.err,
-                     "no completion markers, because the driver refused to write one (CUDA "
+                     "completion markers are off: the driver refused to write one (CUDA "
                      "error 801)") == 1);
     CHECK_FALSE(run.report.contains("by_markers"));
     CHECK(contains(run.verdict(), "returned by "));
     variables.erase("FAKE_CUDA_FAIL_AT");
     const Marked well({"together", "3"}, variables);
-    CHECK(times_said(well.run.err, "no completion markers") == 1);
+    CHECK(times_said(well.run.err, "completion markers are off") == 1);
 }
 
 TEST_CASE("There are markers where they are needed or asked for, else none") {
@@ -237,7 +237,7 @@ TEST_CASE("With markers a fault of which there is a core dump is told by that") 
 TEST_CASE("That launches do not wait by themselves is said to whom starts the program without the command") {
     const Variables asked = {{"AOTI_DBG_TRIAGE", "1"}, {"AOTI_DBG_COMPLETION", "blocking"}};
     const Preloaded run({victim_path("marked"), "contexts"}, asked);
-    CHECK(times_said(run.outcome.err, "set CUDA_LAUNCH_BLOCKING=1 as well") == 1);
+    CHECK(times_said(run.outcome.err, "Set CUDA_LAUNCH_BLOCKING=1 as well") == 1);
     const Marked by_command({"contexts"}, kNoDump, {"--triage", "--completion", "blocking"});
     CHECK_FALSE(contains(by_command.run.err, "CUDA_LAUNCH_BLOCKING"));
 }

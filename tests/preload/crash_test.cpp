@@ -121,7 +121,7 @@ TEST_CASE(
         const std::string text = read_text(watched->log());
         REQUIRE_FALSE(text.empty());
         CHECK_FALSE(contains(text, "\n\n"));
-        CHECK(contains(watched->show(), "in good order"));
+        CHECK(contains(watched->show(), "ended     normally"));
     }
 }
 

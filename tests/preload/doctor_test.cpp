@@ -52,9 +52,9 @@ TEST_CASE("A driver that cannot be loaded is a failure, and what else can be sai
     CHECK(doctor.state("library") == "ok");
     CHECK(contains(doctor.text("library"), "libaoti_dbg.so, version "));
     CHECK(doctor.state("doors") == "warning");
-    CHECK(contains(doctor.text("doors"), "dlsym, by which models come, is the library's"));
+    CHECK(contains(doctor.text("doors"), "model loads (dlsym) are intercepted"));
     CHECK(doctor.state("fault") == "failure");
-    CHECK(contains(doctor.text("fault"), "no kernel could be made to fault: not tried, no GPU can be used"));
+    CHECK(doctor.text("fault") == "not tested: no usable GPU");
     CHECK(doctor.state("output") != "absent");
     CHECK(doctor.state("limits") != "absent");
 }
@@ -75,10 +75,10 @@ TEST_CASE("Wrong usage is told with the nearest word, and nothing is tried") {
     CHECK(contains(format.err, "Did you mean \"json\"?"));
     const Outcome seconds = run_bare({AOTI_DBG_TOOL, "doctor", "--seconds", "0"});
     CHECK(seconds.exit_code == 2);
-    CHECK(seconds.err == "aoti-dbg doctor: --seconds: expected 1 to 3600, got \"0\".\n");
+    CHECK(seconds.err == "aoti-dbg doctor: error AD3001: --seconds: expected 1 to 3600, got \"0\".\n");
     const Outcome argument = run_bare({AOTI_DBG_TOOL, "doctor", "somewhere"});
     CHECK(argument.exit_code == 2);
-    CHECK(argument.err == "aoti-dbg doctor: unexpected argument \"somewhere\".\n");
+    CHECK(argument.err == "aoti-dbg doctor: error AD3001: unexpected argument \"somewhere\".\n");
     CHECK(contains(run_bare({AOTI_DBG_TOOL, "docter"}).err, "Did you mean \"doctor\"?"));
     CHECK_FALSE(contains(run_bare({AOTI_DBG_TOOL, "doctor", "--help"}).out, "--child"));
 }
@@ -110,7 +110,7 @@ TEST_CASE("A command without its library says so, and does not start anything un
     const Outcome outcome = run_bare({tool.string(), "doctor"}, {}, std::chrono::seconds(60), folder.path());
     CHECK(outcome.exit_code == 1);
     CHECK(contains(outcome.out, "FAILURE  library      libaoti_dbg.so was not found"));
-    CHECK(contains(outcome.out, "not tried, the library was not loaded"));
+    CHECK(contains(outcome.out, "not tested: the library was not loaded"));
 }
 
 TEST_CASE("A library that the loader refuses is told in the loader's words") {
@@ -139,7 +139,8 @@ TEST_CASE("Over a driver every launch is seen, through each of the doors") {
         CHECK(contains(doctor.text("GPU 1"),
                        "Software device, GPU-a1a1a1a1-a1a1-a1a1-a1a1-a1a1a1a1a1a1, 8.6 GB"));
         CHECK(doctor.state("doors") == "ok");
-        CHECK(contains(doctor.text("doors"), "launches by dlsym, cuGetProcAddress, linked are seen"));
+        CHECK(doctor.text("doors") ==
+              "model loads (dlsym) and launches (dlsym, cuGetProcAddress, linked) are intercepted");
         CHECK(doctor.state("core dumps") == "ok");
         CHECK(doctor.state("fault") == "absent");
     }
@@ -174,7 +175,8 @@ TEST_CASE("Where it takes no markers either, no verdict names the kernel: a fail
     CHECK(doctor.state("core dumps") == "warning");
     CHECK(doctor.state("fault") == "failure");
     CHECK(contains(doctor.text("fault"),
-                   "illegal memory access (700), but the verdict does not name the kernel"));
+                   "expected a verdict of class kernel on aoti_dbg_doctor_fault, got class "));
+    CHECK(contains(doctor.text("fault"), "; the program got illegal memory access (700)"));
     CHECK(Doctor({}, variables).outcome.exit_code == 0);
 }
 
@@ -194,7 +196,7 @@ TEST_CASE("A library that stands before the driver's look-up is found by what it
     CHECK(doctor.state("interposers") == "warning");
     CHECK(contains(doctor.text("interposers"), "libinterposer_procaddr.so"));
     CHECK(doctor.state("doors") == "failure");
-    CHECK(contains(doctor.text("doors"), "launches by cuGetProcAddress are not seen"));
+    CHECK(contains(doctor.text("doors"), "launches (cuGetProcAddress) are not intercepted"));
     CHECK(contains(doctor.text("doors"), "libinterposer_procaddr.so also interposes"));
 }
 
@@ -203,8 +205,8 @@ TEST_CASE("A GPU that hangs is waited for no longer than was said") {
     CHECK(doctor.outcome.exit_code == 1);
     CHECK(doctor.state("library") == "ok");
     CHECK(doctor.state("driver") == "ok");
-    CHECK(contains(doctor.text("doors"), "did not end within 1 s and was killed"));
-    CHECK(contains(doctor.text("fault"), "did not end within 1 s and was killed"));
+    CHECK(contains(doctor.text("doors"), "did not exit within 1 s and was killed"));
+    CHECK(contains(doctor.text("fault"), "did not exit within 1 s and was killed"));
 }
 
 TEST_CASE("Without a GPU behind the driver, CPU models are what the machine is ready for") {
@@ -214,7 +216,7 @@ TEST_CASE("Without a GPU behind the driver, CPU models are what the machine is r
     CHECK(doctor.outcome.exit_code == 1);
     CHECK(doctor.state("driver") == "warning");
     CHECK(contains(doctor.text("driver"), "CPU models only"));
-    CHECK(contains(doctor.check("driver").at("advice"), "CUDA_VISIBLE_DEVICES is \"7\""));
+    CHECK(contains(doctor.check("driver").at("advice"), "unset CUDA_VISIBLE_DEVICES (now \"7\")"));
     CHECK(doctor.state("fault") == "failure");
     CHECK(Doctor({}, with_driver({{"FAKE_CUDA_DEVICES", "0"}})).outcome.exit_code == 0);
 }
@@ -222,7 +224,7 @@ TEST_CASE("Without a GPU behind the driver, CPU models are what the machine is r
 TEST_CASE("A driver that refuses launches is no door that is not seen") {
     const Doctor doctor({"--fault"}, with_driver({{"FAKE_CUDA_REFUSE", "aoti_dbg_doctor_linked"}}));
     CHECK(doctor.state("doors") == "warning");
-    CHECK(contains(doctor.text("doors"), "not tried: linked: too many resources"));
+    CHECK(contains(doctor.text("doors"), "not tested: linked: too many resources"));
     const Doctor refused({"--fault"}, with_driver({{"FAKE_CUDA_REFUSE", "aoti_dbg_doctor_fault"}}));
     CHECK(refused.state("fault") == "failure");
 }

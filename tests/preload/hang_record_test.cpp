@@ -40,9 +40,10 @@ TEST_CASE("With raise a call that hangs returns an error, and the report says wh
             const Run run(joined(kRaising, {"--completion", completion}), victim(how));
             CHECK(run.outcome.out == "set\n" + how + ": 719\nended\n");
             CHECK(run.outcome.exit_code == 0);
-            CHECK(contains(run.outcome.err, "a hang: " + call));
-            CHECK(contains(run.outcome.err, "the driver is asked what runs on the device"));
-            CHECK_FALSE(contains(run.outcome.err, "does not any more"));
+            CHECK(contains(run.outcome.err, "hang detected: " + call));
+            CHECK(
+                contains(run.outcome.err, "the library requests a GPU core dump of what runs on the device"));
+            CHECK_FALSE(contains(run.outcome.err, "the hang is over"));
             check_is_recorded(run, call + " has ");
         }
     }
@@ -68,7 +69,7 @@ TEST_CASE(
     const Run run(joined(kAborting, {"--triage", "--scope", "all"}), victim("anew"));
     CHECK(run.outcome.signal == SIGABRT);
     CHECK(run.outcome.out == "set\n");
-    CHECK(contains(run.outcome.err, "the driver has not written down what runs on the device"));
+    CHECK(contains(run.outcome.err, "the driver wrote no GPU core dump of what runs on the device"));
     const Json report = run.report();
     CHECK(report.at("class") == "hang");
     CHECK_FALSE(report.at("hang").contains("recorded"));
@@ -116,7 +117,8 @@ TEST_CASE("Where nothing runs that is said, and a hang of the host's own is nobo
     const Run host(kRaising, model_host({model_path("cpu")}),
                    "until [ -e \"$OUT/hang.json\" ]; do sleep 0.1; done; sleep 0.5; kill -TERM $run",
                    {{"FAKE_TORCH_HANG_AT", "1"}});
-    CHECK(contains(host.outcome.err, "AOTI_DBG_ON_HANG=raise, and no call that hangs waits for the device"));
+    CHECK(contains(host.outcome.err,
+                   "AOTI_DBG_ON_HANG=raise has no effect: no stalled call waits for the device"));
     CHECK(host.report().at("class") == "hang");
 }
 
@@ -131,7 +133,7 @@ TEST_CASE("Who cannot ask the driver says so, and the program hangs on") {
         const Run run(flags, victim("stream"), then_stop, variables);
         CHECK(run.outcome.exit_code == 128 + SIGTERM);
         CHECK(contains(run.outcome.err,
-                       "AOTI_DBG_ON_HANG=raise, and the driver cannot be asked what runs there"));
+                       "AOTI_DBG_ON_HANG=raise has no effect: the driver cannot write a GPU core dump"));
         CHECK_FALSE(run.hang(run.out()).contains("recorded"));
     }
 }
@@ -190,7 +192,7 @@ TEST_CASE("A hang over whose record the driver's debugger falls is told as a han
     CAPTURE(run.outcome.err);
     CHECK(run.report().at("class") == "hang");
     CHECK(contains(run.report().at("verdict").get<std::string>(), "hang: cuStreamSynchronize has "));
-    CHECK_FALSE(contains(run.outcome.err, "a kernel has faulted"));
+    CHECK_FALSE(contains(run.outcome.err, "a kernel faulted"));
     CHECK(contains(run.report().at("notes").dump(), "but wrote no dump that shows it"));
 }
 

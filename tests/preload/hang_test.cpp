@@ -52,7 +52,7 @@ TEST_CASE("Whoever waits for a kernel that does not end is told, with the kernel
                           victim(how));
             CHECK(run.outcome.signal == SIGABRT);
             CHECK(run.outcome.out == "set\n");
-            CHECK(contains(run.outcome.err, "warn: a hang: " + call));
+            CHECK(contains(run.outcome.err, "warn: hang detected: " + call));
             CHECK(contains(run.outcome.err, "AOTI_DBG_ON_HANG=abort"));
             const Json report = run.report();
             check_names_the_kernel(report, call, by);
@@ -96,8 +96,8 @@ void check_it_goes_on(const std::string& how, const std::string& call) {
     CHECK(bare.exit_code == 0);
     const std::string& said = told.run.outcome.err;
     CAPTURE(said);
-    CHECK(contains(said, "a hang: " + call));
-    CHECK(said.find("a hang:") == said.rfind("a hang:"));
+    CHECK(contains(said, "hang detected: " + call));
+    CHECK(said.find("hang detected:") == said.rfind("hang detected:"));
     CHECK_FALSE(told.has_report());
 }
 
@@ -107,7 +107,7 @@ TEST_CASE("A kernel that does not end is told also where nobody waits for it, wi
         const Run run(kAborting, joined(victim(how), {"never"}));
         CHECK(run.outcome.signal == SIGABRT);
         CHECK(run.outcome.out == "set\n");
-        CHECK(contains(run.outcome.err, "warn: a hang: endless_kernel on stream 0x"));
+        CHECK(contains(run.outcome.err, "warn: hang detected: endless_kernel on stream 0x"));
         CHECK(contains(
             run.outcome.err,
             ", according to completion markers, and no call waits for it; 1 launch is queued behind"));
@@ -144,7 +144,7 @@ TEST_CASE("Who begins to ask is told for it, and not the launch that he asks for
 TEST_CASE("A program that ends badly when the launch has ended after all did not hang") {
     const Told over("over");
     CHECK(over.run.outcome.exit_code == 3);
-    CHECK(contains(over.run.outcome.err, "a hang: endless_kernel"));
+    CHECK(contains(over.run.outcome.err, "hang detected: endless_kernel"));
     CHECK_FALSE(over.has_report());
 }
 
@@ -158,12 +158,12 @@ TEST_CASE(
         CHECK(run.outcome.out == bare.out);
         CHECK(run.outcome.exit_code == 0);
         CHECK(bare.exit_code == 0);
-        CHECK_FALSE(contains(run.outcome.err, "a hang"));
+        CHECK_FALSE(contains(run.outcome.err, "hang detected"));
     }
     const Run unmarked(joined(kAborting, {"--completion", "off"}), joined(victim("nobody"), {"done"}),
                        "until [ -e \"$OUT/flight.ring\" ]; do sleep 0.1; done; sleep 2.5; touch done");
     CHECK(unmarked.outcome.exit_code == 0);
-    CHECK_FALSE(contains(unmarked.outcome.err, "a hang"));
+    CHECK_FALSE(contains(unmarked.outcome.err, "hang detected"));
 }
 
 TEST_CASE("The fingerprint of a hang is that of the call and the kernel, and of no run") {
@@ -202,7 +202,7 @@ TEST_CASE(
         CHECK(run.outcome.exit_code == bare.exit_code);
         CHECK(run.outcome.signal == bare.signal);
         CHECK(bare.exit_code == 0);
-        CHECK_FALSE(contains(run.outcome.err, "a hang"));
+        CHECK_FALSE(contains(run.outcome.err, "hang detected"));
         CHECK_FALSE(fs::exists(run.out() / "hang.json"));
         CHECK_FALSE(run.has_report());
     }
@@ -218,7 +218,7 @@ TEST_CASE("A run that was left by an exception is none that the program is still
         CHECK(run.outcome.out == bare.out);
         CHECK(run.outcome.exit_code == 0);
         CHECK(bare.exit_code == 0);
-        CHECK_FALSE(contains(run.outcome.err, "a hang"));
+        CHECK_FALSE(contains(run.outcome.err, "hang detected"));
         CHECK_FALSE(fs::exists(run.out() / "hang.json"));
     }
     // And the next call, which is one, is told as before.
@@ -242,7 +242,7 @@ TEST_CASE("Under report a hang is told once, and the program hangs on until some
     const Run run(kWatched, victim("stream"),
                   "until [ -e \"$OUT/hang.json\" ]; do sleep 0.1; done; sleep 2; kill -TERM $run");
     CHECK(run.outcome.exit_code == 128 + SIGTERM);
-    CHECK(run.outcome.err.find("warn: a hang:") == run.outcome.err.rfind("warn: a hang:"));
+    CHECK(run.outcome.err.find("warn: hang detected:") == run.outcome.err.rfind("warn: hang detected:"));
     check_names_the_kernel(run.report(), "cuStreamSynchronize", By::markers);
     CHECK(run.report().at("ended").at("signal") == "SIGTERM");
     // What the process itself could tell is in its file alone.
@@ -335,7 +335,7 @@ TEST_CASE("A fork's child is watched by itself") {
     const Run run(kAborting, victim("fork"));
     CHECK(run.outcome.exit_code == 0);
     CHECK(contains(run.outcome.out, "child: " + std::to_string(SIGABRT)));
-    CHECK(contains(run.outcome.err, "a hang: cuStreamSynchronize"));
+    CHECK(contains(run.outcome.err, "hang detected: cuStreamSynchronize"));
     std::size_t hangs = 0;
     for (const auto& entry : fs::recursive_directory_iterator(run.out()))
         hangs += entry.path().filename() == "hang.json" ? 1 : 0;
@@ -356,7 +356,7 @@ TEST_CASE("A bare preload watches as well, and the report is made of what it lea
 TEST_CASE("Without a ring nobody watches, which is said") {
     const Run run({"--hang", "1", "--on-hang", "abort", "--ring", "0"}, victim("idle"));
     CHECK(run.outcome.exit_code == 0);
-    CHECK(contains(run.outcome.err, "AOTI_DBG_HANG needs the flight ring"));
+    CHECK(contains(run.outcome.err, "AOTI_DBG_HANG needs the flight recorder ring"));
 }
 
 TEST_CASE("What CI systems read has the hang, too") {

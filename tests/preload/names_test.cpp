@@ -124,7 +124,7 @@ TEST_CASE("A call left by an exception has no end, and the run after it has no f
         CHECK(watched.log_lines() == joined(without_last(kRunLog), times(2, kRunLog)));
         const Lines rows = rows_with(watched.show(), "at::_ops::abs::call");
         REQUIRE(rows.size() == 3);
-        CHECK(ends_with(rows[0], "left by an exception"));
+        CHECK(ends_with(rows[0], "unwound by an exception"));
         CHECK(ends_with(rows[1], " ok"));
         CHECK(ends_with(rows[2], " ok"));
         // A run is as far to the left as the first one.

@@ -160,7 +160,7 @@ TEST_CASE("Where nothing can be written at all, what is told is what is known") 
         return;
     }
     const Outcome outcome = run_bare(program, dying(17, SIGSEGV));
-    CHECK(contains(outcome.err, ". Nothing is recorded, and a report will say little. Set --out to "));
+    CHECK(contains(outcome.err, ". Nothing is recorded, and a report has few facts. Set --out to "));
     CHECK(contains(outcome.err,
                    "aoti-dbg: segmentation fault (SIGSEGV); calls were made but could not be recorded"));
     CHECK(contains(outcome.err, "The report is on standard error only."));
@@ -226,7 +226,7 @@ TEST_CASE("Where nothing can be written a fault on the GPU is told as the error 
                    "aoti-dbg: illegal memory access (CUDA error 700), returned by a call that "
                    "could not be recorded; the program then exited with status "));
     CHECK(contains(outcome.err,
-                   "returned CUDA error 700 (illegal memory access), and there is no flight ring"));
+                   "returned CUDA error 700 (illegal memory access), and no flight recorder ring"));
 }
 
 TEST_CASE("Without room for the driver's core dump completion markers name the kernel") {
@@ -240,7 +240,7 @@ TEST_CASE("Without room for the driver's core dump completion markers name the k
     Variables env = kFaulting;
     env["AOTI_DBG_OUT"] = at + "/out";
     const Outcome outcome = run_bare(program, env);
-    CHECK(contains(outcome.err, "there is no room for the driver's core dump"));
+    CHECK(contains(outcome.err, "no GPU core dump: not enough space in "));
     CHECK(contains(unwrapped(outcome.err),
                    "aoti-dbg: illegal memory access (CUDA error 700) in triton_poi_fused_add_3 "
                    "(run 0, call 4), according to completion markers"));

@@ -36,7 +36,7 @@ TEST_CASE("A core dump that the person has asked for is what the report is made 
     CHECK(run.verdict().rfind(kByDump, 0) == 0);
     CHECK(fs::exists(his));
     CHECK(contains(run.report().at("notes").dump(), "was requested outside aoti-dbg, so it is kept: " + his));
-    CHECK(contains(run.outcome.err, "it goes to " + his));
+    CHECK(contains(run.outcome.err, "The driver writes it to " + his));
     CHECK(Preloaded::files(run.out(), "gpu").size() == 1);  // where it says where
 }
 
@@ -89,13 +89,14 @@ TEST_CASE("Where the dump that was asked for cannot be written, markers name the
     const Run run(
         kTriage, kTwoRuns,
         faulting({{"CUDA_ENABLE_COREDUMP_ON_EXCEPTION", "1"}, {"CUDA_COREDUMP_FILE", "/nowhere/his.core"}}));
-    CHECK(run.outcome.err.find("cannot be read where that says (/nowhere/his.core)") != std::string::npos);
+    CHECK(run.outcome.err.find("reports cannot read it at that path (/nowhere/his.core)") !=
+          std::string::npos);
     CHECK(contains(run.verdict(), "triton_poi_fused_add_3 (run 0, call 4), according to completion markers"));
 }
 
 TEST_CASE("Where a variable keeps the driver from writing any, markers name the kernel") {
     const Run run(kTriage, kTwoRuns, faulting({{"CUDA_ENABLE_COREDUMP_ON_EXCEPTION", "0"}}));
-    CHECK(contains(run.outcome.err, "by which the driver writes no core dump of a fault"));
+    CHECK(contains(run.outcome.err, "no GPU core dump: a CUDA_*COREDUMP* variable turns it off"));
     CHECK(run.verdict().rfind(kByMarkers, 0) == 0);
 }
 #endif

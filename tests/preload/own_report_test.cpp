@@ -176,9 +176,9 @@ TEST_CASE("Without the command beside the library the program ends as it does, a
     const Outcome run = run_program(kThreeRuns, variables);
     CHECK(run.signal == SIGSEGV);
     CHECK(Preloaded::files(folder.path() / "out", "report").empty());
-    const std::size_t said = run.err.find("warn: there is no aoti-dbg beside the library");
+    const std::size_t said = run.err.find("warn: cannot find aoti-dbg beside the library");
     CHECK(said != std::string::npos);
-    CHECK(said == run.err.rfind("warn: there is no aoti-dbg beside the library"));
+    CHECK(said == run.err.rfind("warn: cannot find aoti-dbg beside the library"));
     const Outcome report = run_bare({AOTI_DBG_TOOL, "report", (folder.path() / "out").string()});
     CHECK(report.exit_code == 0);
     CHECK(contains(report.out, " inside " + kOneRun[4]));

@@ -209,7 +209,7 @@ TEST_CASE("Names stand in for what cannot be saved: what is captured, and what t
     const Preloaded captured(captures, level_1({}));
     check_unharmed(captures, {}, captured.outcome);
     check_files(captured.out() / "tensors");
-    CHECK(contains(captured.outcome.err, "nothing is measured or saved in it"));
+    CHECK(contains(captured.outcome.err, "Its calls are not measured or saved"));
     CHECK_FALSE(saved(captured).empty());
     CHECK(contains(read_text(captured.log()), "[ before_launch: triton_poi_fused_relu_0 ]"));
 
@@ -221,7 +221,7 @@ TEST_CASE("Names stand in for what cannot be saved: what is captured, and what t
         check_unharmed(argv, fakes, refused.outcome);
         check_files(refused.out() / "tensors");
         CHECK(saved(refused).empty());
-        CHECK(contains(refused.outcome.err, "names are printed"));
+        CHECK(contains(refused.outcome.err, "ames are printed instead (level 3)."));
         CHECK(contains(read_text(refused.log()), "[ before_launch: triton_poi_fused_relu_0 ]"));
     }
 }

@@ -151,9 +151,9 @@ TEST_CASE("Interrupted twice at its end, a program leaves out what is not saved,
     const SlowPlace place;
     OnTerminal program(interrupted(how, end), place.variables(), place.path().string());
     REQUIRE(program.shows(" to go"));
-    CHECK(program.shows("(Ctrl-C twice stops)"));
+    CHECK(program.shows("(press Ctrl-C twice to stop)"));
     program.type(kControlC);
-    REQUIRE(program.shows("interrupt again (Ctrl-C) to leave them out"));
+    REQUIRE(program.shows("Press Ctrl-C again to skip them."));
     program.type(kControlC);
     const Outcome outcome = program.end();
     CHECK(outcome.exit_code == kExitCode);
@@ -170,7 +170,7 @@ TEST_CASE("A disk that hangs holds nobody up who interrupts twice") {
     REQUIRE(program.shows(" to go"));
     place.hang();
     program.type(kControlC);
-    REQUIRE(program.shows("interrupt again"));
+    REQUIRE(program.shows("Press Ctrl-C again"));
     program.type(kControlC);
     CHECK(program.end().exit_code == kExitCode);
     CHECK(how_it_ended(place).empty());
@@ -182,7 +182,7 @@ TEST_CASE("Interrupted once, it says what is left and saves all of it") {
     OnTerminal program(interrupted("handled", end), place.variables(), place.path().string());
     REQUIRE(program.shows(" to go"));
     program.type(kControlC);
-    REQUIRE(program.shows("; they are still written; interrupt again (Ctrl-C) to leave them out"));
+    REQUIRE(program.shows(". The library still writes them. Press Ctrl-C again to skip them."));
     place.make_fast();
     const Outcome outcome = program.end();
     CHECK(outcome.exit_code == kExitCode);
@@ -215,7 +215,7 @@ TEST_CASE("A program that leaves out of its own handler of the interrupt can be 
     program.type(kControlC);
     REQUIRE(program.shows(" to go"));
     program.type(kControlC);
-    REQUIRE(program.shows("interrupt again"));
+    REQUIRE(program.shows("Press Ctrl-C again"));
     program.type(kControlC);
     const Outcome outcome = program.end();
     CHECK(outcome.exit_code == kExitCode);

@@ -84,7 +84,7 @@ TEST_CASE(
                         model_path("stats")};
     const Preloaded watched(argv, with({{"AOTI_DBG_LOG", "stderr"}, {"AOTI_DBG_FORMAT", "compact"}}));
     check_unharmed(argv, {}, watched.outcome);
-    CHECK(times_said(watched.outcome.err, "results come faster than they can be written") == 1);
+    CHECK(times_said(watched.outcome.err, "results arrive faster than they can be written") == 1);
     const Lines events = event_lines(watched.out());
     CHECK(are_whole(events));
     REQUIRE(ended_in_good_order(events));
@@ -109,7 +109,7 @@ TEST_CASE("Where the model is not to wait, what is lost is counted in the events
     const std::uint64_t lost = number_behind(events.back(), "\"not_measured_for_want_of_room\":");
     CHECK(lost > 0);
     CHECK(count_of_calls(events) + lost == kRuns * kSidesOfRun);
-    CHECK(contains(watched.outcome.err, "; " + std::to_string(lost) + " not measured for want of room"));
+    CHECK(contains(watched.outcome.err, "; " + std::to_string(lost) + " not measured (queue full)"));
 }
 
 TEST_CASE(
@@ -123,7 +123,7 @@ TEST_CASE(
     check_unharmed(argv, {}, watched.outcome);
     CHECK(contains(watched.outcome.out, "thread 0: "));
     CHECK(times_said(watched.outcome.err, " warn: ") == 1);
-    CHECK(times_said(watched.outcome.err, "not all results of run 0 were there") == 1);
+    CHECK(times_said(watched.outcome.err, "some results of run 0 did not arrive") == 1);
     CHECK(contains(watched.outcome.err, "1 finding"));
 }
 
@@ -139,7 +139,7 @@ TEST_CASE("Where no thread can be made, names are printed, it is said once, and 
     CAPTURE(watched.err);
     check_unharmed(argv, {}, watched);
     CHECK(times_said(watched.err, " warn: ") == 1);
-    CHECK(times_said(watched.err, "no thread can be made") == 1);
+    CHECK(times_said(watched.err, "cannot create the thread that waits for the device") == 1);
     const Lines lines = lines_of(read_text(log));
     for (const std::string& kernel : kCudaRun) {
         CAPTURE(kernel);

@@ -86,7 +86,7 @@ TEST_CASE("Findings alone print a finding alone, and find what level 2 finds") {
     CHECK(names_and_titles(alone).empty());
     CHECK(std::count_if(lines.begin(), lines.end(),
                         [](const std::string& line) { return line.rfind("[ finding ", 0) == 0; }) == 1);
-    CHECK(contains(alone.outcome.err, "1 finding (1 time again, 2 followers)"));
+    CHECK(contains(alone.outcome.err, "1 finding (1 repeat, 2 followers)"));
     const Lines events = event_lines(alone.out());
     CHECK(are_whole(events));
     CHECK(count_of_calls(events) == 0);

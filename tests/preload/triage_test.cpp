@@ -318,7 +318,7 @@ TEST_CASE("Of a process that was gone inside of a call it is said what that prob
     const Run run(kTriage, {"/bin/sh", "-c", host + "; exit 3"}, dying(5, SIGSEGV));
     CHECK(run.report().at("class") == "host");
     CHECK(contains(run.verdict(),
-                   " ended inside " + place_of(5) + "; likely the call ended the process by _exit, or"));
+                   " ended inside " + place_of(5) + "; likely the call ended the process with _exit, or"));
 }
 
 TEST_CASE("A call that failed in another process than the one that is told is a note") {

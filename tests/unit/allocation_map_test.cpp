@@ -82,7 +82,7 @@ TEST_CASE("What is no map, a newer one or one of other entries is refused by its
     }
     SECTION("a newer version") {
         header.version = allocations::kVersion + 1;
-        reason = "newer";
+        reason = "or older, got version";
     }
     SECTION("other slots") {
         header.slot_bytes = 8;
@@ -116,7 +116,7 @@ TEST_CASE("Allocations that are impossible are left out and noted, and those bei
     REQUIRE(map.ok());
     CHECK(map.value().slots.size() == 1);
     REQUIRE(map.value().notes.size() == 1);
-    CHECK(map.value().notes.front() == "the map holds 2 impossible allocations; left out");
+    CHECK(map.value().notes.front() == "the map has 2 impossible allocations, which are ignored");
 }
 
 TEST_CASE("A time that no process can have lived is none") {

@@ -87,7 +87,7 @@ TEST_CASE("A requirement that is not met is one line, and fails a program that e
     CHECK(outcome.exit_code == 123);
     CHECK(outcome.out == "its own\n");
     CHECK(lines_in(outcome.err) == 1);
-    CHECK(contains(outcome.err, "error: --require " + required +
+    CHECK(contains(outcome.err, "error AD3009: --require " + required +
                                     " is not met: 1 program loaded "
                                     "libaoti_dbg.so, but no model loaded"));
     CHECK(contains(outcome.err, "The exit code is 123 instead of 0."));
@@ -140,8 +140,9 @@ TEST_CASE("A file for JUnit's XML that cannot be made is refused before anything
         const Outcome outcome = installation.run({"--junit", file, "--", "echo", "started"});
         CHECK(outcome.exit_code == 125);
         CHECK(outcome.out.empty());
-        CHECK(contains(outcome.err,
-                       "aoti-dbg run: cannot use /dev/null: not a directory. Set --junit to a file "));
+        CHECK(contains(
+            outcome.err,
+            "aoti-dbg run: error AD3001: cannot use /dev/null: not a directory. Set --junit to a file "));
     }
 }
 

@@ -22,7 +22,8 @@ TEST_CASE("A wrong pattern in --out or --log starts nothing") {
         const Outcome outcome = installation.run({flag, "--", "echo", "started"});
         CHECK(outcome.exit_code == 125);
         CHECK(outcome.out.empty());
-        CHECK(contains(outcome.err, "aoti-dbg run: --" + std::string(flag).substr(2, 3) + ": expected "));
+        CHECK(contains(outcome.err,
+                       "aoti-dbg run: error AD3001: --" + std::string(flag).substr(2, 3) + ": expected "));
     }
 }
 

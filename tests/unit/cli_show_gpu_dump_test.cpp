@@ -51,17 +51,17 @@ std::string error_of(const Dump& dump) {
 TEST_CASE("A file that is cut off, empty or no dump is told from a dump, with what to try") {
     const std::string whole = usual_dump().bytes();
     const std::string cut = error_of(Dump(whole.substr(0, whole.size() - 100)));
-    CHECK(contains(cut, "core_1_node7_42.nvcudmp is cut off: it goes on to byte " +
-                            std::to_string(whole.size()) + " and ends at " +
+    CHECK(contains(cut, "core_1_node7_42.nvcudmp is truncated: expected at least " +
+                            std::to_string(whole.size()) + " bytes, got " +
                             std::to_string(whole.size() - 100)));
-    CHECK(contains(cut, "was the disk full"));
+    CHECK(contains(cut, "Check whether the disk is full"));
     CHECK(contains(error_of(Dump("")), "is empty"));
     CHECK(contains(error_of(Dump("\x7f"
                                  "EL")),
-                   "is cut off"));
-    CHECK(contains(error_of(Dump("a page of text\n")), "is no ELF file"));
+                   "is truncated"));
+    CHECK(contains(error_of(Dump("a page of text\n")), "is not an ELF file"));
     CHECK(contains(error_of(Dump(module_image({{"k"}}), "k.cubin")), "is a cubin, not a GPU core dump"));
-    CHECK(contains(error_of(Dump(ElfWriter(4, 62).bytes(), "core")), "try gdb"));
+    CHECK(contains(error_of(Dump(ElfWriter(4, 62).bytes(), "core")), "Open it with gdb"));
     const Outcome missing = run_program({AOTI_DBG_TOOL, "show", "/no/such/core.nvcudmp"});
     CHECK(missing.exit_code == 1);
     CHECK(contains(missing.err, "no such file"));
@@ -73,7 +73,7 @@ TEST_CASE("What the faulting threads accessed is said, as far as their registers
     kernel.code = std::string(0x10, '\0') + Packed().u64(0x0000100606087981).u64(0x002f68000c1f5900).bytes();
     writer.devices[0].contexts[0].modules[1].image = module_image({{"add", 0x200, kAddAddress}, kernel});
     CHECK(contains(shown(Dump(writer)),
-                   "\naccess    read of 4 bytes; the registers with its address are gone\n"));
+                   "\naccess    read of 4 bytes; the address registers were overwritten\n"));
     for (DumpLane& lane : writer.devices[0].sms[1].blocks[0].warps[1].lanes)
         lane.registers = {0, 0, 0, 0, 0, 0, 0x100 * lane.id, 0x7f00, 0};
     CHECK(contains(shown(Dump(writer)), "\naccess    read of 4 bytes at 0x7f0000000010 to 0x7f0000000310\n"));
@@ -86,24 +86,23 @@ TEST_CASE("A dump is known by its content, whatever its name") {
 
 TEST_CASE("The usual dump says exception, kernel, block, threads and line") {
     const Dump dump(usual_dump());
-    CHECK(shown(dump) ==
-          "dump      " + dump.path +
-              "\n"
-              "written   2026-09-21 14:13:20, driver 580.159, CUDA 13.0\n"
-              "exception illegal address (14): a thread read or wrote where no memory is mapped\n"
-              "driver    the driver's words\n"
-              "device    0 NVIDIA H200 (sm_90), SM 9, warp 1\n"
-              "kernel    mul, grid [40, 1, 1] of blocks [128, 1, 1], launch 7 of its context\n"
-              "at        0x7f4900004010, byte 0x10 of mul\n"
-              "line      /src/kernel.py:41\n"
-              "block     [9, 0, 0]\n"
-              "threads   [32, 0, 0] and [33, 0, 0], 2 of a warp\n"
-              "\n"
-              "modules   2, 2 images of " +
-              std::to_string(usual_dump().devices[0].contexts[0].modules[0].image.size() +
-                             usual_dump().devices[0].contexts[0].modules[1].image.size()) +
-              " bytes\n"
-              "          0xabc holds mul\n");
+    CHECK(shown(dump) == "dump      " + dump.path +
+                             "\n"
+                             "written   2026-09-21 14:13:20, driver 580.159, CUDA 13.0\n"
+                             "exception illegal address (14): a thread read or wrote an unmapped address\n"
+                             "driver    the driver's words\n"
+                             "device    0 NVIDIA H200 (sm_90), SM 9, warp 1\n"
+                             "kernel    mul, grid [40, 1, 1] of blocks [128, 1, 1], launch 7 of its context\n"
+                             "at        0x7f4900004010, byte 0x10 of mul\n"
+                             "line      /src/kernel.py:41\n"
+                             "block     [9, 0, 0]\n"
+                             "threads   [32, 0, 0] and [33, 0, 0], 2 in one warp\n"
+                             "\n"
+                             "modules   2, 2 images of " +
+                             std::to_string(usual_dump().devices[0].contexts[0].modules[0].image.size() +
+                                            usual_dump().devices[0].contexts[0].modules[1].image.size()) +
+                             " bytes\n"
+                             "          0xabc holds mul\n");
 }
 
 TEST_CASE("A fault in inlined code is told with the line of the call") {
@@ -111,7 +110,7 @@ TEST_CASE("A fault in inlined code is told with the line of the call") {
     writer.devices[0].sms[1].blocks[0].warps[1].error_pc = kMulAddress + 0x40;
     const std::string text = shown(Dump(writer));
     CHECK(contains(text,
-                   "line      /src/kernel.py:9, in _Z6inlinei, which was inlined at\n"
+                   "line      /src/kernel.py:9, in _Z6inlinei, inlined at\n"
                    "          /src/kernel.py:40\n"));
 }
 
@@ -124,35 +123,35 @@ TEST_CASE("What a dump does not say is said to be missing") {
         writer.devices[0].contexts[0].modules[1].image =
             module_image({{"mul", 0x200, kMulAddress}}, true, false);
         const std::string text = shown(Dump(writer));
-        CHECK(contains(text, "written   by a driver before 565"));
-        CHECK(contains(text, "threads   the dump has none of them"));
-        CHECK(contains(text,
-                       "line      not known: its module has no line table; was it compiled with -lineinfo"));
+        CHECK(contains(text, "written   unknown: drivers before 565"));
+        CHECK(contains(text, "threads   unknown: the dump has none"));
+        CHECK(contains(text, "line      unknown: its module has no line table. Compile it with -lineinfo"));
     }
     SECTION("error PC") {
         warp.error_pc.reset();
-        CHECK(contains(shown(Dump(writer)), "where a thread stopped, which may be behind the instruction"));
+        CHECK(
+            contains(shown(Dump(writer)), "a thread stopped here, possibly after the faulting instruction"));
     }
     SECTION("which of the threads") {
         for (DumpLane& lane : warp.lanes)
             lane.exception = 0;
-        CHECK(contains(shown(Dump(writer)), "one or more of them, the dump does not say which"));
+        CHECK(contains(shown(Dump(writer)), "at least one of them, but the dump does not say which"));
     }
     SECTION("images") {
         writer.devices[0].contexts[0].modules[1].image.clear();
         const std::string text = shown(Dump(writer));
-        CHECK(contains(text, "kernel    no image in the dump names it, entry 0x7f4900004000, grid"));
-        CHECK(contains(text, "0x10 bytes behind the kernel's entry; no image in the dump holds it"));
+        CHECK(contains(text, "kernel    unknown: no image in the dump has it, entry 0x7f4900004000, grid"));
+        CHECK(contains(text, "0x10 bytes after the kernel's entry; no image in the dump has this address"));
     }
     SECTION("the warp") {
         writer.devices[0].sms[1].blocks.clear();
         const std::string text = shown(Dump(writer));
-        CHECK(contains(text, "kernel    not known; the warp had ended before the dump was written"));
+        CHECK(contains(text, "kernel    unknown; the warp exited before the dump was written"));
         CHECK(contains(text, "byte 0x10 of mul"));
     }
     SECTION("everything") {
         writer.devices[0].sms.clear();
-        CHECK(contains(shown(Dump(writer)), "exception none is in the dump"));
+        CHECK(contains(shown(Dump(writer)), "exception none, and no running kernel"));
     }
 }
 
@@ -185,5 +184,6 @@ TEST_CASE("Names and paths in a dump cannot command a terminal") {
 TEST_CASE("A dump that is damaged in places is shown, with what is left out") {
     DumpWriter writer = usual_dump();
     writer.finish = [](ElfWriter& file) { file.section(file.find(kLanesType)).link = 1; };
-    CHECK(contains(shown(Dump(writer)), "damaged   .cudbg.lntbl.dev0.sm1.cta0.wp0: belongs to nothing"));
+    CHECK(contains(shown(Dump(writer)),
+                   "damaged   .cudbg.lntbl.dev0.sm1.cta0.wp0: belongs to an entry that is missing"));
 }

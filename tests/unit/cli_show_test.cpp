@@ -72,15 +72,15 @@ TEST_CASE("Where no events are, show says what, why and what to try") {
     const TempFolder folder;
     const Outcome none = show_as("text", folder.path());
     CHECK(none.exit_code == 1);
-    CHECK(contains(none.err, "error: no events.jsonl in " + folder.path().string() +
+    CHECK(contains(none.err, "error AD3002: no events.jsonl in " + folder.path().string() +
                                  " or below it. Run the program with --level 2 "));
     CHECK(contains(show_as("text", folder.path() / "missing").err, ": no such file or directory."));
     write_text(folder.path() / "other", "something else\nand more\n");
     const Outcome other = show_as("text", folder.path() / "other");
     CHECK(other.exit_code == 1);
-    CHECK(contains(other.err, "holds no events. Give an events.jsonl."));
+    CHECK(contains(other.err, "has no events. Give an events.jsonl."));
     write_text(folder.path() / "events.jsonl", "\n\n");
-    CHECK(contains(show_as("text", folder.path()).err, "holds no calls."));
+    CHECK(contains(show_as("text", folder.path()).err, "has no calls."));
     const Outcome wrong = show_as("compat", folder.path());
     CHECK(wrong.exit_code == 2);
     CHECK(contains(wrong.err,
@@ -181,16 +181,16 @@ TEST_CASE("What cannot be shown is said in one line, with exit code 1") {
 
     const std::string file = folder.path() / "flight.ring";
     write_text(file, "something else");
-    CHECK(contains(show({file}).err, "not a flight ring"));
+    CHECK(contains(show({file}).err, "not a flight recorder ring"));
     ring::FileHeader header = file_header();
     header.version = 9;
     write_text(file, file_start(header));
     const Outcome newer = show({folder.path()});
     CHECK(newer.exit_code == 1);
     CHECK(newer.out.empty());
-    CHECK(contains(newer.err, "version 9, newer"));
+    CHECK(contains(newer.err, "or older, got version 9"));
     write_text(file, ring_of({record(1, 0)}));
-    CHECK(contains(show({folder.path(), "--thread", "99"}).err, "its threads are: 7"));
+    CHECK(contains(show({folder.path(), "--thread", "99"}).err, "Its threads are: 7."));
 }
 
 TEST_CASE("A reader that closes early is no failure of show") {
@@ -246,7 +246,7 @@ TEST_CASE("Calls that began and did not end are marked, also those older than th
     CHECK(contains(outcome.out, "2 did not end"));
     CHECK_FALSE(contains(outcome.out, "\n 28"));
     CHECK(contains(outcome.out, "\n 29"));
-    CHECK(contains(outcome.out, "ended     not in good order"));
+    CHECK(contains(outcome.out, "ended     abnormally"));
 }
 
 TEST_CASE("The table says state, depth and time before the end") {
@@ -276,8 +276,8 @@ TEST_CASE("The table says state, depth and time before the end") {
         CHECK(line_with(outcome.out, "triton    mm") ==
               "  2    0.500 us       7    0     2  triton    mm        error 700");
         CHECK(line_with(outcome.out, "kernel") ==
-              "  3    0.300 us       7    0     3  triton      kernel  left by an exception");
-        CHECK(contains(outcome.out, "ended     in good order"));
+              "  3    0.300 us       7    0     3  triton      kernel  unwound by an exception");
+        CHECK(contains(outcome.out, "ended     normally"));
     }
     SECTION("with several devices") {
         header.contexts[0] = {0x55, 0, 0};
@@ -292,7 +292,7 @@ TEST_CASE("The table says state, depth and time before the end") {
         CHECK(line_with(outcome.out, "  run     run") ==
               "  1    0.700 us       7  -         0     -  run     run         ok");
         CHECK(line_with(outcome.out, "kernel") ==
-              "  3    0.300 us       7  cuda:1    0     3  triton      kernel  left by an exception");
+              "  3    0.300 us       7  cuda:1    0     3  triton      kernel  unwound by an exception");
     }
     SECTION("with one moment only") {
         header.anchor_ticks = header.start_ticks;

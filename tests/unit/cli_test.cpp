@@ -71,7 +71,8 @@ TEST_CASE("A wrong value of a flag is refused with what is allowed and the neare
     CHECK(outcome.exit_code == 125);
     CHECK(outcome.out.empty());
     CHECK(outcome.err ==
-          "aoti-dbg run: --scope: expected model or all, got \"modle\". Did you mean \"model\"?\n");
+          "aoti-dbg run: error AD3001: --scope: expected model or all, got \"modle\". Did you mean "
+          "\"model\"?\n");
 }
 
 TEST_CASE("Death by a signal is passed on as death by the same signal") {
@@ -238,7 +239,7 @@ TEST_CASE("An unknown flag of run starts nothing and names the nearest one") {
         return outcome.err;
     };
     CHECK(said({"--levle", "3"}) ==
-          "aoti-dbg run: unknown option --levle for 'run'. Did you mean --level?\n");
+          "aoti-dbg run: error AD3001: unknown option --levle for 'run'. Did you mean --level?\n");
     CHECK(contains(said({"--Scope=all"}), "--Scope for 'run'. Did you mean --scope?"));
     CHECK(contains(said({"--level", "3", "--requires", "model"}), "Did you mean --require?"));
     CHECK(contains(said({"--verbose"}), "`aoti-dbg run --help-all` lists all options."));

@@ -1,8 +1,9 @@
-// Codes of findings and reports: none twice, each with texts, and one for every kind of finding.
+// Codes of findings, reports and errors: none twice, each with texts, and one for every kind of finding.
 #include "serializer/codes.hpp"
 
 #include <set>
 
+#include "base/error_code.hpp"
 #include "tests/support/catch.hpp"
 
 namespace aoti_dbg {
@@ -27,6 +28,20 @@ TEST_CASE("A code is found with or without its letters, and nothing else is") {
     }
     for (const char* text : {"", "AD", "AD12", "AD1203x", "12.03", "-1203", "AD 1203", "AD99999999999"})
         CHECK(find_code(text) == nullptr);
+}
+
+TEST_CASE("The table explains every code of an error") {
+    constexpr unsigned kErrors[] = {
+#define AOTI_DBG_NUMBER(name, number) (number),
+        AOTI_DBG_ERROR_CODES(AOTI_DBG_NUMBER)
+#undef AOTI_DBG_NUMBER
+    };
+    std::set<unsigned> numbers;
+    for (const unsigned number : kErrors) {
+        CAPTURE(number);
+        CHECK(numbers.insert(number).second);
+        CHECK(find_code(code_text(number)) != nullptr);
+    }
 }
 
 TEST_CASE("Every kind of finding has a code that the table explains") {

@@ -93,9 +93,8 @@ TEST_CASE("SIGKILL is of unknown class, and want of memory is a guess or a count
     CHECK(concluded(report).verdict.find("; the sender is unknown") != std::string::npos);
     report.oom_kills = 2;
     CHECK(concluded(report).kind == CrashClass::unknown);
-    CHECK(concluded(report).verdict.find(
-              "; likely by the kernel's out-of-memory killer, which killed 2 of this control group") !=
-          std::string::npos);
+    CHECK(concluded(report).verdict.find("; likely by the kernel's out-of-memory killer, which killed 2 "
+                                         "processes of this control group") != std::string::npos);
 }
 
 TEST_CASE("Where calls were made that are on no record, that is said, and the error that was seen") {
@@ -143,11 +142,11 @@ TEST_CASE(
     CHECK(concluded(report).kind == CrashClass::host);
     CHECK(concluded(report).verdict ==
           "process 4242 ended abnormally inside mylib::my_op (run 0, call 3); likely by SIGKILL, or by a "
-          "signal that the program's own handler took");
+          "signal that the program's own handler caught");
     report.end.is_in_good_order = true;
     CHECK(concluded(report).kind == CrashClass::host);
     CHECK(concluded(report).verdict ==
-          "process 4242 ended inside mylib::my_op (run 0, call 3); likely the call ended the process by "
+          "process 4242 ended inside mylib::my_op (run 0, call 3); likely the call ended the process with "
           "_exit, or the program's own signal handler did");
     report.end.is_in_good_order = false;
     report.oom_kills = 1;

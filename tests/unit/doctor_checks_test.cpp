@@ -81,7 +81,7 @@ TEST_CASE("A library that is not there, does not load or kills the program is a 
     CHECK(state_of(check_library(refused)) == kFailure);
     CHECK(contains(check_library(refused).text, "failed to map segment"));
     LibraryFacts deadly = sound_library();
-    deadly.trouble = "ended by SIGSEGV";
+    deadly.trouble = "was killed by SIGSEGV";
     CHECK(state_of(check_library(deadly)) == kFailure);
     CHECK(contains(check_library(deadly).text, "SIGSEGV"));
 }
@@ -98,7 +98,7 @@ TEST_CASE("A library of another version is a failure, one that does not say its 
 
 TEST_CASE("A driver that hangs, crashes or is broken is a failure; none, or none with a GPU, a warning") {
     DriverFacts hangs = sound_driver();
-    hangs.trouble = "did not end within 30 s and was killed";
+    hangs.trouble = "did not exit within 30 s and was killed";
     CHECK(state_of(check_driver(hangs)) == kFailure);
     CHECK(check_gpus(hangs).empty());
     CHECK_FALSE(hangs.has_gpu());
@@ -126,7 +126,7 @@ TEST_CASE("Without a GPU the reason that is at hand is named") {
     CHECK(contains(check_driver(facts).text, "CPU models only"));
     CHECK_FALSE(contains(check_driver(facts).advice, "CUDA_VISIBLE_DEVICES"));
     facts.visible = "";
-    CHECK(contains(check_driver(facts).advice, "CUDA_VISIBLE_DEVICES is \"\""));
+    CHECK(contains(check_driver(facts).advice, "unset CUDA_VISIBLE_DEVICES (now \"\")"));
 }
 
 TEST_CASE("A driver that works is told with both of its versions, an old one with a warning") {
@@ -149,7 +149,7 @@ TEST_CASE("Of each GPU it is told whether programs may use it") {
     CHECK(state_of(checks[1]) == kWarning);
     CHECK(contains(checks[1].advice, "-i 1"));
     CHECK(state_of(checks[2]) == kOk);
-    CHECK(contains(checks[2].text, "a MIG instance, for one process at a time"));
+    CHECK(contains(checks[2].text, "a MIG instance, exclusive to one process"));
 }
 
 TEST_CASE("A launch that was made and is not in the ring is a failure, whatever else was seen") {
@@ -159,7 +159,8 @@ TEST_CASE("A launch that was made and is not in the ring is a failure, whatever 
     facts.warnings = {"libx.so also interposes cuGetProcAddress"};
     const Check check = check_doors(facts);
     CHECK(state_of(check) == kFailure);
-    CHECK(contains(check.text, "launches by cuGetProcAddress are not seen; the library says: libx.so also"));
+    CHECK(contains(check.text,
+                   "launches (cuGetProcAddress) are not intercepted; the library reports: libx.so also"));
 }
 
 TEST_CASE("A dlsym of somebody else's is a failure, since models come by it, GPU or not") {
@@ -178,23 +179,23 @@ TEST_CASE("Doors that could not be tried are a warning that says which and why")
     no_gpu.has_gpu = false;
     no_gpu.doors.clear();
     CHECK(state_of(check_doors(no_gpu)) == kWarning);
-    CHECK(contains(check_doors(no_gpu).text, "not tried"));
+    CHECK(contains(check_doors(no_gpu).text, "launches not tested: no usable GPU"));
     DoorFacts stopped = sound_doors();
     stopped.doors.clear();
-    stopped.stopped = "cuModuleLoadData: PTX that the driver cannot compile (218)";
+    stopped.stopped = "cuModuleLoadData: invalid PTX (218)";
     CHECK(state_of(check_doors(stopped)) == kWarning);
     CHECK(contains(check_doors(stopped).advice, "ptxjitcompiler"));
     DoorFacts one_missing = sound_doors();
     one_missing.doors[2] = {"linked", {}, false};
     CHECK(state_of(check_doors(one_missing)) == kWarning);
-    CHECK(contains(check_doors(one_missing).text, "not tried: linked"));
+    CHECK(contains(check_doors(one_missing).text, "not tested: linked"));
     DoorFacts broken_later = sound_doors();
     broken_later.stopped = "cuCtxSynchronize: unspecified launch failure (719)";
     CHECK(state_of(check_doors(broken_later)) == kWarning);
     DoorFacts not_loaded;
     CHECK(state_of(check_doors(not_loaded)) == kWarning);
     DoorFacts crashed = sound_doors();
-    crashed.trouble = "ended by SIGABRT";
+    crashed.trouble = "was killed by SIGABRT";
     CHECK(state_of(check_doors(crashed)) == kFailure);
 }
 
@@ -289,7 +290,7 @@ TEST_CASE("Limits that are in the way are a line each; others are told in one") 
     facts.locked = 65536;
     REQUIRE(check_limits(facts).size() == 1);
     CHECK(state_of(check_limits(facts)[0]) == kOk);
-    CHECK(contains(check_limits(facts)[0].text, "a seccomp filter, no new privileges"));
+    CHECK(contains(check_limits(facts)[0].text, "seccomp filter active, no_new_privs set"));
     facts.address_space = 4 * kGB;  // which is enough for a CPU model
     CHECK(state_of(check_limits(facts)[0]) == kOk);
     facts.has_gpu = true;
@@ -307,9 +308,9 @@ TEST_CASE("Torch that is not found is a warning, no Python at all is none") {
     facts.program = "/usr/bin/python3";
     CHECK(state_of(check_python(facts)) == kWarning);
     facts.torch = "2.11.0";
-    CHECK(check_python(facts).text == "torch 2.11.0, no Triton, of /usr/bin/python3");
+    CHECK(check_python(facts).text == "torch 2.11.0, no Triton, from /usr/bin/python3");
     facts.triton = "3.6.0";
-    CHECK(check_python(facts).text == "torch 2.11.0, Triton 3.6.0, of /usr/bin/python3");
+    CHECK(check_python(facts).text == "torch 2.11.0, Triton 3.6.0, from /usr/bin/python3");
 }
 
 TEST_CASE("Each complaint of the options is a warning") {
@@ -330,7 +331,8 @@ TEST_CASE("A verdict that names another kernel, another class or nothing is a fa
     facts = sound_fault();
     facts.has_verdict = false;
     CHECK(state_of(check_fault(facts, kFaultKernel)) == kFailure);
-    CHECK(contains(check_fault(facts, kFaultKernel).text, "illegal memory access (700), but there is no"));
+    CHECK(contains(check_fault(facts, kFaultKernel).text,
+                   "got none; the program got illegal memory access (700)"));
     facts.error.reset();
     CHECK(contains(check_fault(facts, kFaultKernel).text, "no error within 5 s"));
 }
@@ -347,7 +349,7 @@ TEST_CASE("A fault that could not be tried is a warning, one that hangs or canno
     facts.stopped = "cuDevicePrimaryCtxRetain: device busy or unavailable (46)";
     CHECK(state_of(check_fault(facts, kFaultKernel)) == kWarning);
     facts = sound_fault();
-    facts.trouble = "did not end within 30 s and was killed";
+    facts.trouble = "did not exit within 30 s and was killed";
     CHECK(state_of(check_fault(facts, kFaultKernel)) == kFailure);
     facts = sound_fault();
     facts.launch = 701;
@@ -360,8 +362,8 @@ TEST_CASE("The time and the size of the dump are told") {
     FaultFacts facts = sound_fault();
     facts.dump_seconds = 0.094;
     facts.dump_bytes = 700000;
-    CHECK(
-        contains(check_fault(facts, kFaultKernel).text, "a dump of 700.0 kB, whole 0.09 s after the launch"));
+    CHECK(contains(check_fault(facts, kFaultKernel).text,
+                   "a core dump of 700.0 kB, complete 0.09 s after the launch"));
 }
 
 TEST_CASE("The text has a line a check, what to do below it, and counts") {

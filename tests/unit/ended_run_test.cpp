@@ -210,7 +210,7 @@ TEST_CASE("What the processes counted stands for what they could not write") {
     const auto advice = [&](int status) { return told(status, {}, true, seen).report.next.front(); };
     CHECK(contains(advice(SIGSEGV), "at least 3 programs loaded the library, but none made a call"));
     seen.recording = 1;
-    CHECK(contains(advice(SIGSEGV), "calls were made but none was recorded"));
+    CHECK(contains(advice(SIGSEGV), "calls were made, but none was recorded"));
     CHECK(contains(told(SIGSEGV, {}).report.next.front(),
                    "check that the program with the model loads the library"));
 
@@ -260,7 +260,7 @@ std::string nan_of(std::uint32_t pid, std::uint64_t sequence) {
     finding.tensor.dtype = "float32";
     finding.tensor.sizes_known = true;
     finding.tensor.sizes = {8, 16};
-    finding.tensor.unmeasured = "it was not asked for";
+    finding.tensor.unmeasured = "it was not requested";
     append_finding_json(finding, text);
     if (text.back() != '\n') text += "\n";
     return text;

@@ -112,7 +112,7 @@ TEST_CASE("What is not measured says why, and all that is known besides") {
           begin + "Not measured: the stream is capturing\n" + rest);
     MeasuredArgument late = held.unmeasured(label, "");
     late.measured = Measured::not_yet;
-    CHECK(text_of(late) == begin + "Not measured: the GPU had not got there\n" + rest);
+    CHECK(text_of(late) == begin + "Not measured: the GPU did not reach this call\n" + rest);
     held.facts.number = next_facts_number();
     held.facts.unmeasured = "it reaches beyond its storage";
     CHECK(text_of(held.unmeasured(label, "")) ==

@@ -179,8 +179,7 @@ TEST_CASE("A kernel whose arguments nobody knows is found again where it writes 
     }
     CHECK(watch.followers() == 3);
     CHECK(std::string(FindingSummary(watch.findings.counts()).text()) ==
-          (is_suppressed ? "0 findings (3 suppressed, 3 followers)"
-                         : "1 finding (2 times again, 3 followers)"));
+          (is_suppressed ? "0 findings (3 suppressed, 3 followers)" : "1 finding (2 repeats, 3 followers)"));
 }
 
 TEST_CASE("A kernel that made NaN once is not blamed for those that it is given") {
@@ -383,7 +382,7 @@ TEST_CASE("An input that was not measured makes a finding weaker, and is named")
     REQUIRE(watch.fresh.size() == 1);
     REQUIRE(watch.fresh[0].notes.size() == 1);
     CHECK(watch.fresh[0].notes[0] ==
-          "the input buf0 was not measured, so it may come from there: the stream is capturing");
+          "NaN may come from the input buf0, which was not measured: the stream is capturing");
     CHECK(watch.fresh[0].inputs.at(0).unmeasured == "the stream is capturing");
 }
 
@@ -625,21 +624,21 @@ TEST_CASE("Places are told as far as they are known") {
         std::string likely;
     };
     const std::vector<Example> examples = {
-        {{kNaN, kNaN}, {2}, "all of them", "all of them"},
+        {{kNaN, kNaN}, {2}, "all elements", "all elements"},
         {{kNaN}, {}, "", ""},
         {{0, kNaN, 0}, {3}, "", ""},
-        {{0, kNaN, kNaN, 0}, {4}, "one after the other", ""},
+        {{0, kNaN, kNaN, 0}, {4}, "consecutive", ""},
         {{kNaN, 0, 0, kNaN}, {4}, "scattered", ""},
         {{0, 0, kNaN, kNaN, kNaN, kNaN},
          {3, 2},
          "the rows [1, :], [2, :]",
-         "as many as 2 rows have, the first in [1, :]"},
+         "the count matches 2 rows, the first in [1, :]"},
         {{kNaN, kNaN, 0, 0, kNaN, kNaN},
          {3, 1, 2},
          "the rows [0, 0, :], [2, 0, :]",
-         "as many as 2 rows have, the first in [0, 0, :]"},
-        {{0, kNaN, 0, kNaN}, {2, 2}, "the column [:, 1]", "as many as one column has, the first in [:, 1]"},
-        {{0, kNaN, kNaN, 0}, {2, 2}, "one after the other", "as many as one column has, the first in [:, 1]"},
+         "the count matches 2 rows, the first in [0, 0, :]"},
+        {{0, kNaN, 0, kNaN}, {2, 2}, "the column [:, 1]", "the count matches 1 column, the first in [:, 1]"},
+        {{0, kNaN, kNaN, 0}, {2, 2}, "consecutive", "the count matches 1 column, the first in [:, 1]"},
     };
     for (const Example& example : examples) {
         for (const bool exact : {true, false}) {

@@ -109,15 +109,15 @@ TEST_CASE("What is no ring, a newer one or one of the other byte order is refuse
     std::string reason;
     SECTION("magic") {
         header.magic = 7;
-        reason = "not a flight ring";
+        reason = "not a flight recorder ring";
     }
     SECTION("version 0") {
         header.version = 0;
-        reason = "not a flight ring";
+        reason = "not a flight recorder ring";
     }
     SECTION("newer version") {
         header.version = ring::kVersion + 1;
-        reason = "newer";
+        reason = "or older, got version";
     }
     SECTION("byte order") {
         header.magic = __builtin_bswap64(ring::kMagic);

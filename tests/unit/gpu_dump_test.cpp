@@ -57,19 +57,19 @@ std::string error_of(const std::string& bytes) {
 
 TEST_CASE("What is no GPU core dump is refused with what it is") {
     CHECK(contains(error_of(""), "is empty"));
-    CHECK(contains(error_of("something else"), "is no ELF file"));
+    CHECK(contains(error_of("something else"), "is not an ELF file"));
     CHECK(contains(error_of(module_image({{"k"}})), "is a cubin, not a GPU core dump"));
     CHECK(contains(error_of(ElfWriter(3, 62).bytes()), "is a program or a library"));
     CHECK(contains(error_of(ElfWriter(4, 62).bytes()), "is a core dump of a program, not of a GPU"));
     std::string narrow = usual_dump().bytes();
     narrow[4] = 1;
-    CHECK(contains(error_of(narrow), "not a little-endian one of 64 bits"));
+    CHECK(contains(error_of(narrow), "not a 64-bit little-endian one"));
     std::string unfinished = usual_dump().bytes();
     unfinished.replace(40, 8, 8, '\0');
-    CHECK(contains(error_of(unfinished), "not written to its end"));
+    CHECK(contains(error_of(unfinished), "not written completely"));
     std::string beyond = usual_dump().bytes();
     beyond.replace(40, 8, 8, '\xff');
-    CHECK(contains(error_of(beyond), "its sections lie outside of it"));
+    CHECK(contains(error_of(beyond), "its section headers are outside the file"));
 }
 
 TEST_CASE("A dump cut off at any byte is refused or read as far as it goes, and that is said") {
@@ -80,7 +80,7 @@ TEST_CASE("A dump cut off at any byte is refused or read as far as it goes, and 
         const Result<GpuDump> read = gpu::read_gpu_dump(std::as_bytes(std::span(cut)));
         // The table of sections is the last thing in it.
         REQUIRE_FALSE(read.ok());
-        REQUIRE(contains(read.status().message(), "is cut off"));
+        REQUIRE(contains(read.status().message(), "is truncated"));
     }
 }
 
@@ -108,25 +108,25 @@ TEST_CASE(
         read_with_fault += gpu::faults(dump, gpu::CodeMap(dump)).empty() ? 0 : 1;
     }
     CHECK(read_with_fault > 0);
-    CHECK(is_noted(Read(text.substr(0, 64 + moved + 100)).dump(), "is cut off"));
+    CHECK(is_noted(Read(text.substr(0, 64 + moved + 100)).dump(), "is truncated"));
 }
 
 TEST_CASE("Counts and lengths that lie lead nowhere, and are noted") {
     DumpWriter writer = usual_dump();
     SECTION("more bytes than the file has") {
         writer.finish = [](ElfWriter& file) { file.section(3).said_bytes = 1LL << 62; };
-        CHECK(is_noted(Read(writer).dump(), ".cudbg.devtbl: is cut off"));
+        CHECK(is_noted(Read(writer).dump(), ".cudbg.devtbl: is truncated"));
     }
     SECTION("a place beyond the file") {
         writer.finish = [](ElfWriter& file) { file.section(3).said_offset = 1LL << 62; };
         const Read read(writer);
         CHECK(read.dump().devices.empty());
-        CHECK(is_noted(read.dump(), ".cudbg.devtbl: is cut off"));
-        CHECK(is_noted(read.dump(), "belongs to nothing that is there"));
+        CHECK(is_noted(read.dump(), ".cudbg.devtbl: is truncated"));
+        CHECK(is_noted(read.dump(), "belongs to an entry that is missing"));
     }
     SECTION("entries of no bytes") {
         writer.finish = [](ElfWriter& file) { file.section(3).entry_bytes = 0; };
-        CHECK(is_noted(Read(writer).dump(), "entries too short to say anything"));
+        CHECK(is_noted(Read(writer).dump(), "entries that are too short"));
     }
     SECTION("entries longer than their table") {
         writer.finish = [](ElfWriter& file) { file.section(3).entry_bytes = UINT64_MAX; };
@@ -141,7 +141,7 @@ TEST_CASE("Counts and lengths that lie lead nowhere, and are noted") {
         };
         const Read read(writer);
         CHECK(read.dump().devices.size() == 1);
-        CHECK(is_noted(read.dump(), "belongs to nothing that is there"));
+        CHECK(is_noted(read.dump(), "belongs to an entry that is missing"));
         CHECK(read.dump().notes.size() <= 9);
     }
     SECTION("more sections than can be") {
@@ -150,9 +150,9 @@ TEST_CASE("Counts and lengths that lie lead nowhere, and are noted") {
         std::uint64_t table = 0;
         std::memcpy(&table, bytes.data() + 40, sizeof table);
         bytes.replace(table + 32, 8, 8, '\xff');
-        CHECK(contains(error_of(bytes), "more sections than can be"));
+        CHECK(contains(error_of(bytes), "too many sections"));
         bytes.replace(table + 32, 8, Packed().u64(100000).bytes());
-        CHECK(contains(error_of(bytes), "is cut off"));
+        CHECK(contains(error_of(bytes), "is truncated"));
     }
 }
 
@@ -171,7 +171,7 @@ TEST_CASE("Sections that lie one over the other do not make a small file endless
     };
     const Read read(writer);
     CHECK(read.dump().sms.size() <= read.bytes.size() / 8);
-    CHECK(is_noted(read.dump(), "lies over other tables"));
+    CHECK(is_noted(read.dump(), "overlaps other tables"));
     CHECK(is_noted(read.dump(), "more"));
 }
 

@@ -136,7 +136,7 @@ bool are_there(const std::vector<std::string>& programs) {
 TEST_CASE("Files without a line table and with a compressed one say what to do") {
     const Opened none(module_image(two_functions(), true, false));
     REQUIRE_FALSE(none.table.ok());
-    CHECK(contains(none.table.status().message(), "was it compiled with -lineinfo"));
+    CHECK(contains(none.table.status().message(), "Compile it with -lineinfo"));
     ElfWriter writer(1, 62);
     writer.add({".debug_line", 1, "compressed", 1U << 11U});
     const Opened compressed(writer.bytes());

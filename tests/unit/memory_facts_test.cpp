@@ -142,7 +142,7 @@ TEST_CASE("What makes a map less than whole is noted") {
     const CrashReport report =
         Recorded(allocation_bytes(header, {slot(1, kBase, kMiB)})).at("0x7f0000001000");
     CHECK(report.allocations.size() == 1);
-    CHECK(report.notes == std::vector<std::string>{"the map's slots are cut off",
+    CHECK(report.notes == std::vector<std::string>{"the map's slots are truncated",
                                                    "the allocation map was full: 3 allocations are missing"});
 }
 

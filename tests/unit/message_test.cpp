@@ -142,7 +142,7 @@ TEST_CASE("The longest line that fits is not cut") {
 }
 
 TEST_CASE("A value with line breaks or terminal controls stays one plain line") {
-    const std::string line = spoken([] { message(Severity::error, "%s", "a\nb\x1b[31mc\x7f"); });
+    const std::string line = spoken([] { message(Severity::warn, "%s", "a\nb\x1b[31mc\x7f"); });
     CHECK(line.find(": a b [31mc \n") != std::string::npos);
 }
 
@@ -152,4 +152,10 @@ TEST_CASE("A line names process, thread and severity, and keeps errno") {
     CHECK(errno == 77);
     const std::string pid = std::to_string(getpid());
     CHECK(line == "aoti-dbg[" + pid + ":" + std::to_string(gettid()) + "] info: seen 3 calls\n");
+}
+
+TEST_CASE("An error names its code") {
+    const std::string line =
+        spoken([] { error_message(ErrorCode::program_not_started, "cannot execute %s.", "x"); });
+    CHECK(line.ends_with("] error AD3006: cannot execute x.\n"));
 }

@@ -123,7 +123,7 @@ TEST_CASE("A file that ends anywhere is no file") {
         CAPTURE(length);
         REQUIRE_FALSE(read_pt(std::span(whole).first(length)).ok());
     }
-    CHECK(says(complaint(std::span(whole).first(whole.size() - 1)), "cut off"));
+    CHECK(says(complaint(std::span(whole).first(whole.size() - 1)), "truncated"));
     CHECK(says(complaint({}), "not a .pt file"));
 }
 
@@ -185,7 +185,7 @@ TEST_CASE("What torch.save() wraps around a tensor is taken off") {
             pickle.remembered(PickleOp::tuple1);
             pickle.remembered(PickleOp::reduce);
         }
-        CHECK(says(complaint(with_pickle(pickle.finish())), "not a plain tensor"));
+        CHECK(says(complaint(with_pickle(pickle.finish())), "expected a plain tensor"));
     }
 }
 
@@ -204,33 +204,34 @@ TEST_CASE("What is no tensor is named") {
                    }
                    p.op(PickleOp::set_items);
                }),
-               "holds a dict of 3 entries, not a plain tensor; save one tensor by itself"));
+               "expected a plain tensor, got a dict of 3 entries. Save one tensor by itself"));
     CHECK(says(of([](PickleWriter& p) {
                    p.op(PickleOp::empty_list);
                    p.integer(1);
                    p.op(PickleOp::append);
                }),
-               "holds a list of 1 entry,"));
+               "got a list of 1 entry."));
     CHECK(says(of([](PickleWriter& p) {
                    p.global("collections", "OrderedDict");
                    p.op(PickleOp::empty_tuple);
                    p.op(PickleOp::reduce);
                }),
-               "holds a dict (OrderedDict)"));
+               "got a dict (OrderedDict)"));
     CHECK(says(of([](PickleWriter& p) {
                    p.global("os", "system\x1b[31m");
                    p.text("rm -rf /");
                    p.op(PickleOp::tuple1);
                    p.op(PickleOp::reduce);
                }),
-               "holds what os.system?[31m() makes"));
-    CHECK(says(of([](PickleWriter& p) { p.text("x"); }), "holds a string"));
-    CHECK(says(of([](PickleWriter& p) { p.integers({}); }), "holds a tuple"));
-    CHECK(says(of([](PickleWriter& p) { p.op(PickleOp::none); }), "holds None"));
-    CHECK(says(complaint(file_of({.function = "_rebuild_sparse_tensor"})), "_rebuild_sparse_tensor() makes"));
-    CHECK(says(complaint(file_of({.metadata = "lazy"})), "metadata that this program does not know"));
+               "got the result of os.system?[31m()"));
+    CHECK(says(of([](PickleWriter& p) { p.text("x"); }), "got a string"));
+    CHECK(says(of([](PickleWriter& p) { p.integers({}); }), "got a tuple"));
+    CHECK(says(of([](PickleWriter& p) { p.op(PickleOp::none); }), "got None"));
+    CHECK(says(complaint(file_of({.function = "_rebuild_sparse_tensor"})),
+               "the result of torch._utils._rebuild_sparse_tensor()"));
+    CHECK(says(complaint(file_of({.metadata = "lazy"})), "a tensor with unknown metadata"));
     CHECK(complaint(file_of({.metadata = "conj"})).empty());
-    CHECK(says(complaint(file_of({.storage_class = "QInt8Storage"})), "does not know: torch.QInt8Storage"));
+    CHECK(says(complaint(file_of({.storage_class = "QInt8Storage"})), "unknown dtype torch.QInt8Storage"));
 }
 
 TEST_CASE("A tensor beyond its storage is refused, and numbers that overflow do not help it") {
@@ -283,7 +284,7 @@ TEST_CASE("A tensor whose parts are missing is refused") {
         for (int i = 0; i < 5; ++i)
             pickle.op(PickleOp::none);
         pickle.op(PickleOp::tuple);
-        expected = "no tuple of five";
+        expected = "not a tuple of five";
     }
     SECTION("the storage") {
         pickle.op(PickleOp::mark);
@@ -294,7 +295,7 @@ TEST_CASE("A tensor whose parts are missing is refused") {
     }
     SECTION("the tuple of arguments") {
         pickle.op(PickleOp::none);
-        expected = "not a plain tensor";
+        expected = "expected a plain tensor";
     }
     pickle.op(PickleOp::reduce);
     const std::string message = complaint(with_pickle(pickle.finish()));
@@ -305,7 +306,7 @@ TEST_CASE("A tensor whose parts are missing is refused") {
 TEST_CASE("A file of a machine with the other byte order is refused") {
     PickleWriter pickle;
     pickle_tensor(pickle, {});
-    CHECK(says(complaint(with_pickle(pickle.finish(), "big")), "other byte order"));
+    CHECK(says(complaint(with_pickle(pickle.finish(), "big")), "another byte order"));
 }
 
 TEST_CASE("An archive of something else is named as such") {
@@ -336,7 +337,7 @@ TEST_CASE("A compressed or encrypted record is refused with what to do about it"
     }
     SECTION("encrypted") {
         change(offsetof(zip::DirectoryEntry, flags), std::byte{zip::kEncrypted});
-        CHECK(says(complaint(file), "decrypt it"));
+        CHECK(says(complaint(file), "Decrypt it"));
     }
 }
 

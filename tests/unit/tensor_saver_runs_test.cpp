@@ -102,7 +102,7 @@ TEST_CASE("With findings alone a run that does not fit does not end saving; find
         (void)saving.save(sample_of(0, call, call, 20000));
     CHECK_FALSE(saving.saver().is_stopped());
     REQUIRE(saving.said.size() == 1);
-    CHECK(saving.said[0].find("The rest of run 0 is left out") != std::string::npos);
+    CHECK(saving.said[0].find("The rest of run 0 is not saved") != std::string::npos);
     saving.saver().end_run(0, false);
     saving.evict();
     for (const std::uint32_t run : {1U, 2U}) {

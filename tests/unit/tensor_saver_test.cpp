@@ -240,7 +240,7 @@ TEST_CASE("At the cap on files saving stops with one line that names the option,
         saving.save(sample_of(0, call, 1));
     CHECK(tensors_in(out.path() / "tensors").size() == 3);
     REQUIRE(saving.said.size() == 1);
-    CHECK(has_line(saving, "3 files are in"));
+    CHECK(has_line(saving, "already has 3 files"));
     CHECK(has_line(saving, "AOTI_DBG_MAX_FILES"));
 }
 
@@ -284,7 +284,7 @@ TEST_CASE("With a window and no room the oldest run makes room, and one run too 
         saving.save(sample_of(20, call, 100 + call, 20000));
     CHECK_FALSE(fs::exists(out.path() / "tensors/run0019"));
     REQUIRE(saving.said.size() == 1);
-    CHECK(has_line(saving, "The rest of run 20 is left out, and so is what does not fit of later runs."));
+    CHECK(has_line(saving, "The rest of run 20 is not saved, nor are later tensors that do not fit."));
     CHECK_FALSE(saving.saver().is_stopped());
     CHECK_FALSE(saving.save(sample_of(21, 0, 200, 20000)).empty());
 }
