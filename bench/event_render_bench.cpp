@@ -14,9 +14,9 @@
 #include "serializer/event_compact.hpp"
 #include "serializer/event_jsonl.hpp"
 #include "serializer/event_text.hpp"
-#include "shim/report/event_log.hpp"
-#include "shim/report/event_output.hpp"
-#include "shim/report/line_log.hpp"
+#include "shim/record/event_log.hpp"
+#include "shim/record/event_output.hpp"
+#include "shim/record/line_log.hpp"
 
 namespace {
 

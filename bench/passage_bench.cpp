@@ -7,9 +7,10 @@
 #include <cstring>
 
 #include "bench/timing.hpp"
-#include "shim/bind/slots.hpp"
-#include "shim/observe/names.hpp"
-#include "shim/observe/process.hpp"
+#include "shim/library/process_end.hpp"
+#include "shim/runtime/names.hpp"
+#include "shim/runtime/process.hpp"
+#include "shim/runtime/slots.hpp"
 
 namespace {
 

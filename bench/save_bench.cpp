@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "bench/timing.hpp"
-#include "shim/report/tensor_writers.hpp"
+#include "shim/save/tensor_writers.hpp"
 
 using namespace aoti_dbg;
 

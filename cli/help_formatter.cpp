@@ -5,7 +5,7 @@
 #include <string_view>
 #include <utility>
 
-#include "cli/run_help.hpp"
+#include "cli/run/run_help.hpp"
 
 namespace aoti_dbg::cli {
 namespace {

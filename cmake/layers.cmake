@@ -1,5 +1,6 @@
 # Who may include whom: cmake -DROOT=<source tree> -P layers.cmake. Reads #include lines, nothing else.
-# Add a folder by adding its line here. Lists every breach, then fails.
+# Add a folder by adding its line here. Lists every breach, then fails. layers_exceptions.cmake lists the includes that
+# still break a rule; an exception that no file needs is a breach, too, so that list only gets shorter.
 cmake_minimum_required(VERSION 3.22)
 
 set(may_base "")
@@ -7,9 +8,33 @@ set(may_config base)
 set(may_stats_kernels base)
 set(may_serializer base stats_kernels)
 set(may_model base)
+set(may_binary base)
+set(may_gpu_dump base serializer binary)
+set(may_triage base config stats_kernels serializer model binary gpu_dump)
 set(may_shim base config stats_kernels serializer model)
-set(may_cli base config stats_kernels serializer model)
-set(folders base config stats_kernels serializer model shim cli)
+set(may_cli base config stats_kernels serializer model binary gpu_dump triage)
+set(folders base config stats_kernels serializer model binary gpu_dump triage shim cli)
+
+# Inside a folder: what each of its own folders may include besides itself.
+set(inside_triage judge render gather)
+set(may_triage_judge "")
+set(may_triage_render judge)
+set(may_triage_gather judge)
+set(inside_shim runtime record calls tensors measure save check faults hooks library)
+set(may_shim_runtime "")
+set(may_shim_record runtime)
+set(may_shim_calls runtime record)
+set(may_shim_tensors runtime record calls)
+foreach(feature measure save check faults)
+  set(may_shim_${feature} runtime record calls tensors)
+endforeach()
+set(may_shim_hooks runtime record calls tensors measure save check faults)
+set(may_shim_library runtime record calls tensors measure save check faults hooks)
+
+set(exceptions "")
+if(EXISTS ${ROOT}/cmake/layers_exceptions.cmake)
+  include(${ROOT}/cmake/layers_exceptions.cmake)
+endif()
 
 # Headers of vendors, by how their names begin, and the one folder where they may be.
 set(vendor_shim "^(cuda\\.h|cudaTypedefs\\.h|cupti|torch/|ATen/|c10/)")
@@ -20,6 +45,26 @@ macro(breach text)
   math(EXPR breaches "${breaches} + 1")
   message(NOTICE "${file}: ${text}")
 endmacro()
+
+# Of a file below an outer folder and the own header that it includes.
+function(check_inside)
+  if(NOT DEFINED inside_${folder} OR NOT top STREQUAL folder)
+    return()
+  endif()
+  string(REGEX REPLACE "^[^/]+/([^/]+)/.*$" "\\1" from "${file}")
+  string(REGEX REPLACE "^[^/]+/([^/]+)/.*$" "\\1" to "${header}")
+  if(from STREQUAL to OR to IN_LIST may_${folder}_${from})
+    return()
+  endif()
+  set(entry "${file} ${header}")
+  if(entry IN_LIST exceptions)
+    list(REMOVE_ITEM exceptions "${entry}")
+    set(exceptions "${exceptions}" PARENT_SCOPE)
+    return()
+  endif()
+  breach("\"${header}\" is out of reach for ${folder}/${from}/")
+  set(breaches ${breaches} PARENT_SCOPE)
+endfunction()
 
 foreach(folder ${folders})
   file(GLOB_RECURSE files RELATIVE ${ROOT}
@@ -42,8 +87,14 @@ foreach(folder ${folders})
       elseif(line MATCHES "\"" AND NOT top IN_LIST folders AND NOT header MATCHES "${vendor_shim}")
         breach("\"${header}\": own headers are named from the root, others go in <>")
       endif()
+      check_inside()
     endforeach()
   endforeach()
+endforeach()
+
+set(file cmake/layers_exceptions.cmake)
+foreach(entry IN LISTS exceptions)
+  breach("no file needs the exception \"${entry}\". Remove it.")
 endforeach()
 
 if(breaches GREATER 0)

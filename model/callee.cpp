@@ -21,7 +21,7 @@ bool is_one_of(std::string_view word, std::initializer_list<std::string_view> wo
     return std::find(words.begin(), words.end(), word) != words.end();
 }
 
-/// The shim functions that Inductor writes as ops; the same rule as in shim/bind/model_binding.
+/// The shim functions that Inductor writes as ops; the same rule as in shim/calls/model_binding.
 bool is_op(std::string_view function) {
     if (is_one_of(function, {"aoti_torch__mm_plus_mm_out", "aoti_torch_scatter_out",
                              "aoti_torch_scatter_reduce_out", "aoti_torch_index_put_out"})) {

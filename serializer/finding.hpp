@@ -1,5 +1,5 @@
 // A finding as a struct, as a block of text for the person, and as a line of events.jsonl. Plain: what it
-// is about may be gone. Finding them is shim/report/findings' business.
+// is about may be gone. Finding them is shim/check/findings' business.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Reads tables of entries that a process writes into a mapped file while it lives (shim/report/mapped_entry):
+// Reads tables of entries that a process writes into a mapped file while it lives (shim/record/mapped_entry):
 // an entry whose `number` is 0 says nothing. Takes any bytes.
 #pragma once
 

@@ -1,7 +1,7 @@
 // See zip_reader.hpp. Structures are copied out, since nothing says that they are aligned.
 #include "serializer/zip_reader.hpp"
 
-#include "serializer/bytes_at.hpp"
+#include "base/bytes_at.hpp"
 #include "serializer/zip_format.hpp"
 
 namespace aoti_dbg {

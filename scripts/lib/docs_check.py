@@ -30,7 +30,7 @@ LENGTHS = [
     ("docs/internals/benchmarks.md", None),
     ("docs/internals/*.md", 3000),
 ]
-MESSAGE_FOLDERS = ("base", "config", "cli", "shim", "serializer")
+MESSAGE_FOLDERS = ("base", "config", "cli", "shim", "serializer", "binary", "gpu_dump", "triage")
 # Word or phrase, and the word to use instead.
 OLD_WORDS = [
     (r"tells?|telling|told", "report, print, say"),

@@ -2,9 +2,9 @@
 
 #include <utility>
 
+#include "shim/calls/session.hpp"
 #include "shim/measure/measurer.hpp"
-#include "shim/observe/process.hpp"
-#include "shim/observe/session.hpp"
+#include "shim/runtime/process.hpp"
 
 namespace aoti_dbg {
 

@@ -3,7 +3,7 @@
 
 #include "serializer/finding.hpp"
 #include "shim/check/mismatch.hpp"
-#include "shim/measure/site_plan.hpp"
+#include "shim/tensors/site_plan.hpp"
 
 namespace aoti_dbg {
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "shim/measure/gpu_api.hpp"
+#include "shim/runtime/gpu_api.hpp"
 
 namespace aoti_dbg {
 namespace {

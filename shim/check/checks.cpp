@@ -10,16 +10,16 @@
 #include "base/fnv.hpp"
 #include "base/words.hpp"
 #include "serializer/finding.hpp"
+#include "shim/calls/calls.hpp"
+#include "shim/calls/session.hpp"
+#include "shim/calls/thread_state.hpp"
 #include "shim/check/call_finding.hpp"
 #include "shim/check/mismatch.hpp"
 #include "shim/check/model_checks.hpp"
-#include "shim/measure/measured_model.hpp"
 #include "shim/measure/measuring_thread.hpp"
-#include "shim/observe/calls.hpp"
-#include "shim/observe/clock.hpp"
-#include "shim/observe/names.hpp"
-#include "shim/observe/session.hpp"
-#include "shim/observe/thread_state.hpp"
+#include "shim/runtime/clock.hpp"
+#include "shim/runtime/names.hpp"
+#include "shim/tensors/measured_model.hpp"
 
 namespace aoti_dbg {
 namespace {

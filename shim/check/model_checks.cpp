@@ -4,7 +4,7 @@
 
 #include "base/words.hpp"
 #include "model/input_guards.hpp"
-#include "shim/observe/process.hpp"
+#include "shim/runtime/process.hpp"
 
 namespace aoti_dbg {
 namespace {

@@ -13,7 +13,7 @@
 
 #include "model/wrapper_info.hpp"
 #include "shim/check/mismatch.hpp"
-#include "shim/measure/site_plan.hpp"
+#include "shim/tensors/site_plan.hpp"
 
 namespace aoti_dbg {
 

@@ -10,14 +10,14 @@
 
 #include "base/errno_keeper.hpp"
 #include "base/message.hpp"
+#include "shim/calls/thread_state.hpp"
 #include "shim/check/call_finding.hpp"
-#include "shim/measure/gpu_api.hpp"
-#include "shim/measure/measured_model.hpp"
 #include "shim/measure/measuring_thread.hpp"
-#include "shim/measure/stream_key.hpp"
-#include "shim/observe/clock.hpp"
-#include "shim/observe/process.hpp"
-#include "shim/observe/thread_state.hpp"
+#include "shim/runtime/clock.hpp"
+#include "shim/runtime/gpu_api.hpp"
+#include "shim/runtime/process.hpp"
+#include "shim/runtime/stream_key.hpp"
+#include "shim/tensors/measured_model.hpp"
 
 namespace aoti_dbg {
 

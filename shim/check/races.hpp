@@ -9,9 +9,15 @@
 
 #include <cstdint>
 
+#include "shim/calls/driver_waits.hpp"
+#include "shim/calls/passage.hpp"
 #include "shim/check/stream_order.hpp"
-#include "shim/measure/measuring.hpp"
-#include "shim/observe/waits.hpp"
+
+namespace aoti_dbg {
+class MeasuredModel;
+struct OpenCall;
+struct ThreadState;
+}  // namespace aoti_dbg
 
 namespace aoti_dbg::races {
 

@@ -12,9 +12,9 @@
 #include "base/cache_line.hpp"
 #include "config/options.hpp"
 #include "serializer/measured_event.hpp"
-#include "shim/measure/arguments.hpp"
 #include "shim/measure/stream_point.hpp"
-#include "shim/measure/tensor_reader.hpp"
+#include "shim/tensors/arguments.hpp"
+#include "shim/tensors/tensor_reader.hpp"
 
 namespace aoti_dbg {
 

@@ -12,7 +12,7 @@
 #include <optional>
 
 #include "base/cache_line.hpp"
-#include "shim/measure/gpu_context.hpp"
+#include "shim/runtime/gpu_context.hpp"
 #include "stats_kernels/result_lines.hpp"
 
 namespace aoti_dbg {

@@ -6,7 +6,7 @@
 
 #include "shim/measure/event_queue.hpp"
 #include "shim/measure/host_pool.hpp"
-#include "shim/measure/shim_api.hpp"
+#include "shim/runtime/shim_api.hpp"
 #include "stats_kernels/statistics.hpp"
 
 namespace aoti_dbg {

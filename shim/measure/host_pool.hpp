@@ -6,7 +6,7 @@
 #include <atomic>
 #include <cstdint>
 
-#include "shim/measure/own_thread.hpp"
+#include "shim/runtime/own_thread.hpp"
 
 namespace aoti_dbg {
 

@@ -1,7 +1,7 @@
 #include "shim/measure/measured_side.hpp"
 
 #include "shim/measure/host_measuring.hpp"
-#include "shim/observe/process.hpp"
+#include "shim/runtime/process.hpp"
 
 namespace aoti_dbg {
 namespace {

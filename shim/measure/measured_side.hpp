@@ -6,11 +6,11 @@
 #include <mutex>
 #include <optional>
 
-#include "shim/measure/arguments.hpp"
+#include "shim/calls/thread_state.hpp"
 #include "shim/measure/event_queue.hpp"
 #include "shim/measure/measurer.hpp"
 #include "shim/measure/measuring.hpp"
-#include "shim/observe/thread_state.hpp"
+#include "shim/tensors/arguments.hpp"
 
 namespace aoti_dbg {
 

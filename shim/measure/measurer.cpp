@@ -8,13 +8,13 @@
 
 #include "base/errno_keeper.hpp"
 #include "base/message.hpp"
-#include "shim/measure/own_thread.hpp"
+#include "shim/calls/session.hpp"
 #include "shim/measure/pending.hpp"
-#include "shim/measure/saving.hpp"
-#include "shim/observe/clock.hpp"
-#include "shim/observe/deadline_lock.hpp"
-#include "shim/observe/process.hpp"
-#include "shim/observe/session.hpp"
+#include "shim/runtime/clock.hpp"
+#include "shim/runtime/deadline_lock.hpp"
+#include "shim/runtime/own_thread.hpp"
+#include "shim/runtime/process.hpp"
+#include "shim/save/saving.hpp"
 
 namespace aoti_dbg {
 

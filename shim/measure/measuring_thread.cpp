@@ -5,11 +5,11 @@
 #include <utility>
 
 #include "base/message.hpp"
-#include "shim/bind/slots.hpp"
-#include "shim/measure/measured_model.hpp"
-#include "shim/observe/calls.hpp"
-#include "shim/observe/names.hpp"
-#include "shim/observe/thread_state.hpp"
+#include "shim/calls/calls.hpp"
+#include "shim/calls/thread_state.hpp"
+#include "shim/runtime/names.hpp"
+#include "shim/runtime/slots.hpp"
+#include "shim/tensors/measured_model.hpp"
 
 namespace aoti_dbg {
 namespace {

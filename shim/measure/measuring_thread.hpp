@@ -12,14 +12,14 @@
 #include <vector>
 
 #include "model/call_matcher.hpp"
+#include "shim/calls/thread_state.hpp"
 #include "shim/check/checked_pointers.hpp"
-#include "shim/measure/arguments.hpp"
-#include "shim/measure/fetched_pointers.hpp"
-#include "shim/measure/made_tensors.hpp"
 #include "shim/measure/measured_side.hpp"
 #include "shim/measure/measurer.hpp"
 #include "shim/measure/measuring.hpp"
-#include "shim/observe/thread_state.hpp"
+#include "shim/tensors/arguments.hpp"
+#include "shim/tensors/fetched_pointers.hpp"
+#include "shim/tensors/tensor_lifetimes.hpp"
 
 namespace aoti_dbg {
 

@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "shim/measure/gpu.hpp"
-#include "shim/measure/site_plan.hpp"
-#include "shim/measure/stream_key.hpp"
-#include "shim/measure/tensor_reader.hpp"
+#include "shim/runtime/stream_key.hpp"
+#include "shim/tensors/site_plan.hpp"
+#include "shim/tensors/tensor_reader.hpp"
 
 namespace aoti_dbg {
 

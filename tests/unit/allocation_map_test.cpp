@@ -4,7 +4,7 @@
 
 #include <random>
 
-#include "shim/report/allocation_file.hpp"
+#include "shim/record/allocation_file.hpp"
 #include "tests/support/allocation_writer.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/run_program.hpp"

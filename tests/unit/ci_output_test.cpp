@@ -1,11 +1,11 @@
 // What CI systems read: hostile text first.
-#include "cli/ci_output.hpp"
+#include "triage/render/ci_output.hpp"
 
 #include <algorithm>
 
 #include "tests/support/catch.hpp"
 
-using namespace aoti_dbg::cli;
+using namespace aoti_dbg;
 
 namespace {
 

@@ -9,7 +9,7 @@
 #include <cstring>
 #include <random>
 
-#include "cli/preloadable.hpp"
+#include "cli/run/preloadable.hpp"
 #include "tests/unit/cli_installation.hpp"
 
 using namespace aoti_dbg;

@@ -1,5 +1,5 @@
 // The commands that repeat what a report is about: whole on the page, or in a script that a shell runs.
-#include "serializer/crash_repeat.hpp"
+#include "triage/judge/reproduce_script.hpp"
 
 #include <csignal>
 #include <sstream>

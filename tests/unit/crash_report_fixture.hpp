@@ -4,8 +4,8 @@
 #include <csignal>
 #include <string>
 
-#include "serializer/crash_report.hpp"
 #include "tests/support/run_program.hpp"
+#include "triage/judge/crash_report.hpp"
 
 namespace aoti_dbg::test {
 

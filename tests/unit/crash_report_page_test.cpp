@@ -5,9 +5,9 @@
 #include <sstream>
 
 #include "serializer/clean_text.hpp"
-#include "serializer/report_page.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/unit/crash_report_fixture.hpp"
+#include "triage/render/report_page.hpp"
 
 using namespace aoti_dbg;
 using namespace aoti_dbg::test;

@@ -1,5 +1,5 @@
 // Reports: which verdict, class and fingerprint the facts lead to. crash_report_page_test has the pages.
-#include "serializer/crash_report.hpp"
+#include "triage/judge/crash_report.hpp"
 
 #include <csignal>
 #include <nlohmann/json.hpp>

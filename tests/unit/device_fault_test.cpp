@@ -1,5 +1,5 @@
 // What the command makes of a dump in the output folder.
-#include "cli/device_fault.hpp"
+#include "triage/gather/device_fault.hpp"
 
 #include <sys/stat.h>
 
@@ -22,7 +22,7 @@ std::optional<DeviceFault> fault_in_kernel(const std::string& symbol) {
     const TempFolder folder;
     std::ofstream(folder.path() / "gpu.core", std::ios::binary) << writer.bytes();
     std::vector<std::string> notes;
-    return cli::device_fault(folder.path(), 0, notes);
+    return device_fault(folder.path(), 0, notes);
 }
 
 }  // namespace
@@ -49,5 +49,5 @@ TEST_CASE("The place of a dump that is a pipe is none, and nobody waits for it")
     const TempFolder folder;
     REQUIRE(mkfifo((folder.path() / "gpu.place").c_str(), 0600) == 0);
     std::vector<std::string> notes;
-    CHECK_FALSE(cli::device_fault(folder.path(), 0, notes));
+    CHECK_FALSE(device_fault(folder.path(), 0, notes));
 }

@@ -15,7 +15,7 @@
 
 #include "serializer/json_line.hpp"
 #include "serializer/pt_reader.hpp"
-#include "shim/measure/saved_side.hpp"
+#include "shim/save/saved_side.hpp"
 #include "stats_kernels/device_code.hpp"
 #include "tests/fakes/driver/fake_cuda_control.h"
 #include "tests/support/catch.hpp"

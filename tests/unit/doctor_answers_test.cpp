@@ -2,7 +2,7 @@
 // driver may talk in between.
 #include <algorithm>
 
-#include "cli/doctor_trials.hpp"
+#include "cli/doctor/doctor_trials.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/random.hpp"
 

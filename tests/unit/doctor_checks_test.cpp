@@ -1,8 +1,8 @@
 // What `aoti-dbg doctor` makes of facts: fed with those of machines that nobody here has.
 #include <nlohmann/json.hpp>
 
-#include "cli/cli_doctor.hpp"
-#include "cli/doctor_child.hpp"
+#include "cli/doctor/doctor.hpp"
+#include "cli/doctor/doctor_child.hpp"
 #include "tests/support/catch.hpp"
 
 namespace aoti_dbg::cli {

@@ -1,6 +1,6 @@
 // The pipe by which the driver is asked for its record: when it loses its name, and that no context which is
 // being made, or comes later, misses it. The driver is the test.
-#include "shim/observe/dump_request.hpp"
+#include "shim/faults/dump_request.hpp"
 
 #include <fcntl.h>
 #include <sys/stat.h>

@@ -28,7 +28,7 @@ Process crashed(std::uint32_t pid, std::uint64_t after_ns, const std::string& ra
 }  // namespace
 
 TEST_CASE("Of several that crashed the first to do so is told, with its own rank and variables") {
-    const cli::Triage triage =
+    const Triage triage =
         told(kExit1, {crashed(kChild, 0, "0"), crashed(kChild + 1, 10, "1"), crashed(kChild + 2, 20, "2")});
     const CrashReport& report = triage.report;
     CHECK(report.end.pid == kChild + 1);

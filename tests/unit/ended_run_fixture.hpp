@@ -10,9 +10,9 @@
 #include <utility>
 #include <vector>
 
-#include "cli/triage.hpp"
 #include "tests/support/ring_writer.hpp"
 #include "tests/support/run_program.hpp"
+#include "triage/gather/triage.hpp"
 
 namespace aoti_dbg::test {
 
@@ -94,8 +94,8 @@ inline std::string events_of(const std::vector<std::uint32_t>& runs) {
 }
 
 /// What is told of a run that ended so, and left these rings in the order of their starts.
-inline cli::Triage told(int status, const std::vector<Process>& processes, bool has_status = true,
-                        std::optional<cli::Seen> seen = {}) {
+inline Triage told(int status, const std::vector<Process>& processes, bool has_status = true,
+                   std::optional<Seen> seen = {}) {
     const TempFolder folder;
     for (std::size_t i = 0; i < processes.size(); ++i) {
         Process process = processes[i];
@@ -111,14 +111,14 @@ inline cli::Triage told(int status, const std::vector<Process>& processes, bool 
         }
         if (!process.facts.empty()) write_text(place / "process.jsonl", process.facts);
     }
-    cli::EndedRun run;
+    EndedRun run;
     run.command = {"./start"};
     run.folder = folder.path();
     run.pid = static_cast<pid_t>(kStarted);
     run.status = status;
     run.has_status = has_status;
     run.seen = seen;
-    return cli::look_at(run);
+    return look_at(run);
 }
 
 inline std::string text_of(const CrashReport& report) {

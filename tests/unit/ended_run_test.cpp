@@ -15,7 +15,7 @@ TEST_CASE("A child that a signal ended is told with its signal, whatever the pro
     for (const int status : {kExit1, 3 << 8, 139 << 8}) {
         for (const std::vector<Process>& processes :
              {std::vector{child}, {ended_well(kStarted), child}, {child, ended_well(kChild + 1)}}) {
-            const cli::Triage triage = told(status, processes);
+            const Triage triage = told(status, processes);
             CHECK(triage.is_worth_telling);
             CHECK(triage.report.verdict == "segmentation fault (SIGSEGV) inside strg::bomb (run 0, call 2)");
             CHECK(triage.report.end.pid == kChild);
@@ -32,7 +32,7 @@ TEST_CASE("A child that a signal ended is told with its signal, whatever the pro
 
 TEST_CASE("A child that crashed below a program that ended well is told") {
     const Process child = Process(kChild, SIGSEGV, kChild).with(kChild, {open_record(1, 0)});
-    const cli::Triage triage = told(0, {ended_well(kStarted), child});
+    const Triage triage = told(0, {ended_well(kStarted), child});
     CHECK(triage.is_worth_telling);
     CHECK(triage.report.end.signal == SIGSEGV);
     CHECK(contains(text_of(triage.report), "ended with SIGSEGV; the program then exited with status 0"));
@@ -48,10 +48,10 @@ TEST_CASE(
     "own end says") {
     const Process first = Process(kChild, SIGSEGV).with(kChild, {open_record(1, 0)});
     const Process last = Process(kChild + 1, SIGFPE).with(kChild + 1, {open_record(1, 2)});
-    const cli::Triage triage = told(kExit1, {first, last});
+    const Triage triage = told(kExit1, {first, last});
     CHECK(triage.report.end.pid == kChild + 1);
     CHECK(has_note(triage.report, "process 4000200 (/usr/bin/victim) ended with SIGSEGV"));
-    const cli::Triage below = told(0, {ended_well(kStarted), first, last});
+    const Triage below = told(0, {ended_well(kStarted), first, last});
     CHECK(below.report.end.pid == kChild + 1);
     CHECK(has_note(below.report, "process 4000200 (/usr/bin/victim) ended with SIGSEGV"));
     Process started = Process(kStarted, SIGSEGV).with(kStarted, {open_record(1, 0)});
@@ -66,7 +66,7 @@ TEST_CASE(
 
 TEST_CASE("Of a program that recorded nothing and was killed, the child that died inside a call is told") {
     const Process child = Process(kChild).with(kChild, {record(1, 2), open_record(2, 0)});
-    const cli::Triage killed = told(SIGKILL, {child, ended_well(kChild + 1)});
+    const Triage killed = told(SIGKILL, {child, ended_well(kChild + 1)});
     CHECK(
         contains(killed.report.verdict,
                  "killed (SIGKILL, inferred from the end of the program) inside strg::bomb (run 0, call 2)"));
@@ -74,7 +74,7 @@ TEST_CASE("Of a program that recorded nothing and was killed, the child that die
     CHECK(killed.report.end.signal_is_guessed);
     CHECK(told(SIGKILL, {ended_well(kStarted), child}).report.end.pid == kStarted);
     // What ended well does not tell of that.
-    const cli::Triage other = told(SIGKILL, {ended_well(kChild)});
+    const Triage other = told(SIGKILL, {ended_well(kChild)});
     CHECK(other.report.end.pid == kStarted);
     CHECK(contains(other.report.verdict, "killed (SIGKILL); this process recorded no model call"));
     CHECK(contains(told(SIGKILL, {}).report.verdict, "killed (SIGKILL); no model call was recorded"));
@@ -124,11 +124,11 @@ TEST_CASE("A fault in a thread without calls is told with the calls that it may 
     CHECK(contains(aborted.verdict, "(SIGABRT) in a thread without calls of its own, while strg::bomb"));
     CHECK(aborted.fingerprint == fingerprint_of({"host", "SIGABRT", "", ""}));
     // Unless it is one of ours, that ends the program for a finding.
-    cli::Seen seen{};
+    Seen seen{};
     seen.findings = 1;
     CHECK(told(SIGABRT, {watched}, true, seen).report.call() == nullptr);
     watched.events = events_of({2});
-    const CrashReport ours = told(SIGABRT, {watched}, true, cli::Seen{}).report;
+    const CrashReport ours = told(SIGABRT, {watched}, true, Seen{}).report;
     CHECK(ours.in_flight.empty());
     REQUIRE(ours.found);
     CHECK(ours.call() == &*ours.found);
@@ -195,17 +195,17 @@ TEST_CASE("Runs and loading are not counted as calls") {
 
 TEST_CASE("A child that vanished is noted where the program failed, and told where nobody else is there") {
     const Process vanished = Process(kChild).with(kChild, {record(1, 0)});
-    const cli::Triage beside = told(kExit1, {ended_well(kStarted), vanished});
+    const Triage beside = told(kExit1, {ended_well(kStarted), vanished});
     CHECK(beside.is_worth_telling);
     CHECK(beside.report.end.pid == kStarted);
     CHECK(has_note(beside.report, "process 4000200 (/usr/bin/victim) ended abnormally"));
-    const cli::Triage alone = told(kExit1, {vanished});
+    const Triage alone = told(kExit1, {vanished});
     CHECK(alone.report.end.pid == kChild);
     CHECK(contains(alone.report.verdict, "process 4000200 ended abnormally"));
 }
 
 TEST_CASE("What the processes counted stands for what they could not write") {
-    cli::Seen seen{};
+    Seen seen{};
     seen.loaded = 3;
     const auto advice = [&](int status) { return told(status, {}, true, seen).report.next.front(); };
     CHECK(contains(advice(SIGSEGV), "at least 3 programs loaded the library, but none made a call"));
@@ -216,7 +216,7 @@ TEST_CASE("What the processes counted stands for what they could not write") {
 
     CHECK_FALSE(told(0, {}, true, seen).is_worth_telling);
     seen.findings = 2;
-    const cli::Triage lost = told(0, {}, true, seen);
+    const Triage lost = told(0, {}, true, seen);
     CHECK(lost.is_worth_telling);
     CHECK(lost.report.kind == CrashClass::unknown);
     CHECK(lost.report.verdict == "2 findings, none of them recorded");
@@ -276,7 +276,7 @@ Process with_finding(std::uint32_t pid, std::uint64_t sequence = 3) {
 }
 
 TEST_CASE("A finding of a program that ended well is told with its call and those before it") {
-    const cli::Triage triage = told(0, {ended_well(kChild), with_finding(kStarted), ended_well(kChild + 1)});
+    const Triage triage = told(0, {ended_well(kChild), with_finding(kStarted), ended_well(kChild + 1)});
     const CrashReport& report = triage.report;
     CHECK(triage.is_worth_telling);
     CHECK(report.verdict == "NaN in buf4, first made by strg::other (run 2, call 3)");

@@ -2,7 +2,6 @@
 // the format has changed; AOTI_DBGTEST_WRITE_PAGE=1 makes this program write its examples into the pages.
 #include <cstdlib>
 
-#include "serializer/crash_report.hpp"
 #include "serializer/event_compact.hpp"
 #include "serializer/event_jsonl.hpp"
 #include "serializer/event_text.hpp"
@@ -10,6 +9,7 @@
 #include "tests/support/catch.hpp"
 #include "tests/support/run_program.hpp"
 #include "tests/unit/event_fixture.hpp"
+#include "triage/judge/crash_report.hpp"
 
 namespace aoti_dbg {
 namespace {

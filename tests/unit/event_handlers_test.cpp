@@ -1,5 +1,5 @@
 // The driver's threads: found by their name, among others, and known to have run when they have.
-#include "shim/observe/event_handlers.hpp"
+#include "shim/runtime/event_handlers.hpp"
 
 #include <poll.h>
 #include <semaphore.h>

@@ -1,6 +1,6 @@
 // The event log on disk, and what goes into it and into the log: what a kill, a full disk and files in the
 // way do to them.
-#include "shim/report/event_output.hpp"
+#include "shim/record/event_output.hpp"
 
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -11,8 +11,8 @@
 #include <cstring>
 
 #include "serializer/event_reader.hpp"
-#include "shim/report/event_log.hpp"
-#include "shim/report/line_log.hpp"
+#include "shim/record/event_log.hpp"
+#include "shim/record/line_log.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/in_child.hpp"
 #include "tests/support/random.hpp"

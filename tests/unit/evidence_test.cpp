@@ -1,5 +1,5 @@
 // What is kept of a model's package: odd folders first, then that it is whole, shared and left alone.
-#include "shim/report/evidence.hpp"
+#include "shim/record/evidence.hpp"
 
 #include <sys/resource.h>
 #include <sys/stat.h>

@@ -4,7 +4,7 @@
 #include <cerrno>
 #include <cstdint>
 
-#include "shim/report/file_calls.hpp"
+#include "shim/runtime/file_calls.hpp"
 
 namespace aoti_dbg::test {
 

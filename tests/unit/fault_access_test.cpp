@@ -1,6 +1,6 @@
 // The address of a fault, from the registers of its threads: what a thread did before it stopped may have
 // changed them, and then there is none.
-#include "serializer/fault_access.hpp"
+#include "gpu_dump/fault_access.hpp"
 
 #include <string>
 

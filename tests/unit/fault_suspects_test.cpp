@@ -1,6 +1,6 @@
 // Whose kernel it was by what its source says: of hand-written rings and sources, first those that leave it
 // open.
-#include "cli/fault_suspects.hpp"
+#include "triage/gather/fault_suspects.hpp"
 
 #include <csignal>
 #include <filesystem>
@@ -66,13 +66,13 @@ CrashReport told(const std::vector<std::string>& sources, const Threads& threads
         file += thread_block(17 + i, threads[i], 24);
     const Result<ring::Contents> contents = ring::parse_flight_ring(file);
     REQUIRE(contents.ok());
-    const cli::RecordedCalls calls(contents.value());
+    const RecordedCalls calls(contents.value());
     CrashReport report = ended_by(SIGABRT);
     report.uses_cuda = true;
     report.failed = calls.told(*calls.failed());
     const std::optional<ring::Call> found =
-        cli::find_suspects(cli::KeptPackages(folder.path().string(), {header.pid, header.start_unix_ns}),
-                           contents.value(), calls, report);
+        find_suspects(KeptPackages(folder.path().string(), {header.pid, header.start_unix_ns}),
+                      contents.value(), calls, report);
     CHECK(found.has_value() == report.faulted.has_value());
     return concluded(report);
 }

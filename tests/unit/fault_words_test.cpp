@@ -1,9 +1,9 @@
 // Which argument an address belongs to, and how that is said: known where it is, likely where it may be
 // another.
-#include "serializer/fault_words.hpp"
+#include "triage/judge/fault_words.hpp"
 
-#include "serializer/crash_report.hpp"
 #include "tests/support/catch.hpp"
+#include "triage/judge/crash_report.hpp"
 
 using namespace aoti_dbg;
 

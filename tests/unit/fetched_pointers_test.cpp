@@ -1,5 +1,5 @@
 // Which tensor a pointer belongs to, by the order in which the model asked for addresses.
-#include "shim/measure/fetched_pointers.hpp"
+#include "shim/tensors/fetched_pointers.hpp"
 
 #include "tests/support/catch.hpp"
 

@@ -1,5 +1,5 @@
 // Whose fault a NaN is: calls that must not be blamed first, then those that must.
-#include "shim/report/findings.hpp"
+#include "shim/check/findings.hpp"
 
 #include "tests/support/catch.hpp"
 #include "tests/unit/findings_fixture.hpp"

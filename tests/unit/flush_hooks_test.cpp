@@ -7,12 +7,12 @@
 #include <string>
 #include <vector>
 
-#include "shim/bind/driver_table.hpp"
+#include "shim/calls/driver_waits.hpp"
 #include "shim/check/races.hpp"
+#include "shim/faults/allocations.hpp"
 #include "shim/measure/pending.hpp"
-#include "shim/observe/allocations.hpp"
-#include "shim/observe/launch_count.hpp"
-#include "shim/observe/waits.hpp"
+#include "shim/runtime/driver_table.hpp"
+#include "shim/runtime/launch_count.hpp"
 #include "tests/support/catch.hpp"
 
 #define AOTI_DBG_HOOK(name, what) AOTI_DBG_OF_##what(name)
@@ -27,7 +27,7 @@
 // Without types, as driver_table.cpp declares them.
 extern "C" {
 #define AOTI_DBG_OF_flush(name) void name();
-#include "shim/bind/hooks.def"
+#include "shim/runtime/hooks.def"
 #undef AOTI_DBG_OF_flush
 }
 
@@ -41,7 +41,7 @@ struct FlushHook {
 
 const FlushHook kHooks[] = {
 #define AOTI_DBG_OF_flush(name) {#name, reinterpret_cast<void*>(&::name)},
-#include "shim/bind/hooks.def"
+#include "shim/runtime/hooks.def"
 #undef AOTI_DBG_OF_flush
 };
 

@@ -6,10 +6,10 @@
 #include <string>
 #include <vector>
 
-#include "cli/gpu_dump_text.hpp"
-#include "serializer/gpu_faults.hpp"
-#include "serializer/gpu_running.hpp"
-#include "serializer/line_table.hpp"
+#include "binary/line_table.hpp"
+#include "cli/show/gpu_dump_text.hpp"
+#include "gpu_dump/gpu_faults.hpp"
+#include "gpu_dump/gpu_running.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/gpu_dump_writer.hpp"
 #include "tests/support/random.hpp"

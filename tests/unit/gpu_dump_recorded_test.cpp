@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "serializer/gpu_running.hpp"
-#include "serializer/line_table.hpp"
+#include "binary/line_table.hpp"
+#include "gpu_dump/gpu_running.hpp"
 #include "tests/support/catch.hpp"
 
 using namespace aoti_dbg;

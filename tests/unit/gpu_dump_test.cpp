@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <string>
 
-#include "serializer/gpu_exception.hpp"
-#include "serializer/gpu_faults.hpp"
+#include "gpu_dump/gpu_exception.hpp"
+#include "gpu_dump/gpu_faults.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/gpu_dump_writer.hpp"
 

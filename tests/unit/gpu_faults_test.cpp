@@ -1,6 +1,6 @@
 // Whose fault it is, in dumps as driver 580 writes them of an H200: of a kernel that has ended, of one whose
 // exception met the next, of one that stopped itself. Written by hand; gpu_dump_recorded_test has real ones.
-#include "serializer/gpu_faults.hpp"
+#include "gpu_dump/gpu_faults.hpp"
 
 #include <string>
 

@@ -1,5 +1,5 @@
 // Which kernels ran, and where, by dumps that somebody has asked the driver for. Written by hand.
-#include "serializer/gpu_running.hpp"
+#include "gpu_dump/gpu_running.hpp"
 
 #include <string>
 

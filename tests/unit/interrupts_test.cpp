@@ -1,5 +1,5 @@
 // SIGINT while it is counted: afterwards everything about it is as before, whatever that was.
-#include "shim/report/interrupts.hpp"
+#include "shim/runtime/interrupts.hpp"
 
 #include <pthread.h>
 #include <unistd.h>

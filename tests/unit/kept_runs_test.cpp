@@ -1,5 +1,5 @@
 // Which runs stay: what is under way first.
-#include "shim/report/kept_runs.hpp"
+#include "shim/save/kept_runs.hpp"
 
 #include <algorithm>
 #include <set>

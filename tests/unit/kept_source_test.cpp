@@ -1,15 +1,15 @@
 // What the command reads of the packages that were kept: of files in which anything may stand, and of
 // packages that are alike.
-#include "cli/kept_source.hpp"
+#include "triage/gather/kept_source.hpp"
 
 #include <filesystem>
 
-#include "cli/told_arguments.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/random.hpp"
 #include "tests/support/run_program.hpp"
+#include "triage/gather/argument_details.hpp"
 
-namespace aoti_dbg::cli {
+namespace aoti_dbg {
 namespace {
 
 namespace fs = std::filesystem;
@@ -199,4 +199,4 @@ TEST_CASE("The text of a kernel's line is that of the model's own package") {
 }
 
 }  // namespace
-}  // namespace aoti_dbg::cli
+}  // namespace aoti_dbg

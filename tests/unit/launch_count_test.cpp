@@ -1,6 +1,6 @@
 // The numbers of launches: each context has its own, from whatever threads they come, and what has none has
 // none.
-#include "shim/observe/launch_count.hpp"
+#include "shim/runtime/launch_count.hpp"
 
 #include <algorithm>
 #include <atomic>
@@ -10,8 +10,8 @@
 #include <thread>
 #include <vector>
 
-#include "shim/bind/driver_table.hpp"
-#include "shim/observe/event_handlers.hpp"
+#include "shim/runtime/driver_table.hpp"
+#include "shim/runtime/event_handlers.hpp"
 #include "tests/support/catch.hpp"
 
 namespace {

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "serializer/line_table.hpp"
+#include "binary/line_table.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/elf_writer.hpp"
 #include "tests/support/run_program.hpp"

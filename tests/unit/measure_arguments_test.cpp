@@ -1,5 +1,5 @@
 // Arguments out of frames that a thunk would have laid out; handles are numbers that nothing follows.
-#include "shim/measure/arguments.hpp"
+#include "shim/tensors/arguments.hpp"
 
 #include <sys/mman.h>
 
@@ -7,7 +7,7 @@
 #include <deque>
 #include <optional>
 
-#include "shim/observe/process.hpp"
+#include "shim/runtime/process.hpp"
 #include "tests/support/catch.hpp"
 
 namespace aoti_dbg {

@@ -1,6 +1,6 @@
 // What instructions do to memory: encodings as ptxas writes them for each architecture, with what nvdisasm
 // says of them.
-#include "serializer/memory_access.hpp"
+#include "gpu_dump/memory_access.hpp"
 
 #include "tests/support/catch.hpp"
 

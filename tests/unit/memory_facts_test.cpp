@@ -1,16 +1,16 @@
 // What the command adds to a report out of a process's map of allocations: only that of the very process, and
 // only what the launch and the failed call have to do with.
-#include "cli/memory_facts.hpp"
+#include "triage/gather/memory_facts.hpp"
 
 #include <cstring>
 
-#include "cli/recorded_calls.hpp"
 #include "serializer/tensor_map_format.hpp"
 #include "tests/support/allocation_writer.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/ring_writer.hpp"
 #include "tests/support/run_program.hpp"
 #include "tests/unit/crash_report_fixture.hpp"
+#include "triage/gather/recorded_calls.hpp"
 
 using namespace aoti_dbg;
 using namespace aoti_dbg::test;
@@ -37,17 +37,17 @@ struct Recorded {
         CrashReport report;
         report.device.emplace().address = address;
         report.device->accessed = accessed;
-        cli::add_memory_facts(process, {call(), std::nullopt, call()}, report);
+        add_memory_facts(process, {call(), std::nullopt, call()}, report);
         return report;
     }
     [[nodiscard]] CrashReport failed() const {
         CrashReport report;
-        cli::add_memory_facts(process, {std::nullopt, call(), call()}, report);
+        add_memory_facts(process, {std::nullopt, call(), call()}, report);
         return report;
     }
 
     TempFolder folder;
-    cli::RecordedProcess process;
+    RecordedProcess process;
     ring::Thread thread;
     ring::Record record{};
 };
@@ -174,7 +174,7 @@ TEST_CASE(
         const Recorded recorded(allocation_bytes(header_of(0, 1), {}, {refused}));
         CrashReport report;
         if (is_inside) report.in_flight.push_back(call_of("a"));
-        cli::add_memory_facts(recorded.process, {std::nullopt, std::nullopt, recorded.call()}, report);
+        add_memory_facts(recorded.process, {std::nullopt, std::nullopt, recorded.call()}, report);
         return report.shortage.has_value();
     };
     CHECK(at_end(7, 0));
@@ -189,7 +189,7 @@ TEST_CASE("A launch is of no known time where a graph was launched behind it") {
     const Result<ring::Contents> contents = ring::parse_flight_ring(
         file_start() + names_block({"a"}) + thread_block(7, {record(3, 0), graph, record(5, 0)}));
     REQUIRE(contents.ok());
-    const cli::RecordedCalls calls(contents.value());
+    const RecordedCalls calls(contents.value());
     CHECK(calls.may_be_replayed(*calls.of_sequence(3)));
     CHECK_FALSE(calls.may_be_replayed(*calls.of_sequence(5)));
 }
@@ -205,7 +205,7 @@ TEST_CASE("What a wait lies inside of is looked for as deep as calls are nested,
         const Result<ring::Contents> contents =
             ring::parse_flight_ring(file_start() + names_block({"a"}) + thread_block(7, records));
         REQUIRE(contents.ok());
-        const std::optional<ring::Call> call = cli::RecordedCalls(contents.value()).of_sequence(3 + waits);
+        const std::optional<ring::Call> call = RecordedCalls(contents.value()).of_sequence(3 + waits);
         return call ? call->record->seq : 0;
     };
     CHECK(found(0) == 3);

@@ -1,7 +1,7 @@
 // What a model expects of its runs: constants that come after it, and the pointers of its launches.
 #include "shim/check/model_checks.hpp"
 
-#include "shim/observe/process.hpp"
+#include "shim/runtime/process.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/unit/call_sites_fixture.hpp"
 

@@ -11,10 +11,10 @@
 #include <vector>
 
 #include "serializer/flight_ring_reader.hpp"
-#include "shim/report/flight_ring.hpp"
-#include "shim/report/line_log.hpp"
-#include "shim/report/out_folder.hpp"
-#include "shim/report/preallocated_file.hpp"
+#include "shim/record/flight_ring.hpp"
+#include "shim/record/line_log.hpp"
+#include "shim/record/out_folder.hpp"
+#include "shim/record/preallocated_file.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/in_child.hpp"
 #include "tests/support/run_program.hpp"

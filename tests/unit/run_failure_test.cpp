@@ -1,9 +1,9 @@
 // A run that is to fail although it succeeds: what its caller gets, and what becomes of its outputs.
-#include "shim/bind/run_failure.hpp"
+#include "shim/calls/run_failure.hpp"
 
 #include <stdexcept>
 
-#include "shim/observe/thread_state.hpp"
+#include "shim/calls/thread_state.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/tensor_shop.hpp"
 #include "tests/unit/shim_fixture.hpp"

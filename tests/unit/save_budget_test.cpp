@@ -1,5 +1,5 @@
 // How much may be saved: the last tenth first.
-#include "shim/report/save_budget.hpp"
+#include "shim/save/save_budget.hpp"
 
 #include "tests/support/catch.hpp"
 

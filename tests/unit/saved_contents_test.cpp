@@ -1,5 +1,5 @@
 // Which contents are known: what is forgotten first.
-#include "shim/report/saved_contents.hpp"
+#include "shim/save/saved_contents.hpp"
 
 #include "tests/support/catch.hpp"
 

@@ -12,7 +12,7 @@
 #include "serializer/crc32.hpp"
 #include "serializer/json_line.hpp"
 #include "serializer/pt_file.hpp"
-#include "shim/report/tensor_saver.hpp"
+#include "shim/save/tensor_saver.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/random.hpp"
 #include "tests/support/run_program.hpp"

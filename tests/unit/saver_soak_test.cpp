@@ -9,7 +9,7 @@
 #include <csignal>
 #include <filesystem>
 
-#include "shim/report/tensor_writers.hpp"
+#include "shim/save/tensor_writers.hpp"
 #include "tests/unit/saver_fixture.hpp"
 
 using namespace aoti_dbg;

@@ -6,10 +6,10 @@
 #include <string>
 
 #include "serializer/flight_ring_reader.hpp"
-#include "shim/bind/slots.hpp"
-#include "shim/observe/names.hpp"
-#include "shim/observe/process.hpp"
-#include "shim/observe/session.hpp"
+#include "shim/calls/session.hpp"
+#include "shim/runtime/names.hpp"
+#include "shim/runtime/process.hpp"
+#include "shim/runtime/slots.hpp"
 #include "tests/support/run_program.hpp"
 
 namespace aoti_dbg::test {

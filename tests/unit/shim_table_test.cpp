@@ -1,7 +1,7 @@
 // The generated table of shim functions: the look-up, what single functions must say, and what holds for all.
 // Functions are written down here from the header's text by hand, so that a wrong generator is seen.
 
-#include "shim/bind/shim_table.hpp"
+#include "shim/runtime/shim_table.hpp"
 
 #include <iterator>
 #include <string>
@@ -13,7 +13,7 @@ namespace aoti_dbg {
 namespace {
 
 constexpr ShimSignature kAll[] = {
-#include "shim/bind/shim_table.inc"
+#include "shim/runtime/shim_table.inc"
 };
 
 const ShimSignature& shim(std::string_view name) {

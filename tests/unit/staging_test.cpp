@@ -1,6 +1,6 @@
 // The memory in which tensors wait for their writers: full first, then given back in any order, then by many
 // threads at once.
-#include "shim/measure/staging.hpp"
+#include "shim/save/staging.hpp"
 
 #include <algorithm>
 #include <atomic>

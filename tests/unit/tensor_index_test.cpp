@@ -1,6 +1,6 @@
 // The index beside the saved tensors, and how lines of removed runs are taken out of it: what must not happen
 // to other files first.
-#include "shim/report/tensor_index.hpp"
+#include "shim/save/tensor_index.hpp"
 
 #include <sys/stat.h>
 #include <unistd.h>
@@ -10,7 +10,7 @@
 #include <thread>
 
 #include "serializer/tensor_index_jsonl.hpp"
-#include "shim/report/written_bytes.hpp"
+#include "shim/record/written_bytes.hpp"
 #include "tests/unit/saver_fixture.hpp"
 
 using namespace aoti_dbg;

@@ -6,7 +6,7 @@
 #include <random>
 #include <thread>
 
-#include "shim/report/tensor_map_file.hpp"
+#include "shim/record/tensor_map_file.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/run_program.hpp"
 

@@ -1,6 +1,6 @@
 // Names of saved tensors: those that would lead elsewhere first, then those that are too long, then
 // PyTorch's.
-#include "shim/report/tensor_names.hpp"
+#include "shim/save/tensor_names.hpp"
 
 #include <set>
 

@@ -9,8 +9,8 @@
 #include <cstring>
 #include <thread>
 
-#include "shim/observe/clock.hpp"
-#include "shim/report/tensor_writers.hpp"
+#include "shim/runtime/clock.hpp"
+#include "shim/save/tensor_writers.hpp"
 #include "tests/support/in_child.hpp"
 #include "tests/unit/saver_fixture.hpp"
 

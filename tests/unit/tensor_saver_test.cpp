@@ -1,6 +1,6 @@
 // Saving by one thread: folders that are not what they should be first, then caps, links, what is kept, and
 // the files themselves.
-#include "shim/report/tensor_saver.hpp"
+#include "shim/save/tensor_saver.hpp"
 
 #include <fcntl.h>
 #include <sys/resource.h>
@@ -10,8 +10,8 @@
 #include <csignal>
 #include <filesystem>
 
-#include "shim/report/preallocated_file.hpp"
-#include "shim/report/written_bytes.hpp"
+#include "shim/record/preallocated_file.hpp"
+#include "shim/record/written_bytes.hpp"
 #include "tests/support/in_child.hpp"
 #include "tests/unit/saver_fixture.hpp"
 

@@ -1,5 +1,5 @@
 // The threads that write: killed, forked, abandoned and late ones first, then what they are for.
-#include "shim/report/tensor_writers.hpp"
+#include "shim/save/tensor_writers.hpp"
 
 #include <fcntl.h>
 #include <sys/wait.h>

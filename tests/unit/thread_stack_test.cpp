@@ -1,4 +1,4 @@
-#include "shim/report/thread_stack.hpp"
+#include "shim/faults/thread_stack.hpp"
 
 #include <dlfcn.h>
 
@@ -7,8 +7,8 @@
 #include <cstdint>
 #include <functional>
 
-#include "cli/caller_names.hpp"
 #include "tests/support/catch.hpp"
+#include "triage/gather/caller_names.hpp"
 
 namespace aoti_dbg {
 namespace {
@@ -65,7 +65,7 @@ TEST_CASE("Callers are found from the inside out, and have their names from the 
     REQUIRE(outer_of_test(innermost_of_test) > 2);
     CHECK(g_found.size() <= kMostCallers);
     std::vector<std::string> named = g_found;
-    cli::name_callers(named);
+    name_callers(named);
     CAPTURE(g_found, named);
     const std::size_t outer = first_with(named, "outer_of_test");
     const std::size_t main = first_with(named, "main (");
@@ -96,7 +96,7 @@ TEST_CASE("A place is a file and how far into it") {
 TEST_CASE("What has no name keeps its place, and our own library calls nobody") {
     std::vector<std::string> callers = {"/nowhere/libgone.so+0x10", "/opt/libaoti_dbg.so+0x20", "/x/y", "",
                                         "/etc/passwd+0x1"};
-    cli::name_callers(callers);
+    name_callers(callers);
     CHECK(callers == std::vector<std::string>{"libgone.so+0x10", "/x/y", "", "passwd+0x1"});
 }
 

@@ -1,6 +1,6 @@
 // What is asked of the file system for bytes that were written: by the file itself, which may be closed and
 // its number another's by then, and never by whoever writes.
-#include "shim/report/write_back.hpp"
+#include "shim/save/write_back.hpp"
 
 #include <fcntl.h>
 #include <sys/stat.h>

@@ -1,0 +1,47 @@
+// See elf_relocations.hpp. The type of an entry is not looked at: a field that refers to a place says itself
+// how many bytes it has, and on the machines in question its value is symbol plus addend.
+#include "binary/elf_relocations.hpp"
+
+#include <algorithm>
+
+namespace aoti_dbg::elf {
+
+Relocations::Relocations(const File& file, std::size_t section) {
+    for (std::size_t i = 1; i < file.sections(); ++i) {
+        const Section table = file.section(i);
+        if (table.info != section || (table.type != kRelocations && table.type != kRelocationsWithAddend))
+            continue;
+        // One table a section is what there is; a second one could be the same bytes once more.
+        symbols_.emplace(file, table.link);
+        read(table);
+        return;
+    }
+}
+
+void Relocations::read(const Section& table) {
+    const bool has_addends = table.type == kRelocationsWithAddend;
+    const std::size_t bytes =
+        has_addends ? sizeof(RelocationEntry) : sizeof(RelocationEntry) - sizeof(std::int64_t);
+    entries_.reserve(table.content.size() / bytes);
+    for (std::size_t at = 0; table.content.size() - at >= bytes; at += bytes) {
+        Entry entry;
+        entry.offset = *copy_at<std::uint64_t>(table.content, at);
+        entry.symbol = static_cast<std::uint32_t>(*copy_at<std::uint64_t>(table.content, at + 8) >> 32U);
+        if (has_addends) entry.addend = copy_at<std::int64_t>(table.content, at + 16);
+        entries_.push_back(entry);
+    }
+    std::stable_sort(entries_.begin(), entries_.end(),
+                     [](const Entry& a, const Entry& b) { return a.offset < b.offset; });
+}
+
+Place Relocations::place_at(std::uint64_t offset, std::uint64_t stored) const {
+    const auto entry = std::lower_bound(entries_.begin(), entries_.end(), offset,
+                                        [](const Entry& e, std::uint64_t at) { return e.offset < at; });
+    if (entry == entries_.end() || entry->offset != offset) return {0, stored};
+    const std::optional<Symbol> symbol = symbols_->at(entry->symbol);
+    if (!symbol || symbol->section == 0) return {0, stored};
+    const std::uint64_t addend = entry->addend ? static_cast<std::uint64_t>(*entry->addend) : stored;
+    return {symbol->section, symbol->offset + addend};
+}
+
+}  // namespace aoti_dbg::elf

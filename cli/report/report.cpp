@@ -1,0 +1,74 @@
+#include "cli/report/report.hpp"
+
+#include <algorithm>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "base/message.hpp"
+#include "cli/print.hpp"
+#include "cli/report/report_files.hpp"
+#include "cli/report/report_output.hpp"
+#include "config/options.hpp"
+#include "triage/gather/recorded_processes.hpp"
+#include "triage/gather/triage.hpp"
+
+namespace aoti_dbg::cli {
+
+int report_end(const EndingProcess& process) {
+    EndedRun run;
+    run.command = process.command;
+    run.folder = process.folder;
+    run.start_unix_ns = process.since_unix_ns;
+    run.pid = process.pid;
+    run.status = process.status.value_or(0);
+    run.has_status = process.status.has_value();
+    run.asks_itself = true;
+    std::vector<std::string> complaints;  // which the library has said
+    Audience audience = audience_of(parse_options(process_sources(), complaints));
+    // Beside the folder of any other process are those of the same run.
+    if (!process.is_start) audience.max_reports = Audience{}.max_reports;
+    tell(run, audience, {});
+    return 0;
+}
+
+int report(const std::string& folder) {
+    const std::vector<RecordedProcess> processes = recorded_processes(folder, 0);
+    if (processes.empty()) {
+        error_message(ErrorCode::nothing_recorded,
+                      "no process is recorded in %s. Give the output directory (AOTI_DBG_OUT), which holds "
+                      "flight.ring.",
+                      folder.c_str());
+        return 1;
+    }
+    // The first is the one that was started; those below it have folders below its own.
+    EndedRun run;
+    run.command = {processes.front().program};
+    run.folder = folder;
+    run.pid = static_cast<pid_t>(processes.front().pid);
+    run.has_status = false;
+    Triage triage = look_at(run);
+    // That something ended it from outside is all that there may be to say, but it is what was asked.
+    const bool is_any_gone =
+        std::any_of(processes.begin(), processes.end(), std::mem_fn(&RecordedProcess::has_vanished));
+    if (!triage.is_worth_telling && !is_any_gone) {
+        error_message(
+            ErrorCode::nothing_to_report,
+            "nothing to report: %zu process%s in %s, with no failed or open call, no kernel fault and no "
+            "finding.",
+            processes.size(), processes.size() == 1 ? "" : "es", folder.c_str());
+        return 1;
+    }
+    leave_repeat_script(folder, triage.report);
+    std::string text;
+    append_report_text(triage.report, text);
+    const Result<std::string> written = write_report(triage.report, text, folder);
+    if (!written.ok())
+        message(Severity::warn, "%s. The report is on standard output only.",
+                written.status().message().c_str());
+    const int printed = print(text);
+    if (written.ok()) say_where(written.value());
+    return printed;
+}
+
+}  // namespace aoti_dbg::cli

@@ -1,0 +1,139 @@
+// See report_files.hpp.
+#include "cli/report/report_files.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <filesystem>
+
+#include "base/descriptor.hpp"
+#include "base/file_failure.hpp"
+#include "base/message.hpp"
+#include "triage/judge/reproduce_script.hpp"
+
+namespace aoti_dbg::cli {
+namespace {
+
+constexpr int kMostNames = 10000;
+
+/// By default 0700 each that is made: tensors are user data, and so is what is told of them.
+Status make_folders(const std::string& path, mode_t mode = 0700) {
+    for (std::size_t slash = path.find('/', 1);; slash = path.find('/', slash + 1)) {
+        const std::string part = path.substr(0, slash);
+        if (mkdir(part.c_str(), mode) != 0) {
+            const int why = errno;
+            struct stat info {};
+            if (stat(part.c_str(), &info) != 0) return file_failure("cannot create directory", part, why);
+        }
+        if (slash == std::string::npos) return {};
+    }
+}
+
+/// False where the name is taken; errno says of what else went wrong.
+bool give_name(const std::string& unfinished, const std::string& path, bool& is_taken) {
+    if (link(unfinished.c_str(), path.c_str()) == 0) return true;
+    is_taken = errno == EEXIST;
+    if (is_taken || (errno != EPERM && errno != EOPNOTSUPP && errno != ENOSYS)) return false;
+    // A file system without links.
+    is_taken = access(path.c_str(), F_OK) == 0;
+    return !is_taken && rename(unfinished.c_str(), path.c_str()) == 0;
+}
+
+}  // namespace
+
+Status can_be_made(const std::string& file) {
+    namespace fs = std::filesystem;
+    std::error_code failed;
+    fs::path folder = fs::absolute(file, failed).parent_path();
+    if (failed) return Status::error("cannot find the working directory", failed.value());
+    while (folder.has_relative_path() && !fs::exists(fs::symlink_status(folder, failed)))
+        folder = folder.parent_path();
+    if (!fs::is_directory(folder, failed)) return file_failure("cannot use", folder.string(), ENOTDIR);
+    if (access(folder.c_str(), W_OK | X_OK) != 0)
+        return file_failure("cannot write to directory", folder.string(), errno);
+    return {};
+}
+
+Result<std::string> write_new_file(const std::string& folder, const std::string& stem,
+                                   const std::string& ending, const std::string& text, mode_t mode) {
+    const auto name_of = [&](int number) {
+        return folder + "/" + stem + (number == 1 ? "" : "." + std::to_string(number)) + ending;
+    };
+    const std::string unfinished = folder + "/." + stem + "-" + std::to_string(getpid()) + ".unfinished";
+    {
+        const Descriptor file(
+            open(unfinished.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOCTTY, mode));
+        if (file.number() < 0) return file_failure("cannot create", name_of(1), errno);
+        if (const int error = write_fully(file.number(), text.data(), text.size()); error != 0) {
+            unlink(unfinished.c_str());
+            return file_failure("cannot write", name_of(1), error);
+        }
+    }
+    for (int number = 1; number <= kMostNames; ++number) {
+        std::string path = name_of(number);
+        bool is_taken = false;
+        if (give_name(unfinished, path, is_taken)) {
+            unlink(unfinished.c_str());
+            return path;
+        }
+        if (is_taken) continue;
+        Status failed = file_failure("cannot create", path, errno);
+        unlink(unfinished.c_str());
+        return failed;
+    }
+    unlink(unfinished.c_str());
+    return file_failure("cannot create", name_of(kMostNames), EEXIST);
+}
+
+Result<std::string> write_for_others(const std::string& path, const std::string& text) {
+    const std::filesystem::path file(path);
+    const std::string folder = file.has_parent_path() ? file.parent_path().string() : ".";
+    if (Status made = make_folders(folder, 0777); !made.ok()) return made;
+    return write_new_file(folder, file.stem().string(), file.extension().string(), text, 0666);
+}
+
+void leave_repeat_script(const std::string& folder, CrashReport& report) {
+    if (!has_long_commands(report) || !make_folders(folder).ok()) return;
+    std::string script;
+    append_repeat_script(report, script);
+    const Result<std::string> written = write_new_file(folder, "repeat", ".sh", script, 0700);
+    std::error_code failed;
+    if (written.ok()) report.repeat_script = std::filesystem::absolute(written.value(), failed).string();
+}
+
+Result<std::string> write_report(const CrashReport& report, const std::string& text,
+                                 const std::string& folder) {
+    if (Status made = make_folders(folder); !made.ok()) return made;
+    std::string json;
+    append_report_json(report, json);
+    std::string stem = "report";
+    std::error_code failed;
+    for (const char* name : {"/report.json", "/report.txt"}) {
+        if (std::filesystem::exists(std::filesystem::symlink_status(folder + name, failed)))
+            stem = "report-" + std::to_string(report.end.pid);
+    }
+    Result<std::string> path = write_new_file(folder, stem, ".json", json);
+    if (!path.ok()) return path;
+    // By the same name, whatever number it got.
+    const std::string own_stem = std::filesystem::path(path.value()).stem().string();
+    Result<std::string> screen = write_new_file(folder, own_stem, ".txt", text);
+    if (!screen.ok())
+        message(Severity::warn, "%s. Only %s was written.", screen.status().message().c_str(),
+                path.value().c_str());
+    return path;
+}
+
+Status append_verdict(const CrashReport& report, const std::string& report_path, const std::string& file) {
+    std::string line;
+    append_verdict_line(report, report_path, line);
+    // A pipe that nobody reads must not hold us up.
+    const Descriptor to(
+        open(file.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, 0644));
+    if (to.number() < 0) return file_failure("cannot open", file, errno);
+    const int error = write_fully(to.number(), line.data(), line.size());
+    return error == 0 ? Status() : file_failure("cannot write", file, error);
+}
+
+}  // namespace aoti_dbg::cli

@@ -1,0 +1,220 @@
+// See report_output.hpp.
+#include "cli/report/report_output.hpp"
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cinttypes>
+#include <csignal>
+#include <cstdlib>
+#include <ctime>
+#include <filesystem>
+
+#include "base/file_failure.hpp"
+#include "base/message.hpp"
+#include "base/words.hpp"
+#include "cli/report/old_reports.hpp"
+#include "cli/report/report_files.hpp"
+#include "serializer/finding.hpp"
+#include "triage/render/ci_output.hpp"
+
+namespace aoti_dbg::cli {
+namespace {
+
+bool ended_well(const EndedRun& run) {
+    return WIFEXITED(run.status) && WEXITSTATUS(run.status) == 0;
+}
+
+/// The failure message of a run without a report.
+std::string end_text(const EndedRun& run) {
+    if (WIFSIGNALED(run.status)) return "the program ended with " + signal_name(WTERMSIG(run.status));
+    return "the program exited with status " + std::to_string(WEXITSTATUS(run.status));
+}
+
+/// What was started below a program that ended well may have crashed all the same.
+bool has_crashed_below(const EndedRun& run, const CrashReport& report) {
+    return run.has_status && ended_well(run) && report.end.signal != 0;
+}
+
+/// Returns the path of report.json; empty where there is none.
+std::string leave_report(CrashReport& report, const EndedRun& run) {
+    leave_repeat_script(run.folder, report);
+    std::string text;
+    append_report_text(report, text);
+    write_quietly(STDERR_FILENO, text.data(), text.size());
+    const Result<std::string> path = write_report(report, text, run.folder);
+    if (path.ok()) return path.value();
+    message(Severity::warn, "%s. The report is on standard error only. %s", path.status().message().c_str(),
+            remedy_for(path.status(), "AOTI_DBG_OUT", PlaceKind::directory).c_str());
+    return {};
+}
+
+void leave_verdict(const CrashReport& report, const std::string& report_path, const std::string& file) {
+    if (file.empty()) return;
+    const Status appended = append_verdict(report, report_path, file);
+    if (!appended.ok())
+        message(Severity::warn, "%s. The verdict is lost. %s", appended.message().c_str(),
+                remedy_for(appended, "AOTI_DBG_VERDICT_FILE", PlaceKind::file).c_str());
+}
+
+std::string finding_text(const aoti_dbg::Finding& finding) {
+    std::string text;
+    append_finding_text(finding, text);
+    return text;
+}
+
+/// The first line of its text, without brackets: `[ finding 1: NaN in buf4, ... ]`
+std::string finding_title(const aoti_dbg::Finding& finding) {
+    const std::string text = finding_text(finding);
+    const std::string line = text.substr(0, text.find('\n'));
+    return line.size() > 4 ? line.substr(2, line.size() - 4) : line;
+}
+
+/// Of those that are not told one by one.
+std::string rest_text(const Triage& triage) {
+    if (triage.report.findings <= triage.findings.size()) return {};
+    const std::uint64_t rest = triage.report.findings - triage.findings.size();
+    if (triage.findings.empty()) return counted(rest, "finding") + ", none of them recorded";
+    return counted(rest, "more finding") +
+           "; events.jsonl in the output folder has those that could be written";
+}
+
+void annotate(const EndedRun& run, const Triage& triage, const RequirementResult& requirement) {
+    std::string lines = "\n";  // what the program said may not end with one
+    const bool is_about_finding =
+        (ended_well(run) && !has_crashed_below(run, triage.report)) || !triage.is_worth_telling;
+    if (!is_about_finding)
+        lines += github_error("aoti-dbg: " + std::string(word_of(triage.report.kind)), triage.report.verdict);
+    for (const aoti_dbg::Finding& finding : triage.findings)
+        lines += github_error("aoti-dbg: " + finding_title(finding), finding_text(finding));
+    if (const std::string rest = rest_text(triage); !rest.empty() && triage.findings.empty())
+        lines += github_error("aoti-dbg: findings", rest);
+    if (!requirement.is_met) lines += github_error("aoti-dbg: requirement not met", requirement.said);
+    if (lines.size() > 1) write_quietly(STDERR_FILENO, lines.data(), lines.size());
+}
+
+std::vector<JunitCase> junit_cases(const EndedRun& run, const Triage& triage,
+                                   const RequirementResult& requirement) {
+    std::vector<JunitCase> cases;
+    JunitCase& program = cases.emplace_back(JunitCase{"the program succeeds", {}, {}});
+    if (!ended_well(run)) {
+        program.failure = triage.is_worth_telling ? triage.report.verdict : end_text(run);
+        if (triage.is_worth_telling) append_report_text(triage.report, program.details);
+    }
+    if (has_crashed_below(run, triage.report)) {
+        JunitCase& below = cases.emplace_back(JunitCase{"its child processes succeed", {}, {}});
+        below.failure = triage.report.verdict;
+        append_report_text(triage.report, below.details);
+    }
+    if (requirement.was_asked) {
+        cases.push_back({"the requirement is met", requirement.is_met ? "" : requirement.said, {}});
+    }
+    if (triage.report.findings == 0) cases.push_back({"no findings", {}, {}});
+    for (const aoti_dbg::Finding& finding : triage.findings)
+        cases.push_back({finding_title(finding), finding_title(finding), finding_text(finding)});
+    if (const std::string rest = rest_text(triage); !rest.empty())
+        cases.push_back({triage.findings.empty() ? "no findings" : "no more findings", rest, {}});
+    return cases;
+}
+
+void write_junit(const std::string& file, const EndedRun& run, const Triage& triage,
+                 const RequirementResult& requirement) {
+    timespec now{};
+    clock_gettime(CLOCK_REALTIME, &now);
+    const double seconds = static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) / 1e9 -
+                           static_cast<double>(run.start_unix_ns) / 1e9;
+    const std::string text = junit_xml(std::filesystem::path(run.command.front()).filename().string(),
+                                       seconds < 0 ? 0 : seconds, junit_cases(run, triage, requirement));
+    const Result<std::string> written = write_for_others(file, text);
+    if (!written.ok()) {
+        message(Severity::warn, "%s. The JUnit results are lost. %s", written.status().message().c_str(),
+                remedy_for(written.status(), "--junit", PlaceKind::file).c_str());
+    } else if (std::filesystem::path(written.value()).filename() != std::filesystem::path(file).filename()) {
+        message(Severity::warn, "%s already exists. The JUnit results of this run are in %s.", file.c_str(),
+                written.value().c_str());
+    }
+}
+
+void summarise(const CrashReport& report, const std::string& report_path) {
+    const auto ending = [](std::uint64_t number) { return number == 1 ? "" : "s"; };
+    message(Severity::info,
+            "%" PRIu64 " process%s recorded %" PRIu64 " run%s and %" PRIu64 " call%s; %" PRIu64
+            " finding%s; report: %s",
+            report.processes, report.processes == 1 ? "" : "es", report.runs, ending(report.runs),
+            report.calls, ending(report.calls), report.findings, ending(report.findings),
+            report_path.empty() ? "none" : report_path.c_str());
+}
+
+/// Whether runs have folders beside each other, by what AOTI_DBG_OUT says or by default.
+bool has_own_folder() {
+    const char* const pattern = std::getenv("AOTI_DBG_OUT");
+    if (pattern == nullptr || *pattern == '\0') return true;
+    std::string name = pattern;
+    while (name.size() > 1 && name.back() == '/')
+        name.pop_back();
+    name.erase(0, name.find_last_of('/') + 1);
+    return name.find("%p") != std::string::npos || name.find("%t") != std::string::npos;
+}
+
+bool is_asked_for(const CrashReport& report, const Audience& audience) {
+    return audience.triage || (audience.hangs && report.hang);
+}
+
+/// Returns the path of report.json.
+std::string leave_all(CrashReport& report, const EndedRun& run, const Audience& audience) {
+    std::string path = leave_report(report, run);
+    leave_verdict(report, path, audience.verdict_file);
+    return path;
+}
+
+}  // namespace
+
+void say_where(const std::string& report_path) {
+    if (report_path.empty()) return;
+    std::error_code failed;
+    const std::string path = std::filesystem::absolute(report_path, failed).string();
+    message(Severity::info, "report: %s", path.c_str());
+}
+
+Audience audience_of(const Options& options) {
+    Audience audience;
+    audience.triage = options.triage;
+    audience.hangs = options.hang != 0;
+    audience.keeps_dump = options.keep_dump;
+    audience.summary = options.ci;
+    audience.verdict_file = options.verdict_file;
+    if (has_own_folder()) audience.max_reports = options.max_reports;
+    return audience;
+}
+
+std::uint64_t tell(const EndedRun& run, const Audience& audience, const RequirementResult& requirement) {
+    // That nobody reads on is no reason to end in the middle.
+    std::signal(SIGPIPE, SIG_IGN);
+    Triage triage = look_at(run);
+    std::string report_path = run.earlier_report.value_or("");
+    if (!run.earlier_report && is_asked_for(triage.report, audience) && triage.is_worth_telling) {
+        report_path = leave_all(triage.report, run, audience);
+        const bool is_told = !report_path.empty() && triage.report.device &&
+                             !triage.report.device->dump.empty() && !triage.report.device->is_dump_of_others;
+        if (is_told && !audience.keeps_dump) unlink(triage.report.device->dump.c_str());
+        if (!report_path.empty()) remove_old_reports(run.folder, audience.max_reports);
+        if (!audience.summary) say_where(report_path);
+    }
+    if (audience.summary) summarise(triage.report, report_path);
+    if (audience.github) annotate(run, triage, requirement);
+    if (!audience.junit.empty()) write_junit(audience.junit, run, triage, requirement);
+    const bool is_of_device = triage.report.device || (triage.report.hang && triage.report.hang->is_recorded);
+    return triage.report.findings + (is_of_device ? 1 : 0) + (has_crashed_below(run, triage.report) ? 1 : 0);
+}
+
+std::optional<std::string> tell_hang(const EndedRun& run, const Audience& audience) {
+    if (!audience.triage && !audience.hangs) return std::nullopt;
+    Triage triage = look_at(run);
+    if (!triage.report.hang) return std::nullopt;
+    std::string path = leave_all(triage.report, run, audience);
+    // Also with a summary at the end: whoever waits for this one may not wait for that.
+    say_where(path);
+    return path;
+}
+
+}  // namespace aoti_dbg::cli

@@ -1,0 +1,115 @@
+// See log_padding.hpp.
+#include "cli/run/log_padding.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cinttypes>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <utility>
+
+#include "config/pattern.hpp"
+#include "triage/gather/folder_entries.hpp"
+
+namespace aoti_dbg::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// Whether any process that we may look at has the file mapped. Cannot see other users' processes.
+bool is_mapped(const struct stat& file) {
+    for (const fs::directory_entry& process : entries_of("/proc")) {
+        const std::string name = process.path().filename().string();
+        if (name.find_first_not_of("0123456789") != std::string::npos) continue;
+        std::ifstream maps(process.path() / "maps");
+        std::string line;
+        while (std::getline(maps, line)) {
+            std::uintmax_t inode = 0;
+            // The device's number is not compared: some file systems show another one here than stat does.
+            if (std::sscanf(line.c_str(), "%*s %*s %*s %*s %" SCNuMAX, &inode) == 1 && inode == file.st_ino) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+/// Whether the kernel knows of others that have the file open or mapped, be they hidden from us. On some file
+/// systems it cannot be asked; then the answer is no.
+bool is_open_elsewhere(int descriptor) {
+    if (fcntl(descriptor, F_SETLEASE, F_WRLCK) != 0) return errno == EAGAIN;
+    fcntl(descriptor, F_SETLEASE, F_UNLCK);
+    return false;
+}
+
+/// Bytes of the file that are kept: up to and with the first of the newlines at its end.
+off_t kept_length(int descriptor, off_t length) {
+    std::array<char, 65536> piece{};
+    off_t end = length;
+    while (end > 0) {
+        const auto wanted = static_cast<std::size_t>(std::min<off_t>(end, piece.size()));
+        if (pread(descriptor, piece.data(), wanted, end - static_cast<off_t>(wanted)) !=
+            static_cast<ssize_t>(wanted)) {
+            return length;
+        }
+        for (std::size_t i = wanted; i > 0; --i) {
+            if (piece[i - 1] != '\n') return std::min(length, end - static_cast<off_t>(wanted - i) + 1);
+        }
+        end -= static_cast<off_t>(wanted);
+    }
+    return 0;
+}
+
+/// Returns whether there is such a file.
+bool trim_file(const std::string& path, const timespec& started) {
+    const int descriptor = open(path.c_str(), O_RDWR | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+    if (descriptor < 0) return errno != ENOENT && errno != ENOTDIR;
+    struct stat info {};
+    if (fstat(descriptor, &info) == 0 && S_ISREG(info.st_mode)) {
+        const timespec& changed = info.st_mtim;
+        const bool written =
+            std::pair(changed.tv_sec, changed.tv_nsec) >= std::pair(started.tv_sec, started.tv_nsec);
+        const off_t kept = written ? kept_length(descriptor, info.st_size) : info.st_size;
+        // If it cannot be cut, it keeps its blank lines, which is only ugly.
+        if (kept < info.st_size && !is_open_elsewhere(descriptor) && !is_mapped(info)) {
+            (void)!ftruncate(descriptor, kept);
+        }
+    }
+    close(descriptor);
+    return true;
+}
+
+}  // namespace
+
+std::string log_path(const std::string& pattern, pid_t pid) {
+    std::string with_pid;
+    for (std::size_t i = 0; i < pattern.size(); ++i) {
+        const char letter = pattern[i] == '%' && i + 1 < pattern.size() ? pattern[i + 1] : '\0';
+        if (letter == 't') return {};
+        if (letter == 'p') {
+            with_pid += std::to_string(pid);
+        } else {
+            with_pid += pattern[i];
+            if (letter == '%') with_pid += letter;
+        }
+        if (letter == 'p' || letter == '%') ++i;
+    }
+    return expand_pattern(with_pid, std::getenv);
+}
+
+void trim_log(const std::string& pattern, pid_t pid, const timespec& started) {
+    const std::string path = log_path(pattern, pid);
+    // The library does not overwrite: where names.log stands, it writes names.log.2, and so on.
+    bool there = !path.empty() && trim_file(path, started);
+    for (int number = 2; there; ++number)
+        there = trim_file(path + "." + std::to_string(number), started);
+}
+
+}  // namespace aoti_dbg::cli

@@ -1,0 +1,249 @@
+// Prints what a flight ring says: whose it is, how that ended, and the last calls as a table. Everything that
+// comes from the file is made harmless for a terminal first. Must never write to the ring's folder.
+#include "cli/show/show.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <ctime>
+#include <filesystem>
+#include <string_view>
+#include <vector>
+
+#include "base/message.hpp"
+#include "base/words.hpp"
+#include "cli/print.hpp"
+#include "cli/show/find_recorded.hpp"
+#include "serializer/crash_call.hpp"
+#include "serializer/flight_ring_reader.hpp"
+
+namespace aoti_dbg::cli {
+namespace {
+
+using ring::Call;
+using ring::Contents;
+using ring::FileHeader;
+using ring::Record;
+
+constexpr std::size_t kWidestPadding = 72;  // longer names push the state out rather than widen every line
+constexpr std::uint32_t kDeepestIndent = 16;
+constexpr std::size_t kOthersShown = 8;
+
+std::string harmless(std::string_view text) {
+    std::string result(text);
+    std::replace_if(
+        result.begin(), result.end(),
+        [](char c) { return static_cast<unsigned char>(c) < 0x20U || c == 0x7f; }, '?');
+    return result;
+}
+
+const char* word_for(ring::CallKind kind) {
+    switch (kind) {
+        case ring::CallKind::unknown:
+            break;
+        case ring::CallKind::triton:
+            return "triton";
+        case ring::CallKind::extern_op:
+            return "extern";
+        case ring::CallKind::proxy_op:
+            return "proxy";
+        case ring::CallKind::dispatcher:
+            return "dispatcher";
+        case ring::CallKind::cpp_kernel:
+            return "cpp";
+        case ring::CallKind::launch:
+            return "launch";
+        case ring::CallKind::graph:
+            return "graph";
+        case ring::CallKind::run:
+            return "run";
+        case ring::CallKind::lifecycle:
+            return "lifecycle";
+        case ring::CallKind::wait:
+            return "wait";
+    }
+    return "?";
+}
+
+std::string state_of(const Record& record) {
+    if (is_open(record)) return "<-- did not end";
+    if ((record.flags & ring::kLeftByException) != 0) return "unwound by an exception";
+    return record.result == 0 ? "ok" : "error " + std::to_string(record.result);
+}
+
+std::string unless(std::uint32_t number, std::uint32_t none) {
+    return number == none ? "-" : std::to_string(number);
+}
+
+/// Nanoseconds of a tick; 0 where the two moments do not tell.
+double tick_length(const FileHeader& header) {
+    if (header.anchor_ticks <= header.start_ticks || header.anchor_unix_ns <= header.start_unix_ns) return 0;
+    return static_cast<double>(header.anchor_unix_ns - header.start_unix_ns) /
+           static_cast<double>(header.anchor_ticks - header.start_ticks);
+}
+
+std::string duration(double nanoseconds) {
+    struct Unit {
+        double length;
+        const char* name;
+    };
+    std::array<char, 48> text{};
+    for (const Unit& unit : {Unit{1e9, "s"}, Unit{1e6, "ms"}, Unit{1e3, "us"}}) {
+        if (nanoseconds < unit.length && unit.length > 1e3) continue;
+        std::snprintf(text.data(), text.size(), "%.3f %s", nanoseconds / unit.length, unit.name);
+        return text.data();
+    }
+    return {};
+}
+
+std::string local_time(std::uint64_t unix_ns) {
+    const auto seconds = static_cast<std::time_t>(unix_ns / 1000000000U);
+    std::tm parts{};
+    std::array<char, 64> text{};
+    if (localtime_r(&seconds, &parts) == nullptr) return "?";
+    if (std::strftime(text.data(), text.size(), "%Y-%m-%d %H:%M:%S", &parts) == 0) return "?";
+    return text.data();
+}
+
+std::string how_it_ended(const FileHeader& header) {
+    if (header.ended != 0) return "normally";
+    std::error_code failed;
+    const std::filesystem::path link = "/proc/" + std::to_string(header.pid) + "/exe";
+    if (std::filesystem::read_symlink(link, failed) == header.program && !failed)
+        return "not yet: still running";
+    return "abnormally: killed, crashed, or replaced by exec";
+}
+
+std::string summary(const std::string& path, const Contents& contents, const std::vector<Call>& calls) {
+    const FileHeader& header = contents.header;
+    // Not the threads' own counts: a ring is handed on when its thread has ended.
+    const std::uint64_t begun = calls.empty() ? 0 : calls.back().record->seq;
+    const auto open =
+        std::count_if(calls.begin(), calls.end(), [](const Call& c) { return is_open(*c.record); });
+    std::string text = "ring      " + harmless(path) + "\n";
+    text += "program   " + harmless(header.program) + "\n";
+    text +=
+        "process   " + std::to_string(header.pid) + ", started " + local_time(header.start_unix_ns) + "\n";
+    text += "ended     " + how_it_ended(header) + "\n";
+    text += "runs      " + std::to_string(header.runs) + "\n";
+    text += "calls     " + std::to_string(begun) + ", the last " + std::to_string(calls.size()) +
+            " kept of " + std::to_string(contents.threads.size()) +
+            (contents.threads.size() == 1 ? " thread, " : " threads, ") + std::to_string(open) +
+            " did not end\n";
+    for (const std::string& note : contents.notes)
+        text += "damaged   " + note + "\n";
+    return text;
+}
+
+/// The tail by number, with the calls of before it that never ended: those are what a hang is about.
+std::vector<Call> selected(const std::vector<Call>& calls, const ShowRequest& request) {
+    std::vector<Call> chosen;
+    for (const Call& call : calls) {
+        if (!request.thread || call.thread->tid == *request.thread) chosen.push_back(call);
+    }
+    if (request.all || chosen.size() <= request.last) return chosen;
+    const auto tail = chosen.end() - static_cast<std::ptrdiff_t>(request.last);
+    const auto open_end =
+        std::stable_partition(chosen.begin(), tail, [](const Call& c) { return is_open(*c.record); });
+    chosen.erase(open_end, tail);
+    return chosen;
+}
+
+using Row = std::vector<std::string>;
+
+std::string aligned(const std::vector<Row>& rows, const std::vector<bool>& to_the_right) {
+    std::vector<std::size_t> widths(to_the_right.size(), 0);
+    for (const Row& row : rows) {
+        for (std::size_t i = 0; i + 1 < row.size(); ++i) {
+            widths[i] = std::max(widths[i], std::min(row[i].size(), kWidestPadding));
+        }
+    }
+    std::string text;
+    for (const Row& row : rows) {
+        for (std::size_t i = 0; i < row.size(); ++i) {
+            const std::string padding(widths[i] > row[i].size() ? widths[i] - row[i].size() : 0, ' ');
+            text += to_the_right[i] ? padding + row[i] : row[i];
+            if (i + 1 < row.size()) text += (to_the_right[i] ? "" : padding) + "  ";
+        }
+        text += '\n';
+    }
+    return text;
+}
+
+std::string device_of(const Contents& contents, const Record& record) {
+    const ring::DeviceContext* const context = contents.context_of(record);
+    return context == nullptr ? "-" : device_name(context->device);
+}
+
+std::string table(const Contents& contents, const std::vector<Call>& calls, const std::vector<Call>& all) {
+    const double tick = tick_length(contents.header);
+    std::uint64_t end = 0;
+    for (const Call& call : all)
+        end = std::max({end, call.record->begin_ticks, call.record->end_ticks});
+    std::uint32_t shallowest = UINT32_MAX;
+    for (const Call& call : calls)
+        shallowest = std::min<std::uint32_t>(shallowest, call.record->depth);
+
+    std::vector<Row> rows = {
+        {"seq", "before end", "thread", "device", "run", "call", "kind", "name", "state"}};
+    std::vector<bool> to_the_right = {true, true, true, false, true, true, false, false, false};
+    for (const Call& call : calls) {
+        const Record& record = *call.record;
+        const std::uint32_t depth = std::min(record.depth - shallowest, kDeepestIndent);
+        rows.push_back(
+            {std::to_string(record.seq), duration(static_cast<double>(end - record.begin_ticks) * tick),
+             std::to_string(call.thread->tid), device_of(contents, record), unless(record.run, ring::kNoRun),
+             unless(record.call, ring::kNoCall), word_for(record.kind),
+             std::string(2UL * depth, ' ') + harmless(contents.name(record.name)), state_of(record)});
+    }
+    const auto leave_out = [&](std::ptrdiff_t column) {
+        for (Row& row : rows)
+            row.erase(row.begin() + column);
+        to_the_right.erase(to_the_right.begin() + column);
+    };
+    if (!contents.has_several_devices()) leave_out(3);
+    if (tick == 0) leave_out(1);
+    return aligned(rows, to_the_right);
+}
+
+std::string threads_of(const Contents& contents) {
+    std::string text;
+    for (const ring::Thread& thread : contents.threads) {
+        text += (text.empty() ? "" : ", ") + std::to_string(thread.tid);
+    }
+    return text;
+}
+
+}  // namespace
+
+int show(const ShowRequest& request) {
+    const Result<FoundFile> found = find_recorded(request.place, Recorded::ring);
+    if (!found.ok()) {
+        error_message(ErrorCode::nothing_recorded, "%s.", found.status().message().c_str());
+        return 1;
+    }
+    const Result<Contents> read = ring::read_flight_ring(found.value().path);
+    if (!read.ok()) {
+        error_message(ErrorCode::unreadable_recording, "%s", read.status().message().c_str());
+        return 1;
+    }
+    const Contents& contents = read.value();
+    const std::vector<Call> calls = ring::merged_calls(contents);
+    const std::vector<Call> chosen = selected(calls, request);
+    if (request.thread && chosen.empty()) {
+        error_message(ErrorCode::no_match, "no call of thread %u is in the ring. Its threads are: %s.",
+                      *request.thread, threads_of(contents).c_str());
+        return 1;
+    }
+    std::string text = summary(found.value().path, contents, calls) + "\n";
+    text += chosen.empty() ? "no calls\n" : table(contents, chosen, calls);
+    const std::vector<std::string>& others = found.value().others;
+    if (!others.empty()) text += "\nother rings here, newest first:\n";
+    for (std::size_t i = 0; i < std::min(others.size(), kOthersShown); ++i)
+        text += "  " + harmless(others[i]) + "\n";
+    return print(text);
+}
+
+}  // namespace aoti_dbg::cli

@@ -1,0 +1,42 @@
+// See container_functions.hpp.
+#include "shim/calls/container_functions.hpp"
+
+#include <cstring>
+
+namespace aoti_dbg {
+namespace {
+
+using enum SlotRole;
+constexpr auto kLifecycle = ring::CallKind::lifecycle;
+
+// Of the container's functions those that say something about calls; with the words of stack arguments they
+// take.
+constexpr ContainerFunction kContainerFunctions[] = {
+    {"AOTInductorModelContainerRun", run, ring::CallKind::run, 1},
+    {"AOTInductorModelContainerRunSingleThreaded", run, ring::CallKind::run, 1},
+    {"AOTInductorModelContainerRunConstantFolding", lifecycle, kLifecycle, 0},
+    {"AOTInductorModelContainerDelete", lifecycle, kLifecycle, 0},
+    {"AOTInductorModelContainerUpdateConstantBuffer", lifecycle, kLifecycle, 0},
+    {"AOTInductorModelContainerUpdateInactiveConstantBuffer", lifecycle, kLifecycle, 0},
+    {"AOTInductorModelContainerUpdateUserManagedConstantBuffer", lifecycle, kLifecycle, 0},
+    {"AOTInductorModelContainerUpdateUserManagedConstantBufferPairs", lifecycle, kLifecycle, 0},
+    {"AOTInductorModelContainerFreeInactiveConstantBuffer", lifecycle, kLifecycle, 0},
+    {"AOTInductorModelContainerSwapConstantBuffer", lifecycle, kLifecycle, 0},
+    {"AOTInductorModelUpdateConstantsFromBlob", lifecycle, kLifecycle, 0},
+};
+
+}  // namespace
+
+const ContainerFunction* find_container_function(const char* name) {
+    for (const ContainerFunction& function : kContainerFunctions) {
+        if (strcmp(function.name, name) == 0) return &function;
+    }
+    return nullptr;
+}
+
+bool is_container_name(const char* name) {
+    static constexpr char kPrefix[] = "AOTInductorModel";
+    return strncmp(name, kPrefix, sizeof kPrefix - 1) == 0;
+}
+
+}  // namespace aoti_dbg

@@ -1,0 +1,87 @@
+// See current_session.hpp.
+#include "shim/calls/current_session.hpp"
+
+#include <limits.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <mutex>
+#include <new>
+#include <string>
+
+#include "config/pattern.hpp"
+#include "config/selection.hpp"
+#include "shim/calls/session.hpp"
+#include "shim/runtime/process.hpp"
+#include "shim/runtime/process_tree.hpp"
+#include "shim/runtime/tally.hpp"
+
+namespace aoti_dbg {
+namespace {
+
+/// Where relative names begin: where this process was when it was loaded; below a start that still runs,
+/// where that one is, because all of its processes have their output in one place.
+std::string anchor(const Origin& start) {
+    if (start.pid == getpid()) return folder_at_load();
+    char folder[PATH_MAX];
+    const std::string link = "/proc/" + std::to_string(start.pid) + "/cwd";
+    const ssize_t length = readlink(link.c_str(), folder, sizeof folder);
+    if (length <= 0 || length >= PATH_MAX) return folder_at_load();
+    folder[length] = '\0';
+    // Of a folder that was removed the link says a name that stands for nothing, or for another folder.
+    struct stat named {};
+    struct stat real {};
+    const bool same = stat(folder, &named) == 0 && stat(link.c_str(), &real) == 0 &&
+                      named.st_dev == real.st_dev && named.st_ino == real.st_ino;
+    return same ? folder : folder_at_load();
+}
+
+/// Registered not before there is a session: what is registered last is called first, and the loader's own,
+/// which calls our destructor, is there since before main.
+void hear_exit_status() {
+    static std::atomic<bool> hears{false};
+    if (hears.exchange(true)) return;
+    on_exit([](int status, void* /*nothing*/) { note_exit_status(status); }, nullptr);
+}
+
+Session* make_session() {
+    hear_exit_status();
+    const Origin start = find_start();
+    Options anchored = options();
+    anchored.out = anchored_pattern(anchored.out, anchor(start), ::getenv);
+    if (anchored.log != "stderr" && anchored.log != "stdout") {
+        anchored.log = anchored_pattern(anchored.log, folder_at_load(), ::getenv);
+    }
+    return new (std::nothrow) Session(anchored, start);
+}
+
+/// Asked at the first call: workers that are forked learn their rank after they were loaded.
+bool takes_part(const Processes& processes) {
+    if (processes.only_main) return getpid() == loading_process();
+    return matches_this_process(processes.names);
+}
+
+}  // namespace
+
+Session* current_session() {
+    if (!observing()) return nullptr;
+    WipedPage& page = wiped_page();
+    Session* session = page.session.load(std::memory_order_acquire);
+    if (session != nullptr) return session;
+    const std::lock_guard lock(page.session_mutex);
+    session = page.session.load(std::memory_order_acquire);
+    // Reached at the end: the session has been closed, and no other is opened. A child that was forked since
+    // then is a process of its own, but one that ends as well.
+    if (session != nullptr || is_process_ending()) return session;
+    if (!takes_part(options().processes)) {
+        count_in_tally(TallyCount::left_out);
+        g_observing.store(false, std::memory_order_release);
+        return nullptr;
+    }
+    session = make_session();
+    page.session.store(session, std::memory_order_release);
+    return session;
+}
+
+}  // namespace aoti_dbg

@@ -1,0 +1,188 @@
+#include "shim/calls/driver_waits.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <optional>
+#include <string_view>
+
+#include "base/errno_keeper.hpp"
+#include "shim/calls/session.hpp"
+#include "shim/calls/thread_state.hpp"
+#include "shim/calls/unrecorded.hpp"
+#include "shim/faults/completion_markers.hpp"
+#include "shim/runtime/clock.hpp"
+#include "shim/runtime/launch_count.hpp"
+#include "shim/runtime/names.hpp"
+
+namespace aoti_dbg {
+namespace {
+
+constexpr std::int32_t kNotReady = 600;  // CUDA_ERROR_NOT_READY
+
+/// Where an event was recorded last, and after which call.
+struct RecordedEvent {
+    std::atomic<std::uint64_t> event{0};
+    std::atomic<std::uint64_t> stream{0};
+    std::atomic<std::uint64_t> seq{0};
+    std::atomic<std::uint8_t> context{0};  // the stream's; 0: it is not known
+};
+
+// Of two events that share a place the later one is known.
+constexpr std::size_t kEvents = 1024;
+RecordedEvent g_events[kEvents];
+
+RecordedEvent& place_of(std::uint64_t event) {
+    constexpr std::uint64_t kSpread = 0x9e3779b97f4a7c15U;
+    constexpr unsigned kBits = 10;
+    static_assert(kEvents == std::size_t{1} << kBits);
+    return g_events[(event * kSpread) >> (64U - kBits)];
+}
+
+/// What is waited for: where an event was recorded, and behind which call. Nothing where it is not known.
+struct Recorded {
+    std::uint64_t stream;
+    std::uint64_t seq;
+    std::uint8_t context;
+};
+
+std::optional<Recorded> find_event(std::uint64_t event) {
+    const RecordedEvent& place = place_of(event);
+    if (place.event.load(std::memory_order_acquire) != event) return std::nullopt;
+    return Recorded{place.stream.load(std::memory_order_relaxed), place.seq.load(std::memory_order_relaxed),
+                    place.context.load(std::memory_order_relaxed)};
+}
+
+/// The context that a call other than for an event waits in; 0: it is not known.
+std::uint8_t context_of(const Awaited& awaited) {
+    if (awaited.is_anywhere) return 0;
+    if (awaited.context != nullptr) return number_of_context(awaited.context);
+    return context_number(reinterpret_cast<const void*>(awaited.stream));
+}
+
+/// A process that only waits has launched nothing that could be told of: nothing is made for it.
+ThreadState* state_of_recorded() {
+    if (!observing() || wiped_page().session.load(std::memory_order_acquire) == nullptr) return nullptr;
+    ThreadState* const state = thread_state();
+    return state != nullptr && state->ring ? state : nullptr;
+}
+
+ring::Record record_of(ThreadState& state, const Name& name, Awaited awaited) {
+    Session& session = *state.session;
+    session.publish_name(name.id);
+    ring::Record record{};
+    record.context = awaited.event != 0 ? std::uint8_t{0} : context_of(awaited);
+    session.publish_contexts();
+    record.seq = session.next_seq();
+    record.begin_ticks = ticks();
+    record.stream = awaited.stream;
+    const std::optional<Recorded> recorded = awaited.event != 0 ? find_event(awaited.event) : std::nullopt;
+    if (recorded) {
+        record.stream = recorded->stream;
+        record.context = recorded->context;
+        const std::uint64_t behind =
+            std::max<std::uint64_t>(record.seq - std::min(recorded->seq, record.seq), 1);
+        record.launch = static_cast<std::uint32_t>(
+            std::min<std::uint64_t>(behind, std::numeric_limits<std::uint32_t>::max()));
+    } else if (awaited.event != 0) {
+        // Nothing is known to be before it.
+        record.launch = std::numeric_limits<std::uint32_t>::max();
+    }
+    const OpenCall* const parent = state.top();
+    record.name = name.id;
+    record.run = parent == nullptr ? ring::kNoRun : parent->run;
+    record.call = ring::kNoCall;
+    record.depth = static_cast<std::uint8_t>(state.depth);
+    if (parent != nullptr && parent->seq != 0)
+        record.back = static_cast<std::uint32_t>(record.seq - parent->seq);
+    record.model = parent == nullptr ? ring::kNoModel : parent->model;
+    record.kind = ring::CallKind::wait;
+    return record;
+}
+
+}  // namespace
+
+const Name* WaitName::get() {
+    const Name* name = name_.load(std::memory_order_acquire);
+    if (name != nullptr) return name;
+    const std::string_view exported(exported_);
+    name = intern_name(exported.substr(0, exported.find('_')), {});
+    name_.store(name, std::memory_order_release);
+    return name;
+}
+
+void Wait::begin(WaitName& name, Awaited awaited) {
+    const ErrnoKeeper errno_keeper;
+    try {
+        ThreadState* const state = state_of_recorded();
+        if (state == nullptr) return;
+        state->standing.steps.raise();
+        state->standing.stack.store(reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0)),
+                                    std::memory_order_relaxed);
+        state->standing.question.store(nullptr, std::memory_order_relaxed);
+        const ring::Record record = record_of(*state, *name.get(), awaited);
+        state->session->ring()->note_moment();
+        state_ = state;
+        seq_ = record.seq;
+        record_ = state->ring.begin(record);
+    } catch (...) {
+        switch_off("out of memory while recording a call that waits");
+    }
+}
+
+void Wait::end_record(std::int32_t result) {
+    if (record_ == nullptr) return note_unrecorded_failure(result);
+    if (!observing()) return;
+    note_result(*state_->session, result);
+    ThreadRing::end(record_, seq_, result, ring::kEnded, ticks());
+    state_->standing.steps.raise();
+}
+
+void note_event_recorded(std::uint64_t event, std::uint64_t stream) {
+    Session* const session = observing() ? wiped_page().session.load(std::memory_order_acquire) : nullptr;
+    if (session == nullptr) return;
+    RecordedEvent& place = place_of(event);
+    place.event.store(0, std::memory_order_relaxed);
+    place.stream.store(stream, std::memory_order_relaxed);
+    place.seq.store(session->last_seq(), std::memory_order_relaxed);
+    place.context.store(context_number(reinterpret_cast<const void*>(stream)), std::memory_order_relaxed);
+    place.event.store(event, std::memory_order_release);
+    // What it is asked from now on is another question.
+    ThreadState* const state = thread_state_if_any();
+    if (state == nullptr || state->standing.asked_of.load(std::memory_order_relaxed) != event) return;
+    state->standing.question.store(nullptr, std::memory_order_relaxed);
+    state->standing.steps.raise();
+}
+
+void note_answer(WaitName& name, Awaited awaited, std::int32_t result) {
+    const ErrnoKeeper errno_keeper;
+    try {
+        ThreadState* const state = state_of_recorded();
+        if (state == nullptr) return;
+        Standing& standing = state->standing;
+        const bool was_asked = standing.question.load(std::memory_order_relaxed) != nullptr;
+        const std::uint64_t of = awaited.event != 0 ? awaited.event : awaited.stream;
+        if (result == kNotReady) {
+            const std::optional<Recorded> recorded =
+                awaited.event != 0 ? find_event(awaited.event) : std::nullopt;
+            if (recorded) awaited.stream = recorded->stream;
+            standing.asked_of.store(of, std::memory_order_relaxed);
+            standing.stack.store(reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0)),
+                                 std::memory_order_relaxed);
+            standing.stream.store(awaited.stream, std::memory_order_relaxed);
+            standing.question.store(name.get(), std::memory_order_release);
+            standing.answers.raise();
+            return;
+        }
+        if (!was_asked || standing.asked_of.load(std::memory_order_relaxed) != of) return;
+        standing.question.store(nullptr, std::memory_order_relaxed);
+        standing.steps.raise();
+        note_result(*state->session, result);
+        // By it is known what has ended, as by a call that has waited.
+        const ring::Record record = record_of(*state, *name.get(), awaited);
+        ThreadRing::end(state->ring.begin(record), record.seq, result, ring::kEnded, ticks());
+    } catch (...) {
+        switch_off("out of memory while recording a device query");
+    }
+}
+
+}  // namespace aoti_dbg

@@ -1,0 +1,132 @@
+#include "shim/calls/functions.hpp"
+
+#include <atomic>
+#include <mutex>
+#include <string>
+#include <unordered_map>
+
+#include "base/readable_symbol.hpp"
+#include "shim/calls/models.hpp"
+#include "shim/calls/thread_state.hpp"
+#include "shim/runtime/driver_table.hpp"
+#include "shim/runtime/names.hpp"
+#include "shim/runtime/process.hpp"
+
+namespace aoti_dbg {
+namespace {
+
+struct Known {
+    const Name* name;
+    const void* owner;  // module or library; nullptr: the driver was asked, so nobody tells us when it goes
+};
+
+struct Registry {
+    std::unordered_map<const void*, Known> functions;
+    std::unordered_map<const void*, std::string> cubins;  // module -> file name of its image, bare
+};
+
+// Raised whenever something is forgotten; what threads have cached of an older epoch is looked up again.
+std::atomic<std::uint64_t> g_epoch{1};
+
+Registry& registry() {
+    static auto* instance = new Registry;
+    return *instance;
+}
+
+std::string bare_file_name(std::string_view path) {
+    const std::size_t slash = path.rfind('/');
+    std::string_view file = slash == std::string_view::npos ? path : path.substr(slash + 1);
+    return std::string(file.substr(0, file.find('.')));
+}
+
+const Name* name_of_symbol(std::string_view symbol) {
+    return intern_name(readable_symbol(symbol), symbol);
+}
+
+/// Both take a handle and give a name; which one knows it depends on where the handle came from.
+const Name* ask_driver(const void* function) {
+    using GetName = int (*)(const char**, const void*);
+    if (function == nullptr) return intern_name("unknown kernel", {});
+    for (const char* entry : {"cuFuncGetName", "cuKernelGetName"}) {
+        const auto get = reinterpret_cast<GetName>(other_driver_function(entry));
+        const char* symbol = nullptr;
+        if (get != nullptr && get(&symbol, function) == 0 && symbol != nullptr) return name_of_symbol(symbol);
+    }
+    return intern_name("unknown kernel", {});
+}
+
+const Name* look_up(const void* function) {
+    {
+        const std::lock_guard lock(wiped_page().functions_mutex);
+        const auto& functions = registry().functions;
+        if (const auto found = functions.find(function); found != functions.end()) return found->second.name;
+    }
+    const Name* name = ask_driver(function);
+    const std::lock_guard lock(wiped_page().functions_mutex);
+    registry().functions.emplace(function, Known{name, nullptr});
+    return name;
+}
+
+template <typename Map, typename Predicate>
+void erase_where(Map& map, Predicate goes) {
+    for (auto entry = map.begin(); entry != map.end();)
+        entry = goes(*entry) ? map.erase(entry) : std::next(entry);
+}
+
+}  // namespace
+
+void learn_module(const void* module, std::string_view path) {
+    const std::lock_guard lock(wiped_page().functions_mutex);
+    registry().cubins[module] = bare_file_name(path);
+}
+
+void learn_function(const void* function, const void* owner, std::string_view symbol, const void* caller) {
+    const std::uint16_t model = model_at(caller);
+    std::string cubin;
+    {
+        const std::lock_guard lock(wiped_page().functions_mutex);
+        const auto& cubins = registry().cubins;
+        if (const auto found = cubins.find(owner); found != cubins.end()) cubin = found->second;
+    }
+    const Name* name =
+        model == ring::kNoModel ? name_of_symbol(symbol) : launched_kernel_name(model, cubin, symbol);
+    const std::lock_guard lock(wiped_page().functions_mutex);
+    registry().functions[function] = Known{name, owner};
+    g_epoch.fetch_add(1, std::memory_order_release);
+}
+
+void learn_same(const void* function, const void* kernel) {
+    const std::lock_guard lock(wiped_page().functions_mutex);
+    auto& functions = registry().functions;
+    if (const auto found = functions.find(kernel); found != functions.end())
+        functions[function] = found->second;
+    g_epoch.fetch_add(1, std::memory_order_release);
+}
+
+void forget_owner(const void* owner) {
+    const std::lock_guard lock(wiped_page().functions_mutex);
+    Registry& all = registry();
+    erase_where(all.functions, [owner](const auto& entry) {
+        return entry.second.owner == owner || entry.second.owner == nullptr;
+    });
+    all.cubins.erase(owner);
+    g_epoch.fetch_add(1, std::memory_order_release);
+}
+
+void forget_all() {
+    const std::lock_guard lock(wiped_page().functions_mutex);
+    registry().functions.clear();
+    registry().cubins.clear();
+    g_epoch.fetch_add(1, std::memory_order_release);
+}
+
+[[gnu::hot]] const Name* function_name(ThreadState& state, const void* function) {
+    const std::uint64_t epoch = g_epoch.load(std::memory_order_acquire);
+    const auto number = reinterpret_cast<std::uintptr_t>(function);
+    CachedFunction& cached = state.functions[(number >> 4 ^ number >> 10) % state.functions.size()];
+    if (cached.function == function && cached.epoch == epoch) return cached.name;
+    cached = {function, epoch, look_up(function)};
+    return cached.name;
+}
+
+}  // namespace aoti_dbg

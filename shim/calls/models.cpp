@@ -1,0 +1,401 @@
+#include "shim/calls/models.hpp"
+
+#include <link.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cerrno>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/file_failure.hpp"
+#include "base/message.hpp"
+#include "model/package.hpp"
+#include "shim/calls/container_functions.hpp"
+#include "shim/calls/model_binding.hpp"
+#include "shim/calls/session.hpp"
+#include "shim/record/evidence.hpp"
+#include "shim/runtime/deadline_lock.hpp"
+#include "shim/runtime/loaded_object.hpp"
+#include "shim/runtime/names.hpp"
+#include "shim/runtime/process.hpp"
+#include "shim/runtime/shim_api.hpp"
+#include "shim/runtime/slots.hpp"
+#include "shim/runtime/tally.hpp"
+#include "shim/tensors/measured_model.hpp"
+
+namespace aoti_dbg {
+namespace {
+
+struct Model {
+    std::uint16_t number = 0;
+    LoadedObject object;
+    PackageInfo package;
+    std::vector<const Name*> proxy_ops;
+    std::unique_ptr<MeasuredModel> measured;
+    TorchLibrary torch;       // for the evidence
+    bool linked = false;      // not opened by a loader: its Run may be called without us
+    std::uint64_t loads = 0;  // the loader's count of unloaded objects when it arrived
+};
+
+// A model's number is never used again, so that what was recorded stays true; a process that loads more than
+// this has the later ones unseen.
+constexpr std::size_t kMostModels = ring::kNoModel;
+
+// That a process keeps of packages. Sources are some 100 KiB, images of a large model's kernels some 10 MiB.
+constexpr std::uint64_t kMostEvidence = std::uint64_t{256} << 20U;
+
+struct Registry {
+    std::vector<std::unique_ptr<Model>> live;
+    std::uint64_t walked_at = UINT64_MAX;  // the loader's count of loaded objects at the last walk
+};
+
+// Read without a lock by launching threads. What they point to is never freed: a thread may be reading it at
+// the moment in which its library goes.
+std::array<std::atomic<const Model*>, kMostModels> g_by_number;
+std::atomic<const std::vector<const Model*>*> g_live{nullptr};
+
+// The registry's lock is held while the loader is asked, and a library's constructor, which runs under the
+// loader's lock, may look a model up: each may wait for the other, so nobody waits for ever.
+class RegistryLock {
+  public:
+    RegistryLock() : held_(lock_with_deadline(wiped_page().models_mutex, kPatience)) {}
+    ~RegistryLock() {
+        if (held_) wiped_page().models_mutex.unlock();
+    }
+    RegistryLock(const RegistryLock&) = delete;
+    RegistryLock& operator=(const RegistryLock&) = delete;
+    [[nodiscard]] bool held() const { return held_; }
+
+  private:
+    // Much longer than any model takes to arrive.
+    static constexpr int kPatience = 10000;
+    bool held_;
+};
+
+// Counted outside of the registry: they are read at the end of the process, where no lock can be waited for.
+std::atomic<std::uint32_t> g_numbers{0};
+std::atomic<std::uint64_t> g_unbound{0};
+
+Registry& registry() {
+    static auto* instance = new Registry;
+    return *instance;
+}
+
+struct LoaderCounts {
+    std::uint64_t loaded = 0;
+    std::uint64_t unloaded = 0;
+};
+
+LoaderCounts loader_counts() {
+    LoaderCounts counts;
+    dl_iterate_phdr(
+        [](dl_phdr_info* info, std::size_t, void* out) {
+            static_cast<LoaderCounts*>(out)->loaded = info->dlpi_adds;
+            static_cast<LoaderCounts*>(out)->unloaded = info->dlpi_subs;
+            return 1;
+        },
+        &counts);
+    return counts;
+}
+
+void publish_live(const Registry& all) {
+    auto* live = new std::vector<const Model*>;
+    for (const std::unique_ptr<Model>& model : all.live)
+        live->push_back(model.get());
+    g_live.store(live, std::memory_order_release);
+}
+
+bool overlap(const LoadedObject& one, const LoadedObject& other) {
+    return one.low < other.high && other.low < one.high;
+}
+
+/// Models whose library is no longer what it was: unmapped, or another one in its place.
+void retire_gone(Registry& all, const std::vector<LoadedObject>& objects) {
+    const auto is_gone = [&objects](const std::unique_ptr<Model>& model) {
+        for (const LoadedObject& object : objects) {
+            if (object.base == model->object.base && object.path == model->object.path) {
+                return !is_still_bound(object);
+            }
+        }
+        return true;
+    };
+    for (auto model = all.live.begin(); model != all.live.end();) {
+        if (!is_gone(*model)) {
+            ++model;
+            continue;
+        }
+        retire_slots_of((*model)->number);
+        g_by_number[(*model)->number].store(nullptr, std::memory_order_release);
+        model->release()->package = {};
+        model = all.live.erase(model);
+    }
+    publish_live(all);
+}
+
+Model* find_live(Registry& all, const void* address) {
+    for (const std::unique_ptr<Model>& model : all.live) {
+        if (model->object.contains(reinterpret_cast<std::uintptr_t>(address))) return model.get();
+    }
+    return nullptr;
+}
+
+void say_once_what_is_missing(const Model& model, const BindingReport& report) {
+    if (report.printer_baked_in || model.package.prints_names) {
+        message(
+            Severity::info,
+            "%s was compiled with PyTorch's debug printer. Its lines appear next to those of the library.",
+            model.object.path.c_str());
+    }
+    if (!report.failure.empty()) {
+        message(Severity::warn, "%s. Calls of this model are not intercepted.", report.failure.c_str());
+    }
+    if (report.unknown_prototypes > 0 && !model.package.has_wrapper_source) {
+        message(Severity::info,
+                "%s has no wrapper source next to it, so the signatures of %zu functions are unknown. The "
+                "library copies as much of the caller's stack as they may need.",
+                model.object.path.c_str(), report.unknown_prototypes);
+    }
+}
+
+/// Level 2 on what can be measured; of other models names are printed, which is said once.
+std::unique_ptr<MeasuredModel> measured_part(const LoadedObject& object) {
+    static bool said = false;
+    std::unique_ptr<MeasuredModel> measured = MeasuredModel::read(object);
+    if (measured == nullptr && !std::exchange(said, true)) {
+        message(
+            Severity::warn,
+            "the PyTorch library of %s lacks functions that describe tensors. The model's arguments are not "
+            "checked, measured or saved. At levels 1 and 2, kernel names are printed instead (level 3).",
+            object.path.c_str());
+    }
+    return measured;
+}
+
+/// A linked model lies where it was built; nobody deletes what is beside it.
+bool is_kept(const Model& model) {
+    return options().evidence && !model.linked;
+}
+
+TorchLibrary torch_behind(const LoadedObject& object) {
+    const void* const shim_function = shim_function_of(object);
+    return shim_function == nullptr ? TorchLibrary{} : find_torch_library(shim_function);
+}
+
+/// Under models_mutex.
+Model* arrive(Registry& all, const LoadedObject& object, bool linked) {
+    if (g_numbers == kMostModels) {
+        static bool said = false;
+        if (!said)
+            message(Severity::warn,
+                    "more than %zu models were loaded. Calls of later models are not intercepted.",
+                    kMostModels);
+        said = true;
+        return nullptr;
+    }
+    auto model = std::make_unique<Model>();
+    model->number = static_cast<std::uint16_t>(g_numbers++);
+    model->object = object;
+    model->linked = linked;
+    model->package = read_package(object.path);
+    for (const std::string& op : model->package.proxy_ops) {
+        model->proxy_ops.push_back(op.empty() ? nullptr : intern_name(op, {}));
+    }
+    if (looking()) model->measured = measured_part(object);
+    if (is_kept(*model)) model->torch = torch_behind(object);
+    const bool is_known = model->measured != nullptr;
+    const LookedAt looked_at{is_known && (measuring() || saving() || ordering()), is_known && checking(),
+                             is_known && g_recording_memory && model->measured->is_on_cuda()};
+    const BindingReport report = bind_model(object, model->package, model->number, linked, looked_at);
+    g_unbound += report.unbound;
+    say_once_what_is_missing(*model, report);
+    count_in_tally(TallyCount::models);
+    Model* arrived = model.get();
+    g_by_number[arrived->number].store(arrived, std::memory_order_release);
+    all.live.push_back(std::move(model));
+    publish_live(all);
+    return arrived;
+}
+
+/// So that who reads the ring finds the sources of its calls' model.
+void note_package(const Model& model, const Session& session, const std::string& folder) {
+    if (session.ring() == nullptr || folder.empty()) return;
+    const ModelOfPackage noted{static_cast<std::uint32_t>(session.pid()), session.ring()->start_unix_ns(),
+                               model.number, model.object.path};
+    const Status status = note_model(noted, folder);
+    static std::atomic<bool> said{false};
+    if (!status.ok() && !said.exchange(true))
+        message(Severity::warn, "%s. Reports may lack the sources of calls. %s", status.message().c_str(),
+                remedy_for(status, "AOTI_DBG_OUT", PlaceKind::directory).c_str());
+}
+
+void keep_evidence_of(const Model& model) {
+    const Session* const session = wiped_page().session.load(std::memory_order_acquire);
+    if (session == nullptr || session->folder().empty() || !is_kept(model)) return;
+    static std::atomic<std::uint64_t> bytes{0};
+    const std::uint64_t used = std::min(bytes.load(std::memory_order_relaxed), kMostEvidence);
+    const Result<KeptEvidence> kept =
+        keep_evidence(model.object.path, session->folder(), kMostEvidence - used, model.torch);
+    if (kept.ok()) {
+        bytes.fetch_add(kept.value().bytes, std::memory_order_relaxed);
+        note_package(model, *session, kept.value().folder);
+    }
+    static std::atomic<bool> said{false};
+    if (!kept.ok()) {
+        if (!said.exchange(true))
+            message(
+                Severity::warn,
+                "%s. The sources of this model are not kept. To keep no sources, set AOTI_DBG_EVIDENCE=off.",
+                kept.status().message().c_str());
+    } else if (kept.value().left_out != 0 && !said.exchange(true)) {
+        message(Severity::info,
+                "%llu files next to %s are not kept in %s: they are too large or not regular files.",
+                static_cast<unsigned long long>(kept.value().left_out), model.object.path.c_str(),
+                kept.value().folder.c_str());
+    }
+}
+
+const Model* model_with(std::uint16_t number) {
+    return number < kMostModels ? g_by_number[number].load(std::memory_order_acquire) : nullptr;
+}
+
+/// What container_function_found() returns; `arrived` receives a model that was not known before.
+void* look_up_container_function(const char* name, void* found, const Model*& arrived) {
+    const RegistryLock lock;
+    if (!lock.held()) {
+        message(Severity::warn, "cannot intercept '%s': the dynamic loader and a model wait for each other.",
+                name);
+        return found;
+    }
+    Registry& all = registry();
+    // A library may have been replaced by another at the same address since it was last looked at.
+    const std::uint64_t unloaded = loader_counts().unloaded;
+    Model* model = find_live(all, found);
+    if (model == nullptr || model->loads != unloaded) {
+        const std::vector<LoadedObject> objects = loaded_objects();
+        retire_gone(all, objects);
+        model = find_live(all, found);
+        for (const LoadedObject& object : objects) {
+            if (model != nullptr || !object.contains(reinterpret_cast<std::uintptr_t>(found))) continue;
+            model = arrive(all, object, object.is_program);
+            arrived = model;
+        }
+        if (model != nullptr) model->loads = unloaded;
+    }
+    const ContainerFunction* function = find_container_function(name);
+    if (model == nullptr || function == nullptr) return found;
+    void* const stub = container_stub(*function, found, model->object, model->number);
+    return stub != nullptr ? stub : found;
+}
+
+}  // namespace
+
+void* container_function_found(const char* name, void* found) {
+    const int kept_errno = errno;
+    void* handed_out = found;
+    try {
+        const Model* arrived = nullptr;
+        handed_out = look_up_container_function(name, found, arrived);
+        // Without a call yet, it is kept at the first one.
+        const Session* const session = wiped_page().session.load(std::memory_order_acquire);
+        if (arrived != nullptr && session != nullptr && session->has_calls()) keep_evidence_of(*arrived);
+    } catch (...) {
+        switch_off("out of memory while binding a model");
+    }
+    errno = kept_errno;
+    return handed_out;
+}
+
+void keep_evidence_of_models() {
+    const int kept_errno = errno;
+    try {
+        const auto* live = g_live.load(std::memory_order_acquire);
+        if (live != nullptr) {
+            for (const Model* model : *live)
+                keep_evidence_of(*model);
+        }
+    } catch (...) {
+        message(Severity::warn, "out of memory. The sources of models are not kept.");
+    }
+    errno = kept_errno;
+}
+
+void find_linked_models() {
+    const int kept_errno = errno;
+    try {
+        const RegistryLock lock;
+        Registry& all = registry();
+        const std::uint64_t loaded = loader_counts().loaded;
+        if (lock.held() && all.walked_at != loaded) {
+            all.walked_at = loaded;
+            const std::vector<LoadedObject> objects = loaded_objects();
+            for (const LoadedObject& object : objects) {
+                bool known = false;
+                for (const std::unique_ptr<Model>& model : all.live)
+                    known = known || overlap(model->object, object);
+                if (!known && looks_like_model(object)) arrive(all, object, true);
+            }
+            // Only now it is known which of them is a model, whose Run another imports.
+            for (const LoadedObject& object : objects)
+                bind_container_imports(object);
+        }
+    } catch (...) {
+        switch_off("out of memory while searching for models");
+    }
+    errno = kept_errno;
+}
+
+std::uint16_t model_at(const void* address) {
+    const auto* live = g_live.load(std::memory_order_acquire);
+    if (live == nullptr) return ring::kNoModel;
+    for (const Model* model : *live) {
+        if (model->object.contains(reinterpret_cast<std::uintptr_t>(address))) return model->number;
+    }
+    return ring::kNoModel;
+}
+
+[[gnu::hot]] bool is_in_model(std::uint16_t number, const void* address) {
+    const Model* model = model_with(number);
+    return model != nullptr && model->object.contains(reinterpret_cast<std::uintptr_t>(address));
+}
+
+std::string model_path(std::uint16_t number) {
+    const Model* model = model_with(number);
+    return model == nullptr ? std::string() : model->object.path;
+}
+
+const Name* proxy_op_name(std::uint16_t number, std::uint64_t index) {
+    static const Name* const unknown = intern_name("proxy executor op", {});
+    const Model* model = model_with(number);
+    if (model == nullptr || index >= model->proxy_ops.size()) return unknown;
+    return model->proxy_ops[index] != nullptr ? model->proxy_ops[index] : unknown;
+}
+
+const Name* launched_kernel_name(std::uint16_t number, std::string_view cubin, std::string_view function) {
+    const RegistryLock lock;
+    const TritonKernel* only = nullptr;
+    std::size_t candidates = 0;
+    if (const Model* model = model_with(number); lock.held() && model != nullptr) {
+        for (const TritonKernel& kernel : model->package.triton_kernels) {
+            if (kernel.function != function) continue;
+            if (!cubin.empty() && kernel.cubin == cubin) return intern_name(kernel.name, function);
+            only = &kernel;
+            ++candidates;
+        }
+    }
+    return candidates == 1 ? intern_name(only->name, function) : intern_name(function, {});
+}
+
+[[gnu::hot]] MeasuredModel* measured_model(std::uint16_t number) {
+    const Model* model = model_with(number);
+    return model == nullptr ? nullptr : model->measured.get();
+}
+
+ModelCounts count_models() {
+    return {g_numbers, g_unbound};
+}
+
+}  // namespace aoti_dbg

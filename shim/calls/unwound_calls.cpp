@@ -1,0 +1,44 @@
+#include "shim/calls/unwound_calls.hpp"
+
+#include "shim/calls/thread_state.hpp"
+#include "shim/runtime/clock.hpp"
+
+namespace aoti_dbg {
+
+// Whatever lies there by now is looked at on purpose.
+__attribute__((no_sanitize_address)) bool is_overwritten(const OpenCall& call) {
+    return __atomic_load_n(call.cookie.get(), __ATOMIC_RELAXED) != call.mark;
+}
+
+std::uint32_t open_depth(const ThreadState& state, std::uintptr_t stack) {
+    const auto is_own = [&state](std::uintptr_t address) {
+        return address >= state.stack_low && address < state.stack_high;
+    };
+    std::uint32_t depth = state.depth;
+    if (stack != 0 && !is_own(stack)) return depth;
+    for (; depth > 0; --depth) {
+        const OpenCall& call = state.open[depth - 1];
+        if (!is_own(call.frame)) break;
+        // Stacks grow downwards.
+        const bool is_gone = stack != 0 && call.frame <= stack;
+        const bool has_cookie = is_own(reinterpret_cast<std::uintptr_t>(call.cookie.get()));
+        if (!is_gone && !(has_cookie && is_overwritten(call))) break;
+    }
+    return depth;
+}
+
+void leave_innermost(ThreadState& state) {
+    const OpenCall& left = state.open[--state.depth];
+    state.standing.steps.raise();
+    watch_all_roles();
+    if (left.record != nullptr) ThreadRing::end(left.record, left.seq, 0, ring::kLeftByException, ticks());
+    state.counts.exceptions.raise();
+}
+
+void close_left_calls(ThreadState& state, std::uintptr_t stack) {
+    const std::uint32_t open = open_depth(state, stack);
+    while (state.depth > open)
+        leave_innermost(state);
+}
+
+}  // namespace aoti_dbg

@@ -1,0 +1,167 @@
+#include "shim/faults/allocations.hpp"
+
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <memory>
+#include <vector>
+
+#include "base/errno_keeper.hpp"
+#include "shim/calls/current_session.hpp"
+#include "shim/calls/session.hpp"
+#include "shim/calls/thread_state.hpp"
+#include "shim/faults/seen_devices.hpp"
+#include "shim/record/allocation_file.hpp"
+#include "shim/runtime/clock.hpp"
+#include "shim/runtime/driver_table.hpp"
+#include "shim/runtime/gpu_api.hpp"
+
+namespace aoti_dbg {
+namespace {
+
+AllocationFile* file() {
+    Session* const session = observing() ? current_session() : nullptr;
+    return session == nullptr ? nullptr : session->allocations();
+}
+
+/// The same, but none is made.
+AllocationFile* present_file() {
+    Session* const session = observing() ? wiped_page().session.load(std::memory_order_acquire) : nullptr;
+    return session == nullptr ? nullptr : session->present_allocations();
+}
+
+AllocationMoment now() {
+    Session* const session = wiped_page().session.load(std::memory_order_acquire);
+    const ThreadState* const state = thread_state_if_any();
+    const std::uint32_t known = state == nullptr ? 0 : state->standing.tid.load(std::memory_order_relaxed);
+    return {ticks(), session == nullptr ? 0 : session->last_seq(),
+            known != 0 ? known : static_cast<std::uint32_t>(syscall(SYS_gettid))};
+}
+
+struct Place {
+    CUcontext context = nullptr;
+    std::int32_t device = allocations::kNoDevice;
+};
+
+Place current_place() {
+    Place place;
+    const GpuApi* const api = gpu_api();
+    CUdevice device = 0;
+    if (api == nullptr || api->cuCtxGetCurrent(&place.context) != CUDA_SUCCESS) return place;
+    if (place.context != nullptr && api->cuCtxGetDevice(&device) == CUDA_SUCCESS) place.device = device;
+    return place;
+}
+
+std::int32_t device_of(const AskedMemory& asked, const Place& place) {
+    if (allocations::is_of_host(asked.way)) return allocations::kNoDevice;
+    return asked.device == kCurrentDevice ? place.device : asked.device;
+}
+
+void ask_how_much_there_is(RefusedAllocation& refused) {
+    using Ask = CUresult(size_t*, size_t*);
+    static auto* const ask = reinterpret_cast<Ask*>(other_driver_function("cuMemGetInfo_v2"));
+    const GpuApi* const api = gpu_api();
+    if (ask == nullptr || api == nullptr) return;
+    const RelaxedCapture relaxed(*api);
+    std::size_t free_bytes = 0;
+    std::size_t total = 0;
+    if (ask(&free_bytes, &total) != CUDA_SUCCESS) return;
+    refused.free_bytes = free_bytes;
+    refused.total_bytes = total;
+}
+
+/// What the work allocates may itself come from the driver, where somebody stands between.
+__thread bool t_is_at_work __attribute__((tls_model("initial-exec"))) = false;
+
+template <typename Work>
+void guarded(Work work) {
+    if (t_is_at_work) return;
+    t_is_at_work = true;
+    const ErrnoKeeper errno_keeper;
+    try {
+        work();
+    } catch (...) {
+        switch_off("out of memory while recording an allocation");
+    }
+    t_is_at_work = false;
+}
+
+}  // namespace
+
+void note_made(const AskedMemory& asked, std::uint64_t address) {
+    guarded([&] {
+        AllocationFile* const to = file();
+        if (to == nullptr) return;
+        if (asked.way == allocations::Way::create) return to->satisfy(asked.bytes, now());
+        const Place place = current_place();
+        note_device(place.device);
+        to->add({address, asked.bytes, reinterpret_cast<std::uintptr_t>(asked.stream),
+                 device_of(asked, place), asked.way, place.context},
+                now());
+    });
+}
+
+void note_refused(const AskedMemory& asked) {
+    guarded([&] {
+        AllocationFile* const to = file();
+        if (to == nullptr) return;
+        const AllocationMoment when = now();
+        const Place place = current_place();
+        RefusedAllocation refused;
+        refused.bytes = asked.bytes;
+        refused.way = asked.way;
+        refused.device = device_of(asked, place);
+        if (refused.device != allocations::kNoDevice && refused.device == place.device)
+            ask_how_much_there_is(refused);
+        to->refuse(refused, when);
+    });
+}
+
+struct LeavingMemory::Taken {
+    AllocationFile* from;
+    std::vector<AllocationFile::Leaving> leaving;
+    allocations::Way way;
+    const void* stream;
+    AllocationMoment when;  // of the call: in between others may begin
+};
+
+void LeavingMemory::begin(allocations::Way way, std::uint64_t address, std::uint64_t bytes,
+                          const void* stream) {
+    guarded([&] {
+        AllocationFile* const from = address == 0 ? nullptr : present_file();
+        if (from == nullptr) return;
+        auto taken = std::make_unique<Taken>(Taken{from, {}, way, stream, now()});
+        taken->leaving = from->take(address, bytes);
+        if (!taken->leaving.empty()) taken_ = taken.release();
+    });
+}
+
+void LeavingMemory::finish(bool is_freed) {
+    const std::unique_ptr<Taken> taken(taken_);
+    taken_ = nullptr;
+    guarded([&] {
+        if (is_freed) {
+            taken->from->end(taken->leaving, taken->way, reinterpret_cast<std::uintptr_t>(taken->stream),
+                             taken->when);
+        } else {
+            taken->from->put_back(taken->leaving);
+        }
+    });
+}
+
+void note_context_gone(const void* context) {
+    if (!g_recording_memory) return;
+    guarded([&] {
+        if (AllocationFile* const known = present_file(); known != nullptr)
+            known->end_context(context, now());
+    });
+}
+
+void note_device_gone(int device) {
+    if (!g_recording_memory) return;
+    guarded([&] {
+        if (AllocationFile* const known = present_file(); known != nullptr) known->end_device(device, now());
+    });
+}
+
+}  // namespace aoti_dbg

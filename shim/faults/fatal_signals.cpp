@@ -1,0 +1,79 @@
+#include "shim/faults/fatal_signals.hpp"
+
+#include <sys/syscall.h>
+#include <ucontext.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <csignal>
+#include <optional>
+
+#include "shim/calls/session.hpp"
+#include "shim/calls/thread_state.hpp"
+#include "shim/calls/unwound_calls.hpp"
+#include "shim/faults/reporter.hpp"
+#include "shim/runtime/process.hpp"
+
+namespace aoti_dbg {
+namespace {
+
+constexpr int kFatal[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
+
+std::atomic<pid_t> g_dying{0};
+
+/// Of what the processor has raised; where it says no address, as of one that none can be, the kernel calls
+/// it its own.
+std::optional<std::uint64_t> accessed_by(const siginfo_t& info) {
+    const bool is_access = info.si_signo == SIGSEGV || info.si_signo == SIGBUS;
+    if (!is_access || info.si_code <= 0 || info.si_code >= SI_KERNEL) return std::nullopt;
+    return reinterpret_cast<std::uintptr_t>(info.si_addr);
+}
+
+/// Into the ring: the signal, its thread, and which of the thread's calls were left before it came.
+void note_end_by(const siginfo_t& info, std::uint32_t thread, const void* context) {
+    // A fork's child that has made no call has no ring, and a vfork's child no session of its own.
+    Session* const session = wiped_page().session.load(std::memory_order_acquire);
+    if (session == nullptr || session->pid() != getpid() || session->ring() == nullptr) return;
+    ThreadState* const state = thread_state_if_any();
+    if (state != nullptr && context != nullptr) {
+        const auto& registers = static_cast<const ucontext_t*>(context)->uc_mcontext.gregs;
+        close_left_calls(*state, static_cast<std::uintptr_t>(registers[REG_RSP]));
+    }
+    session->ring()->note_signal(info.si_signo, thread, accessed_by(info));
+}
+
+void note_and_pass_on(int signal, siginfo_t* info, void* context) {
+    g_dying.store(getpid());
+    const long thread = syscall(SYS_gettid);
+    note_end_by(*info, static_cast<std::uint32_t>(thread), context);
+    start_reporter({signal, -1});
+    struct sigaction by_default {};
+    by_default.sa_handler = SIG_DFL;
+    sigaction(signal, &by_default, nullptr);
+    // It is blocked until the handler returns, and then comes as it came.
+    if (syscall(SYS_rt_tgsigqueueinfo, getpid(), thread, signal, info) != 0)
+        syscall(SYS_tgkill, getpid(), thread, signal);
+}
+
+}  // namespace
+
+void yield_to_fatal_signal() {
+    while (g_dying.load() == getpid())
+        pause();
+}
+
+void watch_fatal_signals() {
+    for (const int signal : kFatal) {
+        struct sigaction present {};
+        const bool is_default = sigaction(signal, nullptr, &present) == 0 &&
+                                (present.sa_flags & SA_SIGINFO) == 0 && present.sa_handler == SIG_DFL;
+        if (!is_default) continue;
+        struct sigaction ours {};
+        ours.sa_sigaction = note_and_pass_on;
+        ours.sa_flags = SA_SIGINFO | SA_ONSTACK;
+        sigemptyset(&ours.sa_mask);
+        sigaction(signal, &ours, nullptr);
+    }
+}
+
+}  // namespace aoti_dbg

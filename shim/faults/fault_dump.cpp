@@ -1,0 +1,132 @@
+#include "shim/faults/fault_dump.hpp"
+
+#include <limits.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+#include <iterator>
+
+namespace aoti_dbg {
+namespace {
+
+// Of cuda.h, which has the newer ones since 12.5 only.
+enum Attribute : int {
+    kEnabled = 1,
+    kTriggerHost = 2,
+    kLightweight = 3,
+    kUserTrigger = 4,
+    kFile = 5,
+    kPipe = 6,
+    kContents = 7
+};
+// Who reads it wants to know who faulted where, and not all of the device's memory: without images that are
+// not relocated, global, shared and local memory and constants.
+constexpr unsigned kLittle = 0x2fU;
+constexpr unsigned kNoAbort = 0x10U;
+
+// With its end.
+constexpr std::size_t kLongestPath = 1024;
+
+template <typename Value>
+bool set(const FaultDumpApi& api, Attribute what, Value value) {
+    std::size_t bytes = sizeof value;
+    return api.set(what, &value, &bytes) == 0;
+}
+
+bool set_path(const FaultDumpApi& api, Attribute what, const std::string& path) {
+    // Never freed: nothing says that the driver copies it.
+    auto* const kept = new std::string(path);
+    std::size_t bytes = kept->size() + 1;
+    return api.set(what, kept->data(), &bytes) == 0;
+}
+
+bool set_contents(const FaultDumpApi& api, AfterDump after) {
+    const bool aborts = after == AfterDump::abort;
+    if (set(api, kContents, kLittle | (aborts ? 0 : kNoAbort))) return true;
+    // Drivers before 12.5.
+    return set(api, kLightweight, true) && set(api, kTriggerHost, aborts);
+}
+
+bool is_enabled(const FaultDumpApi& api) {
+    bool enabled = false;
+    std::size_t bytes = sizeof enabled;
+    return api.get(kEnabled, &enabled, &bytes) == 0 && enabled;
+}
+
+/// Their values win over whatever is set later.
+bool is_asked_for(const char* (*variable)(const char* name)) {
+    constexpr const char* kNames[] = {"CUDA_ENABLE_COREDUMP_ON_EXCEPTION", "CUDA_ENABLE_LIGHTWEIGHT_COREDUMP",
+                                      "CUDA_ENABLE_CPU_COREDUMP_ON_EXCEPTION", "CUDA_COREDUMP_FILE",
+                                      "CUDA_COREDUMP_GENERATION_FLAGS"};
+    return std::any_of(std::begin(kNames), std::end(kNames),
+                       [variable](const char* name) { return variable(name) != nullptr; });
+}
+
+constexpr const char* kEnabledVariable = "CUDA_ENABLE_COREDUMP_ON_EXCEPTION";
+constexpr const char* kFileVariable = "CUDA_COREDUMP_FILE";
+constexpr const char* kDriversName = "core_%t_%h_%p.nvcudmp";
+
+/// As the driver names its file; by the variable where it does not say it, else by default.
+std::string file_asked_for(const FaultDumpApi& api, const char* (*variable)(const char* name)) {
+    char text[kLongestPath] = "";
+    std::size_t bytes = sizeof text;
+    const bool is_told = api.get != nullptr && api.get(kFile, text, &bytes) == 0 && text[0] != '\0';
+    if (is_told) return {text, strnlen(text, sizeof text)};
+    const char* const set = variable(kFileVariable);
+    return set == nullptr || *set == '\0' ? kDriversName : set;
+}
+
+/// With host and process where the driver puts them; the time is that of the fault.
+std::string with_names(const std::string& pattern) {
+    char host[256] = "";
+    gethostname(host, sizeof host - 1);
+    std::string text;
+    for (std::size_t i = 0; i < pattern.size(); ++i) {
+        const char next = i + 1 < pattern.size() ? pattern[i + 1] : '\0';
+        const bool is_name = pattern[i] == '%' && (next == 'h' || next == 'p');
+        if (!is_name)
+            text += pattern[i];
+        else
+            text += next == 'h' ? std::string(host) : std::to_string(getpid());
+        i += is_name ? 1 : 0;
+    }
+    return text;
+}
+
+}  // namespace
+
+DumpOfOthers dump_of_others(const FaultDumpApi& api, const char* (*variable)(const char* name)) {
+    DumpOfOthers dump;
+    const char* const set = variable(kEnabledVariable);
+    dump.is_enabled = set != nullptr ? strcmp(set, "1") == 0 : api.get != nullptr && is_enabled(api);
+    if (!dump.is_enabled) return dump;
+    const std::string path = with_names(file_asked_for(api, variable));
+    char here[PATH_MAX];
+    if (path.front() == '/')
+        dump.path = path;
+    else if (getcwd(here, sizeof here) != nullptr)
+        dump.path = std::string(here) + "/" + path;
+    return dump;
+}
+
+FaultDump arm_fault_dump(const FaultDumpApi& api, const std::string& path, bool has_room, AfterDump after,
+                         const char* (*variable)(const char* name)) {
+    if (api.get == nullptr || api.set == nullptr) return FaultDump::not_known;
+    if (is_asked_for(variable) || is_enabled(api)) return FaultDump::asked_for_already;
+    if (path.size() >= kLongestPath) return FaultDump::path_too_long;
+    if (!has_room) return FaultDump::no_room;
+    // With the last one it is armed.
+    const bool is_armed = set_path(api, kFile, path) && set_contents(api, after) && set(api, kEnabled, true);
+    return is_armed ? FaultDump::armed : FaultDump::refused;
+}
+
+bool arm_dump_on_request(const FaultDumpApi& api, const std::string& pipe) {
+    return pipe.size() < kLongestPath && set_path(api, kPipe, pipe) && set(api, kUserTrigger, true);
+}
+
+bool open_no_more_pipes(const FaultDumpApi& api) {
+    return api.set != nullptr && set(api, kUserTrigger, false);
+}
+
+}  // namespace aoti_dbg

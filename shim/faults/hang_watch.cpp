@@ -1,0 +1,402 @@
+#include "shim/faults/hang_watch.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <map>
+#include <new>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/message.hpp"
+#include "serializer/hang.hpp"
+#include "shim/calls/session.hpp"
+#include "shim/calls/thread_state.hpp"
+#include "shim/calls/unwound_calls.hpp"
+#include "shim/faults/completion_markers.hpp"
+#include "shim/faults/dump_request.hpp"
+#include "shim/faults/fault_window.hpp"
+#include "shim/faults/hang_file.hpp"
+#include "shim/faults/stalled_streams.hpp"
+#include "shim/faults/thread_place.hpp"
+#include "shim/runtime/clock.hpp"
+#include "shim/runtime/names.hpp"
+#include "shim/runtime/own_thread.hpp"
+#include "shim/runtime/process.hpp"
+
+namespace aoti_dbg {
+namespace {
+
+constexpr std::uint64_t kSecond = 1'000'000'000;
+// Nobody waits for it, and it costs nothing.
+constexpr std::uint64_t kBetweenLooks = kSecond / 10;
+
+/// A thread as it was seen at the last looks.
+struct Seen {
+    std::uint64_t steps = 0;
+    std::uint64_t stood = 0;  // nanoseconds without a step
+    bool is_judged = false;   // since then
+    bool is_told = false;
+    bool is_told_to_ask = false;  // and outside of any call
+    std::uint64_t look = 0;       // when it was there last
+    // Its question to the device.
+    const Name* question = nullptr;
+    std::uint64_t asked_of = 0;
+    std::uint64_t stream = 0;
+    std::uintptr_t stack = 0;
+    std::uint64_t answers = 0;
+    std::uint64_t asked = 0;   // nanoseconds from the first answer to the last
+    std::uint64_t silent = 0;  // and since the last
+
+    [[nodiscard]] std::uint64_t asks(std::uint64_t limit) const {
+        return question != nullptr && silent < limit / 2 ? asked : 0;
+    }
+};
+
+/// Those that have so many of the thread's calls around them, or more. A call that waits is left by none.
+void close_calls(ring::Contents& ring, std::uint32_t tid, std::uint32_t depth) {
+    for (ring::Thread& thread : ring.threads)
+        for (ring::Record& record : thread.records)
+            if (thread.tid == tid && !thread.ended && is_open(record) && record.depth >= depth &&
+                record.kind != ring::CallKind::wait)
+                record.flags |= ring::kLeftByException;
+}
+
+/// The launch that was told of, and where it stands.
+struct ToldLaunch {
+    UnendedMark at;
+    StuckCall stuck;
+};
+
+class HangWatch {
+  public:
+    HangWatch(Session& session, const Options& options)
+        : session_(session),
+          limit_(options.hang * kSecond),
+          then_(options.on_hang),
+          streams_(limit_),
+          file_(session.ring()->path()) {}
+
+    void run() {
+        std::uint64_t last = monotonic_nanoseconds();
+        while (!has_given_up_ && observing() && getpid() == session_.pid()) {
+            nap(kBetweenLooks);
+            const std::uint64_t now = monotonic_nanoseconds();
+            // The rest of it nobody could run, or the process was stopped.
+            look(std::min(now - last, 2 * kBetweenLooks));
+            last = now;
+            if (then_ != OnHang::report) take_dump_pipe();
+        }
+    }
+
+  private:
+    void look(std::uint64_t elapsed) {
+        ++look_;
+        came_back_ = false;
+        shortest_ = UINT64_MAX;
+        const bool has_looked = session_.for_each_thread([&](const ThreadState& state) {
+            const std::uint32_t tid = state.standing.tid.load(std::memory_order_acquire);
+            if (tid != 0) note(tid, state.standing, elapsed);
+        });
+        if (!has_looked) return;
+        for (auto seen = threads_.begin(); seen != threads_.end();) {
+            came_back_ |= seen->second.look != look_ && seen->second.is_told;
+            seen = seen->second.look == look_ ? std::next(seen) : threads_.erase(seen);
+        }
+        note_streams(elapsed);
+        std::vector<std::uint32_t> stuck;
+        for (auto& [tid, seen] : threads_)
+            if (!seen.is_judged && hangs(seen)) stuck.push_back(tid);
+        const bool is_due = !launch_ && !does_any_hang() && streams_.has_due();
+        if (!stuck.empty() || came_back_ || is_due) judge(stuck, is_due);
+    }
+
+    void note_streams(std::uint64_t elapsed) {
+        CompletionMarkers* const markers = session_.present_markers();
+        if (markers == nullptr) return;
+        unended_.clear();
+        const std::uint64_t ended = markers->look_for_unended(unended_);
+        streams_.note(unended_, ended, elapsed);
+        if (!launch_ || streams_.stood(launch_->at) != 0) return;
+        launch_.reset();
+        came_back_ = true;
+    }
+
+    void note(std::uint32_t tid, const Standing& standing, std::uint64_t elapsed) {
+        Seen& seen = threads_[tid];
+        seen.look = look_;
+        const std::uint64_t steps = standing.steps.get();
+        if (steps != seen.steps) {
+            came_back_ |= seen.is_told;
+            seen = Seen{};
+            seen.steps = steps;
+            seen.look = look_;
+        } else {
+            seen.stood += elapsed;
+        }
+        seen.stack = standing.stack.load(std::memory_order_relaxed);
+        shortest_ = std::min(shortest_, seen.stood);
+        note_question(seen, standing, elapsed);
+    }
+
+    void note_question(Seen& seen, const Standing& standing, std::uint64_t elapsed) {
+        const Name* const question = standing.question.load(std::memory_order_acquire);
+        const std::uint64_t asked_of = standing.asked_of.load(std::memory_order_relaxed);
+        const std::uint64_t answers = standing.answers.get();
+        if (question != seen.question || asked_of != seen.asked_of) {
+            seen.question = question;
+            seen.asked_of = asked_of;
+            seen.asked = seen.silent = 0;
+        } else if (answers != seen.answers) {
+            // Whoever asks but now and then does not wait for the answer.
+            seen.asked = seen.silent < limit_ / 2 ? seen.asked + seen.silent + elapsed : 0;
+            if (seen.asked == 0) seen.is_judged = seen.is_told;
+            seen.silent = 0;
+        } else {
+            seen.silent += elapsed;
+        }
+        seen.stream = standing.stream.load(std::memory_order_relaxed);
+        seen.answers = answers;
+        if (!seen.is_told_to_ask || seen.asks(limit_) != 0) return;
+        seen.is_told = seen.is_told_to_ask = false;
+        came_back_ = true;
+    }
+
+    [[nodiscard]] bool asks_in_vain(const Seen& seen) const {
+        return shortest_ >= limit_ && seen.asks(limit_) >= limit_;
+    }
+    /// Or stands still outside of any call: the ring knows.
+    [[nodiscard]] bool hangs(const Seen& seen) const { return seen.stood >= limit_; }
+
+    /// Tells of those that are inside of a call, and writes down who hangs now.
+    void judge(const std::vector<std::uint32_t>& candidates, bool is_stream_due) {
+        if (CompletionMarkers* const markers = session_.present_markers(); markers != nullptr)
+            markers->look();
+        Result<ring::Contents> ring = ring::read_flight_ring(session_.ring()->path());
+        if (!ring.ok()) {
+            message(Severity::warn, "%s. The hang watchdog stops.", ring.status().message().c_str());
+            has_given_up_ = true;
+            return;
+        }
+        note_left_calls(ring.value());
+        std::vector<std::uint32_t> fresh;
+        for (const std::uint32_t tid : candidates) {
+            Seen& seen = threads_[tid];
+            const bool is_inside = !open_calls(ring.value(), 0, tid).empty();
+            // Whoever asks may yet have asked for long enough.
+            const bool may_ask_on = seen.question != nullptr && seen.silent < limit_;
+            seen.is_told_to_ask = !is_inside && asks_in_vain(seen);
+            seen.is_told = is_inside || seen.is_told_to_ask;
+            seen.is_judged = seen.is_told || !may_ask_on;
+            if (seen.is_told) fresh.push_back(tid);
+        }
+        forget_who_is_outside(ring.value());
+        const bool has_fresh_launch = is_stream_due && judge_streams(ring.value());
+        const bool is_fresh = has_fresh_launch || !fresh.empty();
+        if (!is_fresh && !came_back_) return;
+        Hang hang = hang_of(ring.value());
+        if (hang.calls.empty()) {
+            file_.remove();
+            message(Severity::info, "the hang is over: no call or launch is stalled now.");
+            return;
+        }
+        // Before the driver is asked, which may abort the process when it is done.
+        hang.is_recorded = is_fresh && is_to_be_recorded(hang);
+        const Status written = file_.write(hang);
+        if (!is_fresh) return;
+        tell(hang, fresh, written);
+        if (then_ == OnHang::report) return;
+        end_it(hang);
+    }
+
+    void end_it(Hang& hang) {
+        if (then_ == OnHang::abort) abort_follows();
+        if (hang.is_recorded) {
+            ask_for_record(hang);
+        } else if (has_fault_begun()) {
+            message(Severity::info, "the driver is writing a GPU core dump of a fault.");
+            if (then_ == OnHang::abort) await_record();
+        } else if (then_ == OnHang::raise) {
+            message(Severity::warn, "AOTI_DBG_ON_HANG=raise has no effect: %s. The program is still hung.",
+                    why_not(hang));
+        }
+        if (then_ != OnHang::abort) return;
+        error_message(ErrorCode::aborted_on_hang,
+                      "AOTI_DBG_ON_HANG=abort: aborting the program after a hang.");
+        remove_dump_pipe();
+        abort();
+    }
+
+    /// Of a fault that is being recorded the driver tells by itself.
+    [[nodiscard]] bool is_to_be_recorded(const Hang& hang) const {
+        return then_ != OnHang::report && may_be_of_device(hang) && !has_fault_begun() && can_ask_for_dump();
+    }
+    static const char* why_not(const Hang& hang) {
+        if (!may_be_of_device(hang)) return "no stalled call waits for the device";
+        return "the driver cannot write a GPU core dump. Possible reasons: AOTI_DBG_TRIAGE is off, another "
+               "tool requested core dumps, the context is gone, the driver predates CUDA 12.1, or it wrote "
+               "one before";
+    }
+
+    /// After which there is nothing left to watch: the context has failed, or the driver has aborted.
+    void ask_for_record(Hang& hang) {
+        message(Severity::info,
+                "the library requests a GPU core dump of what runs on the device. The CUDA context fails as "
+                "a result.");
+        has_given_up_ = ask_for_dump() && await_record();
+        if (has_given_up_) return;
+        hang.is_recorded = false;
+        static_cast<void>(file_.write(hang));  // if it cannot be, that was said
+        message(Severity::warn, "the driver wrote no GPU core dump of what runs on the device.");
+    }
+
+    /// Tells of the launch that was given to the device first, for which the others may wait. Where somebody
+    /// waits or asks, it is told of him, when his time has come; of a fault the driver's record tells.
+    bool judge_streams(const ring::Contents& ring) {
+        const std::vector<UnendedMark> standing = streams_.ask();
+        if (does_any_hang() || does_any_ask() || does_any_wait(ring) || has_fault_begun()) return false;
+        std::uint64_t first = UINT64_MAX;
+        for (const UnendedMark& at : standing) {
+            std::optional<StuckCall> stuck = unawaited_launch(ring, at.mark, at.completed);
+            if (!stuck) continue;
+            // One that the ring has lost was launched after those that have ended.
+            const std::uint64_t launched = std::max(stuck->call.sequence, at.completed + 1);
+            if (launched < first) launch_ = ToldLaunch{at, std::move(*stuck)};
+            first = std::min(first, launched);
+        }
+        return launch_.has_value();
+    }
+
+    /// And has not asked for long enough.
+    [[nodiscard]] bool does_any_ask() const {
+        return std::any_of(threads_.begin(), threads_.end(), [this](const auto& one) {
+            const std::uint64_t asked = one.second.asks(limit_);
+            return asked != 0 && asked < limit_;
+        });
+    }
+
+    [[nodiscard]] bool does_any_hang() const {
+        return std::any_of(threads_.begin(), threads_.end(),
+                           [](const auto& one) { return one.second.is_told; });
+    }
+
+    /// What an exception has left is on record as open until its thread's next call.
+    void note_left_calls(ring::Contents& ring) {
+        std::map<std::uint32_t, std::uintptr_t> stacks;
+        for (const auto& [tid, seen] : threads_)
+            if (hangs(seen)) stacks[tid] = stack_of_blocked(tid);
+        session_.for_each_thread([&](const ThreadState& state) {
+            const std::uint32_t tid = state.standing.tid.load(std::memory_order_acquire);
+            const auto stack = stacks.find(tid);
+            if (stack == stacks.end()) return;
+            const std::uint32_t depth = open_depth(state, stack->second);
+            // Whoever has made a step has come back, which the next look sees.
+            if (depth < state.depth && state.standing.steps.get() == threads_[tid].steps)
+                close_calls(ring, tid, depth);
+        });
+    }
+
+    /// Those that were told of, and are known by now to be outside of any call.
+    void forget_who_is_outside(const ring::Contents& ring) {
+        for (auto& [tid, seen] : threads_) {
+            if (!seen.is_told || seen.is_told_to_ask || !open_calls(ring, 0, tid).empty()) continue;
+            seen.is_told = false;
+            came_back_ = true;
+        }
+    }
+
+    [[nodiscard]] Hang hang_of(const ring::Contents& ring) const {
+        Hang hang;
+        hang.pid = static_cast<std::uint32_t>(getpid());
+        hang.time_ns = unix_nanoseconds();
+        for (const auto& [tid, seen] : threads_)
+            if (seen.is_told) hang.calls.push_back(stuck_call(ring, tid, seen));
+        if (hang.calls.empty() && launch_) {
+            hang.calls.push_back(launch_->stuck);
+            hang.calls.front().nanoseconds = streams_.stood(launch_->at);
+        }
+        conclude_hang(ring, hang);
+        return hang;
+    }
+
+    [[nodiscard]] StuckCall stuck_call(const ring::Contents& ring, std::uint32_t tid,
+                                       const Seen& seen) const {
+        std::vector<StuckCall> open = open_calls(ring, 0, tid);
+        StuckCall stuck = open.empty() ? StuckCall{} : std::move(open.front());
+        stuck.nanoseconds = seen.stood;
+        if (const std::uint64_t asked = seen.asks(limit_); asked != 0) {
+            CrashCall question;
+            question.name = seen.question->printed;
+            question.kind = ring::CallKind::wait;
+            question.run = stuck.call.run;
+            question.thread = tid;
+            question.stream = seen.stream;
+            if (!open.empty()) question.inside = call_text(stuck.call);
+            stuck.call = question;
+            stuck.asks = true;
+            stuck.nanoseconds = asked;
+        }
+        stuck.place = place_of_thread(tid, seen.stack);
+        return stuck;
+    }
+
+    void tell(const Hang& hang, const std::vector<std::uint32_t>& fresh, const Status& written) const {
+        for (const StuckCall& stuck : hang.calls) {
+            const bool is_fresh =
+                stuck.nobody_waits || std::find(fresh.begin(), fresh.end(), stuck.call.thread) != fresh.end();
+            if (!is_fresh) continue;
+            const bool is_first = &stuck == &hang.calls.front();
+            message(Severity::warn,
+                    "hang detected: %s%s. Hang report: %s. To see the stacks, run: gdb -p %u -batch -ex "
+                    "'thread apply all bt'",
+                    stuck_text(stuck).c_str(), is_first ? unended_text(hang).c_str() : "",
+                    written.ok() ? file_.path().c_str() : written.message().c_str(), hang.pid);
+        }
+    }
+
+    Session& session_;
+    const std::uint64_t limit_;
+    const OnHang then_;
+    StandingStreams streams_;
+    std::optional<ToldLaunch> launch_;
+    std::vector<UnendedMark> unended_;  // at this look
+    HangFile file_;
+    std::map<std::uint32_t, Seen> threads_;
+    std::uint64_t look_ = 0;
+    std::uint64_t shortest_ = 0;  // that a thread has stood
+    bool came_back_ = false;
+    bool has_given_up_ = false;
+};
+
+void* run_watch(void* watch) {
+    name_own_thread();
+    try {
+        static_cast<HangWatch*>(watch)->run();
+    } catch (...) {
+        no_abort_follows();
+        message(Severity::warn, "out of memory while watching for hangs. The hang watchdog stops.");
+    }
+    return nullptr;
+}
+
+}  // namespace
+
+void watch_for_hangs(Session& session) {
+    if (options().hang == 0) return;
+    if (session.ring() == nullptr) {
+        return message(Severity::warn,
+                       "the hang watchdog is off: AOTI_DBG_HANG needs the flight recorder ring. Set "
+                       "AOTI_DBG_RING to a value above 0 and AOTI_DBG_OUT to a writable directory.");
+    }
+    // Never freed: the thread ends with the process.
+    auto* const watch = new HangWatch(session, options());
+    if (!start_own_thread(run_watch, watch))
+        message(Severity::warn,
+                "cannot start the thread of the hang watchdog. Hangs are not detected. Check the process "
+                "limit (ulimit -u).");
+}
+
+}  // namespace aoti_dbg

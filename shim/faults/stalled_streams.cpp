@@ -1,0 +1,48 @@
+#include "shim/faults/stalled_streams.hpp"
+
+#include <algorithm>
+#include <iterator>
+
+namespace aoti_dbg {
+
+void StandingStreams::note(const std::vector<UnendedMark>& unended, std::uint64_t ended,
+                           std::uint64_t elapsed) {
+    ++look_;
+    stood_ = ended == ended_ ? stood_ + elapsed : 0;
+    ended_ = ended;
+    for (const UnendedMark& one : unended) {
+        Stream& stream = streams_[one.mark];
+        if (stream.look == 0 || stream.at.completed != one.completed) {
+            stream = Stream{one, 0, limit_};
+        } else {
+            stream.stood += elapsed;
+        }
+        stream.at = one;
+        stream.look = look_;
+    }
+    for (auto stream = streams_.begin(); stream != streams_.end();)
+        stream = stream->second.look == look_ ? std::next(stream) : streams_.erase(stream);
+}
+
+bool StandingStreams::has_due() const {
+    return std::any_of(streams_.begin(), streams_.end(),
+                       [this](const auto& one) { return is_due(one.second); });
+}
+
+std::vector<UnendedMark> StandingStreams::ask() {
+    std::vector<UnendedMark> all;
+    all.reserve(streams_.size());
+    for (auto& [mark, stream] : streams_) {
+        if (is_due(stream)) stream.due_at = 2 * stream.stood;
+        if (!stream.at.is_uncertain) all.push_back(stream.at);
+    }
+    return all;
+}
+
+std::uint64_t StandingStreams::stood(const UnendedMark& at) const {
+    const auto stream = streams_.find(at.mark);
+    const bool stands = stream != streams_.end() && stream->second.at.completed == at.completed;
+    return stands ? std::max<std::uint64_t>(stream->second.stood, 1) : 0;
+}
+
+}  // namespace aoti_dbg

@@ -1,0 +1,84 @@
+// The first step of every dlsym in the process: does this name concern us? Runs before anything is
+// initialised and in programs that are being started by a sanitizer's runtime: no thread-local storage, no
+// libc beyond dlvsym, no instrumentation (this file is compiled without).
+#include <dlfcn.h>
+
+#include <atomic>
+#include <initializer_list>
+
+#include "shim/runtime/real_dlsym.hpp"
+
+namespace aoti_dbg {
+namespace {
+
+using DlsymFunction = void* (*)(void*, const char*);
+
+std::atomic<DlsymFunction> g_real{nullptr};
+
+DlsymFunction find_real() {
+    DlsymFunction real = g_real.load(std::memory_order_acquire);
+    if (real != nullptr) return real;
+    // By which name and version libc's own is found depends on its age and the architecture.
+    for (const char* version : {"GLIBC_2.34", "GLIBC_2.2.5", "GLIBC_2.17"}) {
+        real = reinterpret_cast<DlsymFunction>(dlvsym(RTLD_NEXT, "dlsym", version));
+        if (real != nullptr) break;
+    }
+    // Versioned look-ups pass by other libraries that interpose dlsym without a version; this one does not.
+    if (real != nullptr) {
+        if (const auto next = reinterpret_cast<DlsymFunction>(real(RTLD_NEXT, "dlsym")); next != nullptr)
+            real = next;
+    }
+    g_real.store(real, std::memory_order_release);
+    return real;
+}
+
+constexpr const char* kDriverNames[] = {
+#define AOTI_DBG_HOOK(name, what) #name,
+#include "shim/runtime/hooks.def"
+#undef AOTI_DBG_HOOK
+};
+
+bool begins_with(const char* text, const char* prefix) {
+    while (*prefix != '\0') {
+        if (*text++ != *prefix++) return false;
+    }
+    return true;
+}
+
+bool is_equal(const char* one, const char* other) {
+    while (*one != '\0' && *one == *other)
+        ++one, ++other;
+    return *one == *other;
+}
+
+/// Exact names only: libraries beside the driver begin with the same letters.
+bool is_of_interest(const char* name) {
+    if (begins_with(name, "AOTInductorModel")) return true;
+    if (name[0] != 'c' || name[1] != 'u') return false;
+    for (const char* driver_name : kDriverNames) {
+        if (is_equal(name, driver_name)) return true;
+    }
+    return false;
+}
+
+}  // namespace
+
+void* real_dlsym(void* handle, const char* name) {
+    return find_real()(handle, name);
+}
+
+}  // namespace aoti_dbg
+
+extern "C" {
+
+__attribute__((visibility("hidden"))) void* aoti_dbg_dlsym_of_interest(void* handle, const char* name);
+
+/// Called by the assembly entry: where to jump to.
+__attribute__((visibility("hidden"))) void* aoti_dbg_route_dlsym(void* handle, const char* name) {
+    // RTLD_NEXT means "after the caller", which only the real one can answer; it finds our exports by itself.
+    const bool ours = name != nullptr && handle != RTLD_NEXT && aoti_dbg::is_of_interest(name);
+    return ours ? reinterpret_cast<void*>(&aoti_dbg_dlsym_of_interest)
+                : reinterpret_cast<void*>(aoti_dbg::find_real());
+}
+
+}  // extern "C"

@@ -1,0 +1,143 @@
+// What the thunk calls before and after the real function. Nothing may leave by an exception, errno stays as
+// it was, and whatever goes wrong the real function is called.
+#include <string>
+
+#include "base/errno_keeper.hpp"
+#include "shim/calls/calls.hpp"
+#include "shim/calls/models.hpp"
+#include "shim/calls/run_failure.hpp"
+#include "shim/calls/thread_state.hpp"
+#include "shim/check/checks.hpp"
+#include "shim/measure/measuring.hpp"
+#include "shim/runtime/names.hpp"
+#include "shim/runtime/process.hpp"
+#include "shim/runtime/slots.hpp"
+#include "shim/runtime/stub_frame.hpp"
+#include "shim/tensors/measured_model.hpp"
+#include "shim/tensors/tensor_lifetimes.hpp"
+
+namespace aoti_dbg {
+namespace {
+
+// A run that was recognised by its grad mode has no frame of its own: it ends when grad mode is restored.
+constexpr std::uintptr_t kNoFrame = UINTPTR_MAX;
+
+const Name* dispatched_name(const StubFrame& frame) {
+    const auto* op = reinterpret_cast<const char*>(frame.integer(0));
+    const auto* overload = reinterpret_cast<const char*>(frame.integer(1));
+    if (op == nullptr) return intern_name("dispatched op", {});
+    if (overload == nullptr || *overload == '\0') return intern_name(op, {});
+    return intern_name(std::string(op) + "." + overload, op);
+}
+
+/// Runs of a linked model, seen through grad mode: off begins one, the next setting ends it.
+void toggle_run(ThreadState& state, const Slot& slot, bool enabled) {
+    const OpenCall* run = innermost_run(state);
+    if (run != nullptr) {
+        if (run->frame == kNoFrame) end_call(state, kNoFrame, 0);
+        return;
+    }
+    if (enabled) return;
+    static const Name* const name = intern_name("run of a linked model", {});
+    begin_call(state, CallStart{name, ring::CallKind::run, slot.model, kNoFrame, 0, true, nullptr, {}});
+}
+
+bool is_besides_calls(SlotRole role) {
+    return role == SlotRole::pointer || role == SlotRole::view || role == SlotRole::made ||
+           role == SlotRole::let_go;
+}
+
+/// Whether it is to be looked at again when it has come back.
+[[gnu::hot]] bool look_besides_calls(const Slot& slot, const StubFrame& frame) {
+    ThreadState* const state = thread_state_if_any();
+    const auto* const tensor = reinterpret_cast<TensorHandle>(frame.integer(0));
+    if (slot.role == SlotRole::let_go) {
+        if (state != nullptr) note_let_go(*state, tensor);
+        return false;
+    }
+    MeasuredModel* const model = measured_model(slot.model);
+    if (model == nullptr) return false;
+    if (slot.role == SlotRole::pointer) note_pointer(state, *model, tensor);
+    if (state == nullptr) return false;
+    if (slot.role == SlotRole::view) check_view(*state, *model, frame);
+    return slot.role == SlotRole::made && innermost_run(*state) != nullptr;
+}
+
+[[gnu::hot]] StubTarget before(const Slot& slot, StubFrame& frame) {
+    const StubTarget jump{slot.real, -1};
+    if (!observing() || slot.role == SlotRole::mark) return jump;
+    if (is_besides_calls(slot.role))
+        return look_besides_calls(slot, frame) ? StubTarget{slot.real, slot.stack_words} : jump;
+    ThreadState* state = thread_state();
+    if (state == nullptr) return jump;
+    const std::uintptr_t address = frame.address();
+    settle(*state, address);
+
+    std::int64_t words = slot.stack_words;
+    if (words == kUnknownWords) {
+        const auto readable = static_cast<std::int64_t>(readable_stack_words(*state, address));
+        words = readable < kBlindWords ? readable : kBlindWords;
+        if (words == 0) {
+            state->counts.unsafe.raise();
+            return jump;
+        }
+    }
+    CallStart start{slot.name, slot.kind, slot.model, address, 0, true, &frame.padding, {&slot, &frame}};
+    if (slot.role == SlotRole::grad_mode) {
+        toggle_run(*state, slot, frame.integer(0) != 0);
+        return jump;
+    }
+    if (slot.role == SlotRole::proxy) {
+        const OpenCall* run = innermost_run(*state);
+        const std::uint16_t model =
+            run != nullptr ? run->model : model_at(reinterpret_cast<const void*>(frame.return_address));
+        start.name = proxy_op_name(model, frame.integer(1) & 0xffffffffU);
+    } else if (slot.role == SlotRole::dispatcher) {
+        start.name = dispatched_name(frame);
+    }
+    return begin_call(*state, start) ? StubTarget{slot.real, words} : jump;
+}
+
+[[gnu::hot]] void after(ThreadState& state, const Slot& slot, StubFrame& frame) {
+    if (slot.role == SlotRole::made) {
+        const MeasuredModel* const model = measured_model(slot.model);
+        if (model != nullptr) note_made_tensor(state, *model, frame);
+        return;
+    }
+    const std::uint64_t run = slot.role == SlotRole::run ? mark_of_run(state, frame.address()) : 0;
+    end_call(state, frame.address(), static_cast<std::int32_t>(frame.results[0]));
+    if (run != 0) fail_marked_run(state, run, slot, frame);
+}
+
+}  // namespace
+}  // namespace aoti_dbg
+
+extern "C" {
+
+__attribute__((visibility("hidden"), hot)) aoti_dbg::StubTarget aoti_dbg_before(std::uint64_t number,
+                                                                                aoti_dbg::StubFrame* frame) {
+    const aoti_dbg::Slot& slot = aoti_dbg::slot_at(number);
+    const aoti_dbg::ErrnoKeeper errno_keeper;
+    try {
+        return aoti_dbg::before(slot, *frame);
+    } catch (...) {
+        aoti_dbg::switch_off("out of memory while recording a call");
+        return {slot.real, -1};
+    }
+}
+
+__attribute__((visibility("hidden"), hot)) void aoti_dbg_after(std::uint64_t number,
+                                                               aoti_dbg::StubFrame* frame) {
+    const aoti_dbg::ErrnoKeeper errno_keeper;
+    if (!aoti_dbg::observing()) return;
+    aoti_dbg::ThreadState* state = aoti_dbg::thread_state();
+    if (state == nullptr) return;
+    const aoti_dbg::Slot& slot = aoti_dbg::slot_at(number);
+    try {
+        aoti_dbg::after(*state, slot, *frame);
+    } catch (...) {
+        aoti_dbg::switch_off("out of memory while recording the end of a call");
+    }
+}
+
+}  // extern "C"

@@ -1,0 +1,25 @@
+// The library's beginning and end in a process. Until a model arrives or a kernel is launched it only reads
+// its options: LD_PRELOAD reaches every child, compilers included.
+#include <cstdlib>
+
+#include "shim/calls/models.hpp"
+#include "shim/library/process_end.hpp"
+#include "shim/runtime/driver_table.hpp"
+#include "shim/runtime/process.hpp"
+
+namespace {
+
+__attribute__((constructor)) void library_loaded() {
+    aoti_dbg::ensure_process_ready();
+    if (aoti_dbg::observing()) {
+        aoti_dbg::look_for_other_interposers();
+        aoti_dbg::find_linked_models();
+    }
+    at_quick_exit(aoti_dbg::end_process);
+}
+
+__attribute__((destructor)) void library_leaves() {
+    aoti_dbg::end_process();
+}
+
+}  // namespace

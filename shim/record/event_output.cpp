@@ -1,0 +1,66 @@
+#include "shim/record/event_output.hpp"
+
+#include "shim/record/event_log.hpp"
+#include "shim/record/line_log.hpp"
+
+namespace aoti_dbg {
+namespace {
+
+// What is gathered stays in the cache until it is written, and is written by few system calls.
+constexpr std::size_t kMuch = std::size_t{64} * 1024;
+
+}  // namespace
+
+EventOutput::EventOutput(EventLog* events, LineLog* log, EventFormat format, bool colour)
+    : events_(events), log_(log), format_(format), compact_(colour) {}
+
+void EventOutput::flush() {
+    bool is_printed = true;
+    if (!json_lines_.empty()) {
+        if (events_ != nullptr) events_->append(json_lines_);
+        if (is_json_log()) is_printed = log_->write(json_lines_.data(), json_lines_.size());
+        json_lines_.clear();
+    }
+    if (log_ != nullptr && !log_lines_.empty()) {
+        is_printed = log_->write(log_lines_.data(), log_lines_.size());
+        log_lines_.clear();
+    }
+    if (is_printed) printed_.fetch_add(gathered_calls_, std::memory_order_relaxed);
+    gathered_calls_ = 0;
+}
+
+void EventOutput::header(const HeaderFacts& header) {
+    if (has_json()) JsonlRenderer::render_header(header, json_lines_);
+    flush();
+}
+
+void EventOutput::model(const ModelFacts& model) {
+    if (has_json()) JsonlRenderer::render_model(model, json_lines_);
+    flush();
+}
+
+void EventOutput::coverage(std::span<const NamedCount> counts) {
+    if (has_json()) JsonlRenderer::render_coverage(counts, json_lines_);
+    flush();
+}
+
+void EventOutput::call(const MeasuredCall& call) {
+    if (log_ != nullptr && first_events_.is_first(call)) ++gathered_calls_;
+    if (has_json()) jsonl_.render(call, json_lines_);
+    if (has_text()) {
+        if (format_ == EventFormat::text) {
+            text_.render(call, log_lines_);
+        } else {
+            compact_.render(call, log_lines_);
+        }
+    }
+    if (json_lines_.size() >= kMuch || log_lines_.size() >= kMuch) flush();
+}
+
+void EventOutput::other(std::string_view json_line, std::string_view text) {
+    if (has_json()) json_lines_ += json_line;
+    if (has_text()) log_lines_ += text;
+    flush();
+}
+
+}  // namespace aoti_dbg

@@ -1,0 +1,191 @@
+#include "shim/runtime/event_handlers.hpp"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <sys/syscall.h>
+#include <sys/types.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <optional>
+#include <string_view>
+
+#include "base/descriptor.hpp"
+#include "base/errno_keeper.hpp"
+#include "shim/runtime/clock.hpp"
+
+namespace aoti_dbg::event_handlers {
+
+std::atomic<bool> g_are_complete{false};
+
+namespace {
+
+constexpr char kName[] = "cuda-EvtHandlr\n";
+
+struct Watched {
+    std::atomic<pid_t> thread{0};  // 0: none
+    std::atomic<std::uint64_t> time{0};
+    std::atomic<std::int32_t> period{0};  // milliseconds, the longest that it waits for something to happen
+};
+
+// As drivers are known to have it. It may turn out to be longer.
+constexpr std::int32_t kPeriod = 100;
+// What it takes to come round is a twentieth of this.
+constexpr std::uint64_t kTurn = 1'000'000;
+
+#ifdef SYS_poll
+constexpr long kPoll = SYS_poll;
+#else
+constexpr long kPoll = -2;  // no call: of those that there are the kernel does not tell how long they wait
+#endif
+
+// A context has one, and the debugger eight; of more than these the first are watched.
+constexpr std::size_t kMost = 32;
+Watched g_watched[kMost];
+std::atomic<bool> g_is_finding{false};
+std::atomic<bool> g_has_found_one{false};
+
+/// Nanoseconds on a processor, of a thread of this process; false where there is none by that number.
+bool time_of(pid_t thread, std::uint64_t& time) {
+    // As the kernel encodes it: what glibc offers for this wants a pthread_t.
+    constexpr unsigned kOfThread = 4;
+    constexpr unsigned kScheduler = 2;
+    const auto clock =
+        static_cast<clockid_t>((~static_cast<unsigned>(thread) << 3U) | kOfThread | kScheduler);
+    timespec had{};
+    if (clock_gettime(clock, &had) != 0) return false;
+    time = static_cast<std::uint64_t>(had.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(had.tv_nsec);
+    return true;
+}
+
+/// Of what the kernel tells of a thread, `room` characters at most; empty where it tells nothing.
+std::string_view told_of(pid_t thread, const char* what, char* text, std::size_t room) {
+    char path[64];
+    snprintf(path, sizeof path, "/proc/self/task/%d/%s", thread, what);
+    const Descriptor file(open(path, O_RDONLY | O_CLOEXEC));
+    const ssize_t bytes = file.number() < 0 ? 0 : read(file.number(), text, room);
+    return {text, bytes < 0 ? 0 : static_cast<std::size_t>(bytes)};
+}
+
+bool is_handler(pid_t thread) {
+    char name[sizeof kName];
+    return told_of(thread, "comm", name, sizeof name) == kName;
+}
+
+/// Milliseconds for which a thread sleeps unless something happens before, less than 0 if without an end;
+/// none if it does something else, or nobody tells what.
+std::optional<std::int32_t> rest_in(const char* told) {
+    char* at = nullptr;
+    if (strtol(told, &at, 10) != kPoll) return std::nullopt;
+    strtoull(at, &at, 16);  // what it waits for,
+    strtoull(at, &at, 16);  // and how many these are
+    return static_cast<std::int32_t>(strtoull(at, &at, 16));
+}
+
+/// Whether it has come round in its turn and sleeps again, with its whole period before it. What comes in
+/// between leaves it with the rest of one. It has had `time`, which becomes what it has had when it slept:
+/// one that runs is waited for, for as long as that may be only a turn.
+bool has_only_turned(Watched& one, pid_t thread, std::uint64_t& time) {
+    char text[128];
+    const std::uint64_t until = monotonic_nanoseconds() + kTurn;
+    for (bool is_first = true; is_first || monotonic_nanoseconds() < until; is_first = false) {
+        const std::string_view told = told_of(thread, "syscall", text, sizeof text - 1);
+        const std::uint64_t before = time;
+        if (!time_of(thread, time)) return false;
+        if (told == "running\n" || time != before) {
+            sched_yield();
+            continue;
+        }
+        text[told.size()] = '\0';
+        const std::optional<std::int32_t> rest = rest_in(text);
+        if (!rest || *rest < one.period.load(std::memory_order_relaxed)) return false;
+        one.period.store(*rest, std::memory_order_relaxed);
+        return true;
+    }
+    return false;
+}
+
+void watch(pid_t thread) {
+    Watched* place = nullptr;
+    for (Watched& one : g_watched) {
+        const pid_t there = one.thread.load(std::memory_order_relaxed);
+        if (there == thread) return;
+        if (there == 0 && place == nullptr) place = &one;
+    }
+    std::uint64_t time = 0;
+    if (place == nullptr || !time_of(thread, time)) return;
+    place->time.store(time, std::memory_order_relaxed);
+    place->period.store(kPeriod, std::memory_order_relaxed);
+    place->thread.store(thread, std::memory_order_release);
+    g_has_found_one.store(true, std::memory_order_relaxed);
+}
+
+void look_through(int tasks) {
+    alignas(dirent64) char entries[4096];
+    for (;;) {
+        const ssize_t bytes = getdents64(tasks, entries, sizeof entries);
+        if (bytes <= 0) return;
+        for (ssize_t at = 0; at < bytes;) {
+            const auto* const entry = reinterpret_cast<const dirent64*>(entries + at);
+            at += entry->d_reclen;
+            const auto thread = static_cast<pid_t>(strtol(entry->d_name, nullptr, 10));
+            if (thread > 0 && is_handler(thread)) watch(thread);  // "." and ".." are no numbers
+        }
+    }
+}
+
+}  // namespace
+
+void find() {
+    const ErrnoKeeper errno_keeper;
+    if (g_is_finding.exchange(true, std::memory_order_acquire)) return;
+    g_are_complete.store(true, std::memory_order_relaxed);
+    const Descriptor tasks(open("/proc/self/task", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    if (tasks.number() >= 0) look_through(tasks.number());
+    g_is_finding.store(false, std::memory_order_release);
+}
+
+bool have_been_called() {
+    const ErrnoKeeper errno_keeper;
+    bool has_one = false;
+    for (Watched& one : g_watched) {
+        pid_t thread = one.thread.load(std::memory_order_acquire);
+        if (thread == 0) continue;
+        std::uint64_t time = 0;
+        if (time_of(thread, time)) {
+            if (one.time.load(std::memory_order_relaxed) == time) continue;
+            // Not before that is known: all that ask meanwhile are to know it as well.
+            has_one |= !has_only_turned(one, thread, time);
+            one.time.store(time, std::memory_order_relaxed);
+        } else {
+            // It has ended with its context, or this is a fork's child.
+            one.thread.compare_exchange_strong(thread, 0, std::memory_order_relaxed);
+            expect_others();
+        }
+    }
+    return has_one;
+}
+
+std::optional<std::uint64_t> time_had() {
+    const ErrnoKeeper errno_keeper;
+    find();
+    if (!g_has_found_one.load(std::memory_order_relaxed)) return std::nullopt;
+    std::uint64_t all = 0;
+    for (Watched& one : g_watched) {
+        pid_t thread = one.thread.load(std::memory_order_acquire);
+        std::uint64_t time = 0;
+        if (thread != 0 && time_of(thread, time))
+            all += time;
+        else if (thread != 0)
+            one.thread.compare_exchange_strong(thread, 0, std::memory_order_relaxed);
+    }
+    return all;
+}
+
+}  // namespace aoti_dbg::event_handlers

@@ -1,0 +1,234 @@
+#include "shim/runtime/launch_count.hpp"
+
+#include <algorithm>
+#include <iterator>
+#include <limits>
+
+#include "base/errno_keeper.hpp"
+#include "shim/runtime/clock.hpp"
+#include "shim/runtime/driver_table.hpp"
+#include "shim/runtime/event_handlers.hpp"
+
+namespace aoti_dbg {
+
+std::atomic<bool> g_counts_launches{false};
+
+namespace {
+
+constexpr std::int32_t kNoDevice = -1;
+
+struct Counted {
+    std::atomic<void*> context{nullptr};
+    std::atomic<std::uint32_t> kernels{0};
+    std::atomic<std::int32_t> device{kNoDevice};
+};
+
+// More contexts than these have no numbers.
+Counted g_counted[ring::kMostContexts];
+std::atomic<std::uint32_t> g_context_changes{0};
+std::atomic<std::uint64_t> g_last_launch{0};
+
+[[gnu::hot]] void* current_context() {
+    using GetCurrent = int (*)(void** context);
+    static const auto get_current = reinterpret_cast<GetCurrent>(other_driver_function("cuCtxGetCurrent"));
+    void* context = nullptr;
+    return get_current != nullptr && get_current(&context) == 0 ? context : nullptr;
+}
+
+/// Null where the driver does not say. Of a green context's stream the older question has for an answer what
+/// was made of that, the newer one the primary context, in which its launches are numbered.
+[[gnu::cold]] void* context_made_in(const void* stream) {
+    using Get = int (*)(const void* stream, void** context);
+    using GetEitherKind = int (*)(const void* stream, void** context, void** green);
+    static const auto get = reinterpret_cast<Get>(other_driver_function("cuStreamGetCtx"));
+    static const auto get_either_kind =
+        reinterpret_cast<GetEitherKind>(other_driver_function("cuStreamGetCtx_v2"));
+    void* context = nullptr;
+    void* green = nullptr;
+    if (get_either_kind != nullptr && get_either_kind(stream, &context, &green) == 0) return context;
+    return get != nullptr && get(stream, &context) == 0 ? context : nullptr;
+}
+
+/// The stream's, which may be another than the thread's where there are several.
+[[gnu::hot]] void* context_of(const void* stream) {
+    constexpr std::uintptr_t kLastOfAllContexts = 2;  // CU_STREAM_PER_THREAD
+    const bool are_several = g_counted[1].context.load(std::memory_order_relaxed) != nullptr;
+    const bool was_made = reinterpret_cast<std::uintptr_t>(stream) > kLastOfAllContexts;
+    void* const context = are_several && was_made ? context_made_in(stream) : nullptr;
+    return context != nullptr ? context : current_context();
+}
+
+/// Whose memory it is; kNoDevice for the host's, or where the driver does not say.
+std::int32_t device_of_memory(std::uint64_t address) {
+    using Get = int (*)(void* value, int attribute, std::uint64_t address);
+    static const auto get = reinterpret_cast<Get>(other_driver_function("cuPointerGetAttribute"));
+    constexpr int kMemoryType = 2;
+    constexpr int kOrdinal = 9;
+    constexpr unsigned kOfDevice = 2;
+    unsigned type = 0;
+    if (get == nullptr || get(&type, kMemoryType, address) != 0 || type != kOfDevice) return kNoDevice;
+    std::int32_t device = kNoDevice;
+    return get(&device, kOrdinal, address) == 0 ? device : kNoDevice;
+}
+
+void set_device(Counted& one, int device) {
+    one.device.store(device, std::memory_order_relaxed);
+    g_context_changes.fetch_add(1, std::memory_order_release);
+}
+
+/// Nobody has said its device; the driver can be asked for that of the thread's context.
+[[gnu::cold]] void find_device(Counted& one) {
+    if (current_context() != one.context.load(std::memory_order_relaxed)) return;
+    using GetDevice = int (*)(int* device);
+    static const auto get_device = reinterpret_cast<GetDevice>(other_driver_function("cuCtxGetDevice"));
+    int device = kNoDevice;
+    if (get_device != nullptr && get_device(&device) == 0) set_device(one, device);
+}
+
+/// Where it has none yet the next free place becomes its own; null where there is none.
+[[gnu::hot]] Counted* place_of(void* context) {
+    for (Counted& one : g_counted) {
+        void* there = one.context.load(std::memory_order_acquire);
+        if (there == nullptr && one.context.compare_exchange_strong(there, context)) {
+            event_handlers::expect_others();
+            there = context;
+        }
+        if (there == context) return &one;
+    }
+    return nullptr;
+}
+
+/// That of the stream's context; null without one.
+[[gnu::hot]] Counted* counted(const void* stream) {
+    void* const context = context_of(stream);
+    Counted* const one = context != nullptr ? place_of(context) : nullptr;
+    if (one != nullptr && one->device.load(std::memory_order_relaxed) == kNoDevice) [[unlikely]]
+        find_device(*one);
+    return one;
+}
+
+std::uint8_t number_of(const Counted& one) {
+    static_assert(ring::kMostContexts < std::numeric_limits<std::uint8_t>::max());
+    return static_cast<std::uint8_t>(&one - std::begin(g_counted) + 1);
+}
+
+/// The same for a launch.
+Counted* counted_at_launch(const void* stream) {
+    g_last_launch.store(coarse_nanoseconds(), std::memory_order_relaxed);
+    Counted* const one = counted(stream);
+    event_handlers::find_if_any_are_missing();
+    return one;
+}
+
+/// That of the stream's context where it has this device, else of the first context there.
+Counted* counted_on(std::int32_t device, const void* stream) {
+    Counted* const one = counted_at_launch(stream);
+    if (one == nullptr || one->device.load(std::memory_order_relaxed) == device) return one;
+    auto* const found = std::find_if(std::begin(g_counted), std::end(g_counted), [device](const auto& other) {
+        return other.device.load(std::memory_order_relaxed) == device;
+    });
+    return found != std::end(g_counted) ? found : nullptr;
+}
+
+template <typename Goes>
+void forget_where(Goes goes) {
+    for (Counted& one : g_counted) {
+        if (!goes(one)) continue;
+        one.kernels.store(0, std::memory_order_relaxed);
+        // Another may come to lie there.
+        one.device.store(kNoDevice, std::memory_order_relaxed);
+    }
+    event_handlers::expect_others();
+}
+
+/// Whether it is one of the last so many graphs; one that was launched before them is counted again.
+bool is_known(const void* graph) {
+    constexpr std::size_t kGraphs = 256;
+    static std::atomic<const void*> known[kGraphs];
+    static std::atomic<std::size_t> next{0};
+    for (const std::atomic<const void*>& one : known)
+        if (one.load(std::memory_order_relaxed) == graph) return true;
+    known[next.fetch_add(1, std::memory_order_relaxed) % kGraphs].store(graph, std::memory_order_relaxed);
+    return false;
+}
+
+}  // namespace
+
+void add_context(void* context, int device) {
+    Counted* const one = context != nullptr ? place_of(context) : nullptr;
+    if (one == nullptr || one->device.load(std::memory_order_relaxed) == device) return;
+    set_device(*one, device);
+    // It may have come in the place of one that is gone.
+    event_handlers::expect_others();
+}
+
+[[gnu::hot]] LaunchNumber number_of_launch(const void* stream) {
+    Counted* const one = counted_at_launch(stream);
+    if (one == nullptr) return {};
+    return {one->kernels.fetch_add(1, std::memory_order_relaxed) + 1, number_of(*one)};
+}
+
+std::uint8_t find_context_number(const void* stream) {
+    const Counted* const one = counted(stream);
+    return one == nullptr ? std::uint8_t{0} : number_of(*one);
+}
+
+std::uint8_t number_of_context(const void* context) {
+    const auto* const found = std::find_if(
+        std::begin(g_counted), std::end(g_counted),
+        [context](const auto& one) { return one.context.load(std::memory_order_acquire) == context; });
+    return context == nullptr || found == std::end(g_counted) ? std::uint8_t{0} : number_of(*found);
+}
+
+ring::DeviceContext numbered_context(std::uint8_t number) {
+    if (number == 0 || number > ring::kMostContexts) return {};
+    const Counted& one = g_counted[number - 1];
+    const std::int32_t device = one.device.load(std::memory_order_relaxed);
+    if (device == kNoDevice) return {};
+    return {reinterpret_cast<std::uintptr_t>(one.context.load(std::memory_order_acquire)),
+            static_cast<std::uint32_t>(device), 0};
+}
+
+std::uint32_t context_changes() {
+    return g_context_changes.load(std::memory_order_acquire);
+}
+
+void take_back(const LaunchNumber& launch) {
+    if (launch.kernel != 0) g_counted[launch.context - 1].kernels.fetch_sub(1, std::memory_order_relaxed);
+}
+
+LaunchNumber number_of_graph(const void* graph, const void* stream) {
+    Counted* const one = counted_at_launch(stream);
+    if (one == nullptr) return {};
+    if (!is_known(graph)) one->kernels.fetch_add(1, std::memory_order_relaxed);
+    return {0, number_of(*one)};
+}
+
+void number_copy(std::uint64_t to, std::uint64_t from, const void* stream) {
+    const ErrnoKeeper errno_keeper;
+    const std::int32_t device = device_of_memory(to);
+    if (device == kNoDevice || device_of_memory(from) != device) return;
+    if (Counted* const one = counted_on(device, stream); one != nullptr)
+        one->kernels.fetch_add(1, std::memory_order_relaxed);
+}
+
+void forget_launch_counts(void* context) {
+    forget_where(
+        [context](const Counted& one) { return one.context.load(std::memory_order_acquire) == context; });
+}
+
+void forget_launch_counts_of(int device) {
+    forget_where(
+        [device](const Counted& one) { return one.device.load(std::memory_order_relaxed) == device; });
+}
+
+std::uint64_t last_launch() {
+    return g_last_launch.load(std::memory_order_relaxed);
+}
+
+std::uint64_t since_last_launch() {
+    const std::uint64_t last = last_launch();
+    return last == 0 ? std::numeric_limits<std::uint64_t>::max() : monotonic_nanoseconds() - last;
+}
+
+}  // namespace aoti_dbg

@@ -1,0 +1,199 @@
+#include "shim/runtime/process_tree.hpp"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+#include "shim/runtime/tally.hpp"
+
+namespace aoti_dbg {
+namespace {
+
+constexpr std::size_t kLongestCommandLine = std::size_t{64} * 1024;
+constexpr int kOldestAncestor = 64;  // generations; a tree of processes is never that deep
+
+/// A file of /proc, up to `most` bytes; empty where it cannot be read.
+std::string read_proc(const std::string& path, std::size_t most) {
+    std::string text;
+    const int descriptor = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+    if (descriptor < 0) return text;
+    char piece[16 * 1024];
+    while (text.size() < most) {
+        const ssize_t got = read(descriptor, piece, sizeof piece);
+        if (got > 0) {
+            text.append(piece, static_cast<std::size_t>(got));
+        } else if (got == 0 || errno != EINTR) {
+            break;
+        }
+    }
+    close(descriptor);
+    return text;
+}
+
+std::string proc_path(int pid, const char* file) {
+    return "/proc/" + std::to_string(pid) + "/" + file;
+}
+
+bool has_the_library(int pid) {
+    return has_mapped(pid, "/libaoti_dbg.so");
+}
+
+/// Field `number` of /proc/<pid>/stat, counted from 1 as proc(5) does; behind the name, which may hold
+/// anything.
+std::int64_t stat_field(int pid, int number) {
+    const std::string stat = read_proc(proc_path(pid, "stat"), 4096);
+    std::size_t place = stat.rfind(')');
+    for (int field = 2; field < number && place != std::string::npos; ++field)
+        place = stat.find(' ', place + 1);
+    return place == std::string::npos ? -1 : strtoll(stat.c_str() + place + 1, nullptr, 10);
+}
+
+/// The same for every process that asks, which its own clock would not be.
+std::int64_t start_time(int pid) {
+    const std::string stat = read_proc("/proc/stat", std::size_t{1024} * 1024);
+    const std::size_t boot = stat.find("\nbtime ");
+    const std::int64_t ticks = stat_field(pid, 22);
+    const long ticks_a_second = sysconf(_SC_CLK_TCK);
+    if (boot == std::string::npos || ticks < 0 || ticks_a_second <= 0) {
+        return Origin::here_and_now().unix_seconds;
+    }
+    return strtoll(stat.c_str() + boot + sizeof "\nbtime " - 1, nullptr, 10) + ticks / ticks_a_second;
+}
+
+std::string file_name(const std::string& path) {
+    return path.substr(path.rfind('/') + 1);
+}
+
+std::string rank_name() {
+    const char* const rank = rank_of(::getenv);
+    return rank == nullptr ? std::string() : std::string("rank") + rank;
+}
+
+/// Programs that only start another one and wait for it.
+constexpr std::string_view kLaunchers[] = {
+    "bash",    "chrt",   "dash", "dumb-init", "env",     "ionice", "ksh",     "nice", "nohup", "numactl",
+    "setarch", "setsid", "sh",   "stdbuf",    "taskset", "time",   "timeout", "tini", "zsh"};
+
+bool is_launcher(std::string_view program) {
+    return std::find(std::begin(kLaunchers), std::end(kLaunchers), program) != std::end(kLaunchers);
+}
+
+/// Goes by the name that the process was started by, as with busybox, or by its program, as with scripts.
+bool is_launcher(int pid) {
+    std::string name = read_proc(proc_path(pid, "comm"), 64);
+    if (!name.empty() && name.back() == '\n') name.pop_back();
+    if (is_launcher(name)) return true;
+    char program[4096];
+    const ssize_t length = readlink(proc_path(pid, "exe").c_str(), program, sizeof program);
+    return length > 0 && is_launcher(file_name(std::string(program, static_cast<std::size_t>(length))));
+}
+
+/// Whether this process has a rank that a launcher gave it.
+bool has_new_rank(int start) {
+    constexpr std::size_t kLargestEnvironment = std::size_t{1} << 20U;
+    const char* const rank = rank_of(::getenv);
+    if (rank == nullptr) return false;
+    const std::string variables = '\0' + read_proc(proc_path(start, "environ"), kLargestEnvironment);
+    const char* const of_start = rank_of([&variables](const char* name) -> const char* {
+        const std::string mark = '\0' + std::string(name) + '=';
+        const std::size_t place = variables.find(mark);
+        return place == std::string::npos ? nullptr : variables.c_str() + place + mark.size();
+    });
+    return of_start == nullptr || strcmp(rank, of_start) != 0;
+}
+
+/// Whether every process from the parent of this one up to `start` is a launcher. Of ranks each has a folder.
+bool is_behind_launchers(int start) {
+    if (has_new_rank(start)) return false;
+    int pid = getpid();
+    for (int generation = 0; generation < kOldestAncestor; ++generation) {
+        pid = static_cast<int>(stat_field(pid, 4));
+        if (pid <= 0 || !is_launcher(pid)) return false;
+        if (pid == start) return true;
+    }
+    return false;
+}
+
+std::string process_folder_name() {
+    constexpr std::size_t kLongest = 64;
+    std::string name = rank_name();
+    if (!name.empty()) name += '-';
+    name += std::string(program_invocation_short_name);
+    if (name.size() > kLongest) name.resize(kLongest);
+    for (char& letter : name) {
+        const bool plain = (letter >= '0' && letter <= '9') || (letter >= 'a' && letter <= 'z') ||
+                           (letter >= 'A' && letter <= 'Z') || letter == '.' || letter == '_' ||
+                           letter == '-';
+        if (!plain) letter = '_';
+    }
+    return name + "-" + std::to_string(getpid());
+}
+
+}  // namespace
+
+std::string command_line() {
+    std::string line = read_proc("/proc/self/cmdline", kLongestCommandLine);
+    while (!line.empty() && line.back() == '\0')
+        line.pop_back();
+    for (char& letter : line) {
+        if (letter == '\0') letter = ' ';
+    }
+    return line;
+}
+
+bool has_mapped(int pid, const char* file) {
+    char path[32];
+    snprintf(path, sizeof path, "/proc/%d/maps", pid);
+    const int descriptor = open(path, O_RDONLY | O_CLOEXEC);
+    if (descriptor < 0) return false;
+    const std::size_t length = strlen(file);
+    char piece[4096];
+    std::size_t kept = 0;  // of the piece before: the name may lie across
+    bool found = false;
+    while (!found) {
+        const ssize_t got = read(descriptor, piece + kept, sizeof piece - kept);
+        if (got < 0 && errno == EINTR) continue;
+        if (got <= 0) break;
+        const std::size_t filled = kept + static_cast<std::size_t>(got);
+        found = memmem(piece, filled, file, length) != nullptr;
+        kept = std::min(filled, length - 1);
+        memmove(piece, piece + filled - kept, kept);
+    }
+    close(descriptor);
+    return found;
+}
+
+Origin find_start() {
+    if (const std::optional<Origin> told = tallied_start()) return *told;
+    int start = getpid();
+    for (int generation = 0; generation < kOldestAncestor; ++generation) {
+        const auto parent = static_cast<int>(stat_field(start, 4));
+        if (parent <= 0 || !has_the_library(parent)) break;
+        start = parent;
+    }
+    return {start, start_time(start)};
+}
+
+bool matches_this_process(const NamePatterns& names) {
+    if (names.matches_everything()) return true;
+    char executable[4096];
+    const ssize_t length = readlink("/proc/self/exe", executable, sizeof executable);
+    const std::string program =
+        file_name(std::string(executable, length > 0 ? static_cast<std::size_t>(length) : 0));
+    const std::string line = command_line();
+    return names.match({program, file_name(program_invocation_name), rank_name(), line});
+}
+
+std::string own_folder_name(const Origin& start) {
+    const bool is_start = start.pid == getpid();
+    if (!is_tallied() ? is_start : (is_start || is_behind_launchers(start.pid)) && claim_out_folder())
+        return {};
+    return process_folder_name();
+}
+
+}  // namespace aoti_dbg

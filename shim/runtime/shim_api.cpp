@@ -1,0 +1,113 @@
+#include "shim/runtime/shim_api.hpp"
+
+#include <dlfcn.h>
+
+#include <string>
+#include <string_view>
+
+#include "shim/runtime/loaded_object.hpp"
+#include "shim/runtime/real_dlsym.hpp"
+#include "shim/runtime/slots.hpp"
+
+namespace aoti_dbg {
+namespace {
+
+/// An open library, by a handle of our own.
+class Library {
+  public:
+    explicit Library(const LoadedObject& object)
+        : handle_(dlopen(object.is_program ? nullptr : object.path.c_str(), RTLD_LAZY | RTLD_NOLOAD)) {}
+    ~Library() {
+        if (handle_ != nullptr) dlclose(handle_);
+    }
+    Library(const Library&) = delete;
+    Library& operator=(const Library&) = delete;
+
+    template <typename Function>
+    bool find(const std::string& name, Function*& function) const {
+        function =
+            handle_ == nullptr ? nullptr : reinterpret_cast<Function*>(real_dlsym(handle_, name.c_str()));
+        return function != nullptr;
+    }
+
+    /// What a getter without arguments says.
+    [[nodiscard]] std::optional<std::int32_t> code(const std::string& name) const {
+        std::int32_t (*getter)() = nullptr;
+        return find(name, getter) ? std::optional<std::int32_t>(getter()) : std::nullopt;
+    }
+
+  private:
+    void* handle_;
+};
+
+std::string code_name(DType dtype) {
+    return std::string("aoti_torch_dtype_") + dtype_name(dtype);
+}
+
+/// "2.11.0" of what aoti_torch_abi_version() says: a byte each, from the highest on.
+std::string version_text(std::uint64_t version) {
+    const auto part = [version](unsigned shift) { return std::to_string((version >> shift) & 0xffU); };
+    return part(56) + "." + part(48) + "." + part(40);
+}
+
+}  // namespace
+
+std::optional<DType> ShimApi::dtype_of(std::int32_t code) const {
+    for (std::uint32_t i = 0; i < kDTypes; ++i) {
+        if (dtype_codes[i] == code) return static_cast<DType>(i);
+    }
+    return std::nullopt;
+}
+
+const void* shim_function_of(const LoadedObject& model) {
+    constexpr std::string_view kAnyShimFunction = "aoti_torch_";
+    const void* found = nullptr;
+    for_each_import(model, [&](const ImportSlot& import) {
+        if (found != nullptr || import.own_definition != 0) return;
+        const std::string_view symbol = import.symbol;
+        if (symbol.substr(0, kAnyShimFunction.size()) == kAnyShimFunction && !is_stub(*import.address))
+            found = real_behind(model, import);
+    });
+    return found;
+}
+
+std::optional<ShimApi> find_shim_api(const void* shim_function) {
+    const std::optional<LoadedObject> object = object_at(shim_function);
+    if (!object) return std::nullopt;
+    const Library library(*object);
+    ShimApi api;
+    const bool is_complete = library.find("aoti_torch_get_data_ptr", api.data_ptr) &&
+                             library.find("aoti_torch_get_sizes", api.sizes) &&
+                             library.find("aoti_torch_get_strides", api.strides) &&
+                             library.find("aoti_torch_get_dim", api.dim) &&
+                             library.find("aoti_torch_get_storage_offset", api.storage_offset) &&
+                             library.find("aoti_torch_get_storage_size", api.storage_size) &&
+                             library.find("aoti_torch_get_dtype", api.dtype) &&
+                             library.find("aoti_torch_get_device_type", api.device_type) &&
+                             library.find("aoti_torch_get_device_index", api.device_index);
+    if (!is_complete) return std::nullopt;
+    library.find("aoti_torch_get_layout", api.layout);
+    library.find("aoti_torch_is_defined", api.is_defined);
+    // A handle is the address of an at::Tensor. These read one word of it, without PyTorch's dispatcher.
+    library.find("_ZN2at6native7is_conjERKNS_6TensorE", api.is_conjugate);
+    library.find("_ZN2at6native6is_negERKNS_6TensorE", api.is_negative);
+    // Among what this libtorch is linked to: there may be several runtimes of OpenMP in a process.
+    library.find("omp_get_max_threads", api.most_threads);
+    api.strided = library.code("aoti_torch_layout_strided").value_or(api.strided);
+    api.cpu = library.code("aoti_torch_device_type_cpu").value_or(api.cpu);
+    api.cuda = library.code("aoti_torch_device_type_cuda").value_or(api.cuda);
+    for (std::uint32_t i = 0; i < kDTypes; ++i)
+        api.dtype_codes[i] = library.code(code_name(static_cast<DType>(i)));
+    return api;
+}
+
+TorchLibrary find_torch_library(const void* shim_function) {
+    const std::optional<LoadedObject> object = object_at(shim_function);
+    if (!object) return {};
+    const Library library(*object);
+    std::uint64_t (*version)() = nullptr;
+    if (!library.find("aoti_torch_abi_version", version)) return {};
+    return {object->path, version_text(version())};
+}
+
+}  // namespace aoti_dbg

@@ -1,0 +1,119 @@
+#include "shim/save/save_status.hpp"
+
+#include <chrono>
+#include <utility>
+
+#include "base/terminal_line.hpp"
+#include "shim/runtime/clock.hpp"
+#include "shim/runtime/deadline_lock.hpp"
+#include "shim/runtime/own_thread.hpp"
+
+namespace aoti_dbg {
+namespace {
+
+constexpr std::chrono::milliseconds kBetweenLooks{500};
+constexpr int kForLine = 500;  // milliseconds: standard error may be a pipe that is full
+// A save that is shown has lasted a second, and one that nothing was heard of for a second is over.
+constexpr unsigned kBusyLooks = 3;
+constexpr unsigned kQuietLooks = 2;
+
+}  // namespace
+
+void SavingTeller::start(Ask ask) {
+    ask_ = std::move(ask);
+    shows_ = open_terminal_line();
+    (void)start_own_thread(run, this);
+}
+
+void SavingTeller::say(Severity severity, std::string line) {
+    const std::lock_guard lock(mutex_);
+    if (said_ < lines_.size()) lines_[said_++] = {severity, std::move(line)};
+    lines_there_.notify_one();
+}
+
+void SavingTeller::tell() {
+    // Whoever tells now comes to what was said meanwhile, or end() does.
+    if (!telling_.try_lock()) return;
+    tell_all();
+    telling_.unlock();
+}
+
+void SavingTeller::tell_all() {
+    while (lock_with_deadline(mutex_)) {
+        const Line* const line = told_ < said_ ? &lines_[told_++] : nullptr;
+        mutex_.unlock();
+        if (line == nullptr) return;
+        message(line->severity, "%s", line->text.c_str());
+    }
+}
+
+void SavingTeller::end() {
+    // A line that the thread has taken and not written yet would be lost with the process.
+    const bool is_alone = lock_with_deadline(telling_, kForLine);
+    tell_all();
+    if (is_alone) telling_.unlock();
+    if (shows_) close_terminal_line();
+    // A thread that is about to sleep holds the lock, unless it was interrupted by the signal that ends us.
+    const bool locked = lock_with_deadline(mutex_);
+    is_over_.store(true, std::memory_order_relaxed);
+    lines_there_.notify_all();
+    if (locked) mutex_.unlock();
+}
+
+void* SavingTeller::run(void* teller) {
+    name_own_thread();
+    static_cast<SavingTeller*>(teller)->work();
+    return nullptr;
+}
+
+void SavingTeller::work() {
+    const auto has_to_act = [this] { return told_ < said_ || is_over_.load(std::memory_order_relaxed); };
+    auto next_look = std::chrono::steady_clock::now() + kBetweenLooks;
+    while (!is_over_.load(std::memory_order_relaxed)) {
+        {
+            std::unique_lock lock(mutex_);
+            if (shows_) {
+                lines_there_.wait_until(lock, next_look, has_to_act);
+            } else {
+                lines_there_.wait(lock, has_to_act);
+            }
+        }
+        {
+            const std::lock_guard lock(telling_);
+            tell_all();
+        }
+        if (!shows_ || std::chrono::steady_clock::now() < next_look) continue;
+        look();
+        next_look = std::chrono::steady_clock::now() + kBetweenLooks;
+    }
+}
+
+/// Shows the line while a save lasts.
+void SavingTeller::look() {
+    const SavingProgress progress = ask_();
+    const bool is_busy =
+        progress.jobs_left != 0 || progress.bytes_left != 0 || progress.bytes_handled != handled_then_;
+    handled_then_ = progress.bytes_handled;
+    quiet_looks_ = is_busy ? 0 : quiet_looks_ + 1;
+    if (quiet_looks_ >= kQuietLooks) {
+        if (busy_looks_ >= kBusyLooks) hide_terminal_line();
+        busy_looks_ = 0;
+        pace_.forget();
+        return;
+    }
+    pace_.note(progress, monotonic_nanoseconds());
+    if (++busy_looks_ >= kBusyLooks) show(progress);
+}
+
+void SavingTeller::show(const SavingProgress& progress) {
+    ProgressText text;
+    const char* const hint = hint_.load(std::memory_order_acquire);
+    if (hint == nullptr) {
+        add_saved(text.add("aoti-dbg: "), progress, pace_);
+    } else {
+        add_left(text.add("aoti-dbg: saving: "), progress, pace_).add(hint);
+    }
+    show_terminal_line(text.text());
+}
+
+}  // namespace aoti_dbg

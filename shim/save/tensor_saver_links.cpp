@@ -1,0 +1,180 @@
+// Tensors that equal one that is saved: links, and what stands for them where there are none.
+
+#include <cerrno>
+#include <utility>
+
+#include "shim/save/tensor_saver.hpp"
+
+namespace aoti_dbg {
+namespace {
+
+constexpr std::uint64_t kMostOfOneName = 100000;
+
+/// The file system has no links, or none between these two.
+bool tells_of_no_links(int error) {
+    return error == EPERM || error == EOPNOTSUPP || error == ENOSYS || error == EXDEV;
+}
+
+/// This file cannot have one more name, or is gone: the content is written again, and that file linked to.
+bool tells_of_this_file(int error) {
+    return error == EMLINK || error == ENOENT;
+}
+
+}  // namespace
+
+/// A name in the index alone must not outlive the file that it stands for.
+bool TensorSaver::looks_for_equals() const {
+    return has_links_.load(std::memory_order_relaxed) || !runs_.any_may_go();
+}
+
+/// Whether the content is still on disk; if so a name is coming from here on, so that it counts as on disk
+/// until the link is there, whatever run goes meanwhile.
+bool TensorSaver::take_name(const SavingJob& job, const SavedFile& known) {
+    const std::lock_guard lock(mutex_);
+    if (!runs_.any_may_go()) return true;
+    const auto found = on_disk_.find(known.content);
+    if (found == on_disk_.end()) {
+        contents_.forget(job.key);
+        return false;
+    }
+    ++found->second.coming;
+    return true;
+}
+
+/// Gives back what take_name() took.
+void TensorSaver::give_name_back(const SavedFile& known) {
+    const std::lock_guard lock(mutex_);
+    const auto found = on_disk_.find(known.content);
+    if (found == on_disk_.end()) return;
+    --found->second.coming;
+    budget_.give_back_bytes(free_if_unnamed(known.content), UINT64_MAX);
+}
+
+/// By mutex_. The link that was coming is there. Whether it is one more name, and not the only one by now.
+bool TensorSaver::note_named(std::uint64_t content) {
+    const auto found = on_disk_.find(content);
+    if (found == on_disk_.end()) return true;
+    --found->second.coming;
+    return ++found->second.names > 1;
+}
+
+TensorSaver::Linked TensorSaver::link(SavingJob& job, const SavedFile& known, Hand& hand) {
+    const bool is_written = job.has_grant;
+    if (!is_written && has_links_.load(std::memory_order_relaxed) && !grant(job, 0, hand))
+        return Linked::over;
+    const Linked linked =
+        take_name(job, known) ? link_named(job, known, is_written, hand) : Linked::not_known;
+    if (linked == Linked::not_known && !is_written) {
+        const std::lock_guard lock(mutex_);
+        return_grant(job);
+    }
+    return linked;
+}
+
+TensorSaver::Linked TensorSaver::link_named(SavingJob& job, const SavedFile& known, bool is_written,
+                                            Hand& hand) {
+    Failed failed = enter(job, hand);
+    if (!failed) failed = folder_.enter("", hand.root);
+    if (!failed) {
+        const bool stands = still_stands(known, hand);
+        if (stands && !has_links_.load(std::memory_order_relaxed)) {
+            give_name_back(known);
+            return name_the_same(job, known, hand);
+        }
+        if (stands) failed = link_under_free_name(job, known, hand);
+        const bool has_no_links = tells_of_no_links(failed.error);
+        if (!stands || has_no_links || tells_of_this_file(failed.error)) {
+            if (has_no_links) has_links_.store(false, std::memory_order_relaxed);
+            give_name_back(known);
+            const std::lock_guard lock(mutex_);
+            if (!has_no_links) contents_.forget(job.key);
+            return Linked::not_known;
+        }
+    }
+    if (failed) {
+        give_name_back(known);
+        fail(failed, job);
+        return Linked::over;
+    }
+    if (!append_to_index(job, &known, true, hand)) {
+        give_name_back(known);
+        return Linked::over;
+    }
+    job.content = known.content;
+    {
+        const std::lock_guard lock(mutex_);
+        // Counted with the name: another thread may remove a name of this content at once.
+        if (note_named(known.content)) {
+            counts_.linked.fetch_add(1, std::memory_order_relaxed);
+            counts_.linked_bytes.fetch_add(static_cast<std::uint64_t>(known.size), std::memory_order_relaxed);
+        }
+        if (is_written) budget_.give_back_bytes(job.granted, job.at);
+        // The newest name stands longest, where older runs go.
+        if (runs_.any_may_go()) {
+            SavedFile newest = known;
+            newest.path = job.path();
+            contents_.put(job.key, std::move(newest));
+        }
+    }
+    counts_.files.fetch_add(1, std::memory_order_relaxed);
+    end_job(job, true);
+    return Linked::over;
+}
+
+Failed TensorSaver::link_under_free_name(SavingJob& job, const SavedFile& known, Hand& hand) {
+    for (std::uint64_t tries = 0;; ++tries) {
+        const std::string name = file_name_of(job.stem, job.number);
+        const int linked = folder_.calls().link_at(hand.root.number(), known.path.c_str(),
+                                                   hand.folder.number(), name.c_str(), 0);
+        if (linked == 0) return {};
+        if (errno != EEXIST || tries >= kMostOfOneName) return {errno, "cannot link a file in"};
+        const std::lock_guard lock(mutex_);
+        job.number = next_number(job);
+    }
+}
+
+/// As it was when we finished it: nobody has removed it, replaced it or written to it.
+bool TensorSaver::still_stands(const SavedFile& known, const Hand& hand) const {
+    struct stat found {};
+    return folder_.calls().look_at(hand.root.number(), known.path.c_str(), &found) == 0 &&
+           found.st_dev == known.device && found.st_ino == known.inode && found.st_size == known.size &&
+           found.st_mtim.tv_sec == known.modified.tv_sec && found.st_mtim.tv_nsec == known.modified.tv_nsec;
+}
+
+TensorSaver::Linked TensorSaver::name_the_same(SavingJob& job, const SavedFile& known, Hand& hand) {
+    if (!looks_for_equals()) return Linked::not_known;
+    if (!append_to_index(job, &known, false, hand)) return Linked::over;
+    counts_.linked.fetch_add(1, std::memory_order_relaxed);
+    counts_.linked_bytes.fetch_add(static_cast<std::uint64_t>(known.size), std::memory_order_relaxed);
+    end_job(job, false);
+    return Linked::over;
+}
+
+/// Where runs may go: a new file, whose bytes are free when its last name goes.
+void TensorSaver::note_on_disk(SavingJob& job) {
+    const std::lock_guard lock(mutex_);
+    if (!runs_.any_may_go()) return;
+    job.content = ++last_content_;
+    on_disk_[job.content] = {1, 0, job.granted};
+}
+
+/// By mutex_. The bytes that this frees; 0 if the content has a name, or one is coming.
+std::uint64_t TensorSaver::free_if_unnamed(std::uint64_t content) {
+    const auto found = on_disk_.find(content);
+    if (found == on_disk_.end() || found->second.names != 0 || found->second.coming != 0) return 0;
+    const std::uint64_t bytes = found->second.bytes;
+    on_disk_.erase(found);
+    counts_.evicted_bytes.fetch_add(bytes, std::memory_order_relaxed);
+    return bytes;
+}
+
+void TensorSaver::remember(const SavingJob& job, Hand& hand) {
+    struct stat found {};
+    const std::string name = file_name_of(job.stem, job.number);
+    if (folder_.calls().look_at(hand.folder.number(), name.c_str(), &found) != 0) return;
+    SavedFile file{job.path(), found.st_dev, found.st_ino, found.st_size, found.st_mtim, job.content};
+    const std::lock_guard lock(mutex_);
+    contents_.put(job.key, std::move(file));
+}
+
+}  // namespace aoti_dbg

@@ -1,0 +1,262 @@
+#include "shim/save/tensor_writers.hpp"
+
+#include <sched.h>
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+#include "shim/runtime/own_descriptors.hpp"
+#include "shim/runtime/own_thread.hpp"
+#include "shim/save/tensor_writers_job.hpp"
+
+namespace aoti_dbg {
+namespace {
+
+// Tensors that wait, half a kilobyte each.
+constexpr std::uint32_t kMostJobs = 8192;
+// More of them wait for the file system and for each other (bench/save_bench): on two processors four write
+// no more than two. Where there are many, the program keeps half of them.
+constexpr std::uint32_t kMostThreadsUnasked = 8;
+constexpr std::uint32_t kMostOfFew = 4;
+
+std::uint32_t threads_that_do_well() {
+    cpu_set_t processors;
+    CPU_ZERO(&processors);
+    if (sched_getaffinity(0, sizeof processors, &processors) != 0) return kMostOfFew;
+    const auto count = static_cast<std::uint32_t>(CPU_COUNT(&processors));
+    return count <= kMostOfFew ? std::max(count, 1U) : std::clamp(count / 2, kMostOfFew, kMostThreadsUnasked);
+}
+
+}  // namespace
+
+TensorWriters::TensorWriters(std::uint32_t threads) : wanted_(threads) {}
+TensorWriters::~TensorWriters() = default;
+
+SavingSettings saving_settings(const Options& options, const std::string& out, const std::string& here,
+                               const HeaderFacts& header) {
+    SavingSettings settings;
+    settings.place.out = out;
+    if (options.pt_layout == PtLayout::torch) {
+        const std::string& given = options.torch_save_dir;
+        settings.place.follows_link = !given.empty();
+        settings.place.flat = given.empty() ? here + "/tmp/aoti_torch" : given;
+        if (settings.place.flat.front() != '/') settings.place.flat = here + "/" + settings.place.flat;
+        while (settings.place.flat.size() > 1 && settings.place.flat.back() == '/')
+            settings.place.flat.pop_back();
+    }
+    settings.header = header;
+    settings.max_bytes = options.max_bytes;
+    settings.max_files = options.max_files;
+    settings.keep_last = options.keep_last;
+    settings.only_findings = options.save_on == SaveOn::finding;
+    settings.portable_names = options.portable_names;
+    return settings;
+}
+
+Result<TensorWriters*> TensorWriters::start(const SavingSettings& settings, std::uint32_t threads) {
+    auto* const writers = new TensorWriters(threads == 0 ? threads_that_do_well() : threads);
+    Result<std::unique_ptr<TensorSaver>> saver = TensorSaver::make(
+        settings,
+        [writers](Severity severity, std::string line) { writers->teller_.say(severity, std::move(line)); });
+    if (!saver.ok()) {
+        delete writers;
+        return saver.status();
+    }
+    writers->saver_ = std::move(saver.value());
+    writers->threads_ = 1;
+    if (!start_own_thread(run_first, writers)) {
+        writers->threads_ = 0;
+        return Status::error("cannot create a thread to write tensors");
+    }
+    writers->teller_.start([writers] { return writers->numbers(); });
+    return writers;
+}
+
+void* TensorWriters::run_first(void* writers) {
+    auto* const self = static_cast<TensorWriters*>(writers);
+    name_own_thread();
+    // The others are made here, since a thread shares the table of the one that makes it.
+    const bool own = take_own_descriptors();
+    self->saver_->keep_folders_open(own);
+    if (own) {
+        self->write_back_.start();
+        self->saver_->tell_of_writes(&self->write_back_);
+    }
+    self->has_own_descriptors_.store(own, std::memory_order_relaxed);
+    for (std::uint32_t i = 1; i < self->wanted_; ++i) {
+        {
+            const std::lock_guard lock(self->mutex_);
+            ++self->threads_;
+        }
+        if (start_own_thread(run_other, writers)) continue;
+        const std::lock_guard lock(self->mutex_);
+        --self->threads_;
+        break;
+    }
+    self->run();
+    return nullptr;
+}
+
+void* TensorWriters::run_other(void* writers) {
+    name_own_thread();
+    static_cast<TensorWriters*>(writers)->run();
+    return nullptr;
+}
+
+void TensorWriters::run() {
+    try {
+        work();
+    } catch (...) {
+        teller_.say(Severity::warn,
+                    "out of memory while saving tensors. No more tensors are saved. Save fewer calls.");
+        abandon();
+    }
+}
+
+SavingJob* TensorWriters::open(const TensorToSave& what, std::uint32_t patience_ms) {
+    teller_.tell();
+    const auto refuse = [this](LeftOut why) {
+        leave_out(why);
+        return nullptr;
+    };
+    if (is_ending_.load(std::memory_order_relaxed)) return refuse(LeftOut::late);
+    Job* job = nullptr;
+    {
+        std::unique_lock lock(mutex_);
+        const bool has_room = room_.wait_for(lock, std::chrono::milliseconds(patience_ms),
+                                             [this] { return open_jobs_ < kMostJobs || is_ending_; });
+        if (!has_room || is_ending_) return refuse(is_ending_ ? LeftOut::late : LeftOut::queue_full);
+        ++open_jobs_;
+        if (free_.empty()) {
+            all_.push_back(std::make_unique<Job>());
+            job = all_.back().get();
+        } else {
+            job = free_.back();
+            free_.pop_back();
+        }
+    }
+    job->chunks.clear();
+    job->is_expected = job->is_closed = job->is_given_up = job->is_lost = job->is_ready = job->is_busy =
+        job->is_due = job->waits = false;
+    job->parts.clear();
+    job->part_failed = {};
+    const bool is_taken = saver_->open(what, *job);
+    std::unique_lock lock(mutex_);
+    if (is_taken && !is_over_) {
+        job->is_open = true;
+        return job;
+    }
+    --open_jobs_;
+    free_.push_back(job);
+    room_.notify_one();
+    lock.unlock();
+    if (is_taken) saver_->leave_out(*job, LeftOut::late);
+    return nullptr;
+}
+
+void TensorWriters::expect(SavingJob* job, const SavedFacts& facts) {
+    Job& its = *static_cast<Job*>(job);
+    const std::lock_guard lock(mutex_);
+    its.told = facts;
+    its.is_expected = true;
+}
+
+void TensorWriters::append(SavingJob* job, const TensorChunk& chunk) {
+    Job& its = *static_cast<Job*>(job);
+    bytes_appended_.fetch_add(chunk.bytes.size(), std::memory_order_relaxed);
+    {
+        const std::lock_guard lock(mutex_);
+        if (!is_over_) {
+            its.chunks.push_back(chunk);
+            make_ready(its);
+            return;
+        }
+    }
+    release(chunk);
+}
+
+void TensorWriters::close(SavingJob* job, const SavedFacts& facts) {
+    Job& its = *static_cast<Job*>(job);
+    saver_->note_complete(its);
+    const std::lock_guard lock(mutex_);
+    its.told = facts;
+    its.is_closed = true;
+    if (is_over_) return;
+    unfinished_.fetch_add(1, std::memory_order_relaxed);
+    make_ready(its);
+}
+
+void TensorWriters::hand_over(SavingJob* job, const SavedFacts& facts, std::uint64_t zeros,
+                              const TensorChunk& chunk) {
+    Job& its = *static_cast<Job*>(job);
+    bytes_appended_.fetch_add(zeros + chunk.bytes.size(), std::memory_order_relaxed);
+    saver_->note_complete(its);
+    {
+        const std::lock_guard lock(mutex_);
+        its.told = facts;
+        its.is_closed = true;
+        if (!is_over_) {
+            if (zeros != 0) its.chunks.push_back(hole(zeros));
+            if (!chunk.bytes.empty()) its.chunks.push_back(chunk);
+            unfinished_.fetch_add(1, std::memory_order_relaxed);
+            make_ready(its);
+            return;
+        }
+    }
+    release(hole(zeros));
+    release(chunk);
+}
+
+void TensorWriters::give_up(SavingJob* job) {
+    {
+        const std::lock_guard lock(mutex_);
+        static_cast<Job*>(job)->is_given_up = true;
+    }
+    close(job, {});
+}
+
+/// By mutex_. A job that has been at the front before must not wait for all that came since: its run would be
+/// incomplete for that long.
+void TensorWriters::make_ready(Job& job, Place place) {
+    job.is_due = job.is_busy;
+    if (job.is_ready || job.is_busy || job.waits) return;
+    job.is_ready = true;
+    if (place == Place::front) {
+        ready_.push_front(&job);
+    } else {
+        ready_.push_back(&job);
+    }
+    work_.notify_one();
+}
+
+void TensorWriters::end_of_run(std::uint32_t run, bool had_finding) {
+    saver_->end_run(run, had_finding);
+    if (!saver_->has_to_evict()) return;
+    const std::lock_guard lock(mutex_);
+    has_chores_ = true;
+    work_.notify_one();
+}
+
+SavingProgress TensorWriters::progress() {
+    teller_.tell();
+    return numbers();
+}
+
+SavingProgress TensorWriters::numbers() const {
+    const SavedCounts& counts = saver_->counts();
+    SavingProgress progress;
+    progress.files = counts.files_on_disk();
+    progress.linked = counts.linked_on_disk();
+    progress.removed = counts.all_removed();
+    progress.bytes_removed = counts.evicted_bytes.load(std::memory_order_relaxed);
+    progress.bytes = counts.bytes.load(std::memory_order_relaxed);
+    progress.jobs_left = unfinished_.load(std::memory_order_relaxed);
+    // In this order: what is handled was appended before.
+    progress.bytes_handled = bytes_handled_.load(std::memory_order_acquire);
+    progress.bytes_left = bytes_appended_.load(std::memory_order_relaxed) - progress.bytes_handled;
+    progress.left_out = counts.all_left_out();
+    return progress;
+}
+
+}  // namespace aoti_dbg

@@ -1,0 +1,104 @@
+// The end of saving: what is waited for, and for how long. All of it may run in a signal handler on the way
+// out of the process, so it allocates nothing and takes no lock without a deadline.
+#include <time.h>
+
+#include <algorithm>
+
+#include "base/message.hpp"
+#include "shim/runtime/clock.hpp"
+#include "shim/runtime/deadline_lock.hpp"
+#include "shim/runtime/interrupts.hpp"
+#include "shim/save/tensor_writers.hpp"
+
+namespace aoti_dbg {
+namespace {
+
+// For threads to see that it is over, behind the deadline: on a slow disk a piece of a tensor takes a while.
+constexpr std::uint32_t kLastMilliseconds = 2000;
+
+/// True as soon as `condition` is, false after so long.
+template <typename Condition>
+bool wait_for(Condition condition, std::uint32_t milliseconds) {
+    constexpr long kLongestNap = 2'000'000;
+    const std::uint64_t end = monotonic_nanoseconds() + std::uint64_t{milliseconds} * 1'000'000U;
+    timespec nap{0, 100'000};
+    while (!condition()) {
+        if (monotonic_nanoseconds() >= end) return false;
+        nanosleep(&nap, nullptr);
+        nap.tv_nsec = std::min(2 * nap.tv_nsec, kLongestNap);
+    }
+    return true;
+}
+
+void say_what_is_left(const SavingProgress& progress, const SavingPace& pace) {
+    ProgressText left;
+    add_left(left, progress, pace);
+    message(Severity::warn,
+            "interrupted with %s. The library still writes them. Press Ctrl-C again to skip them.",
+            left.c_str());
+}
+
+}  // namespace
+
+bool TensorWriters::drain(std::uint32_t patience_ms) {
+    return wait_for([this] { return unfinished_.load(std::memory_order_acquire) == 0; }, patience_ms);
+}
+
+/// A thread that is about to sleep holds the lock, unless it was interrupted by the signal that ends us.
+void TensorWriters::wake() {
+    const bool locked = lock_with_deadline(mutex_);
+    work_.notify_all();
+    room_.notify_all();
+    if (locked) mutex_.unlock();
+}
+
+bool TensorWriters::finish(std::uint32_t patience_ms) {
+    const bool drained = drain(patience_ms);
+    if (!drained && !is_abandoned_.load(std::memory_order_relaxed))
+        is_late_.store(true, std::memory_order_relaxed);
+    is_ending_.store(true, std::memory_order_relaxed);
+    wake();
+    const bool ended =
+        wait_for([this] { return has_ended_.load(std::memory_order_acquire); }, kLastMilliseconds);
+    teller_.end();
+    return drained && ended;
+}
+
+bool TensorWriters::finish_unless_interrupted(std::uint32_t patience_ms) {
+    if (drain(0)) return finish(0);
+    const Interrupts interrupts;
+    teller_.set_ending(interrupts.are_counted() ? " (press Ctrl-C twice to stop)" : "");
+    SavingPace pace;
+    pace.note(numbers(), monotonic_nanoseconds());
+    unsigned heeded = 0;
+    const auto is_over = [&] {
+        for (; heeded < interrupts.count() && !is_abandoned_.load(std::memory_order_relaxed); ++heeded) {
+            if (heeded != 0) {
+                abandon();
+                continue;
+            }
+            const SavingProgress progress = numbers();
+            pace.note(progress, monotonic_nanoseconds());
+            teller_.set_ending(" (press Ctrl-C to stop)");
+            say_what_is_left(progress, pace);
+        }
+        return unfinished_.load(std::memory_order_acquire) == 0 ||
+               is_abandoned_.load(std::memory_order_relaxed);
+    };
+    const auto done = [this] {
+        const SavingProgress progress = numbers();
+        return progress.files + progress.removed + progress.bytes + progress.bytes_handled +
+               progress.left_out;
+    };
+    for (std::uint64_t before = done(); !wait_for(is_over, patience_ms) && done() != before;)
+        before = done();
+    return finish(0);
+}
+
+void TensorWriters::abandon() {
+    is_abandoned_.store(true, std::memory_order_relaxed);
+    is_ending_.store(true, std::memory_order_relaxed);
+    wake();
+}
+
+}  // namespace aoti_dbg

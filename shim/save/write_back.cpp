@@ -1,0 +1,92 @@
+#include "shim/save/write_back.hpp"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "shim/runtime/own_thread.hpp"
+
+namespace aoti_dbg {
+namespace {
+
+// Of a file; smaller ones are better off together, as the file system does it by itself.
+constexpr std::uint64_t kLeast = std::uint64_t{128} << 10U;
+// The process cannot end as long as the kernel has such a call of it in hand.
+constexpr std::uint64_t kAtOnce = std::uint64_t{4} << 20U;
+
+}  // namespace
+
+void WriteBack::start() {
+    const std::lock_guard lock(mutex_);
+    goes_on_ = start_own_thread(run, this);
+}
+
+void WriteBack::begin(int file, std::uint64_t from, std::uint64_t bytes) {
+    if (bytes < kLeast) return;
+    const std::lock_guard lock(mutex_);
+    if (!goes_on_) return;
+    // Pieces of a large file come one behind the other, of several places in it at a time.
+    for (Range& known : waiting()) {
+        if (known.source != file || known.end != from) continue;
+        known.end += bytes;
+        return;
+    }
+    if (count_ == ranges_.size()) return;
+    const int own = fcntl(file, F_DUPFD_CLOEXEC, 0);
+    if (own < 0) return;
+    ranges_[count_++] = {file, own, from, from + bytes};
+    there_.notify_one();
+}
+
+void WriteBack::forget(int file) {
+    const std::lock_guard lock(mutex_);
+    for (std::size_t at = count_; at-- != 0;)
+        if (ranges_[at].source == file) close(take(at).file);
+}
+
+void WriteBack::end() {
+    const std::lock_guard lock(mutex_);
+    goes_on_ = false;
+    there_.notify_one();
+}
+
+void* WriteBack::run(void* self) {
+    name_own_thread();
+    static_cast<WriteBack*>(self)->work();
+    return nullptr;
+}
+
+/// By mutex_.
+WriteBack::Range WriteBack::take(std::size_t at) {
+    const Range range = ranges_[at];
+    const auto begin = ranges_.begin();
+    std::shift_left(begin + static_cast<std::ptrdiff_t>(at), begin + static_cast<std::ptrdiff_t>(count_), 1);
+    --count_;
+    return range;
+}
+
+/// What it comes to shows when somebody waits for the file.
+void WriteBack::ask_for(const Range& range) {
+    for (std::uint64_t at = range.begin; at < range.end && goes_on_; at += kAtOnce) {
+        (void)sync_file_range(range.file, static_cast<off_t>(at),
+                              static_cast<off_t>(std::min(kAtOnce, range.end - at)), SYNC_FILE_RANGE_WRITE);
+    }
+}
+
+void WriteBack::work() {
+    std::unique_lock lock(mutex_);
+    while (true) {
+        there_.wait(lock, [this] { return count_ != 0 || !goes_on_; });
+        if (!goes_on_) break;
+        const Range range = take(0);
+        lock.unlock();
+        ask_for(range);
+        close(range.file);
+        lock.lock();
+    }
+    while (count_ != 0)
+        close(take(0).file);
+}
+
+}  // namespace aoti_dbg

@@ -1,0 +1,215 @@
+#include "shim/tensors/site_plan.hpp"
+
+#include <cctype>
+#include <map>
+#include <mutex>
+#include <unordered_map>
+#include <unordered_set>
+#include <utility>
+
+#include "serializer/flight_ring_format.hpp"
+#include "shim/runtime/names.hpp"
+#include "shim/runtime/process.hpp"
+#include "shim/runtime/shim_table.hpp"
+
+namespace aoti_dbg {
+namespace {
+
+const char* kind_text(CallKind kind) {
+    switch (kind) {
+        case CallKind::op:
+            return "op";
+        case CallKind::triton:
+        case CallKind::user_triton:
+        case CallKind::device_kernel:
+            return "triton";
+        case CallKind::cpp:
+            return "cpp_kernel";
+        case CallKind::proxy:
+            return "proxy_op";
+        case CallKind::dispatcher:
+            return "dispatcher_op";
+        case CallKind::copy:
+            return "copy";
+    }
+    return "";
+}
+
+Role role_of(Access access) {
+    switch (access) {
+        case Access::unknown:
+            return Role::unknown;
+        case Access::reads:
+            return Role::reads;
+        case Access::writes:
+            return Role::writes;
+        case Access::updates:
+            return Role::updates;
+    }
+    return Role::unknown;
+}
+
+/// Whether a scalar has a name of its own in the source, as PyTorch prints it: s77, but neither 1L nor
+/// cached_torch_dtype_float32.
+bool is_computed(const Argument& written) {
+    const std::string_view text = written.text;
+    if (written.kind != ArgumentKind::scalar || text.empty()) return false;
+    const auto first = static_cast<unsigned char>(text.front());
+    return (isalpha(first) != 0 || first == '_') && text.substr(0, 7) != "cached_" && text != "true" &&
+           text != "false";
+}
+
+class Planner {
+  public:
+    explicit Planner(const WrapperInfo& info) {
+        for (const std::string& input : info.inputs)
+            known_.insert(input);
+        for (const ConstantInfo& constant : info.constants) {
+            known_.insert(constant.name);
+            constants_.emplace(constant.name, constant.original_fqn);
+        }
+        for (const Allocation& allocation : info.run.allocations)
+            known_.insert(allocation.name);
+        for (const SharedMemory& shared : info.run.shared_memory)
+            known_.insert(shared.name);
+    }
+
+    void plan(const CallSite& site, std::uint32_t number, SitePlan& plan) {
+        plan.site = &site;
+        const ShimSignature* shim = site.kind == CallKind::op ? find_shim(site.function) : nullptr;
+        plan.facts.kernel = shim != nullptr ? std::string(shim->printed) : site.name;
+        if (site.function != plan.facts.kernel) plan.facts.symbol = site.function;
+        plan.facts.kind = kind_text(site.kind);
+        plan.facts.site = number;
+        plan.facts.line = site.line;
+        plan.facts.source_nodes = site.source_nodes;
+        plan.facts.original_aten = site.original_aten;
+        plan.by_position.resize(site.arguments.size());
+        const bool aligned = shim != nullptr && shim->mutates.size() == site.arguments.size();
+        for (std::size_t i = 0; i < site.arguments.size(); ++i) {
+            const Argument& written = site.arguments[i];
+            Role role = role_of(written.access);
+            if (aligned && shim->args[i] == 'r') role = Role::makes;
+            if (aligned && shim->mutates[i] == 'm' && role == Role::reads) role = Role::updates;
+            const std::string_view header_name = aligned ? shim->name_of(i) : std::string_view();
+            const std::string parameter(written.parameter.empty() ? header_name : written.parameter);
+            if (written.tensors.empty()) {
+                // Empty: whoever reads the frame has a name for it.
+                const bool is_op = site.kind == CallKind::op || site.kind == CallKind::proxy;
+                const bool is_named = !is_op || (site.kind == CallKind::op && is_computed(written));
+                add(plan, i, is_named ? std::string(written.label()) : parameter, role, written, parameter);
+            }
+            for (const TensorName& tensor : written.tensors) {
+                // What nobody has allocated and no call has had before is made by an op that is not ours.
+                const bool is_new = known_.insert(tensor.name).second;
+                const bool is_made = is_new && site.kind == CallKind::proxy;
+                add(plan, i, tensor.name, is_made ? Role::makes : role, written, parameter);
+            }
+        }
+    }
+
+  private:
+    void add(SitePlan& plan, std::size_t position, std::string label, Role role, const Argument& written,
+             const std::string& parameter) {
+        PlannedArgument& argument = plan.arguments.emplace_back();
+        argument.label = std::move(label);
+        argument.parameter = parameter;
+        argument.position = static_cast<std::uint32_t>(position);
+        argument.role = role;
+        argument.written = &written;
+        argument.makes_anew = plan.site->region != kNone;
+        if (!written.tensors.empty() && !argument.label.empty()) {
+            argument.name_number =
+                numbers_.try_emplace(argument.label, static_cast<std::uint32_t>(numbers_.size()))
+                    .first->second;
+        }
+        if (const auto constant = constants_.find(argument.label); constant != constants_.end()) {
+            argument.is_constant = true;
+            argument.makes_anew = false;
+            argument.original_fqn = constant->second;
+        }
+        plan.by_position[position].push_back(&argument);
+    }
+
+    std::unordered_set<std::string> known_;
+    std::unordered_map<std::string, std::string> constants_;
+    std::unordered_map<std::string, std::uint32_t> numbers_;
+};
+
+}  // namespace
+
+std::deque<SitePlan> make_site_plans(const WrapperInfo& info) {
+    Planner planner(info);
+    std::deque<SitePlan> plans(info.run.sites.size());
+    for (std::uint32_t number = 0; number < info.run.sites.size(); ++number)
+        planner.plan(info.run.sites[number], number, plans[number]);
+    return plans;
+}
+
+namespace {
+
+/// For good: events that are not written yet refer to them. As many as there are arguments anywhere.
+const PlannedArgument& interned(const std::string& label, std::size_t position, Role role) {
+    static auto* const known = new std::map<std::pair<std::string, std::size_t>, PlannedArgument>;
+    const std::lock_guard lock(wiped_page().constants_mutex);
+    const auto [place, is_new] = known->try_emplace({label, position});
+    PlannedArgument& argument = place->second;
+    if (is_new) {
+        argument.label = label;
+        argument.position = static_cast<std::uint32_t>(position);
+        argument.role = role;
+    }
+    return argument;
+}
+
+}  // namespace
+
+const PlannedArgument& unknown_argument(std::size_t position) {
+    return interned("arg" + std::to_string(position), position, Role::unknown);
+}
+
+const PlannedArgument& unknown_argument(std::size_t position, std::size_t element) {
+    return interned("arg" + std::to_string(position) + "[" + std::to_string(element) + "]", position,
+                    Role::unknown);
+}
+
+const PlannedArgument& unknown_scalar(std::size_t position, std::string_view name) {
+    return name.empty() ? unknown_argument(position) : interned(std::string(name), position, Role::unknown);
+}
+
+const PlannedArgument& unknown_end(bool is_input, std::size_t position) {
+    return interned((is_input ? "input" : "output") + std::to_string(position), position,
+                    is_input ? Role::reads : Role::makes);
+}
+
+const char* kind_text(ring::CallKind kind) {
+    switch (kind) {
+        case ring::CallKind::triton:
+            return "triton";
+        case ring::CallKind::extern_op:
+            return "op";
+        case ring::CallKind::proxy_op:
+            return "proxy_op";
+        case ring::CallKind::dispatcher:
+            return "dispatcher_op";
+        case ring::CallKind::cpp_kernel:
+            return "cpp_kernel";
+        case ring::CallKind::graph:
+            return "graph";
+        default:
+            return "launch";
+    }
+}
+
+const SiteFacts& unknown_site(const Name& name, ring::CallKind kind) {
+    static auto* const known = new std::map<std::pair<std::uint32_t, ring::CallKind>, SiteFacts>;
+    const std::lock_guard lock(wiped_page().constants_mutex);
+    const auto [place, is_new] = known->try_emplace({name.id, kind});
+    if (is_new) {
+        place->second.kernel = name.printed;
+        place->second.kind = kind_text(kind);
+    }
+    return place->second;
+}
+
+}  // namespace aoti_dbg

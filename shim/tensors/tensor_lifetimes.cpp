@@ -1,0 +1,373 @@
+#include "shim/tensors/tensor_lifetimes.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "shim/calls/calls.hpp"
+#include "shim/calls/session.hpp"
+#include "shim/calls/thread_state.hpp"
+#include "shim/measure/measuring_thread.hpp"
+#include "shim/record/tensor_map_file.hpp"
+#include "shim/runtime/slots.hpp"
+#include "shim/tensors/arguments.hpp"
+#include "shim/tensors/measured_model.hpp"
+
+namespace aoti_dbg {
+namespace {
+
+// Of one run that has made more than this the ends are not noted where the source does not tell them.
+constexpr std::size_t kMostHandles = 1024;
+// What is known of tensors is kept for so many of a run; those behind them share a place.
+constexpr std::size_t kMostBefore = 4096;
+
+/// Null where nothing is noted.
+TensorMapFile* map_of(ThreadState& state, const MeasuredModel& model) {
+    return g_recording_memory && model.is_on_cuda() ? state.session->tensor_map() : nullptr;
+}
+
+bool is_under_way(const ThreadState& state, std::uint32_t run) {
+    const auto* const begin = state.open.data();
+    return std::any_of(begin, begin + state.depth, [run](const OpenCall& call) {
+        return call.kind == ring::CallKind::run && call.run == run;
+    });
+}
+
+/// Number 0 is none's.
+[[gnu::hot]] void end_tensor(ThreadState& state, std::uint64_t number, tensors::End end) {
+    if (number == 0) return;
+    if (TensorMapFile* const map = state.session->tensor_map(); map != nullptr)
+        map->end(number, end, state.session->last_seq());
+}
+
+void end_planned(ThreadState& state, const RunTensors& tensors, tensors::End end) {
+    for (const std::uint64_t number : tensors.planned)
+        end_tensor(state, number, end);
+}
+
+/// Of `run`, the innermost; null where nothing is known of it yet. Those that an exception has left show
+/// here: their tensors went with it.
+RunTensors* known_run(ThreadState& state, MadeTensors& made, std::uint32_t run) {
+    for (; made.depth > 0; --made.depth) {
+        RunTensors& innermost = made.runs[made.depth - 1];
+        if (innermost.run == run) return &innermost;
+        if (is_under_way(state, innermost.run)) return nullptr;
+        end_planned(state, innermost, tensors::End::let_go);
+    }
+    return nullptr;
+}
+
+RunTensors& begin_run(MadeTensors& made, const MeasuredModel& model, const OpenCall& run) {
+    if (made.runs.size() == made.depth) made.runs.emplace_back();
+    RunTensors& fresh = made.runs[made.depth++];
+    fresh.run = run.run;
+    fresh.site = kNone;
+    fresh.is_placed = true;
+    fresh.made_since = 0;
+    fresh.made = 0;
+    fresh.returned = 0;
+    fresh.before = &made.before[run.model];
+    fresh.names = &model.allocation_names();
+    fresh.next_let_go = 0;
+    fresh.planned.assign(fresh.names->numbers(), 0);
+    fresh.handles.clear();
+    fresh.numbers.clear();
+    fresh.may_have.reset();
+    // Until there is one whose end is seen in no other way.
+    pass_by(SlotRole::let_go);
+    return fresh;
+}
+
+[[gnu::hot]] RunTensors& of_run(ThreadState& state, const MeasuredModel& model, const OpenCall& run) {
+    MadeTensors& made = own_part(state).made;
+    if (made.depth != 0 && made.runs[made.depth - 1].run == run.run) return made.runs[made.depth - 1];
+    RunTensors* const known = known_run(state, made, run.run);
+    return known != nullptr ? *known : begin_run(made, model, run);
+}
+
+std::size_t hash_of(TensorHandle handle) {
+    // Handles are objects on the heap, some tens of bytes apart.
+    const std::uint64_t mixed = (reinterpret_cast<std::uint64_t>(handle) >> 4U) * 0x9e3779b97f4a7c15ULL;
+    return static_cast<std::size_t>(mixed >> 54U);
+}
+
+/// Of what ops return much is on the host, or nothing at all.
+bool is_on_gpu(const ShimApi& api, TensorHandle handle) {
+    bool is_defined = handle != nullptr;
+    if (is_defined && api.is_defined != nullptr && api.is_defined(handle, &is_defined) != 0) return false;
+    std::int32_t device = api.cpu;
+    return is_defined && api.device_type(handle, &device) == 0 && device == api.cuda;
+}
+
+/// Of one that is on a GPU; false where it has no elements.
+bool find_memory(MeasuringThread& own, const ShimApi& api, TensorHandle handle, tensors::Slot& slot) {
+    SeenTensor seen;
+    if (!own.reader.read(api, handle, seen)) return false;
+    slot.address = seen.address;
+    slot.bytes = seen.facts->covered_bytes;
+    return slot.address != 0 && slot.bytes != 0;
+}
+
+/// The arguments of aoti_torch_empty_strided.
+struct MakeArguments {
+    explicit MakeArguments(const StubFrame& frame)
+        : rank(frame.integer(0)),
+          sizes(reinterpret_cast<const std::int64_t*>(frame.integer(1))),
+          strides(reinterpret_cast<const std::int64_t*>(frame.integer(2))),
+          dtype(static_cast<std::int32_t>(frame.integer(3))),
+          device_type(static_cast<std::int32_t>(frame.integer(4))),
+          returned(reinterpret_cast<const TensorHandle*>(frame.integer(6))) {}
+
+    [[nodiscard]] bool can_be_right() const {
+        return rank <= kMaxRank && (rank == 0 || (sizes != nullptr && strides != nullptr));
+    }
+
+    std::uint64_t rank;
+    const std::int64_t* sizes;
+    const std::int64_t* strides;
+    std::int32_t dtype;
+    std::int32_t device_type;
+    const TensorHandle* returned;
+};
+
+/// Up to its last element; 0: it is not on a GPU, or nobody knows.
+std::uint64_t bytes_of(const ShimApi& api, const MakeArguments& made) {
+    const std::optional<DType> dtype = api.dtype_of(made.dtype);
+    if (made.device_type != api.cuda || !dtype) return 0;
+    const std::optional<std::uint64_t> elements = reach({made.sizes, made.rank}, {made.strides, made.rank});
+    return elements.value_or(0) * element_size(*dtype);
+}
+
+void set_name(std::string_view name, tensors::Slot& slot) {
+    constexpr std::string_view kCut = "..";
+    memcpy(slot.name, name.data(), std::min(name.size(), sizeof slot.name));
+    if (name.size() > sizeof slot.name)
+        memcpy(slot.name + sizeof slot.name - kCut.size(), kCut.data(), kCut.size());
+}
+
+/// Returns its number in the map.
+std::uint64_t add(ThreadState& state, TensorMapFile& map, const OpenCall& run, tensors::Origin origin,
+                  tensors::Slot& slot) {
+    slot.made_sequence = state.session->last_seq();
+    slot.run = run.run;
+    slot.model = run.model;
+    slot.origin = origin;
+    return map.add(slot);
+}
+
+bool is_same(const MadeBefore& before, const RunTensors& tensors, std::uint32_t since_site,
+             const MakeArguments& made) {
+    if (made.rank > MadeBefore::kMostRank || before.site != tensors.site || before.since_site != since_site ||
+        before.is_placed != tensors.is_placed || before.dtype != made.dtype ||
+        before.device_type != made.device_type || before.rank != made.rank)
+        return false;
+    for (std::size_t i = 0; i < made.rank; ++i)
+        if (before.sizes[i] != made.sizes[i] || before.strides[i] != made.strides[i]) return false;
+    return true;
+}
+
+void find_out(const MeasuredModel& model, const RunTensors& tensors, std::uint32_t since_site,
+              const MakeArguments& made, MadeBefore& found) {
+    found = {};
+    found.site = tensors.site;
+    found.since_site = since_site;
+    found.is_placed = tensors.is_placed;
+    found.dtype = made.dtype;
+    found.device_type = made.device_type;
+    found.rank = made.rank;
+    if (made.rank <= MadeBefore::kMostRank) {
+        std::copy_n(made.sizes, made.rank, found.sizes.begin());
+        std::copy_n(made.strides, made.rank, found.strides.begin());
+    }
+    found.slot.bytes = bytes_of(model.api(), made);
+    if (tensors.is_placed)
+        found.named = tensors.names->find(tensors.site, since_site, {made.sizes, made.rank});
+    if (found.named != nullptr) set_name(found.named->name, found.slot);
+}
+
+template <typename Before>
+Before& nth(std::vector<Before>& all, std::uint32_t number) {
+    const std::size_t place = std::min<std::size_t>(number, kMostBefore);
+    if (all.size() <= place) all.resize(place + 1);
+    return all[place];
+}
+
+/// What the tensor that has just been made is.
+[[gnu::hot]] const MadeBefore& known_as(const MeasuredModel& model, RunTensors& tensors,
+                                        const MakeArguments& made) {
+    const std::uint32_t since_site = tensors.made_since++;
+    MadeBefore& known = nth(tensors.before->made, tensors.made++);
+    if (!is_same(known, tensors, since_site, made)) find_out(model, tensors, since_site, made, known);
+    return known;
+}
+
+/// Bytes; 0: not known.
+std::uint64_t storage_of(const ShimApi& api, TensorHandle handle) {
+    std::int64_t bytes = 0;
+    return api.storage_size(handle, &bytes) == 0 && bytes > 0 ? static_cast<std::uint64_t>(bytes) : 0;
+}
+
+/// As find_memory(). One that had all of its storage, and whose storage is as large again, is as large
+/// itself: then its sizes need not be asked for.
+bool find_returned_memory(MeasuringThread& own, const ShimApi& api, const CallArgument& argument,
+                          ReturnedBefore& before, tensors::Slot& slot) {
+    void* data = nullptr;
+    if (before.facts == argument.facts && before.storage_bytes != 0 &&
+        storage_of(api, argument.handle) == before.storage_bytes &&
+        api.data_ptr(argument.handle, &data) == 0 && data != nullptr) {
+        slot.address = reinterpret_cast<std::uint64_t>(data);
+        slot.bytes = before.storage_bytes;
+        return true;
+    }
+    if (!find_memory(own, api, argument.handle, slot)) return false;
+    before = {argument.facts, storage_of(api, argument.handle) == slot.bytes ? slot.bytes : 0};
+    return true;
+}
+
+void remember(RunTensors& tensors, TensorHandle handle, std::uint64_t number) {
+    if (tensors.handles.size() >= kMostHandles) return;
+    tensors.handles.push_back(handle);
+    tensors.numbers.push_back(number);
+    tensors.may_have.set(hash_of(handle));
+}
+
+/// It has an end that can be known: `named` is what the source tells of it, null for nothing.
+[[gnu::hot]] void expect_end(RunTensors& tensors, const NamedTensor* named, TensorHandle handle,
+                             std::uint64_t number) {
+    if (named != nullptr && !named->has_one_owner) return;
+    if (named != nullptr && named->number < tensors.planned.size() && tensors.planned[named->number] == 0) {
+        tensors.planned[named->number] = number;
+        return;
+    }
+    watch(SlotRole::let_go);
+    remember(tensors, handle, number);
+}
+
+/// Ends what the run has let go of before it came to call site `site`.
+[[gnu::hot]] void let_go_until(ThreadState& state, RunTensors& tensors, std::uint32_t site) {
+    if (tensors.planned.empty()) return;
+    const std::vector<LetGo>& all = tensors.names->let_go();
+    for (; tensors.next_let_go < all.size() && all[tensors.next_let_go].before <= site; ++tensors.next_let_go)
+        end_tensor(state, std::exchange(tensors.planned[all[tensors.next_let_go].tensor], 0),
+                   tensors::End::let_go);
+}
+
+/// The number of what goes by this handle, which is forgotten; 0: it is none of these.
+std::uint64_t take(RunTensors& tensors, TensorHandle handle) {
+    if (!tensors.may_have.test(hash_of(handle))) return 0;
+    const auto found = std::find(tensors.handles.rbegin(), tensors.handles.rend(), handle);
+    if (found == tensors.handles.rend()) return 0;
+    const auto at = static_cast<std::size_t>(tensors.handles.rend() - found) - 1;
+    const std::uint64_t number = tensors.numbers[at];
+    tensors.handles[at] = tensors.handles.back();
+    tensors.numbers[at] = tensors.numbers.back();
+    tensors.handles.pop_back();
+    tensors.numbers.pop_back();
+    return number;
+}
+
+}  // namespace
+
+void note_inputs(ThreadState& state, const MeasuredModel& model, const OpenCall& run,
+                 const TensorHandle* handles, std::size_t count) {
+    TensorMapFile* const map = map_of(state, model);
+    if (map == nullptr || handles == nullptr) return;
+    MeasuringThread& own = own_part(state);
+    for (std::size_t i = 0; i < count; ++i) {
+        tensors::Slot slot{};
+        if (!is_on_gpu(model.api(), handles[i]) || !find_memory(own, model.api(), handles[i], slot)) continue;
+        set_name(model.input(i).label, slot);
+        add(state, *map, run, tensors::Origin::input, slot);
+    }
+}
+
+[[gnu::hot]] void note_site(ThreadState& state, const MeasuredModel& model, const CallMatcher::Match& match) {
+    const OpenCall* const run = innermost_run(state);
+    if (match.site == kNone || run == nullptr || map_of(state, model) == nullptr) return;
+    RunTensors& tensors = of_run(state, model, *run);
+    tensors.site = match.site;
+    tensors.is_placed = match.is_certain;
+    tensors.made_since = 0;
+    // Where a call was left out, or nobody knows where the run is, nor does anybody know what it has let go:
+    // of what it has made so far no end is told, of what it makes from here on deletes tell it.
+    if (!match.is_next) tensors.planned.clear();
+    let_go_until(state, tensors, match.site);
+}
+
+[[gnu::hot]] void note_made_tensor(ThreadState& state, const MeasuredModel& model, const StubFrame& frame) {
+    TensorMapFile* const map = map_of(state, model);
+    const OpenCall* const run = innermost_run(state);
+    const MakeArguments made(frame);
+    const bool is_made = static_cast<std::int32_t>(frame.results[0]) == 0 && made.returned != nullptr;
+    if (map == nullptr || run == nullptr || !is_made || !made.can_be_right()) return;
+    RunTensors& tensors = of_run(state, model, *run);
+    const MadeBefore& known = known_as(model, tensors, made);
+    void* data = nullptr;
+    const TensorHandle handle = *made.returned;
+    if (known.slot.bytes == 0 || handle == nullptr || model.api().data_ptr(handle, &data) != 0 ||
+        data == nullptr)
+        return;
+    tensors::Slot slot = known.slot;
+    slot.address = reinterpret_cast<std::uint64_t>(data);
+    const std::uint64_t number = add(state, *map, *run, tensors::Origin::made, slot);
+    // Of what is not known in the source nobody can say when its memory goes.
+    if (known.named != nullptr) expect_end(tensors, known.named, handle, number);
+}
+
+void note_returned_tensors(ThreadState& state, const MeasuredModel& model, const OpenCall& call) {
+    TensorMapFile* const map = map_of(state, model);
+    const OpenCall* const run = innermost_run(state);
+    const SitePlan* const plan = model.site(call.site);
+    // Without its site nobody knows which of a proxy's tensors it makes.
+    if (map == nullptr || run == nullptr || plan == nullptr) return;
+    MeasuringThread& own = own_part(state);
+    RunTensors& tensors = of_run(state, model, *run);
+    // What a custom op returns may be any part of what it has made.
+    const bool is_custom = call.passage.slot->role == SlotRole::proxy;
+    begin_finding(own);
+    made_arguments(*call.passage.slot->shim, *call.passage.frame, *plan, own.found);
+    for (const CallArgument& argument : own.found) {
+        if (argument.facts->role != Role::makes) continue;
+        if (!is_on_gpu(model.api(), argument.handle)) continue;
+        tensors::Slot slot{};
+        const bool is_found =
+            is_custom ? find_memory(own, model.api(), argument.handle, slot)
+                      : find_returned_memory(own, model.api(), argument,
+                                             nth(tensors.before->returned, tensors.returned++), slot);
+        if (!is_found) continue;
+        const NamedTensor* const named = argument.facts->returned_as;
+        set_name(named == nullptr ? argument.facts->label : named->name, slot);
+        const std::uint64_t number = add(state, *map, *run, tensors::Origin::returned, slot);
+        expect_end(tensors, named, argument.handle, number);
+    }
+}
+
+void note_let_go(ThreadState& state, TensorHandle handle) {
+    if (state.measuring == nullptr) return;
+    MadeTensors& made = state.measuring->made;
+    for (std::size_t i = made.depth; i-- > 0;) {
+        const std::uint64_t number = take(made.runs[i], handle);
+        if (number != 0) return end_tensor(state, number, tensors::End::let_go);
+    }
+}
+
+void note_end_of_run(ThreadState& state, const OpenCall& run, std::int32_t result) {
+    if (!g_recording_memory || state.measuring == nullptr) return;
+    MadeTensors& made = state.measuring->made;
+    RunTensors* const known = known_run(state, made, run.run);
+    if (known == nullptr) return;
+    --made.depth;
+    let_go_until(state, *known, kNone);
+    // A linked model's run may have been left by an exception without anybody's saying so.
+    if (result != 0)
+        end_planned(state, *known, tensors::End::let_go);
+    else if (known->names->is_last(known->site))
+        end_planned(state, *known, tensors::End::outlived);
+    for (const std::uint64_t number : known->numbers)
+        end_tensor(state, number, tensors::End::outlived);
+}
+
+}  // namespace aoti_dbg

@@ -1,0 +1,207 @@
+#include "shim/tensors/tensor_reader.hpp"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "base/words.hpp"
+#include "stats_kernels/device_job.hpp"
+#include "stats_kernels/math_bits.hpp"
+
+namespace aoti_dbg {
+namespace {
+
+// Shapes come and go in a model with dynamic ones; at half of this all are forgotten, those in use live on.
+constexpr std::size_t kPlaces = 4096;
+
+std::string device_name(const ShimApi& api, std::int32_t type, std::int32_t index) {
+    if (type == api.cpu) return "cpu";
+    if (type != api.cuda) return "type " + std::to_string(type);
+    return index < 0 ? "cuda" : aoti_dbg::device_name(index);
+}
+
+/// As torch's is_contiguous().
+bool is_contiguous(std::span<const std::int64_t> sizes, std::span<const std::int64_t> strides) {
+    if (element_count(sizes) == 0) return true;
+    std::int64_t expected = 1;
+    for (std::size_t i = sizes.size(); i-- > 0;) {
+        if (sizes[i] == 1) continue;
+        if (strides[i] != expected) return false;
+        expected *= sizes[i];
+    }
+    return true;
+}
+
+}  // namespace
+
+std::optional<std::uint64_t> reach(std::span<const std::int64_t> sizes,
+                                   std::span<const std::int64_t> strides) {
+    __extension__ using Wide = __int128;
+    Wide last = 0;
+    for (std::size_t i = 0; i < sizes.size(); ++i) {
+        if (sizes[i] == 0) return 0;
+        if (sizes[i] < 0 || strides[i] < 0) return std::nullopt;  // strides are not negative in torch
+        last += static_cast<Wide>(sizes[i] - 1) * strides[i];
+        if (last >= INT64_MAX) return std::nullopt;
+    }
+    return static_cast<std::uint64_t>(last) + 1;
+}
+
+struct TensorReader::Raw {
+    std::int32_t dtype_code = -1;
+    std::int32_t device_type = -1;
+    std::int32_t device_index = -1;
+    bool is_strided = true;
+    std::int64_t storage_offset = 0;
+    std::int64_t storage_bytes = -1;
+    MathBits bits;
+    std::span<const std::int64_t> sizes;
+    std::span<const std::int64_t> strides;
+
+    [[nodiscard]] std::uint64_t hash() const {
+        std::uint64_t state = 0x9e3779b97f4a7c15ULL;
+        const auto add = [&state](std::int64_t value) {
+            state = (state ^ static_cast<std::uint64_t>(value)) * 0xff51afd7ed558ccdULL;
+            state ^= state >> 32U;
+        };
+        add(dtype_code);
+        add(device_type);
+        add(device_index);
+        add(storage_offset);
+        add(storage_bytes);
+        add(bits.conjugate ? 1 : 0);
+        add(bits.negative ? 1 : 0);
+        for (const std::int64_t size : sizes)
+            add(size);
+        for (const std::int64_t stride : strides)
+            add(stride);
+        return state;
+    }
+};
+
+bool TensorReader::is_same(const Known& known, const Raw& raw) {
+    const SeenFacts& facts = *known.facts;
+    return known.dtype_code == raw.dtype_code && known.device_type == raw.device_type &&
+           facts.device_index == raw.device_index && facts.is_strided == raw.is_strided &&
+           facts.storage_offset == raw.storage_offset && facts.storage_bytes == raw.storage_bytes &&
+           facts.bits == raw.bits && std::ranges::equal(facts.sizes, raw.sizes) &&
+           std::ranges::equal(facts.strides, raw.strides);
+}
+
+const SeenFacts* TensorReader::facts_of(const ShimApi& api, const Raw& raw) {
+    if (used_ >= kPlaces / 2) forget();
+    if (known_.empty()) known_.resize(kPlaces);
+    const std::uint64_t hash = raw.hash();
+    std::size_t place = hash % kPlaces;
+    for (; known_[place].facts != nullptr; place = (place + 1) % kPlaces) {
+        if (known_[place].hash == hash && is_same(known_[place], raw)) return known_[place].facts.get();
+    }
+    auto facts = std::make_unique<SeenFacts>();
+    const std::optional<DType> dtype = api.dtype_of(raw.dtype_code);
+    facts->dtype = dtype ? dtype_name(*dtype) : "code " + std::to_string(raw.dtype_code);
+    facts->measured_dtype = dtype.value_or(DType::float32);
+    facts->device = device_name(api, raw.device_type, raw.device_index);
+    facts->device_index = raw.device_index;
+    facts->place = raw.device_type == api.cpu    ? Place::cpu
+                   : raw.device_type == api.cuda ? Place::cuda
+                                                 : Place::elsewhere;
+    facts->is_strided = raw.is_strided;
+    facts->sizes.assign(raw.sizes.begin(), raw.sizes.end());
+    facts->strides.assign(raw.strides.begin(), raw.strides.end());
+    facts->storage_offset = raw.storage_offset;
+    facts->storage_bytes = raw.storage_bytes;
+    facts->bits = raw.bits;
+    facts->count = element_count(facts->sizes);
+    facts->is_contiguous = raw.is_strided && is_contiguous(facts->sizes, facts->strides);
+    if (!raw.is_strided) {
+        facts->unmeasured = "its layout is not strided";
+    } else if (facts->place == Place::elsewhere) {
+        facts->unmeasured = "it is neither in host memory nor on a CUDA device";
+    } else if (!dtype) {
+        facts->unmeasured = "its dtype is unknown";
+    } else if (raw.storage_offset < 0 || raw.storage_bytes < 0) {
+        facts->unmeasured = "its storage is unknown";
+    } else {
+        const std::uint64_t bytes = element_size(*dtype);
+        const std::optional<std::uint64_t> elements = reach(facts->sizes, facts->strides);
+        const std::uint64_t offset = static_cast<std::uint64_t>(raw.storage_offset);
+        const std::uint64_t in_storage = static_cast<std::uint64_t>(raw.storage_bytes) / bytes;
+        const bool lies_inside =
+            elements && (*elements == 0 || (offset <= in_storage && *elements <= in_storage - offset));
+        if (!lies_inside) facts->unmeasured = "it reaches beyond its storage";
+        if (lies_inside && !can_apply(raw.bits, *dtype))
+            facts->unmeasured =
+                "it has PyTorch's negative bit, which is supported for floating-point dtypes only";
+        if (lies_inside && facts->place == Place::cuda &&
+            collapse(facts->sizes, facts->strides).rank > kMostDims)
+            facts->unmeasured = "it has more dimensions than the library can measure on a device";
+        facts->has_known_bytes = lies_inside;
+        facts->covered_bytes = lies_inside ? *elements * bytes : 0;
+        if (facts->unmeasured.empty() && facts->place == Place::cuda) {
+            facts->jobs[0] = prepare_job(facts->view(0), Wanted::printed);
+            facts->jobs[1] = prepare_job(facts->view(0), Wanted::indices);
+        }
+    }
+    known_[place] = {hash, raw.dtype_code, raw.device_type, std::move(facts)};
+    ++used_;
+    return known_[place].facts.get();
+}
+
+bool TensorReader::read(const ShimApi& api, TensorHandle handle, SeenTensor& seen) {
+    seen = {};
+    bool defined = true;
+    if (api.is_defined != nullptr && (api.is_defined(handle, &defined) != 0 || !defined)) return false;
+    Raw raw;
+    std::int64_t rank = 0;
+    const std::int64_t* sizes = nullptr;
+    const std::int64_t* strides = nullptr;
+    if (api.dim(handle, &rank) != 0 || rank < 0 || rank > kMaxRank) return false;
+    if (api.sizes(handle, &sizes) != 0 || api.dtype(handle, &raw.dtype_code) != 0) return false;
+    if (api.device_type(handle, &raw.device_type) != 0) return false;
+    if (api.device_index(handle, &raw.device_index) != 0) return false;
+    raw.sizes = {sizes, static_cast<std::size_t>(rank)};
+    // Strides and storage of an opaque tensor (a packed weight) are errors, which libtorch would log.
+    std::int32_t layout = api.strided;
+    if (api.layout != nullptr && api.layout(handle, &layout) != 0) return false;
+    raw.is_strided = layout == api.strided;
+    if (raw.is_strided) {
+        if (api.strides(handle, &strides) != 0) return false;
+        raw.strides = {strides, static_cast<std::size_t>(rank)};
+        if (api.storage_offset(handle, &raw.storage_offset) != 0) raw.storage_offset = -1;
+        if (api.storage_size(handle, &raw.storage_bytes) != 0) raw.storage_bytes = -1;
+        raw.bits = api.math_bits(handle);
+    }
+    seen.facts = facts_of(api, raw);
+    void* data = nullptr;
+    if (raw.is_strided && seen.facts->count != 0 && api.data_ptr(handle, &data) == 0)
+        seen.address = reinterpret_cast<std::uint64_t>(data);
+    return true;
+}
+
+void TensorReader::forget() {
+    for (Known& known : known_) {
+        if (known.facts != nullptr) forgotten_.push_back(std::move(known.facts));
+    }
+    used_ = 0;
+}
+
+std::vector<FactsPtr> TensorReader::take_all() {
+    forget();
+    return take_forgotten();
+}
+
+SeenTensor TensorReader::only_address(std::uint64_t address) {
+    static const auto* facts = [] {
+        auto* made = new SeenFacts;
+        made->dtype = "unknown";
+        made->device = "cuda";
+        made->sizes_known = false;
+        made->is_strided = false;
+        made->is_contiguous = false;
+        made->unmeasured = "only its address is known";
+        return made;
+    }();
+    return {address, facts};
+}
+
+}  // namespace aoti_dbg

@@ -1,0 +1,88 @@
+// What copies of rows touch: the first row of each side that is memory with an address.
+#include "shim/hooks/copy_ranges.hpp"
+
+#include "tests/support/catch.hpp"
+
+namespace aoti_dbg::touched {
+namespace {
+
+/// From (1, 2, 3) to (4, 5, 6), of 7 bytes by 8 rows and 9 slices, as far as it has those.
+template <typename Copy>
+Copy copy_of_rows() {
+    Copy copy{};
+    copy.srcMemoryType = CU_MEMORYTYPE_DEVICE;
+    copy.dstMemoryType = CU_MEMORYTYPE_UNIFIED;
+    copy.srcDevice = 0x10000;
+    copy.dstDevice = 0x20000;
+    copy.srcPitch = 100;
+    copy.dstPitch = 200;
+    copy.srcXInBytes = 1;
+    copy.srcY = 2;
+    copy.dstXInBytes = 4;
+    copy.dstY = 5;
+    copy.WidthInBytes = 7;
+    copy.Height = 8;
+    return copy;
+}
+
+template <typename Copy>
+Copy copy_of_slices() {
+    auto copy = copy_of_rows<Copy>();
+    copy.srcZ = 3;
+    copy.srcHeight = 10;
+    copy.dstZ = 6;
+    copy.dstHeight = 20;
+    copy.Depth = 9;
+    return copy;
+}
+
+void check(const Touch& touch, Use use, CUdeviceptr address, std::size_t bytes) {
+    CHECK(touch.use == use);
+    CHECK(touch.address == address);
+    CHECK(touch.bytes == bytes);
+}
+
+TEST_CASE("A copy of rows reads and writes from where its first row begins") {
+    const auto rows = copy_of_rows<CUDA_MEMCPY2D>();
+    const Touched touched = copied(&rows);
+    check(touched.first, Use::reads, 0x10000 + 2 * 100 + 1, 7);
+    check(touched.second, Use::writes, 0x20000 + 5 * 200 + 4, 7);
+    CHECK_FALSE(touched.is_of_peers);
+}
+
+TEMPLATE_TEST_CASE("A copy of slices begins in the slice that it says, between peers as well", "",
+                   CUDA_MEMCPY3D, CUDA_MEMCPY3D_PEER) {
+    const auto slices = copy_of_slices<TestType>();
+    const Touched touched = copied(&slices);
+    check(touched.first, Use::reads, 0x10000 + (3 * 10 + 2) * 100 + 1, 7);
+    check(touched.second, Use::writes, 0x20000 + (6 * 20 + 5) * 200 + 4, 7);
+    CHECK(between_peers(touched).is_of_peers);
+}
+
+TEST_CASE("Of a copy without rows, of an array and of the host's memory nothing is touched") {
+    auto rows = copy_of_rows<CUDA_MEMCPY2D>();
+    rows.Height = 0;
+    CHECK(copied(&rows).first.bytes + copied(&rows).second.bytes == 0);
+    auto slices = copy_of_slices<CUDA_MEMCPY3D>();
+    slices.Depth = 0;
+    CHECK(copied(&slices).first.bytes + copied(&slices).second.bytes == 0);
+    slices.Depth = 1;
+    slices.srcMemoryType = CU_MEMORYTYPE_ARRAY;
+    slices.dstMemoryType = CU_MEMORYTYPE_HOST;
+    CHECK(copied(&slices).first.bytes + copied(&slices).second.bytes == 0);
+    CHECK(copied(static_cast<const CUDA_MEMCPY2D*>(nullptr)).first.bytes == 0);
+    CHECK(copied(static_cast<const CUDA_MEMCPY3D*>(nullptr)).first.bytes == 0);
+}
+
+TEST_CASE("A copy goes to where its kind of memory says") {
+    auto rows = copy_of_rows<CUDA_MEMCPY2D>();
+    CHECK(target_of(&rows) == 0x20000);
+    char host = 0;
+    rows.dstMemoryType = CU_MEMORYTYPE_HOST;
+    rows.dstHost = &host;
+    CHECK(target_of(&rows) == reinterpret_cast<CUdeviceptr>(&host));
+    CHECK(target_of(static_cast<const CUDA_MEMCPY3D*>(nullptr)) == 0);
+}
+
+}  // namespace
+}  // namespace aoti_dbg::touched

@@ -1,0 +1,1 @@
+set(exceptions "shim/runtime/gone.hpp shim/calls/calls.hpp")

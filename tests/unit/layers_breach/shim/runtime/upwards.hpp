@@ -1,0 +1,1 @@
+#include "shim/calls/calls.hpp"

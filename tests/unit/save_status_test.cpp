@@ -1,0 +1,121 @@
+// Who speaks for the threads that cannot: what is said is told, and what is shown is gone when it ends.
+#include "shim/save/save_status.hpp"
+
+#include <fcntl.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <array>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "tests/support/catch.hpp"
+#include "tests/unit/at_terminal.hpp"
+
+using namespace aoti_dbg;
+using namespace aoti_dbg::test;
+
+namespace {
+
+constexpr int kLong = 6000;  // times ten milliseconds
+
+// The thread may be inside to the end, so none is ever freed.
+SavingTeller& teller_of(SavingTeller::Ask ask) {
+    static auto& all = *new std::vector<SavingTeller*>;
+    all.push_back(new SavingTeller);
+    all.back()->start(std::move(ask));
+    return *all.back();
+}
+
+SavingProgress some() {
+    SavingProgress progress;
+    progress.files = 1204;
+    progress.jobs_left = 312;
+    return progress;
+}
+
+bool shows(AtTerminal& at, const std::string& text) {
+    for (int tries = 0; tries < kLong; ++tries) {
+        if (at.shown().find(text) != std::string::npos) return true;
+        usleep(10000);
+    }
+    return false;
+}
+
+}  // namespace
+
+TEST_CASE("What its thread tells stands where the line was, and at the end there is none any more") {
+    AtTerminal at(100);
+    SavingTeller& teller = teller_of(some);
+    REQUIRE(shows(at, "1,204 tensors saved"));
+    teller.set_ending(" (hint)");
+    REQUIRE(shows(at, "aoti-dbg: saving: 312 tensors to go (hint)"));
+    teller.say(Severity::warn, "said");
+    REQUIRE(shows(at, "warn: said"));
+    teller.end();
+    CHECK(at.screen().size() == 2);
+    CHECK(at.screen()[0].rfind("aoti-dbg[", 0) == 0);
+    CHECK(at.screen()[1].empty());
+    show_terminal_line("too late");
+    CHECK(at.screen()[1].empty());
+}
+
+TEST_CASE("Where nothing is saved nothing is shown, and what is said is told") {
+    AtTerminal at(100);
+    SavingTeller& teller = teller_of([] { return SavingProgress{}; });
+    // A save would have been shown by then.
+    for (int tries = 0; tries < 300 && at.shown().empty(); ++tries)
+        usleep(10000);
+    teller.say(Severity::info, "said");
+    REQUIRE(shows(at, "info: said"));
+    teller.end();
+    CHECK(at.shown().rfind("aoti-dbg[", 0) == 0);
+}
+
+TEST_CASE("What was said is told by who comes by, before the end at the latest, and each line once") {
+    AtTerminal at(100);
+    SavingTeller teller;
+    teller.say(Severity::warn, "first");
+    teller.say(Severity::warn, "second");
+    teller.tell();
+    CHECK(at.screen().size() == 3);
+    teller.say(Severity::warn, "third");
+    teller.end();
+    teller.tell();
+    CHECK(at.screen().size() == 4);
+}
+
+TEST_CASE("A line that its thread is writing is written when it has ended") {
+    std::array<int, 2> ends{};
+    REQUIRE(pipe2(ends.data(), O_CLOEXEC | O_NONBLOCK) == 0);
+    std::array<char, 8192> bytes{};
+    while (write(ends[1], bytes.data(), bytes.size()) > 0) {
+    }
+    const auto there = [&ends] {
+        int count = 0;
+        ioctl(ends[0], FIONREAD, &count);
+        return count;
+    };
+    const int full = there();
+    fcntl(ends[1], F_SETFL, 0);
+    const int stderr_before = dup(STDERR_FILENO);
+    dup2(ends[1], STDERR_FILENO);
+    SavingTeller& teller = teller_of([] { return SavingProgress{}; });
+    teller.say(Severity::warn, "said");
+    usleep(50'000);  // then it stands before the pipe, mostly
+    std::thread reader([&] {
+        usleep(50'000);
+        (void)!read(ends[0], bytes.data(), bytes.size());
+    });
+    teller.end();
+    CHECK(there() < full);
+    dup2(stderr_before, STDERR_FILENO);
+    reader.join();
+    std::string told;
+    for (ssize_t count = 0; (count = read(ends[0], bytes.data(), bytes.size())) > 0;)
+        told.append(bytes.data(), static_cast<std::size_t>(count));
+    CHECK(told.find("warn: said\n") != std::string::npos);
+    for (const int descriptor : {stderr_before, ends[0], ends[1]})
+        close(descriptor);
+}

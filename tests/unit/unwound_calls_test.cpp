@@ -1,0 +1,90 @@
+// Which of a thread's calls it can still be inside of, from where its stack stands.
+#include "shim/calls/unwound_calls.hpp"
+
+#include "shim/calls/thread_state.hpp"
+#include "tests/support/catch.hpp"
+
+namespace aoti_dbg {
+namespace {
+
+constexpr std::uint64_t kMark = 7;
+
+/// A thread inside of three calls, on a stack of which the words are here: a frame at each of `kFrames`, with
+/// its cookie in the word below.
+struct ThreadInCalls {
+    static constexpr std::size_t kWords = 64;
+    static constexpr std::size_t kFrames[] = {50, 40, 30};
+
+    std::uint64_t stack[kWords] = {};
+    ThreadState state;
+
+    ThreadInCalls() {
+        state.stack_low = at(0);
+        state.stack_high = at(kWords);
+        for (const std::size_t frame : kFrames) {
+            OpenCall& call = state.open[state.depth];
+            call.frame = at(frame);
+            call.mark = kMark;
+            call.cookie = &stack[frame - 1];
+            stack[frame - 1] = kMark;
+            ++state.depth;
+        }
+    }
+    [[nodiscard]] std::uintptr_t at(std::size_t word) const {
+        return reinterpret_cast<std::uintptr_t>(stack) + word * sizeof(std::uint64_t);
+    }
+};
+
+TEST_CASE("A thread whose stack stands below all frames is inside of all its calls") {
+    const ThreadInCalls thread;
+    CHECK(open_depth(thread.state, thread.at(10)) == 3);
+    CHECK(open_depth(thread.state, thread.at(29)) == 3);
+}
+
+TEST_CASE("Calls whose frames the stack has come back to, or gone beyond, were left") {
+    const ThreadInCalls thread;
+    CHECK(open_depth(thread.state, thread.at(30)) == 2);
+    CHECK(open_depth(thread.state, thread.at(39)) == 2);
+    CHECK(open_depth(thread.state, thread.at(45)) == 1);
+    CHECK(open_depth(thread.state, thread.at(50)) == 0);
+    CHECK(open_depth(thread.state, thread.at(60)) == 0);
+}
+
+TEST_CASE("Calls whose cookies were overwritten were left, wherever the stack stands by now") {
+    ThreadInCalls thread;
+    thread.stack[29] = 0;
+    CHECK(open_depth(thread.state, thread.at(10)) == 2);
+    CHECK(open_depth(thread.state, 0) == 2);
+    thread.stack[49] = 0;
+    // One that is still open lies within it, so it is open itself.
+    CHECK(open_depth(thread.state, thread.at(10)) == 2);
+    thread.stack[39] = 0;
+    CHECK(open_depth(thread.state, thread.at(10)) == 0);
+}
+
+TEST_CASE("On another stack, and where the thread's own is not known, nothing is known to be left") {
+    ThreadInCalls thread;
+    std::uint64_t elsewhere = 0;
+    CHECK(open_depth(thread.state, reinterpret_cast<std::uintptr_t>(&elsewhere)) == 3);
+    // The innermost was begun on a fiber's stack, and must not be read.
+    thread.state.open[2].frame = UINTPTR_MAX;
+    thread.state.open[2].cookie = reinterpret_cast<const std::uint64_t*>(std::uintptr_t{64});
+    CHECK(open_depth(thread.state, thread.at(60)) == 3);
+    thread.state.open[2].frame = thread.at(30);
+    CHECK(open_depth(thread.state, thread.at(10)) == 3);
+    thread.state.stack_low = 0;
+    thread.state.stack_high = 0;
+    CHECK(open_depth(thread.state, thread.at(60)) == 3);
+}
+
+TEST_CASE("A call that is left is counted and no longer open") {
+    ThreadInCalls thread;
+    const std::uint64_t steps = thread.state.standing.steps.get();
+    leave_innermost(thread.state);
+    CHECK(thread.state.depth == 2);
+    CHECK(thread.state.counts.exceptions.get() == 1);
+    CHECK(thread.state.standing.steps.get() == steps + 1);
+}
+
+}  // namespace
+}  // namespace aoti_dbg

@@ -1,0 +1,159 @@
+// See argument_details.hpp.
+#include "triage/gather/argument_details.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <string_view>
+
+#include "model/last_writer.hpp"
+#include "model/tensor_layout.hpp"
+
+namespace aoti_dbg {
+namespace {
+
+// Inputs that are not aligned so are copied where the source was compiled for aligned ones.
+constexpr std::uint64_t kAlignment = 16;
+constexpr std::size_t kMostSolved = 1024;  // tensors that are asked for the sizes of others
+
+/// "triton_poi_fused_exp_0 (call 3)", of the same run.
+std::string words_of(const LastWriter& writer, const std::vector<std::string>& names) {
+    const std::string likely = writer.is_likely ? "likely " : "";
+    switch (writer.kind) {
+        case LastWriter::Kind::call: {
+            CrashCall call;
+            call.name = names[writer.call];
+            call.call = static_cast<std::uint32_t>(writer.call);
+            call.is_likely = writer.is_likely;
+            return call_text(call);
+        }
+        case LastWriter::Kind::input:
+            return likely + "the caller (model input)";
+        case LastWriter::Kind::constant:
+            return likely + "no call of this run (constant " + writer.constant + ")";
+        case LastWriter::Kind::nobody:
+            return "no call since the run allocated it";
+        case LastWriter::Kind::unknown:
+            break;
+    }
+    return {};
+}
+
+/// Those that are told; the caller numbers the told ones in the same order.
+bool is_told(const Argument& argument) {
+    return argument.kind != ArgumentKind::absent && argument.kind != ArgumentKind::unknown;
+}
+
+/// "2.5", "-1e-05"
+bool is_number(const std::string& text) {
+    double number = 0;
+    const auto read = std::from_chars(text.data(), text.data() + text.size(), number);
+    return read.ec == std::errc() && read.ptr == text.data() + text.size();
+}
+
+bool is_one_tensor(const Argument& argument) {
+    return argument.tensors.size() == 1 && !argument.tensors.front().name.empty();
+}
+
+bool has_memory_of_another(const WrapperInfo& info, const std::string& name) {
+    return std::any_of(info.run.shared_memory.begin(), info.run.shared_memory.end(),
+                       [&name](const SharedMemory& shared) { return shared.name == name; });
+}
+
+}  // namespace
+
+ToldArguments::ToldArguments(const FoundSource& source, const std::vector<std::string>& names,
+                             const std::string& parameters, const std::vector<TensorOfRun>& tensors)
+    : source_(source),
+      names_(names),
+      launch_(source.info, source.sites.back(), parameters),
+      tensors_(tensors),
+      symbols_(launch_.symbols()) {
+    for (std::size_t i = 0; i < std::min(tensors.size(), kMostSolved); ++i)
+        if (tensors[i].origin == tensors::Origin::made)
+            solve_by_bytes(source.info, tensors[i].name, tensors[i].bytes, symbols_);
+}
+
+const std::vector<Argument>& ToldArguments::said() const {
+    return source_.info.run.sites[source_.sites.back()].arguments;
+}
+
+std::vector<CrashArgument> ToldArguments::arguments() const {
+    std::vector<CrashArgument> arguments;
+    for (const Argument& argument : said())
+        if (is_told(argument)) arguments.push_back(told(argument));
+    for (const TensorMemory& memory : launch_.tensors()) {
+        const auto is_it = [&memory](const CrashArgument& argument) {
+            return argument.parameter == memory.parameter && argument.label == memory.label;
+        };
+        const auto argument = std::find_if(arguments.begin(), arguments.end(), is_it);
+        if (argument == arguments.end()) continue;
+        argument->begin = memory.begin;
+        argument->bytes = memory.bytes;
+    }
+    return arguments;
+}
+
+CrashArgument ToldArguments::told(const Argument& argument) const {
+    CrashArgument told;
+    told.label = argument.label();
+    told.parameter = argument.parameter;
+    told.what = argument.tensors.empty() ? argument.value : std::string();
+    if (!argument.parameter.empty())
+        told.what.insert(0, told.what.empty() ? "" : " = ").insert(0, argument.parameter);
+    if (told.what == told.label) told.what.clear();
+    if (argument.tensors.empty()) {
+        add_value(argument, told);
+        return told;
+    }
+    if (argument.access != Access::writes)
+        told.written_by = words_of(last_writer(source_.info, source_.sites, told.label), names_);
+    if (is_one_tensor(argument)) add_layout(argument, told);
+    return told;
+}
+
+void ToldArguments::add_value(const Argument& argument, CrashArgument& told) const {
+    if (argument.kind != ArgumentKind::scalar) return;
+    told.value = launch_.value_of(argument);
+    if (!told.value.empty()) return;
+    if (const std::optional<std::int64_t> number = evaluate(argument.value, symbols_))
+        told.value = std::to_string(*number);
+    else if (is_number(argument.value))
+        told.value = argument.value;
+}
+
+void ToldArguments::add_layout(const Argument& argument, CrashArgument& told) const {
+    const TensorLayout layout = layout_of(source_.info, source_.sites.back(), argument.tensors.front());
+    told.dtype = layout.dtype;
+    told.has_sizes = layout.has_sizes;
+    told.sizes = layout.sizes_as_known(symbols_);
+    told.is_expected = layout.is_expected && (layout.has_sizes || !layout.dtype.empty());
+}
+
+void ToldArguments::add_places(std::vector<CrashArgument>& arguments) const {
+    auto told = arguments.begin();
+    for (const Argument& argument : said()) {
+        if (!is_told(argument)) continue;
+        if (told == arguments.end()) return;
+        if (told->begin == 0 && told->label == argument.label() && is_one_tensor(argument))
+            add_place(argument, *told);
+        ++told;
+    }
+}
+
+void ToldArguments::add_place(const Argument& argument, CrashArgument& told) const {
+    const TensorLayout layout = layout_of(source_.info, source_.sites.back(), argument.tensors.front());
+    const auto is_it = [&layout](const TensorOfRun& tensor) { return tensor.name == layout.name; };
+    const auto memory = std::find_if(tensors_.begin(), tensors_.end(), is_it);
+    if (layout.name.empty() || memory == tensors_.end()) return;
+    const bool is_input = layout.owner == TensorLayout::Owner::input;
+    if (is_input != (memory->origin == tensors::Origin::input)) return;
+    if (is_input && memory->address % kAlignment != 0 && has_memory_of_another(source_.info, layout.name))
+        return;
+    const std::optional<std::uint64_t> before = layout.bytes_before(symbols_);
+    if (!before) return;
+    if (__builtin_add_overflow(memory->address, *before, &told.begin)) told.begin = 0;
+    const bool is_whole = !argument.tensors.front().view;
+    if (told.begin != 0) told.bytes = is_whole ? memory->bytes : layout.bytes(symbols_);
+}
+
+}  // namespace aoti_dbg

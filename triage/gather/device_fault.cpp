@@ -1,0 +1,250 @@
+// See device_fault.hpp. Dumps are the library's own asking (shim/faults/fault_dump), so their names are
+// known.
+#include "triage/gather/device_fault.hpp"
+
+#include <limits.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cinttypes>
+#include <cstdio>
+#include <filesystem>
+#include <iterator>
+#include <string_view>
+
+#include "base/readable_symbol.hpp"
+#include "base/words.hpp"
+#include "gpu_dump/fault_access.hpp"
+#include "gpu_dump/gpu_exception.hpp"
+#include "gpu_dump/gpu_faults.hpp"
+#include "gpu_dump/gpu_running.hpp"
+#include "triage/gather/folder_entries.hpp"
+#include "triage/gather/mapped_file.hpp"
+
+namespace aoti_dbg {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::int32_t kLaunchFailed = 719;
+
+/// What the program gets to see of an exception; an unspecified failure for all others.
+std::int32_t driver_error(std::uint32_t exception) {
+    struct Known {
+        std::uint32_t exception;
+        std::int32_t error;
+    };
+    constexpr Known kKnown[] = {{1, 700}, {3, 714},  {4, 715},  {5, 700},  {6, 716},  {7, 717},
+                                {8, 718}, {9, 714},  {10, 700}, {11, 716}, {12, 710}, {14, 700},
+                                {22, 36}, {26, 715}, {30, 700}, {32, 214}};
+    const auto* const known = std::find_if(std::begin(kKnown), std::end(kKnown),
+                                           [exception](const Known& k) { return k.exception == exception; });
+    return known == std::end(kKnown) ? kLaunchFailed : known->error;
+}
+
+std::string text_of(const gpu::Dim3& dim) {
+    return "[" + std::to_string(dim.x) + ", " + std::to_string(dim.y) + ", " + std::to_string(dim.z) + "]";
+}
+
+void add_source(const gpu::GpuDump& dump, const gpu::Fault& fault, DeviceFault& told) {
+    if (!fault.place) return;
+    const std::vector<SourceLine> frames = gpu::source_lines(dump, *fault.place);
+    if (frames.empty()) return;
+    // The outermost: the kernel's own line, not that of what was inlined there.
+    told.file = frames.back().file;
+    told.line = static_cast<std::uint32_t>(frames.back().line);
+}
+
+/// What it accessed, of a fault of memory.
+std::optional<FaultedAccess> accessed_by(const gpu::GpuDump& dump, const gpu::Fault& fault,
+                                         const std::optional<gpu::FaultAccess>& found) {
+    if (!found) return std::nullopt;
+    constexpr const char* kAccesses[] = {"read", "write", "atomic"};
+    constexpr const char* kMemories[] = {"", "shared", "local"};
+    FaultedAccess told;
+    told.what = kAccesses[static_cast<std::size_t>(found->instruction.access)];
+    told.memory = kMemories[static_cast<std::size_t>(found->instruction.space)];
+    told.bytes = found->instruction.bytes;
+    told.is_certain = found->is_certain;
+    for (const gpu::FaultAccess::Thread& thread : found->threads)
+        told.threads.push_back({text_of(thread.index), thread.address});
+    if (fault.grid != gpu::kNone) {
+        const elf::Bytes bytes = dump.grids[fault.grid].parameters;
+        told.parameters.assign(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+    }
+    return told;
+}
+
+/// Of the first fault and those at the same place the first whose threads' registers are still there.
+const gpu::Fault& best_of(const gpu::GpuDump& dump, const std::vector<gpu::Fault>& faults) {
+    constexpr std::size_t kMostLookedAt = 64;
+    for (std::size_t i = 0; i < std::min(faults.size(), kMostLookedAt); ++i) {
+        const gpu::Fault& fault = faults[i];
+        if (fault.device != faults[0].device || fault.pc != faults[0].pc || fault.grid != faults[0].grid)
+            continue;
+        const std::optional<gpu::FaultAccess> access = gpu::fault_access(dump, fault);
+        if (access && !access->threads.empty()) return fault;
+    }
+    return faults.front();
+}
+
+DeviceFault told_of(const gpu::GpuDump& dump, const gpu::Fault& fault) {
+    DeviceFault told;
+    // As calls are on record.
+    told.kernel = readable_symbol(fault.kernel.empty() && fault.place ? fault.place->function : fault.kernel);
+    if (fault.exception) told.error = driver_error(*fault.exception);
+    if (fault.is_trap) told.error = kLaunchFailed;
+    told.is_trap = fault.is_trap;
+    told.device = device_name(dump.devices[fault.device].id);
+    if (fault.grid != gpu::kNone) {
+        const gpu::Grid& grid = dump.grids[fault.grid];
+        if (grid.blocks) told.grid = text_of(*grid.blocks);
+        if (grid.threads) told.block_size = text_of(*grid.threads);
+        told.launch = grid.id;
+        told.context = grid.context;
+    }
+    if (fault.later_grid != gpu::kNone) {
+        told.later_launch = dump.grids[fault.later_grid].id;
+        told.context = dump.grids[fault.later_grid].context;
+    }
+    if (fault.block != gpu::kNone) told.block = text_of(dump.blocks[fault.block].index);
+    if (!fault.threads.empty()) told.thread = text_of(fault.threads.front());
+    add_source(dump, fault, told);
+    // As CUDA's errors: an illegal address, a misaligned one, one of the wrong space.
+    const bool is_of_memory = told.error == 700 || told.error == 716 || told.error == 717;
+    if (is_of_memory && !fault.is_trap)
+        told.accessed = accessed_by(dump, fault, gpu::fault_access(dump, fault));
+    return told;
+}
+
+std::uint64_t written_unix_ns(const struct stat& file) {
+    return static_cast<std::uint64_t>(file.st_mtim.tv_sec) * 1'000'000'000U +
+           static_cast<std::uint64_t>(file.st_mtim.tv_nsec);
+}
+
+struct Dump {
+    fs::path path;
+    bool is_of_others = false;
+};
+
+bool is_written_since(const fs::path& path, std::uint64_t since_unix_ns) {
+    struct stat found {};
+    return stat(path.c_str(), &found) == 0 && S_ISREG(found.st_mode) &&
+           written_unix_ns(found) >= since_unix_ns;
+}
+
+/// That a `.place` names: a path in which `%t` stands for any number.
+std::vector<fs::path> dumps_at(const fs::path& place) {
+    const Result<MappedFile> file = MappedFile::open(place.string());
+    if (!file.ok()) return {};
+    const std::string_view text = file.value().text().substr(0, PATH_MAX);
+    const std::string line(text.substr(0, text.find('\n')));
+    if (line.empty()) return {};
+    const std::size_t time = line.rfind("%t");
+    if (time == std::string::npos) return {fs::path(line)};
+    const std::string begin = line.substr(0, time);
+    const std::string end = line.substr(time + 2);
+    std::vector<fs::path> found;
+    for (const fs::directory_entry& entry : entries_of(fs::path(line).parent_path())) {
+        const std::string path = entry.path().string();
+        const bool is_long = path.size() > begin.size() + end.size();
+        if (!is_long || path.rfind(begin, 0) != 0 || path.substr(path.size() - end.size()) != end) continue;
+        const std::string number = path.substr(begin.size(), path.size() - begin.size() - end.size());
+        if (number.find_first_not_of("0123456789") == std::string::npos) found.push_back(entry.path());
+    }
+    return found;
+}
+
+/// Those that were written since then, in the order of their names.
+std::vector<Dump> dumps_in(const std::string& folder, std::uint64_t since_unix_ns) {
+    std::vector<Dump> dumps;
+    for (const fs::directory_entry& entry : entries_of(folder)) {
+        const std::string name = entry.path().filename();
+        if (name.rfind("gpu", 0) != 0) continue;
+        if (entry.path().extension() == ".core") dumps.push_back({entry.path()});
+        if (entry.path().extension() != ".place") continue;
+        for (const fs::path& path : dumps_at(entry.path()))
+            dumps.push_back({path, true});
+    }
+    const auto is_old = [&](const Dump& dump) { return !is_written_since(dump.path, since_unix_ns); };
+    dumps.erase(std::remove_if(dumps.begin(), dumps.end(), is_old), dumps.end());
+    std::sort(dumps.begin(), dumps.end(), [](const Dump& a, const Dump& b) { return a.path < b.path; });
+    return dumps;
+}
+
+/// What `tell` makes of the first dump of which it makes anything.
+template <typename Tell>
+std::optional<DeviceFault> first_told(const std::string& folder, std::uint64_t since_unix_ns,
+                                      std::vector<std::string>& notes, Tell tell) {
+    for (const auto& [path, is_of_others] : dumps_in(folder, since_unix_ns)) {
+        const Result<MappedFile> file = MappedFile::open(path);
+        if (!file.ok()) {
+            notes.push_back(file.status().message());
+            continue;
+        }
+        const Result<gpu::GpuDump> dump = gpu::read_gpu_dump(file.value().bytes());
+        if (!dump.ok()) {
+            notes.push_back(path.filename().string() + " " + dump.status().message());
+            continue;
+        }
+        std::optional<DeviceFault> told = tell(dump.value(), path);
+        if (!told) continue;
+        told->is_dump_of_others = is_of_others;
+        if (is_of_others)
+            notes.push_back("the GPU core dump was requested outside aoti-dbg, so it is kept: " +
+                            path.string());
+        return told;
+    }
+    return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<DeviceFault> device_fault(const std::string& folder, std::uint64_t since_unix_ns,
+                                        std::vector<std::string>& notes) {
+    const auto tell = [&](const gpu::GpuDump& dump, const fs::path& path) -> std::optional<DeviceFault> {
+        const std::vector<gpu::Fault> found = gpu::faults(dump, gpu::CodeMap(dump));
+        if (found.empty()) return std::nullopt;
+        const auto is_other = [&](const gpu::Fault& fault) { return fault.kernel != found.front().kernel; };
+        const bool says_more = std::any_of(found.begin(), found.end(), is_other);
+        if (says_more)
+            notes.push_back(path.filename().string() +
+                            " also shows faults in other kernels. Run: aoti-dbg show " + path.string());
+        DeviceFault told = told_of(dump, best_of(dump, found));
+        if (!says_more) told.dump = path.string();
+        struct stat file {};
+        if (stat(path.c_str(), &file) == 0) told.written_unix_ns = written_unix_ns(file);
+        return told;
+    };
+    return first_told(folder, since_unix_ns, notes, tell);
+}
+
+std::optional<DeviceFault> running_kernel(const std::string& folder, std::uint64_t since_unix_ns,
+                                          const std::string& wanted, std::vector<std::string>& notes) {
+    const auto tell = [&](const gpu::GpuDump& dump, const fs::path& path) -> std::optional<DeviceFault> {
+        const std::vector<gpu::Running> found = gpu::running(dump, gpu::CodeMap(dump));
+        if (found.empty()) {
+            notes.push_back(path.filename().string() + " shows no exception and no running kernel");
+            return std::nullopt;
+        }
+        auto which = std::find_if(found.begin(), found.end(), [&wanted](const gpu::Running& one) {
+            return is_name_of(wanted, readable_symbol(one.at.kernel));
+        });
+        if (which == found.end()) which = found.begin();
+        DeviceFault told = told_of(dump, which->at);
+        told.is_running = true;
+        told.warps = which->warps;
+        told.blocks = which->blocks;
+        told.warps_there = which->warps_there;
+        if (found.size() > 1)
+            notes.push_back(path.filename().string() +
+                            " also shows other running kernels. Run: aoti-dbg show " + path.string());
+        else
+            told.dump = path.string();
+        return told;
+    };
+    std::vector<std::string> said;  // by device_fault()
+    return first_told(folder, since_unix_ns, said, tell);
+}
+
+}  // namespace aoti_dbg

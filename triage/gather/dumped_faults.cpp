@@ -1,0 +1,79 @@
+// See dumped_faults.hpp.
+#include "triage/gather/dumped_faults.hpp"
+
+#include <optional>
+#include <set>
+#include <string>
+
+#include "triage/gather/device_fault.hpp"
+#include "triage/gather/hang_facts.hpp"
+
+namespace aoti_dbg {
+namespace {
+
+/// "process 4242 (rank 1)"
+std::string name_of(const RecordedProcess& process) {
+    return "process " + std::to_string(process.pid) +
+           (process.facts.rank.empty() ? "" : " (rank " + process.facts.rank + ")");
+}
+
+/// The driver had not been told of the fault, and would never have been.
+void add_late_telling(const RecordedProcess& process, CrashReport& report) {
+    const std::string hang = recorded_hang_text(process);
+    if (!hang.empty())
+        report.notes.push_back(
+            "the driver did not report this fault. A dump requested for a hang shows it: " + hang);
+}
+
+}  // namespace
+
+const RecordedProcess* first_fault(const std::vector<RecordedProcess>& processes, const EndedRun& run,
+                                   CrashReport& report) {
+    const RecordedProcess* first = nullptr;
+    const auto note = [&report](const RecordedProcess& process, const DeviceFault& fault) {
+        report.notes.push_back(name_of(process) + " also had a fault, in " +
+                               (fault.kernel.empty() ? "an unknown kernel" : fault.kernel));
+    };
+    std::set<std::string> looked_at;  // processes may share a folder: then it is the last one's
+    for (auto process = processes.rbegin(); process != processes.rend(); ++process) {
+        if (!looked_at.insert(process->folder).second) continue;
+        std::optional<DeviceFault> fault = device_fault(process->folder, run.start_unix_ns, report.notes);
+        if (!fault) continue;
+        // Several have asked the driver for one file: it is of the one whose context has failed.
+        if (first != nullptr && !fault->dump.empty() && fault->dump == report.device->dump) {
+            if (process->has_dead_context && !first->has_dead_context) first = &*process;
+            continue;
+        }
+        const bool is_first = first == nullptr || fault->written_unix_ns < report.device->written_unix_ns;
+        if (!is_first) note(*process, *fault);
+        if (!is_first) continue;
+        if (first != nullptr) note(*first, *report.device);
+        first = &*process;
+        report.device = std::move(fault);
+    }
+    if (first != nullptr) add_late_telling(*first, report);
+    return first;
+}
+
+void add_running_kernel(const RecordedProcess& process, const EndedRun& run, CrashReport& report) {
+    const std::vector<CrashCall>& unended = report.hang->unended;
+    const std::string wanted = unended.empty() ? std::string() : unended.front().name;
+    const std::size_t noted = report.notes.size();
+    report.device = running_kernel(process.folder, run.start_unix_ns, wanted, report.notes);
+    if (report.device || report.notes.size() != noted) return;
+    report.notes.emplace_back("the driver was asked for the running kernel but wrote no dump that shows it");
+}
+
+void note_asked_dumps(const std::vector<RecordedProcess>& processes, const EndedRun& run,
+                      CrashReport& report) {
+    for (const RecordedProcess& process : processes) {
+        const std::optional<DeviceFault> ran =
+            running_kernel(process.folder, run.start_unix_ns, {}, report.notes);
+        if (ran)
+            report.notes.push_back("a GPU core dump shows no exception; " +
+                                   (ran->kernel.empty() ? "a kernel" : ran->kernel) +
+                                   " was running when the driver wrote it");
+    }
+}
+
+}  // namespace aoti_dbg

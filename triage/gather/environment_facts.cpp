@@ -1,0 +1,84 @@
+// See environment_facts.hpp. Who knows best comes first: packages beside the program's own Python, what the
+// models' libtorch did, packages beside that; and of devices what the process itself has seen.
+#include "triage/gather/environment_facts.hpp"
+
+#include <algorithm>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/words.hpp"
+#include "triage/gather/kept_packages.hpp"
+#include "triage/gather/machine_facts.hpp"
+#include "triage/gather/python_packages.hpp"
+
+namespace aoti_dbg {
+namespace {
+
+bool has(const NamedTexts& texts, std::string_view name) {
+    return std::any_of(texts.begin(), texts.end(), [name](const auto& known) { return known.first == name; });
+}
+
+/// Programs that may be Pythons: as it was started, and as the process that is told was.
+std::vector<std::string> programs_of(const RecordedProcess* told, const EndedRun& run) {
+    std::vector<std::string> programs = {run.command.front()};
+    if (told != nullptr && !told->facts.command.empty()) programs.push_back(told->facts.command.front());
+    return programs;
+}
+
+NamedTexts python_versions(const RecordedProcess* told, const EndedRun& run) {
+    const std::string& folder = told != nullptr ? told->folder : run.folder;
+    NamedTexts texts = packages_of_python(programs_of(told, run));
+    const std::vector<std::string> torch = KeptPackages(folder).torch_versions();
+    if (!has(texts, "torch") && !torch.empty()) texts.emplace(texts.begin(), "torch", joined(torch, ", "));
+    for (auto& [name, version] : packages_of_models(folder))
+        if (!has(texts, name)) texts.emplace_back(std::move(name), std::move(version));
+    return texts;
+}
+
+/// "13.0" of 13000
+std::string cuda_version(std::uint32_t version) {
+    return std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
+}
+
+void add_devices(const std::vector<DeviceFacts>& devices, CrashReport& report) {
+    for (const DeviceFacts& device : devices) {
+        const std::string name = device_name(device.number);
+        std::string text = device.name;
+        if (!device.uuid.empty()) text += (text.empty() ? "" : " ") + device.uuid;
+        const bool is_of_fault = report.has_fault() && (devices.size() == 1 || report.device->device == name);
+        if (is_of_fault) text += " (of the fault)";
+        report.environment.emplace_back(name, text);
+    }
+}
+
+/// Where the process has seen devices, others of the machine have nothing to do with it.
+void add_driver(const RecordedProcess* told, CrashReport& report) {
+    const std::vector<DeviceFacts> none;
+    const std::vector<DeviceFacts>& devices = told != nullptr ? told->facts.devices : none;
+    const std::string version = driver_version();
+    if (!version.empty()) report.environment.emplace_back("driver", version);
+    if (devices.empty()) {
+        for (auto& gpu : machine_gpus())
+            report.environment.push_back(std::move(gpu));
+        return;
+    }
+    const std::uint32_t cuda = devices.front().driver_version;
+    if (cuda != 0) report.environment.emplace_back("CUDA of the driver", cuda_version(cuda));
+    add_devices(devices, report);
+}
+
+}  // namespace
+
+void add_environment(const RecordedProcess* told, const EndedRun& run, CrashReport& report) {
+    report.environment = python_versions(told, run);
+    add_driver(told, report);
+    if (told == nullptr) return;
+    const KeptPackages kept(told->folder, {told->pid, told->start_unix_ns});
+    const std::vector<std::string> packages = names_of(kept.of(~0U));
+    if (!packages.empty())
+        report.environment.emplace_back(packages.size() == 1 ? "package" : "packages",
+                                        joined(packages, ", "));
+}
+
+}  // namespace aoti_dbg

@@ -1,0 +1,150 @@
+// See fault_suspects.hpp.
+#include "triage/gather/fault_suspects.hpp"
+
+#include <algorithm>
+#include <map>
+#include <vector>
+
+#include "serializer/ended_launches.hpp"
+#include "triage/gather/kept_source.hpp"
+
+namespace aoti_dbg {
+namespace {
+
+using Lines = std::vector<KernelAssertions::Line>;
+constexpr std::size_t kMostAssertions = 8;
+
+/// What an assertion comes back as, by itself and where a core dump was asked for.
+bool may_be_assertion(std::int32_t error) {
+    return error == 710 || error == 719;
+}
+
+/// The kernels whose sources were kept, by name, where they assert; nothing where sources of one name differ
+/// in that.
+using Kernels = std::map<std::string, std::optional<Lines>>;
+
+Kernels kernels_in(const std::vector<const KeptPackage*>& packages) {
+    Kernels kernels;
+    for (const KeptPackage* package : packages) {
+        for (KernelAssertions& kernel : assertions_in(*package)) {
+            const auto [known, is_new] = kernels.emplace(std::move(kernel.name), kernel.lines);
+            if (!is_new && known->second != kernel.lines) known->second.reset();
+        }
+    }
+    return kernels;
+}
+
+/// By models.
+class KnownKernels {
+  public:
+    explicit KnownKernels(const KeptPackages& packages) : packages_(packages) {}
+
+    /// By its name, or as one of several launches of a kernel, which models number; null where no source has
+    /// it.
+    [[nodiscard]] const std::optional<Lines>* of(const CrashCall& launch) {
+        const Kernels& kernels = of_model(launch.model);
+        const std::string kernel = launch.name.substr(0, launch.name.rfind('_'));
+        auto known = kernels.find(launch.name);
+        if (known == kernels.end() && is_name_of(launch.name, kernel)) known = kernels.find(kernel);
+        return known == kernels.end() ? nullptr : &known->second;
+    }
+
+  private:
+    /// Models of one package share theirs.
+    const Kernels& of_model(std::uint32_t model) {
+        const std::vector<const KeptPackage*> packages = packages_.of(model);
+        const auto [known, is_new] = kernels_.try_emplace(packages);
+        if (is_new) known->second = kernels_in(packages);
+        return known->second;
+    }
+
+    const KeptPackages& packages_;
+    std::map<std::vector<const KeptPackage*>, Kernels> kernels_;
+};
+
+/// Those that were launched before the call came back with the error, and so may be what it tells of.
+std::vector<ring::Call> unended_before(const ring::Contents& ring, const ring::Record& failed) {
+    std::vector<ring::Call> launches = unended_launches(ring);
+    const auto is_behind = [&failed](const ring::Call& launch) {
+        return launch.record->begin_ticks >= failed.end_ticks;
+    };
+    launches.erase(std::remove_if(launches.begin(), launches.end(), is_behind), launches.end());
+    return launches;
+}
+
+/// Whether the ring may have lost launches that are like these: one is the oldest that it has of a thread.
+bool may_have_lost(const ring::Contents& ring, const std::vector<ring::Call>& launches) {
+    return std::any_of(ring.threads.begin(), ring.threads.end(), [&](const ring::Thread& thread) {
+        if (thread.written <= thread.records.size()) return false;
+        const auto oldest =
+            std::find_if(thread.records.begin(), thread.records.end(),
+                         [](const ring::Record& record) { return ring::is_launch(record.kind); });
+        return oldest != thread.records.end() &&
+               std::any_of(launches.begin(), launches.end(),
+                           [&](const ring::Call& launch) { return launch.record == &*oldest; });
+    });
+}
+
+/// Those whose kernels assert; none where others may, too: what a graph runs is not told by its launch.
+std::vector<ring::Call> asserting(const KeptPackages& packages, const ring::Contents& ring,
+                                  const std::vector<ring::Call>& launches, CrashReport& report) {
+    if (may_have_lost(ring, launches)) return {};
+    KnownKernels kernels(packages);
+    std::vector<ring::Call> found;
+    const std::optional<Lines>* of_all = nullptr;
+    for (const ring::Call& launch : launches) {
+        if (launch.record->kind == ring::CallKind::graph) return {};
+        const std::optional<Lines>* const lines = kernels.of(recorded_call(ring, launch));
+        if (lines == nullptr) {
+            ++report.without_source;
+            continue;
+        }
+        if (!*lines) return {};
+        if ((*lines)->empty()) continue;
+        of_all = found.empty() || of_all == lines ? lines : nullptr;
+        found.push_back(launch);
+    }
+    if (of_all == nullptr) return found;
+    for (std::size_t i = 0; i < std::min((*of_all)->size(), kMostAssertions); ++i)
+        report.assertions.push_back({(**of_all)[i].line, (**of_all)[i].text});
+    return found;
+}
+
+void tell_suspects(const std::vector<ring::Call>& launches, bool is_certain, const RecordedCalls& calls,
+                   CrashReport& report) {
+    if (launches.size() == 1) {
+        report.faulted = calls.told(launches.front());
+        report.faulted->is_likely = !is_certain;
+        return;
+    }
+    for (std::size_t i = 0; i < std::min(launches.size(), kMostUnended); ++i)
+        report.suspects.push_back(calls.told_launch(launches[i]));
+    report.suspect_count = launches.size();
+}
+
+}  // namespace
+
+std::optional<ring::Call> find_suspects(const KeptPackages& packages, const ring::Contents& ring,
+                                        const RecordedCalls& calls, CrashReport& report) {
+    const std::optional<ring::Call> failed = calls.failed();
+    const bool is_told = report.device || report.hang || report.failed_alone;
+    const bool has_failed = failed && returns_cuda_error(failed->record->kind) &&
+                            ends_context(failed->record->result) && may_come_of_lost_context(report);
+    if (is_told || !has_failed) return std::nullopt;
+    FaultSuspects found = fault_suspects(ring);
+    report.by_markers = !found.launches.empty();
+    if (!report.by_markers) {
+        const std::vector<ring::Call> unended = unended_before(ring, *failed->record);
+        report.unended_count = unended.size();
+        for (std::size_t i = 0; i < std::min(unended.size(), kMostUnended); ++i)
+            report.unended.push_back(calls.told_launch(unended[i]));
+        if (may_be_assertion(failed->record->result))
+            found.launches = asserting(packages, ring, unended, report);
+        report.by_assertion = !found.launches.empty();
+    }
+    if (found.launches.empty()) return std::nullopt;
+    tell_suspects(found.launches, report.by_markers && found.is_certain, calls, report);
+    return report.faulted ? std::optional(found.launches.front()) : std::nullopt;
+}
+
+}  // namespace aoti_dbg

@@ -1,0 +1,123 @@
+// See hang_facts.hpp.
+#include "triage/gather/hang_facts.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+
+#include <algorithm>
+#include <csignal>
+#include <string>
+
+#include "base/descriptor.hpp"
+#include "base/unix_time.hpp"
+#include "triage/gather/caller_names.hpp"
+
+namespace aoti_dbg {
+namespace {
+
+// Whoever stops a program that does well catches it inside of some call; but hardly one of a second.
+constexpr std::uint64_t kLeastStood = 1'000'000'000;
+constexpr std::size_t kLargestFile = std::size_t{1} << 24U;
+
+std::string text_of(const std::string& path) {
+    const Descriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK));
+    struct stat found {};
+    if (file.number() < 0 || fstat(file.number(), &found) != 0 || !S_ISREG(found.st_mode)) return {};
+    std::string text(std::min(static_cast<std::size_t>(found.st_size), kLargestFile), '\0');
+    const ssize_t got = pread(file.number(), text.data(), text.size(), 0);
+    text.resize(got > 0 ? static_cast<std::size_t>(got) : 0);
+    return text;
+}
+
+/// Of a launch that nobody waits for the file may be older than its end.
+bool is_over(const RecordedProcess& process, const Hang& hang) {
+    if (!hang.calls.front().nobody_waits) return false;
+    const Result<ring::Contents> ring = ring::read_flight_ring(process.ring);
+    return ring.ok() && aoti_dbg::is_over(ring.value(), hang.calls.front());
+}
+
+/// What the library has written.
+std::optional<Hang> told_hang(const RecordedProcess& process) {
+    const std::string text = text_of(hang_path(process.ring));
+    if (text.empty()) return std::nullopt;
+    Result<Hang> hang = read_hang(text);
+    if (!hang.ok() || hang.value().pid != process.pid || hang.value().time_ns < process.start_unix_ns)
+        return std::nullopt;
+    if (!hang.value().is_recorded && is_over(process, hang.value())) return std::nullopt;
+    return std::move(hang.value());
+}
+
+/// What was open at that time, and had been for long.
+std::optional<Hang> seen_hang(const RecordedProcess& process, std::uint64_t unix_ns) {
+    const Result<ring::Contents> ring = ring::read_flight_ring(process.ring);
+    if (!ring.ok()) return std::nullopt;
+    Hang hang;
+    hang.pid = process.pid;
+    hang.time_ns = unix_ns;
+    // What other threads were inside of while the main thread ended the process is none of its business.
+    hang.calls = open_calls(ring.value(), unix_ns, process.ended ? process.pid : 0);
+    hang.calls.erase(std::remove_if(hang.calls.begin(), hang.calls.end(),
+                                    [](const StuckCall& stuck) { return stuck.nanoseconds < kLeastStood; }),
+                     hang.calls.end());
+    if (hang.calls.empty()) return std::nullopt;
+    conclude_hang(ring.value(), hang);
+    return hang;
+}
+
+/// Signals by which programs are ended from outside, or by themselves when they have waited for too long; by
+/// the others the processor says that the program is wrong.
+bool may_end_a_hang(int signal) {
+    for (const int one : {SIGABRT, SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGKILL, SIGALRM, SIGUSR1, SIGUSR2})
+        if (signal == one) return true;
+    return false;
+}
+
+/// Whether it may have been a hang that the run ended by, or was ended for.
+bool may_be_hang(const EndedRun& run) {
+    if (!run.has_status) return true;
+    if (WIFSIGNALED(run.status)) return may_end_a_hang(WTERMSIG(run.status));
+    return run.stopped_by != 0 || WEXITSTATUS(run.status) != 0;
+}
+
+std::optional<Hang> hang_of(const RecordedProcess& process, const EndedRun& run) {
+    std::optional<Hang> told = told_hang(process);
+    // One that was ended by the driver's record may have come to any end.
+    if (told && (told->is_recorded || may_be_hang(run))) return told;
+    if (!may_be_hang(run)) return std::nullopt;
+    if (run.has_status) return run.stopped_by != 0 ? seen_hang(process, run.stopped_unix_ns) : std::nullopt;
+    return process.is_running ? seen_hang(process, unix_nanoseconds()) : std::nullopt;
+}
+
+}  // namespace
+
+const RecordedProcess* longest_hang(const std::vector<RecordedProcess>& processes, const EndedRun& run,
+                                    CrashReport& report) {
+    const RecordedProcess* longest = nullptr;
+    std::size_t count = 0;
+    for (const RecordedProcess& process : processes) {
+        std::optional<Hang> hang = hang_of(process, run);
+        if (!hang) continue;
+        ++count;
+        if (report.hang && report.hang->calls.front().nanoseconds >= hang->calls.front().nanoseconds)
+            continue;
+        report.hang = std::move(hang);
+        longest = &process;
+    }
+    if (report.hang)
+        for (StuckCall& stuck : report.hang->calls)
+            name_callers(stuck.place.callers);
+    if (count > 1)
+        report.notes.push_back(std::to_string(count) +
+                               " processes are stalled; this one has been for the longest time");
+    return longest;
+}
+
+std::string recorded_hang_text(const RecordedProcess& process) {
+    const std::optional<Hang> hang = told_hang(process);
+    if (!hang || !hang->is_recorded) return {};
+    const StuckCall& first = hang->calls.front();
+    return call_text(first.call) + standing_text(first);
+}
+
+}  // namespace aoti_dbg

@@ -1,0 +1,95 @@
+// See machine_facts.hpp.
+#include "triage/gather/machine_facts.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <string_view>
+
+#include "config/telling_variables.hpp"
+#include "triage/gather/folder_entries.hpp"
+
+extern char** environ;
+
+namespace aoti_dbg {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// What stands behind `name` in a file of lines "Name: value".
+std::string value_in(const fs::path& path, const std::string& name) {
+    std::ifstream file(path);
+    for (std::string line; std::getline(file, line);) {
+        if (line.rfind(name, 0) != 0) continue;
+        const std::size_t begin = line.find_first_not_of(" \t:", name.size());
+        return begin == std::string::npos ? "" : line.substr(begin);
+    }
+    return {};
+}
+
+}  // namespace
+
+fs::path found_on_path(const std::string& program) {
+    if (program.find('/') != std::string::npos) return program;
+    const char* const path = std::getenv("PATH");
+    std::istringstream places(path == nullptr ? "" : path);
+    std::error_code failed;
+    for (std::string place; std::getline(places, place, ':');)
+        if (fs::exists(fs::path(place) / program, failed)) return fs::path(place) / program;
+    return {};
+}
+
+std::string driver_version() {
+    std::ifstream file("/proc/driver/nvidia/version");
+    for (std::string word; file >> word;) {
+        const bool is_version =
+            word.find('.') != std::string::npos && word.find_first_not_of("0123456789.") == std::string::npos;
+        if (is_version) return word;
+    }
+    return {};
+}
+
+NamedTexts machine_gpus() {
+    NamedTexts gpus;
+    for (const fs::directory_entry& gpu : entries_of("/proc/driver/nvidia/gpus")) {
+        const std::string model = value_in(gpu.path() / "information", "Model");
+        if (model.empty()) continue;
+        std::string& text = gpus.emplace_back("GPU " + std::to_string(gpus.size()), model).second;
+        text.append(" ").append(value_in(gpu.path() / "information", "GPU UUID"));
+    }
+    return gpus;
+}
+
+NamedTexts telling_variables() {
+    NamedTexts texts;
+    for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
+        const std::string_view text = *entry;
+        const std::size_t end = text.find('=');
+        if (end != std::string_view::npos && is_telling_variable(text.substr(0, end)))
+            texts.emplace_back(text.substr(0, end), text.substr(end + 1));
+    }
+    std::sort(texts.begin(), texts.end());
+    return texts;
+}
+
+std::optional<std::uint64_t> count_of_oom_kills() {
+    std::ifstream groups("/proc/self/cgroup");
+    for (std::string line; std::getline(groups, line);) {
+        const bool is_second = line.rfind("0::/", 0) == 0;
+        const std::size_t memory = line.find(":memory:/");
+        if (!is_second && memory == std::string::npos) continue;
+        const std::string group = is_second ? line.substr(3) : line.substr(memory + 8);
+        // In a container's own view of the file system its group is the root.
+        const std::string root = is_second ? "/sys/fs/cgroup" : "/sys/fs/cgroup/memory";
+        const std::string file = is_second ? "/memory.events" : "/memory.oom_control";
+        for (const std::string& folder : {root + group, root}) {
+            const std::string count = value_in(folder + file, "oom_kill ");
+            if (!count.empty()) return std::strtoull(count.c_str(), nullptr, 10);
+        }
+    }
+    return std::nullopt;
+}
+
+}  // namespace aoti_dbg

@@ -1,0 +1,109 @@
+// See memory_facts.hpp.
+#include "triage/gather/memory_facts.hpp"
+
+#include <unistd.h>
+
+#include <charconv>
+#include <string>
+#include <string_view>
+
+#include "base/words.hpp"
+#include "serializer/tensor_map.hpp"
+#include "triage/gather/mapped_file.hpp"
+
+namespace aoti_dbg {
+namespace {
+
+/// Hexadecimal digits, with or without 0x; 0: it is not known.
+std::uint64_t address_of(const DeviceFault& fault) {
+    std::string_view text = fault.address;
+    if (text.substr(0, 2) == "0x") text.remove_prefix(2);
+    std::uint64_t address = 0;
+    const auto read = std::from_chars(text.data(), text.data() + text.size(), address, 16);
+    return read.ec == std::errc() && read.ptr == text.data() + text.size() ? address : 0;
+}
+
+/// A refused call of the driver says itself that memory was short.
+bool may_want_memory(const ring::Record& record) {
+    const bool is_left = (record.flags & ring::kLeftByException) != 0;
+    return !ring::returns_cuda_error(record.kind) && (record.result != 0 || is_left);
+}
+
+std::optional<Shortage> shortage_of(const AllocationMap& map, const ToldCalls& calls,
+                                    const CrashReport& report) {
+    if (!calls.failed) {
+        // Memory is also asked for outside of calls: models are loaded there.
+        const bool has_ended = report.in_flight.empty() && !report.device && !report.hang;
+        return has_ended ? shortage_at_end(map, calls.last ? calls.last->record->seq : 0) : std::nullopt;
+    }
+    const ring::Record& record = *calls.failed->record;
+    if (!may_want_memory(record)) return std::nullopt;
+    return shortage_in(map, calls.failed->thread->tid, record.begin_ticks, record.end_ticks);
+}
+
+/// Whether an access to memory that was freed can be told from one that went beyond memory that was not:
+/// drivers give an address to one after the other.
+bool may_be_of_freed(const CrashReport& report) {
+    const std::optional<FaultedAccess>& access = report.device->accessed;
+    if (report.faulted && report.faulted->is_likely) return false;
+    if (!access) return true;
+    using Place = FaultedAccess::Place;
+    if (access->place == Place::inside) return true;  // and so the argument
+    return !access->is_likely && access->place != Place::past && access->place != Place::before;
+}
+
+/// Which tensors lay there, where the process kept a map of them.
+void add_tensors(const RecordedProcess& process, std::uint64_t address, const LaunchMoment& launch,
+                 CrashReport& report) {
+    const std::optional<TensorMap> map = tensor_map_of(process, report.notes);
+    if (!map) return;
+    report.notes.insert(report.notes.end(), map->notes.begin(), map->notes.end());
+    for (NearMemory& near : report.allocations)
+        add_near_tensors(*map, address, launch, near);
+}
+
+}  // namespace
+
+std::optional<TensorMap> tensor_map_of(const RecordedProcess& process, std::vector<std::string>& notes) {
+    const std::string path = tensors_path(process.ring);
+    if (access(path.c_str(), F_OK) != 0) return std::nullopt;
+    const Result<MappedFile> file = MappedFile::open(path);
+    if (!file.ok()) {
+        notes.push_back(file.status().message());
+        return std::nullopt;
+    }
+    Result<TensorMap> map = parse_tensor_map(file.value().text());
+    if (!map.ok()) notes.push_back(path + ": " + map.status().message());
+    // Else it may be of an older process of that name.
+    if (!map.ok() || map.value().header.pid != process.pid) return std::nullopt;
+    return std::move(map.value());
+}
+
+void add_memory_facts(const RecordedProcess& process, const ToldCalls& calls, CrashReport& report) {
+    const std::string path = allocations_path(process.ring);
+    // Processes without a device have none.
+    if (access(path.c_str(), F_OK) != 0) return;
+    const Result<AllocationMap> read = read_allocation_map(path);
+    if (!read.ok()) {
+        report.notes.push_back(read.status().message());
+        return;
+    }
+    const AllocationMap& map = read.value();
+    if (map.header.pid != process.pid) return;  // of an older process of that name
+    report.notes.insert(report.notes.end(), map.notes.begin(), map.notes.end());
+    report.shortage = shortage_of(map, calls, report);
+    const std::uint64_t address = report.device ? address_of(*report.device) : 0;
+    if (address == 0) return;
+    LaunchMoment launch;
+    if (calls.faulted) launch = {calls.faulted->record->seq, calls.faulted->record->begin_ticks};
+    report.allocations = near_memory(map, address, launch);
+    add_tensors(process, address, launch, report);
+    if (!may_be_of_freed(report))
+        for (NearMemory& near : report.allocations)
+            near.freed_before_ns.reset();
+    if (map.header.lost != 0)
+        report.notes.push_back("the allocation map was full: " + counted(map.header.lost, "allocation") +
+                               (map.header.lost == 1 ? " is missing" : " are missing"));
+}
+
+}  // namespace aoti_dbg

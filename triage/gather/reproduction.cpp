@@ -1,0 +1,72 @@
+// See reproduction.hpp.
+#include "triage/gather/reproduction.hpp"
+
+#include <algorithm>
+#include <filesystem>
+#include <iterator>
+#include <string_view>
+
+#include "config/options_table.hpp"
+#include "triage/gather/installation.hpp"
+#include "triage/gather/machine_facts.hpp"
+
+namespace aoti_dbg {
+namespace {
+
+namespace fs = std::filesystem;
+
+// Where output goes and who reads it, and what a repeated run is given in any case.
+constexpr std::string_view kNotRepeated[] = {"--triage",         "--out",         "--log",         "--ci",
+                                             "--portable-names", "--max-reports", "--verdict-file"};
+
+bool is_repeated(std::string_view flag) {
+    return !flag.empty() &&
+           std::find(std::begin(kNotRepeated), std::end(kNotRepeated), flag) == std::end(kNotRepeated);
+}
+
+/// Empty where a shell finds it by its name.
+std::string own_place() {
+    const std::string own = own_program();
+    std::error_code failed;
+    const fs::path found = found_on_path("aoti-dbg");
+    return !found.empty() && fs::equivalent(found, own, failed) ? std::string() : own;
+}
+
+std::string working_folder() {
+    std::error_code failed;
+    const fs::path folder = fs::current_path(failed);
+    return failed ? std::string() : folder.string();
+}
+
+/// `variables` are those that the program was started with, as telling_variables() has them.
+void add_repeating(const NamedTexts& variables, const std::string& folder, CrashReport& report) {
+    report.working_folder = folder;
+    for (const auto& [name, value] : variables) {
+        const auto is_its = [&name = name](const OptionInfo& info) { return info.variable == name; };
+        const auto& table = option_table();
+        const auto option = std::find_if(table.begin(), table.end(), is_its);
+        if (option != table.end() && !option->flag.empty()) {
+            if (is_repeated(option->flag) && !value.empty()) report.flags.emplace_back(option->flag, value);
+        } else if (name != "LD_PRELOAD") {
+            report.repeat_variables.emplace_back(name, value);
+        }
+    }
+}
+
+}  // namespace
+
+void add_start(const std::vector<RecordedProcess>& processes, const EndedRun& run, CrashReport& report) {
+    const bool is_ours = run.has_status || run.stopped_by != 0;
+    const RecordedProcess* const started = last_of(processes, [&run](const RecordedProcess& process) {
+        return process.pid == static_cast<std::uint32_t>(run.pid) && process.facts.pid != 0;
+    });
+    report.tool = own_place();
+    if (is_ours) report.command = run.command;
+    if (is_ours && (!run.asks_itself || started == nullptr))
+        return add_repeating(telling_variables(), working_folder(), report);
+    if (started == nullptr) return;
+    if (!is_ours) report.command = started->facts.command;
+    add_repeating(started->facts.variables, started->facts.working_folder, report);
+}
+
+}  // namespace aoti_dbg

@@ -1,0 +1,55 @@
+// The parts of a verdict's sentence: how the process ended, where, and which launches may be at fault. Pure.
+// The fingerprint is not computed from any of these words.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "triage/judge/crash_report.hpp"
+
+namespace aoti_dbg {
+
+/// "segmentation fault (SIGSEGV)", "the program exited with status 3", "process 17 ended abnormally".
+std::string ending_words(const CrashEnd& end);
+
+/// "; the process then ended with SIGABRT", "; the program then exited with status 1".
+std::string then_words(const CrashEnd& end);
+
+/// " inside X", " while 3 threads were inside calls: ..." or " outside any call".
+std::string place_words(const CrashReport& report);
+
+/// "NaN in buf4, first made by X".
+std::string finding_words(const Finding& finding);
+
+/// "gather.cu"; "its source" for Triton's files, whose names are hashes.
+std::string source_words(const DeviceFault& fault);
+
+/// "kernel, inside op (run 0, call 3)": the op's place says more than that of its kernel.
+std::string call_text_inside(const CrashCall& call);
+
+/// The freed memory that the address lies in; nullptr for none or unknown memory.
+const NearMemory* used_after_free(const CrashReport& report);
+
+/// ": use of freed memory (...)", or the clause that follows `access`.
+std::string freed_words(const NearMemory& freed, std::string_view access);
+
+/// Which kernel faulted, judged by the first call that returned the error.
+std::string place_of_fault(const CrashCall& call, const CrashReport& report);
+
+/// "; 7 launches were not known to have finished: K (run 7, call 41), ..."
+std::string unfinished_words(const CrashReport& report);
+
+/// " in K (run 7, call 41), according to completion markers"
+std::string words_by_markers(const CrashReport& report);
+
+/// "; likely in K (run 7, call 41), at line 35 of its source: of 9 launches not known to have finished, only
+/// this one has an assertion"
+std::string words_by_assertion(const CrashReport& report);
+
+/// The failed call, or the last call of a run that failed between its calls.
+std::string place_of_shortage(const CrashCall& call, const CrashReport& report);
+
+/// The probable end of a process that disappeared inside a call; empty if the end is known.
+std::string_view probable_end(const CrashReport& report);
+
+}  // namespace aoti_dbg

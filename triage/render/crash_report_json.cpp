@@ -1,0 +1,352 @@
+// A report as report.json, version 1, and as the one line of its verdict. What is not known or empty is left
+// out. A stream is a string in hexadecimal digits, as in all events.
+#include <charconv>
+#include <iterator>
+#include <nlohmann/json.hpp>
+
+#include "base/words.hpp"
+#include "serializer/clean_text.hpp"
+#include "serializer/codes.hpp"
+#include "serializer/number_text.hpp"
+#include "triage/judge/crash_report.hpp"
+
+namespace aoti_dbg {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+/// Whatever the bytes of names are, it is UTF-8.
+std::string dumped(const Json& json, int indent) {
+    return json.dump(indent, ' ', false, Json::error_handler_t::replace);
+}
+
+void add_text(Json& to, const char* name, const std::string& text) {
+    if (!text.empty()) to[name] = text;
+}
+
+void add_list(Json& to, const char* name, const std::vector<std::string>& list) {
+    if (!list.empty()) to[name] = list;
+}
+
+void add_unless(Json& to, const char* name, std::uint64_t number, std::uint64_t unknown) {
+    if (number != unknown) to[name] = number;
+}
+
+Json json_of(const CrashCall& call) {
+    Json to;
+    to["kernel"] = call.name;
+    to["kind"] = word_of(call.kind);
+    add_unless(to, "run", call.run, ring::kNoRun);
+    add_unless(to, "call", call.call, ring::kNoCall);
+    add_unless(to, "model", call.model, ~0U);
+    add_text(to, "model_name", call.model_name);
+    add_text(to, "package", call.package);
+    add_text(to, "path", call.path);
+    to["seq"] = call.sequence;
+    to["thread"] = call.thread;
+    std::string stream = "0x";
+    append_short_hex(call.stream, stream);
+    to["stream"] = stream;
+    add_text(to, "device", call.device);
+    if (call.result != 0) to["result"] = call.result;
+    if (call.left_by_exception) to["left_by_exception"] = true;
+    if (call.is_likely) to["likely"] = true;
+    add_unless(to, "line", call.line, 0);
+    add_text(to, "inside", call.inside);
+    add_list(to, "source_nodes", call.source_nodes);
+    add_list(to, "original_aten", call.original_aten);
+    return to;
+}
+
+void add_calls(Json& to, const char* name, const std::vector<CrashCall>& calls) {
+    for (const CrashCall& call : calls)
+        to[name].push_back(json_of(call));
+}
+
+Json json_of(const CrashEnd& end) {
+    Json to;
+    to["pid"] = end.pid;
+    add_text(to, "program", end.program);
+    add_text(to, "folder", end.folder);
+    add_text(to, "rank", end.rank);
+    if (end.is_descendant) to["is_descendant"] = true;
+    if (end.signal != 0) {
+        to["signal"] = signal_name(end.signal);
+        to["signal_number"] = end.signal;
+    }
+    add_unless(to, "thread", end.thread, 0);
+    if (end.address) {
+        std::string address = "0x";
+        append_short_hex(*end.address, address);
+        to["address"] = address;
+    }
+    if (end.signal_is_guessed) to["signal_is_guessed"] = true;
+    if (end.exit_status) to["exit_status"] = *end.exit_status;
+    return to;
+}
+
+Json json_of(const DeviceFault& fault) {
+    Json to;
+    to["kernel"] = fault.kernel;
+    if (fault.error != 0) to["error"] = fault.error;
+    add_text(to, "device", fault.device);
+    add_text(to, "grid", fault.grid);
+    add_text(to, "block_size", fault.block_size);
+    add_text(to, "block", fault.block);
+    add_text(to, "thread", fault.thread);
+    add_text(to, "address", fault.address);
+    add_text(to, "file", fault.file);
+    add_unless(to, "line", fault.line, 0);
+    add_text(to, "source", fault.source);
+    add_unless(to, "launch", fault.launch, 0);
+    add_unless(to, "later_launch", fault.later_launch, 0);
+    add_text(to, "parameter", fault.parameter);
+    if (!fault.parameter.empty()) to["access"] = fault.is_write ? "write" : "read";
+    if (fault.is_running) {
+        to["running"] = true;
+        to["warps"] = fault.warps;
+        to["blocks"] = fault.blocks;
+        to["warps_there"] = fault.warps_there;
+    }
+    if (!fault.accessed) return to;
+    const FaultedAccess& access = *fault.accessed;
+    to["access"] = access.what;
+    add_unless(to, "bytes", access.bytes, 0);
+    add_text(to, "memory", access.memory);
+    if (access.address && access.is_likely) to["address_is_likely"] = true;
+    if (access.label.empty()) return to;
+    constexpr const char* kPlaces[] = {"unknown", "inside", "past", "before", "behind_begin"};
+    to["argument"] = access.label;
+    to["place"] = kPlaces[static_cast<std::size_t>(access.place)];
+    to["distance"] = access.distance;
+    return to;
+}
+
+std::string address_text(std::uint64_t address) {
+    std::string text = "0x";
+    append_short_hex(address, text);
+    return text;
+}
+
+void add_device_name(Json& to, std::int32_t device) {
+    if (device != allocations::kNoDevice) to["device"] = device_name(device);
+}
+
+Json json_of(const NearTensor& near) {
+    constexpr const char* kOrigins[] = {"unknown", "input", "made", "returned"};
+    constexpr const char* kEnds[] = {"", "let_go", "outlived"};
+    Json to;
+    to["place"] = word_of(near.place);
+    to["text"] = near_text(near);
+    add_text(to, "name", near.name);
+    to["address"] = address_text(near.address);
+    to["bytes"] = near.bytes;
+    to["distance"] = near.distance;
+    to["run"] = near.run;
+    to["model"] = near.model;
+    const auto origin = static_cast<std::size_t>(near.origin);
+    to["origin"] = kOrigins[origin < std::size(kOrigins) ? origin : 0];
+    to["made_after_seq"] = near.made_sequence;
+    const auto end = static_cast<std::size_t>(near.end);
+    if (end == 0 || end >= std::size(kEnds)) return to;
+    to["end"] = kEnds[end];
+    to["end_after_seq"] = near.end_sequence;
+    return to;
+}
+
+Json json_of(const NearMemory& near) {
+    Json to;
+    to["place"] = word_of(near.place);
+    to["text"] = near_text(near);
+    if (near.place == NearMemory::Place::nowhere) return to;
+    to["address"] = address_text(near.address);
+    to["bytes"] = near.bytes;
+    to["distance"] = near.distance;
+    if (near.pieces > 1) to["pieces"] = near.pieces;
+    add_device_name(to, near.device);
+    to["made_by"] = word_of(near.made_by);
+    to["made_after_seq"] = near.made_sequence;
+    if (near.known_tensors != 0) to["known_tensors"] = near.known_tensors;
+    for (const NearTensor& tensor : near.tensors)
+        to["tensors"].push_back(json_of(tensor));
+    if (near.freed_by == allocations::Way::unknown) return to;
+    to["freed_by"] = word_of(near.freed_by);
+    to["freed_after_seq"] = near.freed_sequence;
+    if (near.freed_before_ns) to["freed_before_ns"] = *near.freed_before_ns;
+    return to;
+}
+
+Json json_of(const Shortage& shortage) {
+    Json to;
+    to["bytes"] = shortage.bytes;
+    to["by"] = word_of(shortage.way);
+    to["thread"] = shortage.thread;
+    add_device_name(to, shortage.device);
+    if (shortage.total_bytes != 0) {
+        to["free"] = shortage.free_bytes;
+        to["total"] = shortage.total_bytes;
+    }
+    to["held"] = shortage.held_bytes;
+    to["allocations"] = shortage.held;
+    return to;
+}
+
+Json json_of(const StuckCall& stuck) {
+    Json to = json_of(stuck.call);
+    if (stuck.asks) to["asks"] = true;
+    if (stuck.nobody_waits) to["nobody_waits"] = true;
+    to["nanoseconds"] = stuck.nanoseconds;
+    add_text(to, "thread_name", stuck.place.name);
+    add_text(to, "state", stuck.place.state);
+    add_text(to, "wait_channel", stuck.place.wait_channel);
+    add_text(to, "system_call", stuck.place.system_call);
+    add_text(to, "code", stuck.place.code);
+    if (!stuck.place.callers.empty()) to["callers"] = stuck.place.callers;
+    return to;
+}
+
+Json json_of(const Hang& hang) {
+    Json to;
+    for (const StuckCall& stuck : hang.calls)
+        to["calls"].push_back(json_of(stuck));
+    to["unended_count"] = hang.unended_count;
+    if (hang.by_markers) to["by_markers"] = true;
+    if (hang.is_recorded) to["recorded"] = true;
+    add_calls(to, "unended", hang.unended);
+    return to;
+}
+
+/// A number where it is one: others are symbols and expressions.
+Json size_json(const std::string& size) {
+    std::uint64_t number = 0;
+    const auto read = std::from_chars(size.data(), size.data() + size.size(), number);
+    if (read.ec == std::errc() && read.ptr == size.data() + size.size()) return number;
+    return size;
+}
+
+Json json_of(const CrashArgument& argument) {
+    Json to;
+    to["label"] = argument.label;
+    add_text(to, "what", argument.what);
+    add_text(to, "parameter", argument.parameter);
+    add_text(to, "value", argument.value);
+    add_text(to, "dtype", argument.dtype);
+    if (argument.has_sizes) to["sizes"] = Json::array();
+    for (const std::string& size : argument.sizes)
+        to["sizes"].push_back(size_json(size));
+    if (argument.is_expected) to["expected"] = true;
+    add_text(to, "written_by", argument.written_by);
+    if (argument.is_suspect) to["suspect"] = true;
+    if (argument.begin == 0) return to;
+    to["begin"] = address_text(argument.begin);
+    add_unless(to, "bytes", argument.bytes, 0);
+    return to;
+}
+
+Json json_of(const std::vector<std::pair<std::string, std::string>>& pairs) {
+    Json to = Json::object();
+    for (const auto& [name, value] : pairs)
+        to[name] = value;
+    return to;
+}
+
+/// No more of each text than so many characters: a text can have any length, the line cannot.
+std::string verdict_line(const CrashReport& report, std::string_view path, std::size_t most) {
+    Json to;
+    const auto add = [&](const char* name, std::string_view text) {
+        std::string cut;
+        append_shortened(text, most, cut);
+        if (!cut.empty()) to[name] = cut;
+    };
+    to["event"] = "verdict";
+    to["version"] = kReportFormatVersion;
+    to["class"] = word_of(report.kind);
+    to["code"] = code_text(code_of(report));
+    to["fingerprint"] = report.fingerprint;
+    add("verdict", report.verdict);
+    const CrashCall* const call = report.call();
+    const bool is_failed = call == nullptr && report.suspects.empty();
+    const CrashCall* const named = is_failed ? report.told_failure() : call;
+    if (named != nullptr) {
+        add("kernel", named->name);
+        add_unless(to, "run", named->run, ring::kNoRun);
+        add_unless(to, "call", named->call, ring::kNoCall);
+    }
+    to["pid"] = report.end.pid;
+    add("rank", report.end.rank);
+    if (report.end.signal != 0) to["signal"] = signal_name(report.end.signal);
+    if (report.end.exit_status) to["exit_status"] = *report.end.exit_status;
+    if (report.findings != 0) to["findings"] = report.findings;
+    add("report", path);
+    return dumped(to, -1) + "\n";
+}
+
+}  // namespace
+
+void append_report_json(const CrashReport& report, std::string& out) {
+    Json to;
+    to["format"] = kReportFormatName;
+    to["version"] = kReportFormatVersion;
+    to["class"] = word_of(report.kind);
+    to["code"] = code_text(code_of(report));
+    to["verdict"] = report.verdict;
+    to["fingerprint"] = report.fingerprint;
+    to["coarse_fingerprint"] = report.coarse_fingerprint;
+    to["ended"] = json_of(report.end);
+    if (const CrashCall* const call = report.call()) to["call"] = json_of(*call);
+    if (report.device) to["device"] = json_of(*report.device);
+    for (const NearMemory& near : report.allocations)
+        to["allocations"].push_back(json_of(near));
+    if (report.shortage) to["shortage"] = json_of(*report.shortage);
+    if (report.hang) to["hang"] = json_of(*report.hang);
+    if (report.by_markers) to["by_markers"] = true;
+    if (report.by_assertion) to["by_assertion"] = true;
+    for (const SourceText& assertion : report.assertions)
+        to["assertions"].push_back({{"line", assertion.line}, {"source", assertion.text}});
+    add_calls(to, "suspects", report.suspects);
+    add_unless(to, "suspect_count", report.suspect_count, 0);
+    if (report.by_assertion) add_unless(to, "without_source", report.without_source, 0);
+    if (report.unended_count != 0) to["unended_count"] = report.unended_count;
+    add_calls(to, "unended", report.unended);
+    add_calls(to, "in_flight", report.in_flight);
+    add_calls(to, "also_in_flight", report.also_in_flight);
+    if (report.failed) to["failed"] = json_of(*report.failed);
+    if (report.failed_survived) to["failed_survived"] = true;
+    if (report.last) to["last"] = json_of(*report.last);
+    add_calls(to, "before", report.before);
+    add_calls(to, "before_elsewhere", report.before_elsewhere);
+    for (const CrashArgument& argument : report.arguments)
+        to["arguments"].push_back(json_of(argument));
+    if (report.finding) {
+        std::string line;
+        append_finding_json(*report.finding, line);
+        to["finding"] = Json::parse(line, nullptr, false);
+    }
+    Json& seen = to["seen"];
+    seen["processes"] = report.processes;
+    seen["runs"] = report.runs;
+    seen["calls"] = report.calls;
+    seen["findings"] = report.findings;
+    if (report.oom_kills) to["oom_kills"] = *report.oom_kills;
+    to["library"] = report.library;
+    to["environment"] = json_of(report.environment);
+    to["variables"] = json_of(report.variables);
+    to["command"] = report.command;
+    add_text(to, "working_folder", report.working_folder);
+    add_list(to, "repeat", report.repeat);
+    add_text(to, "repeat_script", report.repeat_script);
+    add_list(to, "try", report.next);
+    add_list(to, "notes", report.notes);
+    out += dumped(to, 2) + "\n";
+}
+
+void append_verdict_line(const CrashReport& report, std::string_view path, std::string& out) {
+    // Of a character no more than four bytes come to be; what is not text has some four hundred.
+    constexpr std::size_t kSurelyFits = 128;
+    std::string line = verdict_line(report, path, kVerdictBytes);
+    for (std::size_t most = kVerdictBytes / 2; line.size() > kVerdictBytes && most >= kSurelyFits; most /= 2)
+        line = verdict_line(report, path, most);
+    out += line;
+}
+
+}  // namespace aoti_dbg
