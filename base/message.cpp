@@ -27,7 +27,7 @@ enum class AtStart : int { unknown, open, closed };
 std::atomic<AtStart> stderr_at_start{AtStart::unknown};
 std::atomic<AtStart> stdout_at_start{AtStart::unknown};
 
-void look_at(int descriptor, std::atomic<AtStart>& at_start) {
+void inspect(int descriptor, std::atomic<AtStart>& at_start) {
     if (at_start.load(std::memory_order_relaxed) != AtStart::unknown) return;
     const int kept = errno;
     const bool open = fcntl(descriptor, F_GETFD) != -1;
@@ -37,8 +37,8 @@ void look_at(int descriptor, std::atomic<AtStart>& at_start) {
 
 // 101 is the first priority open to programs: before the library's own static objects.
 __attribute__((constructor(101))) void look_early() {
-    look_at(STDERR_FILENO, stderr_at_start);
-    look_at(STDOUT_FILENO, stdout_at_start);
+    inspect(STDERR_FILENO, stderr_at_start);
+    inspect(STDOUT_FILENO, stdout_at_start);
 }
 
 /// Keeps the signals that a failing write raises (SIGPIPE: no reader; SIGXFSZ: the limit on file sizes) from
@@ -116,7 +116,7 @@ __attribute__((format(printf, 2, 0))) void speak(const char* label, const char* 
 bool was_open_at_start(int descriptor) {
     if (descriptor != STDERR_FILENO && descriptor != STDOUT_FILENO) return true;
     std::atomic<AtStart>& at_start = descriptor == STDERR_FILENO ? stderr_at_start : stdout_at_start;
-    look_at(descriptor, at_start);
+    inspect(descriptor, at_start);
     return at_start.load(std::memory_order_relaxed) == AtStart::open;
 }
 

@@ -29,7 +29,7 @@ struct Since {
     bool has_predicates = false;
 };
 
-Since look_at(const Code& code, const Instruction& faulting, const MemoryAccess& access,
+Since inspect(const Code& code, const Instruction& faulting, const MemoryAccess& access,
               std::uint64_t distance) {
     // Longer ways are rare, and each instruction of theirs is one that could be misread.
     constexpr std::uint64_t kFarthest = 256 * kInstructionBytes;
@@ -113,7 +113,7 @@ std::optional<FaultAccess> fault_access(const GpuDump& dump, const Fault& fault)
     for (Index i = 0; i < warp.lanes; ++i) {
         const Lane& lane = dump.lanes[warp.first_lane + i];
         if (lane.id >= 32 || (warp.active_lanes >> lane.id & 1U) == 0 || lane.pc < *fault.pc) continue;
-        const Since since = look_at(code, *instruction, *access, lane.pc - *fault.pc);
+        const Since since = inspect(code, *instruction, *access, lane.pc - *fault.pc);
         if (!since.has_address) continue;
         const std::optional<bool> runs = held(guard_of(*instruction), since, lane);
         const std::optional<bool> reads = held(access->mask, since, lane);

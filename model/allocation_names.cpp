@@ -103,7 +103,7 @@ std::set<std::string_view> names_in(const WrapperInfo& info, const SharedNames& 
 }
 
 /// Whether the source tells all of a run, its outputs too.
-bool is_told(const WrapperInfo& info) {
+bool is_reported(const WrapperInfo& info) {
     const std::vector<TensorName>& outputs = info.run.outputs;
     return info.is_complete && (info.output_names.empty() || info.output_names.size() == outputs.size()) &&
            std::none_of(outputs.begin(), outputs.end(),
@@ -132,7 +132,7 @@ AllocationNames::AllocationNames(const WrapperInfo& info) {
     for (const std::string_view name : names_in(info, shared))
         known_.emplace(name, NamedTensor{std::string(name)});
     // Else nobody knows whether what is not told was the end of a tensor.
-    if (is_told(info)) plan_ends(ends_in(body, shared), static_cast<std::uint32_t>(body.sites.size()));
+    if (is_reported(info)) plan_ends(ends_in(body, shared), static_cast<std::uint32_t>(body.sites.size()));
     for (const Allocation& allocation : body.allocations) {
         if (!allocation.pool.empty()) continue;  // a part of one that is in here
         entries_.push_back(
@@ -153,10 +153,10 @@ void AllocationNames::plan_ends(const std::map<std::string_view, std::uint32_t>&
         tensor.number = numbers_++;
         const auto end = ends.find(name);
         const std::uint32_t before = end == ends.end() ? last : end->second;
-        if (before != kNone) let_go_.push_back({before, tensor.number});
+        if (before != kNone) freed_.push_back({before, tensor.number});
     }
-    std::sort(let_go_.begin(), let_go_.end(),
-              [](const LetGo& left, const LetGo& right) { return left.before < right.before; });
+    std::sort(freed_.begin(), freed_.end(),
+              [](const FreedTensor& left, const FreedTensor& right) { return left.before < right.before; });
 }
 
 bool AllocationNames::is_last(std::uint32_t behind) const {

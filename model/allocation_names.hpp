@@ -19,11 +19,11 @@ namespace aoti_dbg {
 struct NamedTensor {
     std::string name;              // what takes over its memory is named as well: "buf1 (later buf3)"
     bool has_one_owner = true;     // when the wrapper lets go of it, nothing else holds its memory
-    std::uint32_t number = kNone;  // of those whose end is known (AllocationNames::let_go)
+    std::uint32_t number = kNone;  // of those whose end is known (AllocationNames::freed)
 };
 
 /// The run lets go of a tensor before it comes to a call site. Behind the last of them: at its end.
-struct LetGo {
+struct FreedTensor {
     std::uint32_t before = 0;
     std::uint32_t tensor = 0;  // NamedTensor::number
 };
@@ -42,7 +42,7 @@ class AllocationNames {
     [[nodiscard]] const NamedTensor* returned(std::string_view name) const;
     /// What a run lets go that has made all its calls, in order. Those with numbers that are not in here are
     /// its outputs.
-    [[nodiscard]] const std::vector<LetGo>& let_go() const { return let_go_; }
+    [[nodiscard]] const std::vector<FreedTensor>& freed() const { return freed_; }
     /// How many have numbers.
     [[nodiscard]] std::uint32_t numbers() const { return numbers_; }
     /// Whether no call that is seen comes behind that site, as in find().
@@ -65,7 +65,7 @@ class AllocationNames {
     std::vector<Entry> entries_;
     std::vector<Before> before_;                             // by site, and of the end
     std::map<std::string, NamedTensor, std::less<>> known_;  // by their first names
-    std::vector<LetGo> let_go_;
+    std::vector<FreedTensor> freed_;
     std::uint32_t numbers_ = 0;
 };
 

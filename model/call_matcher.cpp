@@ -171,7 +171,7 @@ bool CallMatcher::take_lost() {
         return {last_site_, !forgot_places_, !forgot_places_};
     }
     const std::optional<std::size_t> cost = search(id);
-    return cost ? settle(*cost == 0) : jump_by_name(id);
+    return cost ? close_unwound_calls(*cost == 0) : jump_by_name(id);
 }
 
 /// Fills `candidates_` with the calls of that name that are cheapest to reach.
@@ -185,7 +185,7 @@ std::optional<std::size_t> CallMatcher::search(std::uint32_t id) {
         front.clear();
     }
     fronts_[0] = places_;
-    std::size_t looked_at = 0;
+    std::size_t inspected = 0;
     for (std::size_t cost = 0, idle = 0; idle < 3; ++cost) {
         std::vector<std::uint32_t>& front = fronts_[cost % 3];
         idle = front.empty() ? idle + 1 : 0;
@@ -194,7 +194,7 @@ std::optional<std::size_t> CallMatcher::search(std::uint32_t id) {
             if (seen_[node] == search_number_) continue;
             seen_[node] = search_number_;
             ++steps_;
-            if (++looked_at > kMaxSearch) {
+            if (++inspected > kMaxSearch) {
                 forgot_places_ = true;
                 return candidates_.empty() ? std::nullopt : std::optional(cost);
             }
@@ -229,7 +229,7 @@ void CallMatcher::expand(std::uint32_t node, std::uint32_t id, std::size_t cost)
 }
 
 /// Takes the first candidate, and goes on behind all of them.
-CallMatcher::Match CallMatcher::settle(bool is_next) {
+CallMatcher::Match CallMatcher::close_unwound_calls(bool is_next) {
     if (candidates_.size() > kMaxPlaces) {
         candidates_.resize(kMaxPlaces);
         forgot_places_ = true;
@@ -256,7 +256,7 @@ CallMatcher::Match CallMatcher::jump_by_name(std::uint32_t id) {
     }
     candidates_.assign(1, plan_.node_of_site_[*nearest]);
     forgot_places_ = true;
-    return settle(false);
+    return close_unwound_calls(false);
 }
 
 }  // namespace aoti_dbg

@@ -70,7 +70,7 @@ class CallMatcher {
     /// What the way costs that leads to `candidates_`; nothing where none does.
     std::optional<std::size_t> search(std::uint32_t id);
     void expand(std::uint32_t node, std::uint32_t id, std::size_t cost);
-    Match settle(bool is_next);
+    Match close_unwound_calls(bool is_next);
     Match jump_by_name(std::uint32_t id);
 
     const CallPlan& plan_;

@@ -80,11 +80,11 @@ struct Slot {
     std::uint64_t number;  // counts from 1 over the process
     std::uint64_t address;
     std::uint64_t bytes;
-    std::uint64_t made_ticks;
-    std::uint64_t freed_ticks;     // 0: lives
-    std::uint64_t made_sequence;   // of the last call that had begun by then
-    std::uint64_t freed_sequence;  // likewise
-    std::uint64_t stream;          // CUstream as a number, where it was made in stream order
+    std::uint64_t created_ticks;
+    std::uint64_t freed_ticks;       // 0: lives
+    std::uint64_t created_sequence;  // of the last call that had begun by then
+    std::uint64_t freed_sequence;    // likewise
+    std::uint64_t stream;            // CUstream as a number, where it was made in stream order
     std::uint64_t freed_stream;
     std::uint32_t thread;
     std::uint32_t freed_thread;

@@ -33,7 +33,7 @@ bool is_freed(const Slot& slot) {
 }
 
 bool was_made_for(const Slot& slot, const LaunchMoment& launch) {
-    return launch.sequence == 0 || slot.made_sequence < launch.sequence;
+    return launch.sequence == 0 || slot.created_sequence < launch.sequence;
 }
 
 bool was_there_for(const Slot& slot, const LaunchMoment& launch) {
@@ -49,7 +49,7 @@ NearMemory told(const Slot& slot, NearMemory::Place place, std::uint64_t distanc
     near.distance = distance;
     near.device = slot.device;
     near.made_by = slot.made_by;
-    near.made_sequence = slot.made_sequence;
+    near.created_sequence = slot.created_sequence;
     if (!is_freed(slot)) return near;
     near.freed_by = slot.freed_by;
     near.freed_sequence = slot.freed_sequence;
@@ -65,8 +65,8 @@ Shortage told(const AllocationMap& map, const Failure& failure) {
     shortage.thread = failure.thread;
     shortage.way = failure.way;
     for (const Slot& slot : map.slots) {
-        const bool lived =
-            slot.made_ticks <= failure.ticks && (slot.freed_ticks == 0 || slot.freed_ticks > failure.ticks);
+        const bool lived = slot.created_ticks <= failure.ticks &&
+                           (slot.freed_ticks == 0 || slot.freed_ticks > failure.ticks);
         if (!lived || slot.device != failure.device || slot.device == allocations::kNoDevice) continue;
         shortage.held_bytes += slot.bytes;
         ++shortage.held;
@@ -96,22 +96,22 @@ void grow(NearMemory& near, const std::vector<const Slot*>& there) {
 }
 
 /// By their addresses.
-template <typename IsWanted>
-std::vector<const Slot*> sorted_where(const AllocationMap& map, IsWanted is_wanted) {
+template <typename IsRequested>
+std::vector<const Slot*> sorted_where(const AllocationMap& map, IsRequested is_requested) {
     std::vector<const Slot*> found;
     for (const Slot& slot : map.slots)
-        if (is_wanted(slot)) found.push_back(&slot);
+        if (is_requested(slot)) found.push_back(&slot);
     std::stable_sort(found.begin(), found.end(),
                      [](const Slot* a, const Slot* b) { return a->address < b->address; });
     return found;
 }
 
 /// nullptr where none of them is it.
-template <typename Slots, typename IsWanted>
-const Slot* youngest(const Slots& slots, IsWanted is_wanted) {
+template <typename Slots, typename IsRequested>
+const Slot* youngest(const Slots& slots, IsRequested is_requested) {
     const Slot* found = nullptr;
     for (const Slot& slot : slots)
-        if (is_wanted(slot) && (found == nullptr || slot.number > found->number)) found = &slot;
+        if (is_requested(slot) && (found == nullptr || slot.number > found->number)) found = &slot;
     return found;
 }
 

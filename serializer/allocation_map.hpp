@@ -53,9 +53,9 @@ struct NearTensor {
     std::uint64_t distance = 0;  // into it, past its end or before it
     std::uint32_t run = 0;
     std::uint16_t model = 0;
-    std::uint64_t made_sequence = 0;
+    std::uint64_t created_sequence = 0;
     std::uint64_t end_sequence = 0;
-    bool was_let_go = false;  // before the launch, where that is known; else at all
+    bool was_freed = false;  // before the launch, where that is known; else at all
 };
 
 /// "inside", "behind", "before"
@@ -83,7 +83,7 @@ struct NearMemory {
     allocations::Way made_by = allocations::Way::unknown;
     allocations::Way freed_by = allocations::Way::unknown;
     std::optional<std::uint64_t> freed_before_ns;  // before the launch, where that is known
-    std::uint64_t made_sequence = 0;
+    std::uint64_t created_sequence = 0;
     std::uint64_t freed_sequence = 0;  // 0: it was not freed
     std::vector<NearTensor> tensors;   // in it: one at the address, or the nearest on both sides
     std::uint64_t known_tensors = 0;   // in it: none where the map of tensors has none

@@ -30,7 +30,7 @@ CrashCall recorded_call(const ring::Contents& contents, const ring::Call& call) 
     const ring::DeviceContext* const context = contents.context_of(record);
     if (context != nullptr && contents.has_several_devices()) to.device = device_name(context->device);
     to.result = record.result;
-    to.left_by_exception = (record.flags & ring::kLeftByException) != 0;
+    to.unwound_by_exception = (record.flags & ring::kUnwoundByException) != 0;
     return to;
 }
 
@@ -65,7 +65,8 @@ std::string call_text(const CrashCall& call) {
 }
 
 std::string failure_text(const CrashCall& call) {
-    return call.left_by_exception ? "an exception unwound " + call_text(call) : call_text(call) + " failed";
+    return call.unwound_by_exception ? "an exception unwound " + call_text(call)
+                                     : call_text(call) + " failed";
 }
 
 bool is_name_of(std::string_view launch, std::string_view kernel) {

@@ -26,7 +26,7 @@ struct CrashCall {
     std::uint8_t context = 0;  // as its record has it
     std::string device;        // "cuda:1"; empty: not known, or the process used but one
     std::int32_t result = 0;
-    bool left_by_exception = false;
+    bool unwound_by_exception = false;
     bool is_likely = false;  // it may have been another one of that name
     std::uint32_t line = 0;  // of the wrapper source; 0: not known
     std::vector<std::string> source_nodes;

@@ -17,7 +17,7 @@ constexpr std::uint64_t kPerThread = 2;  // CU_STREAM_PER_THREAD: each thread ha
 /// Also one that had not come back: it may have been handed over.
 bool was_handed_over(const Record& record) {
     return ring::is_launch(record.kind) && record.result == 0 && (record.flags & ring::kCaptured) == 0 &&
-           (record.flags & ring::kLeftByException) == 0;
+           (record.flags & ring::kUnwoundByException) == 0;
 }
 
 /// Whether the first comes before the second on the stream of both, for certain.

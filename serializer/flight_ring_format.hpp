@@ -49,10 +49,10 @@ inline constexpr bool returns_cuda_error(CallKind kind) {
 }
 
 enum RecordFlags : std::uint8_t {
-    kEnded = 1,            // came back; `result` holds what it returned
-    kLeftByException = 2,  // never came back: an exception went through it
-    kPrinted = 4,          // selected and printed
-    kCaptured = 8,         // a launch that went into a graph, and not to the device
+    kEnded = 1,               // came back; `result` holds what it returned
+    kUnwoundByException = 2,  // never came back: an exception went through it
+    kPrinted = 4,             // selected and printed
+    kCaptured = 8,            // a launch that went into a graph, and not to the device
 };
 
 inline constexpr std::uint32_t kNoRun = 0xffffffffU;

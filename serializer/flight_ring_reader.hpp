@@ -18,7 +18,7 @@ inline constexpr std::uint64_t kLargestFile = 1ULL << 30U;
 
 /// Whether the call had not come back, as far as the ring knows.
 inline bool is_open(const Record& record) {
-    return (record.flags & (kEnded | kLeftByException)) == 0;
+    return (record.flags & (kEnded | kUnwoundByException)) == 0;
 }
 
 struct Thread {

@@ -221,7 +221,7 @@ std::string stuck_text(const StuckCall& stuck) {
     return text;
 }
 
-std::string standing_text(const StuckCall& stuck) {
+std::string stalled_text(const StuckCall& stuck) {
     const char* const what = stuck.asks           ? " has returned \"not ready\" for "
                              : stuck.nobody_waits ? " has not finished for "
                                                   : " has not returned for ";

@@ -90,7 +90,7 @@ std::string seconds_text(std::uint64_t nanoseconds);
 std::string stuck_text(const StuckCall& stuck);
 
 /// " has not returned for 12.3 s", " has not finished for 12.3 s" or " has returned "not ready" for 12.3 s".
-std::string standing_text(const StuckCall& stuck);
+std::string stalled_text(const StuckCall& stuck);
 
 /// "; it likely waits for K (run 0, call 3), the oldest of 4 launches not known to have finished"; empty
 /// without any. With markers "; it waits for K (run 0, call 3), which is unfinished according to completion

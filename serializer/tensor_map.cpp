@@ -26,10 +26,10 @@ std::uint64_t end_of(const Slot& slot) {
 bool is_in(const Slot& slot, const NearMemory& memory) {
     if (slot.address < memory.address || slot.address - memory.address >= memory.bytes) return false;
     // Of mapped pieces each was made at its own time.
-    if (memory.pieces == 1 && slot.made_sequence < memory.made_sequence) return false;
+    if (memory.pieces == 1 && slot.created_sequence < memory.created_sequence) return false;
     // What is said to lie in memory that was gone is what was wrong.
     return memory.freed_sequence == 0 || memory.place == NearMemory::Place::freed ||
-           slot.made_sequence <= memory.freed_sequence;
+           slot.created_sequence <= memory.freed_sequence;
 }
 
 using ByAddress = std::map<std::uint64_t, const Slot*>;
@@ -44,7 +44,7 @@ bool overlaps(const ByAddress& taken, const Slot& slot) {
 ByAddress youngest_in(const TensorMap& map, const NearMemory& memory, const LaunchMoment& launch) {
     ByAddress found;
     for (auto slot = map.slots.rbegin(); slot != map.slots.rend(); ++slot) {
-        const bool was_made = launch.sequence == 0 || slot->made_sequence < launch.sequence;
+        const bool was_made = launch.sequence == 0 || slot->created_sequence < launch.sequence;
         if (was_made && is_in(*slot, memory) && !overlaps(found, *slot)) found[slot->address] = &*slot;
     }
     return found;
@@ -61,12 +61,11 @@ NearTensor told(const Slot& slot, NearTensor::Place place, std::uint64_t distanc
     near.distance = distance;
     near.run = slot.run;
     near.model = slot.model;
-    near.made_sequence = slot.made_sequence;
+    near.created_sequence = slot.created_sequence;
     if (slot.ended != slot.number) return near;
     near.end = slot.end;
     near.end_sequence = slot.end_sequence;
-    near.was_let_go =
-        slot.end == End::let_go && (launch.sequence == 0 || slot.end_sequence < launch.sequence);
+    near.was_freed = slot.end == End::freed && (launch.sequence == 0 || slot.end_sequence < launch.sequence);
     return near;
 }
 
@@ -122,7 +121,7 @@ std::string near_text(const NearTensor& near) {
         text = near.distance == 0 ? "just past the end of " : distance + " past the end of ";
     text += (near.name.empty() ? "a tensor" : near.name) + " (" + memory_text(near.bytes) + ", " +
             origin_text(near);
-    if (near.was_let_go) text += ", already freed";
+    if (near.was_freed) text += ", already freed";
     if (near.end == End::outlived) text += ", kept after the run";
     return text + ")";
 }
@@ -131,7 +130,7 @@ std::vector<TensorOfRun> tensors_of_run(const TensorMap& map, std::uint32_t run,
                                         std::uint64_t sequence) {
     std::vector<TensorOfRun> found;
     for (const Slot& slot : map.slots) {
-        if (slot.run != run || slot.model != model || slot.made_sequence >= sequence) continue;
+        if (slot.run != run || slot.model != model || slot.created_sequence >= sequence) continue;
         const std::string_view name(slot.name, strnlen(slot.name, sizeof slot.name));
         if (!name.empty())  // "buf0 (later buf1)"
             found.push_back(

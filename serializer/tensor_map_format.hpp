@@ -31,7 +31,7 @@ enum class Origin : std::uint8_t {
 /// What became of it. The numbers are part of the format.
 enum class End : std::uint8_t {
     none = 0,
-    let_go = 1,    // by the wrapper; a view of it may still hold its memory
+    freed = 1,     // by the wrapper; a view of it may still hold its memory
     outlived = 2,  // the run had come back, and it was still there: an output
 };
 
@@ -50,10 +50,10 @@ static_assert(sizeof(FileHeader) <= kPage);
 struct Slot {
     std::uint64_t number;  // counts from 1 over the process
     std::uint64_t address;
-    std::uint64_t bytes;          // up to its last element, gaps included
-    std::uint64_t made_sequence;  // of the last call that had begun by then
-    std::uint64_t end_sequence;   // likewise, when its end was noted: before the run's next call began
-    std::uint64_t ended;          // `number`, where the end is this tensor's; written last
+    std::uint64_t bytes;             // up to its last element, gaps included
+    std::uint64_t created_sequence;  // of the last call that had begun by then
+    std::uint64_t end_sequence;      // likewise, when its end was noted: before the run's next call began
+    std::uint64_t ended;             // `number`, where the end is this tensor's; written last
     std::uint32_t run;
     std::uint16_t model;
     Origin origin;

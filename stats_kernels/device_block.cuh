@@ -99,15 +99,15 @@ __device__ inline void absorb(Located& into, const Located& other) {
         into = other;
         return;
     }
-    const auto settle = [](const Known& from, double& mean, double& m2) {
+    const auto close_unwound_calls = [](const Known& from, double& mean, double& m2) {
         const double distance = from.sum * reciprocal(static_cast<double>(from.count));
         m2 = fmax(from.squares - from.sum * distance, 0.0);
         mean = from.reference + distance;
     };
     double mean = 0;
     double m2 = 0;
-    settle(known, known.reference, known.squares);
-    settle(other.known, mean, m2);
+    close_unwound_calls(known, known.reference, known.squares);
+    close_unwound_calls(other.known, mean, m2);
     auto count = static_cast<double>(known.count);
     merge_moments(count, known.reference, known.squares, static_cast<double>(other.known.count), mean, m2);
     known.count += other.known.count;

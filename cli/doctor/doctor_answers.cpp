@@ -58,7 +58,7 @@ void read_driver(std::string_view said, DriverFacts& facts) {
         if (what == "version") facts.version = number_in(value).value_or(0);
         if (what == "init") facts.init = number_in(value);
         if (what == "dumps") facts.dump_attributes = number_in(value);
-        if (what == "dump_callback") facts.tells_of_dumps = true;
+        if (what == "dump_callback") facts.announces_dumps = true;
         if (what == "gpu") facts.gpus.push_back({clean(value), {}, {}, 0, 0});
         if (facts.gpus.empty()) return;
         Gpu& gpu = facts.gpus.back();

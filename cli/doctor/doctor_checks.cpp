@@ -247,7 +247,7 @@ Check check_dumps(const DriverFacts& facts) {
                        "(AOTI_DBG_COMPLETION) to find the faulting kernel.");
     }
     return ok(name, std::string("the driver writes one after a kernel fault") +
-                        (facts.tells_of_dumps ? ", and notifies the library at its start" : ""));
+                        (facts.announces_dumps ? ", and notifies the library at its start" : ""));
 }
 
 Check check_fault(const FaultFacts& facts, std::string_view kernel) {

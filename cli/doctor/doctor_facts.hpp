@@ -31,7 +31,7 @@ struct DriverFacts {
     std::optional<int> init;
     std::vector<Gpu> gpus;
     std::optional<int> dump_attributes;  // what asking for one returned; empty: there is no such function
-    bool tells_of_dumps = false;         // has cuCoredumpRegisterStartCallback
+    bool announces_dumps = false;        // has cuCoredumpRegisterStartCallback
     std::optional<std::string> visible;  // CUDA_VISIBLE_DEVICES
 
     [[nodiscard]] bool has_gpu() const { return trouble.empty() && !gpus.empty(); }

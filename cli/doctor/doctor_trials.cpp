@@ -228,8 +228,8 @@ FaultFacts try_fault(const DriverFacts& driver, Milliseconds deadline) {
     read_fault(end.out, facts);
     run.pid = end.pid;
     run.status = end.status;
-    const Triage triage = look_at(run);
-    facts.has_verdict = triage.is_worth_telling;
+    const Triage triage = inspect(run);
+    facts.has_verdict = triage.is_worth_reporting;
     facts.verdict = triage.report.verdict;
     facts.kind = word_of(triage.report.kind);
     if (triage.report.device) facts.kernel = triage.report.device->kernel;

@@ -47,11 +47,11 @@ int report(const std::string& folder) {
     run.folder = folder;
     run.pid = static_cast<pid_t>(processes.front().pid);
     run.has_status = false;
-    Triage triage = look_at(run);
+    Triage triage = inspect(run);
     // That something ended it from outside is all that there may be to say, but it is what was asked.
     const bool is_any_gone =
         std::any_of(processes.begin(), processes.end(), std::mem_fn(&RecordedProcess::has_vanished));
-    if (!triage.is_worth_telling && !is_any_gone) {
+    if (!triage.is_worth_reporting && !is_any_gone) {
         error_message(
             ErrorCode::nothing_to_report,
             "nothing to report: %zu process%s in %s, with no failed or open call, no kernel fault and no "

@@ -82,7 +82,7 @@ std::string rest_text(const Triage& triage) {
 void annotate(const EndedRun& run, const Triage& triage, const RequirementResult& requirement) {
     std::string lines = "\n";  // what the program said may not end with one
     const bool is_about_finding =
-        (ended_well(run) && !has_crashed_below(run, triage.report)) || !triage.is_worth_telling;
+        (ended_well(run) && !has_crashed_below(run, triage.report)) || !triage.is_worth_reporting;
     if (!is_about_finding)
         lines += github_error("aoti-dbg: " + std::string(word_of(triage.report.kind)), triage.report.verdict);
     for (const aoti_dbg::Finding& finding : triage.findings)
@@ -98,8 +98,8 @@ std::vector<JunitCase> junit_cases(const EndedRun& run, const Triage& triage,
     std::vector<JunitCase> cases;
     JunitCase& program = cases.emplace_back(JunitCase{"the program succeeds", {}, {}});
     if (!ended_well(run)) {
-        program.failure = triage.is_worth_telling ? triage.report.verdict : end_text(run);
-        if (triage.is_worth_telling) append_report_text(triage.report, program.details);
+        program.failure = triage.is_worth_reporting ? triage.report.verdict : end_text(run);
+        if (triage.is_worth_reporting) append_report_text(triage.report, program.details);
     }
     if (has_crashed_below(run, triage.report)) {
         JunitCase& below = cases.emplace_back(JunitCase{"its child processes succeed", {}, {}});
@@ -190,13 +190,14 @@ Audience audience_of(const Options& options) {
 std::uint64_t tell(const EndedRun& run, const Audience& audience, const RequirementResult& requirement) {
     // That nobody reads on is no reason to end in the middle.
     std::signal(SIGPIPE, SIG_IGN);
-    Triage triage = look_at(run);
+    Triage triage = inspect(run);
     std::string report_path = run.earlier_report.value_or("");
-    if (!run.earlier_report && is_asked_for(triage.report, audience) && triage.is_worth_telling) {
+    if (!run.earlier_report && is_asked_for(triage.report, audience) && triage.is_worth_reporting) {
         report_path = leave_all(triage.report, run, audience);
-        const bool is_told = !report_path.empty() && triage.report.device &&
-                             !triage.report.device->dump.empty() && !triage.report.device->is_dump_of_others;
-        if (is_told && !audience.keeps_dump) unlink(triage.report.device->dump.c_str());
+        const bool is_reported = !report_path.empty() && triage.report.device &&
+                                 !triage.report.device->dump.empty() &&
+                                 !triage.report.device->is_dump_of_others;
+        if (is_reported && !audience.keeps_dump) unlink(triage.report.device->dump.c_str());
         if (!report_path.empty()) remove_old_reports(run.folder, audience.max_reports);
         if (!audience.summary) say_where(report_path);
     }
@@ -207,9 +208,9 @@ std::uint64_t tell(const EndedRun& run, const Audience& audience, const Requirem
     return triage.report.findings + (is_of_device ? 1 : 0) + (has_crashed_below(run, triage.report) ? 1 : 0);
 }
 
-std::optional<std::string> tell_hang(const EndedRun& run, const Audience& audience) {
+std::optional<std::string> report_hang(const EndedRun& run, const Audience& audience) {
     if (!audience.triage && !audience.hangs) return std::nullopt;
-    Triage triage = look_at(run);
+    Triage triage = inspect(run);
     if (!triage.report.hang) return std::nullopt;
     std::string path = leave_all(triage.report, run, audience);
     // Also with a summary at the end: whoever waits for this one may not wait for that.

@@ -39,6 +39,6 @@ void say_where(const std::string& report_path);
 
 /// Of a program that is to end and still runs: the report, should it hang. Returns the path of report.json,
 /// empty where it could not be written; nothing where there is no report.
-std::optional<std::string> tell_hang(const EndedRun& run, const Audience& audience);
+std::optional<std::string> report_hang(const EndedRun& run, const Audience& audience);
 
 }  // namespace aoti_dbg::cli

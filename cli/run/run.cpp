@@ -163,12 +163,12 @@ bool reap_up_to(pid_t child, int& status) {
 /// somebody sends to us alone is meant for the child. `does_not_end` is called once, should the child still
 /// run some seconds after the first that was to end it.
 int wait_for(pid_t child, const Signals& signals, Stop& stop, const std::function<void()>& does_not_end) {
-    bool is_told = false;
+    bool is_reported = false;
     const bool inherits_orphans = is_parent_of_orphans();
     while (true) {
-        const siginfo_t info = signals.wait(stop.signal != 0 && !is_told ? kToEnd : 0);
+        const siginfo_t info = signals.wait(stop.signal != 0 && !is_reported ? kToEnd : 0);
         if (info.si_signo == 0) {
-            is_told = true;
+            is_reported = true;
             does_not_end();
             continue;
         }
@@ -285,7 +285,7 @@ int run(const RunRequest& request) {
         could([&] {
             EndedRun running = started_run(request, tally, child, stop);
             running.has_status = false;
-            hang_report = tell_hang(running, audience);
+            hang_report = report_hang(running, audience);
         });
     });
     if (reason != 0) {
@@ -305,14 +305,14 @@ int run(const RunRequest& request) {
         judge(wanted, tally.seen(), finding, may_select(*options), program_end(status, tally));
     std::uint64_t findings = 0;
     if (audience.any() || request.error_exitcode) {
-        const bool is_told = could([&] {
+        const bool is_reported = could([&] {
             EndedRun ended = started_run(request, tally, child, stop);
             ended.status = status;
             ended.oom_kills = oom_kills_since(oom_kills);
             ended.earlier_report = hang_report;
             findings = tell(ended, audience, requirement);
         });
-        if (ended_well && !is_told) return kOwnTrouble;  // that all is well nobody knows
+        if (ended_well && !is_reported) return kOwnTrouble;  // that all is well nobody knows
     }
     place.reset();
     if (ended_well && !requirement.is_met) return kSawNothing;

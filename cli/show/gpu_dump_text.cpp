@@ -69,7 +69,7 @@ class Page {
 
     std::string text() {
         written();
-        if (groups_.empty()) tell_running();
+        if (groups_.empty()) print_running();
         for (std::size_t i = 0; i < std::min(groups_.size(), kGroupsShown); ++i) {
             if (i != 0) out_ += "\n";
             tell(groups_[i]);
@@ -123,7 +123,7 @@ class Page {
     }
 
     /// It was asked for, by hand or at a hang.
-    void tell_running() {
+    void print_running() {
         running_ = gpu::running(dump_, code_);
         out_ +=
             line("exception", running_.empty() ? "none, and no running kernel: the dump was requested while "

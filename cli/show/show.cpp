@@ -69,7 +69,7 @@ const char* word_for(ring::CallKind kind) {
 
 std::string state_of(const Record& record) {
     if (is_open(record)) return "<-- did not end";
-    if ((record.flags & ring::kLeftByException) != 0) return "unwound by an exception";
+    if ((record.flags & ring::kUnwoundByException) != 0) return "unwound by an exception";
     return record.result == 0 ? "ok" : "error " + std::to_string(record.result);
 }
 

@@ -33,7 +33,7 @@ inline bool is_model_entry(ring::CallKind kind) {
 
 /// Calls of this thread that did not end though their stack frames are gone were left by an exception: closes
 /// them. Gone are frames at or below `frame`, and those whose cookie was overwritten.
-void settle(ThreadState& state, std::uintptr_t frame);
+void close_unwound_calls(ThreadState& state, std::uintptr_t frame);
 
 /// Records and prints. Call settle() first. Returns false when nothing is left to do after the call, because
 /// nobody asked for it or it is too deep to keep account of; then end_call must not be called.
@@ -46,8 +46,5 @@ void end_call(ThreadState& state, std::uintptr_t frame, std::int32_t result, std
 /// How far what is printed of a call in this thread is indented: the calls that it lies in, but for those
 /// that only lead into a model.
 std::uint32_t nesting_of(const ThreadState& state);
-
-/// Prints the line of level 3, or has it printed in its place between calls that are measured.
-void show_name(ThreadState& state, const OpenCall& call, When when);
 
 }  // namespace aoti_dbg

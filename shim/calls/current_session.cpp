@@ -12,6 +12,7 @@
 
 #include "config/pattern.hpp"
 #include "config/selection.hpp"
+#include "shim/calls/call_observer.hpp"
 #include "shim/calls/session.hpp"
 #include "shim/runtime/process.hpp"
 #include "shim/runtime/process_tree.hpp"
@@ -53,6 +54,7 @@ Session* make_session() {
     if (anchored.log != "stderr" && anchored.log != "stdout") {
         anchored.log = anchored_pattern(anchored.log, folder_at_load(), ::getenv);
     }
+    activate_call_observers();
     return new (std::nothrow) Session(anchored, start);
 }
 

@@ -115,10 +115,10 @@ void Wait::begin(WaitName& name, Awaited awaited) {
     try {
         ThreadState* const state = state_of_recorded();
         if (state == nullptr) return;
-        state->standing.steps.raise();
-        state->standing.stack.store(reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0)),
+        state->progress.steps.raise();
+        state->progress.stack.store(reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0)),
                                     std::memory_order_relaxed);
-        state->standing.question.store(nullptr, std::memory_order_relaxed);
+        state->progress.question.store(nullptr, std::memory_order_relaxed);
         const ring::Record record = record_of(*state, *name.get(), awaited);
         state->session->ring()->note_moment();
         state_ = state;
@@ -134,7 +134,7 @@ void Wait::end_record(std::int32_t result) {
     if (!observing()) return;
     note_result(*state_->session, result);
     ThreadRing::end(record_, seq_, result, ring::kEnded, ticks());
-    state_->standing.steps.raise();
+    state_->progress.steps.raise();
 }
 
 void note_event_recorded(std::uint64_t event, std::uint64_t stream) {
@@ -148,9 +148,9 @@ void note_event_recorded(std::uint64_t event, std::uint64_t stream) {
     place.event.store(event, std::memory_order_release);
     // What it is asked from now on is another question.
     ThreadState* const state = thread_state_if_any();
-    if (state == nullptr || state->standing.asked_of.load(std::memory_order_relaxed) != event) return;
-    state->standing.question.store(nullptr, std::memory_order_relaxed);
-    state->standing.steps.raise();
+    if (state == nullptr || state->progress.asked_of.load(std::memory_order_relaxed) != event) return;
+    state->progress.question.store(nullptr, std::memory_order_relaxed);
+    state->progress.steps.raise();
 }
 
 void note_answer(WaitName& name, Awaited awaited, std::int32_t result) {
@@ -158,24 +158,24 @@ void note_answer(WaitName& name, Awaited awaited, std::int32_t result) {
     try {
         ThreadState* const state = state_of_recorded();
         if (state == nullptr) return;
-        Standing& standing = state->standing;
-        const bool was_asked = standing.question.load(std::memory_order_relaxed) != nullptr;
+        ThreadProgress& progress = state->progress;
+        const bool was_asked = progress.question.load(std::memory_order_relaxed) != nullptr;
         const std::uint64_t of = awaited.event != 0 ? awaited.event : awaited.stream;
         if (result == kNotReady) {
             const std::optional<Recorded> recorded =
                 awaited.event != 0 ? find_event(awaited.event) : std::nullopt;
             if (recorded) awaited.stream = recorded->stream;
-            standing.asked_of.store(of, std::memory_order_relaxed);
-            standing.stack.store(reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0)),
+            progress.asked_of.store(of, std::memory_order_relaxed);
+            progress.stack.store(reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0)),
                                  std::memory_order_relaxed);
-            standing.stream.store(awaited.stream, std::memory_order_relaxed);
-            standing.question.store(name.get(), std::memory_order_release);
-            standing.answers.raise();
+            progress.stream.store(awaited.stream, std::memory_order_relaxed);
+            progress.question.store(name.get(), std::memory_order_release);
+            progress.answers.raise();
             return;
         }
-        if (!was_asked || standing.asked_of.load(std::memory_order_relaxed) != of) return;
-        standing.question.store(nullptr, std::memory_order_relaxed);
-        standing.steps.raise();
+        if (!was_asked || progress.asked_of.load(std::memory_order_relaxed) != of) return;
+        progress.question.store(nullptr, std::memory_order_relaxed);
+        progress.steps.raise();
         note_result(*state->session, result);
         // By it is known what has ended, as by a call that has waited.
         const ring::Record record = record_of(*state, *name.get(), awaited);

@@ -38,19 +38,19 @@ std::string op_of_unknown(std::string_view symbol) {
 }
 
 /// The role of a function that is no call, but looked at; nothing for any other.
-std::optional<SlotRole> role_besides_calls(std::string_view symbol, const LookedAt& looked_at) {
-    if (looked_at.pointers && symbol == kDataPointer) return SlotRole::pointer;
-    if (looked_at.views && symbol == kView) return SlotRole::view;
-    if (looked_at.tensors && (symbol == kMake || symbol == kMakePinned)) return SlotRole::made;
-    if (looked_at.tensors && symbol == kLetGo) return SlotRole::let_go;
+std::optional<SlotRole> role_besides_calls(std::string_view symbol, const LookedAt& inspected) {
+    if (inspected.pointers && symbol == kDataPointer) return SlotRole::pointer;
+    if (inspected.views && symbol == kView) return SlotRole::view;
+    if (inspected.tensors && (symbol == kMake || symbol == kMakePinned)) return SlotRole::made;
+    if (inspected.tensors && symbol == kLetGo) return SlotRole::freed;
     return std::nullopt;
 }
 
 /// What is to stand before `symbol`; false: nothing.
 bool describe(std::string_view symbol, const PackageInfo& package, std::uint16_t model, bool linked,
-              LookedAt looked_at, Slot& slot) {
+              LookedAt inspected, Slot& slot) {
     const ShimSignature* const shim = find_shim(symbol);
-    if (const std::optional<SlotRole> role = role_besides_calls(symbol, looked_at); role && shim != nullptr) {
+    if (const std::optional<SlotRole> role = role_besides_calls(symbol, inspected); role && shim != nullptr) {
         slot.role = *role;
         slot.model = model;
         slot.name = intern_name(symbol, {});
@@ -123,7 +123,7 @@ bool bind_driver_import(const LoadedObject& object, const ImportSlot& import, Bi
 }  // namespace
 
 BindingReport bind_model(const LoadedObject& object, const PackageInfo& package, std::uint16_t model,
-                         bool linked, LookedAt looked_at) {
+                         bool linked, LookedAt inspected) {
     BindingReport report;
     for_each_import(object, [&](const ImportSlot& import) {
         const std::string_view symbol = import.symbol;
@@ -132,7 +132,7 @@ BindingReport bind_model(const LoadedObject& object, const PackageInfo& package,
         }
         if (bind_driver_import(object, import, report)) return;
         Slot wanted;
-        if (is_stub(*import.address) || !describe(symbol, package, model, linked, looked_at, wanted)) return;
+        if (is_stub(*import.address) || !describe(symbol, package, model, linked, inspected, wanted)) return;
         wanted.real = real_behind(object, import);
         void* stub = wanted.real == nullptr ? nullptr : stub_for(wanted);
         if (stub == nullptr) {

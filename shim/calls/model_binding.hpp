@@ -30,7 +30,7 @@ struct LookedAt {
 
 /// `linked`: nobody announces its runs, so they are recognised by what every run does first and last.
 BindingReport bind_model(const LoadedObject& object, const PackageInfo& package, std::uint16_t model,
-                         bool linked, LookedAt looked_at);
+                         bool linked, LookedAt inspected);
 
 /// The name of an op by its shim function, known to the table or not.
 const Name* name_of_shim_function(std::string_view symbol);

@@ -204,12 +204,12 @@ Model* arrive(Registry& all, const LoadedObject& object, bool linked) {
     for (const std::string& op : model->package.proxy_ops) {
         model->proxy_ops.push_back(op.empty() ? nullptr : intern_name(op, {}));
     }
-    if (looking()) model->measured = measured_part(object);
+    if (any_feature_active()) model->measured = measured_part(object);
     if (is_kept(*model)) model->torch = torch_behind(object);
     const bool is_known = model->measured != nullptr;
-    const LookedAt looked_at{is_known && (measuring() || saving() || ordering()), is_known && checking(),
+    const LookedAt inspected{is_known && (measuring() || saving() || ordering()), is_known && checking(),
                              is_known && g_recording_memory && model->measured->is_on_cuda()};
-    const BindingReport report = bind_model(object, model->package, model->number, linked, looked_at);
+    const BindingReport report = bind_model(object, model->package, model->number, linked, inspected);
     g_unbound += report.unbound;
     say_once_what_is_missing(*model, report);
     count_in_tally(TallyCount::models);

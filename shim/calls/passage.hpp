@@ -31,7 +31,7 @@ struct Passage {
 enum class When : std::uint8_t { before, after };
 
 /// What is to be done with the tensors of one side of a call.
-struct TensorsWanted {
+struct TensorRequest {
     bool printed = false;
     Check check = {};
     bool saved = false;

@@ -100,11 +100,11 @@ void add_saved(CoverageLine& line, const SavedCounts& counts) {
 
 /// A map of `what` beside the ring, made when it is first asked for; null where it must not or cannot be.
 template <typename File, typename Create>
-File* map_made_once(std::mutex& who_makes_it, std::atomic<bool>& may_be, std::atomic<File*>& map,
+File* map_made_once(std::mutex& creation_mutex, std::atomic<bool>& may_be, std::atomic<File*>& map,
                     const char* what, Create create) {
     File* known = map.load(std::memory_order_acquire);
     if (known != nullptr || !may_be.load(std::memory_order_relaxed)) return known;
-    const std::lock_guard lock(who_makes_it);
+    const std::lock_guard lock(creation_mutex);
     known = map.load(std::memory_order_acquire);
     if (known != nullptr || !may_be.load(std::memory_order_relaxed)) return known;
     Result<std::unique_ptr<File>> made = create();
@@ -257,7 +257,7 @@ ThreadState* Session::attach_thread() {
     }
     state->session = this;
     if (ring_) state->ring = ring_->add_thread();
-    if (state->ring) state->standing.tid.store(state->ring.header()->tid, std::memory_order_release);
+    if (state->ring) state->progress.tid.store(state->ring.header()->tid, std::memory_order_release);
     return state;
 }
 

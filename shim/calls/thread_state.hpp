@@ -5,6 +5,7 @@
 #include <atomic>
 #include <cstdint>
 
+#include "config/selection.hpp"
 #include "model/wrapper_info.hpp"
 #include "shim/calls/coverage.hpp"
 #include "shim/calls/passage.hpp"
@@ -14,6 +15,7 @@
 
 namespace aoti_dbg {
 
+class MeasuredModel;
 class Session;
 struct Name;
 
@@ -51,10 +53,14 @@ struct OpenCall {
     OpenCall* around = nullptr;            // the innermost run that it lies in, if any; a run is its own
     std::uint16_t model = ring::kNoModel;
     ring::CallKind kind = ring::CallKind::unknown;
-    TensorsWanted after;              // when it is over
-    std::uint32_t site = kNone;       // of a measured call
-    Passage passage;                  // likewise
-    mutable bool is_printed = false;  // a line of it is in the log
+    bool is_own = false;                // by the model's own code, in no call but its run
+    Selected sides;                     // what the options select of it
+    TensorRequest before;               // its tensors, before it
+    TensorRequest after;                // and when it is over
+    MeasuredModel* measured = nullptr;  // where something can be asked of its tensors
+    std::uint32_t site = kNone;         // its place in the model's source
+    Passage passage;                    // likewise
+    mutable bool is_printed = false;    // a line of it is in the log
 };
 
 inline constexpr std::uint32_t kDeepest = 64;
@@ -67,7 +73,7 @@ struct CachedFunction {
 };
 
 /// What who watches for hangs sees of a thread: written by that thread alone.
-struct Standing {
+struct ThreadProgress {
     std::atomic<std::uint32_t> tid{0};     // 0: none of a living thread that is in the ring
     Count steps;                           // calls begun, ended or left, and waits
     std::atomic<std::uintptr_t> stack{0};  // where it stood at the last of them that begun
@@ -86,7 +92,7 @@ struct ThreadState {
     std::array<OpenCall, kDeepest> open;
     ThreadRing ring;
     Counts counts;
-    Standing standing;
+    ThreadProgress progress;
     std::array<CachedFunction, 64> functions;
     // Where its launches were marked last, by stream (completion_markers).
     std::array<std::uint16_t, 16> marked_at{};
@@ -96,6 +102,11 @@ struct ThreadState {
 
     [[nodiscard]] OpenCall* top() { return depth == 0 ? nullptr : &open[depth - 1]; }
 };
+
+/// Whether the call is an op that returned tensors, of a model whose tensors can be asked for.
+inline bool returns_tensors(const OpenCall& call) {
+    return call.measured != nullptr && call.passage.slot != nullptr && call.passage.slot->gives_tensors;
+}
 
 /// The run that this thread is inside of, innermost, or nullptr.
 inline OpenCall* innermost_run(ThreadState& state) {

@@ -27,18 +27,18 @@ std::uint32_t open_depth(const ThreadState& state, std::uintptr_t stack) {
     return depth;
 }
 
-void leave_innermost(ThreadState& state) {
+void close_innermost_unwound(ThreadState& state) {
     const OpenCall& left = state.open[--state.depth];
-    state.standing.steps.raise();
+    state.progress.steps.raise();
     watch_all_roles();
-    if (left.record != nullptr) ThreadRing::end(left.record, left.seq, 0, ring::kLeftByException, ticks());
+    if (left.record != nullptr) ThreadRing::end(left.record, left.seq, 0, ring::kUnwoundByException, ticks());
     state.counts.exceptions.raise();
 }
 
-void close_left_calls(ThreadState& state, std::uintptr_t stack) {
+void close_unwound_records(ThreadState& state, std::uintptr_t stack) {
     const std::uint32_t open = open_depth(state, stack);
     while (state.depth > open)
-        leave_innermost(state);
+        close_innermost_unwound(state);
 }
 
 }  // namespace aoti_dbg

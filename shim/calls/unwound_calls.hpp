@@ -20,8 +20,8 @@ bool is_overwritten(const OpenCall& call);
 std::uint32_t open_depth(const ThreadState& state, std::uintptr_t stack);
 
 /// Closes the thread's innermost call, which was left. Only the thread itself, also in a signal handler.
-void leave_innermost(ThreadState& state);
+void close_innermost_unwound(ThreadState& state);
 /// Likewise all that were left.
-void close_left_calls(ThreadState& state, std::uintptr_t stack);
+void close_unwound_records(ThreadState& state, std::uintptr_t stack);
 
 }  // namespace aoti_dbg

@@ -219,7 +219,7 @@ void check_result(ThreadState& state, MeasuredModel* model, const OpenCall& call
                     "read the line that PyTorch wrote to standard error. --level 2 shows the arguments");
 }
 
-void check_left(ThreadState& state, std::uintptr_t frame) {
+void check_unwound(ThreadState& state, std::uintptr_t frame) {
     const OpenCall& left = *state.top();
     // What the program itself calls outside of models is its own matter.
     const bool is_own = state.depth > 1 && left.number != ring::kNoCall &&

@@ -22,7 +22,7 @@ void check_launch(ThreadState& state, const MeasuredModel& model, const OpenCall
 void check_view(ThreadState& state, const MeasuredModel& model, const StubFrame& frame);
 
 /// The innermost call of the thread was left by an exception. `frame` is where its stack stands by now.
-void check_left(ThreadState& state, std::uintptr_t frame);
+void check_unwound(ThreadState& state, std::uintptr_t frame);
 
 /// A call has come back with an error, or one that leads into a model has come back. Of a function of the
 /// container's it is noted what it did to the constants.

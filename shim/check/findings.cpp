@@ -123,7 +123,7 @@ struct Findings::Judgement {
         return entries;
     }
 
-    void look_at_inputs(const MeasuredCall& call, const Arguments& before) {
+    void inspect_inputs(const MeasuredCall& call, const Arguments& before) {
         // Inf out of NaN is nobody's finding, so both excuse it.
         const Wrong excuse = anomaly == Anomaly::nan ? Wrong{true, false, false} : Wrong{true, true, true};
         for (const MeasuredArgument& after : call.arguments) {
@@ -150,7 +150,7 @@ struct Findings::Judgement {
 
     /// `is_origin`: the call has made this before.
     template <typename IsOrigin>
-    void look_at_outputs(const MeasuredCall& call, const Arguments& before, const IsOrigin& is_origin) {
+    void inspect_outputs(const MeasuredCall& call, const Arguments& before, const IsOrigin& is_origin) {
         for (const MeasuredArgument& after : call.arguments) {
             if (after.measured != Measured::now || !has_wrong(after, wrong)) continue;
             const MeasuredArgument* const old = find(before, after);
@@ -276,12 +276,12 @@ bool Findings::judge(const MeasuredCall& call, Anomaly anomaly, const Arguments&
     const auto is_wrong = [&](const MeasuredArgument& argument) { return has_wrong(argument, kAny); };
     if (std::none_of(call.arguments.begin(), call.arguments.end(), is_wrong)) return false;
     Judgement judgement(call, anomaly);
-    judgement.look_at_outputs(call, before, [&](const MeasuredArgument& output, Wrong wrong) {
+    judgement.inspect_outputs(call, before, [&](const MeasuredArgument& output, Wrong wrong) {
         const Finding as_finding = finding_of(call, kind_of(anomaly), output, wrong);
         return unsure_outputs_.count({key_of(as_finding), as_finding.tensor.label}) != 0;
     });
     if (judgement.outputs.empty() && judgement.suspected.empty()) return false;
-    judgement.look_at_inputs(call, before);
+    judgement.inspect_inputs(call, before);
     bool found = false;
     if (!judgement.guilty.empty()) {
         found = follow(call, judgement, run, fresh);

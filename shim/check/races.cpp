@@ -192,7 +192,7 @@ std::string side_text(const Toucher& side, Use use, const Toucher& other) {
 }
 
 /// Of two calls the later one is told of: its argument may not be what it should be.
-void tell_race(const Toucher& later, Use later_use, const Conflict& conflict) {
+void report_race(const Toucher& later, Use later_use, const Conflict& conflict) {
     const bool is_about_later = later.is_call();
     const Toucher& call = is_about_later ? later : conflict.earlier;
     if (!call.is_call()) return;
@@ -235,7 +235,7 @@ void note_all(CUstream stream, const std::vector<Touched>& all) {
         }
     });
     for (const auto& [touched, conflict] : found)
-        tell_race(touched->who, touched->touch.use, conflict);
+        report_race(touched->who, touched->touch.use, conflict);
 }
 
 // ---- calls of models ----

@@ -33,7 +33,7 @@ AllocationFile* present_file() {
 AllocationMoment now() {
     Session* const session = wiped_page().session.load(std::memory_order_acquire);
     const ThreadState* const state = thread_state_if_any();
-    const std::uint32_t known = state == nullptr ? 0 : state->standing.tid.load(std::memory_order_relaxed);
+    const std::uint32_t known = state == nullptr ? 0 : state->progress.tid.load(std::memory_order_relaxed);
     return {ticks(), session == nullptr ? 0 : session->last_seq(),
             known != 0 ? known : static_cast<std::uint32_t>(syscall(SYS_gettid))};
 }

@@ -37,7 +37,7 @@ void note_end_by(const siginfo_t& info, std::uint32_t thread, const void* contex
     ThreadState* const state = thread_state_if_any();
     if (state != nullptr && context != nullptr) {
         const auto& registers = static_cast<const ucontext_t*>(context)->uc_mcontext.gregs;
-        close_left_calls(*state, static_cast<std::uintptr_t>(registers[REG_RSP]));
+        close_unwound_records(*state, static_cast<std::uintptr_t>(registers[REG_RSP]));
     }
     session->ring()->note_signal(info.si_signo, thread, accessed_by(info));
 }

@@ -51,7 +51,7 @@ void arm_for_hangs(const std::string& folder) {
 std::atomic<DumpOfFault> g_dump{DumpOfFault::not_asked};
 
 /// By what else it is known which launch it was.
-const char* what_tells(const Session& session) {
+const char* fallback_advice(const Session& session) {
     if (session.ring() == nullptr)
         return "No report can identify the launch. Set AOTI_DBG_RING to a value above 0.";
     const char* const blocking = getenv("CUDA_LAUNCH_BLOCKING");
@@ -82,20 +82,20 @@ void say_why_not(FaultDump result, const std::string& path, const Session& sessi
                 Severity::warn,
                 "no GPU core dump: not enough space in %s. Set AOTI_DBG_OUT to a directory with %zu MiB of "
                 "free space. %s",
-                session.folder().c_str(), Options::kDumpRoom >> 20U, what_tells(session));
+                session.folder().c_str(), Options::kDumpRoom >> 20U, fallback_advice(session));
         case FaultDump::not_known:
             return message(
                 Severity::warn,
                 "no GPU core dump: the driver does not support the request (CUDA 12.1 and later do). %s",
-                what_tells(session));
+                fallback_advice(session));
         case FaultDump::path_too_long:
             return message(Severity::warn,
                            "no GPU core dump: the path %s is too long for the driver. Set AOTI_DBG_OUT to a "
                            "shorter path. %s",
-                           path.c_str(), what_tells(session));
+                           path.c_str(), fallback_advice(session));
         case FaultDump::refused:
             return message(Severity::warn, "no GPU core dump: the driver refused the request. %s",
-                           what_tells(session));
+                           fallback_advice(session));
     }
 }
 
@@ -118,14 +118,14 @@ DumpOfFault find_dump_of_others(const Session& session, DumpOfOthers& dump) {
     if (!dump.is_enabled) {
         message(Severity::warn,
                 "no GPU core dump: a CUDA_*COREDUMP* variable turns it off. Unset that variable. %s",
-                what_tells(session));
+                fallback_advice(session));
         return DumpOfFault::none;
     }
     const std::string folder = dump.path.substr(0, dump.path.rfind('/') + 1);
     const bool can_be_written = access(folder.c_str(), W_OK | X_OK) == 0;
     if (dump.path.empty() || !can_be_written || !note_place(session.folder(), dump.path)) {
         message(Severity::warn, "%s, but reports cannot read it at that path (%s). %s", kAsked,
-                dump.path.empty() ? "no working directory" : dump.path.c_str(), what_tells(session));
+                dump.path.empty() ? "no working directory" : dump.path.c_str(), fallback_advice(session));
         return DumpOfFault::lost;
     }
     message(Severity::info, "%s. The driver writes it to %s. Reports read it there and do not remove it.",
@@ -138,7 +138,7 @@ void expect_dump(Session& session, const std::string& path) {
     session.expect_fault_dump(path);
     watch_fault_window(path, options().on_fault == OnFault::raise);
     // Before what the driver has left to be done at exit.
-    atexit(let_fault_settle);
+    atexit(await_fault_dump);
 }
 
 FaultDump arm(const std::string& folder, const std::string& path) {

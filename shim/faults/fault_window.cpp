@@ -23,7 +23,7 @@ namespace {
 constexpr std::uint64_t kMillisecond = 1'000'000;
 // A call that waits for a kernel at fault waits at least 27 ms, or, if it was a store, may not wait at all.
 // The driver's threads are called, and the debugger is loaded 0.7 ms later, on a busy machine up to 35 ms.
-constexpr std::uint64_t kStandstill = 25 * kMillisecond;
+constexpr std::uint64_t kLongestStall = 25 * kMillisecond;
 constexpr std::uint64_t kUntilDebugger = 40 * kMillisecond;
 constexpr std::uint64_t kLeastPatience = 2 * kMillisecond;
 // Calls that wait so long without a fault must not become slower for it: of the program's time a fiftieth is
@@ -53,7 +53,7 @@ struct Loaded {
     bool has_debugger = false;
 };
 
-int look_at(dl_phdr_info* object, std::size_t, void* loaded_ptr) {
+int inspect(dl_phdr_info* object, std::size_t, void* loaded_ptr) {
     auto& loaded = *static_cast<Loaded*>(loaded_ptr);
     loaded.objects = object->dlpi_adds;
     if (loaded.objects == loaded.seen) return 1;  // the same as before
@@ -92,7 +92,7 @@ bool fault_is_under_way() {
     if (is_loaded.load(std::memory_order_relaxed)) return true;
     Loaded loaded;
     loaded.seen = seen.load(std::memory_order_relaxed);
-    dl_iterate_phdr(look_at, &loaded);
+    dl_iterate_phdr(inspect, &loaded);
     seen.store(loaded.objects, std::memory_order_relaxed);
     if (loaded.has_debugger) is_loaded.store(true, std::memory_order_relaxed);
     return loaded.has_debugger;
@@ -101,11 +101,11 @@ bool fault_is_under_way() {
 bool fault_is_behind(std::uint64_t waited) {
     if (fault_is_under_way()) return true;
     const bool are_called = have_handlers_been_called();
-    if (!are_called && waited < kStandstill) return false;
+    if (!are_called && waited < kLongestStall) return false;
     static std::atomic<std::uint64_t> spent{0};  // threads at once may overdraw it, by as many waits
     static std::atomic<std::uint64_t> patience{kUntilDebugger};
     const std::uint64_t patient = patience.load(std::memory_order_relaxed);
-    const std::uint64_t longest = waited >= kStandstill ? kUntilDebugger : patient;
+    const std::uint64_t longest = waited >= kLongestStall ? kUntilDebugger : patient;
     const std::uint64_t begun = monotonic_nanoseconds();
     const std::uint64_t allowed = kAtFirst + (begun - g_armed_at) / kShare;
     const std::uint64_t used = spent.load(std::memory_order_relaxed);
@@ -193,7 +193,7 @@ void watch_fault_window(const std::string& path, bool raises) {
 
 namespace {
 
-void settle() {
+void close_unwound_calls() {
     if (!g_watches_window.load(std::memory_order_acquire) || getpid() != g_armed_by) return;
     while (!fault_is_under_way()) {
         if (since_last_launch() >= kUntilSign) return;
@@ -207,8 +207,8 @@ void settle() {
 
 }  // namespace
 
-void let_fault_settle() {
-    settle();
+void await_fault_dump() {
+    close_unwound_calls();
     await_abort();
 }
 

@@ -58,7 +58,7 @@ bool await_record();
 
 /// The process is about to end: if a fault is under way, or may still come of what was launched just now,
 /// waits until the driver has written of it. Allocates nothing.
-void let_fault_settle();
+void await_fault_dump();
 
 /// The program is about to be told of an error, which has come before the driver's record of the fault: waits
 /// for that, once and not for long. For a program that now ends takes the driver's debugger along.

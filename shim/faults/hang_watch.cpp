@@ -39,7 +39,7 @@ struct Seen {
     std::uint64_t steps = 0;
     std::uint64_t stood = 0;  // nanoseconds without a step
     bool is_judged = false;   // since then
-    bool is_told = false;
+    bool is_reported = false;
     bool is_told_to_ask = false;  // and outside of any call
     std::uint64_t look = 0;       // when it was there last
     // Its question to the device.
@@ -62,11 +62,11 @@ void close_calls(ring::Contents& ring, std::uint32_t tid, std::uint32_t depth) {
         for (ring::Record& record : thread.records)
             if (thread.tid == tid && !thread.ended && is_open(record) && record.depth >= depth &&
                 record.kind != ring::CallKind::wait)
-                record.flags |= ring::kLeftByException;
+                record.flags |= ring::kUnwoundByException;
 }
 
 /// The launch that was told of, and where it stands.
-struct ToldLaunch {
+struct ReportedLaunch {
     UnendedMark at;
     StuckCall stuck;
 };
@@ -98,12 +98,12 @@ class HangWatch {
         came_back_ = false;
         shortest_ = UINT64_MAX;
         const bool has_looked = session_.for_each_thread([&](const ThreadState& state) {
-            const std::uint32_t tid = state.standing.tid.load(std::memory_order_acquire);
-            if (tid != 0) note(tid, state.standing, elapsed);
+            const std::uint32_t tid = state.progress.tid.load(std::memory_order_acquire);
+            if (tid != 0) note(tid, state.progress, elapsed);
         });
         if (!has_looked) return;
         for (auto seen = threads_.begin(); seen != threads_.end();) {
-            came_back_ |= seen->second.look != look_ && seen->second.is_told;
+            came_back_ |= seen->second.look != look_ && seen->second.is_reported;
             seen = seen->second.look == look_ ? std::next(seen) : threads_.erase(seen);
         }
         note_streams(elapsed);
@@ -125,27 +125,27 @@ class HangWatch {
         came_back_ = true;
     }
 
-    void note(std::uint32_t tid, const Standing& standing, std::uint64_t elapsed) {
+    void note(std::uint32_t tid, const ThreadProgress& progress, std::uint64_t elapsed) {
         Seen& seen = threads_[tid];
         seen.look = look_;
-        const std::uint64_t steps = standing.steps.get();
+        const std::uint64_t steps = progress.steps.get();
         if (steps != seen.steps) {
-            came_back_ |= seen.is_told;
+            came_back_ |= seen.is_reported;
             seen = Seen{};
             seen.steps = steps;
             seen.look = look_;
         } else {
             seen.stood += elapsed;
         }
-        seen.stack = standing.stack.load(std::memory_order_relaxed);
+        seen.stack = progress.stack.load(std::memory_order_relaxed);
         shortest_ = std::min(shortest_, seen.stood);
-        note_question(seen, standing, elapsed);
+        note_question(seen, progress, elapsed);
     }
 
-    void note_question(Seen& seen, const Standing& standing, std::uint64_t elapsed) {
-        const Name* const question = standing.question.load(std::memory_order_acquire);
-        const std::uint64_t asked_of = standing.asked_of.load(std::memory_order_relaxed);
-        const std::uint64_t answers = standing.answers.get();
+    void note_question(Seen& seen, const ThreadProgress& progress, std::uint64_t elapsed) {
+        const Name* const question = progress.question.load(std::memory_order_acquire);
+        const std::uint64_t asked_of = progress.asked_of.load(std::memory_order_relaxed);
+        const std::uint64_t answers = progress.answers.get();
         if (question != seen.question || asked_of != seen.asked_of) {
             seen.question = question;
             seen.asked_of = asked_of;
@@ -153,15 +153,15 @@ class HangWatch {
         } else if (answers != seen.answers) {
             // Whoever asks but now and then does not wait for the answer.
             seen.asked = seen.silent < limit_ / 2 ? seen.asked + seen.silent + elapsed : 0;
-            if (seen.asked == 0) seen.is_judged = seen.is_told;
+            if (seen.asked == 0) seen.is_judged = seen.is_reported;
             seen.silent = 0;
         } else {
             seen.silent += elapsed;
         }
-        seen.stream = standing.stream.load(std::memory_order_relaxed);
+        seen.stream = progress.stream.load(std::memory_order_relaxed);
         seen.answers = answers;
         if (!seen.is_told_to_ask || seen.asks(limit_) != 0) return;
-        seen.is_told = seen.is_told_to_ask = false;
+        seen.is_reported = seen.is_told_to_ask = false;
         came_back_ = true;
     }
 
@@ -189,9 +189,9 @@ class HangWatch {
             // Whoever asks may yet have asked for long enough.
             const bool may_ask_on = seen.question != nullptr && seen.silent < limit_;
             seen.is_told_to_ask = !is_inside && asks_in_vain(seen);
-            seen.is_told = is_inside || seen.is_told_to_ask;
-            seen.is_judged = seen.is_told || !may_ask_on;
-            if (seen.is_told) fresh.push_back(tid);
+            seen.is_reported = is_inside || seen.is_told_to_ask;
+            seen.is_judged = seen.is_reported || !may_ask_on;
+            if (seen.is_reported) fresh.push_back(tid);
         }
         forget_who_is_outside(ring.value());
         const bool has_fresh_launch = is_stream_due && judge_streams(ring.value());
@@ -256,15 +256,15 @@ class HangWatch {
     /// Tells of the launch that was given to the device first, for which the others may wait. Where somebody
     /// waits or asks, it is told of him, when his time has come; of a fault the driver's record tells.
     bool judge_streams(const ring::Contents& ring) {
-        const std::vector<UnendedMark> standing = streams_.ask();
+        const std::vector<UnendedMark> progress = streams_.ask();
         if (does_any_hang() || does_any_ask() || does_any_wait(ring) || has_fault_begun()) return false;
         std::uint64_t first = UINT64_MAX;
-        for (const UnendedMark& at : standing) {
+        for (const UnendedMark& at : progress) {
             std::optional<StuckCall> stuck = unawaited_launch(ring, at.mark, at.completed);
             if (!stuck) continue;
             // One that the ring has lost was launched after those that have ended.
             const std::uint64_t launched = std::max(stuck->call.sequence, at.completed + 1);
-            if (launched < first) launch_ = ToldLaunch{at, std::move(*stuck)};
+            if (launched < first) launch_ = ReportedLaunch{at, std::move(*stuck)};
             first = std::min(first, launched);
         }
         return launch_.has_value();
@@ -280,7 +280,7 @@ class HangWatch {
 
     [[nodiscard]] bool does_any_hang() const {
         return std::any_of(threads_.begin(), threads_.end(),
-                           [](const auto& one) { return one.second.is_told; });
+                           [](const auto& one) { return one.second.is_reported; });
     }
 
     /// What an exception has left is on record as open until its thread's next call.
@@ -289,12 +289,12 @@ class HangWatch {
         for (const auto& [tid, seen] : threads_)
             if (hangs(seen)) stacks[tid] = stack_of_blocked(tid);
         session_.for_each_thread([&](const ThreadState& state) {
-            const std::uint32_t tid = state.standing.tid.load(std::memory_order_acquire);
+            const std::uint32_t tid = state.progress.tid.load(std::memory_order_acquire);
             const auto stack = stacks.find(tid);
             if (stack == stacks.end()) return;
             const std::uint32_t depth = open_depth(state, stack->second);
             // Whoever has made a step has come back, which the next look sees.
-            if (depth < state.depth && state.standing.steps.get() == threads_[tid].steps)
+            if (depth < state.depth && state.progress.steps.get() == threads_[tid].steps)
                 close_calls(ring, tid, depth);
         });
     }
@@ -302,8 +302,8 @@ class HangWatch {
     /// Those that were told of, and are known by now to be outside of any call.
     void forget_who_is_outside(const ring::Contents& ring) {
         for (auto& [tid, seen] : threads_) {
-            if (!seen.is_told || seen.is_told_to_ask || !open_calls(ring, 0, tid).empty()) continue;
-            seen.is_told = false;
+            if (!seen.is_reported || seen.is_told_to_ask || !open_calls(ring, 0, tid).empty()) continue;
+            seen.is_reported = false;
             came_back_ = true;
         }
     }
@@ -313,7 +313,7 @@ class HangWatch {
         hang.pid = static_cast<std::uint32_t>(getpid());
         hang.time_ns = unix_nanoseconds();
         for (const auto& [tid, seen] : threads_)
-            if (seen.is_told) hang.calls.push_back(stuck_call(ring, tid, seen));
+            if (seen.is_reported) hang.calls.push_back(stuck_call(ring, tid, seen));
         if (hang.calls.empty() && launch_) {
             hang.calls.push_back(launch_->stuck);
             hang.calls.front().nanoseconds = streams_.stood(launch_->at);
@@ -360,8 +360,8 @@ class HangWatch {
     Session& session_;
     const std::uint64_t limit_;
     const OnHang then_;
-    StandingStreams streams_;
-    std::optional<ToldLaunch> launch_;
+    StalledStreams streams_;
+    std::optional<ReportedLaunch> launch_;
     std::vector<UnendedMark> unended_;  // at this look
     HangFile file_;
     std::map<std::uint32_t, Seen> threads_;

@@ -146,7 +146,7 @@ void forget_handlers() {
 
 /// In the new process, before it becomes the command: no descriptor of the program's stays open, and where
 /// the program had no standard error, what has its number now is none.
-void let_go() {
+void freed() {
     forget_handlers();
     sigset_t none;
     sigemptyset(&none);
@@ -162,7 +162,7 @@ void let_go() {
 }
 
 int become_command(void* prepared) {
-    let_go();
+    freed();
     static_cast<Prepared*>(prepared)->execute();
 }
 

@@ -5,8 +5,8 @@
 
 namespace aoti_dbg {
 
-void StandingStreams::note(const std::vector<UnendedMark>& unended, std::uint64_t ended,
-                           std::uint64_t elapsed) {
+void StalledStreams::note(const std::vector<UnendedMark>& unended, std::uint64_t ended,
+                          std::uint64_t elapsed) {
     ++look_;
     stood_ = ended == ended_ ? stood_ + elapsed : 0;
     ended_ = ended;
@@ -24,12 +24,12 @@ void StandingStreams::note(const std::vector<UnendedMark>& unended, std::uint64_
         stream = stream->second.look == look_ ? std::next(stream) : streams_.erase(stream);
 }
 
-bool StandingStreams::has_due() const {
+bool StalledStreams::has_due() const {
     return std::any_of(streams_.begin(), streams_.end(),
                        [this](const auto& one) { return is_due(one.second); });
 }
 
-std::vector<UnendedMark> StandingStreams::ask() {
+std::vector<UnendedMark> StalledStreams::ask() {
     std::vector<UnendedMark> all;
     all.reserve(streams_.size());
     for (auto& [mark, stream] : streams_) {
@@ -39,7 +39,7 @@ std::vector<UnendedMark> StandingStreams::ask() {
     return all;
 }
 
-std::uint64_t StandingStreams::stood(const UnendedMark& at) const {
+std::uint64_t StalledStreams::stood(const UnendedMark& at) const {
     const auto stream = streams_.find(at.mark);
     const bool stands = stream != streams_.end() && stream->second.at.completed == at.completed;
     return stands ? std::max<std::uint64_t>(stream->second.stood, 1) : 0;

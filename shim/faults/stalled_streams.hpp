@@ -11,10 +11,10 @@
 
 namespace aoti_dbg {
 
-class StandingStreams {
+class StalledStreams {
   public:
     /// Nanoseconds.
-    explicit StandingStreams(std::uint64_t limit) : limit_(limit) {}
+    explicit StalledStreams(std::uint64_t limit) : limit_(limit) {}
 
     /// `unended` as of now, `ended` a number that changes whenever a launch ends; so long after the last
     /// look.

@@ -79,7 +79,7 @@ class DriverCall {
         ThreadState* state = thread_state();
         if (state == nullptr) return;
         if (ordering()) note_order(kind, stream);
-        settle(*state, frame_);
+        close_unwound_calls(*state, frame_);
         const OpenCall* top = state->top();
         // A launch inside a launch is the same launch, handed on by whoever interposes besides us.
         if (top != nullptr && (top->kind == ring::CallKind::launch || top->kind == ring::CallKind::triton))

@@ -44,15 +44,15 @@ void toggle_run(ThreadState& state, const Slot& slot, bool enabled) {
 
 bool is_besides_calls(SlotRole role) {
     return role == SlotRole::pointer || role == SlotRole::view || role == SlotRole::made ||
-           role == SlotRole::let_go;
+           role == SlotRole::freed;
 }
 
 /// Whether it is to be looked at again when it has come back.
 [[gnu::hot]] bool look_besides_calls(const Slot& slot, const StubFrame& frame) {
     ThreadState* const state = thread_state_if_any();
     const auto* const tensor = reinterpret_cast<TensorHandle>(frame.integer(0));
-    if (slot.role == SlotRole::let_go) {
-        if (state != nullptr) note_let_go(*state, tensor);
+    if (slot.role == SlotRole::freed) {
+        if (state != nullptr) note_tensor_freed(*state, tensor);
         return false;
     }
     MeasuredModel* const model = measured_model(slot.model);
@@ -71,7 +71,7 @@ bool is_besides_calls(SlotRole role) {
     ThreadState* state = thread_state();
     if (state == nullptr) return jump;
     const std::uintptr_t address = frame.address();
-    settle(*state, address);
+    close_unwound_calls(*state, address);
 
     std::int64_t words = slot.stack_words;
     if (words == kUnknownWords) {
@@ -101,7 +101,7 @@ bool is_besides_calls(SlotRole role) {
 [[gnu::hot]] void after(ThreadState& state, const Slot& slot, StubFrame& frame) {
     if (slot.role == SlotRole::made) {
         const MeasuredModel* const model = measured_model(slot.model);
-        if (model != nullptr) note_made_tensor(state, *model, frame);
+        if (model != nullptr) note_created_tensor(state, *model, frame);
         return;
     }
     const std::uint64_t run = slot.role == SlotRole::run ? mark_of_run(state, frame.address()) : 0;

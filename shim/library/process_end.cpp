@@ -29,11 +29,11 @@ void end_process() {
     if (session->pid() != getpid()) return;
     if (!begin_process_end()) return;
     yield_to_fatal_signal();
-    let_fault_settle();
+    await_fault_dump();
     remove_dump_pipe();
     // It is not inside of these that the process ends.
     if (ThreadState* const state = thread_state_if_any(); state != nullptr)
-        close_left_calls(*state, reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0)));
+        close_unwound_records(*state, reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0)));
     g_observing.store(false, std::memory_order_release);
     const bool is_bad = session->end();
     const int status = noted_exit_status();

@@ -21,7 +21,7 @@ Wanted wanted_in(StatsDetail detail) {
 }  // namespace
 
 MeasuredSide::MeasuredSide(SideState& state, Measurer& measurer, const ShimApi& api, const OpenCall& call,
-                           const TensorsWanted& wanted)
+                           const TensorRequest& wanted)
     : state_(state),
       measurer_(measurer),
       api_(api),

@@ -23,7 +23,7 @@ struct SideState {
 class MeasuredSide {
   public:
     MeasuredSide(SideState& state, Measurer& measurer, const ShimApi& api, const OpenCall& call,
-                 const TensorsWanted& wanted);
+                 const TensorRequest& wanted);
 
     /// From here on tensors on a device are measured at this point. False where they cannot be, because the
     /// stream is being captured, which is said once.
@@ -47,7 +47,7 @@ class MeasuredSide {
     Measurer& measurer_;
     const ShimApi& api_;
     const OpenCall& call_;
-    const TensorsWanted& tensors_;
+    const TensorRequest& tensors_;
     Wanted wanted_;
     bool reuse_;
     StreamPoint* point_ = nullptr;

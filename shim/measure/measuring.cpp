@@ -14,6 +14,7 @@
 #include "shim/measure/measured_side.hpp"
 #include "shim/measure/measurer.hpp"
 #include "shim/measure/measuring_thread.hpp"
+#include "shim/measure/names_output.hpp"
 #include "shim/measure/pending.hpp"
 #include "shim/runtime/clock.hpp"
 #include "shim/runtime/process.hpp"
@@ -85,7 +86,7 @@ SavedSide::Of saved_side(const OpenCall& call, EventSide side, std::string_view 
 }
 
 void save_call(ThreadState& state, const OpenCall& call, When when, const SitePlan* plan,
-               const TensorsWanted& wanted, std::int32_t result) {
+               const TensorRequest& wanted, std::int32_t result) {
     Saving* saving = state.session->saving();
     if (saving == nullptr) return;
     const MeasuringThread& own = *state.measuring;
@@ -119,7 +120,7 @@ void save_ends(ThreadState& state, const MeasuredModel& model, const OpenCall& r
 }  // namespace
 
 void measure_call(ThreadState& state, const MeasuredModel& model, const OpenCall& call, When when,
-                  const TensorsWanted& wanted, std::int32_t result) {
+                  const TensorRequest& wanted, std::int32_t result) {
     const DefaultFloatState float_state;
     MeasuringThread& own = own_part(state);
     const SitePlan* plan = model.site(call.site);
@@ -172,7 +173,7 @@ void report_name(ThreadState& state, const OpenCall& call, When when) {
 }
 
 void measure_ends(ThreadState& state, const MeasuredModel& model, const OpenCall& run, EventSide side,
-                  const TensorsWanted& wanted) {
+                  const TensorRequest& wanted) {
     if (run.passage.frame == nullptr) return;
     const DefaultFloatState float_state;
     const bool are_inputs = side == EventSide::inputs;
@@ -235,7 +236,7 @@ void end_measured_run(ThreadState& state, const OpenCall& run) {
     if (raises && is_found) fail_run(state, run);
 }
 
-void end_left_run(ThreadState& state, const OpenCall& run) {
+void end_unwound_run(ThreadState& state, const OpenCall& run) {
     (void)end_saved_run(*state.session, run, false);
 }
 

@@ -31,7 +31,7 @@ bool has_arguments(const Passage& passage);
 /// Saves the tensors of a call, measures and reports them, with its scalars. `result` is what the call
 /// returned.
 void measure_call(ThreadState& state, const MeasuredModel& model, const OpenCall& call, When when,
-                  const TensorsWanted& wanted, std::int32_t result);
+                  const TensorRequest& wanted, std::int32_t result);
 
 /// Reports the name alone, in its place between calls that are measured.
 void report_name(ThreadState& state, const OpenCall& call, When when);
@@ -39,13 +39,13 @@ void report_name(ThreadState& state, const OpenCall& call, When when);
 /// What a run is given (EventSide::inputs), or what it gives (outputs). The passage is that of
 /// AOTInductorModelContainerRun.
 void measure_ends(ThreadState& state, const MeasuredModel& model, const OpenCall& run, EventSide side,
-                  const TensorsWanted& wanted);
+                  const TensorRequest& wanted);
 
 /// A run is over: what still waits is measured now. With AOTI_DBG_ON_FINDING=raise this waits for the device,
 /// and the run returns a failure where something was found in it.
 void end_measured_run(ThreadState& state, const OpenCall& run);
 /// The same for the saved tensors of a run that an exception has left.
-void end_left_run(ThreadState& state, const OpenCall& run);
+void end_unwound_run(ThreadState& state, const OpenCall& run);
 
 /// The model has done something to memory that nobody looked at.
 void forget_measured(ThreadState& state);

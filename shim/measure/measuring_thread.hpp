@@ -73,7 +73,7 @@ struct MeasuringThread {
     // Number of the facts that were compared last and found right, by model and position.
     std::map<std::pair<std::uint16_t, std::uint64_t>, std::uint64_t> sound_inputs;
     CheckedPointers pointers_checked;
-    MadeTensors made;
+    TensorLifetimes made;
     std::map<std::uint16_t, CheckedViews> views;  // by model
     CheckedViews* views_at_hand = nullptr;        // of the run that is under way
     std::uint32_t found_in_run = ring::kNoRun;  // the last run in which its arguments or a result were wrong

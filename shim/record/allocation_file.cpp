@@ -74,8 +74,8 @@ void AllocationFile::add(const NewAllocation& made, const AllocationMoment& when
     Slot entry{};
     entry.address = made.address;
     entry.bytes = made.bytes;
-    entry.made_ticks = when.ticks;
-    entry.made_sequence = when.sequence;
+    entry.created_ticks = when.ticks;
+    entry.created_sequence = when.sequence;
     entry.stream = made.stream;
     entry.thread = when.thread;
     entry.device = made.device;
@@ -111,12 +111,12 @@ void AllocationFile::put_back(const std::vector<Leaving>& leaving) {
         lives_.try_emplace(one.address, Living{one.slot, one.bytes, one.context});
 }
 
-template <typename IsWanted>
-void AllocationFile::end_all(IsWanted is_wanted, const AllocationMoment& when) {
+template <typename IsRequested>
+void AllocationFile::end_all(IsRequested is_requested, const AllocationMoment& when) {
     const std::lock_guard lock(mutex_);
     note_moment(header(), when.ticks);
     for (auto at = lives_.begin(); at != lives_.end();) {
-        if (!is_wanted(at->second)) {
+        if (!is_requested(at->second)) {
             ++at;
             continue;
         }

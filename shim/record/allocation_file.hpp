@@ -90,8 +90,8 @@ class AllocationFile {
                   const AllocationMoment& when);
     void end_overlapping(std::uint64_t address, std::uint64_t bytes, const AllocationMoment& when);
     void satisfy_locked(std::uint64_t bytes, const AllocationMoment& when);
-    template <typename IsWanted>
-    void end_all(IsWanted is_wanted, const AllocationMoment& when);
+    template <typename IsRequested>
+    void end_all(IsRequested is_requested, const AllocationMoment& when);
 
     PreallocatedFile file_;
     char* mapped_;

@@ -152,7 +152,7 @@ std::string build_id_of(const std::string& path) {
 
 /// What is to be kept, sorted by name; nothing where the library is no longer there. Of a folder that several
 /// models share only files that go by the name of this one.
-std::optional<Package> look_at(const std::string& library) {
+std::optional<Package> inspect(const std::string& library) {
     const std::size_t slash = library.rfind('/') + 1;
     Package package{library.substr(0, slash), library.substr(slash), 0, {}, {}, 0};
     struct stat info {};
@@ -300,7 +300,7 @@ std::string folder_name(const Package& package) {
 Result<KeptEvidence> keep_evidence(const std::string& library, const std::string& out,
                                    std::uint64_t most_bytes, const TorchLibrary& torch) {
     static std::atomic<std::uint32_t> attempts{0};
-    std::optional<Package> package = look_at(library);
+    std::optional<Package> package = inspect(library);
     if (!package) return KeptEvidence{};
     const std::uint64_t bytes = keep_within(most_bytes, *package);
     const std::string all = out + "/evidence";

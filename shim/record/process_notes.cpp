@@ -13,7 +13,7 @@
 #include "base/descriptor.hpp"
 #include "base/message.hpp"
 #include "config/pattern.hpp"
-#include "config/telling_variables.hpp"
+#include "config/relevant_variables.hpp"
 #include "shim/record/written_bytes.hpp"
 #include "shim/runtime/proc_text.hpp"
 
@@ -42,7 +42,7 @@ std::vector<std::pair<std::string, std::string>> own_variables() {
     for (std::string_view rest = text; !rest.empty();) {
         std::string_view entry = taken(rest, '\0');
         const std::string_view name = taken(entry, '=');
-        if (is_telling_variable(name)) names.emplace_back(name);
+        if (is_relevant_variable(name)) names.emplace_back(name);
     }
     std::sort(names.begin(), names.end());
     names.erase(std::unique(names.begin(), names.end()), names.end());

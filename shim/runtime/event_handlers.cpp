@@ -65,7 +65,7 @@ bool time_of(pid_t thread, std::uint64_t& time) {
 }
 
 /// Of what the kernel tells of a thread, `room` characters at most; empty where it tells nothing.
-std::string_view told_of(pid_t thread, const char* what, char* text, std::size_t room) {
+std::string_view fault_details(pid_t thread, const char* what, char* text, std::size_t room) {
     char path[64];
     snprintf(path, sizeof path, "/proc/self/task/%d/%s", thread, what);
     const Descriptor file(open(path, O_RDONLY | O_CLOEXEC));
@@ -75,7 +75,7 @@ std::string_view told_of(pid_t thread, const char* what, char* text, std::size_t
 
 bool is_handler(pid_t thread) {
     char name[sizeof kName];
-    return told_of(thread, "comm", name, sizeof name) == kName;
+    return fault_details(thread, "comm", name, sizeof name) == kName;
 }
 
 /// Milliseconds for which a thread sleeps unless something happens before, less than 0 if without an end;
@@ -95,7 +95,7 @@ bool has_only_turned(Watched& one, pid_t thread, std::uint64_t& time) {
     char text[128];
     const std::uint64_t until = monotonic_nanoseconds() + kTurn;
     for (bool is_first = true; is_first || monotonic_nanoseconds() < until; is_first = false) {
-        const std::string_view told = told_of(thread, "syscall", text, sizeof text - 1);
+        const std::string_view told = fault_details(thread, "syscall", text, sizeof text - 1);
         const std::uint64_t before = time;
         if (!time_of(thread, time)) return false;
         if (told == "running\n" || time != before) {

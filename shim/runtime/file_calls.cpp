@@ -20,7 +20,7 @@ int rename_new_at(int from_folder, const char* from, int to_folder, const char* 
     return static_cast<int>(::syscall(SYS_renameat2, from_folder, from, to_folder, to, kNoReplace));
 }
 
-int look_at(int folder, const char* name, struct stat* found) {
+int inspect(int folder, const char* name, struct stat* found) {
     return ::fstatat(folder, name, found, AT_SYMLINK_NOFOLLOW | AT_EMPTY_PATH);
 }
 
@@ -29,7 +29,7 @@ int look_at(int folder, const char* name, struct stat* found) {
 const FileCalls& system_file_calls() {
     static constexpr FileCalls kCalls = {open_at, ::mkdirat,  ::pwritev,     ::write,    ::ftruncate,
                                          ::close, ::linkat,   rename_new_at, ::renameat, ::unlinkat,
-                                         look_at, ::fstatvfs, ::pread};
+                                         inspect, ::fstatvfs, ::pread};
     return kCalls;
 }
 

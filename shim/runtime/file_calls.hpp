@@ -23,8 +23,8 @@ struct FileCalls {
     int (*rename_new_at)(int from_folder, const char* from, int to_folder, const char* to);
     int (*rename_at)(int from_folder, const char* from, int to_folder, const char* to);
     int (*unlink_at)(int folder, const char* name, int flags);
-    int (*look_at)(int folder, const char* name, struct stat* found);  // follows no link; "": the descriptor
-    int (*look_at_disk)(int file, struct statvfs* found);
+    int (*inspect)(int folder, const char* name, struct stat* found);  // follows no link; "": the descriptor
+    int (*inspect_disk)(int file, struct statvfs* found);
     ssize_t (*read_at)(int file, void* text, std::size_t bytes, off_t from);
 };
 

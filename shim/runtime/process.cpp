@@ -27,7 +27,7 @@ bool g_showing = false;
 bool g_measuring = false;
 bool g_checking = false;
 bool g_ordering = false;
-bool g_looking = false;
+bool g_any_feature_active = false;
 bool g_saving = false;
 bool g_recording_waits = false;
 bool g_marking = false;
@@ -92,7 +92,7 @@ void make_ready() {
     g_checking = checks_arguments(*g_options);
     g_ordering = looks_for_races(*g_options);
     g_saving = may_save(*g_options);
-    g_looking = finding() || g_saving;
+    g_any_feature_active = finding() || g_saving;
     g_recording_waits = g_options->records_all();
     g_marking = g_options->may_mark();
     g_recording_memory = g_options->triage;

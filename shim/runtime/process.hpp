@@ -97,9 +97,9 @@ inline bool finding() {
     return g_measuring || g_checking || g_ordering;
 }
 /// Whether calls are measured, checked, ordered or saved.
-extern bool g_looking;
-inline bool looking() {
-    return g_looking;
+extern bool g_any_feature_active;
+inline bool any_feature_active() {
+    return g_any_feature_active;
 }
 
 /// Whether calls that wait are on record (Options::records_all).

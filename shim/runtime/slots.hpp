@@ -31,7 +31,7 @@ enum class SlotRole : std::uint8_t {
     pointer,     // the model asks for a tensor's address
     view,        // the model looks at a storage in another way
     made,        // the model makes room for a tensor
-    let_go,      // it lets go of one
+    freed,       // it lets go of one
 };
 
 /// The stack arguments are not known: as many words are repeated as can be read safely, at most kBlindWords.

@@ -50,7 +50,7 @@ void KeptRuns::end_file(std::uint32_t run, KeptFile file, std::uint64_t index_by
     --its.under_way;
     if (!file.path.empty()) its.files.push_back(std::move(file));
     its.index_bytes += index_bytes;
-    settle(found);
+    close_unwound_calls(found);
 }
 
 void KeptRuns::end_run(std::uint32_t run, bool had_finding) {
@@ -61,12 +61,12 @@ void KeptRuns::end_run(std::uint32_t run, bool had_finding) {
     its.has_ended = true;
     if (its.goes) return;
     if (only_findings_ && had_finding) its.stays = true;
-    if (its.stays) return settle(found);
-    let_go(run, its, WhyEvicted::no_finding);
+    if (its.stays) return close_unwound_calls(found);
+    freed(run, its, WhyEvicted::no_finding);
 }
 
 /// What follows from a run's having ended, or from its last file's being finished.
-void KeptRuns::settle(Runs::iterator run) {
+void KeptRuns::close_unwound_calls(Runs::iterator run) {
     Run& its = run->second;
     if (its.under_way != 0) return;
     if (its.goes) {
@@ -96,11 +96,11 @@ void KeptRuns::let_older_go() {
     if (in_a_row < last_) return;
     for (; newest != runs_.rend(); ++newest) {
         if (newest->second.stays && !newest->second.goes)
-            let_go(newest->first, newest->second, WhyEvicted::older);
+            freed(newest->first, newest->second, WhyEvicted::older);
     }
 }
 
-void KeptRuns::let_go(std::uint32_t number, Run& run, WhyEvicted why) {
+void KeptRuns::freed(std::uint32_t number, Run& run, WhyEvicted why) {
     run.goes = true;
     run.why = why;
     if (run.under_way == 0) ready_.push_back(number);
@@ -142,7 +142,7 @@ bool KeptRuns::let_oldest_go(std::uint32_t newer) {
     const auto oldest = std::find_if(runs_.begin(), runs_.end(),
                                      [](const auto& run) { return run.second.stays && !run.second.goes; });
     if (oldest == runs_.end() || oldest->first >= newer) return false;
-    let_go(oldest->first, oldest->second, WhyEvicted::no_room);
+    freed(oldest->first, oldest->second, WhyEvicted::no_room);
     return true;
 }
 

@@ -88,9 +88,9 @@ class KeptRuns {
     };
     using Runs = std::map<std::uint32_t, Run>;
 
-    void settle(Runs::iterator run);
+    void close_unwound_calls(Runs::iterator run);
     void let_older_go();
-    void let_go(std::uint32_t number, Run& run, WhyEvicted why);
+    void freed(std::uint32_t number, Run& run, WhyEvicted why);
     void note_empty_folders(Run& run);
 
     std::uint32_t last_;

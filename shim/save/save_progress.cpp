@@ -6,7 +6,7 @@
 
 namespace aoti_dbg {
 
-void SavingPace::note(const SavingProgress& progress, std::uint64_t nanoseconds) {
+void SavingPace::note(const SaveProgress& progress, std::uint64_t nanoseconds) {
     moments_[noted_++ % moments_.size()] = {progress, nanoseconds};
 }
 
@@ -68,7 +68,7 @@ ProgressText& ProgressText::add_seconds(std::uint64_t seconds) {
     return add("about ").add_number((minutes + 30) / 60).add(" h");
 }
 
-ProgressText& add_saved(ProgressText& text, const SavingProgress& progress, const SavingPace& pace) {
+ProgressText& add_saved(ProgressText& text, const SaveProgress& progress, const SavingPace& pace) {
     text.add_tensors(progress.files).add(" saved");
     if (progress.linked != 0) text.add(" (").add_number(progress.linked).add(" linked)");
     text.add(", ").add_bytes(progress.bytes - std::min(progress.bytes, progress.bytes_removed));
@@ -77,7 +77,7 @@ ProgressText& add_saved(ProgressText& text, const SavingProgress& progress, cons
     return text;
 }
 
-ProgressText& add_left(ProgressText& text, const SavingProgress& progress, const SavingPace& pace) {
+ProgressText& add_left(ProgressText& text, const SaveProgress& progress, const SavingPace& pace) {
     text.add_tensors(progress.jobs_left);
     if (progress.bytes_left != 0) text.add(", ").add_bytes(progress.bytes_left);
     text.add(" to go");

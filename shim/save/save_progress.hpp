@@ -9,7 +9,7 @@
 
 namespace aoti_dbg {
 
-struct SavingProgress {
+struct SaveProgress {
     std::uint64_t files = 0;  // on disk, links among them
     std::uint64_t linked = 0;
     std::uint64_t removed = 0;        // tensors that went with their runs
@@ -24,7 +24,7 @@ struct SavingProgress {
 /// How fast it goes, over the last few seconds.
 class SavingPace {
   public:
-    void note(const SavingProgress& progress, std::uint64_t nanoseconds);
+    void note(const SaveProgress& progress, std::uint64_t nanoseconds);
     void forget() { noted_ = 0; }
 
     /// 0: not known.
@@ -34,7 +34,7 @@ class SavingPace {
 
   private:
     struct Moment {
-        SavingProgress progress;
+        SaveProgress progress;
         std::uint64_t nanoseconds = 0;
     };
     [[nodiscard]] const Moment& last() const { return moments_[(noted_ - 1) % moments_.size()]; }
@@ -64,8 +64,8 @@ class ProgressText {
 };
 
 /// "1,204 tensors saved (880 linked), 3.2 GB, 1.7 GB/s"
-ProgressText& add_saved(ProgressText& text, const SavingProgress& progress, const SavingPace& pace);
+ProgressText& add_saved(ProgressText& text, const SaveProgress& progress, const SavingPace& pace);
 /// "312 tensors, 4.1 GB to go, about 3 s"
-ProgressText& add_left(ProgressText& text, const SavingProgress& progress, const SavingPace& pace);
+ProgressText& add_left(ProgressText& text, const SaveProgress& progress, const SavingPace& pace);
 
 }  // namespace aoti_dbg

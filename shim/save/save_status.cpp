@@ -19,26 +19,26 @@ constexpr unsigned kQuietLooks = 2;
 
 }  // namespace
 
-void SavingTeller::start(Ask ask) {
+void SaveStatus::start(Ask ask) {
     ask_ = std::move(ask);
     shows_ = open_terminal_line();
     (void)start_own_thread(run, this);
 }
 
-void SavingTeller::say(Severity severity, std::string line) {
+void SaveStatus::say(Severity severity, std::string line) {
     const std::lock_guard lock(mutex_);
     if (said_ < lines_.size()) lines_[said_++] = {severity, std::move(line)};
     lines_there_.notify_one();
 }
 
-void SavingTeller::tell() {
+void SaveStatus::tell() {
     // Whoever tells now comes to what was said meanwhile, or end() does.
     if (!telling_.try_lock()) return;
-    tell_all();
+    print_all();
     telling_.unlock();
 }
 
-void SavingTeller::tell_all() {
+void SaveStatus::print_all() {
     while (lock_with_deadline(mutex_)) {
         const Line* const line = told_ < said_ ? &lines_[told_++] : nullptr;
         mutex_.unlock();
@@ -47,10 +47,10 @@ void SavingTeller::tell_all() {
     }
 }
 
-void SavingTeller::end() {
+void SaveStatus::end() {
     // A line that the thread has taken and not written yet would be lost with the process.
     const bool is_alone = lock_with_deadline(telling_, kForLine);
-    tell_all();
+    print_all();
     if (is_alone) telling_.unlock();
     if (shows_) close_terminal_line();
     // A thread that is about to sleep holds the lock, unless it was interrupted by the signal that ends us.
@@ -60,13 +60,13 @@ void SavingTeller::end() {
     if (locked) mutex_.unlock();
 }
 
-void* SavingTeller::run(void* teller) {
+void* SaveStatus::run(void* save_status) {
     name_own_thread();
-    static_cast<SavingTeller*>(teller)->work();
+    static_cast<SaveStatus*>(save_status)->work();
     return nullptr;
 }
 
-void SavingTeller::work() {
+void SaveStatus::work() {
     const auto has_to_act = [this] { return told_ < said_ || is_over_.load(std::memory_order_relaxed); };
     auto next_look = std::chrono::steady_clock::now() + kBetweenLooks;
     while (!is_over_.load(std::memory_order_relaxed)) {
@@ -80,7 +80,7 @@ void SavingTeller::work() {
         }
         {
             const std::lock_guard lock(telling_);
-            tell_all();
+            print_all();
         }
         if (!shows_ || std::chrono::steady_clock::now() < next_look) continue;
         look();
@@ -89,8 +89,8 @@ void SavingTeller::work() {
 }
 
 /// Shows the line while a save lasts.
-void SavingTeller::look() {
-    const SavingProgress progress = ask_();
+void SaveStatus::look() {
+    const SaveProgress progress = ask_();
     const bool is_busy =
         progress.jobs_left != 0 || progress.bytes_left != 0 || progress.bytes_handled != handled_then_;
     handled_then_ = progress.bytes_handled;
@@ -105,7 +105,7 @@ void SavingTeller::look() {
     if (++busy_looks_ >= kBusyLooks) show(progress);
 }
 
-void SavingTeller::show(const SavingProgress& progress) {
+void SaveStatus::show(const SaveProgress& progress) {
     ProgressText text;
     const char* const hint = hint_.load(std::memory_order_acquire);
     if (hint == nullptr) {

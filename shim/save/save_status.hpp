@@ -16,10 +16,10 @@
 
 namespace aoti_dbg {
 
-class SavingTeller {
+class SaveStatus {
   public:
     /// Asked about twice a second, by the thread.
-    using Ask = std::function<SavingProgress()>;
+    using Ask = std::function<SaveProgress()>;
 
     /// At most once, by a thread whose standard error is the program's. Never freed afterwards: the thread is
     /// inside until end().
@@ -39,11 +39,11 @@ class SavingTeller {
     void end();
 
   private:
-    static void* run(void* teller);
-    void tell_all();
+    static void* run(void* save_status);
+    void print_all();
     void work();
     void look();
-    void show(const SavingProgress& progress);
+    void show(const SaveProgress& progress);
 
     struct Line {
         Severity severity = Severity::warn;

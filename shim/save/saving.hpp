@@ -48,7 +48,7 @@ class Saving {
 
     /// Waits until everything is on disk, and ends it. May be called by a signal handler on the way out.
     void finish();
-    [[nodiscard]] SavingProgress progress() { return writers_.progress(); }
+    [[nodiscard]] SaveProgress progress() { return writers_.progress(); }
     /// What was saved, and what was not, for the line of coverage; after finish().
     [[nodiscard]] const SavedCounts& counts() const { return writers_.saver().counts(); }
     [[nodiscard]] const std::string& folder() const { return folder_; }

@@ -38,7 +38,7 @@ Failed TensorFile::create(const OpenFolder& in) {
     }
     if (folder_.keeps_open()) return {};
     struct stat found {};
-    if (folder_.calls().look_at(number_, "", &found) != 0) {
+    if (folder_.calls().inspect(number_, "", &found) != 0) {
         const int error = errno;
         close(number_);
         number_ = -1;
@@ -63,7 +63,7 @@ Failed TensorFile::create_hidden() {
 
 bool TensorFile::is_still_ours() const {
     struct stat found {};
-    if (folder_.calls().look_at(number_, "", &found) != 0) return errno != EBADF;
+    if (folder_.calls().inspect(number_, "", &found) != 0) return errno != EBADF;
     return found.st_dev == device_ && found.st_ino == inode_ && found.st_nlink == names_ &&
            static_cast<std::uint64_t>(found.st_size) == end_;
 }
@@ -137,7 +137,7 @@ Failed TensorFile::rename_to(const OpenFolder& in, const char* name) {
             (void)calls.unlink_at(from, hidden, 0);
         } else if (errno == EPERM || errno == ENOSYS || errno == EOPNOTSUPP) {
             struct stat found {};
-            if (calls.look_at(in.number(), name, &found) == 0) return {EEXIST, kDoing};
+            if (calls.inspect(in.number(), name, &found) == 0) return {EEXIST, kDoing};
             result = calls.rename_at(from, hidden, in.number(), name);
         }
     }

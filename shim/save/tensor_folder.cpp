@@ -59,7 +59,7 @@ Failed TensorFolder::recognise(Root& root) const {
     const int flags = root.follows_link ? kFolder & ~O_NOFOLLOW : kFolder;
     const Descriptor opened(calls_->open_at(AT_FDCWD, root.path.c_str(), flags, 0));
     struct stat found {};
-    if (opened.number() < 0 || calls_->look_at(opened.number(), "", &found) != 0)
+    if (opened.number() < 0 || calls_->inspect(opened.number(), "", &found) != 0)
         return {errno, "cannot open directory"};
     root.device = found.st_dev;
     root.inode = found.st_ino;
@@ -72,7 +72,7 @@ Failed TensorFolder::open_root(const Root& root, OpenFolder& folder) const {
     folder.folder_.emplace(calls_->open_at(AT_FDCWD, root.path.c_str(), flags, 0));
     struct stat found {};
     Failed failed;
-    if (folder.number() < 0 || calls_->look_at(folder.number(), "", &found) != 0) {
+    if (folder.number() < 0 || calls_->inspect(folder.number(), "", &found) != 0) {
         failed = {errno, "cannot open directory"};
     } else if (found.st_dev != root.device || found.st_ino != root.inode) {
         failed = {ESTALE, "another directory has replaced"};
@@ -126,7 +126,7 @@ void TensorFolder::find_out_naming() {
     OpenFolder root;
     if (open_root(files_, root)) return;
     struct statvfs disk {};
-    if (calls_->look_at_disk(root.number(), &disk) == 0 && disk.f_namemax != 0)
+    if (calls_->inspect_disk(root.number(), &disk) == 0 && disk.f_namemax != 0)
         longest_name_ = disk.f_namemax;
     const std::string probe = ".probe-" + std::to_string(getpid());
     for (const Naming naming : {Naming::by_proc, Naming::by_descriptor}) {

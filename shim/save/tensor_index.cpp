@@ -28,7 +28,7 @@ Failed TensorIndex::create(std::string_view header) {
     file_.emplace(calls.open_at(home.number(), kName, kAppend | O_CREAT | O_EXCL, 0600));
     struct stat found {};
     Failed failed;
-    if (file_->number() < 0 || calls.look_at(file_->number(), "", &found) != 0) {
+    if (file_->number() < 0 || calls.inspect(file_->number(), "", &found) != 0) {
         failed = {errno, "cannot create the index in"};
     } else {
         device_ = found.st_dev;
@@ -67,7 +67,7 @@ Failed TensorIndex::open_again() {
     const FileCalls& calls = folder_.calls();
     file_.emplace(calls.open_at(home.number(), kName, kAppend, 0));
     struct stat found {};
-    if (file_->number() < 0 || calls.look_at(file_->number(), "", &found) != 0)
+    if (file_->number() < 0 || calls.inspect(file_->number(), "", &found) != 0)
         return {errno, "cannot open the index in"};
     if (found.st_dev != device_ || found.st_ino != inode_)
         return {ESTALE, "another file has replaced the index in"};

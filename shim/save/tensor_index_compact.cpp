@@ -35,7 +35,7 @@ class OpenFile {
         number_ = calls_.open_at(folder, name, flags, 0600);
         struct stat found {};
         if (number_ < 0) return false;
-        if (calls_.look_at(number_, "", &found) != 0) {
+        if (calls_.inspect(number_, "", &found) != 0) {
             const int error = errno;
             (void)calls_.close(number_);
             number_ = -1;
@@ -49,7 +49,7 @@ class OpenFile {
     [[nodiscard]] bool is_ours() const {
         struct stat found {};
         if (!is_shared_) return true;
-        return calls_.look_at(number_, "", &found) == 0 ? is(found) : errno != EBADF;
+        return calls_.inspect(number_, "", &found) == 0 ? is(found) : errno != EBADF;
     }
     [[nodiscard]] bool is(const struct stat& found) const {
         return found.st_dev == device_ && found.st_ino == inode_;
@@ -184,7 +184,7 @@ Failed TensorIndex::compact() {
     }
     if (!failed) failed = copy.flush();
     struct stat found {};
-    if (!failed && calls.look_at(home.number(), kName, &found) != 0)
+    if (!failed && calls.inspect(home.number(), kName, &found) != 0)
         failed = {errno, "cannot inspect the index in"};
     const bool is_as_known = from.is(found) && static_cast<std::uint64_t>(found.st_size) == bytes();
     if (!failed && (!is_as_known || !from.is_ours() || !to.is_ours()))

@@ -125,7 +125,7 @@ void TensorSaver::note_complete(SavingJob& job) {
     job.is_complete = true;
 }
 
-TensorSaver::Begun TensorSaver::begin(SavingJob& job, bool is_told, Hand& hand) {
+TensorSaver::Begun TensorSaver::begin(SavingJob& job, bool is_reported, Hand& hand) {
     bool goes = false;
     {
         const std::lock_guard lock(mutex_);
@@ -135,7 +135,7 @@ TensorSaver::Begun TensorSaver::begin(SavingJob& job, bool is_told, Hand& hand) 
         leave_out(job, goes ? LeftOut::run_went : LeftOut::stopped);
         return Begun::over;
     }
-    while (is_told && job.facts.hash && looks_for_equals()) {
+    while (is_reported && job.facts.hash && looks_for_equals()) {
         SavedFile known;
         {
             const std::lock_guard lock(mutex_);
@@ -192,11 +192,11 @@ void TensorSaver::write(SavingJob& job, std::span<const std::byte> bytes, bool i
         if (const Failed failed = job.file->write({parts, count}, job.at)) return fail(failed, job);
         job.at += length;
         counts_.bytes.fetch_add(length, std::memory_order_relaxed);
-        settle(job, length);
+        close_unwound_calls(job, length);
     } while (!bytes.empty());
 }
 
-void TensorSaver::settle(SavingJob& job, std::uint64_t bytes) {
+void TensorSaver::close_unwound_calls(SavingJob& job, std::uint64_t bytes) {
     const std::lock_guard lock(mutex_);
     budget_.note_written(bytes);
     job.settled += bytes;
@@ -212,7 +212,7 @@ Failed TensorSaver::write_part(SavingJob& job, std::uint64_t from, std::span<con
         if (const Failed failed = job.file->write({&part, 1}, job.head + from)) return failed;
         from += piece.size();
         counts_.bytes.fetch_add(piece.size(), std::memory_order_relaxed);
-        settle(job, piece.size());
+        close_unwound_calls(job, piece.size());
     }
     return {};
 }
@@ -227,7 +227,7 @@ void TensorSaver::write_frame(SavingJob& job, std::uint32_t crc) {
     job.taken = job.storage_bytes;
     job.at = job.head + job.storage_bytes + frame.tail.size();
     counts_.bytes.fetch_add(frame.head.size() + frame.tail.size(), std::memory_order_relaxed);
-    settle(job, job.granted - job.settled);
+    close_unwound_calls(job, job.granted - job.settled);
 }
 
 /// Never the last of a storage.
@@ -237,9 +237,9 @@ void TensorSaver::write_hole(SavingJob& job, std::uint64_t zeros) {
         iovec head = part_of(frame.head);
         if (const Failed failed = job.file->write({&head, 1}, 0)) return fail(failed, job);
         job.at = frame.head.size();
-        settle(job, job.at);
+        close_unwound_calls(job, job.at);
     }
-    settle(job, zeros);
+    close_unwound_calls(job, zeros);
     job.crc = crc32_combine(job.crc, crc32_of_zeros(zeros), zeros);
     job.at += zeros;
     job.taken += zeros;

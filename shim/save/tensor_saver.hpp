@@ -70,13 +70,13 @@ class TensorSaver {
     /// Nobody adds to its bytes any more. From any thread, once.
     void note_complete(SavingJob& job);
 
-    /// Before its first byte. `is_told`: its facts are known; then one that equals a saved one is linked. A
-    /// job that is over afterwards was linked, or left out. `waits` if another one with the same content,
+    /// Before its first byte. `is_reported`: its facts are known; then one that equals a saved one is linked.
+    /// A job that is over afterwards was linked, or left out. `waits` if another one with the same content,
     /// which is complete, is written at this moment: then nothing was done, and take_freed_by() of that job
     /// gives this one back. One that is not complete is not waited for: it may need the memory that those who
     /// wait hold, or never be.
     enum class Begun : std::uint8_t { writes, over, waits };
-    Begun begin(SavingJob& job, bool is_told, Hand& hand);
+    Begun begin(SavingJob& job, bool is_reported, Hand& hand);
     /// The next bytes, as TensorChunk has them. `is_last`: no more come, and the facts are known.
     void write(SavingJob& job, std::span<const std::byte> bytes, bool is_last);
     /// Instead, where begin() has set `in_parts`: bytes of the storage from anywhere on, by any threads at
@@ -113,7 +113,7 @@ class TensorSaver {
     TensorSaver(const SavingSettings& settings, TensorFolder folder, Say say);
 
     void write_hole(SavingJob& job, std::uint64_t zeros);
-    void settle(SavingJob& job, std::uint64_t bytes);
+    void close_unwound_calls(SavingJob& job, std::uint64_t bytes);
 
     // tensor_saver_links.cpp
     enum class Linked : std::uint8_t { over, not_known };

@@ -11,12 +11,12 @@ namespace {
 constexpr std::uint64_t kMostOfOneName = 100000;
 
 /// The file system has no links, or none between these two.
-bool tells_of_no_links(int error) {
+bool means_no_links(int error) {
     return error == EPERM || error == EOPNOTSUPP || error == ENOSYS || error == EXDEV;
 }
 
 /// This file cannot have one more name, or is gone: the content is written again, and that file linked to.
-bool tells_of_this_file(int error) {
+bool means_this_file(int error) {
     return error == EMLINK || error == ENOENT;
 }
 
@@ -82,8 +82,8 @@ TensorSaver::Linked TensorSaver::link_named(SavingJob& job, const SavedFile& kno
             return name_the_same(job, known, hand);
         }
         if (stands) failed = link_under_free_name(job, known, hand);
-        const bool has_no_links = tells_of_no_links(failed.error);
-        if (!stands || has_no_links || tells_of_this_file(failed.error)) {
+        const bool has_no_links = means_no_links(failed.error);
+        if (!stands || has_no_links || means_this_file(failed.error)) {
             if (has_no_links) has_links_.store(false, std::memory_order_relaxed);
             give_name_back(known);
             const std::lock_guard lock(mutex_);
@@ -136,7 +136,7 @@ Failed TensorSaver::link_under_free_name(SavingJob& job, const SavedFile& known,
 /// As it was when we finished it: nobody has removed it, replaced it or written to it.
 bool TensorSaver::still_stands(const SavedFile& known, const Hand& hand) const {
     struct stat found {};
-    return folder_.calls().look_at(hand.root.number(), known.path.c_str(), &found) == 0 &&
+    return folder_.calls().inspect(hand.root.number(), known.path.c_str(), &found) == 0 &&
            found.st_dev == known.device && found.st_ino == known.inode && found.st_size == known.size &&
            found.st_mtim.tv_sec == known.modified.tv_sec && found.st_mtim.tv_nsec == known.modified.tv_nsec;
 }
@@ -171,7 +171,7 @@ std::uint64_t TensorSaver::free_if_unnamed(std::uint64_t content) {
 void TensorSaver::remember(const SavingJob& job, Hand& hand) {
     struct stat found {};
     const std::string name = file_name_of(job.stem, job.number);
-    if (folder_.calls().look_at(hand.folder.number(), name.c_str(), &found) != 0) return;
+    if (folder_.calls().inspect(hand.folder.number(), name.c_str(), &found) != 0) return;
     SavedFile file{job.path(), found.st_dev, found.st_ino, found.st_size, found.st_mtim, job.content};
     const std::lock_guard lock(mutex_);
     contents_.put(job.key, std::move(file));

@@ -63,7 +63,7 @@ SaveBudget::Answer TensorSaver::ask(std::uint64_t bytes, Hand& hand) {
     struct statvfs disk {};
     if (looks) {
         // One that cannot be asked is not known to be full; whether it can be written to is seen then.
-        if (folder_.enter("", hand.root) || folder_.calls().look_at_disk(hand.root.number(), &disk) != 0)
+        if (folder_.enter("", hand.root) || folder_.calls().inspect_disk(hand.root.number(), &disk) != 0)
             disk = {};
     }
     const std::uint64_t others = bytes_of_others();

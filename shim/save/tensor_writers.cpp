@@ -56,9 +56,10 @@ SavingSettings saving_settings(const Options& options, const std::string& out, c
 
 Result<TensorWriters*> TensorWriters::start(const SavingSettings& settings, std::uint32_t threads) {
     auto* const writers = new TensorWriters(threads == 0 ? threads_that_do_well() : threads);
-    Result<std::unique_ptr<TensorSaver>> saver = TensorSaver::make(
-        settings,
-        [writers](Severity severity, std::string line) { writers->teller_.say(severity, std::move(line)); });
+    Result<std::unique_ptr<TensorSaver>> saver =
+        TensorSaver::make(settings, [writers](Severity severity, std::string line) {
+            writers->save_status_.say(severity, std::move(line));
+        });
     if (!saver.ok()) {
         delete writers;
         return saver.status();
@@ -69,7 +70,7 @@ Result<TensorWriters*> TensorWriters::start(const SavingSettings& settings, std:
         writers->threads_ = 0;
         return Status::error("cannot create a thread to write tensors");
     }
-    writers->teller_.start([writers] { return writers->numbers(); });
+    writers->save_status_.start([writers] { return writers->numbers(); });
     return writers;
 }
 
@@ -108,14 +109,14 @@ void TensorWriters::run() {
     try {
         work();
     } catch (...) {
-        teller_.say(Severity::warn,
-                    "out of memory while saving tensors. No more tensors are saved. Save fewer calls.");
+        save_status_.say(Severity::warn,
+                         "out of memory while saving tensors. No more tensors are saved. Save fewer calls.");
         abandon();
     }
 }
 
 SavingJob* TensorWriters::open(const TensorToSave& what, std::uint32_t patience_ms) {
-    teller_.tell();
+    save_status_.tell();
     const auto refuse = [this](LeftOut why) {
         leave_out(why);
         return nullptr;
@@ -238,14 +239,14 @@ void TensorWriters::end_of_run(std::uint32_t run, bool had_finding) {
     work_.notify_one();
 }
 
-SavingProgress TensorWriters::progress() {
-    teller_.tell();
+SaveProgress TensorWriters::progress() {
+    save_status_.tell();
     return numbers();
 }
 
-SavingProgress TensorWriters::numbers() const {
+SaveProgress TensorWriters::numbers() const {
     const SavedCounts& counts = saver_->counts();
-    SavingProgress progress;
+    SaveProgress progress;
     progress.files = counts.files_on_disk();
     progress.linked = counts.linked_on_disk();
     progress.removed = counts.all_removed();

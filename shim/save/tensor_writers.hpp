@@ -61,7 +61,7 @@ class TensorWriters {
     [[nodiscard]] bool is_stopped() const {
         return saver_->is_stopped() || is_ending_.load(std::memory_order_relaxed);
     }
-    SavingProgress progress();
+    SaveProgress progress();
 
     /// Waits until everything that was closed is on disk; false where it is not by then.
     bool drain(std::uint32_t patience_ms);
@@ -103,10 +103,10 @@ class TensorWriters {
     void make_ready(Job& job, Place place = Place::back);
     void wake();
     void leave_rest();
-    [[nodiscard]] SavingProgress numbers() const;
+    [[nodiscard]] SaveProgress numbers() const;
 
     const std::uint32_t wanted_;  // threads
-    SavingTeller teller_;
+    SaveStatus save_status_;
     WriteBack write_back_;
     std::unique_ptr<TensorSaver> saver_;
 

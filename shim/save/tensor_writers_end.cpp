@@ -30,7 +30,7 @@ bool wait_for(Condition condition, std::uint32_t milliseconds) {
     return true;
 }
 
-void say_what_is_left(const SavingProgress& progress, const SavingPace& pace) {
+void say_what_is_left(const SaveProgress& progress, const SavingPace& pace) {
     ProgressText left;
     add_left(left, progress, pace);
     message(Severity::warn,
@@ -60,14 +60,14 @@ bool TensorWriters::finish(std::uint32_t patience_ms) {
     wake();
     const bool ended =
         wait_for([this] { return has_ended_.load(std::memory_order_acquire); }, kLastMilliseconds);
-    teller_.end();
+    save_status_.end();
     return drained && ended;
 }
 
 bool TensorWriters::finish_unless_interrupted(std::uint32_t patience_ms) {
     if (drain(0)) return finish(0);
     const Interrupts interrupts;
-    teller_.set_ending(interrupts.are_counted() ? " (press Ctrl-C twice to stop)" : "");
+    save_status_.set_ending(interrupts.are_counted() ? " (press Ctrl-C twice to stop)" : "");
     SavingPace pace;
     pace.note(numbers(), monotonic_nanoseconds());
     unsigned heeded = 0;
@@ -77,16 +77,16 @@ bool TensorWriters::finish_unless_interrupted(std::uint32_t patience_ms) {
                 abandon();
                 continue;
             }
-            const SavingProgress progress = numbers();
+            const SaveProgress progress = numbers();
             pace.note(progress, monotonic_nanoseconds());
-            teller_.set_ending(" (press Ctrl-C to stop)");
+            save_status_.set_ending(" (press Ctrl-C to stop)");
             say_what_is_left(progress, pace);
         }
         return unfinished_.load(std::memory_order_acquire) == 0 ||
                is_abandoned_.load(std::memory_order_relaxed);
     };
     const auto done = [this] {
-        const SavingProgress progress = numbers();
+        const SaveProgress progress = numbers();
         return progress.files + progress.removed + progress.bytes + progress.bytes_handled +
                progress.left_out;
     };

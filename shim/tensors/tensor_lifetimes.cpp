@@ -50,39 +50,39 @@ void end_planned(ThreadState& state, const RunTensors& tensors, tensors::End end
 
 /// Of `run`, the innermost; null where nothing is known of it yet. Those that an exception has left show
 /// here: their tensors went with it.
-RunTensors* known_run(ThreadState& state, MadeTensors& made, std::uint32_t run) {
+RunTensors* known_run(ThreadState& state, TensorLifetimes& made, std::uint32_t run) {
     for (; made.depth > 0; --made.depth) {
         RunTensors& innermost = made.runs[made.depth - 1];
         if (innermost.run == run) return &innermost;
         if (is_under_way(state, innermost.run)) return nullptr;
-        end_planned(state, innermost, tensors::End::let_go);
+        end_planned(state, innermost, tensors::End::freed);
     }
     return nullptr;
 }
 
-RunTensors& begin_run(MadeTensors& made, const MeasuredModel& model, const OpenCall& run) {
+RunTensors& begin_run(TensorLifetimes& made, const MeasuredModel& model, const OpenCall& run) {
     if (made.runs.size() == made.depth) made.runs.emplace_back();
     RunTensors& fresh = made.runs[made.depth++];
     fresh.run = run.run;
     fresh.site = kNone;
     fresh.is_placed = true;
-    fresh.made_since = 0;
+    fresh.created_since = 0;
     fresh.made = 0;
     fresh.returned = 0;
     fresh.before = &made.before[run.model];
     fresh.names = &model.allocation_names();
-    fresh.next_let_go = 0;
+    fresh.next_freed = 0;
     fresh.planned.assign(fresh.names->numbers(), 0);
     fresh.handles.clear();
     fresh.numbers.clear();
     fresh.may_have.reset();
     // Until there is one whose end is seen in no other way.
-    pass_by(SlotRole::let_go);
+    pass_by(SlotRole::freed);
     return fresh;
 }
 
 [[gnu::hot]] RunTensors& of_run(ThreadState& state, const MeasuredModel& model, const OpenCall& run) {
-    MadeTensors& made = own_part(state).made;
+    TensorLifetimes& made = own_part(state).made;
     if (made.depth != 0 && made.runs[made.depth - 1].run == run.run) return made.runs[made.depth - 1];
     RunTensors* const known = known_run(state, made, run.run);
     return known != nullptr ? *known : begin_run(made, model, run);
@@ -151,18 +151,18 @@ void set_name(std::string_view name, tensors::Slot& slot) {
 /// Returns its number in the map.
 std::uint64_t add(ThreadState& state, TensorMapFile& map, const OpenCall& run, tensors::Origin origin,
                   tensors::Slot& slot) {
-    slot.made_sequence = state.session->last_seq();
+    slot.created_sequence = state.session->last_seq();
     slot.run = run.run;
     slot.model = run.model;
     slot.origin = origin;
     return map.add(slot);
 }
 
-bool is_same(const MadeBefore& before, const RunTensors& tensors, std::uint32_t since_site,
+bool is_same(const CreatedBefore& before, const RunTensors& tensors, std::uint32_t since_site,
              const MakeArguments& made) {
-    if (made.rank > MadeBefore::kMostRank || before.site != tensors.site || before.since_site != since_site ||
-        before.is_placed != tensors.is_placed || before.dtype != made.dtype ||
-        before.device_type != made.device_type || before.rank != made.rank)
+    if (made.rank > CreatedBefore::kMostRank || before.site != tensors.site ||
+        before.since_site != since_site || before.is_placed != tensors.is_placed ||
+        before.dtype != made.dtype || before.device_type != made.device_type || before.rank != made.rank)
         return false;
     for (std::size_t i = 0; i < made.rank; ++i)
         if (before.sizes[i] != made.sizes[i] || before.strides[i] != made.strides[i]) return false;
@@ -170,7 +170,7 @@ bool is_same(const MadeBefore& before, const RunTensors& tensors, std::uint32_t 
 }
 
 void find_out(const MeasuredModel& model, const RunTensors& tensors, std::uint32_t since_site,
-              const MakeArguments& made, MadeBefore& found) {
+              const MakeArguments& made, CreatedBefore& found) {
     found = {};
     found.site = tensors.site;
     found.since_site = since_site;
@@ -178,7 +178,7 @@ void find_out(const MeasuredModel& model, const RunTensors& tensors, std::uint32
     found.dtype = made.dtype;
     found.device_type = made.device_type;
     found.rank = made.rank;
-    if (made.rank <= MadeBefore::kMostRank) {
+    if (made.rank <= CreatedBefore::kMostRank) {
         std::copy_n(made.sizes, made.rank, found.sizes.begin());
         std::copy_n(made.strides, made.rank, found.strides.begin());
     }
@@ -196,10 +196,10 @@ Before& nth(std::vector<Before>& all, std::uint32_t number) {
 }
 
 /// What the tensor that has just been made is.
-[[gnu::hot]] const MadeBefore& known_as(const MeasuredModel& model, RunTensors& tensors,
-                                        const MakeArguments& made) {
-    const std::uint32_t since_site = tensors.made_since++;
-    MadeBefore& known = nth(tensors.before->made, tensors.made++);
+[[gnu::hot]] const CreatedBefore& known_as(const MeasuredModel& model, RunTensors& tensors,
+                                           const MakeArguments& made) {
+    const std::uint32_t since_site = tensors.created_since++;
+    CreatedBefore& known = nth(tensors.before->made, tensors.made++);
     if (!is_same(known, tensors, since_site, made)) find_out(model, tensors, since_site, made, known);
     return known;
 }
@@ -242,17 +242,17 @@ void remember(RunTensors& tensors, TensorHandle handle, std::uint64_t number) {
         tensors.planned[named->number] = number;
         return;
     }
-    watch(SlotRole::let_go);
+    watch(SlotRole::freed);
     remember(tensors, handle, number);
 }
 
 /// Ends what the run has let go of before it came to call site `site`.
-[[gnu::hot]] void let_go_until(ThreadState& state, RunTensors& tensors, std::uint32_t site) {
+[[gnu::hot]] void free_until(ThreadState& state, RunTensors& tensors, std::uint32_t site) {
     if (tensors.planned.empty()) return;
-    const std::vector<LetGo>& all = tensors.names->let_go();
-    for (; tensors.next_let_go < all.size() && all[tensors.next_let_go].before <= site; ++tensors.next_let_go)
-        end_tensor(state, std::exchange(tensors.planned[all[tensors.next_let_go].tensor], 0),
-                   tensors::End::let_go);
+    const std::vector<FreedTensor>& all = tensors.names->freed();
+    for (; tensors.next_freed < all.size() && all[tensors.next_freed].before <= site; ++tensors.next_freed)
+        end_tensor(state, std::exchange(tensors.planned[all[tensors.next_freed].tensor], 0),
+                   tensors::End::freed);
 }
 
 /// The number of what goes by this handle, which is forgotten; 0: it is none of these.
@@ -290,21 +290,22 @@ void note_inputs(ThreadState& state, const MeasuredModel& model, const OpenCall&
     RunTensors& tensors = of_run(state, model, *run);
     tensors.site = match.site;
     tensors.is_placed = match.is_certain;
-    tensors.made_since = 0;
+    tensors.created_since = 0;
     // Where a call was left out, or nobody knows where the run is, nor does anybody know what it has let go:
     // of what it has made so far no end is told, of what it makes from here on deletes tell it.
     if (!match.is_next) tensors.planned.clear();
-    let_go_until(state, tensors, match.site);
+    free_until(state, tensors, match.site);
 }
 
-[[gnu::hot]] void note_made_tensor(ThreadState& state, const MeasuredModel& model, const StubFrame& frame) {
+[[gnu::hot]] void note_created_tensor(ThreadState& state, const MeasuredModel& model,
+                                      const StubFrame& frame) {
     TensorMapFile* const map = map_of(state, model);
     const OpenCall* const run = innermost_run(state);
     const MakeArguments made(frame);
     const bool is_made = static_cast<std::int32_t>(frame.results[0]) == 0 && made.returned != nullptr;
     if (map == nullptr || run == nullptr || !is_made || !made.can_be_right()) return;
     RunTensors& tensors = of_run(state, model, *run);
-    const MadeBefore& known = known_as(model, tensors, made);
+    const CreatedBefore& known = known_as(model, tensors, made);
     void* data = nullptr;
     const TensorHandle handle = *made.returned;
     if (known.slot.bytes == 0 || handle == nullptr || model.api().data_ptr(handle, &data) != 0 ||
@@ -345,25 +346,25 @@ void note_returned_tensors(ThreadState& state, const MeasuredModel& model, const
     }
 }
 
-void note_let_go(ThreadState& state, TensorHandle handle) {
+void note_tensor_freed(ThreadState& state, TensorHandle handle) {
     if (state.measuring == nullptr) return;
-    MadeTensors& made = state.measuring->made;
+    TensorLifetimes& made = state.measuring->made;
     for (std::size_t i = made.depth; i-- > 0;) {
         const std::uint64_t number = take(made.runs[i], handle);
-        if (number != 0) return end_tensor(state, number, tensors::End::let_go);
+        if (number != 0) return end_tensor(state, number, tensors::End::freed);
     }
 }
 
 void note_end_of_run(ThreadState& state, const OpenCall& run, std::int32_t result) {
     if (!g_recording_memory || state.measuring == nullptr) return;
-    MadeTensors& made = state.measuring->made;
+    TensorLifetimes& made = state.measuring->made;
     RunTensors* const known = known_run(state, made, run.run);
     if (known == nullptr) return;
     --made.depth;
-    let_go_until(state, *known, kNone);
+    free_until(state, *known, kNone);
     // A linked model's run may have been left by an exception without anybody's saying so.
     if (result != 0)
-        end_planned(state, *known, tensors::End::let_go);
+        end_planned(state, *known, tensors::End::freed);
     else if (known->names->is_last(known->site))
         end_planned(state, *known, tensors::End::outlived);
     for (const std::uint64_t number : known->numbers)

@@ -26,7 +26,7 @@ struct ThreadState;
 
 /// What a thread made last as the n-th tensor of a model's run: it will most likely be the same again, and
 /// need not be found out again.
-struct MadeBefore {
+struct CreatedBefore {
     static constexpr std::uint64_t kMostRank = 4;  // of more it is found out each time
 
     std::uint32_t site = kNone;
@@ -49,7 +49,7 @@ struct ReturnedBefore {
 
 /// Of a model, by the tensor's number in a run.
 struct TensorsBefore {
-    std::vector<MadeBefore> made;
+    std::vector<CreatedBefore> made;
     std::vector<ReturnedBefore> returned;
 };
 
@@ -58,14 +58,14 @@ struct RunTensors {
     std::uint32_t run = ring::kNoRun;
     std::uint32_t site = kNone;  // that was passed last
     bool is_placed = true;       // false: a guess, so nothing is named
-    std::uint32_t made_since = 0;
+    std::uint32_t created_since = 0;
     std::uint32_t made = 0;
     std::uint32_t returned = 0;
     TensorsBefore* before = nullptr;  // of its model
     // Of those whose ends the source tells, the numbers in the map, 0 for none, by NamedTensor::number. Empty
     // once the run has not made the calls of the source one after the other.
     const AllocationNames* names = nullptr;
-    std::size_t next_let_go = 0;
+    std::size_t next_freed = 0;
     std::vector<std::uint64_t> planned;
     // Of others with one owner that were not let go, and their numbers in the map. Few at a time: found by
     // looking through them, but for those of which `may_have` knows better.
@@ -75,7 +75,7 @@ struct RunTensors {
 };
 
 /// What is kept of a thread.
-struct MadeTensors {
+struct TensorLifetimes {
     std::vector<RunTensors> runs;  // kept for their memory
     std::size_t depth = 0;         // how many of them are under way: runs may lie in ops of others
     std::map<std::uint16_t, TensorsBefore> before;  // by model
@@ -87,12 +87,12 @@ void note_inputs(ThreadState& state, const MeasuredModel& model, const OpenCall&
 /// A call of the innermost run, which is of `model`, has been matched.
 void note_site(ThreadState& state, const MeasuredModel& model, const CallMatcher::Match& match);
 /// aoti_torch_empty_strided has come back.
-void note_made_tensor(ThreadState& state, const MeasuredModel& model, const StubFrame& frame);
+void note_created_tensor(ThreadState& state, const MeasuredModel& model, const StubFrame& frame);
 /// An op has come back that gives tensors (Slot::gives_tensors).
 void note_returned_tensors(ThreadState& state, const MeasuredModel& model, const OpenCall& call);
 /// aoti_torch_delete_tensor_object is about to be called. While all ends are told by the source it need not
 /// be said.
-void note_let_go(ThreadState& state, TensorHandle handle);
+void note_tensor_freed(ThreadState& state, TensorHandle handle);
 /// A run has come back: if it has not failed, what is still there is the caller's.
 void note_end_of_run(ThreadState& state, const OpenCall& run, std::int32_t result);
 

@@ -64,12 +64,12 @@ class Armed {
 /// Runs it until it does what it should: what the library gives the driver's thread to show, and the driver
 /// to load its debugger, is a time, and on a busy machine the software driver may take longer.
 template <typename Wanted>
-std::unique_ptr<Armed> soon(Wanted is_wanted, const std::string& how, const Variables& variables,
+std::unique_ptr<Armed> soon(Wanted is_requested, const std::string& how, const Variables& variables,
                             const Lines& flags) {
     std::unique_ptr<Armed> run;
     for (int i = 0; i < 6; ++i) {
         run = std::make_unique<Armed>(how, variables, flags);
-        if (is_wanted(*run)) break;
+        if (is_requested(*run)) break;
     }
     return run;
 }

@@ -38,7 +38,7 @@ Lines told(const TensorMap& map, std::uint32_t run) {
                            : slot.origin == Origin::made ? "made "
                                                          : "returned ";
         line += name_of(slot) + " " + std::to_string(slot.bytes);
-        if (slot.ended == slot.number) line += slot.end == End::let_go ? " let go" : " outlived";
+        if (slot.ended == slot.number) line += slot.end == End::freed ? " let go" : " outlived";
         lines.push_back(line);
     }
     return lines;
@@ -76,14 +76,14 @@ TEST_CASE("Tensors are noted between the calls that they were made between") {
     REQUIRE(map.slots.size() == 7);
     std::uint64_t last = 0;
     for (const Slot& slot : map.slots) {
-        CHECK(slot.made_sequence >= last);
-        last = slot.made_sequence;
-        if (slot.ended == slot.number) CHECK(slot.end_sequence > slot.made_sequence);
+        CHECK(slot.created_sequence >= last);
+        last = slot.created_sequence;
+        if (slot.ended == slot.number) CHECK(slot.end_sequence > slot.created_sequence);
         CHECK(slot.address != 0);
     }
     // buf0 is made behind the begin of the run, and before its first call.
-    CHECK(map.slots[1].made_sequence == map.slots[0].made_sequence);
-    CHECK(map.slots[2].made_sequence > map.slots[1].made_sequence);
+    CHECK(map.slots[1].created_sequence == map.slots[0].created_sequence);
+    CHECK(map.slots[2].created_sequence > map.slots[1].created_sequence);
 }
 
 TEST_CASE("What an op returns is in the map, and ends where the source lets go of it, or at the end") {
@@ -99,8 +99,8 @@ TEST_CASE("What an op returns is in the map, and ends where the source lets go o
         for (const Slot& slot : map.slots)
             if (slot.run == number) slots[name_of(slot)] = slot;
         // Behind the sort, behind the addition, and behind all.
-        CHECK(slots["buf7"].end_sequence == slots["buf7"].made_sequence);
-        CHECK(slots["buf4"].end_sequence == slots["buf7"].made_sequence + 1);
+        CHECK(slots["buf7"].end_sequence == slots["buf7"].created_sequence);
+        CHECK(slots["buf4"].end_sequence == slots["buf7"].created_sequence + 1);
         CHECK(slots["buf8"].end_sequence == slots["buf4"].end_sequence + 1);
     }
 }

@@ -19,7 +19,7 @@ struct Faulted : Run {
 };
 
 /// What is to be the same of a model whatever other models there are.
-Json told_of(const Json& report) {
+Json fault_details(const Json& report) {
     Json told;
     for (const char* member : {"kernel", "line", "original_aten", "source_nodes"})
         told[member] = report.at("call").at(member);
@@ -40,7 +40,7 @@ bool begins_with(const std::string& text, const std::string& beginning) {
 TEST_CASE("A second package whose calls are alike takes nothing away from the report") {
     const Faulted alone(5, {"stats"});
     const Faulted beside(5, {"stats", "stats_other"});
-    CHECK(told_of(beside.report()) == told_of(alone.report()));
+    CHECK(fault_details(beside.report()) == fault_details(alone.report()));
     CHECK_FALSE(beside.report().contains("notes"));
     CHECK(package_of(beside) == package_of(alone));
     CHECK(begins_with(package_of(beside), "cstats-"));

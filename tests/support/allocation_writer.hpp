@@ -54,8 +54,8 @@ inline Slot slot(std::uint64_t number, std::uint64_t address, std::uint64_t byte
     made.number = number;
     made.address = address;
     made.bytes = bytes;
-    made.made_ticks = 1000 + number * kTicksPerMs;
-    made.made_sequence = number;
+    made.created_ticks = 1000 + number * kTicksPerMs;
+    made.created_sequence = number;
     made.made_by = way;
     return made;
 }

@@ -35,7 +35,7 @@ void ask_everything(const AllocationMap& map) {
     for (const Slot& one : map.slots) {
         for (const std::uint64_t address :
              {one.address, one.address + one.bytes, one.address - 1, UINT64_MAX}) {
-            const std::vector<NearMemory> near = near_memory(map, address, launch(one.made_sequence));
+            const std::vector<NearMemory> near = near_memory(map, address, launch(one.created_sequence));
             REQUIRE_FALSE(near.empty());
             CHECK(near.size() <= 2);
             for (const NearMemory& found : near)

@@ -102,10 +102,10 @@ TEST_CASE("Where a run may fold constants nothing is named") {
 }
 
 /// "buf0 before 1, buf2 before 3": what a run lets go, in order.
-std::string let_go(const WrapperInfo& info, const std::vector<std::string>& all) {
+std::string freed(const WrapperInfo& info, const std::vector<std::string>& all) {
     const AllocationNames names(info);
     std::string told;
-    for (const LetGo& end : names.let_go())
+    for (const FreedTensor& end : names.freed())
         for (const std::string& one : all)
             if (const NamedTensor* tensor = names.returned(one);
                 tensor != nullptr && tensor->number == end.tensor)
@@ -119,27 +119,27 @@ TEST_CASE("A run lets go of a tensor where the source does so, and at its end of
     Argument returned;
     returned.tensors = {{"buf5", {}}};
     info.run.sites[1].arguments = {returned};
-    CHECK(let_go(info, all) == "buf0 before 3, buf1 before 3, buf2 before 3, buf3 before 3, buf5 before 3");
+    CHECK(freed(info, all) == "buf0 before 3, buf1 before 3, buf2 before 3, buf3 before 3, buf5 before 3");
     info.run.frees = {{"buf2", 2}, {"buf5", 2}};
     info.run.outputs = {{"buf3", {}}};
-    CHECK(let_go(info, all) == "buf2 before 2, buf5 before 2, buf0 before 3, buf1 before 3");
+    CHECK(freed(info, all) == "buf2 before 2, buf5 before 2, buf0 before 3, buf1 before 3");
     // By whatever name its memory goes by then.
     info.run.shared_memory = {{"buf6", "buf0", SharedMemory::How::moved, 1}};
     info.run.frees.push_back({"buf6", 1});
-    CHECK(let_go(info, all) == "buf0 before 1, buf2 before 2, buf5 before 2, buf1 before 3");
+    CHECK(freed(info, all) == "buf0 before 1, buf2 before 2, buf5 before 2, buf1 before 3");
     info.run.outputs.push_back({"buf6", {}});
     info.run.frees.pop_back();
-    CHECK(let_go(info, all) == "buf2 before 2, buf5 before 2, buf1 before 3");
+    CHECK(freed(info, all) == "buf2 before 2, buf5 before 2, buf1 before 3");
     // What has several owners has no end that is known.
     info.run.shared_memory.push_back({"buf7", "buf1", SharedMemory::How::view, 2});
-    CHECK(let_go(info, all) == "buf2 before 2, buf5 before 2");
+    CHECK(freed(info, all) == "buf2 before 2, buf5 before 2");
     CHECK(AllocationNames(info).returned("buf1")->number == kNone);
 }
 
 TEST_CASE("No end is known where the source was cut, does not tell the outputs, or has branches") {
     const auto knows_ends = [](const WrapperInfo& info) {
         const AllocationNames names(info);
-        CHECK(names.let_go().empty() == (names.numbers() == 0));
+        CHECK(names.freed().empty() == (names.numbers() == 0));
         return names.numbers() != 0;
     };
     WrapperInfo info = three_calls();

@@ -85,7 +85,7 @@ std::string parameters(std::uint32_t xnumel) {
 std::vector<CrashArgument> told(const FoundSource& source, const std::string& got = {},
                                 const Tensors& tensors = {}) {
     const Texts names = {"kernel"};
-    const ToldArguments arguments(source, names, got, tensors);
+    const ArgumentDetails arguments(source, names, got, tensors);
     std::vector<CrashArgument> all = arguments.arguments();
     arguments.add_places(all);
     return all;

@@ -259,7 +259,7 @@ TEST_CASE("The table says state, depth and time before the end") {
     records[1].depth = 1;
     records[1].result = 700;
     records[2].depth = 2;
-    records[2].flags = ring::kLeftByException;
+    records[2].flags = ring::kUnwoundByException;
     records[3].depth = 1;
     ring::FileHeader header = file_header();
     header.ended = 1;

@@ -24,7 +24,7 @@ NearMemory near(Place place) {
     near.distance = 4096;
     near.device = 0;
     near.made_by = Way::alloc;
-    near.made_sequence = 3;
+    near.created_sequence = 3;
     if (place != Place::freed) return near;
     near.freed_by = Way::free;
     near.freed_sequence = 9;
@@ -98,9 +98,9 @@ TEST_CASE("Tensors in the memory at the address stand below it, and it is then k
     tensor.distance = 1536;
     tensor.run = 7;
     tensor.origin = tensors::Origin::made;
-    tensor.end = tensors::End::let_go;
+    tensor.end = tensors::End::freed;
     tensor.end_sequence = 12;
-    tensor.was_let_go = true;
+    tensor.was_freed = true;
     memory.tensors = {tensor};
     memory.known_tensors = 3;
     const CrashReport report = concluded(fault_at({memory}));

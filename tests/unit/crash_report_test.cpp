@@ -171,7 +171,7 @@ TEST_CASE("A launch that failed has the class of its CUDA error, an op that fail
     CHECK(concluded(report).verdict ==
           "aoti_torch_cpu_addmm_out (run 0, call 3) failed; the program then exited with status 1");
     report.failed->result = 0;
-    report.failed->left_by_exception = true;
+    report.failed->unwound_by_exception = true;
     CHECK(concluded(report).verdict ==
           "an exception unwound aoti_torch_cpu_addmm_out (run 0, call 3); the program then exited with "
           "status 1");

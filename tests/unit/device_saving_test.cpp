@@ -444,7 +444,7 @@ TEST_CASE("Every size at every alignment arrives, in one piece and in many, and 
         CAPTURE(number, bytes.size());
         CHECK(folder.content(number) == bytes);
     }
-    const SavingProgress progress = folder.saving().progress();
+    const SaveProgress progress = folder.saving().progress();
     CHECK(progress.files == expected.size());
     // Of single bytes some are equal from the start.
     CHECK(progress.linked >= distinct);

@@ -53,7 +53,7 @@ TEST_CASE("All that the child says of the driver and its GPUs is taken") {
         "capability 9.0\nmode 3\ngpu NVIDIA H200 MIG 1g.18gb\nuuid MIG-2\n");
     CHECK(facts.version == 13000);
     CHECK(facts.dump_attributes == 0);
-    CHECK(facts.tells_of_dumps);
+    CHECK(facts.announces_dumps);
     REQUIRE(facts.gpus.size() == 2);
     CHECK(facts.gpus[0].memory == 150754820096);
     CHECK(facts.gpus[0].capability == "9.0");

@@ -108,7 +108,7 @@ TEST_CASE("What never got to the device is none: refused, captured, left by an e
     Record captured = launch(2, 0);
     captured.flags |= ring::kCaptured;
     Record left = launch(3, 0);
-    left.flags = ring::kLeftByException;
+    left.flags = ring::kUnwoundByException;
     CHECK(told(contents_of({{refused, captured, left, launch(4, 1), launch(5, 1)}}, failed(),
                            {{kStream, 3, 5, 17, 0}})) == Told{{4}, true});
 }

@@ -118,7 +118,7 @@ inline Triage told(int status, const std::vector<Process>& processes, bool has_s
     run.status = status;
     run.has_status = has_status;
     run.seen = seen;
-    return look_at(run);
+    return inspect(run);
 }
 
 inline std::string text_of(const CrashReport& report) {

@@ -16,7 +16,7 @@ TEST_CASE("A child that a signal ended is told with its signal, whatever the pro
         for (const std::vector<Process>& processes :
              {std::vector{child}, {ended_well(kStarted), child}, {child, ended_well(kChild + 1)}}) {
             const Triage triage = told(status, processes);
-            CHECK(triage.is_worth_telling);
+            CHECK(triage.is_worth_reporting);
             CHECK(triage.report.verdict == "segmentation fault (SIGSEGV) inside strg::bomb (run 0, call 2)");
             CHECK(triage.report.end.pid == kChild);
             CHECK_FALSE(triage.report.end.signal_is_guessed);
@@ -33,14 +33,14 @@ TEST_CASE("A child that a signal ended is told with its signal, whatever the pro
 TEST_CASE("A child that crashed below a program that ended well is told") {
     const Process child = Process(kChild, SIGSEGV, kChild).with(kChild, {open_record(1, 0)});
     const Triage triage = told(0, {ended_well(kStarted), child});
-    CHECK(triage.is_worth_telling);
+    CHECK(triage.is_worth_reporting);
     CHECK(triage.report.end.signal == SIGSEGV);
     CHECK(contains(text_of(triage.report), "ended with SIGSEGV; the program then exited with status 0"));
     // As pools of workers are ended.
     const Process stopped = Process(kChild, SIGTERM).with(kChild, {open_record(1, 0)});
-    CHECK_FALSE(told(0, {ended_well(kStarted), stopped}).is_worth_telling);
+    CHECK_FALSE(told(0, {ended_well(kStarted), stopped}).is_worth_reporting);
     CHECK_FALSE(
-        told(0, {ended_well(kStarted), Process(kChild).with(kChild, {record(1, 0)})}).is_worth_telling);
+        told(0, {ended_well(kStarted), Process(kChild).with(kChild, {record(1, 0)})}).is_worth_reporting);
 }
 
 TEST_CASE(
@@ -196,7 +196,7 @@ TEST_CASE("Runs and loading are not counted as calls") {
 TEST_CASE("A child that vanished is noted where the program failed, and told where nobody else is there") {
     const Process vanished = Process(kChild).with(kChild, {record(1, 0)});
     const Triage beside = told(kExit1, {ended_well(kStarted), vanished});
-    CHECK(beside.is_worth_telling);
+    CHECK(beside.is_worth_reporting);
     CHECK(beside.report.end.pid == kStarted);
     CHECK(has_note(beside.report, "process 4000200 (/usr/bin/victim) ended abnormally"));
     const Triage alone = told(kExit1, {vanished});
@@ -214,10 +214,10 @@ TEST_CASE("What the processes counted stands for what they could not write") {
     CHECK(contains(told(SIGSEGV, {}).report.next.front(),
                    "check that the program with the model loads the library"));
 
-    CHECK_FALSE(told(0, {}, true, seen).is_worth_telling);
+    CHECK_FALSE(told(0, {}, true, seen).is_worth_reporting);
     seen.findings = 2;
     const Triage lost = told(0, {}, true, seen);
-    CHECK(lost.is_worth_telling);
+    CHECK(lost.is_worth_reporting);
     CHECK(lost.report.kind == CrashClass::unknown);
     CHECK(lost.report.verdict == "2 findings, none of them recorded");
     CHECK(lost.report.findings == 2);
@@ -278,7 +278,7 @@ Process with_finding(std::uint32_t pid, std::uint64_t sequence = 3) {
 TEST_CASE("A finding of a program that ended well is told with its call and those before it") {
     const Triage triage = told(0, {ended_well(kChild), with_finding(kStarted), ended_well(kChild + 1)});
     const CrashReport& report = triage.report;
-    CHECK(triage.is_worth_telling);
+    CHECK(triage.is_worth_reporting);
     CHECK(report.verdict == "NaN in buf4, first made by strg::other (run 2, call 3)");
     REQUIRE(report.call() != nullptr);
     CHECK(report.call()->sequence == 3);

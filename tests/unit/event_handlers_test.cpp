@@ -143,7 +143,7 @@ class Poller {
 constexpr const char* kName = "cuda-EvtHandlr";
 
 /// Until what they did on their way to sleep is known.
-void settle() {
+void close_unwound_calls() {
     do {
         std::this_thread::sleep_for(milliseconds(2));
     } while (have_been_called());
@@ -177,7 +177,7 @@ TEST_CASE("A thread of that name has run when it has, and only once for each tim
     for (int i = 0; i < 3; ++i) {
         handler.run();
         CHECK(have_been_called());
-        settle();
+        close_unwound_calls();
     }
     other.run();
     shorter.run();
@@ -196,7 +196,7 @@ int times(Happens happens) {
     for (int i = 0; i < 8; ++i) {
         happens();
         told += have_been_called() ? 1 : 0;
-        settle();
+        close_unwound_calls();
     }
     return told;
 }
@@ -211,7 +211,7 @@ TEST_CASE("A thread that comes round in its turn has not been called, and one th
     Poller longer(kName, 300, 200);
     find_and_settle();
     longer.turn();
-    settle();
+    close_unwound_calls();
     CHECK(times([&] { longer.turn(); }) <= 2);
     CHECK(times([&] { longer.call(); }) >= 6);
 }
@@ -288,10 +288,10 @@ TEST_CASE("Who asks while others do is told the same") {
     find_and_settle();
     std::atomic<bool> is_over{false};
     std::atomic<bool> is_beside{false};
-    std::atomic<bool> is_told{false};
+    std::atomic<bool> is_reported{false};
     InRounds other([&] {
         is_beside = !is_over;
-        is_told = have_been_called();
+        is_reported = have_been_called();
     });
     int told = 0;
     int beside = 0;
@@ -305,9 +305,9 @@ TEST_CASE("Who asks while others do is told the same") {
         is_over = true;
         other.wait_until_done();
         beside += is_beside ? 1 : 0;
-        told += own && is_told && is_beside ? 1 : 0;
+        told += own && is_reported && is_beside ? 1 : 0;
         handler.wait_until_done();
-        settle();
+        close_unwound_calls();
     }
     REQUIRE(beside == 50);
     // On a busy machine one of the two may be kept until the other has been told.
@@ -331,14 +331,14 @@ TEST_CASE("Each of several is watched, and those that came later when they are l
         handlers.push_back(std::make_unique<Sleeper>(kName));
     find_and_settle();
     handlers.push_back(std::make_unique<Sleeper>(kName));
-    settle();
+    close_unwound_calls();
     handlers.back()->run();
     CHECK_FALSE(have_been_called());
     find_and_settle();
     for (const auto& handler : handlers) {
         handler->run();
         CHECK(have_been_called());
-        settle();
+        close_unwound_calls();
     }
 }
 
@@ -352,7 +352,7 @@ TEST_CASE("When a thread has ended, whoever comes then is looked for") {
     Sleeper next(kName);
     find_if_any_are_missing();
     CHECK(g_are_complete);
-    settle();
+    close_unwound_calls();
     next.run();
     CHECK(have_been_called());
 }
@@ -364,13 +364,13 @@ TEST_CASE("More threads than are watched do no harm, and give their places back"
         for (int i = 0; i < 40; ++i)
             many.push_back(std::make_unique<Sleeper>(kName));
         find();
-        settle();
+        close_unwound_calls();
         for (const auto& one : many)
             one->run();
         CHECK(have_been_called());
     }
     CHECK(one_is_missing());
-    settle();
+    close_unwound_calls();
     Sleeper handler(kName);
     find_and_settle();
     handler.run();

@@ -135,7 +135,7 @@ TEST_CASE("What is kept is the package without library and weights, for its owne
 TEST_CASE("The torch that the model calls is told, as it is now, and nothing of one that does not tell") {
     const TempFolder folder;
     const fs::path library = make_package(folder.path() / "p");
-    const auto told_of = [&](const TorchLibrary& torch) {
+    const auto fault_details = [&](const TorchLibrary& torch) {
         const KeptEvidence kept = keep(library, folder.path(), 1U << 20U, torch);
         CHECK(names_in(kept.folder).size() == 5);
         CHECK(names_in(folder.path() / "evidence").size() == 1);
@@ -143,15 +143,15 @@ TEST_CASE("The torch that the model calls is told, as it is now, and nothing of 
         const std::string text = read_text(fs::path(kept.folder) / "library.json");
         return text.substr(text.find("\"left_out\""));
     };
-    CHECK(told_of({}) == "\"left_out\":0}\n");
+    CHECK(fault_details({}) == "\"left_out\":0}\n");
     const std::string old = "\"left_out\":0,\"torch\":\"2.9.0\",\"torch_library\":\"/a/libtorch_cpu.so\"}\n";
-    CHECK(told_of({"/a/libtorch_cpu.so", "2.9.0"}) == old);
-    CHECK(told_of({"/a/libtorch_cpu.so", "2.9.0"}) == old);
-    CHECK(told_of({"/\",\"torch\":/x}", "2.11.0"}) ==
+    CHECK(fault_details({"/a/libtorch_cpu.so", "2.9.0"}) == old);
+    CHECK(fault_details({"/a/libtorch_cpu.so", "2.9.0"}) == old);
+    CHECK(fault_details({"/\",\"torch\":/x}", "2.11.0"}) ==
           "\"left_out\":0,\"torch\":\"2.11.0\",\"torch_library\":\"/\\\",\\\"torch\\\":/x}\"}\n");
-    CHECK(told_of({"/a/libtorch_cpu.so", "2.9.0"}) == old);
-    CHECK(told_of({}) == "\"left_out\":0}\n");
-    CHECK(told_of({"/a/libtorch_cpu.so", "2.9.0"}) == old);
+    CHECK(fault_details({"/a/libtorch_cpu.so", "2.9.0"}) == old);
+    CHECK(fault_details({}) == "\"left_out\":0}\n");
+    CHECK(fault_details({"/a/libtorch_cpu.so", "2.9.0"}) == old);
 }
 
 TEST_CASE("Nothing is known of the torch behind what is no shim") {

@@ -103,10 +103,10 @@ inline const FileCalls& failing_calls() {
             return fails(kUnlink) ? -1 : real.unlink_at(folder, name, flags);
         },
         [](int folder, const char* name, struct stat* found) {
-            return fails(kLook) ? -1 : real.look_at(folder, name, found);
+            return fails(kLook) ? -1 : real.inspect(folder, name, found);
         },
         [](int file, struct statvfs* found) {
-            return fails(kLookAtDisk) ? -1 : real.look_at_disk(file, found);
+            return fails(kLookAtDisk) ? -1 : real.inspect_disk(file, found);
         },
         [](int file, void* text, std::size_t bytes, off_t from) -> ssize_t {
             return fails(kRead) ? -1 : real.read_at(file, text, bytes, from);

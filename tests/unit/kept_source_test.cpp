@@ -50,7 +50,7 @@ struct Told {
         const std::optional<FoundSource> source =
             find_source(KeptPackages(out.string(), kProcess), names, call, notes);
         const std::vector<TensorOfRun> tensors;
-        if (source) arguments = ToldArguments(*source, names, {}, tensors).arguments();
+        if (source) arguments = ArgumentDetails(*source, names, {}, tensors).arguments();
     }
     CrashCall call;
     std::vector<CrashArgument> arguments;
@@ -70,7 +70,7 @@ TEST_CASE("Without a folder, and in what is no description, nothing is known") {
     fs::create_directories(folder.path() / "evidence" / "odd" / "models.jsonl");
     const KeptPackages packages(folder.path().string(), kProcess);
     CHECK(packages.torch_versions().empty());
-    CHECK_FALSE(packages.tell_models());
+    CHECK_FALSE(packages.knows_models());
     CHECK(packages.of(0).size() == packages.all().size());
 }
 

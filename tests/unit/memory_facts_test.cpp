@@ -69,7 +69,7 @@ TEST_CASE("The address of a fault is looked up in the map of its process, as of 
 
 TEST_CASE(
     "Use after free is not said of an access beyond an argument, or of a likely one that lies in none") {
-    const auto is_told = [](FaultedAccess::Place place, bool is_likely) {
+    const auto is_reported = [](FaultedAccess::Place place, bool is_likely) {
         FaultedAccess accessed;
         accessed.place = place;
         accessed.is_likely = is_likely;
@@ -79,14 +79,14 @@ TEST_CASE(
         return report.allocations.front().is_use_after_free();
     };
     using Place = FaultedAccess::Place;
-    CHECK(is_told(Place::inside, false));
-    CHECK(is_told(Place::unknown, false));
-    CHECK_FALSE(is_told(Place::past, false));
-    CHECK_FALSE(is_told(Place::before, false));
-    CHECK_FALSE(is_told(Place::unknown, true));
-    CHECK_FALSE(is_told(Place::past, true));
+    CHECK(is_reported(Place::inside, false));
+    CHECK(is_reported(Place::unknown, false));
+    CHECK_FALSE(is_reported(Place::past, false));
+    CHECK_FALSE(is_reported(Place::before, false));
+    CHECK_FALSE(is_reported(Place::unknown, true));
+    CHECK_FALSE(is_reported(Place::past, true));
     // Whichever argument it was, that one lies in freed memory.
-    CHECK(is_told(Place::inside, true));
+    CHECK(is_reported(Place::inside, true));
 }
 
 TEST_CASE("Nothing is said of an address that is not known, without a map, and by that of another process") {
@@ -116,7 +116,7 @@ TEST_CASE("The tensors of that memory are said, by the map of the very process")
         tensor.number = 1;
         tensor.address = kBase;
         tensor.bytes = kMiB;
-        tensor.made_sequence = 3;
+        tensor.created_sequence = 3;
         std::memcpy(tensor.name, "buf0", 4);
         std::string bytes(tensors::kPage, '\0');
         std::memcpy(bytes.data(), &header, sizeof header);
@@ -158,7 +158,7 @@ TEST_CASE("A call failed for want of memory if its thread was refused some meanw
     Recorded left = refused(begin + 1, 7);
     left.record.result = 0;
     CHECK_FALSE(left.failed().shortage);
-    left.record.flags = ring::kLeftByException;
+    left.record.flags = ring::kUnwoundByException;
     CHECK(left.failed().shortage);
     // The driver says itself what a launch has failed for.
     left.record.kind = ring::CallKind::launch;

@@ -11,12 +11,12 @@ namespace {
 
 constexpr std::uint64_t kSecond = 1'000'000'000;
 
-std::string saved(const SavingProgress& progress, const SavingPace& pace = {}) {
+std::string saved(const SaveProgress& progress, const SavingPace& pace = {}) {
     ProgressText text;
     return std::string(add_saved(text, progress, pace).text());
 }
 
-std::string left(const SavingProgress& progress, const SavingPace& pace = {}) {
+std::string left(const SaveProgress& progress, const SavingPace& pace = {}) {
     ProgressText text;
     return std::string(add_left(text, progress, pace).text());
 }
@@ -31,7 +31,7 @@ std::string seconds(std::uint64_t number) {
 TEST_CASE("What is not known is not said") {
     CHECK(saved({}) == "0 tensors saved, 0 B");
     CHECK(left({}) == "0 tensors to go");
-    SavingProgress progress;
+    SaveProgress progress;
     progress.files = 1;
     progress.jobs_left = 1;
     progress.bytes_left = 100;
@@ -48,7 +48,7 @@ TEST_CASE("What is not known is not said") {
 }
 
 TEST_CASE("The longest numbers there are make a line that ends where its room ends") {
-    SavingProgress progress;
+    SaveProgress progress;
     progress.files = progress.linked = progress.bytes = progress.jobs_left = progress.bytes_left = UINT64_MAX;
     CHECK(saved(progress) ==
           "18,446,744,073,709,551,615 tensors saved (18,446,744,073,709,551,615 linked), "
@@ -61,7 +61,7 @@ TEST_CASE("The longest numbers there are make a line that ends where its room en
 }
 
 TEST_CASE("Numbers, sizes, rate and rest are said as people read them") {
-    SavingProgress progress;
+    SaveProgress progress;
     SavingPace pace;
     pace.note(progress, kSecond);
     progress.files = 1204;
@@ -76,7 +76,7 @@ TEST_CASE("Numbers, sizes, rate and rest are said as people read them") {
 }
 
 TEST_CASE("How long it takes is told by what is handled, linked tensors too") {
-    SavingProgress progress;
+    SaveProgress progress;
     SavingPace pace;
     pace.note(progress, kSecond);
     progress.jobs_left = 5;
@@ -87,7 +87,7 @@ TEST_CASE("How long it takes is told by what is handled, linked tensors too") {
 }
 
 TEST_CASE("The pace is that of the last seconds, not of the beginning, and can begin anew") {
-    SavingProgress progress;
+    SaveProgress progress;
     SavingPace pace;
     pace.note(progress, 0);
     progress.bytes = 1'000'000'000'000;  // at once

@@ -21,15 +21,15 @@ namespace {
 constexpr int kLong = 6000;  // times ten milliseconds
 
 // The thread may be inside to the end, so none is ever freed.
-SavingTeller& teller_of(SavingTeller::Ask ask) {
-    static auto& all = *new std::vector<SavingTeller*>;
-    all.push_back(new SavingTeller);
+SaveStatus& save_status_of(SaveStatus::Ask ask) {
+    static auto& all = *new std::vector<SaveStatus*>;
+    all.push_back(new SaveStatus);
     all.back()->start(std::move(ask));
     return *all.back();
 }
 
-SavingProgress some() {
-    SavingProgress progress;
+SaveProgress some() {
+    SaveProgress progress;
     progress.files = 1204;
     progress.jobs_left = 312;
     return progress;
@@ -47,13 +47,13 @@ bool shows(AtTerminal& at, const std::string& text) {
 
 TEST_CASE("What its thread tells stands where the line was, and at the end there is none any more") {
     AtTerminal at(100);
-    SavingTeller& teller = teller_of(some);
+    SaveStatus& save_status = save_status_of(some);
     REQUIRE(shows(at, "1,204 tensors saved"));
-    teller.set_ending(" (hint)");
+    save_status.set_ending(" (hint)");
     REQUIRE(shows(at, "aoti-dbg: saving: 312 tensors to go (hint)"));
-    teller.say(Severity::warn, "said");
+    save_status.say(Severity::warn, "said");
     REQUIRE(shows(at, "warn: said"));
-    teller.end();
+    save_status.end();
     CHECK(at.screen().size() == 2);
     CHECK(at.screen()[0].rfind("aoti-dbg[", 0) == 0);
     CHECK(at.screen()[1].empty());
@@ -63,26 +63,26 @@ TEST_CASE("What its thread tells stands where the line was, and at the end there
 
 TEST_CASE("Where nothing is saved nothing is shown, and what is said is told") {
     AtTerminal at(100);
-    SavingTeller& teller = teller_of([] { return SavingProgress{}; });
+    SaveStatus& save_status = save_status_of([] { return SaveProgress{}; });
     // A save would have been shown by then.
     for (int tries = 0; tries < 300 && at.shown().empty(); ++tries)
         usleep(10000);
-    teller.say(Severity::info, "said");
+    save_status.say(Severity::info, "said");
     REQUIRE(shows(at, "info: said"));
-    teller.end();
+    save_status.end();
     CHECK(at.shown().rfind("aoti-dbg[", 0) == 0);
 }
 
 TEST_CASE("What was said is told by who comes by, before the end at the latest, and each line once") {
     AtTerminal at(100);
-    SavingTeller teller;
-    teller.say(Severity::warn, "first");
-    teller.say(Severity::warn, "second");
-    teller.tell();
+    SaveStatus save_status;
+    save_status.say(Severity::warn, "first");
+    save_status.say(Severity::warn, "second");
+    save_status.tell();
     CHECK(at.screen().size() == 3);
-    teller.say(Severity::warn, "third");
-    teller.end();
-    teller.tell();
+    save_status.say(Severity::warn, "third");
+    save_status.end();
+    save_status.tell();
     CHECK(at.screen().size() == 4);
 }
 
@@ -101,14 +101,14 @@ TEST_CASE("A line that its thread is writing is written when it has ended") {
     fcntl(ends[1], F_SETFL, 0);
     const int stderr_before = dup(STDERR_FILENO);
     dup2(ends[1], STDERR_FILENO);
-    SavingTeller& teller = teller_of([] { return SavingProgress{}; });
-    teller.say(Severity::warn, "said");
+    SaveStatus& save_status = save_status_of([] { return SaveProgress{}; });
+    save_status.say(Severity::warn, "said");
     usleep(50'000);  // then it stands before the pipe, mostly
     std::thread reader([&] {
         usleep(50'000);
         (void)!read(ends[0], bytes.data(), bytes.size());
     });
-    teller.end();
+    save_status.end();
     CHECK(there() < full);
     dup2(stderr_before, STDERR_FILENO);
     reader.join();

@@ -22,7 +22,7 @@ class Looks {
             marks.insert(marks.end(), at.mark);
         return marks;
     }
-    StandingStreams streams{3 * kSecond};
+    StalledStreams streams{3 * kSecond};
 };
 
 using Marks = std::vector<std::uint32_t>;

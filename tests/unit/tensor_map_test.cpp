@@ -28,7 +28,7 @@ Slot tensor(std::uint64_t number, const std::string& name, std::uint64_t address
     slot.number = number;
     slot.address = address;
     slot.bytes = bytes;
-    slot.made_sequence = number * 10;
+    slot.created_sequence = number * 10;
     slot.run = 3;
     slot.origin = Origin::made;
     std::memcpy(slot.name, name.data(), std::min(name.size(), sizeof slot.name));
@@ -68,7 +68,7 @@ NearMemory segment() {
     memory.place = NearMemory::Place::inside;
     memory.address = kBase;
     memory.bytes = 20 * kMiB;
-    memory.made_sequence = 5;
+    memory.created_sequence = 5;
     return memory;
 }
 
@@ -125,7 +125,7 @@ TEST_CASE("Any bytes in place of the slots are read and asked without harm") {
         NearMemory memory = segment();
         memory.address = random() >> (random() % 64);
         memory.bytes = UINT64_MAX - memory.address;
-        memory.made_sequence = 0;
+        memory.created_sequence = 0;
         add_near_tensors(map.value(), memory.address + random() % 4096, {random(), 0}, memory);
         CHECK(memory.tensors.size() <= 2);
         for (const NearTensor& near : memory.tensors)
@@ -174,14 +174,14 @@ TEST_CASE("An address in a tensor, and one between two, are told by them") {
 }
 
 TEST_CASE("Of what lay at one place the youngest counts that was made for the launch") {
-    const std::vector<Slot> slots = {ended(tensor(1, "buf0", kBase, kMiB), End::let_go, 15),
+    const std::vector<Slot> slots = {ended(tensor(1, "buf0", kBase, kMiB), End::freed, 15),
                                      tensor(2, "buf1", kBase + 512 * 1024, kMiB), tensor(3, "", kBase, 512)};
     CHECK(asked(slots, kBase + 600 * 1024).tensors.front().name == "buf1");
     CHECK(text_of(asked(slots, kBase + 100)) == "100 bytes into a tensor (512 bytes, created in run 3)");
     CHECK(asked(slots, kBase + 100).known_tensors == 2);
     const NearMemory earlier = asked(slots, kBase + 100, 20);
     CHECK(text_of(earlier) == "100 bytes into buf0 (1 MiB, created in run 3, already freed)");
-    CHECK_FALSE(asked(slots, kBase + 100, 12).tensors.front().was_let_go);
+    CHECK_FALSE(asked(slots, kBase + 100, 12).tensors.front().was_freed);
     CHECK(asked(slots, kBase + 100, 10).tensors.empty());
     // Without a launch nobody knows what came first.
     CHECK(asked(slots, kBase + 100, 0).tensors.front().name.empty());
@@ -190,7 +190,7 @@ TEST_CASE("Of what lay at one place the youngest counts that was made for the la
 TEST_CASE("What lay at an address before the memory was made, or after it was freed, does not count") {
     const std::vector<Slot> slots = {tensor(1, "buf0", kBase, kMiB)};
     NearMemory memory = segment();
-    memory.made_sequence = 11;
+    memory.created_sequence = 11;
     CHECK(asked(slots, kBase, 1000, memory).tensors.empty());
     memory.pieces = 2;  // each was mapped at its own time
     CHECK(asked(slots, kBase, 1000, memory).tensors.size() == 1);
@@ -215,7 +215,7 @@ TEST_CASE("Where a tensor comes from and what became of it is told") {
     CHECK(text_of(asked({returned}, kBase)) ==
           "0 bytes into buf9 (512 bytes, returned by an op in run 3, kept after the run)");
     // An end that was written for the tensor that had the slot before.
-    Slot torn = ended(tensor(2, "buf9", kBase, 512), End::let_go, 90);
+    Slot torn = ended(tensor(2, "buf9", kBase, 512), End::freed, 90);
     torn.ended = 1;
     CHECK(asked({torn}, kBase).tensors.front().end == End::none);
     CHECK(asked({tensor(1, "a\nb", kBase, 512)}, kBase).tensors.front().name.find('\n') == std::string::npos);
@@ -229,8 +229,8 @@ TEST_CASE("What the writer leaves is read back, the youngest where there are mor
     TensorMapFile& file = *made.value();
     for (std::uint64_t i = 1; i <= 6; ++i)
         CHECK(file.add(tensor(0, "buf" + std::to_string(i), kBase + i * kMiB, 512)) == i);
-    file.end(1, End::let_go, 77);  // its slot is another's
-    file.end(6, End::let_go, 78);
+    file.end(1, End::freed, 77);  // its slot is another's
+    file.end(6, End::freed, 78);
     const Result<TensorMap> map = parse_tensor_map(read_text(path));
     REQUIRE(map.ok());
     REQUIRE(map.value().slots.size() == 4);
@@ -238,7 +238,7 @@ TEST_CASE("What the writer leaves is read back, the youngest where there are mor
     CHECK(map.value().slots.front().number == 3);
     CHECK(map.value().slots[2].ended == 0);
     CHECK(std::string(map.value().slots.back().name) == "buf6");
-    CHECK(map.value().slots.back().end == End::let_go);
+    CHECK(map.value().slots.back().end == End::freed);
     CHECK(map.value().slots.back().end_sequence == 78);
 }
 
@@ -251,7 +251,7 @@ TEST_CASE("Threads that write at once lose nothing") {
     for (int t = 0; t < 4; ++t) {
         threads.emplace_back([&] {
             for (std::uint64_t i = 0; i < 1000; ++i)
-                made.value()->end(made.value()->add(tensor(0, "buf0", kBase, 512)), End::let_go, i);
+                made.value()->end(made.value()->add(tensor(0, "buf0", kBase, 512)), End::freed, i);
         });
     }
     for (std::thread& thread : threads)

@@ -288,7 +288,7 @@ TEST_CASE("A large one waits for an equal one that is complete, and for no other
     if (!is_complete) end_first();
     CHECK(writers.finish(kLong));
     CHECK(g_chunks_out == 0);
-    const SavingProgress progress = writers.progress();
+    const SaveProgress progress = writers.progress();
     CHECK(progress.files == (comes_whole ? 2 : 1));
     CHECK(progress.linked == (comes_whole ? 1 : 0));
     CHECK(progress.left_out == (comes_whole ? 0 : 1));

@@ -176,7 +176,7 @@ TEST_CASE("Saving stops before the last tenth of the file system, and says where
     const TempFolder out;
     static std::uint64_t available = 0;
     FileCalls calls = system_file_calls();
-    calls.look_at_disk = [](int, struct statvfs* found) {
+    calls.inspect_disk = [](int, struct statvfs* found) {
         *found = {};
         found->f_frsize = 1000;
         found->f_blocks = 1000;

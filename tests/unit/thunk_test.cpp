@@ -96,7 +96,7 @@ TEST_CASE("what the thread does not look at arrives all the same, and is on reco
     };
     const double expected = mixed(1, 2.5, "x", 3.25F, 4, 5, 6, 7, 8.5, 9.5, 10.5, 11.5, 12.5, 13.5, 14.5, 15);
     const auto printed = [] { return core().printed().find("mixed_unwatched") != std::string::npos; };
-    pass_by(SlotRole::let_go);
+    pass_by(SlotRole::freed);
     pass_by(SlotRole::call);
     CHECK(call() == expected);
     auto* pair = stub_before(&make_pair_of, "pair_unwatched", 0);
@@ -107,7 +107,7 @@ TEST_CASE("what the thread does not look at arrives all the same, and is on reco
     CHECK(elsewhere == expected);
     CHECK(printed());
     watch(SlotRole::call);
-    CHECK(t_unwatched_roles == bit_of(SlotRole::let_go));
+    CHECK(t_unwatched_roles == bit_of(SlotRole::freed));
     watch_all_roles();
     CHECK(call() == expected);
 }
@@ -133,7 +133,7 @@ TEST_CASE("an exception passes through and the next call has no parent") {
         if (recorded.value().name(call.record->name) == "throwing") calls.push_back(*call.record);
     }
     REQUIRE(calls.size() == 2);
-    CHECK((calls[0].flags & ring::kLeftByException) != 0);
+    CHECK((calls[0].flags & ring::kUnwoundByException) != 0);
     CHECK((calls[1].flags & ring::kEnded) != 0);
     CHECK(calls[1].back == 0);
     CHECK(calls[1].result == 5);

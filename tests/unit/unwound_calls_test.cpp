@@ -79,11 +79,11 @@ TEST_CASE("On another stack, and where the thread's own is not known, nothing is
 
 TEST_CASE("A call that is left is counted and no longer open") {
     ThreadInCalls thread;
-    const std::uint64_t steps = thread.state.standing.steps.get();
-    leave_innermost(thread.state);
+    const std::uint64_t steps = thread.state.progress.steps.get();
+    close_innermost_unwound(thread.state);
     CHECK(thread.state.depth == 2);
     CHECK(thread.state.counts.exceptions.get() == 1);
-    CHECK(thread.state.standing.steps.get() == steps + 1);
+    CHECK(thread.state.progress.steps.get() == steps + 1);
 }
 
 }  // namespace

@@ -39,7 +39,7 @@ std::string words_of(const LastWriter& writer, const std::vector<std::string>& n
 }
 
 /// Those that are told; the caller numbers the told ones in the same order.
-bool is_told(const Argument& argument) {
+bool is_reported(const Argument& argument) {
     return argument.kind != ArgumentKind::absent && argument.kind != ArgumentKind::unknown;
 }
 
@@ -61,8 +61,8 @@ bool has_memory_of_another(const WrapperInfo& info, const std::string& name) {
 
 }  // namespace
 
-ToldArguments::ToldArguments(const FoundSource& source, const std::vector<std::string>& names,
-                             const std::string& parameters, const std::vector<TensorOfRun>& tensors)
+ArgumentDetails::ArgumentDetails(const FoundSource& source, const std::vector<std::string>& names,
+                                 const std::string& parameters, const std::vector<TensorOfRun>& tensors)
     : source_(source),
       names_(names),
       launch_(source.info, source.sites.back(), parameters),
@@ -73,14 +73,14 @@ ToldArguments::ToldArguments(const FoundSource& source, const std::vector<std::s
             solve_by_bytes(source.info, tensors[i].name, tensors[i].bytes, symbols_);
 }
 
-const std::vector<Argument>& ToldArguments::said() const {
+const std::vector<Argument>& ArgumentDetails::said() const {
     return source_.info.run.sites[source_.sites.back()].arguments;
 }
 
-std::vector<CrashArgument> ToldArguments::arguments() const {
+std::vector<CrashArgument> ArgumentDetails::arguments() const {
     std::vector<CrashArgument> arguments;
     for (const Argument& argument : said())
-        if (is_told(argument)) arguments.push_back(told(argument));
+        if (is_reported(argument)) arguments.push_back(told(argument));
     for (const TensorMemory& memory : launch_.tensors()) {
         const auto is_it = [&memory](const CrashArgument& argument) {
             return argument.parameter == memory.parameter && argument.label == memory.label;
@@ -93,7 +93,7 @@ std::vector<CrashArgument> ToldArguments::arguments() const {
     return arguments;
 }
 
-CrashArgument ToldArguments::told(const Argument& argument) const {
+CrashArgument ArgumentDetails::told(const Argument& argument) const {
     CrashArgument told;
     told.label = argument.label();
     told.parameter = argument.parameter;
@@ -111,7 +111,7 @@ CrashArgument ToldArguments::told(const Argument& argument) const {
     return told;
 }
 
-void ToldArguments::add_value(const Argument& argument, CrashArgument& told) const {
+void ArgumentDetails::add_value(const Argument& argument, CrashArgument& told) const {
     if (argument.kind != ArgumentKind::scalar) return;
     told.value = launch_.value_of(argument);
     if (!told.value.empty()) return;
@@ -121,7 +121,7 @@ void ToldArguments::add_value(const Argument& argument, CrashArgument& told) con
         told.value = argument.value;
 }
 
-void ToldArguments::add_layout(const Argument& argument, CrashArgument& told) const {
+void ArgumentDetails::add_layout(const Argument& argument, CrashArgument& told) const {
     const TensorLayout layout = layout_of(source_.info, source_.sites.back(), argument.tensors.front());
     told.dtype = layout.dtype;
     told.has_sizes = layout.has_sizes;
@@ -129,10 +129,10 @@ void ToldArguments::add_layout(const Argument& argument, CrashArgument& told) co
     told.is_expected = layout.is_expected && (layout.has_sizes || !layout.dtype.empty());
 }
 
-void ToldArguments::add_places(std::vector<CrashArgument>& arguments) const {
+void ArgumentDetails::add_places(std::vector<CrashArgument>& arguments) const {
     auto told = arguments.begin();
     for (const Argument& argument : said()) {
-        if (!is_told(argument)) continue;
+        if (!is_reported(argument)) continue;
         if (told == arguments.end()) return;
         if (told->begin == 0 && told->label == argument.label() && is_one_tensor(argument))
             add_place(argument, *told);
@@ -140,7 +140,7 @@ void ToldArguments::add_places(std::vector<CrashArgument>& arguments) const {
     }
 }
 
-void ToldArguments::add_place(const Argument& argument, CrashArgument& told) const {
+void ArgumentDetails::add_place(const Argument& argument, CrashArgument& told) const {
     const TensorLayout layout = layout_of(source_.info, source_.sites.back(), argument.tensors.front());
     const auto is_it = [&layout](const TensorOfRun& tensor) { return tensor.name == layout.name; };
     const auto memory = std::find_if(tensors_.begin(), tensors_.end(), is_it);

@@ -14,12 +14,12 @@
 
 namespace aoti_dbg {
 
-class ToldArguments {
+class ArgumentDetails {
   public:
     /// `names` and `source` as find_source() has them; `parameters` are those of the launch, as its kernel
     /// got them, empty: not known. `tensors` are those of the call's run. All outlive it.
-    ToldArguments(const FoundSource& source, const std::vector<std::string>& names,
-                  const std::string& parameters, const std::vector<TensorOfRun>& tensors);
+    ArgumentDetails(const FoundSource& source, const std::vector<std::string>& names,
+                    const std::string& parameters, const std::vector<TensorOfRun>& tensors);
 
     /// In the order of the call; where tensors lay only by the launch's parameters.
     [[nodiscard]] std::vector<CrashArgument> arguments() const;

@@ -69,7 +69,7 @@ void take_measured(std::vector<CrashArgument> measured, std::vector<CrashArgumen
     arguments = std::move(measured);
 }
 
-void tell_model(const RecordedEvents& events, CrashCall& call) {
+void add_model_details(const RecordedEvents& events, CrashCall& call) {
     call.model_name = events.model_name;
     if (call.path.empty()) call.path = events.model_path;
 }
@@ -88,7 +88,7 @@ void add_call_facts(const RecordedProcess& process, const RecordedCalls& calls, 
     const std::optional<FoundSource> source = find_source(packages, names, told, report.notes);
     const std::vector<TensorOfRun> tensors =
         source ? tensors_of_run_of(process, told) : std::vector<TensorOfRun>();
-    std::optional<ToldArguments> arguments;
+    std::optional<ArgumentDetails> arguments;
     if (source) arguments.emplace(*source, names, op ? std::string() : launch_parameters(report), tensors);
     if (arguments) report.arguments = arguments->arguments();
     if (report.device) {

@@ -22,7 +22,7 @@ void add_call_facts(const RecordedProcess& process, const RecordedCalls& calls, 
 void take_measured(std::vector<CrashArgument> measured, std::vector<CrashArgument>& arguments);
 
 /// As the events name the call's model, which may have no package.
-void tell_model(const RecordedEvents& events, CrashCall& call);
+void add_model_details(const RecordedEvents& events, CrashCall& call);
 
 /// Among the arguments, which are those of the launch if it was that one.
 void place_fault(CrashReport& report);

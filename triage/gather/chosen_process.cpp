@@ -89,9 +89,9 @@ std::vector<std::string> unexplained_ends(const std::vector<RecordedProcess>& pr
     const bool has_ended_well = run.has_status && WIFEXITED(run.status) && WEXITSTATUS(run.status) == 0;
     std::size_t more = 0;
     for (const RecordedProcess& process : processes) {
-        const bool is_told = &process == chosen || (run.has_status && is_started(process, run));
+        const bool is_reported = &process == chosen || (run.has_status && is_started(process, run));
         // Children that such a program has killed itself are no crash.
-        if (is_told || !process.has_vanished() || (has_ended_well && !is_fault(process.signal))) continue;
+        if (is_reported || !process.has_vanished() || (has_ended_well && !is_fault(process.signal))) continue;
         if (clauses.size() == kMostNoted) {
             ++more;
             continue;

@@ -88,7 +88,7 @@ const gpu::Fault& best_of(const gpu::GpuDump& dump, const std::vector<gpu::Fault
     return faults.front();
 }
 
-DeviceFault told_of(const gpu::GpuDump& dump, const gpu::Fault& fault) {
+DeviceFault fault_details(const gpu::GpuDump& dump, const gpu::Fault& fault) {
     DeviceFault told;
     // As calls are on record.
     told.kernel = readable_symbol(fault.kernel.empty() && fault.place ? fault.place->function : fault.kernel);
@@ -210,7 +210,7 @@ std::optional<DeviceFault> device_fault(const std::string& folder, std::uint64_t
         if (says_more)
             notes.push_back(path.filename().string() +
                             " also shows faults in other kernels. Run: aoti-dbg show " + path.string());
-        DeviceFault told = told_of(dump, best_of(dump, found));
+        DeviceFault told = fault_details(dump, best_of(dump, found));
         if (!says_more) told.dump = path.string();
         struct stat file {};
         if (stat(path.c_str(), &file) == 0) told.written_unix_ns = written_unix_ns(file);
@@ -231,7 +231,7 @@ std::optional<DeviceFault> running_kernel(const std::string& folder, std::uint64
             return is_name_of(wanted, readable_symbol(one.at.kernel));
         });
         if (which == found.end()) which = found.begin();
-        DeviceFault told = told_of(dump, which->at);
+        DeviceFault told = fault_details(dump, which->at);
         told.is_running = true;
         told.warps = which->warps;
         told.blocks = which->blocks;

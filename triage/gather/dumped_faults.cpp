@@ -18,7 +18,7 @@ std::string name_of(const RecordedProcess& process) {
 }
 
 /// The driver had not been told of the fault, and would never have been.
-void add_late_telling(const RecordedProcess& process, CrashReport& report) {
+void add_late_report(const RecordedProcess& process, CrashReport& report) {
     const std::string hang = recorded_hang_text(process);
     if (!hang.empty())
         report.notes.push_back(
@@ -34,9 +34,9 @@ const RecordedProcess* first_fault(const std::vector<RecordedProcess>& processes
         report.notes.push_back(name_of(process) + " also had a fault, in " +
                                (fault.kernel.empty() ? "an unknown kernel" : fault.kernel));
     };
-    std::set<std::string> looked_at;  // processes may share a folder: then it is the last one's
+    std::set<std::string> inspected;  // processes may share a folder: then it is the last one's
     for (auto process = processes.rbegin(); process != processes.rend(); ++process) {
-        if (!looked_at.insert(process->folder).second) continue;
+        if (!inspected.insert(process->folder).second) continue;
         std::optional<DeviceFault> fault = device_fault(process->folder, run.start_unix_ns, report.notes);
         if (!fault) continue;
         // Several have asked the driver for one file: it is of the one whose context has failed.
@@ -51,7 +51,7 @@ const RecordedProcess* first_fault(const std::vector<RecordedProcess>& processes
         first = &*process;
         report.device = std::move(fault);
     }
-    if (first != nullptr) add_late_telling(*first, report);
+    if (first != nullptr) add_late_report(*first, report);
     return first;
 }
 

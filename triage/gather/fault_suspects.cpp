@@ -118,7 +118,7 @@ void tell_suspects(const std::vector<ring::Call>& launches, bool is_certain, con
         return;
     }
     for (std::size_t i = 0; i < std::min(launches.size(), kMostUnended); ++i)
-        report.suspects.push_back(calls.told_launch(launches[i]));
+        report.suspects.push_back(calls.launch_details(launches[i]));
     report.suspect_count = launches.size();
 }
 
@@ -127,17 +127,17 @@ void tell_suspects(const std::vector<ring::Call>& launches, bool is_certain, con
 std::optional<ring::Call> find_suspects(const KeptPackages& packages, const ring::Contents& ring,
                                         const RecordedCalls& calls, CrashReport& report) {
     const std::optional<ring::Call> failed = calls.failed();
-    const bool is_told = report.device || report.hang || report.failed_alone;
+    const bool is_reported = report.device || report.hang || report.failed_alone;
     const bool has_failed = failed && returns_cuda_error(failed->record->kind) &&
                             ends_context(failed->record->result) && may_come_of_lost_context(report);
-    if (is_told || !has_failed) return std::nullopt;
+    if (is_reported || !has_failed) return std::nullopt;
     FaultSuspects found = fault_suspects(ring);
     report.by_markers = !found.launches.empty();
     if (!report.by_markers) {
         const std::vector<ring::Call> unended = unended_before(ring, *failed->record);
         report.unended_count = unended.size();
         for (std::size_t i = 0; i < std::min(unended.size(), kMostUnended); ++i)
-            report.unended.push_back(calls.told_launch(unended[i]));
+            report.unended.push_back(calls.launch_details(unended[i]));
         if (may_be_assertion(failed->record->result))
             found.launches = asserting(packages, ring, unended, report);
         report.by_assertion = !found.launches.empty();

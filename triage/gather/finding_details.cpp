@@ -111,15 +111,15 @@ void add_recorded(const RecordedProcess& process, CrashReport& report) {
 
 /// At the levels that measure.
 void add_events_of(const EndedRun& run, const RecordedProcess& process, CrashReport& report) {
-    const WantedCall wanted{process.pid, report.found->sequence};
+    const RequestedCall wanted{process.pid, report.found->sequence};
     RecordedEvents events = recorded_events(run.folder, run.start_unix_ns, wanted, report.found->model);
     if (!events.arguments.empty()) take_measured(std::move(events.arguments), report.arguments);
-    tell_model(events, *report.found);
+    add_model_details(events, *report.found);
 }
 
 }  // namespace
 
-void tell_finding(const EndedRun& run, const RecordedProcess* process, CrashReport& report) {
+void add_finding_details(const EndedRun& run, const RecordedProcess* process, CrashReport& report) {
     const Finding& finding = *report.finding;
     report.found = call_of(finding);
     report.before.clear();

@@ -10,6 +10,6 @@ namespace aoti_dbg {
 
 /// `process` is that which has the report's finding; null where nothing else was recorded of it. Whatever the
 /// ring has lost is told as the finding itself says it.
-void tell_finding(const EndedRun& run, const RecordedProcess* process, CrashReport& report);
+void add_finding_details(const EndedRun& run, const RecordedProcess* process, CrashReport& report);
 
 }  // namespace aoti_dbg

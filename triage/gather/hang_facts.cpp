@@ -38,7 +38,7 @@ bool is_over(const RecordedProcess& process, const Hang& hang) {
 }
 
 /// What the library has written.
-std::optional<Hang> told_hang(const RecordedProcess& process) {
+std::optional<Hang> recorded_hang(const RecordedProcess& process) {
     const std::string text = text_of(hang_path(process.ring));
     if (text.empty()) return std::nullopt;
     Result<Hang> hang = read_hang(text);
@@ -81,7 +81,7 @@ bool may_be_hang(const EndedRun& run) {
 }
 
 std::optional<Hang> hang_of(const RecordedProcess& process, const EndedRun& run) {
-    std::optional<Hang> told = told_hang(process);
+    std::optional<Hang> told = recorded_hang(process);
     // One that was ended by the driver's record may have come to any end.
     if (told && (told->is_recorded || may_be_hang(run))) return told;
     if (!may_be_hang(run)) return std::nullopt;
@@ -114,10 +114,10 @@ const RecordedProcess* longest_hang(const std::vector<RecordedProcess>& processe
 }
 
 std::string recorded_hang_text(const RecordedProcess& process) {
-    const std::optional<Hang> hang = told_hang(process);
+    const std::optional<Hang> hang = recorded_hang(process);
     if (!hang || !hang->is_recorded) return {};
     const StuckCall& first = hang->calls.front();
-    return call_text(first.call) + standing_text(first);
+    return call_text(first.call) + stalled_text(first);
 }
 
 }  // namespace aoti_dbg

@@ -107,15 +107,15 @@ KeptPackages::KeptPackages(const std::string& folder, const ProcessOfModels& pro
 
 std::vector<const KeptPackage*> KeptPackages::of(std::uint32_t model) const {
     std::vector<const KeptPackage*> found;
-    const bool is_told = tell_models();
+    const bool is_reported = knows_models();
     for (const KeptPackage& package : all_) {
         const bool is_its = model == ~0U ? !package.models.empty() : package.find(model) != nullptr;
-        if (!is_told || is_its) found.push_back(&package);
+        if (!is_reported || is_its) found.push_back(&package);
     }
     return found;
 }
 
-bool KeptPackages::tell_models() const {
+bool KeptPackages::knows_models() const {
     return std::any_of(all_.begin(), all_.end(),
                        [](const KeptPackage& package) { return !package.models.empty(); });
 }

@@ -43,7 +43,7 @@ class KeptPackages {
     [[nodiscard]] std::vector<const KeptPackage*> of(std::uint32_t model) const;
 
     /// Whether the process has noted which package is whose.
-    [[nodiscard]] bool tell_models() const;
+    [[nodiscard]] bool knows_models() const;
 
     /// The versions of the libtorch that the models called, each once, in order; none of a torch before 2.9.
     [[nodiscard]] std::vector<std::string> torch_versions() const;

@@ -70,7 +70,7 @@ void add_once(const std::string& note, std::vector<std::string>& notes) {
     if (std::find(notes.begin(), notes.end(), note) == notes.end()) notes.push_back(note);
 }
 
-void tell_package(const KeptPackage& package, CrashCall& call) {
+void add_package_details(const KeptPackage& package, CrashCall& call) {
     call.package = package.name;
     const KeptPackage::Model* const model = package.find(call.model);
     call.path = model != nullptr ? model->library : package.library;
@@ -91,9 +91,9 @@ std::string not_kept_text(const CrashCall& call) {
 std::optional<FoundSource> find_source(const KeptPackages& packages, const std::vector<std::string>& names,
                                        CrashCall& call, std::vector<std::string>& notes) {
     const std::vector<const KeptPackage*> candidates = packages.of(call.model);
-    if (packages.tell_models() && call.model != ~0U && candidates.empty())
+    if (packages.knows_models() && call.model != ~0U && candidates.empty())
         add_once(not_kept_text(call), notes);
-    if (packages.tell_models() && candidates.size() == 1) tell_package(*candidates.front(), call);
+    if (packages.knows_models() && candidates.size() == 1) add_package_details(*candidates.front(), call);
     if (names.empty()) return std::nullopt;
     std::optional<FoundSource> source;
     std::vector<const KeptPackage*> found;
@@ -108,7 +108,7 @@ std::optional<FoundSource> find_source(const KeptPackages& packages, const std::
     }
     if (found.size() > 1) add_once(ambiguity_text(found), notes);
     if (found.size() != 1) return std::nullopt;
-    tell_package(*found.front(), call);
+    add_package_details(*found.front(), call);
     const CallSite& site = source->info.run.sites[source->sites.back()];
     call.line = site.line;
     call.source_nodes = site.source_nodes;

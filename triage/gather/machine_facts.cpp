@@ -8,7 +8,7 @@
 #include <sstream>
 #include <string_view>
 
-#include "config/telling_variables.hpp"
+#include "config/relevant_variables.hpp"
 #include "triage/gather/folder_entries.hpp"
 
 extern char** environ;
@@ -62,12 +62,12 @@ NamedTexts machine_gpus() {
     return gpus;
 }
 
-NamedTexts telling_variables() {
+NamedTexts relevant_variables() {
     NamedTexts texts;
     for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
         const std::string_view text = *entry;
         const std::size_t end = text.find('=');
-        if (end != std::string_view::npos && is_telling_variable(text.substr(0, end)))
+        if (end != std::string_view::npos && is_relevant_variable(text.substr(0, end)))
             texts.emplace_back(text.substr(0, end), text.substr(end + 1));
     }
     std::sort(texts.begin(), texts.end());

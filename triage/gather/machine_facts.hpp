@@ -21,7 +21,7 @@ NamedTexts machine_gpus();
 std::filesystem::path found_on_path(const std::string& program);
 
 /// Variables of this process's environment that change what a model does; none that could hold a secret.
-NamedTexts telling_variables();
+NamedTexts relevant_variables();
 
 /// How many processes the kernel has killed in our control group for want of memory.
 std::optional<std::uint64_t> count_of_oom_kills();

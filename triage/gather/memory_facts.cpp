@@ -25,11 +25,11 @@ std::uint64_t address_of(const DeviceFault& fault) {
 
 /// A refused call of the driver says itself that memory was short.
 bool may_want_memory(const ring::Record& record) {
-    const bool is_left = (record.flags & ring::kLeftByException) != 0;
+    const bool is_left = (record.flags & ring::kUnwoundByException) != 0;
     return !ring::returns_cuda_error(record.kind) && (record.result != 0 || is_left);
 }
 
-std::optional<Shortage> shortage_of(const AllocationMap& map, const ToldCalls& calls,
+std::optional<Shortage> shortage_of(const AllocationMap& map, const ReportedCalls& calls,
                                     const CrashReport& report) {
     if (!calls.failed) {
         // Memory is also asked for outside of calls: models are loaded there.
@@ -79,7 +79,7 @@ std::optional<TensorMap> tensor_map_of(const RecordedProcess& process, std::vect
     return std::move(map.value());
 }
 
-void add_memory_facts(const RecordedProcess& process, const ToldCalls& calls, CrashReport& report) {
+void add_memory_facts(const RecordedProcess& process, const ReportedCalls& calls, CrashReport& report) {
     const std::string path = allocations_path(process.ring);
     // Processes without a device have none.
     if (access(path.c_str(), F_OK) != 0) return;

@@ -14,14 +14,14 @@
 namespace aoti_dbg {
 
 /// Calls of the process, as in the report.
-struct ToldCalls {
+struct ReportedCalls {
     std::optional<ring::Call>
         faulted;  // the launch of a fault on the device, where it is known when that was
     std::optional<ring::Call> failed;
     std::optional<ring::Call> last;  // to have begun
 };
 
-void add_memory_facts(const RecordedProcess& process, const ToldCalls& calls, CrashReport& report);
+void add_memory_facts(const RecordedProcess& process, const ReportedCalls& calls, CrashReport& report);
 
 /// The process's map of tensors; nothing where it kept none, or why it cannot be read, in `notes`.
 std::optional<TensorMap> tensor_map_of(const RecordedProcess& process, std::vector<std::string>& notes);

@@ -13,7 +13,7 @@ constexpr std::size_t kCallsBefore = 8;
 
 bool has_failed(const ring::Record& record) {
     return record.kind != ring::CallKind::lifecycle && record.kind != ring::CallKind::wait &&
-           (record.result != 0 || (record.flags & ring::kLeftByException) != 0);
+           (record.result != 0 || (record.flags & ring::kUnwoundByException) != 0);
 }
 
 bool is_open_call(const ring::Record& record) {
@@ -76,7 +76,7 @@ bool RecordedCalls::was_alone(const ring::Call& failed) const {
     });
 }
 
-CrashCall RecordedCalls::told_launch(const ring::Call& launch) const {
+CrashCall RecordedCalls::launch_details(const ring::Call& launch) const {
     CrashCall call = told(launch);
     if (const std::optional<ring::Call> op = around(launch)) call.inside = call_text(told(*op));
     return call;
@@ -89,11 +89,11 @@ std::optional<ring::Call> RecordedCalls::last(std::uint32_t thread) const {
     return found == all_.rend() ? std::nullopt : std::optional(*found);
 }
 
-template <typename IsWanted>
-std::vector<CrashCall> RecordedCalls::latest(IsWanted is_wanted) const {
+template <typename IsRequested>
+std::vector<CrashCall> RecordedCalls::latest(IsRequested is_requested) const {
     std::vector<CrashCall> calls;
     for (auto call = all_.rbegin(); call != all_.rend() && calls.size() < kCallsBefore; ++call)
-        if (is_call(*call->record) && !is_open(*call->record) && is_wanted(*call))
+        if (is_call(*call->record) && !is_open(*call->record) && is_requested(*call))
             calls.push_back(told(*call));
     return calls;
 }

@@ -64,13 +64,13 @@ class RecordedCalls {
     [[nodiscard]] CrashCall told(const ring::Call& call) const { return recorded_call(contents_, call); }
 
     /// With the op that it lies in.
-    [[nodiscard]] CrashCall told_launch(const ring::Call& launch) const;
+    [[nodiscard]] CrashCall launch_details(const ring::Call& launch) const;
 
   private:
     /// Whether a launch may have been in the context, or on the device, that the fault is told of.
     [[nodiscard]] bool may_be_there(const ring::Call& launch, const DeviceFault& fault) const;
-    template <typename IsWanted>
-    [[nodiscard]] std::vector<CrashCall> latest(IsWanted is_wanted) const;
+    template <typename IsRequested>
+    [[nodiscard]] std::vector<CrashCall> latest(IsRequested is_requested) const;
 
     const ring::Contents& contents_;
     std::vector<ring::Call> all_;

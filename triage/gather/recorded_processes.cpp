@@ -35,8 +35,8 @@ void for_each_file(const std::string& folder, std::string_view begins, std::stri
         if (entry.depth() >= kDeepest) entry.disable_recursion_pending();
         std::error_code unreadable;
         const std::string name = entry->path().filename().string();
-        const bool is_wanted = name.rfind(begins, 0) == 0 && name.find(ends) != std::string::npos;
-        if (is_wanted && entry->is_regular_file(unreadable)) take(entry->path());
+        const bool is_requested = name.rfind(begins, 0) == 0 && name.find(ends) != std::string::npos;
+        if (is_requested && entry->is_regular_file(unreadable)) take(entry->path());
     }
 }
 
@@ -61,7 +61,7 @@ std::uint64_t unix_ns_of(const ring::FileHeader& header, std::uint64_t ticks) {
 
 bool has_failed(const ring::Record& record) {
     return record.kind != ring::CallKind::lifecycle &&
-           (record.result != 0 || (record.flags & ring::kLeftByException) != 0);
+           (record.result != 0 || (record.flags & ring::kUnwoundByException) != 0);
 }
 
 /// A run fails for what one of its calls has done, if that is known.
@@ -77,7 +77,7 @@ void note_failed(const ring::Contents& contents, const ring::Record& record, Rec
     call.name = contents.name(record.name);
     call.run = record.run;
     call.call = record.call;
-    call.left_by_exception = (record.flags & ring::kLeftByException) != 0;
+    call.unwound_by_exception = (record.flags & ring::kUnwoundByException) != 0;
     process.failed_call = failure_text(call);
 }
 
@@ -175,7 +175,7 @@ CrashArgument recorded_argument(const JsonLine::Value& argument) {
 /// Reads one file's lines; only those that may matter are taken apart.
 class EventFile {
   public:
-    EventFile(RecordedEvents& events, const std::optional<WantedCall>& wanted, std::uint32_t model)
+    EventFile(RecordedEvents& events, const std::optional<RequestedCall>& wanted, std::uint32_t model)
         : events_(events), wanted_(wanted), model_(model) {}
 
     void read(const fs::path& path, std::uint64_t since_unix_ns) {
@@ -227,7 +227,7 @@ class EventFile {
     }
 
     RecordedEvents& events_;
-    const std::optional<WantedCall>& wanted_;
+    const std::optional<RequestedCall>& wanted_;
     std::uint32_t model_;
     std::uint32_t pid_ = 0;
     bool is_wanted_process_ = false;
@@ -258,7 +258,7 @@ std::vector<RecordedProcess> recorded_processes(const std::string& folder, std::
 }
 
 RecordedEvents recorded_events(const std::string& folder, std::uint64_t since_unix_ns,
-                               const std::optional<WantedCall>& wanted, std::uint32_t model) {
+                               const std::optional<RequestedCall>& wanted, std::uint32_t model) {
     RecordedEvents events;
     for_each_file(folder, "events", ".jsonl",
                   [&](const fs::path& path) { EventFile(events, wanted, model).read(path, since_unix_ns); });

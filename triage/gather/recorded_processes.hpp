@@ -53,25 +53,26 @@ struct RecordedProcess {
 std::vector<RecordedProcess> recorded_processes(const std::string& folder, std::uint64_t since_unix_ns);
 
 /// The last of them that is wanted; null where none is.
-template <typename IsWanted>
-const RecordedProcess* last_of(const std::vector<RecordedProcess>& processes, IsWanted is_wanted) {
-    const auto found = std::find_if(processes.rbegin(), processes.rend(), is_wanted);
+template <typename IsRequested>
+const RecordedProcess* last_of(const std::vector<RecordedProcess>& processes, IsRequested is_requested) {
+    const auto found = std::find_if(processes.rbegin(), processes.rend(), is_requested);
     return found == processes.rend() ? nullptr : &*found;
 }
 
 /// The one of them that failed first, of those of which it is known when; else the last of all.
-template <typename IsWanted>
-const RecordedProcess* first_to_fail(const std::vector<RecordedProcess>& processes, IsWanted is_wanted) {
+template <typename IsRequested>
+const RecordedProcess* first_to_fail(const std::vector<RecordedProcess>& processes,
+                                     IsRequested is_requested) {
     const RecordedProcess* first = nullptr;
     for (const RecordedProcess& process : processes)
-        if (process.failed_unix_ns != 0 && is_wanted(process) &&
+        if (process.failed_unix_ns != 0 && is_requested(process) &&
             (first == nullptr || process.failed_unix_ns < first->failed_unix_ns))
             first = &process;
-    return first != nullptr ? first : last_of(processes, is_wanted);
+    return first != nullptr ? first : last_of(processes, is_requested);
 }
 
 /// One call that somebody wants to know the arguments of.
-struct WantedCall {
+struct RequestedCall {
     std::uint32_t pid = 0;
     std::uint64_t sequence = 0;
 };
@@ -93,6 +94,6 @@ struct RecordedEvents {
 inline constexpr std::size_t kFindingsKept = 10;
 
 RecordedEvents recorded_events(const std::string& folder, std::uint64_t since_unix_ns,
-                               const std::optional<WantedCall>& wanted, std::uint32_t model);
+                               const std::optional<RequestedCall>& wanted, std::uint32_t model);
 
 }  // namespace aoti_dbg

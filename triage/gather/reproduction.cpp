@@ -38,8 +38,8 @@ std::string working_folder() {
     return failed ? std::string() : folder.string();
 }
 
-/// `variables` are those that the program was started with, as telling_variables() has them.
-void add_repeating(const NamedTexts& variables, const std::string& folder, CrashReport& report) {
+/// `variables` are those that the program was started with, as relevant_variables() has them.
+void add_reproduction(const NamedTexts& variables, const std::string& folder, CrashReport& report) {
     report.working_folder = folder;
     for (const auto& [name, value] : variables) {
         const auto is_its = [&name = name](const OptionInfo& info) { return info.variable == name; };
@@ -63,10 +63,10 @@ void add_start(const std::vector<RecordedProcess>& processes, const EndedRun& ru
     report.tool = own_place();
     if (is_ours) report.command = run.command;
     if (is_ours && (!run.asks_itself || started == nullptr))
-        return add_repeating(telling_variables(), working_folder(), report);
+        return add_reproduction(relevant_variables(), working_folder(), report);
     if (started == nullptr) return;
     if (!is_ours) report.command = started->facts.command;
-    add_repeating(started->facts.variables, started->facts.working_folder, report);
+    add_reproduction(started->facts.variables, started->facts.working_folder, report);
 }
 
 }  // namespace aoti_dbg

@@ -32,11 +32,11 @@ namespace aoti_dbg {
 namespace {
 
 /// The one whose arguments are told; null where there is none.
-CrashCall* told_call(CrashReport& report) {
+CrashCall* reported_call(CrashReport& report) {
     if (report.faulted) return &*report.faulted;
     if (!report.suspects.empty()) return nullptr;
     if (report.in_flight.size() == 1) return &report.in_flight.front();
-    return report.in_flight.empty() && report.told_failure() != nullptr ? &*report.failed : nullptr;
+    return report.in_flight.empty() && report.reported_failure() != nullptr ? &*report.failed : nullptr;
 }
 
 /// Of its environment; one of them says whether its launches wait for their kernels.
@@ -72,7 +72,7 @@ bool may_be_worker(const EndedRun& run, const CrashReport& report, bool has_lost
 
 /// Whether it is told for what its kernel did, or may have done, on the device.
 bool is_launch_at_fault(const ring::Record& record, const CrashReport& report) {
-    const CrashCall* const failed = report.told_failure();
+    const CrashCall* const failed = report.reported_failure();
     return ring::is_launch(record.kind) && !report.hang &&
            (report.faulted || (failed != nullptr && failed->sequence == record.seq));
 }
@@ -96,7 +96,7 @@ void add_neighbours(const ring::Contents& ring, const RecordedCalls& calls,
     const std::vector<ring::Call> unended = unended_beside(ring, *about);
     report.unended_count = unended.size();
     for (std::size_t i = 0; i < std::min(unended.size(), kMostUnended); ++i)
-        report.unended.push_back(calls.told_launch(unended[i]));
+        report.unended.push_back(calls.launch_details(unended[i]));
 }
 
 /// What its ring tells. An exit in good order is nobody's who was inside of a call meanwhile.
@@ -155,7 +155,7 @@ void add_calls(const RecordedProcess& process, const EndedRun& run, CrashReport&
     }
     if (!about) about = find_suspects(packages_of(process), read.value(), calls, report);
     if (!about && report.suspects.empty() && in_flight.size() == 1) about = in_flight.front();
-    if (!about && report.suspects.empty() && in_flight.empty() && report.told_failure() != nullptr)
+    if (!about && report.suspects.empty() && in_flight.empty() && report.reported_failure() != nullptr)
         about = failed;
     if (!report.hang) {
         for (const StuckCall& open : open_calls(read.value(), 0))
@@ -164,19 +164,20 @@ void add_calls(const RecordedProcess& process, const EndedRun& run, CrashReport&
                                        " had not returned from " + open.call.name);
     }
     add_neighbours(read.value(), calls, about, report);
-    if (report.failed && report.told_failure() == nullptr)
+    if (report.failed && report.reported_failure() == nullptr)
         report.notes.push_back("earlier, " + failure_text(*report.failed) + ", but later runs succeeded");
     if (about)
-        add_call_facts(process, calls, *about, *told_call(report), report);
+        add_call_facts(process, calls, *about, *reported_call(report), report);
     else if (report.device)
         place_fault(report);
     add_memory_facts(process, {launch, failed, last}, report);
 }
 
 /// One of a run that failed or was under way, else the first.
-const RecordedFinding* told_finding(const std::vector<RecordedFinding>& findings, const CrashReport& report) {
+const RecordedFinding* reported_finding(const std::vector<RecordedFinding>& findings,
+                                        const CrashReport& report) {
     if (findings.empty()) return nullptr;
-    const CrashCall* const failed = report.told_failure();
+    const CrashCall* const failed = report.reported_failure();
     const auto is_of_end = [&](const RecordedFinding& recorded) {
         const auto is_its = [&recorded](const CrashCall& call) {
             return is_of_run_of(recorded.finding, call);
@@ -191,8 +192,8 @@ const RecordedFinding* told_finding(const std::vector<RecordedFinding>& findings
 /// Returns the process whose finding is told; 0: there is none.
 std::uint32_t add_events(const EndedRun& run, Triage& triage) {
     CrashReport& report = triage.report;
-    CrashCall* const call = told_call(report);
-    std::optional<WantedCall> wanted;
+    CrashCall* const call = reported_call(report);
+    std::optional<RequestedCall> wanted;
     if (call != nullptr) wanted = {report.end.pid, call->sequence};
     RecordedEvents events =
         recorded_events(run.folder, run.start_unix_ns, wanted, call == nullptr ? ~0U : call->model);
@@ -204,13 +205,13 @@ std::uint32_t add_events(const EndedRun& run, Triage& triage) {
             "Check AOTI_DBG_OUT");
         report.findings = run.seen->findings;
     }
-    const RecordedFinding* const told = told_finding(events.findings, report);
+    const RecordedFinding* const told = reported_finding(events.findings, report);
     const std::uint32_t pid = told == nullptr ? 0 : told->pid;
     if (told != nullptr) report.finding = told->finding;
     for (RecordedFinding& recorded : events.findings)
         triage.findings.push_back(std::move(recorded.finding));
     if (!events.arguments.empty()) take_measured(std::move(events.arguments), report.arguments);
-    if (call != nullptr) tell_model(events, *call);
+    if (call != nullptr) add_model_details(events, *call);
     return pid;
 }
 
@@ -227,7 +228,7 @@ void add_troubles_of_gpus(CrashReport& report) {
         report.notes.push_back(line);
 }
 
-bool is_worth_telling(const CrashReport& report) {
+bool is_worth_reporting(const CrashReport& report) {
     if (report.end.signal != 0 || report.findings != 0 || report.device || report.hang) return true;
     if (report.unrecorded_error != 0) return true;
     return report.end.exit_status.value_or(0) != 0 &&
@@ -235,7 +236,7 @@ bool is_worth_telling(const CrashReport& report) {
 }
 
 /// What ended the program by a signal may have met its children as well, who are there for a moment yet.
-std::vector<RecordedProcess> settled_processes(const EndedRun& run) {
+std::vector<RecordedProcess> finished_processes(const EndedRun& run) {
     constexpr int kMostTries = 40;
     constexpr auto kNap = std::chrono::milliseconds(50);
     for (int tries = 0;; ++tries) {
@@ -250,10 +251,10 @@ std::vector<RecordedProcess> settled_processes(const EndedRun& run) {
 
 }  // namespace
 
-Triage look_at(const EndedRun& run) {
+Triage inspect(const EndedRun& run) {
     Triage triage;
     CrashReport& report = triage.report;
-    std::vector<RecordedProcess> processes = settled_processes(run);
+    std::vector<RecordedProcess> processes = finished_processes(run);
     for (RecordedProcess& process : processes)
         if (run.asks_itself && process.pid == static_cast<std::uint32_t>(run.pid)) process.is_running = false;
     // A program may end well though a kernel has faulted: before it asks the device again, all seems well.
@@ -277,7 +278,7 @@ Triage look_at(const EndedRun& run) {
     const bool is_ours = run.has_status || run.stopped_by != 0;
     add_start(processes, run, report);
     // Of one that did not say, those of whoever started it, if that is us.
-    report.variables = is_ours ? telling_variables() : NamedTexts();
+    report.variables = is_ours ? relevant_variables() : NamedTexts();
     add_variables(chosen, report);
     if (is_ours && !run.has_status)
         report.notes.push_back("the program was still running some seconds after " +
@@ -297,7 +298,7 @@ Triage look_at(const EndedRun& run) {
     if (is_about_finding(report)) {
         const RecordedProcess* const found =
             last_of(processes, [finder](const RecordedProcess& process) { return process.pid == finder; });
-        tell_finding(run, found, report);
+        add_finding_details(run, found, report);
         // Of a program that ended well nobody was chosen.
         if (chosen == nullptr) report.end = end_of(run, found);
         if (found != nullptr) chosen = found;
@@ -309,8 +310,8 @@ Triage look_at(const EndedRun& run) {
     conclude(report);
     const bool is_told_by_ring = !run.has_status && (report.failed || !report.in_flight.empty());
     const bool is_of_lost_context = chosen != nullptr && chosen->has_dead_context && report.failed;
-    triage.is_worth_telling =
-        is_worth_telling(report) || is_told_by_ring || is_of_lost_context || has_unexplained;
+    triage.is_worth_reporting =
+        is_worth_reporting(report) || is_told_by_ring || is_of_lost_context || has_unexplained;
     return triage;
 }
 

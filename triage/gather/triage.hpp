@@ -34,10 +34,10 @@ struct EndedRun {
 struct Triage {
     CrashReport report;  // concluded
     // It ended by a fatal signal, by a failure of a call or inside one, or has findings.
-    bool is_worth_telling = false;
+    bool is_worth_reporting = false;
     std::vector<aoti_dbg::Finding> findings;  // the first few
 };
 
-Triage look_at(const EndedRun& run);
+Triage inspect(const EndedRun& run);
 
 }  // namespace aoti_dbg

@@ -78,8 +78,8 @@ std::string running_words(const DeviceFault& running, const CrashReport& report)
     if (call.name.empty()) call.name = running.kernel.empty() ? kUnknownKernel : running.kernel;
     const StuckCall& first = report.hang->calls.front();
     const bool is_it = first.nobody_waits && first.call.sequence == call.sequence;
-    const bool is_told = report.hang->by_markers && !is_it;  // that no call waits
-    std::string words = first.nobody_waits && !is_told ? ", and no call waits for it; " : "; ";
+    const bool is_reported = report.hang->by_markers && !is_it;  // that no call waits
+    std::string words = first.nobody_waits && !is_reported ? ", and no call waits for it; " : "; ";
     words += (is_it ? "it" : call_text_inside(call)) + " is running on the device";
     if (running.line != 0)
         words += ", at line " + std::to_string(running.line) + " of " + source_words(running);
@@ -95,7 +95,7 @@ Judgement judge_hang(const Hang& hang, const CrashReport& report) {
     if (!hang.unended.empty()) result.where = hang.unended.front().name;
     result.verdict = "hang: " + call_text(first.call);
     if (!first.call.inside.empty()) result.verdict += ", inside " + first.call.inside + ",";
-    result.verdict += standing_text(first);
+    result.verdict += stalled_text(first);
     if (report.device) {
         const bool is_awaited =
             !hang.unended.empty() && is_name_of(hang.unended.front().name, report.device->kernel);
@@ -194,7 +194,7 @@ Judgement judge_end(const CrashReport& report) {
 }
 
 bool is_about_failure(const CrashReport& report) {
-    if (report.told_failure() == nullptr) return false;
+    if (report.reported_failure() == nullptr) return false;
     const bool is_of_driver = returns_cuda_error(report.failed->kind);
     if (may_come_of_failure(report.end)) return report.in_flight.empty() || is_of_driver;
     return is_of_driver && ends_context(report.failed->result) && may_come_of_lost_context(report);
@@ -230,7 +230,7 @@ bool is_of_argument(const Finding& finding) {
 
 /// It says of a call that failed that it did, or why, and the program went on.
 bool is_past(const Finding& finding, const CrashReport& report) {
-    return report.failed && report.told_failure() == nullptr && is_of_argument(finding) &&
+    return report.failed && report.reported_failure() == nullptr && is_of_argument(finding) &&
            is_of_run_of(finding, *report.failed);
 }
 
@@ -243,7 +243,7 @@ bool ended_in_run_of(const Finding& finding, const CrashReport& report) {
 
 /// What the run that failed had been given, where that was wrong: the likely cause.
 std::string cause_words(const CrashReport& report) {
-    const CrashCall* const failed = report.told_failure();
+    const CrashCall* const failed = report.reported_failure();
     const CrashCall* const call = failed != nullptr ? failed : report.call();
     if (!report.finding || !is_of_argument(*report.finding) || call == nullptr) return {};
     // That a run failed says what came of it.
@@ -296,7 +296,7 @@ const CrashCall* CrashReport::call() const {
     return in_flight.size() == 1 ? &in_flight.front() : nullptr;
 }
 
-const CrashCall* CrashReport::told_failure() const {
+const CrashCall* CrashReport::reported_failure() const {
     const bool is_past = failed_survived && end.signal != 0;
     return failed && !is_past ? &*failed : nullptr;
 }

@@ -173,7 +173,7 @@ struct CrashReport {
     /// Whether `device` says where a kernel faulted.
     [[nodiscard]] bool has_fault() const { return device && !device->is_running; }
     /// The one that failed, unless the process went on for longer than it does to end by a signal for that.
-    [[nodiscard]] const CrashCall* told_failure() const;
+    [[nodiscard]] const CrashCall* reported_failure() const;
 };
 
 /// The verdict is the finding, and not what the program came to: of the facts but for `found`.

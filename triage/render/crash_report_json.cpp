@@ -49,7 +49,7 @@ Json json_of(const CrashCall& call) {
     to["stream"] = stream;
     add_text(to, "device", call.device);
     if (call.result != 0) to["result"] = call.result;
-    if (call.left_by_exception) to["left_by_exception"] = true;
+    if (call.unwound_by_exception) to["left_by_exception"] = true;
     if (call.is_likely) to["likely"] = true;
     add_unless(to, "line", call.line, 0);
     add_text(to, "inside", call.inside);
@@ -146,7 +146,7 @@ Json json_of(const NearTensor& near) {
     to["model"] = near.model;
     const auto origin = static_cast<std::size_t>(near.origin);
     to["origin"] = kOrigins[origin < std::size(kOrigins) ? origin : 0];
-    to["made_after_seq"] = near.made_sequence;
+    to["made_after_seq"] = near.created_sequence;
     const auto end = static_cast<std::size_t>(near.end);
     if (end == 0 || end >= std::size(kEnds)) return to;
     to["end"] = kEnds[end];
@@ -165,7 +165,7 @@ Json json_of(const NearMemory& near) {
     if (near.pieces > 1) to["pieces"] = near.pieces;
     add_device_name(to, near.device);
     to["made_by"] = word_of(near.made_by);
-    to["made_after_seq"] = near.made_sequence;
+    to["made_after_seq"] = near.created_sequence;
     if (near.known_tensors != 0) to["known_tensors"] = near.known_tensors;
     for (const NearTensor& tensor : near.tensors)
         to["tensors"].push_back(json_of(tensor));
@@ -266,7 +266,7 @@ std::string verdict_line(const CrashReport& report, std::string_view path, std::
     add("verdict", report.verdict);
     const CrashCall* const call = report.call();
     const bool is_failed = call == nullptr && report.suspects.empty();
-    const CrashCall* const named = is_failed ? report.told_failure() : call;
+    const CrashCall* const named = is_failed ? report.reported_failure() : call;
     if (named != nullptr) {
         add("kernel", named->name);
         add_unless(to, "run", named->run, ring::kNoRun);

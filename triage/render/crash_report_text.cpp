@@ -62,7 +62,7 @@ std::string text_of(const CrashCall& call) {
     // Outside of any run nothing else tells it from others.
     if (call.run == ring::kNoRun && ring::is_launch(call.kind))
         text += ", launch " + std::to_string(call.sequence);
-    if (call.left_by_exception) text += ", unwound by an exception";
+    if (call.unwound_by_exception) text += ", unwound by an exception";
     if (call.result != 0) text += ", error " + std::to_string(call.result);
     return text;
 }
@@ -225,7 +225,7 @@ void add_what_happened(const CrashReport& report, ReportPage& page) {
 /// The call that the report is about; null if several can be.
 const CrashCall* named_call(const CrashReport& report) {
     if (const CrashCall* const call = report.call()) return call;
-    return report.in_flight.empty() && report.suspects.empty() ? report.told_failure() : nullptr;
+    return report.in_flight.empty() && report.suspects.empty() ? report.reported_failure() : nullptr;
 }
 
 void add_where(const CrashReport& report, ReportPage& page) {

@@ -31,7 +31,7 @@ struct CoreDumps {
     bool answers = false;  // who writes to the pipe
     std::string pipe;
     std::set<std::uint64_t> listening;  // contexts that have opened it
-    Launched standing;
+    Launched progress;
 };
 
 CoreDumps& dumps() {
@@ -129,10 +129,10 @@ bool answer(const std::string& path) {
         } while (read(pipe, &byte, 1) != 1);  // of several contexts one takes it
         unlink(path.c_str());
         std::unique_lock lock(dumps().mutex);
-        const Launched standing = dumps().standing;
+        const Launched progress = dumps().progress;
         if (dumps().listening.empty()) return;
         lock.unlock();
-        record_on_request(standing);
+        record_on_request(progress);
     }).detach();
     pthread_sigmask(SIG_SETMASK, &before, nullptr);
     return true;
@@ -156,10 +156,10 @@ void note_end_of_context(std::uint64_t id) {
 
 void note_standing_kernel(const Launched& launched) {
     const std::lock_guard lock(dumps().mutex);
-    if (!launched.kernel.empty() && !dumps().standing.kernel.empty()) return;
+    if (!launched.kernel.empty() && !dumps().progress.kernel.empty()) return;
     static const char* const instead = std::getenv("FAKE_CUDA_STANDING_KERNEL");
-    dumps().standing = launched;
-    if (instead != nullptr && !launched.kernel.empty()) dumps().standing.kernel = instead;
+    dumps().progress = launched;
+    if (instead != nullptr && !launched.kernel.empty()) dumps().progress.kernel = instead;
 }
 
 bool core_dump_is_armed() {

@@ -67,7 +67,7 @@ struct Context {
     std::atomic<bool> alive{false};
     std::atomic<int> sticky{0};            // CUDA_ERROR_ILLEGAL_ADDRESS once a kernel faulted
     std::atomic<bool> has_faulted{false};  // and is being recorded
-    std::atomic<bool> stands_still{false};
+    std::atomic<bool> is_stalled{false};
     std::atomic<std::uint64_t> grids{0};  // numbers given to kernels
     int device = 0;
     unsigned int flags = 0;

@@ -23,7 +23,7 @@ namespace {
 using std::chrono::milliseconds;
 
 // It was 27 to 40.
-constexpr milliseconds kStandstill{30};
+constexpr milliseconds kLongestStall{30};
 // Where nobody waits. It was 0.7 to 35, seen from the moment at which the driver has heard of the fault.
 constexpr milliseconds kUntilDebugger{10};
 
@@ -35,7 +35,7 @@ milliseconds window() {
     return value;
 }
 
-bool stands_still() {
+bool is_stalled() {
     static const bool value = std::getenv("FAKE_CUDA_NO_STANDSTILL") == nullptr;
     return value;
 }
@@ -94,7 +94,7 @@ struct Faulted {
 };
 
 void record(const Faulted& what, std::promise<void> is_loaded) {
-    if (!stands_still()) std::this_thread::sleep_for(kUntilDebugger);
+    if (!is_stalled()) std::this_thread::sleep_for(kUntilDebugger);
     void* const debugger = load_debugger();
     const auto stick = [&what] {
         if (what.context->id == what.id)
@@ -126,7 +126,7 @@ Lost& lost() {
 void lose(Context* context, const Launched& launched) {
     std::unique_lock lock(lost().mutex);
     lost().fault = Faulted{context, context->id, launched};
-    context->stands_still = true;
+    context->is_stalled = true;
     lock.unlock();
     wait_for_device(context);
 }
@@ -150,8 +150,8 @@ void record_on_request(const Launched& running) {
         const bool is_at_fault = fault && context == fault->context;
         context->sticky.store(is_at_fault ? CUDA_ERROR_ILLEGAL_ADDRESS : CUDA_ERROR_LAUNCH_FAILED,
                               std::memory_order_release);
-        context->stands_still = false;
-        context->stands_still.notify_all();
+        context->is_stalled = false;
+        context->is_stalled.notify_all();
         abandon_streams_of(context);
     });
 }
@@ -168,9 +168,9 @@ void fault(Context* context, const std::string& kernel, std::uint64_t grid) {
         return;
     }
     if (context->has_faulted.exchange(true)) return;
-    if (stands_still()) {
-        context->stands_still = true;
-        std::this_thread::sleep_for(kStandstill);
+    if (is_stalled()) {
+        context->is_stalled = true;
+        std::this_thread::sleep_for(kLongestStall);
     }
     tell_event_handler();
     std::promise<void> is_loaded;
@@ -182,14 +182,14 @@ void fault(Context* context, const std::string& kernel, std::uint64_t grid) {
     pthread_sigmask(SIG_SETMASK, &all, &before);
     std::thread(record, Faulted{context, context->id, launched}, std::move(is_loaded)).detach();
     pthread_sigmask(SIG_SETMASK, &before, nullptr);
-    if (!stands_still()) return;
+    if (!is_stalled()) return;
     // The real one loads it up to 0.7 ms later. Who looks for it waits for 1 ms, which a busy machine may
     // lose.
     loaded.wait();
     while (core_dump_aborts())
         pause();
-    context->stands_still = false;
-    context->stands_still.notify_all();
+    context->is_stalled = false;
+    context->is_stalled.notify_all();
 }
 
 void prepare_for_faults() {
@@ -197,7 +197,7 @@ void prepare_for_faults() {
 }
 
 void wait_for_device(const Context* context) {
-    context->stands_still.wait(true);
+    context->is_stalled.wait(true);
 }
 
 }  // namespace fake_cuda

@@ -138,7 +138,7 @@ CUresult stream_wait(CUstream stream_handle, CUevent handle, bool per_thread) {
 }
 
 /// The event's state for a query or a wait from the host.
-CUresult look_at(CUevent handle, std::shared_ptr<Queue>& queue, std::uint64_t& ticket) {
+CUresult inspect(CUevent handle, std::shared_ptr<Queue>& queue, std::uint64_t& ticket) {
     Context* context = nullptr;
     if (CUresult result = enter(context); result != CUDA_SUCCESS) return result;
     Event* event = pools().events.check(handle);
@@ -371,14 +371,14 @@ FAKE_API CUresult cuEventDestroy(CUevent handle) {
 FAKE_API CUresult cuEventQuery(CUevent handle) {
     std::shared_ptr<Queue> queue;
     std::uint64_t ticket = 0;
-    if (CUresult result = look_at(handle, queue, ticket); result != CUDA_SUCCESS) return result;
+    if (CUresult result = inspect(handle, queue, ticket); result != CUDA_SUCCESS) return result;
     return queue == nullptr || queue->is_done(ticket) ? CUDA_SUCCESS : CUDA_ERROR_NOT_READY;
 }
 
 FAKE_API CUresult cuEventSynchronize(CUevent handle) {
     std::shared_ptr<Queue> queue;
     std::uint64_t ticket = 0;
-    if (CUresult result = look_at(handle, queue, ticket); result != CUDA_SUCCESS) return result;
+    if (CUresult result = inspect(handle, queue, ticket); result != CUDA_SUCCESS) return result;
     if (queue != nullptr) queue->wait(ticket);
     return static_cast<CUresult>(current_context()->sticky.load());
 }

@@ -8,7 +8,7 @@
 namespace aoti_dbg {
 
 /// Whether it is told, by its name or how that begins.
-bool is_telling_variable(std::string_view name);
+bool is_relevant_variable(std::string_view name);
 
 /// Those of them whose whole name is known. Each ends in a NUL byte, fit for getenv.
 const std::vector<std::string_view>& telling_names();

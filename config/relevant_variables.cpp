@@ -1,4 +1,4 @@
-#include "config/telling_variables.hpp"
+#include "config/relevant_variables.hpp"
 
 #include <algorithm>
 #include <iterator>
@@ -41,7 +41,7 @@ const std::vector<std::string_view>& telling_names() {
     return kNames;
 }
 
-bool is_telling_variable(std::string_view name) {
+bool is_relevant_variable(std::string_view name) {
     if (holds(kOwn, name)) return false;
     return holds(telling_names(), name) ||
            std::any_of(std::begin(kBeginnings), std::end(kBeginnings),

@@ -1,0 +1,25 @@
+// See race_observer.hpp.
+#include "shim/check/race_observer.hpp"
+
+#include "shim/calls/calls.hpp"
+#include "shim/calls/thread_state.hpp"
+#include "shim/check/races.hpp"
+#include "shim/runtime/process.hpp"
+#include "shim/runtime/slots.hpp"
+
+namespace aoti_dbg {
+
+bool RaceObserver::is_on() const {
+    return ordering();
+}
+
+[[gnu::hot]] void RaceObserver::before(ThreadState& state, OpenCall& call) const {
+    if (call.measured != nullptr && call.is_own && !is_model_entry(call.kind))
+        races::note_call(state, *call.measured, call, When::before);
+}
+
+[[gnu::hot]] void RaceObserver::after(ThreadState& state, const OpenCall& call, std::int32_t result) const {
+    if (result == 0 && returns_tensors(call)) races::note_call(state, *call.measured, call, When::after);
+}
+
+}  // namespace aoti_dbg

@@ -1,0 +1,20 @@
+// What the levels do with a call: finds its call site, decides what is done with its tensors, and prints its
+// name.
+#pragma once
+
+#include "shim/calls/call_observer.hpp"
+
+namespace aoti_dbg {
+
+class LevelObserver final : public CallObserver {
+  public:
+    constexpr LevelObserver() = default;
+    [[nodiscard]] bool is_on() const override;
+    void identify(ThreadState& state, OpenCall& call) const override;
+    void before(ThreadState& state, OpenCall& call) const override;
+    void after(ThreadState& state, const OpenCall& call, std::int32_t result) const override;
+};
+
+inline constexpr LevelObserver kLevelObserver;
+
+}  // namespace aoti_dbg

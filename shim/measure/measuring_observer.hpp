@@ -1,0 +1,20 @@
+// Levels 1 and 2 and the search for NaN: measures and saves the tensors of calls, and the ends of runs.
+#pragma once
+
+#include "shim/calls/call_observer.hpp"
+
+namespace aoti_dbg {
+
+class MeasuringObserver final : public CallObserver {
+  public:
+    constexpr MeasuringObserver() = default;
+    [[nodiscard]] bool is_on() const override;
+    void skip(ThreadState& state, const OpenCall& call) const override;
+    void before(ThreadState& state, OpenCall& call) const override;
+    void after(ThreadState& state, const OpenCall& call, std::int32_t result) const override;
+    void unwind(ThreadState& state, const OpenCall& call, std::uintptr_t frame) const override;
+};
+
+inline constexpr MeasuringObserver kMeasuringObserver;
+
+}  // namespace aoti_dbg

@@ -1,0 +1,18 @@
+// Follows the tensors of a run from their creation to their end, for the report of a fault.
+#pragma once
+
+#include "shim/calls/call_observer.hpp"
+
+namespace aoti_dbg {
+
+class LifetimeObserver final : public CallObserver {
+  public:
+    constexpr LifetimeObserver() = default;
+    [[nodiscard]] bool is_on() const override;
+    void before(ThreadState& state, OpenCall& call) const override;
+    void after(ThreadState& state, const OpenCall& call, std::int32_t result) const override;
+};
+
+inline constexpr LifetimeObserver kLifetimeObserver;
+
+}  // namespace aoti_dbg
