@@ -1,4 +1,4 @@
-// Numbers and structures out of the bytes of a file, which say nothing of alignment and may end anywhere.
+// Reads numbers and structs from the bytes of a file. Such bytes have no alignment and may end anywhere.
 #pragma once
 
 #include <cstddef>
@@ -10,7 +10,7 @@
 
 namespace aoti_dbg {
 
-/// A number or a structure, if all of it lies within `bytes`.
+/// Returns the value at `offset`, or nothing if it does not lie within `bytes` entirely.
 template <typename T>
 std::optional<T> copy_at(std::span<const std::byte> bytes, std::uint64_t offset) {
     static_assert(std::is_trivially_copyable_v<T>);

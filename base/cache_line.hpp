@@ -1,4 +1,4 @@
-// How far apart things must lie that different threads write all the time.
+// The distance between data that different threads write all the time. It avoids false sharing.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// A file descriptor that closes itself. Knows nothing of what it stands for.
+// Owns a file descriptor and closes it on destruction. It must not know what the descriptor refers to.
 #pragma once
 
 #include <unistd.h>
@@ -7,7 +7,7 @@ namespace aoti_dbg {
 
 class Descriptor {
   public:
-    /// Takes `number` over; a negative one is none.
+    /// Takes ownership of `number`. A negative number means no descriptor.
     explicit Descriptor(int number) : number_(number) {}
     ~Descriptor() {
         if (number_ >= 0) close(number_);

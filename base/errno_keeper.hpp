@@ -1,11 +1,11 @@
-// Work that must leave errno as it found it: hooks, and messages out of them. Nothing else belongs here.
+// Preserves errno across work in hooks and in the messages that they print. Nothing else belongs here.
 #pragma once
 
 #include <cerrno>
 
 namespace aoti_dbg {
 
-/// Puts errno back at the end of its scope.
+/// Restores errno at the end of its scope.
 class ErrnoKeeper {
   public:
     ErrnoKeeper() : kept_(errno) {}

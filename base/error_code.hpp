@@ -1,5 +1,5 @@
 // The codes of errors that end the command, the program or the library's work. serializer/codes.def explains
-// each; a number is never used again.
+// each code. A number is never reused.
 #pragma once
 
 #define AOTI_DBG_ERROR_CODES(X)      \

@@ -20,7 +20,7 @@ std::string set_option(std::string_view option, PlaceKind kind, std::string_view
 std::string errno_text(int error) {
     const ErrnoKeeper keeper;
     char buffer[128] = "";
-    // The GNU version, which returns the text.
+    // This is the GNU version of strerror_r(), which returns the text.
     std::string text = strerror_r(error, buffer, sizeof buffer);
     // An abbreviation such as "RFS" keeps its capitals.
     const bool is_word = text.size() > 1 && std::islower(static_cast<unsigned char>(text[1])) != 0;

@@ -1,5 +1,5 @@
-// Two fingers, one in the pattern and one in the text; after a mismatch the last star takes one character
-// more. Must not allocate or recurse: names come out of somebody else's binary, patterns from anybody.
+// Matches with one position in the pattern and one in the text. After a mismatch the last star takes one more
+// character. Must not allocate or recurse: names come from foreign binaries and patterns from any source.
 #include "base/glob.hpp"
 
 #include <cstddef>
@@ -22,7 +22,7 @@ bool is_between(char first, char c, char last) {
     return code(first) <= code(c) && code(c) <= code(last);
 }
 
-/// `members` is what stands between the brackets, without the `!`.
+/// `members` is the text between the brackets, without the `!`.
 bool set_holds(std::string_view members, char c) {
     std::size_t i = 0;
     while (i < members.size()) {
@@ -42,7 +42,7 @@ class Pattern {
     [[nodiscard]] bool is_star(std::size_t at) const { return at < text_.size() && text_[at] == '*'; }
     [[nodiscard]] bool is_end(std::size_t at) const { return at == text_.size(); }
 
-    /// Where the pattern goes on when the element at `at` takes `c`; kNone when it does not.
+    /// Returns where the pattern continues if the element at `at` accepts `c`, else kNone.
     [[nodiscard]] std::size_t after(std::size_t at, char c) const {
         if (is_end(at)) return kNone;
         if (text_[at] == '?') return at + 1;
@@ -59,8 +59,8 @@ class Pattern {
     }
 
   private:
-    /// The first member may be a `]` itself. The last `]` of all is known, so that a pattern of nothing but
-    /// `[` is not searched to its end again and again.
+    /// A `]` as the first member is part of the set. The position of the last `]` is known, so a pattern of
+    /// only `[` does not cause repeated searches to its end.
     [[nodiscard]] std::size_t close_of_set(std::size_t members) const {
         if (last_close_ == kNone || members + 1 > last_close_) return kNone;
         return text_.find(']', members + 1);
@@ -77,7 +77,7 @@ bool glob_matches(std::string_view pattern_text, std::string_view text) {
     std::size_t in_pattern = 0;
     std::size_t in_text = 0;
     std::size_t behind_star = kNone;
-    std::size_t star_took = 0;  // where in the text the last star ends so far
+    std::size_t star_took = 0;  // end of the text that the last star covers so far
     while (in_text < text.size()) {
         if (pattern.is_star(in_pattern)) {
             behind_star = ++in_pattern;

@@ -1,13 +1,13 @@
-// Shell patterns on names: `*` any text, `?` one character, `[abc]`, `[a-z]`, `[!a-z]` one of a set. Letters
-// match in either case, as in PyTorch's own filter.
+// Shell patterns for names. `*` matches any text, `?` one character, and `[abc]`, `[a-z]` or `[!a-z]` one
+// character of a set. Matching ignores case, as in PyTorch's own filter.
 #pragma once
 
 #include <string_view>
 
 namespace aoti_dbg {
 
-/// Whether the whole of `text` matches. A `[` without its `]` stands for itself. Time is at most
-/// pattern times text, whatever they hold; nothing is allocated.
+/// Returns whether the pattern matches all of `text`. A `[` without its `]` is a literal. The time is at most
+/// the product of both lengths. Nothing is allocated.
 bool glob_matches(std::string_view pattern, std::string_view text);
 
 }  // namespace aoti_dbg

@@ -1,5 +1,5 @@
-// The one place that writes text for people. Only libc: it runs before and after everything else in the
-// process.
+// All text for people is written here. Uses only libc, because it runs before and after everything else in
+// the process.
 #include "base/message.hpp"
 
 #include <fcntl.h>
@@ -22,8 +22,8 @@ namespace aoti_dbg {
 namespace {
 
 enum class AtStart : int { unknown, open, closed };
-// Of standard error and standard output. Zero-initialised, so that it is right even when a hook speaks before
-// any constructor of this library has run.
+// The states of standard error and standard output. They are zero-initialized, so a hook can print before any
+// constructor of this library has run.
 std::atomic<AtStart> stderr_at_start{AtStart::unknown};
 std::atomic<AtStart> stdout_at_start{AtStart::unknown};
 
@@ -35,14 +35,14 @@ void inspect(int descriptor, std::atomic<AtStart>& at_start) {
     errno = kept;
 }
 
-// 101 is the first priority open to programs: before the library's own static objects.
+// 101 is the first priority that programs may use, so this runs before the library's own static objects.
 __attribute__((constructor(101))) void look_early() {
     inspect(STDERR_FILENO, stderr_at_start);
     inspect(STDOUT_FILENO, stdout_at_start);
 }
 
-/// Keeps the signals that a failing write raises (SIGPIPE: no reader; SIGXFSZ: the limit on file sizes) from
-/// the host: blocked while it lives, and taken back if they became pending through us.
+/// Keeps the signals of a failed write (SIGPIPE: no reader, SIGXFSZ: file size limit) away from the host. It
+/// blocks them while it lives and consumes those that our write made pending.
 class WriteSignalGuard {
   public:
     WriteSignalGuard() {
@@ -50,7 +50,7 @@ class WriteSignalGuard {
         for (const int signal : kRaised)
             sigaddset(&ours_, signal);
         active_ = pthread_sigmask(SIG_BLOCK, &ours_, &before_) == 0;
-        // Only what was blocked before can have been pending; for all others this saves a system call.
+        // Only a signal that was blocked before can be pending. The check saves a system call for all others.
         for (const int signal : kRaised) {
             if (active_ && sigismember(&before_, signal) == 1 && is_pending(signal))
                 sigdelset(&ours_, signal);
@@ -66,7 +66,7 @@ class WriteSignalGuard {
     WriteSignalGuard(const WriteSignalGuard&) = delete;
     WriteSignalGuard& operator=(const WriteSignalGuard&) = delete;
 
-    /// A write failed in the way that raises a signal.
+    /// Records that a write failed in a way that raises a signal.
     void set_raised() { raised_ = true; }
 
   private:
@@ -85,7 +85,7 @@ class WriteSignalGuard {
     bool raised_ = false;
 };
 
-/// `label`: "warn", "error AD3002".
+/// `label` is "warn" or "error AD3002".
 __attribute__((format(printf, 2, 0))) void speak(const char* label, const char* format, va_list arguments) {
     if (!was_open_at_start(STDERR_FILENO)) return;
     const ErrnoKeeper keeper;
@@ -101,8 +101,8 @@ __attribute__((format(printf, 2, 0))) void speak(const char* label, const char* 
         length = kMessageCap - 1;
         std::memset(line + length - 3, '.', 3);
     }
-    // A value that the message quotes may hold line breaks or terminal controls; a message stays one plain
-    // line.
+    // A quoted value may contain line breaks or terminal controls. They become spaces, so that a message
+    // stays one plain line.
     for (std::size_t i = start; i < length; ++i) {
         const auto byte = static_cast<unsigned char>(line[i]);
         if (byte < 0x20U || byte == 0x7fU) line[i] = ' ';

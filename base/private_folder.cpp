@@ -22,7 +22,7 @@ namespace {
 
 constexpr int kDeepest = 8;
 
-/// `path`, or the nearest above it that exists.
+/// Returns `path` or its nearest ancestor that exists.
 std::string existing_part(std::string path) {
     struct stat info {};
     while (path.size() > 1 && stat(path.c_str(), &info) != 0) {
@@ -33,10 +33,10 @@ std::string existing_part(std::string path) {
     return path;
 }
 
-/// A file in the folder that has no name any more; -1 and errno where there can be none.
+/// Creates a file without a name in `folder`. Returns -1 and sets errno on failure.
 int nameless_file(const std::string& folder) {
     const int file = open(folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
-    // Not every file system has such files, nor did the kernel always.
+    // Not every file system and kernel supports O_TMPFILE.
     if (file >= 0 || (errno != EOPNOTSUPP && errno != EISDIR && errno != EINVAL)) return file;
     std::string path = folder + "/.aoti-dbg-room-XXXXXX";
     const int named = mkostemp(path.data(), O_CLOEXEC);
@@ -44,9 +44,9 @@ int nameless_file(const std::string& folder) {
     return named;
 }
 
-/// 0, or the errno of why there is none.
+/// Returns 0, or the errno value that says why there is no room.
 int room_error(int file, std::size_t bytes) {
-    // Beyond this limit the kernel would send SIGXFSZ; it is the same everywhere.
+    // Beyond this limit the kernel would send SIGXFSZ. The limit is the same for every directory.
     rlimit limit{};
     if (getrlimit(RLIMIT_FSIZE, &limit) == 0) bytes = std::min<std::size_t>(bytes, limit.rlim_cur);
     if (bytes == 0) return 0;
@@ -61,7 +61,8 @@ int room_error(int file, std::size_t bytes) {
     return is_known && disk.f_bavail * disk.f_frsize < bytes ? ENOSPC : 0;
 }
 
-/// Whether what is made there stays what it is: others may write there only if they cannot rename it.
+/// Returns whether other users cannot replace an entry of the directory. If they may write to it, it must be
+/// sticky, so that they cannot rename our entry.
 bool is_safe_parent(const std::string& folder) {
     struct stat info {};
     if (folder.empty() || folder.front() != '/' || stat(folder.c_str(), &info) != 0) return false;
@@ -69,14 +70,14 @@ bool is_safe_parent(const std::string& folder) {
     return S_ISDIR(info.st_mode) && (!others_write || (info.st_mode & S_ISVTX) != 0);
 }
 
-/// Empty: not there, and errno says why.
+/// Returns an empty path on failure and sets errno.
 std::string folder_below(const std::string& parent, std::size_t bytes) {
     if (!is_safe_parent(parent) || !has_room(parent, bytes).ok()) return {};
     std::string path = parent + (parent.back() == '/' ? "" : "/") + "aoti_dbg-XXXXXX";
     return mkdtemp(path.data()) == nullptr ? std::string() : path;
 }
 
-/// As getdents64 gives them: readdir() would allocate.
+/// The layout of getdents64. readdir() would allocate.
 struct Entry {
     std::uint64_t inode;
     std::int64_t next;
@@ -87,7 +88,8 @@ struct Entry {
 
 void empty_folder(int folder, int depth) {
     alignas(Entry) char entries[2048];
-    // What is removed while it is listed may hide other entries for once.
+    // Removing entries during a listing may hide other entries, so the loop lists again until nothing is
+    // removed.
     for (bool has_removed = true; has_removed;) {
         has_removed = false;
         lseek(folder, 0, SEEK_SET);

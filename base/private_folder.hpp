@@ -1,6 +1,6 @@
-// Where files go when the folder that was chosen cannot be had: whether a folder has room, and a fresh one of
-// ours alone below the places for temporary files. Must not follow a link that somebody else has laid, and
-// must leave nothing behind of what it tries.
+// Fallback for an output directory that cannot be used. It checks for space and creates a private directory
+// below a directory for temporary files. Must not follow a link that another user placed. Must not leave any
+// of its probes behind.
 #pragma once
 
 #include <cstddef>
@@ -10,16 +10,16 @@
 
 namespace aoti_dbg {
 
-/// Whether a file of so many bytes can be made at `path`, a folder or the name of one that would have to be
-/// made. Makes none.
+/// Checks that a file of `bytes` bytes can be created at `path`. `path` is a directory or the name of one
+/// that does not exist yet. Creates nothing that stays.
 Status has_room(const std::string& path, std::size_t bytes);
 
-/// A new folder (0700), by a name that nobody can know before, below $TMPDIR, /dev/shm or /tmp: the first of
-/// them with so much room, else the first with `least`. Returns its absolute path.
+/// Creates a directory (mode 0700) with an unpredictable name below $TMPDIR, /dev/shm or /tmp. Uses the first
+/// of them that has room for `bytes`, else the first that has room for `least`. Returns the absolute path.
 Result<std::string> make_private_folder(std::size_t bytes, std::size_t least);
 
-/// Removes a folder with all that lies in it, links as links. Allocates nothing, and goes no deeper than the
-/// folders of our own output do.
+/// Removes a directory and its contents. Removes links without following them. Allocates nothing and goes
+/// only as deep as the directories of our own output.
 void remove_private_folder(const char* path);
 
 }  // namespace aoti_dbg

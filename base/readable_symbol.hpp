@@ -5,7 +5,7 @@
 
 namespace aoti_dbg {
 
-/// What the source calls the function of a mangled symbol; of any other name that name.
+/// Returns the source name of a mangled symbol. Returns any other name unchanged.
 std::string readable_symbol(std::string_view symbol);
 
 }  // namespace aoti_dbg

@@ -1,5 +1,5 @@
-// Errors as values: a Status says what failed, on what, and why; a Result carries a value or a Status.
-// Nothing here throws, logs or aborts; callers decide what a failure means.
+// Errors as values: a Status says what failed, on what, and why. A Result carries a value or a Status.
+// Nothing here throws, logs or aborts. Callers decide what a failure means.
 #pragma once
 
 #include <string>
@@ -13,7 +13,7 @@ class [[nodiscard]] Status {
     Status() = default;
 
     /// `message` is one line without a full stop: what failed, on what, why.
-    /// `error_number` is the errno value behind it, 0 where there is none.
+    /// `error_number` is the errno value of the failure, or 0 if there is none.
     static Status error(std::string message, int error_number = 0) {
         Status status;
         status.failed_ = true;
@@ -41,7 +41,7 @@ class [[nodiscard]] Result {
     [[nodiscard]] bool ok() const { return std::holds_alternative<T>(content_); }
     [[nodiscard]] T& value() { return std::get<T>(content_); }
     [[nodiscard]] const T& value() const { return std::get<T>(content_); }
-    /// Only of a failed result.
+    /// Call this only on a failed result.
     [[nodiscard]] const Status& status() const { return std::get<Status>(content_); }
 
   private:

@@ -1,4 +1,4 @@
-// See terminal_line.hpp. Only libc, as message.cpp, which stands on it.
+// See terminal_line.hpp. Uses only libc, as message.cpp does, which depends on this file.
 #include "base/terminal_line.hpp"
 
 #include <poll.h>
@@ -19,19 +19,19 @@ namespace aoti_dbg {
 namespace {
 
 constexpr std::size_t kMostBytes = 256;
-constexpr std::size_t kUsualWidth = 80;  // of a terminal that does not say
+constexpr std::size_t kUsualWidth = 80;  // for a terminal that does not report its width
 constexpr std::string_view kBegin = "\r";
 constexpr std::string_view kEraseRest = "\x1b[K";
 
 std::atomic<bool> g_is_open{false};
 std::atomic<bool> g_is_shown{false};
 
-// The process that draws or prints; 0: none does. Of a fork's child its own: what its parent held at that
-// moment nobody gives back there.
+// The process that draws or prints, or 0. A forked child must not inherit the lock, because no thread of the
+// child would release it. Hence the lock names its process.
 std::atomic<pid_t> g_holder{0};
 
-// The process in which somebody waits for that; 0: nobody does. Who waits prints, and who redraws over and
-// over again would keep it from that until its deadline.
+// The process with a thread that waits for the lock, or 0. That thread wants to print, and constant redrawing
+// would block it until its deadline.
 std::atomic<pid_t> g_waiter{0};
 
 bool try_lock() {
@@ -40,13 +40,14 @@ bool try_lock() {
     return holder != self && g_holder.compare_exchange_strong(holder, self, std::memory_order_acquire);
 }
 
-/// With a deadline: a signal handler may have interrupted who holds it. Mostly that takes a write(2).
+/// Has a deadline, because a signal handler may have interrupted the holder. The holder usually needs one
+/// write(2).
 bool lock() {
     constexpr int kShort = 100;
     constexpr int kMilliseconds = 200;
     bool has_it = try_lock();
     for (int tries = 0; !has_it && tries < kShort + kMilliseconds; ++tries) {
-        // Each time: another one that waited may have got it.
+        // Set it in each round, because another waiter may have got the lock and cleared it.
         g_waiter.store(getpid(), std::memory_order_relaxed);
         const timespec millisecond{0, 1000000};
         if (tries < kShort) {
@@ -64,14 +65,14 @@ void unlock() {
     g_holder.store(0, std::memory_order_release);
 }
 
-/// How many characters a line of it has; 0: standard error is no terminal, or none of ours at this moment (a
-/// shell has its prompt there while we are in the background).
+/// Returns the usable width of the terminal in characters. Returns 0 if standard error is not a terminal or
+/// the process is in the background, where the shell shows its prompt.
 std::size_t width() {
     winsize size{};
     if (ioctl(STDERR_FILENO, TIOCGWINSZ, &size) != 0) return 0;
     const pid_t foreground = tcgetpgrp(STDERR_FILENO);
     if (foreground != -1 && foreground != getpgrp()) return 0;
-    // A full last column would begin the next line.
+    // A full last column would start a new line.
     return size.ws_col == 0 ? kUsualWidth - 1 : size.ws_col - 1U;
 }
 
@@ -80,7 +81,7 @@ bool takes_more() {
     return poll(&terminal, 1, 0) == 1 && terminal.revents == POLLOUT;
 }
 
-/// By the lock, if it could be had.
+/// The caller holds the lock, unless it timed out.
 void erase() {
     if (!g_is_shown.exchange(false, std::memory_order_relaxed) || width() == 0) return;
     char text[kBegin.size() + kEraseRest.size()];
@@ -114,7 +115,7 @@ void show_terminal_line(std::string_view text) {
         g_is_open.load(std::memory_order_relaxed) && g_waiter.load(std::memory_order_relaxed) != getpid();
     if (!may_draw || !try_lock()) return;
     const ErrnoKeeper keeper;
-    // Asked again: it may have been closed in between, and who closes does so by the lock.
+    // Check again: close_terminal_line() may have run in between. It needs the lock to close.
     const std::size_t most = g_is_open.load(std::memory_order_relaxed) ? width() : 0;
     if (most != 0 && takes_more()) {
         text = text.substr(0, std::min(most, kMostBytes));

@@ -1,32 +1,31 @@
-// One line about what goes on, at the bottom of the terminal that standard error is: rewritten in place, and
-// gone before anything else of ours is printed there. Each change is one write(2). Nobody waits for a
-// terminal that stands still (Ctrl-S), but who prints something else to it.
+// A status line at the bottom of the terminal that standard error refers to. It is rewritten in place and
+// erased before the library prints anything else. Each change is one write(2). The line itself never waits
+// for a stopped terminal (Ctrl-S).
 //
-// What the program prints meanwhile goes behind the line, since where its cursor is, nobody can know.
+// The program's own output continues right after the line, because the cursor position is unknown.
 #pragma once
 
 #include <string_view>
 
 namespace aoti_dbg {
 
-/// Whether there may be such a line at all: standard error is a terminal that can erase one, and was open
-/// when the process started. From here on all that is printed takes care of it, so it is to be called some
-/// time before the first one is shown.
+/// Returns whether a status line is possible. Standard error must be a terminal that can erase a line, and it
+/// must have been open at process start. From then on all printing takes the line into account. Call this
+/// some time before the first show_terminal_line().
 bool open_terminal_line();
 
-/// Shows `text`, printable ASCII, as much of it as the terminal is wide, in place of what is shown. Does
-/// nothing before open_terminal_line(), while others print or wait to, and where standard error is no
-/// terminal any more or the process in the background.
+/// Replaces the line by `text`, which is printable ASCII, cut to the width of the terminal. Does nothing
+/// before open_terminal_line(), or while another thread prints or waits to print. Does nothing if standard
+/// error is no longer a terminal or the process is in the background.
 void show_terminal_line(std::string_view text);
 
 void hide_terminal_line();
 
-/// The same, and none is shown from here on, whoever asks for it. May be called by a signal handler on the
-/// way out.
+/// Hides the line and ignores all later requests to show one. A signal handler may call this on the way out.
 void close_terminal_line();
 
-/// For who prints to `descriptor`: if that is a terminal the line is gone, and stays away while this lives.
-/// Waits a moment at most; keeps errno.
+/// Guards printing to `descriptor`. If it is a terminal, the line is erased and stays hidden while this
+/// object lives. Waits only a moment and keeps errno.
 class TerminalLineAway {
   public:
     explicit TerminalLineAway(int descriptor);

@@ -5,7 +5,7 @@
 
 namespace aoti_dbg {
 
-/// Now, by the clock that tells the time of day.
+/// Returns the current wall-clock time in nanoseconds since the epoch.
 inline std::uint64_t unix_nanoseconds() {
     timespec now{};
     clock_gettime(CLOCK_REALTIME, &now);

@@ -1,4 +1,4 @@
-// Small pieces of sentences. Allocates: not for where a program must not be disturbed.
+// Builds small parts of sentences. Allocates, so do not use it where the program must not be disturbed.
 #pragma once
 
 #include <cstddef>
@@ -9,17 +9,17 @@
 
 namespace aoti_dbg {
 
-/// "1 call", "3 calls"
+/// Returns "1 call" or "3 calls".
 inline std::string counted(std::uint64_t number, const char* thing) {
     return std::to_string(number) + " " + thing + (number == 1 ? "" : "s");
 }
 
-/// "cuda:1", as PyTorch calls it.
+/// Returns "cuda:1", PyTorch's name of the device.
 inline std::string device_name(std::int64_t number) {
     return "cuda:" + std::to_string(number);
 }
 
-/// "512 bytes", "64 KiB", "1.5 GiB"
+/// Returns "512 bytes", "64 KiB" or "1.5 GiB".
 inline std::string memory_text(std::uint64_t bytes) {
     constexpr const char* kUnits[] = {" KiB", " MiB", " GiB", " TiB"};
     constexpr std::uint64_t kStep = 1024;
@@ -27,7 +27,7 @@ inline std::string memory_text(std::uint64_t bytes) {
     std::size_t name = 0;
     for (; name + 1 < std::size(kUnits) && bytes / kStep >= unit; ++name)
         unit *= kStep;
-    // Near a border every byte counts.
+    // A distance from a boundary must be exact while it is small.
     constexpr std::uint64_t kExact = std::uint64_t{16} << 20U;
     if (bytes < kStep || (bytes % unit != 0 && bytes < kExact)) return counted(bytes, "byte");
     const std::uint64_t tenths = bytes / unit * 10 + (bytes % unit * 10 + unit / 2) / unit;

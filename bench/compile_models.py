@@ -1,12 +1,13 @@
-"""Compiles the models of the benchmarks and of the checks on a GPU with AOTInductor:
+"""Compiles the models of the benchmarks and of the GPU checks with AOTInductor:
 compile_models.py --device cpu|cuda --out FOLDER [--jobs N] PACKAGE...
 
-A package is a model of MODELS and a variant: `transformer-released` as PyTorch makes it, `transformer-printer` with
-PyTorch's own debug printer for names baked in, `transformer-statistics` with that for values, `transformer-saving` with
-that for files. `transformer-alike` and `transformer-alike_saving` are the first and the last with kernels that were
-chosen without measuring, so that both add up in the same order. Beside them lies `transformer.inputs.pt`, a list of what
-the model is to be run with. What is there, made by this very file and this torch, is not made again. Must never run
-under the library: the printer would not be the judge.
+A package is a model of MODELS and a variant: `transformer-released` as PyTorch compiles it,
+`transformer-printer` with PyTorch's own debug printer for names, `transformer-statistics` with its printer
+for values, and `transformer-saving` with its printer for files. `transformer-alike` and
+`transformer-alike_saving` are the first and the last without measured kernel choices, so that both add in the
+same order. `transformer.inputs.pt` beside them lists the model's inputs. Existing packages of these same
+sources and this torch are kept. It must never run under the library, because the printer would no longer be
+an independent judge.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ VARIANTS = {"released": {}, "printer": {PRINTER: "3"}, "statistics": {PRINTER: "
 
 
 def of_tests(name: str):
-    """A model of tests/models, as it is."""
+    """Use a model of tests/models unchanged."""
 
     def make(torch, device):
         import models
@@ -50,7 +51,7 @@ def transformer(torch, device):
 
 
 def transformer_512(torch, device):
-    """That for a GPU, in float32."""
+    """The transformer for a GPU, in float32."""
     import models
 
     blocks = torch.nn.Sequential(*[models.TransformerBlock(512, 8) for _ in range(8)])
@@ -58,7 +59,7 @@ def transformer_512(torch, device):
 
 
 def mixed(torch, device):
-    """Ops that go different ways: sort, cumsum, fft, and on a GPU a Triton kernel that a user wrote."""
+    """Ops with different implementations: sort, cumsum, fft, and on a GPU a user's Triton kernel."""
     import models
 
     if device == "cuda":
@@ -82,7 +83,7 @@ def mixed(torch, device):
 
 
 def linear(torch, device):
-    """For the example server: any number of rows of 12 numbers."""
+    """A model for the example server, with any number of rows of 12 numbers."""
     import models
 
     model = torch.nn.Sequential(torch.nn.Linear(12, 8), torch.nn.Softmax(-1))
@@ -91,7 +92,7 @@ def linear(torch, device):
 
 
 def pointwise(torch, device, on_a_cpu=24):
-    """One kernel that reads and writes 1 GiB on a GPU, 64 MiB on a CPU: nothing but bandwidth."""
+    """One kernel that reads and writes 1 GiB on a GPU or 64 MiB on a CPU, so only bandwidth counts."""
     import models
 
     class Net(torch.nn.Module):
@@ -102,7 +103,7 @@ def pointwise(torch, device, on_a_cpu=24):
 
 
 def pointwise_256(torch, device):
-    """The same on 256 MiB of a CPU."""
+    """The same model on 256 MiB of a CPU."""
     return pointwise(torch, device, on_a_cpu=26)
 
 
@@ -114,7 +115,7 @@ for _name in ("linear_softmax", "frozen_conv", "dynamic_batch", "indices_and_mas
 
 
 def with_fault(name: str):
-    """A model of tests/models/faults.py."""
+    """Use a model of tests/models/faults.py."""
 
     def make(torch, device):
         import faults
@@ -128,16 +129,16 @@ for _name in ("index_read", "index_write", "index_assert", "user_kernel", "hang"
     MODELS[f"fault_{_name}"] = with_fault(f"fault_{_name}")
 
 
-# A Triton kernel of the user's is only seen by the strict way of exporting.
+# Only strict export traces a user's Triton kernel.
 STRICT = ("mixed", "fault_user_kernel", "fault_hang")
 
 
 def compile_packages(torch, device: str, name: str, packages: list[str], folder: pathlib.Path) -> None:
     torch.manual_seed(0)
     case = MODELS[name](torch, device)
-    # PyTorch wants the ending .pt2.
+    # PyTorch requires the extension .pt2.
     partial = folder / f"partial-{os.getpid()}.pt2"
-    # Those of the benchmark are large, and made where it runs.
+    # The benchmark's inputs are large and are created where it runs.
     if not name.startswith("pointwise"):
         inputs = [torch.utils._pytree.tree_leaves(one) for one in (case.inputs, *case.more_inputs)]
         torch.save(inputs, partial)
@@ -157,7 +158,7 @@ def compile_packages(torch, device: str, name: str, packages: list[str], folder:
 
 
 def forget_others(folder: pathlib.Path) -> None:
-    """Removes packages that were made by another version of these files or by another torch."""
+    """Remove packages of another version of these files or of another torch."""
     key = hashlib.sha256(importlib.metadata.version("torch").encode())
     for source in (here, here.with_name("user_kernel.py"), models_of_tests / "models.py",
                    models_of_tests / "faults.py", models_of_tests / "faulty_kernel.py"):  # fmt: skip
@@ -172,8 +173,8 @@ def forget_others(folder: pathlib.Path) -> None:
 
 
 def compile_in_processes(arguments: argparse.Namespace, by_model: dict[str, list[str]]) -> int:
-    """Each process gets its share at once: to import torch and to compile for the first time takes longer than all that
-    it compiles after that."""
+    """Give each process its share at once, because importing torch and the first compilation take longer
+    than all later compilations."""
     shares: list[list[str]] = [[] for _ in range(min(arguments.jobs, len(by_model)))]
     for packages in sorted(by_model.values(), key=len, reverse=True):
         min(shares, key=len).extend(packages)
@@ -183,7 +184,7 @@ def compile_in_processes(arguments: argparse.Namespace, by_model: dict[str, list
 
 
 def compile_here(arguments: argparse.Namespace, by_model: dict[str, list[str]]) -> int:
-    """All that can be: a model that fails says so, and the others are compiled."""
+    """Compile as many as possible. A failed model prints an error, and the others continue."""
     import torch
 
     sys.path.insert(0, str(models_of_tests))
@@ -191,7 +192,7 @@ def compile_here(arguments: argparse.Namespace, by_model: dict[str, list[str]]) 
     for name, packages in by_model.items():
         try:
             compile_packages(torch, arguments.device, name, packages, arguments.out)
-        except Exception:  # noqa: BLE001: whatever a compiler raises
+        except Exception:  # noqa: BLE001: compilers raise many kinds
             traceback.print_exc()
             print(f"FAILED: {name} for {arguments.device}", flush=True)
             status = 1
@@ -219,9 +220,9 @@ def main() -> int:
             del by_model[name]
     missing = sum(map(len, by_model.values()))
     print(f"{len(set(arguments.packages)) - missing} packages at hand, {missing} to compile", flush=True)
-    # PyTorch's variable would bake the printer into the released packages too.
+    # PyTorch's variable would also compile the printer into the released packages.
     os.environ.pop("AOT_INDUCTOR_DEBUG_INTERMEDIATE_VALUE_PRINTER", None)
-    # A compiler that links libstdc++ statically makes models that crash when they are loaded.
+    # A compiler that links libstdc++ statically yields models that crash when they load.
     if os.path.exists("/usr/bin/g++"):
         os.environ.setdefault("CXX", "/usr/bin/g++")
     if arguments.jobs > 1 and len(by_model) > 1:

@@ -1,6 +1,6 @@
-// What bringing tensors to the host costs on a GPU: our kernel, which copies and hashes, by blocks and sizes,
-// beside the driver's copies into the same memory; and hashing alone beside a device-to-device copy. Nothing
-// here is a test.
+// Measures what copying tensors to the host costs on a GPU: our kernel, which copies and hashes, by blocks
+// and sizes, beside the driver's copies to the same memory. It also compares hashing alone with a
+// device-to-device copy. It asserts nothing.
 //
 //   LIBRARY=build/dev/stats_kernels/libaoti_dbg_stats_kernels.a
 //   nvcc -std=c++20 -O3 -arch=native -I . -o copy_bench bench/copy_bench.cu $LIBRARY -ldl
@@ -23,7 +23,7 @@ constexpr std::uint64_t kBytes = 1ULL << 30U;
 constexpr std::uint64_t kPiece = 32ULL << 20U;  // of the default staging
 constexpr int kRounds = 9;
 
-/// Registered as the library does it.
+/// Host memory, registered as the library registers it.
 class Registered {
   public:
     explicit Registered(std::uint64_t bytes) {
@@ -46,7 +46,7 @@ class Registered {
     CUdeviceptr device_ = 0;
 };
 
-/// Microseconds of the stream for it, the median.
+/// Returns the median time of `work` on the stream, in microseconds.
 double time_of(CUstream stream, const std::function<void()>& work) {
     CUevent begin = nullptr;
     CUevent end = nullptr;
@@ -84,7 +84,7 @@ int main() {
     const Mapped<ResultLine> lines(1U << 16U);
     SaveLaunch launch;
     launch.sequence = 1;
-    // Jobs of so many bytes, one behind the other, in as few launches as they need.
+    // Launches jobs of `each` bytes, one after another, in as few launches as possible.
     const auto bring = [&](std::uint64_t all, std::uint64_t each, std::uint32_t blocks, bool copies) {
         for (std::uint64_t at = 0; at < all;) {
             launch.jobs = launch.blocks = 0;

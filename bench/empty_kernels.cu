@@ -1,5 +1,5 @@
-// A loop of empty kernels on the GPU, by the CUDA runtime: what launching costs where launches are all there
-// is. Knows nothing of the library.
+// Launches empty kernels in a loop with the CUDA runtime, to measure the cost of a launch where a program
+// does nothing else. It must not use the library.
 #include <cuda_runtime.h>
 
 #include <cstdio>
@@ -9,8 +9,8 @@
 
 namespace {
 
-// Fewer than the 1024 launches that a stream takes before it makes the program wait, so that a round is
-// bounded by the launching thread or by the GPU, and not by both in turn.
+// A stream accepts 1024 launches before it blocks the program. With fewer, either the launching thread or the
+// GPU bounds a round, not both in turn.
 constexpr int kLaunches = 500;
 constexpr int kRounds = 800;  // about a second
 
@@ -34,7 +34,7 @@ int main() {
         check(cudaStreamSynchronize(stream), "cudaStreamSynchronize");
     };
     for (int i = 0; i < 50; ++i)
-        round();  // until the clocks are up
+        round();  // until the GPU clocks have ramped up
     bench::report(bench::median_of_rounds(kRounds, kLaunches, round));
     check(cudaStreamDestroy(stream), "cudaStreamDestroy");
     return 0;

@@ -1,6 +1,6 @@
-// What it costs to tell of one tensor argument, in nanoseconds on one thread: rendering alone, for each
-// format, and rendering with the copy into growing files, as the library has it. Calls of a transformer's
-// size: 130 sides of 4 arguments, of which the statistics differ from run to run. Asserts nothing.
+// Measures the cost of one tensor argument, in nanoseconds on one thread: rendering alone, for each format,
+// and rendering with the library's copy into growing files. The calls resemble a transformer's: 130 events of
+// 4 arguments, with statistics that differ from run to run. It asserts nothing.
 //   event_render_bench text|compact|jsonl|output ROUNDS      output: jsonl and text, into files in $TMPDIR
 #include <unistd.h>
 

@@ -1,7 +1,7 @@
-// What a file system takes without anybody's library: new files of given sizes, one after another, by one
-// thread out of memory that is there. Whoever starts it sees to it that they are on disk, and has the time.
+// Measures what a file system takes without the library: one thread writes new files of given sizes from
+// memory, one after another. The caller waits until they are on disk and takes the time.
 //   file_bench FOLDER SIZES
-// SIZES is a file with the bytes of a file on each line. Knows nothing of the library.
+// SIZES is a file with one size in bytes per line. It must not use the library.
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -14,7 +14,7 @@
 
 namespace {
 
-// As level 1 writes large tensors with the staging that it has unless told otherwise.
+// Level 1 writes large tensors in pieces of this size with the default staging.
 constexpr std::size_t kMostAtOnce = std::size_t{32} << 20U;
 
 std::vector<std::size_t> read_sizes(const char* path) {
@@ -49,7 +49,8 @@ int main(int argc, char** argv) {
         std::fprintf(stderr, "usage: file_bench FOLDER SIZES, where SIZES is a file with a size a line\n");
         return 2;
     }
-    // Neither zeros, which some file systems do not write, nor a pattern that repeats within a page.
+    // Some file systems do not write zeros or compress repetition, so this is noise that does not repeat
+    // within a page.
     std::vector<char> content(std::min(kMostAtOnce, *std::max_element(sizes.begin(), sizes.end())));
     std::uint32_t noise = 1;
     for (char& byte : content)

@@ -1,17 +1,19 @@
-"""What is measured: groups of programs to compare, each with its baseline and what the project wants to reach.
+"""The groups of programs to compare, each with its baseline and its limits.
 
-Data and nothing else; run.py runs it, table.py prints it. A group's first variant is its baseline.
+This module must contain only data. run.py runs the groups, table.py prints them. A group's first variant is
+its baseline.
 """
 
 from __future__ import annotations
 
 import dataclasses
 
-# What a limit is about: the figure itself, what it has more than the baseline, or its ratio to the baseline.
+# The subject of a limit: the figure itself, its difference from the baseline, or its ratio to the baseline.
 VALUE, ADDED, RATIO = "value", "added", "ratio"
-# Where tensors are saved it is the least: part of the file system's own rate, how many times faster than PyTorch, GB/s.
+# For saved tensors the limit is a minimum: share of the file system's own rate, speedup over PyTorch, or
+# GB/s.
 SHARE, FASTER, RATE = "share", "faster", "rate"
-# Where to, and who does.
+# The destination, and who saves.
 DISK, MEMORY = "disk", "memory"
 LEVEL_1, PYTORCH, NOBODY = "level 1", "PyTorch", "nobody"
 
@@ -19,46 +21,46 @@ LEVEL_1, PYTORCH, NOBODY = "level 1", "PyTorch", "nobody"
 @dataclasses.dataclass(frozen=True)
 class Variant:
     name: str
-    # {bench}, {gpu}, {packages} are folders, {save} an empty one to save to; {seconds} is how long to measure, {sizes}
-    # a file with the bytes of each file that files_of wrote.
+    # {bench}, {gpu} and {packages} are folders, {save} is an empty one to save to. {seconds} is the measured
+    # time. {sizes} is a file with the size of each file that files_of wrote.
     command: tuple[str, ...]
     preload: bool = False
-    environment: dict = dataclasses.field(default_factory=dict)  # {scratch} is a folder of this run's own
-    lines: bool = False  # must have written launch lines into its log: else it measured something else
-    counted: bool = False  # how much it measured a run is told from its events
+    environment: dict = dataclasses.field(default_factory=dict)  # {scratch} is this run's own folder
+    lines: bool = False  # must have written launch lines into its log
+    counted: bool = False  # its events contain the measured amount per run
     limit: tuple[str, float] | None = None
-    limits: dict = dataclasses.field(default_factory=dict)  # the same, by where tensors are saved to
-    saves: str = ""  # who does: then it is timed from its first run until what it wrote is on disk
-    files_of: str = ""  # writes files of the sizes of those that this variant wrote
+    limits: dict = dataclasses.field(default_factory=dict)  # the same, by the destination of saved tensors
+    saves: str = ""  # who saves, timed from its first run until its output is on disk
+    files_of: str = ""  # writes files of the sizes that this variant wrote
     preload_first: str = ""
 
 
 @dataclasses.dataclass(frozen=True)
 class Group:
-    key: str  # groups whose keys begin with the same word and a colon can be asked for by that word
+    key: str  # a first word before a colon selects all groups whose keys share it
     title: str
     unit: str  # ns, us, ms or s; programs report nanoseconds
     needs_gpu: bool
     needs_torch: bool
     variants: tuple[Variant, ...]
-    room: int = 0  # bytes that a process may leave, where tensors are saved: such a group is measured in each place
+    room: int = 0  # bytes that a process may leave; such a group is measured in each place
 
 
-# OpenMP's threads spin while they wait: on a machine that does anything else, that is all one would measure. Kernels
-# of Inductor ask for as many as it was compiled for, whatever OMP_NUM_THREADS says.
+# OpenMP's threads spin while they wait, so on a busy machine only that would be measured. Inductor's kernels
+# request the thread count that they were compiled for, whatever OMP_NUM_THREADS is.
 _ONE_THREAD = {"OMP_NUM_THREADS": "1", "OMP_THREAD_LIMIT": "1"}
 
 _OFF = {"AOTI_DBG_LEVEL": "0"}
 _LEVEL_3 = {"AOTI_DBG_LEVEL": "3", "AOTI_DBG_LOG": "{scratch}/log", "AOTI_DBG_OUT": "{scratch}/out"}
 _ALL = {**_LEVEL_3, "AOTI_DBG_SCOPE": "all"}
-# Calls are looked at and none is selected.
+# Calls are inspected, but none is selected.
 _NOTHING_SELECTED = {**_LEVEL_3, "AOTI_DBG_KERNELS": "no such kernel"}
-# The same, but each call is followed to its end, because one that lies in it might be selected.
+# The same, but the library follows each call to its end, because a nested call might be selected.
 _COUNTING = {**_NOTHING_SELECTED, "AOTI_DBG_SCOPE": "all", "AOTI_DBG_RING": "0"}
 
 _FILTER = "filter that matches nothing"
 
-# Rounds of 20000 calls: up to a second, and where lines are written as many as make some 200 MB of them.
+# Rounds of 20000 calls: up to a second, or about 200 MB of lines.
 _MANY, _FEW = "2000", "101"
 _DIRECT = ("{bench}/passage_bench", "direct", _MANY)
 _STUB = ("{bench}/passage_bench", "stub", _MANY)
@@ -96,7 +98,7 @@ def _transformer(device: str, limits: bool) -> tuple[Variant, ...]:
 
 
 def _armed(device: str) -> tuple[Variant, ...]:
-    """Nothing faults: what it costs to be ready for it."""
+    """Measures the cost of being armed, without a fault."""
     released = _model("transformer-released", device)
     sanitizer = ("compute-sanitizer", "--tool", "memcheck", "--log-file", "/dev/null",
                  *_model("transformer-released", device, "3x20"))
@@ -117,7 +119,7 @@ def _armed(device: str) -> tuple[Variant, ...]:
 
 
 def _level_2(model: str, device: str, length: str, printer_length: str, limits: tuple = ()) -> tuple[Variant, ...]:
-    """Lengths are rounds times runs, which bounds what is written."""
+    """Lengths are rounds times runs, which limits the output."""
     released = _model(f"{model}-released", device, length)
     printer = _model(f"{model}-statistics", device, printer_length)
     files = {**_ONE_THREAD, "AOTI_DBG_LOG": "{scratch}/log", "AOTI_DBG_OUT": "{scratch}/out"}
@@ -137,7 +139,8 @@ def _level_2(model: str, device: str, length: str, printer_length: str, limits: 
 
 
 def _level_1(model: str, device: str, runs: int, linked: dict, written: dict) -> tuple[Variant, ...]:
-    """The limits are for tensors of which equal ones are linked, and for such as are all written."""
+    """The limits apply to tensors that are linked because they are equal, and to tensors that are all
+    written."""
     released = _model(f"{model}-released", device, f"each:{runs}")
     printer = _model(f"{model}-saving", device, f"each:{runs}")
     kept = _model(f"{model}-saving", device, f"apart:{runs}")

@@ -1,5 +1,5 @@
-// What an exported launch hook costs: launches through a driver that does nothing (null_driver.cpp, which it
-// links as libcuda.so.1), so that bare and preloaded differ by the hook alone. Knows nothing of the library.
+// Measures an exported launch hook with a driver that does nothing (null_driver.cpp, linked as libcuda.so.1).
+// Bare and preloaded runs then differ only by the hook. It must not use the library.
 #include <cuda.h>
 
 #include <cstdio>
@@ -9,7 +9,7 @@
 
 namespace {
 
-constexpr int kLaunches = 20000;  // a round: some 2 MB of lines at level 3
+constexpr int kLaunches = 20000;  // per round, about 2 MB of lines at level 3
 
 }  // namespace
 

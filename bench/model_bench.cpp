@@ -1,10 +1,8 @@
-// Time of one run of a package made by AOTInductor, in a C++ program on LibTorch. Knows nothing of the
-// library.
+// Times one run of an AOTInductor package in a C++ program on LibTorch. It must not use the library.
 //   model_bench PACKAGE.pt2 cpu|cuda float|half LENGTH D0 [D1...]
-// D0, D1, ... is the shape of the one input. LENGTH is a number of seconds, or ROUNDSxRUNS where each run
-// leaves much behind; a round ends by waiting for the device. Prints the median of the rounds. With each:RUNS
-// every run has an input of its own and nothing comes before the first, whose start is printed: who sees what
-// is left behind tells the end. apart:RUNS is that with a working directory for each run.
+// D0, D1, ... is the input's shape. LENGTH is seconds, or ROUNDSxRUNS where each run leaves much behind. A
+// round ends with a device synchronization, and the program prints the median. each:RUNS gives each run its
+// own input without warm-up and prints the start time. apart:RUNS also gives each run its own directory.
 #include <ATen/ops/randn.h>
 #include <torch/csrc/inductor/aoti_package/model_package_loader.h>
 #include <torch/cuda.h>
@@ -22,7 +20,7 @@
 
 namespace {
 
-// Some 10 ms a round on a GPU: long beside the wait at its end, short enough for hundreds of rounds.
+// About 10 ms per round on a GPU: long compared with the final wait, and short enough for hundreds of rounds.
 constexpr int kRunsOnGpu = 20;
 
 struct Model {
@@ -42,7 +40,7 @@ void run_each_once(Model& model, int runs, bool apart) {
     for (std::size_t i = 0; i < folders.size(); ++i) {
         inputs.push_back(model.input());
         folders[i] = std::filesystem::absolute(apart ? "run" + std::to_string(i) : ".");
-        // What PyTorch's printer wants to be there.
+        // PyTorch's printer requires this directory.
         std::filesystem::create_directories(folders[i] / "tmp" / "aoti_torch");
     }
     if (model.cuda) torch::cuda::synchronize();
@@ -70,8 +68,8 @@ double time_runs(Model& model, const char* length) {
         round();
         return bench::median_of_rounds(rounds, runs, round);
     }
-    // Clocks, caches and the allocator settle within a fifth of the time; what it took says how many rounds
-    // fit.
+    // Clocks, caches and the allocator settle within a fifth of the time. That part also shows how many
+    // rounds fit.
     const double seconds = std::atof(length);
     const bench::Clock::time_point start = bench::Clock::now();
     int warm_up = 0;

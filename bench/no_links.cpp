@@ -1,5 +1,5 @@
-// Preloaded before the library: a file system on which no file can have a second name, which makes level 1
-// write every tensor. A name for a file that has none yet is given as ever. Knows nothing of the library.
+// Preloaded before the library, this makes every hard link fail, so level 1 writes every tensor. An unnamed
+// file still gets its first name. It must not use the library.
 #include <sys/syscall.h>
 #include <unistd.h>
 

@@ -1,12 +1,12 @@
-// A libcuda.so.1 that does nothing: every call succeeds at once, so that what is left of a launch's time is
-// what stands before it. Only for launch_bench. It has no memory, no streams, and runs no kernel.
+// A libcuda.so.1 for launch_bench that does nothing: every call succeeds at once, so a launch costs only what
+// precedes the driver. It has no memory and no streams, and runs no kernel.
 #include <cuda.h>
 
 #define NULL_DRIVER_EXPORT extern "C" __attribute__((visibility("default")))
 
 namespace {
 
-// Handles are addresses of something that exists.
+// Handles must be distinct valid addresses.
 int g_context, g_module, g_function;
 
 }  // namespace

@@ -1,5 +1,5 @@
-// What one passage through a stub costs, in one process and without a driver: a function that does nothing,
-// called directly or through its stub. The environment says what the library does meanwhile. Asserts nothing.
+// Measures one call through a stub in one process, without a driver: an empty function, called directly or
+// through its stub. Environment variables configure the library. It asserts nothing.
 //   passage_bench direct|stub ROUNDS
 #include <unistd.h>
 
@@ -14,7 +14,7 @@
 
 namespace {
 
-constexpr int kCalls = 20000;  // a round: some 2 MB of lines at level 3
+constexpr int kCalls = 20000;  // per round, about 2 MB of lines at level 3
 
 extern "C" __attribute__((noinline)) int do_nothing(void*, void*, void*, void*, double, double) {
     asm volatile("");

@@ -1,9 +1,9 @@
-"""Runs the groups of groups.py and prints one table each; scripts/bench builds what it needs and calls it.
+"""Runs the groups of groups.py and prints a table for each. scripts/bench builds the programs and calls this.
 
-Bare and loaded processes take turns (A B C A B C ...), so that what the machine does meanwhile falls on all alike;
-what is compared are medians over the repetitions. Every group is appended to the results file as one line of JSON. A
-variant that fails says why and is left out, and the others are measured.
-Needs nothing but Python and must never import torch, which would take longer than most of what is measured.
+Bare and loaded processes take turns (A B C A B C ...), so that other load on the machine affects all alike.
+Medians over the repetitions are compared. Each group is appended to the results file as one line of JSON. A
+variant that fails prints why and is left out, and the others continue. Needs only Python. It must never
+import torch, which would take longer than most measurements.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ import saving
 import table
 
 
-# Of one process: none is to take more than some ten seconds.
+# The limit for one process. None should take more than about ten seconds.
 TIMEOUT_SECONDS = 90
 
 
@@ -37,7 +37,7 @@ class BenchError(Exception):
 
 
 def end_of(path: pathlib.Path, size: int = 1500) -> str:
-    """What a program said last is about its end."""
+    """A program's last output explains its end."""
     with path.open("rb") as stream:
         stream.seek(max(0, path.stat().st_size - size))
         return stream.read().decode(errors="replace")
@@ -76,9 +76,10 @@ class Runner:
     def __init__(self, arguments: argparse.Namespace):
         self.library = arguments.library.resolve()
         self.scratch = arguments.scratch
-        # By the name of a variant of the group at hand: tensors and bytes that it measured, or files that it saved.
+        # Indexed by variant of the current group: the tensors and bytes that it measured, or the files that
+        # it saved.
         self.measured: dict[str, dict] = {}
-        self.sizes: dict[str, list[int]] = {}  # of those that it wrote
+        self.sizes: dict[str, list[int]] = {}  # of the files that it wrote
         self.place: saving.Place | None = None
         self.folders = {
             "bench": str(arguments.bench.resolve()),
@@ -86,7 +87,7 @@ class Runner:
             "packages": str(arguments.packages.resolve()),
             "seconds": str(arguments.seconds),
         }
-        # What somebody has set for a run of their own must not decide what is measured here.
+        # A user's own settings must not affect the measurement.
         self.environment = {
             name: value
             for name, value in os.environ.items()
@@ -94,7 +95,7 @@ class Runner:
         }
 
     def run(self, variant: groups.Variant) -> float:
-        """Nanoseconds, as one process reports them, or as it took to save. Leaves nothing behind."""
+        """Return nanoseconds: the program's own value, or the time to save. Removes all output."""
         self.scratch.mkdir(parents=True, exist_ok=True)
         with contextlib.ExitStack() as kept:
             scratch = pathlib.Path(kept.enter_context(tempfile.TemporaryDirectory(dir=self.scratch)))
@@ -129,12 +130,12 @@ class Runner:
 
     @staticmethod
     def execute(command: list[str], environment: dict, scratch: pathlib.Path, folder: str | None) -> None:
-        # Standard output is a file for all, as the printer that is compared with writes there.
+        # Standard output is a file for all variants, because the compared printer writes there.
         with (scratch / "stdout").open("wb") as stdout, (scratch / "stderr").open("wb") as stderr:
             process = subprocess.Popen(
                 command, env=environment, stdin=subprocess.DEVNULL, stdout=stdout, stderr=stderr, cwd=folder
             )
-            # To wait with a limit would mean to look every 50 ms, which is too coarse where the end is what is timed.
+            # A wait with a timeout would poll every 50 ms, too coarse to time the end of the process.
             timer = threading.Timer(TIMEOUT_SECONDS, process.kill)
             timer.start()
             try:
@@ -149,7 +150,7 @@ class Runner:
             raise BenchError(f"{' '.join(command)} {how}: {said(scratch)}")
 
     def time_to_disk(self, variant: groups.Variant, scratch: pathlib.Path, folder: pathlib.Path) -> float:
-        """Nanoseconds from the start of the first run."""
+        """Return the nanoseconds from the start of the first run."""
         end = self.place.sync()
         start = saving.started(scratch / "stdout")
         if variant.saves == groups.LEVEL_1:
@@ -178,12 +179,12 @@ class Runner:
 
 
 def measure(group: groups.Group, runner: Runner, repetitions: int, at_most: float) -> tuple[list[list], dict[str, str]]:
-    """Values of each variant, and why some have none."""
+    """Return the values of each variant, and why some have none."""
     found: list[list[float]] = [[] for _ in group.variants]
     failed: dict[str, str] = {}
     runner.measured, runner.sizes = {}, {}
     started = time.monotonic()
-    # The first turn is not counted: files and caches are cold once, and that is not what is measured.
+    # The first turn does not count, because files and caches are cold.
     for turn in range(repetitions + 1):
         began = time.monotonic()
         for values, variant in zip(found, group.variants):
@@ -216,7 +217,7 @@ def available(group: groups.Group, arguments: argparse.Namespace) -> bool:
 
 def measure_in(place: saving.Place | None, group: groups.Group, runner: Runner, machine: dict,
                arguments: argparse.Namespace) -> int:  # fmt: skip
-    """Prints and keeps what it finds. 1 where something is missing."""
+    """Print and store the results. Return 1 if any are missing."""
     title = group.title
     if place is not None:
         title += f", to {place.kind}{' in memory' if place.lies_in == groups.MEMORY else ''}"
@@ -256,13 +257,14 @@ def measure_in(place: saving.Place | None, group: groups.Group, runner: Runner, 
 
 
 def measure_all(places: list[saving.Place], runner: Runner, machine: dict, arguments: argparse.Namespace) -> int:
-    """1 where something that was asked for is missing."""
+    """Return 1 if a requested group is missing."""
     status = 0
     for group in groups.GROUPS:
         if arguments.only and not {group.key, group.key.partition(":")[0]} & set(arguments.only):
             continue
         if not available(group, arguments):
-            # Asked for by name, it must not be left out in silence; of a family, what needs a GPU may be.
+            # A group requested by name must not be skipped silently. One of a family may be skipped if it
+            # needs a GPU.
             if group.key in arguments.only or (arguments.only and arguments.gpu >= group.needs_gpu):
                 status = 1
             print(f"not measured: {group.title}: {'needs a GPU' if group.needs_gpu else 'needs LibTorch'}\n")
@@ -300,7 +302,7 @@ def main() -> int:
     machine = describe_machine(arguments.torch_python)
     print(f"{table.machine_line(machine)}\n", flush=True)
     runner = Runner(arguments)
-    # What was saved is removed then, too.
+    # This also removes saved tensors.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     with contextlib.ExitStack() as made:
         places = []

@@ -1,8 +1,8 @@
-// What level 1's host side makes of a folder's file system: tensors of one size out of memory that is there,
-// by so many threads, timed until all of them are on disk.
+// Measures level 1's host side on a directory's file system: threads write tensors of one size from memory,
+// timed until all of them are on disk.
 //   save_bench <folder> <bytes of a tensor> <tensors> <threads> [equal]
-// With `equal` all have the same content, which is linked. Prints GB/s and files/s until they stand, and
-// until the file system has written them out.
+// With `equal`, all tensors have the same contents, which level 1 links. Prints GB/s and files/s until the
+// files exist, and until the file system has written them out.
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -20,7 +20,7 @@ using namespace aoti_dbg;
 
 namespace {
 
-// As staging is: what is written comes in pieces of this size, and no more than that is in flight.
+// As with staging, data arrives in pieces of this size, and this much at most is in flight.
 constexpr std::size_t kChunk = std::size_t{16} << 20U;
 constexpr std::size_t kMostInFlight = 8 * kChunk;
 

@@ -1,8 +1,8 @@
-"""What a program that saves tensors leaves, and when it is on disk: places to save to, and what stands there.
+"""What a program that saves tensors leaves, and when it is on disk: places to save to, and the saved files.
 
-The program says when its first run began, by the clock that all processes share. It is over when the process is gone,
-with whatever it does at its end, and syncfs() of that file system has come back; what was there before is on disk when
-it starts. So nothing is left out: neither a queue that is drained at exit nor what only stands in memory.
+The program prints when its first run began, by the clock that all processes share. The time ends when the
+process has exited and syncfs() of the file system has returned. Earlier data is on disk before the start. The
+time thus includes a queue that is drained at exit and data that is only in memory.
 """
 
 from __future__ import annotations
@@ -22,13 +22,14 @@ import groups
 _libc = ctypes.CDLL(None, use_errno=True)
 _SAVED_BY_PYTORCH = re.compile(r"^aoti_torch_save_tensor_handle: Saved tensor to (.*)$", re.MULTILINE)
 _IN_MEMORY = ("tmpfs", "ramfs")
-# What a model needs besides what it leaves on a file system that lies in memory.
+# A model needs this memory besides its output, if the file system is in memory.
 _OF_A_MODEL = 4 << 30
 
 
 class Place:
-    """A folder to save to, and the file system under it. Removes what was made there when it is closed, and only then:
-    ext4 passes over the inodes of files that were removed within a minute, which makes new files four times as slow."""
+    """A folder to save to, and the file system under it. It must remove its contents only when it is
+    closed: ext4 skips the inodes of files removed within the last minute, which makes new files four times
+    as slow."""
 
     def __init__(self, parent: pathlib.Path):
         parent.mkdir(parents=True, exist_ok=True)
@@ -41,7 +42,7 @@ class Place:
         self.root.cleanup()
 
     def _kind(self) -> str:
-        """Of the last mount over it."""
+        """Return the type of the file system that is mounted last over the folder."""
         kind, longest = "unknown", -1
         for line in pathlib.Path("/proc/self/mountinfo").read_text().splitlines():
             fields = line.split()
@@ -51,7 +52,7 @@ class Place:
         return kind
 
     def room(self) -> int:
-        """Bytes. The library leaves the last tenth of a file system alone."""
+        """Return the usable bytes. The library leaves the last tenth of a file system free."""
         found = os.statvfs(self.parent)
         free = found.f_bavail * found.f_frsize - found.f_blocks * found.f_frsize // 10
         if self.lies_in == groups.MEMORY:
@@ -60,7 +61,7 @@ class Place:
         return max(0, free)
 
     def sync(self) -> int:
-        """Comes back when everything written there is on disk; the time."""
+        """Wait until everything written there is on disk, and return the time."""
         folder = os.open(self.parent, os.O_RDONLY | os.O_DIRECTORY)
         try:
             if _libc.syncfs(folder) != 0:
@@ -71,7 +72,7 @@ class Place:
 
     @contextlib.contextmanager
     def folder(self):
-        """An empty one, on a file system that is at rest. What is in it takes no room afterwards."""
+        """Yield an empty folder on an idle file system. Its contents use no space afterwards."""
         made = tempfile.mkdtemp(dir=self.root.name)
         self.sync()
         try:
@@ -84,7 +85,7 @@ class Place:
 
 
 def started(stdout: pathlib.Path) -> int | None:
-    """Nanoseconds."""
+    """Return the start in nanoseconds."""
     match = re.search(r"^start (\d+)$", stdout.read_text(errors="replace"), re.MULTILINE)
     return int(match[1]) if match else None
 
@@ -92,8 +93,8 @@ def started(stdout: pathlib.Path) -> int | None:
 @dataclasses.dataclass
 class Saved:
     files: int
-    sizes: list[int]  # of those that were written; the others are names of one that is there
-    replaced: int = 0  # by later ones of the same name
+    sizes: list[int]  # of the written files; the others are links to an existing one
+    replaced: int = 0  # by later files of the same name
 
     def counts(self) -> dict:
         linked = self.files - len(self.sizes)
@@ -101,7 +102,7 @@ class Saved:
 
 
 def by_level_1(folder: pathlib.Path) -> Saved | None:
-    """By the index; none where not everything was saved."""
+    """Read the result from the index. Return None if not everything was saved."""
     index = folder / "out" / "tensors" / "index.jsonl"
     if not index.exists():
         return None
@@ -114,7 +115,7 @@ def by_level_1(folder: pathlib.Path) -> Saved | None:
 
 
 def by_pytorch(stdout: pathlib.Path) -> Saved | None:
-    """By what it says: later files of a name replace earlier ones, which are of the same size."""
+    """Read the result from the output. Later files of a name replace earlier ones of the same size."""
     paths = _SAVED_BY_PYTORCH.findall(stdout.read_text())
     sizes = {path: os.path.getsize(path) for path in set(paths)}
     return Saved(len(paths), [sizes[path] for path in paths], len(paths) - len(sizes)) if paths else None

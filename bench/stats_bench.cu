@@ -1,6 +1,6 @@
-// What measuring tensors costs on a GPU: bandwidth over 1 GiB of each kind of number, with each set of
-// statistics, beside a device-to-device copy and CUB's sum of the same run; and the cost of a launch over few
-// small tensors. Nothing here is a test.
+// Measures statistics on a GPU: bandwidth over 1 GiB per dtype and set of statistics, beside a
+// device-to-device copy and CUB's sum. It also measures one launch over a few small tensors. It asserts
+// nothing.
 //
 //   nvcc -std=c++20 -O3 -arch=native -I . -o stats_bench bench/stats_bench.cu \
 //        build/dev/stats_kernels/libaoti_dbg_stats_kernels.a -ldl
@@ -40,14 +40,14 @@ __global__ void to_halves(const float* from, __half* to, std::uint64_t count) {
         to[i] = __float2half(from[i % (count / 2)]);
 }
 
-/// No float8 is NaN with this bit cleared.
+/// With this bit cleared, no float8 is NaN.
 __global__ void clear_bits(unsigned* data, std::uint64_t count, unsigned bits) {
     for (std::uint64_t i = blockIdx.x * std::uint64_t{blockDim.x} + threadIdx.x; i < count;
          i += std::uint64_t{gridDim.x} * blockDim.x)
         data[i] &= ~bits;
 }
 
-/// As an attention mask: each other row of 64 is -Inf.
+/// Imitates an attention mask: every second row of 64 is -Inf.
 __global__ void mask_halves(__half* data, std::uint64_t count) {
     for (std::uint64_t i = blockIdx.x * std::uint64_t{blockDim.x} + threadIdx.x; i < count;
          i += std::uint64_t{gridDim.x} * blockDim.x)
@@ -56,7 +56,7 @@ __global__ void mask_halves(__half* data, std::uint64_t count) {
 
 __global__ void nothing() {}
 
-/// Milliseconds of the median of kRounds.
+/// Returns the median of kRounds, in milliseconds.
 template <typename Work>
 double median_ms(const Work& work) {
     cudaEvent_t begin = nullptr;
@@ -211,7 +211,8 @@ class Bench {
         in_a_row(text, [&](CUstream stream) { device_.launch(launch, stream); });
     }
 
-    /// By the stream, which the host may not fill fast enough, and by a graph, where the GPU alone counts.
+    /// Measures with a stream, which the host may fill too slowly, and with a graph, where only the GPU
+    /// counts.
     template <typename Launch>
     void in_a_row(const char* text, const Launch& launch) {
         cudaStream_t stream = nullptr;

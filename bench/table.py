@@ -57,7 +57,7 @@ def _heading(result: dict) -> list[str]:
 
 
 def _median_of(rows: list[dict], **wanted) -> float | None:
-    """Nanoseconds, of the one row that is meant."""
+    """Return the median in nanoseconds of the one matching row."""
     for row in rows:
         if row["values"] and all(row[member] == value for member, value in wanted.items()):
             return statistics.median(row["values"])
@@ -86,7 +86,7 @@ def _saved(row: dict, seconds: float) -> tuple[str, str, str, str]:
 
 
 def saving_table(result: dict) -> str:
-    """Where tensors are saved: what was written, how fast, and against whom."""
+    """Return the table for saved tensors: what was written, how fast, and compared with which variant."""
     rows = result["rows"]
     lines = [
         *_heading(result),
@@ -106,9 +106,9 @@ def saving_table(result: dict) -> str:
         found = {
             "share": alone and alone / middle,
             "faster": pytorch and row["saves"] in ("level 1", "PyTorch") and pytorch / middle,
-            "rate": row.get("measured") and row["measured"]["bytes"] / middle,  # bytes a nanosecond
+            "rate": row.get("measured") and row["measured"]["bytes"] / middle,  # bytes per nanosecond
         }
-        # Of saving alone: the program itself takes its time, too, which is most of it where files are few.
+        # The time for saving alone, because the program's own time dominates if files are few.
         more = middle - base if row["saves"] in ("level 1", "PyTorch") else 0
         cells = (
             row["name"], _number(middle / UNITS["s"]), f"{_number(min(values))} to {_number(max(values))}",
@@ -122,7 +122,7 @@ def saving_table(result: dict) -> str:
 
 
 def group_table(result: dict) -> str:
-    """One group, measured once: a heading, who measured, and a row a variant."""
+    """Return the table of one measured group: a heading, the machine, and a row per variant."""
     if "place" in result:
         return saving_table(result)
     unit = result["unit"]
@@ -156,7 +156,8 @@ def read_results(path: pathlib.Path) -> list[dict]:
 
 
 def newest(results: list[dict]) -> dict[str, list[dict]]:
-    """For each machine the newest result of each group and place, in the order in which they were first measured."""
+    """For each machine, return the newest result of each group and place, in the order of their first
+    measurement."""
     machines: dict[str, dict[tuple, dict]] = {}
     for result in results:
         machines.setdefault(machine_line(result["machine"]), {})[result["group"], result.get("place")] = result
@@ -164,7 +165,7 @@ def newest(results: list[dict]) -> dict[str, list[dict]]:
 
 
 def tables_in(text: str) -> dict[str, dict[str, str]]:
-    """By machine and by title, the tables of the generated part of a page."""
+    """Return the tables in the generated part of a page, by machine and title."""
     found: dict[str, dict[str, str]] = {}
     for part in text.split("\n### ")[1:]:
         machine, _, rest = part.partition("\n")
@@ -174,7 +175,7 @@ def tables_in(text: str) -> dict[str, dict[str, str]]:
 
 
 def write_docs(results: pathlib.Path, page: pathlib.Path) -> None:
-    """What was measured anew takes its table's place; tables of other groups and machines stay."""
+    """New results replace their tables. Tables of other groups and machines stay."""
     before, rest = page.read_text().split(BEGIN)
     old, after = rest.split(END)
     known = tables_in(old)

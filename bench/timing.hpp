@@ -1,7 +1,7 @@
-// What the benchmark programs share: the median of rounds, and the lines that bench/run.py reads:
-//   value <nanoseconds a call or run, median of the rounds>
-//   start <nanoseconds>     the clock when what others time began
-// Knows nothing of the library.
+// Shared by the benchmark programs: the median of rounds, and the lines that bench/run.py reads:
+//   value <nanoseconds per call or run, median of the rounds>
+//   start <nanoseconds>     the clock at the start, for runs that another process times
+// It must not use the library.
 #pragma once
 
 #include <algorithm>
@@ -17,8 +17,8 @@ inline double nanoseconds_since(Clock::time_point start) {
     return std::chrono::duration<double, std::nano>(Clock::now() - start).count();
 }
 
-/// Calls `round`, which makes `calls` calls and comes back when they are done, `rounds` times and once before
-/// to warm up. The median, in nanoseconds a call.
+/// Calls `round` `rounds` times, and once before that to warm up. `round` makes `calls` calls and returns
+/// when they are complete. Returns the median in nanoseconds per call.
 template <typename Round>
 double median_of_rounds(int rounds, int calls, Round round) {
     round();
@@ -37,7 +37,7 @@ inline void report(double nanoseconds) {
     std::fflush(stdout);
 }
 
-/// Python's time.monotonic_ns() is the same clock.
+/// This is the clock of Python's time.monotonic_ns().
 inline void report_start() {
     const auto now = std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now().time_since_epoch());
     std::printf("start %lld\n", static_cast<long long>(now.count()));

@@ -1,4 +1,4 @@
-"""A Triton kernel as users write them, and how it is called. Imported only where there is a GPU."""
+"""A typical user's Triton kernel, and its call. Imported only if there is a GPU."""
 
 import torch
 import triton

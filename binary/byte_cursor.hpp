@@ -1,5 +1,5 @@
-// Walks through bytes that nobody vouches for. Once something was not there the cursor stands at the end,
-// has failed, and gives zeros; so a reader may read a whole header and ask once.
+// Reads untrusted bytes in sequence. After a read past the end the cursor stays at the end, has_failed() is
+// true, and every read returns zeros. A reader can therefore read a whole header and check once.
 #pragma once
 
 #include <cstddef>
@@ -31,7 +31,7 @@ class ByteCursor {
         position_ += sizeof value;
         return value;
     }
-    /// Of up to 8 bytes.
+    /// Reads a number of up to 8 bytes.
     std::uint64_t number_of(std::size_t bytes) {
         std::uint64_t value = 0;
         if (bytes == 0) return 0;
@@ -40,7 +40,7 @@ class ByteCursor {
         position_ += bytes;
         return value;
     }
-    /// Seven bits a byte; bits beyond 64 are dropped.
+    /// Reads seven bits per byte and drops bits beyond 64.
     std::uint64_t uleb() {
         std::uint64_t value = 0;
         for (unsigned shift = 0; left() != 0; shift += 7) {
@@ -63,7 +63,7 @@ class ByteCursor {
         }
         return fail();
     }
-    /// Up to the next zero byte, which is passed.
+    /// Reads up to the next zero byte and skips that byte.
     std::string_view text() {
         const char* const begin = reinterpret_cast<const char*>(bytes_.data()) + position_;
         const std::size_t length = std::string_view(begin, left()).find('\0');

@@ -1,10 +1,10 @@
-// What an ELF file of 64 bits is made of, as far as dumps, module images and line tables need it: a header,
-// and a table of sections, which lie anywhere in the file. Numbers are little-endian. (System V ABI,
-// chapters 4 and 5 of its generic part.)
+// The parts of a 64-bit ELF file that dumps, module images and line tables use: a header and a table of
+// sections. Sections may be anywhere in the file. Numbers are little-endian. See the System V ABI, chapters 4
+// and 5 of its generic part.
 //
-//   Header · ... contents of sections ... · SectionHeader of each section, the first of which is none
+//   Header · ... contents of sections ... · SectionHeader of each section; the first one is a placeholder
 //
-// A count of sections or an index that does not fit its 16 bits stands in the first SectionHeader.
+// A section count or index that does not fit 16 bits is stored in the first SectionHeader.
 #pragma once
 
 #include <cstdint>
@@ -15,11 +15,11 @@ inline constexpr unsigned char kMagic[4] = {0x7f, 'E', 'L', 'F'};
 inline constexpr unsigned char kClass64 = 2;
 inline constexpr unsigned char kLittleEndian = 1;
 
-inline constexpr std::uint16_t kRelocatable = 1;  // types of files
+inline constexpr std::uint16_t kRelocatable = 1;  // file types
 inline constexpr std::uint16_t kCore = 4;
 inline constexpr std::uint16_t kMachineCuda = 190;
 
-inline constexpr std::uint32_t kSymbols = 2;  // types of sections
+inline constexpr std::uint32_t kSymbols = 2;  // section types
 inline constexpr std::uint32_t kStrings = 3;
 inline constexpr std::uint32_t kDynamicSymbols = 11;
 inline constexpr std::uint32_t kRelocationsWithAddend = 4;
@@ -27,11 +27,12 @@ inline constexpr std::uint32_t kNothingInFile = 8;
 inline constexpr std::uint32_t kRelocations = 9;
 inline constexpr std::uint32_t kLoUser = 0x80000000;
 
-inline constexpr std::uint64_t kInMemory = 1U << 1U;  // flags of sections
+inline constexpr std::uint64_t kInMemory = 1U << 1U;  // section flags
 inline constexpr std::uint64_t kExecutable = 1U << 2U;
 inline constexpr std::uint64_t kCompressed = 1U << 11U;
 
-inline constexpr std::uint16_t kFirstReservedSection = 0xff00;  // from here on an index means something else
+inline constexpr std::uint16_t kFirstReservedSection = 0xff00;  // from here on, an index has a special
+                                                                // meaning
 inline constexpr std::uint16_t kIndexElsewhere = 0xffff;
 
 inline constexpr unsigned char kCudaEntry = 0x10;  // in `other` of a symbol: a kernel
@@ -87,7 +88,7 @@ static_assert(sizeof(SymbolEntry) == 24);
 struct RelocationEntry {
     std::uint64_t offset;
     std::uint64_t info;   // the symbol in its upper half
-    std::int64_t addend;  // not there where the section's type is kRelocations
+    std::int64_t addend;  // absent if the section's type is kRelocations
 };
 static_assert(sizeof(RelocationEntry) == 24);
 

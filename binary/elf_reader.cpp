@@ -1,4 +1,4 @@
-// See elf_reader.hpp. Structures are copied out, since nothing says that they are aligned.
+// See elf_reader.hpp. Structures are copied out, because they may be unaligned.
 #include "binary/elf_reader.hpp"
 
 #include <algorithm>
@@ -7,7 +7,7 @@
 namespace aoti_dbg::elf {
 namespace {
 
-/// Longer than any name; a section without an end is not searched for one again and again.
+/// Longer than any name. The limit bounds repeated searches in an unterminated section.
 constexpr std::size_t kLongestString = std::size_t{1} << 16U;
 
 Status cut_off(std::uint64_t needed, std::size_t there) {
@@ -105,7 +105,7 @@ std::size_t File::find(std::string_view name) const {
 std::size_t File::holder_of(std::uint64_t address) const {
     for (std::size_t i = 1; i < sections_; ++i) {
         const Section candidate = section(i);
-        // Of a file that is not linked all sections begin at 0.
+        // All sections of an unlinked file start at 0.
         if ((candidate.flags & kInMemory) == 0 || candidate.address == 0) continue;
         if (address >= candidate.address && address - candidate.address < candidate.bytes) return i;
     }
@@ -140,12 +140,11 @@ std::optional<Symbol> Symbols::at(std::size_t index) const {
     symbol.is_kernel = symbol.is_function && (entry.other & kCudaEntry) != 0;
     symbol.offset = entry.value;
     symbol.bytes = entry.bytes;
-    // An index beyond 16 bits would stand in a section of its own; such a symbol counts as one of none.
+    // An index beyond 16 bits is in a section that this reader skips, so such a symbol has no section.
     if (entry.section >= kFirstReservedSection || entry.section >= file_->sections()) return symbol;
     symbol.section = entry.section;
-    // In a linked program values are addresses, in what is not linked, and in modules as a compiler makes
-    // them, they count from the section's begin. What the driver does when it relocates a module is told by
-    // where the value lies.
+    // In a linked program, values are addresses. In unlinked files and compiler-made modules they are section
+    // offsets. For a module that the driver relocated, the value itself shows which.
     const Section section = file_->section(entry.section);
     if (file_->type() != kRelocatable && entry.value >= section.address)
         symbol.offset = entry.value - section.address;

@@ -1,5 +1,5 @@
-// See elf_relocations.hpp. The type of an entry is not looked at: a field that refers to a place says itself
-// how many bytes it has, and on the machines in question its value is symbol plus addend.
+// See elf_relocations.hpp. The entry type is ignored. The width of a reference is known from its field, and
+// its value is symbol plus addend on all supported machines.
 #include "binary/elf_relocations.hpp"
 
 #include <algorithm>
@@ -11,7 +11,7 @@ Relocations::Relocations(const File& file, std::size_t section) {
         const Section table = file.section(i);
         if (table.info != section || (table.type != kRelocations && table.type != kRelocationsWithAddend))
             continue;
-        // One table a section is what there is; a second one could be the same bytes once more.
+        // A section has one table. A second one could repeat the same bytes.
         symbols_.emplace(file, table.link);
         read(table);
         return;

@@ -1,5 +1,5 @@
-// See line_program.hpp. (DWARF 5, section 6.2.5.) NVIDIA's compilers add two opcodes, by which a row says
-// that it was inlined, of what function, and at which row of the same sequence.
+// See line_program.hpp and DWARF 5, section 6.2.5. NVIDIA's compilers add two opcodes for inlined rows. They
+// give the inlined function and the row of the call in the same sequence.
 #include "binary/line_program.hpp"
 
 #include "binary/byte_cursor.hpp"
@@ -95,7 +95,7 @@ class Machine {
             return;
         }
         const std::size_t end = begin + bytes;
-        // Its length leads on, whatever is in it.
+        // The length gives the next opcode, whatever this one contains.
         ByteCursor inner(sections_.lines.first(end), begin);
         cursor_.skip(bytes);
         switch (inner.number<std::uint8_t>()) {

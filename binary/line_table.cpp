@@ -1,6 +1,6 @@
-// See line_table.hpp. Where a sequence of rows begins is said in one of three ways: by a relocation against a
-// function or its section (objects; cubins), by an address (programs; the relocated images in dumps), or not
-// at all, which is all that is needed where there is one section with code.
+// See line_table.hpp. The start of a row sequence has one of three forms. It is a relocation against a
+// function or its section (objects, cubins), or an address (programs, relocated images in dumps). It may also
+// be absent, which suffices if only one section has code.
 #include "binary/line_table.hpp"
 
 #include <optional>
@@ -8,7 +8,7 @@
 namespace aoti_dbg {
 namespace {
 
-/// Calls are inlined into each other, but not without end.
+/// Inlining nests, but not without limit.
 constexpr std::size_t kDeepestInlining = 32;
 
 std::size_t only_section_with_code(const elf::File& file) {
@@ -50,7 +50,7 @@ bool LineTable::holds(const LineRow& row, std::uint64_t end, std::size_t section
     };
     if (row.place.section != 0) return row.place.section == section && lies_in_row(offset);
     if (section == only_code_ && lies_in_row(offset)) return true;
-    // Where sections have no addresses all of them begin at 0, and a row says not of which it is.
+    // Sections without addresses all start at 0, so a row does not identify its section.
     const elf::Section code = file_->section(section);
     const bool is_reported = code.address != 0 || offset >= code.bytes;
     return is_reported && lies_in_row(code.address + offset);
@@ -83,7 +83,7 @@ std::vector<SourceLine> LineTable::frames(const LineUnit& unit, LineRow row) con
         const bool is_inlined = row.inlined_at != 0;
         if (is_inlined)
             line.function = elf::File::string_at(sections_.strings, row.function_name).value_or("");
-        // Line 0: the compiler's own.
+        // Line 0 marks code that the compiler generated.
         if (row.line != 0) lines.push_back(std::move(line));
         if (!is_inlined || row.inlined_at >= row.number) break;
         const std::uint64_t call = row.inlined_at;

@@ -1,6 +1,6 @@
-// Which line of which source an instruction comes from, as `.debug_line` says it: DWARF 2 to 5, of cubins,
-// of module images in GPU core dumps, and of objects and programs of the host. Takes any bytes; keeps no
-// table but that of relocations: for each question it walks through the section.
+// Maps an instruction to its source line with `.debug_line`, DWARF 2 to 5. It reads cubins, module images in
+// GPU core dumps, host objects and host programs. It accepts any bytes. It keeps only the relocation table
+// and scans the section for each query.
 #pragma once
 
 #include <cstddef>
@@ -15,21 +15,21 @@
 namespace aoti_dbg {
 
 struct SourceLine {
-    std::string file;  // with its folder, as far as the table has it; may be empty
+    std::string file;  // with its directory, as far as the table has it; may be empty
     std::uint64_t line = 0;
-    std::string function;  // of this line, where it was inlined and that is told; mangled
+    std::string function;  // mangled name of the inlined function at this line, if known
 };
 
 class LineTable {
   public:
-    /// `file` outlives the table. Fails where there is none, or a compressed one.
+    /// `file` must outlive the table. Fails if the section is missing or compressed.
     static Result<LineTable> open(const elf::File& file);
 
-    /// The line, and if it was inlined the line of the call, and so on outwards. Empty where the table says
-    /// nothing of that place. `section` 0 is none.
+    /// Returns the line, then the line of each inlining call, outwards. Returns nothing if the table does not
+    /// cover the place. `section` 0 means no section.
     [[nodiscard]] std::vector<SourceLine> find(std::size_t section, std::uint64_t offset) const;
 
-    /// All rows, with the path of the file of each. False where something is damaged and left out.
+    /// Visits all rows with the path of their file. Returns false if damaged parts were skipped.
     bool each_row(const std::function<void(const LineRow&, const std::string& path)>& visitor) const;
 
   private:
@@ -40,7 +40,7 @@ class LineTable {
 
     const elf::File* file_;
     LineSections sections_;
-    std::size_t only_code_ = 0;  // the section with instructions, where there is just one
+    std::size_t only_code_ = 0;  // the section with instructions, if there is exactly one
 };
 
 }  // namespace aoti_dbg

@@ -1,4 +1,4 @@
-// See line_unit.hpp. (DWARF 5, section 6.2.4; DWARF 4, the same, for the older form of the tables.)
+// See line_unit.hpp, DWARF 5, section 6.2.4, and the same section of DWARF 4 for the older tables.
 #include "binary/line_unit.hpp"
 
 #include <array>
@@ -10,7 +10,7 @@
 namespace aoti_dbg {
 namespace {
 
-// What an entry of a table is made of, and in which form.
+// The contents of a table entry and their forms.
 constexpr std::uint64_t kPath = 1;
 constexpr std::uint64_t kFolder = 2;
 enum Form : std::uint64_t {
@@ -53,7 +53,7 @@ class Names {
         std::string path(entry->path);
         if (path.front() == '/') return path;
         path = under(entry->folder, path);
-        // Folder 0 is the one that was compiled in, and the others are below it. Up to version 4 it stands
+        // Directory 0 is the compilation directory, and the others are below it. Up to version 4 it is stored
         // elsewhere.
         if (unit_.version >= 5 && entry->folder != 0 && path.front() != '/') path = under(0, path);
         return path;
@@ -76,13 +76,13 @@ class Names {
             if (table == Table::files) new_entry(std::nullopt);
             return new_entry(number);
         }
-        // Counted from 1.
+        // Numbers start at 1.
         if (table == Table::folders) return number == 0 ? std::nullopt : old_folder(number - 1);
         old_folder(std::nullopt);
         return number == 0 ? std::nullopt : old_file(number - 1);
     }
 
-    /// All of the table is passed where none is wanted.
+    /// Without `wanted`, it skips the whole table.
     std::optional<NameEntry> old_folder(std::optional<std::uint64_t> wanted) {
         for (std::uint64_t i = 0;; ++i) {
             const std::string_view path = cursor_.text();
@@ -115,7 +115,7 @@ class Names {
             members[i] = {cursor_.uleb(), cursor_.uleb()};
         const std::uint64_t entries = cursor_.uleb();
         if (count == 0) return std::nullopt;
-        // Each member takes a byte at least, so the cursor's end is the end of the loop.
+        // Each member takes at least one byte, so the end of the data ends the loop.
         for (std::uint64_t i = 0; i < entries && !cursor_.has_failed(); ++i) {
             NameEntry entry;
             for (std::size_t m = 0; m < count; ++m) {
@@ -136,7 +136,7 @@ class Names {
         if (form == kString) return cursor_.text();
         const std::size_t at = cursor_.position();
         const std::uint64_t stored = number(form);
-        if (form != kStringOffset && form != kLineStringOffset) return {};  // of a table that is not read
+        if (form != kStringOffset && form != kLineStringOffset) return {};  // from a table that is not read
         const std::uint64_t offset = sections_.relocations.place_at(at, stored).offset;
         const elf::Bytes strings = form == kStringOffset ? sections_.strings : sections_.line_strings;
         return elf::File::string_at(strings, offset).value_or(std::string_view());
@@ -185,7 +185,7 @@ class Names {
                 cursor_.skip(cursor_.uleb());
                 return 0;
             default:
-                // Nobody knows how long it is.
+                // Its length is unknown.
                 cursor_.skip(UINT64_MAX);
                 return 0;
         }
@@ -209,18 +209,18 @@ LineUnit read_line_unit(const LineSections& sections, std::size_t offset) {
         unit.offset_bytes = 8;
     }
     const bool is_whole = !start.has_failed() && bytes <= start.left();
-    // What there is of a unit that is cut off is read.
+    // The available part of a truncated unit is still read.
     if (is_whole) unit.end = start.position() + bytes;
 
     ByteCursor cursor(sections.lines.first(unit.end), start.position());
     unit.version = cursor.number<std::uint16_t>();
     if (unit.version < 2 || unit.version > 5) return unit;
-    if (unit.version >= 5) cursor.skip(2);  // bytes of an address, of a segment
+    if (unit.version >= 5) cursor.skip(2);  // sizes of an address and of a segment selector
     const std::uint64_t head_bytes = cursor.number_of(unit.offset_bytes);
     const std::size_t head = cursor.position();
     unit.instruction_bytes = cursor.number<std::uint8_t>();
     if (unit.version >= 4) unit.operations = cursor.number<std::uint8_t>();
-    cursor.skip(1);  // whether rows are statements to begin with
+    cursor.skip(1);  // whether rows start as statements
     unit.line_base = cursor.number<std::int8_t>();
     unit.line_range = cursor.number<std::uint8_t>();
     unit.opcode_base = cursor.number<std::uint8_t>();

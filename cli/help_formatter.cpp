@@ -11,9 +11,9 @@ namespace aoti_dbg::cli {
 namespace {
 
 constexpr std::size_t kWidth = 80;
-constexpr std::size_t kColumn = 22;  // of the descriptions
+constexpr std::size_t kColumn = 22;  // where descriptions begin
 
-/// `text` in lines of at most `width` characters.
+/// Breaks `text` into lines of at most `width` characters.
 std::string wrapped(std::string_view text, std::size_t width) {
     std::string result;
     while (text.size() > width) {

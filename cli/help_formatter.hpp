@@ -1,4 +1,4 @@
-// How the help of each command looks: at most 80 columns wide. The help of `run` comes from run_help().
+// Formats the help of each command, at most 80 columns wide. The help of `run` comes from run_help().
 #pragma once
 
 #include <CLI/CLI.hpp>

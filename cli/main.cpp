@@ -50,11 +50,11 @@ constexpr const char* kDoctorExamples =
 
 constexpr unsigned kLongestTrial = 3600;  // seconds
 
-/// The flags of `doctor`, with the values that were typed.
+/// The flags of `doctor`, with their values as typed.
 struct DoctorFlags {
     bool fault = false;
     std::string format = "text";
-    std::string child;  // one of its trials, in the command that it starts
+    std::string child;  // the trial to run, for the command's own child
     std::string seconds = "30";
 };
 
@@ -110,7 +110,7 @@ int doctor_command(const DoctorFlags& flags) {
     return doctor({flags.fault, format == "json", std::chrono::seconds(seconds)});
 }
 
-/// What is wrong with the arguments of a command, in our words where CLI11's do not fit.
+/// Returns what is wrong with a command's arguments, in our own words where CLI11's do not fit.
 std::string parse_fault(const CLI::App& command, const CLI::ParseError& error) {
     const std::string why = error.what();
     if (error.get_name() == "ArgumentMismatch")
@@ -121,7 +121,7 @@ std::string parse_fault(const CLI::App& command, const CLI::ParseError& error) {
     return "unexpected argument " + aoti_dbg::quoted(unknown.front()) + ".";
 }
 
-/// All commands, with the flags that were typed.
+/// All commands, with their flags as typed.
 struct CommandLine {
     CommandLine();
 

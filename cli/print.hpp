@@ -1,12 +1,12 @@
-// Standard output, for what `aoti-dbg show` has to say.
+// Writes to standard output for `aoti-dbg show` and the other commands.
 #pragma once
 
 #include <string>
 
 namespace aoti_dbg::cli {
 
-/// Returns the exit code: 0, or 1 where it could not be written, which is said. A reader that has seen enough
-/// (`| head`) is no failure.
+/// Returns the exit code: 0, or 1 after an error message if the write failed. A closed pipe (`| head`) is not
+/// a failure.
 int print(const std::string& text);
 
 }  // namespace aoti_dbg::cli

@@ -1,5 +1,5 @@
-# Finds cuda.h, the only thing the library takes from the CUDA Toolkit: types of the driver's entry points.
-# Looks in the toolkit first, then in the NVIDIA wheels that torch brings along (AOTI_DBG_TORCH_PYTHON).
+# Finds cuda.h, the only part of the CUDA Toolkit that the library uses, for the types of driver functions.
+# Looks in the toolkit first, then in torch's NVIDIA wheels (AOTI_DBG_TORCH_PYTHON).
 find_package(CUDAToolkit QUIET)
 set(hints ${CUDAToolkit_INCLUDE_DIRS} /usr/local/cuda/include)
 set(AOTI_DBG_TORCH_PYTHON "" CACHE FILEPATH "A Python that has torch; scripts/setup makes one")

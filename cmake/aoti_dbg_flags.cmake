@@ -1,4 +1,4 @@
-# Compiler flags that every target of ours shares, and the one way to declare a folder's library.
+# Compiler flags that all our targets share, and the only way to declare a folder's library.
 set(CMAKE_CXX_STANDARD 20)
 set(CMAKE_CXX_STANDARD_REQUIRED ON)
 set(CMAKE_CXX_EXTENSIONS OFF)
@@ -41,7 +41,7 @@ target_compile_options(aoti_dbg_flags INTERFACE
   $<$<COMPILE_LANGUAGE:C,CXX>:${AOTI_DBG_SANITIZE_FLAGS}>)
 target_link_options(aoti_dbg_flags INTERFACE ${AOTI_DBG_SANITIZE_FLAGS})
 if(AOTI_DBG_SANITIZER_RUNTIME AND NOT CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
-  # As g++ does by itself: a program may load what is sanitized, and there may be one run-time only.
+  # g++ does this by default: a program may load a sanitized library, and only one run-time library may exist.
   get_filename_component(folder ${AOTI_DBG_SANITIZER_RUNTIME} DIRECTORY)
   target_link_options(aoti_dbg_flags INTERFACE -shared-libsan -Wl,-rpath,${folder})
 endif()
@@ -49,7 +49,7 @@ target_include_directories(aoti_dbg_flags INTERFACE ${CMAKE_SOURCE_DIR})
 target_link_libraries(aoti_dbg_flags INTERFACE Threads::Threads)
 
 # aoti_dbg_library(NAME base SOURCES a.cpp b.cpp LINK aoti_dbg_base ...)
-# One static library a folder, named aoti_dbg_<NAME>. Includes are written from the root: "base/status.hpp".
+# Declares one static library per folder, aoti_dbg_<NAME>. Includes start at the root: "base/status.hpp".
 function(aoti_dbg_library)
   cmake_parse_arguments(ARG "" "NAME" "SOURCES;LINK" ${ARGN})
   add_library(aoti_dbg_${ARG_NAME} STATIC ${ARG_SOURCES})

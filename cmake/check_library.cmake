@@ -1,5 +1,5 @@
-# Keeps what is promised of libaoti_dbg.so as a file: it needs libc alone, exports its hooks and nothing else, and no
-# symbol newer than the glibc that all current distributions have.
+# Checks libaoti_dbg.so as a file: it must need only libc, export only its hooks, and use no symbol newer than
+# the glibc of all current distributions.
 #   cmake -DLIBRARY=... -DEXPORTS="a;b;c" -DNEWEST_GLIBC=2.34 -P check_library.cmake
 execute_process(COMMAND readelf -dW ${LIBRARY} OUTPUT_VARIABLE dynamic COMMAND_ERROR_IS_FATAL ANY)
 execute_process(COMMAND nm -D --defined-only ${LIBRARY} OUTPUT_VARIABLE defined COMMAND_ERROR_IS_FATAL ANY)
@@ -13,7 +13,7 @@ endmacro()
 
 string(REGEX MATCHALL "Shared library: \\[[^]]*\\]" needed "${dynamic}")
 foreach(entry IN LISTS needed)
-  # ld-linux is the loader itself, which glibc's thread-local storage is reached through.
+  # ld-linux is the loader itself, which provides access to glibc's thread-local storage.
   if(NOT entry MATCHES "\\[(libc\\.so\\.6|ld-linux-[a-z0-9-]+\\.so\\.[0-9])\\]")
     fault("needs more than libc: ${entry}")
   endif()

@@ -1,6 +1,7 @@
-# Who may include whom: cmake -DROOT=<source tree> -P layers.cmake. Reads #include lines, nothing else.
-# Add a folder by adding its line here. Lists every breach, then fails. layers_exceptions.cmake lists the includes that
-# still break a rule; an exception that no file needs is a breach, too, so that list only gets shorter.
+# Checks the allowed includes between folders: cmake -DROOT=<source tree> -P layers.cmake. It reads only
+# #include lines. Add a line here for a new folder. It lists every violation, then fails.
+# layers_exceptions.cmake lists the includes that still break a rule. An unneeded exception is also a
+# violation, so that list only shrinks.
 cmake_minimum_required(VERSION 3.22)
 
 set(may_base "")
@@ -15,7 +16,7 @@ set(may_shim base config stats_kernels serializer model)
 set(may_cli base config stats_kernels serializer model binary gpu_dump triage)
 set(folders base config stats_kernels serializer model binary gpu_dump triage shim cli)
 
-# Inside a folder: what each of its own folders may include besides itself.
+# The folders inside a folder, and what each of them may include besides itself.
 set(inside_triage judge render gather)
 set(may_triage_judge "")
 set(may_triage_render judge)
@@ -36,7 +37,7 @@ if(EXISTS ${ROOT}/cmake/layers_exceptions.cmake)
   include(${ROOT}/cmake/layers_exceptions.cmake)
 endif()
 
-# Headers of vendors, by how their names begin, and the one folder where they may be.
+# Headers of vendors, by the start of their names, and the only folder that may include them.
 set(vendor_shim "^(cuda\\.h|cudaTypedefs\\.h|cupti|torch/|ATen/|c10/)")
 set(vendor_stats_kernels "^(cuda_runtime|cub/|thrust/|cuda/)")
 
@@ -46,7 +47,7 @@ macro(breach text)
   message(NOTICE "${file}: ${text}")
 endmacro()
 
-# Of a file below an outer folder and the own header that it includes.
+# Checks a file below an outer folder and the header that it includes from there.
 function(check_inside)
   if(NOT DEFINED inside_${folder} OR NOT top STREQUAL folder)
     return()

@@ -1,4 +1,4 @@
-# Includes against the layers of layers.cmake that are still there: "file header". Never add one.
+# Includes that still violate layers.cmake: "file header". Never add one.
 set(exceptions
     "shim/calls/driver_waits.cpp shim/faults/completion_markers.hpp"
     "shim/calls/models.cpp shim/tensors/measured_model.hpp"

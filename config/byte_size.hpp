@@ -1,4 +1,4 @@
-// Amounts of bytes as people write them: 20GB, 1.5 GiB, 4096. Knows no option.
+// Byte sizes as people write them: 20GB, 1.5 GiB, 4096. Must not know any option.
 #pragma once
 
 #include <cstdint>
@@ -8,12 +8,12 @@
 
 namespace aoti_dbg {
 
-/// Powers of 1000 for K, M, G, T, with or without B, and of 1024 for KiB and so on; in any case, a blank may
-/// stand before the unit, a fraction behind the number. None where it is no such amount; what is beyond
-/// 64 bits is the largest that they hold.
+/// Parses a byte size. K, M, G and T, with or without B, are powers of 1000. KiB and so on are powers of
+/// 1024. Case does not matter, and a blank may precede the unit. Fractions are allowed. Returns nothing for
+/// any other text, and UINT64_MAX for sizes beyond 64 bits.
 std::optional<std::uint64_t> parse_byte_size(std::string_view text);
 
-/// "950 B", "20.0 GB".
+/// Returns "950 B" or "20.0 GB".
 std::string byte_size_text(std::uint64_t bytes);
 
 }  // namespace aoti_dbg

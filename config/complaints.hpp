@@ -1,5 +1,5 @@
-// What is wrong with options, in sentences. Complaints keeps as many as people read, counts the rest and
-// never builds their texts.
+// Describes invalid options in sentences. Complaints keeps as many as people read and counts the rest without
+// building their texts.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,7 @@
 
 namespace aoti_dbg {
 
-/// `expected a or b, got "c": why. Instead. Did you mean "b"?`
+/// Returns `expected a or b, got "c": why. Instead. Did you mean "b"?`
 std::string explanation(const OptionInfo& info, std::string_view value, const Fault& fault,
                         std::string_view instead);
 

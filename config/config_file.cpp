@@ -1,4 +1,5 @@
-// From the tree of a file to options. Values mean what they mean in variables: both go through option_rows().
+// Converts the tree of a file to options. Values have the same meaning as in variables: both use
+// option_rows().
 #include "config/config_file.hpp"
 
 #include <algorithm>
@@ -12,8 +13,7 @@
 namespace aoti_dbg {
 namespace {
 
-constexpr std::size_t kLongestPath =
-    256;  // bytes of a path that a complaint repeats, each at most four characters
+constexpr std::size_t kLongestPath = 256;  // bytes of a path in a complaint, each at most four characters
 constexpr std::string_view kRules = "rules";
 constexpr const char* kIgnored = " The entry is ignored.";
 
@@ -49,7 +49,7 @@ bool takes_number(FileForm form) {
     return form == FileForm::number || form == FileForm::number_or_list;
 }
 
-/// A value as the person would find it: strings as they are, a list with commas.
+/// Returns a value as the user wrote it: strings unchanged, a list with commas.
 std::string shown(const JsonValue& value) {
     if (value.kind != JsonValue::Kind::array) return value.text;
     std::string text;
@@ -58,7 +58,7 @@ std::string shown(const JsonValue& value) {
     return text;
 }
 
-/// What the keys of an object are about: the options, or those of a rule.
+/// Whether the keys of an object are options of the file or of a rule.
 enum class Keys { of_file, of_rule };
 
 class Reader {
@@ -95,7 +95,8 @@ class Reader {
         return known;
     }
 
-    /// The members of `object` that are options, in the order of options.def; `rules` receives those.
+    /// Returns the members of `object` that are options, in the order of options.def. `rules` receives the
+    /// rules.
     std::vector<Entry> entries(const JsonValue& object, Keys keys, const JsonValue** rules) {
         const std::vector<std::string_view> known = known_keys(keys);
         std::vector<const JsonValue*> found(known.size());
@@ -142,7 +143,7 @@ class Reader {
         return text + ".";
     }
 
-    /// Whether the entry has set its part of `target`.
+    /// Returns whether the entry set its part of `target`.
     bool take(const Entry& entry, Options& target) {
         const OptionInfo& info = entry.row->info;
         const std::optional<Texts> texts = texts_of(*entry.value, info);
@@ -158,7 +159,8 @@ class Reader {
         return took;
     }
 
-    /// The texts that stand for a value; empty for blank ones, which count as unset.
+    /// Returns the texts of a value, or nothing if it is invalid. Blank texts are dropped, because they count
+    /// as unset.
     std::optional<Texts> texts_of(const JsonValue& value, const OptionInfo& info) {
         Texts texts;
         const bool is_list = value.kind == JsonValue::Kind::array && takes_list(info.form);
@@ -185,7 +187,7 @@ class Reader {
             });
             return false;
         }
-        // Names of files and kernels end where C says that they end.
+        // C ends names of files and kernels at a NUL byte.
         if (value.text.find('\0') != std::string::npos) {
             complain(value.at, [&] {
                 return std::string(info.key()) + ": expected no NUL character, got " + quoted(value.text) +
@@ -243,7 +245,7 @@ class Reader {
     std::vector<std::string_view> fields_;
 };
 
-/// The object that the whole text is.
+/// Parses a text whose root must be an object.
 std::variant<JsonValue, JsonFault> parse_object(std::string_view text) {
     std::variant<JsonValue, JsonFault> parsed = parse_json(text);
     if (const auto* const root = std::get_if<JsonValue>(&parsed);

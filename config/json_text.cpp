@@ -1,5 +1,5 @@
-// nlohmann's parser does the reading. It tells what it has read but not where, so its input is counted; and
-// it says what is wrong in its own terms, so what it expected is worked out from what it has told before.
+// Uses nlohmann's parser. It reports values without positions, so an iterator counts the bytes it reads. Its
+// error messages are not for users, so this code derives what was expected from the last token.
 #include "config/json_text.hpp"
 
 #include <algorithm>
@@ -12,9 +12,9 @@ namespace aoti_dbg {
 namespace {
 
 constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
-constexpr int kNumberOverflow = 406;  // the parser's number for that
+constexpr int kNumberOverflow = 406;  // the parser's number for this error
 
-/// Notes how far the parser has read.
+/// Counts the bytes that the parser has read.
 class CountingIterator {
   public:
     using iterator_category = std::input_iterator_tag;
@@ -58,7 +58,7 @@ class TreeBuilder : public nlohmann::json_sax<nlohmann::json> {
     bool number_integer(number_integer_t) override { return number(); }
     bool number_unsigned(number_unsigned_t) override { return number(); }
     bool number_float(number_float_t, const string_t&) override { return number(); }
-    bool binary(binary_t&) override { return false; }  // not in texts
+    bool binary(binary_t&) override { return false; }  // not possible in a text
     bool string(string_t& content) override {
         JsonValue* const value = add(JsonValue::Kind::string);
         if (value == nullptr) return false;
@@ -84,14 +84,14 @@ class TreeBuilder : public nlohmann::json_sax<nlohmann::json> {
     }
 
   private:
-    /// What was read last.
+    /// The kind of the last token.
     enum class After { nothing, opening, key, value };
 
     [[nodiscard]] std::size_t skip(std::string_view characters, std::size_t from) const {
         return std::min(text_.find_first_not_of(characters, from), text_.size());
     }
     [[nodiscard]] std::size_t skip_blanks(std::size_t from) const { return skip(" \t\r\n", from); }
-    /// Where that begins which the parser has just read.
+    /// Returns the start of the token that the parser has just read.
     [[nodiscard]] std::size_t next_token() const { return skip(" \t\r\n,:", behind_); }
 
     JsonValue* add(JsonValue::Kind kind) {
@@ -100,7 +100,7 @@ class TreeBuilder : public nlohmann::json_sax<nlohmann::json> {
             fault = JsonFault{at, "too many values: expected at most " + std::to_string(kMostJsonValues)};
             return nullptr;
         }
-        // The open ones are each the last child of the one before, so none of them moves.
+        // Each open value is the last child of the one before it, so pointers to them stay valid.
         JsonValue* const value = open_.empty() ? &root : &open_.back()->children.emplace_back();
         value->kind = kind;
         value->at = at;
@@ -115,7 +115,7 @@ class TreeBuilder : public nlohmann::json_sax<nlohmann::json> {
         behind_ = consumed;
         return true;
     }
-    /// To know where a number ends, the parser has read one character more, unless the text ends there.
+    /// The parser reads one character past a number to find its end, unless the text ends there.
     bool number() {
         JsonValue* const value = add(JsonValue::Kind::number);
         if (value == nullptr) return false;
@@ -147,7 +147,7 @@ class TreeBuilder : public nlohmann::json_sax<nlohmann::json> {
     [[nodiscard]] JsonFault explain_string(std::size_t at, bool ended) const;
 
     std::string_view text_;
-    std::size_t behind_ = 0;  // where that ends which was read last
+    std::size_t behind_ = 0;  // end of the last token
     After after_ = After::nothing;
     std::vector<JsonValue*> open_;
     std::string key_;
@@ -155,7 +155,7 @@ class TreeBuilder : public nlohmann::json_sax<nlohmann::json> {
     std::size_t values_ = 0;
 };
 
-/// The parser stopped inside the string that begins at `at`.
+/// Explains an error inside the string that starts at `at`.
 JsonFault TreeBuilder::explain_string(std::size_t at, bool ended) const {
     if (ended || consumed <= at + 1) return {at, "expected a closing quote, got the end of the file"};
     const std::size_t stop = consumed - 1;
@@ -203,7 +203,7 @@ JsonFault TreeBuilder::explain(bool overflow, bool ended) const {
 }  // namespace
 
 std::variant<JsonValue, JsonFault> parse_json(std::string_view text) {
-    // For the parser such a byte ends the text, and what follows would go unnoticed.
+    // The parser takes a NUL byte as the end of the text and would miss the rest.
     const std::size_t nul = text.find('\0');
     if (nul != std::string_view::npos) return JsonFault{nul, "the file has a NUL byte"};
     try {
@@ -225,7 +225,7 @@ TextPosition position_of(std::string_view text, std::size_t offset) {
         if (byte == '\n') {
             ++position.line;
             position.column = 1;
-        } else if (byte < 0x80 || byte > 0xBF) {  // bytes that go on with a character do not count
+        } else if (byte < 0x80 || byte > 0xBF) {  // ignore continuation bytes
             ++position.column;
         }
     }

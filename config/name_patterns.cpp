@@ -1,4 +1,4 @@
-// How a list of patterns decides. What one pattern takes is base/glob's business.
+// Combines the patterns of a list. base/glob matches a single pattern.
 #include "config/name_patterns.hpp"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// Lists of globs with exclusion, as AOTI_DBG_KERNELS takes them: `triton_*,!*_poi_*`.
+// Lists of globs with exclusions, as in AOTI_DBG_KERNELS: `triton_*,!*_poi_*`.
 #pragma once
 
 #include <initializer_list>
@@ -8,24 +8,24 @@
 
 namespace aoti_dbg {
 
-/// A name matches when one of the patterns takes it (or there are only exclusions) and no exclusion does.
-/// Their order does not matter. An empty list matches everything.
+/// Matches a name if no exclusion matches it and either a pattern does or there are only exclusions. The
+/// order does not matter. An empty list matches everything.
 class NamePatterns {
   public:
     NamePatterns() = default;
 
-    /// Comma-separated, blanks trimmed, empty pieces dropped; `!` in front excludes. Commas inside <> or ()
-    /// belong to the pattern where these brackets are balanced.
+    /// Splits at commas, trims blanks and drops empty pieces. A leading `!` excludes. Commas inside balanced
+    /// <> or () belong to the pattern.
     static NamePatterns globs(std::string_view text);
-    /// PyTorch's own filter: names, nothing in them is special.
+    /// Parses PyTorch's own filter: plain names without special characters.
     static NamePatterns exact(std::string_view text);
-    /// As if both lists had been written as one.
+    /// Merges the other list into this one.
     void append(const NamePatterns& more);
 
     [[nodiscard]] bool matches_everything() const { return patterns_.empty(); }
-    /// A thing may go by several names (what PyTorch prints, what the shim function is called): a pattern
-    /// takes it when it takes any. An empty name is none. A pattern also takes the name that it is, letter by
-    /// letter but for case, whatever it means as a glob.
+    /// Matches a thing that has several names, such as PyTorch's name and the shim function. A pattern
+    /// matches if it matches any of them. Empty names are ignored. A pattern also matches a name that equals
+    /// its text, ignoring case, whatever it means as a glob.
     [[nodiscard]] bool match(std::initializer_list<std::string_view> names) const;
     [[nodiscard]] bool match(std::string_view name, std::string_view other = {}) const {
         return match({name, other});

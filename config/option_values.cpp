@@ -1,4 +1,4 @@
-// One take_<field>() an option. Must not throw, use the locale, or touch the process.
+// One take_<field>() per option. Must not throw, use the locale or touch the process.
 #include "config/option_values.hpp"
 
 #include <algorithm>
@@ -13,7 +13,7 @@
 namespace aoti_dbg {
 namespace {
 
-constexpr std::uint32_t kLargestRing = 1U << 20U;  // 64 MiB a thread
+constexpr std::uint32_t kLargestRing = 1U << 20U;  // 64 MiB per thread
 constexpr std::uint32_t kMostWriters = 64;
 constexpr std::uint32_t kLongestHang = 86400;  // a day
 constexpr std::uint64_t kLeastStaging = std::uint64_t{1} << 20U;
@@ -27,7 +27,7 @@ std::optional<std::uint64_t> decimal(std::string_view text) {
     const char* const end = text.data() + text.size();
     const std::from_chars_result read = std::from_chars(text.data(), end, number);
     if (read.ptr != end || text.empty()) return std::nullopt;
-    // A number beyond 64 bits is a number all the same: the largest.
+    // A number beyond 64 bits is valid and counts as the largest.
     if (read.ec == std::errc::result_out_of_range) return UINT64_MAX;
     if (read.ec != std::errc()) return std::nullopt;
     return number;
@@ -106,7 +106,7 @@ Taken take_calls(const Texts& texts, Options& options) {
     return take_window(texts, options.calls);
 }
 
-/// For options that take one of a few words.
+/// Parses an option that accepts one of a few words.
 template <typename Choice>
 Taken take_word(const Texts& texts, std::initializer_list<std::pair<std::string_view, Choice>> words,
                 Choice& choice) {
@@ -225,7 +225,7 @@ Taken take_max_reports(const Texts& texts, Options& options) {
     return std::nullopt;
 }
 
-/// A number from 1 to `most`, or a word that stands for 0. More than `most` counts as `most`.
+/// Parses a number from 1 to `most`, or a word that means 0. A larger number counts as `most`.
 Taken take_capped(const Texts& texts, std::string_view word, std::uint32_t most, std::uint32_t& number) {
     const std::string_view text = texts.size() == 1 ? texts.front() : std::string_view();
     const bool is_word = equal_ignoring_case(text, word);
@@ -358,7 +358,7 @@ Taken take_processes(const Texts& texts, Options& options) {
     return fault;
 }
 
-/// Names of files: whatever stands there.
+/// Parses a file name. Any text is valid.
 Taken take_text(const Texts& texts, std::string& place) {
     if (texts.size() != 1) return Fault{};
     place = texts.front();
@@ -373,7 +373,7 @@ Taken take_torch_save_dir(const Texts& texts, Options& options) {
     return take_text(texts, options.torch_save_dir);
 }
 
-/// Names of files with % patterns.
+/// Parses a file name with % patterns.
 Taken take_pattern(const Texts& texts, std::string& pattern) {
     std::string why = texts.size() == 1 ? pattern_fault(texts.front()) : std::string();
     return why.empty() ? take_text(texts, pattern) : Fault{std::move(why), {}, {}};
@@ -428,7 +428,7 @@ void unset_levels(Rule& rule) {
 }
 
 constexpr RulePart kRuleParts[] = {
-    // A rule's names say what it is about; the option of that name does not replace them.
+    // A rule's kernels define where it applies, so the option of that name does not replace them.
     {"kernels", [](const Options& options, Rule& rule) { rule.kernels = options.kernels; }, [](Rule&) {}},
     {"pytorch_level", [](const Options& options, Rule& rule) { rule.levels = options.levels; }, unset_levels},
     {"level", [](const Options& options, Rule& rule) { rule.levels = options.levels; }, unset_levels},

@@ -1,5 +1,5 @@
-// What the value of each option means: the table of options with the function that takes a value. Knows
-// neither where a value comes from nor what else is set.
+// Defines what the value of each option means: the option table with a parse function per option. Must not
+// know where a value comes from or what else is set.
 #pragma once
 
 #include <optional>
@@ -13,34 +13,34 @@
 
 namespace aoti_dbg {
 
-/// What is wrong with a value.
+/// Says what is wrong with a value.
 struct Fault {
-    std::string why;         // the reason, where the expected values do not give it away
-    std::string suggestion;  // a word near the one given, or empty
-    std::string instead;     // a sentence without full stop on the value that was set nevertheless, or empty
+    std::string why;         // the reason, if the expected values do not show it
+    std::string suggestion;  // a known word near the given one, or empty
+    std::string instead;     // sentence without full stop: the value used instead, or empty
 };
 using Taken = std::optional<Fault>;
 
-/// A variable gives one text, a list in a file several: as if each had been given, in that order. None is
-/// blank or has blanks at its ends.
+/// The texts of a value. A variable has one text and a list in a file several, as if each had been given in
+/// order. No text is blank or has blanks at its ends.
 using Texts = std::vector<std::string_view>;
 
 struct OptionRow {
     OptionInfo info;
-    /// Sets its part of `options`. On a fault nothing is set, unless the fault says what was taken instead.
+    /// Sets its part of `options`. On a fault it sets nothing, unless the fault names the value used instead.
     Taken (*take)(const Texts& texts, Options& options);
 };
 
-/// In the order of options.def.
+/// Returns the rows in the order of options.def.
 std::span<const OptionRow> option_rows();
 
-/// The part of a rule that an option corresponds to.
+/// The part of a rule that corresponds to an option.
 struct RulePart {
     std::string_view field;
     void (*set)(const Options& options, Rule& rule);
     void (*unset)(Rule& rule);
 };
-/// nullptr: a rule cannot say that.
+/// Returns nullptr if rules do not support the option.
 const RulePart* rule_part(std::string_view field);
 
 }  // namespace aoti_dbg

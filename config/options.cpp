@@ -1,5 +1,5 @@
-// Layers: defaults, then the configuration file, then the environment. What a value means stands in
-// option_values.cpp. Must not throw, use the locale, or touch the process.
+// Applies the layers: defaults, configuration file, environment. option_values.cpp defines the meaning of
+// values. Must not throw, use the locale or touch the process.
 #include "config/options.hpp"
 
 #include <algorithm>
@@ -16,18 +16,18 @@ namespace {
 constexpr std::string_view kConfig = "AOTI_DBG_CONFIG";
 constexpr std::string_view kSuppress = "AOTI_DBG_SUPPRESS";
 
-// Bytes that a complaint repeats.
+// The most bytes of a text that a complaint repeats.
 constexpr std::size_t kLongestPath = 200;
 constexpr std::size_t kLongestReason = 300;
 
-// Of ours, but no options: between the command and the library, and of the scripts of the source tree, whose
-// programs inherit them.
+// Variables with our prefix that are not options. The command passes some to the library. Scripts of the
+// source tree use the others, and their programs inherit them.
 constexpr std::string_view kOtherVariables[] = {
     "AOTI_DBG_TALLY",   kDefaultLevelVariable,   "AOTI_DBG_CACHE",   "AOTI_DBG_GPU_OUT",
     "AOTI_DBG_OFFLINE", "AOTI_DBG_TORCH_PYTHON", "AOTI_DBG_VERBOSE",
 };
 
-/// Empty when it is not set or blank, which is the same here.
+/// Returns an empty text if the variable is unset or blank, which mean the same.
 std::string_view value_of(const Environment& environment, std::string_view variable) {
     const char* const value = environment ? environment(variable.data()) : nullptr;
     return value == nullptr ? std::string_view() : trimmed(value);
@@ -41,7 +41,7 @@ void set_defaults(Options& options) {
     options.level_given = false;
 }
 
-/// Under CI another default holds, over which the file and the environment have their say.
+/// CI changes some defaults. The file and the environment override them.
 void set_defaults_of_ci(const Environment& environment, Options& options) {
     for (const OptionRow& row : option_rows()) {
         if (row.info.field != "ci") continue;
@@ -53,7 +53,7 @@ void set_defaults_of_ci(const Environment& environment, Options& options) {
     }
 }
 
-/// Returns what the file has set.
+/// Returns the fields that the file set.
 Fields read_file(const Sources& sources, Options& options, Complaints& complaints) {
     const std::string path(value_of(sources.environment, kConfig));
     if (path.empty()) return {};
@@ -67,13 +67,13 @@ Fields read_file(const Sources& sources, Options& options, Complaints& complaint
     return {};
 }
 
-/// What the option is although its variable has an invalid value: a sentence without full stop.
+/// Returns a sentence without full stop that says what applies instead of an invalid variable.
 std::string taken_instead(const OptionInfo& info, const Fault& fault, const Fields& in_file) {
     if (!fault.instead.empty()) return fault.instead;
     if (std::find(in_file.begin(), in_file.end(), info.field) != in_file.end()) {
         return "Using the value in the configuration file";
     }
-    // PyTorch's variables come after ours and before the file, so their defaults may not be what is used.
+    // PyTorch's variables rank between ours and the file, so their default may not be what applies.
     if (info.standard.empty() || info.flag.empty()) return "The value is ignored";
     return "Using the default, " + std::string(info.standard);
 }
@@ -120,7 +120,7 @@ void read_suppressions(const Sources& sources, Options& options, Complaints& com
         for (const std::string& fault : options.suppress.add_lines(text.value()))
             complain(printable(file, kLongestPath) + ", " + fault);
     }
-    // A file name without a slash would otherwise suppress nothing without a word.
+    // Otherwise a file name without a slash would silently suppress nothing.
     for (const std::string& pattern : options.suppress.plain_patterns()) {
         if (!text_of(pattern).ok()) continue;
         const std::string file = printable(pattern, kLongestPath);
@@ -158,7 +158,7 @@ Options parse_options(const Sources& sources, std::vector<std::string>& complain
     const Fields in_file = read_file(sources, options, gathered);
     read_environment(sources.environment, in_file, options, gathered);
     read_suppressions(sources, options, gathered);
-    // Who asks for findings alone wants nothing else printed.
+    // If only findings are requested, print nothing else.
     const bool has_something_to_do = options.level_given || (options.check && options.check->any());
     if (!has_something_to_do && value_of(sources.environment, kDefaultLevelVariable) == "3") {
         options.levels.names = true;

@@ -54,7 +54,7 @@ std::string code(std::string_view text) {
     return "`" + std::string(text) + "`";
 }
 
-/// A page of the reference that a text names becomes a link.
+/// Turns each path of a reference page into a link.
 std::string with_links(std::string text) {
     constexpr std::string_view kFolder = "docs/reference/";
     constexpr std::string_view kEnding = ".md";

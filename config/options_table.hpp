@@ -1,5 +1,5 @@
-// The table of options as data, for the code that prints it (`aoti-dbg run --help`,
-// docs/reference/options.md) and the code that reads options. Must not parse anything.
+// The option table as data. Used to print it (`aoti-dbg run --help`, docs/reference/options.md) and to read
+// options. Must not parse anything.
 #pragma once
 
 #include <string>
@@ -8,46 +8,46 @@
 
 namespace aoti_dbg {
 
-/// What a configuration file may give besides a string.
+/// The types that a configuration file accepts besides a string.
 enum class FileForm { none, string, number, list, number_or_list };
 
-/// "a number or a string", for sentences.
+/// Returns a phrase for sentences, such as "a number or a string".
 std::string_view form_in_words(FileForm form);
 
-/// Help and reference page list options by what a reader wants to do with them, in this order.
+/// The groups of the help and the reference page, by what a reader wants to do, in this order.
 enum class OptionGroup { see, select, output, wrong, cost, rest };
 inline constexpr OptionGroup kOptionGroups[] = {OptionGroup::see,   OptionGroup::select, OptionGroup::output,
                                                 OptionGroup::wrong, OptionGroup::cost,   OptionGroup::rest};
 
-/// "What to see", as a heading.
+/// Returns the heading of a group, such as "What to see".
 std::string_view title_of(OptionGroup group);
 
-/// Common options are on the first screen of the help.
+/// Common options appear on the first screen of the help.
 enum class Frequency { common, rare };
 
 struct OptionInfo {
     std::string_view field;
-    std::string_view variable;       // ends in a NUL byte, fit for getenv
-    std::string_view flag;           // of `aoti-dbg run`; empty: none
-    FileForm form = FileForm::none;  // none: it cannot be in a configuration file
+    std::string_view variable;       // ends in a NUL byte, for getenv
+    std::string_view flag;           // flag of `aoti-dbg run`, or empty
+    FileForm form = FileForm::none;  // none if a configuration file cannot set it
     OptionGroup group = OptionGroup::rest;
     Frequency frequency = Frequency::rare;
-    std::string_view value_name;  // "FILE", for the help; empty: the flag needs no value
-    std::string_view values;      // what it takes, in words
-    std::string_view standard;    // its default, as text; empty: unset
-    std::string_view brief;       // a line of help
+    std::string_view value_name;  // "FILE" in the help, empty for a switch
+    std::string_view values;      // accepted values in words
+    std::string_view standard;    // default as text, empty if unset
+    std::string_view brief;       // one line of help
 
-    /// Its name in a configuration file: the flag without dashes; empty: none.
+    /// Returns the name in a configuration file: the flag without dashes, or empty.
     [[nodiscard]] constexpr std::string_view key() const {
         return form == FileForm::none || flag.size() < 2 ? std::string_view() : flag.substr(2);
     }
 };
 
-/// In the order of options.def, which is the order of reading.
+/// Returns the table in the order of options.def, which is the order of reading.
 const std::vector<OptionInfo>& option_table();
 
-/// What is wrong with `value` for that option, or an empty string. A configuration file is looked for, and
-/// must hold a JSON object; what that says is not judged.
+/// Says what is wrong with `value` for that option, or returns an empty string. A configuration file must
+/// exist and contain a JSON object. Its entries are not checked.
 std::string fault_of_value(std::string_view variable, std::string_view value);
 
 }  // namespace aoti_dbg

@@ -63,7 +63,7 @@ std::string pattern_fault(std::string_view pattern) {
             i += 2;
         } else {
             std::size_t length = 2;
-            // All bytes of a character beyond ASCII.
+            // Take all bytes of a non-ASCII character.
             while (length < rest.size() && (static_cast<unsigned char>(rest[length]) & 0xc0U) == 0x80U)
                 ++length;
             return "unknown pattern " + quoted(rest.substr(0, length)) + kLiteral;
@@ -82,13 +82,13 @@ std::string expand_pattern(std::string_view pattern, const Environment& environm
     std::string result;
     for (std::size_t i = 0; i < pattern.size(); ++i) {
         const char letter = pattern[i] == '%' && i + 1 < pattern.size() ? pattern[i + 1] : '\0';
-        std::size_t used = 1;  // characters after the per cent sign
+        std::size_t used = 1;  // characters after the percent sign
         if (letter == 'p') {
             result += std::to_string(origin.pid);
         } else if (letter == 'h') {
             result += host_name();
         } else if (letter == 'r') {
-            // Part of a name: it must not lead elsewhere.
+            // The rank is part of a name and must not change the path.
             std::string rank = rank_of(environment) == nullptr ? "0" : rank_of(environment);
             std::replace(rank.begin(), rank.end(), '/', '_');
             result += rank;

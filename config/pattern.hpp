@@ -1,5 +1,5 @@
-// Patterns in the names of folders and files: %p pid, %h host, %r rank, %t time, %q{VAR} a variable, %% a per
-// cent sign.
+// Expands patterns in names of folders and files: %p process ID, %h host, %r rank, %t time, %q{VAR} a
+// variable, %% a percent sign.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace aoti_dbg {
 
-/// The process that %p means and the moment that %t means.
+/// The process for %p and the time for %t.
 struct Origin {
     int pid = 0;
     std::int64_t unix_seconds = 0;
@@ -18,21 +18,23 @@ struct Origin {
     static Origin here_and_now();
 };
 
-/// What is wrong with a pattern: `unknown pattern "%z" (...)`. Empty where it is valid.
+/// Returns what is wrong with a pattern, such as `unknown pattern "%z" (...)`. Returns an empty string if it
+/// is valid.
 std::string pattern_fault(std::string_view pattern);
 
-/// %t is local time as 20261121-093000. An invalid % stays as it stands.
+/// %t is local time in the form 20261121-093000. An invalid % stays unchanged.
 std::string expand_pattern(std::string_view pattern, const Environment& environment,
                            const Origin& origin = Origin::here_and_now());
 
-/// RANK, LOCAL_RANK or SLURM_PROCID, the first that is set; nullptr where this is no rank of anything.
+/// Returns the first set variable of RANK, LOCAL_RANK and SLURM_PROCID, or nullptr if the process has no
+/// rank.
 const char* rank_of(const Environment& environment);
 
-/// `text` as a pattern that stands for itself.
+/// Escapes `text`, so that expansion returns it unchanged.
 std::string as_pattern(std::string_view text);
 
-/// A relative pattern put behind `folder`, whose name stands for itself. One that begins with a variable may
-/// be absolute by what that holds.
+/// Places a relative pattern below `folder`, whose name is taken literally. A pattern that starts with a
+/// variable may expand to an absolute path.
 std::string anchored_pattern(const std::string& pattern, const std::string& folder,
                              const Environment& environment);
 

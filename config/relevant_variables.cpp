@@ -8,7 +8,7 @@ namespace {
 
 constexpr std::string_view kBeginnings[] = {"AOTI_DBG_",      "AOT_INDUCTOR_", "PYTORCH_CUDA_ALLOC_CONF",
                                             "TORCHINDUCTOR_", "TRITON_",       "CUDA_COREDUMP_"};
-// Of the command's own making, or places and not settings.
+// Variables that the command sets itself.
 constexpr std::string_view kOwn[] = {"AOTI_DBG_TALLY", "AOTI_DBG_DEFAULT_LEVEL"};
 
 bool holds(const auto& list, std::string_view name) {

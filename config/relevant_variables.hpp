@@ -1,5 +1,6 @@
-// Which variables of an environment a report tells: those that change what a model does, and none that could
-// hold a secret. The one list for who writes them down and who reports them.
+// Lists the environment variables that a report shows: those that change what a model does. It must not list
+// variables that could contain secrets. The code that records variables and the code that reports them share
+// this list.
 #pragma once
 
 #include <string_view>
@@ -7,10 +8,10 @@
 
 namespace aoti_dbg {
 
-/// Whether it is told, by its name or how that begins.
+/// Returns whether reports show the variable, by its name or prefix.
 bool is_relevant_variable(std::string_view name);
 
-/// Those of them whose whole name is known. Each ends in a NUL byte, fit for getenv.
+/// Returns the variables that are known by their whole name. Each ends in a NUL byte, for getenv.
 const std::vector<std::string_view>& telling_names();
 
 }  // namespace aoti_dbg

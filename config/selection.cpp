@@ -1,4 +1,4 @@
-// How names, windows, sides and rules come together. Must stay a pure function.
+// Combines names, windows, sides and rules. Must stay a pure function.
 #include "config/selection.hpp"
 
 #include <algorithm>
@@ -6,7 +6,7 @@
 namespace aoti_dbg {
 namespace {
 
-/// Whether `is_so` holds of the levels for all, or of those of any rule.
+/// Returns whether `is_so` is true for the general levels or those of any rule.
 template <typename Predicate>
 bool any_levels(const Options& options, Predicate is_so) {
     return is_so(options.levels) ||

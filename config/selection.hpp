@@ -1,4 +1,4 @@
-// What is done with a call: a pure function of the options and of where the call stands.
+// Decides what to do for a call: a pure function of the options and the call's place.
 #pragma once
 
 #include <cstdint>
@@ -9,16 +9,16 @@
 
 namespace aoti_dbg {
 
-/// What is to be done before a call and after it.
+/// What to do before a call and after it.
 struct Selected {
     Levels before;
     Levels after;
-    Check check = {};  // on both sides, whatever AOTI_DBG_SIDE says: what goes in excuses what comes out
+    Check check = {};  // before and after, whatever AOTI_DBG_SIDE says: bad inputs explain bad outputs
     [[nodiscard]] bool any() const { return before.any() || after.any() || check.any(); }
     bool operator==(const Selected&) const = default;
 };
 
-/// The part of the answer that depends on the call's name alone: worked out once a name.
+/// The part of the decision that depends only on the call's name. It is computed once per name.
 struct Treatment {
     Levels levels;
     Check check;
@@ -26,8 +26,8 @@ struct Treatment {
     Window calls;
     Side side = Side::both;
 
-    /// `run` and `call` number from 0; a call outside of any run has neither. Such a call is in no window but
-    /// the one that holds everything.
+    /// `run` and `call` count from 0. A call outside of any run has neither, and only an unlimited window
+    /// contains it.
     [[nodiscard]] bool wants(std::optional<std::uint64_t> run, std::optional<std::uint64_t> call) const {
         return (levels.any() || check.any()) && in(runs, run) && in(calls, call);
     }
@@ -41,12 +41,12 @@ struct Treatment {
     }
 };
 
-/// `printed` is what PyTorch calls it, `symbol` the shim's or the mangled name; patterns know it by both.
-/// With names that `kernels` does not match nothing is done. The first rule that matches the name says what
-/// differs for it; one that says level 0 switches the search for findings off, too.
+/// `printed` is PyTorch's name, `symbol` the shim's or the mangled name. Patterns match either. If `kernels`
+/// matches neither name, nothing is done at any level. The first matching rule overrides the general options.
+/// A rule with level 0 also disables checks.
 Treatment treatment_of(const Options& options, std::string_view printed, std::string_view symbol);
 
-/// Where a call stands. Its number is that of the model's own call that it is or lies in.
+/// The place of a call. `call` is the number of the model's own call that it is or is nested in.
 struct CallPlace {
     std::string_view printed;
     std::string_view symbol;
@@ -56,29 +56,29 @@ struct CallPlace {
 
 Selected select(const Options& options, const CallPlace& place);
 
-/// Whether any call at all may be selected.
+/// Returns whether any call may be selected.
 bool may_select(const Options& options);
 
-/// Whether anything may be wanted of any call but that it is on record.
+/// Returns whether any call may need more than a record.
 bool may_show(const Options& options);
-/// Whether any call may be measured: printed with statistics, or looked at for findings.
+/// Returns whether any call may be measured, for printed statistics or for findings.
 bool may_measure(const Options& options);
-/// Whether what runs and calls are given is checked: of all of them, selected or not.
+/// Returns whether the arguments of all runs and calls are checked, selected or not.
 bool checks_arguments(const Options& options);
-/// Whether it is followed what is ordered with what.
+/// Returns whether the library tracks the order of calls.
 bool looks_for_races(const Options& options);
-/// Whether anything may be measured or found.
+/// Returns whether anything may be measured or found.
 bool may_find(const Options& options);
-/// What is looked for in values where no option says it.
+/// Returns the check of values that applies if no option sets one.
 Check default_check(const Options& options, const Levels& levels);
-/// Whether any tensor may be saved.
+/// Returns whether any tensor may be saved.
 bool may_save(const Options& options);
 
-/// Whether calls that are not selected must be followed to their end, because a call that lies in them takes
-/// something from them: its indentation, or its number where calls are selected by that.
+/// Returns whether unselected calls must be followed to their end. A nested call takes its indentation from
+/// them, or its number if calls are selected by number.
 bool follows_unselected(const Options& options);
 
-/// Whether any call of the run with this number may be.
+/// Returns whether any call of the run with this number may be selected.
 bool may_select_run(const Options& options, std::uint64_t run);
 
 }  // namespace aoti_dbg

@@ -1,5 +1,5 @@
-// Options of this process: its environment, and the file that it names. The only file of this folder that
-// touches the process; it leaves no descriptor and no errno behind.
+// Reads the environment of this process and the files that it names. Only this file of the folder touches the
+// process. It leaks no descriptor and preserves errno.
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -18,8 +18,7 @@
 namespace aoti_dbg {
 namespace {
 
-constexpr std::size_t kLargestFile = 1U
-                                     << 20U;  // rules for every kernel of a large model are a tenth of this
+constexpr std::size_t kLargestFile = 1U << 20U;  // rules for every kernel of a large model need a tenth
 
 Status cannot_use(const std::string& path, const char* why) {
     return Status::error("cannot use " + path + ": " + why);
@@ -27,7 +26,7 @@ Status cannot_use(const std::string& path, const char* why) {
 
 Result<std::string> read_file(const std::string& path) {
     const ErrnoKeeper keeper;
-    // O_NONBLOCK: to open a pipe without a writer must not wait.
+    // O_NONBLOCK: opening a pipe without a writer must not block.
     const Descriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
     if (file.number() < 0) return file_failure("cannot open", path, errno);
     struct stat info {};
@@ -36,7 +35,7 @@ Result<std::string> read_file(const std::string& path) {
     if (info.st_size > static_cast<off_t>(kLargestFile)) return cannot_use(path, "larger than 1 MiB");
     std::string text;
     std::array<char, 16384> block{};
-    // To its end, not to its size: that of files in /proc is 0, and others grow.
+    // Read to the end instead of to the size. Files in /proc have size 0, and others grow.
     while (true) {
         const ssize_t got = read(file.number(), block.data(), block.size());
         if (got < 0 && errno == EINTR) continue;
@@ -47,7 +46,7 @@ Result<std::string> read_file(const std::string& path) {
     }
 }
 
-/// Sorted: the order in the environment is nobody's intention.
+/// Sorted, because the order in the environment is arbitrary.
 std::vector<std::string> our_variables() {
     constexpr std::string_view kPrefix = "AOTI_DBG_";
     std::vector<std::string> names;

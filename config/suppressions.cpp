@@ -1,6 +1,6 @@
-// The grammar of entries: [nan in|inf in|args in|races in] KERNEL[ - ARGUMENT]. The separator is that of
-// PyTorch's own lines, `after_launch - kernel - argument`: names of kernels hold colons, commas and blanks,
-// but no ` - `.
+// The grammar of an entry is [nan in|inf in|args in|races in] KERNEL[ - ARGUMENT]. PyTorch's own lines use
+// the same separator: `after_launch - kernel - argument`. Kernel names contain colons, commas and blanks, but
+// no ` - `.
 #include "config/suppressions.hpp"
 
 #include <algorithm>
@@ -37,7 +37,7 @@ bool is_file(std::string_view entry) {
 Result<Suppressions::Entry> Suppressions::read_entry(std::string_view text) {
     Entry entry;
     const std::string_view whole = text;
-    // Blanks around it, so that a kind, a kernel or an argument that is missing shows as one.
+    // Pad with blanks, so that a missing kind, kernel or argument is found as an empty one.
     const std::string padded = " " + std::string(text) + " ";
     text = padded;
     if (const std::size_t in = text.find(kIn); in != std::string_view::npos) {
@@ -49,7 +49,7 @@ Result<Suppressions::Entry> Suppressions::read_entry(std::string_view text) {
         entry.kind = *known;
         text = text.substr(in + kIn.size() - 1);
     }
-    // The last one: an argument's name is a plain word.
+    // Use the last separator, because an argument's name is a plain word.
     if (const std::size_t dash = text.rfind(kSeparator); dash != std::string_view::npos) {
         entry.argument = trimmed(text.substr(dash + kSeparator.size()));
         text = text.substr(0, dash);
@@ -82,7 +82,7 @@ std::vector<std::string> Suppressions::add_lines(std::string_view text) {
         const std::string_view line = trimmed(without_comment(text.substr(0, end)));
         text = end == std::string_view::npos ? std::string_view() : text.substr(end + 1);
         if (line.empty()) continue;
-        // As a finding prints them: several where several outputs have it.
+        // A line may have several entries, as a finding prints them if several outputs have it.
         for (const std::string_view piece : split_list(line, Commas::outside_brackets)) {
             Result<Entry> entry = read_entry(piece);
             if (entry.ok()) {

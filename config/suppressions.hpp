@@ -1,5 +1,5 @@
-// Findings that are known, as AOTI_DBG_SUPPRESS says them: `nan in triton_poi_fused_0 - buf4`, patterns for
-// the kernel and the argument, or files of such lines. Reads no file itself.
+// Known findings, as AOTI_DBG_SUPPRESS lists them: `nan in triton_poi_fused_0 - buf4`. An entry has patterns
+// for the kernel and the argument, or names a file of such lines. Reads no file itself.
 #pragma once
 
 #include <array>
@@ -11,25 +11,25 @@
 
 namespace aoti_dbg {
 
-/// By the words of AOTI_DBG_CHECK.
+/// The words of AOTI_DBG_CHECK.
 inline constexpr std::array<std::string_view, 4> kFindingKinds = {"nan", "inf", "args", "races"};
 
 class Suppressions {
   public:
-    /// Comma-separated entries; commas inside <> or () belong to one. Says what is wrong with the first wrong
-    /// one, and then none is added.
+    /// Adds comma-separated entries. Commas inside <> or () belong to an entry. On an error, describes the
+    /// first invalid entry and adds nothing.
     Status add_list(std::string_view text);
-    /// An entry a line, with comments. Returns what is wrong with wrong ones ("line 3: ..."), which are left
-    /// out.
+    /// Adds one entry per line and ignores comments. Skips invalid entries and returns a text for each ("line
+    /// 3: ...").
     std::vector<std::string> add_lines(std::string_view text);
 
-    /// Names of files to be read, in the order in which they were given.
+    /// Returns the names of files to read, in the given order.
     [[nodiscard]] const std::vector<std::string>& files() const { return files_; }
-    /// Entries of the list that are a kernel's name and nothing else.
+    /// Returns the entries that are only a kernel name.
     [[nodiscard]] std::vector<std::string> plain_patterns() const;
 
     [[nodiscard]] bool empty() const { return entries_.empty() && files_.empty(); }
-    /// `kind` is one of kFindingKinds. A kernel is known by both of its names; an empty one is none.
+    /// `kind` is one of kFindingKinds. A kernel has two names, and an empty one is ignored.
     [[nodiscard]] bool match(std::string_view kind, std::string_view kernel, std::string_view symbol,
                              std::string_view argument) const;
 
@@ -37,9 +37,9 @@ class Suppressions {
 
   private:
     struct Entry {
-        std::string kind;  // empty: any
+        std::string kind;  // empty for any
         std::string kernel;
-        std::string argument;  // empty: any
+        std::string argument;  // empty for any
         bool operator==(const Entry&) const = default;
     };
     static Result<Entry> read_entry(std::string_view text);
@@ -48,10 +48,10 @@ class Suppressions {
     std::vector<std::string> files_;
 };
 
-/// The entry that suppresses this finding and no other; `kind` as above.
+/// Returns an entry that suppresses exactly this finding. `kind` is one of kFindingKinds.
 std::string suppression_for(std::string_view kind, std::string_view kernel, std::string_view argument);
 
-/// The value of AOTI_DBG_SUPPRESS with relative names of files put behind `folder`.
+/// Returns a value of AOTI_DBG_SUPPRESS with relative file names placed below `folder`.
 std::string anchored_suppressions(std::string_view value, const std::string& folder);
 
 }  // namespace aoti_dbg

@@ -1,4 +1,4 @@
-// Python's slices, without what needs to know the end.
+// Python's slices, except what depends on the end.
 #include "config/window.hpp"
 
 #include <array>
@@ -15,7 +15,7 @@ Status no_slice() {
     return Status::error("not a number or a slice");
 }
 
-/// Beyond 64 bits everything is as far away as the largest number.
+/// A number beyond 64 bits counts as the largest one.
 Result<std::uint64_t> bound(std::string_view text) {
     std::uint64_t number = 0;
     const char* const end = text.data() + text.size();
@@ -37,7 +37,7 @@ Result<Window> parse_window(std::string_view text) {
         const std::string_view part = trimmed(rest.substr(0, colon));
         if (field == fields.size()) return no_slice();
         if (!part.empty()) {
-            // A minus before digits only: "-x" is no slice at all.
+            // Accept a minus only before digits: "-x" is not a slice.
             const bool from_end = part.front() == '-';
             const Result<std::uint64_t> number = bound(from_end ? part.substr(1) : part);
             if (!number.ok()) return number.status();

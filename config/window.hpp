@@ -1,5 +1,5 @@
-// Which of things that are counted from 0: a Python slice, `10:20`, `::1000`, or a bare number, which is that
-// one alone.
+// Selects from things that are counted from 0: a Python slice such as `10:20` or `::1000`, or a single
+// number.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@ namespace aoti_dbg {
 
 struct Window {
     std::uint64_t begin = 0;
-    std::uint64_t end = UINT64_MAX;  // the first that is no longer in it
+    std::uint64_t end = UINT64_MAX;  // first number after the window
     std::uint64_t step = 1;
 
     [[nodiscard]] bool holds(std::uint64_t number) const {
@@ -21,8 +21,8 @@ struct Window {
     bool operator==(const Window&) const = default;
 };
 
-/// What is not a slice, counts from the end (nobody knows how many there will be), or holds nothing is an
-/// error; its message says which.
+/// Rejects text that is not a slice, counts from the end, or selects nothing. The total is unknown, so
+/// counting from the end is impossible. The message says which.
 Result<Window> parse_window(std::string_view text);
 
 }  // namespace aoti_dbg

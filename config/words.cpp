@@ -1,4 +1,5 @@
-// Distance of words, lists and escapes, by hand: the locale must not have a say in what an option means.
+// Edit distance, lists and escapes. Uses no libc function that depends on the locale, which must not change
+// the meaning of an option.
 #include "config/words.hpp"
 
 #include <algorithm>
@@ -7,18 +8,17 @@
 namespace aoti_dbg {
 namespace {
 
-constexpr std::size_t kQuoted = 80;  // bytes of a wrong value that a complaint repeats
+constexpr std::size_t kQuoted = 80;  // bytes of an invalid value that a complaint repeats
 
 char lower(char c) {
     return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
 }
 
-/// Letters to insert, remove, replace, or swap with their neighbour.
+/// Counts insertions, deletions, replacements and swaps of neighboring letters.
 std::size_t edit_distance(std::string_view one, std::string_view other) {
     constexpr std::size_t kLongest = 32;
     if (one.size() > kLongest || other.size() > kLongest) return kLongest;
-    std::array<std::array<std::size_t, kLongest + 1>, kLongest + 1>
-        to{};  // from i letters of one to j of other
+    std::array<std::array<std::size_t, kLongest + 1>, kLongest + 1> to{};  // for prefixes of both words
     for (std::size_t i = 0; i <= one.size(); ++i) {
         for (std::size_t j = 0; j <= other.size(); ++j) {
             if (i == 0 || j == 0) {
@@ -34,7 +34,7 @@ std::size_t edit_distance(std::string_view one, std::string_view other) {
     return to[one.size()][other.size()];
 }
 
-/// Bytes of the well-formed UTF-8 character that `text` begins with; 0 when it does not.
+/// Returns the length of the well-formed UTF-8 character at the start of `text`, or 0.
 std::size_t utf8_length(std::string_view text) {
     const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
     const unsigned char lead = byte(0);
@@ -44,7 +44,7 @@ std::size_t utf8_length(std::string_view text) {
     if (text.size() < length) return 0;
     for (std::size_t i = 1; i < length; ++i)
         if (byte(i) < 0x80 || byte(i) > 0xBF) return 0;
-    // Longer than needed, half of a surrogate pair, beyond the last character.
+    // Reject overlong forms, surrogates and values beyond the last character.
     if (lead == 0xE0 && byte(1) < 0xA0) return 0;
     if (lead == 0xED && byte(1) > 0x9F) return 0;
     if (lead == 0xF0 && byte(1) < 0x90) return 0;
@@ -52,7 +52,7 @@ std::size_t utf8_length(std::string_view text) {
     return length;
 }
 
-/// U+0080 to U+009F are control characters, too: some terminals obey them.
+/// U+0080 to U+009F are control characters too, and some terminals obey them.
 bool is_control(std::string_view character) {
     const auto lead = static_cast<unsigned char>(character[0]);
     if (character.size() == 1) return lead < 0x20 || lead == 0x7F;
@@ -118,10 +118,10 @@ std::vector<std::string_view> split_list(std::string_view text, Commas commas) {
 
 std::string_view nearest_word(std::string_view text, const std::vector<std::string_view>& words) {
     std::string_view best;
-    std::size_t best_distance = 3;  // more than two slips is another word
+    std::size_t best_distance = 3;  // more than two typos make another word
     for (const std::string_view word : words) {
         const std::size_t distance = edit_distance(text, word);
-        if (distance < best_distance && distance * 2 < word.size()) {  // half of a word is another one, too
+        if (distance < best_distance && distance * 2 < word.size()) {  // so does half of the word
             best = word;
             best_distance = distance;
         }

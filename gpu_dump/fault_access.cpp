@@ -1,5 +1,5 @@
-// See fault_access.hpp. A thread stops some instructions behind the one that met the exception, so what lies
-// between them may have changed the registers that the address is of.
+// See fault_access.hpp. A thread stops some instructions after the faulting one. The instructions between
+// them may have changed the registers of the address.
 #include "gpu_dump/fault_access.hpp"
 
 #include <algorithm>
@@ -22,7 +22,7 @@ class Code {
     std::uint64_t begin_;
 };
 
-/// What became of the registers between an access and where a thread stopped.
+/// Which registers are unchanged between an access and the place where a thread stopped.
 struct Since {
     bool has_address = false;
     bool is_certain = false;
@@ -31,12 +31,12 @@ struct Since {
 
 Since inspect(const Code& code, const Instruction& faulting, const MemoryAccess& access,
               std::uint64_t distance) {
-    // Longer ways are rare, and each instruction of theirs is one that could be misread.
+    // Longer distances are rare, and each instruction on the way could be misread.
     constexpr std::uint64_t kFarthest = 256 * kInstructionBytes;
     if (distance > kFarthest || distance % kInstructionBytes != 0) return {};
     Since since{true, true, true};
     const std::uint32_t wide = access.has_wide_address() ? 2 : 1;
-    // What it loads it may have loaded in part.
+    // A faulting load may have loaded part of its result.
     if (access.result_register != kNoRegister && access.address_register != kNoRegister &&
         may_write(faulting, access.address_register, wide, false))
         since.is_certain = false;
@@ -80,7 +80,7 @@ std::optional<std::uint64_t> address_of(const MemoryAccess& access, const Warp& 
     return access.has_wide_address() ? address : address & 0xffffffffU;
 }
 
-/// Whether it held, where that is known.
+/// Returns whether the guard held, or nothing if that is unknown.
 std::optional<bool> held(const Guard& guard, const Since& since, const Lane& lane) {
     if (guard.predicate == kTruePredicate) return !guard.is_negated;
     if (!since.has_predicates) return std::nullopt;
@@ -88,8 +88,7 @@ std::optional<bool> held(const Guard& guard, const Since& since, const Lane& lan
     return value ? std::optional((*value != 0) != guard.is_negated) : std::nullopt;
 }
 
-/// Of what is not certain: the register of its upper half holds something else by now. Null pointers lie
-/// below.
+/// True if the register of the upper half must have changed since. Null pointers are below the limit.
 bool lacks_upper_half(std::uint64_t address) {
     constexpr std::uint64_t kNearNull = std::uint64_t{1} << 20U;
     return address >= kNearNull && address >> 32U == 0;
@@ -121,7 +120,7 @@ std::optional<FaultAccess> fault_access(const GpuDump& dump, const Fault& fault)
         const std::optional<std::uint64_t> address = address_of(*access, warp, lane);
         if (!address) continue;
         found.threads.push_back({lane.thread, *address});
-        // Masked loads hold addresses beyond the end where their mask is off.
+        // Masked-off threads have addresses past the end.
         found.is_certain &= since.is_certain && runs && reads;
     }
     if (access->has_wide_address() && !found.is_certain) {

@@ -1,5 +1,5 @@
-// The access that a fault on a device was: the instruction at its PC, and the address of each thread that
-// executed it, as far as its registers still have it.
+// The memory access that faulted on a device: the instruction at the fault's PC, and the address that each
+// thread accessed. Addresses come from registers and are missing if those may have changed.
 #pragma once
 
 #include <cstdint>
@@ -17,14 +17,14 @@ struct FaultAccess {
         Dim3 index;
         std::uint64_t address = 0;
     };
-    /// Those that executed it; the driver does not say which of them met the exception. Empty: no registers,
-    /// or they may be changed.
+    /// The threads that executed it. The driver does not say which of them faulted. Empty if there are no
+    /// registers, or they may have changed.
     std::vector<Thread> threads;
-    /// False: a register may have changed since.
+    /// False if a register may have changed since.
     bool is_certain = false;
 };
 
-/// Nothing where the instruction is not known to access memory.
+/// Returns nothing if the instruction is not known to access memory.
 std::optional<FaultAccess> fault_access(const GpuDump& dump, const Fault& fault);
 
 }  // namespace aoti_dbg::gpu

@@ -1,6 +1,6 @@
-// See gpu_dump.hpp. Tables are read from the devices downwards, so that each finds what it belongs to; what
-// belongs to nothing is left out. All tables together may not be longer than the file: sections that lie one
-// over the other could make a small file endless.
+// See gpu_dump.hpp. Tables are read from the devices downwards, so each entry finds its owner. Entries
+// without an owner are dropped. All tables together must not exceed the file size, because overlapping
+// sections could make a small file expand without limit.
 #include "gpu_dump/gpu_dump.hpp"
 
 #include <utility>
@@ -12,7 +12,7 @@ namespace {
 
 using elf::Bytes;
 
-// Damage is described, not catalogued.
+// The first few notes suffice to describe the damage.
 constexpr std::size_t kMostNotes = 8;
 
 /// One entry of a table.
@@ -70,7 +70,7 @@ class Reader {
     }
 
   private:
-    /// The entries of a table, in the list of their kind.
+    /// The entries of one table, as a range in the list of their kind.
     struct Range {
         std::uint32_t type = 0;
         Index first = kNone;
@@ -80,7 +80,7 @@ class Reader {
     static constexpr std::uint32_t kFirstType = static_cast<std::uint32_t>(Table::registers);
     static constexpr std::uint32_t kTypes = static_cast<std::uint32_t>(Table::meta) - kFirstType + 1;
 
-    /// A dump may have a million of sections: one for the registers of each thread.
+    /// Sorts once, because a dump may have a million sections: one for each thread's registers.
     void sort_sections() {
         for (std::size_t i = 1; i < file_.sections(); ++i) {
             const std::uint32_t type = file_.section(i).type;
@@ -99,7 +99,7 @@ class Reader {
         dump_.notes.push_back(text.append(": ").append(what));
     }
 
-    /// Whether the bytes may be taken for a table, of all those that the file has.
+    /// True if the bytes may be used as a table. All tables share one budget.
     bool take(const elf::Section& section) {
         if (!section.is_whole) note(section, "is truncated");
         if (section.content.size() > room_) {
@@ -110,7 +110,7 @@ class Reader {
         return true;
     }
 
-    /// The entry that a section belongs to; kNone where there is none.
+    /// Returns the entry that a section belongs to, or kNone if there is none.
     [[nodiscard]] Index owner_of(const elf::Section& section, Table kind) const {
         if (section.link >= entries_.size()) return kNone;
         const Range& range = entries_[section.link];

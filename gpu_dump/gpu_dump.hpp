@@ -1,6 +1,6 @@
-// Reads the CUDA driver's GPU core dump (gpu_dump_format.hpp) that lies in memory. Takes any bytes: what is
-// damaged or cut off is left out and noted, what a dump does not say is said to be missing. Keeps entries of
-// a few words for each that is in the file; texts, parameters, registers and images are the file's own bytes.
+// Reads an in-memory GPU core dump of the CUDA driver (gpu_dump_format.hpp). It accepts any bytes: damaged or
+// truncated parts are dropped and noted, and absent facts stay empty. It keeps a few words per entry. Texts,
+// parameters, registers and images point into the file.
 #pragma once
 
 #include <cstddef>
@@ -29,7 +29,7 @@ struct Dim3 {
 
 struct Device {
     std::uint32_t id = 0;
-    std::string_view name;          // "NVIDIA H200"; empty: not told
+    std::string_view name;          // "NVIDIA H200"; empty: unknown
     std::string_view architecture;  // "sm_90"
 };
 
@@ -42,7 +42,7 @@ struct Context {
 struct Module {
     Index context = kNone;
     std::uint64_t handle = 0;
-    elf::Bytes image;  // relocated ELF file; empty: not in the dump
+    elf::Bytes image;  // relocated ELF file; empty: the dump does not have it
 };
 
 struct Grid {
@@ -52,23 +52,23 @@ struct Grid {
     std::uint64_t function = 0;
     std::uint64_t entry = 0;  // address of the kernel's first instruction
     std::optional<std::uint64_t> module;
-    std::optional<std::uint64_t> parent;  // the grid that launched it; 0: the host did
+    std::optional<std::uint64_t> parent;  // the grid that launched it; 0: launched by the host
     std::optional<Dim3> blocks;           // its dimensions
-    std::optional<Dim3> threads;          // those of a block
+    std::optional<Dim3> threads;          // dimensions of a block
     elf::Bytes parameters;
 };
 
 struct Sm {
     Index device = kNone;
     std::uint32_t id = 0;
-    std::optional<std::uint32_t> exception;  // drivers before 555 do not tell
+    std::optional<std::uint32_t> exception;  // missing before driver 555
     std::optional<std::uint64_t> error_pc;
-    std::string_view exception_text;  // the driver's own words; before 580 none
+    std::string_view exception_text;  // the driver's own words; missing before driver 580
 };
 
 struct Block {
     Index sm = kNone;
-    std::uint64_t grid = 0;  // its id
+    std::uint64_t grid = 0;  // grid id
     Dim3 index;
 };
 
@@ -77,7 +77,7 @@ struct Warp {
     std::uint32_t id = 0;
     std::uint32_t valid_lanes = 0;
     std::uint32_t active_lanes = 0;
-    bool is_broken = false;  // stands at a trap or a breakpoint
+    bool is_broken = false;  // stopped at a trap or a breakpoint
     std::optional<std::uint64_t> error_pc;
     Index first_lane = kNone;
     Index lanes = 0;  // 0: the dump has none
@@ -94,7 +94,7 @@ struct Lane {
     elf::Bytes predicates;
 };
 
-/// Whether the thread takes part in what its warp does.
+/// True if the thread executes its warp's current instruction.
 inline bool is_active(const Warp& warp, const Lane& lane) {
     return lane.id < 32 && (warp.active_lanes >> lane.id & 1U) != 0;
 }
@@ -104,7 +104,7 @@ struct Version {
     std::uint32_t minor = 0;
 };
 
-/// Since driver 565.
+/// Present since driver 565.
 struct Meta {
     Version driver;
     Version cuda;
@@ -121,9 +121,9 @@ struct GpuDump {
     std::vector<Warp> warps;
     std::vector<Lane> lanes;
     std::optional<Meta> meta;
-    std::vector<std::string> notes;  // what is damaged or cut off, a few of it
+    std::vector<std::string> notes;  // the first few damaged or truncated parts
 
-    /// A register out of such bytes; nothing where they have not so many.
+    /// Returns a register, or nothing if the bytes are too few.
     [[nodiscard]] static std::optional<std::uint32_t> register_of(elf::Bytes registers,
                                                                   std::uint32_t number) {
         return copy_at<std::uint32_t>(registers, std::uint64_t{number} * sizeof(std::uint32_t));
@@ -133,8 +133,8 @@ struct GpuDump {
     }
 };
 
-/// `bytes` are all of the file, and outlive the dump. Fails for what is no GPU core dump, and for one that is
-/// cut off before its table of sections.
+/// `bytes` is the complete file and must outlive the dump. Fails if it is not a GPU core dump, or is
+/// truncated before its section table.
 Result<GpuDump> read_gpu_dump(elf::Bytes bytes);
 
 }  // namespace aoti_dbg::gpu

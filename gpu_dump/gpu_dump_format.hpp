@@ -1,6 +1,6 @@
-// The CUDA driver's GPU core dump, as far as it is read here: an ELF file (elf_format.hpp) of type kCore and
-// machine kMachineCuda, whose sections are tables. Each table belongs to one entry of another: `link` is the
-// section that holds it, `info` the number of the entry in it.
+// The CUDA driver's GPU core dump, as far as this reader uses it: an ELF file (elf_format.hpp) of type kCore
+// and machine kMachineCuda, whose sections are tables. Each table belongs to one entry of another: `link` is
+// that table's section, and `info` is the entry's number.
 //
 //   meta       devices ─┬─ contexts ── modules ── image of a module (ELF)
 //   strings             ├─ grids ── parameters of a grid
@@ -8,10 +8,9 @@
 //                                                  │         └─ predicates
 //                                                  └─ uniform registers
 //
-// Registers and predicates are 32 bits each, those with the number 0 first.
-// Entries are as long as `entry_bytes` of the section says. Drivers have appended members over the years:
-// what lies beyond an entry's end is not there. Texts are offsets into the section .strtab. What each driver
-// adds is documented in the toolkit's cudacoredump.h.
+// Registers and predicates are 32 bits each, starting with number 0. The section's `entry_bytes` is the
+// length of an entry. Newer drivers append members, so a member past an entry's end is absent. Texts are
+// offsets into the section .strtab. The toolkit's cudacoredump.h documents what each driver adds.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +19,7 @@
 
 namespace aoti_dbg::gpu {
 
-enum class Table : std::uint32_t {  // types of sections
+enum class Table : std::uint32_t {  // section types
     registers = elf::kLoUser + 5,
     module_image = elf::kLoUser + 7,
     devices = elf::kLoUser + 9,
@@ -37,7 +36,7 @@ enum class Table : std::uint32_t {  // types of sections
     meta = elf::kLoUser + 22,
 };
 
-// Where members begin in an entry. `kLeast` is how long an entry must be to say anything.
+// Offsets of members in an entry. An entry shorter than `kLeast` is unusable.
 
 namespace device {
 inline constexpr std::uint64_t kName = 0;  // text, as is the next
@@ -65,7 +64,7 @@ inline constexpr std::uint64_t kEntry = 24;
 inline constexpr std::uint64_t kModule = 32;
 inline constexpr std::uint64_t kParent = 40;
 inline constexpr std::uint64_t kGridDim = 72;   // three of 32 bits
-inline constexpr std::uint64_t kBlockDim = 84;  // likewise
+inline constexpr std::uint64_t kBlockDim = 84;  // three of 32 bits
 inline constexpr std::uint64_t kLeast = 32;
 }  // namespace grid
 
@@ -79,7 +78,7 @@ inline constexpr std::uint64_t kLeast = 8;
 }  // namespace sm
 
 namespace block {
-inline constexpr std::uint64_t kGrid = 0;   // its id
+inline constexpr std::uint64_t kGrid = 0;   // grid id
 inline constexpr std::uint64_t kIndex = 8;  // three of 32 bits
 inline constexpr std::uint64_t kLeast = 20;
 }  // namespace block
@@ -104,7 +103,7 @@ inline constexpr std::uint64_t kLeast = 32;
 
 namespace meta {
 inline constexpr std::uint64_t kDriver = 8;  // 32 bits each: major, minor
-inline constexpr std::uint64_t kCuda = 16;   // likewise
+inline constexpr std::uint64_t kCuda = 16;   // 32 bits each: major, minor
 inline constexpr std::uint64_t kTime = 28;   // 32 bits, seconds since 1970
 inline constexpr std::uint64_t kLeast = 32;
 }  // namespace meta

@@ -1,5 +1,5 @@
-// See gpu_exception.hpp. The numbers are those of the toolkit's cudadebugger.h; some are no longer used by
-// newer drivers, which give more exact ones.
+// See gpu_exception.hpp. The numbers are those of the toolkit's cudadebugger.h. Newer drivers replace some of
+// them with more precise ones.
 #include "gpu_dump/gpu_exception.hpp"
 
 #include <algorithm>

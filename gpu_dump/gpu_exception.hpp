@@ -1,4 +1,4 @@
-// The driver's numbers for what can go wrong on a GPU, in words.
+// The driver's GPU exception numbers, in words.
 #pragma once
 
 #include <cstdint>
@@ -7,9 +7,9 @@
 namespace aoti_dbg::gpu {
 
 enum class Blame {
-    kernel,    // what the kernel did
-    hardware,  // the machine, not the program
-    driver,    // driver and program do not fit
+    kernel,    // an error in the kernel
+    hardware,  // a failure of the machine, not of the program
+    driver,    // driver and program do not match
     unknown,
 };
 
@@ -22,7 +22,7 @@ struct ExceptionInfo {
 
 inline constexpr std::uint32_t kNoException = 0;
 
-/// Of a number that is not known too.
+/// Also accepts unknown numbers.
 const ExceptionInfo& exception_info(std::uint32_t code);
 
 /// "illegal address (14)"

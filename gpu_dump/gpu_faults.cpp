@@ -1,7 +1,7 @@
-// See gpu_faults.hpp. A warp is at fault if it has an error PC or one of its lanes an exception. An SM with
-// an exception but no such warp had one that ended before the dump was written. Where nobody has an exception
-// those are at fault that stand at a trap. A write is not waited for, so the exception may meet a warp of the
-// next kernel on that SM; the PC then still is of the one at fault.
+// See gpu_faults.hpp. A warp faulted if it has an error PC or a lane with an exception. If an SM with an
+// exception has no such warp, the warp exited before the dump was written. Without any exception, the warps
+// stopped at a trap are the faults. Writes are asynchronous, so an exception may reach a warp of the SM's
+// next kernel. The PC still belongs to the faulting kernel.
 #include "gpu_dump/gpu_faults.hpp"
 
 #include <algorithm>
@@ -100,7 +100,7 @@ class Finder {
         Fault fault = fault_in(number);
         if (lanes_tell && fault.exception != first->exception) {
             fault.exception = first->exception;
-            fault.exception_text = {};  // of another
+            fault.exception_text = {};  // belongs to another exception
         }
         if (warp.error_pc) {
             fault.pc = warp.error_pc;
@@ -125,7 +125,7 @@ class Finder {
         if (fault.grid == kNone) return;
         const std::optional<CodePlace> entry = code_.find(fault.device, dump_.grids[fault.grid].entry);
         if (!entry || entry->offset != 0) return;
-        // No kernel calls another one.
+        // A kernel never calls another kernel.
         if (is_in_kernel && fault.pc_kind == PcKind::error &&
             dump_.grids[fault.grid].entry != *fault.pc - fault.place->offset) {
             fault.later_grid = std::exchange(fault.grid, kNone);
@@ -163,7 +163,7 @@ void CodeMap::add_functions_of(const GpuDump& dump, Index module) {
         Function function;
         function.device = dump.device_of(dump.modules[module]);
         function.begin = section.address + symbol->offset;
-        // A size that is not told: up to the section's end.
+        // An unknown size extends to the section's end.
         const std::uint64_t rest = section.bytes > symbol->offset ? section.bytes - symbol->offset : 0;
         function.end = function.begin + (symbol->bytes != 0 ? symbol->bytes : rest);
         function.names = symbols.strings();
@@ -172,7 +172,7 @@ void CodeMap::add_functions_of(const GpuDump& dump, Index module) {
         function.module = module;
         function.section = symbol->section;
         function.section_offset = symbol->offset;
-        // An image that is not relocated: its addresses are none.
+        // An unrelocated image has no valid addresses.
         if (section.address == 0 && symbol->offset < section.bytes) continue;
         functions_.push_back(function);
     }

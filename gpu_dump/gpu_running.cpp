@@ -1,5 +1,5 @@
-// See gpu_running.hpp. A loop has several instructions, so warps are counted by the line that they stand at,
-// where a line table tells it, and else by the instruction.
+// See gpu_running.hpp. A loop has several instructions, so warps are counted by source line if there is a
+// line table, and by instruction otherwise.
 #include "gpu_dump/gpu_running.hpp"
 
 #include <algorithm>
@@ -46,7 +46,7 @@ class Finder {
 
     static GridKey key_of(const Grid& grid) { return {grid.device, grid.id}; }
 
-    /// The first of a warp that takes part in what it does.
+    /// Returns the warp's first active lane.
     [[nodiscard]] const Lane* lane_of(const Warp& warp) const {
         for (Index i = 0; i < warp.lanes; ++i) {
             const Lane& lane = dump_.lanes[warp.first_lane + i];
@@ -68,7 +68,7 @@ class Finder {
         if (stand.warps++ == 0) stand.first_warp = number;
     }
 
-    /// The line of the kernel's own source; without one the instruction.
+    /// Returns the line in the kernel's own source, or the instruction if there is none.
     const LineKey& line_of(Index device, std::uint64_t pc) {
         const auto [known, is_new] = lines_.try_emplace({device, pc}, LineKey{{}, pc});
         if (!is_new) return known->second;

@@ -1,5 +1,5 @@
-// What a GPU core dump without an exception says: which kernels were on the device when somebody asked for
-// it, and where their warps stood. Of a kernel that does not end that is the place where it goes round.
+// Reads a GPU core dump without an exception: the kernels that were running when the dump was requested, and
+// the lines of their warps. For a kernel that never ends, this is the loop.
 #pragma once
 
 #include <string>
@@ -11,13 +11,13 @@
 namespace aoti_dbg::gpu {
 
 struct Running {
-    Fault at;  // the line where most of its warps stood: one of these, without an exception
+    Fault at;  // the line with the most warps: one of those warps, without an exception
     Index warps = 0;
     Index blocks = 0;
     Index warps_there = 0;  // at that line
 };
 
-/// In the order of their launches, device by device.
+/// Returns the kernels in launch order, device by device.
 std::vector<Running> running(const GpuDump& dump, const CodeMap& code);
 
 }  // namespace aoti_dbg::gpu

@@ -1,8 +1,11 @@
-// See memory_access.hpp. Fields, by their bits of 128: 0 the operation (9, and 3 for its form), 12 predicate,
-// 16 result, 24 address, 32 the value stored, or the uniform register of a load, 40 offset (24, signed),
-// 64 the uniform register of a store, 72 whether the address has 64 bits, 73 the type, 78 scale, 91 whether
-// there is a uniform register; since sm_80 global accesses have a descriptor there, which adds nothing.
-// Copies from global to shared memory (LDGSTS) have fields of their own, see below.
+// See memory_access.hpp. The fields start at these of the 128 bits:
+//
+//   0 operation (9, and 3 for its form) · 12 predicate · 16 result · 24 address
+//   32 stored value, or uniform register of a load · 40 offset (24, signed) · 64 uniform register of a store
+//   72 address has 64 bits · 73 type · 78 scale · 91 there is a uniform register
+//
+// Since sm_80, global accesses have a descriptor at 91, which adds nothing. Copies from global to shared
+// memory (LDGSTS) have their own fields, see below.
 #include "gpu_dump/memory_access.hpp"
 
 #include <algorithm>
@@ -15,7 +18,7 @@ namespace {
 std::uint32_t field(std::uint64_t word, unsigned shift, unsigned bits) {
     return static_cast<std::uint32_t>(word >> shift & ((std::uint64_t{1} << bits) - 1));
 }
-/// The highest of so many bits is its sign.
+/// The highest bit of the field is its sign.
 std::int32_t signed_field(std::uint64_t word, unsigned shift, unsigned bits) {
     const std::int64_t above = static_cast<std::int64_t>(word << (64U - shift - bits));
     return static_cast<std::int32_t>(above >> (64U - bits));
@@ -52,13 +55,13 @@ constexpr Operation kOperations[] = {
     {0x1a9, Access::atomic, Space::global, Type::swap, true},       // ATOMG.CAS
 };
 
-/// Of what a type stands for; 0: not known.
+/// Returns the size of a type; 0: unknown.
 std::uint32_t bytes_of(Type type, std::uint32_t number, std::uint32_t architecture) {
     constexpr std::uint32_t kPlain[] = {1, 1, 2, 2, 4, 8, 16, 0};
     constexpr std::uint32_t kSwap[] = {4, 0, 8, 0, 0, 0, 0, 0};
     constexpr std::uint32_t kInteger[] = {4, 4, 8, 8, 0, 0, 0, 0};
     constexpr std::uint32_t kFloating[] = {4, 4, 8, 16, 0, 0, 0, 8};
-    constexpr std::uint32_t kBefore90[] = {4, 4, 8, 4, 4, 8, 8, 0};  // both of them
+    constexpr std::uint32_t kBefore90[] = {4, 4, 8, 4, 4, 8, 8, 0};  // for both atomic types
     switch (type) {
         case Type::plain:
             return kPlain[number];
@@ -72,7 +75,7 @@ std::uint32_t bytes_of(Type type, std::uint32_t number, std::uint32_t architectu
     return architecture < 90 ? kBefore90[number] : kFloating[number];
 }
 
-/// Of global memory: whether the address is the registers' alone.
+/// True if the address of a global access comes from the registers alone.
 bool is_plain_address(const Instruction& i, const Operation& operation, std::uint32_t architecture) {
     if (field(i.high, 8, 1) == 0) return false;
     const bool is_described = field(i.high, 27, 1) != 0;
@@ -88,16 +91,16 @@ bool is_plain_address(const Instruction& i, const Operation& operation, std::uin
     return field(i.low, 9, 3) == 4 && field(i.high, 26, 2) == 3 && (!is_load || field(i.high, 0, 8) == 0);
 }
 
-/// Bits of a word, from the first to the last one.
+/// Returns a mask of the bits from `first` to `last`.
 constexpr std::uint64_t bits(unsigned first, unsigned last) {
     return (~std::uint64_t{0} >> (63U - (last - first))) << first;
 }
 
 constexpr std::uint32_t kCopyToShared = 0x1ae;
 
-/// LDGSTS [shared], [global]: 24 the global address, 32 its offset (12, signed), 87 what masks the copy (3,
-/// and 1 to negate it), the type in another place since sm_100. Its other fields do not matter (the shared
-/// address, the descriptor, how it goes through the caches), or have to be as they always are.
+/// LDGSTS [shared], [global]: 24 global address, 32 its offset (12, signed), 87 the predicate of the copy (3,
+/// and 1 to negate it). The type moved in sm_100. The other fields are either irrelevant (shared address,
+/// descriptor, cache policy) or must have their usual value.
 std::optional<MemoryAccess> copy_to_shared(const Instruction& instruction, std::uint32_t architecture) {
     constexpr std::uint64_t kOfNoMatter = bits(17, 18) | bits(23, 26) | bits(41, 63);
     const bool is_newer = architecture >= 100;
@@ -116,7 +119,7 @@ std::optional<MemoryAccess> copy_to_shared(const Instruction& instruction, std::
     return access.bytes < 4 ? std::nullopt : std::optional(access);
 }
 
-/// Those of sm_100 and later that return what was there have a bit of its own above the offset, which is set.
+/// From sm_100 on, atomics that return the old value have an extra bit above the offset, which is set.
 bool has_short_offset(const Instruction& i, const Operation& operation, std::uint32_t architecture) {
     return architecture >= 100 && operation.access == Access::atomic && operation.has_result &&
            field(i.high, 27, 1) != 0;
@@ -132,7 +135,7 @@ std::uint32_t architecture_number(std::string_view name) {
 }
 
 std::optional<MemoryAccess> memory_access(const Instruction& instruction, std::uint32_t architecture) {
-    // In others nobody has looked.
+    // Encodings of other architectures were never checked.
     if (architecture < 70 || architecture >= 130) return std::nullopt;
     if (operation(instruction) == kCopyToShared) return copy_to_shared(instruction, architecture);
     const auto* const found =
@@ -160,7 +163,7 @@ std::optional<MemoryAccess> memory_access(const Instruction& instruction, std::u
     if (field(high, 27, 1) != 0)
         access.uniform_register = found->access == Access::read ? field(low, 32, 8) : field(high, 0, 8);
     const bool is_usual = field(low, 9, 3) == (found->access == Access::read ? 4U : 1U);
-    // A uniform base has forms of its own in stores.
+    // Stores with a uniform base have their own forms.
     if (!is_usual && access.uniform_register == kNoRegister) return std::nullopt;
     if (access.uniform_register != kNoRegister && access.uniform_register > 62) return std::nullopt;
     return access;
@@ -173,7 +176,7 @@ bool may_write(const Instruction& instruction, std::uint32_t first, std::uint32_
                                           0x11d, 0x141, 0x145, 0x147, 0x148, 0x14d, 0x185, 0x186,
                                           0x187, 0x188, 0x18e, 0x18f, 0x192, 0x1a6, 0x1ae, 0x1af};
     if (std::find(std::begin(kNothing), std::end(kNothing), number) != std::end(kNothing)) return false;
-    // The uniform datapath has numbers of its own; S2UR and its like lie elsewhere.
+    // The uniform datapath has its own numbers; S2UR and similar are elsewhere.
     const bool writes_uniform = number >= 0x80 && number < 0x100;
     if (writes_uniform && !is_uniform) return false;
     constexpr std::uint32_t kSingle[] = {0x002, 0x007, 0x008, 0x009, 0x010, 0x011, 0x012, 0x016,
@@ -201,7 +204,7 @@ bool may_jump(const Instruction& instruction) {
     const std::uint32_t number = operation(instruction);
     constexpr std::uint32_t kSync = 0x141;
     constexpr std::uint32_t kEnterRegion = 0x145;
-    constexpr std::uint32_t kExit = 0x14d;  // who stopped later did not
+    constexpr std::uint32_t kExit = 0x14d;  // threads that stopped later did not exit
     return number >= 0x140 && number < 0x160 && number != kSync && number != kEnterRegion && number != kExit;
 }
 

@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::int64_t kSymbolic = -1;
 
-/// "12L"
+/// Parses "12L".
 std::int64_t size_of(std::string_view text) {
     while (!text.empty() && text.back() == 'L')
         text.remove_suffix(1);
@@ -22,7 +22,7 @@ std::int64_t size_of(std::string_view text) {
     return read.ec == std::errc() && read.ptr == text.data() + text.size() ? size : kSymbolic;
 }
 
-/// "{s77, 12L}"
+/// Parses "{s77, 12L}".
 std::vector<std::int64_t> sizes_in(std::string_view text) {
     std::vector<std::int64_t> sizes;
     for (const std::string& part : list_parts(text).value_or(std::vector<std::string>()))
@@ -30,13 +30,13 @@ std::vector<std::int64_t> sizes_in(std::string_view text) {
     return sizes;
 }
 
-/// Copies are not seen at run time.
+/// Copies are not intercepted at run time.
 bool is_seen(const CallSite& site) {
     return site.kind != CallKind::copy;
 }
 
-/// Whether each run makes the same calls, and tensors, one after the other. Copies of inputs that are not
-/// aligned stand in branches, but are neither.
+/// Returns whether every run makes the same calls and creates the same tensors in sequence. Only copies of
+/// misaligned inputs are in branches, and they count as neither.
 bool is_straight(const RunBody& body) {
     return std::none_of(body.sites.begin(), body.sites.end(),
                         [](const CallSite& site) { return is_seen(site) && site.region != kNone; }) &&
@@ -44,7 +44,7 @@ bool is_straight(const RunBody& body) {
                         [](const Allocation& allocation) { return allocation.region != kNone; });
 }
 
-/// Under which names the memory of a tensor goes on, and whether by a handle of another.
+/// The later names of a tensor's memory, and whether another handle shares it.
 struct Later {
     std::size_t names = 0;
     std::string_view last;
@@ -53,12 +53,12 @@ struct Later {
 
 NamedTensor named(const std::string& name, const Later& later) {
     if (later.names == 0) return {name, !later.is_shared};
-    // Of several the last, which is what it is in the end.
+    // If there are several names, show the last one, which is current at the end.
     return {name + (later.names == 1 ? " (later " : " (.. ") + std::string(later.last) + ")",
             !later.is_shared};
 }
 
-/// Which names stand for one piece of memory, one after the other or at once.
+/// Maps all names of a piece of memory to its first name.
 class SharedNames {
   public:
     explicit SharedNames(const RunBody& body) {
@@ -78,7 +78,7 @@ class SharedNames {
         const auto known = firsts_.find(name);
         return known == firsts_.end() ? name : known->second;
     }
-    /// By first names.
+    /// The map's keys are first names.
     [[nodiscard]] const std::map<std::string_view, Later>& later() const { return later_; }
 
   private:
@@ -86,7 +86,7 @@ class SharedNames {
     std::map<std::string_view, std::string_view> firsts_;
 };
 
-/// The tensors that a run makes, by the first of their names.
+/// Returns the tensors that a run creates, by first name.
 std::set<std::string_view> names_in(const WrapperInfo& info, const SharedNames& shared) {
     std::set<std::string_view> names;
     for (const CallSite& site : info.run.sites)
@@ -102,7 +102,7 @@ std::set<std::string_view> names_in(const WrapperInfo& info, const SharedNames& 
     return names;
 }
 
-/// Whether the source tells all of a run, its outputs too.
+/// Returns whether the source describes all of a run, including its outputs.
 bool is_reported(const WrapperInfo& info) {
     const std::vector<TensorName>& outputs = info.run.outputs;
     return info.is_complete && (info.output_names.empty() || info.output_names.size() == outputs.size()) &&
@@ -110,7 +110,7 @@ bool is_reported(const WrapperInfo& info) {
                         [](const TensorName& output) { return output.name.empty(); });
 }
 
-/// Before which call site a run lets go of a tensor, by first names; kNone: it gives it out.
+/// Maps first names to the call site before which a run frees the tensor. kNone means an output.
 std::map<std::string_view, std::uint32_t> ends_in(const RunBody& body, const SharedNames& shared) {
     std::map<std::string_view, std::uint32_t> ends;
     for (const TensorName& output : body.outputs)
@@ -127,14 +127,14 @@ AllocationNames::AllocationNames(const WrapperInfo& info) {
     const SharedNames shared(body);
     for (const auto& [name, later] : shared.later())
         known_.emplace(name, named(std::string(name), later));
-    // Where a run may fold constants, tensors are made before its first call that are not of its body.
+    // If a run may fold constants, it creates tensors outside of its body before the first call.
     if (!is_straight(body) || !info.folding.sites.empty() || !info.folding.allocations.empty()) return;
     for (const std::string_view name : names_in(info, shared))
         known_.emplace(name, NamedTensor{std::string(name)});
-    // Else nobody knows whether what is not told was the end of a tensor.
+    // In an incomplete source, a missing free says nothing about the end of a tensor.
     if (is_reported(info)) plan_ends(ends_in(body, shared), static_cast<std::uint32_t>(body.sites.size()));
     for (const Allocation& allocation : body.allocations) {
-        if (!allocation.pool.empty()) continue;  // a part of one that is in here
+        if (!allocation.pool.empty()) continue;  // part of a tensor that is already listed
         entries_.push_back(
             {&known_.find(allocation.name)->second, allocation.before, sizes_in(allocation.sizes)});
     }
@@ -169,7 +169,8 @@ const NamedTensor* AllocationNames::find(std::uint32_t behind, std::uint32_t nth
     const std::uint32_t next = behind == kNone ? 0 : behind + 1;
     if (next >= before_.size() || entries_.size() - before_[next].entries <= nth) return nullptr;
     const Entry& entry = entries_[before_[next].entries + nth];
-    // A call that is seen would have come first: this one is made besides, as launches make scratch buffers.
+    // An intercepted call should have come first, so this is an extra tensor, like the scratch buffers of
+    // launches.
     if (before_[entry.before].calls != before_[next].calls) return nullptr;
     const bool is_it =
         std::equal(entry.sizes.begin(), entry.sizes.end(), sizes.begin(), sizes.end(),

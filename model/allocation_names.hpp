@@ -1,7 +1,7 @@
-// The names of the tensors that a run makes, by where in the wrapper source, and where there it lets go of
-// them: known at run time are the call site that was passed last and how many were made since. Nothing is
-// named in a body with branches or loops, where that is not enough, nor behind a call that ought to have come
-// first.
+// Names the tensors that a run creates, from their place in the wrapper source, and says where the run frees
+// them. At run time only the last call site and the number of tensors created since are known. In a body with
+// branches or loops that is not enough, so nothing is named there. Nothing is named beyond a call that should
+// have come first, either.
 #pragma once
 
 #include <cstdint>
@@ -15,14 +15,15 @@
 
 namespace aoti_dbg {
 
-/// A tensor as a report calls it.
+/// A tensor as reports name it.
 struct NamedTensor {
-    std::string name;              // what takes over its memory is named as well: "buf1 (later buf3)"
-    bool has_one_owner = true;     // when the wrapper lets go of it, nothing else holds its memory
-    std::uint32_t number = kNone;  // of those whose end is known (AllocationNames::freed)
+    std::string name;              // includes later names of its memory: "buf1 (later buf3)"
+    bool has_one_owner = true;     // nothing else holds its memory when the wrapper frees it
+    std::uint32_t number = kNone;  // among tensors with a known end (AllocationNames::freed)
 };
 
-/// The run lets go of a tensor before it comes to a call site. Behind the last of them: at its end.
+/// The run frees the tensor before it reaches call site `before`. After the last site, that is the end of the
+/// run.
 struct FreedTensor {
     std::uint32_t before = 0;
     std::uint32_t tensor = 0;  // NamedTensor::number
@@ -34,36 +35,38 @@ class AllocationNames {
     AllocationNames(const AllocationNames&) = delete;
     AllocationNames& operator=(const AllocationNames&) = delete;
 
-    /// The `nth` that was made, from 0, behind call site `behind` (kNone: none was passed yet). nullptr where
-    /// the source has none there, or one of other sizes.
+    /// Returns the `nth` tensor (from 0) created after call site `behind`, or after the start if that is
+    /// kNone. Returns nullptr if the source creates none there, or one of other sizes.
     [[nodiscard]] const NamedTensor* find(std::uint32_t behind, std::uint32_t nth,
                                           std::span<const std::int64_t> sizes) const;
-    /// One that an op has returned under that name, its first; nullptr where the source has no more of it.
+    /// Returns the tensor that an op returned, by its first name. Returns nullptr if the source says nothing
+    /// else about it.
     [[nodiscard]] const NamedTensor* returned(std::string_view name) const;
-    /// What a run lets go that has made all its calls, in order. Those with numbers that are not in here are
-    /// its outputs.
+    /// Returns what a run frees if it makes all its calls, in order. Numbered tensors that are missing here
+    /// are its outputs.
     [[nodiscard]] const std::vector<FreedTensor>& freed() const { return freed_; }
-    /// How many have numbers.
+    /// Returns how many tensors have numbers.
     [[nodiscard]] std::uint32_t numbers() const { return numbers_; }
-    /// Whether no call that is seen comes behind that site, as in find().
+    /// Returns whether no intercepted call follows that site, as in find().
     [[nodiscard]] bool is_last(std::uint32_t behind) const;
 
   private:
     struct Entry {
         const NamedTensor* tensor = nullptr;
-        std::uint32_t before = 0;         // the call site that comes next
-        std::vector<std::int64_t> sizes;  // kSymbolic where the source has no number
+        std::uint32_t before = 0;         // next call site
+        std::vector<std::int64_t> sizes;  // kSymbolic if the source has no number
     };
-    /// What lies before a call site.
+    /// What precedes a call site.
     struct Before {
-        std::uint32_t calls = 0;    // that are seen at run time
-        std::uint32_t entries = 0;  // the next is the first that comes behind the site before
+        std::uint32_t calls = 0;    // calls that are intercepted
+        std::uint32_t entries = 0;  // first entry created after the previous site
     };
-    /// `ends`: by names, kNone where there is none. What is not in there ends at the end of the run.
+    /// `ends` maps names to call sites, or to kNone for outputs. A tensor that is missing there ends with the
+    /// run.
     void plan_ends(const std::map<std::string_view, std::uint32_t>& ends, std::uint32_t last);
 
     std::vector<Entry> entries_;
-    std::vector<Before> before_;                             // by site, and of the end
+    std::vector<Before> before_;                             // by site, plus one for the end
     std::map<std::string, NamedTensor, std::less<>> known_;  // by their first names
     std::vector<FreedTensor> freed_;
     std::uint32_t numbers_ = 0;

@@ -5,10 +5,10 @@
 namespace aoti_dbg {
 namespace {
 
-/// Deeper blocks are only counted: nobody nests so deep, and a stack of them costs memory.
+/// Deeper blocks are only counted. No real source nests that deep, and a stack of them would cost memory.
 constexpr std::size_t kDeepest = 4096;
 
-/// while (1), while (true), for (;;)
+/// Matches while (1), while (true) and for (;;).
 bool is_endless(const Statement& statement) {
     if (statement[0].is_word("while")) {
         return statement.size() == 4 && (statement[2].text == "1" || statement[2].is_word("true"));
@@ -33,7 +33,7 @@ std::uint32_t CallFlow::add_region(Region::Kind kind, std::uint32_t line) {
     return static_cast<std::uint32_t>(body_.regions.size() - 1);
 }
 
-/// Writes the end of a branch or loop, or takes back what stands of it if nothing is called in there.
+/// Records the end of a branch or loop. If it contains no call, removes its steps instead.
 void CallFlow::end(const Block& block, FlowStep::Kind kind) {
     for (std::size_t at = body_.flow.size(); at-- > block.step;) {
         const FlowStep::Kind step = body_.flow[at].kind;

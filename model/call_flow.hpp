@@ -1,5 +1,4 @@
-// Keeps account of the branches and loops of a body while it is read, and writes down those with calls in
-// them.
+// Tracks the branches and loops of a body while it is read, and records those that contain calls.
 #pragma once
 
 #include <cstddef>
@@ -15,20 +14,20 @@ class CallFlow {
   public:
     explicit CallFlow(RunBody& body) : body_(body) {}
 
-    /// `statement` comes next: to be told before its calls are ...
+    /// Call this for each statement before its calls are recorded.
     void enter(const Statement& statement);
-    /// ... and after them. False once the body is closed.
+    /// Call this after them. Returns false once the body is closed.
     bool leave(const Statement& statement);
     void call(std::uint32_t site) { add(FlowStep::Kind::call, site); }
-    /// The branch or loop that calls now lie in.
+    /// The branch or loop of the next calls.
     [[nodiscard]] std::uint32_t region() const;
 
   private:
     struct Block {
         enum class Kind : std::uint8_t { plain, branch, loop };
         Kind kind = Kind::plain;
-        std::size_t step = 0;          // where the branch or loop begins in the flow
-        std::uint32_t region = kNone;  // of what lies in it
+        std::size_t step = 0;          // where the branch or loop starts in the flow
+        std::uint32_t region = kNone;  // of its contents
     };
     void add(FlowStep::Kind kind, std::uint32_t value = 0);
     void open(const Statement& statement);
@@ -40,7 +39,7 @@ class CallFlow {
     std::vector<Block> blocks_;
     std::size_t deeper_ = 0;
     Block branch_;            // closed, but an else may follow
-    bool may_go_on_ = false;  // with that else
+    bool may_go_on_ = false;  // an else may follow
 };
 
 }  // namespace aoti_dbg

@@ -5,17 +5,16 @@
 namespace aoti_dbg {
 namespace {
 
-/// Nodes that one search may look at. A branch that is not taken costs one each: no model has that many in a
-/// row.
+/// The most nodes of a search. Each skipped branch costs one, and no model has that many in a row.
 constexpr std::size_t kMaxSearch = 4096;
-/// Places kept in mind at once.
+/// The most places to keep.
 constexpr std::size_t kMaxPlaces = 16;
 
-/// What it costs to believe that a call was left out.
+/// The cost of assuming that a call was skipped.
 std::uint8_t skip_cost(CallKind kind) {
     switch (kind) {
         case CallKind::copy:
-            return 0;  // not every one of them is seen
+            return 0;  // some copies are not intercepted
         case CallKind::triton:
         case CallKind::user_triton:
             return 1;  // a grid of zero
@@ -44,10 +43,10 @@ class CallPlan::Builder {
     }
 
   private:
-    /// A branch or loop whose end is not reached yet.
+    /// A branch or loop whose end was not reached yet.
     struct Open {
         bool is_loop = false;
-        std::uint32_t head = 0;              // of a loop: where it starts again
+        std::uint32_t head = 0;              // start of a loop
         std::uint32_t fork = kNone;          // leads to the next arm, or past the end
         std::vector<std::uint32_t> leaving;  // forks and jumps that lead past the end
     };
@@ -133,7 +132,7 @@ class CallPlan::Builder {
     CallPlan& plan_;
     const RunBody& body_;
     std::vector<Open> open_;
-    std::vector<std::size_t> loops_;  // those of `open_` that are loops
+    std::vector<std::size_t> loops_;  // indices of loops in `open_`
 };
 
 CallPlan::CallPlan(const RunBody& body) {
@@ -163,7 +162,7 @@ bool CallMatcher::take_lost() {
 
 [[gnu::hot]] CallMatcher::Match CallMatcher::match(std::uint32_t id) {
     if (id >= plan_.sites_of_id_.size()) return {};
-    if (places_.size() == 1 && plan_.nodes_[places_[0]].id == id) {  // what was to come next
+    if (places_.size() == 1 && plan_.nodes_[places_[0]].id == id) {  // the expected call
         ++steps_;
         const CallPlan::Node& node = plan_.nodes_[places_[0]++];
         if (node.is_only) forgot_places_ = false;
@@ -171,12 +170,12 @@ bool CallMatcher::take_lost() {
         return {last_site_, !forgot_places_, !forgot_places_};
     }
     const std::optional<std::size_t> cost = search(id);
-    return cost ? close_unwound_calls(*cost == 0) : jump_by_name(id);
+    return cost ? finish_match(*cost == 0) : jump_by_name(id);
 }
 
-/// Fills `candidates_` with the calls of that name that are cheapest to reach.
+/// Fills `candidates_` with the cheapest calls of that name.
 std::optional<std::size_t> CallMatcher::search(std::uint32_t id) {
-    if (++search_number_ == 0) {  // it came round
+    if (++search_number_ == 0) {  // the counter wrapped around
         std::fill(seen_.begin(), seen_.end(), 0);
         search_number_ = 1;
     }
@@ -189,7 +188,7 @@ std::optional<std::size_t> CallMatcher::search(std::uint32_t id) {
     for (std::size_t cost = 0, idle = 0; idle < 3; ++cost) {
         std::vector<std::uint32_t>& front = fronts_[cost % 3];
         idle = front.empty() ? idle + 1 : 0;
-        for (std::size_t at = 0; at < front.size(); ++at) {  // it grows while it is walked
+        for (std::size_t at = 0; at < front.size(); ++at) {  // expand() may extend it
             const std::uint32_t node = front[at];
             if (seen_[node] == search_number_) continue;
             seen_[node] = search_number_;
@@ -228,8 +227,8 @@ void CallMatcher::expand(std::uint32_t node, std::uint32_t id, std::size_t cost)
     }
 }
 
-/// Takes the first candidate, and goes on behind all of them.
-CallMatcher::Match CallMatcher::close_unwound_calls(bool is_next) {
+/// Takes the first candidate and continues after all of them.
+CallMatcher::Match CallMatcher::finish_match(bool is_next) {
     if (candidates_.size() > kMaxPlaces) {
         candidates_.resize(kMaxPlaces);
         forgot_places_ = true;
@@ -245,7 +244,7 @@ CallMatcher::Match CallMatcher::close_unwound_calls(bool is_next) {
     return {last_site_, is_certain, is_certain && is_next};
 }
 
-/// No way leads there: the run is not where it was taken to be. The nearest call of that name it is.
+/// No path leads to the call, so the run is not where it was expected. Uses the nearest call of that name.
 CallMatcher::Match CallMatcher::jump_by_name(std::uint32_t id) {
     lost_ = true;
     const std::vector<std::uint32_t>& sites = plan_.sites_of_id_[id];
@@ -256,7 +255,7 @@ CallMatcher::Match CallMatcher::jump_by_name(std::uint32_t id) {
     }
     candidates_.assign(1, plan_.node_of_site_[*nearest]);
     forgot_places_ = true;
-    return close_unwound_calls(false);
+    return finish_match(false);
 }
 
 }  // namespace aoti_dbg

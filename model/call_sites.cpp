@@ -15,7 +15,7 @@
 namespace aoti_dbg {
 namespace {
 
-/// const float* in_ptr0
+/// Parses `const float* in_ptr0`.
 CppParameter read_parameter(const Statement& statement, TokenRange range, Keeper& keeper) {
     CppParameter parameter;
     bool is_pointer = false;
@@ -92,7 +92,7 @@ class WrapperReader {
         }
     }
 
-    /// extern "C" void cpp_fused_relu_0(float* in_out_ptr0, ...);
+    /// Reads `extern "C" void cpp_fused_relu_0(float* in_out_ptr0, ...);`.
     void see_prototype(const Statement& statement) {
         const std::size_t open = statement.find('(', statement.all());
         if (open < 2 || open >= statement.size()) return;
@@ -114,8 +114,8 @@ class WrapperReader {
         callees_.cpp_kernels.emplace(keeper_.keep(name.text), std::move(parameters));
     }
 
-    /// AOTInductorModel::AOTInductorModel(...) : AOTInductorModelBase(1, 2, 2, device_str, ...,
-    /// include_weights) {
+    /// Reads `AOTInductorModel::AOTInductorModel(...) : AOTInductorModelBase(1, 2, 2, device_str, ...,
+    /// include_weights) {`.
     void see_constructor(const Statement& statement) {
         for (std::size_t at = 0; at + 1 < statement.size(); ++at) {
             if (!statement[at].is_word("AOTInductorModelBase") || !statement[at + 1].is('(')) continue;
@@ -126,7 +126,7 @@ class WrapperReader {
         }
     }
 
-    /// inputs_info_[0].name = "arg4_1"; constants_info_[0].shape = {16, 10};
+    /// Reads `inputs_info_[0].name = "arg4_1";` and `constants_info_[0].shape = {16, 10};`.
     void see_position(const Statement& statement) {
         const Token& table = statement[0];
         if (!statement[1].is('[') || !statement[3].is(']') || !statement[6].is('=') || statement.size() < 8)
@@ -172,7 +172,7 @@ class WrapperReader {
         }
     }
 
-    /// static_cast<int32_t>(cached_torch_dtype_float32) -> cached_torch_dtype_float32
+    /// Reduces static_cast<int32_t>(cached_torch_dtype_float32) to cached_torch_dtype_float32.
     static std::string_view last_word(const Statement& statement) {
         for (std::size_t at = statement.size(); at-- > 7;) {
             if (statement[at].kind == Token::Kind::word) return statement[at].text;
@@ -196,7 +196,7 @@ void read_texts(const WrapperTexts& texts, WrapperInfo& info) {
     reader.finish();
 }
 
-/// Whether the wrapper repeats the prototypes of the cpp_* kernels that it calls; today's do.
+/// Returns whether the wrapper declares the cpp_* kernels that it calls. Current versions do.
 bool declares_kernels(std::string_view wrapper) {
     return wrapper.find("extern \"C\"  void  cpp_") != std::string_view::npos ||
            wrapper.find("extern \"C\" void cpp_") != std::string_view::npos;
@@ -228,7 +228,7 @@ void read_package_files(const std::string& so_path, WrapperInfo& info) {
     read_texts(texts, info);
 }
 
-/// Runs `work`, which may run out of memory: then there are no call sites, and names fall back.
+/// Runs `work`. If it runs out of memory, there are no call sites, and reports use fallback names.
 template <typename Work>
 WrapperInfo contained(const Work& work) {
     const int error = errno;

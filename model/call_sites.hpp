@@ -1,6 +1,6 @@
-// Reads the wrapper source of a package into call sites: what a run calls, in order, with every argument
-// under the name that PyTorch prints for it (wrapper_info.hpp). Takes any text: no crash, no hang, memory
-// bounded by reading_limits.hpp. Never throws.
+// Reads the wrapper source of a package into call sites: the calls of a run in order, with every argument
+// under PyTorch's printed name (wrapper_info.hpp). Accepts any text without crashing or hanging.
+// reading_limits.hpp bounds its memory. Never throws.
 #pragma once
 
 #include <string>
@@ -11,18 +11,17 @@
 
 namespace aoti_dbg {
 
-/// The texts of a package that belong together; each may be empty.
+/// The texts of one package. Each may be empty.
 struct WrapperTexts {
-    std::string_view wrapper;  // X.wrapper.cpp
-    std::vector<std::string_view>
-        kernel_sources;                   // *.kernel.cpp: prototypes that the wrapper does not repeat
-    std::string_view extern_nodes;        // X.wrapper.json: the ops behind the proxy executor
-    std::string_view kernel_information;  // kernel_information.json
+    std::string_view wrapper;                      // X.wrapper.cpp
+    std::vector<std::string_view> kernel_sources;  // *.kernel.cpp, for prototypes
+    std::string_view extern_nodes;                 // X.wrapper.json: the ops of the proxy executor
+    std::string_view kernel_information;           // kernel_information.json
 };
 
 WrapperInfo read_call_sites(const WrapperTexts& texts);
 
-/// The same from the files beside `so_path`; nothing in it if there is no wrapper source.
+/// Reads the files beside `so_path`. The result is empty if there is no wrapper source.
 WrapperInfo read_call_sites_of(const std::string& so_path);
 
 }  // namespace aoti_dbg

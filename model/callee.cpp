@@ -7,7 +7,7 @@
 namespace aoti_dbg {
 namespace {
 
-/// aoti_torch_cpu_addmm_out_v2 -> aoti_torch_cpu_addmm_out
+/// Returns aoti_torch_cpu_addmm_out for aoti_torch_cpu_addmm_out_v2.
 std::string_view without_version(std::string_view function) {
     const std::size_t at = function.rfind("_v");
     if (at == std::string_view::npos || at + 2 >= function.size()) return function;
@@ -21,7 +21,7 @@ bool is_one_of(std::string_view word, std::initializer_list<std::string_view> wo
     return std::find(words.begin(), words.end(), word) != words.end();
 }
 
-/// The shim functions that Inductor writes as ops; the same rule as in shim/calls/model_binding.
+/// Returns whether Inductor uses the shim function as an op. shim/calls/model_binding applies the same rule.
 bool is_op(std::string_view function) {
     if (is_one_of(function, {"aoti_torch__mm_plus_mm_out", "aoti_torch_scatter_out",
                              "aoti_torch_scatter_reduce_out", "aoti_torch_index_put_out"})) {
@@ -89,7 +89,7 @@ std::optional<CallKind> kind_by_name(const Callee& callee) {
 }
 
 void apply_kernel(const TritonKernelInfo* kernel, Keeper& keeper, CallSite& site) {
-    // Behind the kernel's own arguments stand device, stream, kernel table and folder of images.
+    // The launcher's own arguments come last: device, stream, kernel table and folder of images.
     constexpr std::size_t kLauncherArguments = 4;
     const std::size_t own = kernel != nullptr
                                 ? kernel->parameters.size()
@@ -132,21 +132,21 @@ void apply_op_rules(CallSite& site) {
         const std::size_t target = function == "aoti_torch_tensor_copy_" ? 1 : 0;
         if (target < site.arguments.size()) site.arguments[target].access = Access::writes;
     } else if (function.ends_with("_")) {
-        site.arguments[0].access = Access::updates;  // an op that works in place
+        site.arguments[0].access = Access::updates;  // an in-place op
     }
 }
 
 namespace {
 
-/// By the name that the JSON has for its kind: as_float, as_ints.
+/// Takes the JSON's name of the kind: as_float, as_ints.
 ArgumentKind kind_of_value(std::string_view type) {
     if (type == "as_string") return ArgumentKind::string;
     if (type == "as_none") return ArgumentKind::absent;
     return type.ends_with("s") ? ArgumentKind::scalar_list : ArgumentKind::scalar;
 }
 
-/// Whether an op only reads its inputs, as the functional ones of PyTorch itself do. What a custom op mutates
-/// is said by its schema, which no file of a package has.
+/// Returns whether an op only reads its inputs, as PyTorch's functional ops do. The schema of a custom op
+/// says what it mutates, but no file of a package contains it.
 bool only_reads(std::string_view target) {
     const std::string_view op = target.substr(0, target.find('.'));
     const bool is_torch = op.starts_with("aten::") || op.starts_with("prims::");
@@ -163,7 +163,7 @@ void apply_extern_node(const ExternNode& node, Keeper& keeper, CallSite& site) {
         inputs += input.tensors;
     }
     if (inputs + node.outputs != tensors.size()) {
-        site.arguments.back().tensors = std::move(tensors);  // not as we understand it: as it is written
+        site.arguments.back().tensors = std::move(tensors);  // unexpected layout, so keep it as written
         site.arguments.back().access = Access::unknown;
         return;
     }

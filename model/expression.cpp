@@ -13,7 +13,7 @@ bool is_one_of(std::string_view word, const std::string_view (&words)[N]) {
     return std::find(std::begin(words), std::end(words), word) != std::end(words);
 }
 
-/// What returns the tensor that it is given.
+/// Returns whether the function returns the tensor that it receives.
 bool wraps_a_tensor(std::string_view function) {
     static constexpr std::string_view kWrappers[] = {"wrap_with_raii_handle_if_needed",
                                                      "RAIIAtenTensorHandle",
@@ -26,7 +26,7 @@ bool wraps_a_tensor(std::string_view function) {
     return is_one_of(function, kWrappers);
 }
 
-/// Names of buffers and inputs, for sources whose beginning is missing.
+/// Recognizes names of buffers and inputs in sources whose start is missing.
 bool looks_like_tensor(std::string_view name) {
     for (const std::string_view beginning : {"buf", "arg"}) {
         if (name.starts_with(beginning) && name.size() > 3 && name[3] >= '0' && name[3] <= '9') return true;
@@ -34,7 +34,7 @@ bool looks_like_tensor(std::string_view name) {
     return false;
 }
 
-/// A later view lies on top of an earlier one; where it says nothing the earlier one holds.
+/// Combines two views. The later one wins, and the earlier one fills in what it does not set.
 void lay_over(std::optional<WrittenView>& view, WrittenView below) {
     if (!view) {
         view = std::move(below);
@@ -98,7 +98,7 @@ WrittenView Scope::kept(const WrittenView& view) {
             keeper_.keep(view.dtype)};
 }
 
-/// reinterpret_tensor_wrapper(buf0, 2, int_array_2, int_array_3, 0L)
+/// Reads `reinterpret_tensor_wrapper(buf0, 2, int_array_2, int_array_3, 0L)`.
 void Scope::see_view(const Statement& statement, std::size_t open, Core& core) {
     std::vector<TokenRange> parts;
     statement.split(open, parts);
@@ -117,7 +117,7 @@ void Scope::see_view(const Statement& statement, std::size_t open, Core& core) {
     }
 }
 
-/// name(...), std::name(...), name<T>(...) whose closing bracket ends the expression.
+/// Unwraps name(...), std::name(...) or name<T>(...) if its closing bracket ends the expression.
 bool Scope::peel_call(const Statement& statement, Core& core) {
     TokenRange& range = core.range;
     std::size_t at = range.first;
@@ -151,7 +151,7 @@ bool Scope::peel_call(const Statement& statement, Core& core) {
     return true;
 }
 
-/// E.data_ptr() and its like.
+/// Unwraps E.data_ptr() and similar calls.
 bool Scope::peel_method(const Statement& statement, Core& core) {
     TokenRange& range = core.range;
     if (range.size() < 5 || !statement[range.last - 1].is(')') || !statement[range.last - 2].is('(') ||
@@ -177,7 +177,7 @@ Scope::Core Scope::peel(const Statement& statement, TokenRange range) {
             core.is_address = core.is_address || first.is('&');
             ++inner.first;
         } else if (first.is('(') && statement.closing(inner.first) < inner.last) {
-            // Brackets around the whole, or a cast before the rest.
+            // Brackets around the whole expression, or a cast before the rest.
             const std::size_t close = statement.closing(inner.first);
             inner = close == inner.last - 1 ? TokenRange{inner.first + 1, close}
                                             : TokenRange{close + 1, inner.last};
@@ -214,7 +214,7 @@ std::optional<TensorName> Scope::tensor(const Statement& statement, TokenRange r
     return tensor_of(statement, core);
 }
 
-/// std::array<AtenTensorHandle, 2>{buf0, buf2}.data()
+/// Reads `std::array<AtenTensorHandle, 2>{buf0, buf2}.data()`.
 bool Scope::list(const Statement& statement, TokenRange range, Argument& argument) {
     std::size_t at = range.first;
     if (statement[at].is_word("std") && statement[at + 1].is(':')) at += 3;
@@ -248,7 +248,7 @@ Argument Scope::argument(const Statement& statement, TokenRange range) {
     if (range.empty()) return argument;
     TokenRange inside = range;
     if (statement[inside.first].is('&') && statement[inside.first + 1].is_word("temporary_reference")) {
-        inside = {inside.first + 3, inside.last - 1};  // a list that is optional
+        inside = {inside.first + 3, inside.last - 1};  // an optional list
     }
     if (list(statement, inside, argument)) return argument;
     const Core core = peel(statement, range);

@@ -1,5 +1,5 @@
-// Finds out what an expression of the wrapper source stands for: through casts, handles and temporaries to
-// the tensor's own name, through variables to the value.
+// Resolves expressions of the wrapper source: casts, handles and temporaries to a tensor's own name,
+// variables to their values.
 #pragma once
 
 #include <cstddef>
@@ -14,38 +14,38 @@
 
 namespace aoti_dbg {
 
-/// The variables of one body, as far as they are declared by now. Texts are parts of the source.
+/// The variables of one body that are declared so far. Texts are parts of the source.
 class Scope {
   public:
     explicit Scope(Keeper& keeper) : keeper_(keeper) {}
 
-    /// `name` is a tensor from here on, under its own name.
+    /// Declares `name` as a tensor under its own name.
     void declare_tensor(std::string_view name);
-    /// `name` is only another way to write `tensor`: var_2, tmp_tensor_handle_0.
+    /// Declares `name` as another name of `tensor`, such as var_2 or tmp_tensor_handle_0.
     void declare_alias(std::string_view name, TensorName tensor);
-    /// `name` is a scalar, string or array of them, written as `text`.
+    /// Declares `name` as a scalar, a string or an array of them, written as `text`.
     void declare_value(std::string_view name, std::string_view text);
 
     [[nodiscard]] bool is_tensor(std::string_view name) const;
-    /// What the variable was declared as; itself if it is unknown.
+    /// Returns the declared value of the variable, or `word` itself if it is unknown.
     [[nodiscard]] std::string_view value_of(std::string_view word) const;
 
-    /// The tensor that the expression is, or nothing.
+    /// Returns the tensor that the expression refers to, or nothing.
     std::optional<TensorName> tensor(const Statement& statement, TokenRange range);
-    /// The expression as an argument: kind, tensors, value, and what & and .data_ptr() say about it.
+    /// Returns the expression as an argument: kind, tensors, value and what & and .data_ptr() imply.
     Argument argument(const Statement& statement, TokenRange range);
 
-    /// Names that Inductor gives to what exists for one statement only. PyTorch never prints them.
+    /// Returns whether Inductor uses the name for one statement only. PyTorch never prints such names.
     static bool is_temporary(std::string_view name);
-    /// buf0_handle -> buf0
+    /// Returns buf0 for buf0_handle.
     static std::string_view without_handle(std::string_view name);
 
   private:
-    /// An expression without what only wraps it.
+    /// An expression without its wrappers.
     struct Core {
         TokenRange range;
         std::optional<WrittenView> view;
-        bool is_tensor = false;    // by what stood around it
+        bool is_tensor = false;    // implied by its wrappers
         bool is_address = false;   // &
         bool is_optional = false;  // &temporary_reference(...)
     };
@@ -59,7 +59,7 @@ class Scope {
     std::string spelled_out(const Statement& statement, TokenRange range);
 
     Keeper& keeper_;
-    std::map<std::string_view, std::optional<TensorName>> tensors_;  // aliases have what they stand for
+    std::map<std::string_view, std::optional<TensorName>> tensors_;  // an alias maps to its tensor
     std::map<std::string_view, std::string_view> values_;
 };
 

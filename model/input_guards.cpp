@@ -1,4 +1,4 @@
-// Knows the few forms in which Inductor writes these checks; what has another form is passed over.
+// Knows the few forms in which Inductor writes these checks and skips any other form.
 #include "model/input_guards.hpp"
 
 #include <algorithm>
@@ -13,9 +13,9 @@ namespace {
 
 constexpr std::string_view kFunction = "check_input_";
 constexpr std::string_view kDtype = "aoti_torch_dtype_";
-constexpr std::size_t kMostDimensions = 64;  // of any tensor of PyTorch's
+constexpr std::size_t kMostDimensions = 64;  // PyTorch's limit
 
-/// 12, 12L; nothing where it does not fit or is no plain number.
+/// Parses 12 or 12L. Returns nothing for other text or a number that does not fit.
 std::optional<std::int64_t> number_of(const Token& token) {
     if (token.kind != Token::Kind::number) return std::nullopt;
     std::int64_t number = 0;
@@ -25,7 +25,7 @@ std::optional<std::int64_t> number_of(const Token& token) {
     return error == std::errc() && is_whole ? std::optional(number) : std::nullopt;
 }
 
-/// arg0_1_size[2]
+/// The parts of arg0_1_size[2].
 struct Element {
     std::string_view array;
     std::size_t dimension = 0;
@@ -39,7 +39,8 @@ std::optional<Element> element_at(const Statement& statement, std::size_t at) {
     return Element{statement[at].text, static_cast<std::size_t>(*dimension)};
 }
 
-/// The element at `dimension`, made if need be; null where that would be too much.
+/// Returns the element at `dimension` and extends the list if necessary. Returns null if that exceeds the
+/// limits.
 template <typename Value>
 Value* grown(std::vector<Value>& list, std::size_t dimension, const Value& filling, Keeper& keeper) {
     const std::size_t missing = dimension < list.size() ? 0 : dimension + 1 - list.size();
@@ -63,7 +64,7 @@ void InputGuardReader::see(const Statement& statement) {
     see_declaration(statement);
 }
 
-/// AOTI_NOINLINE static void check_input_0(AtenTensorHandle* input_handles) {
+/// Reads `AOTI_NOINLINE static void check_input_0(AtenTensorHandle* input_handles) {`.
 void InputGuardReader::begin(const Statement& statement) {
     const std::size_t open = statement.find('(', statement.all());
     is_inside_ = false;
@@ -94,7 +95,7 @@ void InputGuardReader::see_declaration(const Statement& statement) {
     if (is_about(statement[1].text, "_expected_device_type")) guard.device_type = number_of(value);
 }
 
-/// if (12 != arg0_1_size[1]) {  if (arg0_1_size[0] > 64) {
+/// Reads `if (12 != arg0_1_size[1]) {` and `if (arg0_1_size[0] > 64) {`.
 void InputGuardReader::see_condition(const Statement& statement) {
     InputGuard& guard = guards_.back();
     if (!statement[1].is('(')) return;
@@ -123,7 +124,7 @@ void InputGuardReader::see_condition(const Statement& statement) {
 
 bool relies_on_strides(const RunBody& run, std::string_view input) {
     std::set<std::string_view> names = {input};
-    // In the order of the source, so one walk finds names of names.
+    // The entries are in source order, so one pass finds names of names.
     for (const SharedMemory& memory : run.shared_memory) {
         if (names.count(memory.of) == 0) continue;
         if (memory.how == SharedMemory::How::view) return true;

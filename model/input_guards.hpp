@@ -1,5 +1,5 @@
-// The checks of inputs that Inductor compiles into every model and leaves off (AOTI_RUNTIME_CHECK_INPUTS),
-// read from the wrapper source: which dtype, sizes, strides and device each input was compiled for.
+// Reads the input checks that Inductor compiles into every model and disables by default
+// (AOTI_RUNTIME_CHECK_INPUTS). They say for which dtype, sizes, strides and device each input was compiled.
 #pragma once
 
 #include <cstdint>
@@ -13,10 +13,10 @@ namespace aoti_dbg {
 
 class InputGuardReader {
   public:
-    /// `guards` gets an entry for each check_input_<position>, in the order of the source.
+    /// `guards` gets an entry for each check_input_<position>, in source order.
     InputGuardReader(std::vector<InputGuard>& guards, Keeper& keeper) : guards_(guards), keeper_(keeper) {}
 
-    /// To be shown every statement of the wrapper source, in order.
+    /// Call this for every statement of the wrapper source, in order.
     void see(const Statement& statement);
 
   private:
@@ -27,11 +27,11 @@ class InputGuardReader {
 
     std::vector<InputGuard>& guards_;
     Keeper& keeper_;
-    bool is_inside_ = false;  // of such a function: the last of `guards_`
+    bool is_inside_ = false;  // inside a check function, for the last of `guards_`
 };
 
-/// Whether the code that reads an input's memory goes by the strides of the export: a kernel gets its
-/// address, or a view of it is taken. An op that is handed the tensor itself goes by those that it has.
+/// Returns whether code that reads an input's memory relies on the exported strides. It does if a kernel gets
+/// the address or the source takes a view. An op that gets the tensor itself uses the actual strides.
 bool relies_on_strides(const RunBody& run, std::string_view input);
 
 }  // namespace aoti_dbg

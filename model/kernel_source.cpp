@@ -16,7 +16,7 @@ bool is_of_name(char c) {
     return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_';
 }
 
-/// The names in a text, in order.
+/// Returns the names in a text, in order.
 std::vector<std::string_view> names_in(std::string_view text) {
     std::vector<std::string_view> names;
     for (std::size_t at = 0; at < text.size();) {
@@ -30,7 +30,7 @@ std::vector<std::string_view> names_in(std::string_view text) {
     return names;
 }
 
-/// What lies between the parenthesis that opens at `open` and its partner, or the next comma beside it.
+/// Returns the text from the parenthesis at `open` to its partner or to the first comma at that level.
 std::string_view first_argument(std::string_view text, std::size_t open) {
     int depth = 0;
     for (std::size_t at = open; at < text.size(); ++at) {
@@ -78,8 +78,8 @@ std::vector<KernelAssertions::Line> assertions_in(std::string_view source) {
     return lines;
 }
 
-/// The names of a kernel's parameters: the first of what stands between two commas; what follows is a type or
-/// a default.
+/// Returns the names of a kernel's parameters. In each part between commas the first name counts, because a
+/// type or default may follow.
 std::vector<std::string_view> parameters_of(std::string_view source, std::string_view kernel) {
     const std::string begin = "def " + std::string(kernel) + "(";
     const std::size_t at = source.find(begin);
@@ -102,7 +102,7 @@ struct Access {
 };
 constexpr Access kAccesses[] = {{"tl.load(", false}, {"tl.store(", true}, {"tl.atomic_", true}};
 
-/// Nothing where there is none on the line, or more than one.
+/// Finds nothing if the line has no access or more than one.
 void find_access(std::string_view line, const std::vector<std::string_view>& parameters, KernelLine& told) {
     std::string_view argument;
     int found = 0;

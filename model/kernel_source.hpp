@@ -1,5 +1,5 @@
-// Lines of the Triton source of a kernel. The wrapper source holds it as a comment, the very text that was
-// compiled, so that the lines of the kernel image's line table count in it.
+// Finds lines of a kernel's Triton source. The wrapper source contains it as a comment with the exact text
+// that was compiled. So the line table of the kernel image refers to it.
 #pragma once
 
 #include <cstdint>
@@ -11,29 +11,28 @@
 namespace aoti_dbg {
 
 struct KernelLine {
-    std::string text;  // without the blanks around it
-    std::string
-        parameter;  // the kernel's, through which the line reads or writes; empty where that is not plain
+    std::string text;       // without surrounding blanks
+    std::string parameter;  // parameter that the line accesses, empty if unclear
     bool is_write = false;
 };
 
-/// `kernel` by its name in the image, `line` from 1. Nothing where the wrapper source has no such kernel or
-/// line.
+/// Returns a line of `kernel`, which is the name in the image. `line` counts from 1. Returns nothing if the
+/// wrapper source has no such kernel or line.
 std::optional<KernelLine> find_kernel_line(std::string_view wrapper_source, std::string_view kernel,
                                            std::uint32_t line);
 
-/// Where a kernel asserts on the device.
+/// The device assertions of a kernel.
 struct KernelAssertions {
     struct Line {
         std::uint32_t line = 0;
-        std::string text;  // without the blanks around it
+        std::string text;  // without surrounding blanks
         bool operator==(const Line&) const = default;
     };
     std::string name;
-    std::vector<Line> lines;  // none: it does not
+    std::vector<Line> lines;  // empty if there are none
 };
 
-/// Of all kernels of the wrapper source, in its order.
+/// Returns the assertions of all kernels of the wrapper source, in its order.
 std::vector<KernelAssertions> find_assertions(std::string_view wrapper_source);
 
 }  // namespace aoti_dbg

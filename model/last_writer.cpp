@@ -9,20 +9,20 @@ bool is_input(const WrapperInfo& info, std::string_view name) {
     return std::find(info.inputs.begin(), info.inputs.end(), name) != info.inputs.end();
 }
 
-/// What a name stood for first, and whether it was a part of that.
+/// The original name of a piece of memory, and whether the tensor is a part of it.
 struct Memory {
     std::string_view name;
     bool is_view = false;
 };
 
-/// As call `site` has it: names that come up later do not count.
+/// Resolves `name` at call site `site`. Later names do not count.
 Memory memory_of(const WrapperInfo& info, std::string_view name, std::uint32_t site) {
     Memory memory{name};
     const std::vector<SharedMemory>& all = info.run.shared_memory;
-    // Each is said after what it is of, so one walk from the end meets them all.
+    // Each entry follows the one that it refers to, so one backward pass resolves them all.
     for (auto shared = all.rbegin(); shared != all.rend(); ++shared) {
         if (shared->from > site || shared->name != memory.name) continue;
-        // One that is not aligned is replaced by a copy, of what the caller wrote.
+        // A misaligned input is replaced by a copy of what the caller wrote.
         if (is_input(info, memory.name)) break;
         memory.name = shared->of;
         memory.is_view |= shared->how == SharedMemory::How::view;
@@ -32,7 +32,7 @@ Memory memory_of(const WrapperInfo& info, std::string_view name, std::uint32_t s
 
 enum class Does : std::uint8_t { nothing, perhaps, writes };
 
-/// What a call does to the memory.
+/// Returns what a call does to the memory.
 Does does_to(const WrapperInfo& info, std::uint32_t site, const Memory& memory) {
     Does most = Does::nothing;
     for (const Argument& argument : info.run.sites[site].arguments) {
@@ -57,7 +57,7 @@ LastWriter last_writer(const WrapperInfo& info, const std::vector<std::uint32_t>
     const Memory memory = memory_of(info, name, calls.back());
     for (std::size_t i = calls.size() - 1; i-- > 0;) {
         if (calls[i] >= info.run.sites.size()) {
-            writer.is_likely = true;  // it may have been this one
+            writer.is_likely = true;  // it may be the writer
             continue;
         }
         const Does does = does_to(info, calls[i], memory);

@@ -1,4 +1,5 @@
-// Who wrote the memory that a call is given, by the wrapper source and the calls that the run had made. Pure.
+// Finds what wrote the memory that a call receives, from the wrapper source and the earlier calls of the run.
+// Pure.
 #pragma once
 
 #include <cstddef>
@@ -16,17 +17,17 @@ struct LastWriter {
         unknown,
         call,
         input,     // the caller of the model
-        constant,  // whoever loaded or set it last
-        nobody,    // the run has allocated it and called nobody that writes there
+        constant,  // the code that last loaded or set the constant
+        nobody,    // the run allocated it, and no call wrote there
     };
     Kind kind = Kind::unknown;
-    std::size_t call = 0;    // of Kind::call: index into the calls
-    std::string constant;    // of Kind::constant: its name in the module, else in the source
-    bool is_likely = false;  // it may have been another, or may only have read
+    std::size_t call = 0;    // for Kind::call: index into the calls
+    std::string constant;    // for Kind::constant: name in the module, else in the source
+    bool is_likely = false;  // it may have been another call, or may only have read
 };
 
-/// Of the tensor `name` as the last of `calls` has it. `calls` are the sites of what the run has called, in
-/// order, kNone where that is not certain.
+/// Finds the writer of the tensor `name` as the last of `calls` receives it. `calls` are the sites of the
+/// run's calls in order, kNone if a site is uncertain.
 LastWriter last_writer(const WrapperInfo& info, const std::vector<std::uint32_t>& calls,
                        std::string_view name);
 

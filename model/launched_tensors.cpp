@@ -25,14 +25,14 @@ std::size_t bytes_of_parameter(std::string_view type) {
     return 0;
 }
 
-/// What a launch passes, in the order of its kernel; `parameter` is kNone for a scratch buffer.
+/// One parameter of a launch, in the kernel's order. `parameter` is kNone for a scratch buffer.
 struct Passed {
     std::uint32_t parameter = kNone;
     std::uint64_t value = 0;
 };
 
-/// Each at its natural alignment. Empty where a type is not known, or all of them are not as long as what
-/// the kernel got.
+/// Places each parameter at its natural alignment. Returns an empty list if a type is unknown or the total
+/// length differs from what the kernel received.
 std::vector<Passed> passed(const TritonKernelInfo& kernel, std::string_view parameters) {
     std::vector<Passed> all;
     std::size_t at = 0;
@@ -52,7 +52,7 @@ std::vector<Passed> passed(const TritonKernelInfo& kernel, std::string_view para
     return (at + kWord - 1) / kWord == (parameters.size() + kWord - 1) / kWord ? all : std::vector<Passed>();
 }
 
-/// As few digits as tell it from all others.
+/// Uses the fewest digits that identify the number.
 template <typename Float>
 std::string shortest(Float number) {
     char text[64];
@@ -67,7 +67,7 @@ const Argument* argument_of(const CallSite& site, const TritonParameter& paramet
     return found == site.arguments.end() ? nullptr : &*found;
 }
 
-/// As a number of that type; empty for what is none.
+/// Formats the bits as a number of that type. Returns an empty text for other types.
 std::string number_text(std::string_view type, std::uint64_t bits) {
     if (type == "i1") return (bits & 1U) != 0 ? "true" : "false";
     if (type == "i8") return std::to_string(static_cast<std::int8_t>(bits));

@@ -1,5 +1,5 @@
-// Where the tensors of a launched Triton kernel lay: pointers from the parameters that the kernel got,
-// lengths from the wrapper source. Pure.
+// Locates the tensors of a launched Triton kernel: addresses from the kernel's parameters, lengths from the
+// wrapper source. Pure.
 #pragma once
 
 #include <cstdint>
@@ -14,21 +14,22 @@ namespace aoti_dbg {
 
 struct TensorMemory {
     std::string label;
-    std::string parameter;  // the kernel's
+    std::string parameter;  // of the kernel
     std::uint64_t begin = 0;
-    std::uint64_t bytes = 0;  // up to its last element; 0: the source does not say it for certain
+    std::uint64_t bytes = 0;  // up to its last element, 0 if the source is not clear
 };
 
-/// A launch of a Triton kernel at call site `site`. `parameters` are the bytes that the kernel got; nothing
-/// is known where they are not laid out as the source says. `info` outlives it.
+/// A launch of a Triton kernel at call site `site`. `parameters` are the bytes that the kernel received. If
+/// their layout differs from the source, nothing is known. `info` must outlive the object.
 class KernelLaunch {
   public:
     KernelLaunch(const WrapperInfo& info, std::uint32_t site, std::string_view parameters);
 
-    /// Those that a number which the kernel gets depends on.
+    /// Returns the symbols that follow from the kernel's integer parameters.
     [[nodiscard]] Symbols symbols() const;
     [[nodiscard]] std::vector<TensorMemory> tensors() const;
-    /// Of a scalar, one of the site's arguments, as the kernel got it; empty: not known.
+    /// Returns the value of a scalar argument of the site as the kernel received it, or empty if it is
+    /// unknown.
     [[nodiscard]] std::string value_of(const Argument& argument) const;
 
   private:
@@ -42,7 +43,7 @@ class KernelLaunch {
     std::vector<Value> passed_;
 };
 
-/// Its tensors alone.
+/// Returns only the tensors of such a launch.
 std::vector<TensorMemory> launched_tensors(const WrapperInfo& info, std::uint32_t site,
                                            std::string_view parameters);
 

@@ -5,7 +5,7 @@
 namespace aoti_dbg {
 namespace {
 
-constexpr std::size_t kMostParts = 64;  // dimensions of any tensor of PyTorch's
+constexpr std::size_t kMostParts = 64;  // PyTorch's limit of dimensions
 
 std::string_view without_blanks(std::string_view text) {
     while (!text.empty() && text.front() == ' ')
@@ -29,7 +29,7 @@ std::optional<std::vector<std::string>> list_parts(std::string_view text) {
         if (at < text.size() && (text[at] != ',' || depth > 0)) continue;
         const std::string_view part = without_blanks(text.substr(begin, at - begin));
         begin = at + 1;
-        if (part.empty() && begin > text.size()) break;  // behind the last comma, or of no list
+        if (part.empty() && begin > text.size()) break;  // after the last comma, or in an empty list
         if (part.empty() || parts.size() == kMostParts) return std::nullopt;
         parts.emplace_back(part);
     }

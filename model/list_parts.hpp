@@ -1,4 +1,4 @@
-// Lists as the wrapper source writes them: sizes, strides.
+// Reads lists in the wrapper source, such as sizes and strides.
 #pragma once
 
 #include <optional>
@@ -8,8 +8,8 @@
 
 namespace aoti_dbg {
 
-/// The parts of "{s77, 12L}", without the blanks around them; nothing where it is no such list, or one of
-/// more than 64. Commas in brackets cut nothing.
+/// Returns the parts of "{s77, 12L}" without surrounding blanks. Returns nothing for other text or more than
+/// 64 parts. Commas in brackets do not separate.
 std::optional<std::vector<std::string>> list_parts(std::string_view text);
 
 }  // namespace aoti_dbg

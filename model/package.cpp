@@ -1,6 +1,6 @@
-// Reads what a package says out of its sources and its JSON. This runs inside other people's processes, while
-// a model arrives: no exception leaves it, errno stays, no iostreams and no locale, nothing grows with a
-// hostile file beyond its own size and kMaxEntries.
+// Reads the sources and the JSON of a package. It runs in the user's process while a model loads. So it
+// throws no exception, preserves errno and uses neither iostreams nor the locale. A hostile file cannot use
+// more memory than its own size and kMaxEntries.
 
 #include "model/package.hpp"
 
@@ -16,7 +16,7 @@
 namespace aoti_dbg {
 namespace {
 
-/// More kernels or nodes than any model has.
+/// Exceeds the kernels and nodes of any model.
 constexpr std::size_t kMaxEntries = 1U << 16U;
 
 template <std::size_t N>
@@ -24,7 +24,7 @@ bool is_one_of(std::string_view word, const std::string_view (&words)[N]) {
     return std::find(std::begin(words), std::end(words), word) != std::end(words);
 }
 
-/// One parameter of a prototype, word by word.
+/// Reads one parameter of a prototype, word by word.
 class Parameter {
   public:
     void add_pointer() { pointer_ = true; }
@@ -52,7 +52,8 @@ class Parameter {
     [[nodiscard]] bool is_empty() const { return empty_ && !pointer_; }
     [[nodiscard]] bool is_only_void() const { return void_ && !pointer_ && other_words_ == 0; }
 
-    /// Adds itself; false for a type that is passed in no way we are sure of (a class, long double).
+    /// Counts the parameter. Returns false for a type whose passing convention is uncertain (a class, long
+    /// double).
     [[nodiscard]] bool count_into(Prototype& prototype) const {
         if (pointer_) {
             ++prototype.integers;
@@ -69,10 +70,10 @@ class Parameter {
     bool integer_ = false;
     bool floating_ = false;
     bool void_ = false;
-    std::uint32_t other_words_ = 0;  // the parameter's name, or parts of a type that we do not know
+    std::uint32_t other_words_ = 0;  // the parameter's name, or parts of an unknown type
 };
 
-/// Skips to after the bracket that closes the one just read.
+/// Skips past the bracket that closes the last one read.
 void skip_brackets(SourceLexer& lexer) {
     std::size_t depth = 1;
     while (depth > 0) {
@@ -83,7 +84,8 @@ void skip_brackets(SourceLexer& lexer) {
     }
 }
 
-/// Reads from after the opening bracket to after the closing one. Nothing when it is not understood.
+/// Reads from after the opening bracket to after the closing one. Returns nothing if it cannot parse the
+/// text.
 std::optional<Prototype> read_parameters(SourceLexer& lexer) {
     Prototype prototype;
     Parameter parameter;
@@ -109,7 +111,7 @@ std::optional<Prototype> read_parameters(SourceLexer& lexer) {
         } else if (token.is('>')) {
             if (angle > 0) --angle;
         } else if (token.is('=') || token.is('.')) {
-            return std::nullopt;  // defaults and variadic functions: Inductor writes none
+            return std::nullopt;  // Inductor writes no defaults or variadic functions
         } else if (angle > 0) {
             continue;
         } else if (token.is('*') || token.is('&') || token.is('[')) {
@@ -125,12 +127,12 @@ void record_prototype(std::string_view name, const Prototype& prototype, Package
     if (known == info.cpp_kernels.end()) {
         if (info.cpp_kernels.size() < kMaxEntries) info.cpp_kernels.emplace(name, prototype);
     } else if (known->second.stack_words() < prototype.stack_words()) {
-        // Two kernels of one name: forwarding a word too many does no harm, one too few crashes.
+        // Two kernels have the same name. One forwarded word too many is harmless, one too few crashes.
         known->second = prototype;
     }
 }
 
-/// Reads what follows `extern "C"` if it declares a kernel. Returns the first token that it did not use.
+/// Reads what follows `extern "C"` if it declares a kernel. Returns the first unused token.
 Token read_declaration(SourceLexer& lexer, PackageInfo& info) {
     std::string_view name;
     for (;;) {
@@ -160,15 +162,15 @@ void find_prototypes(std::string_view source, PackageInfo& info) {
     }
 }
 
-/// /tmp/x/c2ee.cubin -> c2ee
+/// Returns c2ee for /tmp/x/c2ee.cubin.
 std::string_view file_stem(std::string_view path) {
     const std::size_t slash = path.rfind('/');
     if (slash != std::string_view::npos) path.remove_prefix(slash + 1);
     return path.substr(0, path.rfind('.'));
 }
 
-/// Reads a call of loadKernel from its opening bracket on: (file or start of the embedded image, function,
-/// ...).
+/// Reads a call of loadKernel from its opening bracket on. The arguments are a file or the start of the
+/// embedded image, the function, and more.
 TritonKernel read_load_call(SourceLexer& lexer) {
     TritonKernel kernel;
     std::size_t depth = 0;
@@ -192,7 +194,7 @@ TritonKernel read_load_call(SourceLexer& lexer) {
 void find_triton_kernels(std::string_view source, PackageInfo& info) {
     SourceLexer lexer(source);
     std::string_view last_word;
-    std::string_view assigned;  // what stands before the `=` just read
+    std::string_view assigned;  // word before the last `=`
     for (Token token = lexer.next(); token.kind != Token::Kind::end; token = lexer.next()) {
         if (token.is('=')) {
             assigned = last_word;
@@ -208,8 +210,8 @@ void find_triton_kernels(std::string_view source, PackageInfo& info) {
     }
 }
 
-/// Follows {"nodes": [{"node": {"target": "mylib::op"}}, ...]} as the parser walks, without building a tree,
-/// so that depth and size cost nothing.
+/// Reads {"nodes": [{"node": {"target": "mylib::op"}}, ...]} as a stream, so that depth and size cost no
+/// memory.
 class ProxyOpsReader : public nlohmann::json_sax<nlohmann::json> {
   public:
     std::vector<std::string> ops;
@@ -268,7 +270,7 @@ void find_proxy_ops(std::string_view json, PackageInfo& info) {
     if (nlohmann::json::sax_parse(json.begin(), json.end(), &reader)) info.proxy_ops = std::move(reader.ops);
 }
 
-/// Runs `work`, which may run out of memory; then what was found so far stands.
+/// Runs `work`. If it runs out of memory, the results so far remain.
 template <typename Work>
 void contained(const Work& work) {
     const int error = errno;
@@ -288,10 +290,10 @@ void read_files(const std::string& so_path, PackageInfo& info) {
         find_prototypes(text, info);
         find_triton_kernels(text, info);
     }
-    // The wrapper declares what it calls; kernel sources fill in what it does not (it may have been left
-    // out).
+    // The wrapper declares what it calls. Kernel sources add what is missing, for example if there is no
+    // wrapper.
     PackageInfo from_kernels;
-    std::size_t bytes = 0;  // a bound for all of them: the program waits for us
+    std::size_t bytes = 0;  // limits the total, because the program waits
     for (const std::string& path : files.kernel_sources) {
         if (bytes <= kLargestFile && read_file(path, text)) find_prototypes(text, from_kernels);
         bytes += text.size();

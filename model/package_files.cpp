@@ -14,10 +14,10 @@
 namespace aoti_dbg {
 namespace {
 
-/// Entries of a folder that are looked at. A package has a dozen; a compiler's cache folder can have
+/// The most directory entries to read. A package has a dozen, but a compiler's cache folder can have
 /// thousands.
 constexpr int kMaxFolderEntries = 4096;
-/// Kernel sources that are read; a model has one, older compilers wrote one a kernel.
+/// The most kernel sources to read. A model has one, and older compilers wrote one per kernel.
 constexpr std::size_t kMaxKernelSources = 512;
 
 class Descriptor {
@@ -34,7 +34,7 @@ class Descriptor {
     int descriptor_;
 };
 
-/// Fills `text` to its size, or cuts it where the file ends.
+/// Fills `text` to its size, or shortens it if the file ends first.
 bool fill(int descriptor, std::string& text) {
     std::size_t done = 0;
     while (done < text.size()) {
@@ -48,7 +48,7 @@ bool fill(int descriptor, std::string& text) {
     return true;
 }
 
-/// The kernel sources of `folder`, sorted; `models` counts the libraries in it.
+/// Returns the kernel sources of `folder`, sorted. `models` counts the libraries in it.
 std::vector<std::string> list_kernel_sources(const std::string& folder, int& models) {
     std::vector<std::string> sources;
     DIR* const directory = ::opendir(folder.empty() ? "." : folder.c_str());

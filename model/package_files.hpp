@@ -1,5 +1,5 @@
-// Which files belong to a model's .so, and their contents. Reads only: regular files, bounded in size and
-// number, never blocking on a pipe, nothing left open in a child.
+// Finds and reads the files that belong to a model's .so. Reads only regular files of bounded size and
+// number. Never blocks on a pipe and leaves nothing open in a child.
 #pragma once
 
 #include <cstddef>
@@ -8,20 +8,20 @@
 
 namespace aoti_dbg {
 
-/// Larger files are not read: the biggest wrapper sources seen are a few megabytes.
+/// Larger files are skipped. The largest wrapper sources seen have a few megabytes.
 inline constexpr std::size_t kLargestFile = std::size_t{64} << 20U;
 
 struct PackageFiles {
-    std::string wrapper_source;               // X.wrapper.cpp for X.wrapper.so; it may not exist
+    std::string wrapper_source;               // X.wrapper.cpp for X.wrapper.so, may not exist
     std::vector<std::string> kernel_sources;  // *.kernel.cpp beside it
-    std::vector<std::string> extern_nodes;    // candidates, the likelier one first
+    std::vector<std::string> extern_nodes;    // candidates, the more likely one first
 };
 
-/// `kernel_sources` is empty where several models without wrapper source share the folder: they cannot be
-/// told apart.
+/// `kernel_sources` is empty if several models share the folder and there is no wrapper source. They cannot
+/// be assigned then.
 PackageFiles find_package_files(const std::string& so_path);
 
-/// Replaces `text` with the contents; false (and `text` empty) for what is no regular file, too large or
+/// Replaces `text` by the contents. Returns false and clears `text` if the file is not regular, too large or
 /// unreadable.
 bool read_file(const std::string& path, std::string& text);
 

@@ -10,13 +10,12 @@
 namespace aoti_dbg {
 namespace {
 
-/// Tells of each value where it lies: keys and positions from the root on. What lies deeper than kDepth is
-/// left out.
+/// Passes each value with its path: keys and positions from the root. Skips what is deeper than kDepth.
 class JsonWalk : public nlohmann::json_sax<nlohmann::json> {
   public:
     static constexpr std::size_t kDepth = 12;
 
-    /// `key` is empty for an element of a list, `at` 0 for a member of an object.
+    /// `key` is empty for an element of a list, `at` is 0 for a member of an object.
     struct Step {
         std::string key;
         std::size_t at = 0;
@@ -79,7 +78,7 @@ void walk(std::string_view json, Keeper& keeper, const JsonWalk::See& see) {
 
 std::vector<ExternNode> read_extern_nodes(std::string_view json, Keeper& keeper) {
     std::vector<ExternNode> nodes;
-    // nodes / N / node / inputs / M / arg / as_tensor / name
+    // The path of a tensor's name is nodes / N / node / inputs / M / arg / as_tensor / name.
     walk(json, keeper, [&](const JsonWalk::Path& path, const std::string& value) {
         if (path.size() < 4 || path[0].key != "nodes" || path[2].key != "node") return;
         const std::size_t at = path[1].at;
@@ -109,7 +108,7 @@ std::vector<ExternNode> read_extern_nodes(std::string_view json, Keeper& keeper)
             ++node.inputs[input].tensors;
         } else if (path.size() == 7 && path[6].key != "as_none") {
             node.inputs[input].value = keeper.keep(value);
-        } else if (path.size() == 8 && path[7].key.empty()) {  // a list: as_ints
+        } else if (path.size() == 8 && path[7].key.empty()) {  // a list, such as as_ints
             std::string& text = node.inputs[input].value;
             if (text.size() < kMaxText) text += (text.empty() ? "" : ", ") + keeper.keep(value);
         }

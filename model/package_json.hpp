@@ -1,5 +1,5 @@
-// The JSON files of a package: the ops behind the proxy executor, and where kernels come from. Read as a
-// stream of values, so that depth and size cost nothing; a broken file gives nothing.
+// Reads the JSON files of a package: the ops behind the proxy executor and the origin of kernels. Reads them
+// as a stream of values, so that depth and size cost no memory. A malformed file yields nothing.
 #pragma once
 
 #include <map>
@@ -13,11 +13,12 @@
 
 namespace aoti_dbg {
 
-/// {"nodes": [{"name": "buf1", "node": {"target": "mylib::op", "inputs": [{"name": "x", "arg": {"as_tensor":
-/// ...
+/// Reads {"nodes": [{"name": "buf1", "node": {"target": "mylib::op", "inputs": [{"name": "x", "arg":
+/// {"as_tensor": ...
 std::vector<ExternNode> read_extern_nodes(std::string_view json, Keeper& keeper);
 
-/// {"triton_poi_fused_0:1": {"stack_traces": [...], "post_grad_nodes": [...], "pre_grad_nodes": [...]}}
+/// Reads {"triton_poi_fused_0:1": {"stack_traces": [...], "post_grad_nodes": [...], "pre_grad_nodes":
+/// [...]}}.
 std::map<std::string, KernelOrigin, std::less<>> read_kernel_information(std::string_view json,
                                                                          Keeper& keeper);
 

@@ -10,7 +10,7 @@
 namespace aoti_dbg {
 namespace {
 
-/// [a, b, c] after `title` in a comment.
+/// Reads [a, b, c] after `title` in a comment.
 void read_list(std::string_view comment, std::string_view title, Keeper& keeper,
                std::vector<std::string>& names) {
     const std::size_t at = comment.find(title);
@@ -65,10 +65,9 @@ class BodyReader {
         if (comment.starts_with(kHandle)) provenance_ = comment.substr(kHandle.size());
     }
 
-    // --- declarations and assignments
-    // -----------------------------------------------------------------------
+    // Declarations and assignments.
 
-    /// The name on the left: `auto buf4`, `static constexpr int64_t int_array_0[]`, `buf3`.
+    /// Returns the declared name in `auto buf4`, `static constexpr int64_t int_array_0[]` or `buf3`.
     static std::string_view declared(const Statement& statement, TokenRange left) {
         while (!left.empty() && (statement[left.last - 1].is(']') || statement[left.last - 1].is('['))) {
             --left.last;
@@ -108,14 +107,14 @@ class BodyReader {
         }
     }
 
-    /// Tensors that this body has, as opposed to what any word could be.
+    /// Returns whether this body has the tensor. Any other word could be anything.
     [[nodiscard]] bool is_known(std::string_view name) const {
         return scope_.is_tensor(name) || pools_.find(name) != pools_.end();
     }
 
     void see_value(std::string_view name, const Statement& statement, TokenRange right) {
         std::string_view text = statement.text(right);
-        if (text == "nullptr") text = "{}";  // an array of no elements: *int_array_0=nullptr
+        if (text == "nullptr") text = "{}";  // an empty array: *int_array_0=nullptr
         scope_.declare_value(name, text);
         if (keeper_.allows(body_.symbols.size(), kMaxNames))
             body_.symbols[keeper_.keep(name)] = keeper_.keep(text);
@@ -125,7 +124,8 @@ class BodyReader {
         return token.is_word("AtenTensorHandle") || token.is_word("ConstantHandle");
     }
 
-    /// AtenTensorHandle buf0_handle; RAIIAtenTensorHandle buf0(buf0_handle); bool buf1_scalar;
+    /// Reads `AtenTensorHandle buf0_handle;`, `RAIIAtenTensorHandle buf0(buf0_handle);` or `bool
+    /// buf1_scalar;`.
     bool see_declaration(const Statement& statement, TokenRange range) {
         const bool owns = statement[range.first].is_word("RAIIAtenTensorHandle");
         if (!owns && !is_handle(statement[range.first])) return false;
@@ -165,7 +165,7 @@ class BodyReader {
         }
     }
 
-    /// N of `output_handles[N]` at `at`.
+    /// Returns N for `output_handles[N]` at `at`.
     static std::size_t index_in(const Statement& statement, std::size_t at) {
         return number_value(statement[at + 2]);
     }
@@ -176,10 +176,9 @@ class BodyReader {
         body_.outputs[at] = std::move(tensor);
     }
 
-    // --- calls
-    // ----------------------------------------------------------------------------------------------
+    // Calls.
 
-    /// buf0.reset();
+    /// Reads `buf0.reset();`.
     bool see_method(const Statement& statement, TokenRange range) {
         if (range.size() != 5 || !statement[range.first + 1].is('.')) return false;
         if (!statement[range.first + 2].is_word("reset")) return false;
@@ -203,14 +202,14 @@ class BodyReader {
                                              : statement.text(part));
     }
 
-    /// cached_torch_dtype_float32 -> float32
+    /// Returns float32 for cached_torch_dtype_float32.
     std::string spelled(const Statement& statement, TokenRange part, std::string_view prefix) {
         std::string_view text = statement.text(part);
         if (text.starts_with(prefix)) text.remove_prefix(prefix.size());
         return keeper_.keep(text);
     }
 
-    /// The variable that a call fills in: the last word of its last argument.
+    /// Returns the variable that a call fills in: the last word of its last argument.
     static std::string_view result(const Statement& statement, const std::vector<TokenRange>& parts) {
         if (parts.empty() || parts.back().size() != 2 || !statement[parts.back().first].is('&')) return {};
         return statement[parts.back().last - 1].text;
@@ -346,7 +345,7 @@ class BodyReader {
         apply_kernel(site.kernel == kNone ? nullptr : &wrapper_.triton_kernels[site.kernel], keeper_, site);
     }
 
-    /// aoti_torch_proxy_executor_call_function(proxy_executor, 0, 1, {20}, 2, {arg1_1, buf1})
+    /// Reads `aoti_torch_proxy_executor_call_function(proxy_executor, 0, 1, {20}, 2, {arg1_1, buf1})`.
     void describe_proxy(const Statement& statement, const std::vector<TokenRange>& parts, CallSite& site) {
         if (parts.size() != 6 || site.arguments.size() != 6) return;
         site.proxy_node = static_cast<std::uint32_t>(number_value(statement[parts[1].first]));
@@ -355,7 +354,7 @@ class BodyReader {
         if (is_known_node) apply_extern_node(callees_.extern_nodes[site.proxy_node], keeper_, site);
     }
 
-    /// aoti_torch_call_dispatcher("aten::add", "Tensor", dispatch_vars.data())
+    /// Reads `aoti_torch_call_dispatcher("aten::add", "Tensor", dispatch_vars.data())`.
     static void describe_dispatcher(CallSite& site) {
         if (site.arguments.size() < 2) return;
         site.name = site.arguments[0].value;
@@ -363,7 +362,7 @@ class BodyReader {
         site.key = dispatcher_key(site.arguments[0].value, site.arguments[1].value);
     }
 
-    /// aoti_torch_cpu_view_dtype(buf0, cached_torch_dtype_int32, &tmp_buf0_3)
+    /// Reads `aoti_torch_cpu_view_dtype(buf0, cached_torch_dtype_int32, &tmp_buf0_3)`.
     void see_view_dtype(const Statement& statement, const std::vector<TokenRange>& parts, CallSite& site) {
         if (parts.size() != 3 || site.arguments.size() != 3 || site.arguments[0].tensors.empty()) return;
         TensorName seen = site.arguments[0].tensors[0];
@@ -375,7 +374,7 @@ class BodyReader {
         scope_.declare_alias(result(statement, parts), std::move(seen));
     }
 
-    /// aoti_torch_clone(l1_bias, &output_handles[0]): a constant, returned
+    /// Reads `aoti_torch_clone(l1_bias, &output_handles[0])`, which returns a constant.
     void see_clone(const Statement& statement, const std::vector<TokenRange>& parts, const CallSite& site) {
         if (parts.size() != 2 || site.arguments.size() != 2 || site.arguments[0].tensors.empty()) return;
         if (!statement[parts[1].first + 1].is_word("output_handles")) return;
@@ -388,7 +387,7 @@ class BodyReader {
     RunBody& body_;
     Scope scope_;
     CallFlow flow_;
-    std::string_view origin_;  // comments that the next site's origin stands in
+    std::string_view origin_;  // comments with the origin of the next site
     std::string_view provenance_;
     std::map<std::string_view, Allocation> pools_;  // tmp_tensor_handle_0, until it gets its name
 };

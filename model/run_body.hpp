@@ -12,7 +12,7 @@
 
 namespace aoti_dbg {
 
-/// A parameter of a cpp_* kernel, as its prototype declares it.
+/// A parameter of a cpp_* kernel, as in its prototype.
 struct CppParameter {
     std::string name;
     std::string type;  // const float*
@@ -23,24 +23,24 @@ struct CppParameter {
 struct ExternNode {
     struct Input {
         std::string name;
-        std::string value;         // of what is no tensor
-        std::string type;          // of the same: as_float, as_sym_ints
-        std::size_t tensors = 0;   // how many of the call's tensors it takes
-        std::size_t integers = 0;  // how many of its integers
+        std::string value;         // unless it is a tensor
+        std::string type;          // of the value: as_float, as_sym_ints
+        std::size_t tensors = 0;   // number of the call's tensors that it takes
+        std::size_t integers = 0;  // number of the call's integers that it takes
     };
     std::string target;  // mylib::my_op
     std::vector<Input> inputs;
-    std::size_t outputs = 0;  // how many of the call's tensors, at the end, are outputs
+    std::size_t outputs = 0;  // number of outputs at the end of the call's tensors
 };
 
-/// What is known of the things that a body calls.
+/// What is known of the functions that a body calls.
 struct Callees {
     std::map<std::string, std::vector<CppParameter>, std::less<>> cpp_kernels;
     std::map<std::string, std::uint32_t, std::less<>> triton_kernels;  // index by name
     std::vector<ExternNode> extern_nodes;
 };
 
-/// Reads from after the bracket that opens the body to after the one that closes it.
+/// Reads from after the body's opening bracket to after its closing one.
 void read_run_body(StatementReader& reader, const Callees& callees, const WrapperInfo& wrapper,
                    Keeper& keeper, RunBody& body);
 

@@ -1,5 +1,4 @@
-// The lexer behind package.cpp. Characters are classified by hand: the <cctype> functions follow the locale
-// of the process that we are a guest in.
+// Classifies characters itself, because the <cctype> functions depend on the locale of the host process.
 
 #include "model/source_lexer.hpp"
 
@@ -25,7 +24,7 @@ bool is_blank(char c) {
     return c == ' ' || (c >= '\t' && c <= '\r');
 }
 
-/// Longest delimiter that the language allows between R" and (.
+/// The longest delimiter that the language allows between R" and (.
 constexpr std::size_t kLongestDelimiter = 16;
 
 }  // namespace
@@ -44,7 +43,7 @@ Token SourceLexer::comment() {
         position_ = close == std::string_view::npos ? source_.size() : close + 2;
         return {Token::Kind::comment, source_.substr(start, std::min(close, source_.size()) - start)};
     }
-    do {  // a backslash before the line's end carries the comment on to the next line
+    do {  // a backslash at the end of the line continues the comment
         position_ = std::min(source_.find('\n', position_ + 1), source_.size());
     } while (position_ < source_.size() &&
              (source_[position_ - 1] == '\\' ||
@@ -86,7 +85,7 @@ Token SourceLexer::next() {
 
 Token SourceLexer::quoted(char quote) {
     const std::size_t start = ++position_;
-    // A literal cannot hold a line's end: one that is left open (an apostrophe in an #error line) stops
+    // A literal cannot contain a line break. An unterminated one (an apostrophe in an #error line) ends
     // there.
     while (position_ < source_.size() && source_[position_] != quote && source_[position_] != '\n') {
         position_ += source_[position_] == '\\' ? 2 : 1;
@@ -99,7 +98,8 @@ Token SourceLexer::quoted(char quote) {
 
 Token SourceLexer::raw_string() {
     const std::size_t delimiter = position_ + 1;
-    // Looked for no farther than it may lie: a text full of R" must not be searched to its end each time.
+    // Search only as far as a delimiter may reach. Otherwise a text full of R" would be searched to its end
+    // each time.
     const std::size_t length_of_delimiter = source_.substr(delimiter, kLongestDelimiter + 1).find('(');
     if (length_of_delimiter == std::string_view::npos) return quoted('"');
     const std::size_t open = delimiter + length_of_delimiter;

@@ -1,6 +1,6 @@
-// Walks over C++ source and gives words, strings and single characters; comments never show. Just enough to
-// find declarations and calls in what Inductor generates. It takes any bytes: no recursion, no allocation,
-// every call of next() moves on. Not a compiler: no preprocessing, no types.
+// Splits C++ source into words, strings and single characters, and skips comments. It does just enough to
+// find declarations and calls in Inductor's output. It accepts any bytes and neither recurses nor allocates.
+// Every call of next() advances. It is not a compiler: it knows no preprocessing and no types.
 #pragma once
 
 #include <cstddef>
@@ -13,11 +13,11 @@ struct Token {
     enum class Kind {
         end,
         word,        // identifier or keyword
-        number,      // as the preprocessor sees it: 1'000, 0x1p-3, 4L
-        string,      // text is what stands between the quotes, escapes untouched
-        raw_string,  // text is what stands between the brackets
+        number,      // preprocessor number: 1'000, 0x1p-3, 4L
+        string,      // text between the quotes, with escapes unchanged
+        raw_string,  // text between the brackets
         character,   // one character of punctuation
-        comment,     // text is what stands between its marks; only for who asked for them
+        comment,     // text between its marks, only on request
     };
     Kind kind = Kind::end;
     std::string_view text;
@@ -35,10 +35,11 @@ class SourceLexer {
     explicit SourceLexer(std::string_view source, Comments comments = Comments::skip)
         : source_(source), keeps_comments_(comments == Comments::keep) {}
 
-    /// The next token; Kind::end for ever after the last one. What is left open at the end ends there.
+    /// Returns the next token, and Kind::end forever after the last one. An unterminated token ends with the
+    /// source.
     Token next();
 
-    /// Where the last token begins and ends in the source, with its quotes and marks.
+    /// The range of the last token in the source, with its quotes and marks.
     [[nodiscard]] std::size_t begin() const { return begin_; }
     [[nodiscard]] std::size_t end() const { return position_; }
 
@@ -58,7 +59,7 @@ class SourceLexer {
     bool keeps_comments_;
 };
 
-/// The text of a string token with the usual escapes (\n \t \\ \" ...) undone.
+/// Returns the text of a string token with the usual escapes (\n \t \\ \" ...) decoded.
 std::string string_value(const Token& token);
 
 }  // namespace aoti_dbg

@@ -7,7 +7,7 @@
 namespace aoti_dbg {
 namespace {
 
-/// Comments kept of one statement: a site has two.
+/// The most comments of a statement. A site has two.
 constexpr std::size_t kMaxComments = 256;
 
 bool opens(const Token& token) {
@@ -23,13 +23,13 @@ bool match(const Token& open, const Token& close) {
            (open.is('{') && close.is('}'));
 }
 
-/// Templates of the standard library that take a list: their commas separate no arguments.
+/// Templates of the standard library with argument lists. Their commas do not separate arguments.
 bool takes_template_list(const Token& token) {
     return token.is_word("array") || token.is_word("pair") || token.is_word("tuple") ||
            token.is_word("map") || token.is_word("unordered_map");
 }
 
-/// What stands before a block without a bracket closing in front of it.
+/// Returns whether the token may open a block without a closing bracket before it.
 bool names_scope(const Token& token) {
     for (const char* const word : {"namespace", "class", "struct", "union", "enum", "extern"}) {
         if (token.is_word(word)) return true;

@@ -1,5 +1,5 @@
-// Cuts generated C++ into statements and blocks, and statements into calls and arguments. Not a compiler: no
-// preprocessing, no types, no recursion; each token is looked at a bounded number of times.
+// Splits generated C++ into statements and blocks, and statements into calls and arguments. Not a compiler:
+// it knows no preprocessing, types or recursion. It visits each token a bounded number of times.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,7 @@
 
 namespace aoti_dbg {
 
-/// Tokens [first, last) of a statement.
+/// The tokens [first, last) of a statement.
 struct TokenRange {
     std::size_t first = 0;
     std::size_t last = 0;
@@ -26,21 +26,21 @@ class Statement {
     [[nodiscard]] std::size_t size() const { return tokens_.size(); }
     [[nodiscard]] bool empty() const { return tokens_.empty(); }
     [[nodiscard]] TokenRange all() const { return {0, size()}; }
-    /// The token, or an end token past the last.
+    /// Returns the token, or an end token past the last.
     [[nodiscard]] const Token& operator[](std::size_t at) const;
-    /// The bracket that closes the one at `at`; size() if none does, or if there is no bracket.
+    /// Returns the bracket that closes the one at `at`, or size() if there is none.
     [[nodiscard]] std::size_t closing(std::size_t at) const;
     [[nodiscard]] std::string_view text(TokenRange range) const;
-    /// What stands between the commas from after the bracket at `open` to the one that closes it. Appends to
-    /// `parts`; commas within < > count only where no template list can be meant.
+    /// Appends the comma-separated parts between the bracket at `open` and its partner to `parts`. Commas
+    /// within < > count only if they cannot belong to a template list.
     void split(std::size_t open, std::vector<TokenRange>& parts) const;
-    /// The first token `character` in `range` that lies in no bracket, or range.last.
+    /// Returns the first token `character` in `range` outside of brackets, or range.last.
     [[nodiscard]] std::size_t find(char character, TokenRange range) const;
 
     [[nodiscard]] End end() const { return end_; }
     [[nodiscard]] std::uint32_t line() const { return line_; }
     [[nodiscard]] bool is_cut() const { return is_cut_; }
-    /// The comments since the statement before, this one's own included.
+    /// The comments since the previous statement, including this one's own.
     [[nodiscard]] const std::vector<std::string_view>& comments() const { return comments_; }
 
   private:
@@ -62,11 +62,12 @@ class Statement {
 
 class StatementReader {
   public:
-    /// Reads on from where `lexer` stands, which keeps comments and reads `source`, of less than 4 GiB.
+    /// Continues at the position of `lexer`, which must keep comments and read `source`. `source` must have
+    /// less than 4 GiB.
     StatementReader(std::string_view source, SourceLexer& lexer) : source_(source), lexer_(lexer) {}
 
-    /// The next statement; `statement`'s memory is used again. At the end of the source it is empty and ends
-    /// with source_ends for ever.
+    /// Reads the next statement into `statement` and reuses its memory. At the end of the source it is empty
+    /// and ends with source_ends, forever.
     void next(Statement& statement);
 
     [[nodiscard]] std::uint64_t steps() const { return steps_; }
@@ -78,11 +79,11 @@ class StatementReader {
 
     std::string_view source_;
     SourceLexer& lexer_;
-    std::vector<std::uint32_t> open_;  // brackets of the statement in hand
+    std::vector<std::uint32_t> open_;  // brackets of the current statement
     bool names_a_scope_ = false;
     bool assigns_ = false;
-    std::size_t open_beyond_ = 0;  // more of them, in the part that was cut off
-    std::size_t counted_ = 0;      // lines up to here
+    std::size_t open_beyond_ = 0;  // brackets in the part that was cut off
+    std::size_t counted_ = 0;      // position up to which lines are counted
     std::uint32_t line_ = 1;
     std::uint64_t steps_ = 0;
 };

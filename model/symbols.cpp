@@ -6,12 +6,12 @@
 namespace aoti_dbg {
 namespace {
 
-/// An integer expression of the source: numbers, symbols, + - * / and parentheses.
+/// Evaluates an integer expression of the source.
 class Evaluator {
   public:
     Evaluator(std::string_view text, const Symbols& symbols) : rest_(text), symbols_(symbols) {}
 
-    /// Nothing where it is anything else, or does not fit. `unknown` gets the first symbol without a value.
+    /// Returns nothing for other text or on overflow. `unknown` receives the first symbol without a value.
     std::optional<std::int64_t> value(std::string* unknown = nullptr) {
         unknown_ = unknown;
         const std::int64_t result = sum();
@@ -128,19 +128,19 @@ void solve(const std::function<std::optional<std::int64_t>(const Symbols&)>& num
         __builtin_sub_overflow(results[2], results[1], &next) ||
         __builtin_sub_overflow(value, results[0], &rise))
         return;
-    // The lowest number has no opposite.
+    // The lowest number cannot be negated.
     if (slope == 0 || next != slope || (slope == -1 && rise == INT64_MIN) || rise % slope != 0) return;
     std::int64_t found = 0;
     if (__builtin_add_overflow(rise / slope, least, &found)) return;
     trial[unknown] = found;
-    // What is no straight line may look like one so near to its beginning.
+    // A nonlinear function may look linear this close to its start.
     if (found >= least && number(trial) == value) symbols[unknown] = found;
 }
 
 void solve(std::string_view expression, std::int64_t value, Symbols& symbols) {
     std::string unknown;
     if (evaluate(expression, symbols, &unknown) || unknown.empty()) return;
-    // Several numbers lead to one and the same.
+    // With a division, several values give the same result.
     if (expression.find('/') != std::string_view::npos) return;
     solve([expression](const Symbols& trial) { return evaluate(expression, trial); }, unknown, value, 0,
           symbols);

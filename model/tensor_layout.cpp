@@ -26,7 +26,7 @@ std::uint64_t bytes_of_dtype(std::string_view dtype) {
     return 0;
 }
 
-/// Both lists of one tensor.
+/// Sets both lists of a tensor.
 void set_sizes(std::string_view sizes, std::string_view strides, TensorLayout& layout) {
     std::optional<std::vector<std::string>> size = list_parts(sizes);
     std::optional<std::vector<std::string>> stride = list_parts(strides);
@@ -35,7 +35,7 @@ void set_sizes(std::string_view sizes, std::string_view strides, TensorLayout& l
     layout.strides = layout.has_sizes ? *std::move(stride) : std::vector<std::string>();
 }
 
-/// N of "arg1_1_size[N]", the size of an input.
+/// Returns N for "arg1_1_size[N]", the size of an input.
 std::optional<std::size_t> dimension_of(std::string_view text, std::string_view input) {
     constexpr std::string_view kSize = "_size[";
     if (text.substr(0, input.size()) != input) return std::nullopt;
@@ -48,7 +48,7 @@ std::optional<std::size_t> dimension_of(std::string_view text, std::string_view 
     return is_number && dimension < kMostDimensions ? std::optional(dimension) : std::nullopt;
 }
 
-/// As the source checks it, and what it calls its sizes.
+/// Uses the input's check and the symbols that the source has for its sizes.
 void set_input(const WrapperInfo& info, const std::string& name, TensorLayout& layout) {
     layout.owner = TensorLayout::Owner::input;
     layout.is_expected = true;
@@ -72,22 +72,22 @@ void set_input(const WrapperInfo& info, const std::string& name, TensorLayout& l
     layout.strides.assign(sizes.size(), std::string(kUnsaid));
     for (std::size_t i = 0; i < std::min(guard->strides.size(), sizes.size()); ++i)
         if (guard->strides[i] >= 0) layout.strides[i] = std::to_string(guard->strides[i]);
-    // Of none it is not known whether it has dimensions.
+    // Without any size it is unknown whether the input has dimensions.
     layout.has_sizes = !sizes.empty();
 }
 
-/// Of what the run made as `name` before that site; null where it is not certain.
+/// Returns the allocation of `name` before that site, or null if it is uncertain.
 const Allocation* allocation_of(const WrapperInfo& info, std::uint32_t site, std::string_view name) {
     const auto found =
         std::find_if(info.run.allocations.rbegin(), info.run.allocations.rend(),
                      [&](const Allocation& one) { return one.name == name && one.before <= site; });
     if (found == info.run.allocations.rend()) return nullptr;
-    // Of branches one alone was taken.
+    // Only one branch was taken.
     const bool is_passed = found->region == kNone || found->region == info.run.sites[site].region;
     return is_passed ? &*found : nullptr;
 }
 
-/// The tensor itself, as `name`.
+/// Returns the layout of the whole tensor `name`.
 TensorLayout whole_layout(const WrapperInfo& info, std::uint32_t site, std::string_view name) {
     TensorLayout layout;
     const auto is_input = [&] {
@@ -95,7 +95,7 @@ TensorLayout whole_layout(const WrapperInfo& info, std::uint32_t site, std::stri
     };
     for (auto shared = info.run.shared_memory.rbegin(); shared != info.run.shared_memory.rend(); ++shared) {
         if (shared->from > site || shared->name != name) continue;
-        // An input that is not aligned is replaced by a copy of the same layout.
+        // A misaligned input is replaced by a copy of the same layout.
         if (is_input()) break;
         if (shared->how == SharedMemory::How::view) return layout;
         name = shared->of;
@@ -129,7 +129,7 @@ std::optional<std::vector<std::int64_t>> numbers_of(const std::vector<std::strin
     return numbers;
 }
 
-/// Up to the last element; 0 where there is none, or it does not fit.
+/// Returns the bytes up to the last element, or 0 if there is none or on overflow.
 std::uint64_t extent(const std::vector<std::int64_t>& sizes, const std::vector<std::int64_t>& strides,
                      std::string_view dtype) {
     std::uint64_t elements = 1;
@@ -143,7 +143,7 @@ std::uint64_t extent(const std::vector<std::int64_t>& sizes, const std::vector<s
     return __builtin_mul_overflow(elements, bytes_of_dtype(dtype), &bytes) ? 0 : bytes;
 }
 
-/// "64*s77" of "64L*s77"
+/// Returns "64*s77" for "64L*s77".
 std::string plain(std::string_view expression) {
     std::string text;
     for (std::size_t i = 0; i < expression.size(); ++i) {
@@ -154,7 +154,7 @@ std::string plain(std::string_view expression) {
     return text;
 }
 
-/// The one symbol in the sizes and strides that is not known; empty where there are several, or none.
+/// Returns the only unknown symbol in the sizes and strides, or an empty text if there are several or none.
 std::string only_unknown(const TensorLayout& layout, const Symbols& symbols) {
     std::string only;
     for (const std::vector<std::string>* const list : {&layout.sizes, &layout.strides}) {
@@ -206,7 +206,7 @@ TensorLayout layout_of(const WrapperInfo& info, std::uint32_t site, const Tensor
     if (!view.dtype.empty()) layout.dtype = view.dtype;
     layout.offset = view.offset;
     if (view.sizes.empty() && view.strides.empty()) return layout;
-    // What is written here is what the call gets; of a dtype that comes from outside that is not so.
+    // The call gets exactly the view that the source writes. A dtype from outside is still only expected.
     set_sizes(view.sizes, view.strides, layout);
     if (!view.dtype.empty()) layout.is_expected = false;
     return layout;

@@ -1,5 +1,5 @@
-// What the wrapper source says of the tensor that an argument is: dtype, sizes, strides, and whose memory it
-// has. Takes any texts. Pure.
+// Returns what the wrapper source says about an argument's tensor: dtype, sizes, strides and the owner of its
+// memory. Accepts any text. Pure.
 #pragma once
 
 #include <cstdint>
@@ -14,34 +14,35 @@ namespace aoti_dbg {
 
 struct TensorLayout {
     enum class Owner : std::uint8_t {
-        unknown,  // an op has returned it, or it is a view of which nothing more is known
-        run,      // the run has made it, as room for what calls write
+        unknown,  // returned by an op, or a view of unknown memory
+        run,      // allocated by the run for the results of calls
         input,
         constant,
     };
     Owner owner = Owner::unknown;
-    std::string name;   // of that memory, as its owner calls it
-    std::string dtype;  // float32; empty: the source does not say it
+    std::string name;   // its owner's name of the memory
+    std::string dtype;  // float32, empty if the source does not say
     bool has_sizes = false;
-    std::vector<std::string> sizes;    // expressions; "?" where the source does not say one
-    std::vector<std::string> strides;  // of as many dimensions
-    std::string offset;                // in elements from the beginning of that memory; empty: there
-    /// Not what the source makes of it, but what it relies on: inputs and constants come from outside.
+    std::vector<std::string> sizes;    // expressions, "?" if the source does not say
+    std::vector<std::string> strides;  // one per dimension
+    std::string offset;                // in elements from the start of the memory, empty for 0
+    /// The source expects this layout but does not define it: inputs and constants come from outside.
     bool is_expected = false;
 
-    /// Up to its last element, gaps included; 0 where that is not known, or there is none.
+    /// Returns the bytes up to the last element, including gaps. Returns 0 if that is unknown or there is no
+    /// element.
     [[nodiscard]] std::uint64_t bytes(const Symbols& symbols) const;
-    /// From the beginning of that memory to its first element.
+    /// Returns the bytes from the start of the memory to the first element.
     [[nodiscard]] std::optional<std::uint64_t> bytes_before(const Symbols& symbols) const;
-    /// "8", "s77", with numbers where they are known.
+    /// Returns sizes such as "8" or "s77", with numbers for known symbols.
     [[nodiscard]] std::vector<std::string> sizes_as_known(const Symbols& symbols) const;
 };
 
-/// `tensor` as call site `site` has it.
+/// Returns the layout of `tensor` at call site `site`.
 TensorLayout layout_of(const WrapperInfo& info, std::uint32_t site, const TensorName& tensor);
 
-/// The symbol in the sizes of what the run has made as `name`, if it is the only one that is not known, out
-/// of how many bytes that has. Of several of that name nothing is known.
+/// Solves for the only unknown symbol in the sizes of the allocation `name`, which has `bytes` bytes. Does
+/// nothing if several allocations have that name.
 void solve_by_bytes(const WrapperInfo& info, const std::string& name, std::uint64_t bytes, Symbols& symbols);
 
 }  // namespace aoti_dbg

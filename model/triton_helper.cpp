@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::string_view kCall = "call_";
 
-/// Skips to the end of the block that has just been opened, showing each statement to `see`.
+/// Skips to the end of the block that was just opened and passes each statement to `see`.
 template <typename See>
 void for_each_in_block(StatementReader& reader, const See& see) {
     Statement statement;
@@ -23,7 +23,7 @@ void for_each_in_block(StatementReader& reader, const See& see) {
     }
 }
 
-/// The last word of a declaration is what it declares; `int64_t xnumel`, `void* kernel_args_[]`.
+/// Returns the declared name, the last word of `int64_t xnumel` or `void* kernel_args_[]`.
 std::string_view declared(const Statement& statement, TokenRange range) {
     for (std::size_t at = range.last; at-- > range.first;) {
         if (statement[at].kind == Token::Kind::word) return statement[at].text;
@@ -31,7 +31,7 @@ std::string_view declared(const Statement& statement, TokenRange range) {
     return {};
 }
 
-/// What the wrapper adds behind the kernel's own arguments.
+/// The wrapper adds these after the kernel's own arguments.
 bool is_launcher_parameter(std::string_view name) {
     return name == "device_idx_" || name == "stream_" || name == "kernels_" || name == "cubin_dir_";
 }
@@ -72,7 +72,7 @@ class HelperReader {
     }
 
   private:
-    /// loadKernel("/tmp/x/c2ee.cubin", "triton_poi_fused_0", 0, cubin_dir_)
+    /// Reads `loadKernel("/tmp/x/c2ee.cubin", "triton_poi_fused_0", 0, cubin_dir_)`.
     void see_load(const Statement& statement, std::size_t open) {
         std::vector<TokenRange> parts;
         statement.split(open, parts);
@@ -91,7 +91,8 @@ class HelperReader {
         kernel_.function = keeper_.keep(function);
     }
 
-    /// CUdeviceptr var_0 = reinterpret_cast<CUdeviceptr>(in_ptr0.data_ptr()); int var_2 = xnumel;
+    /// Reads `CUdeviceptr var_0 = reinterpret_cast<CUdeviceptr>(in_ptr0.data_ptr());` and `int var_2 =
+    /// xnumel;`.
     void see_variable(std::string_view name, const Statement& statement, TokenRange value) {
         for (std::size_t at = value.first; at < value.last; ++at) {
             ++keeper_.steps;
@@ -102,7 +103,7 @@ class HelperReader {
         }
     }
 
-    /// void* kernel_args_[] = {&var_0, &var_1, &global_scratch_4};
+    /// Reads `void* kernel_args_[] = {&var_0, &var_1, &global_scratch_4};`.
     void see_launched(const Statement& statement, std::size_t open) {
         if (!kernel_.launched.empty()) return;
         std::vector<TokenRange> parts;
@@ -117,11 +118,11 @@ class HelperReader {
 
     TritonKernelInfo& kernel_;
     Keeper& keeper_;
-    std::map<std::string_view, std::uint32_t> indices_;    // of parameters
-    std::map<std::string_view, std::uint32_t> variables_;  // and the parameter that each carries
+    std::map<std::string_view, std::uint32_t> indices_;    // parameter indices by name
+    std::map<std::string_view, std::uint32_t> variables_;  // parameter indices by variable
 };
 
-/// A Python literal as the lexer sees it: 'name' comes as a quoted token, whatever its quotes.
+/// Recognizes a Python string. The lexer returns 'name' as a quoted token, whatever its quotes.
 bool is_quoted(const Token& token, std::string_view source) {
     if (token.is_string()) return true;
     return token.kind == Token::Kind::number && token.text.data() > source.data() &&
@@ -134,7 +135,7 @@ struct SignatureEntry {
 };
 using Signature = std::map<std::string_view, SignatureEntry>;
 
-/// After 'signature': the names and types between the braces.
+/// Reads the names and types between the braces after 'signature':.
 Signature read_signature(SourceLexer& lexer, std::string_view source) {
     Signature types;
     std::string_view name;
@@ -157,7 +158,8 @@ std::uint32_t small_number(std::string_view text) {
     return error == std::errc() && rest == text.data() + text.size() ? number : kNone;
 }
 
-/// After 'configs': [{(0,): [['tt.divisibility', 16]], (1,): ...}] gives bytes by position in the signature.
+/// Reads the alignments after 'configs': [{(0,): [['tt.divisibility', 16]], (1,): ...}]. Maps positions in
+/// the signature to bytes.
 std::map<std::uint32_t, std::uint32_t> read_alignments(SourceLexer& lexer, std::string_view source,
                                                        std::uint64_t& steps) {
     std::map<std::uint32_t, std::uint32_t> alignments;
@@ -168,7 +170,7 @@ std::map<std::uint32_t, std::uint32_t> read_alignments(SourceLexer& lexer, std::
         ++steps;
         if (token.is('[') || token.is('{') || token.is('(')) ++depth;
         if (token.is('(')) position = kNone;
-        // In front of the list stands a colon; whatever else does, it is none.
+        // Only a colon may precede the list.
         if (depth == 0 && !token.is(':')) break;
         if ((token.is(']') || token.is('}') || token.is(')')) && --depth == 0) break;
         if (is_quoted(token, source)) {
@@ -184,7 +186,7 @@ std::map<std::uint32_t, std::uint32_t> read_alignments(SourceLexer& lexer, std::
     return alignments;
 }
 
-/// Whether a kernel that Inductor wrote writes to this argument: its names follow a rule.
+/// Returns how a kernel from Inductor accesses an argument. The names follow a rule.
 Access access_of(const TritonParameter& parameter, const TritonKernelInfo& kernel) {
     if (parameter.type.empty() || parameter.type[0] != '*') return Access::reads;
     if (kernel.is_user_defined) return Access::unknown;
@@ -202,7 +204,7 @@ void read_triton_source(std::string_view source, TritonKernelInfo& kernel, Keepe
     for (Token token = lexer.next(); token.kind != Token::Kind::end; token = lexer.next()) {
         ++keeper.steps;
         if (token.is_word("user_autotune")) kernel.is_user_defined = true;
-        // Behind it stands the code; a helper function that the kernel calls may come before the signature.
+        // The code follows here. A helper function of the kernel may come before the signature.
         if (token.is_word("jit") && !types.empty()) break;
         if (!is_quoted(token, source)) continue;
         if (token.text == "signature" && types.empty()) types = read_signature(lexer, source);

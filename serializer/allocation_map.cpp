@@ -1,4 +1,4 @@
-// See allocation_map.hpp: the reader, and what it is asked. The words are in allocation_text.cpp.
+// See allocation_map.hpp: the reader and its queries. The words are in allocation_text.cpp.
 #include "serializer/allocation_map.hpp"
 
 #include <fcntl.h>
@@ -21,7 +21,7 @@ using allocations::FileHeader;
 using allocations::Slot;
 using allocations::Way;
 
-// A table of the library's takes 3 MiB.
+// The library's own map takes 3 MiB.
 constexpr std::uint64_t kLargestFile = std::uint64_t{1} << 28U;
 
 bool holds(const Slot& slot, std::uint64_t address) {
@@ -74,7 +74,7 @@ Shortage told(const AllocationMap& map, const Failure& failure) {
     return shortage;
 }
 
-/// Pieces that are mapped one behind the other are one to who reads and writes.
+/// Extends `near` over adjacent mapped pieces, which are one range to a kernel.
 void grow(NearMemory& near, const std::vector<const Slot*>& there) {
     if (near.made_by != Way::map) return;
     const auto is_piece = [&near](const Slot* slot) {
@@ -95,7 +95,7 @@ void grow(NearMemory& near, const std::vector<const Slot*>& there) {
     }
 }
 
-/// By their addresses.
+/// Returns the requested slots by address.
 template <typename IsRequested>
 std::vector<const Slot*> sorted_where(const AllocationMap& map, IsRequested is_requested) {
     std::vector<const Slot*> found;
@@ -106,7 +106,7 @@ std::vector<const Slot*> sorted_where(const AllocationMap& map, IsRequested is_r
     return found;
 }
 
-/// nullptr where none of them is it.
+/// Returns nullptr if none matches.
 template <typename Slots, typename IsRequested>
 const Slot* youngest(const Slots& slots, IsRequested is_requested) {
     const Slot* found = nullptr;
@@ -141,7 +141,7 @@ std::uint64_t AllocationMap::nanoseconds(std::uint64_t ticks) const {
     const double time = static_cast<double>(ticks) *
                         static_cast<double>(header.anchor_unix_ns - header.start_unix_ns) /
                         static_cast<double>(header.anchor_ticks - header.start_ticks);
-    constexpr double kMost = 1e18;  // that much no process has lived
+    constexpr double kMost = 1e18;  // longer than any process lives
     return time < kMost ? static_cast<std::uint64_t>(time) : 0;
 }
 
@@ -164,7 +164,7 @@ Result<AllocationMap> parse_allocation_map(std::string_view bytes) {
 
 Result<AllocationMap> read_allocation_map(const std::string& path) {
     const auto failed = [&path](const char* what) { return Status::error(path + ": " + what); };
-    // O_NONBLOCK: a named pipe must not hold us up.
+    // With O_NONBLOCK, a named pipe cannot block the open.
     const Descriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK));
     struct stat info {};
     if (file.number() < 0 || fstat(file.number(), &info) != 0) return failed(std::strerror(errno));

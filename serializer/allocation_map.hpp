@@ -1,6 +1,6 @@
-// Reads a map of allocations (allocation_format.hpp), also one of a live process or one torn by its end, and
-// answers what memory lies at an address, and whether a call failed for want of it. Takes any bytes: what
-// cannot be right is left out and noted. Must never trust a number that it has read.
+// Reads a map of allocations (allocation_format.hpp), even of a live process or one truncated by a crash. It
+// reports the memory at an address, and whether a call failed for lack of memory. It accepts any bytes:
+// impossible entries are dropped and noted. It must never trust a number that it has read.
 #pragma once
 
 #include <cstdint>
@@ -17,45 +17,45 @@ namespace aoti_dbg {
 
 struct AllocationMap {
     allocations::FileHeader header{};
-    std::vector<allocations::Slot> slots;  // whole ones, by number
+    std::vector<allocations::Slot> slots;  // complete ones, by number
     std::vector<allocations::Failure> failures;
     std::vector<std::string> notes;
 
     [[nodiscard]] std::uint64_t nanoseconds(std::uint64_t ticks) const;
 };
 
-/// Fails for what is no such map, or a newer version; never for damage after the header.
+/// Fails if `bytes` is not such a map or has a newer version, but never for damage after the header.
 Result<AllocationMap> parse_allocation_map(std::string_view bytes);
 Result<AllocationMap> read_allocation_map(const std::string& path);
 
-/// The map that belongs to a flight ring.
+/// Returns the path of the map that belongs to a flight ring.
 std::string allocations_path(const std::string& ring);
 
 /// "cuMemAlloc"
 std::string_view word_of(allocations::Way way);
 
-/// A launch, by the ring: what was freed after it was there for it, and what was made after it was not. All
-/// zeros: it is not known.
+/// The time of a launch, as the ring has it. Memory freed later was live for the launch; memory created later
+/// was not. All zeros mean unknown.
 struct LaunchMoment {
     std::uint64_t sequence = 0;
     std::uint64_t ticks = 0;
 };
 
-/// A tensor in a piece of the driver's memory, at an address or near it.
+/// A tensor in a driver allocation, at or near an address.
 struct NearTensor {
-    enum class Place { inside, behind, before };  // behind: the address lies past its end
+    enum class Place { inside, behind, before };  // behind: the address is past the tensor's end
     Place place = Place::inside;
-    std::string name;  // empty: not known
+    std::string name;  // empty: unknown
     tensors::Origin origin = tensors::Origin::unknown;
     tensors::End end = tensors::End::none;
-    std::uint64_t address = 0;  // where it begins
+    std::uint64_t address = 0;  // where it starts
     std::uint64_t bytes = 0;
-    std::uint64_t distance = 0;  // into it, past its end or before it
+    std::uint64_t distance = 0;  // into it, past its end, or before it
     std::uint32_t run = 0;
     std::uint16_t model = 0;
     std::uint64_t created_sequence = 0;
     std::uint64_t end_sequence = 0;
-    bool was_freed = false;  // before the launch, where that is known; else at all
+    bool was_freed = false;  // before the launch if that is known, else at any time
 };
 
 /// "inside", "behind", "before"
@@ -64,29 +64,29 @@ std::string_view word_of(NearTensor::Place place);
 /// "64 KiB past the end of buf5 (1 MiB, created in run 3, already freed)"
 std::string near_text(const NearTensor& near);
 
-/// What memory an address lies in or by.
+/// The memory that contains an address or is near it.
 struct NearMemory {
     enum class Place {
-        inside,       // of memory that was there
-        freed_later,  // the same, but it was freed after the launch
-        freed,        // in memory that had been freed, or was afterwards where the launch is not known
-        behind,       // past the end of the nearest before it
-        before,       // before the nearest behind it
-        nowhere       // none is near
+        inside,       // in live memory
+        freed_later,  // in live memory that was freed after the launch
+        freed,        // in freed memory; if the launch is unknown, memory freed at any time
+        behind,       // past the end of the nearest allocation below it
+        before,       // before the nearest allocation above it
+        nowhere       // not near any allocation
     };
     Place place = Place::nowhere;
-    std::uint64_t address = 0;  // where it begins
+    std::uint64_t address = 0;  // where it starts
     std::uint64_t bytes = 0;
-    std::uint64_t distance = 0;  // into it, past its end or before it
-    std::uint32_t pieces = 1;    // of mapped memory, that touch one another
+    std::uint64_t distance = 0;  // into it, past its end, or before it
+    std::uint32_t pieces = 1;    // adjacent pieces of mapped memory
     std::int32_t device = allocations::kNoDevice;
     allocations::Way made_by = allocations::Way::unknown;
     allocations::Way freed_by = allocations::Way::unknown;
-    std::optional<std::uint64_t> freed_before_ns;  // before the launch, where that is known
+    std::optional<std::uint64_t> freed_before_ns;  // before the launch, if that is known
     std::uint64_t created_sequence = 0;
-    std::uint64_t freed_sequence = 0;  // 0: it was not freed
-    std::vector<NearTensor> tensors;   // in it: one at the address, or the nearest on both sides
-    std::uint64_t known_tensors = 0;   // in it: none where the map of tensors has none
+    std::uint64_t freed_sequence = 0;  // 0: not freed
+    std::vector<NearTensor> tensors;   // in it: the one at the address, or the nearest on both sides
+    std::uint64_t known_tensors = 0;   // tensors known in it; 0 if the map of tensors has none
 
     [[nodiscard]] bool is_use_after_free() const { return place == Place::freed && freed_before_ns; }
 };
@@ -94,10 +94,11 @@ struct NearMemory {
 /// "inside", "freed_later" and so on.
 std::string_view word_of(NearMemory::Place place);
 
-/// Beyond this the neighbour of an address says nothing of it.
+/// Beyond this distance a neighbor says nothing about an address.
 inline constexpr std::uint64_t kNearBytes = std::uint64_t{1} << 30U;
 
-/// One entry where memory holds or held it, the youngest; else the neighbours, the one before it first.
+/// Returns the youngest entry that contains or contained the address. If there is none, it returns the
+/// neighbors, the lower one first.
 std::vector<NearMemory> near_memory(const AllocationMap& map, std::uint64_t address,
                                     const LaunchMoment& launch);
 
@@ -106,25 +107,25 @@ std::string near_text(const NearMemory& near);
 /// "2 MiB on cuda:0, freed by cuMemFree 3 ms before the launch"
 std::string freed_text(const NearMemory& near);
 
-/// Memory that a thread asked for and did not get.
+/// A request for memory that failed.
 struct Shortage {
     std::uint64_t bytes = 0;
     std::int32_t device = allocations::kNoDevice;
     std::uint64_t free_bytes = 0;   // of the device
     std::uint64_t total_bytes = 0;  // 0: neither is known
-    std::uint64_t held_bytes = 0;   // by the process then, on that device
-    std::uint64_t held = 0;         // in so many allocations
+    std::uint64_t held_bytes = 0;   // by the process at that time, on that device
+    std::uint64_t held = 0;         // the number of allocations that hold those bytes
     std::uint32_t thread = 0;
     allocations::Way way = allocations::Way::unknown;
 };
 
-/// The last that `thread` was refused between two moments, and had not got by the second. An end of 0 is the
-/// end of the process.
+/// Returns the last failure of `thread` between two times whose request had not succeeded by `end_ticks`. An
+/// `end_ticks` of 0 means the end of the process.
 std::optional<Shortage> shortage_in(const AllocationMap& map, std::uint32_t thread, std::uint64_t begin_ticks,
                                     std::uint64_t end_ticks);
 
-/// The last of the process, where its thread never got as much and no call has begun since the one with that
-/// number: what the end of the process may be about.
+/// Returns the last failure of the process, a likely reason for its exit. Returns none if the thread's
+/// request succeeded later, or if a call began after `last_sequence`.
 std::optional<Shortage> shortage_at_end(const AllocationMap& map, std::uint64_t last_sequence);
 
 /// "12 GiB requested on cuda:0 (3 GiB of 139 GiB free)"

@@ -37,7 +37,7 @@ constexpr WayWord kWords[] = {
     {Way::unseen, "a call that was not seen"},
 };
 
-/// PyTorch's caching allocator takes segments of multiples of it, which hold several tensors.
+/// PyTorch's caching allocator takes segments in multiples of this, and they hold several tensors.
 constexpr std::uint64_t kSegmentUnit = std::uint64_t{2} << 20U;
 
 bool may_be_segment(const NearMemory& near) {

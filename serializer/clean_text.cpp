@@ -5,7 +5,7 @@
 namespace aoti_dbg {
 namespace {
 
-/// Those of ASCII, and U+0080 to U+009F, which some terminals obey too.
+/// ASCII control characters and U+0080 to U+009F, which some terminals obey too.
 bool is_control(std::string_view character) {
     const auto first = static_cast<unsigned char>(character.front());
     if (character.size() == 1) return first < 0x20 || first == 0x7f;
@@ -16,7 +16,7 @@ bool goes_on(char byte) {
     return (static_cast<unsigned char>(byte) & 0xC0U) == 0x80U;
 }
 
-/// Where the character with that number begins.
+/// Returns the byte offset of the character with that number.
 std::size_t offset_of(std::string_view text, std::size_t character) {
     std::size_t at = 0;
     for (; character > 0; --character)
@@ -35,7 +35,7 @@ std::size_t character_length(std::string_view text) {
     for (std::size_t i = 1; i < length; ++i) {
         if (!goes_on(text[i])) return 0;
     }
-    // Longer than needed, a surrogate, or beyond the last code point.
+    // Reject overlong forms, surrogates and values beyond the last code point.
     if (first == 0xE0 && byte(1) < 0xA0) return 0;
     if (first == 0xED && byte(1) > 0x9F) return 0;
     if (first == 0xF0 && byte(1) < 0x90) return 0;
@@ -74,7 +74,7 @@ std::size_t append_shortened(std::string_view text, std::size_t most, std::strin
         out += clean;
         return characters;
     }
-    // The end tells names of one kind apart, so it gets the larger half.
+    // Names of one kind differ at the end, so the end gets the larger half.
     const std::size_t front = most < 2 ? 0 : (most - 2) / 2;
     const std::size_t back = most < 2 ? most : most - 2 - front;
     out.append(clean, 0, offset_of(clean, front));

@@ -1,5 +1,5 @@
-// Names and strings of models made harmless: a terminal obeys control characters, and JSON must be UTF-8.
-// Nothing else is changed.
+// Makes names and strings from models safe to print: terminals obey control characters, and JSON requires
+// UTF-8. It must change nothing else.
 #pragma once
 
 #include <cstddef>
@@ -8,20 +8,21 @@
 
 namespace aoti_dbg {
 
-/// What stands for a byte that is no part of any character: U+FFFD.
+/// U+FFFD, which replaces a byte that is not part of any character.
 inline constexpr std::string_view kReplacement = "\xEF\xBF\xBD";
 
-/// Bytes of the character that `text` begins with, 0 where that is not UTF-8. `text` is not empty.
+/// Returns the length in bytes of the first character of `text`, or 0 if it is not UTF-8. `text` must not be
+/// empty.
 std::size_t character_length(std::string_view text);
 
-/// Of UTF-8.
+/// Returns the number of UTF-8 characters.
 std::size_t characters_in(std::string_view text);
 
-/// `text` with `?` for each control character, and kReplacement for each byte that is not UTF-8.
+/// Appends `text` with `?` for each control character and kReplacement for each byte that is not UTF-8.
 void append_clean(std::string_view text, std::string& out);
 
-/// No more than `most` characters of clean text: of a longer one the middle goes, and `..` stands for it.
-/// Returns how many characters there are.
+/// Appends at most `most` characters of clean text, and replaces the middle of a longer one with `..`.
+/// Returns the number of characters appended.
 std::size_t append_shortened(std::string_view text, std::size_t most, std::string& out);
 
 }  // namespace aoti_dbg

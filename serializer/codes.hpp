@@ -1,5 +1,5 @@
-// The stable codes of findings, verdicts and errors: what each means and what to do. Texts only; decides
-// nothing.
+// The stable codes of findings, verdicts and errors: what each means and how to fix it. Text only; it must
+// decide nothing.
 #pragma once
 
 #include <cstdint>
@@ -17,19 +17,20 @@ struct CodeInfo {
     std::string_view title;
     std::string_view meaning;
     std::string_view example;
-    std::string_view remedy;  // a step a line
+    std::string_view remedy;  // one step per line
 };
 
-/// By number.
+/// Returns the codes by number.
 std::span<const CodeInfo> all_codes();
 
-/// "AD1203", "ad1203" or "1203"; null for no code.
+/// Accepts "AD1203", "ad1203" or "1203". Returns null if there is no such code.
 const CodeInfo* find_code(std::string_view text);
 
 /// "AD1203"
 std::string code_text(std::uint32_t number);
 
-/// Of a kind and a check that this release knows; 0 for others, which another release may have written.
+/// Returns the code for the finding's kind and check. Returns 0 if this release does not know them, because
+/// another release may have written them.
 std::uint32_t code_of(const Finding& finding);
 
 }  // namespace aoti_dbg

@@ -1,5 +1,5 @@
-// Writes docs/codes/ from the table of codes: a page a code and an index. Run by scripts/generate-code-pages;
-// no part of the library or the command.
+// Writes docs/codes/ from the table of codes: one page per code and an index. scripts/generate-code-pages
+// runs it. It must not become part of the library or the command.
 #include <algorithm>
 #include <fstream>
 #include <iostream>

@@ -9,7 +9,7 @@
 namespace aoti_dbg {
 namespace {
 
-// By the number of the kind.
+// Indexed by the number of the kind.
 constexpr std::string_view kKinds[] = {"unknown", "triton", "op",  "proxy_op",  "dispatcher_op", "cpp_kernel",
                                        "launch",  "graph",  "run", "lifecycle", "wait"};
 

@@ -1,4 +1,4 @@
-// A call in a report of what went wrong. Plain: what it is about may be gone.
+// A call as reports describe it. It owns its text, because the ring or model behind it may be gone.
 #pragma once
 
 #include <cstdint>
@@ -10,48 +10,50 @@
 
 namespace aoti_dbg {
 
-/// A call as the flight ring has it, and what the model's package says of it.
+/// A call as the flight ring recorded it, with the details from the model's package.
 struct CrashCall {
     std::string name;
     ring::CallKind kind = ring::CallKind::unknown;
-    std::uint64_t sequence = 0;  // number of the call in its process
+    std::uint64_t sequence = 0;  // call number in its process
     std::uint32_t run = ring::kNoRun;
     std::uint32_t call = ring::kNoCall;
     std::uint32_t model = ~0U;
     std::string model_name;
-    std::string package;  // of the model, by which it was kept: its name and hash; empty: not known
+    std::string package;  // of the model: the name and hash under which it was kept; empty: unknown
     std::string path;     // of its library
     std::uint64_t thread = 0;
     std::uint64_t stream = 0;
-    std::uint8_t context = 0;  // as its record has it
-    std::string device;        // "cuda:1"; empty: not known, or the process used but one
+    std::uint8_t context = 0;  // as in its ring::Record
+    std::string device;        // "cuda:1"; empty: unknown, or the process used only one device
     std::int32_t result = 0;
     bool unwound_by_exception = false;
-    bool is_likely = false;  // it may have been another one of that name
-    std::uint32_t line = 0;  // of the wrapper source; 0: not known
+    bool is_likely = false;  // a different call of the same name is possible
+    std::uint32_t line = 0;  // of the wrapper source; 0: unknown
     std::vector<std::string> source_nodes;
     std::vector<std::string> original_aten;
-    std::string inside;  // the op that it is a part of, as call_text(); empty: none
+    std::string inside;  // the op that contains it, as call_text() prints it; empty: none
 };
 
-/// What the ring says of it.
+/// Returns the fields that the ring knows.
 CrashCall recorded_call(const ring::Contents& contents, const ring::Call& call);
 
-/// "triton", "op": as reports have it.
+/// Returns the word that reports use: "triton", "op".
 std::string_view word_of(ring::CallKind kind);
-/// The kind of that word; unknown for any other.
+/// The inverse of word_of(); returns unknown for any other word.
 ring::CallKind kind_of(std::string_view word);
 
-/// " (run 0, call 3)"; empty where neither is known.
+/// Returns " (run 0, call 3)", or an empty text if neither is known.
 std::string place_text(const CrashCall& call);
 
-/// "X failed", "an exception unwound X": clean.
+/// Returns "X failed" or "an exception unwound X", in clean text.
 std::string failure_text(const CrashCall& call);
 
-/// Whether a launch on record may be one of that kernel: models tell several of one name apart by a number.
+/// True if a recorded launch may be of `kernel`. Models append a number to distinguish kernels with the same
+/// name.
 bool is_name_of(std::string_view launch, std::string_view kernel);
 
-/// "mylib::my_op (run 0, call 3)", clean; "run 2 of model 0", since models are named by hashes.
+/// Returns "mylib::my_op (run 0, call 3)" in clean text. Runs read "run 2 of model 0", because model names
+/// are hashes.
 std::string call_text(const CrashCall& call);
 
 }  // namespace aoti_dbg

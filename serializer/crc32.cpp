@@ -1,11 +1,11 @@
-// CRC-32 as arithmetic: a message is a polynomial over GF(2), its checksum what is left modulo P. Bits are
-// reflected: the highest bit of a word is the coefficient of x^0. "Register" is a checksum before its final
-// inversion.
+// CRC-32 as arithmetic: a message is a polynomial over GF(2), and its checksum is the remainder modulo P.
+// Bits are reflected: the highest bit of a word is the coefficient of x^0. "Register" means a checksum before
+// its final inversion.
 //
-// Folding: 128 bits that lie D bits before others are replaced by 128 bits in the others' place, since
-// high * x^(D+64) + low * x^D is the same modulo P as high * (x^(D+64) mod P) + low * (x^D mod P). What is
-// left in the end are 16 bytes with the same checksum as all of the message. (Gopal and others, "Fast CRC
-// Computation for Generic Polynomials Using PCLMULQDQ Instruction", Intel 2009.)
+// Folding replaces 128 bits that precede others by D bits with 128 bits in the others' place. This works
+// because high * x^(D+64) + low * x^D equals high * (x^(D+64) mod P) + low * (x^D mod P) modulo P. The result
+// is 16 bytes with the checksum of the whole message. (Gopal and others, "Fast CRC Computation for Generic
+// Polynomials Using PCLMULQDQ Instruction", Intel 2009.)
 #include "serializer/crc32.hpp"
 
 #include <array>
@@ -46,7 +46,7 @@ constexpr std::array<std::uint32_t, 67> kSquares = [] {
     return squares;
 }();
 
-/// x^(8 * bytes): what so many bytes behind it make of a register.
+/// Returns x^(8 * bytes), the factor that `bytes` more bytes apply to a register.
 constexpr std::uint32_t shift_of_bytes(std::uint64_t bytes) {
     std::uint32_t power = kOne;
     for (std::size_t n = 3; bytes != 0; ++n, bytes >>= 1U)
@@ -54,7 +54,7 @@ constexpr std::uint32_t shift_of_bytes(std::uint64_t bytes) {
     return power;
 }
 
-/// Row k: what a byte does to the register, k bytes later.
+/// Row k is the effect of a byte on the register k bytes later.
 using Tables = std::array<std::array<std::uint32_t, 256>, 8>;
 constexpr Tables kTables = [] {
     Tables tables{};
@@ -89,8 +89,8 @@ std::uint32_t update_by_tables(std::uint32_t state, const std::byte* at, std::si
 #if defined(__x86_64__)
 #define AOTI_DBG_FOLDING __attribute__((target("pclmul,sse4.1")))
 
-/// x^bits mod P as the multiplication takes it. A product of reflected numbers comes out one bit short, hence
-/// the shift; the factor's 32 bits lie at the low end of their 64, hence 32 bits less in the power.
+/// Returns x^bits mod P in the form that the multiplication takes. The product of reflected numbers is one
+/// bit short, hence the shift. The factor's 32 bits are at the low end of 64, so the power is 32 less.
 constexpr std::int64_t fold_factor(std::uint32_t bits) {
     std::uint32_t power = kOne;
     for (bits -= 32; bits > 0; --bits)
@@ -99,12 +99,12 @@ constexpr std::int64_t fold_factor(std::uint32_t bits) {
 }
 
 constexpr std::size_t kLane = 16;
-constexpr std::size_t kLanes = 8;  // multiplications take 3 to 7 clocks and begin at one a clock
+constexpr std::size_t kLanes = 8;  // multiplications take 3 to 7 clocks, and one can start each clock
 constexpr std::size_t kStride = kLane * kLanes;
 
 struct Factors {
-    std::int64_t first;   // of the 64 bits that come first in the message
-    std::int64_t second;  // of those behind
+    std::int64_t first;   // for the first 64 bits in the message
+    std::int64_t second;  // for the 64 bits after them
 };
 constexpr Factors factors_over(std::size_t bytes) {
     const auto bits = static_cast<std::uint32_t>(8 * bytes);
@@ -121,7 +121,7 @@ AOTI_DBG_FOLDING inline __m128i fold(__m128i lane, __m128i factors, __m128i onto
     return _mm_xor_si128(_mm_xor_si128(first, second), onto);
 }
 
-/// `bytes` is at least kStride.
+/// `bytes` must be at least kStride.
 AOTI_DBG_FOLDING std::uint32_t update_by_folding(std::uint32_t state, const std::byte* at,
                                                  std::size_t bytes) {
     constexpr Factors kOverStride = factors_over(kStride);
@@ -152,7 +152,7 @@ AOTI_DBG_FOLDING std::uint32_t update_by_folding(std::uint32_t state, const std:
 
 bool crc32_can_fold() {
 #if defined(__x86_64__)
-    // A constructor of somebody else's may be what calls us, before the compiler's own has looked.
+    // Another library's constructor may call this before the compiler's own CPU detection has run.
     __builtin_cpu_init();
     return __builtin_cpu_supports("pclmul") != 0 && __builtin_cpu_supports("sse4.1") != 0;
 #else

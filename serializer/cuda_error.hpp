@@ -1,5 +1,5 @@
-// What the numbers mean that the CUDA driver returns: in words, and whose fault that commonly is. The numbers
-// are those of CUresult in cuda.h, where one never gets another meaning.
+// CUDA driver error numbers in words, and their usual cause. The numbers are those of CUresult in cuda.h,
+// which never gives a number a new meaning.
 #pragma once
 
 #include <cstdint>
@@ -8,16 +8,16 @@
 namespace aoti_dbg {
 
 enum class CrashClass : std::uint8_t {
-    kernel,    // what a kernel did
-    hardware,  // the device itself: ECC, NVLink
-    driver,    // it, or that it does not fit to device or program
-    oom,       // no memory
-    hang,      // no end
-    host,      // what the program did on the processor
+    kernel,    // an error in a kernel
+    hardware,  // a device failure: ECC, NVLink
+    driver,    // a driver failure or mismatch with the device or program
+    oom,       // out of memory
+    hang,      // no progress
+    host,      // an error in the host program
     unknown,
 };
 
-/// As report.json has it.
+/// Returns the word that report.json uses.
 std::string_view word_of(CrashClass kind);
 
 struct CudaError {
@@ -26,10 +26,10 @@ struct CudaError {
     std::string_view words;
 };
 
-/// "unknown CUDA error", of class `unknown`, for a number that is not known.
+/// Returns "unknown CUDA error" of class `unknown` for an unknown number.
 CudaError cuda_error(std::int32_t number);
 
-/// Whether nothing works in its context any more after this.
+/// True if the context is unusable after this error.
 bool ends_context(std::int32_t error);
 
 }  // namespace aoti_dbg

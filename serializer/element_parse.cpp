@@ -1,5 +1,5 @@
-// Elements out of their JSON. Apart from element_value.cpp, because std::from_chars needs libm, which the
-// library that writes must not need.
+// Parses elements from JSON. It is separate from element_value.cpp because std::from_chars needs libm, which
+// the preloaded library must not need.
 #include <charconv>
 #include <cmath>
 #include <cstdint>
@@ -13,7 +13,7 @@
 namespace aoti_dbg {
 namespace {
 
-/// std::from_chars reads "nan" and "inf" too, but not our words for them.
+/// std::from_chars accepts "nan" and "inf" too, but not our words for them.
 template <typename Float>
 std::optional<Float> read_float(std::string_view text) {
     using Limits = std::numeric_limits<Float>;
@@ -39,7 +39,7 @@ bool is_same(float a, float b) {
     return a == b && std::signbit(a) == std::signbit(b);
 }
 
-/// Searches for the code that stands for `value`; of NaNs one with its sign, if there is one.
+/// Searches for the code of `value`. For a NaN it prefers a code with the same sign.
 bool store_float8(DType dtype, float value, std::byte* to) {
     std::optional<std::uint8_t> found;
     for (std::uint32_t code = 0; code < 256; ++code) {
@@ -50,7 +50,7 @@ bool store_float8(DType dtype, float value, std::byte* to) {
     return found && store(*found, to);
 }
 
-/// The inverse of decode_float16() for what that gives.
+/// The inverse of decode_float16() for every value that it returns.
 bool store_float16(float value, std::byte* to) {
     const auto bits = __builtin_bit_cast(std::uint32_t, value);
     const std::uint32_t sign = (bits >> 16U) & 0x8000U;

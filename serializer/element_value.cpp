@@ -16,7 +16,7 @@ Type loaded(const std::byte* at) {
     return value;
 }
 
-/// Calls `work` with an object of the integer type that elements of `dtype` are of.
+/// Calls `work` with an object of the integer type of `dtype`.
 template <typename Work>
 auto with_integer(DType dtype, Work work) {
     switch (dtype) {
@@ -39,7 +39,7 @@ auto with_integer(DType dtype, Work work) {
     }
 }
 
-/// Of a kind that is narrower than float64.
+/// Reads a floating-point type narrower than float64.
 float narrow_value(DType dtype, const std::byte* at) {
     switch (dtype) {
         case DType::float32:

@@ -1,5 +1,5 @@
-// Single elements of a tensor, given as bytes, by their dtype: what they are worth, and as JSON and back. Of
-// a complex dtype one part at a time: part_dtype() says its own.
+// Converts single tensor elements between bytes, numbers and JSON, by dtype. A complex element is converted
+// one part at a time, with part_dtype() as its dtype.
 #pragma once
 
 #include <cstddef>
@@ -10,14 +10,14 @@
 
 namespace aoti_dbg {
 
-/// As at::print sees it: integers beyond 2^53 are rounded. `dtype` is not complex.
+/// Returns the value as at::print shows it, with integers beyond 2^53 rounded. `dtype` must not be complex.
 double element_value(DType dtype, const std::byte* at);
 
-/// Integers exactly, bool as true or false, the others as append_json_number().
+/// Appends integers exactly, bool as true or false, and other values as append_json_number() does.
 void append_json_element(DType dtype, const std::byte* at, std::string& out);
 
-/// A number, or the content of a string, or true or false, as append_json_element() writes it. False where
-/// it is none of that dtype; then `to` is unchanged.
+/// Reads what append_json_element() writes: a number, the contents of a string, true or false. Returns false
+/// and leaves `to` unchanged if the text does not fit the dtype.
 bool read_json_element(DType dtype, std::string_view text, std::byte* to);
 
 }  // namespace aoti_dbg

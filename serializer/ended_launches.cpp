@@ -14,31 +14,31 @@ using ring::Thread;
 
 constexpr std::uint64_t kPerThread = 2;  // CU_STREAM_PER_THREAD: each thread has its own in each context
 
-/// Also one that had not come back: it may have been handed over.
+/// True even if the launch has not returned, because it may have been submitted.
 bool was_handed_over(const Record& record) {
     return ring::is_launch(record.kind) && record.result == 0 && (record.flags & ring::kCaptured) == 0 &&
            (record.flags & ring::kUnwoundByException) == 0;
 }
 
-/// Whether the first comes before the second on the stream of both, for certain.
+/// True if the first certainly precedes the second on the stream of both.
 bool comes_before(const ring::Call& first, const ring::Call& second) {
     if (first.thread == second.thread) return first.record->seq < second.record->seq;
     return !ring::is_open(*first.record) && first.record->end_ticks <= second.record->begin_ticks;
 }
 
-/// Contexts that have no numbers may still be told apart by their markers.
+/// Markers may distinguish contexts that have no numbers.
 bool are_on_one_stream(const ring::Contents& contents, const ring::Call& one, const ring::Call& other) {
     return stream_key(one) == stream_key(other) &&
            contents.markers_of(one.record->mark) == contents.markers_of(other.record->mark);
 }
 
-/// Whether the ring still has every launch of that thread beyond `seq`.
+/// True if the ring still has every launch of that thread after `seq`.
 bool has_all_beyond(const Thread& thread, std::uint64_t seq) {
     return thread.written <= thread.records.size() ||
            (!thread.records.empty() && thread.records.front().seq <= seq + 1);
 }
 
-/// Whether all that a stream had not ended is among the launches.
+/// True if `launches` has every unended launch of the stream.
 bool has_all_of(const MarkedStream& stream, std::uint32_t mark, const std::vector<ring::Call>& launches) {
     if (stream.tid == 0 || stream.last <= stream.completed) return true;
     const auto first = std::find_if(launches.begin(), launches.end(),
@@ -46,7 +46,7 @@ bool has_all_of(const MarkedStream& stream, std::uint32_t mark, const std::vecto
     return first != launches.end() && has_all_beyond(*first->thread, stream.completed);
 }
 
-/// The same of all streams of a context, or of the one with that handle.
+/// Checks all streams of a context, or only the one with that handle.
 bool has_all_of(const Markers& markers, const std::vector<ring::Call>& launches,
                 std::optional<std::uint64_t> stream) {
     for (std::uint32_t i = 0; i < markers.streams.size(); ++i) {
@@ -96,7 +96,7 @@ void EndedLaunches::take(const Record& wait, std::uint32_t thread, std::string_v
     const bool tells = name == "cuStreamSynchronize" || name == "cuEventSynchronize" ||
                        name == "cuStreamQuery" || name == "cuEventQuery" || name == "cuMemcpyDtoH";
     if (!tells || wait.launch >= wait.seq) return;
-    // Of an event: up to and with the last call before it was recorded.
+    // An event covers everything up to and including the last call before it was recorded.
     const std::uint64_t before = wait.launch == 0 ? wait.seq : wait.seq - wait.launch + 1;
     std::uint64_t& done = streams_[stream_key(wait.stream, thread, wait.context)];
     done = std::max(done, before);
@@ -157,7 +157,7 @@ std::vector<ring::Call> unended_beside(const ring::Contents& contents, const rin
     for (const ring::Call& call : ring::merged_calls(contents)) {
         const bool is_other = call.record != faulted.record && was_handed_over(*call.record);
         if (!is_other || ended.holds(call)) continue;
-        // It could not have run before these were done.
+        // The faulted launch could not run before these ended.
         if (are_on_one_stream(contents, call, faulted) && comes_before(call, faulted)) continue;
         launches.push_back(call);
     }

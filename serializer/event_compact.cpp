@@ -12,7 +12,7 @@
 namespace aoti_dbg {
 namespace {
 
-// Together 126 characters, with the blanks between columns.
+// The columns take 126 characters, including the blanks between them.
 constexpr std::size_t kCallWidth = 9;
 constexpr std::size_t kKernelWidth = 30;
 constexpr std::size_t kLabelWidth = 14;
@@ -30,7 +30,7 @@ constexpr const char* kDim = "\x1b[2m";
 constexpr const char* kBold = "\x1b[1m";
 constexpr const char* kPlain = "\x1b[0m";
 
-/// To the right end of a column whose text begins at `start`; what is wider pushes the rest out.
+/// Aligns the text from `start` to the right end of its column. Wider text pushes the rest out.
 void align_right(std::size_t start, std::size_t width, std::string& out) {
     const std::size_t length = out.size() - start;
     if (length < width) out.insert(start, width - length, ' ');
@@ -47,7 +47,7 @@ std::string column(std::string_view text, std::size_t width) {
     return padded;
 }
 
-/// Aligned like the numbers that stand below it.
+/// Aligns the title like the numbers below it.
 void append_number_title(std::string_view text, std::string& out) {
     out += ' ';
     const std::size_t start = out.size();
@@ -62,7 +62,7 @@ void append_number(double number, std::string& out) {
     align_right(start, kNumberWidth, out);
 }
 
-/// Integers exactly where they have room.
+/// Appends integers exactly if they fit.
 void append_number(const Number& number, std::string& out) {
     if (number.kind == Number::Kind::floating) return append_number(number.floating, out);
     out += ' ';
@@ -79,7 +79,7 @@ void append_number(const Number& number, std::string& out) {
     align_right(start, kNumberWidth, out);
 }
 
-/// "f16" of "float16".
+/// Returns "f16" for "float16".
 std::string short_dtype(std::string_view dtype) {
     static constexpr std::array<std::pair<std::string_view, std::string_view>, 5> kShort = {
         {{"bfloat", "bf"}, {"float", "f"}, {"complex", "c"}, {"uint", "u"}, {"int", "i"}}};
@@ -121,7 +121,7 @@ void CompactRenderer::mark(const char* code, std::string& out) const {
 const std::string& CompactRenderer::kernel_text(const MeasuredCall& call) {
     const SiteFacts& facts = site_or_unknown(call);
     if (const std::string* known = kernels_.find(facts.number)) return *known;
-    // A site is always called at the same depth, or nearly.
+    // A site is always, or nearly always, called at the same depth.
     std::string& text = kernels_.add(facts.number);
     const std::size_t indent = std::size_t{2} * std::min(call.nesting, kDeepestIndent);
     text.append(indent, ' ');

@@ -1,7 +1,6 @@
-// One aligned line a tensor, to be read at a glance: run and call, side, kernel, label, dtype and sizes,
-// mean, standard deviation, minimum, maximum, and what is remarkable. Columns have fixed widths, so that
-// lines of different calls stand under each other; names that are too long lose their middle. Computes
-// nothing.
+// Renders one aligned line per tensor: run, call, side, kernel, label, dtype, sizes, mean, deviation,
+// minimum, maximum and remarks. Columns have fixed widths, so lines of different calls align, and long names
+// lose their middle. It must compute nothing.
 #pragma once
 
 #include <cstdint>
@@ -12,13 +11,13 @@
 
 namespace aoti_dbg {
 
-/// Not for several threads at once; facts are kept by their numbers, as in TextRenderer.
+/// Not thread-safe. It caches text by facts number, as TextRenderer does.
 class CompactRenderer {
   public:
-    /// `colour`: NaN and Inf in red, what was measured earlier dimmed. For terminals.
+    /// `colour` prints NaN and Inf in red and dims earlier measurements. Use it for terminals.
     explicit CompactRenderer(bool colour) : colour_(colour) {}
 
-    /// Appends whole lines to `out`; now and then a line that names the columns.
+    /// Appends whole lines to `out`, and from time to time a line with the column names.
     void render(const MeasuredCall& call, std::string& out);
 
   private:
@@ -31,8 +30,8 @@ class CompactRenderer {
     void mark(const char* code, std::string& out) const;
 
     bool colour_;
-    bool names_kernel_ = false;         // the line that is begun is the first of its call
-    std::uint32_t lines_to_title_ = 0;  // until the columns are named again
+    bool names_kernel_ = false;         // the current line is the first of its call
+    std::uint32_t lines_to_title_ = 0;  // until the next line of column names
     FactsCache<std::string> kernels_;   // by site
     FactsCache<std::string> labels_;
     FactsCache<std::string> tensors_;

@@ -25,7 +25,7 @@ std::vector<std::int64_t> integers_of(Value list) {
     return integers;
 }
 
-/// A number, or one of the words for what is not finite.
+/// True for a number, or for a string, because non-finite values are words.
 bool is_numeric(Value value) {
     return value.is(Kind::number) || value.is(Kind::string);
 }
@@ -36,7 +36,7 @@ void read_double(Value value, double& to) {
         memcpy(&to, bytes, sizeof to);
 }
 
-/// As append_number() of event_jsonl.cpp wrote it.
+/// Reads what append_number() in event_jsonl.cpp writes.
 Number number_of(DType dtype, Value value) {
     Number number;
     if (is_unsigned(dtype)) {
@@ -57,7 +57,7 @@ Number number_of(DType dtype, Value value) {
     return number;
 }
 
-/// An integer of up to 128 bits.
+/// Reads an integer of up to 128 bits.
 void read_sum(Value value, RealStatistics& part) {
     __extension__ using Wide = unsigned __int128;
     std::string_view digits = value.text();
@@ -106,7 +106,7 @@ void read_part(Value object, TensorStatistics& statistics, RealStatistics& part)
     }
 }
 
-/// Whether no product of them overflows, so that their number of elements can be believed.
+/// True if their product does not overflow, so that the element count is reliable.
 bool are_sizes(const std::vector<std::int64_t>& sizes) {
     std::uint64_t elements = 1;
     for (const std::int64_t size : sizes) {

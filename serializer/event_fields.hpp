@@ -1,5 +1,5 @@
-// Single things of a line of events.jsonl, out of their JSON. What is missing or makes no sense leaves its
-// place as it was: newer versions may leave out, and any bytes may come.
+// Reads single fields of an events.jsonl line from their JSON. A missing or invalid field leaves its target
+// unchanged, because newer versions may omit fields and the file may hold any bytes.
 #pragma once
 
 #include <charconv>
@@ -13,7 +13,7 @@
 
 namespace aoti_dbg {
 
-/// False where it is no number of that type.
+/// Returns false if it is not a number of that type.
 template <typename Integer>
 bool read_integer(JsonLine::Value value, Integer& to) {
     const std::string_view text = value.text();
@@ -28,16 +28,16 @@ bool read_integer(JsonLine::Value value, Integer& to) {
 /// "0x7f3a00000000"
 void read_address(JsonLine::Value value, std::uint64_t& to);
 
-/// Empty where it is no string.
+/// Returns an empty text if it is not a string.
 std::string string_of(JsonLine::Value value);
 
-/// Of an argument's object; `tensor` says what they are of.
+/// Reads the statistics of an argument's object; `tensor` describes the measured tensor.
 void read_statistics(JsonLine::Value object, const TensorFacts& tensor, TensorStatistics& statistics);
 
-/// In logical order; nothing unless all of them are values of that dtype.
+/// Reads values in logical order. Reads nothing unless all of them are values of that dtype.
 void read_values(JsonLine::Value list, DType dtype, std::vector<std::byte>& to);
 
-/// From a definition, or from what a call's own line says.
+/// Reads a definition, or the members in a call's own line.
 void read_tensor(JsonLine::Value object, TensorFacts& facts);
 void read_argument(JsonLine::Value object, ArgumentFacts& facts);
 void read_site(JsonLine::Value object, SiteFacts& facts);

@@ -1,4 +1,4 @@
-// The forms that level 2 can be told in: AOTI_DBG_FORMAT, `aoti-dbg show --format`.
+// The output formats of level 2: AOTI_DBG_FORMAT, `aoti-dbg show --format`.
 #pragma once
 
 #include <cstdint>
@@ -8,9 +8,9 @@
 namespace aoti_dbg {
 
 enum class EventFormat : std::uint8_t {
-    text,     // as PyTorch's debug printer
-    compact,  // one aligned line a tensor
-    jsonl,    // docs/reference/events.md
+    text,     // like PyTorch's debug printer
+    compact,  // one aligned line per tensor
+    jsonl,    // see docs/reference/events.md
 };
 
 constexpr std::optional<EventFormat> event_format_named(std::string_view word) {

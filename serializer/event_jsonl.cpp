@@ -25,7 +25,7 @@ void append_list(std::string_view name, const std::vector<std::string>& texts, s
     out += ']';
 }
 
-/// A minimum or maximum: of a kind that is narrower than float64 with as few digits as that kind needs.
+/// Appends a minimum or maximum. A type narrower than float64 gets only the digits it needs.
 void append_number(DType dtype, const Number& number, std::string& out) {
     switch (number.kind) {
         case Number::Kind::signed_integer:
@@ -62,7 +62,7 @@ void append_index(std::string_view name, std::uint64_t index, std::string& out) 
     }
 }
 
-/// `first` is what stands before the first member.
+/// `first` precedes the first member.
 void append_part(char first, const TensorStatistics& statistics, const RealStatistics& part,
                  std::string& out) {
     const bool is_printed = wants(statistics.wanted, Wanted::printed | Wanted::indices);

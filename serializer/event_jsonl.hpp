@@ -1,6 +1,6 @@
-// Events as JSON Lines: events.jsonl, drawn and versioned in docs/reference/events.md. A line is whole in
-// itself, with the names of kernel and argument, dtype and sizes in it; what never changes of them besides is
-// written once and referred to by its id. Computes nothing.
+// Renders events as JSON Lines: events.jsonl, described and versioned in docs/reference/events.md. Each line
+// names its kernel, argument, dtype and sizes. Other constant data is written once and referenced by id. It
+// must compute nothing.
 #pragma once
 
 #include <cstdint>
@@ -17,18 +17,18 @@ namespace aoti_dbg {
 inline constexpr std::string_view kEventFormatName = "aoti-dbg-events";
 inline constexpr std::uint32_t kEventFormatVersion = 1;
 
-/// The first line of a file: whose events these are.
+/// The first line of a file, which names the process that wrote it.
 struct HeaderFacts {
-    std::uint32_t version = kEventFormatVersion;  // of the format; the renderer writes its own
+    std::uint32_t version = kEventFormatVersion;  // of the format; the renderer always writes its own
     std::uint64_t pid = 0;
-    std::string command;  // with its arguments, parted by blanks
+    std::string command;  // with its arguments, separated by spaces
     std::string host;
-    std::string rank;            // as RANK has it; empty without one
+    std::string rank;            // the value of RANK; empty if unset
     std::uint64_t start_ns = 0;  // since the epoch
-    std::string library;         // our version
+    std::string library;         // library version
 };
 
-/// A model that has arrived; `number` is MeasuredCall::model.
+/// A loaded model; `number` is MeasuredCall::model.
 struct ModelFacts {
     std::uint32_t number = 0;
     std::string path;
@@ -36,12 +36,12 @@ struct ModelFacts {
 };
 
 struct NamedCount {
-    std::string_view name;  // of letters and _: calls_seen
+    std::string_view name;  // letters and _ only: calls_seen
     std::uint64_t number = 0;
 };
 
-/// Not for several threads at once. Appends whole lines. All that it renders belongs into one file, in its
-/// order, since later lines refer to earlier ones.
+/// Not thread-safe. It appends whole lines. Write all of its output to one file, in order, because later
+/// lines refer to earlier ones.
 class JsonlRenderer {
   public:
     static void render_header(const HeaderFacts& header, std::string& out);
@@ -55,7 +55,7 @@ class JsonlRenderer {
         const std::string* tensor = nullptr;  // `,"tensor":9,"dtype":"float32","sizes":[2]`
     };
     void make_room(std::string& out);
-    /// What goes into the lines of calls; writes definitions that the file does not have yet to `out`.
+    /// Returns the part that each call line repeats. Appends definitions that the file lacks to `out`.
     const std::string& fragment_of(const SiteFacts& facts, std::string& out);
     const std::string& fragment_of(const ArgumentFacts& facts, std::string& out);
     const std::string& fragment_of(const TensorFacts& facts, std::string& out);
@@ -63,13 +63,13 @@ class JsonlRenderer {
     FactsCache<std::string> sites_;
     FactsCache<std::string> arguments_;
     FactsCache<std::string> tensors_;
-    std::vector<Fragments> fragments_;  // of the arguments of one call; kept for its memory
+    std::vector<Fragments> fragments_;  // of one call's arguments; kept to reuse its memory
 };
 
-/// As a JSON object, of the members that an argument of a call has, and `count`.
+/// Appends a JSON object with the statistics members of a call's argument, and `count`.
 void append_statistics_object(const TensorStatistics& statistics, std::string& out);
 
-/// `text` as a JSON string, quotes included. What is not UTF-8 becomes U+FFFD.
+/// Appends `text` as a JSON string with quotes. Bytes that are not UTF-8 become U+FFFD.
 void append_json_string(std::string_view text, std::string& out);
 
 }  // namespace aoti_dbg

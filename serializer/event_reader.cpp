@@ -14,19 +14,20 @@ namespace {
 using Value = JsonLine::Value;
 using Kind = JsonLine::Kind;
 
-// More definitions than this, or of so many bytes, are no work of ours: it is as if the file forgot them.
+// Our writer never needs more definitions or definition bytes. Beyond these limits, the reader forgets all of
+// them.
 constexpr std::size_t kMostDefinitions = 1U << 17U;
 constexpr std::size_t kMostDefinitionBytes = std::size_t{64} << 20U;
 
-/// What an argument of the event at hand points to.
+/// Data that an argument of the current event points to.
 struct Owned {
-    ArgumentFacts facts;  // where its definition is missing
+    ArgumentFacts facts;  // used if its definition is missing
     TensorFacts tensor;
     std::string why;
     std::vector<std::byte> values;
 };
 
-/// Definitions by their ids in the file. Facts have numbers of our own, so that a file cannot give one number
+/// Definitions by their ids in the file. Facts get numbers of this process, so a file cannot give one number
 /// to two of them.
 class Definitions {
   public:
@@ -91,9 +92,9 @@ struct EventReader::State {
     LineSource lines;
     JsonLine json;
     Definitions definitions;
-    SiteFacts site;  // where its definition is missing
+    SiteFacts site;  // used if its definition is missing
     std::vector<MeasuredArgument> arguments;
-    std::deque<Owned> owned;  // one for each; kept for its memory
+    std::deque<Owned> owned;  // one for each argument; kept to reuse its memory
     std::uint64_t doubtful = 0;
     ReadNotes notes;
 };
@@ -185,7 +186,7 @@ bool EventReader::State::read_header(Value root, HeaderFacts& header) {
     return true;
 }
 
-/// Fills `event` from the line in it. False where that is damaged.
+/// Fills `event` from its line. Returns false if the line is damaged.
 bool EventReader::State::understand(ReadEvent& event) {
     if (!json.parse(event.line)) return false;
     const Value root = json.root();
@@ -226,7 +227,7 @@ bool EventReader::next(ReadEvent& event) {
     while (state_->lines.next(event.line)) {
         ++notes.lines;
         if (state_->doubtful != 0) {
-            // It was not the last one, so it is not that the file has been cut there.
+            // Another line follows, so the bad one is damaged and not merely truncated.
             if (notes.damaged++ == 0) notes.first_damaged = state_->doubtful;
             state_->doubtful = 0;
         }

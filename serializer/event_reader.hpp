@@ -1,6 +1,5 @@
-// Reads events.jsonl (docs/reference/events.md) back into the structs that were rendered, line by line, in
-// memory that does not grow with the file. Takes any bytes: what cannot be understood is counted and passed
-// over.
+// Reads events.jsonl (docs/reference/events.md) back into the structs it was rendered from, line by line. Its
+// memory must not grow with the file. It accepts any bytes: lines it cannot parse are counted and skipped.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +19,7 @@ namespace aoti_dbg {
 struct ReadEvent {
     enum class Kind : std::uint8_t { header, model, definition, call, coverage, other };
     Kind kind = Kind::other;
-    std::string_view type;  // as the line has it: "call"
+    std::string_view type;  // as in the line: "call"
     std::string_view line;  // without its newline
     HeaderFacts header;
     ModelFacts model;
@@ -28,13 +27,14 @@ struct ReadEvent {
     std::vector<std::pair<std::string, std::uint64_t>> coverage;
 };
 
-/// What was met besides events.
+/// What the reader found besides events.
 struct ReadNotes {
-    std::uint64_t lines = 0;          // with something on them
-    std::uint64_t damaged = 0;        // not understood, but for the last
-    std::uint64_t first_damaged = 0;  // its number, from 1; 0 without one
-    bool is_cut = false;              // the last line is not whole: the writer was killed, or is at it
-    bool is_newer = false;            // the header's version is newer than ours
+    std::uint64_t lines = 0;          // non-blank lines
+    std::uint64_t damaged = 0;        // lines that could not be parsed, except the last
+    std::uint64_t first_damaged = 0;  // number of the first damaged line, from 1; 0: none
+    bool is_cut = false;              // the last line is incomplete: the writer was killed or is still
+                                      // writing
+    bool is_newer = false;            // the header's version is newer than this one
 };
 
 class EventReader {
@@ -44,11 +44,11 @@ class EventReader {
     EventReader(EventReader&&) noexcept;
     EventReader& operator=(EventReader&&) = delete;
 
-    /// False at the end. What the event points to is good until the next call. Facts have numbers
+    /// Returns false at the end. The event's pointers are valid until the next call. Its facts have numbers
     /// of this process.
     bool next(ReadEvent& event);
 
-    /// Whole after next() has said that the end is there.
+    /// Complete once next() has returned false.
     [[nodiscard]] const ReadNotes& notes() const;
 
   private:

@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::uint32_t kDeepestIndent = 64;
 
-/// The name that C++ has for it, or PyTorch; as the printer happens to show it.
+/// Returns the C++ or PyTorch name, whichever PyTorch's printer shows.
 const char* printed_dtype(DType dtype) {
     switch (dtype) {
         case DType::float64:
@@ -70,7 +70,7 @@ void append_list(const char* name, const std::vector<std::int64_t>& numbers, std
     out += "]\n";
 }
 
-/// Integers with all their digits: PyTorch rounds them to six.
+/// Appends integers with all their digits, although PyTorch rounds them to six.
 void append_number(const Number& number, std::string& out) {
     switch (number.kind) {
         case Number::Kind::signed_integer:
@@ -86,7 +86,7 @@ void append_number(double number, std::string& out) {
     append_general(number, 6, out);
 }
 
-/// A line of one of the statistics, of both parts where there are two.
+/// Appends a line with one statistic, with both parts for complex tensors.
 template <typename Value>
 void append_line(std::string_view name, const TensorStatistics& statistics, Value Moments::*value,
                  std::string& out) {
@@ -165,7 +165,7 @@ const TextRenderer::TensorText& TextRenderer::text_of(const TensorFacts& facts) 
         if (facts.is_strided) append_list("Stride: [", facts.strides, text.tail);
         text.tail += facts.is_strided ? "Layout: Strided\n" : "Layout: not strided\n";
         text.tail += facts.is_contiguous ? "Is contiguous: 1\n" : "Is contiguous: 0\n";
-        text.tail += "Requires grad: 0\n";  // gradients are off in a run
+        text.tail += "Requires grad: 0\n";  // gradients are off during a run
     } else {
         text.tail += "Size: unknown\n";
     }

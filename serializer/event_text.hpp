@@ -1,6 +1,6 @@
-// The text of PyTorch's own debug printer, line for line, with lines of ours besides: the standard deviation;
-// how many NaN and Inf there are, where there are any; why something was not measured, or by which call
-// before. Computes nothing.
+// Renders the text of PyTorch's own debug printer, line for line. Extra lines give the standard deviation,
+// NaN and Inf counts, why a tensor was not measured, or which earlier call measured it. It must compute
+// nothing.
 #pragma once
 
 #include <cstddef>
@@ -13,11 +13,11 @@
 
 namespace aoti_dbg {
 
-/// Not for several threads at once. What facts come to is kept by their numbers, so that in steady state
-/// nothing is allocated; what facts of one number hold must not change.
+/// Not thread-safe. It caches text by facts number, so it does not allocate in steady state. Facts with the
+/// same number must not change.
 class TextRenderer {
   public:
-    /// Appends to `out`. The call, its facts and values are not needed afterwards.
+    /// Appends to `out`. It keeps no reference to the call, its facts or its values.
     void render(const MeasuredCall& call, std::string& out);
 
   private:
@@ -28,7 +28,7 @@ class TextRenderer {
     };
     struct TensorText {
         std::string head;  // number of elements, dtype
-        std::string tail;  // device and what comes after
+        std::string tail;  // device and what follows
     };
     const SiteText& text_of(const SiteFacts& facts);
     const std::string& text_of(const ArgumentFacts& facts);
@@ -40,7 +40,7 @@ class TextRenderer {
     FactsCache<TensorText> tensors_;
 };
 
-/// The values as at::print writes them; nothing for complex ones. `values` holds all elements, in logical
+/// Appends the values as at::print does, and nothing for complex ones. `values` holds all elements in logical
 /// order.
 void append_values(const TensorFacts& tensor, std::span<const std::byte> values, std::string& out);
 

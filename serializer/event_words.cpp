@@ -25,7 +25,7 @@ std::string_view reason_text(const MeasuredArgument& argument) {
     return "reason unknown";
 }
 
-// Never destroyed: threads outlive static destruction.
+// Never destroyed, because threads outlive static destruction.
 
 const SiteFacts& site_or_unknown(const MeasuredCall& call) {
     static const SiteFacts* const unknown = unknown_site();

@@ -1,5 +1,5 @@
-// Words that the renderers of events share: those for sides and roles, which are part of events.jsonl, and
-// what is said where something is not known.
+// Words that the event renderers share: sides and roles, which are part of events.jsonl, and texts for
+// unknown values.
 #pragma once
 
 #include <array>
@@ -28,7 +28,7 @@ constexpr std::optional<EventSide> side_of(std::string_view word) {
     return std::nullopt;
 }
 
-/// A role that a newer version has is unknown to us.
+/// Maps a role from a newer version to unknown.
 constexpr Role role_of(std::string_view word) {
     for (std::size_t i = 0; i < kRoleWords.size(); ++i) {
         if (kRoleWords[i] == word) return static_cast<Role>(i);
@@ -36,16 +36,16 @@ constexpr Role role_of(std::string_view word) {
     return Role::unknown;
 }
 
-/// Whether a tensor is shown before a call that only writes it: its memory holds whatever was there.
+/// True if a tensor is shown before a call that only writes it, so its contents are uninitialized.
 inline bool is_unwritten(const MeasuredCall& call, const MeasuredArgument& argument) {
     return call.side == EventSide::before && argument.tensor != nullptr && argument.facts != nullptr &&
            argument.facts->role == Role::writes;
 }
 
-/// Why this argument has no statistics.
+/// Returns why this argument has no statistics.
 std::string_view reason_text(const MeasuredArgument& argument);
 
-/// Facts of a kernel and of an argument that are called "?" for those that have none.
+/// Return placeholder facts named "?" if there are none.
 const SiteFacts& site_or_unknown(const MeasuredCall& call);
 const ArgumentFacts& facts_or_unknown(const MeasuredArgument& argument);
 

@@ -1,5 +1,5 @@
-// What a renderer has made of facts, by their numbers. Bounded: when it is full, all of it goes, since what a
-// model asks for comes again in the next run, and what does not is never asked for again.
+// Caches what a renderer derives from facts, by their numbers. A full cache is cleared completely: a model's
+// facts come back in its next run, and stale ones never do.
 #pragma once
 
 #include <cstddef>
@@ -8,19 +8,19 @@
 
 namespace aoti_dbg {
 
-/// More than the arguments of a large model, whose facts must not be forgotten in each run; some 10 MiB.
+/// Exceeds the arguments of a large model, whose facts must not be evicted in each run; about 10 MiB.
 inline constexpr std::size_t kMostCachedFacts = 32768;
 
 template <typename Value>
 class FactsCache {
   public:
-    /// Null where there is none. Good until make_room() has forgotten it.
+    /// Returns null if there is none. The pointer is valid until make_room() clears the cache.
     Value* find(std::uint64_t number) {
         const auto found = values_.find(number);
         return found == values_.end() ? nullptr : &found->second;
     }
     Value& add(std::uint64_t number) { return values_[number]; }
-    /// To be called where nobody holds what find() gave. Returns whether everything was forgotten.
+    /// Call it only while no pointer from find() is in use. Returns true if it cleared the cache.
     bool make_room() {
         if (values_.size() < kMostCachedFacts) return false;
         values_.clear();

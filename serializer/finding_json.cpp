@@ -1,8 +1,8 @@
 // A finding as one line of events.jsonl, version 1:
 //   {"event":"finding","version":1,"kind":"nan","number":1,"kernel":..., ...}
-// What is not known or empty is left out; numbers that JSON has no way to write are strings, "NaN",
-// "Infinity", "-Infinity"; a stream is a string in hexadecimal digits, as in all events. The reader passes
-// over what it does not know, and checks every type.
+// Unknown or empty members are omitted. Numbers that JSON cannot express are strings: "NaN", "Infinity",
+// "-Infinity". A stream is a hexadecimal string, as in all events. The reader skips unknown members and
+// checks every type.
 #include <array>
 #include <charconv>
 #include <cmath>
@@ -56,7 +56,7 @@ void add_unless(Json& to, const char* name, std::uint64_t number, std::uint64_t 
     if (number != unknown) to[name] = number;
 }
 
-/// As in the lines of calls: 64 bits are too long for the numbers of many readers.
+/// A string, as in the lines of calls, because many readers cannot hold 64-bit numbers.
 std::string address_text(std::uint64_t address) {
     std::string text = "0x";
     append_short_hex(address, text);
@@ -118,7 +118,7 @@ void add_list(Json& to, const char* name, const std::vector<FindingTensor>& tens
         to[name].push_back(json_of(tensor));
 }
 
-// ---- reading: what is there and of the right type is taken, what is not stays as it is
+// ---- reading: takes members of the right type and leaves all others unchanged
 
 const Json* member(const Json& from, const char* name) {
     if (!from.is_object()) return nullptr;
@@ -139,7 +139,7 @@ void read(const Json& from, const char* name, Integer& to) {
     if (number <= std::numeric_limits<Integer>::max()) to = static_cast<Integer>(number);
 }
 
-/// Also as a number, which it was written as at first.
+/// Also accepts a number, which early versions wrote.
 void read_address(const Json& from, const char* name, std::uint64_t& to) {
     std::string text;
     read(from, name, text);
@@ -198,7 +198,7 @@ void read_moments(const Json& from, Moments& to) {
     read(from, "std", to.standard_deviation);
 }
 
-/// Returns what was wanted when it was measured.
+/// Returns what was requested for the measurement.
 Wanted read_part(const Json& from, std::uint64_t count, RealStatistics& to) {
     read(from, "nan", to.nan);
     read(from, "positive_infinity", to.positive_infinity);
@@ -296,7 +296,7 @@ void append_finding_json(const Finding& finding, std::string& out) {
     add_text(to, "expected", finding.expected);
     add_text(to, "found", finding.found);
     add_text(to, "advice", finding.advice);
-    // Names may hold bytes that are not UTF-8.
+    // Names may contain bytes that are not UTF-8.
     out += to.dump(-1, ' ', false, Json::error_handler_t::replace);
     out += '\n';
 }

@@ -1,4 +1,4 @@
-// Findings as a person reads them. Nothing here is read back.
+// Renders findings for people. No code may read this text back.
 #include <algorithm>
 #include <iterator>
 
@@ -9,7 +9,7 @@
 namespace aoti_dbg {
 namespace {
 
-constexpr std::size_t kName = 11;  // where values begin, behind two blanks
+constexpr std::size_t kName = 11;  // column where values start, after two blanks
 constexpr std::size_t kMostListed = 12;
 
 std::string extreme_text(const Number& number) {
@@ -24,7 +24,7 @@ std::string extreme_text(const Number& number) {
     return number_text(number.floating);
 }
 
-/// Names come from other people's files: they get no line of their own, and no say over a terminal.
+/// Names come from untrusted files, so they must not break lines or control the terminal.
 std::string clean(std::string_view text) {
     std::string result(text);
     for (char& c : result)
@@ -70,7 +70,7 @@ std::string statistics_text(const TensorStatistics& statistics) {
     std::string text = statistics.count == 0 ? "empty" : anomalies_text(statistics);
     if (!wants(statistics.wanted, Wanted::printed) || statistics.count == 0 || is_complex(statistics.dtype))
         return text;
-    // Of what is not finite enough is said; the rest is what may explain it.
+    // The counts suffice for the non-finite elements. The statistics of the rest may explain them.
     const RealStatistics& real = statistics.real;
     const bool is_finite =
         is_integer(statistics.dtype) || real.nan + real.positive_infinity + real.negative_infinity == 0;
@@ -154,7 +154,8 @@ void add_tensors(std::string_view name, const std::vector<FindingTensor>& tensor
     }
 }
 
-/// The tensor that an argument is, without what it holds; empty where it is none, or nothing is known of it.
+/// Describes an argument's tensor without its contents. Empty if it is not a tensor or nothing is known of
+/// it.
 std::string argument_text(const FindingTensor& tensor) {
     if (tensor.dtype.empty() && !tensor.sizes_known) return {};
     std::string text = clean(tensor.label);
@@ -179,7 +180,7 @@ std::string argument_title(const Finding& finding) {
     const bool is_input = finding.kernel == kModelInputs;
     std::string subject = is_input ? "model" : clean(finding.kernel);
     if (!label.empty()) subject += (is_input ? " input " : " argument ") + label;
-    // What the others expect says itself what it is about.
+    // For all other checks, the expectation names its subject itself.
     constexpr std::string_view kNamed[] = {"dtype", "device", "size", "rank", "stride"};
     const bool is_named = std::ranges::find(kNamed, finding.check) != std::end(kNamed);
     return subject + ": expected " + (is_named ? finding.check + " " : "") + clean(finding.expected) +

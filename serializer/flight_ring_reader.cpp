@@ -1,5 +1,5 @@
-// See flight_ring_reader.hpp. Every number that comes from the file is checked against the bytes at hand
-// before it is used; structures are copied out, since nothing says that a block is aligned.
+// See flight_ring_reader.hpp. Every number from the file is checked against the available bytes before use.
+// Structures are copied out, because blocks may be unaligned.
 #include "serializer/flight_ring_reader.hpp"
 
 #include <fcntl.h>
@@ -18,9 +18,9 @@
 namespace aoti_dbg::ring {
 namespace {
 
-// Kernel names repeat; a process that needs a million of them does not exist, a file that claims so does.
+// Kernel names repeat. No process needs a million of them, but a damaged file may claim so.
 constexpr std::size_t kMostNames = 1U << 20U;
-// Damage is described, not catalogued.
+// The first few notes suffice to describe the damage.
 constexpr std::size_t kMostNotes = 16;
 
 /// Requires offset + sizeof(T) <= bytes.size().
@@ -43,7 +43,7 @@ std::string at(std::size_t offset) {
 void read_names(std::string_view block, std::size_t offset, const BlockHeader& header, Contents& contents) {
     std::string_view entries = block.substr(sizeof(BlockHeader));
     entries = entries.substr(0, std::min<std::uint64_t>(header.used, entries.size()));
-    // A live writer may add to a block between our reading it and the next, so a gap in the ids is possible.
+    // A live writer may extend a block after it was read here, so ids may have gaps.
     if (header.first_id < contents.names.size() || header.first_id > kMostNames) {
         note(contents, "the names" + at(offset) + " have numbers out of order and are ignored");
         return;
@@ -62,7 +62,7 @@ void read_names(std::string_view block, std::size_t offset, const BlockHeader& h
     }
 }
 
-/// `depth` had two bytes before version 4, and four before version 3.
+/// `depth` had two bytes before version 4 and four before version 3.
 void read_as_of(std::uint32_t version, Record& record) {
     static_assert(offsetof(Record, context) == offsetof(Record, depth) + 1);
     static_assert(offsetof(Record, mark) == offsetof(Record, depth) + 2);
@@ -198,14 +198,14 @@ Result<Contents> parse_flight_ring(std::string_view bytes) {
 
 Result<Contents> read_flight_ring(const std::string& path) {
     const auto failed = [&path](const char* what) { return Status::error(path + ": " + what); };
-    // O_NONBLOCK: a named pipe must not hold us up.
+    // With O_NONBLOCK, a named pipe cannot block the open.
     const Descriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK));
     struct stat info {};
     if (file.number() < 0 || fstat(file.number(), &info) != 0) return failed(std::strerror(errno));
     if (!S_ISREG(info.st_mode)) return failed("not a flight recorder ring: not a regular file");
     if (static_cast<std::uint64_t>(info.st_size) > kLargestFile)
         return failed("too large for a flight recorder ring");
-    // What a live writer appends meanwhile is left out.
+    // Data that a live writer appends from here on is ignored.
     std::string bytes(static_cast<std::size_t>(info.st_size), '\0');
     std::size_t have = 0;
     while (have < bytes.size()) {

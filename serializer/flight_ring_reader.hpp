@@ -1,6 +1,6 @@
-// Reads a flight ring (flight_ring_format.hpp), also one that a live process is still writing or that a dying
-// one left torn. Takes any bytes: what cannot be right is left out and noted; memory is bounded by the file's
-// size and by kLargestFile. Must never trust a length it has read.
+// Reads a flight ring (flight_ring_format.hpp), even one that a live process is writing or that a crash left
+// incomplete. It accepts any bytes: impossible data is dropped and noted. Memory is bounded by the file's
+// size and by kLargestFile. It must never trust a length that it has read.
 #pragma once
 
 #include <cstdint>
@@ -13,10 +13,10 @@
 
 namespace aoti_dbg::ring {
 
-/// Files beyond this are refused: a ring of a thousand threads with the default capacity is a quarter of it.
+/// Larger files are refused. A ring of a thousand threads at the default capacity is a quarter of this.
 inline constexpr std::uint64_t kLargestFile = 1ULL << 30U;
 
-/// Whether the call had not come back, as far as the ring knows.
+/// True if the ring does not show that the call returned.
 inline bool is_open(const Record& record) {
     return (record.flags & (kEnded | kUnwoundByException)) == 0;
 }
@@ -25,10 +25,10 @@ struct Thread {
     std::uint32_t tid = 0;
     bool ended = false;
     std::uint64_t written = 0;    // records ever begun
-    std::vector<Record> records;  // those still there and whole, by seq
+    std::vector<Record> records;  // complete records that remain, by seq
 };
 
-/// The completion markers of one context of the device.
+/// The completion markers of one device context.
 struct Markers {
     MarkersHeader header{};
     std::uint32_t first = 0;            // mark of the first stream
@@ -36,19 +36,19 @@ struct Markers {
 };
 
 struct Contents {
-    FileHeader header{};             // texts are NUL-terminated whatever the file said
-    std::vector<std::string> names;  // by id; empty where the file does not say
-    std::vector<Thread> threads;     // in the order of their blocks
-    std::vector<Markers> markers;    // of each context that has some
-    std::vector<std::string> notes;  // what was wrong and left out, a sentence each
+    FileHeader header{};             // texts are always NUL-terminated, whatever the file contains
+    std::vector<std::string> names;  // by id; empty if the file has no such name
+    std::vector<Thread> threads;     // in block order
+    std::vector<Markers> markers;    // one for each context with markers
+    std::vector<std::string> notes;  // what was wrong and dropped, one sentence each
 
-    /// The name of an id; "?" for one that is not in the file.
+    /// Returns the name of an id, or "?" if the file does not have it.
     [[nodiscard]] std::string_view name(std::uint32_t id) const;
-    /// Those that a launch's `mark` is one of; null for 0 and where the file does not have them.
+    /// Returns the markers that contain a launch's `mark`. Returns null for 0 or if the file lacks them.
     [[nodiscard]] const Markers* markers_of(std::uint32_t mark) const;
-    /// That a launch went to, or a wait was of; null where it is not known.
+    /// Returns the context of a launch or a wait, or null if it is unknown.
     [[nodiscard]] const DeviceContext* context_of(const Record& record) const;
-    /// Whether launches went to more than one.
+    /// True if launches went to more than one device.
     [[nodiscard]] bool has_several_devices() const;
 };
 
@@ -57,11 +57,11 @@ struct Call {
     const Record* record;
 };
 
-/// Fails for what is not a ring, or a newer version; never for damage after the header.
+/// Fails if `bytes` is not a ring or has a newer version, but never for damage after the header.
 Result<Contents> parse_flight_ring(std::string_view bytes);
 Result<Contents> read_flight_ring(const std::string& path);
 
-/// The records of all threads, by seq. They point into `contents`.
+/// Returns the records of all threads, by seq. They point into `contents`.
 std::vector<Call> merged_calls(const Contents& contents);
 
 }  // namespace aoti_dbg::ring

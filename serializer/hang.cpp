@@ -15,7 +15,7 @@ using ring::CallKind;
 using ring::Record;
 using ring::Thread;
 
-/// The call that it was made in; null where the ring does not have it any more.
+/// Returns the enclosing call, or null if the ring has overwritten it.
 const Record* parent_of(const Thread& thread, const Record& record) {
     if (record.back == 0) return nullptr;
     const auto found = std::find_if(thread.records.rbegin(), thread.records.rend(), [&](const Record& other) {
@@ -37,7 +37,7 @@ CrashCall told(const ring::Contents& contents, const Thread& thread, const Recor
     return call;
 }
 
-/// How long before `unix_ns` it was that tick.
+/// Returns how long before `unix_ns` that tick was.
 std::uint64_t age_of(const ring::FileHeader& header, std::uint64_t tick, std::uint64_t unix_ns) {
     if (header.anchor_ticks <= header.start_ticks || header.anchor_unix_ns <= header.start_unix_ns) return 0;
     const double length = static_cast<double>(header.anchor_unix_ns - header.start_unix_ns) /
@@ -48,7 +48,7 @@ std::uint64_t age_of(const ring::FileHeader& header, std::uint64_t tick, std::ui
     return age > 0 && age < kMost ? static_cast<std::uint64_t>(age) : 0;
 }
 
-/// Whether a call may wait for the device, by what it is.
+/// True if a call of this kind may wait for the device.
 bool may_wait(const StuckCall& stuck) {
     const CallKind kind = stuck.call.kind;
     return stuck.asks || kind == CallKind::wait || kind == CallKind::lifecycle || is_launch(kind);
@@ -59,7 +59,7 @@ bool is_of_all_streams(const StuckCall& stuck) {
            stuck.call.name == "cuMemFree";
 }
 
-/// The last that a thread has begun or come back from.
+/// Returns when the thread last began a call or returned from one.
 std::uint64_t last_step(const ring::Contents& contents, std::uint64_t tid) {
     std::uint64_t tick = 0;
     for (const Thread& thread : contents.threads)
@@ -68,14 +68,15 @@ std::uint64_t last_step(const ring::Contents& contents, std::uint64_t tid) {
     return tick;
 }
 
-/// Whether markers say that it is the first of `launches`, and not one behind it, that has not ended.
+/// True if markers show that the first of `launches` itself has not ended, rather than a later one.
 bool is_known_by_markers(const ring::Contents& contents, const StuckCall& stuck,
                          const std::vector<ring::Call>& launches) {
     return first_on_their_streams(contents, launches).size() == 1 &&
            are_marked_since(contents, launches, last_step(contents, stuck.call.thread));
 }
 
-/// What a call may wait for; `by_markers`: it waits for the first of these, for certain.
+/// Returns the launches that a call may wait for. `by_markers` becomes true if it certainly waits for the
+/// first.
 std::vector<ring::Call> awaited_launches(const ring::Contents& contents, const StuckCall& stuck,
                                          bool& by_markers) {
     std::vector<ring::Call> launches = unended_launches(contents);
@@ -94,7 +95,7 @@ std::vector<ring::Call> awaited_launches(const ring::Contents& contents, const S
     return launches;
 }
 
-/// Whether all that is on record of the launch's context has a marker.
+/// True if every recorded launch of the context has a marker.
 bool are_all_marked(const ring::Contents& contents, const ring::Call& launch) {
     const ring::Markers* const markers = contents.markers_of(launch.record->mark);
     return markers != nullptr && (markers->header.flags & ring::kNotAll) == 0;
@@ -118,7 +119,7 @@ std::vector<StuckCall> open_calls(const ring::Contents& contents, std::uint64_t 
         if (open == thread.records.rend()) continue;
         StuckCall& stuck = calls.emplace_back();
         stuck.call = told(contents, thread, *open);
-        // As long as nothing else has come back since in this thread, of what lies in it.
+        // The stall starts at the thread's last step, which may be the return of a nested call.
         std::uint64_t tick = open->begin_ticks;
         for (const Record& record : thread.records)
             tick = std::max({tick, record.begin_ticks, record.end_ticks});
@@ -163,7 +164,7 @@ bool may_be_of_device(const Hang& hang) {
     const auto waits = [](const StuckCall& stuck) {
         return stuck.asks || stuck.nobody_waits || stuck.call.kind == CallKind::wait;
     };
-    // What launches or loads may be busy by itself.
+    // A call that launches or loads may be busy on the host.
     return std::any_of(hang.calls.begin(), hang.calls.end(), waits) || !hang.unended.empty();
 }
 
@@ -233,7 +234,7 @@ std::string unended_text(const Hang& hang) {
         return ", according to completion markers, and no call waits for it" + behind_text(hang);
     if (hang.unended.empty()) return {};
     CrashCall oldest = hang.unended.front();
-    oldest.is_likely = false;  // once is enough
+    oldest.is_likely = false;  // the sentence says "likely" already
     std::string text = hang.by_markers ? "; it waits for " : "; it likely waits for ";
     text += call_text(oldest);
     if (!oldest.inside.empty()) text += ", inside " + oldest.inside;

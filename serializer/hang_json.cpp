@@ -1,5 +1,5 @@
-// hang.json, version 1: one line. A stream is a string in hexadecimal digits, as in all events. What is not
-// known is left out.
+// hang.json, version 1: one line. A stream is a hexadecimal string, as in all events. Unknown members are
+// omitted.
 #include <utility>
 
 #include "serializer/event_fields.hpp"
@@ -9,7 +9,7 @@
 namespace aoti_dbg {
 namespace {
 
-/// As many as a file of ours has at most, and more than anybody reads.
+/// Our files never have more.
 constexpr std::size_t kMostCalls = 4096;
 constexpr std::size_t kMostCallers = 64;
 
@@ -21,7 +21,7 @@ void append_number(std::string_view name, std::uint64_t number, std::uint64_t un
     if (number != unknown) append_member(name, number, out);
 }
 
-/// Without the brace that closes it.
+/// Appends everything but the closing brace.
 void append_call(const CrashCall& call, std::string& out) {
     append_member(R"({"kernel":)", call.name, out);
     append_member(R"(,"kind":)", word_of(call.kind), out);

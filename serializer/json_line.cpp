@@ -7,7 +7,7 @@ bool is_digit(char c) {
     return c >= '0' && c <= '9';
 }
 
-/// How many digits `text` begins with.
+/// Returns the number of digits at the start of `text`.
 std::size_t digits_of(std::string_view text) {
     std::size_t count = 0;
     while (count < text.size() && is_digit(text[count]))
@@ -56,7 +56,7 @@ bool JsonLine::parse(std::string_view line) {
     rest_ = line;
     nodes_.clear();
     unescaped_.clear();
-    // No escape is shorter than what it stands for.
+    // No escape is shorter than the text it encodes.
     unescaped_.reserve(line.size());
     const bool whole = take_value({}, 0);
     skip_blanks();
@@ -119,7 +119,7 @@ bool JsonLine::take_hex(std::uint32_t& code) {
     return true;
 }
 
-/// Behind the backslash.
+/// Continues after the backslash.
 bool JsonLine::take_escape() {
     if (rest_.empty()) return false;
     const char kind = rest_.front();
@@ -141,7 +141,7 @@ bool JsonLine::take_escape() {
     return true;
 }
 
-/// Behind the opening quote.
+/// Continues after the opening quote.
 bool JsonLine::take_string(std::string_view& text) {
     const auto plain_part = [this] {
         std::size_t length = 0;
@@ -164,7 +164,7 @@ bool JsonLine::take_string(std::string_view& text) {
     return true;
 }
 
-/// Behind the opening bracket.
+/// Continues after the opening bracket.
 bool JsonLine::take_values(Kind kind, std::size_t depth) {
     const char closing = kind == Kind::array ? ']' : '}';
     skip_blanks();

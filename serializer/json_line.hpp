@@ -1,5 +1,6 @@
-// One line of JSON as a flat list of values that point into it: no tree, no allocation in steady state. Takes
-// any bytes; depth and number of values are bounded. Knows nothing of what the line is about.
+// Parses one line of JSON into a flat list of values that point into it. It builds no tree and allocates
+// nothing in steady state. It accepts any bytes and bounds depth and value count. It must know nothing of
+// what the line describes.
 #pragma once
 
 #include <cstddef>
@@ -19,18 +20,18 @@ class JsonLine {
 
     enum class Kind : std::uint8_t { null, boolean, number, string, array, object };
 
-    /// A value of the line, or none: of what is not there everything is empty.
+    /// A value of the line, or none. All properties of a missing value are empty.
     class Value {
       public:
         Value() = default;
         explicit operator bool() const { return line_ != nullptr; }
         [[nodiscard]] bool is(Kind kind) const;
-        /// A string's content; a number, true, false or null as it is written.
+        /// Returns a string's contents, or a number, true, false or null as written.
         [[nodiscard]] std::string_view text() const;
         [[nodiscard]] std::string_view key() const;
-        /// The first member of that name.
+        /// Returns the first member with that name.
         [[nodiscard]] Value member(std::string_view name) const;
-        /// Of an array or an object, one after the other.
+        /// Iterate over the values of an array or object.
         [[nodiscard]] Value first() const;
         [[nodiscard]] Value next() const;
 
@@ -40,10 +41,10 @@ class JsonLine {
         [[nodiscard]] const Node& node() const;
         const JsonLine* line_ = nullptr;
         std::uint32_t at_ = 0;
-        std::uint32_t end_ = 0;  // of the values beside it
+        std::uint32_t end_ = 0;  // index past its last sibling
     };
 
-    /// False where it is no JSON, or beyond the bounds. Values point into `line` until the next time.
+    /// Returns false if it is not JSON or exceeds the bounds. Values point into `line` until the next call.
     bool parse(std::string_view line);
     [[nodiscard]] Value root() const { return nodes_.empty() ? Value() : Value(this, 0, 1); }
 
@@ -51,7 +52,7 @@ class JsonLine {
     struct Node {
         std::string_view key;
         std::string_view text;
-        std::uint32_t end = 0;  // behind the last value that lies in it
+        std::uint32_t end = 0;  // index past the last value nested in it
         Kind kind = Kind::null;
     };
 
@@ -66,7 +67,7 @@ class JsonLine {
     bool take_value(std::string_view key, std::size_t depth);
 
     std::string_view rest_;
-    std::string unescaped_;  // strings with escapes; never grows while values point to it
+    std::string unescaped_;  // strings that had escapes; never grows while values point into it
     std::vector<Node> nodes_;
 };
 

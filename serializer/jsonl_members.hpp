@@ -1,5 +1,5 @@
-// What lines of JSON are put together from, in events.jsonl and in the index of saved tensors. `name` is what
-// stands before the value, `,"name":`, so that nothing has to be put together.
+// Building blocks of JSON lines, for events.jsonl and the index of saved tensors. `name` is the literal text
+// before the value, `,"name":`, so nothing is concatenated at run time.
 #pragma once
 
 #include <cstdint>
@@ -31,7 +31,7 @@ inline void append_list(std::string_view name, std::span<const std::int64_t> num
     out += ']';
 }
 
-/// Nothing where no bit is set, as nearly always.
+/// Appends nothing if no bit is set, which is the usual case.
 inline void append_math_bits(MathBits bits, std::string& out) {
     if (bits.conjugate) out += R"(,"conjugate":true)";
     if (bits.negative) out += R"(,"negative":true)";
@@ -47,7 +47,7 @@ inline void append_counts(std::string_view name, std::span<const NamedCount> cou
     out += '}';
 }
 
-/// The beginning of the first line; more members may follow.
+/// Appends the start of the first line; more members may follow.
 inline void append_header(std::string_view format, std::uint32_t version, const HeaderFacts& header,
                           std::string& out) {
     append_member(R"({"event":"header","format":)", format, out);

@@ -10,7 +10,7 @@ constexpr std::size_t kPiece = std::size_t{256} * 1024;
 
 }  // namespace
 
-/// Reads on, behind what is there. False where nothing more comes.
+/// Appends more input to the buffer. Returns false if there is none.
 bool LineSource::fill() {
     if (is_over_) return false;
     if (at_ > 0) {
@@ -32,7 +32,7 @@ bool LineSource::next_of_any(std::string_view& line) {
         const std::string_view read(buffer_.data() + at_, end_ - at_);
         const std::size_t newline = read.find('\n', searched);
         const bool has_newline = newline != std::string_view::npos;
-        // What was cut off a line that is too long may end with the file.
+        // The truncated rest of a long line may end with the file.
         if (has_newline || (is_over_ && (!read.empty() || is_too_long_))) {
             line = read.substr(0, newline);
             is_too_long_ = is_too_long_ || line.size() > kLongestLine;

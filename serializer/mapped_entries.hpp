@@ -1,5 +1,5 @@
-// Reads tables of entries that a process writes into a mapped file while it lives (shim/record/mapped_entry):
-// an entry whose `number` is 0 says nothing. Takes any bytes.
+// Reads tables that a live process writes into a mapped file (shim/record/mapped_entry). An entry whose
+// `number` is 0 is ignored. It accepts any bytes.
 #pragma once
 
 #include <algorithm>
@@ -15,7 +15,7 @@
 
 namespace aoti_dbg {
 
-/// The header that such a file begins with: a map of `what`. Fails for what is none, or a newer version.
+/// Reads the header of a map of `what`. Fails if it is not such a map or has a newer version.
 template <typename Header>
 Result<Header> mapped_header(std::string_view bytes, std::uint64_t magic, std::uint32_t version,
                              const std::string& what) {
@@ -33,7 +33,7 @@ Result<Header> mapped_header(std::string_view bytes, std::uint64_t magic, std::u
     return header;
 }
 
-/// Leaves out those that are empty, or reach beyond all addresses.
+/// Removes slots that are empty or extend past the end of the address space.
 template <typename Slot>
 void leave_out_impossible(std::vector<Slot>& slots, const std::string& what,
                           std::vector<std::string>& notes) {
@@ -43,7 +43,7 @@ void leave_out_impossible(std::vector<Slot>& slots, const std::string& what,
         notes.push_back("the map has " + std::to_string(out) + " impossible " + what + ", which are ignored");
 }
 
-/// The whole entries of a table, as many as are there, by their numbers.
+/// Returns the complete entries of a table, as many as the file contains, by number.
 template <typename Entry>
 std::vector<Entry> mapped_entries(std::string_view bytes, std::size_t offset, std::size_t count,
                                   const char* what, std::vector<std::string>& notes) {

@@ -1,6 +1,6 @@
-// std::to_chars is exact and slow where digits are counted, so %.6g, which every tensor needs several times,
-// has a way of its own: one 64 by 64-bit product with a power of ten, whose error is known. Where that error
-// could change a digit, std::to_chars decides.
+// std::to_chars is exact, but slow for a fixed number of digits. Every tensor needs %.6g several times, so
+// that has a faster path: one 64 by 64-bit product with a power of ten. The error of the product is known. If
+// that error could change a digit, std::to_chars decides.
 #include "serializer/number_text.hpp"
 
 #include <array>
@@ -14,19 +14,20 @@ namespace {
 
 __extension__ using Wide = unsigned __int128;
 
-/// 10^k as mantissa * 2^exponent, the mantissa cut to 64 bits of which the first is set.
+/// 10^k as mantissa * 2^exponent, with the mantissa truncated to 64 bits and its first bit set.
 struct PowerOfTen {
     std::uint64_t mantissa = 0;
     std::int32_t exponent = 0;
 };
 
-// Of what a double can be multiplied by to have up to kMostGeneralDigits digits before the point.
+// The powers that give any double up to kMostGeneralDigits digits before the point.
 constexpr int kLowestPower = -312;
 constexpr int kHighestPower = 320;
 
 using PowersOfTen = std::array<PowerOfTen, kHighestPower - kLowestPower + 1>;
 
-/// In 128 bits. A step loses less than one part in 2^123, all of them together nothing of the upper 64.
+/// Computes in 128 bits. A step loses less than one part in 2^123, so all steps together leave the upper 64
+/// bits exact.
 constexpr PowersOfTen make_powers() {
     PowersOfTen powers{};
     constexpr Wide kFirstBit = static_cast<Wide>(1) << 127U;
@@ -60,13 +61,14 @@ constexpr PowersOfTen kPowers = make_powers();
 constexpr std::array<std::uint32_t, kMostGeneralDigits + 1> kSmallPowers = {
     1, 10, 100, 1000, 10000, 100000, 1000000, 10000000, 100000000, 1000000000};
 
-/// value = 0.ddd * 10^(point), of so many digits.
+/// value = 0.ddd * 10^(point), with a fixed number of digits.
 struct Decimal {
     std::uint32_t digits = 0;
     std::int32_t exponent = 0;  // of the first digit
 };
 
-/// Of a normal positive number. False where the product is too close to the middle between two results.
+/// Converts a normal positive number. Returns false if the product is too close to the middle between two
+/// results.
 bool to_decimal(std::uint64_t bits, int digits, Decimal& decimal) {
     const std::uint64_t mantissa = (bits | (1ULL << 52U)) << 11U;
     const int exponent = static_cast<int>(bits >> 52U) - 1023;  // of the first bit
@@ -75,13 +77,13 @@ bool to_decimal(std::uint64_t bits, int digits, Decimal& decimal) {
     for (;; ++first) {
         const PowerOfTen& power = kPowers[static_cast<std::size_t>(digits - 1 - first - kLowestPower)];
         const Wide product = static_cast<Wide>(mantissa) * power.mantissa;
-        // product * 2^-shift is the number before rounding: it is less than 10^10, so shift is more than 92.
+        // product * 2^-shift is the unrounded number. It is less than 10^10, so shift is more than 92.
         const auto shift = static_cast<unsigned>(63 - exponent - power.exponent);
         auto whole = static_cast<std::uint64_t>(product >> shift);
         if (whole >= kSmallPowers[static_cast<std::size_t>(digits)]) continue;
         const Wide rest = product & ((static_cast<Wide>(1) << shift) - 1);
         const Wide half = static_cast<Wide>(1) << (shift - 1);
-        // The power is cut by less than one unit, so the product by less than 2^65.
+        // The power is truncated by less than one unit, so the product is off by less than 2^65.
         if (rest > half) {
             ++whole;
         } else if (half - rest <= (static_cast<Wide>(1) << 65U)) {
@@ -96,7 +98,7 @@ bool to_decimal(std::uint64_t bits, int digits, Decimal& decimal) {
     }
 }
 
-// Text is copied in pieces of this size, whatever is needed of them, into buffers with so much room behind.
+// Text is copied in pieces of this size, so buffers have that much room after their contents.
 constexpr std::size_t kPiece = 16;
 
 void copy_piece(char* to, const char* from) {
@@ -105,13 +107,13 @@ void copy_piece(char* to, const char* from) {
     memcpy(to, piece, kPiece);
 }
 
-/// All digits of `value`, which has `digits`; with kPiece bytes that can be read.
+/// Writes all digits of `value`, which has `digits` of them. kPiece bytes must be readable.
 void write_digits(std::uint32_t value, int digits, char* to) {
     for (int i = digits; i-- > 0; value /= 10)
         to[i] = static_cast<char>('0' + value % 10);
 }
 
-/// As %g lays digits out: trailing zeros go, an exponent where the point would lie far away.
+/// Lays out digits as %g does: no trailing zeros, and an exponent if the point would be far away.
 char* lay_out(Decimal decimal, int digits, char* at) {
     char text[2 * kPiece] = {};
     write_digits(decimal.digits, digits, text);

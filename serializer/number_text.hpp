@@ -1,5 +1,5 @@
-// Numbers as text, whatever the program's locale, and without allocating beyond what `out` needs: as C++
-// streams write them, since PyTorch's printer uses std::cout, and as JSON has them.
+// Formats numbers independently of the program's locale, without allocating beyond what `out` needs. One
+// format matches C++ streams, because PyTorch's printer uses std::cout; the other is JSON.
 #pragma once
 
 #include <cstdint>
@@ -9,32 +9,33 @@ namespace aoti_dbg {
 
 inline constexpr int kMostGeneralDigits = 9;
 
-/// So many significant digits, at most kMostGeneralDigits, as %.*g.
+/// Appends `digits` significant digits, at most kMostGeneralDigits, as %.*g does.
 void append_general(double value, int digits, std::string& out);
 
-/// With so many digits after the point, at most 17: as %.*f, as %.*e.
+/// Append `digits` digits after the point, at most 17, as %.*f and %.*e do.
 void append_fixed(double value, int digits, std::string& out);
 void append_scientific(double value, int digits, std::string& out);
 
-/// As few digits as tell it from every other double; without an exponent from 1e-4 to 1e16.
+/// Appends the fewest digits that distinguish it from every other double, without an exponent from 1e-4 to
+/// 1e16.
 void append_shortest(double value, std::string& out);
 
 void append_integer(std::int64_t value, std::string& out);
 void append_integer(std::uint64_t value, std::string& out);
-/// high * 2^64 + low
+/// Appends high * 2^64 + low.
 void append_integer(std::int64_t high, std::uint64_t low, std::string& out);
 
-/// All 16 digits, without 0x.
+/// Appends all 16 digits, without 0x.
 void append_hex(std::uint64_t value, std::string& out);
-/// Without leading zeros, too.
+/// Appends the number without 0x and without leading zeros.
 void append_short_hex(std::uint64_t value, std::string& out);
 
-/// As few characters as tell it from every other number of its type; what is not finite as one of the strings
-/// "NaN", "-NaN", "Infinity", "-Infinity".
+/// Append the fewest characters that distinguish it from every other number of its type. Non-finite values
+/// become one of the strings "NaN", "-NaN", "Infinity", "-Infinity".
 void append_json_number(double value, std::string& out);
 void append_json_number(float value, std::string& out);
 
-/// Six significant digits.
+/// Returns six significant digits.
 std::string number_text(double value);
 
 }  // namespace aoti_dbg

@@ -1,6 +1,6 @@
-// See pickle_reader.hpp. A pickle is a program for a stack machine. Values are numbered and never change, but
-// for how many a list or dict has; so what is remembered and used again is the same value, and there are no
-// cycles to follow.
+// See pickle_reader.hpp. A pickle is a program for a stack machine. Values are numbered and never change,
+// except for the size of a list or dict. A remembered value that is reused is therefore the same value, and
+// there are no cycles to follow.
 #include "serializer/pickle_reader.hpp"
 
 #include <cstdio>
@@ -17,7 +17,7 @@ class PickleMachine {
     Result<Pickle> run();
 
   private:
-    /// Null where all is well.
+    /// Null means success.
     using Complaint = const char*;
 
     Complaint step(PickleOp op);
@@ -30,15 +30,15 @@ class PickleMachine {
     Complaint remember(std::optional<std::uint64_t> place);
     Complaint recall(std::optional<std::uint64_t> place);
 
-    /// What follows the opcode: a little-endian number.
+    /// Reads the little-endian number after the opcode.
     std::optional<std::uint64_t> number(std::size_t bytes);
     std::optional<std::string_view> line();
 
     std::uint32_t push(PickleValue value);
-    /// Whether so many values lie on the stack above the last mark.
+    /// True if the stack has that many values above the last mark.
     [[nodiscard]] bool has(std::size_t count) const { return stack_.size() - floor() >= count; }
     [[nodiscard]] std::size_t floor() const { return marks_.empty() ? 0 : marks_.back(); }
-    /// Moves the uppermost values to where items are; `value` becomes their owner.
+    /// Moves the topmost values to the items; `value` becomes their owner.
     void take_items(PickleValue& value, std::size_t count);
 
     Pickle pickle_;
@@ -171,7 +171,7 @@ PickleMachine::Complaint PickleMachine::fill(PickleOp op) {
     } else {
         stack_.resize(stack_.size() - count);
     }
-    // What else is filled, an OrderedDict or an object from its state, is of no concern to a tensor.
+    // Tensors need no other filled value, such as an OrderedDict or an object's state.
     if (filled.is(Kind::dict) || filled.is(Kind::list))
         filled.number += static_cast<std::int64_t>(pairs ? count / 2 : count);
     return nullptr;
@@ -180,7 +180,7 @@ PickleMachine::Complaint PickleMachine::fill(PickleOp op) {
 PickleMachine::Complaint PickleMachine::remember(std::optional<std::uint64_t> place) {
     if (!place) return kCutOff;
     if (!has(1)) return kEmptyStack;
-    // Python counts up; whoever does not could ask for any amount of memory.
+    // Python counts up. Arbitrary numbers could request any amount of memory.
     if (*place > memo_.size()) return "memo entries are not numbered in order";
     if (*place == memo_.size()) memo_.push_back(0);
     memo_[*place] = stack_.back();

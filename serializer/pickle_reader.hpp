@@ -1,5 +1,6 @@
-// Reads a pickle as far as torch.save() makes them: what Python would build is described, and nothing is
-// called or looked up. Takes any bytes; memory and time are in proportion to them. Knows nothing of tensors.
+// Reads a pickle in the subset that torch.save() writes. It describes what Python would build, and must not
+// call or look up anything. It accepts any bytes, with memory and time proportional to them. It must know
+// nothing of tensors.
 #pragma once
 
 #include <cstddef>
@@ -12,19 +13,19 @@
 
 namespace aoti_dbg {
 
-/// Texts are the pickle's own bytes.
+/// Its texts point into the pickle's bytes.
 struct PickleValue {
     enum class Kind : std::uint8_t {
         none,
         boolean,     // number: 0 or 1
         integer,     // number
-        real,        // of no concern to a tensor, so its value is not kept
+        real,        // its value is not kept, because tensors do not use it
         text,        // text
         global,      // module, text: its name
         tuple,       // items
-        list,        // number: how many it has, which are not kept
-        dict,        // number: how many entries it has; items: key, value, ... of those it got at once
-        object,      // items: what was called, and the tuple of its arguments
+        list,        // number: item count; the items are not kept
+        dict,        // number: entry count; items: key, value, ... of the entries added in one step
+        object,      // items: the callable and its argument tuple
         persistent,  // items: its id
     };
     Kind kind = Kind::none;
@@ -42,14 +43,15 @@ struct PickleValue {
 
 class Pickle {
   public:
-    /// Larger ones are refused: a tensor's has a few hundred bytes, and each may become a value of 56.
+    /// Larger pickles are refused: a tensor's has a few hundred bytes, and each byte may become a 56-byte
+    /// value.
     static constexpr std::size_t kLargest = 64U << 10U;
 
-    /// `bytes` outlive the pickle.
+    /// `bytes` must outlive the pickle.
     static Result<Pickle> read(std::string_view bytes);
 
     [[nodiscard]] const PickleValue& result() const { return values_[result_]; }
-    /// `number` is less than `of.items`.
+    /// `number` must be less than `of.items`.
     [[nodiscard]] const PickleValue& item(const PickleValue& of, std::uint32_t number) const {
         return values_[items_[of.first_item + number]];
     }
@@ -57,7 +59,7 @@ class Pickle {
   private:
     friend class PickleMachine;
     std::vector<PickleValue> values_;
-    std::vector<std::uint32_t> items_;  // numbers of values
+    std::vector<std::uint32_t> items_;  // indices into values_
     std::uint32_t result_ = 0;
 };
 

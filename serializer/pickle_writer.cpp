@@ -51,7 +51,7 @@ void PickleWriter::integer(std::int64_t value) {
         op(PickleOp::int4);
         number(bits, 4);
     } else {
-        // The fewest bytes whose highest bit is the sign.
+        // Use the fewest bytes whose highest bit is the sign.
         std::size_t bytes = 5;
         while (bytes < 8 && (value >> (8 * bytes - 1)) != (value < 0 ? -1 : 0))
             ++bytes;

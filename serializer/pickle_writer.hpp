@@ -1,5 +1,5 @@
-// Writes what torch.save() pickles, as Python's pickler of protocol 2 does, byte for byte: what could be
-// referred to again is remembered, though nothing ever is. Knows nothing of tensors.
+// Writes what torch.save() pickles, byte for byte as Python's protocol 2 pickler does. It remembers objects
+// as Python does, although nothing refers to them. It must know nothing of tensors.
 #pragma once
 
 #include <cstdint>
@@ -20,9 +20,9 @@ class PickleWriter {
     void text(std::string_view utf8);
     void integer(std::int64_t value);
     void integers(std::span<const std::int64_t> values);
-    /// `op` makes a tuple or calls something.
+    /// `op` must create a tuple or call something.
     void remembered(PickleOp op);
-    /// What was written. Nothing may follow.
+    /// Returns the pickle. Write nothing afterwards.
     std::string finish();
 
   private:

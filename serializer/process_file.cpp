@@ -9,7 +9,7 @@
 namespace aoti_dbg {
 namespace {
 
-// More than any process has, for files of others.
+// Limits that no real process reaches, because the file may not be ours.
 constexpr std::size_t kMostWords = std::size_t{1} << 16U;
 constexpr std::size_t kMostVariables = 1024;
 constexpr std::size_t kMostDevices = 256;

@@ -1,6 +1,5 @@
-// process.jsonl, drawn in docs/reference/evidence.md: what a process that is recorded says of itself when
-// that begins, and of each device of CUDA when it first meets it, a line each. Any bytes may stand there when
-// it is read.
+// process.jsonl, described in docs/reference/evidence.md. A recorded process writes one line about itself at
+// start and one about each CUDA device when it first uses it. Reading accepts any bytes.
 #pragma once
 
 #include <cstdint>
@@ -19,8 +18,8 @@ inline constexpr std::uint32_t kProcessFormatVersion = 1;
 struct DeviceFacts {
     std::uint32_t number = 0;  // as the process counts devices
     std::string name;
-    std::string uuid;                  // "GPU-..." or "MIG-..."; empty: not known
-    std::uint32_t driver_version = 0;  // of CUDA that the driver has, 12040 for 12.4; 0: not known
+    std::string uuid;                  // "GPU-..." or "MIG-..."; empty: unknown
+    std::uint32_t driver_version = 0;  // CUDA version of the driver, 12040 for 12.4; 0: unknown
 };
 
 struct ProcessFacts {
@@ -28,22 +27,22 @@ struct ProcessFacts {
     std::string rank;  // empty: none
     std::string working_folder;
     std::vector<std::string> command;
-    std::vector<std::pair<std::string, std::string>> variables;  // those that are telling, by name
-    std::vector<DeviceFacts> devices;                            // in the order in which it met them
+    std::vector<std::pair<std::string, std::string>> variables;  // those that matter for diagnosis, by name
+    std::vector<DeviceFacts> devices;                            // in order of first use
 };
 
-/// The first line: all but the devices.
+/// Appends the first line: everything except the devices.
 void append_process_line(const ProcessFacts& facts, std::string& out);
 void append_device_line(const DeviceFacts& device, std::string& out);
 
-/// The whole file. Fails where its first line is not that of such a file, or of a newer one; what else cannot
-/// be read is left out.
+/// Reads the whole file. Fails if its first line is not that of such a file or has a newer version; other
+/// unreadable lines are skipped.
 Result<ProcessFacts> read_process(std::string_view text);
 
-/// Of the process whose flight ring has that path: beside it, with its number.
+/// Returns the path beside a process's flight ring, with its number.
 std::string process_path(const std::string& ring);
 
-/// "GPU-01234567-89ab-..." of sixteen bytes.
+/// Returns "GPU-01234567-89ab-..." for sixteen bytes.
 std::string uuid_text(const unsigned char* bytes, std::string_view device_name);
 
 }  // namespace aoti_dbg

@@ -1,23 +1,23 @@
 // A `.pt` file is a zip archive of stored records (zip_format.hpp), in this order:
 //
-//   archive/data.pkl                needed  the tensor as a pickle, drawn below
-//   archive/.format_version         usual   "1": with the next one, where storages lie can be computed
+//   archive/data.pkl                needed  the tensor as a pickle, described below
+//   archive/.format_version         usual   "1": with the next one, the offsets of storages can be computed
 //   archive/.storage_alignment      usual   "64"
-//   archive/byteorder               usual   "little"; without it readers take little-endian for granted
+//   archive/byteorder               usual   "little"; without it readers assume little-endian
 //   archive/data/0                  needed  the storage's bytes, aligned to 64
 //   archive/version                 needed  "3\n", by PyTorch's C++ reader
-//   archive/.data/serialization_id  usual   40 digits, of names and checksums of the others
+//   archive/.data/serialization_id  usual   40 digits, from names and checksums of the others
 //
-// "archive" may be anything, if it is the same everywhere. The pickle builds the tensor by calling
+// "archive" may be any name, if it is the same everywhere. The pickle builds the tensor by calling
 //
 //   torch._utils._rebuild_tensor_v2(storage, offset, sizes, strides, requires_grad=False, OrderedDict())
 //   torch._utils._rebuild_tensor_v3(the same, dtype)
 //
-// with {"neg": True, "conj": True} as one argument more where a bit is set, and
+// If a math bit is set, {"neg": True, "conj": True} is one more argument.
 //
-// where the storage is the persistent id ("storage", class, "0", device, number of elements). Dtypes with a
-// class of their own (torch.FloatStorage) take the first; the others UntypedStorage, whose elements are
-// bytes, and the second.
+// The storage is the persistent id ("storage", class, "0", device, number of elements). Dtypes with their own
+// class (torch.FloatStorage) use the first function. The others use UntypedStorage, whose elements are bytes,
+// and the second function.
 #include "serializer/pt_file.hpp"
 
 #include <bit>
@@ -32,7 +32,7 @@ namespace {
 
 static_assert(std::endian::native == std::endian::little);
 
-/// In PyTorch's order.
+/// Adds the bits in PyTorch's order.
 void add_bits(MathBits bits, PickleWriter& pickle) {
     pickle.remembered(PickleOp::empty_dict);
     const bool are_both = bits.negative && bits.conjugate;
@@ -47,7 +47,7 @@ void add_bits(MathBits bits, PickleWriter& pickle) {
 }
 
 std::string pickled(const PtTensor& tensor) {
-    // A storage may end within an element, which a number of elements cannot say.
+    // A storage may end within an element, which a count of elements cannot express.
     const bool is_whole = tensor.storage_bytes % element_size(tensor.dtype) == 0;
     const char* storage_class = is_whole ? pt_storage_class(tensor.dtype) : nullptr;
     const bool is_typed = storage_class != nullptr;
@@ -82,7 +82,7 @@ std::string pickled(const PtTensor& tensor) {
     return pickle.finish();
 }
 
-/// PyTorch's hash of the names of all records above, which never changes, and of their checksums.
+/// Returns PyTorch's hash of the names of all records above, which never change, and of their checksums.
 std::string serialization_id(std::uint64_t combined_crcs) {
     char digits[41];
     std::snprintf(digits, sizeof digits, "15728199511854643026%020llu",

@@ -1,12 +1,11 @@
-// What PyTorch calls the storages of a dtype. Nothing else.
+// PyTorch's names for the storages of a dtype. Nothing else.
 #pragma once
 
 #include "stats_kernels/tensor_view.hpp"
 
 namespace aoti_dbg {
 
-/// The class in the module "torch" whose elements are of that dtype; null for the dtypes that came after
-/// them.
+/// Returns the class in the module "torch" for that dtype, or null for dtypes introduced after these classes.
 constexpr const char* pt_storage_class(DType dtype) {
     switch (dtype) {
         case DType::float64:

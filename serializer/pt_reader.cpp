@@ -1,5 +1,5 @@
-// See pt_reader.hpp. pt_file.cpp draws the file and what its pickle calls; what torch.save() wraps around
-// that, for a Parameter or a tensor with attributes, is taken off.
+// See pt_reader.hpp. pt_file.cpp describes the file and the calls in its pickle. For a Parameter or a tensor
+// with attributes, torch.save() adds a wrapper, which this reader removes.
 #include "serializer/pt_reader.hpp"
 
 #include <optional>
@@ -68,7 +68,7 @@ std::string described(const Pickle& pickle, const PickleValue& value) {
     return made_by(pickle.item(value, 0));
 }
 
-/// A tensor as its pickle tells of it. The storage's id is still a name.
+/// A tensor as its pickle describes it. The storage's id is still a name.
 struct Told {
     DType dtype{};
     PickleValue sizes;
@@ -91,7 +91,7 @@ struct Call {
     PickleValue arguments;
 };
 
-/// Without what is wrapped around it, of which torch.save() makes no more than one layer.
+/// Removes the wrapper around the call. torch.save() adds at most one layer.
 Result<Call> innermost_call(const Pickle& pickle) {
     const PickleValue* value = &pickle.result();
     for (int depth = 0; depth < 2 && value->is(Kind::object); ++depth) {
@@ -114,7 +114,7 @@ Result<Call> innermost_call(const Pickle& pickle) {
     return not_plain(described(pickle, pickle.result()), kSaveOne);
 }
 
-/// Whose name, as `name_of` says it, is that of `global` in the module "torch".
+/// Returns the dtype whose name, from `name_of`, is that of `global` in the module "torch".
 Result<DType> dtype_of(const PickleValue& global, const char* (*name_of)(DType)) {
     if (!global.is(Kind::global)) return strange("a dtype is not a name");
     for (std::uint32_t number = 0; number < kDTypes; ++number) {
@@ -156,7 +156,7 @@ Status tell_storage(const Pickle& pickle, const PickleValue& storage, Told& told
     return {};
 }
 
-/// {"neg": True, "conj": True}, or one of them; nothing where the dict has anything else.
+/// Reads {"neg": True, "conj": True}, or one of them. Returns nothing if the dict has anything else.
 std::optional<MathBits> math_bits(const Pickle& pickle, const PickleValue& metadata) {
     const std::int64_t entries = metadata.items / 2;
     if (!metadata.is(Kind::dict) || metadata.number != entries) return std::nullopt;
@@ -204,7 +204,7 @@ Result<Told> tell(const Pickle& pickle) {
     return told;
 }
 
-/// False unless all are integers that may be sizes.
+/// Returns false unless all are integers that may be sizes.
 bool take_sizes(const Pickle& pickle, const PickleValue& tuple, std::vector<std::int64_t>& to) {
     if (!tuple.is(Kind::tuple) || tuple.items > kMaxRank) return false;
     for (std::uint32_t i = 0; i < tuple.items; ++i) {
@@ -215,7 +215,7 @@ bool take_sizes(const Pickle& pickle, const PickleValue& tuple, std::vector<std:
     return true;
 }
 
-/// Whether all elements lie within the storage, and could be counted.
+/// True if all elements are within the storage and their count does not overflow.
 bool fits(const PtView& view) {
     std::int64_t count = 1;
     std::int64_t last = view.storage_offset;
@@ -240,7 +240,7 @@ Status wrong_checksum(const char* what) {
                          "torch.serialization.set_crc32_options(False). Save or copy it again");
 }
 
-/// A record that must be there.
+/// Returns a required record.
 Result<ZipRecord> needed(const ZipReader& archive, const std::string& name) {
     const Result<std::optional<ZipRecord>> found = archive.find(name);
     if (!found.ok()) return found.status();

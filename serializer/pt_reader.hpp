@@ -1,5 +1,5 @@
 // Reads `.pt` files that hold one tensor: our own (pt_file.hpp) and what torch.save() writes for a tensor or
-// a torch.nn.Parameter. Takes any bytes, calls nothing that they name, copies nothing of the tensor.
+// a torch.nn.Parameter. It accepts any bytes. It must call nothing that they name and copy no tensor data.
 #pragma once
 
 #include <cstddef>
@@ -13,24 +13,24 @@
 
 namespace aoti_dbg {
 
-/// The elements that sizes, strides and offset tell of lie within the storage. Device and storage are the
-/// file's own bytes; where they begin is not aligned to anything.
+/// The elements that sizes, strides and offset describe lie within the storage. Device and storage point into
+/// the file, and their start is not aligned.
 struct PtView {
     DType dtype{};
     std::vector<std::int64_t> sizes;    // at most kMaxRank
     std::vector<std::int64_t> strides;  // in elements, not negative
     std::int64_t storage_offset = 0;    // in elements
-    std::string_view device;            // where it was, "cuda:0"
-    MathBits bits;                      // which the bytes of the storage do not have applied
+    std::string_view device;            // the device it was saved from, "cuda:0"
+    MathBits bits;                      // not yet applied to the storage bytes
     std::span<const std::byte> storage;
 };
 
 enum class PtCheck {
     everything,
-    all_but_checksums,  // the storage is not looked at
+    all_but_checksums,  // the storage bytes are not read
 };
 
-/// `file` is all of it, and outlives the view.
+/// `file` is the complete file and must outlive the view.
 Result<PtView> read_pt(std::span<const std::byte> file, PtCheck check = PtCheck::everything);
 
 }  // namespace aoti_dbg

@@ -1,4 +1,4 @@
-// What lies beside a flight ring is named after it.
+// Derives the names of the files beside a flight ring from the ring's path.
 #pragma once
 
 #include <string>

@@ -78,7 +78,7 @@ namespace {
 
 constexpr std::string_view kLinkedTo = R"(,"linked_to":")";
 
-// Quotes within a string are escaped, so that what is looked for here is no part of any.
+// Quotes within a string are escaped, so a match is never inside a string.
 std::string_view raw_string_behind(std::string_view line, std::string_view name) {
     const std::size_t at = line.find(name);
     if (at == std::string_view::npos) return {};

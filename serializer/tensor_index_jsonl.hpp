@@ -1,6 +1,6 @@
-// index.jsonl, the list of saved tensors: a header, a line for each file once it stands, a line for each run
-// whose files were removed, and a last line that says how it ended. Documented and versioned in
-// docs/reference/tensors.md.
+// index.jsonl, the list of saved tensors: a header, a line for each complete file, and a line for each run
+// whose files were removed. The last line says how it ended. docs/reference/tensors.md documents and versions
+// it.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ namespace aoti_dbg {
 inline constexpr std::string_view kTensorIndexName = "aoti-dbg-tensors";
 inline constexpr std::uint32_t kTensorIndexVersion = 2;
 
-/// Points to what somebody else owns.
+/// A view; its pointers belong to the caller.
 struct IndexedTensor {
     std::string_view path;  // relative to the header's folder
     EventSide side = EventSide::before;
@@ -31,26 +31,27 @@ struct IndexedTensor {
     std::span<const std::int64_t> sizes;
     std::span<const std::int64_t> strides;
     std::int64_t storage_offset = 0;
-    std::int64_t storage_bytes = -1;        // of the tensor's whole storage; -1: not known
-    std::uint64_t saved_storage_bytes = 0;  // of these, how many the file has, from the first on
+    std::int64_t storage_bytes = -1;        // of the tensor's whole storage; -1: unknown
+    std::uint64_t saved_storage_bytes = 0;  // how many of these bytes, from the first on, the file has
     MathBits bits;
     std::string_view device;
     std::uint64_t bytes = 0;  // of the file
     bool has_hash = false;
     std::uint64_t hash_high = 0;
     std::uint64_t hash_low = 0;
-    std::string_view linked_to;   // a path: the same file; empty: it was written
-    std::string_view same_as;     // a path, in a file system without links: there is no file of this name
-    std::string_view whole_name;  // without extension, where the path has a cut one
+    std::string_view linked_to;   // path of the file it is a link to; empty: it was written
+    std::string_view same_as;     // path of the file with the same contents, on file systems without links:
+                                  // this file does not exist
+    std::string_view whole_name;  // without extension, if the path has a truncated one
     const TensorStatistics* statistics = nullptr;
 };
 
-/// `folder` is what paths are relative to; empty: the folder of the index.
+/// Paths are relative to `folder`; empty means the folder of the index.
 void append_index_header(const HeaderFacts& header, std::string_view folder, std::string& out);
 void append_index_file(const IndexedTensor& tensor, std::string& out);
-/// All lines of that run before this one are of files that are gone.
+/// Declares that the files of all earlier lines of that run are gone.
 void append_index_evicted(std::uint32_t run, std::string_view why, std::uint64_t files, std::string& out);
-/// Stands behind the header where lines of removed runs, and the lines that say so, were taken out.
+/// Follows the header if lines of removed runs, and the lines that declare their removal, were deleted.
 void append_index_compacted(std::uint64_t runs, std::uint64_t files, std::string& out);
 
 struct IndexEnd {
@@ -62,17 +63,18 @@ struct IndexEnd {
 };
 void append_index_end(const IndexEnd& end, std::string& out);
 
-/// What a line of this writer's is, for who takes lines out. Anything else is `other`.
+/// Classifies a line of this writer, for code that removes lines. Any other line is `other`.
 struct IndexLine {
     enum class Kind : std::uint8_t { other, file, evicted, compacted };
     Kind kind = Kind::other;
-    // Of a file:
+    // The members below describe a file.
     std::uint32_t run = ~0U;
-    std::string_view path;       // as the line has it, escapes and all
-    std::string_view linked_to;  // likewise; empty: it was written
+    std::string_view path;       // as in the line, with its escapes
+    std::string_view linked_to;  // as in the line; empty: it was written
 };
 IndexLine index_line_of(std::string_view line);
-/// The line with another `linked_to`, as the line of that path has it; empty: with none.
+/// Appends the line with another `linked_to`, given as that path's own line spells it. An empty one removes
+/// the member.
 void append_relinked(std::string_view line, const IndexLine& is, std::string_view linked_to,
                      std::string& out);
 

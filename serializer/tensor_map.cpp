@@ -22,12 +22,12 @@ std::uint64_t end_of(const Slot& slot) {
     return slot.address + slot.bytes;
 }
 
-/// Whether it was in `memory`, and not in what lay at that address before or afterwards.
+/// True if it was in `memory`, not in an earlier or later allocation at that address.
 bool is_in(const Slot& slot, const NearMemory& memory) {
     if (slot.address < memory.address || slot.address - memory.address >= memory.bytes) return false;
-    // Of mapped pieces each was made at its own time.
+    // Mapped pieces were created at different times.
     if (memory.pieces == 1 && slot.created_sequence < memory.created_sequence) return false;
-    // What is said to lie in memory that was gone is what was wrong.
+    // A tensor in freed memory is the error itself, so it counts.
     return memory.freed_sequence == 0 || memory.place == NearMemory::Place::freed ||
            slot.created_sequence <= memory.freed_sequence;
 }
@@ -40,7 +40,7 @@ bool overlaps(const ByAddress& taken, const Slot& slot) {
     return behind != taken.begin() && end_of(*std::prev(behind)->second) > slot.address;
 }
 
-/// The youngest at each place: allocators give memory out again.
+/// Returns the youngest at each place, because allocators reuse memory.
 ByAddress youngest_in(const TensorMap& map, const NearMemory& memory, const LaunchMoment& launch) {
     ByAddress found;
     for (auto slot = map.slots.rbegin(); slot != map.slots.rend(); ++slot) {
@@ -84,7 +84,7 @@ std::string origin_text(const NearTensor& near) {
     return "created in " + run;
 }
 
-// A map of the library's takes 1.5 MiB.
+// The library's own map takes 1.5 MiB.
 constexpr std::size_t kLargestFile = std::size_t{1} << 28U;
 
 }  // namespace

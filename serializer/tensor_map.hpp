@@ -1,5 +1,5 @@
-// Reads the map of tensors (tensor_map_format.hpp), any bytes, and says which tensors lay at or near an
-// address in a piece of the driver's memory. Pure.
+// Reads the map of tensors (tensor_map_format.hpp) and finds the tensors at or near an address in a driver
+// allocation. It accepts any bytes and has no side effects.
 #pragma once
 
 #include <cstdint>
@@ -21,24 +21,24 @@ struct TensorMap {
 
 Result<TensorMap> parse_tensor_map(std::string_view bytes);
 
-/// The map that belongs to a flight ring.
+/// Returns the path of the map that belongs to a flight ring.
 std::string tensors_path(const std::string& ring);
 
 /// A tensor of one run.
 struct TensorOfRun {
-    std::string name;  // in the wrapper source, the first that it had
+    std::string name;  // its first name in the wrapper source
     std::uint64_t address = 0;
     std::uint64_t bytes = 0;
     tensors::Origin origin = tensors::Origin::unknown;
 };
 
-/// Those whose names are known and that had been made when call number `sequence` began; of several of one
-/// name, none.
+/// Returns the tensors with known names that existed when call number `sequence` began. If several share a
+/// name, it returns none of them.
 std::vector<TensorOfRun> tensors_of_run(const TensorMap& map, std::uint32_t run, std::uint32_t model,
                                         std::uint64_t sequence);
 
-/// The tensors of `memory` at `address`, or else nearest to it on both sides, and how many are known in
-/// there. Of those at one place the youngest that was made for the launch counts; without a launch the
+/// Adds the tensors of `memory` at `address`, or else the nearest on both sides, and the number of known
+/// ones. Of several at one place, the youngest created before the launch counts; without a launch, the
 /// youngest.
 void add_near_tensors(const TensorMap& map, std::uint64_t address, const LaunchMoment& launch,
                       NearMemory& memory);

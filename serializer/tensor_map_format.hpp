@@ -1,14 +1,14 @@
-// The map of tensors on disk, version 1: what tensors a model's runs were given, made and let go, and where
-// they lay. Allocators hold many in one piece of the driver's memory, so the map of allocations does not have
-// them. Written by the library through a shared mapping, so it survives SIGKILL; read by the command when the
-// process is gone.
+// The map of tensors on disk, version 1: the tensors that a model's runs received, created and freed, and
+// their addresses. Allocators place many tensors in one driver allocation, so the map of allocations does not
+// have them. The library writes it through a shared mapping, so it survives SIGKILL. The command reads it
+// after the process has exited.
 //
 //   offset 0       FileHeader, one page
-//   offset 4096    header.slots x Slot    a ring: tensor number n lies at (n - 1) % slots
+//   offset 4096    header.slots x Slot    a ring: tensor number n is at (n - 1) % slots
 //
-// Integers are in the byte order of the machine that wrote (`magic` shows it). A slot is being written, or
-// was never used, while its `number` is 0. Sequences are the flight ring's numbers of calls. Fields are only
-// ever added in reserved places; anything else raises kVersion.
+// Integers use the byte order of the writing machine; `magic` shows it. A slot with `number` 0 is unused or
+// being written. Sequences are the flight ring's call numbers. New fields use reserved bytes only; any other
+// change raises kVersion.
 #pragma once
 
 #include <cstddef>
@@ -20,19 +20,19 @@ inline constexpr std::uint64_t kMagic = 0x314e455449544f41ULL;  // the bytes "AO
 inline constexpr std::uint32_t kVersion = 1;
 inline constexpr std::size_t kPage = 4096;
 
-/// How a run came by it. The numbers are part of the format.
+/// Where the run got the tensor. The numbers are part of the format.
 enum class Origin : std::uint8_t {
     unknown = 0,
     input = 1,
-    made = 2,      // by the model's wrapper, as room for what calls write
+    made = 2,      // created by the model's wrapper as an output buffer for calls
     returned = 3,  // by an op
 };
 
-/// What became of it. The numbers are part of the format.
+/// How the tensor's life in the run ended. The numbers are part of the format.
 enum class End : std::uint8_t {
     none = 0,
-    freed = 1,     // by the wrapper; a view of it may still hold its memory
-    outlived = 2,  // the run had come back, and it was still there: an output
+    freed = 1,     // by the wrapper; a view may still keep its memory alive
+    outlived = 2,  // it still existed when the run had returned: an output
 };
 
 inline constexpr std::size_t kNameBytes = 32;
@@ -52,14 +52,14 @@ struct Slot {
     std::uint64_t address;
     std::uint64_t bytes;             // up to its last element, gaps included
     std::uint64_t created_sequence;  // of the last call that had begun by then
-    std::uint64_t end_sequence;      // likewise, when its end was noted: before the run's next call began
-    std::uint64_t ended;             // `number`, where the end is this tensor's; written last
+    std::uint64_t end_sequence;      // as above, when its end was noted: before the run's next call began
+    std::uint64_t ended;             // `number` if the end is this tensor's; written last
     std::uint32_t run;
     std::uint16_t model;
     Origin origin;
     End end;
     std::uint64_t reserved;
-    char name[kNameBytes];  // in the wrapper source; zeros behind it, none where it is cut; empty: not known
+    char name[kNameBytes];  // in the wrapper source, zero-padded, with no NUL if truncated; empty: unknown
 };
 static_assert(sizeof(Slot) == 96);
 

@@ -1,5 +1,5 @@
-// The values of a small tensor in the layout of at::print: one format for a matrix, chosen by its smallest
-// and largest magnitude; tensors of more dimensions as a list of matrices.
+// Renders the values of a small tensor in the layout of at::print. A matrix has one format, chosen by its
+// smallest and largest magnitude. Tensors of more dimensions are lists of matrices.
 #include <algorithm>
 #include <array>
 #include <cstdlib>
@@ -62,7 +62,7 @@ const char* type_name(DType dtype) {
     return "";
 }
 
-/// As doubles, which is how at::print sees them.
+/// Values as doubles, as at::print converts them.
 using Values = std::array<double, kMostPrintedValues>;
 
 bool is_finite(double value) {
@@ -77,7 +77,7 @@ bool is_whole(double value) {
     return magnitude(value) >= 0x1p53 || value == static_cast<double>(static_cast<std::int64_t>(value));
 }
 
-/// Digits before the point; 0 and less for fractions.
+/// Returns the digits before the point, and 0 or less for fractions.
 int digits_before_point(double value) {
     if (value == 0) return 1;
     std::string text;
@@ -85,7 +85,7 @@ int digits_before_point(double value) {
     return std::atoi(text.c_str() + text.find('e') + 1) + 1;
 }
 
-/// How the numbers of one matrix are written.
+/// The format of the numbers in one matrix.
 struct Format {
     enum class Style { general, fixed, scientific } style = Style::general;
     std::size_t width = 0;
@@ -127,7 +127,7 @@ Format format_of(std::span<const double> values) {
         return {Style::scientific, wide ? std::size_t{12} : std::size_t{11}, 1};
     }
     if (high > 5 || high < 0) {
-        // As a literal would be rounded, which a product of tens is not.
+        // strtod rounds the power of ten as a literal, and a product of tens does not.
         const double scale = strtod(("1e" + std::to_string(high - 1)).c_str(), nullptr);
         return {Style::fixed, 7, scale};
     }
@@ -145,7 +145,7 @@ void append_matrix(std::span<const double> values, std::size_t columns, std::siz
     const std::size_t rows = values.size() / columns;
     const std::size_t in_line = (kLineWidth - indent) / (format.width + 1);
     const bool is_cut = in_line < columns;
-    // The first row has no indent of its own: it has what stands before it.
+    // The first row has no indent, because it follows its prefix.
     for (std::size_t first = 0; first < columns; first += in_line) {
         const std::size_t end = std::min(first + in_line, columns);
         if (is_cut) {
@@ -176,7 +176,7 @@ void append_vector(std::span<const double> values, std::string& out) {
     }
 }
 
-/// Matrices, the first dimension counted fastest.
+/// Appends matrices, with the first dimension varying fastest.
 void append_stack(std::span<const double> values, const std::vector<std::int64_t>& sizes, std::string& out) {
     const std::size_t leading = sizes.size() - 2;
     const auto columns = static_cast<std::size_t>(sizes[leading + 1]);
@@ -197,7 +197,7 @@ void append_stack(std::span<const double> values, const std::vector<std::int64_t
     }
 }
 
-/// "CPU" of "cpu", "CUDA" of "cuda:0".
+/// Appends "CPU" for "cpu" and "CUDA" for "cuda:0".
 void append_backend(std::string_view device, std::string& out) {
     for (const char letter : device.substr(0, device.find(':')))
         out += letter >= 'a' && letter <= 'z' ? static_cast<char>(letter - 'a' + 'A') : letter;

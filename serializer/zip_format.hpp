@@ -1,16 +1,17 @@
-// What a zip archive is made of, as far as `.pt` files use it: records that are stored as they are, one
-// behind the other, then the central directory, which lists them, and its end. Numbers are little-endian,
-// structures follow each other without gaps. (PKWARE's APPNOTE.TXT, sections 4.3 and 4.5.)
+// The parts of a zip archive that `.pt` files use: uncompressed records, then the central directory that
+// lists them, then its end. Numbers are little-endian, and structures follow each other without gaps. See
+// PKWARE's APPNOTE.TXT, sections 4.3 and 4.5.
 //
-//   ┌─ of each record ─────────────────────────────────────────────────────┐
+//   ┌─ for each record ────────────────────────────────────────────────────┐
 //   │ LocalHeader · name · extra fields │ content │ data descriptor        │
 //   ├─ once ───────────────────────────────────────────────────────────────┤
-//   │ of each record: DirectoryEntry · name · extra fields                 │
+//   │ for each record: DirectoryEntry · name · extra fields                │
 //   │ Zip64End · Zip64Locator · End                                        │
 //   └──────────────────────────────────────────────────────────────────────┘
 //
-// An extra field is a tag and a length (16 bits each) and that many bytes. What does not fit its 32 bits is
-// all ones there and stands in the field kZip64Tag, 64 bits each, in the order size, stored size, offset.
+// An extra field is a tag and a length (16 bits each), followed by that many bytes. A value that does not fit
+// its 32 bits is all ones there. The field kZip64Tag then holds it in 64 bits, in the order size, stored
+// size, offset.
 #pragma once
 
 #include <cstdint>
@@ -24,16 +25,16 @@ inline constexpr std::uint32_t kZip64EndMagic = 0x06064b50;
 inline constexpr std::uint32_t kZip64LocatorMagic = 0x07064b50;
 inline constexpr std::uint32_t kEndMagic = 0x06054b50;
 
-/// Numbers from here on stand in the zip64 field.
+/// A number of this value or more is stored in the zip64 field.
 inline constexpr std::uint32_t kElsewhere = 0xffffffff;
 inline constexpr std::uint16_t kElsewhere16 = 0xffff;
 
 inline constexpr std::uint16_t kZip64Tag = 1;
-inline constexpr std::uint16_t kPaddingTag = 'F' | 'B' << 8;  // torch's own
+inline constexpr std::uint16_t kPaddingTag = 'F' | 'B' << 8;  // torch's own padding field
 
 inline constexpr std::uint16_t kStored = 0;
 inline constexpr std::uint16_t kEncrypted = 1U << 0U;
-/// Checksum and sizes stand behind the content, and are zero in the local header.
+/// Checksum and sizes follow the content and are zero in the local header.
 inline constexpr std::uint16_t kHasDescriptor = 1U << 3U;
 inline constexpr std::uint16_t kNameIsUtf8 = 1U << 11U;
 
@@ -75,7 +76,7 @@ static_assert(sizeof(DirectoryEntry) == 46);
 
 struct Zip64End {
     std::uint32_t magic = kZip64EndMagic;
-    std::uint64_t rest_bytes = 44;   // of this structure, from here on
+    std::uint64_t rest_bytes = 44;   // size of this structure from here on
     std::uint16_t made_by = 0x031e;  // Unix, 3.0
     std::uint16_t version_needed = 45;
     std::uint32_t disk = 0;

@@ -1,4 +1,4 @@
-// See zip_reader.hpp. Structures are copied out, since nothing says that they are aligned.
+// See zip_reader.hpp. Structures are copied out, because they may be unaligned.
 #include "serializer/zip_reader.hpp"
 
 #include "base/bytes_at.hpp"
@@ -10,7 +10,7 @@ namespace {
 using namespace zip;
 using Bytes = std::span<const std::byte>;
 
-/// A structure as copy_at() has it, if it begins with its magic number.
+/// Returns a structure from copy_at() if it starts with its magic number.
 template <typename T>
 std::optional<T> structure_at(Bytes bytes, std::uint64_t offset) {
     std::optional<T> value = copy_at<T>(bytes, offset);
@@ -26,7 +26,7 @@ Status damaged(const char* what) {
                          ". It may have been truncated or altered: copy or save it again");
 }
 
-/// Where the last structure lies: at the end, but for a comment that may follow.
+/// Returns the offset of the last structure, which only a comment may follow.
 std::optional<std::size_t> find_end(Bytes file) {
     constexpr std::size_t kLongestComment = 0xffff;
     for (std::size_t comment = 0; comment <= kLongestComment; ++comment) {
@@ -38,7 +38,7 @@ std::optional<std::size_t> find_end(Bytes file) {
     return std::nullopt;
 }
 
-/// Takes the numbers that are said to be elsewhere from the zip64 field.
+/// Takes the numbers marked as elsewhere from the zip64 field.
 bool complete_from_zip64(Bytes extra, std::uint64_t& size, std::uint64_t& stored_size,
                          std::uint64_t& offset) {
     while (const auto tag = copy_at<std::uint16_t>(extra, 0)) {

@@ -1,6 +1,6 @@
-// Finds stored records in a zip archive (zip_format.hpp) that lies in memory. Takes any bytes: every number
-// is checked against them before it is used. Copies and keeps nothing; a search takes time in proportion to
-// the directory.
+// Finds stored records in an in-memory zip archive (zip_format.hpp). It accepts any bytes and must check
+// every number before using it. It copies and keeps nothing. A search takes time proportional to the
+// directory.
 #pragma once
 
 #include <cstddef>
@@ -15,16 +15,16 @@ namespace aoti_dbg {
 
 struct ZipRecord {
     std::span<const std::byte> content;
-    std::uint32_t crc = 0;  // what the directory says; not checked
+    std::uint32_t crc = 0;  // from the directory; not verified
 };
 
 class ZipReader {
   public:
-    /// `file` outlives the reader and what it gives.
+    /// `file` must outlive the reader and its results.
     static Result<ZipReader> open(std::span<const std::byte> file);
 
-    /// The record `name` in the folder of the first one, as PyTorch looks for it; nothing if there is none.
-    /// Fails for a damaged archive, and for a record that is compressed or encrypted.
+    /// Returns the record `name` in the folder of the first record, as PyTorch does, or nothing if there is
+    /// none. Fails if the archive is damaged or the record is compressed or encrypted.
     [[nodiscard]] Result<std::optional<ZipRecord>> find(std::string_view name) const;
 
   private:

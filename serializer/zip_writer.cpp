@@ -1,5 +1,5 @@
-// See zip_writer.hpp. PyTorch writes through miniz, whose habits are kept: data descriptors always, of 64
-// bits where the record has a zip64 field; Zip64End always.
+// See zip_writer.hpp. PyTorch writes through miniz, and this writer keeps its habits. It always writes data
+// descriptors, with 64 bits if the record has a zip64 field. It always writes Zip64End.
 #include "serializer/zip_writer.hpp"
 
 #include <utility>
@@ -28,11 +28,11 @@ std::uint32_t here(std::uint64_t number) {
     return elsewhere(number) ? kElsewhere : static_cast<std::uint32_t>(number);
 }
 
-/// What of a record stands in its zip64 field.
+/// The values of a record in its zip64 field.
 struct Zip64Parts {
     bool sizes;
     bool offset;
-    /// With the tag; 0 if there is none.
+    /// Returns the length with the tag; 0 if there is none.
     [[nodiscard]] std::uint16_t bytes() const {
         if (!sizes && !offset) return 0;
         return static_cast<std::uint16_t>(sizeof(ExtraTag) + (sizes ? 16 : 0) + (offset ? 8 : 0));
@@ -43,7 +43,7 @@ Zip64Parts zip64_of(std::uint64_t bytes, std::uint64_t offset) {
     return {elsewhere(bytes), elsewhere(offset)};
 }
 
-// What stands around a tensor of a few dimensions: laid out for each one that is saved.
+// The usual size of the data around a tensor of a few dimensions. It is created for each saved tensor.
 constexpr std::size_t kUsualBytes = 1024;
 constexpr std::size_t kUsualRecords = 8;
 
@@ -95,7 +95,7 @@ void ZipWriter::begin(std::string_view name, std::uint64_t bytes) {
     header.extra_bytes = static_cast<std::uint16_t>(zip64 + sizeof(ExtraTag) + padding);
     put(header);
     put_name(name);
-    // How many bytes are stored is not known yet to a writer that might compress, so it stands behind them.
+    // A writer that might compress does not know the stored size yet, so the size follows the content.
     put_zip64(record, 0);
     put(ExtraTag{kPaddingTag, padding});
     bytes_.insert(bytes_.end(), padding, std::byte{'Z'});
@@ -106,7 +106,7 @@ void ZipWriter::begin(std::string_view name, std::uint64_t bytes) {
 void ZipWriter::put_descriptor(const Record& record) {
     put(kDescriptorMagic);
     put(record.crc);
-    // As stored, and as it is.
+    // The stored size and the size are equal.
     for (int twice = 0; twice < 2; ++twice) {
         if (zip64_of(record.bytes, record.offset).bytes() != 0) {
             put(record.bytes);

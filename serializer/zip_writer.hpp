@@ -1,5 +1,5 @@
-// Lays out a zip archive of stored records (zip_format.hpp) the way PyTorch's writer does, byte for byte. The
-// content of a record may be left out, for somebody else to put there. Writes to memory only.
+// Lays out a zip archive of stored records (zip_format.hpp) byte for byte as PyTorch's writer does. The
+// caller may write a record's content separately. It must write to memory only.
 #pragma once
 
 #include <cstddef>
@@ -13,28 +13,28 @@ namespace aoti_dbg {
 
 class ZipWriter {
   public:
-    /// The content of each record begins at a multiple of `alignment`. Names begin with `folder` and a slash.
+    /// Aligns each record's content to `alignment`. Names start with `folder` and a slash.
     ZipWriter(std::string_view folder, std::uint32_t alignment);
 
-    /// A record from its name to its data descriptor.
+    /// Adds a complete record, from its name to its data descriptor.
     void add(std::string_view name, std::string_view content);
 
-    /// The same in two parts, between which `bytes` of content belong, which are not laid out.
+    /// Add a record in two parts. The caller writes `bytes` bytes of content between them.
     void begin(std::string_view name, std::uint64_t bytes);
     void end(std::uint32_t crc);
 
-    /// Of the records so far, without empty ones: what PyTorch makes half of its id of.
+    /// Returns the combined checksum of the non-empty records so far. PyTorch derives half of its id from it.
     [[nodiscard]] std::uint64_t combined_crcs() const { return combined_crcs_; }
 
-    /// The directory. Nothing may follow.
+    /// Writes the directory. Write nothing afterwards.
     void finish();
 
-    /// What was laid out since the last time.
+    /// Returns what was laid out since the last call.
     std::vector<std::byte> take();
 
   private:
     struct Record {
-        std::string_view name;  // the caller's
+        std::string_view name;  // owned by the caller
         std::uint64_t offset;
         std::uint64_t bytes;
         std::uint32_t crc;

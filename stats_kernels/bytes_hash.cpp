@@ -10,7 +10,7 @@ constexpr std::ptrdiff_t kTwoGroups = std::ptrdiff_t{2} * kHashGroupBytes;
 }  // namespace
 
 void add_bytes(BytesHash& hash, std::span<const std::byte> bytes, std::uint64_t first_group) {
-    // Two sums, since one would wait for itself.
+    // Use two sums, because a single one would be a dependency chain.
     BytesHash even;
     BytesHash odd;
     std::uint64_t place = hash_place(first_group);

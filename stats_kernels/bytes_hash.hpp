@@ -1,6 +1,6 @@
-// 128 bits over bytes as they lie in memory: two tensors whose saved bytes have the same hash are the same.
-// Each group of 16 bytes is mixed with its number and added up, so that parts may be hashed by anybody, in
-// any order, on the host or on a device. Not against people who look for two that are alike.
+// A 128-bit hash over bytes in memory order: two tensors whose saved bytes have the same hash are equal. Each
+// group of 16 bytes is mixed with its number, and the results are added. So any thread may hash any part in
+// any order, on the host or on a device. It does not resist attackers who construct a collision.
 #pragma once
 
 #include <cstddef>
@@ -17,8 +17,8 @@ struct BytesHash {
     bool operator==(const BytesHash&) const = default;
 };
 
-/// `first` and `second` are the group's bytes as little-endian words. The product depends on where they
-/// stand; that a factor may be zero is made up for by the words themselves.
+/// `first` and `second` are the group's bytes as little-endian words. The product depends on the group's
+/// place. A factor may be zero, so the words themselves are added too.
 AOTI_DBG_HOST_DEVICE inline void add_group(BytesHash& hash, std::uint64_t place, std::uint64_t first,
                                            std::uint64_t second) {
     const std::uint64_t turned = (place << 32U) | (place >> 32U);
@@ -35,11 +35,11 @@ AOTI_DBG_HOST_DEVICE inline void add_group(BytesHash& hash, std::uint64_t place,
 #endif
 }
 
-/// Of a part that begins with group `first_group`; the last group is filled up with zero bytes. What comes of
-/// the parts is added, word by word.
+/// Adds the hash of a part that starts with group `first_group`. Zero bytes fill the last group. Add the
+/// results of several parts word by word.
 void add_bytes(BytesHash& hash, std::span<const std::byte> bytes, std::uint64_t first_group);
 
-/// When all parts are in: how many bytes there were belongs to it.
+/// Call this once all parts are added. The number of bytes is part of the hash.
 AOTI_DBG_HOST_DEVICE inline BytesHash finished(BytesHash hash, std::uint64_t bytes) {
     add_group(hash, ~std::uint64_t{0}, bytes, ~bytes);
     return hash;

@@ -1,4 +1,4 @@
-// The inner loops for the processor that everything else is compiled for, and the choice among them.
+// Compiles the inner loops for the baseline processor and selects the version to use.
 #define AOTI_DBG_LANES 2
 #define AOTI_DBG_BLOCKS_NAME "baseline"
 #include "stats_kernels/cpu_blocks.inc"

@@ -1,5 +1,5 @@
-// The CPU implementation: blocks of elements are decoded to doubles, which are exact for all but 64-bit
-// integers, and summed relative to one of them. What is not finite is rare, and looked at element by element.
+// The CPU implementation. It decodes blocks of elements to doubles, which are exact except for 64-bit
+// integers, and sums them relative to one element. Blocks with NaN or Inf are rare and take a slower path.
 #include "stats_kernels/cpu_statistics.hpp"
 
 #include "stats_kernels/content_hash.hpp"
@@ -14,7 +14,7 @@ namespace {
 
 constexpr double kLargest = 0x1.fffffffffffffp1023;
 
-/// Elements that were read, in logical order.
+/// A block of elements in logical order.
 struct Block {
     const unsigned char* raw;
     std::uint32_t count;
@@ -56,8 +56,8 @@ void count_specials(const double* numbers, const Block& block, const Is& is, std
     first = block.first_index + at;
 }
 
-/// Counts what is not finite; the finite ones move to the front of `numbers`. Returns how many they are.
-/// Without branches on the numbers: a mask of -Inf is as good as random.
+/// Counts NaN and Inf and moves the finite numbers to the front. Returns the number of finite ones. It does
+/// not branch on the numbers, because a mask of -Inf is effectively random.
 std::uint32_t set_specials_aside(double* numbers, const Block& block, PartialStatistics& into) {
     count_specials(
         numbers, block, [](double number) { return number != number; }, into.nan, into.first_nan);
@@ -83,7 +83,7 @@ std::uint64_t index_of(const double* numbers, const Block& block, double number)
     return kNoIndex;
 }
 
-/// Finite numbers whose squares may overflow: weighed before they are added.
+/// Handles finite numbers whose squares may overflow. It scales them before adding.
 void add_moments_carefully(const double* numbers, std::uint32_t count, PartialStatistics& into) {
     double mean = 0;
     for (std::uint32_t i = 0; i < count; ++i)
@@ -104,7 +104,7 @@ void add_moments(const BlockSummary& summary, std::uint32_t count, PartialStatis
 
 void add_extremes(PartialStatistics& into, std::uint64_t minimum_key, std::uint64_t maximum_key,
                   const auto& index_of_minimum, const auto& index_of_maximum) {
-    // Blocks come in order: an equal value later on is not the first.
+    // Blocks come in order, so a later equal value is not the first.
     const bool first = into.finite == 0;
     if (first || minimum_key < into.minimum_key) {
         into.minimum_key = minimum_key;
@@ -116,13 +116,13 @@ void add_extremes(PartialStatistics& into, std::uint64_t minimum_key, std::uint6
     }
 }
 
-/// One after the other, without a word on what is wanted: Tensor below decides.
+/// Adds blocks in sequence. BlockStatistics below decides what is requested.
 class NumberStatistics {
   public:
     NumberStatistics(DType dtype, Wanted wanted, const BlockKernels& kernels)
         : dtype_(dtype), indices_(wants(wanted, Wanted::indices)), kernels_(kernels) {}
 
-    /// `numbers` has room for kBlockElements, and is used up.
+    /// `numbers` must have room for kBlockElements and is overwritten.
     void add(double* numbers, const Block& block, PartialStatistics& into) const {
         BlockSummary summary;
         kernels_.summarise(numbers, block.count, summary);
@@ -172,7 +172,7 @@ class NumberStatistics {
     const BlockKernels& kernels_;
 };
 
-/// The distance as double, from the exact one: both may be beyond 2^53.
+/// Returns the exact distance rounded to double. Both numbers may exceed 2^53.
 template <typename T>
 double distance(T from, T to) {
     const auto a = static_cast<std::uint64_t>(from);
@@ -180,7 +180,7 @@ double distance(T from, T to) {
     return to >= from ? static_cast<double>(b - a) : -static_cast<double>(a - b);
 }
 
-/// 64-bit integers: extremes and sum in integers, the moments from exact distances.
+/// Handles 64-bit integers: integer extremes and sum, moments from exact distances.
 template <typename T>
 void add_wide_integers(const Block& block, PartialStatistics& into) {
     const auto element = [&](std::uint32_t i) {
@@ -213,7 +213,7 @@ void add_wide_integers(const Block& block, PartialStatistics& into) {
     into.finite += block.count;
 }
 
-/// What is wanted of a tensor's blocks.
+/// Computes the requested statistics of a tensor's blocks.
 class BlockStatistics {
   public:
     BlockStatistics(DType dtype, Wanted wanted, const BlockKernels& kernels)

@@ -1,5 +1,5 @@
-// What the threads of a block share, and how what they know becomes one. A launch over small tensors is all
-// latency: lanes are merged side by side, by the reducing instructions where there are some.
+// The shared memory of a block, and how its threads' results merge. A launch over small tensors is bound by
+// latency, so lanes merge in parallel, with reduction instructions where the device has them.
 #pragma once
 
 #include "stats_kernels/device_job.hpp"
@@ -9,12 +9,12 @@ namespace aoti_dbg::device {
 
 __extension__ using SignedWide = __int128;
 
-/// Of one part of a tensor: what a thread, a warp or a block knows. Sums around a reference can
-/// be added up once the references are the same; double makes up for any that is not far beyond the numbers.
+/// The statistics of a part of a tensor, as known to a thread, warp or block. Sums can be added once their
+/// references are equal. Double absorbs a reference that is not far outside of the numbers.
 struct Known {
-    std::uint64_t count = 0;  // of finite elements
+    std::uint64_t count = 0;  // finite elements
     double reference = 0;
-    double sum = 0;  // of distances from it
+    double sum = 0;  // of distances from the reference
     double squares = 0;
     std::uint64_t zeros = 0;
     std::uint64_t minimum_key = UINT64_MAX;
@@ -23,14 +23,14 @@ struct Known {
     std::uint64_t sum_high = 0;
 };
 
-/// What a warp leaves in shared memory.
+/// The result of a warp in shared memory.
 struct Located {
     Known known;
     std::uint64_t minimum_index = kNoIndex;
     std::uint64_t maximum_index = kNoIndex;
 };
 
-/// What is not finite is rare: its counts are added up here at once, and cost the threads no registers.
+/// Counts of NaN and Inf. They are rare, so they are added here directly and cost the threads no registers.
 struct Specials {
     unsigned long long nan;
     unsigned long long positive_infinity;
@@ -40,20 +40,20 @@ struct Specials {
     unsigned long long first_negative_infinity;
 };
 
-/// Of moments, specials and places, for both parts of a complex tensor.
+/// Moments, specials and places for both parts of a complex tensor.
 inline constexpr unsigned kMostLinesOfBlock = 6;
 
 struct Shared {
     std::uint64_t job_words[sizeof(DeviceJob) / 8];
     std::uint64_t dim_words[kMostDims * sizeof(DeviceDim) / 8];
-    std::uint64_t warp_words[2][kWarps][sizeof(Located) / 8];  // of both parts
-    std::uint64_t kept_words[2][kWarps][sizeof(Located) / 8];  // of all tiles so far, where they are staged
+    std::uint64_t warp_words[2][kWarps][sizeof(Located) / 8];  // for both parts
+    std::uint64_t kept_words[2][kWarps][sizeof(Located) / 8];  // of all tiles so far, if they are staged
     std::uint64_t line_words[kMostLinesOfBlock][kLineWords];
     unsigned long long hashes[kWarps];
     Specials specials[2];
     float float8[256];
-    uint4 staged[kBlockThreads * 4];  // of tensors that no vector load can take
-    uint4 end;                        // behind the last whole group, where it is this block's
+    uint4 staged[kBlockThreads * 4];  // for tensors that vector loads cannot read
+    uint4 end;                        // elements after the last whole group, if this block has them
 };
 
 __device__ inline Shared& shared() {
@@ -77,13 +77,13 @@ __device__ inline Located& kept_of_warp(unsigned part, unsigned warp) {
     return *reinterpret_cast<Located*>(shared().kept_words[part][warp]);
 }
 
-/// By the first threads of a block.
+/// The first threads of a block clear the counters.
 __device__ inline void clear_findings() {
     if (threadIdx.x < 2) shared().specials[threadIdx.x] = Specials{0, 0, 0, kNoIndex, kNoIndex, kNoIndex};
     if (threadIdx.x < kWarps) shared().hashes[threadIdx.x] = 0;
 }
 
-/// 1 / value to all but the last bit, without the division's subroutine.
+/// Returns 1 / value except for the last bit, without the division subroutine.
 __device__ inline double reciprocal(double value) {
     double guess;
     asm("rcp.approx.ftz.f64 %0, %1;" : "=d"(guess) : "d"(value));
@@ -91,7 +91,7 @@ __device__ inline double reciprocal(double value) {
     return guess * fma(-value, guess, 2.0);
 }
 
-/// In any order. Known by one thread.
+/// Works in any order. One thread calls it.
 __device__ inline void absorb(Located& into, const Located& other) {
     Known& known = into.known;
     if (other.known.count == 0) return;
@@ -99,15 +99,15 @@ __device__ inline void absorb(Located& into, const Located& other) {
         into = other;
         return;
     }
-    const auto close_unwound_calls = [](const Known& from, double& mean, double& m2) {
+    const auto settle = [](const Known& from, double& mean, double& m2) {
         const double distance = from.sum * reciprocal(static_cast<double>(from.count));
         m2 = fmax(from.squares - from.sum * distance, 0.0);
         mean = from.reference + distance;
     };
     double mean = 0;
     double m2 = 0;
-    close_unwound_calls(known, known.reference, known.squares);
-    close_unwound_calls(other.known, mean, m2);
+    settle(known, known.reference, known.squares);
+    settle(other.known, mean, m2);
     auto count = static_cast<double>(known.count);
     merge_moments(count, known.reference, known.squares, static_cast<double>(other.known.count), mean, m2);
     known.count += other.known.count;
@@ -127,7 +127,7 @@ __device__ inline void absorb(Located& into, const Located& other) {
     known.sum_high += other.known.sum_high + (known.sum_low < other.known.sum_low ? 1 : 0);
 }
 
-/// Sums of numbers near the end of double's range leave it; their mean need not.
+/// Sums of numbers near the end of double's range overflow, but their mean need not.
 __device__ inline void merge_moments_beyond_range(Known& known, const Known& own) {
     const auto count = static_cast<double>(own.count);
     double mean = own.count > 0 ? own.reference + own.sum * reciprocal(count) : 0.0;
@@ -139,11 +139,11 @@ __device__ inline void merge_moments_beyond_range(Known& known, const Known& own
     known.squares = INFINITY;
 }
 
-/// What the first kLanes know, a power of two of them; the others know nothing. All of those end with the
-/// same.
+/// Merges the results of the first kLanes, a power of two. The other lanes have no numbers. All of them get
+/// the result.
 template <unsigned kLanes>
 __device__ __forceinline__ Known merge_lanes(const Known& own) {
-    __syncwarp();  // shuffles among lanes that are not together are a slow way of their own
+    __syncwarp();  // reconverge, because shuffles among diverged lanes are slow
     const unsigned there = __ballot_sync(kAllLanes, own.count > 0);
     if (there == 0) return own;
     Known known = own;
@@ -172,13 +172,13 @@ __device__ __forceinline__ Known merge_lanes(const Known& own) {
     return known;
 }
 
-/// Of what the warps of a block have left.
+/// Merges the results of a block's warps.
 __device__ __forceinline__ Located merge_warps(const Located& own) {
     Located merged;
     merged.known = merge_lanes<kWarps>(own.known);
     if (!wants(shared_job().wanted, Wanted::indices)) return merged;
     __syncwarp();
-    // Of the lanes that know the extreme which all of them together have.
+    // Use only lanes with the extreme of all lanes.
     const bool has_minimum = own.known.minimum_key == merged.known.minimum_key;
     const bool has_maximum = own.known.maximum_key == merged.known.maximum_key;
     merged.minimum_index = least_of_lanes(has_minimum ? own.minimum_index : kNoIndex);

@@ -1,4 +1,4 @@
-// The ends of what device_code.S embeds.
+// The bounds of what device_code.S embeds.
 #include "stats_kernels/device_code.hpp"
 
 extern "C" {

@@ -1,4 +1,4 @@
-// The compiled CUDA kernels, for cuModuleLoadData. Loading them is the caller's: nothing here knows the
+// The compiled CUDA kernels, for cuModuleLoadData. The caller loads them. This file must not depend on the
 // driver.
 #pragma once
 
@@ -10,14 +10,14 @@ namespace aoti_dbg {
 /// A module with one function.
 struct DeviceCode {
     const char* kernel;
-    std::span<const std::byte> fatbin;  // machine code and PTX, aligned to 16 bytes; empty without nvcc
+    std::span<const std::byte> fatbin;  // machine code and PTX, 16-byte aligned, empty without nvcc
 };
 
-/// Of statistics.cu; the parameter is one StatisticsLaunch (device_job.hpp).
+/// From statistics.cu. Its parameter is one StatisticsLaunch (device_job.hpp).
 inline constexpr const char* kStatisticsKernel = "aoti_dbg_stats";
 DeviceCode statistics_code();
 
-/// Of save.cu; the parameter is one SaveLaunch (save_job.hpp).
+/// From save.cu. Its parameter is one SaveLaunch (save_job.hpp).
 inline constexpr const char* kSaveKernel = "aoti_dbg_save";
 DeviceCode save_code();
 

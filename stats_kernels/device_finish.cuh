@@ -1,12 +1,12 @@
-// From what the threads of a block know to its lines in the host's memory (result_lines.hpp).
+// Turns the results of a block's threads into its lines in host memory (result_lines.hpp).
 #pragma once
 
 #include "stats_kernels/device_load.cuh"
 
 namespace aoti_dbg::device {
 
-/// A thread's knowledge of a part becomes its warp's, in shared memory. The turns are those in which it saw
-/// the extremes first.
+/// Merges the threads' results for a part into their warp's, in shared memory. The turns are those in which
+/// each thread first saw the extremes.
 __device__ __forceinline__ void leave_here(const Known& known, unsigned part, unsigned minimum_turn,
                                            unsigned maximum_turn) {
     Located merged;
@@ -20,8 +20,8 @@ __device__ __forceinline__ void leave_here(const Known& known, unsigned part, un
     if (threadIdx.x % 32 == 0) left_by_warp(part, threadIdx.x / 32) = merged;
 }
 
-/// One function for most sweeps, where a call costs less than the code would. By value: what is passed so
-/// stays in registers.
+/// Most sweeps share this function, because a call costs less than the code. Parameters by value stay in
+/// registers.
 __device__ __noinline__ void leave(Known known, unsigned part, unsigned minimum_turn, unsigned maximum_turn) {
     leave_here(known, part, minimum_turn, maximum_turn);
 }
@@ -32,7 +32,7 @@ __device__ inline void leave_hash(std::uint64_t hash) {
     if (threadIdx.x % 32 == 0) shared().hashes[threadIdx.x / 32] += hash;
 }
 
-/// By one thread: what the block knows of a part, as the lines of it are to be.
+/// One thread converts the block's result for a part to the words of its lines.
 __device__ inline void write_words(const Located& all, const Specials& specials, std::uint64_t hash,
                                    std::uint64_t (*lines)[kLineWords]) {
     const DeviceJob& job = shared_job();
@@ -70,7 +70,7 @@ __device__ inline void write_words(const Located& all, const Specials& specials,
     }
 }
 
-/// By the first warp, from what all have left: the block's lines.
+/// The first warp builds and sends the block's lines from the results of all warps.
 __device__ __forceinline__ void leave_lines(unsigned sequence) {
     const DeviceJob& job = shared_job();
     const unsigned lane = threadIdx.x;

@@ -1,7 +1,7 @@
-// What a thread knows of the floating-point numbers that it has read. The fast way takes all numbers of a
-// turn as finite, sums their distances from one of them in the numbers' own precision, and looks at the sum
-// of squares: it is finite, and far from underflow, exactly if that was right. If not, the numbers are taken
-// one by one in double. Each turn is added up in double, so that no sum in float ever runs long.
+// The floating-point statistics of a thread. The fast path assumes that all numbers of a turn are finite. It
+// sums their distances from one of them in the numbers' own precision and checks the sum of squares. That sum
+// is finite, and far from underflow, exactly if the assumption was right. Otherwise the numbers are added one
+// by one in double. Each turn is added up in double, so that no float sum runs long.
 #pragma once
 
 #include "stats_kernels/device_finish.cuh"
@@ -9,7 +9,7 @@
 
 namespace aoti_dbg::device {
 
-/// Whether sums of squares in this type can be trusted; double has no wider type to fall back to.
+/// Returns whether the sums of squares can be trusted. For double there is no wider type to fall back to.
 __device__ inline bool is_ordinary(float squares) {
     return squares >= 0x1p-120F && squares <= 0x1.fffffep127F;
 }
@@ -17,7 +17,7 @@ __device__ inline bool is_ordinary(double squares) {
     return squares <= 0x1.fffffffffffffp1023;
 }
 
-/// What a turn had that is not finite, 8 bits for each of NaN, +Inf, -Inf: how many, and which was the first.
+/// The NaN, +Inf and -Inf of a turn, 8 bits for each: the count and the position of the first.
 struct TurnSpecials {
     unsigned counts = 0;
     unsigned firsts = 0;
@@ -30,7 +30,7 @@ struct TurnSpecials {
     }
 };
 
-/// No function of its own: a call in a sweep's loop would cost all turns registers.
+/// This is inlined, because a call in a sweep's loop would cost registers in every turn.
 __device__ inline void note_specials(TurnSpecials found, unsigned part, unsigned turn, unsigned in_group) {
     Specials& specials = shared().specials[part];
     unsigned long long* counts = &specials.nan;
@@ -49,8 +49,8 @@ __device__ inline void note_specials(TurnSpecials found, unsigned part, unsigned
     }
 }
 
-/// Sums in double around the first number, of distances that were summed in float around one of the turn's
-/// own: its size does not matter then.
+/// Sums in double around the first number. The float sums of a turn are around one of its own numbers, so the
+/// size of that number does not matter.
 class FloatMoments {
   public:
     __device__ void add(unsigned before, unsigned count, float shift, float sum, float squares) {
@@ -80,7 +80,7 @@ class FloatMoments {
     double squares_ = 0;
 };
 
-/// merge_moments() of partial.hpp without its division: sums of doubles could leave their range, a mean
+/// Works like merge_moments() of partial.hpp without its division. Sums of doubles could overflow, but a mean
 /// cannot.
 class DoubleMoments {
   public:
@@ -121,8 +121,8 @@ struct MomentsOf<double> {
     using Type = DoubleMoments;
 };
 
-/// Of three, so that one number far from all others is not what their distances are rounded to. Doubles are
-/// summed in double anyway.
+/// Returns the median of three, so that a single outlier does not determine the rounding of distances.
+/// Doubles are summed in double anyway.
 __device__ inline float middle_of(float a, float b, float c) {
     return fmaxf(fminf(a, b), fminf(fmaxf(a, b), c));
 }
@@ -165,7 +165,8 @@ class FloatPart {
         take_extremes(extremes.minimum, extremes.maximum, turn.number);
     }
 
-    /// For turns with numbers that are not finite, or too far apart for their own precision, and for the end.
+    /// Handles the end of the tensor and turns with numbers that are not finite or too far apart for their
+    /// own precision.
     __device__ void add_carefully(const Turn& turn) {
         TurnSpecials specials;
 #pragma unroll 1
@@ -209,7 +210,7 @@ class FloatPart {
     static constexpr unsigned kNumbersInGroup = Kind::kNumbers / kGroups;
     static constexpr unsigned kInGroup = kNumbersInGroup / kParts;
 
-    /// Turns come in logical order: the first that has it keeps it.
+    /// Turns come in logical order, so the first one that has an extreme keeps it.
     __device__ void take_extremes(Real minimum, Real maximum, unsigned turn) {
         if (minimum < minimum_) {
             minimum_ = minimum;
@@ -262,7 +263,7 @@ struct ComplexNumbers {
     }
 };
 
-/// Only what is not finite: a number times zero is zero or NaN, and one NaN shows in the sum.
+/// Finds only NaN and Inf: a finite number times zero is zero, and any other number makes the sum NaN.
 template <typename Kind, unsigned kParts>
 struct FindingsOnly {
     __device__ void add(const unsigned (&words)[kWords], const Turn& turn) {

@@ -1,5 +1,5 @@
-// What a thread knows of the integers that it has read, exactly: up to 32 bits by their sum and sum of
-// squares, 64-bit ones by a 128-bit sum and moments of exact distances.
+// The exact integer statistics of a thread. Integers up to 32 bits use a sum and a sum of squares. 64-bit
+// integers use a 128-bit sum and moments of exact distances.
 #pragma once
 
 #include "stats_kernels/device_float.cuh"
@@ -9,7 +9,7 @@ namespace aoti_dbg::device {
 template <typename T>
 inline constexpr bool kIsSigned = static_cast<T>(-1) < static_cast<T>(0);
 
-/// Extremes of a thread's integers and the turns they were first seen in.
+/// The extremes of a thread's integers and the turns in which they first occurred.
 template <typename T>
 class IntegerExtremes {
   public:
@@ -55,12 +55,12 @@ __device__ T integer(const unsigned (&words)[kWords], unsigned i) {
     return static_cast<T>(words[i / 4] >> (i % 4 * 8));
 }
 
-/// 128 in each byte that is not zero.
+/// Returns 128 in each byte that is not zero.
 __device__ inline unsigned nonzero_bytes(unsigned word) {
     return (((word & 0x7f7f7f7fU) + 0x7f7f7f7fU) | word) & 0x80808080U;
 }
 
-/// Of numbers up to 32 bits: of as many as a turn has, no sum overflows.
+/// Sums of numbers up to 32 bits. The sums of one turn cannot overflow.
 struct Sums {
     std::int64_t sum = 0;
     std::uint64_t squares = 0;
@@ -75,7 +75,7 @@ struct Sums {
     }
 };
 
-/// Four at a time by the dot-product instruction, which bandwidth needs.
+/// Handles four numbers at a time with the dot-product instruction, which full bandwidth requires.
 template <typename T>
 __device__ Sums sums_of_bytes(const unsigned (&words)[kWords], unsigned group) {
     int total = 0;
@@ -95,7 +95,7 @@ __device__ Sums sums_of_bytes(const unsigned (&words)[kWords], unsigned group) {
     return {total, static_cast<std::uint64_t>(squares), 0, 16 - nonzero / 128};
 }
 
-/// Two at a time.
+/// Handles two numbers at a time.
 template <typename T>
 __device__ Sums sums_of_halves(const unsigned (&words)[kWords], unsigned group) {
     int total = 0;
@@ -110,7 +110,7 @@ __device__ Sums sums_of_halves(const unsigned (&words)[kWords], unsigned group) 
 #pragma unroll
         for (unsigned half = 0; half < 2; ++half) {
             const auto bits = static_cast<unsigned>(static_cast<int>(integer<T>(words, 2 * i + half)));
-            squares += bits * bits;  // its low 32 bits are those of the magnitude's
+            squares += bits * bits;  // its low 32 bits equal those of the magnitude's square
         }
         const unsigned marks = (((words[i] & 0x7fff7fffU) + 0x7fff7fffU) | words[i]) & 0x80008000U;
         nonzero += marks >> 15U;
@@ -137,7 +137,7 @@ __device__ Sums sums_of_group(const unsigned (&words)[kWords], unsigned group) {
     return sums;
 }
 
-/// Bytes two at a time in halves of a word, moved so that unsigned order is theirs.
+/// Handles two bytes at a time in halves of a word, biased so that unsigned order applies.
 template <typename T>
 __device__ void byte_extremes(const unsigned (&words)[kWords], T& minimum, T& maximum) {
     constexpr unsigned kBias = kIsSigned<T> ? 0x80808080U : 0;
@@ -170,7 +170,7 @@ __device__ void half_extremes(const unsigned (&words)[kWords], T& minimum, T& ma
     maximum = static_cast<T>(max(most & 0xffffU, most >> 16U) ^ (kBias & 0xffffU));
 }
 
-/// kBoolean: any bits but zero are true, which is 1.
+/// kBoolean: any nonzero bits mean true, which is 1.
 template <typename T, bool kBoolean>
 class NarrowIntegers {
   public:
@@ -211,7 +211,7 @@ class NarrowIntegers {
         }
     }
 
-    /// Moved to the minimum in integers, where nothing is lost.
+    /// Moves the sums to the minimum in integer arithmetic, which is exact.
     template <bool>
     __device__ void finish() const {
         Known known;
@@ -248,7 +248,7 @@ class NarrowIntegers {
     IntegerExtremes<T> extremes_;
 };
 
-/// int64 and uint64.
+/// Handles int64 and uint64.
 template <typename T>
 class WideIntegers {
   public:
@@ -293,7 +293,7 @@ class WideIntegers {
         ++count_;
     }
 
-    /// From the exact distance: both may be beyond 2^53.
+    /// Uses the exact distance, because both numbers may exceed 2^53.
     static __device__ double distance_of(T from, T to) {
         const auto a = static_cast<std::uint64_t>(from);
         const auto b = static_cast<std::uint64_t>(to);

@@ -1,10 +1,5 @@
-// What host and device say to one another: a job a tensor, any few jobs a launch, results into host-mapped
-// memory (result_lines.hpp). Plain structs; both sides read the same bytes.
-//
-//   host   fills a StatisticsLaunch by add_job(), cuLaunchKernel(kStatisticsKernel) with `blocks` blocks
-//   device each block leaves its lines; who finds all of them whole adds them up
-//
-// All of a launch travels in its parameters: nothing on the device is kept from one launch to the next.
+// The interface of host and device: one job per tensor, several jobs per launch, results in host-mapped
+// memory (result_lines.hpp). Plain structs that both sides read byte by byte.
 #pragma once
 
 #include <cstddef>
@@ -27,10 +22,10 @@ struct DeviceJob {
     std::uint32_t first_block = 0;
     std::uint32_t blocks = 0;
     std::uint8_t first_dim = 0;
-    std::uint8_t rank = 0;  // 0: the elements lie one after the other
-    /// Of rank > 0: 16 bytes of one row each, which vector loads can take, cover all of it.
+    std::uint8_t rank = 0;  // 0 if the elements are contiguous
+    /// For rank > 0: aligned 16-byte groups, each within a row, cover the tensor.
     bool is_in_groups = false;
-    std::uint8_t bytes = 0;  // of an element
+    std::uint8_t bytes = 0;  // per element
     DType dtype = DType::float32;
     Wanted wanted = Wanted::nothing;
     MathBits bits;
@@ -41,7 +36,12 @@ inline constexpr std::uint32_t kMostJobs = 16;
 inline constexpr std::uint32_t kMostDims = 32;
 inline constexpr std::uint32_t kBlockThreads = 256;
 
-/// The one parameter of the kernel.
+/// The only parameter of the kernel. The protocol is:
+///
+///   host   fills a StatisticsLaunch by add_job() and launches kStatisticsKernel with `blocks` blocks
+///   device each block writes its lines, and the host adds them up once all are whole
+///
+/// A launch travels in its parameters, so the device keeps no state between launches.
 struct StatisticsLaunch {
     std::uint32_t sequence = 0;  // not 0
     std::uint32_t jobs = 0;

@@ -1,5 +1,5 @@
-// The numbers in a thread's 64 bytes, for each floating-point kind. All indices are known when compiling, so
-// that the words stay in registers.
+// Decodes the numbers in a thread's 64 bytes for each floating-point kind. All indices are compile-time
+// constants, so that the words stay in registers.
 #pragma once
 
 #include <cuda_bf16.h>
@@ -9,7 +9,7 @@
 
 namespace aoti_dbg::device {
 
-/// Of a turn. `zeros` counts whole turns' numbers of the groups that are there.
+/// The extremes of a turn. `zeros` counts only the groups that the turn has.
 template <typename Real>
 struct Extremes {
     Real minimum;
@@ -30,7 +30,7 @@ __device__ inline double greater(double a, double b) {
     return fmax(a, b);
 }
 
-/// 1 or 0, in one instruction: a predicate that steers an addition takes three.
+/// Returns 1 or 0 in one instruction. A predicated addition takes three.
 __device__ inline float one_if_zero(float number) {
     float one;
     asm("set.eq.f32.f32 %0, %1, 0f00000000;" : "=f"(one) : "f"(number));
@@ -40,7 +40,7 @@ __device__ inline float one_if_zero(double number) {
     return number == 0 ? 1.0F : 0.0F;
 }
 
-/// Every kParts-th number, from number kPart. Groups that are not there repeat the first one.
+/// Uses every kParts-th number from number kPart on. Missing groups repeat the first one.
 template <typename Kind, unsigned kPart, unsigned kParts>
 __device__ Extremes<typename Kind::Real> plain_extremes(const unsigned (&words)[kWords], unsigned groups) {
     using Real = typename Kind::Real;
@@ -91,7 +91,7 @@ struct Float32 {
     }
 };
 
-/// Two at a time where they are neighbours: extremes and comparisons run at half the rate of additions.
+/// Handles pairs of neighbors, because extremes and comparisons run at half the rate of additions.
 template <typename Pair>
 __device__ Extremes<float> paired_extremes(const unsigned (&words)[kWords], unsigned groups) {
     const auto pair = [&](unsigned i) { return *reinterpret_cast<const Pair*>(&words[i]); };
@@ -149,12 +149,12 @@ struct BFloat16 {
         return paired_extremes<__nv_bfloat162>(words, groups);
 #else
         return plain_extremes<BFloat16, kPart, kParts>(words,
-                                                       groups);  // those compare them one by one anyway
+                                                       groups);  // older devices compare one by one anyway
 #endif
     }
 };
 
-/// All five kinds, by the table that the block has filled for the one of its job.
+/// Decodes all five kinds with the table that the block filled for its job's kind.
 struct Float8 {
     using Real = float;
     static constexpr unsigned kNumbers = kWords * 4;

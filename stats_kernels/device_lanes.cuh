@@ -1,4 +1,4 @@
-// What the lanes of a warp do together, whatever the kernel: add up, find the least, send a line to the host.
+// Operations of a warp's lanes for any kernel: add, find the minimum, send a line to the host.
 #pragma once
 
 #include "stats_kernels/device_job.hpp"
@@ -30,7 +30,7 @@ __device__ inline unsigned least_of_lanes(unsigned value) {
 #endif
 }
 
-/// In pieces of 26 bits, of which 32 do not overflow.
+/// Adds pieces of 26 bits, because 32 of them do not overflow.
 __device__ inline Wide wide_sum_of_lanes(std::uint64_t value) {
     constexpr unsigned kPiece = (1U << 26U) - 1;
     const unsigned low = sum_of_lanes(static_cast<unsigned>(value) & kPiece);
@@ -50,9 +50,9 @@ __device__ inline std::uint64_t least_of_lanes(std::uint64_t value) {
     return std::uint64_t{least_high} << 32U | least_low;
 }
 
-/// A quarter of a line by each thread of a whole warp, from words in shared memory; nothing by those that
-/// have none. Nobody waits for it to arrive: the line says itself whether it has. Who has
-/// written something that it tells of fences before.
+/// Sends a line from words in shared memory. Each thread of a whole warp writes a quarter, and threads
+/// without a line write nothing. Nothing waits for its arrival, because the line itself shows whether it is
+/// whole. If the line announces other data, the caller must fence before.
 __device__ inline void send_line(const std::uint64_t* words, bool there_is_one, std::uint64_t to,
                                  unsigned sequence) {
     const unsigned quarter = threadIdx.x % 4;

@@ -1,6 +1,6 @@
-// Reading a tensor on the device by groups of 16 bytes in logical order. The fast way, by vectors, is in
-// statistics.cu; here is everything else: ends, any alignment, any strides, and looking again for where an
-// extreme is. Never reads what no element covers.
+// Reads a tensor on the device in groups of 16 bytes in logical order. The fast path with vector loads is in
+// statistics.cu. This file handles ends, any alignment and any strides, and searches for the index of an
+// extreme. Must not read bytes that no element covers.
 #pragma once
 
 #include "stats_kernels/content_hash.hpp"
@@ -9,7 +9,7 @@
 
 namespace aoti_dbg::device {
 
-inline constexpr unsigned kGroups = 4;           // that a thread reads in one turn
+inline constexpr unsigned kGroups = 4;           // groups that a thread reads per turn
 inline constexpr unsigned kWords = kGroups * 4;  // of 32 bits
 inline constexpr unsigned kTileGroups = kBlockThreads * kGroups;
 
@@ -56,7 +56,7 @@ __device__ inline void put(unsigned (&words)[4], unsigned, uint4 bits) {
     words[3] = bits.w;
 }
 
-/// 32-bit divisions where they do: the 64-bit one is a function of some 70 instructions.
+/// Uses a 32-bit division if possible. The 64-bit one is a function of some 70 instructions.
 __device__ inline std::uint64_t divide(std::uint64_t a, std::uint64_t b) {
     if (((a | b) >> 32U) == 0) return static_cast<std::uint32_t>(a) / static_cast<std::uint32_t>(b);
     return a / b;
@@ -82,8 +82,7 @@ __device__ __noinline__ Place place_of(std::uint64_t index) {
     return place;
 }
 
-/// Elements of `kBytes` that lie anywhere. The loads are independent of one another: all are under way at
-/// once.
+/// Gathers elements of `kBytes` from anywhere. The loads are independent, so all are in flight at once.
 template <unsigned kBytes>
 __device__ uint4 gather(std::uint64_t first, unsigned count) {
     using Bits = typename ElementBits<kBytes>::Type;
@@ -109,7 +108,7 @@ __device__ uint4 gather(std::uint64_t first, unsigned count) {
     return make_uint4(words[0], words[1], words[2], words[3]);
 }
 
-/// `count` pieces of the type's width that lie one after the other.
+/// Loads `count` contiguous pieces of the type's width.
 template <typename Bits>
 __device__ uint4 load_run(const unsigned char* from, unsigned count) {
     constexpr unsigned kPieces = 16 / sizeof(Bits);
@@ -152,7 +151,7 @@ __device__ __noinline__ uint4 load_group_as_stored(std::uint64_t first, unsigned
     }
 }
 
-/// Of `group` the first `bytes` are elements; the rest is padding, which the hash takes as zeros.
+/// The first `bytes` of `group` are elements. The rest is padding, which the hash takes as zeros.
 __device__ __noinline__ uint4 with_flipped_signs(uint4 group, unsigned bytes) {
     const SignMask mask = sign_mask(shared_job().bits, shared_job().dtype);
     const auto kept = [bytes](std::uint64_t word, unsigned begin) {
@@ -168,13 +167,14 @@ __device__ __noinline__ uint4 with_flipped_signs(uint4 group, unsigned bytes) {
     return group;
 }
 
-/// As the program sees the elements. `first` begins a group, or only one element is wanted.
+/// Returns elements as the program sees them. `first` must start a group unless only one element is
+/// requested.
 __device__ inline uint4 load_group(std::uint64_t first, unsigned count, unsigned bytes) {
     const uint4 group = load_group_as_stored(first, count, bytes);
     return shared_job().bits.any() ? with_flipped_signs(group, count * bytes) : group;
 }
 
-/// A group whose elements lie in a row of the innermost dimension: loads that wait for nothing.
+/// Gathers a group within a row of the innermost dimension with independent loads.
 template <unsigned kBytes>
 __device__ uint4 gather_row(std::int64_t offset, std::int64_t stride) {
     using Bits = typename ElementBits<kBytes>::Type;
@@ -190,7 +190,8 @@ __device__ uint4 gather_row(std::int64_t offset, std::int64_t stride) {
     return make_uint4(words[0], words[1], words[2], words[3]);
 }
 
-/// A tile of any strides into shared memory, each thread's whole groups apart; of wide elements all at once.
+/// Stages a tile with any strides into shared memory. Each thread handles whole groups, for wide elements all
+/// at once.
 template <unsigned kBytes>
 __device__ void stage_strided(std::uint64_t first_group, std::int64_t left) {
     constexpr unsigned kElements = 16 / kBytes;
@@ -224,7 +225,7 @@ __device__ void stage_strided(std::uint64_t first_group, std::int64_t left) {
     }
 }
 
-/// A tile of whole groups that lie anywhere, each thread's apart: all its loads are under way at once.
+/// Stages a tile of whole groups from anywhere. All loads of a thread are in flight at once.
 __device__ __noinline__ void stage_groups(std::uint64_t first_group, std::int64_t left) {
     const DeviceJob& job = shared_job();
     const unsigned in_group = 16 / job.bytes;
@@ -263,7 +264,7 @@ __device__ __noinline__ void stage_as_stored(std::uint64_t first_group, std::int
             load_group_as_stored((first_group + k) * (16 / bytes), 16 / bytes, bytes);
 }
 
-/// The calling thread's groups of a tile, as the program sees the elements.
+/// Stages the calling thread's groups of a tile, as the program sees the elements.
 __device__ __noinline__ void stage(std::uint64_t first_group, std::int64_t left) {
     if (left <= 0) return;
     stage_as_stored(first_group, left);
@@ -276,9 +277,9 @@ __device__ __noinline__ void stage(std::uint64_t first_group, std::int64_t left)
 struct Turn {
     const uint4* from = nullptr;
     unsigned groups = 0;
-    unsigned in_last = 0;  // elements of the last one
-    unsigned number = 0;   // of this thread's turns
-    unsigned before = 0;   // groups of that turn that lie before `from`
+    unsigned in_last = 0;  // elements of the last group
+    unsigned number = 0;   // index among this thread's turns
+    unsigned before = 0;   // groups of that turn before `from`
 };
 
 __device__ inline std::uint64_t first_group_of(unsigned turn) {
@@ -287,13 +288,13 @@ __device__ inline std::uint64_t first_group_of(unsigned turn) {
     return tile * kTileGroups + threadIdx.x;
 }
 
-/// The numbers in a group, one after the other; for what is rare, and not worth unrolled code.
+/// Iterates over the numbers in a group. It serves rare cases that do not justify unrolled code.
 class GroupBits {
   public:
     __device__ explicit GroupBits(const uint4& group)
         : low_(std::uint64_t{group.y} << 32U | group.x), high_(std::uint64_t{group.w} << 32U | group.z) {}
 
-    /// Of 8 to 64 bits.
+    /// `bits` is 8 to 64.
     __device__ std::uint64_t next(unsigned bits) {
         const std::uint64_t number = low_ << (64 - bits) >> (64 - bits);
         low_ = bits == 64 ? high_ : low_ >> bits | high_ << (64 - bits);
@@ -306,7 +307,7 @@ class GroupBits {
     std::uint64_t high_;
 };
 
-/// One function for any dtype, as for what is rare.
+/// One function handles every dtype, because this case is rare.
 __device__ inline std::uint64_t key_of_bits(DType dtype, std::uint64_t bits) {
     const unsigned unused = 64 - 8 * element_size(dtype);
     switch (dtype) {
@@ -328,9 +329,8 @@ __device__ inline std::uint64_t key_of_bits(DType dtype, std::uint64_t bits) {
     return key_of(static_cast<std::int64_t>(bits << unused) >> unused);
 }
 
-/// Where the warp first saw an extreme, of the lanes that have it: each knows the turn it was in, and all
-/// lanes look there. Usually at one lane's, rarely at many, since none is looked at that lies behind what was
-/// found.
+/// Returns where the warp first saw an extreme. Each lane that has it knows its turn, and all lanes search
+/// there. Usually this searches one lane's turn, because turns after the found index are skipped.
 __device__ __noinline__ std::uint64_t index_of_extreme(bool has_it, unsigned turn, unsigned part,
                                                        std::uint64_t key) {
     const DeviceJob& job = shared_job();

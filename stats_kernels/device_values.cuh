@@ -1,5 +1,5 @@
-// The elements of a tensor of at most kMostValues, in logical order, as they are. By all threads of its only
-// block, when what was staged is needed no more.
+// Sends the elements of a tensor of at most kMostValues in logical order. All threads of its only block take
+// part, once the staging area is free.
 #pragma once
 
 #include "stats_kernels/device_finish.cuh"
@@ -10,7 +10,7 @@ __device__ __noinline__ void leave_values(unsigned bytes, unsigned sequence) {
     const DeviceJob& job = shared_job();
     auto* staged = reinterpret_cast<unsigned char*>(shared().staged);
     const unsigned lines = value_lines(bytes);
-    // Byte by byte, because data need not be aligned.
+    // Copy byte by byte, because data need not be aligned.
     for (unsigned byte = threadIdx.x; byte < lines * kLineWords * 8; byte += kBlockThreads) {
         const unsigned element = byte / job.bytes;
         const std::int64_t offset = job.rank == 0 ? element : place_of(byte < bytes ? element : 0).offset;

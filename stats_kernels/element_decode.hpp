@@ -1,6 +1,6 @@
-// Bits of the narrow floating-point kinds as float, exactly: every one of their values is a float. Integer
-// arithmetic and one exact multiplication by a power of two, so that the host's compiler can vectorise it and
-// no flush-to-zero mode changes it.
+// Decodes the narrow floating-point kinds to float, which represents all of their values exactly. It uses
+// integer arithmetic and one exact multiplication by a power of two. So the host's compiler can vectorize it,
+// and flush-to-zero modes do not change it.
 #pragma once
 
 #include <cstdint>
@@ -39,7 +39,8 @@ AOTI_DBG_HOST_DEVICE AOTI_DBG_ALWAYS_INLINE constexpr float decode_float16(std::
     return float_of_bits((magnitude >= 0x7c00U ? special : finite) | sign);
 }
 
-/// Sign, kExponentBits, the rest mantissa, IEEE but for the bias; no value is an infinity or a NaN here.
+/// Decodes a sign, kExponentBits and a mantissa, as in IEEE except for the bias. The bits must not be an
+/// infinity or a NaN.
 template <std::uint32_t kExponentBits, std::uint32_t kBias>
 AOTI_DBG_HOST_DEVICE AOTI_DBG_ALWAYS_INLINE constexpr float decode_finite_float8(std::uint8_t bits) {
     constexpr std::uint32_t kMantissaBits = 7U - kExponentBits;
@@ -52,7 +53,7 @@ AOTI_DBG_HOST_DEVICE AOTI_DBG_ALWAYS_INLINE constexpr float decode_finite_float8
     return float_of_bits((magnitude < (1U << kMantissaBits) ? denormal_bits : normal) | sign);
 }
 
-/// Of one of the five float8 kinds; any other is NaN.
+/// Decodes one of the five float8 kinds and returns NaN for any other dtype.
 AOTI_DBG_HOST_DEVICE AOTI_DBG_ALWAYS_INLINE constexpr float decode_float8(DType dtype, std::uint8_t bits) {
     const std::uint32_t magnitude = bits & 0x7fU;
     const float nan = float_of_bits(kFloatNan);

@@ -1,5 +1,5 @@
-// The floating-point state that our arithmetic runs in: default rounding, denormals kept, nothing trapped.
-// The caller's mode and sticky flags come back afterwards: a program may have set them, and may look.
+// Sets the floating-point state for our arithmetic: default rounding, denormals enabled, no traps. Restores
+// the caller's mode and sticky flags afterwards, because the program may use them.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
-// A block that reads 16 KiB is done in about a microsecond, and all blocks of a launch read at the same time:
-// small tensors get a block for each 16 KiB. But every block's lines are added up by the host, and its end
-// costs as much as several tiles: beyond that each has to be worth its end.
+// A block reads 16 KiB in about a microsecond, and all blocks of a launch read at once. So small tensors get
+// a block per 16 KiB. But the host adds up the lines of every block, and finishing a block costs as much as
+// several tiles. Beyond a limit, each block must read enough to be worth that cost.
 #include "stats_kernels/launch_plan.hpp"
 
 #include <algorithm>
@@ -9,23 +9,23 @@ namespace aoti_dbg {
 
 namespace {
 
-/// What a block reads in one turn: four times 16 bytes a thread.
+/// The bytes that a block reads per turn: four times 16 bytes per thread.
 constexpr std::uint64_t kTileBytes = std::uint64_t{kBlockThreads} * 64;
 
-/// Up to so many blocks may have one tile each; more have at least eight.
+/// Up to this number of blocks may have one tile each. With more blocks, each has at least eight.
 constexpr std::uint64_t kBlocksOfOneTile = 64;
 constexpr std::uint64_t kTilesOfBlock = 8;
 constexpr std::uint64_t kMostBlocks = 4096;
 
 std::uint64_t tiles_of(DType dtype, std::uint64_t count, Wanted wanted) {
-    // Nothing is wanted but what integers cannot have.
+    // Integers cannot have any of the requested statistics.
     if (is_integer(dtype) && !wants(wanted, Wanted::printed | Wanted::indices | Wanted::hash)) return 0;
     const std::uint64_t group = 16 / element_size(dtype);
     const std::uint64_t groups = count / group + (count % group != 0 ? 1 : 0);
     return groups / (kTileBytes / 16) + (groups % (kTileBytes / 16) != 0 ? 1 : 0);
 }
 
-/// Whether 16 bytes from any multiple of 16 bytes on are of one row, and lie so if the first one does.
+/// Returns whether each aligned group of 16 bytes lies within a row and is aligned if the first one is.
 bool is_in_groups(const Layout& layout, DType dtype) {
     const std::int64_t group = 16 / element_size(dtype);
     const std::uint32_t inner = layout.rank - 1;

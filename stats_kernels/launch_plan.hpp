@@ -1,4 +1,5 @@
-// From tensors to a launch: which jobs, how many blocks. Arithmetic only; knows nothing of the driver.
+// Plans a launch for tensors: its jobs and the number of blocks. Pure arithmetic that must not depend on the
+// driver.
 #pragma once
 
 #include <vector>
@@ -9,30 +10,30 @@ namespace aoti_dbg {
 
 struct DeviceLimits {
     std::uint32_t multiprocessors = 1;
-    /// How many of our blocks one holds at a time: what the kernel is compiled for.
+    /// How many of our blocks a multiprocessor runs at a time, as compiled into the kernel.
     std::uint32_t blocks_per_multiprocessor = 4;
 };
 
-/// How many blocks read a tensor, at least one. What else the launch measures does not matter: blocks that
-/// the device does not hold at once follow one another.
+/// Returns how many blocks read a tensor, at least one. The rest of the launch does not matter: blocks beyond
+/// the device's capacity run afterwards.
 std::uint32_t blocks_for(DType dtype, std::uint64_t count, Wanted wanted, const DeviceLimits& limits);
 
-/// What does not change from launch to launch of a tensor's job.
+/// The part of a tensor's job that is the same for every launch.
 struct TensorJob {
     DeviceJob job;
     std::vector<DeviceDim> dims;
 };
-/// For all that is wanted with the same answer of depends_on_order().
+/// The result is valid for every request with the same depends_on_order().
 TensorJob prepare_job(const TensorView& tensor, Wanted wanted);
 
-/// False, and nothing changed, where a job or its dimensions do not fit any more. `data` and `lines` are
-/// device addresses; the data need not be aligned.
+/// Returns false and changes nothing if the job or its dimensions do not fit. `data` and `lines` are device
+/// addresses. The data need not be aligned.
 bool add_job(StatisticsLaunch& launch, const TensorJob& prepared, Wanted wanted, std::uint64_t data,
              std::uint32_t blocks, std::uint64_t lines);
 bool add_job(StatisticsLaunch& launch, const TensorView& tensor, Wanted wanted, std::uint32_t blocks,
              std::uint64_t lines);
 
-/// Of the lines that add_job()'s job leaves.
+/// Returns the shape of the lines that the job writes.
 ResultShape shape_of(const TensorView& tensor, Wanted wanted, std::uint32_t blocks);
 
 }  // namespace aoti_dbg

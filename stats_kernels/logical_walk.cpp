@@ -1,4 +1,4 @@
-// An odometer over the dimensions: the innermost runs, the others carry.
+// Works like an odometer over the dimensions: the innermost advances and the others carry.
 #include "stats_kernels/logical_walk.hpp"
 
 #include <cstring>
@@ -7,7 +7,7 @@ namespace aoti_dbg {
 
 namespace {
 
-/// A size known to the compiler is a plain load and store.
+/// A size known at compile time becomes a plain load and store.
 template <std::size_t kBytes>
 void copy_strided(const unsigned char* from, std::int64_t stride_bytes, std::int64_t count,
                   unsigned char* to) {
@@ -69,7 +69,7 @@ void LogicalWalk::gather(std::uint32_t count, unsigned char* to) {
     }
 }
 
-/// The innermost index has reached its size. After the last element all are zero again.
+/// Call this when the innermost index reaches its size. After the last element all indices are zero again.
 void LogicalWalk::carry() {
     for (std::uint32_t d = layout_.rank - 1;; --d) {
         at_ -= index_[d] * layout_.strides[d] * static_cast<std::int64_t>(element_bytes_);

@@ -1,4 +1,4 @@
-// Reads a strided tensor in logical order, a block at a time. Allocates nothing.
+// Reads a strided tensor in logical order, block by block. Allocates nothing.
 #pragma once
 
 #include "stats_kernels/tensor_view.hpp"
@@ -7,11 +7,11 @@ namespace aoti_dbg {
 
 class LogicalWalk {
   public:
-    /// `layout` comes from collapse(), has at least one element, and outlives this. Stands at element
-    /// `begin`.
+    /// Starts at element `begin`. `layout` comes from collapse(), has at least one element and must outlive
+    /// this object.
     LogicalWalk(const void* data, std::uint32_t element_bytes, const Layout& layout, std::uint64_t begin);
 
-    /// Copies the next `count` elements to `to`, one after the other.
+    /// Copies the next `count` elements to `to` contiguously.
     void gather(std::uint32_t count, unsigned char* to);
 
   private:

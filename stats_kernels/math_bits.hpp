@@ -1,6 +1,6 @@
 // The conjugate and negative bits of a PyTorch tensor. `c.conj()` and `torch._neg_view(x)` share the memory
-// of their base and only set such a bit; PyTorch applies it when an element is read, and so do we. For floats
-// that means to flip signs, which works on 16 bytes at a time. Knows nothing of PyTorch's own structs.
+// of their base and only set such a bit. PyTorch applies it when it reads an element, and so does this code.
+// For floats that flips signs, which works on 16 bytes at a time. Must not depend on PyTorch's structs.
 #pragma once
 
 #include <cstdint>
@@ -9,19 +9,19 @@
 
 namespace aoti_dbg {
 
-/// The sign bits of 16 bytes of elements; zeros where nothing is to be flipped.
+/// The sign bits to flip in 16 bytes of elements, or zeros.
 struct SignMask {
     std::uint64_t low = 0;
     std::uint64_t high = 0;
 };
 
-/// Whether flipping signs gives the elements that the program sees. PyTorch also negates integers, which have
-/// no sign bit.
+/// Returns whether flipping signs yields the elements that the program sees. PyTorch also negates integers,
+/// which have no sign bit.
 AOTI_DBG_HOST_DEVICE constexpr bool can_apply(MathBits bits, DType dtype) {
     return !bits.negative || is_complex(dtype) || dtype <= DType::bfloat16;
 }
 
-/// For a dtype with can_apply(). A conjugate bit means nothing unless the dtype is complex.
+/// Requires can_apply(). A conjugate bit matters only for complex dtypes.
 AOTI_DBG_HOST_DEVICE constexpr SignMask sign_mask(MathBits bits, DType dtype) {
     const std::uint32_t width = 8 * element_size(part_dtype(dtype));
     const std::uint64_t even = bits.negative ? 1 : 0;
@@ -33,7 +33,7 @@ AOTI_DBG_HOST_DEVICE constexpr SignMask sign_mask(MathBits bits, DType dtype) {
     return {word, word};
 }
 
-/// Of elements that follow one another, the first of them at the beginning of a group of 16 bytes.
+/// Flips signs in contiguous elements. The first one must start a group of 16 bytes.
 inline void flip_signs(SignMask mask, unsigned char* bytes, std::uint64_t count) {
     if ((mask.low | mask.high) == 0) return;
     unsigned char pattern[16];

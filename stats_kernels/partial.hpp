@@ -1,5 +1,5 @@
-// What is known of a part of a tensor's elements, and how two such parts become one. The CPU and the CUDA
-// kernels fill the same struct and end in the same merge; statistics.hpp turns it into what people read.
+// Partial statistics of some of a tensor's elements, and how to merge them. The CPU and the CUDA kernels fill
+// the same struct and use the same merge. statistics.hpp converts it to readable statistics.
 #pragma once
 
 #include <cstdint>
@@ -10,8 +10,8 @@ namespace aoti_dbg {
 
 inline constexpr std::uint64_t kNoIndex = UINT64_MAX;
 
-/// Values as unsigned numbers in the same order, so that one comparison serves every dtype. Both zeros are
-/// the same value, and NaN has no place.
+/// Map values to unsigned numbers in the same order, so that one comparison serves every dtype. Both zeros
+/// map to the same key. NaN has no key.
 AOTI_DBG_HOST_DEVICE constexpr std::uint64_t key_of(double value) {
     const std::uint64_t bits = bits_of_double(value + 0.0);
     return (bits >> 63U) != 0 ? ~bits : bits | (1ULL << 63U);
@@ -26,10 +26,10 @@ AOTI_DBG_HOST_DEVICE constexpr double double_of_key(std::uint64_t key) {
     return double_of_bits((key >> 63U) != 0 ? key & ~(1ULL << 63U) : ~key);
 }
 
-/// Of real numbers: of one part of a complex tensor. 128 bytes, no padding: it goes through host-mapped
-/// memory.
+/// Statistics of real numbers, or of one part of a complex tensor. It has 128 bytes without padding, because
+/// it goes through host-mapped memory.
 struct PartialStatistics {
-    std::uint64_t finite = 0;  // the elements that mean, m2, minimum and maximum are of
+    std::uint64_t finite = 0;  // number of elements in mean, m2, minimum and maximum
     double mean = 0;
     double m2 = 0;  // sum of squared distances from the mean
     std::uint64_t nan = 0;
@@ -49,12 +49,12 @@ struct PartialStatistics {
 static_assert(sizeof(PartialStatistics) == 128);
 
 struct TensorPartial {
-    PartialStatistics parts[2];  // the second only of complex tensors
+    PartialStatistics parts[2];  // the second one only for complex tensors
     std::uint64_t hash = 0;      // sum of hash_group()
 };
 
-/// Chan, Golub and LeVeque: exact but for rounding, whatever the sizes of the two. The mean is weighed rather
-/// than moved where the distance leaves the range of double.
+/// The method of Chan, Golub and LeVeque: exact except for rounding, whatever the two counts. If the distance
+/// exceeds the range of double, the mean is a weighted sum of both means.
 AOTI_DBG_HOST_DEVICE inline void merge_moments(double& count, double& mean, double& m2, double other_count,
                                                double other_mean, double other_m2) {
     if (other_count == 0) return;
@@ -77,7 +77,7 @@ AOTI_DBG_HOST_DEVICE inline void add_to_sum(PartialStatistics& into, std::uint64
     into.sum_high += high + (into.sum_low < low ? 1 : 0);
 }
 
-/// All but mean and m2: exact, in any order and grouping.
+/// Merges everything except mean and m2. The result is exact in any order and grouping.
 AOTI_DBG_HOST_DEVICE inline void merge_exact(PartialStatistics& into, const PartialStatistics& other) {
     into.finite += other.finite;
     into.nan += other.nan;
@@ -102,7 +102,7 @@ AOTI_DBG_HOST_DEVICE inline void merge_exact(PartialStatistics& into, const Part
     add_to_sum(into, other.sum_low, other.sum_high);
 }
 
-/// In any order and grouping: the moments differ by rounding, nothing else does.
+/// Works in any order and grouping. Only the moments may differ, by rounding.
 AOTI_DBG_HOST_DEVICE inline void merge(PartialStatistics& into, const PartialStatistics& other) {
     auto count = static_cast<double>(into.finite);
     merge_moments(count, into.mean, into.m2, static_cast<double>(other.finite), other.mean, other.m2);

@@ -1,5 +1,5 @@
-// What lets one header serve the host's compiler and nvcc: the definition must not exist twice.
-// Headers that say AOTI_DBG_HOST_DEVICE use nothing of the standard library but <cstdint> and <cstddef>.
+// Lets the host's compiler and nvcc share one header, so that no definition exists twice. Headers that use
+// AOTI_DBG_HOST_DEVICE may use only <cstdint> and <cstddef> of the standard library.
 #pragma once
 
 #ifdef __CUDACC__
@@ -8,6 +8,6 @@
 #define AOTI_DBG_HOST_DEVICE
 #endif
 
-// For what is compiled more than once for the host, with different instructions: a copy of its own in an
-// object file might be the one that the linker takes for all.
+// For functions that are compiled several times for the host with different instructions. An out-of-line copy
+// could replace all others at link time.
 #define AOTI_DBG_ALWAYS_INLINE __attribute__((always_inline))

@@ -15,8 +15,8 @@ std::uint32_t check_of_line(std::uint32_t sequence, const LineWords& words) {
     return check;
 }
 
-/// Sums of distances from the first block's mean, which costs no division; exact but for rounding, since a
-/// block's mean cannot be far from the others' without the squares knowing.
+/// Sums distances from the first block's mean, which needs no division. It is exact except for rounding,
+/// because large distances between means show up in the squares.
 class MomentsOfBlocks {
   public:
     void add(double count, double mean, double m2) {
@@ -28,7 +28,7 @@ class MomentsOfBlocks {
         squares_ += m2 + count * distance * distance;
     }
 
-    /// False where the sums have left the range of double.
+    /// Returns false if the sums exceed the range of double.
     bool finish(PartialStatistics& part) const {
         if (count_ == 0) return true;
         const double distance = sum_ / count_;
@@ -53,7 +53,8 @@ void take_moments(const LineWords& words, PartialStatistics& block) {
     block.maximum_key = words[kMaximumKey];
 }
 
-/// As merge_exact() of a block that has left moments only: without indices there is no first of two equals.
+/// Does what merge_exact() does for a block with moments only. Without indices, the first of two equal
+/// extremes does not matter.
 void merge_moments_line(PartialStatistics& part, const LineWords& words) {
     part.finite += words[kFinite];
     part.zeros += words[kZeros];
@@ -70,7 +71,7 @@ void take_specials(const LineWords& words, PartialStatistics& block) {
     block.first_negative_infinity = words[kFirstNegative];
 }
 
-/// The hash stands with the first part.
+/// The hash is in the line of the first part.
 void take_places(const LineWords& words, PartialStatistics& block, std::uint64_t& hash) {
     block.minimum_index = words[kMinimumIndex];
     block.maximum_index = words[kMaximumIndex];
@@ -79,7 +80,7 @@ void take_places(const LineWords& words, PartialStatistics& block, std::uint64_t
     hash += words[kHash];
 }
 
-/// What is left of a part's blocks, line by line.
+/// Reads the lines of a part's blocks.
 class BlocksOfPart {
   public:
     BlocksOfPart(const ResultLine* lines, const ResultShape& shape, std::uint32_t sequence)
@@ -95,12 +96,12 @@ class BlocksOfPart {
         return (words[kFlags] & kRefused) != 0 ? Gathered::refused : Gathered::whole;
     }
 
-    /// Whether the block has left nothing but that.
+    /// Returns whether the block wrote only its moments.
     [[nodiscard]] bool is_all(const LineWords& moments) const {
         return places_ == nullptr && (moments[kFlags] & kHasSpecials) == 0;
     }
 
-    /// All that the block has left; false while a line is missing.
+    /// Reads everything that the block wrote. Returns false while a line is missing.
     bool read_rest(std::uint32_t block, const LineWords& moments, PartialStatistics& part,
                    std::uint64_t& hash) const {
         take_moments(moments, part);
@@ -119,7 +120,7 @@ class BlocksOfPart {
   private:
     const ResultLine* moments_;
     const ResultLine* specials_;
-    const ResultLine* places_;  // null: there are none
+    const ResultLine* places_;  // null if there are none
     std::uint32_t sequence_;
 };
 
@@ -141,7 +142,7 @@ Gathered gather_part(const BlocksOfPart& from, std::uint32_t blocks, PartialStat
         merge_exact(part, block);
     }
     if (moments.finish(part)) return Gathered::whole;
-    // Once more, with a mean that cannot leave the range.
+    // Repeat with a mean that cannot exceed the range.
     PartialStatistics careful;
     std::uint64_t same_hash = 0;
     for (std::uint32_t i = 0; i < blocks; ++i) {

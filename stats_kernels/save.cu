@@ -1,7 +1,7 @@
-// The CUDA kernel of saving: bytes of several tensors in one launch, each hashed and copied into the host's
-// memory as it is read. A block waits for no other. Unlike a copy of the driver's it needs no call for each
-// tensor, and its line tells the host that the bytes are there, which would take an event. Must not use the
-// CUDA runtime at run time, allocate, or read a byte beyond a job's.
+// The CUDA kernel for saving. One launch hashes the bytes of several tensors and copies them to host memory
+// as it reads them. No block waits for another. Unlike a driver copy, it needs no call per tensor and no
+// event, because a line shows the host that the bytes have arrived. Must not use the CUDA runtime, allocate,
+// or read a byte beyond a job's.
 #include "stats_kernels/device_job.hpp"
 #include "stats_kernels/device_lanes.cuh"
 #include "stats_kernels/save_job.hpp"
@@ -10,14 +10,14 @@ namespace aoti_dbg::device {
 
 namespace {
 
-constexpr unsigned kGroupsOfTurn = 4;  // that a thread has under way
+constexpr unsigned kGroupsOfTurn = 4;  // in flight per thread
 
 __device__ void add(BytesHash& hash, std::uint64_t number, const uint4& group) {
     add_group(hash, hash_place(number), std::uint64_t{group.y} << 32U | group.x,
               std::uint64_t{group.w} << 32U | group.z);
 }
 
-/// From an address that Unit may be loaded from.
+/// Loads a group from an address that is aligned for Unit.
 template <typename Unit>
 __device__ uint4 load(std::uint64_t at) {
     constexpr unsigned kUnits = sizeof(uint4) / sizeof(Unit);
@@ -36,7 +36,7 @@ __device__ uint4 load(std::uint64_t at) {
     return make_uint4(words[0], words[1], words[2], words[3]);
 }
 
-/// Group after group, every so many; what this thread has hashed.
+/// Handles every n-th group, and returns the hash of this thread's groups.
 template <typename Unit>
 __device__ __noinline__ BytesHash save_groups(const SaveJob& job) {
     const std::uint64_t groups = job.bytes / sizeof(uint4);
@@ -69,7 +69,7 @@ __device__ BytesHash save_whole_groups(const SaveJob& job) {
     return save_groups<unsigned char>(job);
 }
 
-/// Behind the last whole group, by one thread: it is filled up with zero bytes, which are hashed and not
+/// One thread handles the bytes after the last whole group. Zero bytes fill it, and they are hashed but not
 /// copied.
 __device__ __noinline__ void save_end(const SaveJob& job, BytesHash& hash) {
     const std::uint64_t groups = job.bytes / sizeof(uint4);
@@ -85,7 +85,7 @@ __device__ __noinline__ void save_end(const SaveJob& job, BytesHash& hash) {
     add_group(hash, hash_place(job.first_group + groups), words[0], words[1]);
 }
 
-/// The block's line, behind all that its threads have written.
+/// Sends the block's line after everything that its threads wrote.
 __device__ void leave_line(const SaveJob& job, BytesHash hash, unsigned sequence) {
     __shared__ std::uint64_t of_warps[2][kWarps];
     __shared__ std::uint64_t words[kLineWords];

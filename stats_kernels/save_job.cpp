@@ -7,10 +7,10 @@
 namespace aoti_dbg {
 namespace {
 
-// Four times 16 bytes a thread.
+// Four times 16 bytes per thread.
 constexpr std::uint64_t kBytesOfTurn = std::uint64_t{kBlockThreads} * 64;
-// Of a job. A host's link is slower than the memory of any device: a few blocks keep it busy, and the other
-// multiprocessors are left to other streams.
+// The limit per job. The host's link is slower than any device's memory. A few blocks saturate it, and other
+// streams can use the remaining multiprocessors.
 constexpr std::uint64_t kMostCopyingBlocks = 64;
 
 }  // namespace

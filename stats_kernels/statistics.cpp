@@ -1,4 +1,4 @@
-// From partial results to statistics. No libm: the library that this goes into needs libc alone.
+// Converts partial results to statistics. Uses no libm, because the library may depend only on libc.
 #include "stats_kernels/statistics.hpp"
 
 #include <limits>
@@ -12,7 +12,7 @@ namespace {
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-/// Of what is not negative or NaN, or std::sqrt would set errno.
+/// Negative numbers and NaN bypass the square root, because std::sqrt would set errno.
 double square_root(double value) {
     return value >= 0 ? __builtin_sqrt(value) : kNan;
 }
@@ -47,13 +47,13 @@ Moments finite_moments(const PartialStatistics& partial, DType dtype) {
     moments.maximum =
         none && !is_integer(dtype) ? floating(kNan) : number_of_key(dtype, none ? zero : partial.maximum_key);
     moments.mean = none ? kNan : partial.mean;
-    // A tensor of 2^63 elements would be needed for the difference in one unit to matter.
+    // The rounding of the difference would matter only for a tensor of 2^63 elements.
     moments.standard_deviation =
         partial.finite < 2 ? kNan : square_root(partial.m2 / static_cast<double>(partial.finite - 1));
     return moments;
 }
 
-/// What the numbers that are not finite make of `finite`.
+/// Applies the effect of NaN and Inf to `finite`.
 Moments propagated(const PartialStatistics& partial, const Moments& finite) {
     Moments all = finite;
     all.count += partial.nan + partial.positive_infinity + partial.negative_infinity;
@@ -77,7 +77,7 @@ Moments propagated(const PartialStatistics& partial, const Moments& finite) {
     return all;
 }
 
-/// The mean of integers from their exact sum, which merging means would round a little.
+/// Computes the mean of integers from their exact sum. Merging means would round it.
 double mean_of_sum(const PartialStatistics& partial) {
     const bool negative = (partial.sum_high >> 63U) != 0;
     const std::uint64_t low = negative ? ~partial.sum_low + 1 : partial.sum_low;
@@ -121,7 +121,7 @@ RealStatistics finish_part(const PartialStatistics& partial, DType dtype, Wanted
     return real;
 }
 
-/// What the tensor is goes in front of its content, in the same mix.
+/// Mixes dtype and sizes with the contents, in the same way as the groups.
 std::uint64_t finish_hash(std::uint64_t content, DType dtype, std::span<const std::int64_t> sizes) {
     std::uint64_t hash = hash_group(static_cast<std::uint64_t>(dtype), sizes.size(), content);
     for (const std::int64_t size : sizes)

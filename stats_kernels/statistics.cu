@@ -1,7 +1,7 @@
-// The CUDA kernel: statistics of several tensors in one launch. Each block reads its share of one tensor and
-// leaves what it knows in the host's memory, without waiting for any other. Bandwidth is the aim: each byte
-// is read once, 16 of them at a time, four such loads under way in each thread. Must not use the CUDA runtime
-// at run time, allocate, or read a byte that no element covers.
+// The CUDA kernel for statistics of several tensors in one launch. Each block reads its share of one tensor
+// and writes its result to host memory without waiting for others. It aims for full bandwidth: each byte is
+// read once, in loads of 16 bytes, with four of them in flight per thread. Must not use the CUDA runtime,
+// allocate, or read a byte that no element covers.
 #include "stats_kernels/device_finish.cuh"
 #include "stats_kernels/device_integer.cuh"
 #include "stats_kernels/device_values.cuh"
@@ -10,8 +10,8 @@ namespace aoti_dbg::device {
 
 namespace {
 
-/// What of a tensor a thread reads in one sweep: whole groups that vector loads can take, in memory or staged
-/// there, and the elements in shared().end, if they are its. Few words, which stay in registers.
+/// What a thread reads of a tensor in one sweep. It covers whole groups in memory or staged, for vector
+/// loads, and the elements in shared().end if the thread has them. It is small enough for registers.
 struct Region {
     const uint4* from = nullptr;
     std::int64_t left = 0;  // groups from there to the end
@@ -24,7 +24,7 @@ __device__ std::int64_t groups_to_next_turn() {
     return std::int64_t{shared_job().blocks} * kTileGroups;
 }
 
-/// kHere: without a call even at its end.
+/// kHere inlines everything, including the end.
 template <unsigned kBytes, bool kHash, bool kHere, typename Numbers>
 __device__ __forceinline__ void sweep_here(const Region& region) {
     constexpr unsigned kInGroup = 16 / kBytes;
@@ -73,13 +73,13 @@ __device__ __forceinline__ void sweep_here(const Region& region) {
     if (kHash) leave_hash(hash);
 }
 
-/// A function for each, and none of them called in its loop: so all registers are the loop's.
+/// Each variant is a function of its own without calls in its loop, so the loop has all registers.
 template <unsigned kBytes, bool kHash, typename Numbers>
 __device__ __noinline__ void sweep(Region region) {
     sweep_here<kBytes, kHash, false, Numbers>(region);
 }
 
-/// What is wanted beyond it is not there at all in the sweeps for less. Indices cost no sweep of their own.
+/// A sweep contains only what is requested. Indices need no sweep of their own.
 template <typename Findings, typename Numbers, unsigned kBytes>
 __device__ void sweep_wanted(Region region) {
     const Wanted wanted = shared_job().wanted;
@@ -150,7 +150,7 @@ __device__ __noinline__ void sweep_region(Region region) {
     }
 }
 
-/// The elements behind the last whole group, if they are this thread's.
+/// Adds the elements after the last whole group if they are this thread's.
 __device__ __noinline__ Region with_end(Region region, std::uint64_t whole_groups) {
     const DeviceJob& job = shared_job();
     const unsigned bytes = job.bytes;
@@ -169,7 +169,7 @@ __device__ __noinline__ Region with_end(Region region, std::uint64_t whole_group
     return region;
 }
 
-/// Elements that no vector load can take: tile after tile, as many for each thread.
+/// Sweeps elements that vector loads cannot read. All threads handle the same number of tiles.
 __device__ __noinline__ void sweep_staged(Region region) {
     const std::int64_t all = region.left + threadIdx.x;
     const std::int64_t step = groups_to_next_turn();
@@ -193,8 +193,8 @@ __device__ __noinline__ void sweep_staged(Region region) {
     }
 }
 
-/// The kinds that models are full of, and what of them is wanted all the time, in the kernel itself: calls
-/// are a fifth of the time of a launch over small tensors. False of all others.
+/// Inlines the most common kinds and requests into the kernel, because calls take a fifth of a launch over
+/// small tensors. Returns false for all others.
 __device__ bool sweep_common(const Region& region) {
     const DeviceJob& job = shared_job();
     if (wants(job.wanted, Wanted::hash) || !wants(job.wanted, Wanted::printed | Wanted::indices))
@@ -229,7 +229,7 @@ __device__ void sweep_job() {
         sweep_region(region);
 }
 
-/// What only some jobs need.
+/// Fetches what only some jobs need.
 __device__ __noinline__ void fetch_more(const StatisticsLaunch& launch) {
     const DeviceJob& job = shared_job();
     for (unsigned d = threadIdx.x; d < job.rank; d += kBlockThreads)
@@ -239,7 +239,7 @@ __device__ __noinline__ void fetch_more(const StatisticsLaunch& launch) {
     __syncthreads();
 }
 
-/// The job of this block, and an empty place for what is found, into shared memory.
+/// Copies this block's job to shared memory and clears the counters.
 __device__ void fetch_job(const StatisticsLaunch& launch) {
     constexpr unsigned kWordsOfJob = sizeof(DeviceJob) / 4;
     if (threadIdx.x < kWordsOfJob) {

@@ -1,5 +1,5 @@
-// What we say of a tensor, and what of it is wanted. README.md is the definition; finish() is where the
-// propagation of NaN and Inf is written down in code, for the CPU and the CUDA kernels alike.
+// The statistics of a tensor, and which of them are requested. README.md defines them. finish() implements
+// the propagation of NaN and Inf for both the CPU and the CUDA kernels.
 #pragma once
 
 #include <cstdint>
@@ -9,12 +9,13 @@
 
 namespace aoti_dbg {
 
-/// Which statistics. Each costs something of its own; what was not wanted is left as in an empty tensor.
+/// The requested statistics. Each has a cost of its own. Statistics that were not requested are as in an
+/// empty tensor.
 enum class Wanted : std::uint8_t {
     nothing = 0,
-    findings = 1,  // NaN, +Inf, -Inf: how many
-    printed = 2,   // findings; zeros, minimum, maximum, mean, standard deviation, exact sum of integers
-    indices = 4,   // printed; where minimum, maximum, first NaN and first of what is not finite are
+    findings = 1,  // the numbers of NaN, +Inf and -Inf
+    printed = 2,   // findings, zeros, minimum, maximum, mean, standard deviation, exact sum of integers
+    indices = 4,   // printed, and the indices of minimum, maximum, first NaN and first non-finite element
     hash = 8,
 };
 
@@ -25,12 +26,12 @@ AOTI_DBG_HOST_DEVICE constexpr bool wants(Wanted set, Wanted any_of) {
     return (static_cast<std::uint8_t>(set) & static_cast<std::uint8_t>(any_of)) != 0;
 }
 
-/// Whether the logical index of an element matters: if not, a tensor may be walked as it lies in memory.
+/// Returns whether logical indices matter. If not, a tensor may be read in memory order.
 AOTI_DBG_HOST_DEVICE constexpr bool depends_on_order(Wanted set) {
     return wants(set, Wanted::indices | Wanted::hash);
 }
 
-/// A minimum or a maximum: of a float kind as double, of an integer exactly.
+/// A minimum or maximum: a double for float kinds, exact for integers.
 struct Number {
     enum class Kind : std::uint8_t { floating, signed_integer, unsigned_integer };
     Kind kind = Kind::floating;
@@ -38,11 +39,12 @@ struct Number {
     std::int64_t signed_integer = 0;
     std::uint64_t unsigned_integer = 0;
 
-    /// Rounded, where it is an integer beyond 2^53.
+    /// Rounds an integer beyond 2^53.
     [[nodiscard]] double as_double() const;
 };
 
-/// Of a set of numbers. Without any, minimum and maximum are NaN, of integers 0; see README.md.
+/// The moments of a set of numbers. For an empty set, minimum and maximum are NaN, for integers 0 (see
+/// README.md).
 struct Moments {
     std::uint64_t count = 0;
     Number minimum;
@@ -58,9 +60,10 @@ struct RealStatistics {
     std::uint64_t zeros = 0;  // of both signs
     Moments all;              // NaN and Inf propagate as in torch
     Moments finite;
-    std::uint64_t minimum_index = kNoIndex;  // of all: the first NaN where there is one, as torch.argmin
+    std::uint64_t minimum_index =
+        kNoIndex;  // over all elements: the first NaN if there is one, as in torch.argmin
     std::uint64_t maximum_index = kNoIndex;
-    // Known without `indices` too, where the tensor lies in memory in its logical order.
+    // Also known without `indices` if the tensor is in memory in its logical order.
     std::uint64_t first_nan = kNoIndex;
     std::uint64_t first_nonfinite = kNoIndex;
     std::int64_t sum_high = 0;  // of integers, exact: sum_high * 2^64 + sum_low
@@ -71,12 +74,12 @@ struct TensorStatistics {
     DType dtype = DType::float32;
     Wanted wanted = Wanted::nothing;
     std::uint64_t count = 0;
-    RealStatistics real;  // of a complex tensor the real parts
+    RealStatistics real;  // the real parts of a complex tensor
     RealStatistics imaginary;
     std::uint64_t hash = 0;
 };
 
-/// `partial` covers all elements of `tensor`, whose data is not read.
+/// `partial` must cover all elements of `tensor`. The tensor's data is not read.
 TensorStatistics finish(const TensorPartial& partial, const TensorView& tensor, Wanted wanted);
 
 }  // namespace aoti_dbg

@@ -1,4 +1,4 @@
-// Dimensions of tensors: counting, merging, sorting. Allocates nothing.
+// Counts, merges and sorts the dimensions of tensors. Allocates nothing.
 #include "stats_kernels/tensor_view.hpp"
 
 namespace aoti_dbg {
@@ -38,7 +38,7 @@ std::uint64_t element_count(std::span<const std::int64_t> sizes) {
 
 namespace {
 
-/// As they are, but for dimensions of size 1, in which nobody takes a step.
+/// Copies the dimensions without those of size 1, whose stride is never used.
 Layout without_ones(std::span<const std::int64_t> sizes, std::span<const std::int64_t> strides) {
     Layout layout;
     for (std::size_t d = 0; d < sizes.size() && layout.rank < kMaxRank; ++d) {
@@ -50,7 +50,8 @@ Layout without_ones(std::span<const std::int64_t> sizes, std::span<const std::in
     return layout;
 }
 
-/// Whether dimension `a` belongs outside of `b`. Repetitions go outermost, so that runs stay long.
+/// Returns whether dimension `a` belongs outside of `b`. Expanded dimensions go outermost, so that runs stay
+/// long.
 bool goes_before(std::int64_t a, std::int64_t b) {
     return b != 0 && (a == 0 || a > b);
 }

@@ -1,5 +1,5 @@
-// A tensor as an address and how to walk it: every dtype that an AOTI shim can carry, strides in elements,
-// any layout (expanded, transposed, gaps, overlapping). It owns nothing and reads nothing of the tensor.
+// Describes a tensor by address and layout: every dtype of an AOTI shim, strides in elements, any layout
+// (expanded, transposed, gaps, overlapping). It owns nothing and does not read the tensor.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,8 @@
 
 namespace aoti_dbg {
 
-/// Our own numbers; nothing on disk or in PyTorch knows them but the hash (README.md), so none may change.
+/// Our own numbers. The hash depends on them (README.md), so they must never change. Nothing else on disk or
+/// in PyTorch uses them.
 enum class DType : std::uint8_t {
     float64,
     float32,
@@ -35,10 +36,10 @@ enum class DType : std::uint8_t {
 };
 inline constexpr std::uint32_t kDTypes = 21;
 
-/// PyTorch refuses more dimensions than this.
+/// PyTorch rejects more dimensions.
 inline constexpr std::uint32_t kMaxRank = 64;
 
-/// Bytes of an element; of both parts of a complex one.
+/// Returns the bytes of an element, including both parts of a complex one.
 AOTI_DBG_HOST_DEVICE constexpr std::uint32_t element_size(DType dtype) {
     switch (dtype) {
         case DType::complex128:
@@ -67,7 +68,7 @@ AOTI_DBG_HOST_DEVICE constexpr bool is_complex(DType dtype) {
     return dtype >= DType::complex32 && dtype <= DType::complex128;
 }
 
-/// bool too.
+/// Includes bool.
 AOTI_DBG_HOST_DEVICE constexpr bool is_integer(DType dtype) {
     return dtype >= DType::int8;
 }
@@ -76,7 +77,7 @@ AOTI_DBG_HOST_DEVICE constexpr bool is_unsigned(DType dtype) {
     return dtype >= DType::uint8;
 }
 
-/// The dtype of one part: itself unless complex.
+/// Returns the dtype of one part, which is the dtype itself unless it is complex.
 AOTI_DBG_HOST_DEVICE constexpr DType part_dtype(DType dtype) {
     switch (dtype) {
         case DType::complex32:
@@ -90,10 +91,10 @@ AOTI_DBG_HOST_DEVICE constexpr DType part_dtype(DType dtype) {
     }
 }
 
-/// As torch writes it, without "torch.": "bfloat16", "bool".
+/// Returns torch's name without "torch.": "bfloat16", "bool".
 const char* dtype_name(DType dtype);
 
-/// What PyTorch applies to elements only when it reads them (math_bits.hpp).
+/// Bits that PyTorch applies to elements only when it reads them (math_bits.hpp).
 struct MathBits {
     bool conjugate = false;
     bool negative = false;
@@ -106,10 +107,10 @@ struct TensorView {
     DType dtype = DType::float32;
     std::span<const std::int64_t> sizes;    // at most kMaxRank
     std::span<const std::int64_t> strides;  // in elements, as many as sizes
-    MathBits bits = {};                     // that can_apply()
+    MathBits bits = {};                     // must satisfy can_apply()
 };
 
-/// 1 for rank 0; 0 where any size is 0.
+/// Returns 1 for rank 0, and 0 if any size is 0.
 std::uint64_t element_count(std::span<const std::int64_t> sizes);
 
 /// Sizes and strides by value, without dimensions of size 1.
@@ -118,19 +119,19 @@ struct Layout {
     std::int64_t sizes[kMaxRank] = {};
     std::int64_t strides[kMaxRank] = {};
 
-    /// The elements lie one after the other.
+    /// Returns whether the elements are contiguous.
     [[nodiscard]] bool is_contiguous() const { return rank == 0 || (rank == 1 && strides[0] == 1); }
 };
 
-/// Merges neighbouring dimensions that one stride can walk. Row-major logical order stays what it was. A
+/// Merges neighboring dimensions that one stride can cover. The row-major logical order stays the same. A
 /// tensor without elements becomes rank 1 of size 0.
 Layout collapse(std::span<const std::int64_t> sizes, std::span<const std::int64_t> strides);
 
-/// The same elements in the order in which they lie in memory, collapsed: for what does not depend on the
-/// logical index. A transposed tensor becomes contiguous.
+/// Returns the same elements in memory order, collapsed, for what does not depend on the logical index. A
+/// transposed tensor becomes contiguous.
 Layout collapse_in_memory_order(std::span<const std::int64_t> sizes, std::span<const std::int64_t> strides);
 
-/// Whether the two are the same: no later element lies before an earlier one.
+/// Returns whether both orders are the same: no later element precedes an earlier one in memory.
 bool lies_in_logical_order(std::span<const std::int64_t> sizes, std::span<const std::int64_t> strides);
 
 }  // namespace aoti_dbg

@@ -1,4 +1,4 @@
-// See doctor.hpp. What may crash or hang is done by children; here facts are handed to checks.
+// See doctor.hpp. Child processes do what may crash or hang. This file only passes facts to checks.
 #include "cli/doctor/doctor.hpp"
 
 #include <algorithm>
@@ -92,12 +92,12 @@ std::string doctor_json(const std::vector<Check>& checks) {
                         {"ok", count_of(CheckState::ok, checks)},
                         {"warnings", count_of(CheckState::warning, checks)},
                         {"failures", count_of(CheckState::failure, checks)}};
-    // Whatever the bytes of names are, it is UTF-8.
+    // Device and file names may be any bytes, but JSON must be UTF-8.
     return whole.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
 int doctor(const DoctorRequest& request) {
-    // An inherited "ignore" would lose the children's status.
+    // An inherited SIG_IGN would lose the children's exit status.
     std::signal(SIGCHLD, SIG_DFL);
     const std::vector<Check> checks = all_checks(request);
     const int written = print(request.json ? doctor_json(checks) : doctor_text(checks));

@@ -1,4 +1,4 @@
-// `aoti-dbg doctor`: whether this machine is ready, check by check, and what to do where it is not.
+// `aoti-dbg doctor`: checks whether this machine is ready and gives the remedy for each failed check.
 #pragma once
 
 #include <chrono>
@@ -10,17 +10,17 @@
 namespace aoti_dbg::cli {
 
 struct DoctorRequest {
-    bool fault = false;  // a kernel really faults, and its verdict is checked
+    bool fault = false;  // also cause a real kernel fault and check its verdict
     bool json = false;
-    std::chrono::milliseconds deadline{30000};  // of each trial
+    std::chrono::milliseconds deadline{30000};  // per trial
 };
 
-/// Returns the exit code: 1 where a check failed, or standard output could not be written.
+/// Returns the exit code: 1 if a check failed or standard output could not be written.
 int doctor(const DoctorRequest& request);
 
-/// A line a check, its advice below, and a line that counts.
+/// Prints one line per check, its advice below it, and a line of totals.
 std::string doctor_text(const std::vector<Check>& checks);
-/// One document (docs/reference/doctor.md).
+/// Returns one JSON document (docs/reference/doctor.md).
 std::string doctor_json(const std::vector<Check>& checks);
 
 }  // namespace aoti_dbg::cli

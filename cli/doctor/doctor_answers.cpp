@@ -1,5 +1,5 @@
-// What the children of doctor_trials say, line by line: see doctor_child.cpp, which says it. A driver may put
-// in lines of its own, and a child that crashes says less.
+// Parses the output lines of doctor_child.cpp. It must accept extra lines, because a driver may print its
+// own, and missing lines, because a child may crash.
 #include <charconv>
 #include <functional>
 
@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::size_t kLongestValue = 300;
 
-/// The first word of `text`, and the rest of it without blanks around.
+/// Returns the first word of `text`, and the rest without surrounding blanks.
 std::pair<std::string_view, std::string_view> split(std::string_view text) {
     const std::size_t blank = text.find(' ');
     if (blank == std::string_view::npos) return {text, {}};
@@ -24,7 +24,7 @@ void for_each_line(std::string_view said,
                    const std::function<void(std::string_view what, std::string_view value)>& use) {
     while (!said.empty()) {
         const std::size_t end = said.find('\n');
-        if (end == std::string_view::npos) return;  // not whole
+        if (end == std::string_view::npos) return;  // incomplete
         const auto [what, value] = split(said.substr(0, end));
         use(what, value);
         said.remove_prefix(end + 1);
@@ -43,7 +43,7 @@ std::string clean(std::string_view text) {
     return printable(text, kLongestValue);
 }
 
-/// "cuModuleLoadData 218" in words.
+/// Spells out a result such as "cuModuleLoadData 218".
 std::string stopped_text(std::string_view value) {
     const auto [function, result] = split(value);
     const CudaError error = cuda_error(number_in(result).value_or(-1));

@@ -1,4 +1,5 @@
-// See doctor_checks.hpp: what children of the command found out. The rest is doctor_machine_checks.cpp.
+// See doctor_checks.hpp. These checks judge what child processes found. doctor_machine_checks.cpp has the
+// others.
 #include "cli/doctor/doctor_checks.hpp"
 
 #include <cstdio>
@@ -12,7 +13,7 @@ namespace {
 
 constexpr int kNoDevice = 100;
 constexpr int kStubLibrary = 34;
-// cuFuncGetParamInfo, by which the arguments of kernels without sources are told apart.
+// cuFuncGetParamInfo needs this version. It separates the arguments of kernels without sources.
 constexpr int kOldestForArguments = 12040;
 constexpr int kProhibited = 2;
 constexpr int kExclusiveProcess = 3;
@@ -48,7 +49,7 @@ std::string version_text(const DriverFacts& facts) {
            std::to_string(facts.version % 1000 / 10);
 }
 
-/// What to do where a call of the driver's failed before a launch.
+/// The remedy for a driver call that failed before a launch.
 std::string advice_for(const std::string& stopped) {
     if (stopped.rfind("cuModuleLoadData", 0) == 0)
         return "Install libnvidia-ptxjitcompiler.so.1 beside libcuda.so.1 (in a container, add `compute` to "
@@ -84,7 +85,7 @@ Check judge_failed_init(const DriverFacts& facts) {
         "the machine.");
 }
 
-/// Why a driver that answered cannot write core dumps; empty where it can.
+/// Why a driver that responds cannot write core dumps. Empty if it can.
 std::string no_dumps(const DriverFacts& facts) {
     if (!facts.dump_attributes) return "the driver (" + version_text(facts) + ") has no core dump API";
     if (*facts.dump_attributes == 0) return {};

@@ -1,5 +1,5 @@
-// What `aoti-dbg doctor` makes of facts: for each check a line, ok, warning or failure, and what to do.
-// Judges what it is given; must not look at the machine.
+// The checks of `aoti-dbg doctor`: each turns facts into ok, a warning or a failure, with a remedy. They
+// judge only the facts that they get and must not read the machine.
 #pragma once
 
 #include <string>
@@ -16,7 +16,7 @@ struct Check {
     std::string name;
     CheckState state = CheckState::ok;
     std::string text;
-    std::string advice;  // empty only where it is ok
+    std::string advice;  // empty only if the state is ok
 };
 
 Check check_library(const LibraryFacts& facts);
@@ -24,12 +24,12 @@ Check check_driver(const DriverFacts& facts);
 std::vector<Check> check_gpus(const DriverFacts& facts);
 Check check_python(const PythonFacts& facts);
 Check check_doors(const DoorFacts& facts);
-/// One for each that is there.
+/// Returns one check per interposer that is present.
 std::vector<Check> check_interposers(const InterposerFacts& facts);
 Check check_dumps(const DriverFacts& facts);
 Check check_output(const OutputFacts& facts);
 std::vector<Check> check_limits(const LimitFacts& facts);
-/// `complaints`: of parse_options().
+/// `complaints` comes from parse_options().
 std::vector<Check> check_options(const std::vector<std::string>& complaints);
 Check check_fault(const FaultFacts& facts, std::string_view kernel);
 

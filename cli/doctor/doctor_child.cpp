@@ -1,5 +1,5 @@
-// See doctor_child.hpp. Types of the driver are not those of cuda.h, which is not for the command: handles
-// are pointers, results and devices integers.
+// See doctor_child.hpp. The command must not include cuda.h, so this file declares driver handles as
+// pointers, and results and devices as integers.
 #include "cli/doctor/doctor_child.hpp"
 
 #include <dlfcn.h>
@@ -18,14 +18,14 @@ extern "C" {
 using LaunchKernel = int(void* function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,
                          unsigned block_y, unsigned block_z, unsigned shared, void* stream, void** parameters,
                          void** extra);
-/// As a program that is linked to the driver gets it: what is preloaded, and null where nothing is.
+/// Resolves as in a program linked to the driver: to a preloaded definition, or to null if there is none.
 __attribute__((weak, visibility("default"))) LaunchKernel cuLaunchKernel;
 }
 
 namespace aoti_dbg::cli {
 namespace {
 
-// Old enough for every driver in use: it makes machine code of it for whatever GPU there is.
+// This PTX version is old enough for every driver in use, which compiles it for any GPU.
 constexpr char kKernels[] = R"(.version 7.0
 .target sm_52
 .address_size 64
@@ -56,13 +56,13 @@ constexpr char kKernels[] = R"(.version 7.0
 }
 )";
 
-// No device has memory at its first addresses.
+// No device maps memory at its lowest addresses.
 constexpr std::uint64_t kNowhere = 64;
-constexpr int kCapabilityMajor = 75;  // of CUdevice_attribute
+constexpr int kCapabilityMajor = 75;  // from CUdevice_attribute
 constexpr int kCapabilityMinor = 76;
 constexpr int kComputeMode = 20;
-constexpr int kDumpsEnabled = 1;  // of CUcoredumpSettings
-constexpr int kSeconds = 5;       // in which a fault must show
+constexpr int kDumpsEnabled = 1;  // from CUcoredumpSettings
+constexpr int kSeconds = 5;       // time limit for a fault to appear
 
 __attribute__((format(printf, 1, 2))) void say(const char* format, ...) {
     va_list arguments;
@@ -85,14 +85,14 @@ Function* driver_function(const char* name) {
 
 constexpr int kNoFunction = 500;
 
-/// What the driver's function returns; kNoFunction where it has none of that name.
+/// Returns the result of the driver function, or kNoFunction if the driver has none of that name.
 template <typename... Arguments>
 int call(const char* name, Arguments... arguments) {
     auto* const function = driver_function<int(Arguments...)>(name);
     return function == nullptr ? kNoFunction : function(arguments...);
 }
 
-/// The same; says what failed.
+/// Calls the function as call() does and prints it if it fails.
 template <typename... Arguments>
 bool works(const char* name, Arguments... arguments) {
     const int result = call(name, arguments...);
@@ -144,7 +144,7 @@ int driver_trial() {
     const int result = call("cuInit", 0U);
     say("init %d", result);
     if (result != 0) return 0;
-    // Before there is a context, as the library asks.
+    // The library queries this before a context exists, so this does too.
     bool enabled = false;
     std::size_t bytes = sizeof enabled;
     if (driver_function<int()>("cuCoredumpSetAttributeGlobal") != nullptr)
@@ -158,7 +158,7 @@ int driver_trial() {
     return 0;
 }
 
-/// The kernels above on the first GPU, in the context that torch would use.
+/// Loads the kernels above on the first GPU, in the context that torch would use.
 void* loaded_kernels() {
     int device = 0;
     void* context = nullptr;
@@ -219,7 +219,7 @@ int fault_trial() {
         launch == nullptr ? kNoFunction : launch(function, 1, 1, 1, 1, 1, 1, 0, nullptr, parameters, nullptr);
     say("launch %d %" PRIu64, launched, begin);
     if (launched != 0) return 0;
-    // With a core dump asked for, the first answers may be that all is well.
+    // With core dumps enabled, the first calls may still return success.
     while (unix_nanoseconds() - begin < kSeconds * UINT64_C(1000000000)) {
         const int result = call("cuCtxSynchronize");
         if (result != 0) {
@@ -232,7 +232,7 @@ int fault_trial() {
     return 0;
 }
 
-/// Each line is one.
+/// Prints one line per error of a GPU.
 int counters_trial() {
     for (const std::string& trouble : troubles_of_gpus())
         say("%s", trouble.c_str());

@@ -1,24 +1,25 @@
-// The other end of the trials of `aoti-dbg doctor`: the same command as a child that touches the driver, and
-// says line by line what came of it, "<what> <value>", since it may not live to say it later. The driver is
-// looked up and never linked.
+// The child process behind the trials of `aoti-dbg doctor`. It uses the driver and prints each result at once
+// as a line "<what> <value>", because it may crash or hang later. It must not link the driver; it looks it
+// up.
 #pragma once
 
 #include <string_view>
 
 namespace aoti_dbg::cli {
 
-/// "driver": what it says of itself and its GPUs. "library": whose dlsym it gets. "doors": that, and launches
-/// by each road. "fault": a kernel that stores where no memory is. kCountersTrial: what GPUs count of broken
-/// memory, for a report. Returns the exit code, 2 for another word.
+/// Runs one trial: "driver" prints the driver's facts and its GPUs, "library" the file whose dlsym it gets.
+/// "doors" also launches through each entry point, and "fault" launches a kernel that stores to unmapped
+/// memory. kCountersTrial prints the GPUs' memory error counters for a report. Returns the exit code, 2 for
+/// an unknown trial.
 int doctor_child(std::string_view trial);
 
-// The kernels that it launches, by their names in a flight ring and in a core dump.
+// The kernels that it launches, as named in a flight ring and in a core dump.
 inline constexpr char kDlsymKernel[] = "aoti_dbg_doctor_dlsym";
 inline constexpr char kEntryPointKernel[] = "aoti_dbg_doctor_entry_point";
 inline constexpr char kLinkedKernel[] = "aoti_dbg_doctor_linked";
 inline constexpr char kFaultKernel[] = "aoti_dbg_doctor_fault";
 
-// What stands for them in its lines.
+// The names of the entry points in its output lines.
 inline constexpr char kDlsymDoor[] = "dlsym";
 inline constexpr char kEntryPointDoor[] = "cuGetProcAddress";
 inline constexpr char kLinkedDoor[] = "linked";

@@ -1,4 +1,4 @@
-// See doctor_machine.hpp. What cannot be read is left as if it were not there.
+// See doctor_machine.hpp. A value that cannot be read counts as absent.
 #include "cli/doctor/doctor_machine.hpp"
 
 #include <fcntl.h>
@@ -25,7 +25,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Without what stands behind a `#` in a line.
+/// Drops everything after a `#` in a line.
 std::string without_comments(const char* path) {
     std::string text;
     std::ifstream file(path);
@@ -41,17 +41,17 @@ fs::path existing_part(fs::path path) {
     return path;
 }
 
-/// Why no file can be made there; empty where one can.
+/// Why no file can be created there. Empty if one can.
 std::string why_not_writable(const fs::path& folder) {
     const Descriptor file(open(folder.c_str(), O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600));
     if (file.number() >= 0) return {};
-    // File systems that know no files without a name.
+    // Some file systems do not support unnamed files.
     const bool is_unknown = errno == EOPNOTSUPP || errno == EISDIR || errno == EINVAL;
     if (is_unknown && access(folder.c_str(), W_OK | X_OK) == 0) return {};
     return std::strerror(errno);
 }
 
-/// What stands in linux/magic.h and in the file systems' own sources.
+/// The numbers come from linux/magic.h and from the sources of the file systems.
 std::string network_of(const fs::path& folder) {
     struct Known {
         std::uint32_t magic;
@@ -82,10 +82,10 @@ std::optional<std::uint64_t> number_in_file(const fs::path& path) {
     return number;
 }
 
-// Where there is no limit, groups of the first version have a number near the largest.
+// Without a limit, cgroup v1 reports a number near the largest.
 constexpr std::uint64_t kNoLimit = std::uint64_t{1} << 60U;
 
-/// The least of those of our control group and the groups around it.
+/// Returns the lowest limit of this process's control group and its ancestors.
 std::optional<std::uint64_t> memory_limit() {
     std::optional<std::uint64_t> least;
     const auto take = [&least](const fs::path& file) {
@@ -99,7 +99,7 @@ std::optional<std::uint64_t> memory_limit() {
         const bool is_first = first != std::string::npos;
         const fs::path root = is_first ? "/sys/fs/cgroup/memory" : "/sys/fs/cgroup";
         const char* const file = is_first ? "memory.limit_in_bytes" : "memory.max";
-        // In a container's own view of the file system its group is the root.
+        // Inside a container, the control group is the root of the visible file system.
         fs::path group = fs::path(line.substr(is_first ? first + 9 : 4));
         for (; group.has_relative_path(); group = group.parent_path())
             take(root / group / file);

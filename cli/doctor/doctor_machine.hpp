@@ -1,5 +1,5 @@
-// What variables, folders and limits of this process say, for `aoti-dbg doctor`. Reads, and starts nothing;
-// to see whether a folder can be written, makes a file in it that has no name.
+// Reads variables, directories and limits of this process for `aoti-dbg doctor`. It must not start a process.
+// To test whether a directory is writable, it creates an unnamed file there.
 #pragma once
 
 #include "cli/doctor/doctor_facts.hpp"
@@ -7,7 +7,7 @@
 
 namespace aoti_dbg::cli {
 
-/// Of the first Python that the PATH has.
+/// Describes the first Python in PATH.
 PythonFacts python_facts();
 InterposerFacts interposer_facts();
 OutputFacts output_facts(const Options& options);

@@ -1,4 +1,4 @@
-// See doctor_checks.hpp: what variables, folders and limits of this process say.
+// See doctor_checks.hpp. These checks judge variables, directories and limits of this process.
 #include <algorithm>
 #include <filesystem>
 #include <iterator>
@@ -12,16 +12,17 @@ namespace aoti_dbg::cli {
 namespace {
 
 constexpr std::uint64_t kMiB = std::uint64_t{1} << 20U;
-// Ring, events and evidence of a small model, with a core dump of the driver's.
+// Ring, events and evidence of a small model, plus one core dump of the driver.
 constexpr std::uint64_t kLeastRoom = 16 * kMiB;
-// Writers, rings and events of ours beside what torch and a program open.
+// The library's writers, rings and events, on top of what torch and a program open.
 constexpr std::uint64_t kFewFiles = 256;
-// The driver reserves more than a GPU has memory, before anything is computed.
+// The driver reserves more address space than the GPU has memory before any kernel runs.
 constexpr std::uint64_t kSmallAddressSpace = std::uint64_t{256} << 30U;
-// torch beside its staging memory.
+// What torch needs on top of the staging memory.
 constexpr std::uint64_t kMemoryOfTorch = std::uint64_t{1} << 30U;
 
-// Allocators, run-times of OpenMP and of sanitizers: nothing of theirs stands where we do.
+// Allocators and the run-time libraries of OpenMP and of sanitizers, which intercept nothing that the library
+// does.
 constexpr std::string_view kHarmless[] = {"libjemalloc", "libtcmalloc", "libmimalloc", "libgomp",
                                           "libiomp5",    "libasan",     "libtsan",     "libubsan",
                                           "libclang_rt", "libstdc++",   "libgcc_s",    "libaoti_dbg"};
@@ -59,13 +60,13 @@ bool is_off(std::string_view name, std::string_view value) {
 
 bool is_harmless(const std::string& entry) {
     const std::string file = std::filesystem::path(entry).filename().string();
-    // A library that LD_PRELOAD cannot carry is named by a descriptor of `aoti-dbg run`.
+    // `aoti-dbg run` passes a library by descriptor if LD_PRELOAD cannot express its path.
     if (entry.rfind("/proc/", 0) == 0 && entry.find("/fd/") != std::string::npos) return true;
     return std::any_of(std::begin(kHarmless), std::end(kHarmless),
                        [&file](std::string_view begin) { return file.rfind(begin, 0) == 0; });
 }
 
-/// Entries of a list of libraries, those that are known to do no harm left out.
+/// Returns the entries of a library list that are not known to be harmless.
 std::vector<std::string> strangers(std::string list) {
     std::replace(list.begin(), list.end(), ':', ' ');
     std::vector<std::string> found;
@@ -119,7 +120,7 @@ Check check_output(const OutputFacts& facts) {
         return {name, CheckState::failure, where + " is not writable: " + facts.refused,
                 "Set AOTI_DBG_OUT to a writable directory."};
     }
-    // The last tenth of a file system is never written to.
+    // The library never writes to the last tenth of a file system.
     const std::uint64_t kept = facts.size / 10;
     const std::uint64_t usable = facts.room > kept ? facts.room - kept : 0;
     if (usable < kLeastRoom) {
@@ -171,7 +172,7 @@ std::vector<Check> check_limits(const LimitFacts& facts) {
                  byte_size_text(facts.staging) + "), got " + byte_size_text(*facts.memory),
              "Raise the container's memory limit, or lower AOTI_DBG_STAGING.");
     }
-    // What the driver registers does not count as locked as a rule, so that number is for the reader.
+    // Memory that the driver registers usually does not count as locked, so the number is only informative.
     std::string text = "core files " + (facts.core == 0U ? "none" : amount(facts.core)) + ", locked memory " +
                        amount(facts.locked) + ", open files " +
                        (facts.files ? std::to_string(*facts.files) : "unlimited") + ", address space " +

@@ -40,15 +40,14 @@ class TemporaryFolder {
     }
     TemporaryFolder(const TemporaryFolder&) = delete;
     TemporaryFolder& operator=(const TemporaryFolder&) = delete;
-    /// Empty where there is none.
+    /// Empty if there is none.
     [[nodiscard]] const std::string& path() const { return path_; }
 
   private:
     std::string path_;
 };
 
-/// Without what the person asked of the library, for as long as this lives; then the environment is as it
-/// was.
+/// Removes the user's options for the library from the environment, and restores them on destruction.
 class NeutralEnvironment {
   public:
     NeutralEnvironment() {
@@ -75,8 +74,8 @@ std::vector<std::string> child_arguments(const char* trial) {
     return {"doctor", "--child", trial};
 }
 
-/// The library's warnings and errors, without the prefix: "aoti-dbg[1:1] warn: ", "aoti-dbg[1:1] error
-/// AD4001: ".
+/// Returns the library's warnings and errors without their prefixes, "aoti-dbg[1:1] warn: " and
+/// "aoti-dbg[1:1] error AD4001: ".
 std::vector<std::string> warnings_in(std::string_view err) {
     std::vector<std::string> warnings;
     while (!err.empty()) {
@@ -94,7 +93,7 @@ std::vector<std::string> warnings_in(std::string_view err) {
     return warnings;
 }
 
-/// "ERROR: ld.so: object '...' from LD_PRELOAD cannot be preloaded (...): ignored."
+/// Finds a line such as "ERROR: ld.so: object '...' from LD_PRELOAD cannot be preloaded (...): ignored."
 std::string loader_line(std::string_view err) {
     const std::size_t at = err.find("ERROR: ld.so: ");
     if (at == std::string_view::npos) return {};
@@ -129,7 +128,7 @@ std::string kernel_of(const std::string& door) {
     return door == kEntryPointDoor ? kEntryPointKernel : kLinkedKernel;
 }
 
-/// When the child launched, by its own words.
+/// Returns the time of the child's launch, as the child printed it.
 std::optional<std::int64_t> launch_time(std::string_view said) {
     constexpr std::string_view kBegin = "launch 0 ";
     const std::size_t at = said.find(kBegin);
@@ -146,7 +145,7 @@ void measure_dump(const std::string& folder, std::string_view said, FaultFacts& 
     if (!begin || stat((folder + "/gpu.core").c_str(), &found) != 0) return;
     const std::int64_t end = found.st_mtim.tv_sec * INT64_C(1000000000) + found.st_mtim.tv_nsec;
     facts.dump_bytes = static_cast<std::uint64_t>(found.st_size);
-    // Times of files come from a clock of a few milliseconds.
+    // File times come from a clock with a resolution of a few milliseconds.
     facts.dump_seconds = std::max(0.0, static_cast<double>(end - *begin) / 1e9);
 }
 
@@ -188,7 +187,7 @@ std::pair<LibraryFacts, DoorFacts> try_library(const DriverFacts& driver, Millis
     library.loader = loader_line(end.err);
     library.version = tally.library_version();
     read_doors(end.out, doors);
-    // What has come so far has met the library alone, and not yet the driver.
+    // Without this line, the child failed under the library alone, before it reached the driver.
     if (doors.dlsym_of.empty()) library.trouble = doors.trouble;
     doors.is_dlsym_ours = is_same_file(doors.dlsym_of, library.path);
     const std::optional<Seen> seen = tally.seen();

@@ -1,6 +1,6 @@
-// The trials of `aoti-dbg doctor`: starts the command once more (doctor_child) with and without the library,
-// and reads what that said, what the library recorded, and what a fault's verdict is. Writes to a temporary
-// folder only, which goes; none of it lasts longer than was said.
+// The trials of `aoti-dbg doctor`: start the command again (doctor_child) with and without the library. They
+// read the child's output, the library's recording and a fault's verdict. They write only to a temporary
+// directory, which they remove, and respect the deadline.
 #pragma once
 
 #include <chrono>
@@ -12,16 +12,16 @@
 
 namespace aoti_dbg::cli {
 
-/// Without the library.
+/// Runs without the library.
 DriverFacts try_driver(std::chrono::milliseconds deadline);
 
-/// Under the library, with everything else in the environment that is there.
+/// Runs under the library, with the rest of the environment unchanged.
 std::pair<LibraryFacts, DoorFacts> try_library(const DriverFacts& driver, std::chrono::milliseconds deadline);
 
-/// As `aoti-dbg run --triage` does it.
+/// Runs as `aoti-dbg run --triage` does.
 FaultFacts try_fault(const DriverFacts& driver, std::chrono::milliseconds deadline);
 
-// What a child has said. Takes any text.
+// These parse a child's output and accept any text.
 void read_driver(std::string_view said, DriverFacts& facts);
 void read_doors(std::string_view said, DoorFacts& facts);
 void read_fault(std::string_view said, FaultFacts& facts);

@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::size_t kWidth = 78;
 
-/// `text` in lines behind `indent`, the first of them behind `first`.
+/// Appends `text` in lines after `indent`. The first line follows `first` instead.
 void add_wrapped(std::string_view first, std::string_view indent, std::string_view text, std::string& out) {
     std::string_view begin = first;
     while (!text.empty()) {

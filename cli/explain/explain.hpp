@@ -1,11 +1,11 @@
-// `aoti-dbg explain CODE`: what a finding or a class of crash means, with an example, and what to do.
+// `aoti-dbg explain CODE`: explains a finding or a crash class, with an example and a remedy.
 #pragma once
 
 #include <string>
 
 namespace aoti_dbg::cli {
 
-/// Returns the exit code: 2 where there is no such code. An empty `code` lists all of them.
+/// Returns the exit code, 2 if the code is unknown. An empty `code` lists all codes.
 int explain(const std::string& code);
 
 }  // namespace aoti_dbg::cli

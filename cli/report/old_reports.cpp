@@ -20,14 +20,15 @@ namespace fs = std::filesystem;
 using Dated = std::pair<fs::file_time_type, fs::path>;
 
 bool is_report(const fs::path& file) {
-    // As append_report_json begins.
+    // append_report_json() begins a file like this.
     const std::string wanted = "{\n  \"format\": \"" + std::string(kReportFormatName) + '"';
     std::string begin(wanted.size(), '\0');
     std::ifstream stream(file, std::ios::binary);
     return stream.read(begin.data(), static_cast<std::streamsize>(begin.size())) && begin == wanted;
 }
 
-/// Folders with a report, the oldest first; links to folders are somebody's names for them.
+/// Returns the directories with a report, oldest first. Skips symbolic links, which are users' names for
+/// them.
 std::vector<Dated> folders_with_reports(const fs::path& parent) {
     std::vector<Dated> found;
     for (const fs::directory_entry& entry : entries_of(parent)) {

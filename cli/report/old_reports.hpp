@@ -1,5 +1,5 @@
-// Keeps the folders with reports few where every run makes a folder of its own: a server that is started
-// again each time it crashes would fill its disk.
+// Limits how many report directories remain when each run creates its own. Otherwise a server that restarts
+// after each crash fills its disk.
 #pragma once
 
 #include <cstdint>
@@ -7,9 +7,9 @@
 
 namespace aoti_dbg::cli {
 
-/// Removes folders beside `folder`, those with the oldest reports first, until `most` folders with reports
-/// are left, and says so. `folder` stays. Only what has a report of ours is counted, and nothing else is
-/// touched.
+/// Removes directories beside `folder`, oldest report first, until `most` directories with reports remain,
+/// and prints how many it removed. It keeps `folder`, counts only directories with a report of ours, and
+/// touches nothing else.
 void remove_old_reports(const std::string& folder, std::uint64_t most);
 
 }  // namespace aoti_dbg::cli

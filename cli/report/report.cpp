@@ -24,9 +24,9 @@ int report_end(const EndingProcess& process) {
     run.status = process.status.value_or(0);
     run.has_status = process.status.has_value();
     run.asks_itself = true;
-    std::vector<std::string> complaints;  // which the library has said
+    std::vector<std::string> complaints;  // The library has already printed these.
     Audience audience = audience_of(parse_options(process_sources(), complaints));
-    // Beside the folder of any other process are those of the same run.
+    // Directories beside that of a child process belong to the same run.
     if (!process.is_start) audience.max_reports = Audience{}.max_reports;
     tell(run, audience, {});
     return 0;
@@ -41,14 +41,14 @@ int report(const std::string& folder) {
                       folder.c_str());
         return 1;
     }
-    // The first is the one that was started; those below it have folders below its own.
+    // The first process is the one that was started. The others have directories below its own.
     EndedRun run;
     run.command = {processes.front().program};
     run.folder = folder;
     run.pid = static_cast<pid_t>(processes.front().pid);
     run.has_status = false;
     Triage triage = inspect(run);
-    // That something ended it from outside is all that there may be to say, but it is what was asked.
+    // The user asked for this report, so a process that was killed from outside is enough reason for one.
     const bool is_any_gone =
         std::any_of(processes.begin(), processes.end(), std::mem_fn(&RecordedProcess::has_vanished));
     if (!triage.is_worth_reporting && !is_any_gone) {

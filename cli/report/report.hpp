@@ -1,5 +1,5 @@
-// `aoti-dbg report`: what `aoti-dbg run --triage` tells at a program's end, of one that was armed by
-// variables and ended with nobody waiting for it.
+// `aoti-dbg report`: the report that `aoti-dbg run --triage` prints at exit, for a program that variables
+// armed and that ran without `aoti-dbg run`.
 #pragma once
 
 #include <sys/types.h>
@@ -11,21 +11,22 @@
 
 namespace aoti_dbg::cli {
 
-/// `folder` is an output folder. The report goes to standard output and into the folder. Returns the exit
-/// code: 1 where there is none to make, or nothing was recorded there.
+/// `folder` is an output directory. Writes the report to standard output and into the directory. Returns the
+/// exit code: 1 if there is nothing to report or nothing was recorded.
 int report(const std::string& folder);
 
-/// A process that comes to its end, by what it says itself.
+/// A process that is about to end, as it describes itself.
 struct EndingProcess {
     std::string folder;
     pid_t pid = 0;
     std::uint64_t since_unix_ns = 0;
-    std::optional<int> status;  // as waitpid has it
+    std::optional<int> status;  // as from waitpid
     std::vector<std::string> command;
-    bool is_start = false;  // and its folder is not below that of another process
+    bool is_start = false;  // its directory is not below that of another process
 };
 
-/// Tells what `aoti-dbg run` would tell of it; nothing where all is well. It waits for us.
+/// Prints what `aoti-dbg run` would print for the process, or nothing if it ends normally. The process waits
+/// for this.
 int report_end(const EndingProcess& process);
 
 }  // namespace aoti_dbg::cli

@@ -18,7 +18,8 @@ namespace {
 
 constexpr int kMostNames = 10000;
 
-/// By default 0700 each that is made: tensors are user data, and so is what is told of them.
+/// Creates each directory with mode 0700 by default: tensors are user data, and so are the reports about
+/// them.
 Status make_folders(const std::string& path, mode_t mode = 0700) {
     for (std::size_t slash = path.find('/', 1);; slash = path.find('/', slash + 1)) {
         const std::string part = path.substr(0, slash);
@@ -31,12 +32,13 @@ Status make_folders(const std::string& path, mode_t mode = 0700) {
     }
 }
 
-/// False where the name is taken; errno says of what else went wrong.
+/// Returns false if the file cannot be named. `is_taken` is true if the name exists, otherwise errno has the
+/// reason.
 bool give_name(const std::string& unfinished, const std::string& path, bool& is_taken) {
     if (link(unfinished.c_str(), path.c_str()) == 0) return true;
     is_taken = errno == EEXIST;
     if (is_taken || (errno != EPERM && errno != EOPNOTSUPP && errno != ENOSYS)) return false;
-    // A file system without links.
+    // This file system does not support links.
     is_taken = access(path.c_str(), F_OK) == 0;
     return !is_taken && rename(unfinished.c_str(), path.c_str()) == 0;
 }
@@ -116,7 +118,7 @@ Result<std::string> write_report(const CrashReport& report, const std::string& t
     }
     Result<std::string> path = write_new_file(folder, stem, ".json", json);
     if (!path.ok()) return path;
-    // By the same name, whatever number it got.
+    // Both files share a stem, whatever number it got.
     const std::string own_stem = std::filesystem::path(path.value()).stem().string();
     Result<std::string> screen = write_new_file(folder, own_stem, ".txt", text);
     if (!screen.ok())
@@ -128,7 +130,7 @@ Result<std::string> write_report(const CrashReport& report, const std::string& t
 Status append_verdict(const CrashReport& report, const std::string& report_path, const std::string& file) {
     std::string line;
     append_verdict_line(report, report_path, line);
-    // A pipe that nobody reads must not hold us up.
+    // O_NONBLOCK: a pipe without a reader must not block the command.
     const Descriptor to(
         open(file.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, 0644));
     if (to.number() < 0) return file_failure("cannot open", file, errno);

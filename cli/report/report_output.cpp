@@ -31,12 +31,12 @@ std::string end_text(const EndedRun& run) {
     return "the program exited with status " + std::to_string(WEXITSTATUS(run.status));
 }
 
-/// What was started below a program that ended well may have crashed all the same.
+/// A child process may have crashed even if the program exited with 0.
 bool has_crashed_below(const EndedRun& run, const CrashReport& report) {
     return run.has_status && ended_well(run) && report.end.signal != 0;
 }
 
-/// Returns the path of report.json; empty where there is none.
+/// Returns the path of report.json, or an empty string if there is none.
 std::string leave_report(CrashReport& report, const EndedRun& run) {
     leave_repeat_script(run.folder, report);
     std::string text;
@@ -63,14 +63,14 @@ std::string finding_text(const aoti_dbg::Finding& finding) {
     return text;
 }
 
-/// The first line of its text, without brackets: `[ finding 1: NaN in buf4, ... ]`
+/// Returns the first line of its text without brackets: `[ finding 1: NaN in buf4, ... ]`
 std::string finding_title(const aoti_dbg::Finding& finding) {
     const std::string text = finding_text(finding);
     const std::string line = text.substr(0, text.find('\n'));
     return line.size() > 4 ? line.substr(2, line.size() - 4) : line;
 }
 
-/// Of those that are not told one by one.
+/// Summarizes the findings that the report does not list one by one.
 std::string rest_text(const Triage& triage) {
     if (triage.report.findings <= triage.findings.size()) return {};
     const std::uint64_t rest = triage.report.findings - triage.findings.size();
@@ -80,7 +80,7 @@ std::string rest_text(const Triage& triage) {
 }
 
 void annotate(const EndedRun& run, const Triage& triage, const RequirementResult& requirement) {
-    std::string lines = "\n";  // what the program said may not end with one
+    std::string lines = "\n";  // the program's output may lack a final newline
     const bool is_about_finding =
         (ended_well(run) && !has_crashed_below(run, triage.report)) || !triage.is_worth_reporting;
     if (!is_about_finding)
@@ -145,7 +145,7 @@ void summarise(const CrashReport& report, const std::string& report_path) {
             report_path.empty() ? "none" : report_path.c_str());
 }
 
-/// Whether runs have folders beside each other, by what AOTI_DBG_OUT says or by default.
+/// Whether AOTI_DBG_OUT, or its default, gives each run its own directory.
 bool has_own_folder() {
     const char* const pattern = std::getenv("AOTI_DBG_OUT");
     if (pattern == nullptr || *pattern == '\0') return true;
@@ -188,7 +188,7 @@ Audience audience_of(const Options& options) {
 }
 
 std::uint64_t tell(const EndedRun& run, const Audience& audience, const RequirementResult& requirement) {
-    // That nobody reads on is no reason to end in the middle.
+    // A closed pipe must not end the command before the report is complete.
     std::signal(SIGPIPE, SIG_IGN);
     Triage triage = inspect(run);
     std::string report_path = run.earlier_report.value_or("");
@@ -213,7 +213,7 @@ std::optional<std::string> report_hang(const EndedRun& run, const Audience& audi
     Triage triage = inspect(run);
     if (!triage.report.hang) return std::nullopt;
     std::string path = leave_all(triage.report, run, audience);
-    // Also with a summary at the end: whoever waits for this one may not wait for that.
+    // This prints even if a summary follows at exit, because a reader of this report may not wait for it.
     say_where(path);
     return path;
 }

@@ -1,5 +1,5 @@
-// What is told of a run that has ended, besides its exit code: the report of a crash, and what CI systems
-// read. Whatever cannot be written is a warning; the program's end is never changed by it.
+// Reports a run that has ended: the crash report and the files that CI systems read. A failed write is only a
+// warning. It must not change how the program ends.
 #pragma once
 
 #include <cstdint>
@@ -12,33 +12,32 @@
 
 namespace aoti_dbg::cli {
 
-/// Where it is to be told.
+/// The outputs that a run requested.
 struct Audience {
-    bool triage = false;                     // a report in the folder and on standard error
-    bool hangs = false;                      // the same, of a hang alone
-    bool keeps_dump = false;                 // the driver's, of which the report was made
-    bool summary = false;                    // one line, whatever the end was
-    bool github = false;                     // annotations, on standard error, which it reads as well
-    std::string junit;                       // a file; empty: none
-    std::string verdict_file;                // the verdict is appended; empty: none
-    std::uint64_t max_reports = UINT64_MAX;  // in folders beside that of the run
+    bool triage = false;                     // a report in the directory and on standard error
+    bool hangs = false;                      // the same, only for a hang
+    bool keeps_dump = false;                 // the driver's core dump behind the report
+    bool summary = false;                    // one line, for every run
+    bool github = false;                     // annotations on standard error, which GitHub also reads
+    std::string junit;                       // a file; empty if none
+    std::string verdict_file;                // the file to append the verdict to; empty if none
+    std::uint64_t max_reports = UINT64_MAX;  // in directories beside that of the run
 
     [[nodiscard]] bool any() const { return triage || hangs || summary || github || !junit.empty(); }
 };
 
-/// What the options ask for.
+/// Derives the outputs from the options.
 Audience audience_of(const Options& options);
 
-/// Returns how many findings there were; a fault on the GPU that the program did not see is one, and so is a
-/// crash below a program that ended well.
-/// `requirement` is what became of --require.
+/// Returns the number of findings. A GPU fault that the program did not see counts as one, and so does a
+/// crash below a program that exited with 0. `requirement` is the result of --require.
 std::uint64_t tell(const EndedRun& run, const Audience& audience, const RequirementResult& requirement);
 
-/// By the path of report.json; nothing where that is empty.
+/// Prints the path of report.json, or nothing if it is empty.
 void say_where(const std::string& report_path);
 
-/// Of a program that is to end and still runs: the report, should it hang. Returns the path of report.json,
-/// empty where it could not be written; nothing where there is no report.
+/// Reports a program that was asked to end and still runs, if it hangs. Returns the path of report.json,
+/// empty if it could not be written, and nothing if there is no report.
 std::optional<std::string> report_hang(const EndedRun& run, const Audience& audience);
 
 }  // namespace aoti_dbg::cli

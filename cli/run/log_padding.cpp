@@ -23,7 +23,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Whether any process that we may look at has the file mapped. Cannot see other users' processes.
+/// Whether any visible process has the file mapped. Processes of other users are not visible.
 bool is_mapped(const struct stat& file) {
     for (const fs::directory_entry& process : entries_of("/proc")) {
         const std::string name = process.path().filename().string();
@@ -32,7 +32,8 @@ bool is_mapped(const struct stat& file) {
         std::string line;
         while (std::getline(maps, line)) {
             std::uintmax_t inode = 0;
-            // The device's number is not compared: some file systems show another one here than stat does.
+            // The device number is not compared, because some file systems report one here that differs from
+            // stat's.
             if (std::sscanf(line.c_str(), "%*s %*s %*s %*s %" SCNuMAX, &inode) == 1 && inode == file.st_ino) {
                 return true;
             }
@@ -41,15 +42,15 @@ bool is_mapped(const struct stat& file) {
     return false;
 }
 
-/// Whether the kernel knows of others that have the file open or mapped, be they hidden from us. On some file
-/// systems it cannot be asked; then the answer is no.
+/// Whether the kernel knows of other processes with the file open or mapped, even hidden ones. Returns false
+/// on file systems that do not support leases.
 bool is_open_elsewhere(int descriptor) {
     if (fcntl(descriptor, F_SETLEASE, F_WRLCK) != 0) return errno == EAGAIN;
     fcntl(descriptor, F_SETLEASE, F_UNLCK);
     return false;
 }
 
-/// Bytes of the file that are kept: up to and with the first of the newlines at its end.
+/// Returns the length to keep: up to and including the first of the trailing newlines.
 off_t kept_length(int descriptor, off_t length) {
     std::array<char, 65536> piece{};
     off_t end = length;
@@ -77,7 +78,7 @@ bool trim_file(const std::string& path, const timespec& started) {
         const bool written =
             std::pair(changed.tv_sec, changed.tv_nsec) >= std::pair(started.tv_sec, started.tv_nsec);
         const off_t kept = written ? kept_length(descriptor, info.st_size) : info.st_size;
-        // If it cannot be cut, it keeps its blank lines, which is only ugly.
+        // A failed truncation leaves blank lines, which do no harm.
         if (kept < info.st_size && !is_open_elsewhere(descriptor) && !is_mapped(info)) {
             (void)!ftruncate(descriptor, kept);
         }
@@ -106,7 +107,7 @@ std::string log_path(const std::string& pattern, pid_t pid) {
 
 void trim_log(const std::string& pattern, pid_t pid, const timespec& started) {
     const std::string path = log_path(pattern, pid);
-    // The library does not overwrite: where names.log stands, it writes names.log.2, and so on.
+    // The library does not overwrite files: if names.log exists, it writes names.log.2, and so on.
     bool there = !path.empty() && trim_file(path, started);
     for (int number = 2; there; ++number)
         there = trim_file(path + "." + std::to_string(number), started);

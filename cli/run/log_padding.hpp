@@ -1,5 +1,5 @@
-// The library writes a log file through a mapping that it fills with newlines ahead of itself, so that a
-// program that is killed leaves blank lines behind its last one. This takes them away.
+// Removes trailing blank lines from log files. The library writes a log through a mapping that it fills with
+// newlines in advance, so a killed program leaves them behind its last line.
 #pragma once
 
 #include <sys/types.h>
@@ -9,13 +9,13 @@
 
 namespace aoti_dbg::cli {
 
-/// The file that AOTI_DBG_LOG=`pattern` meant for process `pid`; empty where that cannot be known from
-/// outside: a pattern with the time in it.
+/// Returns the file that AOTI_DBG_LOG=`pattern` names for process `pid`. Empty if the pattern contains the
+/// time, which is unknown from outside.
 std::string log_path(const std::string& pattern, pid_t pid);
 
-/// Cuts the newlines at the end of that file, and of its numbered followers, down to one. Leaves alone what
-/// is not a regular file, what was not written to since `started`, and what some process still maps: cutting
-/// would kill that one by SIGBUS.
+/// Cuts the newlines at the end of that file, and of its numbered successors, down to one. It skips anything
+/// that is not a regular file or was not written since `started`. It also skips files that a process still
+/// maps, because truncation would kill that process with SIGBUS.
 void trim_log(const std::string& pattern, pid_t pid, const timespec& started);
 
 }  // namespace aoti_dbg::cli

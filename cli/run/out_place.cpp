@@ -16,7 +16,7 @@
 namespace aoti_dbg::cli {
 namespace {
 
-/// As the library has it, but for the program's number, which nobody knows yet.
+/// Returns the directory that the library will use, except for the process id, which is not known yet.
 std::string expected_folder(std::int64_t start_unix_ns) {
     std::string pattern = value_of("AOTI_DBG_OUT");
     while (pattern.size() > 1 && pattern.back() == '/')

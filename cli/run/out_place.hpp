@@ -1,5 +1,5 @@
-// Where a run under triage has its output if the folder that was chosen cannot be made, or has no room: a
-// private one, so that there is a report. Decided before the program starts, as all its processes go by one
+// Chooses a private output directory for a run under triage if the requested one is unusable or full, so that
+// there is still a report. The choice precedes the program's start, because all its processes use one
 // variable.
 #pragma once
 
@@ -11,16 +11,16 @@ namespace aoti_dbg::cli {
 
 class OutPlace {
   public:
-    /// Looks whether AOTI_DBG_OUT can be had, for a start at that time. If not, sets it to a private folder,
-    /// and says so; or says that there is none either.
+    /// Checks whether AOTI_DBG_OUT is usable for a start at that time. If not, sets it to a private directory
+    /// and says so, or warns that none is available.
     OutPlace(const Options& options, std::int64_t start_unix_ns);
-    /// Removes the private folder, unless it holds what was asked for: a report, or saved tensors.
+    /// Removes the private directory, unless it has a report or saved tensors.
     ~OutPlace();
     OutPlace(const OutPlace&) = delete;
     OutPlace& operator=(const OutPlace&) = delete;
 
   private:
-    std::string private_folder_;  // empty: the chosen one is used
+    std::string private_folder_;  // empty if the requested directory is used
 };
 
 }  // namespace aoti_dbg::cli

@@ -1,5 +1,5 @@
-// See preloadable.hpp. Goes the way of the kernel and of execvp(): `#!` lines, ELF header, program headers.
-// Anything that is not plain to see counts as no obstacle: the program decides by running.
+// See preloadable.hpp. Follows the kernel and execvp(): `#!` lines, ELF header, program headers. An unclear
+// case counts as no obstacle, because running the program decides it.
 #include "cli/run/preloadable.hpp"
 
 #include <elf.h>
@@ -23,7 +23,7 @@
 #include <string_view>
 #include <vector>
 
-// The linker's name for the beginning of this program, which is made for the machine that the library is for.
+// The linker's name for the start of this executable, which is built for the same machine as the library.
 extern "C" __attribute__((visibility("hidden"))) const ElfW(Ehdr) __ehdr_start;
 
 namespace aoti_dbg::cli {
@@ -32,12 +32,12 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr int kLongestChain = 8;              // the kernel follows five scripts; `env` adds its own
-constexpr std::size_t kScriptLine = 256;      // BINPRM_BUF_SIZE: all that the kernel looks at
-constexpr std::size_t kLargestTable = 65536;  // of program headers; the kernel takes no larger one
+constexpr std::size_t kScriptLine = 256;      // BINPRM_BUF_SIZE, the part that the kernel reads
+constexpr std::size_t kLargestTable = 65536;  // of program headers; the kernel accepts no larger one
 
 class File {
   public:
-    // Nothing is waited for, should it be a pipe or a device after all.
+    // O_NONBLOCK: the path may name a pipe or a device.
     explicit File(const std::string& path)
         : descriptor_(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK)) {}
     ~File() {
@@ -46,7 +46,8 @@ class File {
     File(const File&) = delete;
     File& operator=(const File&) = delete;
     [[nodiscard]] bool is_open() const { return descriptor_ >= 0; }
-    /// Up to `length` bytes from `offset`; fewer at the end of the file, none where there is nothing to read.
+    /// Returns up to `length` bytes from `offset`: fewer at the end of the file, none if the file cannot be
+    /// read.
     [[nodiscard]] std::string bytes(std::uint64_t offset, std::size_t length) const {
         if (offset > static_cast<std::uint64_t>(INT64_MAX)) return {};
         std::string piece(length, '\0');
@@ -59,7 +60,7 @@ class File {
     int descriptor_;
 };
 
-/// `count` values of type T that lie one behind the other; none where the file ends before.
+/// Returns `count` consecutive values of type T, or none if the file ends before them.
 template <typename T>
 std::vector<T> values_at(const File& file, std::uint64_t offset, std::size_t count) {
     const std::string bytes = file.bytes(offset, count * sizeof(T));
@@ -72,14 +73,14 @@ std::string name_of(const std::string& path) {
     return fs::path(path).filename().string();
 }
 
-/// Whether a file with these rights makes the loader distrust its environment (AT_SECURE): the kernel
-/// compares the identity after the start with the real one before.
+/// Whether a file with these rights makes the loader distrust its environment (AT_SECURE). The kernel
+/// compares the effective ids after the start with the real ids before it.
 bool starts_securely(const std::string& path, const struct stat& info, const Caller& caller) {
     struct statvfs system {};
     if (!caller.may_gain_rights) return false;
     if (statvfs(path.c_str(), &system) == 0 && (system.f_flag & ST_NOSUID) != 0) return false;
     if ((info.st_mode & S_ISUID) != 0 && info.st_uid != caller.user) return true;
-    // Without the group's right to execute, the bit has another meaning.
+    // Without group execute permission, the bit has another meaning.
     const bool is_setgid = (info.st_mode & S_ISGID) != 0 && (info.st_mode & S_IXGRP) != 0;
     if (is_setgid && info.st_gid != caller.group) return true;
     // struct vfs_cap_data, little-endian: flags, then the permitted and inheritable sets, two words each.
@@ -94,8 +95,8 @@ Finding secure_execution(const std::string& path) {
             "Start it as the user that it becomes, or start aoti-dbg behind it (sudo aoti-dbg run ...)."};
 }
 
-/// Whether a file without an interpreter is one itself: `ld.so program` preloads. Loaders have a name of
-/// their own among the dynamic entries, static position-independent programs have none.
+/// Whether a file without an interpreter is itself a loader: `ld.so program` preloads. Loaders have a
+/// DT_SONAME entry, static position-independent programs do not.
 bool is_loader(const File& file, const std::vector<ElfW(Phdr)>& segments) {
     for (const ElfW(Phdr) & segment : segments) {
         if (segment.p_type != PT_DYNAMIC) continue;
@@ -109,7 +110,8 @@ bool is_loader(const File& file, const std::vector<ElfW(Phdr)>& segments) {
     return false;
 }
 
-/// musl, Android's bionic, uClibc; a link may hide it, as Alpine's does for programs of glibc.
+/// Recognizes musl, Android's bionic and uClibc. A link may hide the name, as Alpine's does for glibc
+/// programs.
 bool is_other_loader(const std::string& interpreter) {
     std::error_code failed;
     const std::string behind_links = fs::canonical(interpreter, failed).string();
@@ -123,7 +125,7 @@ bool is_other_loader(const std::string& interpreter) {
 }
 
 Finding find_in_program(const std::string& path, const File& file) {
-    constexpr std::size_t kCommon = offsetof(ElfW(Ehdr), e_version);  // alike for all classes
+    constexpr std::size_t kCommon = offsetof(ElfW(Ehdr), e_version);  // same layout for all classes
     ElfW(Ehdr) header{};
     const std::string start = file.bytes(0, sizeof header);
     if (start.size() < kCommon) return {};
@@ -162,7 +164,7 @@ Finding find_in_program(const std::string& path, const File& file) {
             "Use a build for glibc."};
 }
 
-/// What `env` executes that was told `argument` by a `#!` line; empty where that is not plain to see.
+/// Returns what `env` executes when a `#!` line passes it `argument`. Empty if that is unclear.
 std::string behind_env(std::string_view argument) {
     bool split = false;
     for (const std::string_view flag : {"-S", "-vS", "--split-string="}) {
@@ -183,8 +185,8 @@ std::string behind_env(std::string_view argument) {
     return {};
 }
 
-/// What the kernel executes for a script that begins with `start`, or what `env` makes of it; nothing where
-/// the kernel would refuse the line.
+/// Returns what the kernel, or `env`, executes for a script that begins with `start`. Returns nothing if the
+/// kernel would reject the line.
 std::optional<std::string> behind_script(std::string_view start) {
     constexpr std::string_view kBlanks = " \t";
     const std::size_t end = start.find_first_of(std::string_view("\n\0", 2));
@@ -201,7 +203,7 @@ std::optional<std::string> behind_script(std::string_view start) {
         std::string program = behind_env(line);
         if (!program.empty()) return program;
     }
-    // The kernel knows no PATH.
+    // The kernel does not search PATH.
     return interpreter.find('/') == std::string::npos ? "./" + interpreter : interpreter;
 }
 
@@ -247,14 +249,14 @@ Finding find_obstacle(const std::string& program, const Caller& caller) {
             if (!behind) return {};
             next = std::move(*behind);
         } else if (start.rfind(ELFMAG, 0) == 0 || !file.is_open()) {
-            // What may be executed need not be readable; its rights can be seen all the same.
+            // An executable file may be unreadable, but its rights are still visible.
             Finding finding = find_in_program(path, file);
             if (finding.obstacle == Obstacle::none && starts_securely(path, info, caller)) {
                 finding = secure_execution(path);
             }
             return finding;
         } else {
-            next = "/bin/sh";  // execvp() takes it for a script
+            next = "/bin/sh";  // execvp() runs it as a script
         }
     }
     return {};

@@ -1,5 +1,5 @@
-// Whether LD_PRELOAD can reach what a command line would execute, found out before it is executed.
-// Reads files and nothing else, and takes any bytes: what is malformed has no finding.
+// Finds out whether LD_PRELOAD can reach the program of a command line, before it runs. It only reads files
+// and accepts any bytes. A malformed file yields no obstacle.
 #pragma once
 
 #include <sys/types.h>
@@ -13,31 +13,32 @@ enum class Obstacle {
     statically_linked,
     other_machine,
     secure_execution,  // setuid, setgid or file capabilities: the loader ignores LD_PRELOAD
-    other_loader,      // not glibc's: it would refuse the library, and the program would not start
+    other_loader,      // not glibc's: it would reject the library, and the program would not start
 };
 
 struct Finding {
     Obstacle obstacle = Obstacle::none;
-    std::string file;    // the program that it is about; the interpreter, where a script was named
-    std::string why;     // goes on behind the file: "is statically linked"
+    std::string file;    // the program, or the interpreter if a script was named
+    std::string why;     // continues the sentence after the file: "is statically linked"
     std::string advice;  // what to try
 };
 
-/// Who executes the program, as far as it matters to the kernel.
+/// The caller's credentials, as far as the kernel uses them for execution.
 struct Caller {
     uid_t user = 0;
     gid_t group = 0;
     bool may_gain_rights = true;
-    std::string path;  // where programs are looked for
+    std::string path;  // the search path for programs
 
-    /// This process; without PATH, what execvp() takes then.
+    /// Describes this process. Without PATH, it uses the default of execvp().
     static Caller current();
 };
 
-/// The file that execvp() would take for `program`; empty where there is none.
+/// Returns the file that execvp() would execute for `program`, or an empty string if there is none.
 std::string executed_file(const std::string& program, const Caller& caller);
 
-/// What keeps the library out of `program`. Follows `#!` lines, also through `env`, to the interpreter.
+/// Returns what prevents the library from loading into `program`. Follows `#!` lines, also through `env`, to
+/// the interpreter.
 Finding find_obstacle(const std::string& program, const Caller& caller);
 
 }  // namespace aoti_dbg::cli

@@ -1,6 +1,6 @@
-// Starts the program as a child, hands on what is sent to us alone, and ends as the child ended.
-// Must not change anything about the child but its environment, and that it does not outlive us: signal mask
-// and dispositions are put back.
+// Starts the program as a child, forwards signals that only this process receives, and ends as the child
+// ended. It must change nothing about the child but its environment and its death signal. The child gets the
+// original signal mask and dispositions.
 #include "cli/run/run.hpp"
 
 #include <fcntl.h>
@@ -37,8 +37,8 @@ namespace {
 
 constexpr std::array kForwarded = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2};
 
-/// Where the preload is left to the program, what it starts in its turn may load the library all the same;
-/// but a secure start takes LD_PRELOAD out of the environment.
+/// Processes that the program starts may still load the library. A secure start, however, removes LD_PRELOAD
+/// from the environment.
 void warn_of(const Finding& finding, bool preload) {
     if (finding.obstacle == Obstacle::none) return;
     const bool passes_on = preload && finding.obstacle != Obstacle::secure_execution;
@@ -47,7 +47,7 @@ void warn_of(const Finding& finding, bool preload) {
             passes_on ? " Programs that it starts may still be recorded." : "", finding.advice.c_str());
 }
 
-/// A variable may be set for many commands, a flag is typed for this one.
+/// Warns only about a typed flag, because a variable may be set for many commands.
 void warn_of_no_verdict(const RunRequest& request, const Options& options) {
     const auto is_verdict = [](const auto& variable) { return variable.first == "AOTI_DBG_VERDICT_FILE"; };
     const bool is_typed = std::any_of(request.variables.begin(), request.variables.end(), is_verdict);
@@ -56,8 +56,8 @@ void warn_of_no_verdict(const RunRequest& request, const Options& options) {
             options.verdict_file.c_str());
 }
 
-/// The signals that we wait for, blocked; and SIGCHLD at its default, since an inherited "ignore" would lose
-/// the child's status. restore() is for the child.
+/// Blocks the signals that this process waits for. SIGCHLD gets its default action, because an inherited
+/// SIG_IGN would lose the child's exit status. The child calls restore().
 class Signals {
   public:
     Signals() {
@@ -74,7 +74,7 @@ class Signals {
         sigaction(SIGCHLD, &child_before_, nullptr);
         sigprocmask(SIG_SETMASK, &mask_before_, nullptr);
     }
-    /// At most so many seconds, 0: for ever. Without a signal its number is 0.
+    /// Waits at most that many seconds, or without limit for 0. On a timeout, si_signo is 0.
     [[nodiscard]] siginfo_t wait(std::time_t seconds) const {
         siginfo_t info{};
         const timespec most{seconds, 0};
@@ -90,15 +90,16 @@ class Signals {
     struct sigaction child_before_ {};
 };
 
-/// Whoever ends us by SIGKILL, as time limits do, means the program: nobody else could hand that on.
+/// Ends the child if SIGKILL ends this process, as time limits do, because nothing else can forward that
+/// signal.
 void end_with(pid_t parent) {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
-    // It may be gone already; 0 is a parent in another namespace of processes.
+    // The parent may have ended already. 0 means that it is in another process namespace.
     const pid_t now = getppid();
     if (now != parent && now != 0) raise(SIGKILL);
 }
 
-/// Starts the program; returns 0 or the errno of why it could not be executed.
+/// Starts the program. Returns 0, or the errno of a failed exec.
 int start(const std::vector<std::string>& program, const Signals& signals, const TallyPage& tally,
           pid_t& child) {
     std::array<int, 2> report{};
@@ -116,7 +117,7 @@ int start(const std::vector<std::string>& program, const Signals& signals, const
         signals.restore();
         execvp(arguments[0], arguments.data());
         const int reason = errno;
-        // If even this fails, exit code 127 is the best that is left.
+        // If even this write fails, exit code 127 is the best remaining report.
         (void)!write(report[1], &reason, sizeof reason);
         _exit(kNotFound);
     }
@@ -130,9 +131,9 @@ int start(const std::vector<std::string>& program, const Signals& signals, const
     return reason;
 }
 
-/// What was sent to end the program while it ran, the first of it.
+/// The first signal that asked the program to end.
 struct Stop {
-    int signal = 0;  // 0: nothing
+    int signal = 0;  // 0 if none
     std::uint64_t unix_ns = 0;
 };
 
@@ -140,17 +141,17 @@ bool is_to_end(int signal) {
     return signal == SIGINT || signal == SIGTERM || signal == SIGHUP || signal == SIGQUIT;
 }
 
-// Whoever sends SIGTERM mostly sends SIGKILL, to us as well, some ten seconds later.
+// After SIGTERM, most supervisors send SIGKILL about ten seconds later, also to this process.
 constexpr std::time_t kToEnd = 3;
 
-/// Of a container's first process, or whoever has asked for it, orphans become children.
+/// Orphans become children of a container's first process and of a subreaper.
 bool is_parent_of_orphans() {
     int is_subreaper = 0;
     return getpid() == 1 || (prctl(PR_GET_CHILD_SUBREAPER, &is_subreaper) == 0 && is_subreaper != 0);
 }
 
-/// Else their entries in the table of processes stay as long as we do. Returns whether `child` was among
-/// those that have ended, with its status.
+/// Reaps ended children, whose process table entries would otherwise outlive them. Returns whether `child`
+/// was among them, with its status.
 bool reap_up_to(pid_t child, int& status) {
     pid_t ended = 0;
     do {
@@ -159,9 +160,9 @@ bool reap_up_to(pid_t child, int& status) {
     return ended == child;
 }
 
-/// Waits for the child's end. What the terminal sends reaches the whole process group, the child too; what
-/// somebody sends to us alone is meant for the child. `does_not_end` is called once, should the child still
-/// run some seconds after the first that was to end it.
+/// Waits for the child to end. The terminal's signals reach the whole process group, including the child. A
+/// signal that only this process receives is forwarded to the child. `does_not_end` is called once if the
+/// child still runs some seconds after the first signal that asked it to end.
 int wait_for(pid_t child, const Signals& signals, Stop& stop, const std::function<void()>& does_not_end) {
     bool is_reported = false;
     const bool inherits_orphans = is_parent_of_orphans();
@@ -183,7 +184,8 @@ int wait_for(pid_t child, const Signals& signals, Stop& stop, const std::functio
     }
 }
 
-/// The child has left its core; ours would only be in its way, in a file or at a crash handler.
+/// Prevents a second core dump: the child's exists, and one of this process would overwrite it or reach a
+/// crash handler.
 void end_by(int signal) {
     const rlimit none{};
     setrlimit(RLIMIT_CORE, &none);
@@ -196,7 +198,7 @@ void end_by(int signal) {
     sigprocmask(SIG_UNBLOCK, &mask, nullptr);
 }
 
-/// Where the library writes in the process that was started.
+/// Returns the directory that the library uses in the started process.
 std::string folder_of(const TallyPage& tally, pid_t child) {
     std::string pattern = value_of("AOTI_DBG_OUT");
     while (pattern.size() > 1 && pattern.back() == '/')
@@ -230,14 +232,14 @@ ProgramEnd program_end(int status, const TallyPage& tally) {
     return unix_nanoseconds() - start < kAtOnce ? ProgramEnd::killed_at_once : ProgramEnd::badly;
 }
 
-/// What `before` did not count yet.
+/// Returns the kills that `before` does not include.
 std::optional<std::uint64_t> oom_kills_since(const std::optional<std::uint64_t>& before) {
     const std::optional<std::uint64_t> now = count_of_oom_kills();
     if (!before || !now || *now < *before) return std::nullopt;
     return *now - *before;
 }
 
-/// What is told of a program changes nothing about how it ends. Returns whether it could be told.
+/// Runs `tell`, which must not change how the program ends. Returns whether it succeeded.
 template <typename Tell>
 bool could(Tell tell) {
     try {
@@ -256,7 +258,7 @@ bool could(Tell tell) {
 
 int run(const RunRequest& request) {
     const Finding finding = find_obstacle(request.program.front(), Caller::current());
-    // Such a loader ends over a library that it cannot load; the program comes before what we want to see.
+    // Such a loader fails if it cannot load a preloaded library, and running the program has priority.
     const bool preload = finding.obstacle != Obstacle::other_loader;
     const TallyPage tally;
     const std::optional<Options> options = set_environment(request, preload, tally.path());
@@ -267,7 +269,7 @@ int run(const RunRequest& request) {
     const Audience audience = asked_for(request, *options);
     const std::optional<std::uint64_t> oom_kills = count_of_oom_kills();
     timespec started{};
-    // The clock that file times are taken from.
+    // File times come from this clock.
     clock_gettime(CLOCK_REALTIME_COARSE, &started);
     const Signals signals;
     pid_t child = -1;
@@ -312,7 +314,7 @@ int run(const RunRequest& request) {
             ended.earlier_report = hang_report;
             findings = tell(ended, audience, requirement);
         });
-        if (ended_well && !is_reported) return kOwnTrouble;  // that all is well nobody knows
+        if (ended_well && !is_reported) return kOwnTrouble;  // without a report, success is unproven
     }
     place.reset();
     if (ended_well && !requirement.is_met) return kSawNothing;

@@ -1,4 +1,4 @@
-// `aoti-dbg run`: starts a program under the library and ends as it ended.
+// `aoti-dbg run`: starts a program under the library and ends the way the program ended.
 #pragma once
 
 #include <optional>
@@ -15,17 +15,16 @@ inline constexpr int kNotExecutable = 126;
 inline constexpr int kNotFound = 127;
 
 struct RunRequest {
-    std::vector<std::pair<std::string, std::string>> variables;  // from flags; they win over the environment
-    std::vector<std::string> program;                            // with its arguments, at least one
-    std::optional<Requirement> requirement;                      // empty: model under AOTI_DBG_CI, else none
-    std::optional<int> error_exitcode;                           // empty: 1 under AOTI_DBG_CI, else 0
+    std::vector<std::pair<std::string, std::string>> variables;  // from flags; they override the environment
+    std::vector<std::string> program;                            // at least one word, with the arguments
+    std::optional<Requirement> requirement;  // empty means model under AOTI_DBG_CI, else none
+    std::optional<int> error_exitcode;       // empty means 1 under AOTI_DBG_CI, else 0
     bool annotates_github = false;
-    std::string junit;  // a file; empty: none
+    std::string junit;  // a file; empty if none
 };
 
-/// Returns the exit code. That of a program that ended well is replaced where it does not meet the
-/// requirement, or there were findings. Does not return where a signal ended the program: the same signal
-/// ends us.
+/// Returns the exit code. If the program exited with 0, findings or an unmet requirement replace its code.
+/// Does not return if a signal ended the program: the same signal then ends this process.
 int run(const RunRequest& request);
 
 }  // namespace aoti_dbg::cli

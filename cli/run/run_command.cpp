@@ -17,7 +17,7 @@
 namespace aoti_dbg::cli {
 namespace {
 
-/// Needs no value on the command line. `--ci=off` gives one.
+/// Needs no value on the command line, although `--ci=off` gives one.
 bool is_switch(const OptionInfo& info) {
     return info.value_name.empty();
 }
@@ -48,7 +48,7 @@ std::string read_junit(const std::string& file, RunRequest& request) {
     return {};
 }
 
-/// Puts the flags that set no variable into the request. Returns what is wrong with them, or an empty string.
+/// Stores the flags that set no variable in the request. Returns what is wrong with them, or an empty string.
 std::string read_own_flags(const RunFlags& flags, RunRequest& request) {
     if (!flags.require.empty()) {
         request.requirement = requirement_named(flags.require);

@@ -1,4 +1,4 @@
-// `aoti-dbg run` on the command line: reads its flags and starts the program. Flags of the table of options
+// `aoti-dbg run` on the command line: parses its flags and starts the program. Flags in the option table
 // become variables.
 #pragma once
 
@@ -13,14 +13,14 @@
 
 namespace aoti_dbg::cli {
 
-/// A flag that sets a variable, with the value that was typed.
+/// A flag that sets a variable, with its value as typed.
 struct OptionFlag {
     const OptionInfo* info;
     std::string value;
     CLI::Option* option;
 };
 
-/// The flags of `run`, with the values that were typed.
+/// The flags of `run`, with their values as typed.
 struct RunFlags {
     std::list<OptionFlag> options;
     std::string require;
@@ -31,13 +31,13 @@ struct RunFlags {
 
 void add_flags(CLI::App& app, RunFlags& flags);
 
-/// Where the program begins in the arguments of `run`. Everything behind that belongs to the program.
+/// Returns the index of the program in the arguments of `run`. All later arguments belong to the program.
 Result<std::size_t> program_begin(const CLI::App& app, const std::vector<std::string>& arguments);
 
-/// Runs the program. Returns the exit code of the command.
+/// Runs the program and returns the exit code of the command.
 int run_command(const RunFlags& flags, std::vector<std::string> program);
 
-/// Prints what is wrong with the command line. Returns the exit code for it.
+/// Prints what is wrong with the command line and returns the exit code for it.
 int refuse_run(const std::string& fault);
 
 }  // namespace aoti_dbg::cli

@@ -1,5 +1,5 @@
-// See run_environment.hpp. Places are made absolute, since a program may change its working directory before
-// it starts others, and all of them are to write to one folder.
+// See run_environment.hpp. Paths become absolute, because a program may change its directory before it starts
+// others, and all of them must write to one directory.
 #include "cli/run/run_environment.hpp"
 
 #include <fcntl.h>
@@ -23,18 +23,18 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// The library as an entry of LD_PRELOAD, where blanks and colons separate and `$` begins a token.
+/// Returns the library as an LD_PRELOAD entry, in which blanks and colons separate and `$` begins a token.
 std::optional<std::string> preload_entry(const std::string& library) {
     if (library.find_first_of(": $") == std::string::npos) return library;
-    // Stays open: the path leads to it as long as we live, which is longer than the program does.
+    // The descriptor stays open, so the path is valid while this process lives, which outlives the program.
     const int descriptor = open(library.c_str(), O_RDONLY | O_CLOEXEC);
     return descriptor < 0 ? std::nullopt : path_for_others(descriptor);
 }
 
 constexpr const char* kSanitizers[] = {"libasan.so", "libtsan.so", "libclang_rt.asan", "libclang_rt.tsan"};
 
-/// LD_PRELOAD with the library in front of what stands there; a sanitizer's run-time library insists on the
-/// first place and keeps it.
+/// Returns LD_PRELOAD with the library before the present entries. A sanitizer's run-time library requires
+/// the first place and keeps it.
 std::string with_preload(std::string_view present, const std::string& library) {
     std::string sanitizers;
     std::string others;
@@ -78,8 +78,8 @@ bool set_preload() {
     return true;
 }
 
-/// The command prints these complaints, because the library does not get to see the values: they are replaced
-/// here and in anchor_places().
+/// The command prints these complaints, because the library does not see the original values: this function
+/// and anchor_places() replace them.
 void warn_of_wrong_places(const Options& options, const std::vector<std::string>& complaints) {
     for (const std::string& complaint : complaints) {
         const bool is_log = complaint.starts_with("AOTI_DBG_LOG:");
@@ -89,7 +89,8 @@ void warn_of_wrong_places(const Options& options, const std::vector<std::string>
     }
 }
 
-/// What is set stands for all that the options say, be it in a file or by default: the environment wins.
+/// Sets variables for what the options say, from a file or by default, because the environment overrides
+/// both.
 void anchor_places(const Options& options) {
     std::error_code failed;
     const std::string here = fs::current_path(failed).string();
@@ -120,11 +121,12 @@ std::optional<Options> set_environment(const RunRequest& request, bool preload, 
     if (preload && !set_preload()) return std::nullopt;
     for (const auto& [variable, value] : request.variables)
         setenv(variable.c_str(), value.c_str(), 1);
-    // Whoever asks for a run wants to see something.
+    // A user who starts `run` expects output.
     setenv(kDefaultLevelVariable, "3", 1);
     std::vector<std::string> said_by_the_library;
     Options options = parse_options(process_sources(), said_by_the_library);
-    // Armed or watched, every call is on record without a level; who wants the names printed says so.
+    // Triage and the hang watchdog record every call without a level. A user who wants names printed sets
+    // one.
     if (options.records_all() && !options.level_given && is_stream(options.log)) {
         setenv(kDefaultLevelVariable, "0", 1);
         said_by_the_library.clear();
@@ -132,7 +134,7 @@ std::optional<Options> set_environment(const RunRequest& request, bool preload, 
     }
     warn_of_wrong_places(options, said_by_the_library);
     anchor_places(options);
-    // The driver's own way is the simplest, and misses no launch, from wherever it comes.
+    // The driver's own blocking mode is the simplest and misses no launch, whatever its origin.
     if (options.records_all() && options.completion == Completion::blocking)
         setenv("CUDA_LAUNCH_BLOCKING", "1", 1);
     if (!tally.empty()) setenv(tally::kVariable, tally.c_str(), 1);

@@ -1,4 +1,5 @@
-// What `aoti-dbg run` changes about the program that it starts: variables of its environment, nothing else.
+// Sets up the environment of the program that `aoti-dbg run` starts. It must change nothing else about the
+// program.
 #pragma once
 
 #include <optional>
@@ -9,15 +10,15 @@
 
 namespace aoti_dbg::cli {
 
-/// A variable as options are read: blanks around it do not count, and a blank value is none.
+/// Returns the variable without surrounding blanks, as the options read it. A blank value counts as unset.
 std::string value_of(const char* variable);
 
-/// Whether that of AOTI_DBG_LOG means standard error or output.
+/// Whether this value of AOTI_DBG_LOG means standard error or standard output.
 bool is_stream(const std::string& log);
 
-/// Makes this process's environment the child's; it is too late for LD_PRELOAD to touch us. `preload` false
-/// leaves LD_PRELOAD as it is; `tally` is a path, or empty. Returns what is asked for, or nothing, having
-/// said why, where the library is not to be found.
+/// Sets this process's environment, which the child inherits. LD_PRELOAD no longer affects this process. With
+/// `preload` false, LD_PRELOAD stays unchanged. `tally` is a path, or empty. Returns the options, or nothing
+/// after an error message if the library cannot be found.
 std::optional<Options> set_environment(const RunRequest& request, bool preload, const std::string& tally);
 
 }  // namespace aoti_dbg::cli

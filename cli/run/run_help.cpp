@@ -18,7 +18,7 @@ struct Line {
     std::string_view text;
 };
 
-// Flags that the command itself reads. They set no variable.
+// Flags that the command itself reads and that set no variable.
 const Line kOwnLines[] = {
     {OptionGroup::wrong, Frequency::rare, "--require WHAT",
      "Exit with 123 if no library, model or launch is seen"},

@@ -32,7 +32,7 @@ bool is_left_out(const Seen& seen) {
     return seen.recording == 0 && seen.left_out > 0;
 }
 
-/// How close the run came to an intercepted call.
+/// Describes how close the run came to an intercepted call.
 Account account_of(const std::optional<Seen>& seen, const Finding& finding, ProgramEnd end) {
     if (!seen)
         return {"cannot count what the processes recorded",
@@ -61,7 +61,7 @@ constexpr const char* kLikelyReasons =
     "The model runs in a process without the library (sudo, env -i, a container, a running server). (3) "
     "The program ended before it loaded the model.";
 
-/// For all processes of the run. No process prints it, because it does not know the others.
+/// Warns about all processes of the run. No single process can, because it does not know the others.
 void warn_if_nothing_seen(const std::optional<Seen>& seen, ProgramEnd end) {
     if (!seen || seen->idle == 0 || seen->recording != 0 || end == ProgramEnd::killed_at_once) return;
     if (seen->models == 0) return message(Severity::warn, "%s. %s", tally::kNothingSeen, kLikelyReasons);

@@ -1,4 +1,4 @@
-// What a run came to, said at its end: that nothing loaded the library, or that --require is not met.
+// Judges a finished run: whether the library was loaded anywhere and whether --require is met.
 #pragma once
 
 #include <optional>
@@ -19,18 +19,18 @@ std::optional<Requirement> requirement_named(std::string_view word);
 struct RequirementResult {
     bool was_asked = false;
     bool is_met = true;
-    std::string said;  // where it is not
+    std::string said;  // the message, if it is not met
 };
 
-/// How the program that was started ended.
+/// How the started program ended.
 enum class ProgramEnd {
-    well,  // by 0
+    well,  // exited with 0
     badly,
     killed_at_once,  // by a signal, within the first second
 };
 
-/// Says at most one line. `seen` is empty where nobody could count; `asked` where the options select
-/// anything. Where the program ended well an unmet requirement decides.
+/// Prints at most one line. `seen` is empty if nothing could be counted. `asked` is true if the options
+/// select anything. If the program exited with 0, an unmet requirement decides the exit code.
 RequirementResult judge(Requirement requirement, const std::optional<Seen>& seen, const Finding& finding,
                         bool asked, ProgramEnd program_end);
 

@@ -1,4 +1,5 @@
-// See find_recorded.hpp. Looks a few folders deep and follows no links but `latest`, so it ends on any tree.
+// See find_recorded.hpp. It searches a few directories deep and follows no links but `latest`, so it
+// terminates on any tree.
 #include "cli/show/find_recorded.hpp"
 
 #include <algorithm>
@@ -14,7 +15,7 @@ struct KindInfo {
     std::string_view begins;
     std::string_view holds;
     const char* file;
-    const char* advice;  // where it is missing
+    const char* advice;  // if it is missing
 };
 
 const KindInfo& info_of(Recorded kind) {
@@ -76,7 +77,7 @@ Result<FoundFile> find_recorded(const std::string& place, Recorded wanted) {
     if (!fs::is_directory(status)) return FoundFile{place, {}};
 
     const std::vector<Candidate> below = files_below(place, kind);
-    // The newest that lies right here, else in `latest`, else anywhere below.
+    // Prefers the newest file directly here, then in `latest`, then anywhere below.
     fs::path chosen = newest_in(place, kind);
     if (chosen.empty()) chosen = newest_in(fs::path(place) / "latest", kind);
     if (chosen.empty() && !below.empty()) chosen = below.front().path;

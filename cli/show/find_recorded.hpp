@@ -1,4 +1,4 @@
-// Where the file is that somebody means who names a folder.
+// Finds the recorded file for a path that may name a directory.
 #pragma once
 
 #include <string>
@@ -8,18 +8,19 @@
 
 namespace aoti_dbg::cli {
 
-/// What a run leaves in its folder.
+/// What a run leaves in its directory.
 enum class Recorded {
-    ring,    // flight.ring, and flight-PID.ring of further processes
+    ring,    // flight.ring, and flight-PID.ring for further processes
     events,  // events.jsonl, and events-PID.jsonl
 };
 
 struct FoundFile {
     std::string path;
-    std::vector<std::string> others;  // of the same kind, below the same folder, newest first
+    std::vector<std::string> others;  // same kind, below the same directory, newest first
 };
 
-/// The file itself; or the folder's own, that of its `latest`, or the newest below it.
+/// Returns the file itself. For a directory, returns its own file, else that of its `latest`, else the newest
+/// below it.
 Result<FoundFile> find_recorded(const std::string& place, Recorded kind);
 
 }  // namespace aoti_dbg::cli

@@ -1,4 +1,4 @@
-// See gpu_dump_text.hpp. Warps that met the same exception at the same place are told together.
+// See gpu_dump_text.hpp. Warps with the same exception at the same place form one entry.
 #include "cli/show/gpu_dump_text.hpp"
 
 #include <algorithm>
@@ -27,14 +27,14 @@ using gpu::kNone;
 using gpu::PcKind;
 using gpu::ThreadsKind;
 
-// Together at most a screen.
+// Together these fill at most one screen.
 constexpr std::size_t kGroupsShown = 3;
 constexpr std::size_t kBlocksShown = 6;
 constexpr std::size_t kFramesShown = 4;
 constexpr std::size_t kModulesShown = 3;
 constexpr std::size_t kLongestName = 96;
 
-/// The warps that met one exception at one place.
+/// The warps with one exception at one place.
 struct Group {
     const Fault* first = nullptr;
     std::vector<const Fault*> all;
@@ -92,7 +92,7 @@ class Page {
                        first.pc == fault.pc && first.grid == fault.grid &&
                        first.later_grid == fault.later_grid;
             });
-            // A dump of that many places is not a fault any more; the rest count as one.
+            // A dump with this many places is no longer one fault, so the rest is dropped.
             constexpr std::size_t kMostGroups = 1000;
             if (same != groups.end()) {
                 same->all.push_back(&fault);
@@ -122,7 +122,7 @@ class Page {
         return std::to_string(version.major) + "." + std::to_string(version.minor);
     }
 
-    /// It was asked for, by hand or at a hang.
+    /// The dump was requested, by hand or at a hang.
     void print_running() {
         running_ = gpu::running(dump_, code_);
         out_ +=
@@ -318,7 +318,7 @@ class Page {
     gpu::CodeMap code_;
     std::vector<Fault> faults_;
     std::vector<Group> groups_;
-    std::vector<gpu::Running> running_;  // where there is no fault
+    std::vector<gpu::Running> running_;  // if there is no fault
     std::string out_;
 };
 

@@ -1,4 +1,4 @@
-// What a GPU core dump says, for a person: at most a screen.
+// Renders a GPU core dump as text, at most one screen.
 #pragma once
 
 #include <string>
@@ -7,7 +7,7 @@
 
 namespace aoti_dbg::cli {
 
-/// Whole lines. What comes from the dump is made harmless for a terminal.
+/// Returns whole lines. Text from the dump is safe to print on a terminal.
 std::string gpu_dump_text(const gpu::GpuDump& dump);
 
 }  // namespace aoti_dbg::cli

@@ -1,5 +1,5 @@
-// Prints what a flight ring says: whose it is, how that ended, and the last calls as a table. Everything that
-// comes from the file is made harmless for a terminal first. Must never write to the ring's folder.
+// Prints a flight ring: its process, how that ended, and the last calls as a table. Text from the file is
+// made safe for a terminal first. It must never write to the ring's directory.
 #include "cli/show/show.hpp"
 
 #include <unistd.h>
@@ -27,7 +27,8 @@ using ring::Contents;
 using ring::FileHeader;
 using ring::Record;
 
-constexpr std::size_t kWidestPadding = 72;  // longer names push the state out rather than widen every line
+constexpr std::size_t kWidestPadding =
+    72;  // longer names shift the state column instead of widening every line
 constexpr std::uint32_t kDeepestIndent = 16;
 constexpr std::size_t kOthersShown = 8;
 
@@ -77,7 +78,7 @@ std::string unless(std::uint32_t number, std::uint32_t none) {
     return number == none ? "-" : std::to_string(number);
 }
 
-/// Nanoseconds of a tick; 0 where the two moments do not tell.
+/// Returns the nanoseconds per tick, or 0 if the two time stamps do not yield it.
 double tick_length(const FileHeader& header) {
     if (header.anchor_ticks <= header.start_ticks || header.anchor_unix_ns <= header.start_unix_ns) return 0;
     return static_cast<double>(header.anchor_unix_ns - header.start_unix_ns) /
@@ -118,7 +119,7 @@ std::string how_it_ended(const FileHeader& header) {
 
 std::string summary(const std::string& path, const Contents& contents, const std::vector<Call>& calls) {
     const FileHeader& header = contents.header;
-    // Not the threads' own counts: a ring is handed on when its thread has ended.
+    // The threads' own counts would be wrong, because another thread reuses a ring when its thread ends.
     const std::uint64_t begun = calls.empty() ? 0 : calls.back().record->seq;
     const auto open =
         std::count_if(calls.begin(), calls.end(), [](const Call& c) { return is_open(*c.record); });
@@ -137,7 +138,7 @@ std::string summary(const std::string& path, const Contents& contents, const std
     return text;
 }
 
-/// The tail by number, with the calls of before it that never ended: those are what a hang is about.
+/// Selects the last calls, and earlier calls that never ended, because a hang is about those.
 std::vector<Call> selected(const std::vector<Call>& calls, const ShowRequest& request) {
     std::vector<Call> chosen;
     for (const Call& call : calls) {

@@ -33,7 +33,7 @@ std::optional<Number> whole_number(const std::string& text) {
     return read.ec == std::errc() && read.ptr == end ? std::optional(number) : std::nullopt;
 }
 
-/// Flags that contradict each other; empty where none do.
+/// Describes contradictory flags. Empty if there are none.
 std::string contradiction(const ShowFlags& flags) {
     if (flags.all && !flags.last.empty())
         return "--last and --all contradict each other. Give only one of them.";

@@ -1,4 +1,4 @@
-// `aoti-dbg show` on the command line: its flags, and which reader they call for.
+// `aoti-dbg show` on the command line: parses its flags and picks the reader for them.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@ class App;
 
 namespace aoti_dbg::cli {
 
-/// Values as typed; empty where a flag is not given.
+/// Values as typed, empty if a flag is not given.
 struct ShowFlags {
     std::string place = "aoti_dbg";
     std::string last;

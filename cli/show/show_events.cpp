@@ -1,5 +1,5 @@
-// Reads events.jsonl piece by piece and writes what it renders the same way, so that a file may have any
-// size. Standard output gets nothing but the events; what is to be said of the file goes to standard error.
+// Reads events.jsonl and writes the rendered text in pieces, so a file may have any size. Standard output
+// gets only events. Messages about the file go to standard error.
 #include "cli/show/show_events.hpp"
 
 #include <fcntl.h>
@@ -26,12 +26,12 @@ namespace {
 
 constexpr std::size_t kPiece = std::size_t{256} * 1024;
 
-/// Standard output in large pieces.
+/// Buffers standard output in large pieces.
 class Output {
   public:
     std::string text;
 
-    /// False where nobody reads on, or nothing can be written.
+    /// Returns false if the reader closed the pipe or the write failed.
     bool flush_if_large() { return text.size() < kPiece || flush(); }
     bool flush() {
         std::string_view rest = text;
@@ -46,7 +46,7 @@ class Output {
         text.clear();
         return error_ == 0;
     }
-    /// A reader that has seen enough (`| head`) is no failure.
+    /// A closed pipe (`| head`) is not a failure.
     [[nodiscard]] bool has_failed() const { return error_ != 0 && error_ != EPIPE; }
     [[nodiscard]] std::string why() const { return errno_text(error_); }
 
@@ -61,7 +61,7 @@ bool wants_colour() {
     return isatty(STDOUT_FILENO) == 1 && terminal != nullptr && std::strcmp(terminal, "dumb") != 0;
 }
 
-/// One event after the other, in the wanted format.
+/// Renders one event after another in the requested format.
 class Renderer {
   public:
     explicit Renderer(const ShowEventsRequest& request) : request_(request), compact_(wants_colour()) {}
@@ -85,7 +85,7 @@ class Renderer {
     [[nodiscard]] std::uint64_t shown() const { return shown_; }
 
   private:
-    /// In its place among the calls, as in the log. One of a version that is not known is left out.
+    /// Renders a finding in its place among the calls, as in the log. Skips findings of an unknown version.
     void render_finding(const ReadEvent& event, std::string& out) {
         const Result<Finding> finding = read_finding(event.line);
         if (request_.format == EventFormat::jsonl) {

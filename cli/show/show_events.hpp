@@ -1,4 +1,4 @@
-// `aoti-dbg show --format`: renders what level 2 recorded, as the library would have printed it.
+// `aoti-dbg show --format`: renders level 2 events as the library would have printed them.
 #pragma once
 
 #include <cstdint>
@@ -10,12 +10,12 @@
 namespace aoti_dbg::cli {
 
 struct ShowEventsRequest {
-    std::string place;  // a file of events, or a folder with such files in or below it
+    std::string place;  // an events file, or a directory with such files in or below it
     EventFormat format = EventFormat::text;
     std::optional<std::uint64_t> thread;
 };
 
-/// Returns the exit code: 0, or 1 when there is nothing to show.
+/// Returns the exit code: 0, or 1 if there is nothing to show.
 int show_events(const ShowEventsRequest& request);
 
 }  // namespace aoti_dbg::cli

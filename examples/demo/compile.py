@@ -1,4 +1,4 @@
-"""Compiles a small attention model with AOTInductor: compile.py PACKAGE.pt2. Nothing here knows of aoti-dbg."""
+"""Compiles a small attention model with AOTInductor: compile.py PACKAGE.pt2. It must not use aoti-dbg."""
 
 import sys
 

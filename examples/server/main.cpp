@@ -1,12 +1,9 @@
-// A small inference server: loads a package made by AOTInductor and answers requests, a line each. A stand-in
-// for programs in production: it knows nothing of aoti-dbg. Its output holds answers and nothing else.
-//
+// A small inference server: loads an AOTInductor package and answers requests, one per line. It represents
+// production programs, prints only answers and must not use aoti-dbg.
 //   aoti_server PACKAGE.pt2 COLUMNS [--port N] [--once]
-//
-// A request is a line of numbers, COLUMNS to a row; its answer is `ok` and the numbers of all outputs, with
-// `|` between outputs, or `error` and why. Requests come from standard input, or with --port from connections
-// to 127.0.0.1, each served by a thread of its own (port 0: any free one; it is announced on standard error).
-// --once: leave after the first request, or the first connection.
+// A request is a line of numbers, COLUMNS per row. The answer is `ok` and all outputs, separated by `|`, or
+// `error` and the reason. Requests come from standard input, or with --port from connections to 127.0.0.1,
+// one thread each. Standard error names the port that 0 picks. --once exits after one request or connection.
 #include <ATen/ops/empty.h>
 #include <arpa/inet.h>
 #include <netinet/in.h>
@@ -29,7 +26,7 @@ namespace {
 struct Arguments {
     std::string package;
     std::int64_t columns = 0;
-    int port = -1;  // -1: standard input
+    int port = -1;  // -1 means standard input
     bool once = false;
 };
 
@@ -51,7 +48,7 @@ bool parse(int argc, char** argv, Arguments& arguments) {
 
 class Model {
   public:
-    /// `runners` requests can be answered at the same time.
+    /// The model can answer `runners` requests at the same time.
     Model(const std::string& package, std::int64_t columns, std::size_t runners)
         : loader_(package, "model", false, runners), columns_(columns) {
         const auto metadata = loader_.get_metadata();
@@ -59,7 +56,7 @@ class Model {
         if (device != metadata.end()) device_ = c10::Device(device->second);
     }
 
-    /// The answer to one request, without the end of line. Never throws.
+    /// Returns the answer to one request, without a line end. Never throws.
     std::string answer(const std::string& request) {
         try {
             const std::vector<float> numbers = read_numbers(request);
@@ -92,7 +89,7 @@ class Model {
 
     static std::string write_numbers(const std::vector<at::Tensor>& outputs) {
         std::ostringstream text;
-        text.precision(9);  // enough to tell any two floats apart
+        text.precision(9);  // enough digits to distinguish any two floats
         text << "ok";
         for (std::size_t i = 0; i < outputs.size(); ++i) {
             if (i != 0) text << " |";

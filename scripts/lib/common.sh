@@ -1,4 +1,4 @@
-# What the scripts share: words to the person, folders, steps with a log. Sourced by bash, never run; installs nothing.
+# Shared by the scripts: messages, folders, steps with a log. Bash must source it. It installs nothing.
 # shellcheck shell=bash
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
@@ -15,8 +15,9 @@ die() {
     exit 1
 }
 
-# step "what is done" command args...: one line with the time it took; the command's output goes to a log, whose
-# end is shown when the command fails. On a terminal with AOTI_DBG_VERBOSE=1 the output is shown as it comes.
+# step "what is done" command args...: prints one line with the time it took. The command's output goes to a
+# log. If the command fails, the end of the log is shown. With AOTI_DBG_VERBOSE=1 on a terminal, the output is
+# shown live.
 step() {
     local title=$1 started=$SECONDS status=0
     shift
@@ -39,7 +40,7 @@ step() {
     printf ' %d s\n' $((SECONDS - started))
 }
 
-# build PRESET [TARGET...]: configures and builds; ninja itself tells what is out of date.
+# build PRESET [TARGET...]: configures and builds. ninja decides what is out of date.
 build_preset() {
     local preset=$1 python
     shift
@@ -62,5 +63,5 @@ build_preset() {
 }
 
 jobs_here() { nproc 2>/dev/null || echo 2; }
-# Many tests wait: for a disk, a process, a time.
+# Many tests wait for a disk, a process or a time.
 tests_at_once() { echo $((($(jobs_here) * 3 + 1) / 2)); }

@@ -1,8 +1,8 @@
-"""Checks the texts that a reader sees: length of pages, length of sentences, old words, marks of commands, links.
+"""Checks the texts for readers: length of pages, length of sentences, old words, marks of commands, links.
 
-What must hold everywhere fails at once. Old words and long sentences are counted by file and compared with
-scripts/docs_baseline.json: a higher number fails, and `--update` lowers the numbers, drops files that are gone and
-adds those that are new. It never raises one.
+Rules without exceptions fail at once. Old words and long sentences are counted per file and compared with
+scripts/docs_baseline.json: a higher number fails. `--update` lowers the numbers, drops deleted files and adds
+new ones. It never raises a number.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ OLD_WORDS = [
 
 
 def listed(*patterns: str) -> list[pathlib.Path]:
-    """Tracked files, and new ones that git does not ignore, that still exist."""
+    """Return tracked files, and new ones that git does not ignore, that still exist."""
     command = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard", "--", *patterns]
     names = subprocess.run(command, cwd=root, check=True, capture_output=True, text=True).stdout
     return [root / name for name in sorted(set(names.split("\0"))) if name and (root / name).is_file()]
@@ -70,7 +70,7 @@ def long_sentences(text: str) -> list[str]:
 
 
 def old_words(text: str) -> list[str]:
-    """Each as: the words found, and what to use."""
+    """Return the old words found, each with its replacement."""
     found = []
     for pattern, better in OLD_WORDS:
         for match in re.finditer(rf"\b(?:{pattern})\b", text, re.IGNORECASE):
@@ -79,13 +79,13 @@ def old_words(text: str) -> list[str]:
 
 
 def texts_of(path: pathlib.Path) -> list[tuple[int, str]]:
-    """Line and text of all that a reader sees of this file."""
+    """Return line and text of everything in this file that a reader sees."""
     content = path.read_text(errors="replace")
     if content.startswith("<!-- Generated from "):
-        return []  # its text is counted where it comes from
+        return []  # its text is counted at its source
     if path.suffix == ".md":
         return [(block.line, docs_pages.plain(block.text)) for block in docs_pages.blocks(content)]
-    # A line of output is a text of its own.
+    # Each line of output is a separate text.
     return [(one.line, line) for one in docs_messages.messages(content) for line in one.text.splitlines()]
 
 
@@ -98,7 +98,7 @@ def message_files() -> list[pathlib.Path]:
 
 
 def counted() -> dict[str, dict[str, list[str]]]:
-    """By kind and file, each place as `file:line: what`."""
+    """Return the places by kind and file, each as `file:line: what`."""
     found: dict[str, dict[str, list[str]]] = {"long sentences": {}, "old words": {}}
     for path in read_pages() + message_files():
         places: dict[str, list[str]] = collections.defaultdict(list)
@@ -121,7 +121,7 @@ def length_limit(name: str) -> int | None:
 
 
 def page_problems() -> list[str]:
-    """What must hold of every page."""
+    """Return violations of the rules for every page."""
     problems = []
     for path in read_pages():
         name, text = name_of(path), path.read_text()
@@ -149,7 +149,8 @@ def risen(now: dict[str, dict[str, list[str]]], before: dict[str, dict[str, int]
 def lowered(
     now: dict[str, dict[str, list[str]]], before: dict[str, dict[str, int]], known: set[str]
 ) -> dict[str, dict[str, int]]:
-    """The new baseline: a file in `known` keeps at most the number it had, a new file gets the number it has."""
+    """Return the new baseline: a file in `known` keeps at most its number, and a new file gets its current
+    number."""
     after: dict[str, dict[str, int]] = {}
     for kind, by_file in now.items():
         numbers = {
@@ -161,7 +162,7 @@ def lowered(
 
 
 def known_files() -> set[str]:
-    """The files of the commit that last changed the baseline: those that came later are new."""
+    """Return the files of the commit that last changed the baseline. Later files are new."""
     name = name_of(baseline_file)
     commit = subprocess.run(
         ["git", "log", "-1", "--format=%H", "--", name], cwd=root, check=True, capture_output=True, text=True

@@ -1,4 +1,4 @@
-"""Finds the texts in C++ sources that a user may read: string literals of at least two words. Writes nothing."""
+"""Finds texts for users in C++ sources: string literals of at least two words. It must not write files."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def unescaped(text: str) -> str:
 
 
 def messages(source: str) -> list[Message]:
-    """Literals that follow one another are one text. What a comment says is not a message."""
+    """Adjacent literals are one text. Comments are not messages."""
     found: list[Message] = []
     end_of_last = None
     for token in TOKEN.finditer(source):

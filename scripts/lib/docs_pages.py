@@ -1,7 +1,9 @@
-"""Reads the pages of the docs: their fences with marks, their prose as sentences, their links. Writes nothing.
+"""Reads the pages of the docs: their fences with marks, their prose as sentences, their links. It must not
+write files.
 
 A fence that shows a command has a mark directly above it, an HTML comment:
-    <!-- run -->  <!-- run: numbers differ, exit 1 -->  <!-- run: file NAME -->  <!-- gpu -->  <!-- not run: REASON -->
+    <!-- run -->  <!-- run: numbers differ, exit 1 -->  <!-- run: file NAME -->  <!-- gpu -->
+    <!-- not run: REASON -->
 """
 
 from __future__ import annotations
@@ -23,7 +25,7 @@ class Fence:
     language: str
     body: list[str]
     mark: str | None = None  # run, gpu, not run
-    details: str = ""  # what follows the colon in a mark
+    details: str = ""  # the text after the colon in a mark
 
 
 def fences(text: str) -> list[Fence]:
@@ -46,7 +48,7 @@ def fences(text: str) -> list[Fence]:
 
 
 def fence_problems(text: str) -> list[tuple[int, str]]:
-    """Line and what is wrong: fences without a mark that need one, commands where none may be."""
+    """Return line and problem: fences without a required mark, and commands where none may be."""
     problems = []
     for fence in fences(text):
         if fence.language == "mermaid":
@@ -67,7 +69,7 @@ def fence_problems(text: str) -> list[tuple[int, str]]:
 
 
 def without_fences(text: str) -> str:
-    """The same lines, with those of fences and comments empty, so that line numbers stay."""
+    """Return the lines with fences and comments emptied, so that line numbers stay the same."""
     lines = text.splitlines()
     for fence in fences(text):
         for at in range(fence.line - 1, min(len(lines), fence.line + len(fence.body) + 1)):
@@ -76,13 +78,13 @@ def without_fences(text: str) -> str:
 
 
 def words(text: str) -> int:
-    """Everything a reader passes, fences and tables too, as `wc -w` counts; marks and comments are not read."""
+    """Count like `wc -w` what a reader sees, including fences and tables, without marks and comments."""
     return len(COMMENT.sub("", text).split())
 
 
 @dataclasses.dataclass
 class Block:
-    """A paragraph, a list item, a heading or a table cell: a sentence never reaches beyond it."""
+    """A paragraph, a list item, a heading or a table cell. No sentence extends beyond it."""
 
     line: int
     text: str
@@ -111,7 +113,7 @@ def blocks(text: str) -> list[Block]:
 
 
 def plain(text: str) -> str:
-    """Without markup: code is one word, a link or an image is its text."""
+    """Strip the markup: code becomes one word, a link or an image becomes its text."""
     text = re.sub(r"(`+)(.+?)\1", "code", text)
     text = re.sub(r"!?\[([^\]]*)\]\([^)]*\)", r"\1", text)
     text = re.sub(r"</?[a-zA-Z][^>]*>", " ", text)
@@ -132,7 +134,7 @@ def links(text: str) -> list[tuple[int, str]]:
 
 
 def anchors(text: str) -> set[str]:
-    """Of its headings, as MkDocs and GitHub name them."""
+    """Return the anchors of its headings, as MkDocs and GitHub name them."""
     found = set()
     for line in without_fences(text).splitlines():
         if heading := re.match(r"^#+ +(.+)$", line):
@@ -143,7 +145,7 @@ def anchors(text: str) -> set[str]:
 
 
 def dead_links(page: pathlib.Path, text: str) -> list[tuple[int, str]]:
-    """Relative links of a page that lead to no file, or to no heading of a page."""
+    """Return relative links of a page that lead to no file, or to no heading of a page."""
     problems = []
     for number, target in links(text):
         if re.match(r"[a-z]+:", target):

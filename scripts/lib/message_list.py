@@ -1,7 +1,7 @@
-"""Finds every text that the library and the command print, as templates: `…` stands for a value.
+"""Finds every text that the library and the command print, as templates: `…` represents a value.
 
-Reads C++ as tokens: comments and preprocessor lines go, brackets nest. What a comma, a semicolon or a brace separates is
-an expression; of an expression, the string literals with what stands between them are a text.
+It reads C++ as tokens without comments and preprocessor lines, with nested brackets. A comma, a semicolon or
+a brace ends an expression. The string literals of an expression, with what is between them, form a text.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ TOKEN = re.compile(
 ESCAPES = {"n": "\n", "t": "\t", '"': '"', "\\": "\\", "'": "'"}
 CONVERSION = re.compile(r"%(?:%|[-+ #0]*(?:\*|\d+)?(?:\.(?:\*|\d+))?(?:hh|h|ll|l|z|j|t|L)?[a-zA-Z])")
 CLOSING = {"(": ")", "[": "]", "{": "}"}
-# What makes a text of its argument, and shows it as it is.
+# Functions that return the text of their argument unchanged.
 TRANSPARENT = {"std::string", "std::string_view", "string", "move", "std::move"}
 APPENDING = {"append", "add"}
-# Two words may be a key of JSON, unless they are printed as they are.
+# Two words may be a JSON key, unless they are printed directly.
 FEWEST_WORDS = 3
 FEWEST_PRINTED = 2
 
@@ -68,7 +68,7 @@ def tokens(source: str) -> list[Token]:
 
 
 def nested(flat: list[Token]) -> list[Token]:
-    """Brackets as groups. A bracket that nothing closes ends with the file."""
+    """Group the tokens by brackets. A bracket that is never closed ends with the file."""
     stack: list[tuple[str, list[Token]]] = [("", [])]
     for token in flat:
         if token.kind == "punct" and token.text in CLOSING:
@@ -97,7 +97,7 @@ def split(sequence: list[Token], *separators: str) -> list[list[Token]]:
 
 
 def without_head(expression: list[Token]) -> list[Token]:
-    """What is behind an assignment, `return`, or the label of a case."""
+    """Return the part after an assignment, `return`, or the label of a case."""
     begin = 0
     for i, token in enumerate(expression):
         if is_punct(token, "=", "+=") or (token.kind == "name" and token.text in ("return", "throw")):
@@ -106,7 +106,7 @@ def without_head(expression: list[Token]) -> list[Token]:
 
 
 def choices(expression: list[Token]) -> list[list[Token]]:
-    """Of `a ? b : c` b and c, else the expression itself."""
+    """Return b and c for `a ? b : c`, otherwise the expression itself."""
     for i, token in enumerate(expression):
         if not is_punct(token, "?"):
             continue
@@ -131,7 +131,7 @@ def sum_of(expression: list[Token]) -> str:
 
 def operand_of(operand: list[Token]) -> str:
     if any(token.kind == "text" for token in operand):
-        # Only PRIu64 and its like stand between literals.
+        # Only macros such as PRIu64 occur between literals.
         return "".join(token.text if token.kind == "text" else "u" for token in operand if token.kind != "group")
     if len(operand) == 1 and operand[0].kind == "group" and operand[0].text == "(":
         return template_of(operand[0].inner)
@@ -141,7 +141,7 @@ def operand_of(operand: list[Token]) -> str:
 
 
 def appended_to(operand: list[Token]) -> list[Token]:
-    """Of `text.append(a).append(b)` the arguments."""
+    """Return the arguments of `text.append(a).append(b)`."""
     return [
         operand[i + 1]
         for i, token in enumerate(operand[:-1])
@@ -150,7 +150,7 @@ def appended_to(operand: list[Token]) -> list[Token]:
 
 
 def statements(sequence: list[Token]) -> list[list[Token]]:
-    """A block in braces ends a statement, and braces that begin a value do not."""
+    """A block in braces ends a statement, but braces that begin a value do not."""
     parts: list[list[Token]] = [[]]
     for i, token in enumerate(sequence):
         if is_punct(token, ";", ",", "&&", "||", "==", "!="):
@@ -170,7 +170,7 @@ def ternary(part: list[Token]) -> bool:
 
 
 def shown_groups(expression: list[Token]) -> set[int]:
-    """The groups whose texts are part of the expression's own template."""
+    """Return the groups whose texts belong to the expression's own template."""
     shown: set[int] = set()
     for choice in choices(without_head(expression)):
         for operand in split(choice, "+", "<<"):
@@ -218,7 +218,7 @@ def walk(sequence: list[Token], printer: str, hidden: set[int], found: list[Text
 
 
 def walk_calls(sequence: list[Token], found: list[Text]) -> None:
-    """Of what a template shows already, the calls with texts of their own."""
+    """Visit the calls with their own texts inside an expression that a template shows."""
     shown = shown_groups(sequence)
     for token in sequence:
         if token.kind != "group":
@@ -242,7 +242,7 @@ def is_prose(template: str, printer: str) -> bool:
 
 
 def texts(source: str) -> list[Text]:
-    """In the order of the source, each once."""
+    """Return the texts in source order, each once."""
     found: list[Text] = []
     walk(nested(tokens(source)), "", set(), found)
     shown: dict[tuple[str, str], Text] = {}

@@ -1,12 +1,12 @@
-# A Python with the package jsonschema, which validates output against docs/schema. Sourced by common.sh. It lies in the
-# cache folder; nothing is installed into the system's Python.
+# A Python with the package jsonschema, which validates output against docs/schema. common.sh sources it. It
+# is in the cache folder. The system's Python must stay unchanged.
 # shellcheck shell=bash
 
 jsonschema_version=4.25.1
 # shellcheck disable=SC2154 # cache is of common.sh
 schema_venv=$cache/venv-jsonschema-$jsonschema_version
 
-# Its Python, on stdout; fails when there is none yet.
+# Prints its Python, and fails if there is none yet.
 schema_python() {
     [[ -e $schema_venv/.complete ]] && echo "$schema_venv/bin/python"
 }
@@ -22,7 +22,7 @@ make_schema_venv() {
         touch "$schema_venv/.complete"
 }
 
-# setup_schema OFFLINE(0|1): afterwards schema_python answers, or a line says which tests will be missing.
+# setup_schema OFFLINE(0|1): makes schema_python succeed, or prints which tests will be missing.
 setup_schema() {
     schema_python >/dev/null && return
     if (($1)); then

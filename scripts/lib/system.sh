@@ -1,7 +1,7 @@
-# The system packages that building needs, by apt where something is missing. Needs common.sh.
+# Installs missing system packages for the build with apt. Needs common.sh.
 # shellcheck shell=bash
 
-# One requirement a line: apt package, then the command that shows it is there (installed by whatever means).
+# One requirement per line: apt package, then a command that succeeds if it is installed by any means.
 requirements() {
     cat <<'TABLE'
 g++ command -v g++
@@ -32,7 +32,7 @@ have_header() {
     return 1
 }
 
-# Compiling for a GPU builds a small Python extension, with the headers of the Python that torch runs in.
+# GPU compilation builds a small Python extension with the headers of torch's Python.
 have_python_header() {
     local python
     python=$(torch_python 2>/dev/null) || python=$(base_python) || return 1
@@ -55,7 +55,7 @@ setup_system() {
         command -v sudo >/dev/null ||
             die "these packages are missing, and there is no sudo: ask for: apt-get install ${missing[*]}"
         sudo=(sudo)
-        [[ -t 0 ]] || sudo=(sudo -n) # no question where nobody can answer it
+        [[ -t 0 ]] || sudo=(sudo -n) # never ask without a terminal
     fi
     apt_step() { "${sudo[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -qq "$@"; }
     step "apt-get update" apt_step update || die "apt-get update failed; wanted: ${missing[*]}"

@@ -1,5 +1,5 @@
-# Which Python has torch, and how to get one. Sourced by common.sh. Everything lies in the cache folder; nothing is
-# installed into the system's Python or the person's own environments.
+# Finds or installs a Python with torch. common.sh sources it. Everything is in the cache folder. The system's
+# Python and the user's own environments must stay unchanged.
 # shellcheck shell=bash
 
 torch_version=2.11.0
@@ -7,15 +7,15 @@ torch_version=2.11.0
 venv=$cache/venv-torch-$torch_version
 venv_stamp=$venv/.complete
 
-# has_torch PYTHON: it imports a torch that has AOTInductor's package loader, and numpy.
+# has_torch PYTHON: it imports numpy and a torch that has AOTInductor's package loader.
 has_torch() {
     "$1" -c '
 import sys, numpy, torch
 sys.exit(tuple(int(part) for part in torch.__version__.split("+")[0].split(".")[:2]) < (2, 9))' >/dev/null 2>&1
 }
 
-# The Python to use, on stdout; fails when there is none yet. Order: the person's choice, the private environment,
-# the system's own when it has torch.
+# Prints the Python to use, and fails if there is none yet. Order: the user's choice, the private environment,
+# the system's own if it has torch.
 torch_python() {
     if [[ -n ${AOTI_DBG_TORCH_PYTHON:-} ]]; then
         echo "$AOTI_DBG_TORCH_PYTHON"
@@ -28,7 +28,8 @@ torch_python() {
     fi
 }
 
-# pip writes INSTALLER when a package is whole: with it for both, an environment without a stamp is complete.
+# pip writes INSTALLER when a package is complete. If both have it, an environment without a stamp is
+# complete.
 venv_is_whole() {
     "$venv/bin/python" - "$torch_version" >/dev/null 2>&1 <<'PYTHON'
 import importlib.metadata as metadata
@@ -43,7 +44,8 @@ assert torch.__version__.split("+")[0] == sys.argv[1]
 PYTHON
 }
 
-# A Python that can make virtual environments: the distribution's first, as apt's python3-venv belongs to it.
+# Prints a Python that can create virtual environments, the distribution's first, because apt's python3-venv
+# belongs to it.
 base_python() {
     local candidate
     for candidate in /usr/bin/python3 python3; do
@@ -55,7 +57,7 @@ base_python() {
     return 1
 }
 
-# pip's own lines, without its progress bars: one for each package that it fetches.
+# Keeps pip's own lines without its progress bars: one for each package that it downloads.
 pip_install() {
     PYTHONUNBUFFERED=1 "$venv/bin/python" -m pip install --disable-pip-version-check --progress-bar off "$@" 2>&1 |
         sed -unE '/^ *(Downloading|Installing collected)|[Ee]rror|ERROR|No matching/{s/^ */     /; s/^(.{120}).*/\1 .../; p}'
@@ -71,7 +73,7 @@ make_venv() {
     "$python" -m venv "$venv" && pip_install "torch==$torch_version" numpy && has_torch "$venv/bin/python"
 }
 
-# setup_torch OFFLINE(0|1): afterwards torch_python answers, or the script ends with what to do.
+# setup_torch OFFLINE(0|1): makes torch_python succeed, or ends the script with a remedy.
 setup_torch() {
     local offline=$1
     if [[ -n ${AOTI_DBG_TORCH_PYTHON:-} ]]; then
@@ -81,7 +83,7 @@ setup_torch() {
     fi
     [[ -e $venv_stamp ]] && return
     mkdir -p "$cache"
-    # Two setups at once must not install into one environment.
+    # Two concurrent setups must not install into one environment.
     exec 9>"$cache/setup.lock"
     flock 9
     if [[ ! -e $venv_stamp ]]; then
@@ -99,7 +101,7 @@ setup_torch() {
     exec 9>&-
 }
 
-# Whether a toolkit's cuda.h is where CMake looks without being told.
+# Whether CMake finds a toolkit's cuda.h without a hint.
 has_cuda_header() {
     local folder
     for folder in /usr/local/cuda/include /usr/include "${CUDA_HOME:-/nonexistent}/include"; do
@@ -108,7 +110,7 @@ has_cuda_header() {
     command -v nvcc >/dev/null
 }
 
-# The folder of cuda.h among the NVIDIA wheels that torch brings, for machines without a toolkit.
+# Prints the folder of cuda.h among torch's NVIDIA wheels, for machines without a toolkit.
 wheel_cuda_include() {
     "$1" - <<'PYTHON'
 import glob

@@ -1,29 +1,22 @@
-// See call_observer.hpp.
 #include "shim/calls/call_observer.hpp"
 
-#include <array>
-#include <atomic>
-#include <cstddef>
-
 namespace aoti_dbg {
-namespace {
 
-constexpr std::size_t kMostObservers = 16;
-std::array<const CallObserver*, kMostObservers> g_active{};
-std::atomic<std::size_t> g_active_count{0};
+ActiveObservers g_active_observers;
 
-}  // namespace
-
-std::span<const CallObserver* const> active_call_observers() {
-    return {g_active.data(), g_active_count.load(std::memory_order_relaxed)};
-}
-
-// Each session starts under the lock of sessions, and finds the same observers on: the options do not change.
+// A session starts before any call, under the session lock. In a forked child, the first session finds the
+// same observers again, because the options never change.
 void activate_call_observers() {
-    std::size_t count = 0;
-    for (const CallObserver* const observer : all_call_observers())
-        if (observer->is_on() && count < kMostObservers) g_active[count++] = observer;
-    g_active_count.store(count, std::memory_order_release);
+    ActiveObservers active;
+    for (const CallObserver* const observer : all_call_observers()) {
+        const CallMoments moments = observer->moments();
+        if (moments.identify) active.identify.add(observer);
+        if (moments.skip) active.skip.add(observer);
+        if (moments.before) active.before.add(observer);
+        if (moments.after) active.after.add(observer);
+        if (moments.unwind) active.unwind.add(observer);
+    }
+    g_active_observers = active;
 }
 
 }  // namespace aoti_dbg

@@ -1,9 +1,10 @@
-// The interface between calls and features. A feature that watches calls is an observer: a folder of its own,
-// and a line in library/features.cpp. Observers see a call in the order of that list, in the thread that
-// makes it. They must not throw anything but std::bad_alloc, and must not wait for the device without a
-// deadline.
+// The interface between calls and features. A feature that watches calls is an observer, with its own folder
+// and a line in library/features.cpp. Observers see a call in the order of that list, in the calling thread.
+// They must throw nothing but std::bad_alloc. They must not wait for the device without a deadline.
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <span>
 
@@ -12,17 +13,27 @@ namespace aoti_dbg {
 struct OpenCall;
 struct ThreadState;
 
-/// One object per feature, for all threads. What it keeps per thread is in ThreadState.
+/// The functions of an observer that calls run. A feature that is off has none.
+struct CallMoments {
+    bool identify = false;
+    bool skip = false;
+    bool before = false;
+    bool after = false;
+    bool unwind = false;
+};
+
+/// One object per feature, shared by all threads. Its per-thread data is in ThreadState.
 class CallObserver {
   public:
-    /// Whether the options ask for it. Asked once, when the first session of the process starts.
-    [[nodiscard]] virtual bool is_on() const = 0;
+    /// Returns what the options request. The library asks when a session starts.
+    [[nodiscard]] virtual CallMoments moments() const = 0;
 
-    /// Every call, also one that is not selected: find what the other observers need to know of it.
+    /// Runs for every call, even one that is not selected, if any feature inspects tensors. Finds what the
+    /// other observers need to know about the call.
     virtual void identify(ThreadState& /*state*/, OpenCall& /*call*/) const {}
     /// The call is not selected and not recorded.
     virtual void skip(ThreadState& /*state*/, const OpenCall& /*call*/) const {}
-    /// The call is recorded and about to happen. It becomes the innermost one afterwards.
+    /// The call is recorded and about to start. It becomes the innermost call afterwards.
     virtual void before(ThreadState& /*state*/, OpenCall& /*call*/) const {}
     /// The call returned. It is no longer the innermost one.
     virtual void after(ThreadState& /*state*/, const OpenCall& /*call*/, std::int32_t /*result*/) const {}
@@ -37,11 +48,30 @@ class CallObserver {
     CallObserver& operator=(const CallObserver&) = default;
 };
 
-/// All features that watch calls, in their order: library/features.cpp has the list.
+/// Returns all features that watch calls, in the order of library/features.cpp.
 std::span<const CallObserver* const> all_call_observers();
 
-/// Those that are on. Empty until activate_call_observers().
-std::span<const CallObserver* const> active_call_observers();
+/// The observers of one moment.
+class ObserverList {
+  public:
+    void add(const CallObserver* observer) { observers_.at(count_++) = observer; }
+    [[nodiscard]] const CallObserver* const* begin() const { return observers_.data(); }
+    [[nodiscard]] const CallObserver* const* end() const { return observers_.data() + count_; }
+
+  private:
+    std::array<const CallObserver*, 16> observers_{};
+    std::size_t count_ = 0;
+};
+
+struct ActiveObservers {
+    ObserverList identify, skip, before, after, unwind;
+};
+
+/// Inline, because every call reads it. Empty until activate_call_observers().
+extern ActiveObservers g_active_observers;
+inline const ActiveObservers& active_observers() {
+    return g_active_observers;
+}
 void activate_call_observers();
 
 }  // namespace aoti_dbg

@@ -16,15 +16,16 @@
 namespace aoti_dbg {
 namespace {
 
-/// Whether the frame of `call`, which lies above `frame` on this thread's stack, is no longer its frame.
+/// Returns true if another frame has overwritten the frame of `call`. That frame is above `frame` on this
+/// thread's stack.
 bool is_gone(ThreadState& state, const OpenCall& call, std::uintptr_t frame) {
-    // On another stack (a fiber's, perhaps freed by now) it must not be read.
+    // A cookie on another stack (a fiber's, perhaps already freed) must not be read.
     if (call.cookie == nullptr || readable_stack_words(state, frame) == 0) return false;
     if (reinterpret_cast<std::uintptr_t>(call.cookie.get()) >= state.stack_high) return false;
     return is_overwritten(call);
 }
 
-/// Counts a call and says whether it is recorded; `call.sides` says what else is done with it.
+/// Counts a call and returns true if it is recorded. Sets `call.sides` to what else to do with it.
 bool select(ThreadState& state, OpenCall& call) {
     const auto known = [](std::uint32_t value, std::uint32_t none) {
         return value == none ? std::nullopt : std::optional<std::uint64_t>(value);
@@ -32,10 +33,10 @@ bool select(ThreadState& state, OpenCall& call) {
     const Treatment& treatment = call.name->treatment;
     if (state.counts.calls.get() == 0) state.session->note_first_call();
     state.counts.calls.raise();
-    // Then to be on record is all that there is.
+    // In this case, the call is only recorded.
     if (!showing() && (call.is_own || options().scope == Scope::all)) return true;
     if (!treatment.wants(known(call.run, ring::kNoRun), known(call.number, ring::kNoCall))) {
-        // Whichever it is that faults or hangs.
+        // Record the call anyway, because any call can fault, hang or be checked.
         if (options().records_all() || checking() || ordering()) return true;
         state.counts.filtered.raise();
         return false;
@@ -48,36 +49,43 @@ bool select(ThreadState& state, OpenCall& call) {
     return true;
 }
 
-/// What is known of a call before it is selected. Returns its own number in its run.
-std::uint32_t fill(ThreadState& state, const CallStart& start, const OpenCall* parent, OpenCall& call) {
+/// Numbers the call, which is all that the selection needs. Returns its own number in its run.
+std::uint32_t number_call(ThreadState& state, const CallStart& start, const OpenCall* parent,
+                          OpenCall& call) {
     OpenCall* const run = parent == nullptr ? nullptr : parent->around;
     const bool is_run = start.kind == ring::CallKind::run;
     const bool is_call = !is_model_entry(start.kind);
     call.is_own = start.by_model && (parent == nullptr || is_model_entry(parent->kind));
     const std::uint32_t own_number =
         call.is_own && is_call && run != nullptr ? run->next_call++ : ring::kNoCall;
-    call.frame = start.frame;
     call.name = start.name;
     call.kind = start.kind;
-    call.model = start.model == ring::kNoModel && run != nullptr ? run->model : start.model;
     call.run = is_run ? state.session->next_run() : (run != nullptr ? run->run : ring::kNoRun);
     call.number = call.is_own || !is_call || parent == nullptr ? own_number : parent->number;
-    call.next_call = 0;
-    call.is_printed = false;
     call.around = is_run ? &call : run;
-    call.seq = 0;
-    call.record = nullptr;
-    call.measured = nullptr;
-    call.site = kNone;
-    call.passage = start.passage;
-    call.stream = start.stream != 0 || run == nullptr ? start.stream : run->stream;
     call.sides = {};
-    call.before = {};
-    call.after = {};
     return own_number;
 }
 
-/// Puts the call, which is about to become the innermost, into the flight ring. `number` is its own.
+/// Fills in the rest of what is known about a call before it starts.
+void describe_call(const CallStart& start, const OpenCall* parent, OpenCall& call) {
+    const OpenCall* const run = parent == nullptr ? nullptr : parent->around;
+    call.frame = start.frame;
+    call.model = start.model == ring::kNoModel && run != nullptr ? run->model : start.model;
+    call.next_call = 0;
+    call.is_printed = false;
+    call.seq = 0;
+    call.record = nullptr;
+    call.passage = start.passage;
+    call.stream = start.stream != 0 || run == nullptr ? start.stream : run->stream;
+    call.measured = nullptr;
+    call.site = kNone;
+    call.before = {};
+    call.after = {};
+}
+
+/// Writes the call, which is about to become the innermost, to the flight recorder ring. `number` is its own
+/// number.
 void write_record(ThreadState& state, OpenCall& call, const OpenCall* parent, const CallStart& start,
                   std::uint32_t number) {
     Session& session = *state.session;
@@ -86,7 +94,7 @@ void write_record(ThreadState& state, OpenCall& call, const OpenCall* parent, co
     session.publish_name(name);
     if (start.launch.context != 0) session.publish_contexts();
     const std::uint64_t seq = call.seq = session.next_seq();
-    // Into its place at once: every launch comes here.
+    // Write directly into the ring, because every launch takes this path.
     ring::Record& record = state.ring.next();
     record.begin_ticks = ticks();
     record.end_ticks = 0;
@@ -117,11 +125,11 @@ std::uint32_t nesting_of(const ThreadState& state) {
 }
 
 [[gnu::hot]] void close_unwound_calls(ThreadState& state, std::uintptr_t frame) {
-    // Stacks grow downwards: what was begun at or below this frame can no longer be running.
+    // Stacks grow downwards, so a call that started at or below this frame is no longer running.
     while (state.depth > 0) {
         const OpenCall& left = state.open[state.depth - 1];
         if (left.frame > frame && !is_gone(state, left, frame)) return;
-        for (const CallObserver* const observer : active_call_observers())
+        for (const CallObserver* const observer : active_observers().unwind)
             observer->unwind(state, left, frame);
         close_innermost_unwound(state);
     }
@@ -136,20 +144,22 @@ std::uint32_t nesting_of(const ThreadState& state) {
     }
     const OpenCall* parent = state.top();
     OpenCall& call = state.open[state.depth];
-    const std::uint32_t own_number = fill(state, start, parent, call);
+    const std::uint32_t own_number = number_call(state, start, parent, call);
     if (any_feature_active()) {
-        for (const CallObserver* const observer : active_call_observers())
+        describe_call(start, parent, call);
+        for (const CallObserver* const observer : active_observers().identify)
             observer->identify(state, call);
     }
     const bool is_run = call.kind == ring::CallKind::run;
     const bool is_selected =
         is_model_entry(call.kind) ? !is_run || may_select_run(options(), call.run) : select(state, call);
     if (!is_selected && !is_model_entry(call.kind)) {
-        for (const CallObserver* const observer : active_call_observers())
+        for (const CallObserver* const observer : active_observers().skip)
             observer->skip(state, call);
         // A call that is not selected costs no more than this.
         if (!g_follow_unselected) return false;
     }
+    if (!any_feature_active()) describe_call(start, parent, call);
     if (is_run) {
         state.counts.runs.raise();
         watch_all_roles();
@@ -162,7 +172,7 @@ std::uint32_t nesting_of(const ThreadState& state) {
     } else if (any_feature_active()) {
         call.seq = state.session->next_seq();
     }
-    for (const CallObserver* const observer : active_call_observers())
+    for (const CallObserver* const observer : active_observers().before)
         observer->before(state, call);
     ++state.depth;
     return true;
@@ -170,12 +180,12 @@ std::uint32_t nesting_of(const ThreadState& state) {
 
 [[gnu::hot]] void end_call(ThreadState& state, std::uintptr_t frame, std::int32_t result,
                            std::uint8_t flags) {
-    // What lies on top of it was unwound by an exception that was caught before this call returned.
+    // An exception unwound the calls above this one, and the program caught it before this call returned.
     if (state.depth != 0 && state.open[state.depth - 1].frame != frame) close_unwound_calls(state, frame - 1);
     if (state.depth == 0 || state.open[state.depth - 1].frame != frame) return;
     const OpenCall& call = state.open[--state.depth];
     state.progress.steps.raise();
-    if (call.kind == ring::CallKind::cpp_kernel) result = 0;  // these return nothing
+    if (call.kind == ring::CallKind::cpp_kernel) result = 0;  // these functions return void
     flags |= ring::kEnded;
     if (call.record != nullptr) ThreadRing::end(call.record, call.seq, result, flags, ticks());
     if (result != 0 && call.kind != ring::CallKind::lifecycle) {
@@ -183,7 +193,7 @@ std::uint32_t nesting_of(const ThreadState& state) {
         if (call.record == nullptr && ring::returns_cuda_error(call.kind)) note_unrecorded_failure(result);
     }
     if (call.kind == ring::CallKind::run) watch_all_roles();
-    for (const CallObserver* const observer : active_call_observers())
+    for (const CallObserver* const observer : active_observers().after)
         observer->after(state, call, result);
 }
 

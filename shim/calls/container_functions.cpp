@@ -1,4 +1,3 @@
-// See container_functions.hpp.
 #include "shim/calls/container_functions.hpp"
 
 #include <cstring>
@@ -9,8 +8,7 @@ namespace {
 using enum SlotRole;
 constexpr auto kLifecycle = ring::CallKind::lifecycle;
 
-// Of the container's functions those that say something about calls; with the words of stack arguments they
-// take.
+// The container functions that matter for calls. The last column is their number of stack argument words.
 constexpr ContainerFunction kContainerFunctions[] = {
     {"AOTInductorModelContainerRun", run, ring::CallKind::run, 1},
     {"AOTInductorModelContainerRunSingleThreaded", run, ring::CallKind::run, 1},

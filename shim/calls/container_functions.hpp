@@ -1,11 +1,12 @@
-// The functions of a model's container that get a stub. To add one: a line in container_functions.cpp.
+// The functions of a model's container that get a stub. To add a function, add a line in
+// container_functions.cpp.
 #pragma once
 
 #include "shim/runtime/slots.hpp"
 
 namespace aoti_dbg {
 
-/// What a function of a model's container means, if it is one that gets a stub.
+/// The meaning of a container function that gets a stub.
 struct ContainerFunction {
     const char* name;
     SlotRole role;
@@ -13,10 +14,10 @@ struct ContainerFunction {
     std::int32_t stack_words;
 };
 
-/// nullptr: not one of ours.
+/// Returns null for any function without a stub.
 const ContainerFunction* find_container_function(const char* name);
 
-/// Whether the name is one of a model's container at all: seeing it looked up means a model is there.
+/// Returns true if the name belongs to a model's container. Its lookup means that a model is present.
 bool is_container_name(const char* name);
 
 }  // namespace aoti_dbg

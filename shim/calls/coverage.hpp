@@ -1,5 +1,5 @@
-// What was seen and what was not: "saw nothing" is not "clean". Counted a thread, added up when the process
-// ends.
+// Counts what the library intercepted and what it missed, because "saw nothing" is not "clean". Each thread
+// counts its own calls, and the session adds the counts at exit.
 #pragma once
 
 #include <atomic>
@@ -7,7 +7,7 @@
 
 namespace aoti_dbg {
 
-/// A count that one thread raises and others read.
+/// A counter that one thread increments and others read.
 class Count {
   public:
     void raise() { value_.store(value_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed); }
@@ -22,14 +22,14 @@ class Count {
 
 struct Counts {
     Count runs;
-    Count calls;       // of models, and launches outside of any
-    Count printed;     // with a line in the log; of measured calls MeasuredOutput knows
+    Count calls;       // calls of models, and launches outside any model
+    Count printed;     // calls with a line in the log; MeasuredOutput counts measured calls
     Count filtered;    // not selected, by name or window
-    Count children;    // made inside an op, or outside of any model: left out by the scope
-    Count failed;      // came back with an error
-    Count exceptions;  // left by an exception
-    Count deep;        // inside more calls than are kept account of
-    Count unsafe;      // stack arguments unknown and not safe to repeat: passed through unseen
+    Count children;    // inside an op or outside any model, so excluded by the scope
+    Count failed;      // returned an error
+    Count exceptions;  // unwound by an exception
+    Count deep;        // nested too deep to record
+    Count unsafe;      // unknown stack arguments that are unsafe to repeat; passed through unrecorded
 
     void add(const Counts& other) {
         runs.add(other.runs);

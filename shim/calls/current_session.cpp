@@ -1,4 +1,3 @@
-// See current_session.hpp.
 #include "shim/calls/current_session.hpp"
 
 #include <limits.h>
@@ -21,8 +20,8 @@
 namespace aoti_dbg {
 namespace {
 
-/// Where relative names begin: where this process was when it was loaded; below a start that still runs,
-/// where that one is, because all of its processes have their output in one place.
+/// Returns the folder that relative names start from: this process's folder at load. If the start still runs,
+/// it is the start's current folder, because all of its processes share one output folder.
 std::string anchor(const Origin& start) {
     if (start.pid == getpid()) return folder_at_load();
     char folder[PATH_MAX];
@@ -30,7 +29,7 @@ std::string anchor(const Origin& start) {
     const ssize_t length = readlink(link.c_str(), folder, sizeof folder);
     if (length <= 0 || length >= PATH_MAX) return folder_at_load();
     folder[length] = '\0';
-    // Of a folder that was removed the link says a name that stands for nothing, or for another folder.
+    // If the folder was removed, the link contains a name that is missing or belongs to another folder.
     struct stat named {};
     struct stat real {};
     const bool same = stat(folder, &named) == 0 && stat(link.c_str(), &real) == 0 &&
@@ -38,8 +37,8 @@ std::string anchor(const Origin& start) {
     return same ? folder : folder_at_load();
 }
 
-/// Registered not before there is a session: what is registered last is called first, and the loader's own,
-/// which calls our destructor, is there since before main.
+/// Registers the handler only now, because exit handlers run in reverse order. The loader's handler, which
+/// runs our destructor, was registered before main.
 void hear_exit_status() {
     static std::atomic<bool> hears{false};
     if (hears.exchange(true)) return;
@@ -58,7 +57,7 @@ Session* make_session() {
     return new (std::nothrow) Session(anchored, start);
 }
 
-/// Asked at the first call: workers that are forked learn their rank after they were loaded.
+/// Ask at the first call, because forked workers learn their rank after the library is loaded.
 bool takes_part(const Processes& processes) {
     if (processes.only_main) return getpid() == loading_process();
     return matches_this_process(processes.names);
@@ -73,8 +72,8 @@ Session* current_session() {
     if (session != nullptr) return session;
     const std::lock_guard lock(page.session_mutex);
     session = page.session.load(std::memory_order_acquire);
-    // Reached at the end: the session has been closed, and no other is opened. A child that was forked since
-    // then is a process of its own, but one that ends as well.
+    // At exit, the session has been closed, and no other one starts. The same holds for a child forked since
+    // then, because it is about to exit, too.
     if (session != nullptr || is_process_ending()) return session;
     if (!takes_part(options().processes)) {
         count_in_tally(TallyCount::left_out);

@@ -1,11 +1,12 @@
-// The session of this process. A fork's child has one of its own.
+// The session of this process. A forked child has its own.
 #pragma once
 
 namespace aoti_dbg {
 
 class Session;
 
-/// The session of this process, made at the first call that is recorded; nullptr when it ended or cannot be.
+/// Returns the session, created at the first recorded call. Returns null if the session ended, cannot be
+/// created, or this process takes no part.
 Session* current_session();
 
 }  // namespace aoti_dbg

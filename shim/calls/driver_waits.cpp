@@ -19,15 +19,15 @@ namespace {
 
 constexpr std::int32_t kNotReady = 600;  // CUDA_ERROR_NOT_READY
 
-/// Where an event was recorded last, and after which call.
+/// The stream on which an event was last recorded, and the last call before that.
 struct RecordedEvent {
     std::atomic<std::uint64_t> event{0};
     std::atomic<std::uint64_t> stream{0};
     std::atomic<std::uint64_t> seq{0};
-    std::atomic<std::uint8_t> context{0};  // the stream's; 0: it is not known
+    std::atomic<std::uint8_t> context{0};  // the stream's context; 0: unknown
 };
 
-// Of two events that share a place the later one is known.
+// If two events share a place, the later one wins.
 constexpr std::size_t kEvents = 1024;
 RecordedEvent g_events[kEvents];
 
@@ -38,7 +38,7 @@ RecordedEvent& place_of(std::uint64_t event) {
     return g_events[(event * kSpread) >> (64U - kBits)];
 }
 
-/// What is waited for: where an event was recorded, and behind which call. Nothing where it is not known.
+/// What an event wait waits for: the stream on which the event was recorded, and the call before it.
 struct Recorded {
     std::uint64_t stream;
     std::uint64_t seq;
@@ -52,14 +52,15 @@ std::optional<Recorded> find_event(std::uint64_t event) {
                     place.context.load(std::memory_order_relaxed)};
 }
 
-/// The context that a call other than for an event waits in; 0: it is not known.
+/// Returns the context of a wait that is not for an event, or 0 if it is unknown.
 std::uint8_t context_of(const Awaited& awaited) {
     if (awaited.is_anywhere) return 0;
     if (awaited.context != nullptr) return number_of_context(awaited.context);
     return context_number(reinterpret_cast<const void*>(awaited.stream));
 }
 
-/// A process that only waits has launched nothing that could be told of: nothing is made for it.
+/// Returns the thread's state if the process has a session. A process that only waits has launched nothing
+/// worth recording, so this creates no session.
 ThreadState* state_of_recorded() {
     if (!observing() || wiped_page().session.load(std::memory_order_acquire) == nullptr) return nullptr;
     ThreadState* const state = thread_state();
@@ -84,7 +85,7 @@ ring::Record record_of(ThreadState& state, const Name& name, Awaited awaited) {
         record.launch = static_cast<std::uint32_t>(
             std::min<std::uint64_t>(behind, std::numeric_limits<std::uint32_t>::max()));
     } else if (awaited.event != 0) {
-        // Nothing is known to be before it.
+        // No call is known to precede the event.
         record.launch = std::numeric_limits<std::uint32_t>::max();
     }
     const OpenCall* const parent = state.top();
@@ -146,7 +147,7 @@ void note_event_recorded(std::uint64_t event, std::uint64_t stream) {
     place.seq.store(session->last_seq(), std::memory_order_relaxed);
     place.context.store(context_number(reinterpret_cast<const void*>(stream)), std::memory_order_relaxed);
     place.event.store(event, std::memory_order_release);
-    // What it is asked from now on is another question.
+    // The event is recorded again, so a later query asks about something else.
     ThreadState* const state = thread_state_if_any();
     if (state == nullptr || state->progress.asked_of.load(std::memory_order_relaxed) != event) return;
     state->progress.question.store(nullptr, std::memory_order_relaxed);
@@ -177,7 +178,7 @@ void note_answer(WaitName& name, Awaited awaited, std::int32_t result) {
         progress.question.store(nullptr, std::memory_order_relaxed);
         progress.steps.raise();
         note_result(*state->session, result);
-        // By it is known what has ended, as by a call that has waited.
+        // The answer shows what has finished, as a completed wait does.
         const ring::Record record = record_of(*state, *name.get(), awaited);
         ThreadRing::end(state->ring.begin(record), record.seq, result, ring::kEnded, ticks());
     } catch (...) {

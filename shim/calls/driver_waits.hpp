@@ -1,7 +1,7 @@
-// Calls of the driver that wait for the device, and questions to it: put into the flight ring, so that it is
-// known which did not come back and, from those that did, what has ended on the device. The driver is asked
-// for nothing but whose context it is. Done where crashes or hangs are looked for (Options::records_all),
-// else a load.
+// Driver calls that wait for the device or query it. They go into the flight recorder ring, which then shows
+// waits that did not return. Waits that returned show what has finished on the device. The only driver query
+// here asks for a context. Runs only if crashes or hangs are recorded (Options::records_all), and otherwise
+// costs one load.
 #pragma once
 
 #include <atomic>
@@ -15,11 +15,11 @@ namespace aoti_dbg {
 struct Name;
 struct ThreadState;
 
-/// The name of a hooked function without what its versions and twins end in; found once.
+/// The name of a hooked function without the suffixes of its versions and twins. It is looked up once.
 class WaitName {
   public:
     explicit constexpr WaitName(const char* exported) : exported_(exported) {}
-    /// Throws without memory.
+    /// Throws if memory runs out.
     const Name* get();
 
   private:
@@ -29,12 +29,12 @@ class WaitName {
 
 /// What a call waits for.
 struct Awaited {
-    std::uint64_t stream = 0;  // the legacy stream also stands for the context, in records
-    std::uint64_t event = 0;   // 0: none; then the stream is where it was recorded last, as far as is known
+    std::uint64_t stream = 0;  // in records, the legacy stream also represents the whole context
+    std::uint64_t event = 0;   // 0: none; else `stream` is where it was last recorded, if known
     bool is_all = false;       // the whole context
-    void* context = nullptr;   // that one; null: the thread's
-    bool is_anywhere = false;  // it is not known which
-    bool is_perhaps = false;   // it may come back before
+    void* context = nullptr;   // for is_all; null: the thread's context
+    bool is_anywhere = false;  // the context is unknown
+    bool is_perhaps = false;   // the call may return before the work is done
 };
 inline Awaited of_stream(const void* stream) {
     return {reinterpret_cast<std::uintptr_t>(stream)};
@@ -48,14 +48,14 @@ inline Awaited of_all(void* context = nullptr) {
     all.context = context;
     return all;
 }
-/// The device that the memory at the address is on, whichever that is.
+/// Means the device of the memory at an address, which is unknown here.
 inline Awaited of_memory() {
     Awaited all = of_all();
     all.is_anywhere = true;
     return all;
 }
 
-/// One call that waits, from here to end().
+/// Records one waiting call from here to end().
 class Wait {
   public:
     Wait(WaitName& name, Awaited awaited) {
@@ -82,14 +82,14 @@ class Wait {
 void note_event_recorded(std::uint64_t event, std::uint64_t stream);
 void note_answer(WaitName& name, Awaited awaited, std::int32_t result);
 
-/// An event is about to be recorded there.
+/// Call this when `event` is about to be recorded on `stream`.
 inline void note_event(const void* event, const void* stream) {
     if (g_recording_waits) [[unlikely]]
         note_event_recorded(reinterpret_cast<std::uintptr_t>(event),
                             reinterpret_cast<std::uintptr_t>(stream));
 }
 
-/// The device was asked how far it is, and has answered.
+/// Records the answer to a query of the device's progress.
 template <typename Result>
 Result answered(WaitName& name, Awaited awaited, Result result) {
     if (g_recording_waits) [[unlikely]]

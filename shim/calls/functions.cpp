@@ -17,15 +17,16 @@ namespace {
 
 struct Known {
     const Name* name;
-    const void* owner;  // module or library; nullptr: the driver was asked, so nobody tells us when it goes
+    const void* owner;  // module or library; null: the driver supplied the name, so the owner is unknown
 };
 
 struct Registry {
     std::unordered_map<const void*, Known> functions;
-    std::unordered_map<const void*, std::string> cubins;  // module -> file name of its image, bare
+    std::unordered_map<const void*, std::string>
+        cubins;  // module -> file name of its image, without folder and extension
 };
 
-// Raised whenever something is forgotten; what threads have cached of an older epoch is looked up again.
+// Forgetting or learning a name increments this. Threads look up names from an older epoch again.
 std::atomic<std::uint64_t> g_epoch{1};
 
 Registry& registry() {
@@ -43,7 +44,7 @@ const Name* name_of_symbol(std::string_view symbol) {
     return intern_name(readable_symbol(symbol), symbol);
 }
 
-/// Both take a handle and give a name; which one knows it depends on where the handle came from.
+/// Both functions turn a handle into a name. Which one knows the handle depends on its origin.
 const Name* ask_driver(const void* function) {
     using GetName = int (*)(const char**, const void*);
     if (function == nullptr) return intern_name("unknown kernel", {});

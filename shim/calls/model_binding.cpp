@@ -15,7 +15,7 @@ namespace {
 
 using ring::CallKind;
 
-// Every run of a model begins by switching gradients off and ends by restoring them.
+// Every run of a model first disables gradients and finally restores them.
 constexpr std::string_view kGradMode = "aoti_torch_grad_mode_set_enabled";
 constexpr std::string_view kDataPointer = "aoti_torch_get_data_ptr";
 constexpr std::string_view kView = "aoti_torch__reinterpret_tensor";
@@ -23,7 +23,7 @@ constexpr std::string_view kMake = "aoti_torch_empty_strided";
 constexpr std::string_view kMakePinned = "aoti_torch_empty_strided_pinned";
 constexpr std::string_view kLetGo = "aoti_torch_delete_tensor_object";
 
-/// Shim functions of a PyTorch that is newer than the table: aoti_torch_<device>_<op> is an op.
+/// Recognizes shim functions of a PyTorch newer than the table: aoti_torch_<device>_<op> is an op.
 bool is_unknown_op(std::string_view symbol) {
     for (const std::string_view device : {"aoti_torch_cpu_", "aoti_torch_cuda_", "aoti_torch_aten_"}) {
         if (symbol.starts_with(device)) return true;
@@ -37,7 +37,8 @@ std::string op_of_unknown(std::string_view symbol) {
     return writes_out ? std::string(symbol) : "at::_ops::" + std::string(op) + "::call";
 }
 
-/// The role of a function that is no call, but looked at; nothing for any other.
+/// Returns the role of a function that is inspected but is not a call. Returns nothing for any other
+/// function.
 std::optional<SlotRole> role_besides_calls(std::string_view symbol, const LookedAt& inspected) {
     if (inspected.pointers && symbol == kDataPointer) return SlotRole::pointer;
     if (inspected.views && symbol == kView) return SlotRole::view;
@@ -46,7 +47,7 @@ std::optional<SlotRole> role_besides_calls(std::string_view symbol, const Looked
     return std::nullopt;
 }
 
-/// What is to stand before `symbol`; false: nothing.
+/// Describes the stub for `symbol`. Returns false if it gets none.
 bool describe(std::string_view symbol, const PackageInfo& package, std::uint16_t model, bool linked,
               LookedAt inspected, Slot& slot) {
     const ShimSignature* const shim = find_shim(symbol);
@@ -73,8 +74,8 @@ bool describe(std::string_view symbol, const PackageInfo& package, std::uint16_t
                 slot.kind = CallKind::dispatcher;
                 break;
             case ShimKind::bookkeeping:
-                // Bound in every model, because it is in every model: by it a library that was mapped anew,
-                // with fresh slots, is told from one that is known.
+                // Every model imports this function, so it is bound in every model. Its slot distinguishes a
+                // known library from one that was mapped again with fresh slots.
                 if (symbol != kGradMode) return false;
                 slot.role = linked ? SlotRole::grad_mode : SlotRole::mark;
                 slot.kind = CallKind::run;
@@ -106,8 +107,8 @@ bool describe(std::string_view symbol, const PackageInfo& package, std::uint16_t
     return true;
 }
 
-/// The driver's entry points get the hook that we export; with the library preloaded it is there already, but
-/// not in a model that was opened with RTLD_DEEPBIND.
+/// Binds the driver's entry points to our exported hooks. With the library preloaded, they are already bound,
+/// except in a model opened with RTLD_DEEPBIND.
 bool bind_driver_import(const LoadedObject& object, const ImportSlot& import, BindingReport& report) {
     if (!std::string_view(import.symbol).starts_with("cu") || find_driver_hook(import.symbol) == nullptr)
         return false;
@@ -212,7 +213,7 @@ bool is_still_bound(const LoadedObject& object) {
 bool looks_like_model(const LoadedObject& object) {
     bool imports = false;
     for_each_import(object, [&imports](const ImportSlot& import) {
-        // PyTorch's own libraries define it and may call it through their PLT.
+        // PyTorch's own libraries define this function and may call it through their PLT.
         if (import.symbol == kGradMode && import.own_definition == 0) imports = true;
     });
     return imports;

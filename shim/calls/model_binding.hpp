@@ -1,4 +1,4 @@
-// Binds the import slots of one model: which of its imports get a stub, and what stands behind it.
+// Binds the import slots of one model: which imports get a stub, and the real function behind it.
 #pragma once
 
 #include <cstdint>
@@ -15,40 +15,41 @@ struct Name;
 
 struct BindingReport {
     std::size_t bound = 0;
-    std::size_t unbound = 0;             // wanted, and could not be
-    std::size_t unknown_prototypes = 0;  // bound; arguments are repeated by the stack's bounds
-    bool printer_baked_in = false;       // PyTorch's own debug printer is compiled in
-    std::string failure;                 // why a slot could not be written
+    std::size_t unbound = 0;             // requested but not bound
+    std::size_t unknown_prototypes = 0;  // bound; the stack's bounds limit the repeated arguments
+    bool printer_baked_in = false;       // the model contains PyTorch's debug printer
+    std::string failure;                 // the reason why a slot is not writable
 };
 
-/// What is looked at besides calls.
+/// What the library inspects besides calls.
 struct LookedAt {
-    bool pointers = false;  // that the model asks for: for levels 1 and 2, and races
-    bool views = false;     // that it makes of storages: for checks
-    bool tensors = false;   // that it makes and lets go: for the map of them
+    bool pointers = false;  // pointers that the model requests, for levels 1 and 2 and for races
+    bool views = false;     // views that it creates of storages, for checks
+    bool tensors = false;   // tensors that it creates and frees, for the map of tensors
 };
 
-/// `linked`: nobody announces its runs, so they are recognised by what every run does first and last.
+/// If `linked`, no lookup announces the model's runs. The library recognizes them by their first and last
+/// call.
 BindingReport bind_model(const LoadedObject& object, const PackageInfo& package, std::uint16_t model,
                          bool linked, LookedAt inspected);
 
-/// The name of an op by its shim function, known to the table or not.
+/// Returns the name of an op for its shim function, even if the table lacks it.
 const Name* name_of_shim_function(std::string_view symbol);
 
-/// Whether it works on a CUDA device, by what it imports.
+/// Returns true if the model's imports show that it uses a CUDA device.
 bool is_cuda_model(const LoadedObject& object);
 
-/// A stub before a function of the model's container, or nullptr.
+/// Returns a stub for a function of the model's container, or null.
 void* container_stub(const ContainerFunction& function, void* real, const LoadedObject& object,
                      std::uint16_t model);
 
-/// Slots of `object` that hold functions of a model's container, as in a program that a model was linked to.
+/// Binds slots of `object` that hold container functions. A program with a linked model has such slots.
 void bind_container_imports(const LoadedObject& object);
 
-/// Whether slots of it still lead to us: if not, it was mapped anew.
+/// Returns true if slots of `object` still lead to our stubs. If not, the loader mapped it again.
 bool is_still_bound(const LoadedObject& object);
 
-/// A model by what it imports, and not a part of PyTorch itself.
+/// Returns true if the imports are those of a model and `object` is not part of PyTorch.
 bool looks_like_model(const LoadedObject& object);
 
 }  // namespace aoti_dbg

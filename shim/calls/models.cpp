@@ -37,29 +37,30 @@ struct Model {
     std::vector<const Name*> proxy_ops;
     std::unique_ptr<MeasuredModel> measured;
     TorchLibrary torch;       // for the evidence
-    bool linked = false;      // not opened by a loader: its Run may be called without us
-    std::uint64_t loads = 0;  // the loader's count of unloaded objects when it arrived
+    bool linked = false;      // not opened by a loader, so its Run may be called without our stub
+    std::uint64_t loads = 0;  // the loader's count of unloaded objects when the model was last verified
 };
 
-// A model's number is never used again, so that what was recorded stays true; a process that loads more than
-// this has the later ones unseen.
+// Model numbers are never reused, so that records stay correct. Models beyond this number are not
+// intercepted.
 constexpr std::size_t kMostModels = ring::kNoModel;
 
-// That a process keeps of packages. Sources are some 100 KiB, images of a large model's kernels some 10 MiB.
+// Limits the package files kept per process. Sources take about 100 KiB, kernel images of a large model about
+// 10 MiB.
 constexpr std::uint64_t kMostEvidence = std::uint64_t{256} << 20U;
 
 struct Registry {
     std::vector<std::unique_ptr<Model>> live;
-    std::uint64_t walked_at = UINT64_MAX;  // the loader's count of loaded objects at the last walk
+    std::uint64_t walked_at = UINT64_MAX;  // the loader's count of loaded objects at the last search
 };
 
-// Read without a lock by launching threads. What they point to is never freed: a thread may be reading it at
-// the moment in which its library goes.
+// Launching threads read these without a lock. Their targets are never freed, because a thread may read one
+// while its library is unloaded.
 std::array<std::atomic<const Model*>, kMostModels> g_by_number;
 std::atomic<const std::vector<const Model*>*> g_live{nullptr};
 
-// The registry's lock is held while the loader is asked, and a library's constructor, which runs under the
-// loader's lock, may look a model up: each may wait for the other, so nobody waits for ever.
+// The registry's lock is held during calls into the loader. A library's constructor runs under the loader's
+// lock and may look up a model. The two could deadlock, so the lock has a deadline.
 class RegistryLock {
   public:
     RegistryLock() : held_(lock_with_deadline(wiped_page().models_mutex, kPatience)) {}
@@ -71,12 +72,12 @@ class RegistryLock {
     [[nodiscard]] bool held() const { return held_; }
 
   private:
-    // Much longer than any model takes to arrive.
+    // Much longer than loading any model takes.
     static constexpr int kPatience = 10000;
     bool held_;
 };
 
-// Counted outside of the registry: they are read at the end of the process, where no lock can be waited for.
+// These counts are outside the registry, because exit reads them and cannot wait for its lock.
 std::atomic<std::uint32_t> g_numbers{0};
 std::atomic<std::uint64_t> g_unbound{0};
 
@@ -113,7 +114,7 @@ bool overlap(const LoadedObject& one, const LoadedObject& other) {
     return one.low < other.high && other.low < one.high;
 }
 
-/// Models whose library is no longer what it was: unmapped, or another one in its place.
+/// Retires models whose library was unmapped or replaced.
 void retire_gone(Registry& all, const std::vector<LoadedObject>& objects) {
     const auto is_gone = [&objects](const std::unique_ptr<Model>& model) {
         for (const LoadedObject& object : objects) {
@@ -161,7 +162,7 @@ void say_once_what_is_missing(const Model& model, const BindingReport& report) {
     }
 }
 
-/// Level 2 on what can be measured; of other models names are printed, which is said once.
+/// Returns the data for inspecting tensors, or null. Warns once that only names are printed for such models.
 std::unique_ptr<MeasuredModel> measured_part(const LoadedObject& object) {
     static bool said = false;
     std::unique_ptr<MeasuredModel> measured = MeasuredModel::read(object);
@@ -175,7 +176,7 @@ std::unique_ptr<MeasuredModel> measured_part(const LoadedObject& object) {
     return measured;
 }
 
-/// A linked model lies where it was built; nobody deletes what is beside it.
+/// A linked model stays where it was built, so its files are not deleted.
 bool is_kept(const Model& model) {
     return options().evidence && !model.linked;
 }
@@ -185,7 +186,7 @@ TorchLibrary torch_behind(const LoadedObject& object) {
     return shim_function == nullptr ? TorchLibrary{} : find_torch_library(shim_function);
 }
 
-/// Under models_mutex.
+/// Needs models_mutex.
 Model* arrive(Registry& all, const LoadedObject& object, bool linked) {
     if (g_numbers == kMostModels) {
         static bool said = false;
@@ -220,7 +221,7 @@ Model* arrive(Registry& all, const LoadedObject& object, bool linked) {
     return arrived;
 }
 
-/// So that who reads the ring finds the sources of its calls' model.
+/// Records the package, so that readers of the ring find the model's sources.
 void note_package(const Model& model, const Session& session, const std::string& folder) {
     if (session.ring() == nullptr || folder.empty()) return;
     const ModelOfPackage noted{static_cast<std::uint32_t>(session.pid()), session.ring()->start_unix_ns(),
@@ -262,7 +263,7 @@ const Model* model_with(std::uint16_t number) {
     return number < kMostModels ? g_by_number[number].load(std::memory_order_acquire) : nullptr;
 }
 
-/// What container_function_found() returns; `arrived` receives a model that was not known before.
+/// Does the work of container_function_found(). Sets `arrived` to a model that was unknown before.
 void* look_up_container_function(const char* name, void* found, const Model*& arrived) {
     const RegistryLock lock;
     if (!lock.held()) {
@@ -271,7 +272,7 @@ void* look_up_container_function(const char* name, void* found, const Model*& ar
         return found;
     }
     Registry& all = registry();
-    // A library may have been replaced by another at the same address since it was last looked at.
+    // The loader may have replaced the library with another at the same address since the last check.
     const std::uint64_t unloaded = loader_counts().unloaded;
     Model* model = find_live(all, found);
     if (model == nullptr || model->loads != unloaded) {
@@ -299,7 +300,7 @@ void* container_function_found(const char* name, void* found) {
     try {
         const Model* arrived = nullptr;
         handed_out = look_up_container_function(name, found, arrived);
-        // Without a call yet, it is kept at the first one.
+        // Before the first call, the evidence is not kept. That call keeps it.
         const Session* const session = wiped_page().session.load(std::memory_order_acquire);
         if (arrived != nullptr && session != nullptr && session->has_calls()) keep_evidence_of(*arrived);
     } catch (...) {
@@ -338,7 +339,7 @@ void find_linked_models() {
                     known = known || overlap(model->object, object);
                 if (!known && looks_like_model(object)) arrive(all, object, true);
             }
-            // Only now it is known which of them is a model, whose Run another imports.
+            // Only now are all models known, and other objects may import their Run.
             for (const LoadedObject& object : objects)
                 bind_container_imports(object);
         }

@@ -1,4 +1,3 @@
-// See nothing_seen.hpp.
 #include "shim/calls/nothing_seen.hpp"
 
 #include <dirent.h>
@@ -25,7 +24,7 @@
 namespace aoti_dbg {
 namespace {
 
-/// Whether this process has or had children. Yes where the kernel keeps no account of them.
+/// Returns true if this process has or had children, or if the kernel does not account for them.
 bool had_children() {
     struct sigaction on_end {};
     sigaction(SIGCHLD, nullptr, &on_end);
@@ -36,8 +35,8 @@ bool had_children() {
     return waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) == 0;
 }
 
-/// A handler runs with its own signal blocked, and may have interrupted malloc. Also true where the program
-/// has blocked signals for another reason.
+/// A handler runs with its own signal blocked and may have interrupted malloc. Also returns true if the
+/// program blocked a signal for another reason.
 bool may_be_in_signal_handler() {
     sigset_t blocked;
     sigemptyset(&blocked);
@@ -47,7 +46,7 @@ bool may_be_in_signal_handler() {
     return false;
 }
 
-/// Whether something in the folder has changed since then.
+/// Returns true if an entry of the folder changed since then.
 bool has_entry_since(const std::string& folder, std::int64_t unix_seconds) {
     DIR* const entries = opendir(folder.c_str());
     if (entries == nullptr) return false;
@@ -64,12 +63,12 @@ bool has_entry_since(const std::string& folder, std::int64_t unix_seconds) {
     return found;
 }
 
-/// A recording descendant has a folder below that of the start, which this process is. Yes where it may have
-/// none, or one elsewhere.
+/// A recording descendant has a folder below that of this process, which is the start. Returns true if the
+/// descendant may have no folder or another one.
 bool may_descendant_have_recorded(const Options& options, const LoadedProcess& process) {
     if (may_be_in_signal_handler()) return true;
     if (options.ring == 0 && !may_find(options) && !may_save(options)) return true;
-    // A descendant may have another rank, and variables of its own.
+    // A descendant may have another rank and other variables.
     if (options.out.find("%r") != std::string::npos || options.out.find("%q") != std::string::npos)
         return true;
     const Origin start = find_start();

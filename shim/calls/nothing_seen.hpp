@@ -1,6 +1,6 @@
-// The verdict that nothing was seen, given once for a tree of processes: by `aoti-dbg run` where there is
-// one, else by the start. "Saw nothing" is not "clean". Must not give it while a descendant may have recorded
-// something.
+// The verdict that nothing was intercepted, printed once per process tree. `aoti-dbg run` prints it if
+// present, else the start of the tree. "Saw nothing" is not "clean". Must not print it while a descendant may
+// have recorded something.
 #pragma once
 
 #include <cstdint>
@@ -10,14 +10,14 @@
 
 namespace aoti_dbg {
 
-/// What the process was when it loaded the library.
+/// Facts from the time when the process loaded the library.
 struct LoadedProcess {
-    const std::string& folder;  // its working directory
+    const std::string& folder;  // the working directory
     std::int64_t unix_seconds;
 };
 
-/// At the end of a process that has no session. Says nothing where the process has neither PyTorch nor a
-/// driver. May be called from a signal handler, where it allocates nothing.
+/// Call this at the exit of a process without a session. Prints nothing if the process has neither PyTorch
+/// nor a driver. Allocates nothing in a signal handler, so it may run there.
 void report_nothing_seen(const Options& options, const LoadedProcess& process);
 
 }  // namespace aoti_dbg

@@ -1,4 +1,4 @@
-// A call on its way through the library, and what its tensors are wanted for.
+// A call on its way through the library, and what its tensors are requested for.
 #pragma once
 
 #include <cstdint>
@@ -11,15 +11,15 @@ namespace aoti_dbg {
 
 struct Slot;
 
-/// Of one thread: the pointers that its model asked for lately, and where its runs are.
+/// Measuring state of one thread: the pointers that its model requested recently, and the state of its runs.
 struct MeasuringThread;
 struct DropMeasuringThread {
     void operator()(MeasuringThread* state) const;
 };
 using MeasuringThreadPtr = std::unique_ptr<MeasuringThread, DropMeasuringThread>;
 
-/// A call as it came: through a stub, with a frame that stands until the call is over, or through a hook of
-/// the driver, with a kernel's parameters.
+/// How a call came in. A stub has a frame that exists until the call ends. A driver hook has a kernel's
+/// parameters.
 struct Passage {
     const Slot* slot = nullptr;
     const StubFrame* frame = nullptr;
@@ -30,12 +30,12 @@ struct Passage {
 
 enum class When : std::uint8_t { before, after };
 
-/// What is to be done with the tensors of one side of a call.
+/// What to do with the tensors before or after a call.
 struct TensorRequest {
     bool printed = false;
     Check check = {};
     bool saved = false;
-    bool named = false;  // its name was printed; else that stands in for what cannot be done
+    bool named = false;  // its name was printed; otherwise the name replaces tensors that cannot be measured
     [[nodiscard]] bool measured() const { return printed || check.values(); }
     [[nodiscard]] bool any() const { return measured() || saved; }
 };

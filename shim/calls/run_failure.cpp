@@ -14,7 +14,7 @@ constexpr std::uint64_t kFailure = 1;  // AOTI_RUNTIME_FAILURE
 
 using DeleteTensor = std::int32_t(void*);
 
-/// As the model itself would delete a tensor; nullptr where it never does.
+/// Returns the function with which the model deletes tensors, or null if it imports none.
 DeleteTensor* find_delete(const void* in_model) {
     const std::optional<LoadedObject> object = object_at(in_model);
     void* found = nullptr;
@@ -26,7 +26,7 @@ DeleteTensor* find_delete(const void* in_model) {
     return reinterpret_cast<DeleteTensor*>(found);
 }
 
-/// A caller that sees a failure takes no outputs: without this they would be lost.
+/// Deletes the outputs, because a caller that gets a failure does not take them.
 void delete_outputs(const Slot& slot, const StubFrame& frame) {
     auto** const outputs = reinterpret_cast<void**>(frame.integer(3));
     const std::uint64_t count = frame.integer(4);
@@ -43,7 +43,7 @@ void delete_outputs(const Slot& slot, const StubFrame& frame) {
 }  // namespace
 
 bool fail_run(ThreadState& state, const OpenCall& run) {
-    // Without a cookie there is no frame, and nothing comes back through us.
+    // A run without a cookie has no stub frame, so it does not return through us.
     if (run.cookie == nullptr) return false;
     state.failing_run = run.mark;
     return true;
@@ -65,7 +65,7 @@ std::uint64_t mark_of_run(const ThreadState& state, std::uintptr_t address) {
 void fail_marked_run(ThreadState& state, std::uint64_t mark, const Slot& slot, StubFrame& frame) {
     if (mark == 0 || state.failing_run != mark) return;
     state.failing_run = 0;
-    // It has failed by itself: its outputs are as its own failure leaves them.
+    // The run failed on its own. Its outputs stay as that failure left them.
     if (static_cast<std::int32_t>(frame.results[0]) != 0) return;
     delete_outputs(slot, frame);
     frame.results[0] = kFailure;

@@ -1,5 +1,5 @@
-// Makes a model's Run return a failure though it has succeeded: AOTI_DBG_ON_FINDING=raise. Its caller then
-// does what it does at any failure of AOTInductor's: PyTorch throws. Nothing else of the program is changed.
+// Makes a model's Run return a failure after it succeeded (AOTI_DBG_ON_FINDING=raise). The caller handles it
+// like any AOTInductor failure, and PyTorch throws. Nothing else in the program changes.
 #pragma once
 
 #include <cstdint>
@@ -12,17 +12,16 @@ namespace aoti_dbg {
 struct OpenCall;
 struct ThreadState;
 
-/// The innermost run that the calling thread is inside of will return a failure, or the one given, until
-/// end_call() has returned for it. False where there is none, or it did not come through a stub (of a model
-/// that is linked to the program), so that it cannot.
+/// Marks the given run, or the calling thread's innermost run, to return a failure. Call it before end_call()
+/// returns for that run. Returns false without a run, or for a run without a stub, as in a linked model.
 bool fail_run(ThreadState& state);
 bool fail_run(ThreadState& state, const OpenCall& run);
 
-/// Asked before end_call(): the run whose frame is `address`, 0 if there is none.
+/// Call this before end_call(). Returns the mark of the run whose frame is `address`, or 0 if there is none.
 std::uint64_t mark_of_run(const ThreadState& state, std::uintptr_t address);
 
-/// Asked after end_call(): replaces the result where that run is to fail. Its outputs, which nobody will take
-/// now, are deleted.
+/// Call this after end_call(). If the run is marked, replaces its result and deletes its outputs, because the
+/// caller will not take them.
 void fail_marked_run(ThreadState& state, std::uint64_t mark, const Slot& slot, StubFrame& frame);
 
 }  // namespace aoti_dbg

@@ -45,8 +45,7 @@
 namespace aoti_dbg {
 namespace {
 
-/// The line of coverage, made without allocating: it is written on the way out, perhaps from a signal
-/// handler.
+/// The line of coverage, composed without allocating, because a signal handler may run the exit code.
 class CoverageLine {
   public:
     void count(const char* before, std::uint64_t number, const char* one, const char* many) {
@@ -75,7 +74,8 @@ class CoverageLine {
     std::size_t used_ = 0;
 };
 
-/// "138 tensors saved (110 linked); 2162 removed with older runs; 17 not saved (12 no room, 5 too large)"
+/// Adds a text like "138 tensors saved (110 linked); 2162 removed with older runs; 17 not saved (12 no room,
+/// 5 too large)".
 void add_saved(CoverageLine& line, const SavedCounts& counts) {
     const std::uint64_t files = counts.files_on_disk();
     const std::uint64_t linked = counts.linked_on_disk();
@@ -98,7 +98,8 @@ void add_saved(CoverageLine& line, const SavedCounts& counts) {
     line.add_text(")");
 }
 
-/// A map of `what` beside the ring, made when it is first asked for; null where it must not or cannot be.
+/// Returns a map next to the ring, created at the first call. Returns null if it must not or cannot be
+/// created. `what` names its contents in the warning.
 template <typename File, typename Create>
 File* map_made_once(std::mutex& creation_mutex, std::atomic<bool>& may_be, std::atomic<File*>& map,
                     const char* what, Create create) {
@@ -139,7 +140,7 @@ Session::Session(const Options& options, const Origin& start) : pid_(getpid()) {
         notes_ = new ProcessNotes(process_path(ring_->path()), own_process_facts(pid_));
     if (may_find(options)) {
         output_ = new MeasuredOutput(options, folder_, log_.get());
-        g_pending_points.store(0, std::memory_order_relaxed);  // a fork's parent had others
+        g_pending_points.store(0, std::memory_order_relaxed);  // a forked child has no pending points
         measurer_ = new Measurer(*output_);
     }
     may_map_allocations_.store(options.triage && ring_ != nullptr, std::memory_order_relaxed);
@@ -150,7 +151,7 @@ Session::Session(const Options& options, const Origin& start) : pid_(getpid()) {
 
 void Session::be_ready_to_report(const Options& options, std::uint64_t since_unix_ns, bool is_start) {
     if (!options.triage || folder_.empty()) return;
-    // Whoever counts waits for the end and looks at it.
+    // The command waits for the process and reports its exit itself.
     const bool reports =
         !is_tallied() && prepare_reporter({folder_, folder_at_load(), since_unix_ns, is_start});
     if (reports || ring_ != nullptr) watch_fatal_signals();
@@ -192,7 +193,7 @@ CompletionMarkers* Session::decide_markers() {
 
 void Session::open_folder(const Options& options, const Origin& start) {
     const std::string own_name = own_folder_name(start);
-    // Who waits for the end has looked for another place before the start, and would not find ours.
+    // The command has chosen another place before the start, and would not find ours.
     const bool may_be_another = options.triage && options.ring != 0 && !is_tallied();
     const Result<std::string> folder =
         make_out_folder(options, start, own_name, may_be_another ? options.least_room() : 0);
@@ -226,7 +227,7 @@ void Session::leave_private_folder() {
 }
 
 void Session::open_ring(const Options& options) {
-    // Several processes, or runs one after the other, may share a folder.
+    // Several processes, or consecutive runs, may share a folder.
     std::string path = folder_ + "/flight.ring";
     if (access(path.c_str(), F_OK) == 0) {
         path = folder_ + "/flight-" + std::to_string(pid_) + ".ring";
@@ -329,7 +330,8 @@ bool Session::say_coverage(bool output_rests) {
         output_->close(counts);
     }
 
-    // "1 model, 3 runs, 195 calls; 195 printed" and then only what is not zero.
+    // The text is like "1 model, 3 runs, 195 calls; 195 printed". Everything after that appears only if it is
+    // not zero.
     CoverageLine line;
     line.count("", models.seen, "model", "models");
     line.count(", ", all.runs.get(), "run", "runs");
@@ -363,7 +365,7 @@ bool Session::say_coverage(bool output_rests) {
     if (has_faulted) line.file("GPU core dump", dump->c_str());
     message(Severity::info, "%s", line.text());
     const bool is_without_dump = dump != nullptr && !has_faulted && has_fault_begun();
-    // Of a hang the thread that has asked has told.
+    // For a hang, the thread that requested the dump has printed this.
     if (is_without_dump && !has_asked_for_dump())
         message(Severity::warn,
                 "a kernel faulted on the GPU, and the driver left no core dump. Set CUDA_LAUNCH_BLOCKING=1: "

@@ -1,5 +1,5 @@
-// The recording of one process: its log, its flight ring, its threads and its counts. Made at the first call
-// that is looked at; a fork's child makes its own.
+// The recording of one process: its log, flight recorder ring, threads and counts. It is created at the first
+// recorded call. A forked child creates its own.
 #pragma once
 
 #include <sys/types.h>
@@ -35,12 +35,12 @@ struct ThreadState;
 
 class Session {
   public:
-    /// Opens what the options ask for. What cannot be opened is said once and left out.
+    /// Opens what the options request. If something cannot be opened, warns once and continues without it.
     Session(const Options& options, const Origin& start);
 
-    /// Takes a free thread state or makes one. Null only without memory.
+    /// Reuses a free thread state or creates one. Returns null only if memory runs out.
     ThreadState* attach_thread();
-    /// The calling thread ends.
+    /// Call this when the calling thread ends.
     void detach_thread(ThreadState* state);
 
     [[nodiscard]] std::uint64_t next_seq() { return seq_.fetch_add(1, std::memory_order_relaxed) + 1; }
@@ -50,66 +50,68 @@ class Session {
     [[nodiscard]] FlightRing* ring() { return ring_.get(); }
     [[nodiscard]] const FlightRing* ring() const { return ring_.get(); }
     [[nodiscard]] pid_t pid() const { return pid_; }
-    /// Null where nothing is measured.
+    /// Null if nothing is measured.
     [[nodiscard]] Measurer* measurer() { return measurer_; }
     [[nodiscard]] MeasuredOutput* output() { return output_; }
 
-    /// Made at the first call; null where nothing is saved.
+    /// Creates it at the first call. Returns null if nothing is saved.
     [[nodiscard]] Saving* saving();
-    /// The same, if it was made.
+    /// Returns null if it was not created yet.
     [[nodiscard]] Saving* present_saving() { return saving_.load(std::memory_order_acquire); }
 
-    /// Decided and made at the first launch; null where launches get no completion markers.
+    /// Decides and creates it at the first launch. Returns null if launches get no completion markers.
     [[nodiscard]] CompletionMarkers* markers() {
         return has_decided_markers_.load(std::memory_order_acquire) ? present_markers() : decide_markers();
     }
-    /// The same, if it was made.
+    /// Returns null if it was not created yet.
     [[nodiscard]] CompletionMarkers* present_markers() { return markers_.load(std::memory_order_acquire); }
-    /// The map of allocations, beside the ring: made at the first call; null where there is none.
+    /// Returns the map of allocations next to the ring, created at the first call. Returns null if there is
+    /// none.
     [[nodiscard]] AllocationFile* allocations();
-    /// The same, if it was made.
+    /// Returns null if it was not created yet.
     [[nodiscard]] AllocationFile* present_allocations() {
         return allocations_.load(std::memory_order_acquire);
     }
 
-    /// The map of tensors, beside them: made at the first tensor; null where there is none.
+    /// Returns the map of tensors next to the ring, created at the first tensor. Returns null if there is
+    /// none.
     [[nodiscard]] TensorMapFile* tensor_map() {
         TensorMapFile* const map = tensor_map_.load(std::memory_order_acquire);
         return map != nullptr ? map : make_tensor_map();
     }
 
-    /// What is told of this process beside them; null where nothing is.
+    /// Returns the facts about this process, or null if none are recorded.
     [[nodiscard]] ProcessNotes* notes() { return notes_; }
 
-    /// The folder for everything; empty where nothing is written, or it cannot be made.
+    /// Returns the output folder, or "" if nothing is written or the folder cannot be created.
     [[nodiscard]] const std::string& folder() const { return folder_; }
 
-    /// The driver writes it when something faults.
+    /// Sets the path to which the driver writes a core dump after a GPU fault.
     void expect_fault_dump(const std::string& path) {
         fault_dump_.store(new std::string(path), std::memory_order_release);
     }
 
-    /// A thread is about to make its first call.
+    /// Call this when a thread is about to make its first call.
     void note_first_call() {
         if (has_calls_.exchange(true, std::memory_order_relaxed)) return;
         count_in_tally(TallyCount::recording);
         keep_evidence_of_models();
     }
-    /// Whether note_first_call() was here: then models that arrive are on record.
+    /// Returns true after note_first_call(). Models that load from then on are recorded.
     [[nodiscard]] bool has_calls() const { return has_calls_.load(std::memory_order_relaxed); }
 
-    /// Readers of the ring know every name up to `id` afterwards. Cheap when they do already.
+    /// Publishes every name up to `id` to readers of the ring. It is cheap if they are already published.
     void publish_name(std::uint32_t id) {
         if (ring_ && id >= published_.load(std::memory_order_acquire)) publish_names(id);
     }
-    /// Likewise every context that has a number.
+    /// Publishes every numbered context to readers of the ring. It is cheap if nothing changed.
     void publish_contexts() {
         if (ring_ && contexts_published_.load(std::memory_order_relaxed) != context_changes())
             publish_numbered_contexts();
     }
 
-    /// Calls `look` with the state of each living thread, threads_mutex held. False where it could not be
-    /// had.
+    /// Calls `look` with the state of each live thread, with threads_mutex held. Returns false if the mutex
+    /// stays locked.
     template <typename Look>
     bool for_each_thread(Look look) {
         if (!lock_with_deadline(wiped_page().threads_mutex)) return false;
@@ -119,11 +121,11 @@ class Session {
         return true;
     }
 
-    /// Closes log and ring in good order and says what was covered. Whether something failed, was found, or
-    /// has faulted.
+    /// Closes log and ring and prints the coverage. Returns true if there was a failure, a finding or a
+    /// fault.
     bool end();
-    /// Behind everything: a folder that was made because the chosen one could not be had goes, unless there
-    /// is a report in it or what was asked for. Allocates nothing.
+    /// Call this after everything else. Removes a folder that replaced an unusable output folder, unless it
+    /// contains a report or saved tensors. Allocates nothing.
     void leave_private_folder();
 
   private:
@@ -142,29 +144,29 @@ class Session {
     bool is_private_ = false;
     std::unique_ptr<LineLog> log_;
     std::unique_ptr<FlightRing> ring_;
-    ProcessNotes* notes_ = nullptr;     // never freed: threads may be inside
-    MeasuredOutput* output_ = nullptr;  // as the measurer: never freed, threads may be inside
+    ProcessNotes* notes_ = nullptr;     // never freed: threads may be using it
+    MeasuredOutput* output_ = nullptr;  // never freed, like the measurer: threads may be using them
     Measurer* measurer_ = nullptr;
-    std::mutex saving_mutex_;  // who makes it
+    std::mutex saving_mutex_;  // guards the creation
     std::atomic<bool> may_save_{false};
     std::atomic<Saving*> saving_{nullptr};
-    std::mutex markers_mutex_;  // who decides
+    std::mutex markers_mutex_;  // guards the decision
     std::atomic<bool> has_decided_markers_{false};
-    std::atomic<CompletionMarkers*> markers_{nullptr};  // never freed: threads may be inside
-    std::mutex maps_mutex_;                             // who makes one
+    std::atomic<CompletionMarkers*> markers_{nullptr};  // never freed: threads may be using it
+    std::mutex maps_mutex_;                             // guards the creation of a map
     std::atomic<bool> may_map_allocations_{false};
     std::atomic<bool> may_map_tensors_{false};
-    std::atomic<AllocationFile*> allocations_{nullptr};    // never freed: threads may be inside
-    std::atomic<TensorMapFile*> tensor_map_{nullptr};      // likewise
-    std::atomic<const std::string*> fault_dump_{nullptr};  // never freed: read at the end, whenever that is
+    std::atomic<AllocationFile*> allocations_{nullptr};    // never freed: threads may be using it
+    std::atomic<TensorMapFile*> tensor_map_{nullptr};      // never freed: threads may be using it
+    std::atomic<const std::string*> fault_dump_{nullptr};  // never freed, because exit reads it
     std::atomic<bool> has_calls_{false};
     std::atomic<std::uint64_t> seq_{0};
     std::atomic<std::uint32_t> runs_{0};
     std::atomic<std::uint32_t> published_{0};
     std::atomic<std::uint32_t> contexts_published_{0};
-    std::vector<ThreadState*> threads_;  // all that were ever made, by threads_mutex
-    std::vector<ThreadState*> free_;     // those of threads that have ended
-    Counts ended_counts_;                // of threads that have ended
+    std::vector<ThreadState*> threads_;  // all states ever created, guarded by threads_mutex
+    std::vector<ThreadState*> free_;     // states of ended threads
+    Counts ended_counts_;                // counts of ended threads
 };
 
 }  // namespace aoti_dbg

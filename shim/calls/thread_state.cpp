@@ -21,7 +21,7 @@ bool g_have_key = false;
 void thread_ends(void* value) {
     auto* state = static_cast<ThreadState*>(value);
     t_thread_state = nullptr;
-    // After a fork the state belongs to the parent's session, which is not ours to touch.
+    // After a fork, the state belongs to the parent's session, so leave it alone.
     if (Session* session = wiped_page().session.load(std::memory_order_acquire); session == state->session) {
         session->detach_thread(state);
     }
@@ -51,7 +51,8 @@ ThreadState* attach_thread_state() {
     if (state != nullptr) {
         pthread_once(&g_key_once, [] { g_have_key = pthread_key_create(&g_key, thread_ends) == 0; });
         if (g_have_key) pthread_setspecific(g_key, state);
-        // Whoever else asks which calls were left cannot ask for it: a signal handler, another thread.
+        // Signal handlers and other threads need the stack bounds to detect unwound calls, and they cannot
+        // determine them.
         if (options().records_all()) ask_for_stack(*state);
         t_thread_state = state;
         watch_all_roles();

@@ -5,7 +5,7 @@
 
 namespace aoti_dbg {
 
-// Whatever lies there by now is looked at on purpose.
+// Reads the word even though its frame may be gone. That is intentional.
 __attribute__((no_sanitize_address)) bool is_overwritten(const OpenCall& call) {
     return __atomic_load_n(call.cookie.get(), __ATOMIC_RELAXED) != call.mark;
 }

@@ -1,5 +1,5 @@
-// Calls that a thread is no longer inside of though they never came back: an exception has left them. The
-// thread itself notices at its next call; here it is known before that, from where its stack stands.
+// Calls that an exception unwound, so they never returned. The thread itself notices at its next call. This
+// code detects them earlier, from the thread's stack pointer.
 #pragma once
 
 #include <cstdint>
@@ -9,19 +9,23 @@ namespace aoti_dbg {
 struct OpenCall;
 struct ThreadState;
 
-/// Whether the cookie of `call`, which must be readable, is no longer that of the call.
+/// Returns true if the call's cookie was overwritten. The cookie must be readable.
 bool is_overwritten(const OpenCall& call);
 
-/// How many of its calls the thread can still be inside of while its stack stands at `stack`; those beyond
-/// were left. `stack` 0: not known, only what has overwritten them tells. A call counts as open where its
-/// frame or `stack` lies elsewhere than on the thread's own stack (a fiber's), or the bounds of that are not
-/// known. Asks nobody, takes no lock: for signal handlers. Another thread must keep this one from ending
-/// meanwhile, and what it is told is true only if the thread has made no step.
+/// Returns how many open calls the thread can still be inside of at stack pointer `stack`. Calls beyond that
+/// were unwound. If `stack` is 0 (unknown), only overwritten cookies count.
+///
+/// A call counts as open if its frame or `stack` is on another stack (a fiber's). The same holds if the stack
+/// bounds are unknown. Makes no system call and takes no lock, so it is safe in signal handlers.
+///
+/// Another thread may call this only if it keeps this thread from ending. Its result is valid only if the
+/// thread started or ended no call meanwhile.
 std::uint32_t open_depth(const ThreadState& state, std::uintptr_t stack);
 
-/// Closes the thread's innermost call, which was left. Only the thread itself, also in a signal handler.
+/// Closes the thread's innermost call, which was unwound. Only the thread itself may call this, including
+/// from a signal handler.
 void close_innermost_unwound(ThreadState& state);
-/// Likewise all that were left.
+/// Closes all unwound calls of the thread. The same restriction applies.
 void close_unwound_records(ThreadState& state, std::uintptr_t stack);
 
 }  // namespace aoti_dbg

@@ -1,4 +1,4 @@
-// A finding about the arguments of a call, put together from what is known of the call, and told.
+// Builds a finding about the arguments of a call from the facts of the call, and reports it.
 #pragma once
 
 #include "serializer/finding.hpp"
@@ -9,10 +9,10 @@ namespace aoti_dbg {
 
 void add_site(const SiteFacts& site, Finding& finding);
 
-/// `tensor` is null where nothing but the argument is known.
+/// `tensor` is null if only the argument is known.
 void add_tensor(const ArgumentFacts& argument, const TensorFacts* tensor, Finding& finding);
 
-/// On disk when it comes back, unless it is known already or suppressed.
+/// Reports a finding. It is on disk when this returns, unless it is already known or suppressed.
 void tell(Finding finding, Mismatch mismatch);
 
 }  // namespace aoti_dbg

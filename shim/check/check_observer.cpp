@@ -8,8 +8,8 @@
 
 namespace aoti_dbg {
 
-bool CheckObserver::is_on() const {
-    return checking();
+CallMoments CheckObserver::moments() const {
+    return {.before = checking(), .after = checking(), .unwind = checking()};
 }
 
 [[gnu::hot]] void CheckObserver::before(ThreadState& state, OpenCall& call) const {

@@ -8,7 +8,7 @@ namespace aoti_dbg {
 class CheckObserver final : public CallObserver {
   public:
     constexpr CheckObserver() = default;
-    [[nodiscard]] bool is_on() const override;
+    [[nodiscard]] CallMoments moments() const override;
     void before(ThreadState& state, OpenCall& call) const override;
     void after(ThreadState& state, const OpenCall& call, std::int32_t result) const override;
     void unwind(ThreadState& state, const OpenCall& call, std::uintptr_t frame) const override;

@@ -14,7 +14,7 @@ std::optional<Value> asked(const GpuApi& api, CUpointer_attribute attribute, std
                                                                                  : std::nullopt;
 }
 
-/// Whether kernels may be given any memory of the process; where it is not known they may.
+/// True if kernels may access any memory of the process, or if that is unknown.
 bool reaches_host(const GpuApi& api, CUdevice device) {
     int reaches = 1;
     const CUresult result =
@@ -28,7 +28,7 @@ PointerFacts facts_of(const GpuApi& api, std::uint64_t address, CUdevice device)
     unsigned type = 0;
     const CUresult result = api.cuPointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, address);
     facts.is_known = result == CUDA_SUCCESS;
-    // Any other error is the context's, not the pointer's.
+    // Any other error belongs to the context, not to the pointer.
     facts.may_reach_host = result != CUDA_ERROR_INVALID_VALUE || reaches_host(api, device);
     if (!facts.is_known || type != CU_MEMORYTYPE_DEVICE) return facts;
     const bool is_managed = asked<unsigned>(api, CU_POINTER_ATTRIBUTE_IS_MANAGED, address).value_or(1) != 0;

@@ -1,5 +1,5 @@
-// What one thread has asked the driver about pointers that kernels were launched with, so that it asks once:
-// what was right is remembered, what was wrong is not.
+// Caches, for one thread, what the driver said about pointers of kernel launches, so that each is queried
+// once. It remembers only pointers that were right.
 #pragma once
 
 #include <array>
@@ -14,20 +14,20 @@ namespace aoti_dbg {
 
 class CheckedPointers {
   public:
-    /// The address that was right last, of each pointer of a model (ModelChecks::LaunchPointer::place).
+    /// Returns the last right address of each pointer of a model (ModelChecks::LaunchPointer::place).
     std::vector<std::uint64_t>& right_ones(std::uint16_t model, const ModelChecks& checks);
 
-    /// What is wrong with a pointer in the calling thread's context.
+    /// Returns what is wrong with a pointer in the calling thread's context.
     std::optional<Mismatch> ask(std::uint64_t address, std::uint32_t alignment);
 
   private:
-    /// Memory that kernels on `device` may be given.
+    /// Memory that kernels on `device` may access.
     struct Range {
         std::uint64_t begin = 0;
         std::uint64_t end = 0;
         int device = -1;
     };
-    // Segments of a caching allocator, and what programs allocate themselves.
+    // These are segments of a caching allocator and allocations of the program.
     static constexpr std::size_t kRanges = 64;
 
     [[nodiscard]] bool is_in_range(std::uint64_t address, int device) const;

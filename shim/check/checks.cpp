@@ -26,7 +26,7 @@ namespace {
 
 std::atomic<std::uint64_t> g_unchecked_models{0};
 
-/// Of the call, without what is wrong with it.
+/// Returns a finding with the facts of the call, without the mismatch.
 Finding finding_at(ThreadState& state, const OpenCall& call) {
     own_part(state).found_in_run = call.run;
     Finding finding;
@@ -44,7 +44,7 @@ Finding finding_at(ThreadState& state, const OpenCall& call) {
     return finding;
 }
 
-/// The number of the input's facts; 0: not known.
+/// Returns the number of the input's facts, or 0 if unknown.
 std::uint64_t check_input(ThreadState& state, const MeasuredModel& model, const OpenCall& run, std::size_t n,
                           TensorHandle handle) {
     const ModelChecks::Input input = model.checks().input(n);
@@ -73,7 +73,7 @@ void check_count(ThreadState& state, const MeasuredModel& model, const OpenCall&
           "pass the inputs that the model was exported with, flattened as in its call spec"});
 }
 
-/// Whether what the container's function says is that constants were taken or not.
+/// True if the result of the container function says whether constants were set.
 bool gives_constants(std::string_view function) {
     return function.find("Update") != std::string_view::npos;
 }
@@ -86,7 +86,8 @@ void note_container_call(MeasuredModel& model, const OpenCall& call, std::int32_
     if (call.name->printed == "AOTInductorModelContainerDelete") model.checks().forget(container);
 }
 
-/// A run has come back. What left it by an exception may have left out views.
+/// A run that returned with success proves its views sound. A run that an exception unwound may have skipped
+/// views.
 void end_views(ThreadState& state, std::int32_t result) {
     if (state.measuring == nullptr) return;
     CheckedViews* const views = std::exchange(state.measuring->views_at_hand, nullptr);
@@ -106,7 +107,7 @@ void tell_result(ThreadState& state, const MeasuredModel* model, const OpenCall&
     tell(std::move(finding), {"result", "success", std::move(found), advice});
 }
 
-/// A run that fails for what was told of it already is not told again.
+/// A run that fails because of a reported finding is not reported again.
 void check_failed_run(ThreadState& state, const OpenCall& run, std::int32_t result) {
     if (own_part(state).found_in_run == run.run) return;
     Finding finding = finding_at(state, run);
@@ -117,7 +118,7 @@ void check_failed_run(ThreadState& state, const OpenCall& run, std::int32_t resu
                               "calls before it"});
 }
 
-/// Whether that lies on the thread's own stack. On a fiber's a call may go on.
+/// True if the frame is on the thread's own stack. A call on the stack of a fiber may still be active.
 bool is_on_own_stack(ThreadState& state, std::uintptr_t frame) {
     return readable_stack_words(state, frame) != 0;
 }
@@ -158,7 +159,7 @@ void check_run(ThreadState& state, MeasuredModel* model, const OpenCall& run) {
     std::vector<std::uint64_t>& right = checked.right_ones(call.model, model.checks());
     for (const ModelChecks::LaunchPointer& pointer : pointers) {
         const auto address = *static_cast<const std::uint64_t*>(call.passage.parameters[pointer.parameter]);
-        // Tensors without elements may have no memory.
+        // A tensor without elements may have no memory.
         if (address == right[pointer.place] || address == 0) continue;
         std::optional<Mismatch> wrong = checked.ask(address, pointer.alignment);
         if (!wrong) {
@@ -183,7 +184,7 @@ void check_view(ThreadState& state, const MeasuredModel& model, const StubFrame&
     if (tensor == nullptr || rank < 0 || (rank != 0 && (sizes == nullptr || strides == nullptr)) ||
         run == nullptr)
         return;
-    // Asked of an opaque tensor the others are errors, which libtorch would log.
+    // The getters below fail on an opaque tensor, and libtorch would log the errors.
     std::int32_t layout = api.strided;
     if (api.layout != nullptr && (api.layout(tensor, &layout) != 0 || layout != api.strided)) return;
     std::int32_t dtype = 0;
@@ -203,7 +204,7 @@ void check_view(ThreadState& state, const MeasuredModel& model, const StubFrame&
     if (views != nullptr) views->at_hand = 0;
     Finding finding = finding_at(state, *run);
     finding.kernel = "aoti_torch__reinterpret_tensor";
-    finding.call = run->next_call;  // it goes into that one, or a later one
+    finding.call = run->next_call;  // this call or a later one uses the view
     finding.notes.push_back("the call number is that of the next call after this view");
     tell(std::move(finding), std::move(*wrong));
 }
@@ -221,7 +222,7 @@ void check_result(ThreadState& state, MeasuredModel* model, const OpenCall& call
 
 void check_unwound(ThreadState& state, std::uintptr_t frame) {
     const OpenCall& left = *state.top();
-    // What the program itself calls outside of models is its own matter.
+    // A call that the program makes outside of a model is not checked.
     const bool is_own = state.depth > 1 && left.number != ring::kNoCall &&
                         state.open[state.depth - 2].kind == ring::CallKind::run;
     if (!is_own || !is_on_own_stack(state, frame) || !is_on_own_stack(state, left.frame)) return;

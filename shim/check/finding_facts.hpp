@@ -1,4 +1,4 @@
-// From what was measured to the plain structs of a finding. Decides nothing.
+// Converts measured arguments to the plain structs of a finding. It must not make decisions.
 #pragma once
 
 #include <string>
@@ -9,23 +9,23 @@
 
 namespace aoti_dbg {
 
-/// Whether `argument` is a tensor whose statistics are there.
+/// True if `argument` is a tensor with statistics.
 bool has_statistics(const MeasuredArgument& argument);
 
-/// Why not; empty where they are.
+/// Returns why the statistics are missing, or an empty string if they are available.
 std::string why_unmeasured(const MeasuredArgument& argument);
 
 FindingTensor finding_tensor(const MeasuredArgument& argument);
 
-/// The bytes from its address on that a tensor may reach; of one that has negative strides or is not known,
-/// of one element.
+/// Returns the number of bytes that a tensor may cover from its address on. A tensor with negative strides or
+/// unknown layout counts as one element.
 std::uint64_t reach_of(const MeasuredArgument& argument);
 
-/// Another argument of the call that is not read-only and whose memory overlaps; null where there is none. A
-/// kernel can get a buffer to read, and the same buffer or a view of it to write.
+/// Returns another argument of the call that overlaps in memory and is not read-only, or null. A kernel can
+/// receive a buffer to read, and the same buffer or a view of it to write.
 const MeasuredArgument* writer_of(const MeasuredCall& call, const MeasuredArgument& argument);
 
-/// All but the inputs, the other outputs and the notes.
+/// Fills in everything except the inputs, the other outputs and the notes.
 Finding finding_of(const MeasuredCall& call, Finding::Kind kind, const MeasuredArgument& argument,
                    Wrong wrong);
 

@@ -10,8 +10,8 @@
 namespace aoti_dbg {
 namespace {
 
-constexpr std::size_t kMostFirst = 8;  // indices that are told
-constexpr std::size_t kMostRows = 4;   // rows that are named
+constexpr std::size_t kMostFirst = 8;  // reported indices
+constexpr std::size_t kMostRows = 4;   // named rows
 
 template <typename T>
 T load(const std::byte* at) {
@@ -20,7 +20,7 @@ T load(const std::byte* at) {
     return value;
 }
 
-/// Of one part of an element. Integers are finite.
+/// Returns the value of one part of an element. Integers are always finite, so they count as 0.
 double value_of(DType dtype, const std::byte* at) {
     switch (dtype) {
         case DType::float64:
@@ -42,7 +42,7 @@ bool is_wrong(double value, Wrong wrong) {
     return false;
 }
 
-/// Empty where the values are not there.
+/// Returns an empty list if the values are not available.
 std::vector<std::uint64_t> exact_places(const MeasuredArgument& argument, Wrong wrong) {
     std::vector<std::uint64_t> places;
     const DType dtype = argument.statistics.dtype;
@@ -58,7 +58,7 @@ std::vector<std::uint64_t> exact_places(const MeasuredArgument& argument, Wrong 
     return places;
 }
 
-/// "[2, 0, :]": of rank 2 or more.
+/// Formats a row such as "[2, 0, :]". The rank must be at least 2.
 std::string row_text(std::uint64_t row, std::span<const std::int64_t> sizes) {
     std::string text = ":]";
     for (std::size_t i = sizes.size() - 1; i-- > 0;) {
@@ -104,7 +104,7 @@ std::string exact_text(const std::vector<std::uint64_t>& places, std::uint64_t c
     return in_a_row ? "consecutive" : "scattered";
 }
 
-/// By number and first index alone.
+/// Derives a pattern from the count and the first index alone.
 std::string likely_text(std::uint64_t wrong, std::uint64_t first, std::uint64_t count,
                         std::span<const std::int64_t> sizes) {
     if (sizes.size() < 2 || sizes.back() <= 1 || first == kNoIndex) return {};
@@ -120,12 +120,12 @@ std::string likely_text(std::uint64_t wrong, std::uint64_t first, std::uint64_t 
     return {};
 }
 
-/// The first one as far as the statistics tell; kNoIndex if they do not.
+/// Returns the first index that the statistics give, or kNoIndex if they give none.
 std::uint64_t first_of(const TensorStatistics& statistics, Wrong wrong) {
     if (is_complex(statistics.dtype)) return kNoIndex;
     const RealStatistics& real = statistics.real;
     if (wrong.nan) return real.first_nan;
-    // The first that is not finite is one of these only if there are no others.
+    // The first nonfinite element has one of these values only if there are no others.
     const std::uint64_t all = real.nan + real.positive_infinity + real.negative_infinity;
     return all == count_wrong(statistics, wrong) ? real.first_nonfinite : kNoIndex;
 }

@@ -1,4 +1,4 @@
-// The counts of findings in words, for the line of coverage.
+// Formats the counts of findings for the coverage line.
 #include <algorithm>
 #include <atomic>
 #include <cstdio>

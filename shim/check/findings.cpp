@@ -11,17 +11,19 @@
 namespace aoti_dbg {
 namespace {
 
-// Calls that an exception left have no after side, and runs have no end: of each so many are kept in mind.
+// A call that an exception unwound has no after side, and no event ends a run. These limits bound what is
+// kept.
 constexpr std::size_t kMostOpen = 4096;
 constexpr std::size_t kMostRuns = 64;
-constexpr std::size_t kMostSuspects = 256;    // of a run
-constexpr std::size_t kMostKnown = 1U << 16;  // origins; more are no findings to be read, but counted
+constexpr std::size_t kMostSuspects = 256;    // per run
+constexpr std::size_t kMostKnown = 1U << 16;  // origins; beyond this, findings are only counted
 constexpr std::size_t kMostSpare = 64;
 
-/// Ops that write -Inf because they are told to.
+/// Ops that write -Inf because the model requests it.
 constexpr std::array<std::string_view, 5> kMasks = {"where", "masked_fill", "full", "scalar_tensor", "fill"};
 
-/// As a word of its own: `aten.full_like` and `triton_poi_fused_full_0` have "full", `fullgraph` has not.
+/// Matches `word` as a word of its own. `aten.full_like` and `triton_poi_fused_full_0` contain "full";
+/// `fullgraph` does not.
 bool has_word(std::string_view text, std::string_view word) {
     const auto is_letter = [&](std::size_t at) {
         return at < text.size() && std::isalpha(static_cast<unsigned char>(text[at])) != 0;
@@ -66,7 +68,7 @@ const MeasuredArgument* find(const std::vector<MeasuredArgument>& arguments, con
     return found == arguments.end() ? nullptr : &*found;
 }
 
-/// How what an argument has after a call came there.
+/// When the anomaly in an argument appeared: in the call, perhaps in the call, or before it.
 enum class Came : std::uint8_t { now, perhaps, before };
 
 Came came(const MeasuredArgument* before, const MeasuredArgument& after, Wrong wrong) {
@@ -85,7 +87,8 @@ Came came(const MeasuredArgument* before, const MeasuredArgument& after, Wrong w
     return Came::perhaps;
 }
 
-/// Another size that is wrong is another finding; what else is expected may differ with each run.
+/// A different wrong size is a different finding. For other checks, the expected value may differ between
+/// runs.
 std::string expected_size(const Finding& finding) {
     return finding.check == "size" ? finding.expected : std::string();
 }
@@ -95,8 +98,8 @@ std::string expected_size(const Finding& finding) {
 struct Findings::Judgement {
     Anomaly anomaly = Anomaly::nan;
     Wrong wrong;                                     // in an output
-    std::vector<const MeasuredArgument*> outputs;    // that have it from this call
-    std::vector<const MeasuredArgument*> suspected;  // that may have had it before
+    std::vector<const MeasuredArgument*> outputs;    // have it from this call
+    std::vector<const MeasuredArgument*> suspected;  // may have had it before
     std::vector<const MeasuredArgument*> guilty;     // inputs that have it
     std::vector<FindingTensor> inputs;
     std::vector<std::string> notes;
@@ -106,8 +109,8 @@ struct Findings::Judgement {
             which == Anomaly::nan ? Wrong{true, false, false} : Wrong{false, true, !writes_masks(call.site)};
     }
 
-    /// An entry for each output that has it, whether it is suspected or not: which of the two depends on what
-    /// the memory had before, and so on the process.
+    /// Returns an entry for each output that has the anomaly, suspected or not. Which of the two applies
+    /// depends on earlier memory contents, and so on the process.
     [[nodiscard]] std::string suppression(const std::string& kernel) const {
         std::set<const MeasuredArgument*> all(outputs.begin(), outputs.end());
         all.insert(suspected.begin(), suspected.end());
@@ -124,7 +127,7 @@ struct Findings::Judgement {
     }
 
     void inspect_inputs(const MeasuredCall& call, const Arguments& before) {
-        // Inf out of NaN is nobody's finding, so both excuse it.
+        // Inf that results from NaN is not a finding, so both excuse it.
         const Wrong excuse = anomaly == Anomaly::nan ? Wrong{true, false, false} : Wrong{true, true, true};
         for (const MeasuredArgument& after : call.arguments) {
             if (after.tensor == nullptr) {
@@ -133,7 +136,7 @@ struct Findings::Judgement {
             }
             if (!may_be_read(role_of(after))) continue;
             const MeasuredArgument* input = find(before, after);
-            // What is only read is afterwards what it was.
+            // An argument that is only read has the same value after the call.
             const bool stays = role_of(after) == Role::reads && writer_of(call, after) == nullptr;
             if (stays && (input == nullptr || !has_statistics(*input)) && has_statistics(after))
                 input = &after;
@@ -142,13 +145,13 @@ struct Findings::Judgement {
                 continue;
             }
             inputs.push_back(finding_tensor(*input));
-            // What it may have left there itself is no excuse for it.
+            // A value that the call itself may have left there does not excuse the call.
             const bool is_own = std::find(suspected.begin(), suspected.end(), &after) != suspected.end();
             if (!is_own && count_wrong(input->statistics, excuse) != 0) guilty.push_back(input);
         }
     }
 
-    /// `is_origin`: the call has made this before.
+    /// `is_origin` returns whether the call created the anomaly in that output before.
     template <typename IsOrigin>
     void inspect_outputs(const MeasuredCall& call, const Arguments& before, const IsOrigin& is_origin) {
         for (const MeasuredArgument& after : call.arguments) {
@@ -218,7 +221,7 @@ void Findings::keep_before(const MeasuredCall& call) {
     for (const MeasuredArgument& argument : call.arguments) {
         if (argument.tensor == nullptr) continue;
         kept.push_back(argument);
-        // Lent for this moment only.
+        // These views are valid only during this function.
         kept.back().scalar = {};
         kept.back().values = {};
     }
@@ -237,7 +240,7 @@ bool Findings::take_after(const MeasuredCall& call, Check check, std::vector<Fin
     has_before_ = open_.count(call.sequence) != 0;
     Arguments before = take_before(call.sequence);
     bool found = false;
-    // A call that failed has written whatever it has.
+    // The outputs of a failed call have no meaning.
     if (call.result == 0) {
         Run& run = run_of(call.run);
         suspected_now_.clear();
@@ -249,7 +252,7 @@ bool Findings::take_after(const MeasuredCall& call, Check check, std::vector<Fin
             ++run.unexplained;
             ++counts_.unexplained;
         }
-        // What is written anew is no longer what somebody else may have left there.
+        // A rewritten buffer no longer has the values of an earlier suspect.
         for (const MeasuredArgument& argument : call.arguments) {
             if (run.suspects.empty()) break;
             if (argument.measured != Measured::now || role_of(argument) == Role::reads) continue;
@@ -288,7 +291,7 @@ bool Findings::judge(const MeasuredCall& call, Anomaly anomaly, const Arguments&
     } else if (!has_before_ &&
                std::any_of(judgement.outputs.begin(), judgement.outputs.end(),
                            [](const MeasuredArgument* output) { return role_of(*output) != Role::makes; })) {
-        // Its before side was dropped, or forgotten: it may have been there.
+        // The before side was dropped or forgotten, so the anomaly may be older than the call.
         return false;
     } else if (!judgement.outputs.empty()) {
         run.is_explained = true;
@@ -312,7 +315,7 @@ bool Findings::judge(const MeasuredCall& call, Anomaly anomaly, const Arguments&
 bool Findings::report_call(const MeasuredCall& call, const Judgement& judgement,
                            std::vector<Finding>& fresh) {
     const Finding::Kind kind = kind_of(judgement.anomaly);
-    // What is suppressed is only mentioned where another output is not.
+    // A suppressed output is mentioned only if another output is not suppressed.
     const auto is_known = [&](const MeasuredArgument* output) {
         return is_suppressed(finding_of(call, kind, *output, judgement.wrong), finding_tensor(*output));
     };
@@ -361,7 +364,7 @@ bool Findings::find_out(Run& run, const MeasuredArgument& argument, Anomaly anom
     });
     if (suspect == run.suspects.end()) return false;
     Finding finding = std::move(suspect->finding);
-    // It came before them.
+    // The suspect came before these followers, so it explains them.
     counts_.unexplained -= run.unexplained - std::min(run.unexplained, suspect->unexplained_before);
     run.unexplained = std::min(run.unexplained, suspect->unexplained_before);
     run.suspects.erase(suspect);

@@ -1,10 +1,9 @@
-// What is wrong in a stream of measured calls, and whose fault it is: the call whose output has NaN although
-// nothing that it read had one. What comes of it further on (followers) is counted. Knows nothing of where
+// Finds the origin of NaN and Inf in a stream of measured calls: the call whose output has one although its
+// inputs have none. Later calls that pass it on (followers) are counted. The code must not know where
 // findings go.
-//
-// NaN that were in a buffer before the call that writes it may be left over in parts that it leaves alone:
-// such a call is suspected only, and found out when somebody reads them. So is one of which nobody knows what
-// it writes, if it has made NaN there before.
+// If a buffer had NaN before the call that writes it, the call may have left parts of it untouched. Such a
+// call is only suspected, and is reported when another call reads them. A call with unknown writes that
+// created NaN there before is treated alike.
 #pragma once
 
 #include <atomic>
@@ -22,16 +21,17 @@
 
 namespace aoti_dbg {
 
-/// Read by other threads at any time.
+/// Other threads may read these at any time.
 struct FindingCounts {
-    std::atomic<std::uint64_t> findings{0};     // different ones: those that were handed out
-    std::atomic<std::uint64_t> again{0};        // the same another time
-    std::atomic<std::uint64_t> suppressed{0};   // each time
-    std::atomic<std::uint64_t> followers{0};    // calls that hand on what they read
-    std::atomic<std::uint64_t> unexplained{0};  // of these, in runs in which nothing was found before
+    std::atomic<std::uint64_t> findings{0};     // distinct findings, as returned to the caller
+    std::atomic<std::uint64_t> again{0};        // repeats of a known finding
+    std::atomic<std::uint64_t> suppressed{0};   // each occurrence
+    std::atomic<std::uint64_t> followers{0};    // calls that pass on what they read
+    std::atomic<std::uint64_t> unexplained{0};  // followers in runs without an earlier finding
 };
 
-/// "2 findings (1 suppressed, 30 followers)"; empty where there was nothing at all. Made without allocating.
+/// Formats "2 findings (1 suppressed, 30 followers)", or an empty string if all counts are 0. It must not
+/// allocate.
 class FindingSummary {
   public:
     explicit FindingSummary(const FindingCounts& counts);
@@ -42,18 +42,18 @@ class FindingSummary {
     std::size_t used_ = 0;
 };
 
-/// Not for several threads at once.
+/// Only one thread at a time may use this class.
 class Findings {
   public:
     explicit Findings(Suppressions suppress) : suppress_(std::move(suppress)) {}
 
-    /// Takes both sides of every call that is looked at, the before side first, calls of several threads
-    /// mixed, and what runs are given and give. What facts point to must stand until the after side was
-    /// taken. Appends what is new to `fresh`. Returns whether something was found that is not suppressed, be
-    /// it new or known from before.
+    /// Takes the sides of inspected calls, and the inputs and outputs of runs. The before side of a call
+    /// comes first, and calls of several threads may interleave. The facts must stay valid until the after
+    /// side was taken. Appends new findings to `fresh`. Returns whether there was a finding, new or known,
+    /// that is not suppressed.
     bool take(const MeasuredCall& call, Check check, std::vector<Finding>& fresh);
 
-    /// The same, of a finding that somebody else has made: about arguments.
+    /// Takes a finding about arguments that another part of the library built.
     bool take(Finding finding, std::vector<Finding>& fresh) { return report(std::move(finding), fresh); }
 
     [[nodiscard]] const FindingCounts& counts() const { return counts_; }
@@ -61,24 +61,25 @@ class Findings {
   private:
     enum class Anomaly : std::uint8_t { nan, inf };
     using Arguments = std::vector<MeasuredArgument>;
-    /// A call that wrote a buffer which had it already.
+    /// A call that wrote a buffer that already had the anomaly.
     struct Suspect {
         std::uint64_t begin = 0;
         std::uint64_t end = 0;
         Anomaly anomaly = Anomaly::nan;
-        std::uint64_t unexplained_before = 0;  // as Run has them
+        std::uint64_t unexplained_before = 0;  // as in Run
         Finding finding;
     };
     struct Run {
-        bool is_explained = false;      // something was found in it
-        std::uint64_t unexplained = 0;  // followers that are counted so
+        bool is_explained = false;      // the run has a finding
+        std::uint64_t unexplained = 0;  // followers counted as unexplained
         std::vector<Suspect> suspects;
-        std::vector<std::uint64_t> written_weights;  // addresses: what is wrong in them now is of this run
+        std::vector<std::uint64_t>
+            written_weights;  // addresses; an anomaly in these weights comes from this run
     };
-    /// One call and one anomaly, what goes in held against what comes out.
+    /// The comparison of one call's inputs and outputs for one anomaly.
     struct Judgement;
-    /// What tells one origin from another: kind, model, call site, number of the call where that is not
-    /// known, name of the kernel, the input or the weight.
+    /// The identity of an origin: kind, model, call site, call number if the site is unknown, and the name of
+    /// the kernel, input or weight.
     using Key = std::tuple<Finding::Kind, std::uint32_t, std::uint32_t, std::uint32_t, std::string>;
 
     Run& run_of(std::uint32_t number);
@@ -103,14 +104,14 @@ class Findings {
 
     Suppressions suppress_;
     FindingCounts counts_;
-    std::map<std::uint64_t, Arguments> open_;  // by sequence, so that the oldest is the first
+    std::map<std::uint64_t, Arguments> open_;  // by sequence, so the oldest is first
     std::map<std::uint32_t, Run> runs_;
     std::set<Key> known_;
-    std::set<std::pair<Key, std::string>> unsure_outputs_;  // of origins, by label: of unknown role
-    bool has_before_ = true;                                // of the call that is being judged
-    std::vector<Suspect> suspected_now_;                    // by the call that is being judged
-    bool follows_now_ = false;                              // it hands on what it read
-    std::vector<Arguments> spare_;                          // of calls that are over: their memory
+    std::set<std::pair<Key, std::string>> unsure_outputs_;  // origins and labels of outputs of unknown role
+    bool has_before_ = true;                                // for the current call
+    std::vector<Suspect> suspected_now_;                    // by the current call
+    bool follows_now_ = false;                              // the current call passes on what it read
+    std::vector<Arguments> spare_;                          // memory of finished calls
 };
 
 }  // namespace aoti_dbg

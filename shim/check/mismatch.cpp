@@ -11,8 +11,9 @@
 namespace aoti_dbg {
 namespace {
 
-// The export gives every dynamic dimension this lower bound, because it treats sizes 0 and 1 apart; the code
-// that is compiled does mostly well with both, so it cannot be told from a bound that somebody meant.
+// The export gives every dynamic dimension this lower bound, because it specializes sizes 0 and 1. The
+// compiled code usually works with both. The bound is therefore ignored, because it looks the same as an
+// intended one.
 constexpr std::int64_t kBoundOfEveryExport = 2;
 
 std::string list_text(std::span<const std::int64_t> list) {
@@ -32,19 +33,19 @@ std::string hex_text(std::uint64_t address) {
     return text;
 }
 
-/// The word in front of the colon: cuda:1 -> cuda.
+/// Returns the word before the colon: "cuda" for "cuda:1".
 std::string_view kind_of(std::string_view device) {
     return device.substr(0, device.find(':'));
 }
 
-/// PyTorch's number of a kind of device, of those that models are checked for.
+/// Converts PyTorch's number of a device type that models are checked for.
 std::string_view device_word(std::int64_t type) {
     constexpr std::string_view kWords[] = {"cpu", "cuda"};
     return type == 0 || type == 1 ? kWords[type] : std::string_view();
 }
 
 std::optional<Mismatch> wrong_dtype(const InputGuard& guard, const TensorFacts& tensor) {
-    // A dtype that has no name here cannot be compared by it.
+    // A dtype without a name here cannot be compared.
     const bool is_known = tensor.dtype.find(' ') == std::string::npos;
     if (guard.dtype.empty() || !is_known || guard.dtype == tensor.dtype) return std::nullopt;
     return Mismatch{"dtype", guard.dtype, tensor.dtype,
@@ -62,14 +63,15 @@ std::optional<Mismatch> wrong_device(const InputGuard& guard, const TensorFacts&
                         std::string(kind_of(tensor.device))};
 }
 
-/// How many dimensions the source speaks of; `is_exact`: a tensor of more is wrong as well.
+/// The number of dimensions that the source mentions. With `is_exact`, a tensor with more dimensions is wrong
+/// too.
 struct Rank {
     std::size_t least = 0;
     bool is_exact = true;
 };
 
-/// Without bounds for dynamic sizes a trailing one may not be spoken of; where one in between is not, that is
-/// so.
+/// If dynamic sizes have no bounds, the source may omit a trailing dimension. An omission in between shows
+/// that this is such a source.
 Rank rank_of(const InputGuard& guard) {
     Rank rank;
     for (std::size_t i = 0; i < guard.sizes.size(); ++i) {
@@ -93,7 +95,7 @@ std::optional<Mismatch> wrong_rank(const InputGuard& guard, const TensorFacts& t
                     "pass a tensor with as many dimensions as the example that the model was exported with"};
 }
 
-/// What is wrong with one size, without what was found; nothing where it is right.
+/// Returns what is wrong with one size, without the actual value. Returns nothing if the size is right.
 std::optional<Mismatch> wrong_size_at(const InputGuard::Size& size, std::int64_t given, std::size_t i) {
     if (size.is_said && size.least == size.most && given != size.least)
         return Mismatch{"size", at_dimension(size.least, i), "",
@@ -109,7 +111,7 @@ std::optional<Mismatch> wrong_size_at(const InputGuard::Size& size, std::int64_t
     return std::nullopt;
 }
 
-/// All sizes in one; the advice is that for the first.
+/// Combines all wrong sizes. The advice is that for the first one.
 std::optional<Mismatch> wrong_size(const InputGuard& guard, const TensorFacts& tensor) {
     std::optional<Mismatch> wrong;
     std::string found;
@@ -131,7 +133,7 @@ std::optional<Mismatch> wrong_stride(const InputGuard& guard, const TensorFacts&
     if (is_empty || !tensor.is_strided) return std::nullopt;
     const std::size_t rank = std::min({guard.strides.size(), tensor.strides.size(), tensor.sizes.size()});
     for (std::size_t i = 0; i < rank; ++i) {
-        // Where there is one element, nobody goes by the way to the next.
+        // The stride of a dimension with one element has no effect.
         const bool matters = guard.strides[i] >= 0 && tensor.sizes[i] > 1;
         if (!matters || guard.strides[i] == tensor.strides[i]) continue;
         return Mismatch{"stride", at_dimension(guard.strides[i], i),
@@ -153,13 +155,13 @@ std::vector<Mismatch> compare_input(const InputGuard& guard, bool relies_on_stri
     };
     add(wrong_device(guard, tensor));
     add(wrong_dtype(guard, tensor));
-    // Of a tensor with other dimensions the single ones say nothing.
+    // With a different rank, the dimensions cannot be compared one by one.
     if (std::optional<Mismatch> rank = wrong_rank(guard, tensor)) {
         wrong.push_back(std::move(*rank));
         return wrong;
     }
     std::optional<Mismatch> size = wrong_size(guard, tensor);
-    // And other sizes make other strides.
+    // Different sizes imply different strides.
     if (!size && relies_on_strides) add(wrong_stride(guard, tensor));
     add(std::move(size));
     return wrong;
@@ -188,7 +190,8 @@ std::optional<Mismatch> compare_view(const ViewFacts& view) {
     for (std::size_t i = 0; i < view.sizes.size(); ++i) {
         if (view.sizes[i] <= 0 || view.strides[i] < 0) return std::nullopt;
         last += static_cast<Wide>(view.sizes[i] - 1) * view.strides[i];
-        if (last > INT64_MAX) return std::nullopt;  // sizes that no tensor has: the op refuses them itself
+        if (last > INT64_MAX)
+            return std::nullopt;  // no tensor has such sizes, and the op rejects them itself
     }
     const Wide needed = (last + 1) * view.element_bytes;
     if (view.offset < 0 || view.storage_bytes < 0 || needed <= view.storage_bytes) return std::nullopt;

@@ -1,4 +1,5 @@
-// What an input is, held against what the wrapper source says that the model was compiled for. Pure.
+// Compares an input, a pointer or a view with what the model was compiled for, according to the wrapper
+// source. It must not depend on the process or the driver.
 #pragma once
 
 #include <cstdint>
@@ -12,32 +13,33 @@
 
 namespace aoti_dbg {
 
-/// One thing that is wrong, in the words of a finding.
+/// One mismatch, in the words of a finding.
 struct Mismatch {
-    std::string check;  // "dtype"
+    std::string check;  // such as "dtype"
     std::string expected;
     std::string found;
     std::string advice;
 };
 
-/// At most one for each kind of check; none where all is well. `relies_on_strides`: relies_on_strides() of
-/// the input.
+/// Returns at most one mismatch per kind of check, and none if the input is right. `relies_on_strides` is
+/// relies_on_strides() of the input.
 std::vector<Mismatch> compare_input(const InputGuard& guard, bool relies_on_strides,
                                     const TensorFacts& tensor);
 
-/// What the driver says of a pointer that a kernel is launched with.
+/// What the driver reports about a pointer that a kernel receives.
 struct PointerFacts {
-    bool is_known = false;      // to the driver: memory of a device, or of the host that devices can reach
-    std::optional<int> device;  // that it lies on; nothing for what is reached from everywhere
-    std::optional<int> kernel_device;  // that the kernel runs on; nothing where that is not known
-    bool may_reach_host = true;        // the device reads any memory of the process, or that is not known
+    bool is_known =
+        false;  // the driver knows it as memory of a device, or of the host and visible to devices
+    std::optional<int> device;         // where it is; nothing if every device can access it
+    std::optional<int> kernel_device;  // where the kernel runs; nothing if unknown
+    bool may_reach_host = true;        // the device can read any memory of the process, or that is unknown
 };
 
-/// `alignment`: bytes that the kernel's code relies on, 0 if none.
+/// `alignment` is the number of bytes that the kernel's code relies on, or 0.
 std::optional<Mismatch> compare_pointer(std::uint64_t address, std::uint32_t alignment,
                                         const PointerFacts& facts);
 
-/// A layout that a storage is to be looked at with; offset in elements.
+/// The layout of a view of a storage. The offset counts elements.
 struct ViewFacts {
     std::span<const std::int64_t> sizes;
     std::span<const std::int64_t> strides;
@@ -46,7 +48,7 @@ struct ViewFacts {
     std::int64_t storage_bytes = 0;
 };
 
-/// Whether it reaches beyond the storage.
+/// Returns a mismatch if the view reaches beyond the storage.
 std::optional<Mismatch> compare_view(const ViewFacts& view);
 
 }  // namespace aoti_dbg

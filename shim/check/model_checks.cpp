@@ -9,7 +9,7 @@
 namespace aoti_dbg {
 namespace {
 
-// Containers of one model that were given constants; they are forgotten when they are deleted.
+// The limit of containers per model with recorded constants. A deleted container is forgotten.
 constexpr std::size_t kMostContainers = 4096;
 
 }  // namespace
@@ -31,7 +31,7 @@ void ModelChecks::plan_launches(const std::deque<SitePlan>& sites) {
             if (position >= kernel.parameters.size()) continue;
             const TritonParameter& parameter = kernel.parameters[position];
             const PlannedArgument* argument = site.at(position);
-            // A descriptor of a tensor is no pointer, and is passed in parts.
+            // A tensor descriptor is not a pointer, and is passed in parts.
             const bool is_pointer = !parameter.type.empty() && parameter.type[0] == '*';
             if (argument == nullptr || !is_pointer || argument->written->tensors.empty()) continue;
             pointers.push_back({i, parameter.alignment, pointer_count_++, argument});

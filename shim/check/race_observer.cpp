@@ -9,8 +9,8 @@
 
 namespace aoti_dbg {
 
-bool RaceObserver::is_on() const {
-    return ordering();
+CallMoments RaceObserver::moments() const {
+    return {.before = ordering(), .after = ordering()};
 }
 
 [[gnu::hot]] void RaceObserver::before(ThreadState& state, OpenCall& call) const {

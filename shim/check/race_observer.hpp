@@ -8,7 +8,7 @@ namespace aoti_dbg {
 class RaceObserver final : public CallObserver {
   public:
     constexpr RaceObserver() = default;
-    [[nodiscard]] bool is_on() const override;
+    [[nodiscard]] CallMoments moments() const override;
     void before(ThreadState& state, OpenCall& call) const override;
     void after(ThreadState& state, const OpenCall& call, std::int32_t result) const override;
 };

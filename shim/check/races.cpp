@@ -21,11 +21,11 @@
 
 namespace aoti_dbg {
 
-/// All that a process is known to have done. By races_mutex.
+/// All known device work of a process. Guarded by races_mutex.
 class RaceWatch {
   public:
     StreamOrder order;
-    bool is_over = false;  // it would not know enough to be right
+    bool is_over = false;  // the check stopped, because it no longer knows enough
 
     [[nodiscard]] std::optional<StreamOrder::Stream> find(const StreamKey& key) const {
         for (std::size_t i = 0; i < streams_.size(); ++i) {
@@ -33,7 +33,7 @@ class RaceWatch {
         }
         return std::nullopt;
     }
-    /// Nothing where there are too many.
+    /// Returns nothing if there are too many streams.
     std::optional<StreamOrder::Stream> add(const StreamKey& key, StreamOrder::Kind kind, CUcontext context) {
         if (const auto known = find(key)) return known;
         const auto of_context = reinterpret_cast<std::uintptr_t>(context);
@@ -56,7 +56,7 @@ class RaceWatch {
 
   private:
     static constexpr std::size_t kMostStreams = 256;
-    static constexpr StreamKey kGone{nullptr, nullptr, ~std::uint64_t{0}};  // no stream has it
+    static constexpr StreamKey kGone{nullptr, nullptr, ~std::uint64_t{0}};  // no stream has this key
     std::vector<StreamKey> streams_;                                        // by number
 };
 
@@ -75,7 +75,7 @@ RaceWatch& watch() {
     return *place.load(std::memory_order_relaxed);
 }
 
-/// Ends the search, and the lock before it is said.
+/// Ends the check. It releases the lock before the message.
 void give_up(Lock& lock) {
     watch().is_over = true;
     watch().forget_all();
@@ -84,7 +84,8 @@ void give_up(Lock& lock) {
             "more than 256 streams are in use at a time. The check for races stops in this process.");
 }
 
-/// A stream that was made is known by its handle, whichever context is current; the others belong to that.
+/// A created stream is known by its handle in any current context. The default streams belong to the current
+/// context.
 StreamKey key_of(CUcontext current, CUstream stream) {
     const StreamKey key = StreamKey::of(current, stream);
     return key.handle == nullptr || key.thread != 0 ? key : StreamKey{nullptr, key.handle, 0};
@@ -116,7 +117,7 @@ void guarded(Work work) {
     }
 }
 
-/// Calls `work` with what is known and the number of a stream, under the lock.
+/// Calls `work` under the lock with the order and the number of the stream.
 template <typename Work>
 void with_stream(CUstream stream, Work work) {
     const GpuApi* const api = gpu_api();
@@ -128,7 +129,7 @@ void with_stream(CUstream stream, Work work) {
     if (watch().is_over) return;
     std::optional<StreamOrder::Stream> number = watch().find(key);
     if (!number) {
-        // Of the driver nothing is asked under a lock.
+        // The driver must not be called under the lock.
         lock.unlock();
         const StreamOrder::Kind kind = kind_of(*api, key.handle);
         const CUcontext context = context_of(*api, key, current);
@@ -142,7 +143,7 @@ void with_stream(CUstream stream, Work work) {
     work(watch().order, *number);
 }
 
-/// The same for what is of no stream.
+/// Does the same for operations without a stream.
 template <typename Work>
 void with_order(Work work) {
     guarded([&] {
@@ -156,7 +157,7 @@ void with_stream_of(void* stream, Work work) {
     guarded([&] { with_stream(static_cast<CUstream>(stream), work); });
 }
 
-// ---- what is told ----
+// The functions below build the reports.
 
 std::string stream_text(std::uint64_t stream) {
     const auto handle = reinterpret_cast<CUstream>(stream);
@@ -179,7 +180,7 @@ const char* verb_of(const Toucher& side, Use use) {
     return use == Use::writes ? "writes" : "may write";
 }
 
-/// "add_kernel_0 (writes it as buf6 in run 3, call 5, on stream 0x5581)"
+/// Formats "add_kernel_0 (writes it as buf6 in run 3, call 5, on stream 0x5581)".
 std::string side_text(const Toucher& side, Use use, const Toucher& other) {
     const std::string does = std::string(" (") + verb_of(side, use) + " it";
     const std::string where = stream_text(side.stream) + ")";
@@ -191,7 +192,7 @@ std::string side_text(const Toucher& side, Use use, const Toucher& other) {
     return text + ", on " + where;
 }
 
-/// Of two calls the later one is told of: its argument may not be what it should be.
+/// Reports the later of two calls, because its argument may be wrong.
 void report_race(const Toucher& later, Use later_use, const Conflict& conflict) {
     const bool is_about_later = later.is_call();
     const Toucher& call = is_about_later ? later : conflict.earlier;
@@ -238,14 +239,15 @@ void note_all(CUstream stream, const std::vector<Touched>& all) {
         report_race(touched->who, touched->touch.use, conflict);
 }
 
-// ---- calls of models ----
+// The functions below record the calls of models.
 
 Use use_of(Role role) {
     if (role == Role::reads) return Use::reads;
     return role == Role::unknown ? Use::may_write : Use::writes;
 }
 
-/// As far as it is certain that elements are touched: between those of a view with gaps others may lie.
+/// Returns the bytes that are certainly accessed. The gaps of a view may belong to other tensors, so such a
+/// view counts as one element.
 std::uint64_t touched_bytes(const SeenFacts& facts) {
     if (facts.count == 0 && facts.sizes_known) return 0;
     if (!facts.has_known_bytes) return 1;
@@ -253,7 +255,7 @@ std::uint64_t touched_bytes(const SeenFacts& facts) {
     return facts.covered_bytes <= facts.count * element ? facts.covered_bytes : element;
 }
 
-/// What an op gives may be a view of what it got: that writes nothing.
+/// The result of an op may be a view of an argument. Creating it writes nothing.
 bool is_view_of_another(const MeasuringThread& own, std::size_t i) {
     for (std::size_t other = 0; other < own.found.size(); ++other) {
         const SeenTensor& tensor = own.tensors[other];
@@ -265,14 +267,15 @@ bool is_view_of_another(const MeasuringThread& own, std::size_t i) {
     return false;
 }
 
-/// What an op copies is what it was told to: its arguments say it better.
+/// True inside an op. The op's arguments describe its copies better.
 bool is_of_call() {
     const ThreadState* const state = thread_state_if_any();
     return state != nullptr && state->depth != 0 && state->open[state->depth - 1].site != kNone;
 }
 
 bool is_on_device(const SeenFacts& facts) {
-    return facts.place == Place::cuda || !facts.sizes_known;  // only an address, which is the device's
+    return facts.place == Place::cuda ||
+           !facts.sizes_known;  // only the address is known, and it is on the device
 }
 
 }  // namespace

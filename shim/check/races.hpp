@@ -1,10 +1,7 @@
-// AOTI_DBG_CHECK=races in the program's threads: what the hooks of the driver and the calls of models tell
-// of work on a device goes to StreamOrder, and what that finds is told. To be called only where ordering()
-// says so, before the real function if nothing else is said. Throws nothing and keeps errno, but for
-// note_call().
-//
-// Streams go by the handles of the driver: nullptr is the legacy stream, CU_STREAM_PER_THREAD the calling
-// thread's own.
+// AOTI_DBG_CHECK=races in the program's threads. Hooks and model calls pass all device work to StreamOrder,
+// and its conflicts are reported. Callers must test ordering() first, and call before the real function
+// unless noted. Except for note_call(), nothing throws and errno is preserved.
+// Streams are driver handles: nullptr is the legacy stream, CU_STREAM_PER_THREAD is the calling thread's own.
 #pragma once
 
 #include <cstdint>
@@ -21,35 +18,37 @@ struct ThreadState;
 
 namespace aoti_dbg::races {
 
-/// Any work, of which nothing else is known.
+/// Records work of which nothing else is known.
 void note_work(void* stream);
-/// Work of the program's that touches this memory. `function` is an exported name of the driver's, for ever.
+/// Records work of the program that accesses this memory. `function` is an exported name of the driver and
+/// must live forever.
 void note_touches(const char* function, void* stream, StreamOrder::Touch touch,
                   StreamOrder::Touch other = {});
-/// A graph, of which nobody sees what it waits for, which events it records and what it tells the host.
+/// Records a graph launch. The library does not see what a graph waits for, which events it records or what
+/// it signals to the host.
 void note_graph(void* stream);
-/// A call of a model's, which a run is around.
+/// Records a call of a model inside a run.
 void note_call(ThreadState& state, const MeasuredModel& model, const OpenCall& call, When when);
 
 void note_recorded(void* event, void* stream);
-/// It is recorded, and nobody sees when.
+/// Records that an event is recorded at an unknown time.
 void note_unseen_event(void* event);
 void note_waits(void* stream, void* event);
-/// It waits for something that nobody sees.
+/// Records that the stream waits for something unknown.
 void note_unseen_wait(void* stream);
-/// The host has waited: behind the real function.
+/// Records that the host has waited. Call this after the real function.
 void note_waited(Awaited awaited);
-/// Whether a copy to this address is over when the driver's function comes back, whatever its name says: to
-/// memory of the host that the driver does not know.
+/// True if a copy to this address is complete when the driver's function returns, even if its name says
+/// otherwise. That holds for host memory that the driver does not know.
 bool is_waited_for(std::uint64_t to);
-/// The host learns how far it is, and nobody sees when.
+/// Records that the host learns the progress of the stream at an unknown time.
 void note_callback(void* stream);
 
-/// A stream is about to go.
+/// Call this before a stream is destroyed.
 void note_destroyed(void* stream);
-/// A context is about to go, and all that is in it.
+/// Call this before a context is destroyed with everything in it.
 void note_context_ends();
-/// Memory is about to go, in the order of a stream; at once; a part of it.
+/// Call these before memory is freed: in stream order, immediately, or only a part of it.
 void note_freed(const char* function, std::uint64_t address, void* stream);
 void note_gone(std::uint64_t address);
 void note_unmapped(std::uint64_t address, std::uint64_t bytes);

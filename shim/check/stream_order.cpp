@@ -94,8 +94,8 @@ void StreamOrder::split_at(std::uint64_t address) {
 }
 
 void StreamOrder::note_read(Part& part, const Access& read) const {
-    // Who is behind this one is behind those as well. A call is not forgotten for what is none: of a race
-    // between two of these nothing is told.
+    // An earlier read is redundant if this read is ordered after it. A call's read is kept over a program's,
+    // because a race between two program accesses is not reported.
     const auto is_covered = [&](const Access& before) {
         return is_behind(read.stream, before) && (read.who.is_call() || !before.who.is_call()) &&
                (read.use == Use::may_write || before.use != Use::may_write);

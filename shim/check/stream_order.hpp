@@ -1,10 +1,8 @@
-// What of a GPU's work is ordered with what, and who read and wrote which memory: two calls of which one
-// writes what the other touches, and which nothing orders, are a race. Pure; told of everything in the order
-// in which it was given to the driver.
-//
-// Each stream has a clock, with the time of its own and, for each other stream, up to when it is known to be
-// behind that one. Events carry clocks from one stream to the other, and to the host; all threads of the host
-// count as one. Whatever is not seen for certain counts as ordered.
+// Knows which GPU work is ordered, and which call accessed which memory. Two unordered calls are a race if
+// one writes what the other accesses. It must see all work in the order in which the driver received it.
+// Each stream has a clock: its own time, and the time up to which it is ordered after each other stream.
+// Events carry clocks to other streams and to the host, whose threads count as one. Anything uncertain counts
+// as ordered.
 #pragma once
 
 #include <cstdint>
@@ -18,9 +16,9 @@ namespace aoti_dbg {
 struct ArgumentFacts;
 struct SiteFacts;
 
-/// Who reads or writes: an argument of a call of a model's, or something that the program does.
+/// The source of an access: an argument of a model's call, or an action of the program.
 struct Toucher {
-    const char* function = nullptr;  // of the driver; null: a call of a model's
+    const char* function = nullptr;  // of the driver; null for a call of a model
     const SiteFacts* site = nullptr;
     const ArgumentFacts* argument = nullptr;
     std::uint32_t model = ~0U;
@@ -38,33 +36,33 @@ class StreamOrder {
     using Event = std::uint64_t;
 
     enum class Kind : std::uint8_t {
-        legacy,    // waits for all blocking ones of its context, and these for it
-        blocking,  // also each thread's own
-        free,      // made with CU_STREAM_NON_BLOCKING
+        legacy,    // ordered with all blocking streams of its context
+        blocking,  // or the own stream of a thread
+        free,      // created with CU_STREAM_NON_BLOCKING
     };
     Stream add_stream(Kind kind, std::uint64_t context);
-    /// One that has gone is another from here on; it stays behind what the first one did.
+    /// Reuses the number of a destroyed stream. The new stream stays ordered after the work of the old one.
     void make_anew(Stream stream, Kind kind, std::uint64_t context);
     [[nodiscard]] std::size_t streams() const { return streams_.size(); }
 
-    /// Work is about to be given to a stream.
+    /// Call this before work is enqueued on a stream.
     void begin(Stream stream);
     void record(Event event, Stream stream);
-    /// It stands for something of which nothing is known; all of them do.
+    /// Makes one event, or all events, unknown. A wait for an unknown event counts as a wait for all work.
     void forget(Event event) { events_.erase(event); }
     void forget_events() { events_.clear(); }
     void wait_for(Stream stream, Event event);
-    /// It waits for something of which nothing is known.
+    /// The stream waits for something unknown.
     void wait_for_all(Stream stream);
 
-    /// The host has waited, or was told that it need not.
+    /// The host has waited, or knows that it need not wait.
     void host_waited(Event event);
     void host_waited_for(Stream stream);
     void host_waited_for_all();
 
     enum class Use : std::uint8_t {
         reads,
-        may_write,  // nobody knows: counts as a read
+        may_write,  // unknown; counts as a read
         writes,
     };
     struct Touch {
@@ -72,20 +70,20 @@ class StreamOrder {
         std::uint64_t bytes = 0;
         Use use = Use::reads;
     };
-    /// Who has touched the same before, with nothing in between that orders it with this.
+    /// An earlier access to the same memory that is not ordered with this one.
     struct Conflict {
         Toucher earlier;
         Use earlier_use = Use::reads;
     };
-    /// The work that begin() was called for last on `stream` touches memory. Of several conflicts one; of a
-    /// write and what may have written over it the latter.
+    /// Records that the work of the last begin() on `stream` accesses memory, and returns one of its
+    /// conflicts. If an access may have overwritten the conflicting write, that access is returned.
     std::optional<Conflict> touch(Stream stream, const Touch& touch, const Toucher& who);
-    /// Who had it has no more to do with who gets it.
+    /// Forgets memory, because its previous and next owners are unrelated.
     void forget_memory(std::uint64_t address, std::uint64_t bytes);
 
   private:
     using Time = std::uint64_t;
-    using Clock = std::vector<Time>;  // by stream; shorter: 0 from there on
+    using Clock = std::vector<Time>;  // by stream; missing entries are 0
 
     struct Access {
         Stream stream = 0;
@@ -93,13 +91,13 @@ class StreamOrder {
         Use use = Use::reads;
         Toucher who;
     };
-    /// A part of memory that was touched as a whole.
+    /// A range of memory that was accessed as a whole.
     struct Part {
         std::uint64_t end = 0;
         std::optional<Access> write;
-        std::vector<Access> reads;  // since
+        std::vector<Access> reads;  // since the write
     };
-    using Parts = std::map<std::uint64_t, Part>;  // by their begin; they do not overlap
+    using Parts = std::map<std::uint64_t, Part>;  // by their start; they do not overlap
 
     struct StreamState {
         Kind kind = Kind::free;
@@ -108,7 +106,7 @@ class StreamOrder {
         std::uint64_t host_seen = 0;
     };
 
-    // More would be those of a program that makes them anew all the time.
+    // Only a program that keeps creating new ones exceeds this.
     static constexpr std::size_t kMostEvents = 1U << 16U;
     static constexpr std::size_t kMostParts = 1U << 16U;
 

@@ -24,7 +24,7 @@ AllocationFile* file() {
     return session == nullptr ? nullptr : session->allocations();
 }
 
-/// The same, but none is made.
+/// Does the same, but creates no file.
 AllocationFile* present_file() {
     Session* const session = observing() ? wiped_page().session.load(std::memory_order_acquire) : nullptr;
     return session == nullptr ? nullptr : session->present_allocations();
@@ -70,7 +70,8 @@ void ask_how_much_there_is(RefusedAllocation& refused) {
     refused.total_bytes = total;
 }
 
-/// What the work allocates may itself come from the driver, where somebody stands between.
+/// This prevents recursion: the work allocates, and a library in between may take that memory from the
+/// driver.
 __thread bool t_is_at_work __attribute__((tls_model("initial-exec"))) = false;
 
 template <typename Work>
@@ -122,7 +123,7 @@ struct LeavingMemory::Taken {
     std::vector<AllocationFile::Leaving> leaving;
     allocations::Way way;
     const void* stream;
-    AllocationMoment when;  // of the call: in between others may begin
+    AllocationMoment when;  // of the call, because other calls may begin meanwhile
 };
 
 void LeavingMemory::begin(allocations::Way way, std::uint64_t address, std::uint64_t bytes,

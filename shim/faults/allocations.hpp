@@ -1,6 +1,6 @@
-// The map of allocations, as the hooks of the driver see it: what memory is made, freed and refused. Done
-// with AOTI_DBG_TRIAGE, else a load. Throws nothing and leaves errno as it was; the only question to the
-// driver beyond whose context it is comes right after it has refused memory: how much there is.
+// Maintains the allocation map from the driver hooks: memory that is allocated, freed and refused. It is
+// active with AOTI_DBG_TRIAGE and otherwise costs one load. It must not throw or change errno. It queries the
+// driver only for the current context, and right after a refusal for the amount of memory.
 #pragma once
 
 #include <cstdint>
@@ -16,15 +16,15 @@ inline constexpr std::int32_t kCurrentDevice = -2;
 struct AskedMemory {
     allocations::Way way;
     std::uint64_t bytes;
-    const void* stream = nullptr;  // of what is made in stream order
+    const void* stream = nullptr;  // for a stream-ordered allocation
     std::int32_t device = kCurrentDevice;
 };
 
-/// It was made at `address`; 0: nowhere yet.
+/// Records an allocation at `address`, or 0 if it has no address yet.
 void note_made(const AskedMemory& asked, std::uint64_t address);
 void note_refused(const AskedMemory& asked);
 
-/// A call that makes memory has come back, with where in `address`, which may be null.
+/// Records the result of a call that allocates memory. `address` points to the new address and may be null.
 template <typename Address>
 int made_memory(int result, const AskedMemory& asked, const Address* address) {
     constexpr int kOutOfMemory = 2;  // CUDA_ERROR_OUT_OF_MEMORY
@@ -35,10 +35,10 @@ int made_memory(int result, const AskedMemory& asked, const Address* address) {
     return result;
 }
 
-/// Memory that is about to be freed, from here to end(). Not to be copied.
+/// Memory that is being freed, from the constructor to end(). It must not be copied.
 class LeavingMemory {
   public:
-    /// `bytes`: of mapped memory, whose pieces go together.
+    /// `bytes` is the size of mapped memory, whose pieces are freed together.
     LeavingMemory(allocations::Way way, std::uint64_t address, std::uint64_t bytes = 0,
                   const void* stream = nullptr) {
         if (g_recording_memory) [[unlikely]]
@@ -63,7 +63,7 @@ class LeavingMemory {
     Taken* taken_ = nullptr;
 };
 
-/// A context is about to go, or all of a device.
+/// Call these before a context, or everything on a device, is destroyed.
 void note_context_gone(const void* context);
 void note_device_gone(int device);
 

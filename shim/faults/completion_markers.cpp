@@ -80,7 +80,7 @@ std::uint8_t CompletionMarkers::mark(ThreadState& state, CUstream stream, ring::
     CUcontext context = nullptr;
     if (api == nullptr || api->cuCtxGetCurrent(&context) != CUDA_SUCCESS || context == nullptr) return 0;
     const Capture capture = capture_of(*api, stream);
-    // In a graph it would be written each time that is launched.
+    // In a graph, the marker would be written at each launch of the graph.
     if (capture == Capture::active) return ring::kCaptured;
     MarkedContext* const there = find(context);
     if (there == nullptr) return 0;

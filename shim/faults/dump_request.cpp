@@ -16,11 +16,11 @@ namespace {
 
 struct Expected {
     std::string path;
-    pid_t process = 0;  // the pipe of a fork's child is its own
+    pid_t process = 0;  // a fork's child has its own pipe
     bool (*be_last)() = nullptr;
 };
 
-std::atomic<const Expected*> g_expected{nullptr};  // none is ever freed: read while the process ends
+std::atomic<const Expected*> g_expected{nullptr};  // never freed, because exit reads it
 
 const Expected* expected() {
     const Expected* const found = g_expected.load(std::memory_order_acquire);
@@ -34,12 +34,13 @@ bool is_pipe(const std::string& path, struct stat& found) {
 std::atomic<const Expected*> g_asked{nullptr};
 std::atomic<int> g_contexts_in_the_making{0};
 
-// Of the thread that looks: the pipe as it found it, whose that is, and whose has no name any more.
+// These belong to the thread that looks for the pipe: the pipe as found, its owner, and the owner of the pipe
+// whose name is removed.
 struct stat g_pipe {};
 const Expected* g_found = nullptr;
 const Expected* g_taken = nullptr;
 
-/// The driver's own end; -1 where nobody has the pipe open.
+/// Returns the driver's own descriptor, or -1 if the pipe is not open.
 int descriptor_of(const struct stat& pipe) {
     DIR* const open_ones = opendir("/proc/self/fd");
     if (open_ones == nullptr) return -1;
@@ -82,7 +83,7 @@ void take_dump_pipe() {
     if (wanted == nullptr || wanted == g_taken || !is_pipe(wanted->path, g_pipe)) return;
     g_found = wanted;
     if (descriptor_of(g_pipe) < 0 || g_contexts_in_the_making.load() != 0) return;
-    // Whoever began before the driver was told is seen now; whoever begins later opens none.
+    // The counter now shows any creation that began before be_last(). A later one opens no pipe.
     if (!wanted->be_last() || g_contexts_in_the_making.load() != 0) return;
     unlink(wanted->path.c_str());
     g_taken = wanted;
@@ -98,7 +99,7 @@ bool ask_for_dump() {
     const std::string end = "/proc/self/fd/" + std::to_string(descriptor_of(g_pipe));
     const Descriptor pipe(open(end.c_str(), O_WRONLY | O_NONBLOCK | O_CLOEXEC));
     g_asked.store(g_found, std::memory_order_release);
-    // SIGPIPE is nothing that a thread of ours takes.
+    // Threads of the library block SIGPIPE.
     return pipe.number() >= 0 && write(pipe.number(), "1", 1) == 1;
 }
 

@@ -1,29 +1,23 @@
-// Asks the driver for its record of what is on the device now, though nothing has faulted: of a kernel that
-// does not end it says which one that is and where, and of a fault that the driver was not told of what it
-// tells of any other. By the record the context fails, as by that of a fault.
-//
-// The driver waits for it at a pipe, which it makes with its first context, and makes the record, of all
-// contexts, when somebody writes to it. Nobody else is to meet that pipe in the output folder, so it loses
-// its name as soon as the driver has it open. No descriptor is held here: when it is needed the driver's own
-// is looked for.
-//
-// With each further context the driver opens the pipe once more, and where it has no name by then that
-// context is not made. So the driver is told before that later ones need none, and while one is being made,
-// which may have begun earlier, the name stays. Those that have the pipe open answer for all; when they are
-// gone nobody does.
+// Requests the driver's core dump of the device although nothing has faulted. It shows which kernel does not
+// end and where, and a fault that the driver was not notified of. The dump makes the context fail, as a fault
+// does. The driver reads requests from a pipe that it creates with its first context, and then dumps all
+// contexts. The library must not hold a descriptor of the pipe; it looks up the driver's own when needed.
 #pragma once
 
 #include <string>
 
 namespace aoti_dbg {
 
-/// The driver is told to make its pipe there, in the place of one that a process of this number has left.
-/// `be_last` tells it to open none for later contexts; false: it did not listen.
+/// Call this when the driver will create its pipe at `path`. It removes a stale pipe of an earlier process
+/// with the same number. `be_last` makes the driver open no pipe for later contexts, and returns false if the
+/// driver refused.
 void expect_dump_pipe(const std::string& path, bool (*be_last)());
-/// It does not.
+/// Call this if the driver will not create a pipe.
 void forget_dump_pipe();
 
-/// From before the driver is asked for a context until it has answered.
+/// Covers the time from before a context is requested until the driver has answered. The driver opens the
+/// pipe again for each further context. It fails to create the context if the pipe has no name. The name
+/// therefore stays while a context is being created, which may have begun before `be_last`.
 class ContextInTheMaking {
   public:
     ContextInTheMaking();
@@ -32,18 +26,20 @@ class ContextInTheMaking {
     ContextInTheMaking& operator=(const ContextInTheMaking&) = delete;
 };
 
-/// Looks whether it is there by now, and takes its name away. Cheap, for one thread that looks again and
-/// again.
+/// Removes the pipe's name once the driver has the pipe open, so that no other process finds it in the output
+/// folder. Contexts that have the pipe open serve all later ones. Once they are destroyed, no context
+/// answers. It is cheap, for one thread that calls it repeatedly.
 void take_dump_pipe();
 
-/// By the same thread: not where the driver has no pipe, or has been asked before.
+/// Call this from the same thread. Returns false if the driver has no pipe or has already been asked.
 bool can_ask_for_dump();
-/// False where nobody reads what is asked.
+/// Returns false if no reader receives the request.
 bool ask_for_dump();
-/// By any thread: whether this process has been so far.
+/// True if this process has requested a dump. Any thread may call it.
 bool has_asked_for_dump();
 
-/// At the end of the process, which may have been too short for anybody to look. Allocates nothing.
+/// Removes the pipe at process exit, because a short process may exit before take_dump_pipe() runs. It must
+/// not allocate.
 void remove_dump_pipe();
 
 }  // namespace aoti_dbg

@@ -21,17 +21,17 @@ constexpr int kFatal[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
 
 std::atomic<pid_t> g_dying{0};
 
-/// Of what the processor has raised; where it says no address, as of one that none can be, the kernel calls
-/// it its own.
+/// Returns the accessed address of a signal that the processor raised. If the processor reports no address,
+/// as for a noncanonical one, the kernel marks the signal as its own.
 std::optional<std::uint64_t> accessed_by(const siginfo_t& info) {
     const bool is_access = info.si_signo == SIGSEGV || info.si_signo == SIGBUS;
     if (!is_access || info.si_code <= 0 || info.si_code >= SI_KERNEL) return std::nullopt;
     return reinterpret_cast<std::uintptr_t>(info.si_addr);
 }
 
-/// Into the ring: the signal, its thread, and which of the thread's calls were left before it came.
+/// Records the signal, its thread and the calls of the thread that were unwound before it.
 void note_end_by(const siginfo_t& info, std::uint32_t thread, const void* context) {
-    // A fork's child that has made no call has no ring, and a vfork's child no session of its own.
+    // A fork's child without calls has no ring, and a vfork's child has no session of its own.
     Session* const session = wiped_page().session.load(std::memory_order_acquire);
     if (session == nullptr || session->pid() != getpid() || session->ring() == nullptr) return;
     ThreadState* const state = thread_state_if_any();
@@ -50,7 +50,7 @@ void note_and_pass_on(int signal, siginfo_t* info, void* context) {
     struct sigaction by_default {};
     by_default.sa_handler = SIG_DFL;
     sigaction(signal, &by_default, nullptr);
-    // It is blocked until the handler returns, and then comes as it came.
+    // The signal is blocked until the handler returns. It then arrives with its original information.
     if (syscall(SYS_rt_tgsigqueueinfo, getpid(), thread, signal, info) != 0)
         syscall(SYS_tgkill, getpid(), thread, signal);
 }

@@ -1,16 +1,15 @@
-// Signals by which the processor or the C library says that the program is wrong: which it was, and of which
-// thread, is noted in the flight ring; where nobody waits for the program's end (no `aoti-dbg run`) the
-// report is asked for; and the signal goes on to do what it would have done. One that the program handles or
-// ignores is its own business.
+// Handles signals with which the processor or the C library reports a program error. The handler records the
+// signal and its thread in the flight recorder ring. It starts the report if no `aoti-dbg run` waits for the
+// exit. Then the signal has its original effect. It must not touch a signal that the program handles or
+// ignores.
 #pragma once
 
 namespace aoti_dbg {
 
-/// Takes those that are at their default, once a process.
+/// Installs handlers for the signals with the default action, once per process.
 void watch_fatal_signals();
 
-/// Where another thread's signal is about to end the process, waits for that: an exit meanwhile must not turn
-/// it into another end.
+/// Waits if another thread's signal is about to end the process, so that an exit does not replace that end.
 void yield_to_fatal_signal();
 
 }  // namespace aoti_dbg

@@ -10,7 +10,7 @@
 namespace aoti_dbg {
 namespace {
 
-// Of cuda.h, which has the newer ones since 12.5 only.
+// These values are from cuda.h, which has the newer ones only since 12.5.
 enum Attribute : int {
     kEnabled = 1,
     kTriggerHost = 2,
@@ -20,12 +20,12 @@ enum Attribute : int {
     kPipe = 6,
     kContents = 7
 };
-// Who reads it wants to know who faulted where, and not all of the device's memory: without images that are
-// not relocated, global, shared and local memory and constants.
+// The report needs the place of the fault and not all device memory. The dump omits nonrelocated images,
+// global, shared and local memory, and constants.
 constexpr unsigned kLittle = 0x2fU;
 constexpr unsigned kNoAbort = 0x10U;
 
-// With its end.
+// including the terminating zero
 constexpr std::size_t kLongestPath = 1024;
 
 template <typename Value>
@@ -35,7 +35,7 @@ bool set(const FaultDumpApi& api, Attribute what, Value value) {
 }
 
 bool set_path(const FaultDumpApi& api, Attribute what, const std::string& path) {
-    // Never freed: nothing says that the driver copies it.
+    // This is never freed, because the driver may not copy it.
     auto* const kept = new std::string(path);
     std::size_t bytes = kept->size() + 1;
     return api.set(what, kept->data(), &bytes) == 0;
@@ -44,7 +44,7 @@ bool set_path(const FaultDumpApi& api, Attribute what, const std::string& path) 
 bool set_contents(const FaultDumpApi& api, AfterDump after) {
     const bool aborts = after == AfterDump::abort;
     if (set(api, kContents, kLittle | (aborts ? 0 : kNoAbort))) return true;
-    // Drivers before 12.5.
+    // Drivers before 12.5 use these attributes.
     return set(api, kLightweight, true) && set(api, kTriggerHost, aborts);
 }
 
@@ -54,7 +54,7 @@ bool is_enabled(const FaultDumpApi& api) {
     return api.get(kEnabled, &enabled, &bytes) == 0 && enabled;
 }
 
-/// Their values win over whatever is set later.
+/// The values of these variables override whatever is set later.
 bool is_asked_for(const char* (*variable)(const char* name)) {
     constexpr const char* kNames[] = {"CUDA_ENABLE_COREDUMP_ON_EXCEPTION", "CUDA_ENABLE_LIGHTWEIGHT_COREDUMP",
                                       "CUDA_ENABLE_CPU_COREDUMP_ON_EXCEPTION", "CUDA_COREDUMP_FILE",
@@ -67,7 +67,7 @@ constexpr const char* kEnabledVariable = "CUDA_ENABLE_COREDUMP_ON_EXCEPTION";
 constexpr const char* kFileVariable = "CUDA_COREDUMP_FILE";
 constexpr const char* kDriversName = "core_%t_%h_%p.nvcudmp";
 
-/// As the driver names its file; by the variable where it does not say it, else by default.
+/// Returns the file name that the driver reports, else that of the variable, else the driver's default.
 std::string file_asked_for(const FaultDumpApi& api, const char* (*variable)(const char* name)) {
     char text[kLongestPath] = "";
     std::size_t bytes = sizeof text;
@@ -77,7 +77,7 @@ std::string file_asked_for(const FaultDumpApi& api, const char* (*variable)(cons
     return set == nullptr || *set == '\0' ? kDriversName : set;
 }
 
-/// With host and process where the driver puts them; the time is that of the fault.
+/// Inserts the host and the process where the driver does. The time is that of the fault and stays open.
 std::string with_names(const std::string& pattern) {
     char host[256] = "";
     gethostname(host, sizeof host - 1);
@@ -116,7 +116,7 @@ FaultDump arm_fault_dump(const FaultDumpApi& api, const std::string& path, bool 
     if (is_asked_for(variable) || is_enabled(api)) return FaultDump::asked_for_already;
     if (path.size() >= kLongestPath) return FaultDump::path_too_long;
     if (!has_room) return FaultDump::no_room;
-    // With the last one it is armed.
+    // The last call arms the dump.
     const bool is_armed = set_path(api, kFile, path) && set_contents(api, after) && set(api, kEnabled, true);
     return is_armed ? FaultDump::armed : FaultDump::refused;
 }

@@ -1,7 +1,7 @@
-// The driver's own record of a fault on the GPU: an exception core dump, which names kernel, block, thread
-// and instruction. It is asked for right after cuInit, the one moment at which the driver takes it: earlier
-// it crashes, and with a context there it answers success and writes nothing. Knows no driver but the
-// functions that it is given.
+// The driver's own record of a GPU fault: an exception core dump with the kernel, block, thread and
+// instruction. It must be requested right after cuInit. Earlier, the driver crashes. Once a context exists,
+// the driver returns success but writes nothing. This code must not use other driver functions than those it
+// receives.
 #pragma once
 
 #include <cstddef>
@@ -9,8 +9,8 @@
 
 namespace aoti_dbg {
 
-/// cuCoredumpGetAttributeGlobal and cuCoredumpSetAttributeGlobal; null where the driver has none (before
-/// 12.1).
+/// cuCoredumpGetAttributeGlobal and cuCoredumpSetAttributeGlobal. They are null if the driver lacks them
+/// (before 12.1).
 struct FaultDumpApi {
     using Function = int (*)(int what, void* value, std::size_t* bytes);
     Function get = nullptr;
@@ -19,8 +19,8 @@ struct FaultDumpApi {
 
 enum class FaultDump {
     armed,
-    asked_for_already,  // by the program, or by whoever has set the driver's variables
-    not_known,          // to this driver
+    asked_for_already,  // by the program or the driver's environment variables
+    not_known,          // this driver does not support it
     path_too_long,
     no_room,
     refused,
@@ -28,26 +28,26 @@ enum class FaultDump {
 
 enum class AfterDump { go_on, abort };
 
-/// After a cuInit that succeeded, before there is a context: a fault writes `path`, and the program goes on
-/// to see the error that it would have seen, or is aborted. What somebody has asked of the driver stays as it
-/// is, wherever that goes; `has_room` is about `path`.
+/// Call this after a successful cuInit, before a context exists. A fault then writes `path`, and the program
+/// either continues and gets its error, or is aborted. An existing request stays unchanged, wherever its dump
+/// goes. `has_room` refers to `path`.
 FaultDump arm_fault_dump(const FaultDumpApi& api, const std::string& path, bool has_room, AfterDump after,
                          const char* (*variable)(const char* name));
 
-/// What somebody else has asked of the driver.
+/// A core dump request that the library did not make.
 struct DumpOfOthers {
     bool is_enabled = false;
-    // An absolute path, in which `%t` stands for the moment of the fault; empty: not known.
+    // An absolute path, with `%t` for the time of the fault. It is empty if unknown.
     std::string path;
 };
 
-/// After FaultDump::asked_for_already.
+/// Call this after FaultDump::asked_for_already.
 DumpOfOthers dump_of_others(const FaultDumpApi& api, const char* (*variable)(const char* name));
 
-/// Besides, whoever writes to `pipe`, which the driver makes, gets such a record though nothing has faulted.
-/// False where the driver does not.
+/// In addition, a write to `pipe`, which the driver creates, produces such a record without a fault. Returns
+/// false if the driver refuses.
 bool arm_dump_on_request(const FaultDumpApi& api, const std::string& pipe);
-/// Contexts that come later do without it. Who writes to that of an earlier one is told of them, too.
+/// Later contexts open no pipe. A write to the pipe of an earlier context covers them too.
 bool open_no_more_pipes(const FaultDumpApi& api);
 
 }  // namespace aoti_dbg

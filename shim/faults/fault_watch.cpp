@@ -34,13 +34,13 @@ FaultDumpApi fault_dump_api() {
     return {find("cuCoredumpGetAttributeGlobal"), find("cuCoredumpSetAttributeGlobal")};
 }
 
-/// The driver overwrites what is there.
+/// Avoids an existing file, because the driver overwrites it.
 std::string free_path(const std::string& folder) {
     const std::string path = folder + "/gpu.core";
     return access(path.c_str(), F_OK) != 0 ? path : folder + "/gpu-" + std::to_string(getpid()) + ".core";
 }
 
-/// What else the driver can be asked for, at a hang that is not only to be told of.
+/// Prepares a dump on request, unless hangs are only reported.
 void arm_for_hangs(const std::string& folder) {
     if (options().hang == 0 || options().on_hang == OnHang::report) return;
     const std::string pipe = folder + "/gpu-" + std::to_string(getpid()) + ".pipe";
@@ -50,7 +50,7 @@ void arm_for_hangs(const std::string& folder) {
 
 std::atomic<DumpOfFault> g_dump{DumpOfFault::not_asked};
 
-/// By what else it is known which launch it was.
+/// Returns how the launch can be identified without a core dump.
 const char* fallback_advice(const Session& session) {
     if (session.ring() == nullptr)
         return "No report can identify the launch. Set AOTI_DBG_RING to a value above 0.";
@@ -62,7 +62,8 @@ const char* fallback_advice(const Session& session) {
     return "Set CUDA_LAUNCH_BLOCKING=1: the last call in the flight recorder ring is then the culprit.";
 }
 
-/// The driver reads that variable by itself: it is the program's environment, which is not ours to change.
+/// The driver reads this variable itself. It is part of the program's environment, which the library must not
+/// change.
 void say_if_launches_do_not_wait() {
     if (options().completion != Completion::blocking || !options().records_all()) return;
     if (getenv("CUDA_LAUNCH_BLOCKING") != nullptr) return;
@@ -76,7 +77,7 @@ void say_why_not(FaultDump result, const std::string& path, const Session& sessi
         case FaultDump::armed:
             return;
         case FaultDump::asked_for_already:
-            return;  // find_dump_of_others() has said where it goes
+            return;  // find_dump_of_others() prints where it goes
         case FaultDump::no_room:
             return message(
                 Severity::warn,
@@ -99,10 +100,10 @@ void say_why_not(FaultDump result, const std::string& path, const Session& sessi
     }
 }
 
-/// The report looks there as well.
+/// Records the path, so that the report reads the core dump there too.
 bool note_place(const std::string& folder, const std::string& path) {
     constexpr int kFlags = O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW;
-    // By its own number nobody else has left one that still counts.
+    // A file with this process's own number can only be stale.
     const std::string own = folder + "/gpu-" + std::to_string(getpid()) + ".place";
     int file = open((folder + "/gpu.place").c_str(), kFlags | O_EXCL, 0600);
     if (file < 0 && errno == EEXIST) file = open(own.c_str(), kFlags | O_TRUNC, 0600);
@@ -133,11 +134,11 @@ DumpOfFault find_dump_of_others(const Session& session, DumpOfOthers& dump) {
     return DumpOfFault::of_others;
 }
 
-/// The driver's record is looked for there, when a fault seems to be under way and at the end.
+/// Watches for the driver's record at `path`, when a fault seems to be in progress and at exit.
 void expect_dump(Session& session, const std::string& path) {
     session.expect_fault_dump(path);
     watch_fault_window(path, options().on_fault == OnFault::raise);
-    // Before what the driver has left to be done at exit.
+    // This runs before the driver's own exit handlers.
     atexit(await_fault_dump);
 }
 
@@ -159,7 +160,7 @@ void watch_for_faults() {
     say_if_launches_do_not_wait();
     if (!options().triage) return;
     Session* const session = current_session();
-    if (session == nullptr || session->folder().empty()) return;  // which was said
+    if (session == nullptr || session->folder().empty()) return;  // a message was printed
     const std::string path = free_path(session->folder());
     const FaultDump result = arm(session->folder(), path);
     g_counts_launches.store(true, std::memory_order_relaxed);
@@ -173,7 +174,7 @@ void watch_for_faults() {
     g_dump.store(
         result == FaultDump::asked_for_already ? find_dump_of_others(*session, dump) : DumpOfFault::none,
         std::memory_order_relaxed);
-    // One of an earlier run says nothing of this one, and where the time is in its name it has none yet.
+    // A dump of an earlier run proves nothing about this run. A path with a timestamp does not exist yet.
     const bool is_exact = dump.path.find("%t") == std::string::npos;
     if (dump_of_fault() == DumpOfFault::of_others && is_exact && access(dump.path.c_str(), F_OK) != 0)
         expect_dump(*session, dump.path);

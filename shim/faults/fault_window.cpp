@@ -21,42 +21,43 @@ std::atomic<bool> g_raises_faults{false};
 namespace {
 
 constexpr std::uint64_t kMillisecond = 1'000'000;
-// A call that waits for a kernel at fault waits at least 27 ms, or, if it was a store, may not wait at all.
-// The driver's threads are called, and the debugger is loaded 0.7 ms later, on a busy machine up to 35 ms.
+// A call that waits for a faulting kernel waits at least 27 ms, or not at all if the fault was a store. The
+// driver's threads run, and the debugger is loaded 0.7 ms later, or up to 35 ms later on a busy machine.
 constexpr std::uint64_t kLongestStall = 25 * kMillisecond;
 constexpr std::uint64_t kUntilDebugger = 40 * kMillisecond;
 constexpr std::uint64_t kLeastPatience = 2 * kMillisecond;
-// Calls that wait so long without a fault must not become slower for it: of the program's time a fiftieth is
-// waited for the debugger, and so much at first.
+// Calls that wait this long without a fault must not become slower. Waiting for the debugger may take one
+// fiftieth of the program's time, plus this much at first.
 constexpr std::uint64_t kShare = 50;
 constexpr std::uint64_t kAtFirst = 200 * kMillisecond;
-// How long after its last launch a program that ends may still have a fault coming: the standstill, and some.
+// A fault of the last launch may appear this long after the launch: the stall plus a margin.
 constexpr std::uint64_t kUntilSign = 80 * kMillisecond;
-// It takes the driver's debugger 45 to 100 ms to gather its record, and of a device that is full six seconds,
-// during which a thread of it works without a pause.
+// The driver's debugger takes 45 to 100 ms to gather its record, or six seconds for a full device. Meanwhile
+// one of its threads works without a pause.
 constexpr std::uint64_t kUntilRecord = 500 * kMillisecond;
 constexpr std::uint64_t kLongestRecord = 60'000 * kMillisecond;
 constexpr std::uint64_t kBetweenLooks = 50 * kMillisecond;
-constexpr std::uint64_t kWork = 2 * kMillisecond;  // between two looks; to come round takes a fortieth of it
-// What has been written is whole when it has not grown for so many milliseconds; by then the error sticks, or
-// the driver has aborted the program.
+constexpr std::uint64_t kWork =
+    2 * kMillisecond;  // between two looks; a wake-up on schedule takes a fortieth of it
+// The dump is complete if it has not grown for this many milliseconds. By then the error is sticky, or the
+// driver has aborted the program.
 constexpr int kUnchanged = 60;
 
-std::atomic<pid_t> g_aborting{0};     // the process; 0: none
-const std::string* g_path = nullptr;  // never freed: read while the process ends
+std::atomic<pid_t> g_aborting{0};     // the process; 0 for none
+const std::string* g_path = nullptr;  // never freed, because exit reads it
 pid_t g_armed_by = 0;                 // a fork's child has no driver that could fault
 std::uint64_t g_armed_at = 0;         // on the monotonic clock
 
 struct Loaded {
     unsigned long long objects = 0;  // ever loaded
-    unsigned long long seen = 0;     // of them, when it was looked last
+    unsigned long long seen = 0;     // number of objects at the last look
     bool has_debugger = false;
 };
 
 int inspect(dl_phdr_info* object, std::size_t, void* loaded_ptr) {
     auto& loaded = *static_cast<Loaded*>(loaded_ptr);
     loaded.objects = object->dlpi_adds;
-    if (loaded.objects == loaded.seen) return 1;  // the same as before
+    if (loaded.objects == loaded.seen) return 1;  // unchanged since the last look
     loaded.has_debugger = strstr(object->dlpi_name, "libcudadebugger.so") != nullptr;
     return loaded.has_debugger ? 1 : 0;
 }
@@ -66,8 +67,8 @@ std::uint64_t bytes_of(const char* path) {
     return stat(path, &found) == 0 ? static_cast<std::uint64_t>(found.st_size) : 0;
 }
 
-/// Whether the driver's threads have been called of late, as they are not as long as all is well. They are
-/// asked after when something was launched, and then for as long as a sign of that may still come.
+/// Returns whether the driver's threads ran recently, which they do not do in normal operation. They are
+/// checked after a launch, and as long as a sign of its fault may still appear.
 bool have_handlers_been_called() {
     static std::atomic<std::uint64_t> known_launch{0};
     static std::atomic<std::uint64_t> known_at{0};
@@ -79,7 +80,7 @@ bool have_handlers_been_called() {
     else if (now >= known_at.load(std::memory_order_relaxed) + kUntilSign)
         return false;
     if (event_handlers::have_been_called()) last_call.store(now, std::memory_order_relaxed);
-    // Other threads that come back from waiting meanwhile are to know as well.
+    // Other threads that return from a wait at this time must know as well.
     const std::uint64_t last = last_call.load(std::memory_order_relaxed);
     return last != 0 && now < last + kUntilDebugger;
 }
@@ -102,7 +103,7 @@ bool fault_is_behind(std::uint64_t waited) {
     if (fault_is_under_way()) return true;
     const bool are_called = have_handlers_been_called();
     if (!are_called && waited < kLongestStall) return false;
-    static std::atomic<std::uint64_t> spent{0};  // threads at once may overdraw it, by as many waits
+    static std::atomic<std::uint64_t> spent{0};  // concurrent threads may overdraw it by one wait each
     static std::atomic<std::uint64_t> patience{kUntilDebugger};
     const std::uint64_t patient = patience.load(std::memory_order_relaxed);
     const std::uint64_t longest = waited >= kLongestStall ? kUntilDebugger : patient;
@@ -118,7 +119,7 @@ bool fault_is_behind(std::uint64_t waited) {
         now = monotonic_nanoseconds();
     }
     spent.fetch_add(now - begun, std::memory_order_relaxed);
-    // Where the driver's threads are called for other reasons as well, that they are says less each time.
+    // If the driver's threads also run for other reasons, their activity means less each time.
     if (are_called && !is_behind)
         patience.store(std::max(patient / 2, kLeastPatience), std::memory_order_relaxed);
     return is_behind;
@@ -140,7 +141,7 @@ bool RecordWait::goes_on() {
     if (now - looked_ >= kBetweenLooks) {
         looked_ = now;
         const std::optional<std::uint64_t> time = event_handlers::time_had();
-        // They have ended, so nobody writes any more.
+        // The driver's threads have ended, so no thread writes any more.
         if (time == 0U) return false;
         if (time_had_ && *time > *time_had_ + kWork) worked_ = now;
         time_had_ = time;
@@ -182,7 +183,7 @@ void await_abort() {
 }
 
 void watch_fault_window(const std::string& path, bool raises) {
-    // Somebody debugs already: then it says nothing that the debugger is there.
+    // A debugger is already attached, so its presence is not a sign of a fault.
     if (fault_is_under_way()) return;
     g_path = new std::string(path);
     g_armed_by = getpid();
@@ -193,13 +194,13 @@ void watch_fault_window(const std::string& path, bool raises) {
 
 namespace {
 
-void close_unwound_calls() {
+void wait_for_dump() {
     if (!g_watches_window.load(std::memory_order_acquire) || getpid() != g_armed_by) return;
     while (!fault_is_under_way()) {
         if (since_last_launch() >= kUntilSign) return;
         nap(kMillisecond);
     }
-    // Of what did not come in that time nothing comes any more.
+    // A record that did not appear in that time will not appear.
     static std::atomic<bool> has_waited{false};
     if (has_waited.exchange(true)) return;
     await_record();
@@ -208,7 +209,7 @@ void close_unwound_calls() {
 }  // namespace
 
 void await_fault_dump() {
-    close_unwound_calls();
+    wait_for_dump();
     await_abort();
 }
 

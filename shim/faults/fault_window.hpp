@@ -1,10 +1,8 @@
-// What lies between a fault on the GPU and the moment at which a program with an armed driver gets to know of
-// it (fault_watch). The device stands still for some 30 to 40 ms. Then the driver loads its debugger to write
-// the core dump, which takes it 50 to 100 ms more, and only then the error sticks: until then calls that wait
-// for the device come back as if all were well, and later kernels run.
-//
-// The debugger that is loaded is the sign by which it is known here that a fault is under way. Before that
-// the driver's threads are called (event_handlers): then the debugger is looked for.
+// Covers the time from a GPU fault until a program with an armed driver sees it (fault_watch). The device
+// stalls for 30 to 40 ms. Then the driver loads its debugger to write the core dump, which takes 50 to 100 ms
+// more. Only then is the error sticky: until then, calls that wait return success and later kernels run. The
+// loaded debugger is the sign of a fault. Before that the driver's event threads run (event_handlers), and
+// only then is the debugger looked for.
 #pragma once
 
 #include <atomic>
@@ -19,27 +17,29 @@ namespace aoti_dbg {
 extern std::atomic<bool> g_watches_window;
 extern std::atomic<bool> g_raises_faults;
 
-/// The driver has been armed, and will write `path`. `raises`: launches fail as soon as a fault is known.
+/// Call this when the driver is armed and will write `path`. With `raises`, launches fail as soon as a fault
+/// is known.
 void watch_fault_window(const std::string& path, bool raises);
 
-/// Whether the driver has begun to record a fault.
+/// True if the driver has begun to record a fault.
 bool fault_is_under_way();
-/// The same where it is watched for, else false.
+/// Does the same if faults are watched for, and otherwise returns false.
 inline bool has_fault_begun() {
     return g_watches_window.load(std::memory_order_relaxed) && fault_is_under_way();
 }
 
-/// A call of the host's that waits for the device has returned; `waited` in nanoseconds.
+/// Call this after a call that waits for the device has returned. `waited` is in nanoseconds. Returns whether
+/// a fault is in progress.
 bool fault_is_behind(std::uint64_t waited);
 
-/// Of the driver's record of what is on the device, for which somebody waits: as long as its threads are at
-/// work on it, which takes some seconds where the device is full, and for so long when they are not.
+/// A wait for the driver's record of what is on the device. It continues while the driver's threads work on
+/// the record, which takes some seconds for a full device. It ends when they are idle for `idle` nanoseconds.
 class RecordWait {
   public:
     explicit RecordWait(std::uint64_t idle) : idle_(idle) {}
-    /// After a millisecond. Allocates nothing.
+    /// Returns after a millisecond whether to wait on. It must not allocate.
     bool goes_on();
-    /// Some of it is there.
+    /// Call this when a part of the record has arrived.
     void note_progress() { worked_ = monotonic_nanoseconds(); }
 
   private:
@@ -50,24 +50,25 @@ class RecordWait {
     std::optional<std::uint64_t> time_had_;
 };
 
-/// Where threads of the driver's do nothing for so long there is no record under way.
+/// If the driver's threads are idle for this long, no record is in progress.
 inline constexpr std::uint64_t kIdleRecord = 5'000'000'000;
 
-/// Waits until the driver's record is whole; false where none has come.
+/// Waits until the driver's record is complete. Returns false if there is none.
 bool await_record();
 
-/// The process is about to end: if a fault is under way, or may still come of what was launched just now,
-/// waits until the driver has written of it. Allocates nothing.
+/// Call this at process exit. If a fault is in progress, or the last launch may still cause one, it waits
+/// until the driver has written the dump. It must not allocate.
 void await_fault_dump();
 
-/// The program is about to be told of an error, which has come before the driver's record of the fault: waits
-/// for that, once and not for long. For a program that now ends takes the driver's debugger along.
+/// Call this before the program receives an error that came before the driver's record of the fault. It waits
+/// for the record to begin, once and briefly, because a program that exits now also ends the driver's
+/// debugger.
 void let_record_begin(int error);
 
-/// What the context's error is when the driver has recorded the fault that is under way.
+/// Returns the context's error once the driver has recorded the fault in progress.
 int error_of_fault();
 
-/// What a launch that returned `result` is to return.
+/// Returns what a launch must return whose real result is `result`.
 template <typename Result>
 Result raised(Result result) {
     if (!g_raises_faults.load(std::memory_order_relaxed)) [[likely]]
@@ -75,11 +76,11 @@ Result raised(Result result) {
     return result == Result{} && fault_is_under_way() ? static_cast<Result>(error_of_fault()) : result;
 }
 
-/// From now on nobody is told of an error, and nobody exits: the calling thread aborts the process, when the
-/// driver's record is made. Not in a fork's child, which has no such thread.
+/// From here on no thread returns an error or exits. The calling thread aborts the process when the driver's
+/// record is complete. A fork's child has no such thread and is not affected.
 void abort_follows();
 void no_abort_follows();
-/// Where that is so, for as long as it is.
+/// Waits as long as an abort follows.
 void await_abort();
 template <typename Result>
 Result unless_aborting(Result result) {
@@ -87,8 +88,8 @@ Result unless_aborting(Result result) {
     return result;
 }
 
-/// Around a call that waits for the device, so that it does not come back as if all were well when a fault
-/// is under way: it is made again until the error is there.
+/// Wraps a call that waits for the device, so that it does not return success while a fault is in progress.
+/// The call is repeated until the error appears.
 template <typename Again>
 auto wait_through_fault(Again again) {
     if (!g_watches_window.load(std::memory_order_relaxed)) [[likely]]
@@ -100,7 +101,7 @@ auto wait_through_fault(Again again) {
     for (RecordWait wait(kIdleRecord); result == kSuccess && wait.goes_on();)
         result = again();
     if (result == kSuccess) {
-        // A record that somebody asked for by hand.
+        // A user requested this record by hand.
         g_watches_window.store(false, std::memory_order_relaxed);
     } else {
         let_record_begin(static_cast<int>(result));

@@ -1,4 +1,5 @@
-// hang.json of a process, beside its flight ring: what hangs now (serializer/hang). One thread writes it.
+// Writes hang.json of a process, next to its flight recorder ring: the current hang (serializer/hang). Only
+// one thread may write it.
 #pragma once
 
 #include <string>
@@ -10,10 +11,10 @@ namespace aoti_dbg {
 
 class HangFile {
   public:
-    /// `ring` is the path of the flight ring.
+    /// `ring` is the path of the flight recorder ring.
     explicit HangFile(const std::string& ring) : path_(hang_path(ring)) {}
 
-    /// In place of what was written before; it has its name when it is whole.
+    /// Replaces the previous file. The file gets its name when it is complete.
     Status write(const Hang& hang) const;
     void remove() const;
     [[nodiscard]] const std::string& path() const { return path_; }

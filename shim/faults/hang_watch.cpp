@@ -31,32 +31,33 @@ namespace aoti_dbg {
 namespace {
 
 constexpr std::uint64_t kSecond = 1'000'000'000;
-// Nobody waits for it, and it costs nothing.
+// No thread waits for a look, and a look costs nothing.
 constexpr std::uint64_t kBetweenLooks = kSecond / 10;
 
-/// A thread as it was seen at the last looks.
+/// A thread as the last looks saw it.
 struct Seen {
     std::uint64_t steps = 0;
     std::uint64_t stood = 0;  // nanoseconds without a step
     bool is_judged = false;   // since then
     bool is_reported = false;
-    bool is_told_to_ask = false;  // and outside of any call
-    std::uint64_t look = 0;       // when it was there last
-    // Its question to the device.
+    bool is_told_to_ask = false;  // reported as polling, outside of any call
+    std::uint64_t look = 0;       // the last look that saw the thread
+    // The thread's query to the device.
     const Name* question = nullptr;
     std::uint64_t asked_of = 0;
     std::uint64_t stream = 0;
     std::uintptr_t stack = 0;
     std::uint64_t answers = 0;
     std::uint64_t asked = 0;   // nanoseconds from the first answer to the last
-    std::uint64_t silent = 0;  // and since the last
+    std::uint64_t silent = 0;  // nanoseconds since the last answer
 
     [[nodiscard]] std::uint64_t asks(std::uint64_t limit) const {
         return question != nullptr && silent < limit / 2 ? asked : 0;
     }
 };
 
-/// Those that have so many of the thread's calls around them, or more. A call that waits is left by none.
+/// Marks the thread's calls at this nesting depth or deeper as unwound. A call that waits is exempt, because
+/// exceptions do not unwind it.
 void close_calls(ring::Contents& ring, std::uint32_t tid, std::uint32_t depth) {
     for (ring::Thread& thread : ring.threads)
         for (ring::Record& record : thread.records)
@@ -65,7 +66,7 @@ void close_calls(ring::Contents& ring, std::uint32_t tid, std::uint32_t depth) {
                 record.flags |= ring::kUnwoundByException;
 }
 
-/// The launch that was told of, and where it stands.
+/// The reported launch and its position.
 struct ReportedLaunch {
     UnendedMark at;
     StuckCall stuck;
@@ -85,7 +86,7 @@ class HangWatch {
         while (!has_given_up_ && observing() && getpid() == session_.pid()) {
             nap(kBetweenLooks);
             const std::uint64_t now = monotonic_nanoseconds();
-            // The rest of it nobody could run, or the process was stopped.
+            // For the rest of the time this thread could not run, or the process was stopped.
             look(std::min(now - last, 2 * kBetweenLooks));
             last = now;
             if (then_ != OnHang::report) take_dump_pipe();
@@ -151,7 +152,7 @@ class HangWatch {
             seen.asked_of = asked_of;
             seen.asked = seen.silent = 0;
         } else if (answers != seen.answers) {
-            // Whoever asks but now and then does not wait for the answer.
+            // A thread that polls only now and then does not wait for the answer.
             seen.asked = seen.silent < limit_ / 2 ? seen.asked + seen.silent + elapsed : 0;
             if (seen.asked == 0) seen.is_judged = seen.is_reported;
             seen.silent = 0;
@@ -168,10 +169,10 @@ class HangWatch {
     [[nodiscard]] bool asks_in_vain(const Seen& seen) const {
         return shortest_ >= limit_ && seen.asks(limit_) >= limit_;
     }
-    /// Or stands still outside of any call: the ring knows.
+    /// The thread may also be idle outside of any call, which only the ring shows.
     [[nodiscard]] bool hangs(const Seen& seen) const { return seen.stood >= limit_; }
 
-    /// Tells of those that are inside of a call, and writes down who hangs now.
+    /// Reports the candidates that are inside a call, and writes the current hang.
     void judge(const std::vector<std::uint32_t>& candidates, bool is_stream_due) {
         if (CompletionMarkers* const markers = session_.present_markers(); markers != nullptr)
             markers->look();
@@ -186,7 +187,7 @@ class HangWatch {
         for (const std::uint32_t tid : candidates) {
             Seen& seen = threads_[tid];
             const bool is_inside = !open_calls(ring.value(), 0, tid).empty();
-            // Whoever asks may yet have asked for long enough.
+            // A thread that polls may not have polled for long enough yet.
             const bool may_ask_on = seen.question != nullptr && seen.silent < limit_;
             seen.is_told_to_ask = !is_inside && asks_in_vain(seen);
             seen.is_reported = is_inside || seen.is_told_to_ask;
@@ -203,7 +204,7 @@ class HangWatch {
             message(Severity::info, "the hang is over: no call or launch is stalled now.");
             return;
         }
-        // Before the driver is asked, which may abort the process when it is done.
+        // Write the file before the request to the driver, which may abort the process afterwards.
         hang.is_recorded = is_fresh && is_to_be_recorded(hang);
         const Status written = file_.write(hang);
         if (!is_fresh) return;
@@ -230,7 +231,7 @@ class HangWatch {
         abort();
     }
 
-    /// Of a fault that is being recorded the driver tells by itself.
+    /// A fault that is being recorded needs no request, because the driver reports it by itself.
     [[nodiscard]] bool is_to_be_recorded(const Hang& hang) const {
         return then_ != OnHang::report && may_be_of_device(hang) && !has_fault_begun() && can_ask_for_dump();
     }
@@ -241,7 +242,8 @@ class HangWatch {
                "one before";
     }
 
-    /// After which there is nothing left to watch: the context has failed, or the driver has aborted.
+    /// Requests the record. Afterwards there is nothing left to watch, because the context has failed or the
+    /// driver has aborted the process.
     void ask_for_record(Hang& hang) {
         message(Severity::info,
                 "the library requests a GPU core dump of what runs on the device. The CUDA context fails as "
@@ -249,12 +251,12 @@ class HangWatch {
         has_given_up_ = ask_for_dump() && await_record();
         if (has_given_up_) return;
         hang.is_recorded = false;
-        static_cast<void>(file_.write(hang));  // if it cannot be, that was said
+        static_cast<void>(file_.write(hang));  // a failure was already reported
         message(Severity::warn, "the driver wrote no GPU core dump of what runs on the device.");
     }
 
-    /// Tells of the launch that was given to the device first, for which the others may wait. Where somebody
-    /// waits or asks, it is told of him, when his time has come; of a fault the driver's record tells.
+    /// Reports the earliest launch, because it may block the others. If a thread waits or polls, that thread
+    /// is reported instead when its time comes. A fault is reported by the driver's record.
     bool judge_streams(const ring::Contents& ring) {
         const std::vector<UnendedMark> progress = streams_.ask();
         if (does_any_hang() || does_any_ask() || does_any_wait(ring) || has_fault_begun()) return false;
@@ -262,7 +264,7 @@ class HangWatch {
         for (const UnendedMark& at : progress) {
             std::optional<StuckCall> stuck = unawaited_launch(ring, at.mark, at.completed);
             if (!stuck) continue;
-            // One that the ring has lost was launched after those that have ended.
+            // A launch that the ring has lost came after those that have ended.
             const std::uint64_t launched = std::max(stuck->call.sequence, at.completed + 1);
             if (launched < first) launch_ = ReportedLaunch{at, std::move(*stuck)};
             first = std::min(first, launched);
@@ -270,7 +272,7 @@ class HangWatch {
         return launch_.has_value();
     }
 
-    /// And has not asked for long enough.
+    /// True if a thread polls but has not polled for long enough.
     [[nodiscard]] bool does_any_ask() const {
         return std::any_of(threads_.begin(), threads_.end(), [this](const auto& one) {
             const std::uint64_t asked = one.second.asks(limit_);
@@ -283,7 +285,7 @@ class HangWatch {
                            [](const auto& one) { return one.second.is_reported; });
     }
 
-    /// What an exception has left is on record as open until its thread's next call.
+    /// Closes calls that an exception unwound. The ring shows them as open until their thread's next call.
     void note_left_calls(ring::Contents& ring) {
         std::map<std::uint32_t, std::uintptr_t> stacks;
         for (const auto& [tid, seen] : threads_)
@@ -293,13 +295,13 @@ class HangWatch {
             const auto stack = stacks.find(tid);
             if (stack == stacks.end()) return;
             const std::uint32_t depth = open_depth(state, stack->second);
-            // Whoever has made a step has come back, which the next look sees.
+            // A thread whose step count has changed has returned, which the next look sees.
             if (depth < state.depth && state.progress.steps.get() == threads_[tid].steps)
                 close_calls(ring, tid, depth);
         });
     }
 
-    /// Those that were told of, and are known by now to be outside of any call.
+    /// Clears reported threads that are now known to be outside of any call.
     void forget_who_is_outside(const ring::Contents& ring) {
         for (auto& [tid, seen] : threads_) {
             if (!seen.is_reported || seen.is_told_to_ask || !open_calls(ring, 0, tid).empty()) continue;
@@ -366,7 +368,7 @@ class HangWatch {
     HangFile file_;
     std::map<std::uint32_t, Seen> threads_;
     std::uint64_t look_ = 0;
-    std::uint64_t shortest_ = 0;  // that a thread has stood
+    std::uint64_t shortest_ = 0;  // the shortest time without a step of any thread
     bool came_back_ = false;
     bool has_given_up_ = false;
 };
@@ -391,7 +393,7 @@ void watch_for_hangs(Session& session) {
                        "the hang watchdog is off: AOTI_DBG_HANG needs the flight recorder ring. Set "
                        "AOTI_DBG_RING to a value above 0 and AOTI_DBG_OUT to a writable directory.");
     }
-    // Never freed: the thread ends with the process.
+    // This is never freed, because the thread ends with the process.
     auto* const watch = new HangWatch(session, options());
     if (!start_own_thread(run_watch, watch))
         message(Severity::warn,

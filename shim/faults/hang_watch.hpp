@@ -1,20 +1,19 @@
-// Watches for hangs (AOTI_DBG_HANG), from a thread of ours. It knows of the device only what the program's
-// own calls tell, and asks the driver nothing: so it disturbs no capture.
-//
-// A thread hangs that is inside of a call and has made no step, begun or ended no call, for so long; and one
-// that asks the device again and again, and gets no other answer than "not ready", while no thread of the
-// process makes a step. Where launches have completion markers, so does a launch that does not end while
-// nothing else does, and no thread is inside of a call that waits (stalled_streams). A call that was left by
-// an exception, which its thread notices at its next call only, is none that it is inside of: told by where
-// its stack stands (unwound_calls). Time counts only as this thread sees it go by: not while the process is
-// stopped.
+// Detects hangs (AOTI_DBG_HANG) in a thread of the library. It knows the device only through the program's
+// own calls. It must not call the driver to detect a hang, so it disturbs no capture.
 #pragma once
 
 namespace aoti_dbg {
 
 class Session;
 
-/// Starts the thread where the options ask for it and `session` has a ring to read.
+/// Starts the thread if the options request it and `session` has a ring.
+/// A thread hangs if it is inside a call and begins and ends no call for the limit. It also hangs if it keeps
+/// polling the device and gets only "not ready", while no thread of the process makes a step. With completion
+/// markers, a launch hangs if it does not end, no other launch ends, and no thread waits in a call
+/// (stalled_streams).
+/// A thread is not inside a call that an exception unwound, although it notices that only at its next call.
+/// The position of its stack shows it earlier (unwound_calls). Only time that this thread sees counts, so a
+/// stopped process does not hang.
 void watch_for_hangs(Session& session);
 
 }  // namespace aoti_dbg

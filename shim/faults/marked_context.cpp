@@ -34,14 +34,15 @@ void raise_to(std::uint64_t& to, std::uint64_t value) {
     }
 }
 
-/// The number of which the word has the lower half: it is not beyond the last that was marked.
+/// Extends the lower half of a number to the whole number, which is at most `last`.
 std::uint64_t whole(std::uint32_t word, std::uint64_t last) {
     return last - (static_cast<std::uint32_t>(last) - word);
 }
 
 }  // namespace
 
-/// Alone in its cache line: of one that others write to, too, the device would have to keep the rest.
+/// Each word has its own cache line. If others wrote to the line too, the device would have to preserve the
+/// rest of it.
 struct alignas(kCacheLine) MarkedContext::Word {
     std::uint32_t value;
 };
@@ -64,7 +65,7 @@ void MarkedContext::open(const GpuApi& api, FlightRing& ring, std::uint32_t flag
     constexpr std::size_t kBytes = kStreams * sizeof(Word);
     void* const memory = mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (memory == MAP_FAILED) return say_without_markers("completion markers are off", "out of memory");
-    // A fork's child would hold its parent's pages, which the device writes to.
+    // A fork's child would otherwise keep its parent's pages, which the device writes to.
     madvise(memory, kBytes, MADV_DONTFORK);
     if (!register_memory(api, memory, kBytes, device_)) {
         munmap(memory, kBytes);
@@ -72,7 +73,7 @@ void MarkedContext::open(const GpuApi& api, FlightRing& ring, std::uint32_t flag
     }
     words_ = static_cast<Word*>(memory);
     header_ = ring.add_markers(first_, kStreams);
-    if (header_ == nullptr) return;  // which was said
+    if (header_ == nullptr) return;  // a message was printed
     streams_ = reinterpret_cast<ring::MarkedStream*>(header_ + 1);
     header_->flags = flags;
     state_.store(State::usable, std::memory_order_release);
@@ -81,7 +82,7 @@ void MarkedContext::open(const GpuApi& api, FlightRing& ring, std::uint32_t flag
 void MarkedContext::open_again(const GpuApi& api) {
     if (!is_uncertain()) return;
     const RelaxedCapture relaxed(api);
-    // With the old context the driver has forgotten of the memory.
+    // The driver forgot the memory together with the old context.
     const bool is_known = api.cuMemHostGetDevicePointer_v2(&device_, words_, 0) == CUDA_SUCCESS;
     const bool is_open = is_known || register_memory(api, words_, kStreams * sizeof(Word), device_);
     if (!is_known) give_up_launches();
@@ -111,7 +112,7 @@ void MarkedContext::mark(const GpuApi& api, ThreadState& state, CUstream stream,
     store(record.mark, known);
     const CUresult result = api.cuStreamWriteValue32_v2(
         stream, device_ + place * sizeof(Word), static_cast<cuuint32_t>(seq), CU_STREAM_WRITE_VALUE_DEFAULT);
-    // In a context that has failed meanwhile it has not ended, as far as is known.
+    // If the context failed meanwhile, the launch is not known to have ended.
     if (result == CUDA_SUCCESS) return;
     if (ends_context(result)) return note_failure(result);
     store(record.mark, std::uint16_t{0});
@@ -129,7 +130,8 @@ void MarkedContext::look() {
     if (streams_ == nullptr) return;
     const std::uint64_t begun = ticks();
     for (std::uint32_t i = 0; i < used(); ++i) {
-        const std::uint32_t word = load(words_[i].value);  // before the last, which it is not beyond
+        const std::uint32_t word =
+            load(words_[i].value);  // read before `last`, because it is never beyond it
         raise_to(streams_[i].completed, whole(word, load(streams_[i].last)));
     }
     raise_to(header_->looked_ticks, begun);
@@ -159,7 +161,7 @@ void MarkedContext::note_failure(std::int32_t error) {
 
 void MarkedContext::context_goes() {
     look();
-    // What is on record of a context that has failed stays its own.
+    // The record of a failed context must not mix with that of a later context.
     if (header_ != nullptr && load(header_->error) != 0) context_.store(nullptr, std::memory_order_release);
     State usable = State::usable;
     state_.compare_exchange_strong(usable, State::uncertain);
@@ -203,7 +205,7 @@ std::uint32_t MarkedContext::place_of(std::uint32_t tid, std::uint64_t stream, s
     }
     for (std::uint32_t i = 0; i < kStreams; ++i) {
         const std::uint32_t owner = owners_[i].load(std::memory_order_acquire);
-        // No thread takes from another that lives.
+        // No thread takes a place from a living thread.
         if ((owner == 0 || owner == tid) && is_idle(i) && take(i, owner, tid, stream, seq)) return i;
     }
     return kStreams;
@@ -213,7 +215,8 @@ bool MarkedContext::take(std::uint32_t place, std::uint32_t owner, std::uint32_t
                          std::uint64_t seq) {
     if (!owners_[place].compare_exchange_strong(owner, tid)) return false;
     ring::MarkedStream& marked = streams_[place];
-    // All that was marked here before has ended. The word is never beyond the last.
+    // All earlier marks in this place have ended. `last` comes first, because the word must never be beyond
+    // it.
     store(marked.last, seq - 1);
     store(words_[place].value, static_cast<std::uint32_t>(seq - 1));
     store(marked.stream, stream);

@@ -1,5 +1,5 @@
-// The words of one context to which streams write the numbers of launches, and what is on record of them
-// (completion_markers.hpp says what for).
+// The words of one context to which streams write launch numbers, and the record of them
+// (completion_markers.hpp explains why).
 #pragma once
 
 #include <array>
@@ -15,20 +15,21 @@ namespace aoti_dbg {
 class FlightRing;
 struct ThreadState;
 
-/// Once, whatever it is: "completion markers are off", or are so for some launches, and why.
+/// Prints one message per process, whatever the reason: completion markers are off, or some launches have
+/// none.
 void say_without_markers(const char* what, const char* why, int error = 0);
 
-/// What of a thread's launches on a stream had ended when it was looked at, as long as not all had.
+/// The progress of a thread's launches on a stream, if some had not ended at the last look.
 struct UnendedMark {
     std::uint32_t mark = 0;
-    std::uint64_t completed = 0;  // ring::MarkedStream
-    bool is_uncertain = false;    // its context may have gone, and with it all that was under way
+    std::uint64_t completed = 0;  // as in ring::MarkedStream
+    bool is_uncertain = false;    // the context may be destroyed, with all its work in progress
 };
 
-/// Never freed: threads and the device may be at it.
+/// This is never freed, because threads and the device may use it.
 class MarkedContext {
   public:
-    // Of a thread and a stream each. Those where nothing is under way are given to others.
+    // Each word belongs to one thread and one stream. Words without work in progress are reused for others.
     static constexpr std::uint32_t kStreams = 512;
 
     /// `first` is the mark of its first stream.
@@ -42,24 +43,24 @@ class MarkedContext {
         return state_.load(std::memory_order_acquire) == State::uncertain;
     }
 
-    /// In the context, once. Says why not.
+    /// Call this once, with the context current. Prints a message if it fails.
     void open(const GpuApi& api, FlightRing& ring, std::uint32_t flags);
-    /// The same where the context may have gone, and another one come with its handle.
+    /// Does the same if the context may have been destroyed and its handle reused.
     void open_again(const GpuApi& api);
 
-    /// In the context, when it is usable: behind what the thread has launched on that stream.
+    /// Enqueues a marker after the thread's launches on the stream. The context must be current and usable.
     void mark(const GpuApi& api, ThreadState& state, CUstream stream, ring::Record& record,
               std::uint64_t seq);
-    /// Some launch gets no marker.
+    /// Records that some launch gets no marker.
     void leave_one_out();
 
-    /// Copies what was written to where it outlives the process.
+    /// Copies what the streams have written to memory that outlives the process.
     void look();
-    /// Looks, and adds what has not ended, but for a context that has failed. Returns a number that changes
+    /// Looks, and appends unfinished launches unless the context has failed. Returns a number that changes
     /// whenever a launch ends.
     std::uint64_t look_for_unended(std::vector<UnendedMark>& unended);
     void note_failure(std::int32_t error);
-    /// The context goes, or may.
+    /// Call this before the context is or may be destroyed.
     void context_goes();
     void thread_ends(std::uint32_t tid);
 
@@ -71,8 +72,8 @@ class MarkedContext {
     void give_up_launches();
     [[nodiscard]] bool is_mine(std::uint32_t place, std::uint32_t tid, std::uint64_t stream) const;
     [[nodiscard]] bool is_idle(std::uint32_t place) const;
-    /// Where the thread's launches on that stream are marked; kStreams where there is no place. `known`: the
-    /// mark that it had there last.
+    /// Returns the place for markers of the thread's launches on the stream, or kStreams if there is none.
+    /// `known` is the mark that it had there last.
     std::uint32_t place_of(std::uint32_t tid, std::uint64_t stream, std::uint64_t seq, std::uint32_t known);
     bool take(std::uint32_t place, std::uint32_t owner, std::uint32_t tid, std::uint64_t stream,
               std::uint64_t seq);
@@ -85,8 +86,8 @@ class MarkedContext {
     ring::MarkersHeader* header_ = nullptr;
     ring::MarkedStream* streams_ = nullptr;
     std::atomic<std::uint32_t> used_{0};
-    std::atomic<std::uint64_t> over_{0};  // a context that has gone took along launches up to this seq
-    std::array<std::atomic<std::uint32_t>, kStreams> owners_{};  // thread ids; 0: nobody's
+    std::atomic<std::uint64_t> over_{0};  // launches up to this seq were lost with a destroyed context
+    std::array<std::atomic<std::uint32_t>, kStreams> owners_{};  // thread ids; 0 for a free place
 };
 
 }  // namespace aoti_dbg

@@ -9,7 +9,7 @@
 namespace aoti_dbg {
 namespace {
 
-/// "7f00-7f10 r-xp 00001000 08:01 77   /usr/lib/libc.so.6"
+/// Parses "7f00-7f10 r-xp 00001000 08:01 77   /usr/lib/libc.so.6".
 bool read_mapping(std::string_view line, Mapping& mapping) {
     std::string_view range = taken(line, ' ');
     if (!hexadecimal(taken(range, '-'), mapping.begin) || !hexadecimal(range, mapping.end)) return false;

@@ -1,5 +1,5 @@
-// The mappings of this process, read from /proc: the loader's own tables may be locked by a thread that
-// hangs.
+// The mappings of this process, read from /proc. It must not use the loader's tables, because a thread that
+// hangs may have locked them.
 #pragma once
 
 #include <cstdint>
@@ -12,18 +12,18 @@ struct Mapping {
     std::uint64_t begin = 0;
     std::uint64_t end = 0;
     std::uint64_t offset = 0;  // in the file
-    bool is_code = false;      // may be executed
-    std::string path;          // "[stack]" and the like where it is no file; may be empty
+    bool is_code = false;      // executable
+    std::string path;          // "[stack]" or similar if it is not a file; may be empty
 
-    /// The path, or the last part of it, and how far into the file: "libc.so.6+0x98d61".
+    /// Returns the path or its last part, and the offset in the file: "libc.so.6+0x98d61".
     [[nodiscard]] std::string place_of(std::uint64_t address, bool with_folder) const;
 };
 
 class MemoryMap {
   public:
-    /// As it is now; empty where /proc does not say.
+    /// Returns the current mappings, or none if /proc does not provide them.
     static MemoryMap of_this_process();
-    /// Null where nothing is mapped.
+    /// Returns null if nothing is mapped there.
     [[nodiscard]] const Mapping* find(std::uint64_t address) const;
 
   private:

@@ -23,7 +23,7 @@ namespace {
 
 constexpr std::string_view kPreload = "LD_PRELOAD=";
 
-/// Where the command is that belongs to this library; empty: not there.
+/// Returns the path of the command that belongs to this library, or an empty string.
 std::string command_beside_library() {
     Dl_info self{};
     if (dladdr(reinterpret_cast<const void*>(&prepare_reporter), &self) == 0 || self.dli_fname == nullptr)
@@ -36,7 +36,7 @@ std::string command_beside_library() {
     return {};
 }
 
-/// All that the command is started with, made while there is time to allocate.
+/// Everything that the command needs to start, created while the process can still allocate.
 class Prepared {
   public:
     Prepared(std::string command, const ReportedProcess& process)
@@ -44,7 +44,7 @@ class Prepared {
                                       "--process",        std::to_string(getpid()),
                                       "--since",          std::to_string(process.since_unix_ns),
                                       process.folder} {
-        // The command is not to be looked at.
+        // The library must not observe the command.
         for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry)
             if (std::string_view(*entry).substr(0, kPreload.size()) != kPreload) texts_.emplace_back(*entry);
         for (std::string& text : texts_)
@@ -70,11 +70,11 @@ class Prepared {
         if (end.signal != 0 || end.status >= 0)
             write_number(end.signal != 0 ? end.signal : end.status, number_);
     }
-    /// For the two new processes.
+    /// The stacks of the two new processes.
     [[nodiscard]] void* stack_of_between() { return between_.data() + between_.size(); }
     [[nodiscard]] void* stack_of_command() { return of_command_.data() + of_command_.size(); }
     [[noreturn]] void execute() {
-        // Of the new process alone. Where that folder is gone, names that are relative lead nowhere.
+        // This affects only the new process. If the folder is gone, relative names lead nowhere.
         (void)!chdir(here_.c_str());
         execve(arguments_.front(), arguments_.data(), environment_.data());
         syscall(SYS_exit_group, 127);  // _exit is hooked
@@ -82,7 +82,7 @@ class Prepared {
     }
 
   private:
-    /// Of a number that is not negative.
+    /// `number` must not be negative.
     static void write_number(int number, char (&text)[16]) {
         char digits[16];
         int count = 0;
@@ -105,18 +105,18 @@ class Prepared {
     std::vector<char*> environment_;
     std::vector<char*> arguments_;
     std::vector<std::string> program_;
-    std::size_t end_ = 0;  // in arguments_: what number_ is
+    std::size_t end_ = 0;  // index in arguments_ of the word that says what number_ is
     char signal_[9] = "--signal";
     char status_[9] = "--status";
     char number_[16] = "unknown";
     char separator_[3] = "--";
 };
 
-std::atomic<Prepared*> g_prepared{nullptr};  // never freed: a signal handler may have it
+std::atomic<Prepared*> g_prepared{nullptr};  // never freed, because a signal handler may use it
 std::atomic<pid_t> g_prepared_by{0};
 std::atomic<pid_t> g_started_by{0};
 
-/// All from `first` on.
+/// Closes all descriptors from `first` on.
 void close_descriptors(unsigned first) {
 #ifdef SYS_close_range
     if (syscall(SYS_close_range, first, ~0U, 0U) == 0) return;
@@ -126,8 +126,8 @@ void close_descriptors(unsigned first) {
         close(descriptor);
 }
 
-/// Handlers are the program's, and would run on its memory. Past glibc, which does not let its own be
-/// changed.
+/// Resets signal handlers, which are the program's and would run on its memory. It bypasses glibc, which does
+/// not allow changes to the handlers of its own signals.
 void forget_handlers() {
     struct {
         std::uintptr_t handler;
@@ -144,9 +144,9 @@ void forget_handlers() {
     }
 }
 
-/// In the new process, before it becomes the command: no descriptor of the program's stays open, and where
-/// the program had no standard error, what has its number now is none.
-void freed() {
+/// Prepares the new process before it becomes the command. No descriptor of the program stays open. If the
+/// program had no standard error, /dev/null replaces whatever uses its number now.
+void prepare_child() {
     forget_handlers();
     sigset_t none;
     sigemptyset(&none);
@@ -162,24 +162,24 @@ void freed() {
 }
 
 int become_command(void* prepared) {
-    freed();
+    prepare_child();
     static_cast<Prepared*>(prepared)->execute();
 }
 
-/// The process between the program and the command. It must not become another program itself: its end would
-/// then be told to the program by a signal.
+/// The process between the program and the command. It must not run another program itself, because its exit
+/// would then send a signal to the program.
 int stand_between(void* prepared) {
     void* const stack = static_cast<Prepared*>(prepared)->stack_of_command();
     const long command = clone(become_command, stack, CLONE_VM | CLONE_VFORK | SIGCHLD, prepared);
-    // Whoever starts the program anew wants its port, and its memory on the device.
+    // A restarted program needs the port and the device memory of this one.
     close_descriptors(0);
     if (command > 0) syscall(SYS_wait4, command, nullptr, 0, nullptr);
     syscall(SYS_exit_group, command > 0 ? 0 : 1);
     __builtin_unreachable();
 }
 
-/// At most some seconds. To anybody who waits for the program the report is then there; and with the first
-/// process of a container, all others end.
+/// Waits some seconds at most, so that the report exists for any process that waits for the program. In a
+/// container, all processes end with the first one.
 void await(long child) {
     constexpr int kTurns = 1000;
     constexpr timespec kTurn = {0, 5'000'000};
@@ -194,7 +194,7 @@ void await(long child) {
 bool prepare_reporter(const ReportedProcess& process) {
     std::string command = command_beside_library();
     if (command.empty()) {
-        // Not by each of its workers.
+        // Worker processes must not repeat this message.
         if (process.is_start)
             message(
                 Severity::warn,
@@ -219,13 +219,13 @@ bool start_reporter(OwnEnd end) {
     Prepared* const prepared = g_prepared.load(std::memory_order_acquire);
     if (g_started_by.exchange(self, std::memory_order_relaxed) == self) return true;
     prepared->set_end(end);
-    // What comes to the new processes is not the program's, and its handlers are not for them.
+    // Signals for the new processes are not the program's, and its handlers must not run there.
     sigset_t all;
     sigset_t present;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &present);
-    // Not as fork() does it: to copy the tables of a large program's memory takes seconds. It shares that
-    // memory, on a stack of its own, and no signal tells of its end.
+    // fork() would copy the page tables, which takes seconds for a large program. The new process shares the
+    // memory, has a stack of its own, and sends no signal when it ends.
     const long between = clone(stand_between, prepared->stack_of_between(), CLONE_VM, prepared);
     pthread_sigmask(SIG_SETMASK, &present, nullptr);
     if (between > 0) await(between);

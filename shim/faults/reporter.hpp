@@ -1,5 +1,5 @@
-// Without `aoti-dbg run` nobody waits for the end of a program to say what became of it. So the process
-// starts the command itself when it comes to a bad end, and waits for it: `aoti-dbg report`.
+// Starts `aoti-dbg report` from the process itself after an abnormal exit, and waits for it. Without
+// `aoti-dbg run`, no command waits for the exit of the program.
 #pragma once
 
 #include <cstdint>
@@ -7,28 +7,28 @@
 
 namespace aoti_dbg {
 
-/// Whom it is about.
+/// The process that the report describes.
 struct ReportedProcess {
-    std::string folder;  // for its output; older files there are of others
-    std::string here;    // where relative names begin: those of options, wherever the program went
+    std::string folder;  // for its output; older files in it belong to other processes
+    std::string here;    // base of relative names in options, wherever the program changes its directory to
     std::uint64_t since_unix_ns = 0;
-    bool is_start = false;  // its folder is not below that of another process
+    bool is_start = false;  // its folder is not inside that of another process
 };
 
-/// Finds the command beside the library and keeps what it is to be started with. Without the command: false.
+/// Finds the command beside the library and keeps what it needs to start. Returns false without the command.
 bool prepare_reporter(const ReportedProcess& process);
-/// Whether this process is prepared.
+/// True if this process is prepared.
 bool has_reporter();
 
 /// How the process ends, as far as it knows.
 struct OwnEnd {
     int signal = 0;
-    int status = -1;  // -1: not known
+    int status = -1;  // -1 if unknown
 };
 
-/// Once a process, if it is prepared, and waits until the report is made, some seconds at most. False where
-/// it could not be started. Allocates nothing and takes no lock: called by a signal handler. The program does
-/// not become a parent that it did not want to be: nothing of it can be waited for, and no signal comes.
+/// Starts the report once per prepared process, and waits for it for some seconds at most. Returns false if
+/// it could not be started. A signal handler calls it, so it must not allocate or take a lock. The program
+/// gets no child that it can wait for, and no signal.
 bool start_reporter(OwnEnd end);
 
 }  // namespace aoti_dbg

@@ -11,7 +11,7 @@
 namespace aoti_dbg {
 namespace {
 
-/// What the driver's function returns; an error where it has none of that name.
+/// Returns the result of the driver's function, or an error if the driver has no such function.
 template <typename... Arguments>
 int ask(const char* name, Arguments... arguments) {
     constexpr int kNoFunction = 500;

@@ -1,12 +1,12 @@
-// Which devices of CUDA this process works with: each is noted once, where memory is first made on it. Asks
-// the driver past all hooks, whatever captures meanwhile. Throws without memory.
+// Records which CUDA devices this process uses, once each, when memory is first allocated there. It calls the
+// driver past all hooks, and may do so during a capture. It throws if memory runs out.
 #pragma once
 
 #include <cstdint>
 
 namespace aoti_dbg {
 
-/// As the process counts devices; one that is not known is negative.
+/// `device` is the process's number of the device. A negative number means unknown.
 void note_device(std::int32_t device);
 
 }  // namespace aoti_dbg

@@ -1,6 +1,6 @@
-// Streams on which nothing ends any more, by their completion markers: of each thread that launches there the
-// first launch that has not ended is the same for long. As streams may wait for one another, none counts as
-// standing as long as anything ends on another. Used by one thread.
+// Finds stalled streams from their completion markers: the first unfinished launch of each thread there stays
+// the same for long. Streams may wait for one another, so none is stalled while a launch ends on another one.
+// Only one thread may use it.
 #pragma once
 
 #include <cstdint>
@@ -13,27 +13,27 @@ namespace aoti_dbg {
 
 class StalledStreams {
   public:
-    /// Nanoseconds.
+    /// `limit` is in nanoseconds.
     explicit StalledStreams(std::uint64_t limit) : limit_(limit) {}
 
-    /// `unended` as of now, `ended` a number that changes whenever a launch ends; so long after the last
-    /// look.
+    /// `unended` is the current state, and `ended` changes whenever a launch ends. `elapsed` is the time
+    /// since the last look.
     void note(const std::vector<UnendedMark>& unended, std::uint64_t ended, std::uint64_t elapsed);
 
-    /// Whether one has stood for longer than the limit, and as long again as when it was asked after last.
+    /// True if a stream is stalled for longer than the limit, and for twice as long as at the last ask().
     [[nodiscard]] bool has_due() const;
-    /// All that stand, of which who was launched first may be what the others wait for.
+    /// Returns all stalled streams. The earliest launch may be what blocks the others.
     std::vector<UnendedMark> ask();
 
-    /// For how many nanoseconds that has stood; 0: it has gone on.
+    /// Returns for how many nanoseconds the launch is stalled, or 0 if it has progressed.
     [[nodiscard]] std::uint64_t stood(const UnendedMark& at) const;
 
   private:
     struct Stream {
         UnendedMark at;
         std::uint64_t stood = 0;
-        std::uint64_t due_at = 0;  // of `stood`
-        std::uint64_t look = 0;    // when it had something that has not ended
+        std::uint64_t due_at = 0;  // a value of `stood`
+        std::uint64_t look = 0;    // the last look with an unfinished launch
     };
     [[nodiscard]] bool is_due(const Stream& stream) const {
         return !stream.at.is_uncertain && stood_ >= limit_ && stream.stood >= stream.due_at;
@@ -43,7 +43,7 @@ class StalledStreams {
     std::map<std::uint32_t, Stream> streams_;  // by mark
     std::uint64_t look_ = 0;
     std::uint64_t ended_ = 0;
-    std::uint64_t stood_ = 0;  // all of them
+    std::uint64_t stood_ = 0;  // for all streams together
 };
 
 }  // namespace aoti_dbg

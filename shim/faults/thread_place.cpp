@@ -28,7 +28,7 @@ std::string word_of_state(char state) {
 }
 
 std::string state_in(std::string_view stat) {
-    // "17 (any name) S ..."
+    // The format is "17 (any name) S ...".
     const std::size_t name_end = stat.rfind(") ");
     return name_end == std::string_view::npos || name_end + 2 >= stat.size()
                ? std::string()
@@ -39,7 +39,8 @@ std::string folder_of(std::uint32_t tid) {
     return "/proc/self/task/" + std::to_string(tid) + "/";
 }
 
-/// "202 0x.. (six arguments) SP PC" or "-1 SP PC"; empty: it runs, or the kernel does not tell.
+/// Returns "202 0x.. (six arguments) SP PC" or "-1 SP PC". It is empty if the thread runs or the kernel does
+/// not report it.
 std::string system_call_of(std::uint32_t tid) {
     std::string call = proc_text(folder_of(tid) + "syscall");
     while (!call.empty() && call.back() == '\n')
@@ -47,7 +48,7 @@ std::string system_call_of(std::uint32_t tid) {
     return call == "running" ? std::string() : call;
 }
 
-/// The last word of `text`, which goes.
+/// Removes the last word of `text` and returns it.
 std::string_view last_taken(std::string_view& text) {
     const std::size_t blank = text.rfind(' ');
     const std::string_view word = text.substr(blank == std::string_view::npos ? 0 : blank + 1);

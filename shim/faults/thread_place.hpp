@@ -1,5 +1,5 @@
-// Where a thread of this process stands, read from /proc: nothing is done to it, and no lock is taken that it
-// may hold. What the kernel does not tell is left empty.
+// Finds where a thread of this process is, from /proc. It must not touch the thread or take a lock that the
+// thread may hold. What the kernel does not report stays empty.
 #pragma once
 
 #include <cstdint>
@@ -8,10 +8,11 @@
 
 namespace aoti_dbg {
 
-/// `stack`: where its callers are looked for; 0: they are not.
+/// `stack` is where the search for callers starts; 0 skips the search.
 ThreadPlace place_of_thread(std::uint32_t tid, std::uintptr_t stack);
 
-/// Where its stack stands, while it is blocked in the kernel; 0: it runs, or the kernel does not tell.
+/// Returns the stack pointer of a thread that is blocked in the kernel. Returns 0 if the thread runs or the
+/// kernel does not report it.
 std::uintptr_t stack_of_blocked(std::uint32_t tid);
 
 }  // namespace aoti_dbg

@@ -13,7 +13,8 @@ namespace {
 
 constexpr std::size_t kMostBytes = 256 << 10;
 
-/// How long `FF /2` is with this ModRM byte: a call through a register or memory; 0: it is none.
+/// Returns the length of `FF /2` with this ModRM byte, a call through a register or memory. Returns 0 for any
+/// other instruction.
 std::size_t length_of_indirect_call(unsigned char modrm) {
     constexpr unsigned kCall = 2;
     constexpr unsigned kScaled = 4;
@@ -27,7 +28,7 @@ std::size_t length_of_indirect_call(unsigned char modrm) {
     return (mode == 1 ? 3 : 6) + scaled;
 }
 
-/// Memory of this process, which may be taken away meanwhile: what is gone reads as nothing.
+/// Reads memory of this process that may be unmapped meanwhile. Unmapped memory reads as nothing.
 class OwnMemory {
   public:
     OwnMemory() : file_(open("/proc/self/mem", O_RDONLY | O_CLOEXEC)) {}
@@ -71,7 +72,7 @@ std::vector<std::string> callers_above(std::uintptr_t stack, const MemoryMap& ma
         if (file == nullptr || !file->is_code || file->path.empty() || file->path.front() != '/') continue;
         if (memory.read(word - sizeof code, code, sizeof code) != sizeof code || !ends_with_call(code))
             continue;
-        // Of the instruction that called, as that is the line and function.
+        // The address is in the call instruction, so it has the line and function of the call.
         callers.push_back(file->place_of(word - 1, true));
     }
     return callers;

@@ -1,4 +1,4 @@
-// What memory a copy or a set touches, by the arguments of the driver's functions.
+// The memory that a copy or a set accesses, derived from the arguments of the driver's functions.
 #pragma once
 
 #include <cuda.h>
@@ -15,7 +15,7 @@ using Use = StreamOrder::Use;
 struct Touched {
     Touch first;
     Touch second;
-    bool is_of_peers = false;  // in order with the streams of both their devices
+    bool is_of_peers = false;  // ordered with the streams of both devices
 };
 
 inline Touched copied(CUdeviceptr to, CUdeviceptr from, std::size_t bytes) {
@@ -28,7 +28,8 @@ inline Touched fetched(CUdeviceptr from, std::size_t bytes) {
     return {{from, bytes, Use::reads}, {}};
 }
 
-/// The first row of each: what lies between the rows is not touched. Nothing of an array or of the host's.
+/// Returns the first row of the source and of the target, because the gaps between rows are not accessed.
+/// Arrays and host memory have no range.
 template <typename Copy>
 Touched first_rows(const Copy& copy, std::size_t from_row, std::size_t to_row, std::size_t rows) {
     const std::size_t bytes = rows == 0 ? 0 : copy.WidthInBytes;
@@ -43,7 +44,7 @@ Touched first_rows(const Copy& copy, std::size_t from_row, std::size_t to_row, s
 inline Touched copied(const CUDA_MEMCPY2D* copy) {
     return copy == nullptr ? Touched{} : first_rows(*copy, copy->srcY, copy->dstY, copy->Height);
 }
-/// CUDA_MEMCPY3D, and the same between peers.
+/// Handles CUDA_MEMCPY3D and its variant for peers.
 template <typename Copy>
 Touched copied(const Copy* copy) {
     if (copy == nullptr) return {};
@@ -56,7 +57,7 @@ inline Touched between_peers(Touched touched) {
     return touched;
 }
 
-/// Where a copy of rows goes that goes to no array.
+/// Returns the target of a copy of rows. The target must not be an array.
 template <typename Copy>
 CUdeviceptr target_of(const Copy* copy) {
     if (copy == nullptr) return 0;

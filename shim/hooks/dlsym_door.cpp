@@ -1,5 +1,5 @@
-// Look-ups that may concern us: functions of a model's container get a stub, the driver's entry points our
-// hooks. Only what the real look-up found is ever substituted.
+// Handles lookups that concern the library. Container functions of a model get a stub, driver entry points
+// get our hooks. Only substitutes functions that the real lookup found.
 #include "shim/calls/container_functions.hpp"
 
 #include <dlfcn.h>
@@ -15,9 +15,8 @@
 namespace aoti_dbg {
 namespace {
 
-/// The real answer, for a caller in whose place we ask. RTLD_DEFAULT would find our own exports, also where
-/// no driver is loaded at all, so for those names it is asked for what comes after us; then for the caller's
-/// own scope.
+/// Repeats the lookup for the caller. RTLD_DEFAULT would find our own exports even without a driver. So for
+/// driver names, the search starts behind this library. It then tries the caller's own scope.
 void* really_look_up(void* handle, const char* name, const void* caller, bool is_driver_name) {
     if (handle != RTLD_DEFAULT) return real_dlsym(handle, name);
     void* const everywhere = is_driver_name ? RTLD_NEXT : RTLD_DEFAULT;
@@ -29,7 +28,7 @@ void* really_look_up(void* handle, const char* name, const void* caller, bool is
             if (found != nullptr) return found;
         }
     }
-    return real_dlsym(everywhere, name);  // fails again and leaves its message for dlerror()
+    return real_dlsym(everywhere, name);  // fails again and sets the message for dlerror()
 }
 
 }  // namespace

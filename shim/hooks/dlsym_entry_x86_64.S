@@ -1,6 +1,6 @@
-// dlsym, as exported. The real dlsym looks at its return address to know who asks (RTLD_NEXT, RTLD_DEFAULT), so a
-// look-up that is not ours must arrive there by a jump, in every build type: hence assembly. It must not touch
-// thread-local storage or call into libc: programs look symbols up before anything is initialised.
+// The exported dlsym. The real dlsym uses its return address to identify the caller (RTLD_NEXT, RTLD_DEFAULT). Other
+// lookups must therefore reach it by a jump in every build type, which needs assembly. It must not use thread-local
+// storage or call into libc, because programs look up symbols before anything is initialized.
 
     .text
     .hidden aoti_dbg_route_dlsym
@@ -16,7 +16,7 @@ dlsym:
     .cfi_adjust_cfa_offset 8
     subq $8, %rsp
     .cfi_adjust_cfa_offset 8
-    call aoti_dbg_route_dlsym           // (handle, name) -> where to go on
+    call aoti_dbg_route_dlsym           // (handle, name) -> jump target
     addq $8, %rsp
     .cfi_adjust_cfa_offset -8
     popq %rsi

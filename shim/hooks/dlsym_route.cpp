@@ -1,6 +1,6 @@
-// The first step of every dlsym in the process: does this name concern us? Runs before anything is
-// initialised and in programs that are being started by a sanitizer's runtime: no thread-local storage, no
-// libc beyond dlvsym, no instrumentation (this file is compiled without).
+// The first step of every dlsym in the process: decides if the name concerns the library. It runs before
+// anything is initialized, and while a sanitizer's runtime starts. So it must not use thread-local storage,
+// libc functions except dlvsym, or instrumentation (the build disables it here).
 #include <dlfcn.h>
 
 #include <atomic>
@@ -18,12 +18,12 @@ std::atomic<DlsymFunction> g_real{nullptr};
 DlsymFunction find_real() {
     DlsymFunction real = g_real.load(std::memory_order_acquire);
     if (real != nullptr) return real;
-    // By which name and version libc's own is found depends on its age and the architecture.
+    // The symbol version of libc's dlsym depends on its age and the architecture.
     for (const char* version : {"GLIBC_2.34", "GLIBC_2.2.5", "GLIBC_2.17"}) {
         real = reinterpret_cast<DlsymFunction>(dlvsym(RTLD_NEXT, "dlsym", version));
         if (real != nullptr) break;
     }
-    // Versioned look-ups pass by other libraries that interpose dlsym without a version; this one does not.
+    // A versioned lookup skips libraries that override dlsym without a version. This lookup finds them.
     if (real != nullptr) {
         if (const auto next = reinterpret_cast<DlsymFunction>(real(RTLD_NEXT, "dlsym")); next != nullptr)
             real = next;
@@ -51,7 +51,7 @@ bool is_equal(const char* one, const char* other) {
     return *one == *other;
 }
 
-/// Exact names only: libraries beside the driver begin with the same letters.
+/// Compares exact names, because other libraries have names with the same prefix.
 bool is_of_interest(const char* name) {
     if (begins_with(name, "AOTInductorModel")) return true;
     if (name[0] != 'c' || name[1] != 'u') return false;
@@ -73,9 +73,10 @@ extern "C" {
 
 __attribute__((visibility("hidden"))) void* aoti_dbg_dlsym_of_interest(void* handle, const char* name);
 
-/// Called by the assembly entry: where to jump to.
+/// The assembly entry calls this to get its jump target.
 __attribute__((visibility("hidden"))) void* aoti_dbg_route_dlsym(void* handle, const char* name) {
-    // RTLD_NEXT means "after the caller", which only the real one can answer; it finds our exports by itself.
+    // RTLD_NEXT means "after the caller", which only the real dlsym can resolve. It finds our exports by
+    // itself.
     const bool ours = name != nullptr && handle != RTLD_NEXT && aoti_dbg::is_of_interest(name);
     return ours ? reinterpret_cast<void*>(&aoti_dbg_dlsym_of_interest)
                 : reinterpret_cast<void*>(aoti_dbg::find_real());

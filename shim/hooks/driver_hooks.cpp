@@ -1,7 +1,7 @@
-// The exported hooks of the CUDA driver that record what they see. Each does the least it can and calls the
-// real function with the very arguments. To add one: a line in hooks.def and its definition here.
+// The exported CUDA driver hooks that record calls. Each does as little as possible and calls the real
+// function with the same arguments. To add a hook, add a line in hooks.def and define it here.
 
-#include "shim/hooks/hook_support.hpp"  // first, because it decides what cuda.h means
+#include "shim/hooks/hook_support.hpp"  // first, because it configures cuda.h
 
 #include "base/errno_keeper.hpp"
 #include "shim/calls/calls.hpp"
@@ -25,14 +25,14 @@
 struct CUctxCreateParams;
 #endif
 
-// The caller's stack pointer before the call, as the thunk measures it: two words above our frame pointer.
+// The caller's stack pointer before the call, as in the thunk. It is two words above our frame pointer.
 #define AOTI_DBG_CALLER_FRAME \
     (reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0)) + 2 * sizeof(void*))
 
 namespace aoti_dbg {
 namespace {
 
-/// Records one call to the driver from here to end(). `function`: what is launched, a graph, too.
+/// Records one driver call from here to end(). `function` is the launched kernel or graph.
 class DriverCall {
   public:
     DriverCall(ring::CallKind kind, const void* function, const char* label, CUstream stream,
@@ -64,7 +64,7 @@ class DriverCall {
     }
 
   private:
-    /// Null where the call gets none.
+    /// Returns null if the call gets no markers.
     [[nodiscard]] CompletionMarkers* markers_of(ThreadState& state) const {
         return g_marking && is_launch_ ? state.session->markers() : nullptr;
     }
@@ -81,7 +81,7 @@ class DriverCall {
         if (ordering()) note_order(kind, stream);
         close_unwound_calls(*state, frame_);
         const OpenCall* top = state->top();
-        // A launch inside a launch is the same launch, handed on by whoever interposes besides us.
+        // A launch inside a launch is the same launch, passed on by another interposing library.
         if (top != nullptr && (top->kind == ring::CallKind::launch || top->kind == ring::CallKind::triton))
             return;
         CallStart start;
@@ -92,7 +92,8 @@ class DriverCall {
             start.model = model_at(caller);
             start.by_model = start.model != ring::kNoModel;
         } else {
-            // Within a run, copies and fills that PyTorch launches for the model are not the model's own.
+            // Within a run, copies and fills that PyTorch launches for the model are not the model's own
+            // calls.
             start.by_model = is_model_entry(top->kind) && is_in_model(top->model, caller);
         }
         if (kind == ring::CallKind::launch) launch_ = next_launch_number(stream);
@@ -113,7 +114,7 @@ class DriverCall {
                                const char* label) {
         if (label == nullptr) return function_name(state, function);
         if (kind != ring::CallKind::graph) return intern_name(label, {});
-        static const Name* const graph = intern_name(label, {});  // launched often: looked up once
+        static const Name* const graph = intern_name(label, {});  // launched often, so looked up once
         return graph;
     }
 
@@ -124,7 +125,7 @@ class DriverCall {
     bool begun_ = false;
 };
 
-/// Something that a crash report wants to know of and that nobody prints.
+/// Records a call for crash reports. It is never printed.
 template <typename Function, typename... Arguments>
 CUresult lifecycle(const char* label, std::uintptr_t frame, Function* real, Arguments... arguments) {
     if (real == nullptr) return kNoDriver;
@@ -133,7 +134,7 @@ CUresult lifecycle(const char* label, std::uintptr_t frame, Function* real, Argu
     return call.end(real(arguments...));
 }
 
-/// A context is made or retained.
+/// Handles a call that creates or retains a context.
 template <typename Function, typename... Arguments>
 CUresult get_context(const char* label, std::uintptr_t frame, Function* real, CUdevice device,
                      CUcontext* context, Arguments... arguments) {
@@ -153,7 +154,7 @@ void unless_out_of_memory(Work work) {
     }
 }
 
-/// What a launch makes with an event happens somewhere in its kernel.
+/// A launch records its events somewhere inside its kernel, so their order is unknown.
 void note_events_of(const CUlaunchConfig& config) {
     for (unsigned i = 0; i < config.numAttrs; ++i) {
         const CUlaunchAttribute& attribute = config.attrs[i];
@@ -219,7 +220,7 @@ void end_order() {
 void flush_before_release(CUdevice) {
     end_order();
     aoti_dbg::flush_if_pending();
-    aoti_dbg::end_marked_context(nullptr);  // it may be the last
+    aoti_dbg::end_marked_context(nullptr);  // it may be the last reference
 }
 
 void end_context(CUcontext context) {
@@ -240,7 +241,8 @@ void end_contexts_of(CUdevice device) {
 
 }  // namespace
 
-// What goes with a context goes before the real call: afterwards its handles may already belong to others.
+// Forget the context's data before the real call. Afterwards, its handles may already belong to other
+// objects.
 #define AOTI_DBG_CONTEXT_GOES(name, label, Type, last_chance_to_measure)                      \
     AOTI_DBG_EXPORT CUresult name(Type which) {                                               \
         if (observing()) {                                                                    \
@@ -265,8 +267,8 @@ AOTI_DBG_EXPORT CUresult cuDevicePrimaryCtxRetain(CUcontext* context, CUdevice d
 
 // ---- launches ----
 
-// What waits to be measured goes out when the call is on record and its tensors have joined in, right before
-// the real launch.
+// Pending measurements go out right before the real launch. By then the call is recorded, and its tensors
+// have joined them.
 
 #define AOTI_DBG_LAUNCH_KERNEL(name, flavour)                                                              \
     AOTI_DBG_EXPORT __attribute__((hot)) CUresult name(                                                    \
@@ -341,7 +343,7 @@ AOTI_DBG_LAUNCH_EX(cuLaunchKernelEx_ptsz, per_thread_default)
 AOTI_DBG_LAUNCH_GRAPH(cuGraphLaunch, legacy_default)
 AOTI_DBG_LAUNCH_GRAPH(cuGraphLaunch_ptsz, per_thread_default)
 
-// ---- modules, libraries, and how functions get their names ----
+// ---- modules, libraries, and names of functions ----
 
 AOTI_DBG_EXPORT CUresult cuModuleLoad(CUmodule* module, const char* path) {
     auto* real = AOTI_DBG_REAL(cuModuleLoad);

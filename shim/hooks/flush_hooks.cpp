@@ -1,14 +1,16 @@
-// The hooks of what comes between two launches: copies, sets, frees, and whatever makes a stream's progress
-// known. Each lets the measurements go out that must come before it, then jumps on with the very arguments.
-// Where nothing waits to be measured nothing is done. Recorded are calls that wait (driver_waits), and what
-// becomes of memory (allocations), where somebody asks for it.
+// The hooks of driver calls between two launches: copies, sets, frees, and calls that reveal a stream's
+// progress. Each launches the measurements that must come first, then calls the real function with the same
+// arguments. It does nothing if no measurement is pending. On request, it also records waits (driver_waits)
+// and freed memory (allocations).
+
+// Some calls change memory. Others reveal how far a stream is (an event, a callback, a query that returns
+// "done"), or make a stream wait for others. If a tensor is measured later than that, other code may already
+// have overwritten it.
 //
-// Besides what changes memory these are the ways by which others learn how far a stream is (an event, a
-// callback, a query that says "done") and by which a stream waits for others: measured any later, a tensor
-// could already have been written to from elsewhere. An event and a query let go out what waits, too, but
-// leave the stream where it was; who waits for an event waits for what went out when it was recorded. Copies
-// that only fill arrays or host memory from arrays are left out.
-#include "shim/hooks/hook_support.hpp"  // first, because it decides what cuda.h means
+// An event or a query launches the pending measurements of its stream but does not move the stream. A wait
+// for an event covers what was launched when the event was recorded. Copies from arrays to arrays or host
+// memory are not hooked.
+#include "shim/hooks/hook_support.hpp"  // first, because it configures cuda.h
 
 #include "shim/calls/driver_waits.hpp"
 #include "shim/check/races.hpp"
@@ -19,7 +21,7 @@
 #include "shim/runtime/launch_count.hpp"
 #include "shim/runtime/process.hpp"
 
-// Of newer toolkits.
+// Only newer toolkits declare these.
 #if CUDA_VERSION < 12080
 struct CUmemcpyAttributes;
 struct CUDA_MEMCPY3D_BATCH_OP;
@@ -50,20 +52,20 @@ namespace races = aoti_dbg::races;
 
 namespace {
 
-/// Where races are looked for.
+/// Calls `note` if the library looks for races.
 template <typename Note, typename... Arguments>
 void order(Note note, Arguments... arguments) {
     if (ordering()) [[unlikely]]
         note(arguments...);
 }
 
-/// Of a copy between two places the driver may have a kernel.
+/// The driver may use a kernel for a copy between two device addresses.
 void count_touched(CUstream stream, const Touched& touched) {
     if (touched.second.bytes != 0 && touched.first.bytes != 0)
         count_copy(touched.second.address, touched.first.address, stream);
 }
 
-/// The same for a batch, whose lists are not read for nothing.
+/// Counts the copies of a batch. Reads its lists only if launches are counted.
 void count_copies(CUstream stream, const CUdeviceptr* to, const CUdeviceptr* from, const size_t* bytes,
                   size_t count) {
     if (!aoti_dbg::g_counts_launches.load(std::memory_order_relaxed)) return;
@@ -78,19 +80,19 @@ void note_touched(const char* function, CUstream stream, const Touched& touched)
     count_touched(stream, touched);
 }
 
-/// To wherever: the host may have to wait for what goes to its memory.
+/// Handles a copy to any target. The host may have to wait for a copy to its memory.
 void note_copied(const char* function, CUstream stream, const Touched& touched, CUdeviceptr to) {
     note_touched(function, stream, touched);
     if (ordering() && races::is_waited_for(to)) races::note_callback(stream);
 }
 
-/// A stream is about to get work.
+/// Call this when a stream is about to get work.
 void flush_for_work_on(CUstream stream) {
     flush_if_pending_of(stream);
     order(races::note_work, stream);
 }
 
-/// The same for work on it that does not go on before somebody allows it.
+/// Call this for stream work that waits for a permission from elsewhere.
 void flush_for_wait_of(CUstream stream) {
     flush_if_pending_of(stream);
     order(races::note_unseen_wait, stream);
@@ -100,13 +102,13 @@ void flush_for_wait_of(CUstream stream, CUevent event) {
     order(races::note_waits, stream, event);
 }
 
-/// And for what the host gets to know by the stream itself.
+/// Call this for work from which the host learns the stream's progress.
 void flush_for_callback_of(CUstream stream) {
     flush_if_pending_of(stream);
     order(races::note_callback, stream);
 }
 
-/// And for some of both.
+/// Call this for a mix of waits and such work.
 void flush_for_values_of(CUstream stream) {
     flush_for_wait_of(stream);
     order(races::note_callback, stream);
@@ -117,14 +119,15 @@ void note_event(CUevent event, CUstream stream) {
     order(races::note_recorded, event, stream);
 }
 
-/// What the host has waited for, or was told is done, comes before whatever it does then.
+/// Work that the host waited for, or that a query reported as done, precedes everything that the host does
+/// next.
 CUresult waited(aoti_dbg::Awaited awaited, CUresult result) {
     if (ordering() && !awaited.is_perhaps && result == CUDA_SUCCESS) [[unlikely]]
         races::note_waited(awaited);
     return result;
 }
 
-/// Of a copy to the host on a stream: nobody waits where the memory is pinned.
+/// Returns what a copy to the host waits for. If the memory is pinned, the call may not wait.
 aoti_dbg::Awaited of_copy(CUstream stream, const void* to) {
     aoti_dbg::Awaited awaited = of_stream(stream);
     awaited.is_perhaps = ordering() && !races::is_waited_for(reinterpret_cast<CUdeviceptr>(to));
@@ -140,7 +143,7 @@ aoti_dbg::Awaited of_copy(CUstream stream, const void* to) {
         return real == nullptr ? kNoDriver : real arguments;    \
     }
 
-/// The same for what may come back only when the device is done with what is `awaited`.
+/// Hooks a call that may return only after the device has finished what is `awaited`.
 #define AOTI_DBG_BLOCKING_HOOK_AFTER(first, awaited, call, name, parameters) \
     AOTI_DBG_EXPORT CUresult name parameters {                               \
         first;                                                               \
@@ -151,12 +154,13 @@ aoti_dbg::Awaited of_copy(CUstream stream, const void* to) {
         return waited(awaited, wait.end(call));                              \
     }
 
-/// And for what tells the host that the device is done: not while a fault is under way.
+/// Hooks a call that informs the host that the device has finished. It holds the result back while a fault is
+/// being recorded.
 #define AOTI_DBG_WAITING_HOOK_AFTER(first, awaited, name, parameters, arguments) \
     AOTI_DBG_BLOCKING_HOOK_AFTER(                                                \
         first, awaited, aoti_dbg::wait_through_fault([&] { return real arguments; }), name, parameters)
 
-/// It asks how far the device is.
+/// Hooks a query of the device's progress.
 #define AOTI_DBG_ASKING_HOOK_AFTER(first, asked, call, name, parameters)  \
     AOTI_DBG_EXPORT CUresult name parameters {                            \
         first;                                                            \
@@ -170,18 +174,19 @@ aoti_dbg::Awaited of_copy(CUstream stream, const void* to) {
     AOTI_DBG_HOOK_AFTER(flush; if (aoti_dbg::g_measuring) aoti_dbg::note_unseen_work(), name, parameters, \
                                arguments)
 
-/// It concerns all streams.
+/// Hooks a call that affects all streams.
 #define AOTI_DBG_FLUSH(name, parameters, arguments) \
     AOTI_DBG_FLUSH_HOOK(name, flush_if_pending(), parameters, arguments)
 
-/// It concerns the parameter `stream`; with its twin for the per-thread default stream. `flush` gets that.
+/// Hooks a call that affects the parameter `stream`, and its twin for the per-thread default stream. `flush`
+/// gets the stream.
 #define AOTI_DBG_FLUSH_STREAM_BY(flush, name, twin, parameters, arguments)          \
     AOTI_DBG_FLUSH_HOOK(name, flush(legacy_default(stream)), parameters, arguments) \
     AOTI_DBG_FLUSH_HOOK(twin, flush(per_thread_default(stream)), parameters, arguments)
 #define AOTI_DBG_FLUSH_STREAM(name, twin, parameters, arguments) \
     AOTI_DBG_FLUSH_STREAM_BY(flush_for_work_on, name, twin, parameters, arguments)
 
-/// It touches memory, on a stream.
+/// Hooks a call that accesses memory on a stream.
 #define AOTI_DBG_FLUSH_TOUCH(name, flush, stream, touched, parameters, arguments) \
     AOTI_DBG_FLUSH_HOOK(name, flush; note_touched(#name, stream, touched), parameters, arguments)
 #define AOTI_DBG_FLUSH_TOUCH_TWINS(name, twin, touched, parameters, arguments)                               \
@@ -190,7 +195,8 @@ aoti_dbg::Awaited of_copy(CUstream stream, const void* to) {
     AOTI_DBG_FLUSH_TOUCH(twin, flush_if_pending_of(per_thread_default(stream)), per_thread_default(stream),  \
                          touched, parameters, arguments)
 
-/// The host waits for what a hook has told of before; then it may write to memory that both can see.
+/// Hooks a call in which the host waits for work that an earlier hook noted. Afterwards, the host may write
+/// to memory that both can access.
 #define AOTI_DBG_WAIT(name, awaited, parameters, arguments)                                             \
     AOTI_DBG_WAITING_HOOK_AFTER(if (aoti_dbg::g_measuring) aoti_dbg::note_unseen_work(), awaited, name, \
                                 parameters, arguments)
@@ -198,8 +204,8 @@ aoti_dbg::Awaited of_copy(CUstream stream, const void* to) {
     AOTI_DBG_WAITING_HOOK_AFTER(flush; if (aoti_dbg::g_measuring) aoti_dbg::note_unseen_work(), awaited, \
                                        name, parameters, arguments)
 
-/// A copy that is over when it comes back, and may wait for others. With its twin for the per-thread default
-/// stream.
+/// Hooks a copy that is complete when it returns and may wait for other work, and its twin for the per-thread
+/// default stream.
 #define AOTI_DBG_FLUSH_BLOCKING(name, stream, touched, parameters, arguments)                                \
     AOTI_DBG_BLOCKING_HOOK_AFTER(flush_if_pending(); note_touched(#name, stream, touched);                   \
                                  if (aoti_dbg::g_measuring) aoti_dbg::note_unseen_work(), of_stream(stream), \
@@ -208,14 +214,15 @@ aoti_dbg::Awaited of_copy(CUstream stream, const void* to) {
     AOTI_DBG_FLUSH_BLOCKING(name, legacy_default(nullptr), touched, parameters, arguments) \
     AOTI_DBG_FLUSH_BLOCKING(twin, per_thread_default(nullptr), touched, parameters, arguments)
 
-/// It changes nothing, but the parameter `event` will tell others how far the parameter `stream` is.
+/// Hooks a call that changes no memory. The parameter `event` will reveal the progress of the parameter
+/// `stream`.
 #define AOTI_DBG_RECORD_EVENT(name, flavour, parameters, arguments) \
     AOTI_DBG_HOOK_AFTER(send_if_pending_of(flavour(stream));        \
                         note_event(event, flavour(stream)), name, parameters, arguments)
 
-// ---- memory that goes ----
+// ---- freed memory ----
 
-// It waits for the whole device.
+// cuMemFree waits for the whole device.
 AOTI_DBG_BLOCKING_HOOK_AFTER(flush_if_pending(); if (aoti_dbg::g_measuring) aoti_dbg::note_unseen_work();
                              order(races::note_gone, address);
                              LeavingMemory leaving(Way::free, address), of_memory(),
@@ -349,7 +356,7 @@ AOTI_DBG_FLUSH_STREAM_BY(flush_for_callback_of, cuMemcpy3DBatchAsync_v2, cuMemcp
 
 // ---- sets ----
 
-// Of a rectangle the first row is looked at: what lies between its rows is not touched.
+// For a rectangle, only the first row counts, because the gaps between rows are not accessed.
 #define AOTI_DBG_FLUSH_FILL(name, flush, stream, row, rows, pitch, parameters, arguments)             \
     AOTI_DBG_FLUSH_TOUCH(name, flush; count_fill(row, rows, pitch, stream), stream, written(to, row), \
                                       parameters, arguments)
@@ -384,7 +391,7 @@ AOTI_DBG_FLUSH_SETS(8, unsigned char)
 AOTI_DBG_FLUSH_SETS(16, unsigned short)
 AOTI_DBG_FLUSH_SETS(32, unsigned int)
 
-// ---- what the host waits for or asks ----
+// ---- host waits and queries ----
 
 AOTI_DBG_FLUSH_WAIT(cuCtxSynchronize, flush_if_pending(), of_all(), (), ())
 AOTI_DBG_FLUSH_WAIT(cuCtxSynchronize_v2, flush_if_pending(), of_all(context), (CUcontext context), (context))
@@ -399,7 +406,7 @@ AOTI_DBG_FLUSH_WAIT(cuStreamSynchronize_ptsz, flush_if_pending_of(per_thread_def
                                (CUstream stream))
 AOTI_DBG_ASK_STREAM(cuStreamQuery, legacy_default)
 AOTI_DBG_ASK_STREAM(cuStreamQuery_ptsz, per_thread_default)
-// Asked often where memory is allocated: nothing else is looked at.
+// Programs query events often while they allocate memory, so this hook does nothing else.
 AOTI_DBG_ASKING_HOOK_AFTER(, of_event(event), aoti_dbg::unless_aborting(real(event)), cuEventQuery,
                            (CUevent event))
 AOTI_DBG_FLUSH_STREAM_BY(flush_for_callback_of, cuLaunchHostFunc, cuLaunchHostFunc_ptsz,
@@ -408,7 +415,7 @@ AOTI_DBG_FLUSH_STREAM_BY(flush_for_callback_of, cuStreamAddCallback, cuStreamAdd
                          (CUstream stream, CUstreamCallback callback, void* data, unsigned int flags),
                          (stream, callback, data, flags))
 
-// ---- streams that wait for one another, begin to capture, and go ----
+// ---- streams: waits, captures, and destruction ----
 
 AOTI_DBG_RECORD_EVENT(cuEventRecord, legacy_default, (CUevent event, CUstream stream), (event, stream))
 AOTI_DBG_RECORD_EVENT(cuEventRecord_ptsz, per_thread_default, (CUevent event, CUstream stream),

@@ -1,5 +1,5 @@
-// What the files that define exported hooks of the driver share. The types are cuda.h's, the names are those
-// of the library's symbols: cuda.h renames some by macro, __CUDA_API_VERSION_INTERNAL takes that back.
+// Shared by the files that define exported driver hooks. The types come from cuda.h, and the names are the
+// symbols of libcuda. cuda.h renames some functions with macros, which __CUDA_API_VERSION_INTERNAL disables.
 #pragma once
 
 #ifndef __CUDA_API_VERSION_INTERNAL
@@ -11,7 +11,8 @@
 
 #define AOTI_DBG_EXPORT extern "C" __attribute__((visibility("default")))
 
-/// The function that the program would have called, in its own type; nullptr where there is no driver.
+/// Returns the function that the program would have called, with its own type. Returns null if there is no
+/// driver.
 #define AOTI_DBG_REAL(name) aoti_dbg::real_function<aoti_dbg::DriverFunction::name, decltype(::name)>()
 
 namespace aoti_dbg {
@@ -23,7 +24,7 @@ Type* real_function() {
     return reinterpret_cast<Type*>(real_driver_function(kFunction));
 }
 
-// What a stream's handle means to a function, and to its twin for the per-thread default stream.
+// A null stream means different streams to a function and to its twin for the per-thread default stream.
 inline CUstream legacy_default(CUstream stream) {
     return stream;
 }

@@ -1,7 +1,7 @@
-// The hooks of what makes memory that a device can reach, and of what takes such memory of the host. Each
-// calls the real function with the very arguments; what came of it goes to the map of allocations where that
-// is kept (AOTI_DBG_TRIAGE). What takes memory of a device is among the flush hooks.
-#include "shim/hooks/hook_support.hpp"  // first, because it decides what cuda.h means
+// The hooks of calls that allocate device-accessible memory, and of calls that free such host memory. Each
+// calls the real function with the same arguments. The result goes into the map of allocations if that is
+// enabled (AOTI_DBG_TRIAGE). Calls that free device memory are in flush_hooks.cpp.
+#include "shim/hooks/hook_support.hpp"  // first, because it configures cuda.h
 
 #include "shim/faults/allocations.hpp"
 #include "shim/faults/completion_markers.hpp"
@@ -50,7 +50,7 @@ CUresult made(CUresult result, const AskedMemory& asked, void* const* memory) {
         return leaving.end(real(memory));                                          \
     }
 
-// ---- of a device ----
+// ---- device memory ----
 
 AOTI_DBG_MAKES_MEMORY(cuMemAlloc_v2, alloc, bytes, nullptr, address, (CUdeviceptr * address, size_t bytes),
                       (address, bytes))
@@ -75,7 +75,7 @@ AOTI_DBG_EXPORT CUresult cuMemAllocPitch_v2(CUdeviceptr* address, size_t* pitch,
 AOTI_DBG_MAKES_IN_ORDER(, legacy_default)
 AOTI_DBG_MAKES_IN_ORDER(_ptsz, per_thread_default)
 
-// It has no address before it is mapped.
+// The memory has no address until it is mapped.
 AOTI_DBG_EXPORT CUresult cuMemCreate(CUmemGenericAllocationHandle* handle, size_t bytes,
                                      const CUmemAllocationProp* wanted, unsigned long long flags) {
     auto* real = AOTI_DBG_REAL(cuMemCreate);
@@ -102,7 +102,7 @@ AOTI_DBG_EXPORT CUresult cuIpcOpenMemHandle_v2(CUdeviceptr* address, CUipcMemHan
     return made(result, AskedMemory{Way::open_ipc, aoti_dbg::allocation_bytes(*address)}, address);
 }
 
-// ---- of the host ----
+// ---- host memory ----
 
 AOTI_DBG_MAKES_MEMORY(cuMemAllocHost_v2, alloc_host, bytes, nullptr, memory, (void** memory, size_t bytes),
                       (memory, bytes))

@@ -1,5 +1,5 @@
-// What the thunk calls before and after the real function. Nothing may leave by an exception, errno stays as
-// it was, and whatever goes wrong the real function is called.
+// The code that the thunk calls before and after the real function. No exception may escape, errno must not
+// change, and the real function runs whatever fails here.
 #include <string>
 
 #include "base/errno_keeper.hpp"
@@ -19,7 +19,7 @@
 namespace aoti_dbg {
 namespace {
 
-// A run that was recognised by its grad mode has no frame of its own: it ends when grad mode is restored.
+// A run that grad mode reveals has no frame of its own. It ends when grad mode is restored.
 constexpr std::uintptr_t kNoFrame = UINTPTR_MAX;
 
 const Name* dispatched_name(const StubFrame& frame) {
@@ -30,7 +30,8 @@ const Name* dispatched_name(const StubFrame& frame) {
     return intern_name(std::string(op) + "." + overload, op);
 }
 
-/// Runs of a linked model, seen through grad mode: off begins one, the next setting ends it.
+/// Tracks runs of a linked model through grad mode. Disabling it starts a run, and the next setting ends the
+/// run.
 void toggle_run(ThreadState& state, const Slot& slot, bool enabled) {
     const OpenCall* run = innermost_run(state);
     if (run != nullptr) {
@@ -47,7 +48,7 @@ bool is_besides_calls(SlotRole role) {
            role == SlotRole::freed;
 }
 
-/// Whether it is to be looked at again when it has come back.
+/// Returns true if the call must be inspected again after it returns.
 [[gnu::hot]] bool look_besides_calls(const Slot& slot, const StubFrame& frame) {
     ThreadState* const state = thread_state_if_any();
     const auto* const tensor = reinterpret_cast<TensorHandle>(frame.integer(0));

@@ -1,23 +1,23 @@
-// The stubs and the thunk, System V x86-64. A stub says which slot it is; the thunk stands between the caller and
-// the real function without knowing its signature: it keeps every argument register, asks aoti_dbg_before(), which
-// says where to go on and how many words of stack arguments to repeat, calls the real function, and tells
-// aoti_dbg_after(). It must leave no trace: every register an argument or a result can live in comes back as it
-// was, the stack is aligned, and debuggers and exceptions can walk through (CFI below).
-//
-// What nobody has to look at (t_unwatched_roles in slots.hpp) goes on to the real function at once: of all that a
-// model asks of libtorch this is most.
-//
-// stub_frame.hpp describes the frame laid out here; both change together.
+// The stubs and the thunk, System V x86-64. A stub pushes its slot number. The thunk runs between the caller and the
+// real function without knowing the signature, and uses the frame in stub_frame.hpp (change both together). It must
+// leave no trace: it restores every argument and result register, keeps the stack aligned, and lets debuggers and
+// exceptions unwind (CFI below).
 
-#define FRAME_BYTES   248      /* 8 mod 16: keeps the stack aligned after slot and rbp were pushed */
+// The thunk saves all argument registers and calls aoti_dbg_before(). That returns the target and the number of stack
+// argument words to repeat. The thunk then calls the real function and aoti_dbg_after().
+//
+// Calls that the thread does not inspect (t_unwatched_roles in slots.hpp) jump to the real function at once. Most of a
+// model's calls into libtorch are such calls.
+
+#define FRAME_BYTES   248      /* 8 mod 16: keeps the stack aligned after the slot and rbp are pushed */
 #define VECTORS       0        /* xmm0..xmm7, 16 bytes each */
 #define INTEGERS      128      /* rdi rsi rdx rcx r8 r9 */
-#define VECTOR_COUNT  176      /* rax: al counts the vector registers of a variadic call */
+#define VECTOR_COUNT  176      /* rax: al is the number of vector registers in a variadic call */
 #define STATIC_CHAIN  184      /* r10 */
 #define RESULTS       192      /* rax rdx */
 #define VECTOR_RESULTS 208     /* xmm0 xmm1 */
 
-// aoti_dbg::g_slots and t_unwatched_roles, and what slots.hpp has in a slot
+// The mangled names of aoti_dbg::g_slots and t_unwatched_roles, and offsets in a slot of slots.hpp.
 #define SLOTS         _ZN8aoti_dbg7g_slotsE
 #define UNWATCHED     _ZN8aoti_dbg17t_unwatched_rolesE
 #define SLOT_SHIFT    6        /* 64 bytes */
@@ -30,8 +30,9 @@
     .hidden SLOTS
     .hidden UNWATCHED
 
-// ---- the stubs: AOTI_DBG_STUBS of 16 bytes, in blocks with unwind tables of their own (a debugger that stops in
-// one walks the table from the block's start) ----
+// ---- the stubs: 16 bytes each ----
+// Each block of stubs has its own unwind table. A debugger that stops in a stub walks the table from the start of its
+// block.
     .p2align 4
     .globl aoti_dbg_stubs
     .hidden aoti_dbg_stubs
@@ -72,7 +73,7 @@ aoti_dbg_stubs:
     movq %r10, STATIC_CHAIN(%rsp)
     .endm
 
-// Relative to rbp: rsp may have moved to make room for stack arguments.
+// Uses rbp, because rsp may have moved to make room for stack arguments.
     .macro restore_arguments
     movaps VECTORS+0-FRAME_BYTES(%rbp), %xmm0
     movaps VECTORS+16-FRAME_BYTES(%rbp), %xmm1
@@ -96,7 +97,7 @@ aoti_dbg_stubs:
     .type aoti_dbg_thunk, @function
 aoti_dbg_thunk:
     .cfi_startproc
-    .cfi_def_cfa_offset 16              // the slot number lies below the return address
+    .cfi_def_cfa_offset 16              // the slot number is below the return address
     pushq %rax
     .cfi_def_cfa_offset 24
     movq 8(%rsp), %rax
@@ -125,8 +126,8 @@ aoti_dbg_thunk:
     js .Lpass_through
     jz .Lcall
 
-    // Room for the words, rounded up to keep the alignment; copied from the highest address down, so that a
-    // stack's guard page is met in order.
+    // Make room for the words, rounded up to keep the alignment. Copy from the highest address down, so that the
+    // stack's guard page is touched in order.
     leaq 1(%rdx), %rax
     andq $-2, %rax
     shlq $3, %rax

@@ -1,6 +1,6 @@
-// The ways out of a process that run no destructors: _exit and _Exit (os._exit of Python, workers of pytest
-// and multiprocessing). What was recorded is closed in good order, then the real one is called. quick_exit
-// does so itself (at_quick_exit), but tells nobody the status.
+// Hooks _exit and _Exit, which end a process without destructors (Python's os._exit, workers of pytest and
+// multiprocessing). Each ends the session and then calls the real function. quick_exit runs our handler by
+// itself (at_quick_exit), but the handler does not get the status.
 #include <dlfcn.h>
 #include <unistd.h>
 

@@ -1,5 +1,6 @@
-// The library's beginning and end in a process. Until a model arrives or a kernel is launched it only reads
-// its options: LD_PRELOAD reaches every child, compilers included.
+// Loads and unloads the library in a process. At load it only reads its options and looks for models, because
+// LD_PRELOAD reaches every child, compilers included. It must do nothing else before a model loads or a
+// kernel launches.
 #include <cstdlib>
 
 #include "shim/calls/models.hpp"

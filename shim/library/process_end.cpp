@@ -1,4 +1,3 @@
-// See process_end.hpp.
 #include "shim/library/process_end.hpp"
 
 #include <unistd.h>
@@ -31,7 +30,7 @@ void end_process() {
     yield_to_fatal_signal();
     await_fault_dump();
     remove_dump_pipe();
-    // It is not inside of these that the process ends.
+    // The process does not end inside these calls, so an exception unwound them.
     if (ThreadState* const state = thread_state_if_any(); state != nullptr)
         close_unwound_records(*state, reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0)));
     g_observing.store(false, std::memory_order_release);

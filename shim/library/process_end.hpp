@@ -1,10 +1,9 @@
-// The end of the process, as the library lives through it.
+// What the library does at the exit of the process.
 #pragma once
 
 namespace aoti_dbg {
 
-/// Ends the session: the log and the ring are closed in good order and the coverage is said. Called at exit,
-/// also by _exit. Later calls are not recorded. Does nothing in the child of a vfork, whose memory is its
-/// parent's.
+/// Ends the session: closes the log and the ring and prints the coverage. Runs at exit, including _exit.
+/// Later calls are not recorded. Does nothing in the child of a vfork, which shares its parent's memory.
 void end_process();
 }  // namespace aoti_dbg

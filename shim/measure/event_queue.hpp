@@ -1,5 +1,5 @@
-// What launching threads have seen and nobody has written out yet, in the order in which they saw it. Any
-// number of threads put in, one takes out. Bounded; nothing is allocated in steady state.
+// The queue of calls that launching threads saw and that are not written yet, in order of arrival. Many
+// threads put, one thread takes. It is bounded and must not allocate in steady state.
 #pragma once
 
 #include <atomic>
@@ -18,31 +18,31 @@
 
 namespace aoti_dbg {
 
-/// What was measured by the host, at once.
+/// A result that the host measured immediately.
 struct MeasuredOnHost {
     TensorStatistics statistics;
     std::vector<std::byte> values;
 };
 
-/// Why a tensor that could be measured is not; see text_of().
+/// The reason why a measurable tensor is not measured; see text_of().
 enum class WhyNot : std::uint8_t { facts, no_memory, no_context, other_device, no_room };
 const char* text_of(WhyNot why);
 
 struct SeenArgument {
     const ArgumentFacts* facts = nullptr;
-    const SeenFacts* tensor = nullptr;  // null: a scalar
+    const SeenFacts* tensor = nullptr;  // null for a scalar
     std::uint64_t address = 0;
     std::unique_ptr<MeasuredOnHost> on_host;
-    Measurement measurement;   // of the device, where there is a Gpu and no `on_host`
-    std::uint32_t scalar = 0;  // which of the call's
+    Measurement measurement;   // on the device, if there is a Gpu and no `on_host`
+    std::uint32_t scalar = 0;  // index among the call's scalars
     Measured measured = Measured::no;
     WhyNot why_not = WhyNot::facts;
     Wanted wanted = Wanted::nothing;
 };
-// One thread writes them, another one reads them: each is a line of a cache that goes from here to there.
+// One thread writes an argument and another one reads it, so it fills exactly one cache line.
 static_assert(sizeof(SeenArgument) == 64);
 
-/// Of a call.
+/// The arguments of one call.
 struct SeenArguments {
     std::vector<SeenArgument> list;
     std::vector<ShortText> scalars;
@@ -53,37 +53,37 @@ struct SeenArguments {
 };
 
 struct SeenCall {
-    MeasuredCall call;  // its arguments are elsewhere
+    MeasuredCall call;  // without its arguments
     bool printed = false;
     Check check;
     StreamPoint* point = nullptr;  // where its tensors are measured
-    Gpu* gpu = nullptr;            // that results come from
+    Gpu* gpu = nullptr;            // the source of its results
     std::uint64_t mark = 0;        // of its ring
 };
 
 class EventQueue {
   public:
-    /// False where there is no room: nothing was taken. Else `arguments` are moved out.
+    /// Moves `arguments` into the queue. Returns false and takes nothing if the queue is full.
     bool put(const SeenCall& call, SeenArguments& arguments);
 
     struct Taken {
-        const SeenCall* call = nullptr;  // null: there is nothing
+        const SeenCall* call = nullptr;  // null if the queue is empty
         std::span<const SeenArgument> arguments;
         std::span<const ShortText> scalars;
     };
-    /// What it gives is good until it is asked again.
+    /// The result is valid until the next call of take().
     Taken take();
-    /// What take() will give, if it is at hand.
+    /// Returns what take() will return, if it is already in the outgoing batch.
     [[nodiscard]] Taken peek() const;
 
-    /// How many calls may wait in it, at most.
-    static constexpr std::size_t kMostCalls = 8192;  // of a batch
+    /// The maximum number of calls that can wait in the queue.
+    static constexpr std::size_t kMostCalls = 8192;  // per batch
     static constexpr std::size_t kMostWaiting = 2 * kMostCalls;
 
     [[nodiscard]] std::uint64_t puts() const { return puts_.load(std::memory_order_acquire); }
 
   private:
-    static constexpr std::size_t kMostArguments = 65536;  // of a batch
+    static constexpr std::size_t kMostArguments = 65536;  // per batch
     struct Entry {
         SeenCall call;
         std::uint32_t arguments = 0;
@@ -95,11 +95,12 @@ class EventQueue {
         std::vector<ShortText> scalars;
     };
 
-    // One batch may be on its way out while the other fills.
+    // One batch can go out while the other one fills.
     std::mutex mutex_;
     Batch coming_;
     std::atomic<std::uint64_t> puts_{0};
-    // Of who takes: a whole batch at a time, so that the two sides meet seldom and memory is used again soon.
+    // Belongs to the thread that takes. A whole batch moves at a time, so the two sides rarely meet and
+    // memory is reused soon.
     alignas(kCacheLine) Batch going_;
     std::size_t next_call_ = 0;
     std::size_t next_argument_ = 0;

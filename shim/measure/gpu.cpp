@@ -8,16 +8,16 @@ namespace aoti_dbg {
 
 bool Gpu::Ring::open(const GpuApi& api) {
     const std::size_t bytes = kPlaces * sizeof(ResultLine);
-    // Our own mapping, which outlives the context: what was measured can be read when the context is gone.
+    // The mapping outlives the context, so results stay readable after the context is destroyed.
     void* memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (memory == MAP_FAILED) return false;
-    // A fork's child would hold its parent's pages, which the device writes to.
+    // A fork's child would otherwise keep its parent's pages, which the device writes to.
     madvise(memory, bytes, MADV_DONTFORK);
     if (!register_memory(api, memory, bytes, device_)) {
         munmap(memory, bytes);
         return false;
     }
-    lines_ = static_cast<ResultLine*>(memory);  // zeroed: no sequence is 0
+    lines_ = static_cast<ResultLine*>(memory);  // zeroed, and no sequence is 0
     return true;
 }
 

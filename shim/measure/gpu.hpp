@@ -1,9 +1,8 @@
-// A CUDA context in which tensors are measured: our module in it, and the results that its launches write
-// into host memory. Set up once, at the first call of a model in that context; after that nothing here
-// allocates or waits for the device.
-//
-// Results are lines in a ring of our own memory, registered with the driver. A ticket is a place in it; the
-// place is used again when everything that was reported while it was young has been written out.
+// A CUDA context in which tensors are measured: the library's module in it and the results that launches
+// write to host memory. It is set up at the first call of a model in the context. After that it must not
+// allocate or wait for the device.
+// Results are lines in a ring of host memory that is registered with the driver. A ticket is a position in
+// the ring. A position is reused once all reports from the time when it was young are written.
 #pragma once
 
 #include <atomic>
@@ -19,17 +18,18 @@ namespace aoti_dbg {
 
 class Gpu : public GpuContext {
   public:
-    /// Null where it cannot be set up, which is said once.
+    /// Returns null and prints a message once if the setup fails.
     static std::unique_ptr<Gpu> set_up(const GpuApi& api, CUcontext context);
 
-    /// Places for so many lines, one after the other; nothing as long as the ring is full.
+    /// Returns consecutive positions for `count` lines, or nothing while the ring is full.
     std::optional<std::uint64_t> take_lines(std::uint32_t count) { return ring_.take(count); }
-    /// Whether what lies at the ticket still will when something that is reported now is written out.
+    /// True if the lines at the ticket stay valid until a report from now is written.
     [[nodiscard]] bool is_young(std::uint64_t ticket) const { return ring_.is_young(ticket); }
     ResultLine* lines(std::uint64_t ticket) { return ring_.at(ticket); }
     [[nodiscard]] std::uint64_t lines_address(std::uint64_t ticket) const { return ring_.address(ticket); }
 
-    /// How far the ring was taken: to be kept with what is reported, and given back when it is written.
+    /// Returns how far the ring is taken. The caller stores the mark with a report and releases it when the
+    /// report is written.
     [[nodiscard]] std::uint64_t mark() const { return ring_.taken(); }
     void release(std::uint64_t mark) { ring_.release(mark); }
 
@@ -60,13 +60,13 @@ class Gpu : public GpuContext {
         }
 
       private:
-        // 32 MiB: some twenty runs of a transformer of eight layers.
+        // 32 MiB is enough for about twenty runs of a transformer with eight layers.
         static constexpr std::uint64_t kPlaces = std::uint64_t{1} << 19U;
         ResultLine* lines_ = nullptr;
         CUdeviceptr device_ = 0;
-        // Apart, since who measures and who writes count each for itself.
+        // Separate cache lines, because the measuring threads and the writer each update their own counter.
         alignas(kCacheLine) std::atomic<std::uint64_t> taken_{0};
-        std::atomic<std::uint64_t> free_until_{0};  // by `released_` as it was last looked at
+        std::atomic<std::uint64_t> free_until_{0};  // computed from the last known `released_`
         alignas(kCacheLine) std::atomic<std::uint64_t> released_{0};
     };
 

@@ -20,7 +20,7 @@ namespace {
 
 constexpr std::uint32_t kNoLimit = UINT32_MAX;
 
-/// The first number of a list, as "4,2" for two levels of threads.
+/// Returns the first number of a list, such as "4,2" for two levels of threads.
 std::uint32_t number_in(const char* variable) {
     const char* value = getenv(variable);
     if (value == nullptr) return kNoLimit;
@@ -31,7 +31,7 @@ std::uint32_t number_in(const char* variable) {
     return parsed.ec == std::errc() && number != 0 ? number : kNoLimit;
 }
 
-/// Not a static of a function: a fork's child could find its guard taken.
+/// This is not a function-local static, because a fork's child could find its guard locked.
 std::uint32_t number_in_environment() {
     static std::atomic<std::uint32_t> known{0};
     std::uint32_t number = known.load(std::memory_order_relaxed);
@@ -41,15 +41,15 @@ std::uint32_t number_in_environment() {
     return number;
 }
 
-/// Of the calling thread, as threads that it makes have it, too.
+/// The limit of the calling thread, which the threads that it creates inherit.
 std::uint32_t own_processors() {
-    // Of as many as Linux can be built for.
+    // This covers the largest processor count that Linux supports.
     cpu_set_t processors[8];
     const int failed = sched_getaffinity(0, sizeof processors, processors);
     return failed != 0 ? 1 : static_cast<std::uint32_t>(CPU_COUNT_S(sizeof processors, processors));
 }
 
-/// Too much for the stack of a thread that is not ours.
+/// On the heap, because it is too large for the stack of a program's thread.
 struct Ranges {
     TensorView tensor;
     Wanted wanted = Wanted::nothing;
@@ -79,7 +79,7 @@ TensorStatistics measure_shared(const TensorView& tensor, Wanted wanted, HostPoo
     const bool is_quick = !wants(wanted, Wanted::printed | Wanted::indices | Wanted::hash);
     const std::uint64_t part_elements = kSharedPartElements * (is_quick ? 4 : 1);
     if (count < 2 * part_elements) return measure(tensor, wanted);
-    // The same ranges, merged in the same order, whoever measures them: sums are rounded alike.
+    // The ranges and the merge order do not depend on the threads, so the rounding does not either.
     const auto parts =
         static_cast<std::uint32_t>(std::min<std::uint64_t>(count / part_elements, SharedWork::kMostParts));
     const auto ranges = std::make_unique<Ranges>(Ranges{tensor, wanted, count, parts, {}});

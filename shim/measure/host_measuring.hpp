@@ -1,5 +1,5 @@
-// Tensors in host memory, measured at once: by the thread that the model runs in and, where a tensor is
-// large, by threads of our own beside it. What comes out does not depend on how many these are.
+// Measures tensors in host memory immediately, in the thread that the model runs in. For a large tensor,
+// threads of the library help. The result must not depend on the number of threads.
 #pragma once
 
 #include <cstdint>
@@ -11,21 +11,22 @@
 
 namespace aoti_dbg {
 
-/// What has fewer elements than two of these is the calling thread's alone: to wake another one costs the
-/// caller 3 to 5 µs, and that one begins some 20 µs later, in which 20 000 float32 are measured
-/// (docs/internals/benchmarks.md). Where only findings are wanted, four times as many.
+/// The number of elements in a part. The calling thread measures a tensor with fewer than two parts alone.
+/// Waking another thread costs the caller 3 to 5 µs, and that thread starts about 20 µs later. A thread
+/// measures 20 000 float32 elements in that time (docs/internals/benchmarks.md). A part is four times as
+/// large if only findings are requested.
 inline constexpr std::uint64_t kSharedPartElements = std::uint64_t{1} << 16U;
 
-/// As measure(), by `most_threads` at a time. `pool` may be null.
+/// Does the same as measure() with up to `most_threads` threads. `pool` may be null.
 TensorStatistics measure_shared(const TensorView& tensor, Wanted wanted, HostPool* pool,
                                 std::uint32_t most_threads);
 
-/// How many threads a calling thread may have at work: no more than processors that it may run on, than
-/// `program_wants`, if that is not 0, and than OMP_NUM_THREADS and OMP_THREAD_LIMIT as they were when this
-/// was called first.
+/// Returns the number of threads that one calling thread may use. The limits are the processors that it may
+/// run on, `program_wants` unless it is 0, and OMP_NUM_THREADS and OMP_THREAD_LIMIT. The environment
+/// variables are read once, at the first call.
 std::uint32_t allowed_threads(std::uint32_t program_wants);
 
-/// Measures a tensor with its values, if they are to be printed.
+/// Measures a tensor, and copies its values if they are to appear in the output.
 void measure_on_host(const SeenTensor& tensor, Wanted wanted, const ShimApi& api, SeenArgument& seen);
 
 }  // namespace aoti_dbg

@@ -1,5 +1,5 @@
-// Everything that threads share lies in a page which the kernel wipes in a fork's child: zeros are a pool
-// that nobody has, without threads and without work. So a child starts anew whatever its parent was doing.
+// All shared state is in a page that the kernel wipes in a fork's child. Zeros are a free pool without
+// threads and without work. A child therefore starts with an empty pool in every case.
 #include "shim/measure/host_pool.hpp"
 
 #include <linux/futex.h>
@@ -17,7 +17,8 @@ namespace {
 using Word = std::atomic<std::uint32_t>;
 static_assert(sizeof(Word) == 4 && Word::is_always_lock_free, "a futex is a word");
 
-// The kernel's own, not std::atomic's, which spins before it sleeps. Not a point of cancellation either.
+// This is a raw futex because std::atomic's wait spins before it sleeps. It must not be a cancellation point
+// either.
 void sleep_while(Word& word, std::uint32_t value) {
     syscall(SYS_futex, &word, FUTEX_WAIT_PRIVATE, value, nullptr, nullptr, 0);
 }
@@ -25,7 +26,7 @@ void wake(Word& word, std::uint32_t sleepers) {
     syscall(SYS_futex, &word, FUTEX_WAKE_PRIVATE, sleepers, nullptr, nullptr, 0);
 }
 
-// The door to a piece of work, in a word: who finds it closed may not even look at the work, since the caller
+// The door to the work, in one word. A thread that finds it closed must not read the work, because the caller
 // may be gone.
 constexpr std::uint32_t kOpen = 1U << 31U;
 constexpr std::uint32_t kOneMayEnter = 1U << 16U;
@@ -38,19 +39,19 @@ constexpr std::uint32_t may_enter(std::uint32_t door) {
 
 struct HostPool::Task {
     SharedWork work;
-    std::atomic<bool>* is_done;  // of each part
+    std::atomic<bool>* is_done;  // for each part
 };
 
 struct HostPool::State {
-    std::atomic<bool> is_taken;  // by a caller, who alone makes threads and writes `task`
-    bool is_refused;             // no more threads can be made
+    std::atomic<bool> is_taken;  // by a caller, which alone creates threads and writes `task`
+    bool is_refused;             // no more threads can be created
     std::atomic<std::uint32_t> threads;
-    Word calls;  // of callers; what threads sleep on
-    Word door;   // what the caller sleeps on
+    Word calls;  // number of shared calls; threads sleep on it
+    Word door;   // the caller sleeps on it
     std::atomic<std::uint32_t> next_part;
     Task task;
 
-    /// Whether this thread may take part, until it leaves.
+    /// Returns whether this thread may take part. If so, it must call leave() later.
     bool enter() {
         std::uint32_t seen = door.load(std::memory_order_relaxed);
         do {
@@ -76,7 +77,7 @@ struct HostPool::State {
 HostPool* HostPool::make(StartThread start_thread) {
     void* page = mmap(nullptr, sizeof(State), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (page == MAP_FAILED) return nullptr;
-    // Where the kernel cannot, a child would wait for threads that it does not have.
+    // If the kernel cannot wipe the page, a child would wait for threads that it does not have.
     HostPool* pool = madvise(page, sizeof(State), MADV_WIPEONFORK) == 0
                          ? new (std::nothrow) HostPool(*new (page) State(), start_thread)
                          : nullptr;
@@ -134,7 +135,7 @@ void HostPool::share_with(std::uint32_t helpers, const SharedWork& work) {
     std::uint32_t door = state_.door.fetch_and(~kOpen, std::memory_order_acq_rel) & ~kOpen;
     for (; (door & kInside) != 0; door = state_.door.load(std::memory_order_acquire))
         sleep_while(state_.door, door);
-    // A handler of a signal may have forked meanwhile: then this is the child, where nobody else is.
+    // A signal handler may have forked during the wait. This is then the child, which has no other threads.
     for (std::uint32_t part = 0; part < work.parts; ++part) {
         if (!is_done[part].load(std::memory_order_relaxed)) work.do_part(work.context, part);
     }

@@ -1,6 +1,6 @@
-// Threads of our own that share work on the host with the thread that asks for it. They are made when they
-// are first of use, sleep while nobody asks, and nobody ever waits for them but a caller whose part one of
-// them is doing. One caller at a time has them; whoever else asks meanwhile does its work alone.
+// Threads of the library that share host work with a calling thread. They are created at first use and sleep
+// while there is no work. A caller waits only for a thread that is doing one of its parts. One caller at a
+// time uses the pool; any other caller works alone meanwhile.
 #pragma once
 
 #include <atomic>
@@ -10,10 +10,10 @@
 
 namespace aoti_dbg {
 
-/// Parts of a piece of work, each of them to be done once, by any thread and in any order.
+/// A piece of work in parts. Each part is done once, by any thread and in any order.
 struct SharedWork {
     static constexpr std::uint32_t kMostParts = 64;
-    void (*do_part)(void* context, std::uint32_t part) = nullptr;  // neither throws nor forks
+    void (*do_part)(void* context, std::uint32_t part) = nullptr;  // must not throw or fork
     void* context = nullptr;
     std::uint32_t parts = 0;  // at most kMostParts
 };
@@ -21,18 +21,18 @@ struct SharedWork {
 class HostPool {
   public:
     using StartThread = bool (*)(void* (*run)(void*), void* argument);
-    static constexpr std::uint32_t kMostThreads = 16;  // the caller is one of them
+    static constexpr std::uint32_t kMostThreads = 16;  // including the caller
 
-    /// The pool of this process; null where there is no memory for it.
+    /// Returns the pool of this process, or null if there is no memory for it.
     static HostPool* of_process();
-    /// One that lives for ever.
+    /// Creates a pool that lives forever.
     static HostPool* make(StartThread start_thread = start_own_thread);
 
-    /// Does all parts and returns, `most_threads` at a time, the caller among them. Allocates nothing but the
-    /// threads that are missing; where these cannot be had, it goes on with those that are there.
+    /// Does all parts with up to `most_threads` threads, including the caller, then returns. It allocates
+    /// nothing except missing threads. If they cannot be created, it continues with the existing ones.
     void share(const SharedWork& work, std::uint32_t most_threads);
 
-    /// Threads that were made in this process, callers aside.
+    /// Returns the number of threads created in this process, without callers.
     [[nodiscard]] std::uint32_t threads() const;
 
   private:
@@ -43,7 +43,7 @@ class HostPool {
     void share_with(std::uint32_t helpers, const SharedWork& work);
     static void* run_thread(void* state);
 
-    State& state_;  // zeros in a fork's child
+    State& state_;  // zeroed in a fork's child
     StartThread start_thread_;
 };
 

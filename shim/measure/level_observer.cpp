@@ -16,7 +16,8 @@
 namespace aoti_dbg {
 namespace {
 
-/// `able`: something can be done with its tensors. The name stands in for what a level cannot do here.
+/// `able` means that the call's tensors can be measured or saved. If a level cannot do that, the name is
+/// printed instead.
 TensorRequest request_of(const Levels& levels, const Check& check, bool able) {
     TensorRequest tensors = {levels.stats && able, able ? check : Check{}, levels.files && able};
     tensors.named = levels.names || levels.stats != tensors.printed || levels.files != tensors.saved;
@@ -25,20 +26,19 @@ TensorRequest request_of(const Levels& levels, const Check& check, bool able) {
 
 }  // namespace
 
-bool LevelObserver::is_on() const {
-    return showing() || any_feature_active();
+CallMoments LevelObserver::moments() const {
+    return {.identify = any_feature_active(), .before = showing(), .after = showing()};
 }
 
 [[gnu::hot]] void LevelObserver::identify(ThreadState& state, OpenCall& call) const {
-    if (!any_feature_active() || !call.passage.any()) return;
+    if (!call.passage.any()) return;
     call.measured = measured_model(call.model);
-    // Sites are found by order, so the calls that are not selected count as well.
+    // The order of calls determines the sites, so unselected calls count too.
     if (call.measured != nullptr && call.is_own && !is_model_entry(call.kind) && call.around != nullptr)
         call.site = match_site(state, *call.measured, call.model, call.run, *call.name, call.passage);
 }
 
 [[gnu::hot]] void LevelObserver::before(ThreadState& state, OpenCall& call) const {
-    if (!showing()) return;
     // Outside of a run, the stream on which a device's tensors are ready is unknown.
     const bool measurable =
         call.measured != nullptr && (call.around != nullptr || !call.measured->is_on_cuda());

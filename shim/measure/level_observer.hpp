@@ -1,4 +1,4 @@
-// What the levels do with a call: finds its call site, decides what is done with its tensors, and prints its
+// Applies the levels to a call: finds its call site, decides what happens to its tensors, and prints its
 // name.
 #pragma once
 
@@ -9,7 +9,7 @@ namespace aoti_dbg {
 class LevelObserver final : public CallObserver {
   public:
     constexpr LevelObserver() = default;
-    [[nodiscard]] bool is_on() const override;
+    [[nodiscard]] CallMoments moments() const override;
     void identify(ThreadState& state, OpenCall& call) const override;
     void before(ThreadState& state, OpenCall& call) const override;
     void after(ThreadState& state, const OpenCall& call, std::int32_t result) const override;

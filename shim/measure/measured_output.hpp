@@ -1,5 +1,5 @@
-// Where measured calls end: in events.jsonl, in the log that the person reads, and before the judge of
-// findings. One call at a time.
+// Passes measured calls to events.jsonl, to the log and to the search for findings. It takes one call at a
+// time.
 #pragma once
 
 #include <atomic>
@@ -21,30 +21,31 @@ namespace aoti_dbg {
 
 class LineLog;
 
-/// Of this process, as events.jsonl and the index of saved tensors begin with.
+/// The header of this process for events.jsonl and for the index of saved tensors.
 HeaderFacts header_facts();
 
 class MeasuredOutput : public MeasuredSink {
   public:
-    /// `folder` exists, or is empty: then there are no events on disk. `log` may be null, and outlives this.
+    /// `folder` must exist, or is empty if no events go to disk. `log` may be null and must outlive this
+    /// object.
     MeasuredOutput(const Options& options, const std::string& folder, LineLog* log);
 
     void take(const MeasuredCall& call, bool printed, const Check& check) override;
     void take(Finding finding) override;
     void flush() override { output_.flush(); }
 
-    /// Whether a finding that counts was made in this run; asked when the run's calls have been written.
+    /// Returns whether this run had a finding that counts. Call it after the run's calls are written.
     bool takes_found_in(std::uint32_t run);
 
-    /// Ends the file of events with what was covered. Nothing is taken afterwards.
+    /// Ends the event file with the coverage. Nothing may be passed to this object afterwards.
     void close(std::span<const NamedCount> coverage);
 
     [[nodiscard]] const FindingCounts& findings() const { return findings_.counts(); }
-    /// Calls of which something is in the log. From any thread.
+    /// Returns the number of calls that appear in the log. Any thread may call it.
     [[nodiscard]] std::uint64_t printed() const { return output_.printed(); }
-    /// Events that events.jsonl lacks. From any thread.
+    /// Returns the number of events that events.jsonl lacks. Any thread may call it.
     [[nodiscard]] std::uint64_t lost_events() const { return events_ ? events_->lost() : 0; }
-    /// Null where there is none.
+    /// Returns null if there is no event file.
     [[nodiscard]] const char* events_path() const { return events_ ? events_->path() : nullptr; }
 
   private:
@@ -54,7 +55,7 @@ class MeasuredOutput : public MeasuredSink {
     void act_on_finding(std::optional<std::uint32_t> run);
 
     OnFinding on_finding_;
-    bool remembers_runs_;  // in which something was found
+    bool remembers_runs_;  // those with a finding
     std::unique_ptr<EventLog> events_;
     EventOutput output_;
     Findings findings_;
@@ -63,7 +64,7 @@ class MeasuredOutput : public MeasuredSink {
     std::string json_;
     std::string text_;
     std::mutex found_mutex_;
-    std::set<std::uint32_t> found_in_;  // runs, of which the caller has not asked yet
+    std::set<std::uint32_t> found_in_;  // runs that the caller has not asked about yet
 };
 
 }  // namespace aoti_dbg

@@ -110,7 +110,7 @@ void MeasuredSide::measure_there(const PlannedArgument& facts, const SeenTensor&
     if (reuse_) point_->remember(facts, tensor, wanted_, call_.run, *now);
 }
 
-/// Nothing where there is no room for the result, however long one waits.
+/// Returns nothing if no room for the result appears within the deadline.
 std::optional<Measurement> MeasuredSide::measure_or_wait(const SeenTensor& tensor) {
     std::uint32_t tries = 0;
     for (;;) {

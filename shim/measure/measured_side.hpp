@@ -1,5 +1,5 @@
-// One side of a call while its arguments are gone through: each tensor is measured, at once on the host or at
-// a point of a stream, or found again; then all of it is reported together.
+// One side of a call, before or after it. Each tensor is measured on the host, measured at a point of a
+// stream, or taken from an earlier measurement. Then all arguments are reported together.
 #pragma once
 
 #include <cstdint>
@@ -14,10 +14,10 @@
 
 namespace aoti_dbg {
 
-/// Of a thread, kept from side to side.
+/// The state of one thread, reused from side to side.
 struct SideState {
-    SeenArguments arguments;    // of the side at hand; kept for its memory
-    bool is_capturing = false;  // as asked before the last call; none begins or ends one
+    SeenArguments arguments;    // of the current side; kept for their memory
+    bool is_capturing = false;  // as read before the last call, since a call does not start or end a capture
 };
 
 class MeasuredSide {
@@ -25,8 +25,8 @@ class MeasuredSide {
     MeasuredSide(SideState& state, Measurer& measurer, const ShimApi& api, const OpenCall& call,
                  const TensorRequest& wanted);
 
-    /// From here on tensors on a device are measured at this point. False where they cannot be, because the
-    /// stream is being captured, which is said once.
+    /// Measures device tensors at this point from here on. Returns false, with a message once, if the stream
+    /// is being captured.
     bool at(StreamPoint& point, bool ask_anew = true);
 
     void add_scalar(const CallArgument& argument);
@@ -35,8 +35,8 @@ class MeasuredSide {
     void note_written(const SeenTensor& tensor);
     void note_unknown_write();
 
-    /// What waits at the point goes out if `launch`. Nobody is kept from the stream while this waits for
-    /// room.
+    /// Launches what waits at the point if `launch` is set. It unlocks the point before it waits for room in
+    /// the queue.
     void report(const MeasuredCall& call, bool launch);
 
   private:

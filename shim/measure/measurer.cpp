@@ -24,30 +24,29 @@ namespace {
 
 constexpr std::uint64_t kMillisecond = 1'000'000;
 
-// Nobody waits longer for a device that shows no progress: it hangs, or another thread that waits for us
-// keeps it.
+// The maximum wait for a device without progress. Either it hangs, or a thread that waits for the library
+// blocks it.
 constexpr std::uint64_t kPatience = 10'000 * kMillisecond;
-// At the end of the process the driver may be gone already.
+// At process exit the driver may be gone already.
 constexpr std::uint64_t kPatienceAtEnd = 2'000 * kMillisecond;
 
-// After so long the device is asked whether it is done or dead: a kernel may well take as long.
+// After this time the library asks whether the device is done or dead, because a kernel may run this long.
 constexpr std::uint64_t kPatienceWithResult = 2'000 * kMillisecond;
 
-// How long the thread sleeps where there is nothing to do: at first as long as a few launches take.
+// The sleep of an idle thread. It starts with the duration of a few launches.
 constexpr std::uint64_t kShortestNap = kMillisecond / 20;
 constexpr std::uint64_t kLongestNap = 5 * kMillisecond;
 
-// What waits and is not launched by its own thread is launched after some 20 ms.
+// After about 20 ms the writer launches what a launching thread left waiting.
 constexpr std::uint64_t kTriesToLaunch = 20 * kMillisecond / kShortestNap;
 
-// What the processor fetches by itself comes after it has seen a few.
+// The hardware prefetcher starts only after it has seen a few lines.
 constexpr std::uint32_t kLinesAhead = 16;
 
-// What a call points to may be in the queue yet, and a sink may compare the sides of calls that lie so far
-// apart.
+// A queued call may still refer to the facts, and a sink may compare sides of calls this far apart.
 constexpr std::uint64_t kCallsTillForgotten = EventQueue::kMostWaiting + 16384;
 
-// Tensors that are told of again are mostly those of the last few calls.
+// A tensor that is reported again mostly comes from the last few calls.
 constexpr std::size_t kRemembered = 256;
 
 }  // namespace
@@ -70,7 +69,7 @@ StreamPoint* Measurer::point_of(CUstream stream, CUcontext context) {
     if (is_new) {
         const ContextScope scope(*api, context);
         gpu->second = Gpu::set_up(*api, context);
-        // Without a thread nobody would wait for results.
+        // Without the thread no results are collected.
         if (gpu->second != nullptr && !start_thread()) gpu->second = nullptr;
     }
     if (gpu->second == nullptr || !gpu->second->is_usable()) return nullptr;
@@ -186,7 +185,7 @@ void Measurer::for_points_of(CUstream stream, void (StreamPoint::*what)()) {
     const StreamKey key = StreamKey::of(context, stream);
     const std::lock_guard lock(points_mutex_);
     for (const auto& [other, point] : points_) {
-        // The legacy stream and the others wait for each other.
+        // The legacy stream and the other streams wait for each other.
         const bool is_ordered = other == key || other.handle == nullptr || key.handle == nullptr;
         if (other.context != context || !is_ordered) continue;
         const std::lock_guard point_lock(point->mutex());
@@ -198,7 +197,7 @@ void Measurer::end_contexts() {
     flush_pending();
     wait_until_written(kPatienceAtEnd);
     const std::lock_guard lock(points_mutex_);
-    // Threads and the queue may still refer to them.
+    // Threads and the queue may still refer to these objects.
     for (auto& [key, point] : points_)
         retired_points_.push_back(std::move(point));
     for (auto& [context, gpu] : gpus_) {
@@ -237,7 +236,8 @@ void Measurer::drain() {
     std::uint64_t rest = kShortestNap;
     std::uint64_t ending_since = 0;
     for (;;) {
-        // Asked first: calls may come, and the end, while the disk keeps us from an empty queue.
+        // This flag is read first. Calls, then the end, can arrive while the disk delays the flush of an
+        // empty queue.
         const bool was_ending = ending_.load(std::memory_order_acquire);
         const EventQueue::Taken taken = queue_.take();
         if (taken.call == nullptr) {
@@ -256,7 +256,7 @@ void Measurer::drain() {
         const std::uint64_t waiting_since = complete ? 0 : monotonic_nanoseconds();
         for (std::uint64_t tries = 1; !complete; complete = collect(taken), ++tries) {
             if (call.gpu == nullptr || call.gpu->has_failed()) break;
-            // Who took it along may be elsewhere for long, or wait for us.
+            // The thread that recorded the call may be busy elsewhere for long, or may wait for the library.
             if (tries % kTriesToLaunch == 0) launch_where_nobody_is();
             if (monotonic_nanoseconds() - waiting_since > kPatienceWithResult && call.point->is_done()) break;
             if (ending_.load(std::memory_order_acquire)) {
@@ -278,7 +278,7 @@ void Measurer::drain() {
     }
 }
 
-/// So many calls of the queue are out then.
+/// `done` is the number of queued calls that are out after the flush.
 void Measurer::flush_sink(std::uint64_t done) {
     if (written_.load(std::memory_order_relaxed) == done) return;
     {
@@ -288,8 +288,7 @@ void Measurer::flush_sink(std::uint64_t done) {
     written_.store(done, std::memory_order_release);
 }
 
-/// The device's lines are in no cache of ours: those of the next call are asked for while this one is
-/// written.
+/// Prefetches the lines of the next call while this one is written. No cache has lines that the device wrote.
 void Measurer::fetch_ahead() const {
     const EventQueue::Taken next = queue_.peek();
     for (const SeenArgument& seen : next.arguments) {
@@ -379,8 +378,8 @@ bool Measurer::finish() {
     if (has_thread_.load(std::memory_order_acquire)) {
         launch_where_nobody_is();
         ending_.store(true, std::memory_order_release);
-        // The thread has a deadline of its own for the device; at exit it may have been ended with all the
-        // others. As long as it writes on, the disk is all that it waits for.
+        // The thread has its own deadline for the device, and process exit may already have ended it. While
+        // it makes progress, only the disk delays it.
         std::uint64_t done = done_.load(std::memory_order_relaxed);
         std::uint64_t since = monotonic_nanoseconds();
         while (!ended_.load(std::memory_order_acquire) &&
@@ -404,7 +403,7 @@ bool Measurer::finish() {
     return true;
 }
 
-// ---- what hooks call ----
+// Hooks call the functions below.
 
 namespace {
 
@@ -424,7 +423,7 @@ void flush_pending() {
 void retire_facts(std::vector<FactsPtr> facts) {
     Measurer* measurer = present_measurer();
     if (measurer != nullptr) return measurer->retire(std::move(facts));
-    // Whoever might still tell of them is not known.
+    // Without a measurer it is unknown what still refers to the facts, so they leak on purpose.
     for (FactsPtr& each : facts)
         static_cast<void>(each.release());
 }

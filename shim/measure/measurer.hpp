@@ -1,5 +1,5 @@
-// Everything that measures in a session: the contexts and streams it measures on, the queue of what was seen,
-// and the thread that writes it out as results arrive. One for a session; a fork's child has another.
+// Everything that measures in a session: contexts, streams, the queue of calls, and the thread that writes
+// calls as results arrive. Each session has one, and a fork's child has its own.
 #pragma once
 
 #include <atomic>
@@ -18,7 +18,7 @@
 
 namespace aoti_dbg {
 
-/// Where measured calls go, one at a time.
+/// Receives measured calls, one at a time.
 class MeasuredSink {
   public:
     MeasuredSink() = default;
@@ -27,20 +27,20 @@ class MeasuredSink {
     virtual ~MeasuredSink() = default;
     virtual void take(const MeasuredCall& call, bool printed, const Check& check) = 0;
     virtual void take(Finding finding) = 0;
-    /// No more is at hand: what was taken is to go out.
+    /// The queue is empty, so the sink writes out what it has buffered.
     virtual void flush() = 0;
 };
 
 class Measurer {
   public:
-    /// `sink` outlives it.
+    /// `sink` must outlive this object.
     explicit Measurer(MeasuredSink& sink) : sink_(sink) {}
-    ~Measurer() = delete;  // threads may be inside of it until the process ends
+    ~Measurer() = delete;  // threads may be inside it until the process ends
 
-    /// The point of a stream in the calling thread's context, or in `context` if that is not null; null where
-    /// nothing can be measured. Its mutex is not held.
+    /// Returns the point of a stream in `context`, or in the calling thread's context if `context` is null.
+    /// Returns null if nothing can be measured there. The point's mutex is not held.
     StreamPoint* point_of(CUstream stream, CUcontext context = nullptr);
-    /// What a thread was told last, which is mostly what it will be told next.
+    /// The last answer for a thread, which is usually also the next one.
     struct FoundPoint {
         CUstream stream = nullptr;
         CUcontext context = nullptr;
@@ -48,39 +48,36 @@ class Measurer {
         StreamPoint* point = nullptr;
     };
     StreamPoint* point_of(CUstream stream, FoundPoint& last);
-    /// The context in which device memory was allocated; null where that is not known.
+    /// Returns the context in which device memory was allocated, or null if it is unknown.
     static CUcontext context_of_memory(std::uint64_t address);
 
-    /// Reports a call, in order. `arguments` is emptied. Where the queue is full it waits or drops, as the
-    /// options have it; what waits at `point`, whose mutex is not held, is launched before anybody waits for
-    /// it.
+    /// Reports a call in order and empties `arguments`. If the queue is full, it waits or drops, as the
+    /// options say. Before any wait it launches what waits at `point`, whose mutex must not be held.
     void report(SeenCall& call, SeenArguments& arguments, StreamPoint* point);
 
-    /// Hands on a finding that needed no measuring, at once: calls that were reported before may come after
-    /// it.
+    /// Passes on a finding that needs no measurement. It can overtake calls that were reported earlier.
     void tell(Finding finding);
 
-    /// Waits until everything that was reported before has been written out, but not for ever: false where it
-    /// was not by then.
+    /// Waits until all earlier reports are written. Returns false if a deadline passes first.
     bool wait_until_written();
 
-    /// Called where there is no room: lets what waits at `point` go out, and gives the other side time. False
-    /// when it is time to give up.
+    /// Call this when there is no room. It launches what waits at `point` and yields to the writer. Returns
+    /// false when the caller must give up.
     bool wait_for_room(StreamPoint* point, std::uint32_t& tries);
 
-    /// What a reader has forgotten: kept until neither the queue nor the sink can refer to it.
+    /// Keeps facts that a reader forgot until neither the queue nor the sink can refer to them.
     void retire(std::vector<FactsPtr> facts);
 
-    /// Contexts go, and their handles may come back for others: what waits is measured and written out, with
-    /// a deadline, and everything is set up anew when it is needed.
+    /// Call this before contexts are destroyed, because their handles may be reused. It measures and writes
+    /// what waits, with a deadline. Everything is set up again when it is needed.
     void end_contexts();
 
     void flush_pending();
     void flush_pending_of(CUstream stream);
     void send_pending_of(CUstream stream);
-    /// Writes out what is still to come, with a deadline, and ends the thread. False where the sink is still
-    /// in use: then nobody may close it. Nothing is taken afterwards. Called at the end of the process,
-    /// perhaps by a signal handler: allocates nothing and waits for no lock without a deadline.
+    /// Writes the remaining calls, with a deadline, and ends the thread. Nothing is taken afterwards. Returns
+    /// false if the sink is still in use; the sink must then stay open. It runs at process exit, possibly in
+    /// a signal handler. It must not allocate or wait for a lock without a deadline.
     bool finish();
 
     [[nodiscard]] std::uint64_t dropped() const { return dropped_.load(std::memory_order_relaxed); }
@@ -90,17 +87,18 @@ class Measurer {
         bool operator()(const StreamKey& one, const StreamKey& other) const;
     };
     bool wait_until_written(std::uint64_t patience);
-    /// The points that CUDA orders with a stream of the current context, one after the other, locked.
+    /// Calls `what` for each point that CUDA orders with a stream of the current context, with the point
+    /// locked.
     void for_points_of(CUstream stream, void (StreamPoint::*what)());
-    /// False where none can be made, which is said.
+    /// Prints a message and returns false if the thread cannot be created.
     bool start_thread();
-    /// What waits at points that no thread is busy with.
+    /// Launches what waits at points that no thread has locked.
     void launch_where_nobody_is();
     static void* run_thread(void* measurer);
     void drain();
     void flush_sink(std::uint64_t done);
     void fetch_ahead() const;
-    /// What of the device's results is there; true when none is missing.
+    /// Collects the available device results. Returns true when none is missing.
     bool collect(const EventQueue::Taken& taken);
     void write(const EventQueue::Taken& taken);
 
@@ -109,7 +107,7 @@ class Measurer {
         TensorPartial partial;
         std::vector<std::byte> values;
     };
-    /// What a tensor that is reported again was found to hold.
+    /// The result of a tensor that may be reported again.
     struct Remembered {
         const Gpu* gpu = nullptr;
         std::uint64_t ticket = 0;
@@ -120,39 +118,39 @@ class Measurer {
 
     MeasuredSink& sink_;
     std::mutex sink_mutex_;
-    std::vector<Collected> collected_;        // of the call at hand, as many as arguments or more
+    std::vector<Collected> collected_;        // for the current call, at least one per argument
     std::vector<Remembered> remembered_;      // by ticket
-    std::vector<MeasuredArgument> rendered_;  // by sink_mutex_
+    std::vector<MeasuredArgument> rendered_;  // guarded by sink_mutex_
 
-    std::mutex points_mutex_;                         // of the two maps
-    std::map<CUcontext, std::unique_ptr<Gpu>> gpus_;  // null: it cannot be set up
+    std::mutex points_mutex_;                         // for the two maps
+    std::map<CUcontext, std::unique_ptr<Gpu>> gpus_;  // null if the setup failed
     std::map<StreamKey, std::unique_ptr<StreamPoint>, ByKey> points_;
 
-    std::atomic<std::uint32_t> generation_{0};  // of what the maps hold
+    std::atomic<std::uint32_t> generation_{0};  // version of the maps' contents
 
     std::vector<std::unique_ptr<Gpu>> retired_gpus_;
     std::vector<std::unique_ptr<StreamPoint>> retired_points_;
 
     EventQueue queue_;
-    // What launching threads look at, and then what is counted where calls are written.
+    // Launching threads read these. The counters of the writer follow, on another cache line.
     alignas(kCacheLine) std::atomic<bool> has_thread_{false};
     std::atomic<bool> ending_{false};
     std::atomic<bool> ended_{false};
     std::atomic<std::uint64_t> dropped_{0};
-    alignas(kCacheLine) bool closed_ = false;  // by sink_mutex_
-    std::atomic<std::uint64_t> done_{0};       // calls of the queue that the sink was given
-    std::atomic<std::uint64_t> written_{0};    // those that it has written out
+    alignas(kCacheLine) bool closed_ = false;  // guarded by sink_mutex_
+    std::atomic<std::uint64_t> done_{0};       // calls of the queue that the sink received
+    std::atomic<std::uint64_t> written_{0};    // calls that the sink wrote out
     std::atomic<std::uint64_t> handed_{0};     // calls to the sink
 
     struct Retired {
-        std::uint64_t until = 0;  // so many calls were handed to the sink
+        std::uint64_t until = 0;  // the number of calls to the sink after which `facts` can be freed
         std::vector<FactsPtr> facts;
     };
     std::mutex retired_mutex_;
     std::deque<Retired> retired_facts_;
 };
 
-/// Measurer::retire() of the present session.
+/// Measurer::retire() of the current session.
 void retire_facts(std::vector<FactsPtr> facts);
 
 }  // namespace aoti_dbg

@@ -43,7 +43,8 @@ const SiteFacts& site_facts(const SitePlan* plan, const OpenCall& call) {
     return plan != nullptr ? plan->facts : unknown_site(*call.name, call.kind);
 }
 
-/// From here on work goes to another stream: what one knows the other does not order.
+/// Switches to the point of another stream. Both points forget their measurements, because the streams are
+/// not ordered.
 void move_to(MeasuringThread& own, StreamPoint* point) {
     StreamPoint* before = std::exchange(own.point, point);
     if (before == point) return;
@@ -54,7 +55,7 @@ void move_to(MeasuringThread& own, StreamPoint* point) {
     }
 }
 
-/// The stream of a call is the launch's own, else the run's.
+/// The stream is the launch's own, or else that of the run.
 StreamPoint* point_of(ThreadState& state, const OpenCall& call) {
     MeasuringThread& own = own_part(state);
     move_to(own,
@@ -72,7 +73,7 @@ void say_that_results_are_late(std::uint32_t run) {
             run);
 }
 
-/// Whether there is a tensor to look at: where the call failed nothing may have been made.
+/// True if there is a tensor to inspect. A call that failed may have created nothing.
 bool is_there(const MeasuringThread& own, std::size_t i, When when, std::int32_t result) {
     const CallArgument& argument = own.found[i];
     if (argument.kind == CallArgument::Kind::scalar || own.tensors[i].facts == nullptr) return false;
@@ -97,7 +98,7 @@ void save_call(ThreadState& state, const OpenCall& call, When when, const SitePl
     }
     saved.send();
     saving->sync();
-    // Where tensors cannot be had the name stands in for them, once.
+    // If the tensors cannot be saved, the name is printed instead, once.
     if (saved.lacks_device() && !wanted.named && !wanted.printed) show_name(state, call, when);
 }
 
@@ -135,7 +136,7 @@ void measure_call(ThreadState& state, const MeasuredModel& model, const OpenCall
             return;
         }
     }
-    // All of what the call has written is forgotten before any of it is looked at.
+    // Forget everything that the call wrote first, so that no measurement below reuses an outdated result.
     for (std::size_t i = 0; when == When::after && i < own.found.size(); ++i) {
         if (!own.found[i].may_write || own.found[i].kind == CallArgument::Kind::scalar) continue;
         if (own.tensors[i].facts != nullptr) {
@@ -188,7 +189,7 @@ void measure_ends(ThreadState& state, const MeasuredModel& model, const OpenCall
         SeenTensor& tensor = own.tensors[i];
         tensor.facts = nullptr;
         if (handles[i] == nullptr || !own.reader.read(model.api(), handles[i], tensor)) continue;
-        // Before the model has set its device this thread may have no context at all, or another one.
+        // Before the model sets its device, this thread may have no context or a different one.
         if (context == nullptr && tensor.facts->place == Place::cuda)
             context = Measurer::context_of_memory(tensor.address);
     }
@@ -208,7 +209,8 @@ void measure_ends(ThreadState& state, const MeasuredModel& model, const OpenCall
 
 namespace {
 
-/// Whether the run had a finding, where that is asked for.
+/// Returns whether the run had a finding. It finds out only if `asks` is set or if saved tensors depend on
+/// it.
 bool end_saved_run(Session& session, const OpenCall& run, bool asks) {
     Saving* saving = session.present_saving();
     const bool keeps_if_found = saving != nullptr && options().save_on == SaveOn::finding;

@@ -10,7 +10,8 @@
 namespace aoti_dbg {
 namespace {
 
-/// Of the inputs of a run and its outputs; PyTorch prints the inputs whatever its filter says.
+/// The request for the inputs or the outputs of a run. PyTorch's filter does not apply to the inputs, so the
+/// kernel filter does not apply here.
 TensorRequest request_at_end(std::uint32_t run, Side other_side) {
     if (!showing() || !may_select_run(options(), run)) return {};
     const Levels& levels = options().levels;
@@ -27,13 +28,14 @@ void measure_end(ThreadState& state, const OpenCall& run, EventSide side, Side o
 
 }  // namespace
 
-bool MeasuringObserver::is_on() const {
-    return any_feature_active();
+CallMoments MeasuringObserver::moments() const {
+    const bool is_on = any_feature_active();
+    return {.skip = measuring(), .before = is_on && showing(), .after = is_on, .unwind = is_on};
 }
 
 /// The library does not see what the call does to memory.
 void MeasuringObserver::skip(ThreadState& state, const OpenCall& call) const {
-    if (measuring() && call.around != nullptr && call.around == state.top()) forget_measured(state);
+    if (call.around != nullptr && call.around == state.top()) forget_measured(state);
 }
 
 [[gnu::hot]] void MeasuringObserver::before(ThreadState& state, OpenCall& call) const {

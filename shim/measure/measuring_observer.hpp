@@ -1,4 +1,5 @@
-// Levels 1 and 2 and the search for NaN: measures and saves the tensors of calls, and the ends of runs.
+// Levels 1 and 2 and the search for NaN: measures and saves the tensors of calls and the inputs and outputs
+// of runs.
 #pragma once
 
 #include "shim/calls/call_observer.hpp"
@@ -8,7 +9,7 @@ namespace aoti_dbg {
 class MeasuringObserver final : public CallObserver {
   public:
     constexpr MeasuringObserver() = default;
-    [[nodiscard]] bool is_on() const override;
+    [[nodiscard]] CallMoments moments() const override;
     void skip(ThreadState& state, const OpenCall& call) const override;
     void before(ThreadState& state, OpenCall& call) const override;
     void after(ThreadState& state, const OpenCall& call, std::int32_t result) const override;

@@ -14,7 +14,7 @@
 namespace aoti_dbg {
 namespace {
 
-// Of a kernel with more pointers than this, tensors are found by address alone.
+// A kernel with more pointers than this finds its tensors by address alone.
 constexpr std::size_t kMostPointers = 8192;
 
 constexpr std::size_t kKnownConstants = 512;  // by address
@@ -36,7 +36,7 @@ std::uint32_t id_of(MeasuringThread& own, const MeasuredModel& model, std::uint1
     return known.id;
 }
 
-/// Bytes of each parameter of a kernel, as far as the driver tells.
+/// Returns the size in bytes of each parameter of a kernel, as far as the driver reports it.
 const std::vector<std::uint32_t>& parameter_sizes(MeasuringThread& own, const void* function) {
     const auto [known, is_new] = own.parameter_sizes.try_emplace(function);
     const GpuApi* api = gpu_api();
@@ -61,7 +61,7 @@ bool is_device_memory(std::uint64_t address) {
 
 bool constant_at(MeasuringThread& own, const MeasuredModel& model, std::uint64_t address, SeenTensor& seen) {
     if (own.constants.empty()) own.constants.resize(kKnownConstants);
-    // Weights lie at multiples of 512 bytes.
+    // Weights are aligned to 512 bytes.
     KnownConstant& known = own.constants[(address >> 9U ^ address >> 18U) % kKnownConstants];
     const std::uint32_t changed = model.constants_changed();
     if (known.address != address || known.model != &model || known.changed != changed) {
@@ -72,14 +72,15 @@ bool constant_at(MeasuringThread& own, const MeasuredModel& model, std::uint64_t
     return true;
 }
 
-/// Whether the model keeps the address of the weight. For a view of one it asks at each call.
+/// True if the model keeps the address of the weight. It fetches the address of a view of a weight for each
+/// call.
 bool is_kept(const PlannedArgument& facts) {
     return facts.is_constant && facts.written != nullptr && !facts.written->tensors.empty() &&
            !facts.written->tensors.front().view;
 }
 
-/// Fills `own.handles` with a handle for each pointer among `own.found`, null where the order of fetching
-/// does not tell it.
+/// Fills `own.handles` with a handle for each pointer in `own.found`, or null if the fetch order does not
+/// determine it.
 void match_handles(MeasuringThread& own, const OpenCall& call) {
     own.passed.clear();
     for (const CallArgument& argument : own.found) {
@@ -97,8 +98,8 @@ void match_handles(MeasuringThread& own, const OpenCall& call) {
         own.handles.assign(own.passed.size(), nullptr);
 }
 
-/// Looks the tensor of an argument up; false if there is none, or none that is known. `handle`: of a pointer,
-/// as far as it is known.
+/// Looks up the tensor of an argument. Returns false if there is none or it is unknown. `handle` is the
+/// tensor of a pointer, or null if unknown.
 bool find_tensor(MeasuringThread& own, const MeasuredModel& model, const CallArgument& argument,
                  TensorHandle handle, SeenTensor& seen) {
     if (argument.kind == CallArgument::Kind::tensor)
@@ -106,13 +107,14 @@ bool find_tensor(MeasuringThread& own, const MeasuredModel& model, const CallArg
     if (handle != nullptr) return own.reader.read(model.api(), handle, seen);
     if (argument.address == 0) return false;
     if (argument.facts->is_constant && constant_at(own, model, argument.address, seen)) return true;
-    // The newest first: a handle from before may be gone, and its memory another tensor's.
+    // The search starts with the newest pointer. An older handle may be deleted and its memory reused by
+    // another tensor.
     for (std::size_t i = own.pointers.size(); i-- > 0;) {
         if (own.pointers[i].address == argument.address)
             return own.reader.read(model.api(), own.pointers[i].handle, seen);
     }
     if (!model.is_on_cuda()) return false;
-    // Nothing is known of the argument but its value.
+    // Only the value of the argument is known.
     if (constant_at(own, model, argument.address, seen)) return true;
     if (!is_device_memory(argument.address)) return false;
     seen = TensorReader::only_address(argument.address);
@@ -177,7 +179,7 @@ void note_pointer(ThreadState* state, MeasuredModel& model, TensorHandle handle)
     if (model.api().data_ptr(handle, &pointer) != 0) return;
     const auto address = reinterpret_cast<std::uint64_t>(pointer);
     own.pointers.push_back({address, handle});
-    // The first run after an update folds constants where that is done at run time, and asks for all of them.
+    // The first run after a weight update may fold constants at run time, and then fetches all of them.
     if (run->run == own.matched_run) return;
     own.are_constants = own.are_constants || model.has_constant_at(address);
     if (own.are_constants) model.note_constant(handle);
@@ -186,12 +188,12 @@ void note_pointer(ThreadState* state, MeasuredModel& model, TensorHandle handle)
 [[gnu::hot]] std::uint32_t match_site(ThreadState& state, const MeasuredModel& model, std::uint16_t number,
                                       std::uint32_t run, const Name& name, const Passage& passage) {
     MeasuringThread& own = own_part(state);
-    // Handles that an earlier call was given, or another run, may be gone.
+    // Handles of an earlier call or of another run may be deleted.
     if (std::exchange(own.pointers_are_old, true) || own.pointers_run != run) own.pointers.clear();
     const std::uint32_t id = id_of(own, model, number, name, passage);
     if (id != kNone || !model.has_sites()) {
         own.matched_run = run;
-        // From here on constants alone are looked for no more, and nobody else wants pointers.
+        // After the first call of a run the constants are known, and no other feature needs pointers.
         if (!measuring() && !saving() && !ordering()) pass_by(SlotRole::pointer);
     }
     if (id == kNone) return kNone;

@@ -1,4 +1,4 @@
-// See names_output.hpp. The path of level 3: into a file it makes no system call and allocates nothing.
+// See names_output.hpp. The path of level 3 must not make a system call or allocate when it writes to a file.
 #include "shim/measure/names_output.hpp"
 
 #include <algorithm>
@@ -15,7 +15,7 @@
 namespace aoti_dbg {
 namespace {
 
-constexpr std::size_t kIndent = 2;  // blanks a level, for calls inside of calls
+constexpr std::size_t kIndent = 2;  // blanks per level of nested calls
 
 /// Returns whether the line is in the log.
 bool print_line(ThreadState& state, const std::string& line, std::uint32_t nesting) {

@@ -1,4 +1,4 @@
-// Level 3: the line with the name of a call.
+// Prints the line of level 3, which has the name of a call.
 #pragma once
 
 #include "shim/calls/passage.hpp"
@@ -8,7 +8,7 @@ namespace aoti_dbg {
 struct OpenCall;
 struct ThreadState;
 
-/// Prints the line of level 3, or has it printed in its place between calls that are measured.
+/// Prints the line of level 3. If calls are measured, the line is queued so that it appears in order.
 void show_name(ThreadState& state, const OpenCall& call, When when);
 
 }  // namespace aoti_dbg

@@ -1,9 +1,7 @@
-// Measurements that wait: what comes after one call and what comes before the next on a stream are one point,
-// so what a call left is measured with the next call, unless something comes between that could change the
-// memory, unmap it, or tell somebody that the stream is done. Whoever is such a something asks here first.
-//
-// Streams go by the handles of the driver: nullptr is the legacy stream, CU_STREAM_PER_THREAD the calling
-// thread's own.
+// Measurements that wait. The end of one call and the start of the next are the same point of a stream, so
+// both are measured in one launch. Hooks flush first if a call can change the memory, unmap it, or signal
+// that the stream is done.
+// Streams are driver handles: nullptr is the legacy stream, CU_STREAM_PER_THREAD is the calling thread's own.
 #pragma once
 
 #include <atomic>
@@ -11,30 +9,31 @@
 
 namespace aoti_dbg {
 
-/// Streams on which something waits to be measured, or was measured and the stream has not gone on since.
+/// Number of streams with a measurement that waits, or that was launched and the stream has not advanced
+/// since.
 extern std::atomic<std::uint32_t> g_pending_points;
 
-/// Measures everything that waits, on all streams. Throws nothing and leaves errno as it was.
+/// Launches all waiting measurements on all streams. It does not throw and preserves errno.
 void flush_pending();
 
-/// The same for what work on this stream could get ahead of: its own points, and those of the streams that
-/// CUDA orders with it (the legacy stream with all blocking ones, and each of these with it).
+/// Does the same for the streams that work on `stream` could overtake: `stream` itself and those that CUDA
+/// orders with it. CUDA orders the legacy stream with every blocking stream.
 void flush_pending_of(void* stream);
 
-/// For what tells others how far this stream is, but changes nothing: the same streams measure what waits,
-/// and are still at the same point.
+/// For calls that signal the progress of this stream but change nothing. The same streams launch their
+/// waiting measurements and stay at the same point.
 void send_pending_of(void* stream);
 
-/// A context is about to go, or all those of a device: its results are brought home, and nothing more is
-/// measured in it, or saved from it. Handles of the driver, as above.
+/// Call this before a context, or all contexts of a device, are destroyed. It writes the results and ends
+/// measuring in the context and saving from it. The arguments are driver handles.
 void end_measured_context(struct CUctx_st* context);
 void end_measured_contexts_of(int device);
 
-/// The calling thread has work done on memory that is no call of a model's: what was measured in its run may
-/// not hold any more.
+/// The calling thread starts work on memory that is not a call of a model. The measurements of its run may no
+/// longer be valid.
 void note_unseen_work();
 
-/// For entries of hooks: one load where nothing waits.
+/// For the entry of a hook. It costs one load if nothing waits.
 inline void flush_if_pending() {
     if (g_pending_points.load(std::memory_order_relaxed) != 0) [[unlikely]]
         flush_pending();

@@ -9,7 +9,8 @@ namespace {
 
 static_assert(kMostPrintedValues <= kMostValues, "what is printed of a tensor is brought to the host");
 
-// More names than any run has at work at one time; what does not fit is measured each time.
+// This is more than the names in use at one time in any run. A tensor that does not fit is measured each
+// time.
 constexpr std::size_t kMostKnown = 1024;
 
 }  // namespace
@@ -70,7 +71,7 @@ void StreamPoint::remember(const PlannedArgument& argument, const SeenTensor& se
 }
 
 void StreamPoint::note_written(const SeenTensor& seen) {
-    // Of a tensor that is not understood nobody knows how far it reaches.
+    // The extent of a tensor with unknown facts is unknown, so the write may overlap any other.
     if (!seen.facts->is_measurable()) return forget_measured();
     for (std::size_t i = known_.size(); i-- > 0;) {
         if (!known_[i].overlaps(seen)) continue;
@@ -101,12 +102,12 @@ void StreamPoint::launch() {
 
 void StreamPoint::send() {
     if (pending_.size() == sent_) return;
-    // Under this handle another thread would find a stream of its own.
+    // In another thread, the same handle means that thread's own stream.
     if (!is_known_here(key_)) return;
     const CUresult result = gpu_.launch(key_.handle, waiting_.blocks, &waiting_);
     if (result != CUDA_SUCCESS) {
         gpu_.note_failure(result);
-        // Who waits for them learns that there is nothing to wait for.
+        // The writer must not wait for results that never arrive.
         for (std::size_t i = sent_; i < pending_.size(); ++i) {
             const Measurement& refused = pending_[i].measurement;
             write_refusal(gpu_.lines(refused.ticket), refused.sequence);

@@ -1,6 +1,6 @@
-// The point of a stream that the host has got to: what waits there to be measured, in one launch, before
-// anything else is enqueued; and what was measured in this run and may not have changed since. What comes
-// after one call and what comes before the next are the same point.
+// The current point of a stream from the host's view. Waiting tensors are measured in one launch before other
+// work is enqueued. The point also keeps the run's measurements that may still be valid. The end of one call
+// and the start of the next are the same point.
 #pragma once
 
 #include <cstdint>
@@ -15,12 +15,12 @@
 
 namespace aoti_dbg {
 
-/// Where the result of a measurement will be.
+/// The place where the result of a measurement will be.
 struct Measurement {
     std::uint64_t ticket = 0;  // of its first line
     std::uint32_t blocks = 0;
     std::uint32_t sequence = 0;
-    std::uint32_t call = kNoCallNumber;  // that it was measured at
+    std::uint32_t call = kNoCallNumber;  // the call that it was measured at
 };
 
 class StreamPoint {
@@ -29,13 +29,14 @@ class StreamPoint {
 
     [[nodiscard]] Gpu& gpu() { return gpu_; }
     [[nodiscard]] bool is_capturing() const { return aoti_dbg::is_capturing(gpu_, key_.handle); }
-    /// Whether no result is to come any more. Asks the device.
+    /// True if no more results will arrive. It queries the device.
     [[nodiscard]] bool is_done() const { return state_of(gpu_, key_) != StreamState::busy; }
 
-    /// The tensor as it is at this point. Nothing where the results are full: launch, wait, ask again.
+    /// Measures the tensor as it is at this point. Returns nothing if the result ring is full: launch, wait,
+    /// then try again.
     std::optional<Measurement> measure(const SeenTensor& seen, Wanted wanted, std::uint32_t call);
 
-    /// What was measured of it in this run, if nothing has declared to write to it since.
+    /// Returns the tensor's measurement from this run, if no call since then declares a write to the tensor.
     std::optional<Measurement> find(const PlannedArgument& argument, const SeenTensor& seen, Wanted wanted,
                                     std::uint32_t run) const;
     void remember(const PlannedArgument& argument, const SeenTensor& seen, Wanted wanted, std::uint32_t run,
@@ -43,21 +44,22 @@ class StreamPoint {
     void note_written(const SeenTensor& seen);
     void forget_measured();
 
-    /// Enqueues what waits. The stream is still at this point: what was measured is not measured again. From
-    /// any thread; `mutex` must be held, as for all of these.
+    /// Enqueues what waits. The stream stays at this point, so a measured tensor is not measured again. Any
+    /// thread may call it, but `mutex` must be held, as for all functions here.
     void send();
-    /// The same, and something comes that may change memory: here the point ends.
+    /// Does the same and ends the point, because the next work may change memory.
     void launch();
     std::mutex& mutex() { return mutex_; }
 
   private:
     void forget_sent();
 
-    /// A tensor, and what of it is measured; a copy without its facts, which other threads count too.
+    /// A tensor and what is measured of it. It has no pointer to the facts, because other threads use them
+    /// too.
     struct Measured {
         std::uint64_t address = 0;
         std::uint64_t covered_bytes = 0;
-        std::uint64_t facts = 0;  // their number
+        std::uint64_t facts = 0;  // number of the facts
         Wanted wanted = Wanted::nothing;
         Measurement measurement;
 
@@ -68,10 +70,10 @@ class StreamPoint {
     Gpu& gpu_;
     StreamKey key_;
     std::mutex mutex_;
-    StatisticsLaunch waiting_;                // its jobs are those of pending_ that are not sent
+    StatisticsLaunch waiting_;                // the jobs of the pending_ entries that are not sent
     std::vector<Measured> pending_;           // what is measured at this point
-    std::size_t sent_ = 0;                    // of them, the first
-    std::vector<std::uint32_t> known_names_;  // apart, because every argument is looked for
+    std::size_t sent_ = 0;                    // length of the sent prefix of pending_
+    std::vector<std::uint32_t> known_names_;  // separate, because every argument searches them
     std::vector<Measured> known_;             // in the same order
     std::uint32_t known_run_ = ~0U;
 };

@@ -62,7 +62,7 @@ void AllocationFile::add(const NewAllocation& made, const AllocationMoment& when
     satisfy_locked(made.bytes, when);
     end_overlapping(made.address, made.bytes, when);
     ++header().made;
-    // The node first: it may be refused.
+    // Insert the node first, because its allocation can fail.
     const auto [place, is_new] = lives_.insert_or_assign(made.address, Living{});
     const std::uint32_t slot = free_slot();
     if (slot == kNoSlot) {
@@ -163,7 +163,7 @@ void AllocationFile::satisfy_locked(std::uint64_t bytes, const AllocationMoment&
     }
 }
 
-/// kNoSlot: all hold what lives.
+/// Returns kNoSlot if all slots hold live allocations.
 std::uint32_t AllocationFile::free_slot() {
     if (used_ < slot_count_) return static_cast<std::uint32_t>(used_++);
     if (history_.empty()) return kNoSlot;
@@ -184,7 +184,7 @@ void AllocationFile::end_slot(std::uint32_t slot, Way way, std::uint64_t stream,
     publish(entry.freed_ticks, when.ticks);
 }
 
-/// What we take to live there was freed in a way that is not hooked.
+/// Ends live allocations in this range. The program freed them in a way that is not hooked.
 void AllocationFile::end_overlapping(std::uint64_t address, std::uint64_t bytes,
                                      const AllocationMoment& when) {
     auto at = lives_.upper_bound(address);

@@ -1,6 +1,6 @@
-// Writes the map of allocations (serializer/allocation_format.hpp): one file a process, a table of slots.
-// What lives keeps its slot; what was freed keeps it as history until no other is left, the oldest goes
-// first. Nothing here asks the driver. Each function is one short critical section.
+// Writes the map of allocations (serializer/allocation_format.hpp): one file per process, with a table of
+// slots. A live allocation keeps its slot. A freed one keeps it as history until no other slot is free, and
+// the oldest is reused first. Nothing here queries the driver. Each function is one short critical section.
 #pragma once
 
 #include <cstddef>
@@ -18,10 +18,10 @@
 
 namespace aoti_dbg {
 
-/// When, and in which thread.
+/// The time and thread of an event.
 struct AllocationMoment {
     std::uint64_t ticks = 0;
-    std::uint64_t sequence = 0;  // of the last call that has begun
+    std::uint64_t sequence = 0;  // of the last call that started
     std::uint32_t thread = 0;
 };
 
@@ -31,7 +31,7 @@ struct NewAllocation {
     std::uint64_t stream = 0;
     std::int32_t device = allocations::kNoDevice;
     allocations::Way way = allocations::Way::unknown;
-    const void* context = nullptr;  // with which it goes; nullptr: not known
+    const void* context = nullptr;  // the context that owns the memory; null: unknown
 };
 
 struct RefusedAllocation {
@@ -42,14 +42,14 @@ struct RefusedAllocation {
     std::uint64_t total_bytes = 0;
 };
 
-/// As many as the pieces of 20 MiB that PyTorch maps of several times the memory of any device, and the
-/// tensors of several models where each is an allocation.
+/// Enough for 20 MiB pieces that add up to several times the memory of any device (PyTorch maps such pieces).
+/// Also enough for several models with one allocation per tensor.
 inline constexpr std::size_t kAllocationSlots = 32768;
 
 class AllocationFile {
   public:
-    /// Memory that is about to be freed: nobody else finds it meanwhile, and its address may be another's
-    /// before the call that frees it has come back.
+    /// Memory that is about to be freed. No other thread finds it meanwhile. Another allocation may get its
+    /// address before the freeing call returns.
     struct Leaving {
         std::uint32_t slot;
         std::uint64_t address;
@@ -60,19 +60,20 @@ class AllocationFile {
     static Result<std::unique_ptr<AllocationFile>> create(const std::string& path,
                                                           std::size_t slots = kAllocationSlots);
 
-    /// What follows throws without memory of its own; the file stays readable.
+    /// The following functions throw if memory runs out, and the file stays readable.
     void add(const NewAllocation& made, const AllocationMoment& when);
-    /// What begins at `address`; of mapped memory all that lies in so many bytes from there.
+    /// Takes the allocation at `address`. For mapped memory, takes everything in the `bytes` bytes from
+    /// there.
     std::vector<Leaving> take(std::uint64_t address, std::uint64_t bytes);
     void end(const std::vector<Leaving>& leaving, allocations::Way way, std::uint64_t stream,
              const AllocationMoment& when);
-    /// They stay after all.
+    /// Undoes take() for memory that was not freed.
     void put_back(const std::vector<Leaving>& leaving);
-    /// All memory of a context goes, or of a device.
+    /// Ends all memory of a context or of a device.
     void end_context(const void* context, const AllocationMoment& when);
     void end_device(std::int32_t device, const AllocationMoment& when);
     void refuse(const RefusedAllocation& refused, const AllocationMoment& when);
-    /// The thread has got so many bytes.
+    /// Records that the thread has since allocated this many bytes.
     void satisfy(std::uint64_t bytes, const AllocationMoment& when);
 
   private:
@@ -98,10 +99,10 @@ class AllocationFile {
     allocations::Failure* failures_;
     allocations::Slot* slots_;
     std::size_t slot_count_;
-    std::mutex mutex_;  // of everything below and what is mapped
+    std::mutex mutex_;  // guards everything below and the mapped file
     std::size_t used_ = 0;
     Lives lives_;
-    std::deque<std::uint32_t> history_;  // slots of what was freed, the oldest first
+    std::deque<std::uint32_t> history_;  // slots of freed allocations, oldest first
 };
 
 }  // namespace aoti_dbg

@@ -10,7 +10,7 @@
 namespace aoti_dbg {
 
 Result<std::unique_ptr<EventLog>> EventLog::create(const std::string& folder) {
-    // Several processes, or runs one after the other, may share a folder.
+    // Several processes, or consecutive runs, may share a folder.
     std::string path = folder + "/events.jsonl";
     if (access(path.c_str(), F_OK) == 0) path = folder + "/events-" + std::to_string(getpid()) + ".jsonl";
     Result<PreallocatedFile> file = PreallocatedFile::create(path);

@@ -1,7 +1,7 @@
-// events.jsonl in the output folder. A line is out of the program's hands when append() comes back: a copy
-// into a shared mapping, which survives SIGKILL. Grows in steps that are filled with newlines, as the log
-// does, so what a killed process leaves are whole lines and blank ones; close() cuts these.
-// Not thread-safe: who appends holds a lock of his own.
+// events.jsonl in the output folder. When append() returns, the lines are in a shared mapping and survive
+// SIGKILL. The file grows in steps that are filled with newlines, like the log. A killed process therefore
+// leaves only whole and blank lines, and close() removes the blank ones. Not thread-safe: the caller holds a
+// lock of its own.
 #pragma once
 
 #include <atomic>
@@ -18,18 +18,18 @@ namespace aoti_dbg {
 
 class EventLog {
   public:
-    /// `folder` exists. Makes events.jsonl in it; where that exists, events-<pid>.jsonl, or the next free
-    /// name after it.
+    /// Creates events.jsonl in `folder`, which must exist. If the file exists, uses events-<pid>.jsonl or the
+    /// next free name after it.
     static Result<std::unique_ptr<EventLog>> create(const std::string& folder);
 
-    /// `lines` are whole lines, and are written whole or not at all. Lines that have no room count as lost.
-    /// The first failure prints a message and ends the file.
+    /// Writes all of `lines`, which must be whole lines, or nothing. Lines without room count as lost. The
+    /// first failure prints a message and ends the file.
     void append(std::string_view lines);
 
-    /// Truncates the file to what was written. Later lines are lost.
+    /// Truncates the file to the written lines. Later lines are lost.
     void close();
 
-    /// Lines that are not in the file. From any thread.
+    /// Returns the number of lines that are missing from the file. Call it from any thread.
     [[nodiscard]] std::uint64_t lost() const { return lost_.load(std::memory_order_relaxed); }
     [[nodiscard]] const char* path() const { return text_.path(); }
 

@@ -6,7 +6,7 @@
 namespace aoti_dbg {
 namespace {
 
-// What is gathered stays in the cache until it is written, and is written by few system calls.
+// This size stays in the cache until it is written, and needs few system calls.
 constexpr std::size_t kMuch = std::size_t{64} * 1024;
 
 }  // namespace

@@ -1,6 +1,6 @@
-// Where level 2 goes: every event as JSON into the event log, and in the chosen format into the log that the
-// person reads. Calls are gathered and written some tens of kilobytes at a time, everything else at once.
-// Not thread-safe: whoever drains measurements calls it from one thread at a time.
+// The output of level 2: JSON events for the event log, and the chosen format for the log. Calls are buffered
+// and written a few tens of kilobytes at a time, everything else at once. Not thread-safe: the threads that
+// drain measurements call it one at a time.
 #pragma once
 
 #include <atomic>
@@ -23,22 +23,22 @@ class LineLog;
 
 class EventOutput {
   public:
-    /// Either may be null, and outlives this. `colour` is for compact lines.
+    /// Either may be null, and both must outlive this object. `colour` applies to compact lines.
     EventOutput(EventLog* events, LineLog* log, EventFormat format, bool colour);
 
-    /// To be the first, once.
+    /// Call this first, and once.
     void header(const HeaderFacts& header);
     void model(const ModelFacts& model);
     void call(const MeasuredCall& call);
     void coverage(std::span<const NamedCount> counts);
-    /// An event that somebody else has rendered (a finding): `json_line` for the event log, and for the log
-    /// where that is JSON; `text` for the log otherwise. Whole lines, either may be empty.
+    /// Writes an event that another component rendered (a finding). `json_line` goes to the event log and to
+    /// a JSON log, `text` to any other log. Both are whole lines and may be empty.
     void other(std::string_view json_line, std::string_view text);
 
-    /// Writes what was gathered: when nothing more is at hand.
+    /// Writes the buffered lines. Call it when no more events are pending.
     void flush();
 
-    /// Calls of which something is in the log. From any thread.
+    /// Returns the number of calls with at least one line in the log. Call it from any thread.
     [[nodiscard]] std::uint64_t printed() const { return printed_.load(std::memory_order_relaxed); }
 
   private:
@@ -55,7 +55,8 @@ class EventOutput {
     std::string json_lines_;  // not written yet
     std::string log_lines_;
     FirstEvents first_events_;
-    std::uint64_t gathered_calls_ = 0;  // that begin in log_lines_, or in json_lines_ for a JSON log
+    std::uint64_t gathered_calls_ =
+        0;  // calls whose first event is in log_lines_, or in json_lines_ for a JSON log
     std::atomic<std::uint64_t> printed_{0};
 };
 

@@ -25,9 +25,9 @@
 namespace aoti_dbg {
 namespace {
 
-constexpr int kMostEntries = 4096;  // of a folder that are looked at: a compiler's cache can have many more
+constexpr int kMostEntries = 4096;  // limit per directory, because a compiler's cache can have many more
 constexpr std::size_t kBlock = std::size_t{256} << 10U;
-constexpr std::size_t kLongestName = 100;  // of a model, in its folder's name
+constexpr std::size_t kLongestName = 100;  // limit for the model's part of the folder name
 
 constexpr std::array<std::string_view, 6> kEndings = {".cpp", ".json", ".cubin", ".ptx", ".hsaco", ".spv"};
 
@@ -40,7 +40,7 @@ struct File {
     std::uint64_t bytes = 0;
 };
 
-/// FNV-1a over words of eight bytes: quick, and nobody attacks it.
+/// FNV-1a over words of eight bytes. It is fast, and no attacker controls the input.
 class ContentHash {
   public:
     void add(const char* bytes, std::size_t count) {
@@ -56,7 +56,7 @@ class ContentHash {
     }
     void add(const std::string& text) { add(text.data(), text.size()); }
     void add(std::uint64_t number) { mix(number); }
-    /// Twelve hexadecimal digits.
+    /// Returns twelve hexadecimal digits.
     [[nodiscard]] std::string text() const {
         char digits[17];
         snprintf(digits, sizeof digits, "%016llx", static_cast<unsigned long long>(state_ ^ (state_ >> 29U)));
@@ -75,8 +75,8 @@ Descriptor open_to_read(const std::string& path) {
     return Descriptor(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
 }
 
-/// Calls `take(bytes, count)` for all of the file; false where it cannot be read, or `take` does not want
-/// more.
+/// Calls `take(bytes, count)` for all of the file. Returns false if the file is unreadable or `take` returns
+/// false.
 template <typename Take>
 bool read_blocks(const std::string& path, const Take& take) {
     const Descriptor file = open_to_read(path);
@@ -90,14 +90,15 @@ bool read_blocks(const std::string& path, const Take& take) {
     return false;
 }
 
-/// Beyond the file size limit, too, it fails with EFBIG and raises no signal. False leaves errno.
+/// Returns false and sets errno on failure. Beyond the file size limit, it fails with EFBIG and raises no
+/// signal.
 bool write_all(int descriptor, const char* bytes, std::size_t count) {
     const int error = write_fully(descriptor, bytes, count);
     if (error != 0) errno = error;
     return error == 0;
 }
 
-/// The model's library, and what lies beside it.
+/// The model's library and the files next to it.
 struct Package {
     std::string folder;  // with its slash
     std::string library;
@@ -106,7 +107,7 @@ struct Package {
     std::vector<File> files;
     std::uint64_t left_out = 0;
 
-    /// "cabc" of "cabc.wrapper.so".
+    /// Returns "cabc" for "cabc.wrapper.so".
     [[nodiscard]] std::string stem() const {
         std::string name = library;
         for (const std::string_view ending : {".so", ".wrapper"})
@@ -115,7 +116,7 @@ struct Package {
     }
 };
 
-/// The GNU build id in a 64-bit ELF file, in hexadecimal digits; empty where there is none.
+/// Returns the GNU build id of a 64-bit ELF file in hexadecimal digits, or "" if there is none.
 std::string build_id_of(const std::string& path) {
     const Descriptor file = open_to_read(path);
     const auto read_at = [&](std::uint64_t at, void* to, std::size_t bytes) {
@@ -150,8 +151,8 @@ std::string build_id_of(const std::string& path) {
     return {};
 }
 
-/// What is to be kept, sorted by name; nothing where the library is no longer there. Of a folder that several
-/// models share only files that go by the name of this one.
+/// Returns the files to keep, sorted by name, or nothing if the library is gone. If several models share the
+/// folder, only files with this model's name belong to it.
 std::optional<Package> inspect(const std::string& library) {
     const std::size_t slash = library.rfind('/') + 1;
     Package package{library.substr(0, slash), library.substr(slash), 0, {}, {}, 0};
@@ -187,7 +188,7 @@ std::optional<Package> inspect(const std::string& library) {
     return package;
 }
 
-/// Leaves out what would be more; returns how much is left.
+/// Leaves out files beyond the limit. Returns the remaining number of bytes.
 std::uint64_t keep_within(std::uint64_t most_bytes, Package& package) {
     std::uint64_t kept = 0;
     std::erase_if(package.files, [&](const File& file) {
@@ -224,12 +225,12 @@ Status copy_file(const std::string& from, const std::string& to) {
 }
 
 Status keep_file(const std::string& from, const std::string& to) {
-    // Another file system, or a file that is not ours: then it is copied.
+    // Linking fails across file systems and for files of other users, so copy the file.
     if (link(from.c_str(), to.c_str()) == 0) return {};
     return copy_file(from, to);
 }
 
-/// Names of files as a JSON string; bytes that are not plain become `?`.
+/// Quotes a file name as a JSON string. Bytes outside printable ASCII become `?`.
 std::string json_string(const std::string& text) {
     std::string quoted = "\"";
     for (const char c : text) {
@@ -239,7 +240,7 @@ std::string json_string(const std::string& text) {
     return quoted + "\"";
 }
 
-/// The end of library.json.
+/// Returns the end of library.json.
 std::string description_of(const TorchLibrary& torch) {
     const std::string members =
         ",\"torch\":" + json_string(torch.version) + ",\"torch_library\":" + json_string(torch.path);
@@ -258,7 +259,7 @@ Status describe_library(const Package& package, const TorchLibrary& torch, const
     return {};
 }
 
-/// Of a folder that is there already: another run may have written it, by another torch.
+/// Updates an existing folder, because an earlier run may have written it with another torch.
 void describe_torch_again(const Package& package, const TorchLibrary& torch, const std::string& folder,
                           const std::string& unfinished) {
     const std::string path = folder + "/library.json";
@@ -289,7 +290,7 @@ void remove_folder(const Package& package, const std::string& folder) {
     rmdir(folder.c_str());
 }
 
-/// Fit for a file's name.
+/// Returns a valid file name.
 std::string folder_name(const Package& package) {
     std::string name = package.stem().substr(0, kLongestName);
     return (name.empty() ? "model" : name) + "-" + hash_of(package);
@@ -319,7 +320,7 @@ Result<KeptEvidence> keep_evidence(const std::string& library, const std::string
         count_written_bytes(static_cast<std::int64_t>(bytes));
         return kept;
     }
-    // Another thread or process may have been quicker: then its folder stands there, which is not empty.
+    // Another thread or process may have been faster. Its folder then exists and is not empty.
     const bool is_there = status.ok() && (errno == EEXIST || errno == ENOTEMPTY);
     if (status.ok() && !is_there) status = failure("cannot rename " + unfinished + " to", kept.folder);
     remove_folder(*package, unfinished);

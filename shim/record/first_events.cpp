@@ -1,21 +1,21 @@
-// See first_events.hpp.
 #include "shim/record/first_events.hpp"
 
 namespace aoti_dbg {
 namespace {
 
 constexpr std::size_t kMostThreads = 4096;
-constexpr std::size_t kDeepest = 64;  // as many calls as a thread's state keeps open
+constexpr std::size_t kDeepest = 64;  // open calls that a thread's state keeps
 
 }  // namespace
 
 bool FirstEvents::is_first(const MeasuredCall& event) {
     if (event.side != EventSide::before && event.side != EventSide::after) return false;
-    // Threads that have ended are not reported here, so a program that makes many would fill the memory.
+    // Ended threads are not reported here. A program that creates many threads would otherwise fill the
+    // memory.
     if (threads_.size() >= kMostThreads && !threads_.contains(event.thread)) threads_.clear();
     Thread& thread = threads_[event.thread];
     std::vector<std::uint64_t>& open = thread.open;
-    // An exception has unwound the calls inside of this one.
+    // An exception unwound the calls inside this one.
     while (!open.empty() && open.back() > event.sequence)
         open.pop_back();
     const bool is_open = !open.empty() && open.back() == event.sequence;

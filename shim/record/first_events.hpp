@@ -1,6 +1,6 @@
 // Recognizes the first event of each call, so that a call with several events (its name, before, after)
-// counts once. Events of one thread come in order, events of several threads in any. Memory is bounded. Not
-// thread-safe.
+// counts once. Events of one thread arrive in order, events of several threads in any order. Memory is
+// bounded. Not thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@ namespace aoti_dbg {
 
 class FirstEvents {
   public:
-    /// False for the inputs and outputs of a run, which are no calls.
+    /// Returns false for the inputs and outputs of a run, which are not calls.
     bool is_first(const MeasuredCall& event);
 
   private:

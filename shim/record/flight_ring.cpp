@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::size_t kNamesPayload = std::size_t{64} * 1024 - sizeof(ring::BlockHeader);
 
-// Rings of threads that have ended are kept for the reader as long as there are no more of them than this.
+// This many rings of ended threads are kept for the reader.
 constexpr std::size_t kEndedRingsKept = 8;
 
 }  // namespace
@@ -92,7 +92,7 @@ ThreadRing FlightRing::add_thread() {
         return used;
     }
     if (full_) return {};
-    // A reader that meets the block before its capacity is there finds no records in it.
+    // A reader that sees the block before its capacity is set finds no records in it.
     ring::BlockHeader* block =
         add_block(ring::BlockKind::thread, std::size_t{records_} * sizeof(ring::Record));
     if (block == nullptr) return {};

@@ -1,6 +1,6 @@
-// Writes the flight ring (serializer/flight_ring_format.hpp): one file a process, one ring of records a
-// thread. Beginning and ending a record are a few stores into a mapping; everything else happens once a
-// thread or a name.
+// Writes the flight recorder ring (serializer/flight_ring_format.hpp): one file per process, one ring of
+// records per thread. Starting or ending a record costs a few stores into a mapping. Everything else happens
+// once per thread or name.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@
 
 namespace aoti_dbg {
 
-/// The ring of one thread; only that thread writes records. A null ring takes and keeps nothing.
+/// The ring of one thread. Only that thread writes records. A null ring must not be written.
 class ThreadRing {
   public:
     ThreadRing() = default;
@@ -26,23 +26,24 @@ class ThreadRing {
     [[nodiscard]] explicit operator bool() const { return header_ != nullptr; }
     [[nodiscard]] ring::BlockHeader* header() const { return header_; }
 
-    /// The place of the next record, which is none until it is published. It is that record's until capacity
-    /// more have been begun.
+    /// Returns the place of the next record. It is not a record until it is published, and belongs to it
+    /// until `capacity` more records have started.
     [[nodiscard]] ring::Record& next() {
         ring::Record& place = records_[header_->written & (header_->capacity - 1)];
         publish(place.seq, std::uint64_t{0});
         order_stores();
         return place;
     }
-    /// All of it but its number has been written.
+    /// Publishes the record. The caller has written everything but its number.
     void publish_next(ring::Record& place, std::uint64_t seq) {
         publish(place.seq, seq);
         publish(header_->written, header_->written + 1);
         expect_to_write(&records_[header_->written & (header_->capacity - 1)]);
     }
-    /// Both, for a record that is there. Returns its place.
+    /// Copies and publishes a complete record. Returns its place.
     ring::Record* begin(const ring::Record& record);
-    /// `where` from begin(); does nothing when another record has taken the place.
+    /// Ends the record at `where`, which begin() returned. Does nothing if another record has taken the
+    /// place.
     static void end(ring::Record* where, std::uint64_t seq, std::int32_t result, std::uint8_t flags,
                     std::uint64_t ticks);
 
@@ -53,31 +54,31 @@ class ThreadRing {
 
 class FlightRing {
   public:
-    /// `records` is a power of two.
+    /// `records` must be a power of two.
     static Result<std::unique_ptr<FlightRing>> create(const std::string& path, std::uint32_t records);
 
-    /// A ring for the calling thread; a null one when the disk is full (said once).
+    /// Returns a ring for the calling thread, or a null one if the disk is full (warns once).
     ThreadRing add_thread();
-    /// The thread ends; its records stay readable until the place is needed.
+    /// Call this when the thread ends. Its records stay readable until another thread needs the place.
     void retire_thread(ThreadRing ring);
 
-    /// Makes every name up to and including `id` known to readers.
+    /// Publishes every name up to and including `id` to readers.
     void publish_names(std::uint32_t id);
 
-    /// Room for the markers of one context: so many streams, the first with the mark `first`. Null when the
-    /// disk is full (said once).
+    /// Returns room for the markers of `streams` streams of one context. The first stream gets the mark
+    /// `first`. Returns null if the disk is full (warns once).
     ring::MarkersHeader* add_markers(std::uint32_t first, std::uint32_t streams);
 
-    /// Those have numbers from 1.
+    /// Context numbers start at 1.
     void note_context(std::uint8_t number, const ring::DeviceContext& context);
     void note_run_begun();
-    /// That it is this moment on both clocks: from it readers tell how long ago a call began.
+    /// Records the current time on both clocks. Readers use it to compute how long ago a call started.
     void note_moment();
     void note_end();
-    /// The process is about to end by it, for an access of `address` where that is known; the first counts.
-    /// For signal handlers.
+    /// Records the signal that is about to end the process, and the `address` it accessed if known. Only the
+    /// first one counts. Safe in signal handlers.
     void note_signal(int signal, std::uint32_t thread, std::optional<std::uint64_t> address);
-    /// By it and the process's number a ring is told from all others.
+    /// The start time and the pid identify a ring.
     [[nodiscard]] std::uint64_t start_unix_ns() const { return header_->start_unix_ns; }
     [[nodiscard]] const char* path() const { return file_.path().c_str(); }
 
@@ -90,7 +91,7 @@ class FlightRing {
     PreallocatedFile file_;
     ring::FileHeader* header_;
     std::uint32_t records_;
-    std::mutex mutex_;  // of what follows and of adding blocks
+    std::mutex mutex_;  // guards the members below and the adding of blocks
     ring::BlockHeader* names_ = nullptr;
     std::uint32_t names_published_ = 0;
     std::deque<ThreadRing> ended_;

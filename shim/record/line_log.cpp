@@ -26,8 +26,8 @@ Result<std::unique_ptr<LineLog>> LineLog::open(const std::string& destination) {
     const std::string wanted = expand_pattern(destination, ::getenv);
     struct stat info {};
     if (stat(wanted.c_str(), &info) == 0 && !S_ISREG(info.st_mode)) {
-        // A terminal, a pipe, /dev/null: written as a stream. O_NONBLOCK keeps a pipe without reader from
-        // blocking.
+        // A terminal, a pipe or /dev/null is written as a stream. O_NONBLOCK keeps a pipe without a reader
+        // from blocking.
         const int opened = ::open(wanted.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
         if (opened < 0) return file_failure("cannot open", wanted, errno);
         log->descriptor_ = opened;

@@ -1,9 +1,7 @@
-// Where the lines of level 3 go: standard error, standard output, or a file. Whatever it is, a line is out of
-// the program's hands before the launch it announces: one write(2), or, into a file, a copy into a shared
-// mapping, which costs no system call and survives SIGKILL.
-//
-// A file is filled with newlines ahead of the lines (mapped_text.hpp), so that it is text at any moment;
-// close() cuts what is left over. After a crash the blank rest stays, `aoti-dbg run` cuts it.
+// The log of level 3: standard error, standard output, or a file. A line leaves the process before the launch
+// that it announces. A stream takes one write(2). A file takes a copy into a shared mapping, which needs no
+// system call and survives SIGKILL. A file is filled with newlines ahead of the lines (mapped_text.hpp), so
+// it is valid text at any time. close() removes the rest; after a crash, `aoti-dbg run` does.
 #pragma once
 
 #include <atomic>
@@ -21,20 +19,20 @@ namespace aoti_dbg {
 
 class LineLog {
   public:
-    /// `destination` as AOTI_DBG_LOG, a file as an anchored pattern. A file that exists is not touched: the
-    /// next free name is taken, and said.
+    /// Opens `destination`, which has the syntax of AOTI_DBG_LOG with an anchored file pattern. Never writes
+    /// to an existing file: takes the next free name and prints a warning.
     static Result<std::unique_ptr<LineLog>> open(const std::string& destination);
 
-    /// `text` is whole lines. From any thread. Returns whether they are in the log; lines that are not count
-    /// as lost.
+    /// Writes whole lines, from any thread. Returns true if they are in the log, and otherwise counts them as
+    /// lost.
     bool write(const char* text, std::size_t length);
 
-    /// Truncates the file to what was written. Later lines are lost. Allocates nothing unless it fails.
+    /// Truncates the file to the written lines. Later lines are lost. Allocates nothing unless it fails.
     void close();
 
-    /// Lines that are not in the log.
+    /// Returns the number of lines that are missing from the log.
     [[nodiscard]] std::uint64_t lost() const { return lost_.load(std::memory_order_relaxed); }
-    /// The file's name, nullptr for standard error and output.
+    /// Returns the file's path, or null for standard error and standard output.
     [[nodiscard]] const char* path() const { return file_ ? file_->path() : nullptr; }
 
   private:
@@ -42,14 +40,14 @@ class LineLog {
     bool write_stream(const char* text, std::size_t length);
     bool write_mapped(const char* text, std::size_t length);
 
-    /// A descriptor that we opened may have been closed by the program and given to something else.
+    /// The program may have closed our descriptor, and another file may have its number.
     [[nodiscard]] bool is_still_ours() const;
 
     int descriptor_ = -1;  // of a stream; -1: mapped file
     dev_t device_ = 0;     // of a stream that we opened
     ino_t inode_ = 0;
     std::unique_ptr<MappedText> file_;
-    std::mutex mutex_;  // of what the file holds, and of what follows; held for a copy
+    std::mutex mutex_;  // guards the file's contents and the members below; held for one copy
     bool closed_ = false;
     std::atomic<std::uint64_t> lost_{0};
 };

@@ -1,5 +1,5 @@
-// Entries of tables in mapped files, which others read at any moment: also when this process has died in the
-// middle of one. An entry has a `number`, which is 0 while it says nothing.
+// Table entries in mapped files. Others can read them at any time, even after this process died while writing
+// one. An entry has a `number`, which is 0 while the entry is invalid.
 #pragma once
 
 #include <cstdint>
@@ -11,8 +11,8 @@ void publish(T& field, T value) {
     __atomic_store(&field, &value, __ATOMIC_RELEASE);
 }
 
-/// Stores before it are seen by a reader before stores after it. (A fence that ThreadSanitizer understands
-/// does not exist; x86 keeps stores in order by itself.)
+/// Orders stores: readers see earlier stores before later ones. ThreadSanitizer understands no fence for
+/// this, and x86 keeps stores in order by itself.
 inline void order_stores() {
 #if defined(__aarch64__)
     asm volatile("dmb ishst" ::: "memory");
@@ -21,13 +21,13 @@ inline void order_stores() {
 #endif
 }
 
-/// Has the processor fetch the line, so that who writes there next does not wait for it. A table that is
-/// written round and round is out of its caches by then.
+/// Prefetches the cache line for the next write. Before it comes round again, a ring-shaped table has left
+/// the processor's caches.
 inline void expect_to_write(const void* address) {
     __builtin_prefetch(address, 1);
 }
 
-/// `entry` has no number yet: it is 0.
+/// Copies `entry`, whose number must be 0, and publishes it with `number`.
 template <typename Entry>
 void write_entry(Entry& to, const Entry& entry, std::uint64_t number) {
     publish(to.number, std::uint64_t{0});

@@ -30,8 +30,7 @@ Status MappedText::append(const char* text, std::size_t length) {
         return {};
     }
     const ErrnoKeeper keeper;
-    // What comes behind the step first: without it nothing is written, and a part of a line never stands
-    // alone.
+    // Write the part beyond the step first. If that fails, nothing is written, and no partial line remains.
     const std::size_t rest = length - room;
     if (rest >= kLong) {
         Status written = file_.append(text + room, rest);
@@ -49,7 +48,7 @@ Status MappedText::append(const char* text, std::size_t length) {
     return {};
 }
 
-/// Fills the step to its end.
+/// Fills the rest of the step with the start of `text` and unmaps it.
 void MappedText::leave_step(const char* text) {
     if (step_ == nullptr) return;
     memcpy(step_ + used_, text, step_bytes_ - used_);

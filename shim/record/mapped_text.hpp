@@ -1,7 +1,7 @@
-// Text that is appended to a file through a mapping: no system call but where the file grows. It does so in
-// steps, each as long as the file is, between kFirstStep and kLargestStep, and filled with newlines, so that
-// the file is text at any moment; cut() takes the rest away. What is long is written, which costs less than
-// to fill a step for it. Not thread-safe.
+// Appends text to a file through a mapping, with a system call only when the file grows. A growth step is as
+// long as the file, between kFirstStep and kLargestStep. Steps are filled with newlines, so the file is valid
+// text at any time. cut() removes the rest. Long text is written directly, which costs less than filling a
+// step for it. Not thread-safe.
 #pragma once
 
 #include <cstddef>
@@ -19,7 +19,7 @@ class MappedText {
     static constexpr std::size_t kFirstStep = std::size_t{64} * 1024;
     static constexpr std::size_t kLargestStep = std::size_t{1024} * 1024;
 
-    /// What goes beyond the step by so much is written.
+    /// Text that exceeds the step by at least this much is written directly.
     static constexpr std::size_t kLong = std::size_t{8} * 1024;
 
     explicit MappedText(PreallocatedFile file) : file_(std::move(file)) {}
@@ -27,10 +27,10 @@ class MappedText {
     MappedText(MappedText&& other) noexcept;
     MappedText& operator=(MappedText&&) = delete;
 
-    /// All of it, or, where it has no room, nothing. Keeps errno.
+    /// Appends all of the text, or nothing if there is no room. Keeps errno.
     Status append(const char* text, std::size_t length);
 
-    /// Cuts the file to what was appended; nothing may be appended afterwards.
+    /// Truncates the file to the appended text. Do not append afterwards.
     Status cut();
 
     [[nodiscard]] const char* path() const { return file_.path().c_str(); }

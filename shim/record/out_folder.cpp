@@ -17,7 +17,7 @@ Status make_folders(const std::string& path) {
     for (std::size_t slash = path.find('/', 1);; slash = path.find('/', slash + 1)) {
         const std::string part = path.substr(0, slash);
         if (mkdir(part.c_str(), 0700) != 0 && errno != EEXIST) {
-            // A parent may be closed to us (EACCES, EROFS) and exist all the same; the last part decides.
+            // A parent may exist although we cannot create it (EACCES, EROFS). Only the last part decides.
             const int why = errno;
             struct stat info {};
             if (stat(part.c_str(), &info) != 0) return file_failure("cannot create directory", part, why);
@@ -34,7 +34,7 @@ Status make_folders(const std::string& path) {
     return {};
 }
 
-/// Replaces `folder/latest`, unless something that is no link stands there.
+/// Replaces the link `latest` next to the folder. Keeps anything there that is not a link.
 void point_latest_at(const std::string& path) {
     const std::size_t slash = path.rfind('/');
     const std::string link = path.substr(0, slash + 1) + "latest";
@@ -45,7 +45,7 @@ void point_latest_at(const std::string& path) {
     if (rename(fresh.c_str(), link.c_str()) != 0) unlink(fresh.c_str());
 }
 
-/// Whether the folder is named as by default, wherever it lies. `pattern` has no slash at its end.
+/// Returns true if the folder has the default name, in any parent. `pattern` must not end with a slash.
 bool is_default_pattern(std::string_view pattern) {
     for (const OptionInfo& option : option_table()) {
         if (option.field != "out") continue;
@@ -67,7 +67,7 @@ Result<std::string> make_out_folder(const Options& options, const Origin& start,
     const std::string of_start = path;
     if (!own_name.empty()) path += "/" + own_name;
     if (room != 0) {
-        // Before anything is made.
+        // Check this before creating anything.
         if (Status there_is = has_room(path, room); !there_is.ok()) return there_is;
     }
     if (Status made = make_folders(path); !made.ok()) return made;

@@ -1,4 +1,5 @@
-// The one folder that everything of a process goes to: AOTI_DBG_OUT, made when something is first written.
+// The folder for all output of a process, AOTI_DBG_OUT. It is created when the process first writes
+// something.
 #pragma once
 
 #include <string>
@@ -10,10 +11,12 @@
 
 namespace aoti_dbg {
 
-/// Expands the pattern (an anchored one) for the start of the tree, makes the folder and those above it
-/// (0700), and with the default pattern points `aoti_dbg/latest` at it. A process that is not the start has
-/// `own_name` below that, unless it is empty. Returns the absolute path of its folder. An existing folder is
-/// used as it is. Fails where there are not `room` bytes of it; 0: any will do.
+/// Expands the anchored pattern for the start of the process tree, and creates the folder and its parents
+/// (0700). With the default pattern, `aoti_dbg/latest` then points to it. A process that is not the start
+/// uses the subfolder `own_name`, unless that is empty.
+///
+/// Returns the absolute path. Uses an existing folder as it is. Fails if the disk has less than `room` bytes;
+/// 0 means any amount is enough.
 Result<std::string> make_out_folder(const Options& options, const Origin& start, const std::string& own_name,
                                     std::size_t room = 0);
 

@@ -32,8 +32,8 @@ int write_at(int descriptor, std::size_t from, const char* data, std::size_t byt
     return 0;
 }
 
-/// Written, not only mapped and set: a page that is in the cache already costs a sixth of one that is first
-/// touched through the mapping.
+/// Writes the fill instead of setting it through the mapping. A page in the page cache costs a sixth of one
+/// that the mapping touches first.
 int append_filled(int descriptor, std::size_t from, std::size_t bytes, char fill) {
     char block[16 * 1024];
     memset(block, fill, sizeof block);
@@ -89,7 +89,7 @@ int PreallocatedFile::reopen() const {
 }
 
 Result<int> PreallocatedFile::open_to_extend(std::size_t bytes) const {
-    // Beyond this limit the kernel would send SIGXFSZ, which ends a program.
+    // Beyond this limit the kernel would send SIGXFSZ, which terminates a program.
     rlimit limit{};
     if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY &&
         size_ + bytes > limit.rlim_cur) {
@@ -120,7 +120,7 @@ Result<char*> PreallocatedFile::extend(std::size_t bytes, char fill) {
     int error = fill != '\0'
                     ? append_filled(descriptor, size_, bytes, fill)
                     : posix_fallocate(descriptor, static_cast<off_t>(size_), static_cast<off_t>(bytes));
-    const std::size_t lead = size_ % kPage;  // a mapping begins with a page
+    const std::size_t lead = size_ % kPage;  // a mapping starts at a page boundary
     void* mapped = MAP_FAILED;
     if (error == 0) {
         const int flags = MAP_SHARED | (fill != '\0' ? MAP_POPULATE : 0);
@@ -128,7 +128,7 @@ Result<char*> PreallocatedFile::extend(std::size_t bytes, char fill) {
                       static_cast<off_t>(size_ - lead));
         if (mapped == MAP_FAILED) error = errno;
     }
-    // A failed extension must not leave blocks behind that nobody writes.
+    // A failed extension must not leave unused blocks behind.
     if (error != 0 && ftruncate(descriptor, static_cast<off_t>(size_)) != 0) error = errno;
     close(descriptor);
     if (error != 0) return file_failure("cannot extend", path_, error);

@@ -1,7 +1,7 @@
-// A file that is written through mappings of parts that already have their blocks on disk: a full disk shows
-// when the file is extended, as an error, and never as a SIGBUS in the program. No descriptor stays open
-// (programs close what they do not know); each step opens the path again and checks that it is still the same
-// file.
+// A file that is written through mappings of parts that are already allocated on disk. A full disk is
+// therefore an error when the file grows, and never a SIGBUS in the program. No descriptor stays open,
+// because programs close descriptors they do not know. Each step opens the path again and checks that it is
+// still the same file.
 #pragma once
 
 #include <sys/types.h>
@@ -13,7 +13,7 @@
 
 namespace aoti_dbg {
 
-/// The least that such a file can grow by for so many bytes.
+/// Returns the smallest valid growth of such a file that holds `bytes` bytes.
 constexpr std::size_t whole_pages(std::size_t bytes) {
     constexpr std::size_t kPage = 4096;
     return (bytes + kPage - 1) / kPage * kPage;
@@ -21,23 +21,25 @@ constexpr std::size_t whole_pages(std::size_t bytes) {
 
 class PreallocatedFile {
   public:
-    /// Makes a new file, 0600, under `path` or, where something is there, the first free of path.2, path.3
-    /// and so on; nothing is ever overwritten, also when processes race. `path` should be absolute.
+    /// Creates a new file (0600) at `path`, or at the first free name of path.2, path.3 and so on. Never
+    /// overwrites a file, even if processes race. `path` should be absolute.
     static Result<PreallocatedFile> create(const std::string& path);
-    /// The same with its first part, as extend() makes it, which `mapped` gets. Where there is no room for
-    /// that no file is left.
+    /// Also adds a first part as extend() does, and sets `mapped` to it. If there is no room for the part, no
+    /// file remains.
     static Result<PreallocatedFile> create(const std::string& path, std::size_t bytes, char*& mapped);
 
-    /// Makes the file longer by `bytes` (a multiple of 4096: whole_pages), of zeros or of `fill`, and maps
-    /// the new part, shared and writable, out of reach of a fork's child. What is filled is to be written
-    /// from end to end, so its pages are there at once. The caller gives it to unmap().
+    /// Extends the file by `bytes` (a multiple of 4096, see whole_pages) of zeros or of `fill`. Maps the new
+    /// part shared and writable, but not into forked children.
+    ///
+    /// A filled part will be written from end to end, so its pages are populated at once. The caller passes
+    /// the part to unmap().
     Result<char*> extend(std::size_t bytes, char fill = '\0');
     static void unmap(char* part, std::size_t bytes);
 
-    /// Writes behind the end: all of it, or nothing.
+    /// Writes all of `data` at the end of the file, or nothing.
     Status append(const char* data, std::size_t bytes);
 
-    /// Cuts the file. What is mapped beyond `size` must not be touched any more.
+    /// Truncates the file. Do not access mapped parts beyond `size` afterwards.
     Status truncate(std::size_t size);
 
     [[nodiscard]] const std::string& path() const { return path_; }
@@ -45,7 +47,7 @@ class PreallocatedFile {
 
   private:
     [[nodiscard]] int reopen() const;
-    /// Ready to grow by so much; the caller closes it.
+    /// Returns a descriptor of the file, which may grow by `bytes`. The caller closes it.
     [[nodiscard]] Result<int> open_to_extend(std::size_t bytes) const;
 
     std::string path_;

@@ -20,13 +20,13 @@
 namespace aoti_dbg {
 namespace {
 
-// A longer command is not told at all: a part of it would be another one.
+// A longer command is omitted, because a part of it would be a different command.
 constexpr std::size_t kLongestCommand = std::size_t{256} * 1024;
 
 std::vector<std::string> own_command() {
     const std::string text = proc_text("/proc/self/cmdline");
     std::vector<std::string> words;
-    // A program that gives itself a title fills what is left of its words with zeros.
+    // A program that sets its own title fills the rest of its arguments with zeros.
     constexpr std::string_view kFilled("\0\0\0", 3);
     if (text.size() > kLongestCommand || text.find(kFilled) != std::string::npos) return words;
     for (std::string_view rest = text; !rest.empty();)
@@ -34,8 +34,8 @@ std::vector<std::string> own_command() {
     return words;
 }
 
-/// With the values that the program has given them since. Names are those that it was started with and those
-/// that are known: to walk through `environ` beside somebody who sets a variable is not safe.
+/// Returns the variables with their current values. The names are the known ones and those at process start.
+/// Walking `environ` is not safe while another thread sets a variable.
 std::vector<std::pair<std::string, std::string>> own_variables() {
     const std::string text = proc_text("/proc/self/environ");
     std::vector<std::string> names(telling_names().begin(), telling_names().end());
@@ -53,7 +53,7 @@ std::vector<std::pair<std::string, std::string>> own_variables() {
     return variables;
 }
 
-/// In one write, so that no line is torn.
+/// Uses one write, so that no line is torn.
 bool wrote(const std::string& path, int flags, const std::string& line) {
     const Descriptor file(open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NOCTTY | O_NOFOLLOW | flags, 0600));
     if (file.number() < 0 || !write_quietly(file.number(), line.data(), line.size())) return false;

@@ -1,6 +1,6 @@
-// Writes process.jsonl (serializer/process_file): what this process is, for whoever reports its end. A line
-// is one write; where one fails there is no file, or none of that device, and the report says less. Must not
-// be called on the way of a launch, but where something is met for the first time.
+// Writes process.jsonl (serializer/process_file): facts about this process for its report. Each line takes
+// one write. If a write fails, the file or the device's line is missing, and the report says less. Must not
+// be called on the launch path, except at the first sight of something.
 #pragma once
 
 #include <sys/types.h>
@@ -13,15 +13,16 @@
 
 namespace aoti_dbg {
 
-/// Its rank, command, working folder and telling variables.
+/// Returns the process's rank, command, working directory and relevant variables.
 ProcessFacts own_process_facts(pid_t pid);
 
 class ProcessNotes {
   public:
-    /// Makes the file, 0600; what another process left by that name is replaced.
+    /// Creates the file (0600). It replaces a file of that name from another process.
     ProcessNotes(std::string path, const ProcessFacts& facts);
 
-    /// Whether that device is not noted yet; from then on it is. Devices beyond the 64th never are.
+    /// Returns true once for each device, which then counts as noted. Returns false for devices beyond the
+    /// 64th.
     [[nodiscard]] bool is_new(std::uint32_t device);
     void add(const DeviceFacts& device) const;
 

@@ -1,5 +1,5 @@
-// Writes the map of tensors (serializer/tensor_map_format.hpp): one file a process, a ring of slots. Any
-// thread, without a lock: each writes slots of its own.
+// Writes the map of tensors (serializer/tensor_map_format.hpp): one file per process, with a ring of slots.
+// Every thread can write without a lock, because each writes slots of its own.
 #pragma once
 
 #include <cstddef>
@@ -13,18 +13,18 @@
 
 namespace aoti_dbg {
 
-/// As many as a large model makes in some runs.
+/// Enough for the tensors that a large model creates in several runs.
 inline constexpr std::size_t kTensorSlots = 16384;
 
 class TensorMapFile {
   public:
-    /// Rounded up to a power of two.
+    /// Rounds `slots` up to a power of two.
     static Result<std::unique_ptr<TensorMapFile>> create(const std::string& path,
                                                          std::size_t slots = kTensorSlots);
 
-    /// `tensor` has no number yet. Returns the one that it gets.
+    /// Adds `tensor`, whose number must be 0, and returns its new number.
     std::uint64_t add(const tensors::Slot& tensor);
-    /// Of the tensor with that number, if its slot is still its own.
+    /// Ends the tensor with this number if its slot is not reused yet.
     void end(std::uint64_t number, tensors::End end, std::uint64_t sequence);
 
   private:
@@ -34,7 +34,7 @@ class TensorMapFile {
 
     PreallocatedFile file_;
     char* mapped_;
-    std::size_t slots_;  // a power of two: a division would take as long as the rest of it
+    std::size_t slots_;  // a power of two, because a division would cost as much as the rest
 };
 
 }  // namespace aoti_dbg

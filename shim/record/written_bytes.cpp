@@ -10,7 +10,7 @@ namespace {
 std::atomic<pid_t> g_counted_by{0};
 std::atomic<std::int64_t> g_bytes{0};
 
-/// What was inherited is the parent's.
+/// A forked child inherits the parent's count, so it starts at zero.
 void begin_where_forked() {
     const pid_t here = getpid();
     if (g_counted_by.load(std::memory_order_relaxed) == here) return;

@@ -1,4 +1,5 @@
-// Clocks: that of the flight ring is the processor's own counter, read without a system call.
+// Clocks of the library. The flight recorder ring uses the processor's own counter, which needs no system
+// call to read.
 #pragma once
 
 #include <time.h>
@@ -29,17 +30,18 @@ inline std::uint64_t nanoseconds_of(clockid_t clock) {
     return static_cast<std::uint64_t>(now.tv_sec) * 1000000000U + static_cast<std::uint64_t>(now.tv_nsec);
 }
 
-/// For deadlines: nobody sets it.
+/// Use it for deadlines, because no program can set this clock.
 inline std::uint64_t monotonic_nanoseconds() {
     return nanoseconds_of(CLOCK_MONOTONIC);
 }
 
-/// The same as of the last tick, some milliseconds ago at most, in a tenth of the time.
+/// Returns the monotonic time of the last kernel tick, a few milliseconds ago at most. It costs a tenth of an
+/// exact reading.
 inline std::uint64_t coarse_nanoseconds() {
     return nanoseconds_of(CLOCK_MONOTONIC_COARSE);
 }
 
-/// Less than a second, or until a signal comes.
+/// Sleeps until the time is over or a signal arrives. `nanoseconds` must be less than a second.
 inline void nap(std::uint64_t nanoseconds) {
     const timespec time{0, static_cast<long>(nanoseconds)};
     nanosleep(&time, nullptr);

@@ -1,12 +1,12 @@
-// Taking a lock at the end of a process, perhaps in a signal handler that interrupted its holder: with a
-// deadline.
+// Takes a lock with a deadline. At process exit a plain lock could wait forever, because a signal handler may
+// have interrupted its holder.
 #pragma once
 
 #include <time.h>
 
 namespace aoti_dbg {
 
-/// Tries for about `milliseconds`. The caller unlocks if it returned true.
+/// Tries for about `milliseconds`. The caller must unlock if it returns true.
 template <typename Mutex>
 [[nodiscard]] bool lock_with_deadline(Mutex& mutex, int milliseconds = 200) {
     for (int tries = 0; tries < milliseconds; ++tries) {

@@ -10,7 +10,8 @@
 #include "shim/runtime/process.hpp"
 #include "shim/runtime/real_dlsym.hpp"
 
-// Declared without types: this file only takes their addresses, driver_hooks.cpp defines them as cuda.h says.
+// The declarations have no types, because this file only takes their addresses. driver_hooks.cpp defines them
+// with the types of cuda.h.
 extern "C" {
 #define AOTI_DBG_HOOK(name, what) void name();
 #include "shim/runtime/hooks.def"
@@ -26,7 +27,8 @@ DriverHook g_hooks[] = {
 #undef AOTI_DBG_HOOK
 };
 
-/// A handle on libcuda if the process has it. The reference is kept: its functions are called until the end.
+/// Returns a handle on libcuda if the process has loaded it. Keeps the reference, because the library calls
+/// its functions until exit.
 void* libcuda() {
     static std::atomic<void*> handle{nullptr};
     void* known = handle.load(std::memory_order_acquire);
@@ -56,9 +58,9 @@ bool ready_to_substitute() {
         void* in_libcuda = real_dlsym(handle, hook.name);
         void* next = real_dlsym(RTLD_NEXT, hook.name);
         if (next != nullptr && next != in_libcuda && next != hook.hook) {
-            // Another library stands behind us. Our hook calls it, as the loader's order has it, so handing
-            // the hook out for the driver's own function would send calls through it that it never got, or
-            // round in circles.
+            // Another library is behind us in the loader's order, and our hook calls it. Substituting our
+            // hook for the driver's own function would send that library calls it never got. It could also
+            // cause an endless loop.
             say_who_interposes(next, hook.name, " behind libaoti_dbg.so",
                                "Put libaoti_dbg.so last in LD_PRELOAD");
             continue;

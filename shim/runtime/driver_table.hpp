@@ -1,6 +1,6 @@
-// The driver's entry points that are hooked: our function, the real one, and the one that lies in libcuda.
-// The real one is what the program would have called: the next definition in the loader's order, which may be
-// another library that interposes, else libcuda's own.
+// The hooked entry points of the driver: our function, the real one, and the one in libcuda. The real one is
+// what the program would have called without us. That is the next definition in the loader's order, which may
+// belong to another interposing library, or else libcuda's own.
 #pragma once
 
 #include <atomic>
@@ -17,33 +17,34 @@ enum class DriverFunction : unsigned {
 
 struct DriverHook {
     const char* name;
-    void* hook;                     // what we export
-    std::atomic<void*> real;        // what it calls
-    std::atomic<void*> in_libcuda;  // what is substituted when it is handed out; nullptr: nothing is
+    void* hook;                     // what the library exports
+    std::atomic<void*> real;        // what the hook calls
+    std::atomic<void*> in_libcuda;  // lookups that find this get the hook instead; null: no substitution
 };
 
 DriverHook& driver_hook(DriverFunction function);
 
-/// Exact name; nullptr for any other function of the driver.
+/// Matches the exact name. Returns null for any other function of the driver.
 DriverHook* find_driver_hook(const char* name);
 
-/// The real function, found at the first call; nullptr when no driver is loaded.
+/// Finds the real function at the first call. Returns null if no driver is loaded.
 void* find_real_driver_function(DriverFunction function);
 inline void* real_driver_function(DriverFunction function) {
     void* real = driver_hook(function).real.load(std::memory_order_acquire);
     return real != nullptr ? real : find_real_driver_function(function);
 }
 
-/// A function of the driver that has no hook, for our own use; nullptr when there is none.
+/// Returns a driver function that has no hook, for our own use, or null if the driver has none.
 void* other_driver_function(const char* name);
 
-/// Says once if another library stands where it keeps us from seeing calls. Only looks.
+/// Warns if another library overrides our dlsym and so hides calls from us. Changes nothing.
 void look_for_other_interposers();
 
-/// Our hook, if `found` is the function in libcuda that it stands before; else `found` itself.
+/// Returns our hook if `found` is the function in libcuda that it hooks, else `found`.
 void* substitute_driver_function(void* found);
 
-/// The same for the answer to a look-up by name; says once when somebody else's function was found.
+/// Does the same for the result of a lookup by name. Warns once if the lookup found another library's
+/// function.
 void* substitute_looked_up(DriverHook& hook, void* found);
 
 }  // namespace aoti_dbg

@@ -31,29 +31,30 @@ constexpr char kName[] = "cuda-EvtHandlr\n";
 struct Watched {
     std::atomic<pid_t> thread{0};  // 0: none
     std::atomic<std::uint64_t> time{0};
-    std::atomic<std::int32_t> period{0};  // milliseconds, the longest that it waits for something to happen
+    std::atomic<std::int32_t> period{0};  // milliseconds; the longest wait for an event
 };
 
-// As drivers are known to have it. It may turn out to be longer.
+// Known drivers use this period. A longer one is detected.
 constexpr std::int32_t kPeriod = 100;
-// What it takes to come round is a twentieth of this.
+// A wake-up on schedule takes a twentieth of this.
 constexpr std::uint64_t kTurn = 1'000'000;
 
 #ifdef SYS_poll
 constexpr long kPoll = SYS_poll;
 #else
-constexpr long kPoll = -2;  // no call: of those that there are the kernel does not tell how long they wait
+constexpr long kPoll = -2;  // matches no call; /proc does not show the timeout of the others
 #endif
 
-// A context has one, and the debugger eight; of more than these the first are watched.
+// A context has one event handler, and the debugger has eight. If there are more, only the first ones are
+// watched.
 constexpr std::size_t kMost = 32;
 Watched g_watched[kMost];
 std::atomic<bool> g_is_finding{false};
 std::atomic<bool> g_has_found_one{false};
 
-/// Nanoseconds on a processor, of a thread of this process; false where there is none by that number.
+/// Reads the processor time of a thread in nanoseconds. Returns false if this process has no such thread.
 bool time_of(pid_t thread, std::uint64_t& time) {
-    // As the kernel encodes it: what glibc offers for this wants a pthread_t.
+    // This is the kernel's clock id. The glibc function for it needs a pthread_t.
     constexpr unsigned kOfThread = 4;
     constexpr unsigned kScheduler = 2;
     const auto clock =
@@ -64,8 +65,8 @@ bool time_of(pid_t thread, std::uint64_t& time) {
     return true;
 }
 
-/// Of what the kernel tells of a thread, `room` characters at most; empty where it tells nothing.
-std::string_view fault_details(pid_t thread, const char* what, char* text, std::size_t room) {
+/// Reads at most `room` characters of a thread's file in /proc. Returns "" if the file is unreadable.
+std::string_view read_thread_file(pid_t thread, const char* what, char* text, std::size_t room) {
     char path[64];
     snprintf(path, sizeof path, "/proc/self/task/%d/%s", thread, what);
     const Descriptor file(open(path, O_RDONLY | O_CLOEXEC));
@@ -75,27 +76,29 @@ std::string_view fault_details(pid_t thread, const char* what, char* text, std::
 
 bool is_handler(pid_t thread) {
     char name[sizeof kName];
-    return fault_details(thread, "comm", name, sizeof name) == kName;
+    return read_thread_file(thread, "comm", name, sizeof name) == kName;
 }
 
-/// Milliseconds for which a thread sleeps unless something happens before, less than 0 if without an end;
-/// none if it does something else, or nobody tells what.
+/// Returns the timeout of a thread's poll() in milliseconds, negative if it waits forever. Returns nothing if
+/// the thread does something else or the file is empty.
 std::optional<std::int32_t> rest_in(const char* told) {
     char* at = nullptr;
     if (strtol(told, &at, 10) != kPoll) return std::nullopt;
-    strtoull(at, &at, 16);  // what it waits for,
-    strtoull(at, &at, 16);  // and how many these are
+    strtoull(at, &at, 16);  // the descriptors
+    strtoull(at, &at, 16);  // their number
     return static_cast<std::int32_t>(strtoull(at, &at, 16));
 }
 
-/// Whether it has come round in its turn and sleeps again, with its whole period before it. What comes in
-/// between leaves it with the rest of one. It has had `time`, which becomes what it has had when it slept:
-/// one that runs is waited for, for as long as that may be only a turn.
+/// Returns true if the thread woke on schedule and sleeps again for its whole period. After any other
+/// wake-up, it sleeps for the rest of a period.
+///
+/// `time` is its processor time, and is updated to the value at which it sleeps. Waits for a running thread
+/// as long as it may only be waking on schedule.
 bool has_only_turned(Watched& one, pid_t thread, std::uint64_t& time) {
     char text[128];
     const std::uint64_t until = monotonic_nanoseconds() + kTurn;
     for (bool is_first = true; is_first || monotonic_nanoseconds() < until; is_first = false) {
-        const std::string_view told = fault_details(thread, "syscall", text, sizeof text - 1);
+        const std::string_view told = read_thread_file(thread, "syscall", text, sizeof text - 1);
         const std::uint64_t before = time;
         if (!time_of(thread, time)) return false;
         if (told == "running\n" || time != before) {
@@ -135,7 +138,7 @@ void look_through(int tasks) {
             const auto* const entry = reinterpret_cast<const dirent64*>(entries + at);
             at += entry->d_reclen;
             const auto thread = static_cast<pid_t>(strtol(entry->d_name, nullptr, 10));
-            if (thread > 0 && is_handler(thread)) watch(thread);  // "." and ".." are no numbers
+            if (thread > 0 && is_handler(thread)) watch(thread);  // "." and ".." are not numbers
         }
     }
 }
@@ -160,11 +163,11 @@ bool have_been_called() {
         std::uint64_t time = 0;
         if (time_of(thread, time)) {
             if (one.time.load(std::memory_order_relaxed) == time) continue;
-            // Not before that is known: all that ask meanwhile are to know it as well.
+            // Update the time only now, so that all concurrent callers see the same event.
             has_one |= !has_only_turned(one, thread, time);
             one.time.store(time, std::memory_order_relaxed);
         } else {
-            // It has ended with its context, or this is a fork's child.
+            // The thread ended with its context, or this is a forked child.
             one.thread.compare_exchange_strong(thread, 0, std::memory_order_relaxed);
             expect_others();
         }

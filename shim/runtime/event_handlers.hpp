@@ -1,9 +1,7 @@
-// The driver's own threads that take what a device reports of itself, faults above all. As long as all is
-// well they sleep, and come round ten times a second. They are watched by the processor time that they have
-// had, of which the kernel tells without a file; if it has grown, what they wait for now says whether they
-// only came round. No descriptor is held, and nobody runs for it. Nothing here allocates or changes errno.
-//
-// Where the driver has no such threads, or /proc is not there, none of them is ever called.
+// Watches the driver threads that handle what a device reports, above all faults. They sleep and wake ten
+// times a second while nothing happens. A thread that used processor time has run, and /proc says if it only
+// woke on schedule. This needs no open descriptor and no thread. Nothing here allocates or changes errno.
+// Without such threads or /proc, none ever counts as called.
 #pragma once
 
 #include <atomic>
@@ -14,11 +12,11 @@ namespace aoti_dbg::event_handlers {
 
 extern std::atomic<bool> g_are_complete;
 
-/// Looks for those that are not watched yet, among all threads of the process: some calls of the system for
-/// each. What they have done by now does not count.
+/// Searches all threads of the process for event handlers that are not watched yet. Costs a few system calls
+/// per thread. What the threads have done so far does not count.
 void find();
 
-/// Contexts go, and others may come, with threads of their own.
+/// Call this when a context is destroyed or created, because new contexts bring threads of their own.
 inline void expect_others() {
     g_are_complete.store(false, std::memory_order_relaxed);
 }
@@ -27,14 +25,16 @@ inline void find_if_any_are_missing() {
         find();
 }
 
-/// Whether one of them has run since this was asked last, or since it was found, and not only because its
-/// time had come. Less than a microsecond for each that has not run, some for one that sleeps again; one that
-/// still runs is waited for, up to a millisecond. Who asks meanwhile is told the same.
+/// Returns true if an event handler ran since the last call, or since it was found. A wake-up on schedule
+/// does not count.
+///
+/// Costs less than a microsecond for each thread that did not run, and a few for one that sleeps again. Waits
+/// up to a millisecond for one that still runs. Concurrent callers get the same answer.
 bool have_been_called();
 
-/// Nanoseconds on a processor that those that are there have had, those of the driver's debugger with them,
-/// which have the same name; 0 where all have ended, and nothing where there has never been one. Looks for
-/// them first.
+/// Returns the processor time of all event handlers in nanoseconds, after searching for new ones. The
+/// driver's debugger threads have the same name and are included. Returns 0 if all have ended, and nothing if
+/// there never was one.
 std::optional<std::uint64_t> time_had();
 
 }  // namespace aoti_dbg::event_handlers

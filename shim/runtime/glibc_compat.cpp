@@ -1,5 +1,5 @@
-// Functions of newer glibc releases, and of libm, that the static C++ runtime would pull in, in hidden
-// versions of our own, so that the library loads on older systems too. Nothing here is exported.
+// Hidden versions of functions that the static C++ runtime needs from newer glibc releases and from libm.
+// They let the library load on older systems. Nothing here is exported.
 #include <link.h>
 #include <sys/random.h>
 
@@ -8,8 +8,8 @@
 
 extern "C" {
 
-// glibc 2.35: the unwinder asks which object a program counter lies in. Headers of that release declare it;
-// before, the answer's layout is this.
+// The unwinder of glibc 2.35 uses this to find the object that contains a program counter. Older headers do
+// not declare the result, so this repeats its layout.
 #if !defined(DLFO_STRUCT_HAS_EH_DBASE)
 struct dl_find_object {
     unsigned long long dlfo_flags;
@@ -51,7 +51,7 @@ __attribute__((visibility("hidden"))) int _dl_find_object(void* address, dl_find
     return found == 1 ? 0 : -1;
 }
 
-// glibc 2.38 gives number parsing of C23 names of its own when built against; the old ones do for us. Their
+// Since glibc 2.38, number parsing compiles to C23 names. The old functions behave the same for us. Their
 // types are those of <cstdlib>.
 #define AOTI_DBG_C23_NAME(Type, name)                                                                    \
     Type aoti_dbg_old_##name(const char*, char**, int) noexcept __asm__(#name);                          \
@@ -63,20 +63,21 @@ AOTI_DBG_C23_NAME(unsigned long, strtoul)
 AOTI_DBG_C23_NAME(long long, strtoll)
 AOTI_DBG_C23_NAME(unsigned long long, strtoull)
 
-// glibc 2.36.
+// arc4random() is new in glibc 2.36.
 __attribute__((visibility("hidden"))) std::uint32_t arc4random() noexcept {
     std::uint32_t value = 0;
     if (getrandom(&value, sizeof value, 0) != sizeof value) value = static_cast<std::uint32_t>(std::rand());
     return value;
 }
 
-// libm's. std::to_chars asks for them around a long double, which nothing of ours prints; by themselves they
-// would make the library need libm. The compiler knows the names, so they are given to others.
+// std::to_chars uses these libm functions for long double, which we never print. Without these versions, the
+// library would depend on libm. The compiler knows the names as built-ins, so the functions have other names
+// here.
 __attribute__((visibility("hidden"))) int aoti_dbg_fegetround() noexcept __asm__("fegetround");
 __attribute__((visibility("hidden"))) int aoti_dbg_fesetround(int mode) noexcept __asm__("fesetround");
 
 int aoti_dbg_fegetround() noexcept {
-    return 0;  // to the nearest
+    return 0;  // round to nearest
 }
 int aoti_dbg_fesetround(int /*mode*/) noexcept {
     return 0;

@@ -1,4 +1,5 @@
-// The functions of the CUDA driver that we call for ourselves, past all hooks. Types from cuda.h, found once.
+// The CUDA driver functions that the library itself calls, past all hooks. It looks them up once, with the
+// types of cuda.h.
 #pragma once
 
 #define __CUDA_API_VERSION_INTERNAL
@@ -31,7 +32,7 @@ struct GpuApi {
 #define AOTI_DBG_DECLARE(name) decltype(&::name) name = nullptr;
     AOTI_DBG_DRIVER_FUNCTIONS(AOTI_DBG_DECLARE)
 #undef AOTI_DBG_DECLARE
-    // Not in every driver that we meet.
+    // Some supported drivers lack these, so each may be null.
     CUresult (*cuFuncGetParamInfo)(CUfunction, std::size_t, std::size_t*, std::size_t*) = nullptr;
     CUresult (*cuFuncLoad)(CUfunction) = nullptr;
     CUresult (*cuStreamGetFlags)(CUstream, unsigned int*) = nullptr;
@@ -39,13 +40,14 @@ struct GpuApi {
     CUresult (*cuStreamWriteValue32_v2)(CUstream, CUdeviceptr, cuuint32_t, unsigned int) = nullptr;
 };
 
-/// Null as long as no driver is loaded, and for one that lacks a function.
+/// Returns null until a driver is loaded, and always for a driver that lacks a required function.
 const GpuApi* gpu_api();
 
-/// Of the allocation at an address; 0: not known.
+/// Returns the size of the allocation at `address`, or 0 if it is unknown.
 std::uint64_t allocation_bytes(std::uint64_t address);
 
-/// Whatever captures, in any thread: what we do meanwhile may be unsafe to capture and is not captured.
+/// Lets this thread make calls that are unsafe during a capture, whichever thread captures. The capture does
+/// not include them.
 class RelaxedCapture {
   public:
     explicit RelaxedCapture(const GpuApi& api)
@@ -62,7 +64,7 @@ class RelaxedCapture {
     bool is_relaxed_;
 };
 
-/// `context` is the calling thread's for as long as this lives.
+/// Makes `context` current in the calling thread for the lifetime of this object.
 class ContextScope {
   public:
     ContextScope(const GpuApi& api, CUcontext context) : api_(api) {

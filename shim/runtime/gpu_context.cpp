@@ -52,7 +52,7 @@ bool GpuContext::load_kernel(const DeviceCode& code) {
         return false;
     if (api_.cuModuleLoadData(&module, code.fatbin.data()) != CUDA_SUCCESS) return false;
     if (api_.cuModuleGetFunction(&kernel_, module, code.kernel) != CUDA_SUCCESS) return false;
-    // Now, not at the first launch, where it may have to wait for all that the context is doing.
+    // Load it now, because loading at the first launch may wait for all work in the context.
     if (api_.cuFuncLoad != nullptr) api_.cuFuncLoad(kernel_);
     limits_.multiprocessors = static_cast<std::uint32_t>(multiprocessors);
     if (api_.cuOccupancyMaxActiveBlocksPerMultiprocessor(&resident, kernel_, kBlockThreads, 0) ==

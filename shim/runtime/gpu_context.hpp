@@ -1,5 +1,5 @@
-// A CUDA context in which one of our kernels runs: our module in it, what its device can hold, and whether
-// any good can still come of it. What measures (gpu.hpp) and what saves (saving_gpu.hpp) are such.
+// A CUDA context in which one of our kernels runs: our module, the limits of the device, and whether the
+// context still works. Measuring (gpu.hpp) and saving (saving_gpu.hpp) each derive from it.
 #pragma once
 
 #include <atomic>
@@ -10,11 +10,11 @@
 
 namespace aoti_dbg {
 
-/// No context survives such an error.
+/// Returns true for errors that no context survives.
 bool is_end_of_context(CUresult result);
 
-/// Memory of our own that the device writes to, in any context; it outlives them. False where the driver does
-/// not take it.
+/// Maps our memory for device writes in every context. The registration outlives the contexts. Returns false
+/// if the driver refuses.
 bool register_memory(const GpuApi& api, void* memory, std::size_t bytes, CUdeviceptr& device);
 
 class GpuContext {
@@ -27,18 +27,18 @@ class GpuContext {
     [[nodiscard]] int device() const { return device_; }
     [[nodiscard]] const DeviceLimits& limits() const { return limits_; }
 
-    /// Our kernel with its one parameter, in blocks of kBlockThreads.
+    /// Launches our kernel with its one parameter, in blocks of kBlockThreads.
     CUresult launch(CUstream stream, std::uint32_t blocks, void* parameter) const;
 
-    /// A launch of ours failed: nothing of the kind is done here any more, which is said once. After a
-    /// failure that the context does not survive no result is waited for either.
+    /// Call this when a launch of ours failed. If the context survives, the library warns once and launches
+    /// nothing more in it. Otherwise the library waits for no more results there, and prints no warning.
     void note_failure(CUresult result);
     [[nodiscard]] bool has_failed() const { return failed_.load(std::memory_order_acquire); }
     [[nodiscard]] bool is_usable() const { return usable_.load(std::memory_order_relaxed); }
     void give_up() { failed_.store(true, std::memory_order_release); }
 
   protected:
-    /// What it is for, as in "to measure" and "are measured".
+    /// The purpose in words, as in "to measure" and "are measured".
     struct Purpose {
         const char* infinitive;
         const char* participle;
@@ -47,9 +47,9 @@ class GpuContext {
         : api_(api), context_(context), purpose_(purpose) {}
     ~GpuContext() = default;
 
-    /// In the context; null, or why it cannot be done.
+    /// Needs the context to be current. Returns null, or the reason for the failure.
     const char* load(const DeviceCode& code);
-    /// Says why tensors are not measured, or saved.
+    /// Warns that tensors are not measured or saved, and why.
     void say_why_not(const char* why) const;
 
   private:

@@ -7,21 +7,22 @@
 namespace aoti_dbg {
 namespace {
 
-// What the handler needs, which may run in any thread, and in a fork's child.
+// The handler uses these. It can run in any thread, and in a forked child.
 std::atomic<unsigned> g_count{0};
 std::atomic<pid_t> g_counting{0};
 struct sigaction g_before {};
 
 static_assert(std::atomic<unsigned>::is_always_lock_free);
 
-/// A child that was forked meanwhile has inherited this; the signal is its own there, as it was before.
+/// A child that was forked in the meantime inherits this handler. There, the signal gets its previous
+/// disposition back.
 void count_or_pass_on(int signal) {
     if (getpid() == g_counting.load(std::memory_order_relaxed)) {
         g_count.fetch_add(1, std::memory_order_relaxed);
         return;
     }
     sigaction(signal, &g_before, nullptr);
-    raise(signal);  // once this returns: it is blocked meanwhile
+    raise(signal);  // delivered when this returns, because the handler blocks it
 }
 
 bool is_ours(const struct sigaction& action) {
@@ -49,7 +50,7 @@ Interrupts::Interrupts() {
     if (sigaction(SIGINT, &ours, nullptr) != 0) return;
     are_counted_ = true;
     pthread_sigmask(SIG_UNBLOCK, &interrupt, nullptr);
-    // One that was pending came before us, and has been delivered now.
+    // A pending signal was sent before us and has been delivered by now, so it does not count.
     g_count.store(0, std::memory_order_relaxed);
 }
 
@@ -57,7 +58,7 @@ Interrupts::~Interrupts() {
     if (!are_counted_) return;
     pthread_sigmask(SIG_SETMASK, &mask_before_, nullptr);
     struct sigaction present {};
-    // What the program has put there meanwhile stays.
+    // A handler that the program has installed since then stays.
     if (sigaction(SIGINT, nullptr, &present) == 0 && is_ours(present)) sigaction(SIGINT, &g_before, nullptr);
     if (was_pending_) raise(SIGINT);
 }

@@ -1,8 +1,7 @@
-// SIGINT while we make the process wait at its end: the program would have ended by then, so it is meant for
-// us. One at a time, and not before the end: during its run the signal is the program's own business.
-//
-// The program's threads run the handler, since ours have all signals blocked. Who waits is one of the former,
-// perhaps in a handler of its own that blocks SIGINT; so it is let through for that thread.
+// Counts SIGINT while the library makes the process wait at exit. The program would have ended by then, so
+// the signal is meant for us. One object at a time, and never before exit: until then the signal belongs to
+// the program. Our threads block all signals, so a thread of the program runs the handler. The waiting thread
+// may be in a handler that blocks SIGINT, so the object unblocks it there.
 #pragma once
 
 #include <csignal>
@@ -11,9 +10,9 @@ namespace aoti_dbg {
 
 class Interrupts {
   public:
-    /// Counts from here on, unless the program ignores the signal (nohup): then it goes on being ignored.
+    /// Starts counting. If the program ignores the signal (nohup), it stays ignored.
     Interrupts();
-    /// Disposition and mask are what they were, and what was pending is.
+    /// Restores the signal's disposition and mask, and raises the signal again if it was pending before.
     ~Interrupts();
     Interrupts(const Interrupts&) = delete;
     Interrupts& operator=(const Interrupts&) = delete;

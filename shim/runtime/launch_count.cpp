@@ -23,7 +23,7 @@ struct Counted {
     std::atomic<std::int32_t> device{kNoDevice};
 };
 
-// More contexts than these have no numbers.
+// Contexts beyond this number are not counted.
 Counted g_counted[ring::kMostContexts];
 std::atomic<std::uint32_t> g_context_changes{0};
 std::atomic<std::uint64_t> g_last_launch{0};
@@ -35,8 +35,8 @@ std::atomic<std::uint64_t> g_last_launch{0};
     return get_current != nullptr && get_current(&context) == 0 ? context : nullptr;
 }
 
-/// Null where the driver does not say. Of a green context's stream the older question has for an answer what
-/// was made of that, the newer one the primary context, in which its launches are numbered.
+/// Returns null if the driver does not know. For a stream of a green context, the old function returns the
+/// context created from it. The new function returns the primary context, which numbers its launches.
 [[gnu::cold]] void* context_made_in(const void* stream) {
     using Get = int (*)(const void* stream, void** context);
     using GetEitherKind = int (*)(const void* stream, void** context, void** green);
@@ -49,7 +49,7 @@ std::atomic<std::uint64_t> g_last_launch{0};
     return get != nullptr && get(stream, &context) == 0 ? context : nullptr;
 }
 
-/// The stream's, which may be another than the thread's where there are several.
+/// Returns the stream's context. It can differ from the thread's if there are several contexts.
 [[gnu::hot]] void* context_of(const void* stream) {
     constexpr std::uintptr_t kLastOfAllContexts = 2;  // CU_STREAM_PER_THREAD
     const bool are_several = g_counted[1].context.load(std::memory_order_relaxed) != nullptr;
@@ -58,7 +58,7 @@ std::atomic<std::uint64_t> g_last_launch{0};
     return context != nullptr ? context : current_context();
 }
 
-/// Whose memory it is; kNoDevice for the host's, or where the driver does not say.
+/// Returns the device that owns the memory, or kNoDevice for host memory and unknown addresses.
 std::int32_t device_of_memory(std::uint64_t address) {
     using Get = int (*)(void* value, int attribute, std::uint64_t address);
     static const auto get = reinterpret_cast<Get>(other_driver_function("cuPointerGetAttribute"));
@@ -76,7 +76,8 @@ void set_device(Counted& one, int device) {
     g_context_changes.fetch_add(1, std::memory_order_release);
 }
 
-/// Nobody has said its device; the driver can be asked for that of the thread's context.
+/// Finds the device of a context that was never registered. The driver answers only for the thread's current
+/// context.
 [[gnu::cold]] void find_device(Counted& one) {
     if (current_context() != one.context.load(std::memory_order_relaxed)) return;
     using GetDevice = int (*)(int* device);
@@ -85,7 +86,7 @@ void set_device(Counted& one, int device) {
     if (get_device != nullptr && get_device(&device) == 0) set_device(one, device);
 }
 
-/// Where it has none yet the next free place becomes its own; null where there is none.
+/// Returns the context's entry, or takes the next free one. Returns null if none is free.
 [[gnu::hot]] Counted* place_of(void* context) {
     for (Counted& one : g_counted) {
         void* there = one.context.load(std::memory_order_acquire);
@@ -98,7 +99,7 @@ void set_device(Counted& one, int device) {
     return nullptr;
 }
 
-/// That of the stream's context; null without one.
+/// Returns the entry of the stream's context, or null without a context.
 [[gnu::hot]] Counted* counted(const void* stream) {
     void* const context = context_of(stream);
     Counted* const one = context != nullptr ? place_of(context) : nullptr;
@@ -112,7 +113,7 @@ std::uint8_t number_of(const Counted& one) {
     return static_cast<std::uint8_t>(&one - std::begin(g_counted) + 1);
 }
 
-/// The same for a launch.
+/// Does the same for a launch, and notes its time.
 Counted* counted_at_launch(const void* stream) {
     g_last_launch.store(coarse_nanoseconds(), std::memory_order_relaxed);
     Counted* const one = counted(stream);
@@ -120,7 +121,8 @@ Counted* counted_at_launch(const void* stream) {
     return one;
 }
 
-/// That of the stream's context where it has this device, else of the first context there.
+/// Returns the entry of the stream's context if it is on this device, else that of the device's first
+/// context.
 Counted* counted_on(std::int32_t device, const void* stream) {
     Counted* const one = counted_at_launch(stream);
     if (one == nullptr || one->device.load(std::memory_order_relaxed) == device) return one;
@@ -135,13 +137,14 @@ void forget_where(Goes goes) {
     for (Counted& one : g_counted) {
         if (!goes(one)) continue;
         one.kernels.store(0, std::memory_order_relaxed);
-        // Another may come to lie there.
+        // A new context may get the same address.
         one.device.store(kNoDevice, std::memory_order_relaxed);
     }
     event_handlers::expect_others();
 }
 
-/// Whether it is one of the last so many graphs; one that was launched before them is counted again.
+/// Returns true if the graph is among the last launched ones that fit. A graph launched before those counts
+/// again.
 bool is_known(const void* graph) {
     constexpr std::size_t kGraphs = 256;
     static std::atomic<const void*> known[kGraphs];
@@ -158,7 +161,7 @@ void add_context(void* context, int device) {
     Counted* const one = context != nullptr ? place_of(context) : nullptr;
     if (one == nullptr || one->device.load(std::memory_order_relaxed) == device) return;
     set_device(*one, device);
-    // It may have come in the place of one that is gone.
+    // It may have the address of a destroyed context.
     event_handlers::expect_others();
 }
 

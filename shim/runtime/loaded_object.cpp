@@ -38,7 +38,7 @@ LoadedObject describe(const dl_phdr_info& info) {
         } else if (header.p_type == PT_DYNAMIC) {
             object.dynamic = reinterpret_cast<const ElfW(Dyn)*>(from);
         } else if (header.p_type == PT_GNU_RELRO) {
-            // The loader protects whole pages: the last, if it is shared with writable data, stays writable.
+            // The loader protects whole pages. If the last page also holds writable data, it stays writable.
             const auto page = static_cast<std::uintptr_t>(sysconf(_SC_PAGESIZE));
             object.relro_low = from / page * page;
             object.relro_high = to / page * page;
@@ -52,12 +52,12 @@ struct Tables {
     const char* strings = nullptr;
     const ElfW(Rela) * relocations[2] = {nullptr, nullptr};
     std::size_t counts[2] = {0, 0};
-    std::size_t relative = 0;  // of relocations[1], first in it
+    std::size_t relative = 0;  // relocations without a symbol at the start of relocations[1]
 };
 
 Tables tables_of(const LoadedObject& object) {
     Tables tables;
-    // glibc leaves absolute addresses in most objects' dynamic sections, not in all (the vDSO).
+    // glibc writes absolute addresses into the dynamic sections of most objects, but not of all (the vDSO).
     const auto address = [&object](ElfW(Addr) value) {
         return value < object.base ? value + object.base : value;
     };
@@ -149,8 +149,8 @@ void* real_behind(const LoadedObject& object, const ImportSlot& slot) {
     const auto number = reinterpret_cast<std::uintptr_t>(value);
     if (!object.contains(number) || number == slot.own_definition) return value;
 
-    // The slot leads into the object itself but not to a definition of that name: its own PLT, not bound yet.
-    // The loader would look in the global scope, then in the object's own.
+    // The slot leads into the object itself but not to a definition of that name. So it points to the
+    // object's own PLT and is not bound yet. The loader would search the global scope, then the object's own.
     void* found = real_dlsym(RTLD_DEFAULT, slot.symbol);
     if (found != nullptr) return found;
     void* handle = dlopen(object.is_program ? nullptr : object.path.c_str(), RTLD_LAZY | RTLD_NOLOAD);

@@ -9,11 +9,11 @@
 namespace aoti_dbg {
 namespace {
 
-// A name longer than this is cut for printing: templates of library kernels reach tens of kilobytes.
+// Longer names are truncated for printing, because templates of library kernels reach tens of kilobytes.
 constexpr std::size_t kLongestName = 1000;
 
 struct Registry {
-    std::deque<Name> names;  // addresses stay
+    std::deque<Name> names;  // a deque keeps addresses stable
     std::unordered_map<std::string, const Name*> by_key;
 };
 

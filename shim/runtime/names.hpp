@@ -1,5 +1,5 @@
-// Names of kernels and ops, each interned once with everything that printing it takes. They live for ever:
-// records and threads point to them, also when the model that brought a name is long gone.
+// Names of kernels and ops, each interned once with everything that printing it needs. Names are never freed,
+// because records and threads point to them after their model is unloaded.
 #pragma once
 
 #include <cstdint>
@@ -12,17 +12,17 @@ namespace aoti_dbg {
 
 struct Name {
     std::uint32_t id;         // counts from 0
-    Treatment treatment;      // what is done with calls of this name
-    std::string printed;      // what PyTorch's printer calls it
+    Treatment treatment;      // how calls with this name are treated
+    std::string printed;      // as PyTorch's printer writes it
     std::string before_line;  // "[ before_launch: X ]\n"
     std::string after_line;
 };
 
-/// `symbol` is another name under which patterns know it (the shim's, the mangled one).
-/// The same pair gives the same Name. Never null.
+/// Returns the same Name for the same pair, never null. `symbol` is another name that patterns can match (the
+/// shim's, or the mangled one).
 const Name* intern_name(std::string_view printed, std::string_view symbol);
 
-/// The name with this id, or nullptr; ids are dense.
+/// Returns the name with this id, or null. Ids are dense.
 const Name* name_by_id(std::uint32_t id);
 
 }  // namespace aoti_dbg

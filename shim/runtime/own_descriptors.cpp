@@ -17,7 +17,8 @@ namespace {
 constexpr long SYS_close_range = 436;  // the same number on every architecture
 #endif
 
-/// Of the calling thread's table, once it has one of its own.
+/// Closes all descriptors of the calling thread's table. Call it only after the thread has a table of its
+/// own.
 void close_all() {
     std::vector<int> numbers;
     DIR* const all = opendir("/proc/thread-self/fd");
@@ -33,13 +34,13 @@ void close_all() {
 }  // namespace
 
 bool take_own_descriptors() {
-    constexpr unsigned kUnshare = 2;  // CLOSE_RANGE_UNSHARE: nothing is copied that would be closed
+    constexpr unsigned kUnshare = 2;  // CLOSE_RANGE_UNSHARE: copies no descriptor that it would close
     if (syscall(SYS_close_range, 0U, UINT_MAX, kUnshare) != 0) {
         if (unshare(CLONE_FILES) != 0) return false;
         close_all();
     }
-    // 0 to 2 stay taken: who believes that standard error is there must not write into a file of ours. What
-    // is opened as a path alone can be neither read nor written.
+    // Descriptors 0 to 2 stay taken. Code that prints to standard error must not write into a file of ours.
+    // An O_PATH descriptor can be neither read nor written.
     while (true) {
         const int number = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
         if (number < 0) break;

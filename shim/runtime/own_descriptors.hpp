@@ -1,13 +1,15 @@
-// File descriptors of a thread of ours that the program has nothing to do with: it cannot close them or get
-// their numbers, a fork's child and a program that is executed do not inherit them, and the program's own
-// limit on open files is not used up. Such a thread cannot speak: standard error is the program's, too.
+// File descriptors of a library thread that the program cannot see. The program cannot close them or get
+// their numbers, and its limit on open files does not count them. Forked children and executed programs do
+// not inherit them. Such a thread must print nothing, because its table lacks the program's standard error.
 #pragma once
 
 namespace aoti_dbg {
 
-/// Gives the calling thread, and those that it makes afterwards, a table of descriptors of their own, with
-/// nothing of the program's in it. False where the kernel does not (before 5.9 some containers): then the
-/// table is the program's, which may close what it does not know, and give its number to something else.
+/// Gives the calling thread, and the threads that it starts later, a descriptor table without the program's
+/// descriptors. Returns false if the kernel refuses, as some containers before 5.9 do.
+///
+/// The thread then shares the program's table. The program may close descriptors that it does not know and
+/// reuse their numbers.
 bool take_own_descriptors();
 
 }  // namespace aoti_dbg

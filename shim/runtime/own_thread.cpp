@@ -8,8 +8,8 @@
 namespace aoti_dbg {
 namespace {
 
-// What needs most are the statistics (24 KiB) and the program's thread-local storage. The default is eight
-// times that, which counts where memory is limited by address space.
+// The statistics (24 KiB) and the program's thread-local storage need most of the stack. The default is eight
+// times as large, which matters if the address space is limited.
 constexpr std::size_t kStackBytes = std::size_t{1} << 20U;
 
 }  // namespace
@@ -24,7 +24,7 @@ bool start_own_thread(void* (*run)(void*), void* argument) {
     sigfillset(&blocked);
     sigdelset(&blocked, SIGSEGV);
     sigdelset(&blocked, SIGBUS);
-    // A thread begins with the mask of the one that makes it.
+    // A new thread inherits the signal mask of its creator.
     pthread_sigmask(SIG_SETMASK, &blocked, &before);
     pthread_t thread{};
     const bool is_made = pthread_create(&thread, &attributes, run, argument) == 0;

@@ -1,14 +1,15 @@
-// Threads of the library's own, as quiet as a thread can be.
+// Starts threads of the library that do not disturb the program.
 #pragma once
 
 namespace aoti_dbg {
 
-/// Starts `run(argument)` in a detached thread. No signal of the program's is delivered to it, but for what
-/// its own reads of the program's memory raise: a handler of the program's may be what makes that readable.
-/// False where none can be made; errno may have changed.
+/// Runs `run(argument)` in a detached thread with all signals blocked but SIGSEGV and SIGBUS. The program may
+/// handle these to make memory readable that our thread reads.
+///
+/// Returns false if no thread can be created. May change errno.
 bool start_own_thread(void* (*run)(void*), void* argument);
 
-/// Names the calling thread as ours; what `run` begins with.
+/// Gives the calling thread our name. Every `run` calls it first.
 void name_own_thread();
 
 }  // namespace aoti_dbg

@@ -7,13 +7,13 @@
 
 namespace aoti_dbg {
 
-/// All of it; what could not be read is missing.
+/// Returns the whole file, up to the first failed read.
 std::string proc_text(const std::string& path);
 
-/// Up to `end`, which goes as well.
+/// Removes the text up to and including `end`, and returns it without `end`.
 std::string_view taken(std::string_view& text, char end);
 
-/// All of `text`, with or without 0x.
+/// Parses all of `text`, with or without 0x. Returns false if any of it is no digit.
 bool hexadecimal(std::string_view text, std::uint64_t& number);
 
 }  // namespace aoti_dbg

@@ -38,12 +38,12 @@ namespace {
 
 const std::string* g_folder = nullptr;  // the working directory at load
 std::atomic<bool> g_ended{false};
-std::atomic<int> g_exit_status{-1};  // not known
-pid_t g_loaded_by = 0;               // not a fork's child
+std::atomic<int> g_exit_status{-1};  // -1: not known
+pid_t g_loaded_by = 0;               // never a forked child
 std::int64_t g_load_time = 0;        // seconds since 1970
 pthread_once_t g_once = PTHREAD_ONCE_INIT;
 
-// Where the kernel cannot wipe a page (before 4.14, some sandboxes), fork() at least calls this.
+// Some kernels cannot wipe a page (before 4.14, and some sandboxes). There, fork() at least calls this.
 void wipe_in_child() {
     new (g_wiped_page) WipedPage();
 }
@@ -62,17 +62,17 @@ bool is_start() {
     return find_start().pid == getpid();
 }
 
-/// Once for a tree of processes: under `aoti-dbg run` by the first that has something to say, else by the
-/// start.
+/// Prints the complaints once per process tree. Under `aoti-dbg run` the first process with a complaint
+/// prints them, else the start does.
 void say_about_options(const std::vector<std::string>& complaints) {
     if (complaints.empty() || !(tallied_start() ? first_to_complain() : is_start())) return;
     for (const std::string& complaint : complaints)
         message(Severity::warn, "%s", complaint.c_str());
 }
 
-/// Whether Python is to turn its faulthandler on when it starts, which passes signals on to what it finds
-/// then. By itself Python has to find these signals at their default: it tells programs that they are, and
-/// lets them put that back.
+/// Returns true if Python enables its faulthandler at startup. It then forwards signals to the handlers that
+/// it finds. Without it, Python must find these signals at their default, because it lets programs query and
+/// restore them.
 bool starts_faulthandler() {
     const char* const value = getenv("PYTHONFAULTHANDLER");
     return value != nullptr && *value != '\0';
@@ -103,7 +103,7 @@ void make_ready() {
     if (may_select(*g_options) && (!g_options->processes.only_main || is_start())) {
         count_in_tally(TallyCount::partaking);
         g_observing.store(true, std::memory_order_release);
-        // Somebody waits for the end only then, and the ring alone tells what came.
+        // Only then does the command wait for the exit, and only the ring records which signal arrived.
         if (is_tallied() && g_options->triage && starts_faulthandler()) watch_fatal_signals();
     }
     errno = kept_errno;

@@ -1,6 +1,6 @@
-// This process, as the library knows it: the options, and what they switch on. Everything that must not cross
-// a fork lies in one page that the kernel wipes in the child, so that also a raw clone() is noticed, without
-// asking for the pid on every call.
+// The library's view of this process: the options and what they switch on. Everything that must not cross a
+// fork is in one page, which the kernel wipes in the child. This also covers a raw clone(), and no call has
+// to ask for the pid.
 #pragma once
 
 #include <pthread.h>
@@ -16,8 +16,8 @@ namespace aoti_dbg {
 
 class Session;
 
-/// A mutex that lies in the wiped page: all zeros is unlocked (as PTHREAD_MUTEX_INITIALIZER is on Linux), so
-/// a fork in the middle of another thread's critical section leaves no lock held in the child.
+/// A mutex for the wiped page. All zeros means unlocked, as in PTHREAD_MUTEX_INITIALIZER on Linux. So a fork
+/// inside another thread's critical section leaves no locked mutex in the child.
 class ForkSafeMutex {
   public:
     void lock() { pthread_mutex_lock(&mutex_); }
@@ -28,7 +28,7 @@ class ForkSafeMutex {
     pthread_mutex_t mutex_;
 };
 
-/// Locks are taken in this order, one at a time where possible; none is held over a call of the program's.
+/// Take the locks in this order, and one at a time where possible. Hold none while the program's code runs.
 struct WipedPage {
     std::atomic<Session*> session;
     ForkSafeMutex session_mutex;
@@ -42,11 +42,12 @@ struct WipedPage {
     std::atomic<class RaceWatch*> races;
 };
 
-/// Reads the environment, says what is wrong with it, once. Every road into the library comes through here
-/// first, because programs call us from their own constructors, before ours have run.
+/// Reads the environment and warns once about invalid settings. Every path into the library calls this first,
+/// because programs call us from constructors that run before ours.
 void ensure_process_ready();
 
-/// Only after ensure_process_ready(). Asked several times a launch, so inline.
+/// Valid only after ensure_process_ready(). Each launch reads these several times, so the accessors are
+/// inline.
 extern const Options* g_options;
 extern bool g_follow_unselected;  // follows_unselected() of the options
 extern WipedPage* g_wiped_page;
@@ -57,75 +58,76 @@ inline WipedPage& wiped_page() {
     return *g_wiped_page;
 }
 
-/// Whether calls are looked at, at all. False at level 0 and after something of ours broke.
+/// True while the library inspects calls. False at level 0, and after an internal failure.
 extern std::atomic<bool> g_observing;
 inline bool observing() {
     return g_observing.load(std::memory_order_relaxed);
 }
 
-// The rare ones are said to be unlikely, so that the road of what only notes calls stays straight.
+// The rare flags are marked as unlikely, so that the path of a call that is only recorded has no taken
+// branches.
 
-/// Whether anything may be wanted of any call but that it is on record: known from the options alone.
+/// True if the options may request more of a call than its record.
 extern bool g_showing;
 inline bool showing() {
     return __builtin_expect(g_showing, false);
 }
 
-/// Whether any call may be measured (level 2, or for findings).
+/// True if a call may be measured (level 2, or for findings).
 extern bool g_measuring;
 inline bool measuring() {
     return __builtin_expect(g_measuring, false);
 }
 
-/// Whether any tensor may be saved (level 1).
+/// True if a tensor may be saved (level 1).
 extern bool g_saving;
 inline bool saving() {
     return __builtin_expect(g_saving, false);
 }
-/// Whether what runs and calls are given is checked.
+/// True if the arguments of runs and calls are checked.
 extern bool g_checking;
 inline bool checking() {
     return g_checking;
 }
-/// Whether races are looked for.
+/// True if the library looks for races.
 extern bool g_ordering;
 inline bool ordering() {
     return __builtin_expect(g_ordering, false);
 }
-/// Whether anything may be found.
+/// Returns true if there may be findings.
 inline bool finding() {
     return g_measuring || g_checking || g_ordering;
 }
-/// Whether calls are measured, checked, ordered or saved.
+/// True if calls are measured, checked, ordered or saved.
 extern bool g_any_feature_active;
 inline bool any_feature_active() {
     return g_any_feature_active;
 }
 
-/// Whether calls that wait are on record (Options::records_all).
+/// True if waiting calls are recorded (Options::records_all).
 extern bool g_recording_waits;
 
-/// Whether launches may get completion markers (Options::may_mark).
+/// True if launches may get completion markers (Options::may_mark).
 extern bool g_marking;
-/// Whether the map of allocations is kept (AOTI_DBG_TRIAGE).
+/// True if the library keeps the map of allocations (AOTI_DBG_TRIAGE).
 extern bool g_recording_memory;
 
-/// Where relative names begin; empty: not known.
+/// Returns the directory that relative names start from, or "" if it is unknown.
 const std::string& folder_at_load();
 
-/// Fail open: nothing is looked at from here on, and `why` is said once.
+/// Fails open: inspects nothing from now on, and prints `why` once.
 void switch_off(const char* why);
 
-/// The process that loaded the library, which is not a fork's child, and when it did, in seconds since 1970.
+/// The process that loaded the library, and when, in seconds since 1970. A forked child did not load it.
 pid_t loading_process();
 std::int64_t load_time();
 
-/// The process is about to end with this status; called before that, or not at all.
+/// Records the status that the process is about to exit with. Not every exit calls this.
 void note_exit_status(int status);
-/// -1: not known.
+/// Returns -1 if the status is unknown.
 int noted_exit_status();
 
-/// Nothing is recorded from here on, because the process ends. False if that was said before.
+/// Stops all recording because the process ends. Returns false if an earlier call already did.
 bool begin_process_end();
 bool is_process_ending();
 

@@ -15,9 +15,9 @@ namespace aoti_dbg {
 namespace {
 
 constexpr std::size_t kLongestCommandLine = std::size_t{64} * 1024;
-constexpr int kOldestAncestor = 64;  // generations; a tree of processes is never that deep
+constexpr int kOldestAncestor = 64;  // generations; no process tree is this deep
 
-/// A file of /proc, up to `most` bytes; empty where it cannot be read.
+/// Reads up to `most` bytes of a file in /proc. Returns "" if the file is unreadable.
 std::string read_proc(const std::string& path, std::size_t most) {
     std::string text;
     const int descriptor = open(path.c_str(), O_RDONLY | O_CLOEXEC);
@@ -43,8 +43,8 @@ bool has_the_library(int pid) {
     return has_mapped(pid, "/libaoti_dbg.so");
 }
 
-/// Field `number` of /proc/<pid>/stat, counted from 1 as proc(5) does; behind the name, which may hold
-/// anything.
+/// Returns field `number` of /proc/<pid>/stat, counted from 1 as in proc(5). The field must come after the
+/// name, which can contain anything.
 std::int64_t stat_field(int pid, int number) {
     const std::string stat = read_proc(proc_path(pid, "stat"), 4096);
     std::size_t place = stat.rfind(')');
@@ -53,7 +53,7 @@ std::int64_t stat_field(int pid, int number) {
     return place == std::string::npos ? -1 : strtoll(stat.c_str() + place + 1, nullptr, 10);
 }
 
-/// The same for every process that asks, which its own clock would not be.
+/// Returns the start time from /proc. Every process gets the same result, unlike from its own clock.
 std::int64_t start_time(int pid) {
     const std::string stat = read_proc("/proc/stat", std::size_t{1024} * 1024);
     const std::size_t boot = stat.find("\nbtime ");
@@ -74,7 +74,7 @@ std::string rank_name() {
     return rank == nullptr ? std::string() : std::string("rank") + rank;
 }
 
-/// Programs that only start another one and wait for it.
+/// These programs only start another program and wait for it.
 constexpr std::string_view kLaunchers[] = {
     "bash",    "chrt",   "dash", "dumb-init", "env",     "ionice", "ksh",     "nice", "nohup", "numactl",
     "setarch", "setsid", "sh",   "stdbuf",    "taskset", "time",   "timeout", "tini", "zsh"};
@@ -83,7 +83,7 @@ bool is_launcher(std::string_view program) {
     return std::find(std::begin(kLaunchers), std::end(kLaunchers), program) != std::end(kLaunchers);
 }
 
-/// Goes by the name that the process was started by, as with busybox, or by its program, as with scripts.
+/// Compares the name that the process was started by, as for busybox, and its executable, as for scripts.
 bool is_launcher(int pid) {
     std::string name = read_proc(proc_path(pid, "comm"), 64);
     if (!name.empty() && name.back() == '\n') name.pop_back();
@@ -93,7 +93,7 @@ bool is_launcher(int pid) {
     return length > 0 && is_launcher(file_name(std::string(program, static_cast<std::size_t>(length))));
 }
 
-/// Whether this process has a rank that a launcher gave it.
+/// Returns true if a launcher gave this process a rank that the start does not have.
 bool has_new_rank(int start) {
     constexpr std::size_t kLargestEnvironment = std::size_t{1} << 20U;
     const char* const rank = rank_of(::getenv);
@@ -107,7 +107,8 @@ bool has_new_rank(int start) {
     return of_start == nullptr || strcmp(rank, of_start) != 0;
 }
 
-/// Whether every process from the parent of this one up to `start` is a launcher. Of ranks each has a folder.
+/// Returns true if every process from this one's parent up to `start` is a launcher. Returns false for a
+/// rank, because each rank has its own folder.
 bool is_behind_launchers(int start) {
     if (has_new_rank(start)) return false;
     int pid = getpid();
@@ -153,7 +154,7 @@ bool has_mapped(int pid, const char* file) {
     if (descriptor < 0) return false;
     const std::size_t length = strlen(file);
     char piece[4096];
-    std::size_t kept = 0;  // of the piece before: the name may lie across
+    std::size_t kept = 0;  // bytes of the previous piece, because the name may cross the border
     bool found = false;
     while (!found) {
         const ssize_t got = read(descriptor, piece + kept, sizeof piece - kept);

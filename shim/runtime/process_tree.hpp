@@ -1,6 +1,6 @@
-// Where this process stands among those that have the library. The start is the one that a person or a job
-// started; LD_PRELOAD reaches everything that it starts in turn. The output of all lies in one folder, that
-// of the start, and what concerns them all is said by the start alone.
+// The place of this process among the processes that have the library. The start is the process that a person
+// or a job started, and all its children inherit LD_PRELOAD. The output of the whole tree goes to the folder
+// of the start. Only the start prints messages that concern all of them.
 #pragma once
 
 #include <string>
@@ -10,23 +10,26 @@
 
 namespace aoti_dbg {
 
-/// As `aoti-dbg run` tells it; else the last ancestor without a gap that has the library. Reads /proc.
+/// Returns the start that `aoti-dbg run` names. Otherwise returns the last ancestor that has the library
+/// without a gap in between. Reads /proc.
 Origin find_start();
 
-/// Whether some file of that name is mapped by the process. Allocates nothing: asked on the way out, perhaps
-/// by a signal handler.
+/// Returns true if the process maps a file of that name. Allocates nothing, because a signal handler may call
+/// it at exit.
 bool has_mapped(int pid, const char* file);
 
-/// Whether this process takes part, going by the name of the program, of its first argument, `rank<N>`, and
-/// the whole command line.
+/// Returns true if the patterns select this process. They match the program's name, its first argument,
+/// `rank<N>` and the whole command line.
 bool matches_this_process(const NamePatterns& names);
 
-/// With its arguments, parted by blanks.
+/// Returns the program and its arguments, separated by blanks.
 std::string command_line();
 
-/// The folder of this process below that of the start: `[rank<N>-]<program>-<pid>`, or "" for the folder of
-/// the start itself. Under `aoti-dbg run` the first process that records may have it instead of the start, if
-/// only launchers (`timeout`, `env`, shells) are between them. At most one process has it.
+/// Returns this process's folder below that of the start: `[rank<N>-]<program>-<pid>`, or "" for the start's
+/// own folder. At most one process gets "".
+///
+/// Under `aoti-dbg run`, the first process that records may get it instead of the start. Then only launchers
+/// (`timeout`, `env`, shells) may be between them.
 std::string own_folder_name(const Origin& start);
 
 }  // namespace aoti_dbg

@@ -12,7 +12,7 @@
 namespace aoti_dbg {
 namespace {
 
-/// An open library, by a handle of our own.
+/// An open library, referenced by a handle of our own.
 class Library {
   public:
     explicit Library(const LoadedObject& object)
@@ -30,7 +30,7 @@ class Library {
         return function != nullptr;
     }
 
-    /// What a getter without arguments says.
+    /// Returns the result of a getter without arguments.
     [[nodiscard]] std::optional<std::int32_t> code(const std::string& name) const {
         std::int32_t (*getter)() = nullptr;
         return find(name, getter) ? std::optional<std::int32_t>(getter()) : std::nullopt;
@@ -44,7 +44,8 @@ std::string code_name(DType dtype) {
     return std::string("aoti_torch_dtype_") + dtype_name(dtype);
 }
 
-/// "2.11.0" of what aoti_torch_abi_version() says: a byte each, from the highest on.
+/// Formats the result of aoti_torch_abi_version() like "2.11.0". The version has one byte per part, the
+/// highest byte first.
 std::string version_text(std::uint64_t version) {
     const auto part = [version](unsigned shift) { return std::to_string((version >> shift) & 0xffU); };
     return part(56) + "." + part(48) + "." + part(40);
@@ -88,10 +89,11 @@ std::optional<ShimApi> find_shim_api(const void* shim_function) {
     if (!is_complete) return std::nullopt;
     library.find("aoti_torch_get_layout", api.layout);
     library.find("aoti_torch_is_defined", api.is_defined);
-    // A handle is the address of an at::Tensor. These read one word of it, without PyTorch's dispatcher.
+    // A handle is the address of an at::Tensor. These functions read one word of it without calling PyTorch's
+    // dispatcher.
     library.find("_ZN2at6native7is_conjERKNS_6TensorE", api.is_conjugate);
     library.find("_ZN2at6native6is_negERKNS_6TensorE", api.is_negative);
-    // Among what this libtorch is linked to: there may be several runtimes of OpenMP in a process.
+    // Search only what this libtorch links to, because a process can have several OpenMP runtimes.
     library.find("omp_get_max_threads", api.most_threads);
     api.strided = library.code("aoti_torch_layout_strided").value_or(api.strided);
     api.cpu = library.code("aoti_torch_device_type_cpu").value_or(api.cpu);

@@ -1,5 +1,5 @@
-// The getters of the AOTI C shim that tell what a tensor handle stands for, found in the libtorch that the
-// model itself calls: another runtime in the process may export the same names. Nothing in here computes,
+// The getters of the AOTI C shim that describe a tensor handle. They come from the libtorch that the model
+// itself calls, because another runtime in the process may export the same names. Nothing here computes,
 // allocates tensors or changes a mode.
 #pragma once
 
@@ -14,7 +14,7 @@ namespace aoti_dbg {
 
 struct LoadedObject;
 
-/// AtenTensorHandle.
+/// This is AtenTensorHandle.
 using TensorHandle = const void*;
 
 struct ShimApi {
@@ -32,13 +32,13 @@ struct ShimApi {
     Getter<std::int32_t> device_type = nullptr;
     Getter<std::int32_t> device_index = nullptr;
     Getter<std::int32_t> layout = nullptr;  // null in old releases
-    Getter<bool> is_defined = nullptr;      // likewise
-    // at::native::is_conj and is_neg: the C shim has no getter for these bits. Null where libtorch, or what
-    // takes its place, does not export them.
+    Getter<bool> is_defined = nullptr;      // null in old releases
+    // These are at::native::is_conj and is_neg, because the C shim has no getter for these bits. They are
+    // null if libtorch, or its replacement, does not export them.
     bool (*is_conjugate)(TensorHandle) = nullptr;
     bool (*is_negative)(TensorHandle) = nullptr;
     std::int32_t (*most_threads)() = nullptr;  // omp_get_max_threads; null without OpenMP
-    std::int32_t strided = 0;                  // codes, as this libtorch has them
+    std::int32_t strided = 0;                  // this libtorch's codes
     std::int32_t cpu = 0;
     std::int32_t cuda = 1;
     std::array<std::optional<std::int32_t>, kDTypes> dtype_codes;
@@ -50,19 +50,20 @@ struct ShimApi {
     }
 };
 
-/// A function of the shim that the model imports, as its slots lead to it before they are bound; null where
-/// there is none.
+/// Returns a shim function that the model imports, resolved through its slots before we bind them to stubs.
+/// Returns null if there is none.
 const void* shim_function_of(const LoadedObject& model);
 
-/// `shim_function`: any function of the shim that the model calls. Nothing where a getter is missing.
+/// `shim_function` is any shim function that the model calls. Returns nothing if a required getter is
+/// missing.
 std::optional<ShimApi> find_shim_api(const void* shim_function);
 
-/// The libtorch that a model calls, as it tells it itself.
+/// The libtorch that a model calls, as the libtorch describes itself.
 struct TorchLibrary {
     std::string path;
-    std::string version;  // "2.11.0"
+    std::string version;  // for example "2.11.0"
 };
-/// Both empty where it does not tell, as releases before 2.9.
+/// Both strings are empty if the libtorch has no version getter, as before release 2.9.
 TorchLibrary find_torch_library(const void* shim_function);
 
 }  // namespace aoti_dbg

@@ -1,5 +1,6 @@
-// The look-up in the generated table of shim functions: a binary search in constant data, no allocation, safe
-// at any time, also before constructors have run. The table is sorted by name; the compiler checks that.
+// The lookup in the generated table of shim functions: a binary search in constant data. It allocates nothing
+// and is safe at any time, even before constructors have run. The compiler checks that the table is sorted by
+// name.
 
 #include "shim/runtime/shim_table.hpp"
 

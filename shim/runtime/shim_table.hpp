@@ -1,6 +1,6 @@
-// What is known of each function of the AOTI C shim (aoti_torch_*): how its frame is read, what it is, what
-// PyTorch's printer calls it. The table is generated from the headers that ship with torch
-// (scripts/generate-shim-table) and is the union over releases: a symbol's signature never changes.
+// The table of AOTI C shim functions (aoti_torch_*): how to read a call's frame, the kind of the function,
+// and the printer's name for it. scripts/generate-shim-table generates it from the headers that ship with
+// torch. It is the union over releases, because the signature of a symbol never changes.
 #pragma once
 
 #include <cstddef>
@@ -12,29 +12,28 @@ namespace aoti_dbg {
 enum class ShimKind : std::uint8_t {
     op,          // computes or fills tensors: aoti_torch_cpu_addmm_out, aoti_torch_cuda_sort_stable
     proxy,       // aoti_torch_proxy_executor_call_function
-    dispatcher,  // aoti_torch_call_dispatcher and its kin: the op's name is an argument
+    dispatcher,  // aoti_torch_call_dispatcher and similar: an argument names the op
     bookkeeping  // everything else: handles, sizes, guards, allocation
 };
 
 struct ShimSignature {
-    std::string_view name;     // aoti_torch_cpu_sort_stable
-    std::string_view printed;  // how PyTorch's debug printer names the op: at::_ops::sort_stable::call
-    std::string_view args;  // one letter an argument, in order; the letters are explained in shim_table.inc
-    std::string_view
-        mutates;  // as many characters as args: 'm' where the op writes to that argument, else '-'
+    std::string_view name;     // for example aoti_torch_cpu_sort_stable
+    std::string_view printed;  // the op in PyTorch's debug printer: at::_ops::sort_stable::call
+    std::string_view args;     // one letter per argument, in order; shim_table.inc explains the letters
+    std::string_view mutates;  // one character per argument: 'm' if the op writes to it, else '-'
     ShimKind kind;
-    std::uint8_t integers;        // arguments that take integer registers, then the stack
-    std::uint8_t floats;          // arguments that take vector registers, then the stack
-    std::string_view names = {};  // of an op's arguments, in order, with a blank between; or none at all
+    std::uint8_t integers;        // arguments in integer registers, then on the stack
+    std::uint8_t floats;          // arguments in vector registers, then on the stack
+    std::string_view names = {};  // names of an op's arguments, in order, separated by blanks; may be empty
 
-    /// Of an argument; empty where it has none.
+    /// Returns the name of an argument, or "" if it has none.
     [[nodiscard]] std::string_view name_of(std::size_t argument) const;
     [[nodiscard]] unsigned stack_words() const {
         return (integers > 6U ? integers - 6U : 0U) + (floats > 8U ? floats - 8U : 0U);
     }
 };
 
-/// The signature of a shim function, or nullptr for one that no release in the table has.
+/// Returns the signature of a shim function, or null if no release in the table has it.
 const ShimSignature* find_shim(std::string_view name);
 
 }  // namespace aoti_dbg

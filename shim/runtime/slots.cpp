@@ -25,7 +25,7 @@ using Key = std::tuple<const void*, const Name*, std::uint16_t>;
 struct Pool {
     std::map<Key, std::uint32_t> by_key;
     std::deque<std::uint32_t> retired;
-    std::uint32_t fresh = 0;  // slots never used begin here
+    std::uint32_t fresh = 0;  // first slot that was never used
     bool said_full = false;
 };
 
@@ -62,10 +62,10 @@ void* stub_for(const Slot& wanted) {
         all.said_full = true;
         return nullptr;
     }
-    // The stub's address is published by whoever writes it into an import slot, which is after this.
+    // The caller publishes the stub's address later, when it writes the address into an import slot.
     Slot& slot = g_slots[number];
     slot = wanted;
-    // r: a tensor that is returned; t: all of an op behind the proxy executor, what it makes among them.
+    // r: a returned tensor; t: the tensors of an op behind the proxy executor, including those it creates.
     slot.gives_tensors =
         slot.shim != nullptr && slot.shim->args.find_first_of("rt") != std::string_view::npos;
     slot.role_bit = bit_of(slot.role);

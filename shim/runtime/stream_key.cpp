@@ -29,7 +29,7 @@ Capture capture_of(const GpuApi& api, CUstream stream) {
     CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
     const CUresult asked = api.cuStreamIsCapturing(stream, &status);
     if (status != CU_STREAM_CAPTURE_STATUS_NONE) return Capture::active;
-    // In a context that has failed nothing captures.
+    // No stream captures in a failed context.
     return asked == CUDA_SUCCESS || ends_context(asked) ? Capture::none : Capture::unknown;
 }
 
@@ -38,7 +38,7 @@ bool is_capturing(const GpuContext& gpu, CUstream stream) {
     const ContextScope context(api, gpu.context());
     CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
     const CUresult result = api.cuStreamIsCapturing(stream, &status);
-    // The legacy stream may not be used while another one captures.
+    // The driver refuses the legacy stream while another stream captures.
     return result == CUDA_ERROR_STREAM_CAPTURE_IMPLICIT || status != CU_STREAM_CAPTURE_STATUS_NONE;
 }
 

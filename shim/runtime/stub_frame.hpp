@@ -1,5 +1,5 @@
-// The frame that the thunk lays out for one passage through a stub, x86-64. thunk_x86_64.S has the same
-// numbers. Another architecture gets a thunk of its own and its own layout here, behind the same accessors.
+// The frame that the x86-64 thunk lays out for one passage through a stub. thunk_x86_64.S uses the same
+// offsets. Another architecture needs its own thunk, and its own layout here behind the same accessors.
 #pragma once
 
 #include <cstddef>
@@ -23,13 +23,13 @@ struct StubFrame {
     std::uint64_t saved_frame_pointer;
     std::uint64_t slot;
     std::uint64_t return_address;
-    std::uint64_t stack_arguments[1];  // as many as the function has
+    std::uint64_t stack_arguments[1];  // as many as the function takes
 
-    /// The n-th integer or pointer argument.
+    /// Returns the n-th integer or pointer argument.
     [[nodiscard]] std::uint64_t integer(std::size_t n) const {
         return n < 6 ? integers[n] : *(&stack_arguments[0] + (n - 6));
     }
-    /// Where the caller's stack stood: grows smaller from caller to callee on one stack.
+    /// Returns the caller's stack pointer. It decreases from caller to callee on one stack.
     [[nodiscard]] std::uintptr_t address() const {
         return reinterpret_cast<std::uintptr_t>(&stack_arguments[0]);
     }
@@ -40,7 +40,8 @@ static_assert(offsetof(StubFrame, vector_results) == 208);
 static_assert(offsetof(StubFrame, saved_frame_pointer) == 248);
 static_assert(offsetof(StubFrame, stack_arguments) == 272);
 
-/// Where the thunk goes on. `stack_words` < 0: jump to the real function, and aoti_dbg_after is not called.
+/// Where the thunk continues. If `stack_words` < 0, it jumps to the real function and does not call
+/// aoti_dbg_after.
 struct StubTarget {
     void* real;
     std::int64_t stack_words;

@@ -17,7 +17,7 @@ namespace {
 tally::Page* g_page = nullptr;
 
 tally::Page* map_page(const char* path) {
-    // Whatever the variable names, only a page of the command's own is taken: it has a size and a mark.
+    // The variable can name any file, so accept only a page that has the command's size and magic.
     const int descriptor = open(path, O_RDWR | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
     if (descriptor < 0) return nullptr;
     struct stat info {};
@@ -47,7 +47,7 @@ void join_tally() {
     g_page = map_page(path);
     errno = kept_errno;
     if (g_page == nullptr) return;
-    // The page is zeros: the last byte stays one, whoever writes at the same time.
+    // The page starts as zeros, so the last byte stays 0 even if several processes write at the same time.
     strncpy(g_page->library, AOTI_DBG_VERSION, sizeof g_page->library - 1);
     raise(g_page->loaded);
 }
@@ -89,7 +89,7 @@ bool claim_out_folder() {
     if (g_page == nullptr) return false;
     const std::int32_t self = getpid();
     std::int32_t owner = 0;
-    // A program that another one replaced has the same pid, and the claim stays.
+    // A program keeps its pid across exec, so it keeps the claim.
     return __atomic_compare_exchange_n(&g_page->folder_owner, &owner, self, false, __ATOMIC_RELAXED,
                                        __ATOMIC_RELAXED) ||
            owner == self;

@@ -1,5 +1,5 @@
-// This process's part in the tally of `aoti-dbg run` (serializer/tally_format.hpp). Without that command all
-// of it does nothing.
+// This process's part in the tally of `aoti-dbg run` (serializer/tally_format.hpp). Without that command,
+// none of it has an effect.
 #pragma once
 
 #include <cstdint>
@@ -9,26 +9,26 @@
 
 namespace aoti_dbg {
 
-/// Maps the page that AOTI_DBG_TALLY names and counts this process in. Once, at load.
+/// Maps the page that AOTI_DBG_TALLY names and counts this process. Call it once, at load.
 void join_tally();
 
 enum class TallyCount { partaking, models, recording, left_out, findings, idle };
 void count_in_tally(TallyCount what);
 
-/// A context has failed with that, and the process has nowhere to put it. The first of a run stays.
+/// Records that a context failed with `error` in a process without a ring. The first error of a run stays.
 void note_error_in_tally(std::int32_t error);
 
-/// True once for all processes of a run.
+/// Returns true once for all processes of a run.
 bool first_to_complain();
 
-/// Whether the command counts with this process, and will look at what became of it.
+/// Returns true if the command counts this process and will inspect its output.
 bool is_tallied();
 
-/// The process that `aoti-dbg run` started.
+/// Returns the process that `aoti-dbg run` started.
 std::optional<Origin> tallied_start();
 
-/// True for one process of a run: the first that asks. It writes to the output folder itself. Without a tally
-/// false.
+/// Returns true only for the first process of a run that asks. That process writes directly to the output
+/// folder. Returns false without a tally.
 bool claim_out_folder();
 
 }  // namespace aoti_dbg

@@ -14,12 +14,12 @@ namespace {
 
 constexpr std::uint64_t kMillisecond = 1'000'000;
 
-// Between two looks at what is under way.
+// The pause between two checks of pending pieces.
 constexpr std::uint64_t kShortestNap = kMillisecond / 20;
 constexpr std::uint64_t kLongestNap = kMillisecond;
 
-// After so long the device is asked, now and then, whether it is done or dead: a kernel may well take as
-// long.
+// After this long the thread queries the device now and then whether it is done or dead. A kernel may well
+// take that long.
 constexpr std::uint64_t kPatience = 2'000 * kMillisecond;
 constexpr std::uint64_t kBetweenQuestions = 100 * kMillisecond;
 
@@ -69,7 +69,7 @@ void Arrivals::work() {
     }
 }
 
-/// Waits as long as there is nothing at all.
+/// Blocks only while no piece is pending.
 void Arrivals::take_in(std::vector<ArrivingPiece>& taken) {
     taken.clear();
     {
@@ -89,7 +89,7 @@ Arrivals::Lane& Arrivals::lane_of(const StreamKey& stream) {
     return lanes_.back();
 }
 
-/// Whether anything of it was handed on.
+/// Returns whether any piece of the lane was passed on.
 bool Arrivals::serve(Lane& lane) {
     const std::size_t before = lane.pieces.size();
     while (!lane.pieces.empty()) {
@@ -101,7 +101,7 @@ bool Arrivals::serve(Lane& lane) {
         bool has_come = look();
         const Prospect left = has_come || piece.is_refused ? Prospect::none : prospect(lane);
         if (left == Prospect::comes) break;
-        // It may have come while the device was asked.
+        // The piece may have arrived during the query.
         if (!has_come) has_come = look();
         hand_on(piece, has_come, left == Prospect::none);
         lane.pieces.pop_front();
@@ -110,14 +110,15 @@ bool Arrivals::serve(Lane& lane) {
     return lane.pieces.size() != before;
 }
 
-/// Of the first piece, which is not there. `unknown`: it does not come, but the device may still write it.
+/// Judges the first piece, which has not arrived. `unknown` means that it will not arrive but the device may
+/// still write it.
 Arrivals::Prospect Arrivals::prospect(Lane& lane) {
     SavingGpu& gpu = *lane.pieces.front().gpu;
     const std::uint64_t ending_since = ending_since_.load(std::memory_order_relaxed);
     const std::uint64_t now = monotonic_nanoseconds();
     if (lane.waiting_since == 0) lane.waiting_since = now;
     const bool is_overdue = now >= std::max(lane.waiting_since, ending_since) + kPatience;
-    // The driver may be gone already.
+    // The driver may have shut down already.
     if (is_overdue && ending_since != 0) gpu.give_up();
     if (gpu.has_failed()) return Prospect::unknown;
     if (!is_overdue || now - lane.asked_at < kBetweenQuestions) return Prospect::comes;
@@ -139,7 +140,7 @@ void Arrivals::wait_for_questions() {
     if (lock_with_deadline(asking_)) asking_.unlock();
 }
 
-/// `is_over`: the device does not write it any more. Else its memory is not used again.
+/// `is_over` means that the device no longer writes the piece. Otherwise its memory is never reused.
 void Arrivals::hand_on(const ArrivingPiece& piece, bool has_come, bool is_over) {
     ArrivingTensor& tensor = *piece.tensor;
     tensor.is_lost = tensor.is_lost || !has_come;
@@ -157,7 +158,7 @@ void Arrivals::hand_on(const ArrivingPiece& piece, bool has_come, bool is_over) 
     handed_on_.fetch_add(1, std::memory_order_release);
 }
 
-/// The hash is there: with all of the bytes, or before the first of them.
+/// Passes on the hash, either together with all bytes or before the first of them.
 void Arrivals::tell(const ArrivingTensor& tensor, const ArrivingPiece& piece, const TensorChunk& chunk) {
     const SavedFacts facts{tensor.hash, std::nullopt};
     if (piece.is_last) return writers_.hand_over(tensor.job, facts, tensor.before, chunk);
@@ -181,7 +182,7 @@ bool Arrivals::drain(std::uint64_t patience_ns) const {
 
 void Arrivals::finish() {
     ending_since_.store(monotonic_nanoseconds(), std::memory_order_relaxed);
-    // The thread gives up before this does.
+    // The thread gives up before this timeout.
     (void)drain(kPatience + kPatience / 2);
 }
 

@@ -1,6 +1,6 @@
-// Pieces of tensors on their way from devices: who launched what brings them puts them here, a thread of ours
-// sees them arrive and hands them to the writers, those of a stream in order. A stream that is stuck holds up
-// no other. Belongs to the session: a fork's child has another.
+// Tracks pieces of tensors that a kernel is copying from a device. The launching thread adds them. A thread
+// of ours sees them arrive and passes them to the writers, in order within a stream. A blocked stream must
+// not delay another. Belongs to the session: a forked child has its own.
 #pragma once
 
 #include <atomic>
@@ -19,11 +19,11 @@
 
 namespace aoti_dbg {
 
-/// What its pieces have in common.
+/// The state that all pieces of a tensor share.
 struct ArrivingTensor {
     SavingJob* job = nullptr;
     std::uint64_t bytes = 0;   // of all pieces
-    std::uint64_t before = 0;  // what its storage has in front of it, which is not its own
+    std::uint64_t before = 0;  // bytes of the storage before the tensor
     BytesHash hash;
     bool is_lost = false;
 };
@@ -32,14 +32,14 @@ struct ArrivingPiece {
     std::shared_ptr<ArrivingTensor> tensor;
     SavingGpu* gpu = nullptr;
     StreamKey stream;
-    void* slot = nullptr;  // of staging; null: nothing comes
+    void* slot = nullptr;  // in staging, null if nothing arrives
     const ResultLine* lines = nullptr;
     std::uint32_t blocks = 0;
     std::uint32_t sequence = 0;
-    std::span<std::byte> bytes;  // empty: only the hash comes
-    bool tells_hash = false;     // of the whole tensor
+    std::span<std::byte> bytes;  // empty if only the hash arrives
+    bool tells_hash = false;     // the hash covers the whole tensor
     bool is_last = false;
-    bool is_refused = false;  // it does not come, nor does the tensor
+    bool is_refused = false;  // neither the piece nor its tensor arrives
     Arrived arrived;
 };
 
@@ -47,24 +47,25 @@ class Arrivals {
   public:
     explicit Arrivals(TensorWriters& writers) : writers_(writers) {}
 
-    /// Makes the thread, at the first call; false where there can be none, which is said.
+    /// Creates the thread at the first call. Prints a warning and returns false if that fails.
     bool start();
     void put(std::span<const ArrivingPiece> pieces);
 
-    /// Waits until all that was put before is handed on; false where nothing comes for so long. Allocates
-    /// nothing and waits for no lock without a deadline, as what follows.
+    /// Waits until all earlier pieces are passed on. Returns false if nothing arrives within the patience.
+    /// Allocates nothing and takes no lock without a deadline, like the two functions below.
     bool drain(std::uint64_t patience_ns) const;
-    /// A device that was given up is not asked any more then.
+    /// Waits for a query of the device that is in progress. After that, the thread no longer queries a device
+    /// that was given up.
     void wait_for_questions();
-    /// The end: the same, and what does not come within a short time is given up.
+    /// Drains at exit and gives up pieces that do not arrive within a short time.
     void finish();
 
   private:
     struct Lane {
         StreamKey stream;
         std::deque<ArrivingPiece> pieces;
-        std::uint64_t waiting_since = 0;  // for the first of them; 0: nobody has looked
-        std::uint64_t asked_at = 0;       // the device, whether it comes at all
+        std::uint64_t waiting_since = 0;  // for the first piece, 0 until the first check
+        std::uint64_t asked_at = 0;       // when the device was last queried
     };
     static void* run_thread(void* arrivals);
     void work();
@@ -83,12 +84,12 @@ class Arrivals {
     std::vector<ArrivingPiece> inbox_;
     bool has_thread_ = false;
     bool is_refused_ = false;
-    std::mutex asking_;  // the device
+    std::mutex asking_;  // held while the thread queries the device
 
-    std::vector<Lane> lanes_;  // the thread's own
+    std::vector<Lane> lanes_;  // used only by the thread
     std::atomic<std::uint64_t> put_{0};
     std::atomic<std::uint64_t> handed_on_{0};
-    std::atomic<std::uint64_t> ending_since_{0};  // 0: it goes on
+    std::atomic<std::uint64_t> ending_since_{0};  // 0 until finish()
 };
 
 }  // namespace aoti_dbg

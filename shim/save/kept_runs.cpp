@@ -6,7 +6,7 @@
 namespace aoti_dbg {
 namespace {
 
-// Calls outside of any run: these have no end, and none is older.
+// Calls outside of any run. These never end and are never older than a run.
 constexpr std::uint32_t kNoRun = ~0U;
 
 std::string folder_of(const std::string& path) {
@@ -33,7 +33,7 @@ bool KeptRuns::begin_file(std::uint32_t run) {
     if (is_going(run)) return false;
     Run& its = runs_[run];
     ++its.under_way;
-    // With findings alone that is known at the run's end.
+    // With findings only, the end of the run decides.
     if (!only_findings_) its.stays = true;
     return true;
 }
@@ -50,7 +50,7 @@ void KeptRuns::end_file(std::uint32_t run, KeptFile file, std::uint64_t index_by
     --its.under_way;
     if (!file.path.empty()) its.files.push_back(std::move(file));
     its.index_bytes += index_bytes;
-    close_unwound_calls(found);
+    settle_run(found);
 }
 
 void KeptRuns::end_run(std::uint32_t run, bool had_finding) {
@@ -61,12 +61,12 @@ void KeptRuns::end_run(std::uint32_t run, bool had_finding) {
     its.has_ended = true;
     if (its.goes) return;
     if (only_findings_ && had_finding) its.stays = true;
-    if (its.stays) return close_unwound_calls(found);
-    freed(run, its, WhyEvicted::no_finding);
+    if (its.stays) return settle_run(found);
+    mark_for_removal(run, its, WhyEvicted::no_finding);
 }
 
-/// What follows from a run's having ended, or from its last file's being finished.
-void KeptRuns::close_unwound_calls(Runs::iterator run) {
+/// Acts once the run has ended and its last file is finished.
+void KeptRuns::settle_run(Runs::iterator run) {
     Run& its = run->second;
     if (its.under_way != 0) return;
     if (its.goes) {
@@ -82,8 +82,8 @@ void KeptRuns::close_unwound_calls(Runs::iterator run) {
     }
 }
 
-/// What is older than the newest row of whole runs that is long enough. A run that has ended and is not whole
-/// yet breaks a row; one that is still running, on another thread, does not.
+/// Removes runs older than the newest `last_` consecutive whole runs. A run that has ended but is not whole
+/// breaks the sequence. A run that still executes on another thread does not.
 void KeptRuns::let_older_go() {
     if (last_ == 0) return;
     std::uint32_t in_a_row = 0;
@@ -96,11 +96,11 @@ void KeptRuns::let_older_go() {
     if (in_a_row < last_) return;
     for (; newest != runs_.rend(); ++newest) {
         if (newest->second.stays && !newest->second.goes)
-            freed(newest->first, newest->second, WhyEvicted::older);
+            mark_for_removal(newest->first, newest->second, WhyEvicted::older);
     }
 }
 
-void KeptRuns::freed(std::uint32_t number, Run& run, WhyEvicted why) {
+void KeptRuns::mark_for_removal(std::uint32_t number, Run& run, WhyEvicted why) {
     run.goes = true;
     run.why = why;
     if (run.under_way == 0) ready_.push_back(number);
@@ -136,13 +136,13 @@ std::size_t KeptRuns::files_that_stay() const {
 }
 
 bool KeptRuns::let_oldest_go(std::uint32_t newer) {
-    // Of findings alone all are kept that fit: the first of them are not removed for later ones.
-    // No run goes for what lies in no run, which could take the place of all of them.
+    // With findings only, earlier findings are not removed for later ones.
+    // No run is removed for tensors outside of runs, which could displace all of them.
     if (last_ == 0 || newer == kNoRun) return false;
     const auto oldest = std::find_if(runs_.begin(), runs_.end(),
                                      [](const auto& run) { return run.second.stays && !run.second.goes; });
     if (oldest == runs_.end() || oldest->first >= newer) return false;
-    freed(oldest->first, oldest->second, WhyEvicted::no_room);
+    mark_for_removal(oldest->first, oldest->second, WhyEvicted::no_room);
     return true;
 }
 
@@ -153,8 +153,8 @@ std::optional<EvictedRun> KeptRuns::take_evicted() {
     const auto found = runs_.find(number);
     Run& run = found->second;
     EvictedRun evicted{number, run.why, std::move(run.files), std::move(run.folders), run.index_bytes};
-    // As long as it has not ended more of its files may come. Should this forget one, the next run that is
-    // whole removes what has come since.
+    // Until the run ends, more of its files may come. If an entry is forgotten, the next whole run removes
+    // those files.
     if (!run.has_ended) gone_.emplace(number, run.why);
     if (gone_.size() > kMostGone) gone_.erase(gone_.begin());
     runs_.erase(found);

@@ -5,10 +5,11 @@
 namespace aoti_dbg {
 namespace {
 
-// A system call that costs less than a microsecond, before each file at most.
+// A look costs less than a microsecond and happens at most once per file.
 constexpr std::uint64_t kLookAgainNs = 200'000'000;
 
-/// What of `available` lies above the last tenth. A file system that does not tell its size has room.
+/// Returns the part of `available` above the last tenth. A file system that does not report its size counts
+/// as unlimited.
 std::uint64_t above_last_tenth(std::uint64_t all, std::uint64_t available) {
     if (all == 0) return UINT64_MAX;
     const std::uint64_t tenth = all / 10;
@@ -34,7 +35,7 @@ SaveBudget::Answer SaveBudget::ask(std::uint64_t bytes, std::uint64_t others) {
 void SaveBudget::give_back_bytes(std::uint64_t bytes, std::uint64_t written) {
     note_written(bytes - std::min(written, bytes));
     bytes_ -= std::min(bytes, bytes_);
-    has_looked_ = false;  // what is free now is counted at the next look
+    has_looked_ = false;  // the next look() counts the freed space
 }
 
 void SaveBudget::give_back(std::uint64_t bytes, std::uint64_t written) {

@@ -1,5 +1,6 @@
-// How much more may be saved: bytes, files, and never the last tenth of the file system, of its bytes or of
-// its files. Pure: it is told what the file system says. Not thread-safe.
+// Limits how much more may be saved: bytes, files, and the last tenth of the file system's bytes and inodes,
+// which always stays free. Makes no system call: the caller passes in the file system's numbers. Not
+// thread-safe.
 #pragma once
 
 #include <sys/statvfs.h>
@@ -15,19 +16,20 @@ class SaveBudget {
 
     enum class Answer { granted, too_many_bytes, too_many_files, disk_full };
 
-    /// For one file of so many bytes; `others` is what was written besides saved tensors. What is granted is
-    /// taken. Needs a look at the disk that is not too old.
+    /// Requests room for one file of `bytes`. `others` is what was written apart from saved tensors. A
+    /// granted request is reserved. Requires a recent look().
     Answer ask(std::uint64_t bytes, std::uint64_t others);
-    /// So much of what was granted lies on the disk, whose next look tells of it.
+    /// Records that `bytes` of a grant were written. The next look() sees them.
     void note_written(std::uint64_t bytes) { unwritten_ -= bytes < unwritten_ ? bytes : unwritten_; }
-    /// A file that was granted does not stand, or, of its bytes alone, is another one's; so much of it was
-    /// said to be written.
+    /// give_back() returns the grant of a file that does not exist after all. give_back_bytes() returns only
+    /// the bytes, because the file shares those of another. `written` is the part that was reported as
+    /// written.
     void give_back(std::uint64_t bytes, std::uint64_t written);
     void give_back_bytes(std::uint64_t bytes, std::uint64_t written);
-    /// A file stands no more; no bytes where it has other names.
+    /// Records that a file was removed. `bytes` is 0 if its content has other names.
     void note_removed(std::uint64_t bytes);
 
-    /// Whether the disk is to be looked at again: others write to it, too.
+    /// Returns whether look() is due. Other programs write to the disk too.
     [[nodiscard]] bool wants_look(std::uint64_t now_ns) const;
     void look(const struct statvfs& disk, std::uint64_t now_ns);
 
@@ -39,10 +41,10 @@ class SaveBudget {
     std::uint64_t most_files_;
     std::uint64_t bytes_ = 0;
     std::uint64_t files_ = 0;
-    std::uint64_t room_ = 0;        // above the last tenth, by the last look, less what was granted since
-    std::uint64_t room_files_ = 0;  // likewise
-    std::uint64_t granted_ = 0;     // since then
-    std::uint64_t unwritten_ = 0;   // of all that was granted
+    std::uint64_t room_ = 0;        // above the last tenth at the last look(), minus later grants
+    std::uint64_t room_files_ = 0;  // the same for files
+    std::uint64_t granted_ = 0;     // since the last look()
+    std::uint64_t unwritten_ = 0;   // part of all grants
     std::uint64_t looked_at_ns_ = 0;
     bool has_looked_ = false;
 };

@@ -37,7 +37,7 @@ ProgressText& ProgressText::add(std::string_view text) {
 }
 
 ProgressText& ProgressText::add_number(std::uint64_t number) {
-    char digits[27];  // 20, and the commas between
+    char digits[27];  // 20 digits and their commas
     char* const end = digits + sizeof digits;
     char* at = end;
     int count = 0;
@@ -51,7 +51,7 @@ ProgressText& ProgressText::add_number(std::uint64_t number) {
 }
 
 ProgressText& ProgressText::add_bytes(std::uint64_t bytes) {
-    // At most 13 characters, for which a string allocates nothing.
+    // At most 13 characters, for which std::string does not allocate.
     return add(byte_size_text(bytes));
 }
 

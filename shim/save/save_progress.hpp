@@ -1,5 +1,5 @@
-// How far saving is, and how that is said: numbers and text only. Whatever makes text allocates nothing,
-// since some of it is said on the way out of the process, perhaps by a signal handler.
+// The progress of saving and its text. Numbers and text only. Functions that build text allocate nothing,
+// because some of it is printed at process exit, perhaps in a signal handler.
 #pragma once
 
 #include <array>
@@ -10,26 +10,26 @@
 namespace aoti_dbg {
 
 struct SaveProgress {
-    std::uint64_t files = 0;  // on disk, links among them
+    std::uint64_t files = 0;  // on disk, including links
     std::uint64_t linked = 0;
-    std::uint64_t removed = 0;        // tensors that went with their runs
+    std::uint64_t removed = 0;        // tensors removed with their runs
     std::uint64_t bytes = 0;          // written
-    std::uint64_t bytes_removed = 0;  // of these
-    std::uint64_t jobs_left = 0;      // tensors of which all was handed over
+    std::uint64_t bytes_removed = 0;  // part of `bytes`
+    std::uint64_t jobs_left = 0;      // tensors that were handed over completely
     std::uint64_t bytes_left = 0;
     std::uint64_t bytes_handled = 0;  // written, linked or left out
-    std::uint64_t left_out = 0;       // tensors, for any other reason
+    std::uint64_t left_out = 0;       // tensors left out for any other reason
 };
 
-/// How fast it goes, over the last few seconds.
+/// Measures the rate of the last few seconds.
 class SavingPace {
   public:
     void note(const SaveProgress& progress, std::uint64_t nanoseconds);
     void forget() { noted_ = 0; }
 
-    /// 0: not known.
+    /// Returns 0 if the rate is unknown.
     [[nodiscard]] double written_per_second() const;
-    /// Until nothing is left, at least one; 0: not known.
+    /// Returns the remaining time, at least 1. Returns 0 if it is unknown or nothing is left.
     [[nodiscard]] std::uint64_t seconds_left() const;
 
   private:
@@ -47,14 +47,14 @@ class SavingPace {
     std::size_t noted_ = 0;
 };
 
-/// A short line in memory of its own; what does not fit is cut.
+/// A short line in a buffer of its own. Text that does not fit is cut.
 class ProgressText {
   public:
     ProgressText& add(std::string_view text);
     ProgressText& add_number(std::uint64_t number);  // 1,204
     ProgressText& add_bytes(std::uint64_t bytes);    // 3.2 GB
     ProgressText& add_tensors(std::uint64_t number);
-    ProgressText& add_seconds(std::uint64_t seconds);  // about 3 s; of 0 nothing
+    ProgressText& add_seconds(std::uint64_t seconds);  // about 3 s, nothing for 0
     [[nodiscard]] std::string_view text() const { return {text_.data(), length_}; }
     [[nodiscard]] const char* c_str() const { return text_.data(); }
 
@@ -63,9 +63,9 @@ class ProgressText {
     std::size_t length_ = 0;
 };
 
-/// "1,204 tensors saved (880 linked), 3.2 GB, 1.7 GB/s"
+/// Appends "1,204 tensors saved (880 linked), 3.2 GB, 1.7 GB/s".
 ProgressText& add_saved(ProgressText& text, const SaveProgress& progress, const SavingPace& pace);
-/// "312 tensors, 4.1 GB to go, about 3 s"
+/// Appends "312 tensors, 4.1 GB to go, about 3 s".
 ProgressText& add_left(ProgressText& text, const SaveProgress& progress, const SavingPace& pace);
 
 }  // namespace aoti_dbg

@@ -12,8 +12,8 @@ namespace aoti_dbg {
 namespace {
 
 constexpr std::chrono::milliseconds kBetweenLooks{500};
-constexpr int kForLine = 500;  // milliseconds: standard error may be a pipe that is full
-// A save that is shown has lasted a second, and one that nothing was heard of for a second is over.
+constexpr int kForLine = 500;  // milliseconds; standard error may be a full pipe
+// A save shows up after one second and counts as over after one second without activity.
 constexpr unsigned kBusyLooks = 3;
 constexpr unsigned kQuietLooks = 2;
 
@@ -32,7 +32,7 @@ void SaveStatus::say(Severity severity, std::string line) {
 }
 
 void SaveStatus::tell() {
-    // Whoever tells now comes to what was said meanwhile, or end() does.
+    // The thread that prints now also prints later lines, or end() does.
     if (!telling_.try_lock()) return;
     print_all();
     telling_.unlock();
@@ -48,12 +48,12 @@ void SaveStatus::print_all() {
 }
 
 void SaveStatus::end() {
-    // A line that the thread has taken and not written yet would be lost with the process.
+    // Waits for the thread, because a line that it took but did not print would be lost at process exit.
     const bool is_alone = lock_with_deadline(telling_, kForLine);
     print_all();
     if (is_alone) telling_.unlock();
     if (shows_) close_terminal_line();
-    // A thread that is about to sleep holds the lock, unless it was interrupted by the signal that ends us.
+    // A thread that is about to sleep holds the lock, unless the fatal signal interrupted it.
     const bool locked = lock_with_deadline(mutex_);
     is_over_.store(true, std::memory_order_relaxed);
     lines_there_.notify_all();

@@ -1,6 +1,6 @@
-// Says what threads cannot say that have descriptors of their own (own_descriptors.hpp), and shows on a
-// terminal how far a long save is. A thread with the program's descriptors does it; where none can be made,
-// lines are told by whoever comes by, and nothing is shown.
+// Prints messages for threads that have their own descriptors (own_descriptors.hpp) and so cannot print.
+// Shows the progress of a long save on a terminal. A thread with the program's descriptors does both. If it
+// cannot be created, tell() prints the messages and no progress is shown.
 #pragma once
 
 #include <array>
@@ -18,24 +18,23 @@ namespace aoti_dbg {
 
 class SaveStatus {
   public:
-    /// Asked about twice a second, by the thread.
+    /// Returns the current progress. The thread calls it about twice a second.
     using Ask = std::function<SaveProgress()>;
 
-    /// At most once, by a thread whose standard error is the program's. Never freed afterwards: the thread is
-    /// inside until end().
+    /// Call this at most once, from a thread whose standard error is the program's. The object must never be
+    /// freed, because the thread uses it until end().
     void start(Ask ask);
 
-    /// From any thread.
+    /// Queues a message. You may call it from any thread.
     void say(Severity severity, std::string line);
-    /// What was said and not told yet, by the calling thread, whose standard error is the program's. Waits
-    /// for no lock without a deadline.
+    /// Prints queued messages on the calling thread, whose standard error must be the program's. Takes no
+    /// lock without a deadline.
     void tell();
 
-    /// From here on it is shown what is left, not what was done. `hint` says what may be done about it, and
-    /// outlives this.
+    /// Switches the line from what is done to what is left. `hint` says what the reader can do, and it must
+    /// outlive this object.
     void set_ending(const char* hint) { hint_.store(hint, std::memory_order_release); }
-    /// Nothing is shown any more, and what was, is gone; what was said is told. Waits for no lock without a
-    /// deadline.
+    /// Erases the line for good and prints queued messages. Takes no lock without a deadline.
     void end();
 
   private:
@@ -49,23 +48,23 @@ class SaveStatus {
         Severity severity = Severity::warn;
         std::string text;
     };
-    std::mutex telling_;  // held while lines are written; taken before the other
+    std::mutex telling_;  // held while lines are printed, taken before `mutex_`
     std::mutex mutex_;
     std::condition_variable lines_there_;
-    std::array<Line, 16> lines_;  // each of ours is said once
+    std::array<Line, 16> lines_;  // enough, because each message appears once
     std::size_t said_ = 0;
     std::size_t told_ = 0;
 
     Ask ask_;
-    bool shows_ = false;  // there is a terminal
+    bool shows_ = false;  // standard error is a terminal
     std::atomic<const char*> hint_{nullptr};
     std::atomic<bool> is_over_{false};
 
-    // Of the thread.
+    // Used only by the thread.
     SavingPace pace_;
     std::uint64_t handled_then_ = 0;
     unsigned busy_looks_ = 0;   // since this save began
-    unsigned quiet_looks_ = 0;  // since anything happened
+    unsigned quiet_looks_ = 0;  // since the last activity
 };
 
 }  // namespace aoti_dbg

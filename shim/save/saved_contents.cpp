@@ -22,7 +22,7 @@ void SavedContents::put(const ContentKey& key, SavedFile file) {
     order_.push_back(key);
 }
 
-/// A second chance for what was asked for: weights come first, and come again in every run.
+/// Gives requested contents a second chance. Weights are saved first and recur in every run.
 void SavedContents::make_room() {
     while (!order_.empty() && (known_.size() >= most_ || order_.size() >= 2 * most_)) {
         const ContentKey oldest = order_.front();

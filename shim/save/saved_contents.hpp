@@ -1,5 +1,5 @@
-// Which contents are on disk already, and where: so that a tensor that equals one that was saved is linked
-// and not written. Bounded; what was not asked for longest goes first. Touches no file. Not thread-safe.
+// Remembers which contents are on disk and where, so that an equal tensor is linked instead of written. The
+// memory is bounded: the least recently requested content goes first. Touches no file. Not thread-safe.
 #pragma once
 
 #include <sys/types.h>
@@ -15,11 +15,11 @@
 
 namespace aoti_dbg {
 
-/// A whole file: the bytes of the storage, and what is written around them.
+/// Identifies the content of a whole file: the bytes of the storage and the metadata around them.
 struct ContentKey {
-    BytesHash bytes;  // over what is saved of the storage
+    BytesHash bytes;  // over the saved part of the storage
     std::uint64_t storage_bytes = 0;
-    std::uint64_t description = 0;  // a hash of dtype, sizes, strides, offset and device
+    std::uint64_t description = 0;  // hash of dtype, sizes, strides, offset and device
     bool operator==(const ContentKey&) const = default;
 
     struct Hasher {
@@ -30,25 +30,25 @@ struct ContentKey {
     };
 };
 
-/// A file that stands, by what it was when it was finished.
+/// A finished file and its state at that time.
 struct SavedFile {
     std::string path;  // relative to the folder of saved tensors
     dev_t device = 0;
     ino_t inode = 0;
     off_t size = 0;
     timespec modified{};
-    std::uint64_t content = 0;  // KeptFile::content, where runs may go
+    std::uint64_t content = 0;  // KeptFile::content, if runs may be removed
 };
 
 class SavedContents {
   public:
-    static constexpr std::size_t kMost = 32768;  // some six megabytes
+    static constexpr std::size_t kMost = 32768;  // about six megabytes
 
     explicit SavedContents(std::size_t most = kMost) : most_(most) {}
 
-    /// Null where it is not known. Valid until the next call.
+    /// Returns null if the content is unknown. The pointer is valid until the next call.
     const SavedFile* find(const ContentKey& key);
-    /// In the place of what was known by that key.
+    /// Replaces an earlier entry of the same key.
     void put(const ContentKey& key, SavedFile file);
     void forget(const ContentKey& key) { known_.erase(key); }
     [[nodiscard]] std::size_t size() const { return known_.size(); }
@@ -56,13 +56,13 @@ class SavedContents {
   private:
     struct Known {
         SavedFile file;
-        bool asked_for = false;  // since it was last passed by
+        bool asked_for = false;  // since make_room() last considered it
     };
     void make_room();
 
     std::size_t most_;
     std::unordered_map<ContentKey, Known, ContentKey::Hasher> known_;
-    std::deque<ContentKey> order_;  // may hold keys that are forgotten
+    std::deque<ContentKey> order_;  // may contain forgotten keys
 };
 
 }  // namespace aoti_dbg

@@ -1,4 +1,4 @@
-// What became of the tensors that were to be saved, as numbers. Counts only; decides nothing.
+// Counts what happened to the tensors that were selected for saving. Counts only and decides nothing.
 #pragma once
 
 #include <array>
@@ -10,7 +10,7 @@
 
 namespace aoti_dbg {
 
-/// Why a tensor that was to be saved was not.
+/// Why a selected tensor was not saved.
 enum class LeftOut : std::uint8_t {
     no_room,
     too_large,
@@ -18,7 +18,7 @@ enum class LeftOut : std::uint8_t {
     no_device,
     failed,
     incomplete,
-    run_went,  // counted in SavedCounts::removed as well
+    run_went,  // also counted in SavedCounts::removed
     stopped,
     abandoned,
     late,
@@ -28,7 +28,7 @@ inline constexpr std::array<std::string_view, 11> kLeftOutWords = {
     "no_room",  "too_large", "unknown",   "no_device", "failed",    "incomplete",
     "run_went", "stopped",   "abandoned", "late",      "queue_full"};
 
-/// For people.
+/// The same reasons as text for people.
 inline constexpr std::array<const char*, kLeftOutWords.size()> kLeftOutTexts = {
     "no room",
     "too large",
@@ -45,30 +45,30 @@ inline constexpr std::array<const char*, kLeftOutWords.size()> kLeftOutTexts = {
 struct SavedCounts {
     using Count = std::atomic<std::uint64_t>;
 
-    // Over the whole process.
-    Count files{0};   // links among them
-    Count linked{0};  // or named the same in the index
+    // Totals of the whole process.
+    Count files{0};   // including links
+    Count linked{0};  // or listed in the index as equal to another file
     Count bytes{0};   // written
     Count linked_bytes{0};
     std::array<Count, kLeftOutWords.size()> left_out{};
 
-    // Of these, what went with its run.
+    // The part of the totals that was removed with its run.
     Count evicted{0};  // files
     Count evicted_linked{0};
     Count evicted_bytes{0};
     Count evicted_linked_bytes{0};
 
-    /// Tensors of runs that went, by why: those whose files were removed, and those that were not written.
+    /// Counts tensors of removed runs by reason. Includes removed files and tensors that were never written.
     std::array<Count, kWhyEvictedKeys.size()> removed{};
 
-    // What is on disk now. What went is read first: it is never more than what came.
+    // What is on disk now. The removed count is read first, so it never exceeds the total.
     [[nodiscard]] std::uint64_t files_on_disk() const { return difference(evicted, files); }
     [[nodiscard]] std::uint64_t linked_on_disk() const { return difference(evicted_linked, linked); }
     [[nodiscard]] std::uint64_t linked_bytes_on_disk() const {
         return difference(evicted_linked_bytes, linked_bytes);
     }
 
-    /// Tensors that were left out, but for those of runs that went.
+    /// Counts left-out tensors, except those of removed runs.
     [[nodiscard]] std::uint64_t all_left_out() const {
         std::uint64_t sum = 0;
         for (std::size_t i = 0; i < left_out.size(); ++i) {

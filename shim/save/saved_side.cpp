@@ -8,7 +8,7 @@
 namespace aoti_dbg {
 namespace {
 
-/// Block by block, each of which is in the cache the second time.
+/// Works block by block, so that the second pass over a block hits the cache.
 BytesHash copy_and_hash(std::span<std::byte> to, std::span<const std::byte> from) {
     constexpr std::size_t kBlock = std::size_t{64} << 10U;
     BytesHash hash;
@@ -33,7 +33,7 @@ void SavedSide::add(const PlannedArgument& argument, const SeenTensor& tensor) {
     if (!is_here && !can_bring(facts)) return writers.leave_out(LeftOut::no_device);
     if (facts.covered_bytes > saving_.largest()) return writers.leave_out(LeftOut::too_large);
 
-    // The file of an empty tensor holds no storage, wherever in it the tensor would begin.
+    // The file of an empty tensor contains no storage, whatever its offset.
     const std::uint64_t offset = facts.count == 0 ? 0 : static_cast<std::uint64_t>(facts.storage_offset);
     const std::uint64_t before = offset * element_size(facts.measured_dtype);
     TensorToSave what;
@@ -68,7 +68,8 @@ bool SavedSide::can_bring(const SeenFacts& facts) {
 
 void SavedSide::save_host(SavingJob* job, std::span<const std::byte> bytes, std::uint64_t before) {
     Staging& staging = saving_.staging();
-    // In one go where it fits; else the hash goes ahead, so that what was saved before is not written again.
+    // Copies and hashes in one pass if the tensor fits. Otherwise the hash goes first, so that a content that
+    // is already saved is not written again.
     BytesHash hash;
     Staging::Piece whole;
     if (bytes.size() > staging.most()) {
@@ -90,7 +91,7 @@ void SavedSide::save_host(SavingJob* job, std::span<const std::byte> bytes, std:
     saving_.writers().give_up(job);
 }
 
-/// False where there is no room for all of it.
+/// Returns false if the staging buffer has no room for all bytes.
 bool SavedSide::copy(SavingJob* job, std::span<const std::byte> bytes) {
     Staging& staging = saving_.staging();
     while (!bytes.empty()) {
@@ -107,7 +108,7 @@ bool SavedSide::copy(SavingJob* job, std::span<const std::byte> bytes) {
 void SavedSide::bring(SavingJob* job, std::uint64_t address, std::uint64_t bytes, std::uint64_t before) {
     const auto tensor = std::make_shared<ArrivingTensor>(ArrivingTensor{job, bytes, before, {}, false});
     const std::uint64_t most = gpu_->most_bytes();
-    // The hash goes ahead of the first piece, so that what was saved before is not written again.
+    // The hash precedes the first piece, so that a content that is already saved is not written again.
     bool fits = bytes <= most || bring_part(tensor, address, {0, bytes, false, false});
     for (std::uint64_t at = 0; fits && at < bytes; at += most)
         fits = bring_part(tensor, address, {at, std::min(most, bytes - at), true, bytes - at <= most});
@@ -118,7 +119,7 @@ void SavedSide::bring(SavingJob* job, std::uint64_t address, std::uint64_t bytes
     rest.is_last = rest.is_refused = true;
 }
 
-/// False where there is no room for it.
+/// Returns false if the staging buffer has no room.
 bool SavedSide::bring_part(const std::shared_ptr<ArrivingTensor>& tensor, std::uint64_t address,
                            const Part& part) {
     const std::uint32_t blocks = blocks_to_save(part.bytes, part.is_copied, gpu_->limits());
@@ -156,7 +157,7 @@ bool SavedSide::bring_part(const std::shared_ptr<ArrivingTensor>& tensor, std::u
 Staging::Piece SavedSide::take(std::uint64_t bytes) {
     const Staging::Piece piece = gpu_->staging().take(bytes, 0);
     if (!piece.bytes.empty()) return piece;
-    // What fills it must not wait for us.
+    // Launch first: the pieces that fill the buffer must not wait for this thread.
     send();
     return gpu_->staging().take(bytes, saving_.patience_ms());
 }

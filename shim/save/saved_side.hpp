@@ -1,5 +1,5 @@
-// One side of a call while its tensors are saved: those in host memory at once, those on a device by as few
-// launches as they need, on the call's own stream.
+// Saves the tensors before or after one call. It copies those in host memory at once. For those on a device,
+// it uses as few launches as possible on the call's own stream.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@ namespace aoti_dbg {
 
 class SavedSide {
   public:
-    /// Which side of which call, and where it takes place.
+    /// Identifies the call and the side, and where the call takes place.
     struct Of {
         EventSide side = EventSide::before;
         std::uint32_t model = ~0U;
@@ -23,24 +23,23 @@ class SavedSide {
         std::uint64_t sequence = 0;
         std::string_view kernel;
         CUstream stream = nullptr;
-        CUcontext context = nullptr;  // null: the calling thread's
+        CUcontext context = nullptr;  // null for the calling thread's context
     };
     SavedSide(Saving& saving, const Of& of) : saving_(saving), of_(of) {}
 
-    /// Waits while staging or queue are full, as the options have it.
+    /// May wait while the staging buffer or the queue is full, depending on the options.
     void add(const PlannedArgument& argument, const SeenTensor& tensor);
-    /// What was added is under way then.
+    /// Starts the transfer of everything that was added.
     void send();
 
-    /// Tensors were left out since nothing can be brought from the device: it cannot be used, or the stream
-    /// is being captured.
+    /// Returns whether tensors were left out because the device is unusable or the stream is being captured.
     [[nodiscard]] bool lacks_device() const { return lacks_device_; }
 
   private:
     struct Part {
         std::uint64_t begin = 0;  // in the tensor
         std::uint64_t bytes = 0;
-        bool is_copied = true;  // else only hashed
+        bool is_copied = true;  // false if only hashed
         bool is_last = false;
     };
     bool can_bring(const SeenFacts& facts);
@@ -56,7 +55,7 @@ class SavedSide {
     bool asked_for_device_ = false;
     SavingGpu* gpu_ = nullptr;
     SaveLaunch launch_;
-    std::vector<ArrivingPiece> pieces_;  // those of launch_, and what will not come
+    std::vector<ArrivingPiece> pieces_;  // the jobs of launch_, and pieces that never arrive
 };
 
 }  // namespace aoti_dbg

@@ -10,9 +10,9 @@
 namespace aoti_dbg {
 namespace {
 
-// Nobody waits longer for writers that make no progress: the disk hangs.
+// If the writers make no progress for this long, the disk hangs and no thread waits any longer.
 constexpr std::uint32_t kPatienceMs = 10'000;
-// A device that is not done by then is not waited for when its context goes.
+// How long the destruction of a context waits for its device.
 constexpr std::uint64_t kPatienceAtEndNs = 2'000'000'000;
 
 }  // namespace
@@ -87,7 +87,7 @@ void Saving::end_contexts(Goes goes) {
                 gpu->give_up();
                 retired_.push_back(std::move(entry->second));
             }
-            // Where it could not be set up, another one of that handle may.
+            // After a failed setup, another context with the same handle may succeed.
             entry = gpus_.erase(entry);
         }
     }
@@ -99,7 +99,7 @@ void Saving::sync() {
     (void)writers_.drain(kPatienceMs);
 }
 
-/// Everything is written, however long it takes, but nobody waits for a disk that hangs.
+/// Writes everything, however long that takes, but does not wait for a hung disk.
 void Saving::finish() {
     arrivals_.finish();
     writers_.finish_unless_interrupted(kPatienceMs);

@@ -1,6 +1,6 @@
-// Level 1: tensors as they are at one moment, handed to the threads that write them. What lies in host memory
-// is copied by the launching thread; what lies on a device is brought by a kernel of ours on the call's own
-// stream, and nobody waits for it. One for a session; made when the first tensor is to be saved.
+// Level 1: passes the contents of tensors at one moment to the writer threads. The launching thread copies
+// tensors in host memory. Tensors on a device are copied by a kernel of ours on the call's own stream,
+// without waiting for it. A session has one instance, created when it saves its first tensor.
 #pragma once
 
 #include <cstdint>
@@ -20,36 +20,37 @@ namespace aoti_dbg {
 
 class Saving {
   public:
-    /// Null where nothing can be saved, which is said. Never freed: threads may be inside until the process
-    /// ends.
+    /// Prints a warning and returns null if nothing can be saved. The object is never freed, because threads
+    /// may use it until the process ends.
     static Saving* start(const Options& options, const std::string& out, const std::string& here);
 
     [[nodiscard]] TensorWriters& writers() { return writers_; }
     [[nodiscard]] Staging& staging() { return *staging_; }
     [[nodiscard]] Arrivals& arrivals() { return arrivals_; }
     [[nodiscard]] const NamePatterns& wanted() const { return wanted_; }
-    /// No tensor of more bytes is saved.
+    /// Larger tensors are not saved.
     [[nodiscard]] std::uint64_t largest() const { return largest_; }
-    /// How long who finds staging or queue full waits while nobody makes progress.
+    /// How long a thread waits for room in the staging buffer or the queue while nothing progresses.
     [[nodiscard]] std::uint32_t patience_ms() const { return patience_ms_; }
 
-    /// Of the calling thread's context, or of `context` if that is not null; null where nothing can be saved
-    /// from it.
+    /// Returns the state for `context`, or for the calling thread's context if that is null. Returns null if
+    /// no tensor can be saved from it.
     SavingGpu* gpu_of(CUcontext context);
-    /// A context goes, or all those of a device: what is under way is brought home, with a deadline, and
-    /// everything is set up anew when it is needed.
+    /// Call these when a context, or all contexts of a device, are about to be destroyed. They bring in
+    /// pending pieces, with a deadline. Everything is set up again when needed.
     void end_context(CUcontext context);
     void end_contexts_of(CUdevice device);
 
-    /// After each side of a call, if the options ask for it: what was handed over is on disk then.
+    /// If AOTI_DBG_SYNC is set, waits until everything handed over is on disk. Call this before and after
+    /// each call.
     void sync();
 
     void end_of_run(std::uint32_t run, bool had_finding) { writers_.end_of_run(run, had_finding); }
 
-    /// Waits until everything is on disk, and ends it. May be called by a signal handler on the way out.
+    /// Waits until everything is on disk, then ends saving. A signal handler may call this on the way out.
     void finish();
     [[nodiscard]] SaveProgress progress() { return writers_.progress(); }
-    /// What was saved, and what was not, for the line of coverage; after finish().
+    /// Counts saved and skipped tensors for the coverage line. Valid after finish().
     [[nodiscard]] const SavedCounts& counts() const { return writers_.saver().counts(); }
     [[nodiscard]] const std::string& folder() const { return folder_; }
 
@@ -69,7 +70,7 @@ class Saving {
     bool syncs_;
 
     std::mutex gpus_mutex_;
-    std::map<CUcontext, std::unique_ptr<SavingGpu>> gpus_;  // null: it cannot be set up
+    std::map<CUcontext, std::unique_ptr<SavingGpu>> gpus_;  // null if setup failed
     std::vector<std::unique_ptr<SavingGpu>> retired_;       // pieces may still refer to them
 };
 

@@ -1,5 +1,5 @@
-// A CUDA context from which tensors are saved: our module in it, and staging that its device writes to. Set
-// up once, at the first tensor; after that nothing here allocates or waits for the device.
+// A CUDA context from which tensors are saved: our module in it, and a staging buffer that its device writes
+// to. Set up once, at the first tensor. After that nothing here allocates or waits for the device.
 #pragma once
 
 #include <memory>
@@ -11,17 +11,17 @@ namespace aoti_dbg {
 
 class SavingGpu : public GpuContext {
   public:
-    /// Null where it cannot be set up, which is said. In the context.
+    /// Prints a warning and returns null if setup fails. Call this with the context current.
     static std::unique_ptr<SavingGpu> set_up(const GpuApi& api, CUcontext context, std::uint64_t staging);
     ~SavingGpu() = default;
 
-    /// Of a piece: lines of the blocks that bring it, and behind them its bytes.
+    /// A piece has the result lines of its blocks, followed by its bytes.
     [[nodiscard]] Staging& staging() { return *staging_; }
-    /// As the device knows it.
+    /// Returns the device's address of a staged byte.
     [[nodiscard]] std::uint64_t address_of(const std::byte* staged) const {
         return device_ + static_cast<std::uint64_t>(staged - staging_->memory().data());
     }
-    /// No piece has more bytes; a multiple of a group's.
+    /// The most bytes of a piece, a multiple of kHashGroupBytes.
     [[nodiscard]] std::uint64_t most_bytes() const { return most_bytes_; }
 
   private:

@@ -10,7 +10,7 @@
 namespace aoti_dbg {
 namespace {
 
-// Of a line of a cache, and of what vectors and devices like.
+// A multiple of a cache line, and suitable for vector instructions and devices.
 constexpr std::uint64_t kAlignment = 256;
 
 }  // namespace
@@ -18,7 +18,7 @@ constexpr std::uint64_t kAlignment = 256;
 std::unique_ptr<Staging> Staging::make(std::uint64_t bytes) {
     bytes -= bytes % (8 * kAlignment);
     if (bytes == 0) return nullptr;
-    // Pages are there when they are first written to, or when a driver is told of all of them.
+    // Pages are allocated at the first write or when the driver registers the memory.
     void* memory =
         mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (memory == MAP_FAILED) return nullptr;
@@ -33,7 +33,8 @@ Staging::~Staging() {
     munmap(memory_, capacity_);
 }
 
-/// By mutex_. The first that fits: what was used lately is used again, and pages stay few.
+/// Requires mutex_. Takes the first range that fits, so that recently used pages are reused and few pages are
+/// touched.
 bool Staging::take_room(std::uint64_t bytes, std::uint64_t& begin) {
     const auto range = std::find_if(free_.begin(), free_.end(),
                                     [bytes](const Range& one) { return one.end - one.begin >= bytes; });
@@ -44,7 +45,7 @@ bool Staging::take_room(std::uint64_t bytes, std::uint64_t& begin) {
     return true;
 }
 
-/// By mutex_.
+/// Requires mutex_.
 void Staging::give_back_room(const Slot& slot) {
     auto next =
         std::find_if(free_.begin(), free_.end(), [&slot](const Range& one) { return one.begin >= slot.end; });
@@ -62,7 +63,7 @@ void Staging::give_back_room(const Slot& slot) {
     }
 }
 
-/// With mutex_. One after the other, or large pieces would never have their turn.
+/// Requires mutex_. Serves threads in order, because large pieces would otherwise starve.
 bool Staging::wait_in_queue(std::unique_lock<std::mutex>& lock, std::uint64_t bytes,
                             std::uint32_t patience_ms, std::uint64_t& begin) {
     const std::uint64_t own = ++last_waiting_;
@@ -114,7 +115,7 @@ void Staging::retire() {
     empty_if_retired();
 }
 
-/// By mutex_. What a device may still hold of it are other pages then.
+/// Requires mutex_. Afterwards the buffer has new pages. A device may still hold the old ones.
 void Staging::empty_if_retired() {
     const bool is_empty = free_.size() == 1 && free_.front().end - free_.front().begin == capacity_;
     if (is_retired_ && is_empty) madvise(memory_, capacity_, MADV_DONTNEED);

@@ -1,6 +1,6 @@
-// Memory in which tensors' bytes wait until they are written: pieces of it are taken and given back in any
-// order, so that one that is out for long keeps nobody from the rest. Bounded whatever the model; who finds
-// it full waits in a queue as long as others make progress. Not inherited by a fork's child.
+// A bounded buffer for tensor bytes that wait to be written. Pieces are taken and given back in any order, so
+// a long-held piece does not block the rest. When the buffer is full, threads wait in a queue as long as
+// others make progress. A forked child does not inherit the memory.
 #pragma once
 
 #include <condition_variable>
@@ -16,30 +16,30 @@ namespace aoti_dbg {
 
 class Staging {
   public:
-    /// Null where there is no such memory. Never freed while a piece is out.
+    /// Returns null if the memory cannot be mapped. The object must not be freed while a piece is in use.
     static std::unique_ptr<Staging> make(std::uint64_t bytes);
     ~Staging();
     Staging(const Staging&) = delete;
     Staging& operator=(const Staging&) = delete;
 
-    /// All of it.
+    /// Returns the whole buffer.
     [[nodiscard]] std::span<std::byte> memory() const {
         return {memory_, static_cast<std::size_t>(capacity_)};
     }
 
     struct Piece {
-        std::span<std::byte> bytes;  // empty: there was no room
+        std::span<std::byte> bytes;  // empty if there was no room
         void* slot = nullptr;        // for give_back()
     };
-    /// More is never taken at once: so that writing goes on while the rest is copied.
+    /// The most bytes of a piece. The limit lets writing continue while the rest is copied.
     [[nodiscard]] std::uint64_t most() const { return capacity_ / 8; }
-    /// Room for 1 to most() bytes. Without any, or while others wait for theirs, it waits, but no longer than
-    /// `patience_ms` in which nothing is given back; and once somebody has waited so long, nobody waits until
-    /// something is.
+    /// Takes room for 1 to most() bytes. If there is none, or others already wait, it waits in the queue. It
+    /// gives up after `patience_ms` without any give_back(). After such a timeout, later calls do not wait
+    /// until the next give_back().
     Piece take(std::uint64_t bytes, std::uint32_t patience_ms);
-    /// From any thread; the piece's bytes must not be used any more.
+    /// You may call this from any thread. The piece's bytes must not be used afterwards.
     static void give_back(void* slot);
-    /// Nobody takes any more: when the last piece is given back the memory is the system's again.
+    /// Refuses all further requests. When the last piece is given back, the memory returns to the system.
     void retire();
 
   private:
@@ -64,11 +64,11 @@ class Staging {
     std::uint64_t capacity_;
     std::mutex mutex_;
     std::condition_variable changed_;
-    std::vector<Range> free_;            // in order, none next to another
-    std::deque<std::uint64_t> waiting_;  // who waits, in order
+    std::vector<Range> free_;            // sorted, with adjacent ranges merged
+    std::deque<std::uint64_t> waiting_;  // waiting threads in order
     std::uint64_t last_waiting_ = 0;
     std::uint64_t times_given_back_ = 0;
-    std::uint64_t waited_in_vain_at_ = ~std::uint64_t{0};  // so many times it had been given back then
+    std::uint64_t waited_in_vain_at_ = ~std::uint64_t{0};  // value of times_given_back_ at the last timeout
     bool is_retired_ = false;
     std::deque<Slot> slots_;  // all that were ever needed
     std::vector<Slot*> unused_;

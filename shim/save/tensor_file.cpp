@@ -14,7 +14,7 @@ namespace {
 
 std::atomic<std::uint64_t> g_hidden_files{0};
 
-/// `parts` without the first `bytes`.
+/// Returns `parts` without the first `bytes`.
 std::span<iovec> behind(std::span<iovec> parts, std::size_t bytes) {
     while (!parts.empty() && bytes >= parts.front().iov_len) {
         bytes -= parts.front().iov_len;
@@ -70,7 +70,7 @@ bool TensorFile::is_still_ours() const {
 
 Failed TensorFile::look_whether_ours() {
     if (number_ < 0 || folder_.keeps_open() || is_still_ours()) return {};
-    number_ = -1;  // whose it is now is not known
+    number_ = -1;  // the number may be another file's by now
     return {EBADF, "the program closed one of the library's files in"};
 }
 
@@ -99,7 +99,7 @@ Failed TensorFile::publish(const OpenFolder& in, const char* name) {
     int result = 0;
     switch (folder_.naming()) {
         case TensorFolder::Naming::by_proc: {
-            // The thread's own: /proc/self has the descriptors of the program.
+            // Uses the thread's own entry, because /proc/self shows the descriptors of the program.
             char path[48];
             std::snprintf(path, sizeof path, "/proc/thread-self/fd/%d", number_);
             result = calls.link_at(AT_FDCWD, path, in.number(), name, AT_SYMLINK_FOLLOW);
@@ -117,12 +117,12 @@ Failed TensorFile::publish(const OpenFolder& in, const char* name) {
     return {};
 }
 
-/// By what the file system has: a rename that does not replace, or a link, or else a look beforehand, which
-/// is enough in a folder that nobody else writes to.
+/// Uses a rename that does not replace, or else a link, or else a check before a rename. The check is enough
+/// in a folder that no other process writes to.
 Failed TensorFile::rename_to(const OpenFolder& in, const char* name) {
     constexpr const char* kDoing = "cannot rename a file in";
     const FileCalls& calls = folder_.calls();
-    // Network file systems tell only here that something was not written.
+    // Network file systems report a failed write only on close.
     if (number_ >= 0) {
         const int closed = calls.close(number_);
         number_ = -1;

@@ -1,5 +1,5 @@
-// A file that stands under its name only when it is whole: until then it has no name at all, so that nothing
-// is left of it however the process ends, or, where the file system has no such files, a hidden one.
+// A file that appears under its name only when it is whole. Until then it has no name, so that an abnormal
+// exit leaves nothing behind. If the file system has no unnamed files, it has a hidden name.
 #pragma once
 
 #include <cstdint>
@@ -13,19 +13,20 @@ namespace aoti_dbg {
 
 class TensorFile {
   public:
-    /// `folder` outlives it.
+    /// `folder` must outlive this object.
     explicit TensorFile(const TensorFolder& folder) : folder_(folder) {}
-    /// What has no name by then is gone.
+    /// Deletes the file unless it was published.
     ~TensorFile() { discard(); }
     TensorFile(const TensorFile&) = delete;
     TensorFile& operator=(const TensorFile&) = delete;
 
-    /// In the folder that it will stand in.
+    /// Creates the file in the folder that it will be published in.
     Failed create(const OpenFolder& in);
-    /// All of the parts, one behind the other; they are changed. By several threads at once where the folder
-    /// keeps files open.
+    /// Writes all of `parts` in sequence from offset `from`, and changes the array. Several threads may call
+    /// it at once if the folder keeps files open.
     Failed write(std::span<iovec> parts, std::uint64_t from);
-    /// Gives it its name. EEXIST where something is there by that name: then it may be tried again.
+    /// Gives the file its name. Returns EEXIST if the name exists. The caller may then retry with another
+    /// name.
     Failed publish(const OpenFolder& in, const char* name);
     void discard();
 
@@ -39,14 +40,14 @@ class TensorFile {
 
     const TensorFolder& folder_;
     int number_ = -1;
-    // What it is, where the program could close the descriptor. The inode alone does not tell: that of a file
-    // without a name is given to the next one that is made.
+    // The identity of the file, kept where the program could close the descriptor. The inode alone is not
+    // enough: an unnamed file's inode goes to the next file that is created.
     dev_t device_ = 0;
     ino_t inode_ = 0;
     nlink_t names_ = 0;
-    std::uint64_t end_ = 0;  // of what was written, likewise
+    std::uint64_t end_ = 0;  // end of the written bytes, for the same check
     OpenFolder hidden_in_;
-    std::string hidden_name_;  // empty: it has none
+    std::string hidden_name_;  // empty if it has no hidden name
 };
 
 }  // namespace aoti_dbg

@@ -11,10 +11,10 @@
 namespace aoti_dbg {
 namespace {
 
-// A descriptor for names below it, which asks for no permission to read.
+// O_PATH opens the folder without read permission. It only serves to reach names below it.
 constexpr int kFolder = O_PATH | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW;
 constexpr int kMostNames = 10000;
-// Files that are written between two looks at whether the folder is still where it was.
+// Files written between two checks that the folder was not moved.
 constexpr unsigned kUsesOfOpen = 256;
 
 }  // namespace
@@ -47,7 +47,7 @@ Failed TensorFolder::make_flat(const Place& place) {
     files_ = {place.flat, place.follows_link};
     for (std::size_t slash = place.flat.find('/', 1);; slash = place.flat.find('/', slash + 1)) {
         const std::string part = place.flat.substr(0, slash);
-        // A parent may be closed to us and exist all the same; whether the last part can be opened decides.
+        // A parent may exist without being writable. Only the last component decides.
         const int made = calls_->make_folder_at(AT_FDCWD, part.c_str(), 0700);
         if (slash != std::string::npos) continue;
         if (made != 0 && errno != EEXIST) return {errno, "cannot create directory"};
@@ -81,11 +81,11 @@ Failed TensorFolder::open_root(const Root& root, OpenFolder& folder) const {
     return failed;
 }
 
-/// From the folder that is open to one in it.
+/// Replaces the open folder by the subfolder `name`.
 Failed TensorFolder::open_part(const char* name, OpenFolder& folder) const {
     int opened = calls_->open_at(folder.number(), name, kFolder, 0);
     if (opened < 0 && errno == ENOENT) {
-        // Another thread may be quicker.
+        // Another thread may have created it first.
         if (calls_->make_folder_at(folder.number(), name, 0700) != 0 && errno != EEXIST)
             return {errno, "cannot create a directory in"};
         opened = calls_->open_at(folder.number(), name, kFolder, 0);
@@ -121,7 +121,8 @@ void TensorFolder::tidy() const {
     if (naming_ == Naming::from_hidden) remove_folder(kHidden);
 }
 
-/// Tried once: what cannot be found out any other way is whether an unnamed file can get a name here.
+/// Tries it once with a probe, because there is no other way to find out whether an unnamed file can get a
+/// name here.
 void TensorFolder::find_out_naming() {
     OpenFolder root;
     if (open_root(files_, root)) return;

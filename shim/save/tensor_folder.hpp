@@ -1,12 +1,6 @@
-// The folder that saved tensors go to, with its subfolders. Everything in it is reached by descriptors of
-// folders and never through a symbolic link: where the folder was replaced, moved away or deleted, that is a
-// failure, and nothing is written elsewhere. Folders are 0700, files 0600; nothing that is there is
-// overwritten.
-//
-//     OUT/tensors/               claimed by this process alone; tensors-<pid>, where that is taken
-//         index.jsonl
-//         run0000/call0041/*.pt  or, with PyTorch's layout, all of them in one folder, elsewhere
-//         .unfinished/           where the file system has no files without a name
+// The folder of saved tensors and its subfolders. All access goes through descriptors of folders and never
+// follows a symbolic link. If the folder was replaced, moved or deleted, access fails and nothing is written
+// elsewhere. Folders are 0700, files 0600. Existing files are never overwritten.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +14,7 @@
 
 namespace aoti_dbg {
 
-/// A folder that a thread works in. Of each thread its own.
+/// A folder that a thread works in. Each thread has its own.
 class OpenFolder {
   public:
     [[nodiscard]] int number() const { return folder_ ? folder_->number() : -1; }
@@ -33,42 +27,47 @@ class OpenFolder {
     unsigned uses_ = 0;
 };
 
+/// The layout on disk:
+///     OUT/tensors/               claimed by this process alone, or tensors-<pid> if that exists
+///         index.jsonl
+///         run0000/call0041/*.pt  or, with PyTorch's layout, all in one folder elsewhere
+///         .unfinished/           if the file system has no unnamed files
 class TensorFolder {
   public:
     struct Place {
-        std::string out;            // an absolute path of a folder that is there
-        std::string flat;           // of PyTorch's layout; empty: a folder for each call, in `out`
-        bool follows_link = false;  // `flat` may be a symbolic link: the person named it
+        std::string out;            // absolute path of an existing folder
+        std::string flat;           // for PyTorch's layout, empty for a folder per call in `out`
+        bool follows_link = false;  // `flat` may be a symbolic link, because the user named it
     };
 
-    /// Makes it. `calls` outlives this.
+    /// Creates the folder. `calls` must outlive this object.
     static Result<TensorFolder> make(const FileCalls& calls, const Place& place);
 
-    /// Whether threads may keep folders open: they have descriptors of their own.
+    /// Sets whether threads may keep folders open. They may if they have descriptors of their own.
     void keep_open(bool keep) { keeps_open_ = keep; }
     [[nodiscard]] bool keeps_open() const { return keeps_open_; }
-    /// Whoever is told of what was written to files; outlives this.
+    /// Sets the object to notify of writes to files. It must outlive this object.
     void tell_of_writes(WriteBack* write_back) { write_back_ = write_back; }
     [[nodiscard]] WriteBack* write_back() const { return write_back_; }
 
-    /// Goes to a subfolder ("" the folder itself, else as folder_of() has it), which it makes where it is not
-    /// there. Cheap where `folder` is there already.
+    /// Opens a subfolder and creates it if it does not exist. The name is "" for the folder itself, else as
+    /// in folder_of(). Cheap if `folder` already refers to it.
     Failed enter(const std::string& name, OpenFolder& folder) const;
-    /// The one that has the index.
+    /// Opens the folder that contains the index.
     Failed enter_home(OpenFolder& folder) const { return open_root(home_, folder); }
 
-    /// Removes an empty subfolder; what is not empty stays.
+    /// Removes a subfolder if it is empty.
     void remove_folder(const std::string& name) const;
-    /// Removes what was for files that are not finished, if there are none.
+    /// Removes the folder of unfinished files if it is empty.
     void tidy() const;
 
-    /// What names of files are relative to, and where the index lies.
+    /// Names of files are relative to path(). home() contains the index.
     [[nodiscard]] const std::string& path() const { return files_.path; }
     [[nodiscard]] const std::string& home() const { return home_.path; }
     [[nodiscard]] bool is_flat() const { return files_.path != home_.path; }
-    /// Bytes of a name.
+    /// The longest name of a file, in bytes.
     [[nodiscard]] std::size_t longest_name() const { return longest_name_; }
-    /// How a file gets its name when it is whole.
+    /// How a finished file gets its name.
     enum class Naming { by_proc, by_descriptor, from_hidden };
     [[nodiscard]] Naming naming() const { return naming_; }
     [[nodiscard]] const FileCalls& calls() const { return *calls_; }

@@ -12,13 +12,13 @@ namespace aoti_dbg {
 namespace {
 
 constexpr int kAppend = O_WRONLY | O_APPEND | O_CLOEXEC | O_NOFOLLOW;
-// Lines between two looks at whether the file is still where it was.
+// Lines written between two checks that the file was not replaced.
 constexpr unsigned kUsesOfOpen = 256;
 
 }  // namespace
 
 Failed TensorIndex::create(std::string_view header) {
-    // Made by a thread of the program's, which a file that grows too long would end (SIGXFSZ).
+    // Runs on a thread of the program, where a file beyond the size limit raises SIGXFSZ.
     rlimit limit{};
     if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur < header.size())
         return {EFBIG, "cannot create the index in"};
@@ -86,7 +86,7 @@ Failed TensorIndex::write(std::string_view lines) {
         return {};
     }
     const int error = written < 0 ? errno : ENOSPC;
-    // A part of a line must not stand before the next one.
+    // A partial line must not precede the next one.
     if (written > 0 && calls.cut(file_->number(), static_cast<off_t>(bytes())) != 0) {
         bytes_.fetch_add(static_cast<std::uint64_t>(written), std::memory_order_relaxed);
         ends_torn_ = true;

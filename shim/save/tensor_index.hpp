@@ -1,7 +1,6 @@
-// index.jsonl beside the saved tensors: each line is whole or not there, and is appended by one write. Lines
-// of removed runs are taken out again, so that the file stays in proportion to what is on disk. Its
-// descriptor stays open only where it is out of the program's reach. Not thread-safe: the caller holds a
-// lock.
+// Writes index.jsonl beside the saved tensors. Each line is appended by one write and is either whole or
+// absent. Lines of removed runs are later deleted, so that the file stays in proportion to what is on disk.
+// The descriptor stays open only if the program cannot reach it. Not thread-safe: the caller holds a lock.
 #pragma once
 
 #include <atomic>
@@ -22,27 +21,28 @@ struct IndexLine;
 class TensorIndex {
   public:
     static constexpr const char* kName = "index.jsonl";
-    /// What takes the index's place when it is whole. A process that is killed may leave one behind.
+    /// Replaces the index once it is whole. A killed process may leave one behind.
     static constexpr const char* kNewName = "index.jsonl.new";
-    /// Fewer bytes of removed runs are not worth writing the rest again.
+    /// Fewer bytes of removed runs do not justify rewriting the rest.
     static constexpr std::uint64_t kLeastDead = std::uint64_t{16} << 10U;
 
-    /// `folder` outlives it.
+    /// `folder` must outlive this object.
     explicit TensorIndex(const TensorFolder& folder, std::uint64_t least_dead = kLeastDead)
         : folder_(folder), least_dead_(least_dead), compact_at_(least_dead) {}
 
-    /// Makes the file with its first line.
+    /// Creates the file with its first line.
     Failed create(std::string_view header);
-    /// All of it, or, where that fails, nothing.
+    /// Appends all of `lines`. On failure, nothing is appended.
     Failed append(std::string_view lines);
 
-    /// Appends the line that says that this run went. `dead` bytes of earlier lines list its files.
+    /// Appends the line that says that this run was removed. `dead` is the size of the earlier lines that
+    /// list its files.
     Failed append_evicted(std::string_view line, std::uint32_t run, std::uint64_t files, std::uint64_t dead);
-    /// Replaces the file by one without the lines of runs that went, once these are half of it, so that
-    /// it costs each line a constant. Where that fails the file stays as it is, until it has grown again.
+    /// Rewrites the file without the lines of removed runs once they are half of it. This makes the cost per
+    /// line constant. On failure the file stays unchanged until it has grown again.
     void compact_if_due();
 
-    /// From any thread.
+    /// You may call this from any thread.
     [[nodiscard]] std::uint64_t bytes() const { return bytes_.load(std::memory_order_relaxed); }
     [[nodiscard]] std::string path() const { return folder_.home() + "/" + kName; }
 
@@ -57,17 +57,17 @@ class TensorIndex {
 
     const TensorFolder& folder_;
     std::optional<Descriptor> file_;
-    unsigned uses_ = 0;  // since it was opened
+    unsigned uses_ = 0;  // since the file was opened
     std::atomic<std::uint64_t> bytes_{0};
     bool ends_torn_ = false;
     dev_t device_ = 0;
     ino_t inode_ = 0;
 
     const std::uint64_t least_dead_;
-    std::uint64_t dead_ = 0;  // bytes of lines that list nothing that stands
+    std::uint64_t dead_ = 0;  // bytes of lines that list no existing file
     std::uint64_t compact_at_;
-    std::map<std::uint32_t, std::uint64_t> gone_;  // by run: the place of its last line of this kind
-    std::uint64_t gone_runs_ = 0;                  // all of them
+    std::map<std::uint32_t, std::uint64_t> gone_;  // by run: the offset of its last eviction line
+    std::uint64_t gone_runs_ = 0;                  // all removed runs so far
     std::uint64_t gone_files_ = 0;
 };
 

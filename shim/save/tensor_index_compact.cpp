@@ -1,5 +1,6 @@
-// The index without the lines of removed runs: a new file beside it, whole, which is then renamed over it. A
-// reader, or who comes after a kill, finds the old one or the new one, and each lists all that stands.
+// Rewrites the index without the lines of removed runs. The new file is renamed over the old one only once it
+// is whole. A reader, even after a kill, finds either the old or the new file. Both list everything that
+// exists.
 #include <fcntl.h>
 
 #include <algorithm>
@@ -20,8 +21,8 @@ constexpr int kRead = O_RDONLY | O_CLOEXEC | O_NOFOLLOW;
 constexpr int kMake = O_WRONLY | O_APPEND | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW;
 constexpr std::size_t kPiece = std::size_t{1} << 18U;
 
-/// A descriptor that the program may have closed, where it shares our table: then its number may be that of
-/// a file of the program's, which is neither used nor closed.
+/// A descriptor that the program may close if it shares our descriptor table. Its number may then belong to a
+/// file of the program, so it is neither used nor closed.
 class OpenFile {
   public:
     OpenFile(const FileCalls& calls, bool is_shared) : calls_(calls), is_shared_(is_shared) {}
@@ -73,7 +74,7 @@ class OpenFile {
 
 }  // namespace
 
-/// Takes the old file's bytes piece by piece and writes the lines that stay.
+/// Reads the old file in pieces and writes the lines that stay.
 class TensorIndex::Copy {
   public:
     Copy(const TensorIndex& index, const OpenFile& to) : index_(index), to_(to) {}
@@ -121,7 +122,7 @@ class TensorIndex::Copy {
         append_relinked(line, is, *gone->second, out_);
         if (gone->second->empty()) *gone->second = is.path;
     }
-    /// What takes the place of a path that goes, and of all that are the same file; it may not be known yet.
+    /// Returns what replaces a removed path and all other names of its file. It may not be known yet.
     std::shared_ptr<std::string> heir_of(std::string_view linked_to) {
         const auto gone = linked_to.empty() ? heirs_.end() : heirs_.find(fnv1a(linked_to));
         return gone != heirs_.end() ? gone->second : std::make_shared<std::string>(linked_to);
@@ -129,9 +130,9 @@ class TensorIndex::Copy {
 
     const TensorIndex& index_;
     const OpenFile& to_;
-    // Of the paths whose lines are taken out, by a hash: the first name of that file that stays.
+    // Maps a hash of each removed path to the first remaining name of that file.
     std::unordered_map<std::uint64_t, std::shared_ptr<std::string>> heirs_;
-    std::string rest_;  // of the last line, which is not complete
+    std::string rest_;  // the incomplete last line
     std::string out_;
     std::uint64_t at_ = 0;
     std::uint64_t bytes_ = 0;

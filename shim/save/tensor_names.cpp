@@ -12,7 +12,7 @@ namespace {
 constexpr std::string_view kNeverPlain = "/%\x7F";
 constexpr std::string_view kNotPortable = "\":<>|*?\\";
 constexpr std::size_t kHashCharacters = 17;  // "~" and 16 digits
-// Of the parts of a name that is too long: PyTorch's own are shorter.
+// Limits for the parts of a name that is too long. PyTorch's own parts are shorter.
 constexpr std::size_t kLongestLabel = 64;
 constexpr std::size_t kLongestDevice = 24;
 constexpr std::size_t kExtension = 3;  // ".pt"
@@ -30,14 +30,14 @@ int digit_value(char c) {
     return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
 }
 
-/// As printf's %04u.
+/// Works like %04u in printf.
 void append_padded(std::uint64_t number, std::size_t digits, std::string& out) {
     const std::string text = std::to_string(number);
     out.append(digits > text.size() ? digits - text.size() : 0, '0');
     out += text;
 }
 
-/// What `text` begins with, in at most `most` bytes, no escape and no character torn.
+/// Returns the longest prefix of at most `most` bytes that splits no escape and no character.
 std::string_view beginning_of(std::string_view text, std::size_t most) {
     if (text.size() <= most) return text;
     std::size_t length = 0;
@@ -64,10 +64,10 @@ std::string_view word_of_side(EventSide side) {
     return "before_launch";
 }
 
-/// Escaped.
+/// The escaped parts of a name.
 struct Parts {
     std::string_view side;
-    std::string kernel;  // empty: of a run
+    std::string kernel;  // empty for inputs and outputs
     std::string label;
     std::string device;
 
@@ -89,7 +89,7 @@ struct Parts {
 };
 
 std::size_t longest_stem(const NameRules& rules) {
-    // No file system that is in use takes less than the names below come to.
+    // Every file system in use allows the length of a shortened name.
     return std::max<std::size_t>(rules.longest, 140) - kExtension - kRoomBehindName;
 }
 
@@ -165,7 +165,7 @@ std::string stem_of(const SavedPlace& place, const NameRules& rules) {
     parts.device = beginning_of(parts.device, kLongestDevice);
     const std::size_t others = parts.joined().size() - parts.kernel.size() + kHashCharacters;
     parts.kernel = beginning_of(parts.kernel, most > others ? most - others : 0);
-    // Of inputs, which have no kernel, the mark stands behind the label.
+    // Inputs have no kernel, so the mark follows the label.
     (parts.kernel.empty() ? parts.label : parts.kernel) += mark;
     return parts.joined();
 }

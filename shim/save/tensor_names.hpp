@@ -1,6 +1,6 @@
-// How the files of saved tensors are called: <folder of run and call>/<side>_<kernel>_<argument>_<device>.pt,
-// PyTorch's documented name. Names of kernels and arguments may hold anything; no name leads out of its
-// folder, and what is replaced can be told from the name again. Pure: looks at no file.
+// Builds the names of saved tensors' files: <folder of run and call>/<side>_<kernel>_<argument>_<device>.pt,
+// PyTorch's documented name. Names of kernels and arguments may contain any bytes. No name must lead out of
+// its folder, and an escaped name can be decoded again. Touches no file.
 #pragma once
 
 #include <cstddef>
@@ -12,42 +12,44 @@
 
 namespace aoti_dbg {
 
-/// Which tensor of which call.
+/// Identifies a tensor of a call.
 struct SavedPlace {
     EventSide side = EventSide::before;
-    std::uint32_t run = ~0U;             // ~0U: outside of any
+    std::uint32_t run = ~0U;             // ~0U outside of any run
     std::uint32_t call = kNoCallNumber;  // in the run
-    std::uint64_t sequence = 0;          // of the call, in the process; names what is in no run
-    std::string_view kernel;             // of inputs and outputs: not looked at
+    std::uint64_t sequence = 0;          // of the call in the process; names calls outside runs
+    std::string_view kernel;             // ignored for inputs and outputs
     std::string_view label;              // buf1
     std::string_view device;             // cuda:0
 };
 
 struct NameRules {
-    bool portable = false;      // without what other file systems and artifact stores refuse
-    std::size_t longest = 255;  // bytes of a file's name that the file system takes
+    bool portable = false;      // escape what other file systems and artifact stores reject
+    std::size_t longest = 255;  // longest file name of the file system, in bytes
 };
 
-/// Files beyond a thousand of one name, and a process's number, must find room behind a name.
+/// Reserves room behind a name for the number of a repeated name (beyond a thousand) and for a process
+/// number.
 inline constexpr std::size_t kRoomBehindName = 16;
 
-/// `/`, `%`, control characters, and what is not UTF-8, as `%2F`; with portable rules also `" : < > | * ? \`.
+/// Writes `/`, `%`, control characters and bytes that are not UTF-8 as `%2F`. With portable rules, does the
+/// same for `"`, `:`, `<`, `>`, `|`, `*`, `?` and `\`.
 std::string escaped_name(std::string_view name, bool portable);
-/// What escaped_name() was made of.
+/// Inverts escaped_name().
 std::string unescaped_name(std::string_view name);
 
-/// "run0000/call0041", "run0000/inputs", "outside/seq0000000123"
+/// Returns "run0000/call0041", "run0000/inputs" or "outside/seq0000000123".
 std::string folder_of(const SavedPlace& place);
-/// "run0000": the first part of folder_of().
+/// Returns "run0000", the first part of folder_of().
 std::string folder_of_run(std::uint32_t run);
 
-/// "before_launch_triton_poi_fused_0_buf1_cuda:0". Where that would be longer than the rules allow, the
-/// kernel's name is cut, after it the others, and `~` with a hash of the whole name stands for the rest.
+/// Returns "before_launch_triton_poi_fused_0_buf1_cuda:0". If that is longer than the rules allow, the kernel
+/// name is cut first, then the label and the device. `~` and a hash of the whole name replace the rest.
 std::string stem_of(const SavedPlace& place, const NameRules& rules);
-/// Of a name that stem_of() cut: the whole of it; else empty.
+/// Returns the whole name if stem_of() cuts it, else an empty string.
 std::string whole_stem_if_cut(const SavedPlace& place, const NameRules& rules);
 
-/// "<stem>.pt", "<stem>.2.pt" for the second of that name.
+/// Returns "<stem>.pt", or "<stem>.2.pt" for the second file of that name.
 std::string file_name_of(std::string_view stem, std::uint64_t number);
 
 }  // namespace aoti_dbg

@@ -14,12 +14,11 @@
 namespace aoti_dbg {
 namespace {
 
-// Bytes whose checksum is taken and which are then written: they are in the processor's cache the second
-// time.
+// A piece is checksummed and then written, so it must fit the processor's cache.
 constexpr std::size_t kPiece = std::size_t{1} << 20U;
-// Of a tensor: one thread alone writes more slowly than a disk that is quick, or memory.
+// Larger tensors are written in parts: a single thread is slower than a fast disk or memory.
 constexpr std::uint64_t kLeastInParts = std::uint64_t{8} << 20U;
-// Names that are kept account of; of what is forgotten the file system is asked, name by name.
+// The most names to remember. For a forgotten name, the file system is asked one number at a time.
 constexpr std::size_t kMostNames = 65536;
 constexpr std::uint64_t kMostOfOneName = 100000;
 constexpr std::size_t kMostVainFolders = 1024;
@@ -43,7 +42,7 @@ ContentKey key_of(const SavingJob& job) {
 }
 
 iovec part_of(std::span<const std::byte> bytes) {
-    // Nobody writes to it; the system's type has no const.
+    // The file is only written from it, but iovec has no const pointer.
     return {const_cast<std::byte*>(bytes.data()), bytes.size()};
 }
 
@@ -111,7 +110,7 @@ bool TensorSaver::open(const TensorToSave& what, SavingJob& job) {
     return false;
 }
 
-/// By mutex_.
+/// Requires mutex_.
 std::uint64_t TensorSaver::next_number(const SavingJob& job) {
     if (numbers_.size() >= kMostNames) numbers_.clear();
     const std::uint64_t folder = fnv1a(job.folder) * 31U;
@@ -169,7 +168,7 @@ TensorSaver::Begun TensorSaver::begin(SavingJob& job, bool is_reported, Hand& ha
 
 void TensorSaver::write(SavingJob& job, std::span<const std::byte> bytes, bool is_last) {
     if (bytes.size() > job.storage_bytes - job.taken) {
-        return leave_out(job, LeftOut::incomplete);  // more than was said
+        return leave_out(job, LeftOut::incomplete);  // more bytes than announced
     }
     if (bytes.data() == nullptr && !bytes.empty()) return write_hole(job, bytes.size());
     do {
@@ -192,11 +191,11 @@ void TensorSaver::write(SavingJob& job, std::span<const std::byte> bytes, bool i
         if (const Failed failed = job.file->write({parts, count}, job.at)) return fail(failed, job);
         job.at += length;
         counts_.bytes.fetch_add(length, std::memory_order_relaxed);
-        close_unwound_calls(job, length);
+        settle_grant(job, length);
     } while (!bytes.empty());
 }
 
-void TensorSaver::close_unwound_calls(SavingJob& job, std::uint64_t bytes) {
+void TensorSaver::settle_grant(SavingJob& job, std::uint64_t bytes) {
     const std::lock_guard lock(mutex_);
     budget_.note_written(bytes);
     job.settled += bytes;
@@ -212,7 +211,7 @@ Failed TensorSaver::write_part(SavingJob& job, std::uint64_t from, std::span<con
         if (const Failed failed = job.file->write({&part, 1}, job.head + from)) return failed;
         from += piece.size();
         counts_.bytes.fetch_add(piece.size(), std::memory_order_relaxed);
-        close_unwound_calls(job, piece.size());
+        settle_grant(job, piece.size());
     }
     return {};
 }
@@ -227,19 +226,19 @@ void TensorSaver::write_frame(SavingJob& job, std::uint32_t crc) {
     job.taken = job.storage_bytes;
     job.at = job.head + job.storage_bytes + frame.tail.size();
     counts_.bytes.fetch_add(frame.head.size() + frame.tail.size(), std::memory_order_relaxed);
-    close_unwound_calls(job, job.granted - job.settled);
+    settle_grant(job, job.granted - job.settled);
 }
 
-/// Never the last of a storage.
+/// A hole is never the last part of a storage.
 void TensorSaver::write_hole(SavingJob& job, std::uint64_t zeros) {
     if (job.at == 0) {
         PtFrame frame = pt_frame(job.tensor(), 0);
         iovec head = part_of(frame.head);
         if (const Failed failed = job.file->write({&head, 1}, 0)) return fail(failed, job);
         job.at = frame.head.size();
-        close_unwound_calls(job, job.at);
+        settle_grant(job, job.at);
     }
-    close_unwound_calls(job, zeros);
+    settle_grant(job, zeros);
     job.crc = crc32_combine(job.crc, crc32_of_zeros(zeros), zeros);
     job.at += zeros;
     job.taken += zeros;
@@ -295,7 +294,7 @@ void TensorSaver::leave_out(SavingJob& job, LeftOut why) {
     end_job(job, false);
 }
 
-/// A tensor that is not written, since its run goes or has gone.
+/// Counts a tensor that is not written because its run is being or was removed.
 void TensorSaver::count_gone(const SavingJob& job) {
     WhyEvicted why = WhyEvicted::older;
     {
@@ -310,7 +309,7 @@ void TensorSaver::count_left_out(LeftOut why) {
     counts_.left_out[static_cast<std::size_t>(why)].fetch_add(1, std::memory_order_relaxed);
 }
 
-/// It is over: its file stands, or nothing of it is left.
+/// Ends the job. Its file exists, or nothing of it is left.
 void TensorSaver::end_job(SavingJob& job, bool stands) {
     job.stage = SavingJob::Stage::over;
     job.file.reset();
@@ -323,7 +322,7 @@ void TensorSaver::end_job(SavingJob& job, bool stands) {
     if (!stands || runs_.is_going(job.run)) note_freed();
 }
 
-/// By mutex_.
+/// Requires mutex_.
 void TensorSaver::return_grant(SavingJob& job) {
     if (job.has_grant) budget_.give_back(job.granted, job.settled);
     job.has_grant = false;

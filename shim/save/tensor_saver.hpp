@@ -1,6 +1,6 @@
-// From "these bytes are the tensor's" to "the file stands under its name and the index names it": names,
-// budget, links, files, index, and what becomes of each failure. Has no thread and waits for nobody; several
-// threads may be inside, each with a job and a hand of its own. Made by the program's threads, used by ours.
+// Turns the bytes of a tensor into a named file that the index lists. Handles names, the budget, links,
+// files, the index and every failure. It has no thread and never blocks for long. Several threads may use it
+// at once, each with its own job and hand. The program's threads create it, and ours use it.
 #pragma once
 
 #include <array>
@@ -42,68 +42,71 @@ struct SavingSettings {
 
 class TensorSaver {
   public:
-    /// What a thread works with.
+    /// The state of one writer thread.
     struct Hand {
-        OpenFolder folder;  // of its last file
+        OpenFolder folder;  // folder of its last file
         OpenFolder root;
         std::string line;
     };
-    /// Takes whole sentences, from any of the threads inside.
+    /// Prints whole sentences. Any thread may call it.
     using Say = std::function<void(Severity, std::string)>;
 
-    /// Makes the folder and the index.
+    /// Creates the folder and the index.
     static Result<std::unique_ptr<TensorSaver>> make(const SavingSettings& settings, Say say,
                                                      const FileCalls& calls = system_file_calls());
     void keep_folders_open(bool keep) { folder_.keep_open(keep); }
-    /// Whoever has the disk begin with what is written, unless it may soon be removed, or must not be open a
-    /// second time.
+    /// Sets the object that starts write-back of written files. This is off if a file may soon be removed or
+    /// must not be opened twice.
     void tell_of_writes(WriteBack* write_back) {
         const bool stays = !settings_.only_findings && settings_.keep_last == 0;
         if (stays && folder_.naming() != TensorFolder::Naming::from_hidden)
             folder_.tell_of_writes(write_back);
     }
 
-    /// Fills `job` in and gives it its name, in the order of the calls. No system call. False where it is not
-    /// to be saved; then the job is over.
+    /// Fills in `job` and assigns its name, in the order of calls. Makes no system call. Returns false if the
+    /// tensor is not to be saved, in which case the job is over.
     bool open(const TensorToSave& what, SavingJob& job);
 
-    /// Nobody adds to its bytes any more. From any thread, once.
+    /// Records that all bytes of the job are at hand. Call this once, from any thread.
     void note_complete(SavingJob& job);
 
-    /// Before its first byte. `is_reported`: its facts are known; then one that equals a saved one is linked.
-    /// A job that is over afterwards was linked, or left out. `waits` if another one with the same content,
-    /// which is complete, is written at this moment: then nothing was done, and take_freed_by() of that job
-    /// gives this one back. One that is not complete is not waited for: it may need the memory that those who
-    /// wait hold, or never be.
+    /// Call this before the first byte. `is_reported` means that the job's facts are known, so a tensor equal
+    /// to a saved one is linked. `over` means that the job was linked or left out.
+    /// `waits` means that a complete job with the same content is being written and nothing was done.
+    /// take_freed_by() of that job returns this one. begin() never waits for an incomplete job: it may never
+    /// complete, or it may need memory that the waiting jobs hold.
     enum class Begun : std::uint8_t { writes, over, waits };
     Begun begin(SavingJob& job, bool is_reported, Hand& hand);
-    /// The next bytes, as TensorChunk has them. `is_last`: no more come, and the facts are known.
+    /// Writes the next bytes, in the form of TensorChunk. `is_last` means that no more bytes follow and the
+    /// facts are known.
     void write(SavingJob& job, std::span<const std::byte> bytes, bool is_last);
-    /// Instead, where begin() has set `in_parts`: bytes of the storage from anywhere on, by any threads at
-    /// once. Adds them to their own checksum. What fails is for fail(), when no thread writes any more.
+    /// Replaces write() if begin() set `in_parts`. Writes bytes at any offset of the storage, and any number
+    /// of threads may call it at once. Extends the caller's checksum. Pass a failure to fail() once no thread
+    /// writes any more.
     Failed write_part(SavingJob& job, std::uint64_t from, std::span<const std::byte> bytes,
                       std::uint32_t& crc);
-    /// When all parts are written: what is before and behind them. `crc` is that of the whole storage.
+    /// Writes the bytes before and after the storage once all parts are written. `crc` covers the whole
+    /// storage.
     void write_frame(SavingJob& job, std::uint32_t crc);
     void fail(const Failed& failed, SavingJob& job);
-    /// Behind the last byte.
+    /// Call this after the last byte.
     void finish(SavingJob& job, Hand& hand);
     void leave_out(SavingJob& job, LeftOut why);
-    /// Of a tensor that was never opened.
+    /// Counts a tensor that was never opened.
     void count_left_out(LeftOut why);
-    /// To be asked once a job is over: what waited for it.
+    /// Returns the jobs that waited for `job`. Call this once the job is over.
     void take_freed_by(SavingJob& job, std::vector<SavingJob*>& freed);
 
     void end_run(std::uint32_t run, bool had_finding);
-    /// Removes the files of one run that goes, or folders that no file came to. False if there is nothing to
-    /// do.
+    /// Removes the files of one evicted run, or folders that no file was written to. Returns false if there
+    /// is nothing to do.
     bool evict_one(Hand& hand);
     [[nodiscard]] bool has_to_evict();
 
-    /// The last line of the index.
+    /// Writes the last line of the index.
     void end(std::string_view how);
 
-    /// Nothing is saved any more.
+    /// Returns whether saving has stopped for good.
     [[nodiscard]] bool is_stopped() const { return is_stopped_.load(std::memory_order_relaxed); }
     [[nodiscard]] const SavedCounts& counts() const { return counts_; }
     [[nodiscard]] const TensorFolder& folder() const { return folder_; }
@@ -113,7 +116,7 @@ class TensorSaver {
     TensorSaver(const SavingSettings& settings, TensorFolder folder, Say say);
 
     void write_hole(SavingJob& job, std::uint64_t zeros);
-    void close_unwound_calls(SavingJob& job, std::uint64_t bytes);
+    void settle_grant(SavingJob& job, std::uint64_t bytes);
 
     // tensor_saver_links.cpp
     enum class Linked : std::uint8_t { over, not_known };
@@ -174,32 +177,32 @@ class TensorSaver {
     std::atomic<bool> is_stopped_{false};
     std::atomic<unsigned> said_{0};
     std::atomic<bool> has_links_{true};
-    std::string why_stopped_;  // by mutex_
+    std::string why_stopped_;  // guarded by mutex_
 
-    std::mutex mutex_;  // of what follows; held for no system call
+    std::mutex mutex_;  // guards the members below; not held during system calls
     SaveBudget budget_;
     KeptRuns runs_;
     SavedContents contents_;
-    // Where runs may go: what is on disk, by a number of ours, and how many names of ours it has. The file
-    // system's count does not tell, since the person may link to files as well, or remove them.
+    // What is on disk, by our own content number, and how many names it has. Used if runs may be removed. The
+    // file system's link count is unreliable, because users may link to files or remove them.
     struct OnDisk {
         std::uint64_t names = 0;
-        std::uint64_t coming = 0;  // names that a thread is about to give it
+        std::uint64_t coming = 0;  // names that a thread is about to create
         std::uint64_t bytes = 0;
     };
     std::unordered_map<std::uint64_t, OnDisk> on_disk_;
     std::uint64_t last_content_ = 0;
     std::condition_variable room_freed_;
     std::uint64_t times_freed_ = 0;       // how often room may have become free
-    std::uint64_t waited_since_ = ~0ULL;  // of these, when it was waited for in vain
-    std::uint32_t removing_ = 0;          // threads that remove files
-    std::set<std::string> vain_folders_;  // where all runs stay: made for files that do not stand
+    std::uint64_t waited_since_ = ~0ULL;  // value of times_freed_ at the last wait in vain
+    std::uint32_t removing_ = 0;          // threads that are removing files
+    std::set<std::string> vain_folders_;  // created for files that do not exist; used if no run is removed
     struct Claim {
         const SavingJob* by;
         std::vector<SavingJob*> waiting;
     };
     std::unordered_map<ContentKey, Claim, ContentKey::Hasher> claimed_;
-    std::unordered_map<std::uint64_t, std::uint32_t> numbers_;  // of names, by a hash of the name
+    std::unordered_map<std::uint64_t, std::uint32_t> numbers_;  // by a hash of the name
 };
 
 }  // namespace aoti_dbg

@@ -1,4 +1,4 @@
-// What the index says of each saved tensor, and at the end of all of them.
+// Writes the index line of each saved tensor, and the last line with the totals.
 
 #include <utility>
 
@@ -7,7 +7,7 @@
 
 namespace aoti_dbg {
 
-/// False if it fails: then the file is removed again, since the index must list every file.
+/// Returns false on failure. The file is then removed again, because the index must list every file.
 bool TensorSaver::append_to_index(SavingJob& job, const SavedFile* known, bool has_file, Hand& hand) {
     const std::string path = job.path();
     IndexedTensor line;

@@ -1,4 +1,4 @@
-// Tensors that equal one that is saved: links, and what stands for them where there are none.
+// Links a tensor that equals a saved one. Without links, the index names the equal file.
 
 #include <cerrno>
 #include <utility>
@@ -10,25 +10,26 @@ namespace {
 
 constexpr std::uint64_t kMostOfOneName = 100000;
 
-/// The file system has no links, or none between these two.
+/// The file system has no links, or the two folders are on different file systems.
 bool means_no_links(int error) {
     return error == EPERM || error == EOPNOTSUPP || error == ENOSYS || error == EXDEV;
 }
 
-/// This file cannot have one more name, or is gone: the content is written again, and that file linked to.
+/// The file cannot have another name or no longer exists. The content is written again, and later tensors
+/// link to the new file.
 bool means_this_file(int error) {
     return error == EMLINK || error == ENOENT;
 }
 
 }  // namespace
 
-/// A name in the index alone must not outlive the file that it stands for.
+/// An index entry without its own file must not outlive the file that it names.
 bool TensorSaver::looks_for_equals() const {
     return has_links_.load(std::memory_order_relaxed) || !runs_.any_may_go();
 }
 
-/// Whether the content is still on disk; if so a name is coming from here on, so that it counts as on disk
-/// until the link is there, whatever run goes meanwhile.
+/// Returns whether the content is still on disk. If so, reserves a name, so that the content counts as on
+/// disk until the link exists, whatever run is removed meanwhile.
 bool TensorSaver::take_name(const SavingJob& job, const SavedFile& known) {
     const std::lock_guard lock(mutex_);
     if (!runs_.any_may_go()) return true;
@@ -41,7 +42,7 @@ bool TensorSaver::take_name(const SavingJob& job, const SavedFile& known) {
     return true;
 }
 
-/// Gives back what take_name() took.
+/// Undoes take_name().
 void TensorSaver::give_name_back(const SavedFile& known) {
     const std::lock_guard lock(mutex_);
     const auto found = on_disk_.find(known.content);
@@ -50,7 +51,7 @@ void TensorSaver::give_name_back(const SavedFile& known) {
     budget_.give_back_bytes(free_if_unnamed(known.content), UINT64_MAX);
 }
 
-/// By mutex_. The link that was coming is there. Whether it is one more name, and not the only one by now.
+/// Requires mutex_. Turns a reserved name into an existing one. Returns whether the content has other names.
 bool TensorSaver::note_named(std::uint64_t content) {
     const auto found = on_disk_.find(content);
     if (found == on_disk_.end()) return true;
@@ -103,13 +104,13 @@ TensorSaver::Linked TensorSaver::link_named(SavingJob& job, const SavedFile& kno
     job.content = known.content;
     {
         const std::lock_guard lock(mutex_);
-        // Counted with the name: another thread may remove a name of this content at once.
+        // Count it together with the name, because another thread may remove a name of this content at once.
         if (note_named(known.content)) {
             counts_.linked.fetch_add(1, std::memory_order_relaxed);
             counts_.linked_bytes.fetch_add(static_cast<std::uint64_t>(known.size), std::memory_order_relaxed);
         }
         if (is_written) budget_.give_back_bytes(job.granted, job.at);
-        // The newest name stands longest, where older runs go.
+        // If older runs are removed, the newest name lasts longest.
         if (runs_.any_may_go()) {
             SavedFile newest = known;
             newest.path = job.path();
@@ -133,7 +134,7 @@ Failed TensorSaver::link_under_free_name(SavingJob& job, const SavedFile& known,
     }
 }
 
-/// As it was when we finished it: nobody has removed it, replaced it or written to it.
+/// Returns whether the file is unchanged since it was finished.
 bool TensorSaver::still_stands(const SavedFile& known, const Hand& hand) const {
     struct stat found {};
     return folder_.calls().inspect(hand.root.number(), known.path.c_str(), &found) == 0 &&
@@ -150,7 +151,7 @@ TensorSaver::Linked TensorSaver::name_the_same(SavingJob& job, const SavedFile& 
     return Linked::over;
 }
 
-/// Where runs may go: a new file, whose bytes are free when its last name goes.
+/// If runs may be removed, tracks the new file. Its bytes are freed with its last name.
 void TensorSaver::note_on_disk(SavingJob& job) {
     const std::lock_guard lock(mutex_);
     if (!runs_.any_may_go()) return;
@@ -158,7 +159,7 @@ void TensorSaver::note_on_disk(SavingJob& job) {
     on_disk_[job.content] = {1, 0, job.granted};
 }
 
-/// By mutex_. The bytes that this frees; 0 if the content has a name, or one is coming.
+/// Requires mutex_. Returns the bytes that this frees, or 0 if the content has a name or a reserved one.
 std::uint64_t TensorSaver::free_if_unnamed(std::uint64_t content) {
     const auto found = on_disk_.find(content);
     if (found == on_disk_.end() || found->second.names != 0 || found->second.coming != 0) return 0;

@@ -1,5 +1,5 @@
-// Room for saved tensors: what is asked for it, who goes to make it, and what is said where there is none or
-// something fails.
+// Requests room for saved tensors, makes room by removing runs, and reports when there is none or an
+// operation fails.
 
 #include <cerrno>
 
@@ -12,12 +12,12 @@
 namespace aoti_dbg {
 namespace {
 
-/// What may be otherwise for the next tensor.
+/// The next tensor may still succeed after such an error.
 bool concerns_one_file(int error) {
     return error == ENOMEM || error == EMFILE || error == ENFILE || error == ENAMETOOLONG || error == EBADF;
 }
 
-// A tensor waits this often for runs that go.
+// How often a tensor waits for runs that are being removed.
 constexpr unsigned kMostWaits = 16;
 constexpr const char* kNoMore = ". No more tensors are saved. ";
 
@@ -27,11 +27,12 @@ std::string remedy(int error) {
 
 }  // namespace
 
-/// False where there is no room: the job is over then.
+/// Returns false if there is no room. The job is over then.
 bool TensorSaver::grant(SavingJob& job, std::uint64_t bytes, Hand& hand) {
     SaveBudget::Answer answer = ask(bytes, hand);
     for (unsigned waits = 0; answer != SaveBudget::Answer::granted && bytes <= settings_.max_bytes;) {
-        // Runs that go anyway come first; then, where newer runs are worth more, the oldest one.
+        // First use the room of runs that are being removed anyway. Then remove the oldest run if newer ones
+        // matter more.
         if (!evict_one(hand) && (++waits > kMostWaits || !wait_for_room(job))) {
             const std::lock_guard lock(mutex_);
             if (!runs_.let_oldest_go(job.run)) break;
@@ -47,8 +48,8 @@ bool TensorSaver::grant(SavingJob& job, std::uint64_t bytes, Hand& hand) {
     return false;
 }
 
-/// Where runs are removed the program may go on for weeks, and its logs and events, which nobody trims, would
-/// leave no room for tensors: there they do not count.
+/// If runs are removed, the program may run for weeks. Its logs and events are not trimmed and would leave no
+/// room for tensors, so they do not count here.
 std::uint64_t TensorSaver::bytes_of_others() const {
     return runs_.any_may_go() ? index_.bytes() : written_bytes();
 }
@@ -62,7 +63,8 @@ SaveBudget::Answer TensorSaver::ask(std::uint64_t bytes, Hand& hand) {
     }
     struct statvfs disk {};
     if (looks) {
-        // One that cannot be asked is not known to be full; whether it can be written to is seen then.
+        // A file system that cannot be queried is not known to be full. Writing will show whether it has
+        // room.
         if (folder_.enter("", hand.root) || folder_.calls().inspect_disk(hand.root.number(), &disk) != 0)
             disk = {};
     }
@@ -72,7 +74,7 @@ SaveBudget::Answer TensorSaver::ask(std::uint64_t bytes, Hand& hand) {
     return budget_.ask(bytes, others);
 }
 
-/// Whether runs that are on disk may still go.
+/// Returns whether runs on disk may still be removed.
 bool TensorSaver::room_may_come() {
     if (settings_.keep_last != 0) return true;
     if (!settings_.only_findings) return false;
@@ -112,7 +114,7 @@ void TensorSaver::refuse(SaveBudget::Answer answer, SavingJob& job) {
 }
 
 void TensorSaver::fail(const Failed& failed, SavingJob& job) {
-    // What a deleted folder makes of a call has many names.
+    // A deleted folder causes many different errors, so check for it first.
     OpenFolder again;
     const Failed gone = folder_.enter("", again);
     const Failed& shown = gone.error == ENOENT ? gone : failed;

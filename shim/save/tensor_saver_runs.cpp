@@ -1,4 +1,4 @@
-// Runs that go: their lines in the index, their files and folders, and the room that they leave.
+// Removes runs: their index entries, files and folders. Frees their room.
 
 #include <cerrno>
 #include <chrono>
@@ -11,8 +11,8 @@
 namespace aoti_dbg {
 namespace {
 
-// For files of a run that goes: those that other threads write at this moment. One that is not finished by
-// then may lack bytes that come much later.
+// How long to wait for files of a removed run that other threads are writing. A file that takes longer may
+// lack bytes that come much later.
 constexpr std::chrono::milliseconds kForOthers{100};
 
 }  // namespace
@@ -36,7 +36,7 @@ bool TensorSaver::evict_one(Hand& hand) {
 }
 
 void TensorSaver::evict(const EvictedRun& evicted, Hand& hand) {
-    // Listed as gone first: the index must not name a file that is not there.
+    // Update the index first: it must not name a file that does not exist.
     if (!evicted.files.empty()) {
         hand.line.clear();
         append_index_evicted(evicted.run, word_of(evicted.why), evicted.files.size(), hand.line);
@@ -60,7 +60,7 @@ void TensorSaver::evict(const EvictedRun& evicted, Hand& hand) {
     index_.compact_if_due();
 }
 
-/// Tries all of them, and their folders. Returns what failed last.
+/// Tries to remove all files and their folders. Returns the last failure.
 Failed TensorSaver::remove_files(const EvictedRun& evicted, Hand& hand) {
     Failed failed;
     std::set<std::string> folders = evicted.folders;
@@ -73,7 +73,7 @@ Failed TensorSaver::remove_files(const EvictedRun& evicted, Hand& hand) {
             continue;
         }
         if (!folder.empty()) folders.insert(folder);
-        // Whoever has removed it before has freed its room all the same.
+        // The room is free even if another program removed the file.
         if (folder_.calls().unlink_at(hand.root.number(), name.c_str(), 0) == 0 || errno == ENOENT) {
             note_removed(file, evicted.why);
         } else {
@@ -96,7 +96,7 @@ void TensorSaver::note_removed(const KeptFile& file, WhyEvicted why) {
     counts_.evicted.fetch_add(1, std::memory_order_release);
 }
 
-/// Those that are empty, and those of their runs.
+/// Removes the given folders and their run folders if they are empty.
 void TensorSaver::remove_folders(const std::set<std::string>& folders) {
     std::set<std::string> of_runs;
     for (const std::string& folder : folders) {
@@ -109,15 +109,15 @@ void TensorSaver::remove_folders(const std::set<std::string>& folders) {
         folder_.remove_folder(folder);
 }
 
-/// By mutex_.
+/// Requires mutex_.
 void TensorSaver::note_freed() {
     if (!runs_.any_may_go()) return;
     ++times_freed_;
     room_freed_.notify_all();
 }
 
-/// Waits a moment for a run that goes and whose last files other threads have in hand. False if there is
-/// none, or nothing has become of the last wait.
+/// Waits a moment for a run whose last files other threads are finishing or removing. Returns false if there
+/// is none, or if the last wait achieved nothing.
 bool TensorSaver::wait_for_room(const SavingJob& job) {
     std::unique_lock lock(mutex_);
     if (waited_since_ == times_freed_ || (removing_ == 0 && !runs_.waits_for_files(job.run))) return false;

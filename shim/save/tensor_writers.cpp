@@ -13,10 +13,10 @@
 namespace aoti_dbg {
 namespace {
 
-// Tensors that wait, half a kilobyte each.
+// The most queued tensors, half a kilobyte each.
 constexpr std::uint32_t kMostJobs = 8192;
-// More of them wait for the file system and for each other (bench/save_bench): on two processors four write
-// no more than two. Where there are many, the program keeps half of them.
+// More threads only wait for the file system and for each other (bench/save_bench). On two processors four
+// threads write no faster than two. On larger machines the program keeps half of the processors.
 constexpr std::uint32_t kMostThreadsUnasked = 8;
 constexpr std::uint32_t kMostOfFew = 4;
 
@@ -77,7 +77,7 @@ Result<TensorWriters*> TensorWriters::start(const SavingSettings& settings, std:
 void* TensorWriters::run_first(void* writers) {
     auto* const self = static_cast<TensorWriters*>(writers);
     name_own_thread();
-    // The others are made here, since a thread shares the table of the one that makes it.
+    // Create the other threads here, because a thread shares the descriptor table of its creator.
     const bool own = take_own_descriptors();
     self->saver_->keep_folders_open(own);
     if (own) {
@@ -217,8 +217,8 @@ void TensorWriters::give_up(SavingJob* job) {
     close(job, {});
 }
 
-/// By mutex_. A job that has been at the front before must not wait for all that came since: its run would be
-/// incomplete for that long.
+/// Requires mutex_. A job that was already served goes to the front. At the back it would wait for all newer
+/// jobs, and its run would stay incomplete for that long.
 void TensorWriters::make_ready(Job& job, Place place) {
     job.is_due = job.is_busy;
     if (job.is_ready || job.is_busy || job.waits) return;
@@ -253,7 +253,7 @@ SaveProgress TensorWriters::numbers() const {
     progress.bytes_removed = counts.evicted_bytes.load(std::memory_order_relaxed);
     progress.bytes = counts.bytes.load(std::memory_order_relaxed);
     progress.jobs_left = unfinished_.load(std::memory_order_relaxed);
-    // In this order: what is handled was appended before.
+    // Keep this order: handled bytes were appended before.
     progress.bytes_handled = bytes_handled_.load(std::memory_order_acquire);
     progress.bytes_left = bytes_appended_.load(std::memory_order_relaxed) - progress.bytes_handled;
     progress.left_out = counts.all_left_out();

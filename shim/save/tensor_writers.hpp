@@ -1,10 +1,7 @@
-// The threads that write saved tensors, and the queue before them. Whoever has a tensor's bytes opens a job,
-// appends chunks of them in order, and closes it; everything else is done by threads of ours, which have
-// file descriptors of their own (own_descriptors.hpp) and so speak through another one.
-//
-// A job is with one thread at a time; one whose chunks are not there yet waits without a thread. The chunks
-// of a large one are parts, which any thread writes. Nothing of this is there in a fork's child: it belongs
-// to the session.
+// The threads that write saved tensors, and their queue. A producer opens a job, appends chunks in order and
+// closes it. The threads have descriptors of their own (own_descriptors.hpp), so another thread prints for
+// them. One thread at a time works on a job, and a job without chunks needs no thread. Any thread may write a
+// part, which is a chunk of a large job. A forked child inherits none of this: it belongs to the session.
 #pragma once
 
 #include <atomic>
@@ -26,57 +23,59 @@
 
 namespace aoti_dbg {
 
-/// Of the options, as far as they say; `out` is the session's folder, `here` the working directory.
+/// Derives the settings from the options. `out` is the session's folder, `here` the working directory.
 SavingSettings saving_settings(const Options& options, const std::string& out, const std::string& here,
                                const HeaderFacts& header);
 
 class TensorWriters {
   public:
-    /// Makes the folder, the index and `threads` threads (0: as many as do well here). Never freed: threads
-    /// may be inside until the process ends.
+    /// Creates the folder, the index and `threads` threads (0: a number that suits this machine). The object
+    /// is never freed, because threads may use it until the process ends.
     static Result<TensorWriters*> start(const SavingSettings& settings, std::uint32_t threads);
-    /// A job for a tensor; null where it is not to be saved, or the queue had no room for so long. The queue
-    /// counts tensors: their bytes are bounded by who has the memory.
+    /// Opens a job for a tensor. Returns null if it is not to be saved or the queue stayed full for
+    /// `patience_ms`. The queue counts tensors. The owner of the memory bounds their bytes.
     SavingJob* open(const TensorToSave& what, std::uint32_t patience_ms = 10000);
-    /// A tensor for which no job is opened, since it is too large or nobody knows its bytes.
+    /// Counts a tensor without a job, for example one that is too large or whose bytes are unknown.
     void leave_out(LeftOut why) { saver_->count_left_out(why); }
-    /// Likewise, where is_stopped().
+    /// Counts a tensor without a job when is_stopped().
     void leave_out_when_stopped() { leave_out(saver_->is_stopped() ? LeftOut::stopped : LeftOut::late); }
-    /// What is known of it before its first bytes are appended: then one that equals a saved one is not
-    /// written at all. To be said again by close().
+    /// Announces facts before the first chunk, so that a tensor equal to a saved one is not written at all.
+    /// Pass the same facts to close() again.
     void expect(SavingJob* job, const SavedFacts& facts);
-    /// The next bytes of its storage. They are read until `release` is called, which may be at once.
+    /// Appends the next bytes of the storage. The bytes must stay valid until `release` is called, possibly
+    /// before this returns.
     void append(SavingJob* job, const TensorChunk& chunk);
-    /// All bytes were appended. The job must not be used any more.
+    /// Ends the job after its last chunk. The job must not be used any more.
     void close(SavingJob* job, const SavedFacts& facts);
-    /// Instead of these three: all of it at once, where one chunk has it (or none: it is empty) behind so
-    /// many zeros.
+    /// Replaces expect(), append() and close() for a tensor that is one chunk after `zeros` zeros. An empty
+    /// tensor has an empty chunk.
     void hand_over(SavingJob* job, const SavedFacts& facts, std::uint64_t zeros, const TensorChunk& chunk);
-    /// The rest of its bytes will not come. The job must not be used any more.
+    /// Ends the job without the rest of its bytes. The job must not be used any more.
     void give_up(SavingJob* job);
-    /// No more tensors of this run are opened.
+    /// Records that no more tensors of this run are opened.
     void end_of_run(std::uint32_t run, bool had_finding);
 
-    /// Nothing is saved any more: no need to copy anything.
+    /// Returns whether saving has ended, so that copying is pointless.
     [[nodiscard]] bool is_stopped() const {
         return saver_->is_stopped() || is_ending_.load(std::memory_order_relaxed);
     }
     SaveProgress progress();
 
-    /// Waits until everything that was closed is on disk; false where it is not by then.
+    /// Waits until every closed job is on disk. Returns false on timeout.
     bool drain(std::uint32_t patience_ms);
-    /// The same, and then the end: the index gets its last line, the threads go. What is not written by then
-    /// is left out. Allocates nothing and takes no lock without a deadline: it may be called by a signal
-    /// handler on the way out.
+    /// Drains, writes the last line of the index and ends the threads. Jobs that are not written by then are
+    /// left out. Allocates nothing and takes no lock without a deadline, so a signal handler may call it on
+    /// the way out.
     bool finish(std::uint32_t patience_ms);
-    /// The same at the end of the process, however long it takes, as long as something comes to disk within
-    /// `patience_ms`. Who is at a terminal sees how far it is, and the second SIGINT abandons it. Likewise.
+    /// Finishes at process exit and waits as long as something reaches the disk within each `patience_ms`.
+    /// Shows progress on a terminal. The second SIGINT abandons the rest. A signal handler may call this too.
     bool finish_unless_interrupted(std::uint32_t patience_ms);
-    /// What waits is left out, what is half written goes; finish() is quick then. Likewise.
+    /// Leaves out waiting jobs and discards unfinished files, so that finish() is quick. A signal handler may
+    /// call this too.
     void abandon();
 
     [[nodiscard]] const TensorSaver& saver() const { return *saver_; }
-    /// Whether the threads have descriptors of their own; known once something was written.
+    /// Returns whether the threads have descriptors of their own. Known once something was written.
     [[nodiscard]] bool has_own_descriptors() const {
         return has_own_descriptors_.load(std::memory_order_relaxed);
     }
@@ -105,12 +104,12 @@ class TensorWriters {
     void leave_rest();
     [[nodiscard]] SaveProgress numbers() const;
 
-    const std::uint32_t wanted_;  // threads
+    const std::uint32_t wanted_;  // number of threads
     SaveStatus save_status_;
     WriteBack write_back_;
     std::unique_ptr<TensorSaver> saver_;
 
-    std::mutex mutex_;  // of the queue; held for no system call and no call of the saver's
+    std::mutex mutex_;  // guards the queue; not held during system or saver calls
     std::condition_variable work_;
     std::condition_variable room_;
     std::deque<Job*> ready_;
@@ -120,9 +119,9 @@ class TensorWriters {
     std::uint32_t open_jobs_ = 0;
     std::uint32_t threads_ = 0;
     bool has_chores_ = false;
-    bool is_over_ = false;  // no thread takes anything any more
+    bool is_over_ = false;  // threads take no more work
 
-    std::atomic<std::uint64_t> unfinished_{0};  // closed, and not over
+    std::atomic<std::uint64_t> unfinished_{0};  // closed but not over
     std::atomic<std::uint64_t> bytes_appended_{0};
     std::atomic<std::uint64_t> bytes_handled_{0};
     std::atomic<bool> has_own_descriptors_{false};

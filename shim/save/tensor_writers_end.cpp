@@ -1,5 +1,5 @@
-// The end of saving: what is waited for, and for how long. All of it may run in a signal handler on the way
-// out of the process, so it allocates nothing and takes no lock without a deadline.
+// Ends saving: what to wait for, and how long. All of it may run in a signal handler at process exit. So it
+// allocates nothing and takes no lock without a deadline.
 #include <time.h>
 
 #include <algorithm>
@@ -13,10 +13,10 @@
 namespace aoti_dbg {
 namespace {
 
-// For threads to see that it is over, behind the deadline: on a slow disk a piece of a tensor takes a while.
+// Extra time after the deadline for the threads to stop. On a slow disk one piece of a tensor takes a while.
 constexpr std::uint32_t kLastMilliseconds = 2000;
 
-/// True as soon as `condition` is, false after so long.
+/// Returns true as soon as `condition` is true, or false on timeout.
 template <typename Condition>
 bool wait_for(Condition condition, std::uint32_t milliseconds) {
     constexpr long kLongestNap = 2'000'000;
@@ -44,7 +44,7 @@ bool TensorWriters::drain(std::uint32_t patience_ms) {
     return wait_for([this] { return unfinished_.load(std::memory_order_acquire) == 0; }, patience_ms);
 }
 
-/// A thread that is about to sleep holds the lock, unless it was interrupted by the signal that ends us.
+/// A thread that is about to sleep holds the lock, unless the fatal signal interrupted it.
 void TensorWriters::wake() {
     const bool locked = lock_with_deadline(mutex_);
     work_.notify_all();

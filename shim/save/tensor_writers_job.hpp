@@ -1,4 +1,4 @@
-// What the queue before the writers holds. For the files of TensorWriters alone.
+// The contents of the writers' queue. Only the files of TensorWriters may include this.
 #pragma once
 
 #include <deque>
@@ -8,30 +8,30 @@
 namespace aoti_dbg {
 
 struct TensorWriters::Job : SavingJob {
-    std::vector<TensorChunk> chunks;  // not looked at yet
+    std::vector<TensorChunk> chunks;  // not processed yet
     std::vector<TensorChunk> taken_chunks;
-    SavedFacts told;       // by close()
-    bool is_open = false;  // somebody outside has it, or the queue
+    SavedFacts told;       // from close()
+    bool is_open = false;  // in use by a producer or the queue
     bool is_closed = false;
-    bool is_expected = false;  // what it is was told beforehand
+    bool is_expected = false;  // facts came before the first chunk
     bool is_given_up = false;
-    bool is_lost = false;   // given up, as the thread that has it knows
-    bool is_ready = false;  // it is in the queue
-    bool is_busy = false;   // a thread has it
-    bool is_due = false;    // something came while a thread had it
-    bool waits = false;     // for another one with the same content
+    bool is_lost = false;   // given up, as seen by its thread
+    bool is_ready = false;  // in the queue
+    bool is_busy = false;   // a thread works on it
+    bool is_due = false;    // something arrived while a thread worked on it
+    bool waits = false;     // for a job with the same content
 
-    // Of a large one.
+    // For a large job.
     struct Checked {
         std::uint32_t crc = 0;
         std::uint64_t bytes = 0;
     };
-    std::deque<Checked> parts;    // in their order
-    std::uint32_t parts_out = 0;  // with a thread, or in the queue
-    Failed part_failed;           // the first of them
+    std::deque<Checked> parts;    // in order of the storage
+    std::uint32_t parts_out = 0;  // in the queue or with a thread
+    Failed part_failed;           // the first failure
 };
 
-/// A chunk of a large job. What it comes to is the job's again when the part is done.
+/// A chunk of a large job. The job owns the result once the part is done.
 struct TensorWriters::Part {
     Job* job = nullptr;
     TensorChunk chunk;

@@ -1,4 +1,5 @@
-// What the threads that write do: which job is next, what has come of it, which of its chunks anybody writes.
+// The work of the writer threads: selects the next job, handles its outcome and splits large jobs into parts
+// for any thread.
 #include <algorithm>
 
 #include "serializer/crc32.hpp"
@@ -7,18 +8,19 @@
 namespace aoti_dbg {
 namespace {
 
-// Between two looks at whether everything is abandoned: a moment also on a slow disk.
+// Between two slices a thread checks whether saving was abandoned. A slice takes a moment even on a slow
+// disk.
 constexpr std::size_t kSlice = std::size_t{1} << 20U;
 
 }  // namespace
 
-/// What a thread finds a job to be, and what comes of it.
+/// The state of a job when a thread takes it, and the outcome.
 struct TensorWriters::Visit {
     bool is_reported = false;
     bool is_closed = false;
     bool has_parts_out = false;
     Failed part_failed;
-    std::vector<Part> parts;  // new ones
+    std::vector<Part> parts;  // new parts
     std::vector<SavingJob*> freed;
 };
 
@@ -53,7 +55,7 @@ void TensorWriters::work() {
     has_ended_.store(true, std::memory_order_release);
 }
 
-/// With the lock, which is given back meanwhile.
+/// Call with the lock. Releases it during the work.
 void TensorWriters::serve(Job& job, TensorSaver::Hand& hand, std::unique_lock<std::mutex>& lock) {
     job.is_ready = false;
     job.is_busy = true;
@@ -94,13 +96,13 @@ void TensorWriters::serve(Job& job, TensorSaver::Hand& hand, std::unique_lock<st
 }
 
 void TensorWriters::visit(Job& job, TensorSaver::Hand& hand, Visit& visit) {
-    // As long as threads write to its file that must not go.
+    // The file must stay while other threads write to it.
     if (!visit.has_parts_out) {
         if (const std::optional<LeftOut> why = job.is_lost ? LeftOut::incomplete : why_over())
             saver_->leave_out(job, *why);
     }
     if (job.stage == SavingJob::Stage::fresh) {
-        // Marked beforehand: it may be given back by another thread before begin() returns.
+        // Set this first: another thread may free the job before begin() returns.
         {
             const std::lock_guard lock(mutex_);
             job.waits = true;
@@ -124,7 +126,8 @@ void TensorWriters::take_chunks(Job& job, Visit& visit) {
             continue;
         }
         const std::uint64_t from = job.taken;
-        job.is_lost = job.is_lost || chunk.bytes.size() > job.storage_bytes - from;  // more than was said
+        job.is_lost =
+            job.is_lost || chunk.bytes.size() > job.storage_bytes - from;  // more bytes than announced
         if (job.is_lost) {
             release(chunk);
             continue;
@@ -152,7 +155,7 @@ void TensorWriters::end_if_complete(Job& job, TensorSaver::Hand& hand, Visit& vi
     saver_->finish(job, hand);
 }
 
-/// With the lock, which is given back meanwhile.
+/// Call with the lock. Releases it during the work.
 void TensorWriters::write_part(Part part, std::unique_lock<std::mutex>& lock) {
     Job& job = *part.job;
     const bool is_over = static_cast<bool>(job.part_failed);
@@ -175,7 +178,7 @@ void TensorWriters::write_part(Part part, std::unique_lock<std::mutex>& lock) {
     if (--job.parts_out == 0) make_ready(job, Place::front);
 }
 
-/// Asked between pieces: what waits is not written any more.
+/// The threads check this between pieces. A reason means that waiting data is not written.
 std::optional<LeftOut> TensorWriters::why_over() const {
     if (is_abandoned_.load(std::memory_order_relaxed)) return LeftOut::abandoned;
     if (is_late_.load(std::memory_order_relaxed)) return LeftOut::late;
@@ -201,7 +204,7 @@ void TensorWriters::release(const TensorChunk& chunk) {
     if (chunk.release != nullptr) chunk.release(chunk.context);
 }
 
-/// By the last thread: jobs that nobody has closed. Nobody else touches them any more.
+/// The last thread calls this for jobs that were never closed. No other thread uses them any more.
 void TensorWriters::leave_rest() {
     std::vector<SavingJob*> freed;
     for (const std::unique_ptr<Job>& job : all_) {

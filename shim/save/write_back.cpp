@@ -10,9 +10,9 @@
 namespace aoti_dbg {
 namespace {
 
-// Of a file; smaller ones are better off together, as the file system does it by itself.
+// The file system handles smaller files better together, on its own schedule.
 constexpr std::uint64_t kLeast = std::uint64_t{128} << 10U;
-// The process cannot end as long as the kernel has such a call of it in hand.
+// The process cannot exit during such a system call, so each call covers a limited range.
 constexpr std::uint64_t kAtOnce = std::uint64_t{4} << 20U;
 
 }  // namespace
@@ -26,7 +26,7 @@ void WriteBack::begin(int file, std::uint64_t from, std::uint64_t bytes) {
     if (bytes < kLeast) return;
     const std::lock_guard lock(mutex_);
     if (!goes_on_) return;
-    // Pieces of a large file come one behind the other, of several places in it at a time.
+    // A large file grows by consecutive pieces, at several places at once.
     for (Range& known : waiting()) {
         if (known.source != file || known.end != from) continue;
         known.end += bytes;
@@ -57,7 +57,7 @@ void* WriteBack::run(void* self) {
     return nullptr;
 }
 
-/// By mutex_.
+/// Requires mutex_.
 WriteBack::Range WriteBack::take(std::size_t at) {
     const Range range = ranges_[at];
     const auto begin = ranges_.begin();
@@ -66,7 +66,7 @@ WriteBack::Range WriteBack::take(std::size_t at) {
     return range;
 }
 
-/// What it comes to shows when somebody waits for the file.
+/// Ignores the result. An error shows up when a program syncs the file.
 void WriteBack::ask_for(const Range& range) {
     for (std::uint64_t at = range.begin; at < range.end && goes_on_; at += kAtOnce) {
         (void)sync_file_range(range.file, static_cast<off_t>(at),

@@ -1,6 +1,6 @@
-// Has the file system begin at once to bring to disk what was written to files: left alone it begins when a
-// tenth of the memory is full of such bytes, or somebody waits for them, and the disk idles until then.
-// Nobody waits for it here, and what is not begun goes its usual way. Knows nothing of tensors.
+// Makes the file system start writing file data to disk at once. Without this it starts when a tenth of the
+// memory is dirty or a program syncs, and the disk idles until then. Nothing waits for the result, and
+// skipped ranges take the usual path. Knows nothing of tensors.
 #pragma once
 
 #include <array>
@@ -15,19 +15,21 @@ namespace aoti_dbg {
 
 class WriteBack {
   public:
-    /// Makes its thread, which shares the caller's descriptors. Once; without it nothing is begun.
+    /// Creates the thread, which shares the caller's descriptors. Call this once. If that fails, write-back
+    /// never starts.
     void start();
-    /// Bytes that were written to a file, which may be closed afterwards. From any thread.
+    /// Queues bytes that were written to a file. The caller may close the file afterwards. You may call this
+    /// from any thread.
     void begin(int file, std::uint64_t from, std::uint64_t bytes);
-    /// The file goes before it is read by anybody: what is not begun yet is left. Its number is closed next.
+    /// Drops queued ranges of a file that is being deleted. The caller closes the descriptor next.
     void forget(int file);
-    /// The thread goes as soon as it can. This stays for as long as the process.
+    /// Ends the thread as soon as possible. The object must live as long as the process.
     void end();
 
   private:
     struct Range {
-        int source;  // the number that we were told, which may be another file's by now
-        int file;    // of our own
+        int source;  // the caller's number, perhaps reused for another file
+        int file;    // our own duplicate
         std::uint64_t begin;
         std::uint64_t end;
     };
@@ -39,7 +41,7 @@ class WriteBack {
 
     std::mutex mutex_;
     std::condition_variable there_;
-    // A disk that lags behind has enough to do with these; each holds a descriptor, and a file its room.
+    // Enough for a disk that lags behind. Each entry holds a descriptor, and so the space of its file.
     std::array<Range, 16> ranges_;
     std::size_t count_ = 0;
     std::atomic<bool> goes_on_{false};

@@ -161,7 +161,7 @@ class ShimReader {
         argument.facts = &facts;
         argument.handle = handle;
         argument.only_after = only_after;
-        // What a custom op does with its inputs is said nowhere.
+        // No schema says what a custom op does with its inputs.
         const bool declared = at_ < shim_.mutates.size() && letters_[at_] != 't';
         argument.may_write = !declared || shim_.mutates[at_] == 'm' || letters_[at_] == 'o' || only_after;
     }
@@ -172,12 +172,12 @@ class ShimReader {
         if (place != nullptr) tensor(*place);
     }
 
-    // Before the call the place holds whatever lay there.
+    // Before the call the place is uninitialized.
     void returned(Handles place) {
         if (after_ && place != nullptr) add(facts(), *place, true);
     }
 
-    /// The length that follows, which is an argument of its own.
+    /// Consumes the length that follows a list, which is an argument of its own.
     std::size_t length() {
         const char next = at_ + 1 < letters_.size() ? letters_[at_ + 1] : ' ';
         if (next != 'n' && next != 'N') return 0;
@@ -199,8 +199,8 @@ class ShimReader {
                  [places](std::size_t i) { return places[i] == nullptr ? nullptr : *places[i]; });
     }
 
-    /// All integers of an op behind the proxy executor, in one list. What the executor is not passed it has
-    /// from the JSON beside the model, as we do.
+    /// Decodes the list with all integers of an op behind the proxy executor. The executor reads the
+    /// arguments that it does not receive from the JSON file beside the model, and so does the library.
     void passed_integers(const std::int64_t* values) {
         const std::size_t count = values == nullptr ? 0 : last_integer_;
         std::size_t expected = 0;
@@ -233,8 +233,8 @@ class ShimReader {
         return std::nullopt;
     }
 
-    /// What the proxy executor gets: all tensors of the op in one list, what it makes last. Where nothing
-    /// says which those are, each may be one.
+    /// Decodes the list with all tensors of an op behind the proxy executor, created tensors last. Without
+    /// declared operands, each tensor may be a created one.
     void sized_list(Handles handles) {
         const std::size_t count = handles == nullptr ? 0 : last_integer_;
         operands_.clear();
@@ -263,7 +263,7 @@ class ShimReader {
         at_ = resume;
     }
 
-    /// In case that a list follows.
+    /// Keeps the value as the length of a list that may follow.
     void note_length(std::int64_t value) { last_integer_ = value < 0 ? 0 : static_cast<std::size_t>(value); }
 
     void integer(std::int64_t value) {
@@ -283,7 +283,7 @@ class ShimReader {
         scalar([value] { return ShortText::real(value); });
     }
 
-    // What the executor of proxies gets besides tensors is not the op's own, but how many there are.
+    // The proxy executor receives tensors and their counts. The counts are not arguments of the op.
     [[nodiscard]] bool wants_scalars() const { return shim_.kind == ShimKind::op; }
 
     template <typename Text>
@@ -297,7 +297,7 @@ class ShimReader {
                                                              : unknown_scalar(at_, shim_.name_of(at_));
     }
 
-    /// A number that may be absent, or a place for one that the op returns.
+    /// A pointer to an optional number, or to the place of a number that the op returns.
     template <typename Number>
     void optional(const Number* place) {
         if (place == nullptr || !wants_scalars()) return;
@@ -309,7 +309,7 @@ class ShimReader {
             real(*place);
     }
 
-    /// Only where the op is told how many there are.
+    /// Appends a list only if the op receives its length.
     template <typename Number>
     void numbers(const Number* values) {
         const std::size_t position = at_;
@@ -336,8 +336,8 @@ class ShimReader {
     const ShimSignature& shim_;
     std::string_view letters_;
     FrameReader frame_;
-    const SitePlan* plan_;  // whose arguments are those of the frame
-    const SitePlan* op_;    // whose arguments may be those of an op behind the proxy executor
+    const SitePlan* plan_;  // describes the arguments of the frame
+    const SitePlan* op_;    // may describe the arguments of an op behind the proxy executor
     bool after_;
     std::size_t at_ = 0;
     std::size_t last_integer_ = 0;
@@ -362,7 +362,7 @@ Type parameter(const void* place) {
     return value;
 }
 
-/// Of a parameter of a launch by its type in the Triton signature; false for one that is not understood.
+/// Formats a launch parameter by its type in the Triton signature. Returns false for an unknown type.
 bool launched_scalar(const void* place, std::string_view type, ShortText& text) {
     if (type == "i64")
         text = ShortText::integer(parameter<std::int64_t>(place));
@@ -387,14 +387,14 @@ bool launched_scalar(const void* place, std::string_view type, ShortText& text) 
     return true;
 }
 
-/// "8192L", "0.5": a number as it stands in the source, without what C++ wants behind it.
+/// Formats a literal from the source, such as "8192L" or "0.5", without its C++ suffix.
 ShortText literal_text(std::string_view text) {
     while (!text.empty() && (text.back() == 'L' || text.back() == 'U'))
         text.remove_suffix(1);
     return ShortText(text);
 }
 
-/// In the order of the source, which is PyTorch's, and with all its numbers, as PyTorch prints them.
+/// Appends the arguments in source order with all numbers, as PyTorch prints them.
 void site_arguments(void* const* parameters, const SitePlan& plan, std::span<const std::uint32_t> launched,
                     std::vector<CallArgument>& found) {
     for (std::size_t position = 0; position < plan.by_position.size(); ++position) {
@@ -444,7 +444,7 @@ void kernel_arguments(const StubFrame& frame, const SitePlan* plan, unsigned int
         const PlannedArgument& planned = *elements.front();
         const Argument& written = *planned.written;
         const bool is_tensor = written.kind == ArgumentKind::tensor;
-        // Which register the rest lies in cannot be told.
+        // The types decide which registers the following arguments use.
         if (written.type.empty() && !is_tensor) break;
         if (is_tensor || contains(written.type, "*")) {
             found.push_back(pointer_argument(planned, reader.integer()));

@@ -1,6 +1,6 @@
-// The arguments of a call, decoded from its frame: by the letters of shim_table.inc for shim functions, by
-// the call site for cpp_fused_* kernels and for launches. Follows pointers to handles, never handles
-// themselves.
+// Decodes the arguments of a call from its frame. Shim functions follow the letters of shim_table.inc.
+// cpp_fused_* kernels and launches follow the call site. It dereferences pointers to handles but never a
+// handle itself.
 #pragma once
 
 #include <cstdint>
@@ -17,12 +17,12 @@ namespace aoti_dbg {
 
 struct CallArgument {
     enum class Kind : std::uint8_t {
-        tensor,   // behind `handle`
-        pointer,  // to a tensor's elements: `address`
-        scalar,   // its value is `text`
+        tensor,   // tensor behind `handle`
+        pointer,  // pointer to a tensor's elements, in `address`
+        scalar,   // value, in `text`
     };
     Kind kind = Kind::tensor;
-    bool only_after = false;  // the call makes it: there is nothing to look at before
+    bool only_after = false;  // created by the call, so it does not exist before
     bool may_write = false;   // the call may write to its memory
     const PlannedArgument* facts = nullptr;
     TensorHandle handle = nullptr;
@@ -30,7 +30,7 @@ struct CallArgument {
     ShortText text;
 };
 
-/// Reads arguments one after the other, as the System V convention hands them out.
+/// Reads arguments in order, following the System V calling convention.
 class FrameReader {
   public:
     explicit FrameReader(const StubFrame& frame) : frame_(frame) {}
@@ -53,22 +53,24 @@ class FrameReader {
     unsigned words_ = 0;
 };
 
-/// All of these append to `found`. `plan` may be null: labels are arg0, arg1, ... by position. Arguments that
-/// are absent are left out. After a call places of returned tensors are followed, before it they are not.
+/// The functions below append to `found` and skip absent arguments. `plan` may be null; labels are then arg0,
+/// arg1, ... by position. The places of returned tensors are read only after the call.
 void shim_arguments(const ShimSignature& shim, const StubFrame& frame, const SitePlan* plan, bool after,
                     std::vector<CallArgument>& found);
 
-/// Only the tensors that an op may have made, which has come back; their roles say whether it has.
+/// Appends only the tensors that an op may have created, after the op has returned. Their roles say which of
+/// them it created.
 void made_arguments(const ShimSignature& shim, const StubFrame& frame, const SitePlan& plan,
                     std::vector<CallArgument>& found);
 
-/// Of a cpp kernel. Without a plan the first `integers` integer arguments, each as a pointer that may be
-/// none.
+/// Appends the arguments of a cpp kernel. Without a plan, each of the first `integers` integer arguments
+/// counts as a pointer that may be null.
 void kernel_arguments(const StubFrame& frame, const SitePlan* plan, unsigned integers,
                       std::vector<CallArgument>& found);
 
-/// Of a launch: `parameters` as cuLaunchKernel gets them. `launched` says which argument of the site each of
-/// them is (TritonKernelInfo::launched); without it `sizes`, bytes of each, tell what may be a pointer.
+/// Appends the arguments of a launch. `parameters` has the layout that cuLaunchKernel takes. `launched` maps
+/// each parameter to an argument of the site (TritonKernelInfo::launched). Without it, the byte counts in
+/// `sizes` decide which parameters may be pointers.
 void launch_arguments(void* const* parameters, const SitePlan* plan, std::span<const std::uint32_t> launched,
                       std::span<const std::uint32_t> sizes, std::vector<CallArgument>& found);
 

@@ -5,7 +5,7 @@
 namespace aoti_dbg {
 namespace {
 
-/// The pointers of a call that the model asked for, in the order of the arguments.
+/// The pointers of a call that the model fetched, in argument order.
 struct Asked {
     std::span<const PassedPointer> passed;
     bool with_kept = false;

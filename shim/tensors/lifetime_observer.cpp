@@ -8,8 +8,8 @@
 
 namespace aoti_dbg {
 
-bool LifetimeObserver::is_on() const {
-    return any_feature_active();
+CallMoments LifetimeObserver::moments() const {
+    return {.before = any_feature_active(), .after = any_feature_active()};
 }
 
 void LifetimeObserver::before(ThreadState& state, OpenCall& call) const {

@@ -1,4 +1,4 @@
-// Follows the tensors of a run from their creation to their end, for the report of a fault.
+// Follows the tensors of a run from creation to free, for the fault report.
 #pragma once
 
 #include "shim/calls/call_observer.hpp"
@@ -8,7 +8,7 @@ namespace aoti_dbg {
 class LifetimeObserver final : public CallObserver {
   public:
     constexpr LifetimeObserver() = default;
-    [[nodiscard]] bool is_on() const override;
+    [[nodiscard]] CallMoments moments() const override;
     void before(ThreadState& state, OpenCall& call) const override;
     void after(ThreadState& state, const OpenCall& call, std::int32_t result) const override;
 };

@@ -13,7 +13,8 @@
 namespace aoti_dbg {
 namespace {
 
-// Updates of weights bring new memory each time; what is forgotten is not measured until it is asked for.
+// Each weight update brings new memory. A forgotten constant is not measured until the model fetches it
+// again.
 constexpr std::size_t kMostConstants = 65536;
 
 }  // namespace

@@ -10,8 +10,8 @@
 namespace aoti_dbg {
 namespace {
 
-/// As much of `size` bytes as can be read, up to a page's border: what lies behind it may be no memory. Asks
-/// the kernel, since a string that the op will never look at may be anything.
+/// Reads up to `size` bytes, but stops at a page boundary if the next page is not mapped. It uses a system
+/// call because the op may never read the string, so the pointer can be invalid.
 std::size_t read_bytes(const char* from, char* to, std::size_t size) {
     constexpr std::uintptr_t kPage = 4096;
     const auto address = reinterpret_cast<std::uintptr_t>(from);
@@ -23,7 +23,7 @@ std::size_t read_bytes(const char* from, char* to, std::size_t size) {
     return got < 0 ? 0 : static_cast<std::size_t>(got);
 }
 
-/// One character as it stands between quotes; at most four.
+/// Escapes one character for use between quotes. The result has at most four characters.
 std::string_view escaped(char character, char (&place)[4]) {
     constexpr std::string_view kDigits = "0123456789abcdef";
     const auto code = static_cast<unsigned char>(character);
@@ -71,7 +71,7 @@ ShortText ShortText::unsigned_integer(std::uint64_t value) {
 
 ShortText ShortText::real(double value) {
     ShortText text;
-    // As a stream of C++ prints it, whatever the locale.
+    // This matches a C++ stream in any locale.
     const auto end = std::to_chars(text.text_, text.text_ + kMost, value, std::chars_format::general, 6);
     text.length_ = static_cast<std::uint8_t>(end.ptr - text.text_);
     return text;
@@ -84,7 +84,7 @@ ShortText ShortText::list(const Integer* values, std::size_t count) {
     for (std::size_t i = 0; i < count; ++i) {
         const ShortText number = integer(values[i]);
         const std::string_view comma = i == 0 ? "" : ", ";
-        // Behind it there is room for what tells that more follows.
+        // Keep room for the marker that says that more follows.
         if (text.room() < comma.size() + number.length_ + sizeof ", ...]") {
             text.append(comma);
             text.append(kCut);

@@ -1,6 +1,6 @@
-// Scalars and strings that a call gets, as text: numbers as C++ prints them, lists and strings as Python
-// writes them. By value and of a fixed size, since they wait in a queue; what is too long is cut, and says
-// so.
+// Formats the scalars and strings that a call receives. Numbers look as C++ prints them; lists and strings
+// look as Python writes them. The text has a fixed size and is passed by value because it waits in a queue.
+// Text that is too long ends in "...".
 #pragma once
 
 #include <cstddef>
@@ -19,12 +19,14 @@ class ShortText {
     static ShortText integer(std::int64_t value);
     static ShortText unsigned_integer(std::uint64_t value);
     static ShortText real(double value);
-    /// [1, -1, 3]
+    /// Formats a list such as [1, -1, 3].
     template <typename Integer>
     static ShortText list(const Integer* values, std::size_t count);
-    /// "relu", with quotes; what is not printable or would end it is escaped. `is_whole`: nothing follows.
+    /// Formats a string such as "relu", with quotes, and escapes unprintable characters and quotes.
+    /// `is_whole` means that the string has no further bytes.
     static ShortText quoted(std::string_view bytes, bool is_whole = true);
-    /// The same of a C string, of which no more is read than has room. None where it cannot be read.
+    /// Does the same for a C string and reads no more than fits. Returns nothing if the string cannot be
+    /// read.
     static std::optional<ShortText> string_at(const char* text);
 
     [[nodiscard]] std::string_view view() const { return {text_, length_}; }

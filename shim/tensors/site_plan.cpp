@@ -49,8 +49,8 @@ Role role_of(Access access) {
     return Role::unknown;
 }
 
-/// Whether a scalar has a name of its own in the source, as PyTorch prints it: s77, but neither 1L nor
-/// cached_torch_dtype_float32.
+/// True if the scalar has a name of its own in the source, as PyTorch prints it. s77 has one; 1L and
+/// cached_torch_dtype_float32 have none.
 bool is_computed(const Argument& written) {
     const std::string_view text = written.text;
     if (written.kind != ArgumentKind::scalar || text.empty()) return false;
@@ -94,13 +94,13 @@ class Planner {
             const std::string_view header_name = aligned ? shim->name_of(i) : std::string_view();
             const std::string parameter(written.parameter.empty() ? header_name : written.parameter);
             if (written.tensors.empty()) {
-                // Empty: whoever reads the frame has a name for it.
+                // The label stays empty where the frame reader supplies a name.
                 const bool is_op = site.kind == CallKind::op || site.kind == CallKind::proxy;
                 const bool is_named = !is_op || (site.kind == CallKind::op && is_computed(written));
                 add(plan, i, is_named ? std::string(written.label()) : parameter, role, written, parameter);
             }
             for (const TensorName& tensor : written.tensors) {
-                // What nobody has allocated and no call has had before is made by an op that is not ours.
+                // A name that was never allocated or passed before is created by a custom op.
                 const bool is_new = known_.insert(tensor.name).second;
                 const bool is_made = is_new && site.kind == CallKind::proxy;
                 add(plan, i, tensor.name, is_made ? Role::makes : role, written, parameter);
@@ -148,7 +148,8 @@ std::deque<SitePlan> make_site_plans(const WrapperInfo& info) {
 
 namespace {
 
-/// For good: events that are not written yet refer to them. As many as there are arguments anywhere.
+/// Returns an argument that lives forever, because unwritten events refer to it. The number of distinct
+/// arguments bounds the map.
 const PlannedArgument& interned(const std::string& label, std::size_t position, Role role) {
     static auto* const known = new std::map<std::pair<std::string, std::size_t>, PlannedArgument>;
     const std::lock_guard lock(wiped_page().constants_mutex);

@@ -19,12 +19,12 @@
 namespace aoti_dbg {
 namespace {
 
-// Of one run that has made more than this the ends are not noted where the source does not tell them.
+// Beyond this many tensors in one run, only frees that the source shows are recorded.
 constexpr std::size_t kMostHandles = 1024;
-// What is known of tensors is kept for so many of a run; those behind them share a place.
+// Facts are kept for this many tensors of a run. All further tensors share one entry.
 constexpr std::size_t kMostBefore = 4096;
 
-/// Null where nothing is noted.
+/// Returns null if memory is not recorded.
 TensorMapFile* map_of(ThreadState& state, const MeasuredModel& model) {
     return g_recording_memory && model.is_on_cuda() ? state.session->tensor_map() : nullptr;
 }
@@ -36,7 +36,7 @@ bool is_under_way(const ThreadState& state, std::uint32_t run) {
     });
 }
 
-/// Number 0 is none's.
+/// Number 0 belongs to no tensor.
 [[gnu::hot]] void end_tensor(ThreadState& state, std::uint64_t number, tensors::End end) {
     if (number == 0) return;
     if (TensorMapFile* const map = state.session->tensor_map(); map != nullptr)
@@ -48,8 +48,8 @@ void end_planned(ThreadState& state, const RunTensors& tensors, tensors::End end
         end_tensor(state, number, end);
 }
 
-/// Of `run`, the innermost; null where nothing is known of it yet. Those that an exception has left show
-/// here: their tensors went with it.
+/// Returns the state of `run`, the innermost run, or null if the run is new. It also drops runs that an
+/// exception unwound, and ends their tensors.
 RunTensors* known_run(ThreadState& state, TensorLifetimes& made, std::uint32_t run) {
     for (; made.depth > 0; --made.depth) {
         RunTensors& innermost = made.runs[made.depth - 1];
@@ -76,7 +76,7 @@ RunTensors& begin_run(TensorLifetimes& made, const MeasuredModel& model, const O
     fresh.handles.clear();
     fresh.numbers.clear();
     fresh.may_have.reset();
-    // Until there is one whose end is seen in no other way.
+    // Frees pass unseen until a tensor needs them.
     pass_by(SlotRole::freed);
     return fresh;
 }
@@ -89,12 +89,12 @@ RunTensors& begin_run(TensorLifetimes& made, const MeasuredModel& model, const O
 }
 
 std::size_t hash_of(TensorHandle handle) {
-    // Handles are objects on the heap, some tens of bytes apart.
+    // Handles are heap objects, some tens of bytes apart.
     const std::uint64_t mixed = (reinterpret_cast<std::uint64_t>(handle) >> 4U) * 0x9e3779b97f4a7c15ULL;
     return static_cast<std::size_t>(mixed >> 54U);
 }
 
-/// Of what ops return much is on the host, or nothing at all.
+/// Many results of ops are on the host or undefined, so the check comes first.
 bool is_on_gpu(const ShimApi& api, TensorHandle handle) {
     bool is_defined = handle != nullptr;
     if (is_defined && api.is_defined != nullptr && api.is_defined(handle, &is_defined) != 0) return false;
@@ -102,7 +102,7 @@ bool is_on_gpu(const ShimApi& api, TensorHandle handle) {
     return is_defined && api.device_type(handle, &device) == 0 && device == api.cuda;
 }
 
-/// Of one that is on a GPU; false where it has no elements.
+/// Finds the memory of a tensor on a GPU. Returns false if it has no elements.
 bool find_memory(MeasuringThread& own, const ShimApi& api, TensorHandle handle, tensors::Slot& slot) {
     SeenTensor seen;
     if (!own.reader.read(api, handle, seen)) return false;
@@ -133,7 +133,7 @@ struct MakeArguments {
     const TensorHandle* returned;
 };
 
-/// Up to its last element; 0: it is not on a GPU, or nobody knows.
+/// Returns the bytes up to the last element, or 0 if the tensor is not on a GPU or its size is unknown.
 std::uint64_t bytes_of(const ShimApi& api, const MakeArguments& made) {
     const std::optional<DType> dtype = api.dtype_of(made.dtype);
     if (made.device_type != api.cuda || !dtype) return 0;
@@ -148,7 +148,7 @@ void set_name(std::string_view name, tensors::Slot& slot) {
         memcpy(slot.name + sizeof slot.name - kCut.size(), kCut.data(), kCut.size());
 }
 
-/// Returns its number in the map.
+/// Returns the tensor's number in the map.
 std::uint64_t add(ThreadState& state, TensorMapFile& map, const OpenCall& run, tensors::Origin origin,
                   tensors::Slot& slot) {
     slot.created_sequence = state.session->last_seq();
@@ -195,7 +195,7 @@ Before& nth(std::vector<Before>& all, std::uint32_t number) {
     return all[place];
 }
 
-/// What the tensor that has just been made is.
+/// Returns the facts of the tensor that was just created.
 [[gnu::hot]] const CreatedBefore& known_as(const MeasuredModel& model, RunTensors& tensors,
                                            const MakeArguments& made) {
     const std::uint32_t since_site = tensors.created_since++;
@@ -204,14 +204,14 @@ Before& nth(std::vector<Before>& all, std::uint32_t number) {
     return known;
 }
 
-/// Bytes; 0: not known.
+/// Returns the bytes of the storage, or 0 if unknown.
 std::uint64_t storage_of(const ShimApi& api, TensorHandle handle) {
     std::int64_t bytes = 0;
     return api.storage_size(handle, &bytes) == 0 && bytes > 0 ? static_cast<std::uint64_t>(bytes) : 0;
 }
 
-/// As find_memory(). One that had all of its storage, and whose storage is as large again, is as large
-/// itself: then its sizes need not be asked for.
+/// Does the same as find_memory(). If the last tensor covered all of its storage and the storage has the same
+/// size again, the sizes are not read.
 bool find_returned_memory(MeasuringThread& own, const ShimApi& api, const CallArgument& argument,
                           ReturnedBefore& before, tensors::Slot& slot) {
     void* data = nullptr;
@@ -234,7 +234,7 @@ void remember(RunTensors& tensors, TensorHandle handle, std::uint64_t number) {
     tensors.may_have.set(hash_of(handle));
 }
 
-/// It has an end that can be known: `named` is what the source tells of it, null for nothing.
+/// Prepares for the free of a tensor. `named` has what the source says about the tensor, or is null.
 [[gnu::hot]] void expect_end(RunTensors& tensors, const NamedTensor* named, TensorHandle handle,
                              std::uint64_t number) {
     if (named != nullptr && !named->has_one_owner) return;
@@ -246,7 +246,7 @@ void remember(RunTensors& tensors, TensorHandle handle, std::uint64_t number) {
     remember(tensors, handle, number);
 }
 
-/// Ends what the run has let go of before it came to call site `site`.
+/// Ends the tensors that the run freed before it reached call site `site`.
 [[gnu::hot]] void free_until(ThreadState& state, RunTensors& tensors, std::uint32_t site) {
     if (tensors.planned.empty()) return;
     const std::vector<FreedTensor>& all = tensors.names->freed();
@@ -255,7 +255,7 @@ void remember(RunTensors& tensors, TensorHandle handle, std::uint64_t number) {
                    tensors::End::freed);
 }
 
-/// The number of what goes by this handle, which is forgotten; 0: it is none of these.
+/// Removes the handle and returns its number, or 0 if the handle is not in the list.
 std::uint64_t take(RunTensors& tensors, TensorHandle handle) {
     if (!tensors.may_have.test(hash_of(handle))) return 0;
     const auto found = std::find(tensors.handles.rbegin(), tensors.handles.rend(), handle);
@@ -291,8 +291,8 @@ void note_inputs(ThreadState& state, const MeasuredModel& model, const OpenCall&
     tensors.site = match.site;
     tensors.is_placed = match.is_certain;
     tensors.created_since = 0;
-    // Where a call was left out, or nobody knows where the run is, nor does anybody know what it has let go:
-    // of what it has made so far no end is told, of what it makes from here on deletes tell it.
+    // If a call was skipped or the position is unknown, the frees of earlier tensors are unknown too. Those
+    // tensors get no end. Deletes end the tensors that the run creates from here on.
     if (!match.is_next) tensors.planned.clear();
     free_until(state, tensors, match.site);
 }
@@ -314,7 +314,7 @@ void note_inputs(ThreadState& state, const MeasuredModel& model, const OpenCall&
     tensors::Slot slot = known.slot;
     slot.address = reinterpret_cast<std::uint64_t>(data);
     const std::uint64_t number = add(state, *map, *run, tensors::Origin::made, slot);
-    // Of what is not known in the source nobody can say when its memory goes.
+    // The free of a tensor that the source does not name cannot be determined.
     if (known.named != nullptr) expect_end(tensors, known.named, handle, number);
 }
 
@@ -322,11 +322,11 @@ void note_returned_tensors(ThreadState& state, const MeasuredModel& model, const
     TensorMapFile* const map = map_of(state, model);
     const OpenCall* const run = innermost_run(state);
     const SitePlan* const plan = model.site(call.site);
-    // Without its site nobody knows which of a proxy's tensors it makes.
+    // Without the site it is unknown which of a proxy's tensors the call creates.
     if (map == nullptr || run == nullptr || plan == nullptr) return;
     MeasuringThread& own = own_part(state);
     RunTensors& tensors = of_run(state, model, *run);
-    // What a custom op returns may be any part of what it has made.
+    // A custom op may return any part of the memory that it allocated.
     const bool is_custom = call.passage.slot->role == SlotRole::proxy;
     begin_finding(own);
     made_arguments(*call.passage.slot->shim, *call.passage.frame, *plan, own.found);
@@ -362,7 +362,8 @@ void note_end_of_run(ThreadState& state, const OpenCall& run, std::int32_t resul
     if (known == nullptr) return;
     --made.depth;
     free_until(state, *known, kNone);
-    // A linked model's run may have been left by an exception without anybody's saying so.
+    // An exception can unwind a linked model's run unnoticed, so success alone does not prove that the
+    // tensors outlived the run.
     if (result != 0)
         end_planned(state, *known, tensors::End::freed);
     else if (known->names->is_last(known->site))

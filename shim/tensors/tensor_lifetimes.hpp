@@ -1,6 +1,6 @@
-// Notes where the tensors of a model on CUDA lie, in the map of tensors: its inputs, what its wrapper makes
-// and lets go, what its ops return. Done with AOTI_DBG_TRIAGE where tensors are looked at (AOTI_DBG_CHECK);
-// costs some getters of libtorch a tensor, and asks the driver nothing.
+// Records in the tensor map where the tensors of a model on CUDA are: inputs, tensors that the wrapper
+// creates and frees, and results of ops. It runs with AOTI_DBG_TRIAGE and where tensors are inspected
+// (AOTI_DBG_CHECK). It costs a few libtorch getters per tensor and must not query the driver.
 #pragma once
 
 #include <array>
@@ -24,10 +24,10 @@ struct ArgumentFacts;
 struct OpenCall;
 struct ThreadState;
 
-/// What a thread made last as the n-th tensor of a model's run: it will most likely be the same again, and
-/// need not be found out again.
+/// The last tensor that a thread created as the n-th of a model's run. The next one is most likely the same,
+/// so its facts are reused.
 struct CreatedBefore {
-    static constexpr std::uint64_t kMostRank = 4;  // of more it is found out each time
+    static constexpr std::uint64_t kMostRank = 4;  // tensors of higher rank are not reused
 
     std::uint32_t site = kNone;
     std::uint32_t since_site = kNone;
@@ -38,62 +38,62 @@ struct CreatedBefore {
     std::array<std::int64_t, kMostRank> sizes{};
     std::array<std::int64_t, kMostRank> strides{};
     const NamedTensor* named = nullptr;
-    tensors::Slot slot{};  // without address, times and run; no bytes: it is not noted
+    tensors::Slot slot{};  // without address, times and run; zero bytes if the tensor is not recorded
 };
 
-/// The same of the n-th that an op returned, where it had all of its storage.
+/// The same for the n-th tensor that an op returned, if it covered all of its storage.
 struct ReturnedBefore {
     const ArgumentFacts* facts = nullptr;
-    std::uint64_t storage_bytes = 0;  // of the tensor as well; 0: it is found out each time
+    std::uint64_t storage_bytes = 0;  // of the tensor as well; 0 if the size must be read each time
 };
 
-/// Of a model, by the tensor's number in a run.
+/// The tensors of one model, by their number in a run.
 struct TensorsBefore {
     std::vector<CreatedBefore> made;
     std::vector<ReturnedBefore> returned;
 };
 
-/// Of one run: where it is, for names, and what of its tensors it will let go.
+/// The state of one run: its position, for names, and the tensors that it is going to free.
 struct RunTensors {
     std::uint32_t run = ring::kNoRun;
-    std::uint32_t site = kNone;  // that was passed last
-    bool is_placed = true;       // false: a guess, so nothing is named
+    std::uint32_t site = kNone;  // the last site that the run passed
+    bool is_placed = true;       // if false, the site is a guess and nothing is named
     std::uint32_t created_since = 0;
     std::uint32_t made = 0;
     std::uint32_t returned = 0;
     TensorsBefore* before = nullptr;  // of its model
-    // Of those whose ends the source tells, the numbers in the map, 0 for none, by NamedTensor::number. Empty
-    // once the run has not made the calls of the source one after the other.
+    // The map numbers of the tensors whose free the source shows, by NamedTensor::number; 0 for none. It
+    // becomes empty when the run deviates from the call order of the source.
     const AllocationNames* names = nullptr;
     std::size_t next_freed = 0;
     std::vector<std::uint64_t> planned;
-    // Of others with one owner that were not let go, and their numbers in the map. Few at a time: found by
-    // looking through them, but for those of which `may_have` knows better.
+    // Other tensors with one owner that are not freed yet, and their numbers in the map. They are few, so a
+    // linear search finds them. `may_have` skips the search for most other handles.
     std::vector<TensorHandle> handles;
     std::vector<std::uint64_t> numbers;
     std::bitset<1024> may_have;
 };
 
-/// What is kept of a thread.
+/// The state of one thread.
 struct TensorLifetimes {
     std::vector<RunTensors> runs;  // kept for their memory
-    std::size_t depth = 0;         // how many of them are under way: runs may lie in ops of others
+    std::size_t depth = 0;         // number of active runs, since a run may be nested in an op of another
     std::map<std::uint16_t, TensorsBefore> before;  // by model
 };
 
-/// A run begins, and is given `count` tensors.
+/// Records the `count` inputs of a run that starts.
 void note_inputs(ThreadState& state, const MeasuredModel& model, const OpenCall& run,
                  const TensorHandle* handles, std::size_t count);
-/// A call of the innermost run, which is of `model`, has been matched.
+/// Advances the innermost run, which belongs to `model`, to the matched call.
 void note_site(ThreadState& state, const MeasuredModel& model, const CallMatcher::Match& match);
-/// aoti_torch_empty_strided has come back.
+/// Records the tensor that aoti_torch_empty_strided returned.
 void note_created_tensor(ThreadState& state, const MeasuredModel& model, const StubFrame& frame);
-/// An op has come back that gives tensors (Slot::gives_tensors).
+/// Records the tensors that an op returned (Slot::gives_tensors).
 void note_returned_tensors(ThreadState& state, const MeasuredModel& model, const OpenCall& call);
-/// aoti_torch_delete_tensor_object is about to be called. While all ends are told by the source it need not
-/// be said.
+/// Records a free before aoti_torch_delete_tensor_object runs. The caller can skip it while the source shows
+/// every free.
 void note_tensor_freed(ThreadState& state, TensorHandle handle);
-/// A run has come back: if it has not failed, what is still there is the caller's.
+/// Ends the tensors of a run that returned. If the run succeeded, the caller owns the remaining tensors.
 void note_end_of_run(ThreadState& state, const OpenCall& run, std::int32_t result);
 
 }  // namespace aoti_dbg

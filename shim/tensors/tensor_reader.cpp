@@ -11,7 +11,8 @@
 namespace aoti_dbg {
 namespace {
 
-// Shapes come and go in a model with dynamic ones; at half of this all are forgotten, those in use live on.
+// Dynamic models bring new shapes all the time. At half of this capacity, all facts are forgotten; facts in
+// use stay valid.
 constexpr std::size_t kPlaces = 4096;
 
 std::string device_name(const ShimApi& api, std::int32_t type, std::int32_t index) {
@@ -20,7 +21,7 @@ std::string device_name(const ShimApi& api, std::int32_t type, std::int32_t inde
     return index < 0 ? "cuda" : aoti_dbg::device_name(index);
 }
 
-/// As torch's is_contiguous().
+/// Matches torch's is_contiguous().
 bool is_contiguous(std::span<const std::int64_t> sizes, std::span<const std::int64_t> strides) {
     if (element_count(sizes) == 0) return true;
     std::int64_t expected = 1;
@@ -40,7 +41,7 @@ std::optional<std::uint64_t> reach(std::span<const std::int64_t> sizes,
     Wide last = 0;
     for (std::size_t i = 0; i < sizes.size(); ++i) {
         if (sizes[i] == 0) return 0;
-        if (sizes[i] < 0 || strides[i] < 0) return std::nullopt;  // strides are not negative in torch
+        if (sizes[i] < 0 || strides[i] < 0) return std::nullopt;  // torch has no negative strides
         last += static_cast<Wide>(sizes[i] - 1) * strides[i];
         if (last >= INT64_MAX) return std::nullopt;
     }
@@ -160,7 +161,8 @@ bool TensorReader::read(const ShimApi& api, TensorHandle handle, SeenTensor& see
     if (api.device_type(handle, &raw.device_type) != 0) return false;
     if (api.device_index(handle, &raw.device_index) != 0) return false;
     raw.sizes = {sizes, static_cast<std::size_t>(rank)};
-    // Strides and storage of an opaque tensor (a packed weight) are errors, which libtorch would log.
+    // Strides and storage getters fail on an opaque tensor (a packed weight), and libtorch would log the
+    // error.
     std::int32_t layout = api.strided;
     if (api.layout != nullptr && api.layout(handle, &layout) != 0) return false;
     raw.is_strided = layout == api.strided;

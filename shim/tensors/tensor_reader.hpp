@@ -1,6 +1,5 @@
-// What a tensor handle stands for: where its elements lie and what is known of them. Facts that were read
-// before are found again, so that a known tensor costs a few calls of getters and no allocation. Reads
-// nothing of the tensor's elements.
+// Resolves a tensor handle to the address of its elements and the facts about it. Known facts are reused, so
+// a known tensor costs a few getter calls and no allocation. It must not read the tensor's elements.
 #pragma once
 
 #include <cstdint>
@@ -22,16 +21,16 @@ struct SeenFacts : TensorFacts {
     Place place = Place::elsewhere;
     std::int32_t device_index = -1;
     std::uint64_t count = 0;          // elements
-    std::uint64_t covered_bytes = 0;  // from element 0 on, gaps included
-    bool has_known_bytes = false;     // these, and what they mean
-    TensorJob jobs[2];                // on a device: where the order does not matter, where it does
+    std::uint64_t covered_bytes = 0;  // from element 0 on, including gaps
+    bool has_known_bytes = false;     // covered_bytes and the meaning of the bytes are known
+    TensorJob jobs[2];  // for a device: the job that ignores the element order, then the one that needs it
 
     [[nodiscard]] bool is_measurable() const { return unmeasured.empty(); }
     [[nodiscard]] TensorView view(std::uint64_t address) const {
         return {reinterpret_cast<const void*>(address), measured_dtype, sizes, strides, bits};
     }
     [[nodiscard]] const TensorJob& job(Wanted wanted) const { return jobs[depends_on_order(wanted) ? 1 : 0]; }
-    /// Of what so many blocks leave of it on a device.
+    /// The shape of the results that `blocks` blocks produce on a device.
     [[nodiscard]] ResultShape result_shape(Wanted wanted, std::uint32_t blocks) const {
         return {blocks, measured_dtype, wanted, value_bytes(measured_dtype, wanted, count)};
     }
@@ -39,28 +38,30 @@ struct SeenFacts : TensorFacts {
 
 struct SeenTensor {
     std::uint64_t address = 0;         // of element 0
-    const SeenFacts* facts = nullptr;  // its reader's
+    const SeenFacts* facts = nullptr;  // owned by its reader
 };
 
-/// One more than the last element's number in memory; 0 without elements, nothing where that is no number.
+/// Returns one more than the offset of the last element, or 0 without elements. Returns nothing if the value
+/// does not fit.
 std::optional<std::uint64_t> reach(std::span<const std::int64_t> sizes,
                                    std::span<const std::int64_t> strides);
 
 using FactsPtr = std::unique_ptr<const SeenFacts>;
 
-/// Of one thread. What it tells of is its own until who has it takes what it has forgotten. Nobody counts who
-/// else tells of the same: that would be a look at what other threads count, for each argument of each call.
+/// Belongs to one thread. The facts stay valid until the owner takes the forgotten ones. There is no
+/// reference count because it would make threads share counters for each argument of each call.
 class TensorReader {
   public:
-    /// False where there is no tensor behind it. `handle` is not null.
+    /// Returns false if the handle has no tensor. `handle` must not be null.
     bool read(const ShimApi& api, TensorHandle handle, SeenTensor& seen);
 
-    /// As read(), of a tensor of which only the address is known.
+    /// Does the same as read() for a tensor of which only the address is known.
     static SeenTensor only_address(std::uint64_t address);
 
-    /// What it will not tell of again: to be kept until nobody tells of it any more. Mostly nothing.
+    /// Returns facts that the reader will not hand out again. Keep them until no event refers to them.
+    /// Usually empty.
     [[nodiscard]] std::vector<FactsPtr> take_forgotten() { return std::exchange(forgotten_, {}); }
-    /// The same, of all that it has ever told of.
+    /// Returns all facts that the reader ever handed out.
     [[nodiscard]] std::vector<FactsPtr> take_all();
 
   private:
@@ -77,7 +78,7 @@ class TensorReader {
 
     void forget();
 
-    Table known_;  // by hash, open addressing
+    Table known_;  // hash table with open addressing
     std::size_t used_ = 0;
     std::vector<FactsPtr> forgotten_;
 };

@@ -1,6 +1,6 @@
-// A program of the CUDA driver's own interface: driver_victim MODE, or --list. It links libcuda, and takes
-// entry points by dlsym and cuGetProcAddress too. It knows nothing of the library. What it prints is the same
-// in every run; a last line `launches N` says how many kernels and graphs it launched, where that is certain.
+// A program that uses the CUDA driver API: driver_victim MODE, or --list. It links libcuda and also gets
+// functions from dlsym and cuGetProcAddress. It must not use the library. The output is the same in every
+// run. A last line `launches N` counts its kernels and graphs, where that is certain.
 #include <cuda.h>
 #include <dlfcn.h>
 
@@ -14,7 +14,7 @@ namespace {
 constexpr unsigned int kCount = 4096;
 int g_launches = 0;
 
-// data[i] += what, for i < count.
+// Adds `what` to data[i] for i < count.
 const char kAdd[] = R"(
 .version 7.0
 .target sm_70
@@ -92,7 +92,7 @@ struct Setting {
     }
 };
 
-/// Arguments of the kernel, where the driver wants them.
+/// The kernel's arguments, in the layout that the driver requires.
 struct Arguments {
     CUdeviceptr data;
     unsigned int count = kCount;
@@ -165,7 +165,7 @@ int launch_ex() {
     return 0;
 }
 
-/// Arguments by `extra`, as a buffer, instead of by pointers.
+/// Passes the arguments as a buffer in `extra` instead of by pointers.
 int packed_arguments() {
     const Setting setting;
     struct {
@@ -195,7 +195,7 @@ int modules_come_and_go() {
     return 0;
 }
 
-/// A CUkernel in place of a CUfunction, as the runtime does it.
+/// Passes a CUkernel as a CUfunction, like the runtime.
 int library_kernels() {
     const Setting setting;
     CUlibrary library = nullptr;

@@ -1,13 +1,6 @@
-// A program of the CUDA runtime with a seeded fault: fault_victim KIND [LAUNCHES [AT [STREAMS [END [DUMP]]]]]
-//   KIND      what the launch number AT does wrong; see kKinds, or --list
-//   LAUNCHES  of eight kernels in turn (100), on STREAMS streams (3) in turn; AT counts from 0 (60)
-//   STREAMS   3x2: so many streams on each of two devices, which take turns and run the same kernels
-//   END       how the program ends: sync (it asks all streams; 0 all well, 3 where one failed), exit (at
-//   once, with 0),
-//             abort (where a stream failed)
-//   DUMP      a file: the program itself asks the driver for a small core dump of the fault, and to go on
-// It knows nothing of the library. The first line that it prints says which kernel is at fault: "kernel
-// step_4 launch 60"; then what the program itself sees.
+// A CUDA runtime program with a seeded fault: fault_victim KIND [LAUNCHES [AT [STREAMS [END [DUMP]]]]]
+// It must not use the library. Its first line names the faulting kernel: "kernel step_4 launch 60". Then it
+// prints the errors that it gets.
 #include <cuda_runtime.h>
 #include <dlfcn.h>
 #include <unistd.h>
@@ -19,6 +12,12 @@
 #include <cstring>
 #include <vector>
 
+// KIND      the fault in launch number AT: see kKinds, or --list
+// LAUNCHES  of eight kernels in turn (default 100), on STREAMS streams in turn (3). AT counts from 0 (60)
+// STREAMS   3x2 means three streams on each of two devices, which take turns and run the same kernels
+// END       sync (waits for all streams, and exits with 3 if one failed, else with 0), exit (at once, with
+//           0) or abort (if a stream failed)
+// DUMP      a file: the program itself enables a small core dump of the fault, without an abort
 namespace {
 
 enum Wrong : int { none, store, load, copies, misaligned, asserts, traps, stack, shared, hangs, crowd };
@@ -32,7 +31,7 @@ __device__ int descend(int depth, volatile int* out) {
     return below + room[(depth + 1) & 63];
 }
 
-/// As pipelines of matrix products load: past the registers, into shared memory.
+/// Loads like pipelined matrix products: past the registers, into shared memory.
 __device__ float copy_from(const char* from) {
     __shared__ alignas(16) float there[4];
 #if __CUDA_ARCH__ >= 800
@@ -46,14 +45,14 @@ __device__ float copy_from(const char* from) {
     return there[0];
 }
 
-/// Until the device is as full as it gets, and the one that does wrong is through with it.
+/// Runs until the device is fully occupied. The faulting block ends first.
 __device__ void stay() {
     const long long until = clock64() + (blockIdx.x == 2 ? 20'000'000 : 2'000'000'000);
     while (clock64() < until) {
     }
 }
 
-/// What a kernel does wrong where its third argument says so, in its thread 5 of block 2.
+/// The fault that the third argument selects, in thread 5 of block 2.
 __device__ void go_wrong(int wrong, float* data, char* bad) {
     if (wrong == crowd) stay();
     if (wrong == none || blockIdx.x != 2 || threadIdx.x != 5) return;
@@ -96,7 +95,7 @@ __device__ void go_wrong(int wrong, float* data, char* bad) {
 
 }  // namespace
 
-// Eight kernels that differ in nothing but their names and lines.
+// Eight kernels that differ only in their names and lines.
 #define STEP(N)                                                                         \
     extern "C" __global__ void step_##N(float* data, int count, int wrong, char* bad) { \
         const int i = static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x);          \
@@ -126,10 +125,10 @@ void must(cudaError_t error) {
 struct Kind {
     const char* name;
     Wrong wrong;
-    char* (*address)(char* data);  // from 64 KiB of its own
+    char* (*address)(char* data);  // derived from a 64 KiB buffer
 };
 
-/// Large enough that the driver takes the memory back.
+/// Large enough that the driver unmaps the memory.
 char* freed(char*) {
     char* data = nullptr;
     must(cudaMalloc(&data, 256 << 20));
@@ -143,7 +142,7 @@ const Kind kKinds[] = {
     {"store", store, [](char*) { return reinterpret_cast<char*>(0x7000000000000ULL); }},
     {"load", load, [](char*) { return reinterpret_cast<char*>(0x10); }},
     {"copy", copies, [](char*) { return reinterpret_cast<char*>(0x7000000000000ULL); }},
-    // Far enough to leave what the driver has mapped besides.
+    // Far enough to leave the driver's other mappings.
     {"overrun", store, [](char* data) { return data + (64LL << 30); }},
     {"freed", load, freed},
     {"misaligned", misaligned, [](char* data) { return data; }},
@@ -152,9 +151,9 @@ const Kind kKinds[] = {
     {"stack", stack, [](char* data) { return data; }},
     {"shared", shared, [](char* data) { return data; }},
     {"hang", hangs, [](char* data) { return data; }},
-    // While all of the device is taken.
+    // The fault occurs while the device is fully occupied.
     {"crowd", crowd, [](char*) { return reinterpret_cast<char*>(0x10); }},
-    // Behind copies, which the driver counts as it counts launches.
+    // The fault follows copies, which the driver numbers like launches.
     {"behind", load, [](char*) { return reinterpret_cast<char*>(0x10); }},
     {"graph", store, [](char*) { return reinterpret_cast<char*>(0x7000000000000ULL); }},
 };
@@ -163,18 +162,18 @@ int number(char** argv, int argc, int at, int otherwise) {
     return at < argc ? std::atoi(argv[at]) : otherwise;
 }
 
-/// The launch number i, on `devices` devices in turn.
+/// Launches number i, on `devices` devices in turn.
 void launch(int i, const std::vector<cudaStream_t>& streams, const std::vector<float*>& data, int devices,
             Wrong wrong, char* bad) {
     const std::size_t at = static_cast<std::size_t>(i) % streams.size();
     if (devices > 1) cudaSetDevice(i % devices);
-    // A launch after the fault may be refused, which is the fault's doing.
+    // The driver may reject a launch after the fault.
     const int blocks = wrong == crowd ? 8192 : kCount / 256;
     kSteps[i / devices % 8]<<<blocks, 256, 0, streams[at]>>>(data[at], kCount, wrong, bad);
 }
 
-/// Copies within the current device, by each call that copies between peers and in a batch. After the fault
-/// they may be refused.
+/// Copies within the current device with each call that copies between peers, and in a batch. The driver may
+/// reject copies after the fault.
 void copy_within(char* room, cudaStream_t stream) {
     constexpr std::size_t kBytes = 4096;
     char *const to = room, *const from = room + 2 * kBytes;
@@ -199,7 +198,8 @@ void copy_within(char* room, cudaStream_t stream) {
 #endif
 }
 
-/// Between the driver's start and the first context, as it must be; of cuda.h's CUcoredumpSettings.
+/// Must run between the driver's initialization and the first context. The numbers are cuda.h's
+/// CUcoredumpSettings.
 void ask_for_dump(char* file) {
     int devices = 0;
     must(cudaGetDeviceCount(&devices));

@@ -1,7 +1,7 @@
-// A C++ program on LibTorch that runs packages made by bench/compile_models.py, in one of several ways:
+// A C++ program on LibTorch that runs packages of bench/compile_models.py in several ways:
 //   model_victim MODE cpu|cuda PACKAGE.pt2...
-// It knows nothing of the library. What it prints depends on the results alone, as sums over their bytes, so
-// that two runs can be compared as text. What a model is run with lies beside its package.
+// It must not use the library. Its output depends only on the results, as hashes of their bytes, so that two
+// runs can be compared as text. A model's inputs are stored beside its package.
 #include <ATen/Context.h>
 #include <torch/csrc/inductor/aoti_package/model_package_loader.h>
 #include <torch/csrc/jit/serialization/pickle.h>
@@ -33,7 +33,7 @@ TORCH_LIBRARY(mylib, library) {
 
 using Inputs = std::vector<at::Tensor>;
 
-/// Everything that the model is to be run with.
+/// Returns all inputs of the model.
 std::vector<Inputs> inputs_for(const std::string& package) {
     std::ifstream file(package.substr(0, package.rfind('-')) + ".inputs.pt", std::ios::binary);
     const std::vector<char> bytes{std::istreambuf_iterator<char>(file), {}};
@@ -51,7 +51,7 @@ Inputs first_inputs_for(const std::string& package) {
     return inputs_for(package).front();
 }
 
-/// FNV-1a over the bytes of all outputs.
+/// Returns the FNV-1a hash of the bytes of all outputs.
 std::uint64_t digest(const std::vector<at::Tensor>& outputs) {
     std::uint64_t sum = 14695981039346656037U;
     for (const at::Tensor& output : outputs) {
@@ -63,7 +63,7 @@ std::uint64_t digest(const std::vector<at::Tensor>& outputs) {
     return sum;
 }
 
-/// The package's name without its folder.
+/// Returns the package's file name without its directory.
 std::string base_name(const std::string& package) {
     return package.substr(package.rfind('/') + 1);
 }
@@ -73,7 +73,7 @@ void say(const std::string& package, std::uint64_t sum) {
     std::fflush(stdout);
 }
 
-/// Each package twice, one after the other.
+/// Runs each package twice, one after another.
 int results(const std::vector<std::string>& packages) {
     for (const std::string& package : packages) {
         Loader loader(package);
@@ -84,14 +84,14 @@ int results(const std::vector<std::string>& packages) {
     return 0;
 }
 
-/// Each package once, for a list of its launches.
+/// Runs each package once, for a list of its launches.
 int once(const std::vector<std::string>& packages) {
     for (const std::string& package : packages)
         say(package, digest(Loader(package).run(first_inputs_for(package))));
     return 0;
 }
 
-/// Each package with each of its inputs, behind a line with the model's name.
+/// Runs each package with each of its inputs, after a line with the model's name.
 int every_input(const std::vector<std::string>& packages) {
     for (const std::string& package : packages) {
         const std::string name = base_name(package);
@@ -104,7 +104,7 @@ int every_input(const std::vector<std::string>& packages) {
     return 0;
 }
 
-/// The first inputs again after each of the others, whether a run fails or not.
+/// Repeats the first inputs after each of the others, whether or not a run fails.
 int failing(const std::vector<std::string>& packages) {
     for (const std::string& package : packages) {
         Loader loader(package);
@@ -124,7 +124,7 @@ int failing(const std::vector<std::string>& packages) {
     return 0;
 }
 
-/// All packages at once, each in two threads that share it.
+/// Runs all packages at once, each in two threads that share it.
 int threads(const std::vector<std::string>& packages) {
     std::vector<std::unique_ptr<Loader>> loaders;
     std::vector<Inputs> inputs;
@@ -149,7 +149,7 @@ int threads(const std::vector<std::string>& packages) {
     return 0;
 }
 
-/// Loaded twice at once, unloaded, loaded again.
+/// Loads a package twice at once, unloads both and loads it again.
 int reload(const std::vector<std::string>& packages) {
     for (int round = 0; round < 3; ++round) {
         for (const std::string& package : packages) {
@@ -165,8 +165,8 @@ int reload(const std::vector<std::string>& packages) {
     return 0;
 }
 
-/// Runs that a shim function refuses, between runs that are good. Not every model refuses: one whose first
-/// kernel is compiled reads past the end of a smaller input, so this wants models that begin with an op.
+/// A shim function rejects runs between successful ones. The models must begin with an op: a compiled first
+/// kernel would read past the end of a smaller input.
 int refused(const std::vector<std::string>& packages) {
     for (const std::string& package : packages) {
         Loader loader(package);

@@ -1,8 +1,8 @@
-"""Compares lists of launches: what PyTorch's printer printed, and what the library logged for the same models.
-    names.py subsequence PRINTED LOG   PyTorch's list is a subsequence of ours, in order, and what is left over is
-                                       documented in forgotten_by_pytorch.txt
-    names.py begins LOG SHORT_LOG      the first log begins with all that the second one holds
-    names.py count LOG NUMBER          so many launches were begun and ended
+"""Compares lists of launches: those that PyTorch's printer printed, and those that the library logged.
+    names.py subsequence PRINTED LOG   PyTorch's list must be a subsequence of ours, and
+                                       forgotten_by_pytorch.txt must list the rest
+    names.py begins LOG SHORT_LOG      the first log must begin with everything in the second
+    names.py count LOG NUMBER          that many launches must have started and ended
 """
 
 from __future__ import annotations

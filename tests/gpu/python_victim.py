@@ -1,8 +1,9 @@
-"""A Python program that uses the GPU in the ways people do, all in one process, as importing torch takes long:
+"""Uses the GPU in typical ways in one process, because importing torch takes long:
 python_victim.py cpu|cuda PACKAGES_FOLDER [CASE...]
 
-It knows nothing of the library. Each case prints `name: digest`, or `name: error ...`; what is printed depends on the
-results alone, so that two runs can be compared as text. The packages come first: their launches begin the log.
+Each case prints `name: digest`, or `name: error ...`. The output depends only on the results, so that two
+runs can be compared as text. The packages run first, so their launches begin the log. It must not use the
+library.
 """
 
 from __future__ import annotations
@@ -50,7 +51,7 @@ def package_mixed() -> str:
 
 
 def compiled() -> str:
-    """torch.compile, with a fused kernel and a matrix product."""
+    """Runs torch.compile with a fused kernel and a matrix product."""
 
     @torch.compile
     def function(x, weight):
@@ -60,7 +61,7 @@ def compiled() -> str:
 
 
 def user_kernel() -> str:
-    """A Triton kernel through Triton's own launcher."""
+    """Launches a Triton kernel with Triton's own launcher."""
     sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "bench"))
     import user_kernel
 
@@ -68,8 +69,8 @@ def user_kernel() -> str:
 
 
 def capture_beside_a_model() -> str:
-    """Captures of CUDA graphs in one thread while another runs a model. In the mode in which only the capturing
-    thread is watched: a model's run may allocate, which breaks a stricter capture without any library."""
+    """Captures CUDA graphs in one thread while another runs a model. The capture mode watches only the
+    capturing thread: a model's run may allocate, which breaks a stricter capture even without the library."""
     model, model_input = load("transformer-released", run_single_threaded=True), transformer_input()
     static, weight = random(64, 64), random(64, 64)
     aside = torch.cuda.Stream()
@@ -80,7 +81,8 @@ def capture_beside_a_model() -> str:
 
     def run_the_model():
         with torch.cuda.stream(torch.cuda.Stream()):
-            # Each run is waited for: a capture begins by waiting for the whole device, which otherwise never rests.
+            # Waits for each run, because a capture begins by waiting for the whole device, which would never
+            # be idle otherwise.
             while not stop.is_set():
                 outputs = model(model_input)
                 torch.cuda.current_stream().synchronize()
@@ -107,7 +109,7 @@ def capture_beside_a_model() -> str:
 
 
 def captured_model() -> str:
-    """A model's run in a CUDA graph, replayed, with the model run as ever before and after."""
+    """Captures a model's run in a CUDA graph and replays it, between normal runs."""
     model, static = load("transformer-released", run_single_threaded=True), transformer_input()
     aside = torch.cuda.Stream()
     with torch.cuda.stream(aside):
@@ -126,7 +128,7 @@ def captured_model() -> str:
 
 
 def profiled() -> str:
-    """torch.profiler sees the kernels of a model: how often each ran."""
+    """Checks how often torch.profiler sees each kernel of a model."""
     from torch.profiler import ProfilerActivity, profile
 
     model, model_input = load("transformer-released"), transformer_input()
@@ -154,7 +156,7 @@ failed = 0
 for case in CASES:
     try:
         print(f"{case.__name__}: {case()}", flush=True)
-    except Exception as error:  # noqa: BLE001: whatever it is, it must be the same with the library
+    except Exception as error:  # noqa: BLE001: any error must be the same with the library
         failed += 1
         print(f"{case.__name__}: error {type(error).__name__}: {str(error).splitlines()[0][:300]}", flush=True)
 sys.exit(1 if failed else 0)

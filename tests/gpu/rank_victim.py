@@ -1,5 +1,6 @@
-"""One of the ranks that torchrun starts, each with the model on a GPU of its own: rank_victim.py PACKAGE INPUTS
-The last rank's third run gets what is bad, and the others wait for it in an all_reduce. It knows nothing of the library.
+"""One of the ranks that torchrun starts, each with the model on its own GPU: rank_victim.py PACKAGE INPUTS
+The last rank's third run gets bad inputs, and the others wait for it in an all_reduce. It must not use the
+library.
 """
 
 from __future__ import annotations
@@ -20,9 +21,9 @@ def main(package: str, inputs: str) -> None:
         is_bad = run == 2 and rank == ranks - 1
         total = model(*(bad if is_bad else good)).sum()
         if is_bad:
-            total.item()  # here it dies of the exception
+            total.item()  # the exception ends the rank here
         torch.distributed.all_reduce(total)
-        os.write(1, f"rank {rank}, run {run}: {total.item() != 0}\n".encode())  # whole, whoever else writes there
+        os.write(1, f"rank {rank}, run {run}: {total.item() != 0}\n".encode())  # in one write
 
 
 if __name__ == "__main__":

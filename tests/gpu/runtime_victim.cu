@@ -1,7 +1,6 @@
-// A program of the CUDA runtime, with the things that such programs do: runtime_victim MODE, or --list.
-// It knows nothing of the library. What it prints is the same in every run; a last line `launches N` says how
-// many kernels and graphs it launched, where that is certain. Built twice: as it is, and with a default
-// stream a thread.
+// A program that uses the CUDA runtime in typical ways: runtime_victim MODE, or --list. It must not use the
+// library. The output is the same in every run. A last line `launches N` counts its kernels and graphs, where
+// that is certain. It is built twice, the second time with per-thread default streams.
 #include <cooperative_groups.h>
 #include <cuda_runtime.h>
 #include <sys/wait.h>
@@ -16,7 +15,7 @@
 namespace {
 
 constexpr int kCount = 1 << 16;
-int g_launches = 0;  // of the main thread
+int g_launches = 0;  // by the main thread
 
 __global__ void fill(float* data, int count, float value) {
     const int i = static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x);
@@ -152,7 +151,7 @@ int graph() {
     cudaStream_t stream = nullptr;
     must(cudaStreamCreate(&stream));
     float* data = new_data();
-    launch_both(data, 1.0F, stream);  // loads the kernels, which a capture would not allow everywhere
+    launch_both(data, 1.0F, stream);  // loads the kernels, which a capture may not allow
     must(cudaStreamSynchronize(stream));
     cudaGraphExec_t ready = capture(data, stream);
     for (int i = 0; i < 10; ++i)
@@ -162,7 +161,7 @@ int graph() {
     return 0;
 }
 
-/// One thread captures in the strictest mode, again and again, while another launches.
+/// One thread captures repeatedly in the strictest mode while another launches.
 int graph_threads() {
     cudaStream_t capturing = nullptr;
     cudaStream_t launching = nullptr;
@@ -236,8 +235,7 @@ int device_speaks() {
     return 0;
 }
 
-/// Refused launches, and what is asked for afterwards: the error of the last call must still be the program's
-/// own.
+/// Rejected launches and the queries after them: the last error must still be the program's own.
 int errors() {
     float* data = new_data();
     std::printf("before: %s\n", cudaGetErrorName(cudaGetLastError()));
@@ -299,7 +297,7 @@ int wait_for(pid_t child) {
     return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
 }
 
-/// A child from before CUDA was touched may use it as its parent does.
+/// A child forked before CUDA is initialized may use it like its parent.
 int fork_before() {
     const pid_t child = fork();
     if (child == 0) {
@@ -312,7 +310,7 @@ int fork_before() {
     return results();
 }
 
-/// A child from after it cannot, and must not disturb its parent.
+/// A child forked after that cannot use it, and must not disturb its parent.
 int fork_after() {
     results();
     std::fflush(stdout);

@@ -1,11 +1,8 @@
-// The kernel of saving on a real GPU, through the driver alone: bytes of every size and alignment, many in a
-// launch, on two streams at once. As soon as a block's line is there the bytes must be, and the hash must be
-// the host's; nothing else of the host's memory may change. Says what differs, and ends with 1 then, with 2
-// where it could not run. save_victim [SEED [ROUNDS]]: fewer rounds for tools under which all takes long.
-//
-//   LIBRARY=build/dev/stats_kernels/libaoti_dbg_stats_kernels.a
-//   nvcc -std=c++20 -O2 -I . -o save_victim tests/gpu/save_victim.cu $LIBRARY -ldl
-// No device code is in this file: a C++ compiler that finds cuda.h does as well.
+// Tests the save kernel on a real GPU, through the driver alone: bytes of every size and alignment, many jobs
+// per launch, on two streams at once. When a block's line arrives, the bytes must be there, the hash must
+// match the host's, and no other memory may change. Exits with 1 after differences and with 2 if it cannot
+// run.
+//   save_victim [SEED [ROUNDS]]     fewer rounds suit slow tools
 #include <algorithm>
 #include <cstring>
 #include <memory>
@@ -15,6 +12,9 @@
 #include "tests/gpu/stats_device.hpp"
 #include "tests/support/random.hpp"
 
+// This file has no device code, so a C++ compiler with cuda.h can build it too:
+//   LIBRARY=build/dev/stats_kernels/libaoti_dbg_stats_kernels.a
+//   nvcc -std=c++20 -O2 -I . -o save_victim tests/gpu/save_victim.cu $LIBRARY -ldl
 namespace {
 
 using namespace aoti_dbg;
@@ -33,7 +33,7 @@ void fault(const std::string& what, std::uint64_t bytes, std::uint64_t shift) {
                 static_cast<unsigned long long>(bytes), static_cast<unsigned long long>(shift));
 }
 
-/// Bytes on the device, and as they must arrive.
+/// Bytes on the device, and the bytes that must arrive.
 struct Sample {
     Sample(std::uint64_t bytes, std::uint64_t shift_, Random& random)
         : content(bytes), shift(shift_), memory(bytes + shift_ + 16) {
@@ -49,15 +49,15 @@ struct Sample {
     DeviceMemory memory;
 };
 
-/// A part of a sample on its way.
+/// A part of a sample that is being saved.
 struct Part {
     const Sample* sample = nullptr;
     std::uint64_t begin = 0;
     std::uint64_t bytes = 0;
     bool is_copied = true;
     std::uint32_t blocks = 0;
-    std::size_t lines = 0;  // where they are
-    std::size_t to = 0;     // where its bytes are
+    std::size_t lines = 0;  // index of its lines
+    std::size_t to = 0;     // offset of its bytes
 };
 
 class Bench {
@@ -68,7 +68,7 @@ class Bench {
             STATS_DRIVER(cuStreamCreate, &stream, CU_STREAM_NON_BLOCKING);
     }
 
-    /// False where the launch is full.
+    /// Returns false if the launch is full.
     bool add(Part part, Random& random) {
         part.blocks = random.below(2) == 0
                           ? blocks_to_save(part.bytes, part.is_copied, device_.limits())
@@ -91,7 +91,7 @@ class Bench {
         return true;
     }
 
-    /// Launches what was added and checks it as it arrives.
+    /// Launches the added parts and checks each when it arrives.
     void check() {
         launch_.sequence = ++sequence_;
         device_.launch(launch_, streams_[sequence_ % 2]);
@@ -159,7 +159,7 @@ std::uint64_t random_size(Random& random) {
     return 1 + random.below(most[random.below(std::size(most))]);
 }
 
-/// Launches of any few jobs.
+/// Launches a random number of jobs.
 void check_at_random(const Device& device, int rounds, Random& random) {
     Bench bench(device);
     for (int round = 0; round < rounds; ++round) {
@@ -175,7 +175,7 @@ void check_at_random(const Device& device, int rounds, Random& random) {
     }
 }
 
-/// A large one in parts, whose sums are added up to the hash of the whole.
+/// Saves a large sample in parts. The sums of the parts must add up to the hash of the whole.
 void check_parts(const Device& device, std::uint64_t bytes, Random& random) {
     Bench bench(device);
     const Sample sample(bytes, 0, random);

@@ -1,9 +1,9 @@
-"""Saved tensors held against what level 2 measured of the same tensors in the same process:
-    saved.py EVENTS TENSORS   the events.jsonl of level 2 with hashes (AOTI_DBG_STATS=full), the folder of saved tensors
+"""Compares saved tensors with what level 2 measured of the same tensors in the same process:
+    saved.py EVENTS TENSORS   events.jsonl with hashes (AOTI_DBG_STATS=full), the folder of saved tensors
 
-Every tensor that was measured has its file and the other way round, nothing was left out, and each file is whole: its
-checksums are right, and its bytes give the hash that the device computed before they left it. What level 2 tells to be
-equal is equal on disk, and what it tells apart is not: two kernels that know nothing of each other. Needs numpy.
+Every measured tensor must have a file and every file a measured tensor. The index must be complete. Each file
+must have correct checksums, and its bytes must yield the hash that the device computed. Tensors must be equal
+on disk exactly if level 2 reports them as equal: two independent kernels check each other. Needs numpy.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ LOW, HALF = np.uint64(0xFFFFFFFF), np.uint64(32)
 
 
 def high_product(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """The upper 64 bits of the products of 64-bit numbers."""
+    """Return the upper 64 bits of the products of 64-bit numbers."""
     middle = (a >> HALF) * (b & LOW) + ((a & LOW) * (b & LOW) >> HALF)
     other = (a & LOW) * (b >> HALF) + (middle & LOW)
     return (a >> HALF) * (b >> HALF) + (middle >> HALF) + (other >> HALF)
@@ -36,7 +36,7 @@ def sums(place: np.ndarray, first: np.ndarray, second: np.ndarray) -> tuple[int,
 
 
 def hash_of(content: bytes) -> str:
-    """As stats_kernels/bytes_hash.hpp defines it."""
+    """Return the hash as stats_kernels/bytes_hash.hpp defines it."""
     words = np.frombuffer(content + bytes(-len(content) % 16), dtype="<u8").reshape(-1, 2)
     place = np.arange(1, len(words) + 1, dtype=np.uint64) * STEP
     low, high = sums(place, words[:, 0], words[:, 1])
@@ -70,7 +70,7 @@ def measured_in(events: pathlib.Path) -> dict[tuple, dict]:
 
 
 def bytes_before(file: dict) -> int:
-    """What the storage has in front of the tensor."""
+    """Return the bytes of the storage before the tensor."""
     covered = sum((size - 1) * stride for size, stride in zip(file["sizes"], file["strides"])) + 1
     elements = file["storage_offset"] + (0 if 0 in file["sizes"] else covered)
     in_file = file.get("saved_storage_bytes", file["storage_bytes"])
@@ -107,7 +107,7 @@ def main(events: str, tensors: str) -> int:
         if contents[inode] != file["hash"]:
             faults.append(f"{file['path']}: its bytes give {contents[inode]}, the device said {file['hash']}")
         argument = measured.get(place_of(file, file["label"], file["position"]))
-        # Gaps between elements are saved and not measured.
+        # Gaps between elements are saved but not measured.
         if argument is None or not is_dense(file):
             continue
         theirs = (argument["hash"], file["dtype"], *file["sizes"])

@@ -1,8 +1,9 @@
-"""Saved tensors of released models held against PyTorch's own printer of the same models and inputs, recompiled:
-    saved_by_torch.py printed TENSORS PRINTED   what it printed of every input of each model, one after the other
-    saved_by_torch.py bits [TENSORS FOLDER]...  what it saved of one run of a model, in that working directory
+"""Compares saved tensors of released models with PyTorch's own printer for the same recompiled models and
+inputs:
+    saved_by_torch.py printed TENSORS PRINTED   its output for every input of each model, in order
+    saved_by_torch.py bits [TENSORS FOLDER]...  the files that it saved in FOLDER for one run of a model
 
-TENSORS is the folder of saved tensors. Each is loaded by torch, on the device that it was on.
+TENSORS is the folder of saved tensors. torch loads each on its original device.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ def printed(saved: Saved, path: str) -> int:
     for name, theirs_of_model in theirs.items():
         ours = [saved.records(runs.pop(0)) for _ in theirs_of_model]
         for record in (record for run in theirs_of_model for record in run):
-            record.values = []  # what it draws of small tensors; they have none
+            record.values = []  # its excerpts of small tensors, which ours do not have
         judged, wrong = parity.compare(ours, theirs_of_model)
         total, good = total + judged, good and judged > 0 and not wrong
         print(f"{name}: {judged} tensors alike" if not wrong else "\n".join([f"{name}:", *wrong[:20]]))
@@ -37,7 +38,7 @@ def printed(saved: Saved, path: str) -> int:
 
 
 def bits(saved: Saved, folder: str) -> int:
-    """How many were judged."""
+    """Return the number of files compared, or 0 after a difference."""
     theirs, judged, wrong = SavedByPyTorch(pathlib.Path(folder)), collections.Counter(), []
     for name in theirs.files:
         tensor = theirs.load(name)
@@ -62,7 +63,7 @@ def whole(tensors: str) -> Saved:
     saved = Saved(pathlib.Path(tensors))
     left_out = dict(saved.end["left_out"])
     if saved.files[0]["device"] == "cpu":
-        left_out.pop("unknown", None)  # weights that mkldnn has packed, of which torch cannot tell the bytes either
+        left_out.pop("unknown", None)  # weights packed by mkldnn, whose bytes torch cannot read either
     if saved.end["how"] != "complete" or any(left_out.values()):
         sys.exit(f"{tensors}: the index ends with {saved.end}")
     return saved

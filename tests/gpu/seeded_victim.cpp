@@ -1,8 +1,7 @@
-// A C++ program on LibTorch with a bug of the kind that the program, not the model, has:
-//   seeded_victim BUG PACKAGE.pt2
-// The package is one of bench/compile_models.py; what it is run with lies beside it, the last of these is
-// bad. It is run once with what is good, then as BUG says, and then the device is asked. It knows nothing of
-// the library. Ends with 0 where nobody complained, else with 3.
+// A C++ program on LibTorch with a bug in the program, not in the model: seeded_victim BUG PACKAGE.pt2
+// The package comes from bench/compile_models.py. Its inputs are stored beside it, and the last of them are
+// bad. The program runs the model with good inputs, then as BUG says, and then synchronizes the device. It
+// exits with 3 if anything reports an error, else with 0. It must not use the library.
 #include <ATen/DeviceAccelerator.h>
 #include <ATen/Functions.h>
 #include <dlfcn.h>
@@ -27,7 +26,7 @@ namespace {
 using Loader = torch::inductor::AOTIModelPackageLoader;
 using Inputs = std::vector<at::Tensor>;
 
-// ---- CUDA, without its headers: by the libraries that torch has brought ----
+// ---- CUDA, without its headers: through the libraries that torch loads ----
 
 template <typename... Arguments>
 int cuda(const char* name, Arguments... arguments) {
@@ -47,7 +46,7 @@ void must(int error, const char* what) {
     std::exit(9);
 }
 
-// out[where[i]] = 2 * x[i], which believes what it is told.
+// Computes out[where[i]] = 2 * x[i] without checking the indices.
 const char kScatter[] = R"(
 .version 7.0
 .target sm_70
@@ -88,7 +87,7 @@ void launch_scatter(void* kernel, const at::Tensor& x, const at::Tensor& where, 
     void *from = x.data_ptr(), *at = where.data_ptr(), *to = out.data_ptr();
     unsigned count = static_cast<unsigned>(x.numel());
     void* arguments[] = {&from, &at, &to, &count};
-    // An error here is that of an earlier fault, which the program gets to see when it asks.
+    // An error here comes from an earlier fault, which the program gets when it synchronizes.
     cuda("cuLaunchKernel", kernel, (count + 255) / 256, 1U, 1U, 256U, 1U, 1U, 0U, stream,
          static_cast<void**>(arguments), static_cast<void**>(nullptr));
 }
@@ -111,7 +110,7 @@ TORCH_LIBRARY(seeded, library) {
     library.impl("scatter", c10::DispatchKey::CUDA, TORCH_FN(scatter));
 }
 
-// ---- what the models are run with ----
+// ---- the inputs of the models ----
 
 std::vector<Inputs> inputs_for(const std::string& package) {
     std::ifstream file(package.substr(0, package.rfind('-')) + ".inputs.pt", std::ios::binary);
@@ -126,7 +125,7 @@ std::vector<Inputs> inputs_for(const std::string& package) {
     return all;
 }
 
-/// Memory of its own that has been given back; large enough that the driver takes it.
+/// Returns a tensor in freed memory of its own, which is large enough that the driver unmaps it.
 at::Tensor in_freed_memory(const at::Tensor& like) {
     void* memory = nullptr;
     must(cuda("cudaMalloc", &memory, std::size_t{256} << 20U), "cudaMalloc");
@@ -135,8 +134,8 @@ at::Tensor in_freed_memory(const at::Tensor& like) {
     return tensor;
 }
 
-/// The same, in memory of PyTorch's allocator, which has given it back to the driver: from its middle, since
-/// pools keep what lies beside other tensors.
+/// Returns a tensor in memory that PyTorch's allocator returned to the driver. It starts in the middle,
+/// because pools keep the parts beside other tensors.
 at::Tensor in_emptied_memory(const at::Tensor& like) {
     at::Tensor tensor;
     {
@@ -160,14 +159,14 @@ void bad_input(const Run& run) {
     run.loader.run(run.all.back());
 }
 
-/// And then the device is not asked: the program is somewhere else, for as long as nobody ends it.
+/// Never synchronizes: the program is busy elsewhere until a signal ends it.
 void unasked(const Run& run) {
     run.loader.run(run.all.back());
     for (;;)
         pause();
 }
 
-/// The first input's memory has been given back.
+/// The first input is in freed memory.
 void freed(const Run& run) {
     Inputs inputs = run.good();
     inputs.front() = in_freed_memory(inputs.front());
@@ -180,7 +179,7 @@ void emptied(const Run& run) {
     run.loader.run(inputs);
 }
 
-/// The last input begins one number too late for loads of several at once.
+/// The last input is misaligned by one element for vectorized loads.
 void misaligned(const Run& run) {
     Inputs inputs = run.good();
     const at::Tensor room = at::zeros({inputs.back().numel() + 1}, inputs.back().options());
@@ -200,28 +199,28 @@ void device(const Run& run) {
     run.loader.run(inputs);
 }
 
-/// More rows than it was exported for.
+/// The input has more rows than the model was exported for.
 void rows(const Run& run) {
     Inputs inputs = run.good();
     inputs.back() = at::zeros({1 << 22, inputs.back().size(1)}, inputs.back().options());
     run.loader.run(inputs);
 }
 
-/// So many that no memory is large enough for what is computed of them.
+/// The input has so many rows that no memory can contain the intermediate results.
 void memory(const Run& run) {
     Inputs inputs = run.good();
     inputs.back() = inputs.back().narrow(0, 0, 1).expand({std::int64_t{1} << 31, inputs.back().size(1)});
     run.loader.run(inputs);
 }
 
-/// What was good when the graph was made is bad when it is launched.
+/// The inputs are good when the graph is captured, and bad when it is launched.
 void graph(const Run& run) {
     void *stream = nullptr, *graph = nullptr, *ready = nullptr;
     must(cuda("cudaStreamCreateWithFlags", &stream, 1U), "cudaStreamCreateWithFlags");
     Inputs inputs;
     for (const at::Tensor& input : run.good())
         inputs.push_back(input.clone());
-    // So that the allocator has all that the model will ask for.
+    // Makes the allocator allocate all that the model needs.
     run.loader.run(inputs, stream);
     must(cuda("cudaDeviceSynchronize"), "cudaDeviceSynchronize");
     must(cuda("cudaStreamBeginCapture", stream, 2), "cudaStreamBeginCapture");
@@ -237,7 +236,7 @@ void graph(const Run& run) {
     }
 }
 
-/// An update that fails, and nobody looks.
+/// The program ignores a failed update.
 void constants(const Run& run) {
     const at::Tensor of_no_use = at::zeros({3}, run.good().front().options());
     std::unordered_map<std::string, at::Tensor> update{{"0.weight", of_no_use}};
@@ -248,7 +247,7 @@ void constants(const Run& run) {
     run.loader.run(run.good());
 }
 
-/// A constant that the program keeps begins one number too late for loads of several at once.
+/// A constant that the program keeps is misaligned by one element for vectorized loads.
 void misaligned_constant(const Run& run) {
     const at::Tensor room = at::zeros({64 * 64 + 1}, run.good().front().options());
     std::unordered_map<std::string, at::Tensor> update{{"table", room.narrow(0, 1, 64 * 64).view({64, 64})}};
@@ -256,8 +255,8 @@ void misaligned_constant(const Run& run) {
     run.loader.run(run.good());
 }
 
-/// A model reads on a stream of its own what `write` writes on the legacy one. `orders`: each waits for the
-/// other.
+/// A model reads on its own stream what `write` writes on the legacy stream. With `orders`, each waits for
+/// the other.
 template <typename Write>
 void read_and_write(const Run& run, bool orders, Write write) {
     void *stream = nullptr, *event = nullptr;
@@ -291,7 +290,7 @@ void ordered_copy(const Run& run) {
     read_and_write(run, true, [&run](at::Tensor& input) { input.copy_(run.good().back()); });
 }
 
-/// The last of forty runs is given what is bad; `between` does something after each of the others.
+/// Runs forty times, the last time with bad inputs. Calls `between` after each of the other runs.
 template <typename Between>
 void often(const Run& run, Between between) {
     for (int i = 0; i < 39; ++i)
@@ -299,7 +298,7 @@ void often(const Run& run, Between between) {
     run.loader.run(run.all.back());
 }
 
-/// Copies and fills between the runs: some are done by a kernel of the driver's, some are not.
+/// Copies and fills between the runs, some with a driver kernel and some without.
 void copied(const Run& run) {
     constexpr int kWithinDevice = 3, kAnywhere = 4;
     constexpr std::size_t kHalf = 1 << 20, kPage = 4096, kPitch = 512, kWidth = 16, kRows = 16;
@@ -321,7 +320,7 @@ void copied(const Run& run) {
     });
 }
 
-// ---- with a second GPU ----
+// ---- bugs with a second GPU ----
 
 Inputs on_second(const Inputs& inputs) {
     Inputs there;
@@ -330,18 +329,18 @@ Inputs on_second(const Inputs& inputs) {
     return there;
 }
 
-/// The model's second copy is on the second GPU, and that one is given what is bad.
+/// The model's second copy is on the second GPU and gets the bad inputs.
 void second_gpu(const Run& run) {
     must(cuda("cudaSetDevice", 1), "cudaSetDevice");
     Loader second(run.package, "model", false, 1, 1);
     second.run(on_second(run.good()));
     must(cuda("cudaDeviceSynchronize"), "cudaDeviceSynchronize");
     second.run(on_second(run.all.back()));
-    // Here, where the loader still lives.
+    // The loader must still be alive here.
     if (cuda("cudaDeviceSynchronize") != 0) throw std::runtime_error("the second GPU");
 }
 
-/// The same, while the first one is at work for another thread, and goes on.
+/// Does the same while the first GPU works for another thread.
 void both_gpus(const Run& run) {
     std::atomic<bool> is_over{false};
     std::thread first([&] {
@@ -360,14 +359,14 @@ void both_gpus(const Run& run) {
     if (has_failed) throw std::runtime_error("the second GPU");
 }
 
-/// The last input lies on the other GPU.
+/// The last input is on the other GPU.
 void other_gpu(const Run& run) {
     Inputs inputs = run.good();
     inputs.back() = on_second({inputs.back().cpu()}).front();
     run.loader.run(inputs);
 }
 
-/// What each run gives goes to the other GPU, and is copied here.
+/// Copies the results of each run to the other GPU and within this one.
 void across(const Run& run) {
     often(run, [](const Inputs& results) {
         on_second(results);
@@ -376,8 +375,8 @@ void across(const Run& run) {
     });
 }
 
-/// A kernel of a library runs on a GPU that is not the thread's, by its stream: four times on each, the last
-/// time wrong on the second.
+/// A library kernel runs by its stream on a GPU that is not the thread's: four times on each, the last time
+/// with bad arguments on the second.
 void elsewhere(const Run&) {
     void *library = nullptr, *kernel = nullptr;
     const auto none = static_cast<void**>(nullptr);

@@ -1,5 +1,5 @@
-// What programs that launch our kernels by themselves need of the driver, opened at run time so that they can
-// be compiled where there is none. Everything that fails ends the program with its name.
+// The driver functions for programs that launch our kernels themselves. They are looked up at run time, so
+// that the programs compile without a driver. A failed call ends the program with its name.
 #pragma once
 
 #include <cuda.h>
@@ -26,7 +26,7 @@ using namespace aoti_dbg;
 
 #define STATS_TEXT_(name) #name
 #define STATS_TEXT(name) STATS_TEXT_(name)
-/// Calls a function of the driver by the name that cuda.h gives it, version and all.
+/// Calls a driver function by the versioned name that cuda.h gives it.
 #define STATS_DRIVER(name, ...)                                                                   \
     do {                                                                                          \
         static const auto function =                                                              \
@@ -45,7 +45,7 @@ inline void* driver() {
     return library;
 }
 
-/// The first device, its primary context, one of our modules.
+/// The first device, its primary context, and one of our modules.
 class Device {
   public:
     explicit Device(const DeviceCode& code = statistics_code()) {
@@ -74,7 +74,7 @@ class Device {
 
     [[nodiscard]] const DeviceLimits& limits() const { return limits_; }
 
-    /// A StatisticsLaunch, or whatever the module's kernel takes.
+    /// `parameters` is a StatisticsLaunch, or what the module's kernel takes.
     template <typename Launch>
     void launch(Launch& parameters, CUstream stream) const {
         void* arguments[] = {&parameters};
@@ -87,7 +87,7 @@ class Device {
     DeviceLimits limits_;
 };
 
-/// Host memory that the device reads and writes.
+/// Host memory that the device can read and write.
 template <typename T>
 class Mapped {
   public:
@@ -132,7 +132,7 @@ class DeviceMemory {
     CUdeviceptr address_ = 0;
 };
 
-/// Until all lines are there: memory is what we wait on, as the library does.
+/// Waits until all lines have arrived. Like the library, it polls memory.
 inline TensorPartial await(const ResultLine* lines, const ResultShape& shape, std::uint32_t sequence) {
     const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20);
     TensorPartial partial;

@@ -1,13 +1,7 @@
-// The statistics kernel on a real GPU, through the driver alone, against the CPU implementation and the naive
-// judge: dtypes, layouts and contents on random grids, two streams at once, and a billion floats far from
-// zero. Says what differs, and ends with 1 then, with 2 where it could not run. stats_victim [SEED [ROUNDS]]:
-// with rounds only so many of the small tensors' 45, for tools under which all takes long.
-//
-//   LIBRARY=build/dev/stats_kernels/libaoti_dbg_stats_kernels.a
-//   nvcc -std=c++20 -O2 -I . -o stats_victim tests/gpu/stats_victim.cu $LIBRARY -ldl
-//   g++ -std=c++20 -O2 -pthread -I . -I <folder of cuda.h> -x c++ tests/gpu/stats_victim.cu -x none $LIBRARY
-//   -ldl
-// No device code is in this file: either does.
+// Tests the statistics kernel on a real GPU, through the driver alone, against the CPU implementation and the
+// naive judge: dtypes, layouts and contents on random grids, two streams at once, and a billion floats far
+// from zero. Exits with 1 after differences and with 2 if it cannot run.
+//   stats_victim [SEED [ROUNDS]]     ROUNDS instead of 45, and no large tensors, suits slow tools
 #include "tests/gpu/stats_device.hpp"
 
 #include <memory>
@@ -15,13 +9,18 @@
 #include "stats_kernels/cpu_statistics.hpp"
 #include "tests/unit/stats_judge.hpp"
 
+// This file has no device code, so nvcc and a C++ compiler with cuda.h can build it:
+//   LIBRARY=build/dev/stats_kernels/libaoti_dbg_stats_kernels.a
+//   nvcc -std=c++20 -O2 -I . -o stats_victim tests/gpu/stats_victim.cu $LIBRARY -ldl
+//   g++ -std=c++20 -O2 -pthread -I . -I <folder of cuda.h> -x c++ tests/gpu/stats_victim.cu \
+//       -x none $LIBRARY -ldl
 namespace {
 
 using namespace aoti_dbg;
 using namespace stats_fixture;
 using namespace stats_device;
 
-/// Of the mean, in units of the mean of |x|, and of the standard deviation.
+/// For the mean in units of the mean of |x|, and for the standard deviation.
 constexpr double kTolerance = 1e-6;
 int g_faults = 0;
 int g_checked = 0;
@@ -35,22 +34,22 @@ struct Lane {
     Lane() { STATS_DRIVER(cuStreamCreate, &stream, CU_STREAM_NON_BLOCKING); }
 };
 
-/// A tensor on the device, and what is to be known of it.
+/// A tensor on the device, and its expected result.
 struct Measured {
     Sample sample;
     Wanted wanted = Wanted::nothing;
     std::unique_ptr<DeviceMemory> memory;
     ResultShape shape;
-    std::size_t lines = 0;  // where they are
+    std::size_t lines = 0;  // index of its lines
 };
 
-/// Blocks at random, or as planned.
+/// Returns a random or the planned number of blocks.
 std::uint32_t blocks_of(const TensorView& view, Wanted wanted, const DeviceLimits& limits, Random& random) {
     if (below(random, 3) == 0) return blocks_for(view.dtype, element_count(view.sizes), wanted, limits);
     return 1 + static_cast<std::uint32_t>(below(random, below(random, 4) == 0 ? 300 : 5));
 }
 
-/// The elements that were brought to the host.
+/// Checks the elements that were copied to the host.
 bool has_values(const Measured& tensor, const ResultLine* lines, std::uint32_t sequence) {
     const TensorView view = tensor.sample.view();
     const std::size_t bytes = element_size(view.dtype);
@@ -91,7 +90,7 @@ void check(const Measured& tensor, const TensorPartial& partial) {
     ++g_checked;
     const std::string where =
         tensor.sample.name() + ", wanted " + std::to_string(static_cast<int>(tensor.wanted));
-    // What more was measured than wanted is nobody's business.
+    // Ignores statistics that were measured but not requested.
     const TensorStatistics got = finish(partial, tensor.sample.view(), tensor.wanted);
     const TensorStatistics cpu = measure(tensor.sample.view(), tensor.wanted);
     if (got.hash != cpu.hash) fault("hash", where);
@@ -102,7 +101,7 @@ void check(const Measured& tensor, const TensorPartial& partial) {
         fault("not what the CPU says", where);
 }
 
-/// Launches of several tensors each, in two streams at once; then all of them are looked at.
+/// Launches several tensors each on two streams at once, then checks all of them.
 void check_matrix(const Device& device, int rounds, Random& random) {
     constexpr std::uint32_t kLaunches = 24;
     Lane lanes[2];
@@ -138,7 +137,8 @@ void check_matrix(const Device& device, int rounds, Random& random) {
             launch.sequence = sequence;
         }
         if (used > lines.all().size()) fail("too many lines", static_cast<int>(used));
-        STATS_DRIVER(cuCtxSynchronize);  // a copy of pageable memory may be under way when its call is over
+        STATS_DRIVER(
+            cuCtxSynchronize);  // a copy from pageable memory may still be in progress when its call returns
         for (std::uint32_t n = 0; n < kLaunches; ++n)
             if (launches[n].jobs > 0) device.launch(launches[n], lanes[n % 2].stream);
         for (const Measured& tensor : tensors) {
@@ -150,12 +150,12 @@ void check_matrix(const Device& device, int rounds, Random& random) {
     std::printf("matrix: %d tensors\n", g_checked);
 }
 
-/// One tensor at a time.
+/// Measures one tensor at a time.
 class OneByOne {
   public:
     explicit OneByOne(const Device& device) : device_(device) {}
 
-    /// By so many blocks; 0: as planned. `blocks` becomes what it was.
+    /// Uses `blocks` blocks, or the planned number for 0, which `blocks` then becomes.
     TensorStatistics measure(const TensorView& view, Wanted wanted, std::uint32_t& blocks) {
         if (blocks == 0) blocks = blocks_for(view.dtype, element_count(view.sizes), wanted, device_.limits());
         const ResultShape shape = shape_of(view, wanted, blocks);
@@ -174,7 +174,7 @@ class OneByOne {
     std::uint32_t sequence_ = 0;
 };
 
-/// A NaN in the very last place, of lengths that end anywhere in a thread's and a block's share.
+/// Places a NaN last, for lengths that end anywhere in a thread's and a block's share.
 void check_ends(const Device& device) {
     OneByOne one(device);
     for (const DType dtype : {DType::float16, DType::float32, DType::float64, DType::complex64}) {
@@ -202,7 +202,7 @@ void check_ends(const Device& device) {
     }
 }
 
-/// One tensor by several grids: all that is exact must not depend on them.
+/// Measures one tensor with several grids. Exact results must not depend on the grid.
 class Grids {
   public:
     explicit Grids(const Device& device) : one_(device) {}
@@ -249,7 +249,7 @@ class Grids {
     OneByOne one_;
 };
 
-/// Numbers that look normal enough: the sum of four, from a counter, so that threads need no order.
+/// Returns an approximately normal number, as a sum of four, from a counter, so threads need no order.
 float made_up(std::uint64_t i, double mean, double deviation) {
     std::uint64_t bits = (i + 1) * 0x9e3779b97f4a7c15ULL;
     bits = (bits ^ (bits >> 30U)) * 0xbf58476d1ce4e5b9ULL;

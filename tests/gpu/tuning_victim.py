@@ -1,5 +1,5 @@
-"""A Triton kernel of the user's whose second configuration is bad, as Triton finds out by running it. Knows nothing of the
-library. Prints what it gets to see; ends with 3 where a fault came of it.
+"""A user's Triton kernel with a faulty second configuration, which Triton detects by running it. It prints
+the errors that it gets, and exits with 3 after a fault. It must not use the library.
 """
 
 from __future__ import annotations

@@ -1,11 +1,8 @@
-// Two models at once, each in a thread of its own and on streams of several kinds, in a C++ program on
-// LibTorch:
+// Two models at once in a C++ program on LibTorch, each in its own thread, on several kinds of streams:
 //   two_models cpu|cuda RUNS HELD.jsonl VARIANT[,VARIANT...] FIRST.pt2 SECOND.pt2
-// It knows nothing of the library. Each run has other inputs, in the same buffers, and right behind it, on
-// the same stream, inputs and outputs are overwritten: who looks too late or from another stream finds
-// something else. What they held, as torch says on that stream, goes into HELD.jsonl, a line a run, for
-// two_models.py. Standard output depends on the results alone. What a model is run with lies beside its
-// package.
+// Each run has new inputs in the same buffers, and the same stream overwrites inputs and outputs right after
+// it. A read that is late or on another stream thus gets other values. HELD.jsonl gets torch's values, one
+// line per run, for two_models.py. Standard output depends only on the results. It must not use the library.
 #include <ATen/ops/stack.h>
 #include <ATen/ops/zeros.h>
 #include <c10/core/InferenceMode.h>
@@ -39,7 +36,7 @@ namespace {
 using Loader = torch::inductor::AOTIModelPackageLoader;
 using Tensors = std::vector<at::Tensor>;
 
-/// What a stream is: PyTorch's own default, or one that a program brings along.
+/// The kind of stream: PyTorch's default, or one that a program provides.
 enum class Lane { legacy, own, blocking, pool, per_thread };
 
 struct Variant {
@@ -49,7 +46,7 @@ struct Variant {
     bool on_two_devices = false;
 };
 
-// On a CPU there are no streams, but two threads still.
+// A CPU has no streams, but the two threads still exist.
 const Variant kVariants[] = {
     {"alone", {Lane::legacy, Lane::legacy}, false},
     {"legacy", {Lane::legacy, Lane::legacy}},
@@ -58,7 +55,8 @@ const Variant kVariants[] = {
     {"pool", {Lane::pool, Lane::pool}},
     {"legacy_and_own", {Lane::legacy, Lane::own}},
     {"legacy_and_blocking", {Lane::legacy, Lane::blocking}},
-    // In one of them only: PyTorch's allocator takes that of any thread for the same stream.
+    // Only one model uses it, because PyTorch's allocator treats any thread's per-thread stream as the same
+    // one.
     {"own_and_per_thread", {Lane::own, Lane::per_thread}},
     {"devices", {Lane::legacy, Lane::legacy}, true, true},
     {"devices_own", {Lane::own, Lane::own}, true, true},
@@ -66,16 +64,16 @@ const Variant kVariants[] = {
 
 bool g_cuda = false;
 
-// Runs that may be under way in one model, so that the host gets ahead of the device.
+// The runs that may be in progress in one model, so that the host gets ahead of the device.
 constexpr std::size_t kRunners = 4;
-// What buffers are overwritten with: a number of every dtype that no model gives.
+// The value that overwrites buffers, valid in every dtype. No model computes it.
 constexpr int kOverwritten = 77;
-// 128 MiB of floats. Now and then they are gone over so often that the host has enqueued several runs, and
-// what overwrites them, before the device begins the first.
+// 128 MiB of floats. Some runs process them so often that the host has enqueued several runs, and the fills
+// after them, before the device starts the first.
 constexpr std::int64_t kBallast = 1 << 25;
 constexpr std::size_t kManyRounds = 64;
 
-/// A function of the CUDA runtime that LibTorch has brought along: there may be no header of it here.
+/// Returns a CUDA runtime function that LibTorch loaded, because its header may be absent.
 template <typename Function>
 Function* runtime(const char* name) {
     void* found = dlsym(RTLD_DEFAULT, name);
@@ -83,7 +81,7 @@ Function* runtime(const char* name) {
     return reinterpret_cast<Function*>(found);
 }
 
-/// A stream of a lane, for as long as this is there.
+/// A stream of a lane, for the lifetime of this object.
 class LaneStream {
   public:
     LaneStream(Lane lane, c10::Device device) : stream_(c10::Stream::DEFAULT, device) {
@@ -110,7 +108,7 @@ class LaneStream {
     [[nodiscard]] c10::Stream get() const { return stream_; }
 
   private:
-    /// As c10::cuda::getStreamFromExternal() has it: the id of such a stream is its address.
+    /// Works like c10::cuda::getStreamFromExternal(): the id of such a stream is its address.
     static c10::Stream external(c10::Device device, void* stream) {
         return c10::Stream(c10::Stream::UNSAFE, device, reinterpret_cast<c10::StreamId>(stream));
     }
@@ -119,7 +117,7 @@ class LaneStream {
     void* made_ = nullptr;
 };
 
-/// Copies of tensors and what is to be known of them, all of it made on the current stream.
+/// Copies of tensors and their statistics, all computed on the current stream.
 struct Held {
     explicit Held(const at::Tensor& tensor) : copy(tensor.clone()) {}
 
@@ -138,7 +136,7 @@ struct Run {
     std::uint64_t digest = 14695981039346656037U;  // FNV-1a over the bytes of the outputs
 };
 
-/// What one thread did.
+/// The work of one thread.
 struct Part {
     std::string model;
     c10::Device device;
@@ -155,7 +153,7 @@ void fold(std::uint64_t& digest, const at::Tensor& tensor) {
         digest = (digest ^ bytes[i]) * 1099511628211U;
 }
 
-/// `transformer` of `folder/transformer-released.pt2`.
+/// Returns `transformer` for `folder/transformer-released.pt2`.
 std::string model_name(const std::string& package) {
     const std::string name = package.substr(package.rfind('/') + 1);
     return name.substr(0, name.rfind('-'));
@@ -171,7 +169,7 @@ Tensors saved_inputs(const std::string& package) {
     return inputs;
 }
 
-/// Inputs of a run: each other, and none like another's.
+/// Returns the inputs of a run, which differ from those of every other run.
 Tensors inputs_of_run(const Tensors& inputs, std::size_t run, c10::Device device) {
     Tensors made;
     for (const at::Tensor& input : inputs) {
@@ -200,7 +198,7 @@ Run one_run(Loader& loader, const Tensors& buffers, const Tensors& sources) {
     return run;
 }
 
-/// The thread's whole work. Nothing waits for the device but the end.
+/// Does all the work of a thread. It waits for the device only at the end.
 void work(Part& part, Loader& loader, std::optional<c10::Stream> stream,
           const std::vector<Tensors>& sources) {
     const c10::InferenceMode mode;
@@ -225,7 +223,7 @@ void work(Part& part, Loader& loader, std::optional<c10::Stream> stream,
     }
 }
 
-/// One for each package and device.
+/// The loaders, one for each package and device.
 class Loaders {
   public:
     Loader& get(const std::string& package, c10::Device device) {
@@ -278,7 +276,7 @@ std::vector<Part> run_variant(const Variant& variant, Loaders& loaders, const st
     return parts;
 }
 
-/// JSON has no number that is not finite.
+/// JSON cannot represent non-finite numbers, so these are strings.
 void write_number(std::FILE* file, const char* name, double number) {
     std::fprintf(file, std::isfinite(number) ? "\"%s\":%.17g" : "\"%s\":\"%g\"", name, number);
 }
@@ -317,7 +315,7 @@ void write_part(std::FILE* file, const Variant& variant, const Part& part) {
     std::printf("%s %s %016llx\n", variant.name, part.model.c_str(), static_cast<unsigned long long>(sum));
 }
 
-/// Of kVariants, those that a list with commas names.
+/// Returns the members of kVariants that a comma-separated list names.
 std::vector<Variant> variants_of(const std::string& list) {
     std::vector<Variant> found;
     for (std::size_t begin = 0; begin <= list.size();) {

@@ -1,9 +1,9 @@
-"""What the library says of two models that ran at once, held against what torch says on the same streams:
-    two_models.py HELD EVENTS VARIANT,...   HELD is what two_models.cpp wrote, EVENTS the events.jsonl of that process
+"""Compares the library's record of two models that ran at once with torch's values on the same streams:
+    two_models.py HELD EVENTS VARIANT,...   the output of two_models.cpp, and events.jsonl of that process
 
-Inputs and outputs of each run held just this, wherever the run's calls meet an input too; all was measured on the run's
-stream and device. What the calls left in between is what they left in a model that ran alone with the same inputs.
-Must never import torch, and takes nothing from the library but its file.
+Inputs and outputs of each run must have these values, wherever a call uses an input too. Everything must be
+measured on the run's stream and device. Intermediate tensors must equal those of a model that ran alone with
+the same inputs. It must not import torch, and uses only the library's file.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import pathlib
 import struct
 import sys
 
-# Of the mean, in units of the mean of the magnitudes.
+# For the mean, in units of the mean magnitude.
 TOLERANCE = 1e-6
 NUMBERS = ("zeros", "nan", "pos_inf", "neg_inf")
 
@@ -27,7 +27,7 @@ class Side:
     kind: str
     kernel: str
     stream: str
-    tensors: list[dict]  # arguments of events.jsonl, with the device that the fact of the tensor tells
+    tensors: list[dict]  # arguments in events.jsonl, with the device from the tensor's own record
 
     def where(self, tensor: dict) -> str:
         return f"{self.kind} {self.kernel} {tensor['label']}".replace("  ", " ")
@@ -43,7 +43,7 @@ class Seen:
 
 
 def read_events(path: str) -> tuple[dict[int, Seen], dict]:
-    """Runs by their number, and the counts of the last line."""
+    """Return the runs by number, and the counts of the last line."""
     runs: dict[int, Seen] = {}
     devices: dict[int, str] = {}
     counts: dict = {}
@@ -68,7 +68,7 @@ def read_events(path: str) -> tuple[dict[int, Seen], dict]:
 
 
 def number(dtype: str, value: float | str) -> float:
-    """Of a tensor's own type, as it stands in either file."""
+    """Round the number to the tensor's dtype, as both files store it."""
     value = float(value)
     is_small = dtype.startswith(("float", "bfloat")) and dtype != "float64"
     return struct.unpack("f", struct.pack("f", value))[0] if is_small and math.isfinite(value) else value
@@ -85,7 +85,7 @@ def near(one: float, other: float, magnitude: float) -> bool:
 
 
 def from_torch(tensor: dict, held: dict) -> str | None:
-    """What is wrong with what the library says of a tensor that held this."""
+    """Return what is wrong with the library's record of a tensor with these values."""
     if "mean" not in tensor:
         return f"not measured: {tensor.get('why', tensor.get('measured'))}"
     if math.prod(tensor.get("sizes", [])) != held["count"]:
@@ -103,7 +103,7 @@ def from_torch(tensor: dict, held: dict) -> str | None:
 
 
 def from_other_run(tensor: dict, other: dict) -> str | None:
-    """What differs between a tensor and that of another run with the same inputs."""
+    """Return the difference from the same tensor in another run with the same inputs."""
     if ("mean" in tensor) != ("mean" in other):
         return "measured in one of them only"
     if "mean" not in tensor:
@@ -114,7 +114,7 @@ def from_other_run(tensor: dict, other: dict) -> str | None:
         if tensor.get(name) != other.get(name):
             return f"{name} {tensor.get(name)} for {other.get(name)}"
     magnitude = math.hypot(float(other["mean"]), float(other["std"]))
-    # Of one element there is no deviation.
+    # A single element has no deviation.
     magnitude = magnitude if math.isfinite(magnitude) else abs(float(other["mean"]))
     if not near(float(tensor["mean"]), float(other["mean"]), magnitude):
         return f"mean {tensor['mean']} for {other['mean']}"
@@ -122,8 +122,9 @@ def from_other_run(tensor: dict, other: dict) -> str | None:
 
 
 def judged(sides: list[Side]) -> list[tuple[str, dict]]:
-    """Tensors whose values follow from a run's inputs, and where they were met. A buffer before the first call that has
-    it holds anything; so may integers that attention hands on, a seed that nobody set."""
+    """Return the tensors whose values follow from a run's inputs, and where they appear. A buffer before
+    the first call that uses it may contain anything. So may integers that attention passes on, such as an
+    unset seed."""
     known, found = set(), []
     for side in sides:
         for tensor in side.tensors:
@@ -154,7 +155,7 @@ class Judge:
             if side.stream != held["stream"]:
                 self.fault(held, f"{side.kind} {side.kernel} on stream {side.stream} for {held['stream']}")
             for tensor in side.tensors:
-                # Views of an input are something else.
+                # Views of an input have other values.
                 truth = inputs.get(tensor["label"]) if side.kind in ("before", "after") else None
                 if truth and math.prod(tensor.get("sizes", [])) == truth["count"]:
                     self.tensor(held, side.where(tensor), tensor, truth)

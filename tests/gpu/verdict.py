@@ -1,11 +1,12 @@
-"""Holds a report.json against what is known of the fault:
-    verdict.py REPORT [class=C] [kernel=PATTERN] [file=NAME] [run=N] [call=N] [launch=N/OF] [certainty=exact|kernel]
-                      [suspect=LABEL|none] [source=yes] [inside=OP] [verdict=PATTERN]
-                      [tensor=NAME] [device=N] [gpus=N] [rank=N]
+"""Compares a report.json with what is known about the fault:
+    verdict.py REPORT [class=C] [kernel=PATTERN] [file=NAME] [run=N] [call=N] [launch=N/OF]
+                      [certainty=exact|kernel] [suspect=LABEL|none] [source=yes] [inside=OP]
+                      [verdict=PATTERN] [tensor=NAME] [device=N] [gpus=N] [rank=N]
 
-launch: the number of the faulting launch, from 0, among OF of them, before which the process makes but a few calls and
-fills some memory. certainty: exact wants that launch, where it is said, and no doubt, kernel only its kernel. tensor: what lay in the
-memory at the address of the fault. gpus: the process uses so many, each with launch numbers of its own, in turn; device: the one at fault.
+launch: the faulting launch, from 0, of OF launches, which only a few calls and fills precede. certainty:
+exact requires that launch, if the report names it, without doubt, and kernel only its kernel. tensor: the
+tensor at the address of the fault. gpus: the number of GPUs, each with its own launch numbers, used in turn.
+device: the faulting one.
 """
 
 from __future__ import annotations
@@ -38,13 +39,14 @@ def faults(report: dict, want: dict[str, str]) -> list[str]:
         check("certainty", is_certain, (device, call))
     if want.get("certainty") == "exact" and "launch" in want:
         number = int(want["launch"].split("/")[0])
-        # The driver's number and ours: what came before the first launch is the same in every run.
+        # The driver's number and ours differ by what precedes the first launch, which is the same in every
+        # run.
         gpus = int(want.get("gpus", "1"))
         ahead = device.get("launch", 0) - number // gpus, call.get("seq", 0) - number
         check("launch", all(1 <= count <= 8 * gpus for count in ahead), (ahead, device, call))
     if "device" in want:
         named = "cuda:" + want["device"]
-        # Of several each call has its own.
+        # With several GPUs, each call has its own device.
         called = call.get("device", named if int(want.get("gpus", "1")) == 1 else None)
         check("device", device.get("device") == named and called == named, (device, call))
     if "rank" in want:

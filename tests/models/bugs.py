@@ -1,7 +1,7 @@
-"""Bugs that a caller or a model can have on a CPU: the input that shows each in the model `seeded_bugs`, and what a
-program ends with and a report says.
+"""Bugs of a caller or a model on a CPU: for each, the bad input of the model `seeded_bugs`, the program's
+exit code and the report's verdict.
 
-docs/explanation/verdicts.md has them as a table, which bugs_test.py holds against this one.
+docs/explanation/verdicts.md has them as a table, which bugs_test.py compares with this one.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ import torch
 @dataclasses.dataclass
 class Bug:
     what: str
-    place: int  # of the input that is bad
-    element: int  # of it that is
+    place: int  # of the bad input
+    element: int  # of the bad element in it
     value: float
-    exit_code: int  # of the program, bare as preloaded; below 0 a signal
-    bare: str  # what the program itself prints of it on standard error; empty: nothing
+    exit_code: int  # of the program, bare and preloaded; a signal if negative
+    bare: str  # what the program itself prints on standard error; empty if nothing
     verdict: str  # a regular expression
-    kind: str  # the report's class
+    kind: str  # the class in the report
     finding: bool = False
 
 

@@ -1,4 +1,4 @@
-"""Seeded bugs in a real model: what the program does is what it does bare, and one run names the kernel."""
+"""Seeded bugs in a real model: the program behaves as it does bare, and one run names the kernel."""
 
 from __future__ import annotations
 

@@ -1,5 +1,6 @@
-"""Real models when things are not simple: errors, threads, children, reloading, sudden ends, filters, levels. Each
-program runs bare and under the library, must not notice, and must leave the right log.
+"""Real models in harder cases: errors, threads, children, reloading, abrupt exits, filters, levels. Each
+program runs bare and under the library. The library must not change its behavior and must write the right
+log.
 """
 
 import unittest
@@ -13,7 +14,7 @@ custom = ["cpp_fused_my_op_sin_0", "mylib::my_op", "mylib::my_op", "cpp_fused_ad
 
 class Cases(support.Test):
     def compare(self, *arguments: str, code: int = 0) -> support.Outcome:
-        """The outcome under the library, which must look like the one without it."""
+        """Return the outcome under the library, which must equal the bare one."""
         bare = support.run_victim(*arguments, folder=self.folder, preload=False)
         seen = support.run_victim(*arguments, folder=self.folder, preload=True)
         self.assert_alike(bare, seen, code)
@@ -35,7 +36,7 @@ class Cases(support.Test):
 
     def test_a_run_that_fails_raises_the_same_and_the_next_run_is_named_in_full(self):
         kernels = support.kernels(self.compare("errors").names())
-        # The generated code does not look at what the proxy executor returns, and makes its second call too.
+        # The generated code ignores the proxy executor's result and makes its second call too.
         failed = linear[:1]
         self.assertEqual([k for k in kernels if k in linear], [*failed, *linear, *failed, *linear])
         self.assertEqual([k for k in kernels if k in custom], [*custom[:3], *custom])
@@ -47,7 +48,7 @@ class Cases(support.Test):
         self.assertEqual(kernels.count("at::_ops::sort_stable::call"), rounds)
         self.assertEqual(kernels.count("cpp_fused_relu_0"), rounds)
         self.assertEqual(kernels.count("cpp_fused_add_native_layer_norm_sum_0"), 2 * rounds)
-        # addmm_out: twice in each run of one model, once in each run of the other, in two threads.
+        # One model calls addmm_out twice per run, the other once, in two threads.
         self.assertEqual(kernels.count("aoti_torch_cpu_addmm_out"), 4 * rounds)
         for kernel in set(kernels):
             begun, ended = support.both(kernel)

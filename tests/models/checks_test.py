@@ -1,5 +1,5 @@
-"""AOTI_DBG_CHECK=args on real models: inputs that are not what the model was exported with, each told once and as it
-is, and no finding on any input that is."""
+"""AOTI_DBG_CHECK=args on real models: each input that differs from the export is reported once and
+correctly. Inputs that fit produce no finding."""
 
 import json
 import pathlib
@@ -12,7 +12,7 @@ import support
 
 title = re.compile(r"^\[ finding \d+: (.+) \]$", re.MULTILINE)
 
-# What wrong_inputs() of victim.py does, in its order.
+# The findings for wrong_inputs() in victim.py, in order.
 WRONG = [
     "model input arg2_1: expected size ≤ 512 at dim 0, got 513 (shape [513, 12])",
     "model input arg2_1: expected stride 12 at dim 0, got 1 (strides [1, 6])",
@@ -25,7 +25,7 @@ WRONG = [
 
 class Checks(support.Test):
     def seen(self, *arguments: str, **environment: str) -> support.Outcome:
-        """Without a level: nothing is printed but findings."""
+        """Run without a level, so that only findings are printed."""
         variables = {"AOTI_DBG_LEVEL": "", "AOTI_DBG_CHECK": "args", **environment}
         return support.run_victim(*arguments, folder=self.folder, preload=True, **variables)
 

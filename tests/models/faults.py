@@ -1,7 +1,7 @@
-"""Models with a seeded bug: what each is exported with is good, the last of its further inputs is not.
+"""Models with a seeded bug: the inputs for the export are good, the last of the further inputs is bad.
 
-Each is compiled for the GPU by bench/compile_models.py under the name that it has here. A kernel that reads or writes at
-an index does not look at the index first: that is what the models that people ship do where assertions are off.
+bench/compile_models.py compiles each for the GPU under its name here. Kernels do not check an index before
+they use it, like those of production models with assertions disabled.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ UNCHECKED = {"assert_indirect_indexing": False}
 
 
 def fault_index_read() -> Case:
-    """A gather reads far behind its table."""
+    """A gather reads far beyond its table."""
 
     class Net(torch.nn.Module):
         def forward(self, table, index, x):
@@ -29,7 +29,7 @@ def fault_index_read() -> Case:
 
 
 def fault_index_write() -> Case:
-    """A scatter writes far behind its target."""
+    """A scatter writes far beyond its target."""
 
     class Net(torch.nn.Module):
         def forward(self, index, x):
@@ -44,14 +44,14 @@ def fault_index_write() -> Case:
 
 
 def fault_index_assert() -> Case:
-    """As the first, with the assertion that is PyTorch's default."""
+    """Like fault_index_read, with the assertion that PyTorch generates by default."""
     case = fault_index_read()
     case.config = {}
     return case
 
 
 def fault_user_kernel() -> Case:
-    """A Triton kernel of the user's writes where a number in a tensor tells it to."""
+    """A user's Triton kernel writes at an offset from a tensor."""
     import faulty_kernel
 
     class Net(torch.nn.Module):
@@ -66,7 +66,7 @@ def fault_user_kernel() -> Case:
 
 
 def fault_hang() -> Case:
-    """A Triton kernel of the user's waits for a number that nobody changes."""
+    """A user's Triton kernel waits for a value that never changes."""
     import faulty_kernel
 
     class Net(torch.nn.Module):
@@ -77,7 +77,7 @@ def fault_hang() -> Case:
     return Case(Net(), (x, go), more_inputs=[(x, stop)])
 
 
-# The op of `fault_custom_op`; seeded_victim.cpp has it for a GPU.
+# The op of `fault_custom_op`. For a GPU, seeded_victim.cpp implements it.
 @torch.library.custom_op("seeded::scatter", mutates_args=())
 def scatter(x: torch.Tensor, where: torch.Tensor) -> torch.Tensor:
     return (2 * x).flatten()[where].view_as(x)
@@ -89,7 +89,7 @@ def _(x: torch.Tensor, where: torch.Tensor) -> torch.Tensor:
 
 
 def fault_custom_op() -> Case:
-    """A custom op in C++ writes where a number in a tensor tells it to."""
+    """A custom op in C++ writes at an offset from a tensor."""
 
     class Net(torch.nn.Module):
         def forward(self, x, where):
@@ -103,7 +103,7 @@ def fault_custom_op() -> Case:
 
 
 def fault_rows() -> Case:
-    """As many rows of a table as the input has, which may have 64."""
+    """Reads as many rows of a table as the input has. The table has 64."""
 
     class Net(torch.nn.Module):
         def __init__(self):

@@ -1,4 +1,4 @@
-"""Triton kernels of a user's that believe the numbers they are given. Imported only where there is a GPU."""
+"""A user's Triton kernels that do not check the numbers they get. Imported only if there is a GPU."""
 
 import torch
 import triton

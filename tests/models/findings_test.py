@@ -1,5 +1,5 @@
-"""Findings on real models: a mask of -Inf is none, the NaN of a row that is masked as a whole is one, at the softmax
-that makes it, and what happens at it is what was asked for.
+"""Findings on real models: a mask of -Inf is not a finding. The NaN of a fully masked row is one, at the
+softmax that computes it. The requested action follows.
 """
 
 import pathlib
@@ -22,7 +22,7 @@ class Findings(support.Test):
         assert cls.bare.code == 0, cls.bare.stderr
 
     def seen(self, *arguments: str, check: str = "nan,inf", **environment: str) -> support.Outcome:
-        """Without a level, if none is given: nothing is printed but findings."""
+        """Run without a level unless one is given, so that only findings are printed."""
         variables = {"AOTI_DBG_LEVEL": "", "AOTI_DBG_CHECK": check, **environment}
         return support.run_victim(*arguments, folder=self.folder, preload=True, **variables)
 

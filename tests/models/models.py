@@ -16,7 +16,7 @@ import torch
 @dataclasses.dataclass
 class Case:
     module: torch.nn.Module
-    inputs: tuple  # what export traces with, and what the tests run
+    inputs: tuple  # what export traces with and the tests run
     more_inputs: list = dataclasses.field(default_factory=list)  # further inputs the package must accept
     dynamic_shapes: object = None
     config: dict = dataclasses.field(default_factory=dict)  # inductor options besides the defaults
@@ -30,7 +30,7 @@ def model(function: Callable[[], Case]) -> Callable[[], Case]:
     return function
 
 
-# What victim.py wants done inside the custom op.
+# victim.py sets this to run something inside the custom op.
 on_my_op: Callable[[], None] | None = None
 
 
@@ -267,7 +267,7 @@ def seeded_bugs() -> Case:
     return Case(Net(), (torch.rand(4, 6) + 0.5, torch.rand(40), torch.randn(10, 6), torch.arange(5), count, count // 50))
 
 
-# What a model's own text leaves to others: part of its key, too.
+# Definitions outside a model's own function, which are also part of its key.
 SHARED = {"cat_100": _cat, "cat_1000": _cat, "transformer": TransformerBlock}
 
 

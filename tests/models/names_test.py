@@ -1,7 +1,7 @@
-"""Names and order of launches: the released package under the library, against PyTorch's printer.
+"""Compares names and order of launches: the released package under the library with PyTorch's printer.
 
-PyTorch's list comes from the same model compiled a second time with its printer. It must be a subsequence of ours,
-in order, and what is left over exactly what forgotten_by_pytorch.txt documents.
+PyTorch's list comes from the same model, compiled a second time with its printer. It must be a subsequence of
+ours, in order. forgotten_by_pytorch.txt must document exactly the rest.
 """
 
 import json
@@ -19,7 +19,7 @@ def read_forgotten() -> set[str]:
 
 
 def leftover(ours: list[str], theirs: list[str]) -> list[str] | None:
-    """What is in `ours` besides `theirs`; None when `theirs` is no subsequence."""
+    """Return what `ours` has besides `theirs`, or None if `theirs` is not a subsequence."""
     extra, wanted = [], 0
     for line in ours:
         if wanted < len(theirs) and line == theirs[wanted]:

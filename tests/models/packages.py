@@ -1,9 +1,9 @@
-"""Compiles the models of models.py with AOTInductor, each as released and with PyTorch's own debug printer (names at
-level 3, values at level 2 and, of some, files at level 1), and keeps the packages in the cache folder, so that a later run
-compiles nothing.
+"""Compiles the models of models.py with AOTInductor: each as released and with PyTorch's own debug printer.
+The printer prints names (level 3) or values (level 2), or saves some models' files (level 1). The packages
+stay in the cache folder, so a later run compiles nothing.
 
-As a program: `packages.py [--jobs N] [NAME...]` compiles what is missing, and says so line by line. It must never
-run under the library: the printer would then not be the judge.
+As a program, `packages.py [--jobs N] [NAME...]` compiles missing packages and prints each. It must never run
+under the library, because the printer would no longer be an independent judge.
 """
 
 from __future__ import annotations
@@ -25,19 +25,21 @@ PRINTER = "printer"  # PyTorch's debug printer, names: the judge of our names
 STATISTICS = "statistics"  # PyTorch's debug printer, values: the judge of our statistics
 SAVING = "saving"  # PyTorch's debug printer, files: the judge of those that we save
 
-# Judged by values only, or by names only; every other model by both. Each variant costs time.
+# Models that are judged only by values, or only by names. All others are judged by both, and each variant
+# takes time.
 NOT_NAMED = ["transformer", "indices_and_masks", "masked_attention", "seeded_bugs", "views_and_bits"]
 NOT_MEASURED = ["cat_1000", "seeded_bugs"]
-# Judged by files: kernels and ops that come again and again, odd dtypes, ops of libraries. With AOTI_DBGTEST_SAVING=all
-# it is all that are judged by values.
+# Models that are judged by files: repeated kernels and ops, odd dtypes, library ops. AOTI_DBGTEST_SAVING=all
+# selects all models that are judged by values.
 SAVED = ["transformer", "indices_and_masks", "fallback_ops"]
 
 PRINTER_LEVELS = {PRINTER: "3", STATISTICS: "2", SAVING: "1"}
 
-# Not in models.py: random_cases.py makes it, and random_packages.py compiles it as released and with printed values.
+# Not in models.py: random_cases.py creates it, and random_packages.py compiles it as released and with
+# printed values.
 RANDOM = "random_cases"
 
-# Part of every key: raise it when compile_package makes something else than before.
+# Part of every key. Increase it when compile_package changes its result.
 RECIPE = 1
 
 
@@ -47,7 +49,8 @@ def cache_folder() -> pathlib.Path:
 
 
 def package_path(name: str, variant: str) -> pathlib.Path:
-    """Where the package of this model lies or will lie: the name tells everything it was made from."""
+    """Return the path of the model's package, which may not exist yet. The name depends on everything that
+    it is built from."""
     if name == RANDOM:
         import random_cases
         import random_packages
@@ -112,16 +115,16 @@ def compile_packages(name: str, wanted: list[str]) -> None:
 
 
 def _prepare(scratch: str) -> None:
-    """What must be so before torch is imported, in a worker."""
+    """Set up a worker process, which must happen before it imports torch."""
     os.environ.update(TORCHINDUCTOR_CACHE_DIR=scratch, TORCHINDUCTOR_COMPILE_THREADS="1")
-    # PyTorch's variable would bake the printer into the released package too.
+    # PyTorch's variable would also compile the printer into the released package.
     os.environ.pop("AOT_INDUCTOR_DEBUG_INTERMEDIATE_VALUE_PRINTER", None)
     if os.path.exists("/usr/bin/g++"):
         os.environ.setdefault("CXX", "/usr/bin/g++")
 
 
 def _compile_quietly(name: str, wanted: list[str]) -> tuple[float, str]:
-    """In a worker: how long it took, and all that was written when it failed."""
+    """Compile in a worker. Return the time it took and, after a failure, all its output."""
     started = time.monotonic()
     kept = [os.dup(1), os.dup(2)]
     failed = False
@@ -152,7 +155,8 @@ def compile_missing(names: list[str], jobs: int) -> bool:
         return True
     os.environ.pop("LD_PRELOAD", None)
     good = True
-    # Few processes for all models: importing torch, and its trials of the vector unit, take longer than a package.
+    # Few processes serve all models, because importing torch and probing the vector unit take longer than a
+    # package.
     with tempfile.TemporaryDirectory(prefix="aoti-dbg-compile-") as scratch, concurrent.futures.ProcessPoolExecutor(
         min(jobs, len(missing)), multiprocessing.get_context("spawn"), _prepare, (scratch,)
     ) as workers:
@@ -169,7 +173,7 @@ def compile_missing(names: list[str], jobs: int) -> bool:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("names", nargs="*")
-    # A compilation of the largest model needs two gigabytes: more jobs than these might not fit.
+    # Compiling the largest model needs two gigabytes, so more jobs may not fit.
     parser.add_argument("--jobs", type=int, default=min(8, os.cpu_count() or 1))
     arguments = parser.parse_args()
     import models

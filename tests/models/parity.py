@@ -1,9 +1,9 @@
-"""What level 2 prints for a released package, held against what PyTorch's printer prints for the same model compiled
-with it: every record of PyTorch's is among ours, in order, for the same kernel and under the same label, and says the
-same. What a buffer holds that no call has written yet is nobody's business: such records must be there, no more.
+"""Compares level 2's output for a released package with PyTorch's printer for the same model. Each of
+PyTorch's records must be among ours, in order, with the same kernel, label and contents. The contents of a
+buffer that no call has written are undefined: only the record must exist.
 
-As a program, for where no Python with torch is at hand: parity.py PRINTED LOG compares a model at a time, where PRINTED
-says `model NAME` before each. Must never import torch.
+As a program, for machines whose Python lacks torch: `parity.py PRINTED LOG` compares model by model. PRINTED
+has `model NAME` before each. It must never import torch.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class Record:
 def read_records(text: str) -> list[Record]:
     records: list[Record] = []
     is_open = False
-    # PyTorch's printer ends a scalar's line with a backslash and an n, which glues the next record on.
+    # PyTorch's printer ends a scalar's line with a backslash and an n, which joins it to the next record.
     for line in text.replace("  ]\\n", "  ]\n").splitlines():
         if match := TITLE.match(line):
             records.append(Record(match["title"]))
@@ -62,7 +62,7 @@ def by_model(text: str) -> dict[str, str]:
 
 
 def runs_of(records: list[Record]) -> list[list[Record]]:
-    """Each begins with the model's inputs."""
+    """Split the records into runs. Each begins with the model's inputs."""
     runs: list[list[Record]] = []
     for before, record in zip([None, *records], records):
         if record.side == "aoti_model_inputs" and (before is None or before.side != record.side):
@@ -80,12 +80,12 @@ def as_float32(value: float) -> float:
 
 
 def six_digits(value: float) -> str:
-    """As C++ prints a number; NaN without its sign, which says nothing."""
+    """Format a number like C++. NaN loses its sign, which has no meaning."""
     return "nan" if math.isnan(value) else f"{value:g}"
 
 
 def unit_of_last_digit(text: str) -> float:
-    """Of a number printed with six significant digits."""
+    """Return the unit of the last digit of a number printed with six significant digits."""
     value = abs(float(text))
     return 10.0 ** (int(f"{value:e}".split("e")[1]) - 5) if value else 0.0
 
@@ -111,7 +111,7 @@ def is_mean_alike(ours: Record, theirs: Record) -> bool:
     mine, other = ours.number("Mean value"), theirs.number("Mean value")
     if not (math.isfinite(mine) and math.isfinite(other)):
         return six_digits(mine) == six_digits(other)
-    # The mean of the magnitudes is not printed; it is at most the root of the mean square.
+    # The mean magnitude is not printed. It is at most the root of the mean square.
     count = int(ours.fields["Number of elements"])
     spread = ours.number("Std value") ** 2 * (count - 1) / count if count > 1 else 0.0
     allowed = 1e-5 * math.sqrt(mine**2 + spread) + unit_of_last_digit(theirs.fields["Mean value"])
@@ -119,7 +119,7 @@ def is_mean_alike(ours: Record, theirs: Record) -> bool:
 
 
 def is_unwritten(run: list[Record], at: int) -> bool:
-    """A buffer before the first call that has it: nothing wrote to it yet."""
+    """Whether this is a buffer before its first call, so that nothing has written it."""
     record = run[at]
     if record.side != "before_launch" or not record.label.startswith("buf"):
         return False
@@ -134,8 +134,8 @@ def is_never_launched(run: list[Record], at: int) -> bool:
 
 
 def same_title(ours: list[Record], begin: int, title: str) -> list[int]:
-    """The first place with this title, and the others of the same call. A call may get a buffer and views of it.
-    PyTorch prints only the buffer. We print each of them under the buffer's name."""
+    """Return the first place with this title, and the others of the same call. A call may get a buffer and
+    views of it. PyTorch prints only the buffer. We print each of them under the buffer's name."""
     first = next((place for place in range(begin, len(ours)) if ours[place].title == title), None)
     if first is None:
         return []
@@ -145,7 +145,7 @@ def same_title(ours: list[Record], begin: int, title: str) -> list[int]:
 
 
 def compare_run(ours: list[Record], theirs: list[Record]) -> tuple[int, list[str]]:
-    """How many records were judged, and what is wrong."""
+    """Return the number of compared records and the differences."""
     passed, judged, wrong = 0, 0, []
     for at, wanted in enumerate(theirs):
         places = same_title(ours, passed, wanted.title)
@@ -164,7 +164,7 @@ def compare_run(ours: list[Record], theirs: list[Record]) -> tuple[int, list[str
 
 
 def compare(ours: list[list[Record]], theirs: list[list[Record]]) -> tuple[int, list[str]]:
-    """The runs of a model."""
+    """Compare the runs of a model."""
     if len(ours) != len(theirs):
         return 0, [f"{len(ours)} runs, of which PyTorch printed {len(theirs)}"]
     judged, wrong = 0, []

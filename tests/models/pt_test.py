@@ -1,7 +1,7 @@
-"""`.pt` files between us and torch, both ways, over dtypes and layouts; no model is needed.
+"""Exchanges `.pt` files with torch in both directions, over dtypes and layouts, without a model.
 
-pt_exchange (tests/support) writes ours and reads theirs. Torch, zipfile and pickletools judge; all in one process,
-since torch takes seconds to start. AOTI_DBGTEST_PT_EXCHANGE, set by CTest, is the program.
+pt_exchange (tests/support) writes our files and reads torch's. torch, zipfile and pickletools judge, all in
+one process, because torch takes seconds to start. CTest sets AOTI_DBGTEST_PT_EXCHANGE to the program.
 """
 
 import ctypes
@@ -24,7 +24,7 @@ DTYPES = (
     "float64 float32 float16 bfloat16 float8_e4m3fn float8_e5m2 float8_e4m3fnuz float8_e5m2fnuz float8_e8m0fnu "
     "complex32 complex64 complex128 int8 int16 int32 int64 uint8 uint16 uint32 uint64 bool"
 ).split()
-# What loads a file: by name, so that a failure says which.
+# Ways to load a file, by a name that appears in a failure.
 LOADERS = {
     "read": {"mmap": False},
     "mapped": {"mmap": True},
@@ -48,7 +48,7 @@ def load(path: pathlib.Path, mmap: bool, computed: bool = False, **options) -> t
 
 
 def facts(tensor: torch.Tensor) -> dict:
-    """As pt_exchange tells them, but for the device."""
+    """Return the facts that pt_exchange prints, except the device."""
     storage = tensor.untyped_storage()
     return {
         "dtype": str(tensor.dtype).removeprefix("torch."),
@@ -87,7 +87,7 @@ class OursReadByTorch(InAFolder):
         cls.cases = exchange("write", str(cls.folder))
 
     def for_each(self, check):
-        """check(path, device, facts) of each file, of which a failure says the name."""
+        """Call check(path, device, facts) for each file. A failure shows the file's name."""
         for case in self.cases:
             expected = dict(case)
             path, device = pathlib.Path(expected.pop("path")), expected.pop("device")
@@ -100,7 +100,7 @@ class OursReadByTorch(InAFolder):
     def test_torch_gives_back_the_very_tensor(self):
         def check(path, device, expected):
             for name, loader in LOADERS.items():
-                # What was on a GPU is loaded where there is none.
+                # A tensor from a GPU is loaded on a machine without one.
                 options = {} if device == "cpu" else {"map_location": "cpu"}
                 tensor = load(path, **loader, **options)
                 self.assertEqual(facts(tensor), expected, name)
@@ -128,7 +128,7 @@ class OursReadByTorch(InAFolder):
 
         def check(path, device, expected):
             tensor = tensor_of(expected)
-            # Torch drops what is no whole element, and has no GPU here.
+            # torch drops an incomplete last element, and has no GPU here.
             if device != "cpu" or expected["storage_bytes"] % tensor.element_size() != 0:
                 return
             buffer = io.BytesIO()
@@ -182,7 +182,7 @@ class BeyondFourGibibytes(InAFolder):
 
 class TorchsReadByUs(InAFolder):
     def read(self, saved: dict[str, object], **options) -> dict[str, dict]:
-        """What our reader says of each, by name."""
+        """Return what our reader prints for each file, by name."""
         names = [self.folder / f"{name}.pt" for name in saved]
         for name, what in zip(names, saved.values()):
             torch.save(what, name, **options)
@@ -276,5 +276,5 @@ class TorchsReadByUs(InAFolder):
 
 
 if __name__ == "__main__":
-    # Of complex32, which is new to torch.
+    # torch warns that complex32 is experimental.
     unittest.main(warnings="ignore")

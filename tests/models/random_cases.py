@@ -1,5 +1,5 @@
-"""The model of random_test.py: graphs of random seeds, reduced by hand to what each of them covers, and one whole graph
-of a fixed seed. No change of the generator changes the reduced graphs.
+"""The model of random_test.py: graphs of random seeds, reduced by hand to what each of them covers, and one
+whole graph of a fixed seed. Changes of the generator do not affect the reduced graphs.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ def tensor(name: str, dtype: str, *sizes: int | str, layout: str = "contiguous",
 
 
 def views() -> list[Graph]:
-    """Tensors that share an address, and views that begin inside of their storage."""
+    """Tensors that share an address, and views that begin inside their storage."""
     return [
         Graph("transposed", [], [tensor("self.turned", "float32", 3, 6)],
               ["v0 = torch.log_softmax(self.turned.transpose(-1, -2), 0)", "v1 = v0.mT @ v0"], ["v1"]),

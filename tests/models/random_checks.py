@@ -12,12 +12,12 @@ import torch
 
 from random_recording import Argument, Call, Recording
 
-TOLERANCE = 1e-6  # of mean and standard deviation, see stats_kernels/README.md
+TOLERANCE = 1e-6  # for mean and standard deviation, see stats_kernels/README.md
 COUNTS = ("zeros", "nan", "pos_inf", "neg_inf")
 
 
 def bytes_of(tensor: torch.Tensor) -> bytes:
-    """The elements in logical order, as the program sees them."""
+    """Return the elements in logical order, as the program sees them."""
     plain = tensor.detach().resolve_conj().resolve_neg()
     plain = (plain.view(torch.uint8) if plain.dtype == torch.bool else plain).reshape(-1)  # copies change a bool's bits
     copy = plain.clone(memory_format=torch.contiguous_format)
@@ -47,7 +47,7 @@ def is_near(found: object, expected: float, scale: float) -> bool:
 
 
 def wide(tensor: torch.Tensor) -> torch.Tensor:
-    """Values as float64, which all dtypes but 64-bit integers fit."""
+    """Return the values as float64, which represents all dtypes except 64-bit integers."""
     flat = tensor.resolve_neg().reshape(-1)
     return flat.to(torch.float32).double() if flat.dtype.itemsize == 1 and flat.is_floating_point() else flat.double()
 
@@ -58,7 +58,7 @@ def compared(said: dict, name: str, expected: object) -> list[str]:
 
 
 def moments(said: dict, values: torch.Tensor, exact_mean: float | None = None) -> list[str]:
-    """Mean and standard deviation of float64 values."""
+    """Check mean and standard deviation of float64 values."""
     mean = exact_mean if exact_mean is not None else (values.mean().item() if len(values) else math.nan)
     std = values.std().item() if len(values) > 1 else math.nan
     scale = values.abs().mean().item() if len(values) else 0.0
@@ -72,7 +72,7 @@ def moments(said: dict, values: torch.Tensor, exact_mean: float | None = None) -
 
 
 def extremes(said: dict, tensor: torch.Tensor) -> list[str]:
-    """Of real numbers, exactly."""
+    """Check the extremes of real numbers exactly."""
     flat = tensor.resolve_neg().reshape(-1)
     if not len(flat):
         expected = math.nan if tensor.is_floating_point() else 0
@@ -86,7 +86,7 @@ def extremes(said: dict, tensor: torch.Tensor) -> list[str]:
     wrong = []
     for name, expected in pairs.items():
         found = number(said[name])
-        if tensor.dtype in (torch.float32, torch.float16, torch.bfloat16):  # as few digits as that dtype needs
+        if tensor.dtype in (torch.float32, torch.float16, torch.bfloat16):  # has only that dtype's digits
             found = torch.tensor(found, dtype=torch.float64).to(tensor.dtype).double().item()
         if not (found == expected or (math.isnan(found) and math.isnan(float(expected)))):
             wrong.append(f"{name}: expected {expected}, got {said[name]}")
@@ -161,7 +161,7 @@ def values(said: dict, tensor: torch.Tensor) -> list[str]:
 
 
 def in_the_file(line: dict) -> dict:
-    """A line of the index, with the storage that the file has in place of the tensor's whole storage."""
+    """Return a line of the index, with the storage in the file instead of the tensor's whole storage."""
     return {**line, "storage_bytes": line.get("saved_storage_bytes", line.get("storage_bytes"))}
 
 
@@ -175,7 +175,7 @@ def facts(argument: Argument, tensor: torch.Tensor) -> list[str]:
         f"{source} says {name} {stated[name]}, the file has {found[name]}"
         for source, stated in (("the event", argument.facts), ("the index", in_the_file(argument.file)))
         for name in found if name in stated and stated[name] != found[name]
-        # A file ends with the tensor; its storage may go on.
+        # A file ends with the tensor, but its storage may be larger.
         and not (name == "storage_bytes" and stated is argument.facts and stated[name] > found[name])
     ]  # fmt: skip
     for name in ("dtype", "sizes"):
@@ -185,7 +185,7 @@ def facts(argument: Argument, tensor: torch.Tensor) -> list[str]:
 
 
 def files(recording: Recording) -> list[str]:
-    """Every tensor has its file, and is in it what the event says."""
+    """Check that every tensor has its file, with the facts of the event."""
     wrong = [f"{file['path']}: no event speaks of it" for file in recording.unjoined]
     for call in recording.calls:
         for argument in call.tensors():
@@ -203,7 +203,7 @@ def files(recording: Recording) -> list[str]:
 
 
 def pairs_with_hashes(recording: Recording) -> tuple[list, list]:
-    """(hash, what is hashed, where) of events, and of the index."""
+    """Return (hash, hashed data, name) of the events and of the index."""
     events, index = [], []
     for call in recording.calls:
         for argument in call.tensors():
@@ -212,7 +212,7 @@ def pairs_with_hashes(recording: Recording) -> tuple[list, list]:
             tensor, name = recording.load(argument), f"{call} - {argument.label}"
             if "hash" in argument.said:
                 events.append((argument.said["hash"], (tensor.dtype, tuple(tensor.shape), bytes_of(tensor)), name))
-            # What lies before the tensor in its storage is zeros, and no part of the hash.
+            # The part of the storage before the tensor is zeros and is not hashed.
             own = torch.tensor([], dtype=torch.uint8).set_(tensor.untyped_storage())
             if "hash" in argument.file:
                 own = own[tensor.storage_offset() * tensor.itemsize :]
@@ -234,7 +234,7 @@ def hashes(recording: Recording) -> list[str]:
     return wrong
 
 
-# What the program held.
+# What the program's own tensors contain.
 
 
 def as_given(recording: Recording, side: str, held: dict, run: int) -> list[str]:
@@ -258,7 +258,7 @@ def as_given(recording: Recording, side: str, held: dict, run: int) -> list[str]
 
 
 def as_seen_inside(recording: Recording, calls: list[tuple], run: int) -> list[str]:
-    """What custom ops recorded of their own arguments."""
+    """Compare with what custom ops recorded of their own arguments."""
     wrong = []
     for at, side in enumerate(("before", "after")):
         ours = [call for call in recording.of(run, side) if call.kernel.startswith("rnd::")]
@@ -297,7 +297,7 @@ def summary(call: Call, argument: Argument) -> tuple:
 
 
 def alike(one: Recording, other: Recording, what: str) -> list[str]:
-    """The same values, however they were measured."""
+    """Check that both have the same values, however they were measured."""
     sides = [[summary(call, argument) for call in recording.calls for argument in call.arguments]
              for recording in (one, other)]  # fmt: skip
     wrong = [f"{mine[0]} - {mine[1]} {what}: expected {theirs[2]}, got {mine[2]}"

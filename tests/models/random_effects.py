@@ -15,7 +15,7 @@ from random_ops import op, pair, sliced, static
 
 
 def target(b: Builder) -> str:
-    """A buffer, or an input that does not overlap itself, or a view of it."""
+    """Return a buffer, or an input that does not overlap itself, or a view of one."""
     fitting = [given.name for given in b.buffers]
     fitting += [given.name for given in b.inputs if given.layout not in ("expanded", "conjugated")]
     fitting = [name for name in fitting if b.tensor(name).dtype != torch.bool and b.tensor(name).dim()]

@@ -1,8 +1,9 @@
-"""Random graphs for random_models.py: Python text that a seed decides, with the inputs and buffers that it needs.
+"""Random graphs for random_models.py: Python text that a seed determines, with the inputs and buffers that it
+needs.
 
-A graph depends on its own seed only, so that any choice of a model's graphs, and any part of their lines, is a model
-again. Each line is tried in eager torch, for all batch sizes, before it is kept. random_ops.py and random_effects.py
-have the ops.
+A graph depends only on its own seed, so any subset of a model's graphs, and any part of their lines, is also
+a model. A line is kept only if it works in eager torch for all batch sizes. random_ops.py and
+random_effects.py define the ops.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ import torch
 
 import random_custom_ops  # noqa: F401: the text of a graph names its ops
 
-# Raise it when the same seed makes another model than before.
+# Increase it when the same seed creates another model.
 GENERATOR = 1
 BATCH = "batch"  # the dynamic size
 TRACED_BATCH = 5
@@ -29,11 +30,11 @@ LAYOUTS = ("contiguous", "contiguous", "transposed", "offset", "steps", "expande
 
 @dataclasses.dataclass
 class Given:
-    """An input of a graph, or a buffer, whose name then begins with `self.`"""
+    """An input of a graph, or a buffer if its name begins with `self.`"""
 
     name: str
     dtype: str
-    sizes: list  # BATCH stands for the dynamic size
+    sizes: list  # BATCH is the dynamic size
     layout: str
     salt: int
     special: bool = False  # with NaN, infinities and a negative zero
@@ -88,7 +89,7 @@ class Graph:
 
 
 class Unfit(Exception):
-    """There is nothing that an op could take."""
+    """No value fits the op."""
 
 
 class Builder:
@@ -100,10 +101,10 @@ class Builder:
         self.inputs: list[Given] = []
         self.buffers: list[Given] = []
         self.lines: list[str] = []
-        self.values: list[str] = []  # names of tensors, in the order in which they came
+        self.values: list[str] = []  # names of tensors, in creation order
         self.count = 0
 
-    # What ops ask for.
+    # Queries for ops.
 
     def tensor(self, name: str) -> torch.Tensor:
         return self.look(name, self.environments[0])
@@ -114,7 +115,7 @@ class Builder:
         return getattr(environment[owner], attribute) if owner else environment[name]
 
     def pick(self, fits: Callable[[torch.Tensor], bool]) -> str:
-        """A value, the later ones more often."""
+        """Return a value. Later values are more likely."""
         fitting = [name for name in self.values if fits(self.tensor(name))]
         if not fitting:
             raise Unfit
@@ -133,17 +134,17 @@ class Builder:
         return self.pick(lambda t: t.dim() >= rank)
 
     def like(self, name: str) -> str:
-        """Another value of the same dtype and sizes."""
+        """Return another value of the same dtype and sizes."""
         model = self.tensor(name)
         return self.pick(lambda t: t.dtype == model.dtype and t.shape == model.shape)
 
     def sizes(self, name: str) -> list[int | str]:
-        """BATCH where the size depends on it."""
+        """Return the sizes, with BATCH for those that depend on it."""
         shapes = [self.look(name, environment).shape for environment in self.environments]
         return [many[0] if len(set(many)) == 1 else BATCH for many in zip(*shapes)]
 
     def dim(self, name: str, least: int = 0) -> int:
-        """A dimension of a size that is known, and at least so large."""
+        """Return a dimension with a known size of at least `least`."""
         fitting = [at for at, size in enumerate(self.sizes(name)) if size != BATCH and size >= least]
         if not fitting:
             raise Unfit
@@ -153,7 +154,7 @@ class Builder:
         return self.dice.choice((0, 1, 1, 2, 3, -1))
 
     def new(self, dtype: str, sizes: list, layout: str = "", kept: bool = False) -> str:
-        """A new input, or buffer if it is to be kept."""
+        """Create an input, or a buffer if `kept`."""
         name = f"self.{self.name}_b{len(self.buffers)}" if kept else f"x{len(self.inputs)}"
         layout = layout or ("contiguous" if kept else self.dice.choice(LAYOUTS))
         given = Given(name, dtype, sizes, layout, self.dice.randrange(1000), self.dice.random() < 0.15)
@@ -167,11 +168,11 @@ class Builder:
         return name
 
     def index(self, length: int, count: int | None = None) -> str:
-        """Valid indices into that many."""
+        """Return valid indices for that length."""
         count = self.dice.choice((1, 2, 4)) if count is None else count
         return f"({self.new('int64', [count], 'contiguous')} % {length})"
 
-    # What becomes of a line.
+    # How lines are added.
 
     def run(self, line: str) -> bool:
         try:
@@ -207,7 +208,7 @@ class Builder:
         return True
 
     def add(self, op: Callable[[Builder], str]) -> bool:
-        """An op's text; one that begins with `!` is a statement."""
+        """Add an op's text. A text that begins with `!` is a statement."""
         kept = (len(self.inputs), len(self.buffers), len(self.values))
         try:
             text = op(self)
@@ -236,8 +237,8 @@ def first_values(builder: Builder) -> None:
 
 
 def graph(seed: int, number: int, name: str = "") -> Graph:
-    """The same graph for every name. Graphs of different seeds need different names to be in one model."""
-    import random_effects  # noqa: F401: it registers its ops behind those of random_ops
+    """Return the same graph for every name. Graphs of different seeds need different names in one model."""
+    import random_effects  # noqa: F401: it registers its ops after those of random_ops
     import random_ops
 
     dice = random.Random(f"{GENERATOR} {seed} {number}")
@@ -256,7 +257,7 @@ def graph(seed: int, number: int, name: str = "") -> Graph:
 
 
 def pruned(graph: Graph) -> Graph:
-    """Without the inputs and buffers that no line names."""
+    """Drop the inputs and buffers that no line uses."""
     text = "\n".join([*graph.lines, *graph.outputs])
 
     def is_named(given: Given) -> bool:

@@ -1,5 +1,5 @@
-"""Checks what the library concludes of a random model against the saved tensors: which arguments a call writes to, and
-which call is the first to make NaN or infinities.
+"""Checks what the library concludes about a random model against the saved tensors: the arguments that a call
+writes, and the first call that computes NaN or infinities.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ MUTATED = {"rnd::accumulate_": {0}, "rnd::move_": {1, 2}, "rnd::fill_all_": {0, 
 
 
 def sides(recording: Recording) -> list[tuple[Call, Call]]:
-    """Calls before and after."""
+    """Return the calls before and after each launch as pairs."""
     before = {(call.run, call.number): call for call in recording.calls if call.side == "before"}
     pairs = ((before.get((call.run, call.number)), call) for call in recording.calls if call.side == "after")
     return [(first, last) for first, last in pairs if first is not None]
 
 
 def addresses(argument: Argument) -> torch.Tensor:
-    """Of the elements, in logical order."""
+    """Return the addresses of the elements, in logical order."""
     itemsize = getattr(torch, argument.facts["dtype"]).itemsize
     found = torch.tensor(int(argument.said.get("address", "0x0"), 16))
     for size, stride in zip(argument.facts["sizes"], argument.facts["strides"]):
@@ -31,18 +31,20 @@ def addresses(argument: Argument) -> torch.Tensor:
 
 
 def is_written_as_another(argument: Argument, changed: torch.Tensor, call: Call) -> bool:
-    """A kernel may get one buffer twice: as an input, which it only reads, and as an output, or as views to write."""
+    """Whether other arguments of the call may write all changed bytes. A kernel may get one buffer twice:
+    as an input, which it only reads, and as an output, or as views to write."""
     written = [addresses(other) for other in call.tensors() if other.role in WRITING]
     return bool(written) and bool(torch.isin(addresses(argument)[changed], torch.cat(written)).all())
 
 
 def elements(tensor: torch.Tensor) -> torch.Tensor:
-    """The bytes of each element, in logical order."""
+    """Return the bytes of each element, in logical order."""
     return torch.tensor(list(random_checks.bytes_of(tensor)), dtype=torch.uint8).view(tensor.numel(), tensor.itemsize)
 
 
 def roles(recording: Recording) -> list[str]:
-    """Tensors that changed without a role that allows it, and roles of a custom op that its declaration contradicts."""
+    """Return tensors that changed although their role forbids it, and custom op roles that contradict the
+    declaration."""
     wrong = []
     for before, after in sides(recording):
         for at, (was, argument) in enumerate(zip(before.tensors(), after.tensors())):
@@ -75,7 +77,7 @@ def are_bad(recording: Recording, kind: str, arguments: list[Argument]) -> list[
 
 
 def findings(found: Recording, recording: Recording, source: Source) -> list[str]:
-    """`found` was looked for findings, `recording` has the tensors."""
+    """Check the findings in `found` against the tensors in `recording`."""
     wrong, pairs = [], {(after.run, after.number): (before, after) for before, after in sides(recording)}
     for finding in found.findings:
         kind = finding["kind"]

@@ -1,11 +1,12 @@
-"""Random models under the library, held against torch, against PyTorch's printer and against what the program held.
+"""Compares random models under the library with torch, with PyTorch's printer and with the program's own
+tensors.
 
     python tests/models/random_models.py --seed 17 --count 5
 
-makes the models of seeds 17 to 21, compiles each twice (kept in the cache folder), runs them bare and under the library
-at every level, and prints each disagreement. AOTI_DBGTEST_LIBRARY is the library, else that of build/release. To make
-a model smaller: `--parts g3,g5:v4+v7` takes these graphs only, and of g5 only what leads to these values; `--show`
-prints the model. Exit code 1: there are disagreements.
+This creates the models of seeds 17 to 21 and compiles each twice (kept in the cache folder). It runs them
+bare and under the library at every level, and prints each disagreement. AOTI_DBGTEST_LIBRARY is the library,
+by default that of build/release. To reduce a model, `--parts g3,g5:v4+v7` selects these graphs, and of g5
+only what leads to these values. `--show` prints the model. The exit code is 1 if there are disagreements.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ from random_packages import Model
 from random_recording import Recording
 
 FULL = {"AOTI_DBG_STATS": "full"}
-# How the program is run: what is told the library, besides where to write.
+# The variables of each run, besides the output paths.
 RUNS = {
     "level 0": {"AOTI_DBG_LEVEL": "0"},
     "level 3": {"AOTI_DBG_LEVEL": "3"},
@@ -40,12 +41,12 @@ RUNS = {
     "level 1": {"AOTI_DBG_LEVEL": "1"},
     "levels 1 and 2": {"AOTI_DBG_LEVEL": "stats,files", "AOTI_DBG_REUSE": "off", **FULL},
 }
-# Memory that nothing was written to yet then has the same bytes in every process.
+# Gives memory that nothing has written the same bytes in every process.
 SAME_MEMORY = {"MALLOC_PERTURB_": "165", "GLIBC_TUNABLES": "glibc.malloc.tcache_count=0", "OMP_NUM_THREADS": "1"}
 
 
 class Runs:
-    """The outcomes of one model, in a folder."""
+    """The outcomes of one model in a folder."""
 
     def __init__(self, model: Model, folder: pathlib.Path):
         self.model, self.folder, self.home = model, folder, random_packages.home_of(model)
@@ -53,7 +54,7 @@ class Runs:
         self.truth.mkdir()
         self.turns = len(model.batches())
         self.bare = self.run("released", preload=False)
-        if self.bare.code:  # PyTorch's own crash, in an op that cannot do an empty batch: as many runs as went well
+        if self.bare.code:  # PyTorch crashed on an empty batch: use only the successful runs
             self.turns = len(results(self.bare))
             self.bare = self.run("released", "bare again", preload=False)
         self.judge = self.run("statistics", preload=False)
@@ -86,7 +87,7 @@ def results(outcome: support.Outcome) -> list[str]:
 
 
 def transparency(runs: Runs) -> list[str]:
-    """The results of all runs are those of the bare one, bit for bit."""
+    """All runs must have the results of the bare run, bit for bit."""
     wrong = [f"bare: {runs.bare.stderr[-500:]}"] if runs.bare.code or not runs.turns else []
     for name, outcome in runs.seen.items():
         if (outcome.code, outcome.stdout) != (runs.bare.code, runs.bare.stdout):
@@ -96,7 +97,7 @@ def transparency(runs: Runs) -> list[str]:
 
 
 def printer(runs: Runs) -> list[str]:
-    """What PyTorch's printer printed is among what we print, and the same."""
+    """The records of PyTorch's printer must be among ours, with the same contents."""
     if runs.judge.code:
         return [f"PyTorch's printer ended the program: {runs.judge.stderr[-300:]}"]
     theirs = parity.runs_of(parity.read_records(runs.judge.stdout))
@@ -105,7 +106,7 @@ def printer(runs: Runs) -> list[str]:
 
 
 def disagreements(runs: Runs) -> dict[str, list[str]]:
-    """Sentences, by the check that found them."""
+    """Return the sentences of each check."""
     found = {"transparency": transparency(runs), "printer": printer(runs)}
     whole = runs.recording("levels 1 and 2")
     good = [run for run in range(runs.turns) if (runs.truth / f"outputs-{run}.pt").exists()]
@@ -124,7 +125,7 @@ def disagreements(runs: Runs) -> dict[str, list[str]]:
 
 
 def chosen(model: Model, parts: str) -> Model:
-    """A part of the model."""
+    """Return the selected part of the model."""
     if not parts:
         return model
     wanted = dict((part.split(":") + [""])[:2] for part in parts.split(","))
@@ -133,7 +134,7 @@ def chosen(model: Model, parts: str) -> Model:
 
 
 def reduced(graph: Graph, outputs: list[str]) -> Graph:
-    """Only the lines that lead to these outputs, or write to what these lines read."""
+    """Keep only the lines that lead to these outputs, or write what these lines read."""
     wanted, lines = set(outputs), []
     for line in reversed(graph.lines):
         targets, _, text = line.partition(" = ") if re.match(r"v\d+,? ", line) else (line, "", line)

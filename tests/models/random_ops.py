@@ -31,7 +31,7 @@ def pair(b: Builder) -> tuple[str, str]:
 
 
 def span(b: Builder, name: str) -> tuple[int, int, int]:
-    """A dimension, and begin and end of a slice of it, which may be empty or lie at the end."""
+    """Return a dimension, and begin and end of a slice of it, which may be empty or at the end."""
     dim = b.dim(name)
     size = b.sizes(name)[dim]
     begin = b.dice.choice((0, 0, 1, size // 2, size))
@@ -50,7 +50,7 @@ def static(b: Builder, name: str) -> list[int]:
     return sizes
 
 
-# Pointwise: what fuses, and what is between the others.
+# Pointwise ops, which fuse or separate the others.
 
 
 @op(6)
@@ -220,7 +220,7 @@ def complex_product(b: Builder) -> str:
     return b.dice.choice(("{0} @ {0}.mH", "{0}.mH @ {0}", "{0} @ {0}.transpose(-1, -2)")).format(name)
 
 
-# Reductions, scans and orders: ops of libraries, most of them.
+# Reductions, scans and sorts, mostly ops of libraries.
 
 
 @op(4)

@@ -1,7 +1,7 @@
-"""Random sets of options, right and wrong, must never show in a program's answers: the server of examples/, which starts
-in half a second, on a real model.
+"""Random sets of valid and invalid options must never change a program's answers. The program is the server
+of examples/ on a real model, because it starts in half a second.
 
-AOTI_DBGTEST_SERVER says where it is, AOTI_DBGTEST_RANDOM_SETS how many sets are tried (100).
+AOTI_DBGTEST_SERVER is its path, AOTI_DBGTEST_RANDOM_SETS the number of sets to try (100).
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class RandomSets(unittest.TestCase):
         "AOTI_DBG_CALLS": ["1", ":1", "0:9:3", "2:1"],
         "AOTI_DBG_SIDE": ["before", "after", "both", "left"],
         "AOTI_DBG_CHECK": ["nan", "nan,inf", "none", "nan,none", "zero"],
-        "AOTI_DBG_ON_FINDING": ["report", "reprot"],  # the others are meant to show
+        "AOTI_DBG_ON_FINDING": ["report", "reprot"],  # the others change the program's behavior
         "AOTI_DBG_SUPPRESS": ["*", "nan in cpp_* - buf0", "zero in x", "./known.txt", "/missing"],
         "AOTI_DBG_FORMAT": ["text", "compact", "jsonl", "json"],
         "AOTI_DBG_STATS": ["printed", "indices", "full", "all"],

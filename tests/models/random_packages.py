@@ -1,5 +1,6 @@
-"""Makes models of random graphs (random_graphs.py) and compiles each twice: as released, and with PyTorch's printer of
-values, the judge. Both are kept in the cache folder, by what they were made of. Must never run under the library.
+"""Creates models of random graphs (random_graphs.py) and compiles each twice: as released, and with PyTorch's
+printer of values, the judge. The cache folder keeps both by their ingredients. It must never run under the
+library.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import sys
 import tempfile
 import unittest.mock
 
-# PyTorch reads it when it is imported: its compiler processes take longer to start than a model to compile.
+# PyTorch reads this at import. Its compiler processes take longer to start than a model takes to compile.
 os.environ["TORCHINDUCTOR_COMPILE_THREADS"] = "1"
 
 import torch
@@ -28,7 +29,7 @@ import random_graphs
 import random_ops
 from random_graphs import BATCH, TRACED_BATCH, Given, Graph
 
-FIRST_TRIALS = 4  # times as many graphs as are wanted are tried, since export refuses some
+FIRST_TRIALS = 4  # tries this many times the requested graphs, because export rejects some
 
 
 @dataclasses.dataclass
@@ -39,12 +40,12 @@ class Model:
         return "\n".join(graph.text() for graph in self.graphs)
 
     def inputs(self, batch: int, turn: int) -> list[torch.Tensor]:
-        """Other values in each turn."""
+        """Create the inputs, with other values in each turn."""
         given = (given for graph in self.graphs for given in graph.inputs)
         return [dataclasses.replace(one, salt=one.salt + 1000 * turn).make(batch) for one in given]
 
     def batches(self) -> list[int]:
-        """Of the runs that a test makes."""
+        """Return the batch sizes of a test's runs."""
         dynamic = any(graph.is_dynamic for graph in self.graphs)
         return [*random_graphs.BATCHES, TRACED_BATCH] if dynamic else [TRACED_BATCH] * 2
 
@@ -91,19 +92,19 @@ def export(model: Model) -> torch.export.ExportedProgram:
 
 
 def is_lowered(graph: Graph) -> bool:
-    """PyTorch makes C++ of it, which is then not compiled."""
+    """Whether PyTorch generates C++ for the graph, which is not compiled here."""
     if not graph.inputs or not graph.outputs:
         return False
     with unittest.mock.patch.object(codecache.AotCodeCompiler, "compile") as compiler:
         try:
             torch._inductor.aoti_compile_and_package(export(Model([graph])), package_path="/nowhere/unused.pt2")
-        except Exception:  # noqa: BLE001: PyTorch has many ways to refuse, and takes the mock's answer for a failure
+        except Exception:  # noqa: BLE001: PyTorch rejects graphs in many ways, and fails on the mock's result
             return compiler.called
     return compiler.called
 
 
 def sources() -> str:
-    """What decides the graphs of a seed."""
+    """Return everything that determines the graphs of a seed."""
     modules = (random_graphs, random_ops, random_effects, random_custom_ops, sys.modules[__name__])
     return torch.__version__ + "".join(pathlib.Path(module.__file__).read_text() for module in modules)
 
@@ -117,7 +118,7 @@ def folder() -> pathlib.Path:
 
 
 def of_seed(seed: int, count: int) -> Model:
-    """The first `count` graphs of a seed that PyTorch lowers."""
+    """Return the first `count` graphs of a seed that PyTorch lowers."""
     kept = folder() / f"graphs-{seed}-{count}-{digest(sources())}.json"
     if kept.exists():
         return Model.from_json(kept.read_text())
@@ -132,14 +133,14 @@ def of_seed(seed: int, count: int) -> Model:
 
 
 def home_of(model: Model) -> pathlib.Path:
-    """The folder with model.json and both packages."""
+    """Return the folder with model.json and both packages."""
     made_of = (str(packages.RECIPE), torch.__version__, torch.backends.cpu.get_cpu_capability())
     ops = pathlib.Path(random_custom_ops.__file__).read_text()
     return folder() / digest(model.to_json(), ops, *made_of)
 
 
 def compile_model(model: Model) -> str:
-    """What went wrong, or nothing."""
+    """Return what went wrong, or an empty string."""
     target = home_of(model)
     if (target / "model.json").exists():
         return ""
@@ -158,7 +159,7 @@ def compile_model(model: Model) -> str:
 
 
 def _compile(scratch: str) -> None:
-    """In a process of its own, since compilers print, and read the environment."""
+    """Compile in a separate process, because compilers print and read the environment."""
     home = pathlib.Path(scratch)
     log = os.open(home / "log", os.O_CREAT | os.O_WRONLY)
     os.dup2(log, 1)

@@ -1,5 +1,5 @@
-"""What the library recorded of a program, joined: calls with the facts of their arguments, and the files of these.
-Knows the formats in docs/FORMAT.md and nothing else of the library.
+"""Joins what the library recorded of a program: calls with the facts of their arguments, and their files. It
+must depend only on the formats in docs/reference/events.md and docs/reference/tensors.md.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ class Argument:
     label: str
     position: int
     role: str
-    facts: dict  # dtype, sizes, strides ...; empty: a scalar
-    said: dict  # what the call says of it
+    facts: dict  # dtype, sizes, strides ...; empty for a scalar
+    said: dict  # the call's own fields for the argument
     file: dict | None = None
 
     @property
@@ -37,7 +37,7 @@ class Call:
     side: str
     kernel: str
     run: int
-    number: int  # of the call in its run
+    number: int  # of the call within its run
     seq: int
     site: dict
     arguments: list[Argument]
@@ -47,7 +47,7 @@ class Call:
 
     @property
     def symbol(self) -> str:
-        """Of an op: what is called. It is left out where the kernel has that name."""
+        """The called function of an op. It is omitted if the kernel has that name."""
         return self.site.get("symbol") or self.kernel
 
     def tensors(self) -> list[Argument]:
@@ -58,7 +58,7 @@ class Call:
 
 
 class Recording:
-    """Of `AOTI_DBG_OUT`; without saved tensors where there is no folder of them."""
+    """The recording in an `AOTI_DBG_OUT` folder, with saved tensors if it has any."""
 
     def __init__(self, home: pathlib.Path):
         self.calls: list[Call] = []
@@ -79,7 +79,7 @@ class Recording:
         self.unjoined = self.join() if self.saved else []
 
     def join(self) -> list[dict]:
-        """Gives each argument its file; the files of which no call speaks."""
+        """Assign each argument its file, and return the files without one."""
         wanted = collections.defaultdict(list)
         for file in self.saved.files:
             wanted[file["seq"], file["side"], file["label"], file["position"]].append(file)

@@ -1,4 +1,5 @@
-"""Runs ops of libtorch again in eager torch, on the tensors saved before the call, and compares with those after it."""
+"""Repeats libtorch ops in eager torch on the tensors saved before the call, and compares the results with
+those saved after it."""
 
 from __future__ import annotations
 
@@ -13,7 +14,7 @@ Redone = tuple[torch.Tensor, ...]
 
 
 def value(call: Call, name: str, otherwise: object = None) -> object:
-    """A scalar by the name of the header's parameter."""
+    """Return a scalar by its parameter name in the header."""
     for argument in call.named(name):
         if "value" in argument.said:
             text = argument.said["value"]
@@ -22,7 +23,7 @@ def value(call: Call, name: str, otherwise: object = None) -> object:
 
 
 def product(function: Callable, *names: str) -> Callable[[Call, list[torch.Tensor]], Redone]:
-    """An `_out` op, whose first tensor is the result."""
+    """Repeat an `_out` op, whose first tensor is the result."""
 
     def again(call: Call, given: list[torch.Tensor]) -> Redone:
         scalars = {name: value(call, name, 1) for name in names}
@@ -80,7 +81,7 @@ def is_result(call: Call, made: torch.Tensor, found: torch.Tensor) -> bool:
 
 
 def check(recording: Recording) -> tuple[int, list[str]]:
-    """How many calls were done again, and what differs."""
+    """Return the number of repeated calls and the differences."""
     wrong, judged = [], 0
     before = {(call.run, call.seq): call for call in recording.calls if call.side == "before"}
     for call in recording.calls:

@@ -1,5 +1,5 @@
-"""Which tensors a call site of a wrapper source names, read by a few patterns that share nothing with the library's own
-reader, and whether each of them was recorded.
+"""Finds the tensors that each call site of a wrapper source names, and checks that they were recorded. It
+must share no code with the library's own reader.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ ALIAS = re.compile(r"auto (\w+) = (?:RAIIAtenTensorHandle|wrap_with_raii_handle_
 
 @dataclasses.dataclass
 class Site:
-    kernel: str  # what is called, or the op behind the proxy executor
+    kernel: str  # the called function, or the op behind the proxy executor
     line: int
-    depth: int  # of braces, 1: always reached
+    depth: int  # of braces, 1 is always reached
     reads: list[str]
-    writes: list[str]  # handed to the call, which writes to them
-    makes: list[str]  # there after the call only
+    writes: list[str]  # passed to the call, which writes to them
+    makes: list[str]  # exist only after the call
 
 
 def balanced(text: str, begin: int) -> str:
@@ -104,7 +104,7 @@ class Source:
 
 
 def symbol(call: Call) -> str:
-    """What the source calls."""
+    """Return the name that the source calls."""
     return call.kernel if call.site.get("kind") in ("proxy_op", "cpp_kernel") else call.symbol
 
 

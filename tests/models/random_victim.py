@@ -1,9 +1,10 @@
-"""The program under test of random_models.py: runs a package with several inputs. It knows nothing of the library.
+"""The program under test of random_models.py: runs a package with several inputs. It must not use the
+library.
 
     random_victim.py MODEL.json PACKAGE TURNS [TRUTH]
 
-It makes TURNS runs and prints a digest of each result. With TRUTH, it saves its inputs, its outputs and the arguments
-of its custom ops to that folder.
+It makes TURNS runs and prints a digest of each result. With TRUTH, it saves its inputs, its outputs and the
+arguments of its custom ops to that folder.
 """
 
 from __future__ import annotations

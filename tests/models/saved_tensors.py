@@ -1,5 +1,5 @@
-"""The folder of saved tensors of a process that has ended, and how what is in it compares: with tensors, bit for bit,
-and with what PyTorch's printer drew or saved of the same model. Knows of the library no more than its index.
+"""Reads the saved tensors of a process that has ended, and compares them: bit for bit with tensors, and with
+what PyTorch's printer printed or saved of the same model. It must use only the index's format.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import parity
 
 SIDES = ("inputs", "before", "after", "outputs")
 TITLES = {"inputs": "aoti_model_inputs", "outputs": "aoti_model_outputs"}
-# As the printer calls them, which demangles C++.
+# The printer's names, which are demangled C++ types.
 DTYPES = {"int64": "long int", "float64": "double", "complex64": "c10::complex<float>"}
 NUMBER = r"[-+]?(?:\d+\.?\d*(?:e[-+]?\d+)?|nan|inf)"
 
@@ -25,7 +25,7 @@ def bits(tensor: torch.Tensor) -> torch.Tensor:
 
 
 def is_same(one: torch.Tensor, other: torch.Tensor) -> bool:
-    """Bit for bit, and laid out alike."""
+    """Whether both have the same bits and layout."""
     alike = [(each.dtype, each.shape, each.stride(), each.is_conj(), each.is_neg()) for each in (one, other)]
     return alike[0] == alike[1] and torch.equal(bits(one), bits(other))
 
@@ -50,12 +50,13 @@ class Saved:
 
     @staticmethod
     def order(file: dict) -> tuple:
-        """As it happened: several threads write to the index. A run's outputs carry the number of its inputs."""
+        """Sort by execution order, because several threads write the index. A run's outputs have the
+        number of its inputs."""
         return file["run"], file["side"] == "outputs", file["seq"], SIDES.index(file["side"]), file["position"]
 
     def load(self, path: str) -> torch.Tensor:
         if path not in self.loaded:
-            # Reading and mapping are roads of their own; each takes about half of the files.
+            # Reading and mapping use different code, so about half of the files get each.
             mmap = zlib.crc32(path.encode()) % 2 == 0
             self.loaded[path] = torch.load(self.root / path, weights_only=True, mmap=mmap)
         return self.loaded[path]
@@ -81,7 +82,7 @@ class Saved:
 
 
 class SavedRecord(parity.Record):
-    """What the printer would print of a saved tensor, worked out by torch in float64."""
+    """The printer's record of a saved tensor, computed by torch in float64."""
 
     def __init__(self, file: dict, tensor: torch.Tensor):
         title = TITLES.get(file["side"]) or f"{file['side']}_launch - {file['kernel']}"
@@ -101,7 +102,8 @@ class SavedRecord(parity.Record):
 
 
 def drawn(lines: list[str]) -> tuple[list[float], float]:
-    """The elements that the printer drew, in their order, and the scale it gave; none where it broke up the rows."""
+    """Return the elements that the printer printed, in order, and their scale. Return no elements if it
+    split the rows."""
     scale, numbers = 1.0, []
     for line in lines:
         if match := re.fullmatch(rf"\s*({NUMBER})\s*\*\s*", line):
@@ -115,13 +117,13 @@ def drawn(lines: list[str]) -> tuple[list[float], float]:
 
 def is_drawn_alike(tensor: torch.Tensor, numbers: list[float], scale: float) -> bool:
     wanted, found = torch.tensor(numbers, dtype=torch.float64), tensor.double().flatten()
-    # Five digits where there are exponents, else four decimals.
+    # Five digits if there are exponents, otherwise four decimals.
     return found.shape == wanted.shape and torch.allclose(found, wanted, 1e-4, 0.51e-4 * scale, equal_nan=True)
 
 
 class SavedByPyTorch:
-    """What its printer left of one run in a working directory, beside the folder that it means: a later launch's file
-    has replaced an earlier one's of that name."""
+    """The files that PyTorch's printer saved for one run in a working directory, beside the folder that it
+    means. A later launch's file replaces an earlier one of the same name."""
 
     PREFIX = "aoti_torch"
 
@@ -133,7 +135,7 @@ class SavedByPyTorch:
 
 
 def is_unwritten(files: list[dict], at: int) -> bool:
-    """As parity.is_unwritten, of a run's files."""
+    """Like parity.is_unwritten, for the files of a run."""
     file = files[at]
     return (
         file["side"] == "before"
@@ -143,8 +145,8 @@ def is_unwritten(files: list[dict], at: int) -> bool:
 
 
 def pytorch_keeps(files: list[dict], name: str, tensor: torch.Tensor) -> int:
-    """Which of a run's files is what PyTorch left as `tensor`: of that name the last, but for views of a buffer, which
-    PyTorch does not save and we save under the buffer's name."""
+    """Return the index of the file that PyTorch saved as `tensor`. It is the last with that name, except
+    views of a buffer: PyTorch does not save them, and we save them under the buffer's name."""
     layout = (list(tensor.shape), list(tensor.stride()), tensor.storage_offset())
     return max(
         at for at, file in enumerate(files)

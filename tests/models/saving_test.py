@@ -1,8 +1,8 @@
-"""Level 1 on released packages: every file is loaded by torch and held against what the model had, by roads on which
-nothing is ours: inputs and weights as the script made them, digests of what it got, what PyTorch's printer printed of
-the recompiled model (parity.py) or saved of it, and calls done again in eager torch. Then the options, on one small
-model each. Three models are judged by what PyTorch saves, all of them with AOTI_DBGTEST_SAVING=all, which costs ten
-seconds a model the first time.
+"""Level 1 on released packages: torch loads every file and compares it with independent sources. These are
+the script's inputs and weights, digests of its results, PyTorch's printer on the recompiled model
+(parity.py), and ops repeated in eager torch. The options follow, each on one small model. Three models are
+judged by PyTorch's saved files, or all with AOTI_DBGTEST_SAVING=all, which takes ten seconds per model the
+first time.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ from saved_tensors import (
     TITLES, Saved, SavedByPyTorch, drawn, is_drawn_alike, is_same, is_unwritten, pytorch_keeps,
 )  # fmt: skip
 
-# The one weight that a model writes to: how often it was run.
+# The only weight that a model writes: the number of its runs.
 COUNTER = "calls"
-# The weights of frozen_conv that mkldnn has packed, before and after: torch itself cannot tell their bytes.
+# The weights of frozen_conv packed by mkldnn, before and after. torch itself cannot read their bytes.
 PACKED = {"unknown": 4}
 
 
 def results(outcome: support.Outcome) -> list[tuple[str, str]]:
-    """Models, and what a run of them came to."""
+    """Return the models and the digest of each run's results."""
     lines = (line.split() for line in outcome.stdout.splitlines())
     return [(words[1], words[2]) for words in lines if words[:1] == ["result"]]
 
@@ -48,8 +48,8 @@ class OnDisk(support.Test):
         return Saved(self.folder / out / "tensors")
 
     def assert_whole(self, saved: Saved, others: frozenset[str] = frozenset()) -> None:
-        """The index names what is there, and nothing else is; each file is what the index says of it; what is equal
-        is there once. `others` lie in the folder, too."""
+        """Check that the index and the folder agree, that each file matches its index entry, and that
+        equal contents are stored once. The folder also contains `others`."""
         self.assertEqual(saved.rest, "")
         self.assertEqual(saved.header["format"], "aoti-dbg-tensors")
         self.assertEqual((saved.end["event"], saved.end["how"]), ("end", "complete"))
@@ -89,9 +89,10 @@ class OnDisk(support.Test):
         for file in saved.files:
             if "linked_to" in file:
                 self.assertIn(file["linked_to"], saved.all_paths)
-                # Where runs go, the first of a file's names may have gone with one of them.
+                # If runs are removed, the first name of a file may have been removed with one.
                 self.assertEqual(inodes.get(file["linked_to"], inodes[file["path"]]), inodes[file["path"]])
-        # A removed run may take a file with it, which is then written again. The lines of its removal may be gone, too.
+        # Removing a run may remove a file, which is then written again. The lines of the removal may be
+        # missing, too.
         if not saved.end.get("removed"):
             self.assertEqual(len(set(contents.values())), len(contents), "written twice")
             self.assertEqual([names for names in written.values() if len(names) != 1], [])
@@ -111,7 +112,7 @@ class Values(OnDisk):
         cls.theirs = {
             name: parity.runs_of(parity.read_records(text)) for name, text in parity.by_model(judge.stdout).items()
         }
-        # What it drew of small tensors is judged here; what is left of a record, by parity.
+        # The printed small tensors are judged here, and the rest of a record by parity.
         cls.drawings = {name: [cls.take_drawings(run) for run in runs] for name, runs in cls.theirs.items()}
         cls.kept = packages.with_variant(packages.SAVING)
         cls.place = place / "kept"
@@ -122,7 +123,7 @@ class Values(OnDisk):
         cls.seen, cls.saved = cls.sweep(place / "alone", "1", *cls.names)
         cls.beside = cls.sweep(place / "beside", "stats,files", *cls.judged)[1]
         cls.events = [json.loads(line) for line in (place / "beside" / "events.jsonl").read_text().splitlines()]
-        # Which runs of the process are a model's.
+        # Maps the runs of the process to models.
         cls.cases = {name: models.build(name) for name in cls.names}
         runs = iter(range(1000))
         cls.runs = {
@@ -132,7 +133,7 @@ class Values(OnDisk):
 
     @staticmethod
     def take_drawings(run: list[parity.Record]) -> list[tuple[str, list[str]]]:
-        """Nothing of memory that nothing was written to yet."""
+        """Take the printed elements, except those of memory that nothing had written."""
         taken = [(record.title, [] if parity.is_unwritten(run, at) else record.values) for at, record in enumerate(run)]
         for record in run:
             record.values = []
@@ -186,7 +187,8 @@ class Values(OnDisk):
         self.assertEqual(set(judged), set(self.judged))
 
     def test_files_have_the_bits_that_pytorch_saves(self):
-        """It saves of ops what is named like a buffer or an input, and nothing of some of them."""
+        """PyTorch saves only arguments that are named like a buffer or an input, and skips some ops
+        entirely."""
         self.assertLessEqual(set(results(self.keeper)), set(results(self.bare)), "it computes something else")
         for name in self.kept:
             judged = collections.Counter()
@@ -239,12 +241,12 @@ class Values(OnDisk):
                 weight = weight.as_strided(file["sizes"], file["strides"], file["storage_offset"])
                 self.assertTrue(is_same(tensor, weight), file["path"])
         wanted = {name: set(case.module.state_dict()) for name, case in self.cases.items() if case.module.state_dict()}
-        wanted["linear_softmax"].remove("second.bias")  # So small that it is part of the kernel's code.
-        wanted["frozen_conv"] = {"head.bias"}  # The others are folded, and packed: no tensors any more.
+        wanted["linear_softmax"].remove("second.bias")  # It is small enough to be part of the kernel's code.
+        wanted["frozen_conv"] = {"head.bias"}  # The others are folded and packed, and are no longer tensors.
         self.assertEqual(judged, wanted)
 
     def test_calls_done_again_in_eager_torch_give_what_was_saved(self):
-        """The bits of what lies between inputs and outputs."""
+        """Intermediate tensors must have the same bits."""
         ((run, _),) = self.runs["custom_op"]
         calls = self.saved.of(run, side="after", kernel="mylib::my_op")
         self.assertEqual([file["label"] for file in calls], ["buf0", "buf2", "buf2", "buf4"])
@@ -280,7 +282,8 @@ class Options(OnDisk):
         self.assertEqual({path: (flat / path).read_bytes() for path in before}, before)
 
     def test_runs_go_as_they_were_told_to(self):
-        """The last two of five stay; of all, the one in which a row is masked as a whole, which softmax makes NaN."""
+        """Five runs with `last:2` keep the last two. `finding` keeps the run with a fully masked row,
+        where softmax yields NaN."""
         every = self.run_saving("masked", *"causal row causal causal causal".split(), out="every")
         self.assertEqual({file["run"] for file in every.files}, set(range(5)))
         for runs, options in (
@@ -314,7 +317,7 @@ class Options(OnDisk):
         for option, value, wanted in (
             ("KERNELS", "cpp_fused_relu_*", lambda file: file.get("kernel", "cpp_fused_relu_0") == "cpp_fused_relu_0"),
             ("SIDE", "after", lambda file: file["side"] in ("after", "outputs")),
-            # By label, and by the name in the model.
+            # Selects by label and by the name in the model.
             ("TENSORS", "first_*,buf1,!*.bias", lambda file: file["label"] in ("first_weight", "buf1")),
         ):
             with self.subTest(option=option):

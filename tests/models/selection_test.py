@@ -1,6 +1,7 @@
-"""Options on real models: the same by variable, by configuration file and by command line, and what wins over what.
+"""Options on real models: the same values by variable, configuration file and command line, and their
+precedence.
 
-AOTI_DBGTEST_TOOL says where the command is.
+AOTI_DBGTEST_TOOL is the path of the command.
 """
 
 import fnmatch
@@ -19,7 +20,7 @@ tool = os.environ["AOTI_DBGTEST_TOOL"]
 
 
 def kept(pattern):
-    """The lines of kernels that Python's own globs take."""
+    """Keep the lines of kernels that match according to Python's own globs."""
     return lambda lines: [line for line in lines if fnmatch.fnmatch(support.launch_line.match(line)[2], pattern)]
 
 
@@ -27,7 +28,7 @@ def side(word):
     return lambda lines: [line for line in lines if line.startswith(f"[ {word}_launch")]
 
 
-# Option, its value as text and as JSON, and what it leaves of the lines that are printed without it.
+# Option, its value as text and as JSON, and what it keeps of the lines printed without it.
 options = (
     ("level", "0", 0, lambda lines: []),
     ("level", "names", ["names"], lambda lines: lines),

@@ -1,6 +1,7 @@
-"""The C++ server of examples/: same answers bare and under the library, without recompiling it, and names in the log.
+"""The C++ server of examples/: the same answers bare and under the library without recompiling it, and names
+in the log.
 
-AOTI_DBGTEST_SERVER says where it is.
+AOTI_DBGTEST_SERVER is its path.
 """
 
 import concurrent.futures
@@ -62,7 +63,7 @@ class Server(unittest.TestCase):
         return answers
 
     def serve(self, environment: dict) -> list[list[str]]:
-        """What four clients at the same time were told."""
+        """Return the answers that four concurrent clients got."""
         server = subprocess.Popen(
             [*self.command, "--port", "0"], env=environment, cwd=self.folder, stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,

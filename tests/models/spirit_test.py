@@ -1,7 +1,7 @@
-"""What one may do with a compiled model, in the manner of PyTorch's own tests of AOTInductor.
+"""Typical uses of a compiled model, modeled on PyTorch's own tests of AOTInductor.
 
-CTest runs this file twice, bare and with the library preloaded at level 3: it must pass the same both times, so it
-knows nothing of the library.
+CTest runs this file twice, bare and with the library preloaded at level 3. It must pass both times and must
+not use the library.
 """
 
 import gc
@@ -49,7 +49,7 @@ class Spirit(unittest.TestCase):
 
     def test_input_that_is_not_contiguous(self):
         wide = torch.randn(8, 24)
-        # A package is compiled for the strides it was traced with: a caller makes strided inputs contiguous.
+        # A package is compiled for the strides of its export, so a caller makes strided inputs contiguous.
         self.check("linear_softmax", wide[:, ::2][:, :10].contiguous())
         self.check("dynamic_batch", torch.randn(12, 9).t().contiguous())
 
@@ -93,7 +93,8 @@ class Spirit(unittest.TestCase):
         self.check("linear_softmax", runner=runner, case=case)
 
     def constants_of(self, names: list[str], case) -> dict[str, torch.Tensor]:
-        """The module's own memory. A small bias is compiled in and is no constant of the package."""
+        """Return the module's own memory. A small bias is compiled in and is not a constant of the
+        package."""
         self.assertGreaterEqual(set(names), {"first.weight", "first.bias", "second.weight"})
         return {name: case.module.get_parameter(name).detach() for name in names}
 

@@ -1,5 +1,5 @@
-"""Level 2 on released packages, against the same models compiled with PyTorch's printer at level 2: parity.py says what
-that means. What PyTorch's printer cannot tell, since it rounds everything to float32, is held against torch itself.
+"""Level 2 on released packages, compared with the same models compiled with PyTorch's printer at level 2
+(parity.py). PyTorch's printer rounds everything to float32, so torch itself judges the other digits.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ import support
 
 
 def count(name: str) -> int:
-    """The runs of a sweep."""
+    """Return the number of runs in a sweep."""
     return 1 + len(models.build(name).more_inputs)
 
 
@@ -90,11 +90,11 @@ class Statistics(support.Test):
         wanted = [whole.min().item(), whole.max().item()]
         if exactly or not tensor.is_floating_point():
             self.assertEqual(found, wanted, argument["label"])
-        else:  # What the model computes in another order than eager differs in the last bits.
+        else:  # the model's order of operations differs from eager mode, so the last bits differ
             torch.testing.assert_close(torch.tensor(found), torch.tensor(wanted), rtol=1e-6, atol=0.0)
         if not tensor.is_floating_point():
             self.assertEqual(argument["sum"], sum(whole.flatten().tolist()), argument["label"])
-        # Of large numbers that lie close together: what is left of them is exact.
+        # The mean and deviation of large, close numbers are exact after subtraction of the minimum.
         spread, mean = (whole - whole.min()).double().std().item(), whole.double().mean().item()
         self.assertAlmostEqual(argument["mean"], mean, delta=1e-9 * spread + 1e-15 * abs(mean))
         self.assertAlmostEqual(argument["std"], spread, delta=1e-9 * spread)

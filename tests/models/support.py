@@ -1,6 +1,6 @@
-"""What the tests here share: starting victim.py bare or under the library, and reading the names it left.
+"""Shared by the tests here: starts victim.py bare or under the library, and reads the names that it logged.
 
-The environment says where the library is: AOTI_DBGTEST_LIBRARY, set by CTest.
+CTest sets AOTI_DBGTEST_LIBRARY to the library.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import unittest
 here = pathlib.Path(__file__).resolve().parent
 library = os.environ.get("AOTI_DBGTEST_LIBRARY", str(here.parents[1] / "build" / "release" / "libaoti_dbg.so"))
 our_line = re.compile(r"^aoti-dbg\[\d+:\d+\] ")
-# In the folder of a program: where its packages were unpacked.
+# A file in the program's folder that lists where its packages were unpacked.
 UNPACKED = "unpacked.txt"
 collected = False
 launch_line = re.compile(r"^\[ (before|after)_launch: (.+) \]$")
@@ -29,18 +29,18 @@ class Outcome:
     code: int
     stdout: str
     stderr: str
-    folder: pathlib.Path  # where it ran
+    folder: pathlib.Path  # the working directory
     log: pathlib.Path  # pattern of its logs, with a * for the process
 
     def logs(self) -> dict[int, list[str]]:
-        """The launch lines of each process that wrote some."""
+        """Return the launch lines of each process that wrote some."""
         found = {}
         for path in self.log.parent.glob(self.log.name):
             found[int(path.name.split(".")[1])] = read_log(path)
         return found
 
     def names(self) -> list[str]:
-        """The launch lines, of the one process that wrote some."""
+        """Return the launch lines of the only process that wrote some."""
         (lines,) = [lines for lines in self.logs().values() if lines]
         return lines
 
@@ -54,7 +54,7 @@ def launches(text: str) -> list[str]:
 
 
 def kernels(lines: list[str]) -> list[str]:
-    """The kernels in order of launch."""
+    """Return the kernels in launch order."""
     return [match[2] for line in lines if (match := launch_line.match(line)) and match[1] == "before"]
 
 
@@ -63,19 +63,21 @@ def both(kernel: str) -> list[str]:
 
 
 def unpacked_by(process: int | str) -> set[str]:
-    """The folders that PyTorch unpacked the process's models into: /tmp/ and six letters, whatever TMPDIR says."""
+    """Return the folders to which PyTorch unpacked the process's models: /tmp/ and six letters, whatever
+    TMPDIR is."""
     maps = pathlib.Path(f"/proc/{process}/maps").read_text()
     return set(re.findall(r" (/tmp/\w{6})/[^/\n]+/data/aotinductor/", maps))
 
 
 def remove_unpacked(folders: set[str]) -> None:
-    """A process that ends suddenly leaves them behind."""
+    """Remove what a process with an abrupt exit left behind."""
     for folder in folders:
         shutil.rmtree(folder, ignore_errors=True)
 
 
 def run_victim(*arguments: str, folder: pathlib.Path, preload: bool, script: str = "victim.py", **environment: str):
-    """Runs it in `folder`, which must exist. `environment` comes on top; an empty value removes a variable."""
+    """Run the script in `folder`, which must exist. `environment` is added, and an empty value removes a
+    variable."""
     variables = {key: value for key, value in os.environ.items() if not key.startswith(("AOTI_DBG_", "AOT_INDUCTOR_"))}
     for kept in ("AOTI_DBG_CACHE", "AOTI_DBGTEST_LIBRARY"):
         if kept in os.environ:
@@ -98,7 +100,8 @@ def run_victim(*arguments: str, folder: pathlib.Path, preload: bool, script: str
 
 
 def collect_outputs(folder: pathlib.Path) -> None:
-    """Copies the JSON of a folder to where tests/schemas validates it. What earlier processes collected goes first."""
+    """Copy the JSON files of a folder to the place where tests/schemas validates them. Files of earlier
+    processes are removed first."""
     global collected
     to = os.environ.get("AOTI_DBGTEST_COLLECT")
     if not to:
@@ -115,7 +118,7 @@ def collect_outputs(folder: pathlib.Path) -> None:
 
 
 class Test(unittest.TestCase):
-    """Each test has a folder of its own to run programs in."""
+    """Each test has its own folder to run programs in."""
 
     def setUp(self):
         folder = tempfile.TemporaryDirectory()
@@ -131,8 +134,8 @@ class Test(unittest.TestCase):
 
 
 def program_lines(stderr: str) -> list[str]:
-    """Without our lines, and without what may differ: numbers (processes, times, addresses) differ between any two
-    runs, and torch's stack traces show the frames of who stands between."""
+    """Drop the library's lines and what may differ. Numbers (processes, times, addresses) differ between
+    any two runs, and torch's stack traces show the library's frames."""
     ours = re.compile(f"{our_line.pattern}|{launch_line.pattern}|frame #")
     lines = [line for line in stderr.splitlines() if not ours.match(line.strip())]
     return [re.sub(r"0x[0-9a-f]+|\d+", "N", line) for line in lines]

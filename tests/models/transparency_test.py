@@ -1,5 +1,5 @@
-"""Every model bare and under the library: same standard output, which carries digests of all results, same exit code,
-and on standard error nothing besides but lines of ours.
+"""Runs every model bare and under the library. Standard output, with digests of all results, and the exit
+code must be equal. Standard error may differ only by lines of the library.
 """
 
 import pathlib
@@ -39,7 +39,7 @@ class Transparency(support.Test):
 
     def test_a_package_with_the_printer_for_values_baked_in_is_pointed_out_once(self):
         seen = self.seen("sweep", "statistics", "-", "linear_softmax")
-        # What the printer shows of memory before it is written differs between any two runs.
+        # The printer shows unwritten memory, which differs between any two runs.
         results = [line for line in seen.stdout.splitlines() if line.startswith("result ")]
         self.assertIn(results[0], self.bare.stdout.splitlines())
         said = [line for line in seen.stderr.splitlines() if support.our_line.match(line) and "printer" in line]

@@ -1,5 +1,5 @@
-"""`aoti-dbg run --triage` on real models: a crash inside an op, before and after all of them, failures, findings, and
-what CI gets of it. Nothing is compiled for this: victim.py crashes inside of the custom op of `custom_op`.
+"""`aoti-dbg run --triage` on real models: a crash inside an op, before and after all ops, failures, findings,
+and the output for CI. Nothing is compiled for this: victim.py crashes inside the custom op of `custom_op`.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ tool = os.environ.get("AOTI_DBGTEST_TOOL", str(support.here.parents[1] / "build"
 
 class TriagedTest(support.Test):
     def run_triaged(self, *arguments: str, flags: tuple[str, ...] = ("--triage",), **environment: str):
-        """victim.py with these arguments in the test's folder; its output folder is `out`."""
+        """Run victim.py with these arguments in the test's folder. Its output folder is `out`."""
         variables = {key: value for key, value in os.environ.items() if not key.startswith(("AOTI_DBG_", "AOT_IND"))}
         if cache := os.environ.get("AOTI_DBG_CACHE"):
             variables["AOTI_DBG_CACHE"] = cache
@@ -101,7 +101,7 @@ class Triage(TriagedTest):
     def test_an_op_that_never_comes_back_is_a_hang_and_names_op_run_and_call(self):
         flags = ("--triage", "--hang", "5", "--on-hang", "abort")
         finished = self.run_triaged("hang_inside", flags=flags, PYTHONFAULTHANDLER="1")
-        # An abort out of a thread of the library's lets Python say where its own threads are.
+        # An abort from a library thread makes Python print the stacks of its own threads.
         self.assertRegex(finished.stderr, r'models\.py", line \d+ in my_op')
         self.assertEqual(finished.returncode, -6, finished.stderr)
         report = self.report()
@@ -126,7 +126,7 @@ class Triage(TriagedTest):
         report = self.report()
         self.assertEqual((report["class"], report["ended"]["exit_status"]), ("kernel", 0))
         self.assertRegex(report["verdict"], r"^NaN in buf\d+, first made by cpp_fused__softmax_\d+ \(run 1, call 3\)")
-        # As the call of a crash, with its place in the source and what it was given.
+        # Like the call of a crash, with its place in the source and its arguments.
         call, package = report["call"], next((self.out / "evidence").iterdir())
         self.assertEqual((call["run"], call["call"], call["package"]), (1, 3, package.name))
         source = next(package.glob("*.wrapper.cpp")).read_text().splitlines()

@@ -1,8 +1,8 @@
-"""The program under test: loads packages and runs them, in one of several ways. It knows nothing of the library.
+"""The program under test: loads packages and runs them, in one of several ways. It must not use the library.
 
-What it prints depends on the results alone (sums of the bytes, not rounded values), so that two runs can be
-compared as text. Its own lines go through C's stdio, the one that PyTorch's printer uses, so that they keep their
-order with the printer's lines.
+Its output depends only on the results (sums of the bytes, not rounded values), so that two runs can be
+compared as text. Its own lines use C's stdio, like PyTorch's printer, so they stay in order with the
+printer's lines.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def say(text: str) -> None:
 
 
 def loader_of(name: str, variant: str = packages.RELEASED, num_runners: int = 1):
-    """Without torch._inductor, whose import takes longer than most of what is run here."""
+    """Load without torch._inductor, whose import takes longer than most runs here."""
     path = str(packages.package_path(name, variant))
     loader = torch._C._aoti.AOTIModelPackageLoader(path, "model", False, num_runners, -1)
     with open(support.UNPACKED, "a") as file:
@@ -44,13 +44,13 @@ def loader_of(name: str, variant: str = packages.RELEASED, num_runners: int = 1)
 
 
 def load(name: str, variant: str = packages.RELEASED, num_runners: int = 1):
-    """A function of the inputs."""
+    """Return the model as a function of its inputs."""
     loader = loader_of(name, variant, num_runners)
     return lambda *inputs: loader.run(torch.utils._pytree.tree_leaves(inputs))
 
 
 def unpack(name: str, folder: str) -> str:
-    """The model's .so, as a program finds it that unpacks the package itself."""
+    """Return the model's .so, as for a program that unpacks the package itself."""
     with zipfile.ZipFile(packages.package_path(name, packages.RELEASED)) as archive:
         archive.extractall(folder)
     return str(next(pathlib.Path(folder).rglob("*.wrapper.so")))
@@ -75,15 +75,15 @@ def run_all(name: str, runner) -> None:
 
 
 def attempt(what: str, action) -> None:
-    """Runs what may raise, and says how it ended."""
+    """Run an action that may raise, and print how it ended."""
     try:
         say(f"{what}: {digest(action())}")
-    except Exception as error:  # noqa: BLE001: whatever it is, it must be the same with the library
+    except Exception as error:  # noqa: BLE001: any error must be the same with the library
         say(f"{what}: {type(error).__name__}: {str(error).splitlines()[0]}")
 
 
 def sweep(variant: str, marks: str, *names: str) -> None:
-    """Every model in turn. `marks` is a file for the number of lines the log held before each model, or '-'."""
+    """Run every model in turn. `marks` is a file for the number of log lines before each model, or '-'."""
     log = os.environ.get("AOTI_DBG_LOG", "").replace("%p", str(os.getpid()))
     before = {}
     for name in names or models.MODELS:
@@ -96,13 +96,13 @@ def sweep(variant: str, marks: str, *names: str) -> None:
 
 
 def sweep_apart(variant: str, *names: str) -> None:
-    """As sweep, each run in a working directory of its own, which is where PyTorch's printer saves to."""
+    """Like sweep, but each run has its own working directory, to which PyTorch's printer saves."""
     home = pathlib.Path.cwd()
     for name in names:
         case, runner = models.build(name), load(name, variant)
         for count, inputs in enumerate((case.inputs, *case.more_inputs)):
             place = home / f"{name}-{count}"
-            # The printer wants a folder, says so where it has to make it, and then writes beside it.
+            # The printer requires a folder, prints a line if it must create it, and then writes beside it.
             (place / "tmp" / "aoti_torch").mkdir(parents=True)
             os.chdir(place)
             say(f"result {name} {digest(runner(*inputs))}")
@@ -116,7 +116,7 @@ def log_lines(log: str) -> int:
 
 
 def threads(rounds: str) -> None:
-    """Two models at once, each in its own thread, and one model in two more."""
+    """Run two models at once, each in its own thread, and one model in two more."""
     runners = {name: load(name) for name in ("linear_softmax", "fallback_ops")}
     shared = load("dynamic_batch", num_runners=2)
     answers: dict[str, set] = {}
@@ -138,7 +138,7 @@ def threads(rounds: str) -> None:
 
 
 def errors() -> None:
-    """Runs that fail in an op of ATen and in a custom op, each followed by a run that does not."""
+    """Run with errors in an ATen op and in a custom op, each followed by a successful run."""
     linear, custom = load("linear_softmax"), load("custom_op")
     good_linear, good_custom = models.build("linear_softmax").inputs, models.build("custom_op").inputs
     attempt("wrong shape", lambda: linear(torch.ones(8, 11)))
@@ -150,14 +150,14 @@ def errors() -> None:
 
 
 def wrong_inputs() -> None:
-    """Each input is not what the model was exported with, and most of them give an answer all the same."""
+    """Run with inputs that differ from the export. Most of them still yield an answer."""
     dynamic, linear = load("dynamic_batch"), load("linear_softmax")
     attempt("beyond the bounds", lambda: dynamic(torch.ones(513, 12)))
     attempt("one of a dynamic size", lambda: dynamic(torch.ones(1, 12)))
     attempt("other strides", lambda: dynamic(torch.ones(12, 6).t()))
     attempt("odd strides of one element", lambda: dynamic(torch.ones(12, 1).t()))
     attempt("other rank", lambda: dynamic(torch.ones(2, 6, 12)))
-    # What comes out is whatever lies behind the input.
+    # The result depends on the memory after the input.
     attempt("too few rows", lambda: [linear(torch.ones(7, 10)), []][1])
     attempt("other strides of an op's input", lambda: linear(torch.ones(10, 8).t()))
     attempt("wrong dtype", lambda: linear(torch.ones(8, 10, dtype=torch.float64)))
@@ -165,22 +165,23 @@ def wrong_inputs() -> None:
 
 
 def small_weight() -> None:
-    """After runs that were well a weight is given that is too small, which the update takes."""
+    """After successful runs, load a weight that is too small, which the update accepts."""
     linear = loader_of("linear_softmax")
     for _ in range(3):
         linear.run([torch.ones(8, 10)])
     attempt("update", lambda: linear.load_constants({"second.weight": torch.zeros(3)}, False, False) or [])
-    # What comes out is whatever lies behind it.
+    # The result depends on the memory after the weight.
     attempt("run", lambda: [linear.run([torch.ones(8, 10)]), []][1])
 
 
 def wrong_dtype() -> None:
-    """The first op of the run refuses it, and nobody catches that."""
+    """The first op of the run raises an exception that is not caught."""
     load("linear_softmax")(torch.ones(8, 10, dtype=torch.float64))
 
 
 def masked(*words: str) -> None:
-    """Attention with a causal mask for `causal`, with one whose third row keeps nothing for another word."""
+    """Run attention with a causal mask for `causal`, and for any other word with a mask whose third row is
+    empty."""
     case, runner = models.build("masked_attention"), load("masked_attention")
     for word in words:
         attempt(word, lambda: runner(*(case.inputs if word == "causal" else case.more_inputs[0])))
@@ -191,7 +192,7 @@ def one(name: str) -> None:
 
 
 def reload(rounds: str) -> None:
-    """The same package loaded twice at once, then unloaded and loaded again."""
+    """Load the same package twice at once, then unload and reload it."""
     for _ in range(int(rounds)):
         first, second = load("linear_softmax"), load("linear_softmax")
         run_all("linear_softmax", first)
@@ -203,7 +204,7 @@ def reload(rounds: str) -> None:
 
 
 def shared_object() -> None:
-    """Two runners on one .so, which the dynamic loader maps once."""
+    """Use two runners of one .so, which the dynamic loader maps once."""
     with tempfile.TemporaryDirectory() as folder:
         path = unpack("linear_softmax", folder)
         first, second = (torch._C._aoti.AOTIModelContainerRunnerCpu(path, 1) for _ in range(2))
@@ -218,7 +219,7 @@ def child(queue) -> None:
 
 
 def children(method: str) -> None:
-    """A child by fork or spawn that runs a model of its own, while the parent has run one and runs it again."""
+    """Fork or spawn a child that runs its own model, between two runs of the parent."""
     runner = load("linear_softmax")
     run_all("linear_softmax", runner)
     context = multiprocessing.get_context(method)
@@ -233,7 +234,7 @@ def children(method: str) -> None:
 
 
 def inherited_model() -> None:
-    """A forked child that goes on with the model its parent loaded."""
+    """Fork a child that continues with the model that its parent loaded."""
     runner = load("linear_softmax")
     run_all("linear_softmax", runner)
     pid = os.fork()
@@ -257,13 +258,13 @@ def abort() -> None:
 
 
 def exit_inside(code: str) -> None:
-    """The process ends in the middle of a call: a custom op never comes back."""
+    """Exit during a call: a custom op never returns."""
     models.on_my_op = lambda: os._exit(int(code))
     one("custom_op")
 
 
 def segfault_inside() -> None:
-    """In the second run: C code reads at address 0 inside a custom op."""
+    """Crash in the second run: C code reads address 0 inside a custom op."""
     runner, case = load("custom_op"), models.build("custom_op")
     runner(*case.inputs)
     models.on_my_op = lambda: ctypes.string_at(0)
@@ -271,7 +272,7 @@ def segfault_inside() -> None:
 
 
 def hang_inside() -> None:
-    """In the second run: a custom op never comes back."""
+    """Hang in the second run: a custom op never returns."""
     runner, case = load("custom_op"), models.build("custom_op")
     runner(*case.inputs)
     models.on_my_op = signal.pause
@@ -279,14 +280,14 @@ def hang_inside() -> None:
 
 
 def fail() -> None:
-    """The second run raises, and nobody catches it."""
+    """Raise an exception in the second run and do not catch it."""
     runner, case = load("custom_op"), models.build("custom_op")
     runner(*case.inputs)
     runner(torch.full((4, 5), float("nan")))
 
 
 def bug(name: str) -> None:
-    """A good run, one that bugs.py has the input for, and a good one if the program comes to it."""
+    """Make a good run, the run with the bad input of bugs.py, and a good one if the program survives."""
     runner, good = load("seeded_bugs"), models.build("seeded_bugs").inputs
     for inputs in (good, bugs.inputs_with(name, good), good):
         say(f"result {digest(runner(*inputs))}")

@@ -1,5 +1,5 @@
-// Armed for a crash: the driver is asked for its record of a fault at the one moment at which it can be,
-// every call is in the flight ring, and the program notices nothing of it, whether it faults or not.
+// Crash triage on the fake driver. The library requests the driver's fault record at the only moment it can,
+// and keeps every call in the flight ring. The program must not notice, whether it faults or not.
 #include <cstdlib>
 #include <map>
 
@@ -38,7 +38,7 @@ void check_as_bare(const Preloaded& run, const Lines& argv, const Variables& fak
     CHECK(run.outcome.signal == bare.signal);
 }
 
-TEST_CASE("Whichever kernel faults, the driver's record of it is in the output folder, and is told of") {
+TEST_CASE("Whichever kernel faults, the driver's record lands in the output folder and is reported") {
     std::map<std::string, int> kernels;
     for (const char* launch : {"1", "2", "3", "4", "5", "6", "9"}) {
         for (const bool is_inline : {false, true}) {
@@ -50,18 +50,18 @@ TEST_CASE("Whichever kernel faults, the driver's record of it is in the output f
             const std::string dump = Preloaded::show(run.out() / "gpu.core");
             const std::size_t at = dump.find("kernel    ");
             REQUIRE(at != std::string::npos);
-            // Little of the device's memory, and no abort.
+            // The record has little of the device's memory, and the driver does not abort.
             CHECK(contains(dump, "contents 0x3f"));
             CHECK(contains(run.outcome.err, "GPU core dump: " + (run.out() / "gpu.core").string()));
             const std::string kernel = dump.substr(at + 10, dump.find(',', at) - at - 10);
-            CHECK(contains(run.show(), " " + kernel));  // add_kernel is the model's add_kernel_0
+            CHECK(contains(run.show(), " " + kernel));  // the model's add_kernel_0
             ++kernels[kernel];
         }
     }
     CHECK(kernels.size() > 3);
 }
 
-TEST_CASE("The report names kernel, call, block and thread, and what becomes of the program is its own") {
+TEST_CASE("The report names kernel, call, block and thread, and the program handles the fault itself") {
     for (const char* launch : {"1", "2", "5", "9"}) {
         CAPTURE(launch);
         const TempFolder folder;
@@ -91,7 +91,7 @@ TEST_CASE("The report names kernel, call, block and thread, and what becomes of 
         CHECK(contains(json, ": read of 4 bytes at 0x10, at line 40 of its source"));
         CHECK(contains(json, "\"address\": \"0x10\""));
         CHECK(contains(json, "\"access\": \"read\""));
-        // The first is launched by an op, whose place and arguments it has.
+        // An op launches the first kernel, so the report gives the op's place and arguments.
         const bool is_of_op =
             contains(json, "fake_sgemm_kernel, inside aoti_torch_cuda_addmm_out (run 0, call 0)");
         CHECK(is_of_op == (std::string(launch) == "1"));
@@ -99,9 +99,7 @@ TEST_CASE("The report names kernel, call, block and thread, and what becomes of 
     }
 }
 
-TEST_CASE(
-    "Where the driver leaves no record, a launch that failed of it is told of, and the program ends as it "
-    "does") {
+TEST_CASE("Without a driver record, the failed launch is reported and the program ends as it does bare") {
     const TempFolder folder;
     const std::string out = (folder.path() / "out").string();
     const Outcome run = run_bare({AOTI_DBG_TOOL, "run", "--triage", "--scope", "all", "--",
@@ -116,8 +114,7 @@ TEST_CASE(
                    "illegal memory access (CUDA error 700) in kernel_4, according to completion markers"));
 }
 
-TEST_CASE(
-    "A GPU that counts errors of its own memory is told of with a fault, and one that counts none is not") {
+TEST_CASE("A fault report mentions ECC errors only where the GPU has counted some") {
     const auto notes_with = [](const char* counted) {
         const TempFolder folder;
         const std::string out = (folder.path() / "out").string();
@@ -141,7 +138,7 @@ TEST_CASE(
     }
 }
 
-TEST_CASE("A fault is told of though the program that was started ends well") {
+TEST_CASE("A fault is reported even if the launched program exits normally") {
     const TempFolder folder;
     const std::string out = (folder.path() / "out").string();
     Lines argv = {AOTI_DBG_TOOL, "run", "--triage", "--", "/bin/sh", "-c", "\"$@\"; exit 0", "sh"};
@@ -155,7 +152,7 @@ TEST_CASE("A fault is told of though the program that was started ends well") {
     CHECK_FALSE(fs::exists(out + "2/report.json"));
 }
 
-TEST_CASE("Armed alone, nothing is printed, and every call is on record, selected or not") {
+TEST_CASE("With triage alone nothing is printed, and every call is recorded, selected or not") {
     const Preloaded run = armed({{"AOTI_DBG_KERNELS", "nothing_is_called_so"}});
     check_as_bare(run, kProgram, {});
     CHECK(run.log_lines().empty());
@@ -165,20 +162,20 @@ TEST_CASE("Armed alone, nothing is printed, and every call is on record, selecte
     CHECK_FALSE(contains(run.outcome.err, "core dump"));
 }
 
-TEST_CASE("At a level, what is selected is printed, and all of it is on record") {
+TEST_CASE("With a level, the selected calls are printed and all calls are recorded") {
     const Preloaded run = armed({{"AOTI_DBG_LEVEL", "3"}, {"AOTI_DBG_KERNELS", "*sqrt*"}});
     check_as_bare(run, kProgram, {});
     CHECK(run.log_lines() == times(2, log_of({"triton_poi_fused_sqrt_2"})));
     CHECK(rows_with(run.show(), "triton_poi_fused_relu_0").size() == 2);
 }
 
-TEST_CASE("Not armed, the driver is asked for nothing") {
+TEST_CASE("Without triage, the library requests nothing from the driver") {
     const Preloaded run(kProgram, {{"FAKE_CUDA_FAIL_AT", "3"}});
     check_as_bare(run, kProgram, {{"FAKE_CUDA_FAIL_AT", "3"}});
     CHECK_FALSE(fs::exists(run.out() / "gpu.core"));
 }
 
-TEST_CASE("What the person has asked of the driver stays, and that is said once") {
+TEST_CASE("Core dump settings of the user stay in place, and one message says so") {
     const TempFolder folder;
     const std::string his = (folder.path() / "his.core").string();
     const Variables fakes = {
@@ -191,7 +188,7 @@ TEST_CASE("What the person has asked of the driver stays, and that is said once"
     CHECK(times_said(run.outcome.err, "The driver writes it to " + his) == 1);
 }
 
-TEST_CASE("A driver that cannot be asked is told of, with what to do, and the program goes on") {
+TEST_CASE("If the driver cannot be asked for a dump, a message says what to do and the program continues") {
     const Variables fakes = {{"FAKE_CUDA_FAIL_AT", "3"}, {"FAKE_CUDA_NO_COREDUMP", "1"}};
     const Preloaded run = armed(fakes);
     check_as_bare(run, kProgram, fakes);
@@ -203,7 +200,7 @@ TEST_CASE("A driver that cannot be asked is told of, with what to do, and the pr
     CHECK(times_said(without.outcome.err, "Set CUDA_LAUNCH_BLOCKING=1") == 1);
 }
 
-TEST_CASE("A core dump that lies there already is not written over") {
+TEST_CASE("An existing core dump is not overwritten") {
     const TempFolder folder;
     fs::create_directories(folder.path() / "out");
     write_text(folder.path() / "out" / "gpu.core", "of yesterday");
@@ -215,7 +212,7 @@ TEST_CASE("A core dump that lies there already is not written over") {
     CHECK(Preloaded::files(folder.path() / "out", "gpu-").size() == 1);
 }
 
-TEST_CASE("A path that the driver would cut is not given to it") {
+TEST_CASE("The library does not set a path that the driver would truncate") {
     const TempFolder folder;
     std::string out = folder.path().string();
     while (out.size() < 1100)

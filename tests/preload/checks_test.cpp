@@ -1,5 +1,5 @@
-// AOTI_DBG_CHECK=args on a CUDA model of the fakes: what it is given and what its kernels are launched with,
-// wrong in one way at a time; the program goes its way, and what is right is never told.
+// AOTI_DBG_CHECK=args on the fake CUDA models: inputs and kernel arguments that are wrong in one way at a
+// time. The program runs as it does bare, and correct arguments are never reported.
 #include <csignal>
 
 #include "tests/preload/cuda_models_fixture.hpp"
@@ -16,7 +16,7 @@ Lines wrong_arguments(const std::string& what, const std::string& variant = "sta
     return {victim_path("wrong_arguments"), what, model_path(variant)};
 }
 
-/// Runs it bare and under the library, which it must not notice.
+/// Runs the victim bare and under the library; the two must behave alike.
 Lines findings_of(const std::string& what, Variables env = {{"AOTI_DBG_CHECK", "args"}}) {
     env.insert({kTwoDevices, "2"});
     env.insert({"AOTI_DBG_LEVEL", ""});
@@ -37,7 +37,7 @@ bool has(const Lines& lines, const std::string& beginning, const std::string& pa
 
 const std::string kPointer = "triton_poi_fused_sqrt_2 argument arg2_1: expected device memory, got 0x";
 
-TEST_CASE("Of a model that gets what it was made for nothing is told") {
+TEST_CASE("A model that gets what it was compiled for has no finding") {
     CHECK(findings_of("sound").empty());
     CHECK(findings_of("sound", {{"AOTI_DBG_TRIAGE", "1"}}).empty());
     for (const Lines& options : {Lines{"--runs", "5", "--threads", "3"}, Lines{"--weights"},
@@ -50,18 +50,17 @@ TEST_CASE("Of a model that gets what it was made for nothing is told") {
     }
 }
 
-TEST_CASE(
-    "A kernel that is launched on memory of the host, or on memory that was freed, is told by its argument") {
+TEST_CASE("A kernel argument in host memory or in freed memory is reported") {
     CHECK(has(findings_of("host"), kPointer, "which the driver does not know"));
     CHECK(has(findings_of("freed"), kPointer, "which the driver does not know"));
 }
 
-TEST_CASE("A tensor on another device than the kernel is told") {
+TEST_CASE("A tensor on another device than the kernel is reported") {
     CHECK(findings_of("other_device") ==
           Lines{"triton_poi_fused_sqrt_2 argument arg2_1: expected device cuda:0, got cuda:1"});
 }
 
-TEST_CASE("A view that reaches beyond its storage is told where it is made") {
+TEST_CASE("A view beyond the end of its storage is reported when it is created") {
     const Preloaded seen(wrong_arguments("sound", "stats_beyond"),
                          {{"AOTI_DBG_CHECK", "args"}, {"AOTI_DBG_LEVEL", ""}});
     CAPTURE(seen.outcome.err);
@@ -71,27 +70,27 @@ TEST_CASE("A view that reaches beyond its storage is told where it is made") {
                 "bytes (sizes [4, 16], strides [16, 1], offset 65), got 512 bytes"});
 }
 
-TEST_CASE("Inputs of the wrong kind are told before the run begins") {
+TEST_CASE("Inputs of the wrong kind are reported before the run starts") {
     CHECK(has(findings_of("cpu"), "model input arg2_1: expected device cuda, got cpu"));
     CHECK(has(findings_of("dtype"), "model input arg2_1: expected dtype float32, got int64"));
     CHECK(has(findings_of("size"), "model input arg2_1: expected size 8 at dim 0, got 7 (shape [7, 16])"));
     CHECK(has(findings_of("two_inputs"), "model: expected 1 input, got 2"));
 }
 
-TEST_CASE("A run after an update of constants that failed is told, and not after one that went well") {
+TEST_CASE("A run is reported after a failed update of constants, and not after a successful one") {
     CHECK(findings_of("failed_update") ==
           Lines{"model: expected a successful update of the constants, got error 1 of "
                 "AOTInductorModelContainerUpdateConstantBuffer"});
     CHECK(findings_of("later_update").empty());
 }
 
-TEST_CASE("Triage looks for it by itself, and a model without sources is counted as not checkable") {
+TEST_CASE("Triage turns the check on, and a model without sources counts as not checkable") {
     CHECK(has(findings_of("host", {{"AOTI_DBG_TRIAGE", "1"}}), kPointer));
     CHECK(findings_of("host", {{"AOTI_DBG_TRIAGE", "1"}, {"AOTI_DBG_CHECK", "none"}}).empty());
     const Preloaded bare(wrong_arguments("dtype", "stats_bare"),
                          {{"AOTI_DBG_CHECK", "args"}, {"AOTI_DBG_LEVEL", ""}});
     CAPTURE(bare.outcome.err);
-    // That it did not go well is known all the same, once.
+    // The failed run itself is reported even without sources, once.
     CHECK(titles(bare.log_lines()) == Lines{"run of cstats_bare.wrapper.so: expected success, got error 1"});
     CHECK(titles(Preloaded(wrong_arguments("dtype", "stats_bare"),
                            {{"AOTI_DBG_CHECK", "args"},
@@ -102,8 +101,7 @@ TEST_CASE("Triage looks for it by itself, and a model without sources is counted
     CHECK(contains(bare.outcome.err, "1 model with inputs that cannot be checked"));
 }
 
-TEST_CASE(
-    "At raise the run fails that would have gone on to fault, and at abort the process ends before it") {
+TEST_CASE("With raise the run fails before the fault, and with abort the process ends before it") {
     const auto ended = [](const char* how) {
         return Preloaded(wrong_arguments("other_device"), {{"AOTI_DBG_CHECK", "args"},
                                                            {"AOTI_DBG_LEVEL", ""},
@@ -120,7 +118,7 @@ TEST_CASE(
 
 const Variables kChecking = {{"AOTI_DBG_CHECK", "args"}, {"AOTI_DBG_LEVEL", ""}};
 
-TEST_CASE("A call of a model's that an exception has left is told, once for each place") {
+TEST_CASE("A model call that an exception unwound is reported once per place") {
     for (const char* variant : {"throwing", "cpu"}) {
         const Lines program = model_host({"--throw", model_path(variant), model_path(variant)});
         const Preloaded seen(program, kChecking);
@@ -133,7 +131,7 @@ TEST_CASE("A call of a model's that an exception has left is told, once for each
     CHECK(titles(Preloaded(model_host({"--throw", model_path("cpu")}), env).log_lines()).empty());
 }
 
-TEST_CASE("An op that returns an error is told, and not the run that fails for it") {
+TEST_CASE("An op that returns an error is reported, and the run that fails because of it is not") {
     const Preloaded seen(model_host({"--error", model_path("cpu")}), kChecking);
     const Lines told = titles(seen.log_lines());
     REQUIRE(told.size() == 1);
@@ -141,7 +139,7 @@ TEST_CASE("An op that returns an error is told, and not the run that fails for i
     CHECK_FALSE(contains(told[0], "run of "));
 }
 
-TEST_CASE("Exceptions that a program throws and catches outside of models are nobody's finding") {
+TEST_CASE("Exceptions that a program throws and catches outside of models are not findings") {
     for (const Lines& options :
          {Lines{"--runs", "5"}, Lines{"--runs", "3", "--threads", "4"}, Lines{"--two-runners"}}) {
         const Preloaded sound(model_host(joined(options, {model_path("cpu")})), kChecking);

@@ -1,5 +1,5 @@
-// Completion markers, where the driver writes no core dump and where a program hangs: they name the kernel,
-// or the few that it can have been, they say as known only what is, and nobody notices them.
+// Completion markers, where the driver writes no core dump and where a program hangs. They name the kernel or
+// a few candidates and claim only what is certain. The program must not notice them.
 #include <csignal>
 
 #include "tests/preload/faulted_launch.hpp"
@@ -19,7 +19,7 @@ int times_said(const std::string& text, const std::string& part) {
     return count;
 }
 
-/// What comes into question: the one call, or all suspects.
+/// The candidates: the one call, or all suspects.
 Json suspects_of(const Json& report) {
     return report.contains("suspects") ? report.at("suspects") : Json::array({report.at("call")});
 }
@@ -62,7 +62,7 @@ Variables failing_at(int launch) {
     return variables;
 }
 
-TEST_CASE("Whichever launch of a thousand faults, from whichever thread, on one stream it is the one") {
+TEST_CASE("On one stream, markers name the one launch of a thousand that faulted, from any thread") {
     for (const Way way : {Way{1, 1}, {1, 3}}) {
         for (int launch = 1; launch <= kLaunches; launch += launch < 3 ? 1 : 89) {
             CAPTURE(way.threads, launch);
@@ -81,7 +81,9 @@ TEST_CASE("Whichever launch of a thousand faults, from whichever thread, on one 
     }
 }
 
-TEST_CASE("On one of several streams it is the one, or one of a set, of each stream the first not to end") {
+TEST_CASE(
+    "On several streams, the suspects are each stream's first unfinished launch, the faulted one among "
+    "them") {
     for (const Way way : {Way{3, 1}, {2, 2}, {3, 3}}) {
         for (int launch = 1; launch <= kLaunches; launch += launch < 3 ? 1 : 89) {
             CAPTURE(way.streams, way.threads, launch);
@@ -99,7 +101,7 @@ TEST_CASE("On one of several streams it is the one, or one of a set, of each str
     }
 }
 
-TEST_CASE("A fault within a graph is told by the launch of the graph") {
+TEST_CASE("A fault within a graph is reported as the launch of the graph") {
     for (int launch = kGraph + 1; launch <= kGraph + 3; ++launch) {
         CAPTURE(launch);
         const FaultedLaunch faulted({1, 1}, launch, kNoDump);
@@ -108,7 +110,7 @@ TEST_CASE("A fault within a graph is told by the launch of the graph") {
     }
 }
 
-TEST_CASE("Of two contexts the one that has failed is told of, though their streams have one name") {
+TEST_CASE("The failed context is reported even if another context has a stream with the same handle") {
     for (int launch = 1; launch <= 10; ++launch) {
         CAPTURE(launch);
         const Marked run({"contexts"}, failing_at(launch));
@@ -118,7 +120,7 @@ TEST_CASE("Of two contexts the one that has failed is told of, though their stre
     }
 }
 
-TEST_CASE("Contexts that come and go are marked like the first") {
+TEST_CASE("Contexts that come and go are marked like the first one") {
     const Marked well({"again", "5"});
     CHECK_FALSE(well.said_a_refusal());
     for (const int launch : {1, 14, 25, 43}) {
@@ -132,7 +134,7 @@ TEST_CASE("Contexts that come and go are marked like the first") {
 }
 
 TEST_CASE(
-    "Where more streams are busy than there is room for it is said once, and nothing is said for certain") {
+    "With more busy streams than marker slots, one message says so and no launch is reported as certain") {
     CHECK_FALSE(Marked({"streams", "400"}).said_a_refusal());
     const Marked well({"streams", "600"});
     CHECK(times_said(well.run.err, "some launches have no completion markers: too many streams") == 1);
@@ -143,24 +145,25 @@ TEST_CASE(
     CHECK((suspects.size() > 1 || suspects.at(0).contains("likely")));
 }
 
-TEST_CASE("Threads that come and go leave their room to others") {
+TEST_CASE("Threads that end leave their marker slots to new threads") {
     const Marked run({"churn", "700"});
     CHECK_FALSE(run.said_a_refusal());
     const Marked failing({"churn", "700"}, failing_at(650));
-    // The rings of threads that have ended are kept for a while only: what they have lost is not made up for.
+    // The rings of ended threads are kept for a limited time, and markers do not make up for the records
+    // lost.
     CAPTURE(failing.report.dump());
     const bool is_known =
         failing.report.contains("by_markers") && !failing.report.at("call").contains("likely");
     CHECK((!is_known || failing.report.at("call").at("kernel") == "kernel_9"));
 }
 
-TEST_CASE("Threads at once on one stream leave one of each at most") {
+TEST_CASE("Threads that share a stream leave at most one suspect each") {
     for (const int launch : {1, 100, 277}) {
         CAPTURE(launch);
         Variables variables = failing_at(launch);
         variables["FAKE_CUDA_NAME_FAULT"] = "1";
         const Marked run({"together", "4"}, variables);
-        // A thread's kernel is its own.
+        // Each thread launches a kernel of its own name.
         const std::size_t said = run.run.err.find(" has faulted");
         REQUIRE(said != std::string::npos);
         const std::string kernel = run.run.err.substr(said - 8, 8);
@@ -171,7 +174,7 @@ TEST_CASE("Threads at once on one stream leave one of each at most") {
     }
 }
 
-TEST_CASE("A capture beside launches that are marked stays whole, and no marker gets into it") {
+TEST_CASE("A capture beside marked launches stays intact and contains no marker") {
     const Marked run({}, kNoDump, {"--triage"}, "graph_capture");
     CHECK_FALSE(run.said_a_refusal());
     const ring::Contents ring = ring_of(run.out());
@@ -180,20 +183,20 @@ TEST_CASE("A capture beside launches that are marked stays whole, and no marker 
     for (const ring::Call& call : ring::merged_calls(ring)) {
         const bool is_captured = (call.record->flags & ring::kCaptured) != 0;
         captured += is_captured ? 1 : 0;
-        // Some fail: the victim breaks captures, too.
+        // Some launches fail, because the victim also breaks captures.
         if (is_launch(call.record->kind) && call.record->result == 0)
             CHECK((call.record->mark == 0) == is_captured);
     }
     CHECK(captured > 0);
 }
 
-TEST_CASE("A child that is forked meanwhile is no business of its parent's markers") {
+TEST_CASE("A forked child does not touch its parent's markers") {
     CHECK_FALSE(Marked({"fork"}).said_a_refusal());
     const Marked run({"fork"}, failing_at(8));
     CHECK(run.report.at("call").at("kernel") == "kernel_7");
 }
 
-TEST_CASE("A driver that refuses is told of once, and nobody notices") {
+TEST_CASE("If the driver refuses markers, one message says so and the program does not notice") {
     Variables variables = failing_at(5);
     variables["FAKE_CUDA_NO_STREAM_VALUES"] = "1";
     const Marked run({"contexts"}, variables);
@@ -207,12 +210,12 @@ TEST_CASE("A driver that refuses is told of once, and nobody notices") {
     CHECK(times_said(well.run.err, "completion markers are off") == 1);
 }
 
-TEST_CASE("There are markers where they are needed or asked for, else none") {
+TEST_CASE("Markers are used only where they are needed or requested") {
     const auto markers = [](const Variables& variables, const Lines& flags) {
         const Marked run({"contexts"}, variables, flags);
         return ring_of(run.out()).markers;
     };
-    // The driver was asked for a core dump.
+    // Triage alone needs no markers, because the driver writes a core dump.
     CHECK(markers({}, {"--triage"}).empty());
     CHECK(markers({}, {"--triage", "--hang", "30"}).size() == 2);
     CHECK(markers({}, {"--hang", "30"}).size() == 2);
@@ -227,14 +230,14 @@ TEST_CASE("There are markers where they are needed or asked for, else none") {
     CHECK(markers(kNoDump, {"--triage"}).front().header.flags == 0);
 }
 
-TEST_CASE("With markers a fault of which there is a core dump is told by that") {
+TEST_CASE("A fault with a core dump is reported from the dump, even with markers") {
     const FaultedLaunch faulted({3, 1}, 300, {}, {"--completion", "markers"});
     CHECK(faulted.report.at("call").at("seq") == faulted.expected_seq);
     CHECK(faulted.report.contains("device"));
     CHECK_FALSE(faulted.report.contains("by_markers"));
 }
 
-TEST_CASE("That launches do not wait by themselves is said to whom starts the program without the command") {
+TEST_CASE("Without the command, a message says that blocking launches also need CUDA_LAUNCH_BLOCKING") {
     const Variables asked = {{"AOTI_DBG_TRIAGE", "1"}, {"AOTI_DBG_COMPLETION", "blocking"}};
     const Preloaded run({victim_path("marked"), "contexts"}, asked);
     CHECK(times_said(run.outcome.err, "Set CUDA_LAUNCH_BLOCKING=1 as well") == 1);
@@ -242,7 +245,7 @@ TEST_CASE("That launches do not wait by themselves is said to whom starts the pr
     CHECK_FALSE(contains(by_command.run.err, "CUDA_LAUNCH_BLOCKING"));
 }
 
-TEST_CASE("Of a stream that stands still the launch is named that has not ended, as known") {
+TEST_CASE("On a stalled stream the unfinished launch is named as certain") {
     const auto hung = [](const char* completion) {
         const TempFolder folder;
         const std::string out = (folder.path() / "out").string();

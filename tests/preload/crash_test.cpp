@@ -1,5 +1,5 @@
-// What is left when a process ends badly, in the middle, or by halves (fork, exec), and when there is no room
-// to write. The log up to the call that killed it is the point of level 3.
+// What a process leaves when it ends abnormally, forks, execs or has no room to write. Above all, the level-3
+// log must reach up to the call that killed it.
 #include <sys/stat.h>
 
 #include "tests/preload/preload_support.hpp"
@@ -24,7 +24,7 @@ std::size_t whole_logs(const std::vector<fs::path>& paths) {
     }));
 }
 
-/// What is kept of the packages of a process that wrote to `out`.
+/// The evidence files kept of the packages of a process that wrote to `out`.
 Lines kept_files(const fs::path& out) {
     Lines names;
     for (const fs::path& folder : Preloaded::files(out / "evidence", ""))
@@ -33,7 +33,7 @@ Lines kept_files(const fs::path& out) {
     return names;
 }
 
-TEST_CASE("What a package says is kept, whole and once for all runners, and outlives package and process") {
+TEST_CASE("A package's evidence is kept whole, once for all runners, and outlives package and process") {
     const TempFolder package;
     const fs::path original = fs::path(model_path("cpu")).parent_path();
     fs::copy(original, package.path() / "p");
@@ -49,8 +49,7 @@ TEST_CASE("What a package says is kept, whole and once for all runners, and outl
         CHECK(read_text(folder / name) == read_text(original / name));
 }
 
-TEST_CASE(
-    "Each package that is loaded is kept, be it after the first call, and none where it is not asked for") {
+TEST_CASE("Every loaded package is kept, even one loaded after the first call, and none with evidence off") {
     const auto kept_with = [](const Variables& variables) {
         const Preloaded watched(model_host({model_path("cpu"), "--then", model_path("other")}), variables);
         CHECK(watched.outcome.exit_code == 0);
@@ -62,7 +61,7 @@ TEST_CASE(
     CHECK(kept_with({{"AOTI_DBG_LEVEL", "0"}}) == 0);
 }
 
-TEST_CASE("Where evidence cannot be kept the program runs, and it is said once") {
+TEST_CASE("Where evidence cannot be kept the program runs, and one message says so") {
     const TempFolder folder;
     fs::create_directories(folder.path() / "out");
     write_text(folder.path() / "out" / "evidence", "a file");
@@ -75,7 +74,7 @@ TEST_CASE("Where evidence cannot be kept the program runs, and it is said once")
     CHECK(said.find("are not kept") == said.rfind("are not kept"));
 }
 
-TEST_CASE("After a death inside call N the log ends with the launch of N, and show marks it as not ended") {
+TEST_CASE("After a death inside call N the log ends with the launch of N, and show marks it as unfinished") {
     for (const int signal : {9, 11, 6}) {
         for (const std::size_t number : {1, 2, 6, 7, 10, 12, 13, 14, 15, 33, 1000}) {
             CAPTURE(signal, number);
@@ -89,13 +88,13 @@ TEST_CASE("After a death inside call N the log ends with the launch of N, and sh
             REQUIRE_FALSE(rows.empty());
             CHECK(ends_with(rows.back(), "<-- did not end"));
             CHECK(ends_with(lines_of(shown).back(), "<-- did not end"));
-            // The call, and the run that it lies in.
+            // The call and the run around it.
             CHECK(contains(shown, "2 did not end"));
         }
     }
 }
 
-TEST_CASE("Without a log file the ring alone tells the last call") {
+TEST_CASE("Without a log file the ring alone identifies the last call") {
     const Preloaded watched(
         model_host({model_path("cpu")}),
         {{"AOTI_DBG_LOG", "/dev/null"}, {"FAKE_TORCH_DIE_AT", "5"}, {"FAKE_TORCH_DIE_BY", "9"}});
@@ -104,8 +103,7 @@ TEST_CASE("Without a log file the ring alone tells the last call") {
     CHECK(ends_with(rows[0], "<-- did not end"));
 }
 
-TEST_CASE(
-    "_exit inside a call and after the last one leaves a log without padding and the line of coverage") {
+TEST_CASE("_exit inside a call and after the last one leaves a log without padding and the coverage line") {
     const Preloaded inside(model_host({"--runs", "9", model_path("cpu")}),
                            {{"FAKE_TORCH_DIE_AT", "17"}, {"FAKE_TORCH_DIE_BY", "0"}});
     CHECK(inside.outcome.exit_code == 7);
@@ -125,7 +123,7 @@ TEST_CASE(
     }
 }
 
-TEST_CASE("Children that end at once leave nothing in their parent's log and ring, and no files") {
+TEST_CASE("Children that exit at once add no files and nothing to their parent's log and ring") {
     const Preloaded watched({victim_path("fork_victim"), "fork_while_running", model_path("cpu")});
     CHECK(watched.log_lines() == times(201, kRunLog));
     CHECK(Preloaded::files(watched.folder(), "log").size() == 1);
@@ -135,7 +133,7 @@ TEST_CASE("Children that end at once leave nothing in their parent's log and rin
 }
 
 TEST_CASE(
-    "A forked child that runs a model has its own log and ring, its parent's hold only the parent's calls") {
+    "A forked child that runs a model has its own log and ring, and the parent's have only its own calls") {
     struct Expected {
         const char* mode;
         int parent_runs;
@@ -161,12 +159,12 @@ TEST_CASE(
     }
 }
 
-TEST_CASE("A process that becomes another program leaves its log behind, and the other writes its own") {
+TEST_CASE("A process that execs another program leaves its log behind, and the new program writes its own") {
     const Preloaded watched({victim_path("exec_victim"), model_path("cpu")});
     CHECK(whole_logs(Preloaded::files(watched.folder(), "log")) == 2);
 }
 
-TEST_CASE("What is written is for its owner only") {
+TEST_CASE("Output files are readable by their owner only") {
     const Preloaded watched(model_host({model_path("cpu")}));
     const auto mode = [](const fs::path& path) {
         struct stat info {};
@@ -177,10 +175,10 @@ TEST_CASE("What is written is for its owner only") {
     CHECK(mode(watched.out() / "flight.ring") == 0600U);
 }
 
-TEST_CASE("Where nothing can be written the program runs on, and one line says so") {
+TEST_CASE("Where nothing can be written the program continues, and one line says so") {
     const Lines argv = model_host({"--runs", "2", model_path("cpu")});
     const Outcome bare = run_program(argv);
-    // No folder can be made in /proc, not even by root.
+    // Not even root can create a folder in /proc.
     const Outcome watched = run_preloaded(argv, {{"AOTI_DBG_LEVEL", "3"}, {"AOTI_DBG_LOG", "log"}},
                                           std::chrono::seconds(60), "/proc");
     CHECK(watched.out == bare.out);
@@ -195,7 +193,7 @@ TEST_CASE("Where nothing can be written the program runs on, and one line says s
     CHECK(log == times(2, kRunLog));
 }
 
-TEST_CASE("A limit on file sizes ends no program, and what was lost is said") {
+TEST_CASE("A limit on file sizes ends no program, and the losses are reported") {
     const std::string command = victim_path("model_host") + " --quiet --runs 3000 " + model_path("cpu");
     for (const char* kilobytes : {"1", "8", "300", "1024"}) {
         CAPTURE(kilobytes);
@@ -211,7 +209,7 @@ TEST_CASE("A limit on file sizes ends no program, and what was lost is said") {
     }
 }
 
-TEST_CASE("A full disk ends no program, and what was lost is said") {
+TEST_CASE("A full disk ends no program, and the losses are reported") {
     const Lines argv = model_host({"--quiet", "--runs", "3000", model_path("cpu")});
     const std::string command = argv[0] + " --quiet --runs 3000 " + model_path("cpu");
     const TempFolder disk;
@@ -238,7 +236,7 @@ TEST_CASE("A full disk ends no program, and what was lost is said") {
     }
 }
 
-/// The number before `what` in the closing line; 0 where it is not there.
+/// The number before `what` in the closing line, or 0 if it is missing.
 std::uint64_t told(const std::string& err, const std::string& what) {
     const std::size_t line = err.rfind(" info: ");
     const std::size_t end = err.find(" " + what, line == std::string::npos ? err.size() : line);
@@ -246,7 +244,7 @@ std::uint64_t told(const std::string& err, const std::string& what) {
     return std::strtoull(err.c_str() + err.rfind(' ', end - 1) + 1, nullptr, 10);
 }
 
-TEST_CASE("Of a log that ends early each line is printed or lost, and the closing line has both numbers") {
+TEST_CASE("If a log is cut short, each line is printed or lost, and the closing line has both numbers") {
     const std::string command = victim_path("model_host") + " --quiet --runs 900 " + model_path("cpu");
     const Lines argv = {"/bin/bash", "-c", "ulimit -f 200; exec " + command};
     SECTION("at level 3") {
@@ -255,11 +253,11 @@ TEST_CASE("Of a log that ends early each line is printed or lost, and the closin
         const std::size_t lines = watched.log_lines().size();
         CHECK(lines > 1000);
         CHECK(told(watched.outcome.err, "lines lost") + lines == std::size_t{2} * 14 * 900);
-        // A call is printed if its first line is.
+        // A call counts as printed if its first line is.
         CHECK(told(watched.outcome.err, "printed") == (lines + 1) / 2);
         CHECK(contains(watched.outcome.err, "The log ends here. Raise the file size limit"));
     }
-    SECTION("at level 2, where events are lost as well") {
+    SECTION("at level 2, where events are lost too") {
         const Preloaded watched(argv, {{"AOTI_DBG_LEVEL", "2"}, {"AOTI_DBG_FORMAT", "compact"}});
         CAPTURE(watched.outcome.err);
         const std::uint64_t printed = told(watched.outcome.err, "printed");
@@ -271,7 +269,7 @@ TEST_CASE("Of a log that ends early each line is printed or lost, and the closin
     }
 }
 
-TEST_CASE("One lost line is one line") {
+TEST_CASE("A single lost line is reported in the singular") {
     const Preloaded watched(
         model_host({model_path("cpu")}),
         {{"AOTI_DBG_LOG", "/dev/full"}, {"AOTI_DBG_CALLS", "3"}, {"AOTI_DBG_SIDE", "after"}});
@@ -279,7 +277,7 @@ TEST_CASE("One lost line is one line") {
     CHECK(told(watched.outcome.err, "printed") == 0);
 }
 
-TEST_CASE("A log that takes nothing loses its lines and says how many") {
+TEST_CASE("A log that accepts nothing loses its lines, and their number is reported") {
     const Preloaded watched(model_host({model_path("cpu")}), {{"AOTI_DBG_LOG", "/dev/full"}});
     CHECK(watched.outcome.exit_code == 0);
     CHECK(contains(watched.outcome.err, "28 lines lost"));

@@ -1,5 +1,5 @@
-// What the tests of CUDA models share: the victim with its models, and what each tensor of a model holds at
-// each point of a run, by the arithmetic of tests/fakes/model/stats_model.cpp. No checks here.
+// Shared by the tests of CUDA models: the victim with its models, and each tensor's contents at each point of
+// a run, by the arithmetic of tests/fakes/model/stats_model.cpp. Contains no checks.
 #pragma once
 
 #include <algorithm>
@@ -16,7 +16,7 @@ namespace aoti_dbg::test {
 inline constexpr int kElements = 128;
 inline constexpr int kColumns = 16;
 
-/// cuda_models with these options and models; it runs where the fakes explain what went wrong on the device.
+/// cuda_models with these options and models. It runs in the folder where the fakes explain device errors.
 inline Lines cuda_models(Lines options, const Lines& variants) {
     options.insert(options.begin(), victim_path("cuda_models"));
     for (const std::string& variant : variants)
@@ -29,7 +29,7 @@ inline const Lines kCudaRun = {"aoti_torch_cuda_addmm_out",    "triton_poi_fused
                                "triton_poi_fused_gt_arange_1", "triton_poi_fused_sqrt_2",
                                "triton_poi_fused_add_3",       "add_kernel_0"};
 
-/// And the tensors of each, in the order of its arguments.
+/// The tensors of each kernel, in the order of its arguments.
 inline const std::vector<std::pair<std::string, Lines>> kCudaTensors = {
     {"aoti_torch_cuda_addmm_out", {"buf0", "l1_bias", "arg2_1", "l1_weight"}},
     {"triton_poi_fused_relu_0", {"buf1", "l1_bias"}},
@@ -52,7 +52,7 @@ inline Lines titles(const Lines& log) {
 
 using Values = std::vector<double>;
 
-/// The tensors of run number `number` of a model whose weight is `factor` times the unit matrix.
+/// The tensors of run number `number` of a model whose weight is `factor` times the identity matrix.
 struct CudaRun {
     explicit CudaRun(double factor, int number = 0) {
         const double step = number + 1;
@@ -79,7 +79,7 @@ struct CudaRun {
     Values arg2_1, bias, weight, addmm, relu, mask, root, sum, scaled;
 };
 
-/// The index tensor is integers that no double holds: 2^53 and on.
+/// The index tensor has integers that no double can represent: 2^53 and up.
 inline const std::string kSmallestIndex = std::to_string(std::int64_t{1} << 53U);
 inline const std::string kLargestIndex = std::to_string((std::int64_t{1} << 53U) + kElements - 1);
 

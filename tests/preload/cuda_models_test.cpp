@@ -1,6 +1,6 @@
-// Programs that run CUDA models in several threads, on every kind of stream, beside captures, over faults:
-// they must not notice the library at any level, and each call must be seen. What level 2 says of them is
-// stats_cuda_test's business.
+// Programs that run CUDA models in several threads, on every kind of stream, beside captures and through
+// faults. They must not notice the library at any level, and the library must see each call. stats_cuda_test
+// covers the level-2 output.
 #include "tests/preload/cuda_models_fixture.hpp"
 #include "tests/support/catch.hpp"
 
@@ -19,7 +19,7 @@ const std::vector<Lines> kPrograms = {
                 {"stats", "stats_other"}),
 };
 
-/// Bare and under the library; nothing of ours faulted on the device either.
+/// Bare and under the library. None of the library's kernels may fault on the device either.
 void check_unnoticed(const Lines& argv, Variables env) {
     env["FAKE_CUDA_EXPLAIN"] = "1";
     const Outcome bare = run_bare(argv, env);
@@ -42,7 +42,7 @@ Lines launches_of(const Preloaded& run) {
     return launches;
 }
 
-TEST_CASE("A program with CUDA models computes the same and ends the same, at any level") {
+TEST_CASE("A program with CUDA models computes and ends the same at any level") {
     for (const Lines& argv : kPrograms) {
         CAPTURE(argv);
         REQUIRE(run_bare(argv).exit_code == 0);
@@ -50,14 +50,14 @@ TEST_CASE("A program with CUDA models computes the same and ends the same, at an
     }
 }
 
-TEST_CASE("It does where the device is slow, and where it does its work in the launching thread") {
+TEST_CASE("A program with CUDA models runs the same on a slow device and on one that works synchronously") {
     for (const Lines& argv : {kPrograms[1], kPrograms[4], kPrograms[6]}) {
         check_unnoticed(argv, {{"FAKE_CUDA_DELAY_US", "300"}});
         check_unnoticed(argv, {{"FAKE_CUDA_INLINE", "1"}});
     }
 }
 
-TEST_CASE("It does where one of its own kernels faults") {
+TEST_CASE("A program with CUDA models runs the same when one of its own kernels faults") {
     for (const char* launch : {"1", "3", "9"}) {
         const Variables fault = {{"FAKE_CUDA_FAIL_AT", launch}};
         REQUIRE(contains(run_bare(kPrograms[1], fault).out, "the device faulted"));
@@ -65,7 +65,7 @@ TEST_CASE("It does where one of its own kernels faults") {
     }
 }
 
-TEST_CASE("It does where the driver refuses our kernels or our code") {
+TEST_CASE("A program with CUDA models runs the same when the driver refuses our kernels or our code") {
     for (const Lines& argv : {kPrograms[0], kPrograms[4]}) {
         check_unnoticed(argv, {{"FAKE_CUDA_REFUSE", "aoti_dbg_stats"}});
         check_unnoticed(argv, {{"FAKE_CUDA_REFUSE", "aoti_dbg_save"}});
@@ -73,7 +73,7 @@ TEST_CASE("It does where the driver refuses our kernels or our code") {
     }
 }
 
-TEST_CASE("Kernels and ops of a CUDA model go by PyTorch's names, in every thread") {
+TEST_CASE("Kernels and ops of a CUDA model have PyTorch's names, in every thread") {
     const Preloaded one(cuda_models({}, {"stats"}));
     CHECK(launches_of(one) == log_of(kCudaRun));
     const Preloaded bare(cuda_models({}, {"stats_bare"}));
@@ -88,11 +88,12 @@ TEST_CASE("Kernels and ops of a CUDA model go by PyTorch's names, in every threa
     }
 }
 
-TEST_CASE("A captured run has its calls named, and its graph is what the program put into it") {
+TEST_CASE("A captured run has its calls named, and its graph has only the program's nodes") {
     const Preloaded run(kPrograms[6]);
     CHECK(contains(run.outcome.out, "thread 0: 6 nodes"));
     const Lines all = launches_of(run);
-    // One before the capture and one in it; one, and five beside it, in each of the others.
+    // Thread 0 runs once before the capture and once in it. The other two threads run once, then five times
+    // beside it.
     CHECK(std::count(all.begin(), all.end(), before("triton_poi_fused_relu_0")) == 2 + 2 * 6);
 }
 

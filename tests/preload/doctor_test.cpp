@@ -1,5 +1,5 @@
-// `aoti-dbg doctor` on this machine, without a driver and over the software one: it looks through every door,
-// lets a kernel fault, comes to an end whatever hangs, and leaves nothing behind.
+// `aoti-dbg doctor` on this machine, without a driver and on the fake one. It tries every launch entry point,
+// makes a kernel fault, ends even if something hangs, and leaves no files behind.
 #include <nlohmann/json.hpp>
 
 #include "tests/preload/preload_support.hpp"
@@ -24,7 +24,7 @@ struct Doctor {
         CHECK(fs::is_empty(folder.path()));
         CHECK(outcome.exit_code == (whole.at("failures") == 0 ? 0 : 1));
     }
-    /// The first of that name.
+    /// The first check of that name.
     [[nodiscard]] Json check(const std::string& name) const {
         for (const Json& check : whole.at("checks"))
             if (check.at("name") == name) return check;
@@ -38,13 +38,13 @@ struct Doctor {
     Json whole;
 };
 
-/// No driver of this machine's own is found: one that cannot be loaded stands before it.
+/// Hides this machine's driver behind a file that cannot be loaded.
 Variables no_driver(const TempFolder& folder) {
     write_text(folder.path() / "libcuda.so.1", "no library");
     return {{"LD_LIBRARY_PATH", folder.path().string()}};
 }
 
-TEST_CASE("A driver that cannot be loaded is a failure, and what else can be said is said") {
+TEST_CASE("A driver that cannot be loaded is a failure, and the other checks still report") {
     const TempFolder broken;
     const Doctor doctor({"--fault"}, no_driver(broken));
     CHECK(doctor.outcome.exit_code == 1);
@@ -59,7 +59,7 @@ TEST_CASE("A driver that cannot be loaded is a failure, and what else can be sai
     CHECK(doctor.state("limits") != "absent");
 }
 
-TEST_CASE("The text has the same checks, one a line, and ends with their number") {
+TEST_CASE("The text has the same checks, one per line, and ends with their count") {
     const TempFolder folder;
     const Outcome outcome = run_bare({AOTI_DBG_TOOL, "doctor"}, {}, std::chrono::seconds(120), folder.path());
     const Lines lines = lines_of(outcome.out);
@@ -69,7 +69,7 @@ TEST_CASE("The text has the same checks, one a line, and ends with their number"
     CHECK(outcome.err.empty());
 }
 
-TEST_CASE("Wrong usage is told with the nearest word, and nothing is tried") {
+TEST_CASE("Wrong usage gets the nearest word as a hint, and nothing is tried") {
     const Outcome format = run_bare({AOTI_DBG_TOOL, "doctor", "--format", "jsno"});
     CHECK(format.exit_code == 2);
     CHECK(contains(format.err, "Did you mean \"json\"?"));
@@ -83,8 +83,7 @@ TEST_CASE("Wrong usage is told with the nearest word, and nothing is tried") {
     CHECK_FALSE(contains(run_bare({AOTI_DBG_TOOL, "doctor", "--help"}).out, "--child"));
 }
 
-TEST_CASE(
-    "What the person asked of the library changes nothing about the trials, and wrong options are told") {
+TEST_CASE("The user's library options do not affect the trials, and wrong options are reported") {
     const Doctor doctor({}, {{"AOTI_DBG_LEVEL", "0"},
                              {"AOTI_DBG_PROCESSES", "nobody"},
                              {"AOTI_DBG_RING", "0"},
@@ -95,7 +94,7 @@ TEST_CASE(
     CHECK(contains(doctor.text("options"), "AOTI_DBG_SIED"));
 }
 
-TEST_CASE("An output folder that cannot be made is a failure with its reason") {
+TEST_CASE("An output folder that cannot be created is a failure with its reason") {
     const TempFolder folder;
     write_text(folder.path() / "file", "");
     const Doctor doctor({}, {{"AOTI_DBG_OUT", (folder.path() / "file" / "out").string()}});
@@ -103,7 +102,7 @@ TEST_CASE("An output folder that cannot be made is a failure with its reason") {
     CHECK(contains(doctor.text("output"), "Not a directory"));
 }
 
-TEST_CASE("A command without its library says so, and does not start anything under it") {
+TEST_CASE("Without its library the command says so and starts nothing under it") {
     const TempFolder folder;
     const fs::path tool = folder.path() / "aoti-dbg";
     fs::copy_file(AOTI_DBG_TOOL, tool);
@@ -113,7 +112,7 @@ TEST_CASE("A command without its library says so, and does not start anything un
     CHECK(contains(outcome.out, "not tested: the library was not loaded"));
 }
 
-TEST_CASE("A library that the loader refuses is told in the loader's words") {
+TEST_CASE("A library that the loader refuses is reported with the loader's message") {
     const TempFolder folder;
     const fs::path tool = folder.path() / "aoti-dbg";
     fs::copy_file(AOTI_DBG_TOOL, tool);
@@ -131,7 +130,7 @@ Variables with_driver(Variables variables = {}) {
     return variables;
 }
 
-TEST_CASE("Over a driver every launch is seen, through each of the doors") {
+TEST_CASE("On a driver every launch is seen, through each entry point") {
     for (const char* is_inline : {"0", "1"}) {
         const Doctor doctor({}, with_driver({{"FAKE_CUDA_INLINE", is_inline}, {"FAKE_CUDA_DEVICES", "2"}}));
         CHECK(doctor.outcome.exit_code == 0);
@@ -167,7 +166,7 @@ TEST_CASE("Where the driver writes no core dump, completion markers name the ker
         "illegal memory access (CUDA error 700) in aoti_dbg_doctor_fault, according to completion markers"));
 }
 
-TEST_CASE("Where it takes no markers either, no verdict names the kernel: a failure of --fault alone") {
+TEST_CASE("Without markers too, no verdict names the kernel, which is a failure with --fault only") {
     const Variables variables =
         with_driver({{"FAKE_CUDA_NO_COREDUMP", "1"}, {"FAKE_CUDA_NO_STREAM_VALUES", "1"}});
     const Doctor doctor({"--fault"}, variables);
@@ -180,7 +179,7 @@ TEST_CASE("Where it takes no markers either, no verdict names the kernel: a fail
     CHECK(Doctor({}, variables).outcome.exit_code == 0);
 }
 
-TEST_CASE("Core dumps that the person has asked for are left to him, and the line says whose they are") {
+TEST_CASE("Core dumps that the user requested are left alone, and the line says so") {
     const TempFolder folder;
     const std::string his = (folder.path() / "his.core").string();
     const Doctor doctor({"--fault"}, with_driver({{"CUDA_COREDUMP_FILE", his}}));
@@ -190,7 +189,7 @@ TEST_CASE("Core dumps that the person has asked for are left to him, and the lin
     CHECK(contains(doctor.text("fault"), "according to completion markers"));
 }
 
-TEST_CASE("A library that stands before the driver's look-up is found by what it keeps from being seen") {
+TEST_CASE("A library that intercepts the driver's symbol lookup is found by the launches it hides") {
     const std::string other = victim_path("libinterposer_procaddr.so");
     const Doctor doctor({}, with_driver({{"LD_PRELOAD", preload_value(other)}}));
     CHECK(doctor.state("interposers") == "warning");
@@ -200,7 +199,7 @@ TEST_CASE("A library that stands before the driver's look-up is found by what it
     CHECK(contains(doctor.text("doors"), "libinterposer_procaddr.so also interposes"));
 }
 
-TEST_CASE("A GPU that hangs is waited for no longer than was said") {
+TEST_CASE("Doctor waits for a hung GPU no longer than the given time") {
     const Doctor doctor({"--fault", "--seconds", "1"}, with_driver({{"FAKE_CUDA_DELAY_US", "600000000"}}));
     CHECK(doctor.outcome.exit_code == 1);
     CHECK(doctor.state("library") == "ok");
@@ -209,10 +208,10 @@ TEST_CASE("A GPU that hangs is waited for no longer than was said") {
     CHECK(contains(doctor.text("fault"), "did not exit within 1 s and was killed"));
 }
 
-TEST_CASE("Without a GPU behind the driver, CPU models are what the machine is ready for") {
+TEST_CASE("Without a GPU behind the driver, the machine is reported as ready for CPU models only") {
     const Doctor doctor({"--fault"},
                         with_driver({{"FAKE_CUDA_DEVICES", "0"}, {"CUDA_VISIBLE_DEVICES", "7"}}));
-    // Who asks for a fault wants to know.
+    // With --fault the user expects a trial on a GPU.
     CHECK(doctor.outcome.exit_code == 1);
     CHECK(doctor.state("driver") == "warning");
     CHECK(contains(doctor.text("driver"), "CPU models only"));
@@ -221,7 +220,7 @@ TEST_CASE("Without a GPU behind the driver, CPU models are what the machine is r
     CHECK(Doctor({}, with_driver({{"FAKE_CUDA_DEVICES", "0"}})).outcome.exit_code == 0);
 }
 
-TEST_CASE("A driver that refuses launches is no door that is not seen") {
+TEST_CASE("A driver that refuses launches does not count as an unseen entry point") {
     const Doctor doctor({"--fault"}, with_driver({{"FAKE_CUDA_REFUSE", "aoti_dbg_doctor_linked"}}));
     CHECK(doctor.state("doors") == "warning");
     CHECK(contains(doctor.text("doors"), "not tested: linked: too many resources"));

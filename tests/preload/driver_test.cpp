@@ -1,5 +1,5 @@
-// Programs that reach the CUDA driver by every road, on the software driver: they must not notice the
-// library, and the library must not miss a launch. With other interposers beside us, before and behind.
+// Programs that reach the CUDA driver by every route, on the fake driver. They must not notice the library,
+// and the library must not miss a launch. Other interposers are preloaded before and after it.
 #include <chrono>
 #include <string>
 #include <thread>
@@ -43,7 +43,7 @@ std::string interposer(const std::string& name) {
 
 }  // namespace
 
-TEST_CASE("a program on the driver prints and returns the same with the library, at any level") {
+TEST_CASE("A program on the driver prints and returns the same with the library, at any level") {
     for (const Lines& argv : std::vector<Lines>{{victim_path("driver_linked")},
                                                 {victim_path("driver_dlopen")},
                                                 {victim_path("driver_dlopen"), "ptsz"},
@@ -63,7 +63,7 @@ TEST_CASE("a program on the driver prints and returns the same with the library,
     }
 }
 
-TEST_CASE("the same launches are seen by link, by dlsym and through cuGetProcAddress") {
+TEST_CASE("The same launches are seen by linking, by dlsym and through cuGetProcAddress") {
     const Lines linked = launched(Preloaded({victim_path("driver_linked")}, kAll));
     const Lines looked_up = launched(Preloaded({victim_path("driver_dlopen")}, kAll));
     const Lines per_thread = launched(Preloaded({victim_path("driver_dlopen"), "ptsz"}, kAll));
@@ -75,25 +75,26 @@ TEST_CASE("the same launches are seen by link, by dlsym and through cuGetProcAdd
     CHECK(looked_up == per_thread);
 }
 
-TEST_CASE("a launch outside of any model is recorded and not printed unless asked for") {
+TEST_CASE("A launch outside of any model is recorded, and printed only on request") {
     const Preloaded run({victim_path("driver_linked")});
     CHECK(launched(run).empty());
     CHECK(rows_with(run.show(), "add_kernel").size() >= 3);
     CHECK(run.outcome.err.find("outside the scope") != std::string::npos);
 }
 
-TEST_CASE("a launched graph is one record") {
+TEST_CASE("A launched graph is one record") {
     const Lines names = launched(Preloaded({victim_path("graph_capture")}, kAll));
     CHECK(count(names, "CUDA graph") >= 9);
 }
 
-TEST_CASE("a function whose module went is not known by its old name any more") {
-    // driver_linked launches a kernel of a library after it was unloaded: the driver refuses, and so do we.
+TEST_CASE("A function of an unloaded module loses its old name") {
+    // driver_linked launches a kernel of a library that it has unloaded, and the driver refuses that with and
+    // without us.
     const Preloaded run({victim_path("driver_linked")}, kAll);
     CHECK(run.show().find("error 400") != std::string::npos);
 }
 
-TEST_CASE("with another library before our dlsym nothing changes and it is said what may be missed") {
+TEST_CASE("With another library before our dlsym nothing changes, and a message says what may be missed") {
     for (const std::string& victim : Lines{"driver_dlopen", "runtime_road", "procaddr_linked"}) {
         const Lines argv{victim_path(victim)};
         const std::string theirs = interposer("dlsym");
@@ -105,7 +106,7 @@ TEST_CASE("with another library before our dlsym nothing changes and it is said 
     }
 }
 
-TEST_CASE("a library that interposes dlsym behind us still gets the look-ups, and so do we") {
+TEST_CASE("A library that interposes dlsym behind us still sees the lookups, and so do we") {
     const Lines argv{victim_path("runtime_road")};
     Variables variables = preloading(preload_value() + ":" + preload_value(interposer("dlsym")));
     variables["INTERPOSER_REPORT"] = "1";
@@ -115,7 +116,7 @@ TEST_CASE("a library that interposes dlsym behind us still gets the look-ups, an
     CHECK(both.err.find("[ before_launch: add_kernel ]") != std::string::npos);
 }
 
-TEST_CASE("a library that interposes cuGetProcAddress works before and behind us") {
+TEST_CASE("A library that interposes cuGetProcAddress works before and behind us") {
     const std::string theirs = preload_value(interposer("procaddr"));
     for (const std::string& order : {theirs + ":" + preload_value(), preload_value() + ":" + theirs}) {
         for (const std::string& victim : Lines{"driver_dlopen", "runtime_road", "procaddr_linked"}) {
@@ -126,7 +127,7 @@ TEST_CASE("a library that interposes cuGetProcAddress works before and behind us
                 run_program({victim_path(victim)}, {{"LD_PRELOAD", theirs}, {"INTERPOSER_REPORT", "1"}});
             const Outcome both = run_program({victim_path(victim)}, variables);
             CHECK(both.exit_code == 0);
-            CHECK(both.err.find(alone.err) != std::string::npos);  // it saw what it sees without us
+            CHECK(both.err.find(alone.err) != std::string::npos);  // it sees the same as without us
             const bool missed = both.err.find("before_launch") == std::string::npos;
             const bool said = both.err.find("also interposes") != std::string::npos;
             CHECK((!missed || said));
@@ -137,8 +138,7 @@ TEST_CASE("a library that interposes cuGetProcAddress works before and behind us
 const std::string kNothingSeen = "no AOTInductor model was loaded and no kernel launch was intercepted";
 
 TEST_CASE(
-    "A program with a driver that launches nothing says so, and a child that records nothing changes "
-    "nothing") {
+    "A program that launches nothing on a driver says so, and a child that records nothing changes nothing") {
     for (const Lines& child : {Lines{}, Lines{"/bin/true"}, Lines{victim_path("idle_parent")}}) {
         CAPTURE(child);
         const Preloaded watched(joined({victim_path("idle_parent")}, child));
@@ -149,7 +149,7 @@ TEST_CASE(
     }
 }
 
-TEST_CASE("A program that only starts others does not say that nothing was seen if one of them recorded") {
+TEST_CASE("A program that only starts others does not report that nothing was seen if one of them recorded") {
     const Lines program = joined({victim_path("idle_parent")}, model_host({model_path("cpu")}));
     const Variables variables = GENERATE(Variables{}, Variables{{"AOTI_DBG_RING", "0"}},
                                          Variables{{"AOTI_DBG_OUT", "out-%r/%q{HOME}"}});
@@ -165,7 +165,7 @@ TEST_CASE("An earlier run's output in the same directory does not hide that noth
     const Variables variables = {{"AOTI_DBG_OUT", out.path()}};
     const Lines idle = {victim_path("idle_parent"), "/bin/true"};
     CHECK(Preloaded(model_host({model_path("cpu")}), variables).outcome.exit_code == 0);
-    std::this_thread::sleep_for(std::chrono::milliseconds(1100));  // times are compared by the second
+    std::this_thread::sleep_for(std::chrono::milliseconds(1100));  // times are compared in whole seconds
     CHECK(contains(Preloaded(idle, variables).outcome.err, kNothingSeen));
 }
 
@@ -182,8 +182,8 @@ TEST_CASE("Under aoti-dbg run the command judges all processes, once") {
     CHECK(nothing.find("warn: ") == nothing.rfind("warn: "));
 }
 
-TEST_CASE("_exit out of a signal handler that interrupted an allocation ends the program all the same") {
-    if (kSanitized) return;  // the sanitizers' own allocator is not made for it
+TEST_CASE("_exit in a signal handler that interrupted an allocation still ends the program") {
+    if (kSanitized) return;  // the sanitizers' allocators do not support it
     for (int i = 0; i < 40; ++i) {
         const Outcome outcome = run_preloaded({victim_path("exit_in_handler")}, {{"AOTI_DBG_LEVEL", "3"}},
                                               std::chrono::seconds(20));
@@ -193,7 +193,7 @@ TEST_CASE("_exit out of a signal handler that interrupted an allocation ends the
     }
 }
 
-TEST_CASE("a model on the driver has its kernels by PyTorch's names, its op's kernel below the op") {
+TEST_CASE("On the driver a model's kernels have PyTorch's names, and an op's kernel is logged below the op") {
     const Lines argv = model_host({"--cuda", model_path("cuda")});
     const Outcome bare = run_program(argv);
     REQUIRE(bare.exit_code == 0);

@@ -1,5 +1,5 @@
-// Which launch it was that faulted, of a thousand: the driver's dump says a number, and the ring has the
-// same.
+// Which launch of a thousand faulted. The driver's dump has a launch number, and the ring must have the same
+// one.
 #include <algorithm>
 #include <vector>
 
@@ -8,8 +8,7 @@
 namespace aoti_dbg::test {
 namespace {
 
-TEST_CASE(
-    "Whichever launch of a thousand faults, on whichever stream and from whichever thread, it is named") {
+TEST_CASE("The faulted launch of a thousand is named on any stream and from any thread") {
     for (const Way way : {Way{1, 1}, {3, 1}, {2, 2}, {3, 3}}) {
         for (int launch = 1; launch <= kLaunches; launch += launch < 5 ? 1 : 47) {
             CAPTURE(way.streams, way.threads, launch);
@@ -18,13 +17,13 @@ TEST_CASE(
             CAPTURE(call.dump());
             CHECK(call.at("kernel") == "kernel_" + std::to_string((launch - 1) % 5));
             CHECK(call.at("seq") == faulted.expected_seq);
-            // Behind a graph the library's numbers are too small by that of the graph itself.
+            // Behind a graph the library's numbers are too low by the launch of the graph itself.
             if (launch <= kGraph) CHECK_FALSE(call.contains("likely"));
         }
     }
 }
 
-/// "KEY of each", in order.
+/// The member `key` of each call, in order.
 std::vector<nlohmann::json> each(const nlohmann::json& calls, const char* key) {
     std::vector<nlohmann::json> values;
     for (const nlohmann::json& call : calls)
@@ -32,7 +31,7 @@ std::vector<nlohmann::json> each(const nlohmann::json& calls, const char* key) {
     return values;
 }
 
-TEST_CASE("What came before a fault is told of its stream and of the others, whichever thread launched it") {
+TEST_CASE("The launches before a fault are reported for its stream and the others, from any thread") {
     for (const Way way : {Way{3, 1}, {3, 3}, {3, 2}, {2, 3}}) {
         CAPTURE(way.streams, way.threads);
         const FaultedLaunch faulted(way, 400);
@@ -42,7 +41,8 @@ TEST_CASE("What came before a fault is told of its stream and of the others, whi
         const auto elsewhere = each(report.at("before_elsewhere"), "stream");
         CHECK(std::count(on_stream.begin(), on_stream.end(), call.at("stream")) == 8);
         CHECK(std::count(elsewhere.begin(), elsewhere.end(), call.at("stream")) == 0);
-        // Streams take turns: on its own the one before is a turn away, and beside it is the one before that.
+        // Streams take turns, so the previous launch on this stream is one full turn earlier. The previous
+        // launch elsewhere is one earlier.
         const std::uint64_t seq = faulted.expected_seq;
         const auto streams = static_cast<std::uint64_t>(way.streams);
         CHECK(report.at("before").at(0).at("seq") == seq - streams);
@@ -52,7 +52,7 @@ TEST_CASE("What came before a fault is told of its stream and of the others, whi
     }
 }
 
-TEST_CASE("The devices that a process works with are told, and on which of them it faulted") {
+TEST_CASE("The report lists the devices that the process uses and marks the faulted one") {
     const FaultedLaunch faulted({2, 1}, 100, {{"FAKE_CUDA_DEVICES", "2"}});
     const nlohmann::json& environment = faulted.report.at("environment");
     CHECK(environment.at("cuda:0") ==
@@ -61,7 +61,7 @@ TEST_CASE("The devices that a process works with are told, and on which of them 
     CHECK_FALSE(environment.at("CUDA of the driver").get<std::string>().empty());
 }
 
-TEST_CASE("What was in flight beside a fault is told, and nothing that it came behind") {
+TEST_CASE("The launches in flight beside a fault are reported, and none that the fault had to wait for") {
     const auto check = [](const FaultedLaunch& faulted, const nlohmann::json& unended) {
         CHECK(unended.size() <= 16);
         for (const nlohmann::json& launch : unended) {
@@ -69,14 +69,14 @@ TEST_CASE("What was in flight beside a fault is told, and nothing that it came b
             CHECK((is_behind_it || launch.at("stream") != faulted.report.at("call").at("stream")));
         }
     };
-    // Nothing has waited for any of them.
+    // No call has waited for any of them.
     const FaultedLaunch faulted({3, 3}, 400);
     check(faulted, faulted.report.at("unended"));
     CHECK(faulted.report.at("unended").at(0).at("seq") == faulted.expected_seq - 1);
     CHECK(faulted.report.at("unended_count") >= 266);
     CHECK(contains(faulted.err, "\n  unfinished     kernel_"));
-    // Of most of them markers say that they have ended. A busy machine can leave more: then another try
-    // counts.
+    // Markers know that most of them have finished. A busy machine can leave more of them unfinished, so this
+    // retries.
     std::vector<int> counts;
     while (counts.size() < 5 && (counts.empty() || counts.back() >= 266)) {
         const FaultedLaunch marked({3, 3}, 400, {}, {"--completion", "markers"});
@@ -87,7 +87,7 @@ TEST_CASE("What was in flight beside a fault is told, and nothing that it came b
     CHECK(counts.back() < 266);
 }
 
-TEST_CASE("A launch within a graph is named, which was recorded when it was captured") {
+TEST_CASE("A launch within a graph is named by the record of its capture") {
     for (int launch = kGraph + 1; launch <= kGraph + 3; ++launch) {
         CAPTURE(launch);
         const FaultedLaunch faulted({2, 1}, launch);
@@ -96,16 +96,16 @@ TEST_CASE("A launch within a graph is named, which was recorded when it was capt
     }
 }
 
-TEST_CASE("Behind a graph a launch is named among others of the same kernel") {
+TEST_CASE("A launch behind a graph is distinguished from others of the same kernel") {
     const FaultedLaunch faulted({1, 1, 1}, kGraph + 100);
     CHECK(faulted.report.at("call").at("seq") == faulted.expected_seq);
 }
 
-TEST_CASE("Without a core dump launches that wait for their kernels tell which of a thousand it was") {
+TEST_CASE("Without a core dump, blocking launches identify the one of a thousand that faulted") {
     const Variables none = {{"FAKE_CUDA_NO_COREDUMP", "1"}};
     for (int launch = 1; launch <= kGraph; launch += 83) {
         CAPTURE(launch);
-        // By the driver's own variable, and by the option, which sets it.
+        // Either the driver's own variable or the option, which sets that variable.
         const bool by_option = launch % 2 == 0;
         Variables blocking = none;
         if (!by_option) blocking["CUDA_LAUNCH_BLOCKING"] = "1";
@@ -117,7 +117,7 @@ TEST_CASE("Without a core dump launches that wait for their kernels tell which o
     }
     const FaultedLaunch asynchronous({3, 1}, 100, none, {"--completion", "off"});
     CHECK(contains(asynchronous.verdict, "in an earlier launch"));
-    // The one is among those that no call has waited for.
+    // The faulted launch is among those that no call has waited for.
     const auto& report = asynchronous.report;
     CAPTURE(asynchronous.verdict, asynchronous.expected_seq);
     CHECK(contains(asynchronous.verdict, " launches were not known to have finished: "));

@@ -1,5 +1,5 @@
-// What lies between a fault on the GPU and the moment at which the program can know of it, as a driver of an
-// H200 has it: nobody is told that all is well, nobody waits without a fault, and the fault is in the report.
+// The window between a GPU fault and the moment the program can see it, as the driver of an H200 has it. No
+// wait may return success, nothing waits without a fault, and the report has the fault.
 #include <csignal>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -15,7 +15,7 @@ using Json = nlohmann::json;
 
 constexpr int kIllegalAddress = 700;
 const Variables kSound = {{"FAKE_CUDA_FAULT_WINDOW", "80"}};
-/// Of the kernels that are launched in turn the eighth is a second_kernel.
+/// The kernels are launched in turn, and the eighth launch is a second_kernel.
 const Variables kFaulty = {{"FAKE_CUDA_FAULT_WINDOW", "80"}, {"FAKE_CUDA_FAIL_AT", "8"}};
 
 Variables with(Variables some, const Variables& more) {
@@ -61,8 +61,8 @@ class Armed {
     TempFolder folder_;
 };
 
-/// Runs it until it does what it should: what the library gives the driver's thread to show, and the driver
-/// to load its debugger, is a time, and on a busy machine the software driver may take longer.
+/// Repeats the run until it does what is expected. The library gives the driver's thread and its debugger a
+/// fixed time. On a busy machine the fake driver may need longer.
 template <typename Wanted>
 std::unique_ptr<Armed> soon(Wanted is_requested, const std::string& how, const Variables& variables,
                             const Lines& flags) {
@@ -74,10 +74,10 @@ std::unique_ptr<Armed> soon(Wanted is_requested, const std::string& how, const V
     return run;
 }
 
-/// What the library gives a program that ends for the fault to show is a time. On a busy machine the software
-/// device may take longer, so there are some tries; without that time none of them would do.
+/// Repeats a run that exits beside a fault. The library gives the fault a fixed time, and a busy machine may
+/// need longer. Without that time no attempt would succeed.
 std::unique_ptr<Armed> ended_beside_fault(const std::string& how, const std::string& on_fault) {
-    // The error, or the abort, follows soon upon the dump.
+    // The error or the abort follows shortly after the dump.
     const Variables faulty = with(kFaulty, {{"FAKE_CUDA_FAULT_WINDOW", "20"}});
     std::unique_ptr<Armed> run;
     for (int i = 0; i < 6; ++i) {
@@ -90,7 +90,7 @@ std::unique_ptr<Armed> ended_beside_fault(const std::string& how, const std::str
 const Lines kQuestions = {"stream", "context", "event", "query", "copy"};
 const Lines kEnds = {"exit", "_exit", "abandon"};
 
-TEST_CASE("Whoever waits for the device gets the error, in whatever way, and not the success of before it") {
+TEST_CASE("Every kind of wait for the device gets the error and not the earlier success") {
     for (const char* on_fault : {"continue", "raise"}) {
         for (const std::string& how : kQuestions) {
             CAPTURE(on_fault, how);
@@ -104,7 +104,7 @@ TEST_CASE("Whoever waits for the device gets the error, in whatever way, and not
     }
 }
 
-TEST_CASE("A program that is told of the error before the driver has recorded the fault leaves the report") {
+TEST_CASE("A program that sees the error before the driver has recorded the fault leaves the report") {
     const Variables early = with(kFaulty, {{"FAKE_CUDA_EARLY_ERROR", "1"}});
     for (const std::string& how : kQuestions) {
         CAPTURE(how);
@@ -115,8 +115,8 @@ TEST_CASE("A program that is told of the error before the driver has recorded th
     }
 }
 
-TEST_CASE("A fault over which a thread of the driver's falls is told as the fault that it is") {
-    // Later than the library waits for the record of an error that the program has.
+TEST_CASE("A fault that crashes one of the driver's threads is reported as the original fault") {
+    // This is longer than the library waits for the record once the program has the error.
     const Variables crashing = with(kFaulty, {{"FAKE_CUDA_EARLY_ERROR", "1"},
                                               {"FAKE_CUDA_DEBUGGER_CRASHES", "1"},
                                               {"FAKE_CUDA_FAULT_WINDOW", "2000"}});
@@ -132,11 +132,11 @@ TEST_CASE("A fault over which a thread of the driver's falls is told as the faul
     CHECK(contains(verdict, "; the process then ended with SIGSEGV"));
 }
 
-/// The last launch is a store whose warp has ended: nobody waits for it.
+/// The last launch is a store whose warp has ended, so no other launch waits for it.
 const Variables kFaultyStore = {
     {"FAKE_CUDA_FAULT_WINDOW", "80"}, {"FAKE_CUDA_FAIL_AT", "12"}, {"FAKE_CUDA_NO_STANDSTILL", "1"}};
 
-TEST_CASE("The last wait of a program gets the error of its last launch, even if nobody waits for that") {
+TEST_CASE("The program's last wait gets the error of its last launch, even if no launch waits for that") {
     for (const char* on_fault : {"continue", "raise"}) {
         for (const std::string& how : kQuestions) {
             CAPTURE(on_fault, how);
@@ -155,17 +155,18 @@ TEST_CASE("The last wait of a program gets the error of its last launch, even if
     CHECK(aborted->outcome.out == "launched\n");
 }
 
-TEST_CASE("Where all is well nobody looks for a fault, however often a program waits") {
-    // A wait that is kept from its processor for as long as a fault takes is looked at: there are some tries.
+TEST_CASE("Without a fault nothing looks for one, however often a program waits") {
+    // The library inspects a wait that loses its processor for as long as a fault takes, so this retries.
     const Variables inline_device =
         with(kSound, {{"FAKE_CUDA_INLINE", "1"}, {"LD_PRELOAD", preload_value(AOTI_DBG_NO_NAPS)}});
-    // At its end it does wait, if it has launched something just now, and for that it is aborted.
+    // At exit the library does wait if the program has just launched something, and no_naps aborts it for
+    // that.
     const auto run = soon([](const Armed& tried) { return contains(tried.outcome.out, "failed: 0\n"); },
                           "often", inline_device, {});
     CHECK(contains(run->outcome.out, "failed: 0\n"));
 }
 
-TEST_CASE("A program that ends without asking leaves the report all the same, and its own exit code") {
+TEST_CASE("A program that exits without a check leaves the report and keeps its own exit code") {
     for (const char* on_fault : {"continue", "raise"}) {
         for (const std::string& how : kEnds) {
             CAPTURE(on_fault, how);
@@ -177,8 +178,8 @@ TEST_CASE("A program that ends without asking leaves the report all the same, an
     }
 }
 
-TEST_CASE("A program that ends while the driver gathers what a full device holds waits for its record") {
-    // Longer than a record is waited for of which nobody is at work.
+TEST_CASE("A program that exits while the driver gathers a full device's memory waits for its record") {
+    // This is longer than the library waits for a record that no driver thread is writing.
     const Variables full = with(kFaulty, {{"FAKE_CUDA_FAULT_WINDOW", "20"}, {"FAKE_CUDA_GATHER", "6500"}});
     const auto run =
         soon([](const Armed& tried) { return tried.has_report(); }, "exit", full, {"--on-fault", "continue"});
@@ -186,7 +187,7 @@ TEST_CASE("A program that ends while the driver gathers what a full device holds
     run->check_names_the_kernel();
 }
 
-TEST_CASE("Under abort the driver ends the program, and no call that waits comes back before") {
+TEST_CASE("Under abort the driver ends the program, and no waiting call returns before that") {
     for (const std::string& how : kQuestions) {
         CAPTURE(how);
         const Armed run(how, kFaulty, {"--on-fault", "abort"});
@@ -198,7 +199,7 @@ TEST_CASE("Under abort the driver ends the program, and no call that waits comes
     }
 }
 
-TEST_CASE("Under abort a program does not end well before the driver has ended it") {
+TEST_CASE("Under abort a program cannot exit normally before the driver ends it") {
     for (const std::string& how : kEnds) {
         CAPTURE(how);
         const auto run = ended_beside_fault(how, "abort");
@@ -208,14 +209,14 @@ TEST_CASE("Under abort a program does not end well before the driver has ended i
     }
 }
 
-TEST_CASE("In CI a fault aborts, unless it is said otherwise") {
+TEST_CASE("In CI a fault aborts unless the options say otherwise") {
     CHECK(Armed("stream", kFaulty, {"--ci", "--require", "none"}).outcome.signal == SIGABRT);
     const Armed other("stream", kFaulty, {"--ci", "--require", "none", "--on-fault", "continue"});
     CHECK(other.outcome.signal == 0);
     CHECK(other.outcome.exit_code == 1);
 }
 
-TEST_CASE("Launches fail under raise as soon as the driver has begun to record, and not otherwise") {
+TEST_CASE("Under raise launches fail as soon as the driver starts to record, and otherwise they do not") {
     const auto launched = [](const char* on_fault, const char* window) {
         const Armed run("launch", with(kFaulty, {{"FAKE_CUDA_FAULT_WINDOW", window}}),
                         {"--on-fault", on_fault});
@@ -223,23 +224,23 @@ TEST_CASE("Launches fail under raise as soon as the driver has begun to record, 
         return run.outcome.out;
     };
     CHECK(launched("raise", "80") == "launched\ndebugger: 1, launch: 700\n");
-    // A window in which the launch is for certain.
+    // The window is long enough that the launch always falls into it.
     CHECK(launched("continue", "2000") == "launched\ndebugger: 1, launch: 0\n");
 }
 
-TEST_CASE("A fault counts as a finding of a program that ended well") {
+TEST_CASE("A fault counts as a finding of a program that exited normally") {
     CHECK(Armed("stream", kFaulty, {"--error-exitcode", "3"}).outcome.exit_code == 3);
     CHECK(Armed("stream", kSound, {"--error-exitcode", "3"}).outcome.exit_code == 0);
 }
 
-TEST_CASE("The dump goes when the report has been made, unless somebody wants it") {
+TEST_CASE("The dump is removed once the report exists, unless the options keep it") {
     const Armed kept("stream", kFaulty, {"--keep-dump", "on"});
     CHECK(contains(Preloaded::show(kept.out() / "gpu.core"), "second_kernel"));
     kept.check_names_the_kernel();
     CHECK_FALSE(Armed("stream", kFaulty).has_dump());
 }
 
-TEST_CASE("A program without a fault notices nothing of being armed") {
+TEST_CASE("Triage changes nothing for a program without a fault") {
     for (const std::string& how : joined(joined(kQuestions, kEnds), {"idle", "fork"})) {
         for (const char* on_fault : {"continue", "raise", "abort"}) {
             CAPTURE(how, on_fault);
@@ -254,51 +255,51 @@ TEST_CASE("A program without a fault notices nothing of being armed") {
     }
 }
 
-TEST_CASE("At its end a program waits only for what it has launched just now") {
+TEST_CASE("At exit a program waits only for its most recent launches") {
     const Variables no_naps = with(kSound, {{"LD_PRELOAD", preload_value(AOTI_DBG_NO_NAPS)}});
     const Armed idle("idle", no_naps);
     CHECK(idle.outcome.exit_code == 0);
-    // And whoever sleeps is seen by it.
+    // This shows that the interposer does catch a sleep.
     CHECK(Armed("exit", no_naps).outcome.signal == SIGABRT);
 }
 
-TEST_CASE("A fork's child ends by itself beside its parent's fault, which is told of") {
+TEST_CASE("A forked child exits by itself beside its parent's fault, which is reported") {
     const Armed run("fork", kFaulty);
     CHECK(run.outcome.out == "launched\nchild: 1280\nstream: 700\n");
     CHECK(run.outcome.exit_code == 0);
     run.check_names_the_kernel();
 }
 
-TEST_CASE("A fork's child does not wait for a fault of its parent's") {
+TEST_CASE("A forked child does not wait for its parent's fault") {
     const Armed run("fork",
                     with(kFaulty, {{"LD_PRELOAD", preload_value(AOTI_DBG_NO_NAPS)}, {"NO_NAPS", "child"}}));
     CHECK(contains(run.outcome.out, "child: 1280\n"));
 }
 
-TEST_CASE("Where somebody has loaded the debugger before, it says nothing, and no call waits for it") {
+TEST_CASE("If the debugger was already loaded, it says nothing, and no call waits for it") {
     const std::string debugger = std::string(AOTI_DBG_FAKES) + "/libcudadebugger.so.1";
     const std::string preloaded = preload_value(AOTI_DBG_NO_NAPS) + ":" + debugger;
     for (const char* on_fault : {"continue", "raise"}) {
         CAPTURE(on_fault);
         const Armed run("stream", with(kFaulty, {{"LD_PRELOAD", preloaded}}), {"--on-fault", on_fault});
-        // What the driver says.
+        // The program gets the driver's own result.
         CHECK(run.outcome.out == "launched\nstream: 0\n");
         CHECK(run.outcome.exit_code == 0);
     }
 }
 
-TEST_CASE("What the dump shows of a store, or of a trap, is told as such") {
+TEST_CASE("The report describes a store and a trap from the dump as such") {
     const auto report = [](const char* kind) {
         return Armed("stream", with(kFaulty, {{"FAKE_CUDA_FAULT_KIND", kind}})).report();
     };
-    // Four launches have that name, and nothing says which it was.
+    // Four launches have that name, and nothing identifies the one that faulted.
     const Json store = report("store");
     CHECK(store.at("call").at("kernel") == "second_kernel");
     CHECK(store.at("call").at("likely") == true);
     CHECK(contains(store.at("verdict").get<std::string>(), "illegal memory access in second_kernel"));
     CHECK_FALSE(store.at("device").contains("launch"));
     CHECK_FALSE(store.at("device").contains("block"));
-    // Its number is that of the one behind it.
+    // The dump has the number of the launch behind it.
     const Json late = report("late_store");
     CHECK(late.at("call").at("kernel") == "second_kernel");
     CHECK(late.at("call").at("seq") == report("load").at("call").at("seq"));

@@ -1,5 +1,5 @@
-// A run of `numbered_launches` under `aoti-dbg run --triage` of which one launch faults: what its report
-// says, and which launch it was. For the tests of who tells it.
+// A run of `numbered_launches` under `aoti-dbg run --triage` in which one launch faults: its report and the
+// number of that launch. Shared by the tests of launch identification.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -11,7 +11,7 @@
 namespace aoti_dbg::test {
 
 constexpr int kLaunches = 1000;
-constexpr int kGraph = kLaunches / 2;  // those before it are not behind a graph
+constexpr int kGraph = kLaunches / 2;  // the launches before it are not behind a graph
 
 struct Way {
     int streams;
@@ -25,7 +25,7 @@ inline ring::Contents ring_of(const std::filesystem::path& out) {
     return read.value();
 }
 
-/// The seq of a launch, counted from 1 without those that the driver refused, in the ring.
+/// The ring's seq of a launch, counted from 1 without those that the driver refused.
 inline std::uint64_t seq_of(const ring::Contents& ring, int launch) {
     constexpr int kIllegalAddress = 700;
     for (const ring::Call& call : ring::merged_calls(ring)) {

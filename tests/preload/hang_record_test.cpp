@@ -1,5 +1,5 @@
-// AOTI_DBG_ON_HANG=raise and abort: the driver is asked what runs on the device, the report says so, and the
-// program gets to see an error, or ends.
+// AOTI_DBG_ON_HANG=raise and abort. The library asks the driver what runs on the device, the report says so,
+// and the program gets an error or ends.
 #include <csignal>
 
 #include "tests/preload/hang_support.hpp"
@@ -7,11 +7,10 @@
 namespace aoti_dbg::test {
 namespace {
 
-/// The driver is asked what runs there.
+/// With these options the library asks the driver what runs on the device.
 const Lines kRaising = {"--triage", "--scope", "all", "--hang", "1", "--on-hang", "raise"};
 
-/// It is told with the kernel, which the driver's record names for certain, and nothing is left behind but
-/// the report.
+/// The report names the kernel as certain, by the driver's record, and no other file stays behind.
 void check_is_recorded(const Run& run, const std::string& verdict) {
     const Json report = run.report();
     CAPTURE(report.dump(2));
@@ -33,7 +32,7 @@ void check_is_recorded(const Run& run, const std::string& verdict) {
     CHECK(Preloaded::files(run.out(), "gpu").empty());
 }
 
-TEST_CASE("With raise a call that hangs returns an error, and the report says what ran on the device") {
+TEST_CASE("With raise a hung call returns an error, and the report says what ran on the device") {
     for (const auto& [how, call] : kWaits) {
         for (const char* completion : {"auto", "off"}) {
             CAPTURE(how, completion);
@@ -55,8 +54,7 @@ TEST_CASE("With raise a call that hangs returns an error, and the report says wh
                    " s, and no call waits for it; it is running on the device"));
 }
 
-TEST_CASE(
-    "A context that comes when the driver's pipe has lost its name is made, and a hang in it recorded") {
+TEST_CASE("A context created after the driver's pipe lost its name works, and a hang in it is recorded") {
     const Run run(kRaising, victim("second"), "", {{"FAKE_CUDA_DEVICES", "2"}});
     CHECK(run.outcome.out == "set\nsecond: 719\nended\n");
     CHECK(run.outcome.exit_code == 0);
@@ -64,8 +62,7 @@ TEST_CASE(
     CHECK(run.report().at("device").at("device") == "cuda:1");
 }
 
-TEST_CASE(
-    "Of a context in the place of one that was reset the driver does not tell, and it is made as well") {
+TEST_CASE("A context in the place of a reset one works, although the driver writes no dump of it") {
     const Run run(joined(kAborting, {"--triage", "--scope", "all"}), victim("anew"));
     CHECK(run.outcome.signal == SIGABRT);
     CHECK(run.outcome.out == "set\n");
@@ -76,7 +73,7 @@ TEST_CASE(
     CHECK(report.at("call").at("kernel") == "endless_kernel");
 }
 
-TEST_CASE("With abort the driver is asked as well, and the program ends by SIGABRT as before") {
+TEST_CASE("With abort the driver writes a record too, and the program ends by SIGABRT as before") {
     for (const char* on_fault : {"continue", "abort"}) {
         CAPTURE(on_fault);
         const Run run(joined(kAborting, {"--triage", "--scope", "all", "--on-fault", on_fault}),
@@ -89,7 +86,7 @@ TEST_CASE("With abort the driver is asked as well, and the program ends by SIGAB
     }
 }
 
-TEST_CASE("A fault that the driver has not noticed is told as the fault that it is") {
+TEST_CASE("A fault that the driver has not noticed is reported as a fault and not as a hang") {
     const Variables lost = {{"FAKE_CUDA_LOST_FAULT", "1"}, {"FAKE_CUDA_FAIL_AT", "8"}};
     const Lines program = {victim_path("fault_window"), "stream"};
     const Run run(kRaising, program, "", lost);
@@ -108,7 +105,7 @@ TEST_CASE("A fault that the driver has not noticed is told as the fault that it 
     CHECK(Preloaded::files(run.out(), "gpu").empty());
 }
 
-TEST_CASE("Where nothing runs that is said, and a hang of the host's own is nobody's whom the driver knows") {
+TEST_CASE("An idle device is reported as such, and a hang on the host has no effect on the driver") {
     const Run idle(kRaising, victim("stream"), "", {{"FAKE_CUDA_STANDING_KERNEL", ""}});
     CHECK(idle.outcome.out == "set\nstream: 719\nended\n");
     CHECK(idle.report().at("class") == "hang");
@@ -122,7 +119,7 @@ TEST_CASE("Where nothing runs that is said, and a hang of the host's own is nobo
     CHECK(host.report().at("class") == "hang");
 }
 
-TEST_CASE("Who cannot ask the driver says so, and the program hangs on") {
+TEST_CASE("Where the driver cannot be asked, a message says so and the program is still hung") {
     const std::string then_stop =
         "until [ -e \"$OUT/hang.json\" ]; do sleep 0.1; done; sleep 1; kill -TERM $run";
     const Lines untriaged = {"--hang", "1", "--on-hang", "raise"};
@@ -138,7 +135,7 @@ TEST_CASE("Who cannot ask the driver says so, and the program hangs on") {
     }
 }
 
-TEST_CASE("A program that does not hang finds no pipe in its output folder, and ends as ever") {
+TEST_CASE("A program that does not hang finds no pipe in its output folder and exits normally") {
     for (const char* how : {"idle", "steps"}) {
         CAPTURE(how);
         const Run run(kRaising, victim(how), "sleep 1.5; ls \"$OUT\"");
@@ -150,7 +147,8 @@ TEST_CASE("A program that does not hang finds no pipe in its output folder, and 
     }
 }
 
-TEST_CASE("A fault that is being written down is told as that, though it takes longer than a hang may") {
+TEST_CASE(
+    "A fault that is still being recorded is reported as a fault, even if that outlasts the hang limit") {
     const Variables slow = {
         {"FAKE_CUDA_FAIL_AT", "8"}, {"FAKE_CUDA_FAULT_WINDOW", "100"}, {"FAKE_CUDA_GATHER", "2500"}};
     for (const char* on_hang : {"raise", "abort"}) {
@@ -165,8 +163,8 @@ TEST_CASE("A fault that is being written down is told as that, though it takes l
     }
 }
 
-TEST_CASE("Of the kernels that run the one is told that is known to be waited for") {
-    // What the driver names is another: then both are.
+TEST_CASE("Of the running kernels the report names the one that a call is known to wait for") {
+    // The driver names another kernel here, so the verdict has both.
     const Run run(kRaising, victim("stream"), "", {{"FAKE_CUDA_STANDING_KERNEL", "other_kernel"}});
     const Json report = run.report();
     CAPTURE(report.dump(2));
@@ -175,18 +173,18 @@ TEST_CASE("Of the kernels that run the one is told that is known to be waited fo
                    "; it waits for endless_kernel, which is unfinished according to completion markers"));
     CHECK(contains(verdict, "; other_kernel is running on the device, at line 40 of its source"));
     CHECK(report.at("device").at("kernel") == "other_kernel");
-    // No launch of that is on record.
+    // No launch of that kernel is on record.
     CHECK((!report.contains("call") || report.at("call").at("kernel") != "endless_kernel"));
 }
 
-TEST_CASE("A hang that was recorded counts for the exit code, whatever the record has") {
+TEST_CASE("A recorded hang counts for the exit code, whatever its record contains") {
     for (const Variables& variables : {Variables{}, Variables{{"FAKE_CUDA_STANDING_KERNEL", ""}}}) {
         const Run run(joined(kRaising, {"--error-exitcode", "41"}), victim("stream"), "", variables);
         CHECK(run.outcome.exit_code == 41);
     }
 }
 
-TEST_CASE("A hang over whose record the driver's debugger falls is told as a hang, and as no fault") {
+TEST_CASE("A hang whose record crashes the driver's debugger is reported as a hang and not as a fault") {
     const Run run(kRaising, victim("stream"), "", {{"FAKE_CUDA_DEBUGGER_CRASHES", "1"}});
     CHECK(run.outcome.signal == SIGSEGV);
     CAPTURE(run.outcome.err);
@@ -196,7 +194,7 @@ TEST_CASE("A hang over whose record the driver's debugger falls is told as a han
     CHECK(contains(run.report().at("notes").dump(), "but wrote no dump that shows it"));
 }
 
-TEST_CASE("A program that ends at once leaves no pipe, and one of before is in nobody's way") {
+TEST_CASE("A program that exits at once leaves no pipe, and an earlier pipe does no harm") {
     const Run run(kRaising, {victim_path("fault_window"), "_exit"});
     CHECK(run.outcome.out == "launched\n");
     CHECK(Preloaded::files(run.out(), "gpu").empty());

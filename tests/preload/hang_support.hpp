@@ -1,4 +1,4 @@
-// What tests of hangs share: programs under `aoti-dbg run` that are watched, and the ways in which one waits.
+// Shared by the tests of hangs: watched programs under `aoti-dbg run`, and the ways in which a program waits.
 #pragma once
 
 #include <chrono>
@@ -22,8 +22,8 @@ inline Lines victim(const std::string& how) {
     return {victim_path("hang"), how};
 }
 
-/// A program under `aoti-dbg run FLAGS`, in a folder of its own. `meanwhile` is a shell's, which waits for
-/// what it likes and then does something to "$run", the command's process.
+/// A program under `aoti-dbg run FLAGS`, in a folder of its own. `meanwhile` is a shell script that waits for
+/// a condition and then signals "$run", the process of the command.
 class Run {
   public:
     Run(const Lines& flags, const Lines& program, const std::string& meanwhile = "", Variables env = {}) {
@@ -55,7 +55,7 @@ class Run {
     TempFolder folder_;
 };
 
-/// How, and by which call.
+/// Each way to wait, with the call that it uses.
 inline const std::vector<std::pair<std::string, std::string>> kWaits = {
     {"stream", "cuStreamSynchronize"}, {"context", "cuCtxSynchronize"}, {"event", "cuEventSynchronize"},
     {"copy", "cuMemcpyDtoH"},          {"query", "cuStreamQuery"},      {"event_query", "cuEventQuery"}};

@@ -1,5 +1,5 @@
-// AOTI_DBG_HANG and the reports of programs that were stopped: who hangs is told with what it waits for, who
-// does not is left alone, and nobody is changed by being watched.
+// AOTI_DBG_HANG and the reports of stopped programs. A hang is reported with what it waits for, other
+// programs are left alone, and the watchdog changes no program.
 #include <chrono>
 #include <csignal>
 #include <thread>
@@ -11,7 +11,7 @@
 namespace aoti_dbg::test {
 namespace {
 
-/// Until the ring has had that call open for more than a second.
+/// A shell condition: the ring has had that call open for more than a second.
 std::string when_stuck_in(const std::string& call) {
     return "until \"$TOOL\" show --all \"$OUT\" 2>&1 | grep -q '" + call +
            ".*did not end'; do sleep 0.1; done; sleep 1.3; ";
@@ -24,7 +24,7 @@ Lines names_of(const Json& calls) {
     return names;
 }
 
-/// By markers, or by what the calls that came back tell.
+/// Whether markers or the calls that returned show which launches have finished.
 enum class By { markers, waits };
 
 void check_names_the_kernel(const Json& report, const std::string& call, By by) {
@@ -44,7 +44,7 @@ void check_names_the_kernel(const Json& report, const std::string& call, By by) 
     CHECK(stuck.at("thread") == report.at("ended").at("pid"));
 }
 
-TEST_CASE("Whoever waits for a kernel that does not end is told, with the kernel, in whatever way it waits") {
+TEST_CASE("A wait for a kernel that never finishes is reported with the kernel, for every kind of wait") {
     for (const By by : {By::markers, By::waits}) {
         for (const auto& [how, call] : kWaits) {
             CAPTURE(how);
@@ -58,7 +58,8 @@ TEST_CASE("Whoever waits for a kernel that does not end is told, with the kernel
             check_names_the_kernel(report, call, by);
             CHECK(report.at("ended").at("signal") == "SIGABRT");
             const Lines unended = names_of(report.at("hang").at("unended"));
-            // The other stream's has ended, which markers know; else the whole context may wait for it.
+            // Markers know that the other stream's launch has finished. Without them the whole context may
+            // wait for it.
             const bool has_other = how == "context" && by == By::waits;
             CHECK(unended == (has_other ? Lines{"endless_kernel", "later_kernel", "done_kernel"}
                                         : Lines{"endless_kernel", "later_kernel"}));
@@ -71,7 +72,7 @@ TEST_CASE("Whoever waits for a kernel that does not end is told, with the kernel
     }
 }
 
-/// A program that goes on when it was told of, as hang.json shows.
+/// A program that continues once hang.json shows that its hang was reported.
 class Told {
   public:
     explicit Told(const std::string& how)
@@ -87,7 +88,7 @@ class Told {
     Run run;
 };
 
-/// It is told of once each way, and there is no report. Nobody else notices.
+/// Checks for one message each way and no report. The program must behave as it does bare.
 void check_it_goes_on(const std::string& how, const std::string& call) {
     const Told told(how);
     const Outcome bare = run_bare(joined(victim(how), {"/"}));
@@ -101,7 +102,7 @@ void check_it_goes_on(const std::string& how, const std::string& call) {
     CHECK_FALSE(told.has_report());
 }
 
-TEST_CASE("A kernel that does not end is told also where nobody waits for it, with completion markers") {
+TEST_CASE("With completion markers an endless kernel is reported even if no call waits for it") {
     for (const char* how : {"nobody", "host"}) {
         CAPTURE(how);
         const Run run(kAborting, joined(victim(how), {"never"}));
@@ -124,7 +125,7 @@ TEST_CASE("A kernel that does not end is told also where nobody waits for it, wi
     check_it_goes_on("nobody", "endless_kernel");
 }
 
-TEST_CASE("Of launches that nobody waits for the one is told that was given to the device first") {
+TEST_CASE("Of launches that no call waits for, the report names the one submitted first") {
     const Run run(kAborting, joined(victim("behind"), {"never"}));
     CHECK(run.outcome.signal == SIGABRT);
     const Json report = run.report();
@@ -134,14 +135,14 @@ TEST_CASE("Of launches that nobody waits for the one is told that was given to t
     CHECK(report.at("hang").at("calls").size() == 1);
 }
 
-TEST_CASE("Who begins to ask is told for it, and not the launch that he asks for") {
+TEST_CASE("A program that starts to poll late is reported by its query, not by the launch it polls for") {
     const Run run(kAborting, victim("late_query"));
     CHECK(run.outcome.signal == SIGABRT);
     CHECK_FALSE(contains(run.outcome.err, "no call waits"));
     check_names_the_kernel(run.report(), "cuStreamQuery", By::markers);
 }
 
-TEST_CASE("A program that ends badly when the launch has ended after all did not hang") {
+TEST_CASE("An abnormal exit after the launch has finished is not a hang") {
     const Told over("over");
     CHECK(over.run.outcome.exit_code == 3);
     CHECK(contains(over.run.outcome.err, "hang detected: endless_kernel"));
@@ -149,8 +150,8 @@ TEST_CASE("A program that ends badly when the launch has ended after all did not
 }
 
 TEST_CASE(
-    "Launches that end late, stand while others end, or have failed are no hang; nor is anything without "
-    "markers") {
+    "Launches that finish late, wait while others finish, or failed are no hang; without markers no launch "
+    "is") {
     for (const char* how : {"slow", "beside", "failed"}) {
         CAPTURE(how);
         const Run run({"--hang", "2", "--on-hang", "abort"}, victim(how));
@@ -166,7 +167,7 @@ TEST_CASE(
     CHECK_FALSE(contains(unmarked.outcome.err, "hang detected"));
 }
 
-TEST_CASE("The fingerprint of a hang is that of the call and the kernel, and of no run") {
+TEST_CASE("The fingerprint of a hang depends on call and kernel, and not on the run") {
     const auto fingerprint = [](const std::string& how) {
         return Run(kAborting, victim(how)).report().at("fingerprint").get<std::string>();
     };
@@ -174,7 +175,7 @@ TEST_CASE("The fingerprint of a hang is that of the call and the kernel, and of 
     CHECK(fingerprint("stream") != fingerprint("context"));
 }
 
-TEST_CASE("A call of a model that does not come back is told with its run and its arguments' names") {
+TEST_CASE("A model call that does not return is reported with its run and its arguments' names") {
     for (const int number : {2, 8, 10, 18}) {
         CAPTURE(number);
         const Run run(kAborting, model_host({"--runs", "2", model_path("cpu")}), "",
@@ -193,7 +194,7 @@ TEST_CASE("A call of a model that does not come back is told with its run and it
 }
 
 TEST_CASE(
-    "Who is idle, computes or goes on step by step does not hang, and is not changed by being watched") {
+    "A program that idles, computes or makes progress does not hang and is not changed by the watchdog") {
     for (const char* how : {"idle", "busy", "steps"}) {
         CAPTURE(how);
         const Run run(kAborting, victim(how));
@@ -208,7 +209,7 @@ TEST_CASE(
     }
 }
 
-TEST_CASE("A run that was left by an exception is none that the program is still inside of") {
+TEST_CASE("A run that an exception unwound does not count as still running") {
     for (const char* where : {"near", "deep"}) {
         CAPTURE(where);
         const Lines program = model_host({"--throw", "--then-sleep", where, model_path("throwing")});
@@ -221,7 +222,7 @@ TEST_CASE("A run that was left by an exception is none that the program is still
         CHECK_FALSE(contains(run.outcome.err, "hang detected"));
         CHECK_FALSE(fs::exists(run.out() / "hang.json"));
     }
-    // And the next call, which is one, is told as before.
+    // A later call that does hang is reported as before.
     const Run stuck(kAborting, model_host({"--throw", model_path("throwing")}), "",
                     {{"FAKE_TORCH_HANG_AT", std::to_string(kOneRun.size() + 2)}});
     CHECK(stuck.outcome.signal == SIGABRT);
@@ -229,27 +230,25 @@ TEST_CASE("A run that was left by an exception is none that the program is still
     CHECK(stuck.report().at("call").at("kernel") == kOneRun.at(1));
 }
 
-TEST_CASE(
-    "A call that comes back after all is told of, once each way, and leaves no report; also while a graph is "
-    "captured") {
+TEST_CASE("A call that returns after all gets one message each way and no report, even during a capture") {
     for (const char* how : {"back", "capture"}) {
         CAPTURE(how);
         check_it_goes_on(how, "cuStreamSynchronize");
     }
 }
 
-TEST_CASE("Under report a hang is told once, and the program hangs on until somebody stops it") {
+TEST_CASE("Under report a hang is reported once, and the program stays hung until it is stopped") {
     const Run run(kWatched, victim("stream"),
                   "until [ -e \"$OUT/hang.json\" ]; do sleep 0.1; done; sleep 2; kill -TERM $run");
     CHECK(run.outcome.exit_code == 128 + SIGTERM);
     CHECK(run.outcome.err.find("warn: hang detected:") == run.outcome.err.rfind("warn: hang detected:"));
     check_names_the_kernel(run.report(), "cuStreamSynchronize", By::markers);
     CHECK(run.report().at("ended").at("signal") == "SIGTERM");
-    // What the process itself could tell is in its file alone.
+    // Only the process's own file has what the process itself knows.
     CHECK(run.hang(run.out()).at("calls").at(0).at("thread_name") == "hang");
 }
 
-TEST_CASE("A program that is stopped while it hangs has a report, though nobody has watched it") {
+TEST_CASE("A program that is stopped while it hangs has a report even without a watchdog") {
     for (const auto& [signal, number] : {std::pair{"TERM", SIGTERM}, {"HUP", SIGHUP}}) {
         CAPTURE(signal);
         const Run run({"--triage"}, victim("stream"),
@@ -264,11 +263,11 @@ TEST_CASE("A program that is stopped while it hangs has a report, though nobody 
     CHECK(host.report().at("call").at("kernel") == kOneRun.front());
 }
 
-TEST_CASE("Ctrl-C at a terminal does the same") {
+TEST_CASE("Ctrl-C at a terminal of a hung program leaves the same report") {
     TempFolder folder;
     const fs::path out = folder.path() / "out";
     Variables env = {{"AOTI_DBG_OUT", out.string()}};
-    // As run_bare() does it: a sanitizer's run-time, without the library.
+    // As in run_bare(), this preloads a sanitizer's runtime without the library.
     const std::string preloaded = preload_value();
     if (const std::size_t last = preloaded.rfind(':'); last != std::string::npos)
         env["LD_PRELOAD"] = preloaded.substr(0, last);
@@ -278,7 +277,7 @@ TEST_CASE("Ctrl-C at a terminal does the same") {
         const Lines rows = rows_with(Preloaded::show(out), "cuStreamSynchronize");
         return !rows.empty() && ends_with(rows.back(), "did not end");
     };
-    // A call counts that has not come back for a second.
+    // A call counts once it has not returned for a second.
     for (int tries = 0; tries < 600 && !is_stuck(); ++tries)
         std::this_thread::sleep_for(std::chrono::milliseconds(100));
     std::this_thread::sleep_for(std::chrono::milliseconds(1300));
@@ -289,14 +288,14 @@ TEST_CASE("Ctrl-C at a terminal does the same") {
     check_names_the_kernel(Json::parse(read_text(out / "report.json")), "cuStreamSynchronize", By::waits);
 }
 
-TEST_CASE("Without --triage and --hang a program that is stopped is nobody's business") {
+TEST_CASE("Without --triage and --hang a stopped program gets no report") {
     const Run run({"--scope", "all"}, victim("stream"),
                   "until [ -e \"$OUT/flight.ring\" ]; do sleep 0.1; done; sleep 1.3; kill -TERM $run");
     CHECK(run.outcome.exit_code == 128 + SIGTERM);
     CHECK_FALSE(run.has_report());
 }
 
-TEST_CASE("A program that was stopped while it slept or made steps did not hang") {
+TEST_CASE("A program that was stopped while it slept or made progress did not hang") {
     for (const char* how : {"idle", "steps"}) {
         CAPTURE(how);
         const Run run({"--triage"}, joined(victim(how), {"100"}),
@@ -306,7 +305,7 @@ TEST_CASE("A program that was stopped while it slept or made steps did not hang"
     }
 }
 
-TEST_CASE("Of a program that does not end when it is to the report is there while it still runs") {
+TEST_CASE("If a program does not end when stopped, its report exists while it still runs") {
     const Run run({"--triage"}, victim("deaf"),
                   when_stuck_in("cuStreamSynchronize") +
                       "kill -TERM $run; until [ -e \"$OUT/report.json\" ]; do sleep 0.1; done; "
@@ -316,11 +315,11 @@ TEST_CASE("Of a program that does not end when it is to the report is there whil
     check_names_the_kernel(run.report(), "cuStreamSynchronize", By::waits);
     CHECK(contains(run.report().at("notes").at(0).get<std::string>(),
                    "the program was still running some seconds after SIGTERM"));
-    // And no other when it ends: the second is that of `aoti-dbg report`.
+    // The exit adds no report. The second one comes from `aoti-dbg report`.
     CHECK(Preloaded::files(run.out(), "report").size() == 4);
 }
 
-TEST_CASE("Where the report of a hang lies is said at once, and again in the summary of --ci") {
+TEST_CASE("The path of a hang's report is printed at once, and again in the summary of --ci") {
     const Run run({"--triage", "--ci", "--require", "none"}, victim("deaf"),
                   when_stuck_in("cuStreamSynchronize") +
                       "kill -TERM $run; until [ -e \"$OUT/report.json\" ]; do sleep 0.1; done; sleep 0.5; "
@@ -331,7 +330,7 @@ TEST_CASE("Where the report of a hang lies is said at once, and again in the sum
     CHECK(run.outcome.err.find("0 findings; " + where, first + 1) != std::string::npos);
 }
 
-TEST_CASE("A fork's child is watched by itself") {
+TEST_CASE("A forked child has a watchdog of its own") {
     const Run run(kAborting, victim("fork"));
     CHECK(run.outcome.exit_code == 0);
     CHECK(contains(run.outcome.out, "child: " + std::to_string(SIGABRT)));
@@ -342,7 +341,7 @@ TEST_CASE("A fork's child is watched by itself") {
     CHECK(hangs == 1);
 }
 
-TEST_CASE("A bare preload watches as well, and the report is made of what it leaves") {
+TEST_CASE("A bare preload also watches for hangs, and its files suffice for the report") {
     const Preloaded run(victim("stream"),
                         {{"AOTI_DBG_HANG", "1"}, {"AOTI_DBG_ON_HANG", "abort"}, {"AOTI_DBG_LEVEL", "0"}});
     CHECK(run.outcome.signal == SIGABRT);
@@ -353,13 +352,13 @@ TEST_CASE("A bare preload watches as well, and the report is made of what it lea
                            By::markers);
 }
 
-TEST_CASE("Without a ring nobody watches, which is said") {
+TEST_CASE("Without a ring there is no watchdog, and a message says so") {
     const Run run({"--hang", "1", "--on-hang", "abort", "--ring", "0"}, victim("idle"));
     CHECK(run.outcome.exit_code == 0);
     CHECK(contains(run.outcome.err, "AOTI_DBG_HANG needs the flight recorder ring"));
 }
 
-TEST_CASE("What CI systems read has the hang, too") {
+TEST_CASE("Files for CI systems have the hang too") {
     const Run run({"--hang", "1", "--on-hang", "abort", "--annotate", "github", "--junit", "junit.xml",
                    "--verdict-file", "verdict"},
                   victim("stream"));

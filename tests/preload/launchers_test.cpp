@@ -1,5 +1,5 @@
-// Programs that `timeout`, `env` or a shell start under `aoti-dbg run`: which of them writes to the output
-// folder itself.
+// Programs that `timeout`, `env` or a shell start under `aoti-dbg run`, and which of them writes to the
+// output folder itself.
 #include <algorithm>
 #include <csignal>
 #include <string>
@@ -14,8 +14,8 @@ namespace fs = std::filesystem;
 
 namespace {
 
-/// `aoti-dbg run --out out -- program`, in a folder of its own. A sanitizer's run-time library has to be
-/// preloaded already: the command keeps it in front of ours.
+/// `aoti-dbg run --out out -- program`, in a folder of its own. A sanitizer's runtime library must already be
+/// preloaded; the command keeps it in front of ours.
 class CommandRun {
   public:
     explicit CommandRun(const Lines& program, const Variables& env = {}) {
@@ -58,7 +58,7 @@ bool is_process_folder(const std::string& name) {
 
 }  // namespace
 
-TEST_CASE("A program behind launchers alone writes to the output folder itself") {
+TEST_CASE("A single program behind launchers writes to the output folder itself") {
     const TempFolder scripts;
     const std::string script = scripts.path() / "serve";
     write_text(script, "#!/bin/sh\n" + host_words() + "\nexit $?\n");
@@ -75,7 +75,7 @@ TEST_CASE("A program behind launchers alone writes to the output folder itself")
     }
 }
 
-TEST_CASE("Of two programs behind a shell the first has the output folder, the second a folder in it") {
+TEST_CASE("Of two programs behind a shell the first gets the output folder, the second a subfolder") {
     const Lines folders =
         CommandRun({"/bin/sh", "-c", host_words() + "; " + host_words() + "; exit 0"}).folders();
     REQUIRE(folders.size() == 2);
@@ -83,7 +83,7 @@ TEST_CASE("Of two programs behind a shell the first has the output folder, the s
     CHECK(is_process_folder(folders[1]));
 }
 
-TEST_CASE("A start that records after its child leaves the child's folder alone") {
+TEST_CASE("A started program that records after its child leaves the child's folder alone") {
     const Lines folders = CommandRun({"/bin/sh", "-c", host_words() + "; exec " + host_words()}).folders();
     REQUIRE(folders.size() == 2);
     CHECK(folders[0] == ".");
@@ -101,7 +101,7 @@ TEST_CASE("A child of a program that is no launcher has a folder of its own, als
     }
 }
 
-TEST_CASE("A rank that a shell sets has a folder of its own, one that the job has does not matter") {
+TEST_CASE("A rank that a shell sets gives a folder of its own, and a rank of the whole job does not") {
     const Lines ranks = CommandRun({"/bin/sh", "-c", "RANK=3 " + host_words() + "; exit $?"}).folders();
     REQUIRE(ranks.size() == 1);
     CHECK(ranks[0].rfind("rank3-model_host-", 0) == 0);
@@ -113,7 +113,7 @@ TEST_CASE("The report of a crash behind a launcher lies beside the files of the 
     const CommandRun run(joined({"timeout", "100"}, host),
                          {{"AOTI_DBG_TRIAGE", "1"}, {"FAKE_TORCH_DIE_AT", "3"}, {"FAKE_TORCH_DIE_BY", "11"}});
     CAPTURE(run.outcome.err);
-    // `timeout` exits with 139, or ends itself by the same signal.
+    // `timeout` exits with 139 or ends itself by the same signal.
     CHECK((run.outcome.exit_code == 139 || run.outcome.signal == SIGSEGV));
     CHECK(run.folders() == Lines{"."});
     CHECK(fs::exists(run.out() / "report.json"));

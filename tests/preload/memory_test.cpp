@@ -1,5 +1,5 @@
-// The map of allocations of whole processes on the software driver, and what is made of it in a report:
-// memory by every way that the driver has, refused memory, several threads and processes.
+// The allocation map of whole processes on the fake driver and its use in reports: memory from every driver
+// call, refused memory, several threads and processes.
 #include <nlohmann/json.hpp>
 #include <sstream>
 
@@ -22,7 +22,7 @@ Lines memory_ways(const std::string& how, const std::string& number = "0") {
     return {victim_path("memory_ways"), how, number};
 }
 
-/// Bare and armed alike, and what it left.
+/// Runs bare and with triage, which must behave alike, and keeps the output.
 struct Run {
     explicit Run(const Lines& argv, const Variables& variables = kArmed)
         : bare(run_bare(argv)), watched(argv, variables) {
@@ -38,7 +38,7 @@ struct Run {
         CHECK(read.value().notes.empty());
         return read.value();
     }
-    /// Where the victim says that this is.
+    /// The address that the victim prints under this name.
     [[nodiscard]] std::uint64_t at(const std::string& name) const {
         std::istringstream words(watched.outcome.err);
         for (std::string word; words >> word;) {
@@ -64,7 +64,7 @@ std::size_t living(const AllocationMap& map) {
                       [](const allocations::Slot& slot) { return slot.freed_ticks == 0; }));
 }
 
-TEST_CASE("Memory by every way of the driver is in the map, and what became of it") {
+TEST_CASE("Memory from every driver call is in the map, with its fate") {
     const Run run(memory_ways("all"));
     struct Expected {
         const char* name;
@@ -98,12 +98,12 @@ TEST_CASE("Memory by every way of the driver is in the map, and what became of i
     }
 }
 
-TEST_CASE("An address in what was freed is a use after free, and one behind what lives is told as that") {
+TEST_CASE("An address in freed memory is a use after free, and one behind living memory is reported so") {
     const Run run(memory_ways("all"));
     const NearMemory freed = run.near("freed", 4096);
     CHECK(near_text(freed) ==
           "in memory freed before or after the launch (3 MiB on cuda:0 by cuMemFree, 4 KiB after its start)");
-    // Of a launch that came after all of it.
+    // This launch came after all of it.
     const LaunchMoment launch{UINT64_MAX, run.map().header.anchor_ticks};
     CHECK(near_memory(run.map(), run.at("freed"), launch).front().is_use_after_free());
     const NearMemory inside = run.near("living", 4096);
@@ -112,7 +112,7 @@ TEST_CASE("An address in what was freed is a use after free, and one behind what
     CHECK((pitched.place == Place::behind || pitched.place == Place::inside));
 }
 
-TEST_CASE("Pieces of one reservation that touch are one, and what was unmapped of them is freed") {
+TEST_CASE("Adjacent pieces of one reservation count as one, and an unmapped piece as freed") {
     const Run run(memory_ways("pieces"));
     const NearMemory first = run.near("pieces", kMiB + 16);
     CHECK(first.place == Place::inside);
@@ -128,10 +128,10 @@ TEST_CASE("Pieces of one reservation that touch are one, and what was unmapped o
     CHECK(run.map().slots.size() == 4);
 }
 
-TEST_CASE("What was refused is in the map with how much there was, and whether it was got after all") {
+TEST_CASE("A refused allocation is in the map with the free memory, and with whether it succeeded later") {
     Variables small = kArmed;
     small["FAKE_CUDA_MEMORY"] = std::to_string(64 * kMiB);
-    // The victim bare has all the memory: it is asked for more than that.
+    // The bare victim has all the memory, so it asks for more than that.
     const Run run(memory_ways("refused", "16384"), small);
     const AllocationMap map = run.map();
     REQUIRE(map.failures.size() == 2);
@@ -146,7 +146,7 @@ TEST_CASE("What was refused is in the map with how much there was, and whether i
     CHECK(shortage_in(map, map.failures[0].thread, 0, 0)->bytes == map.failures[1].bytes);
 }
 
-TEST_CASE("Without triage there is no map, with it there is none where no memory is made") {
+TEST_CASE("Without triage there is no map, and with triage there is none unless memory is allocated") {
     for (const Variables& variables :
          {Variables{}, Variables{{"AOTI_DBG_HANG", "100"}}, Variables{{"AOTI_DBG_CHECK", "args"}}}) {
         const Run run(memory_ways("all"), variables);
@@ -161,7 +161,7 @@ TEST_CASE("Without triage there is no map, with it there is none where no memory
     CHECK(Preloaded::files(unringed.out(), "allocations").empty());
 }
 
-TEST_CASE("A fork's child has a map of its own, and its parent's holds the parent's memory alone") {
+TEST_CASE("A forked child has a map of its own, and its parent's has only the parent's memory") {
     const Run run(memory_ways("fork"));
     std::vector<fs::path> maps;
     for (const auto& entry : fs::recursive_directory_iterator(run.watched.out()))
@@ -172,14 +172,14 @@ TEST_CASE("A fork's child has a map of its own, and its parent's holds the paren
     CHECK(Run::map_at(maps[1]).slots.size() == 10);
 }
 
-TEST_CASE("Threads that get each other's addresses leave in the map what lives, and only that") {
+TEST_CASE("Threads that reuse each other's addresses leave exactly the living memory in the map") {
     const Run run(memory_ways("threads", "8"));
     const AllocationMap map = run.map();
     CHECK(map.header.made == 8 * 501);
     CHECK(living(map) == 8);
 }
 
-TEST_CASE("Of more than the map has room for the youngest are kept, and those that live") {
+TEST_CASE("A full map keeps the newest entries and all living ones") {
     const Run run(memory_ways("churn", "40000"));
     const AllocationMap map = run.map();
     CHECK(map.header.made == 40001);
@@ -189,9 +189,9 @@ TEST_CASE("Of more than the map has room for the youngest are kept, and those th
     CHECK(run.near("kept").place == Place::inside);
 }
 
-// ---- want of memory
+// ---- out of memory
 
-/// A model's first run whose op needs so much.
+/// A model's first run, whose op needs the given workspace.
 struct Wanting {
     explicit Wanting(Variables variables) {
         const TempFolder folder;
@@ -213,7 +213,7 @@ struct Wanting {
     std::string verdict;
 };
 
-TEST_CASE("An op that failed for want of memory is told as that, with how much it was") {
+TEST_CASE("An op that ran out of memory is reported as such, with the size") {
     const Wanting wanting({{"FAKE_TORCH_WORKSPACE", std::to_string(256 * kMiB)}});
     CHECK(wanting.report.at("class") == "oom");
     CHECK(contains(wanting.verdict, "out of device memory: 256 MiB requested on cuda:0 ("));
@@ -225,7 +225,7 @@ TEST_CASE("An op that failed for want of memory is told as that, with how much i
     CHECK(contains(wanting.text, "\n  memory         256 MiB requested on cuda:0"));
 }
 
-TEST_CASE("A refusal after which a smaller cache made room is no want of memory") {
+TEST_CASE("A refusal is no out-of-memory error if a smaller cache then made room") {
     const Wanting retried({{"FAKE_TORCH_WORKSPACE", std::to_string(40 * kMiB)},
                            {"FAKE_TORCH_CACHED", std::to_string(40 * kMiB)},
                            {"FAKE_TORCH_FAIL", "1"}});
@@ -234,7 +234,7 @@ TEST_CASE("A refusal after which a smaller cache made room is no want of memory"
     CHECK(contains(retried.verdict, "aoti_torch_cuda_addmm_out (run 0, call 0) failed"));
 }
 
-TEST_CASE("A cache that is given up and is not enough is a want of memory") {
+TEST_CASE("A refusal is an out-of-memory error if giving up the cache was not enough") {
     const Wanting wanting({{"FAKE_TORCH_WORKSPACE", std::to_string(80 * kMiB)},
                            {"FAKE_TORCH_CACHED", std::to_string(40 * kMiB)}});
     CHECK(wanting.report.at("class") == "oom");
@@ -254,8 +254,7 @@ Json report_of_refused(const std::string& status) {
     return fs::exists(report) ? Json::parse(read_text(report)) : Json();
 }
 
-TEST_CASE(
-    "A program that ends by a failure right behind a refusal was out of memory, and one that ends well not") {
+TEST_CASE("A failed exit right after a refusal is an out-of-memory error, and a normal exit is not") {
     const Json report = report_of_refused("3");
     REQUIRE(report.is_object());
     CHECK(report.at("class") == "oom");

@@ -1,5 +1,6 @@
-// Where the output folder cannot be made or has no room: the record and the report are in a private one, and
-// nothing of it is left without a report; where there is none either, what is told is what is known.
+// Runs whose output folder cannot be created or has no room. The record and the report go to a private
+// folder, which is removed if there is no report. Without a private folder the terminal still gets what is
+// known.
 #include <csignal>
 
 #include "tests/preload/cuda_models_fixture.hpp"
@@ -9,7 +10,7 @@
 namespace aoti_dbg::test {
 namespace {
 
-/// What lies in a folder.
+/// The names in a folder.
 Lines names_in(const fs::path& folder) {
     Lines names;
     for (const fs::path& path : Preloaded::files(folder, ""))
@@ -25,7 +26,7 @@ Json private_report(const fs::path& parent) {
     return Json::parse(read_text(folders[0] / "report.json"));
 }
 
-TEST_CASE("Where the folder cannot be made a private one has the record and the report, and that is said") {
+TEST_CASE("If the folder cannot be created, a private one has record and report, and a message says so") {
     const TempFolder folder;
     const TempFolder temporary;
     write_text(folder.path() / "file", "in the way");
@@ -44,7 +45,7 @@ TEST_CASE("Where the folder cannot be made a private one has the record and the 
     CHECK(private_report(temporary.path()).at("call").at("kernel") == kOneRun[2]);
 }
 
-TEST_CASE("Of a program that ended well no private folder is left, whoever made it") {
+TEST_CASE("A program that exits normally leaves no private folder, whether library or command created it") {
     const TempFolder folder;
     const TempFolder temporary;
     write_text(folder.path() / "file", "in the way");
@@ -60,7 +61,7 @@ TEST_CASE("Of a program that ended well no private folder is left, whoever made 
     CHECK(names_in(temporary.path()).empty());
 }
 
-TEST_CASE("Preloaded alone, a process without its folder reports out of a private one") {
+TEST_CASE("With a bare preload, a process without its folder reports from a private one") {
     const TempFolder folder;
     const TempFolder temporary;
     write_text(folder.path() / "file", "in the way");
@@ -74,7 +75,7 @@ TEST_CASE("Preloaded alone, a process without its folder reports out of a privat
     CHECK(private_report(temporary.path()).at("call").at("kernel") == kOneRun[2]);
 }
 
-TEST_CASE("What others may rename is no place for a private folder") {
+TEST_CASE("A directory in which others may rename files is not used for a private folder") {
     const TempFolder folder;
     const TempFolder temporary;
     fs::permissions(temporary.path(), fs::perms::all);  // without the sticky bit
@@ -85,7 +86,8 @@ TEST_CASE("What others may rename is no place for a private folder") {
     CHECK_FALSE(contains(run.outcome.err, "The output goes to " + temporary.path().string()));
 }
 
-/// A program in a mount namespace of its own, behind that command; empty where there can be none.
+/// A program in a mount namespace of its own, after that mount command. Empty where no namespace can be
+/// created.
 Lines mounted(const std::string& mount, const std::string& script) {
     const auto command = [&](const std::string& what) {
         return Lines{"unshare", "-m", "/bin/sh", "-c", mount + " && " + what};
@@ -93,7 +95,7 @@ Lines mounted(const std::string& mount, const std::string& script) {
     return run_program(command("true")).exit_code == 0 ? command(script) : Lines{};
 }
 
-/// With `at` a file system of memory.
+/// The same with a memory file system at `at`.
 Lines on_disk(const std::string& options, const fs::path& at, const std::string& script) {
     return mounted("mount -t tmpfs -o " + options + " none " + at.string(), script);
 }
@@ -107,7 +109,7 @@ std::string shell_command(const Lines& flags, const Lines& program) {
 
 const std::string kTriagedHost = shell_command(kTriage, kThreeRuns);
 
-TEST_CASE("From a working directory that cannot be written the report names the call all the same") {
+TEST_CASE("From an unwritable working directory the report still names the call") {
     const TempFolder disk;
     const TempFolder temporary;
     const Lines program = on_disk("ro", disk.path(), "cd " + disk.path().string() + " && " + kTriagedHost);
@@ -125,7 +127,7 @@ TEST_CASE("From a working directory that cannot be written the report names the 
     CHECK(private_report(temporary.path()).at("call").at("kernel") == kOneRun[2]);
 }
 
-TEST_CASE("On a full disk the report is elsewhere, names the call, and no piece of it is left there") {
+TEST_CASE("On a full disk the report goes elsewhere, names the call, and leaves no fragment on that disk") {
     const TempFolder disk;
     const TempFolder temporary;
     const std::string at = disk.path().string();
@@ -146,12 +148,12 @@ TEST_CASE("On a full disk the report is elsewhere, names the call, and no piece 
     CHECK(private_report(temporary.path()).at("call").at("kernel") == kOneRun[2]);
 }
 
-// What can be written neither here nor there; the rest of the system stays as it is.
+// Makes both places for private folders read-only and leaves the rest of the system as it is.
 const std::string kNowhere =
     "mount --bind /tmp /tmp && mount -o remount,ro,bind /tmp && "
     "mount --bind /dev/shm /dev/shm && mount -o remount,ro,bind /dev/shm";
 
-TEST_CASE("Where nothing can be written at all, what is told is what is known") {
+TEST_CASE("Where nothing can be written at all, the terminal gets what is known") {
     const TempFolder folder;
     const std::string script = "cd /proc && " + kTriagedHost;
     const Lines program = mounted(kNowhere, script);
@@ -170,7 +172,7 @@ TEST_CASE("Where nothing can be written at all, what is told is what is known") 
 const Variables kFaulting = {{"FAKE_CUDA_FAIL_AT", "5"}};
 const Lines kTwoRuns = cuda_models({"--runs", "2"}, {"stats"});
 
-TEST_CASE("A fault on the GPU is told in full from where nothing can be written") {
+TEST_CASE("A GPU fault is reported in full from an unwritable folder") {
     const TempFolder disk;
     const TempFolder temporary;
     const std::string triaged = shell_command(kTriage, kTwoRuns);
@@ -186,11 +188,11 @@ TEST_CASE("A fault on the GPU is told in full from where nothing can be written"
     CHECK(contains(outcome.err, "aoti-dbg: illegal memory access in triton_poi_fused_add_3 (run 0, call 4)"));
     const Json report = private_report(temporary.path());
     CHECK(report.at("class") == "kernel");
-    // It has been read.
+    // The dump has been read and removed.
     CHECK(Preloaded::files(Preloaded::files(temporary.path(), "aoti_dbg-")[0], "gpu").empty());
 }
 
-TEST_CASE("The same from a full disk, also in the closing line and the verdict's file") {
+TEST_CASE("A GPU fault is reported in full from a full disk, also in the closing line and the verdict file") {
     const TempFolder disk;
     const TempFolder temporary;
     const std::string at = disk.path().string();
@@ -215,7 +217,7 @@ TEST_CASE("The same from a full disk, also in the closing line and the verdict's
     CHECK(contains(outcome.err, "report: " + path));
 }
 
-TEST_CASE("Where nothing can be written a fault on the GPU is told as the error that was seen") {
+TEST_CASE("Where nothing can be written, a GPU fault is reported as the error that was seen") {
     const Lines program = mounted(kNowhere, "cd /proc && " + shell_command(kTriage, kTwoRuns));
     if (program.empty()) {
         WARN("skipped: no file system can be mounted here");
@@ -229,7 +231,7 @@ TEST_CASE("Where nothing can be written a fault on the GPU is told as the error 
                    "returned CUDA error 700 (illegal memory access), and no flight recorder ring"));
 }
 
-TEST_CASE("Without room for the driver's core dump completion markers name the kernel") {
+TEST_CASE("Without room for the driver's core dump, completion markers name the kernel") {
     const TempFolder disk;
     const std::string at = disk.path().string();
     const Lines program = on_disk("size=8m", disk.path(), shell_command(kTriage, kTwoRuns));

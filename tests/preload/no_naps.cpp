@@ -1,5 +1,5 @@
-// Interposed behind the library under test: when that sleeps, the process is aborted. With NO_NAPS=child only
-// a fork's child of the one that has loaded this.
+// Interposed behind the library under test: aborts the process when the library sleeps. With NO_NAPS=child it
+// aborts only a forked child of the process that loaded it.
 #include <dlfcn.h>
 #include <time.h>
 #include <unistd.h>

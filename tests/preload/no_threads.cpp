@@ -1,5 +1,5 @@
-// Interposed behind the library under test: no thread can be made by it, as under a limit that is reached.
-// All others get theirs.
+// Interposed behind the library under test: refuses every thread that the library creates, as under a reached
+// limit. All other threads are created.
 #include <dlfcn.h>
 #include <pthread.h>
 

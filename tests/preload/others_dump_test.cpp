@@ -1,5 +1,5 @@
-// A core dump of the GPU that somebody else has asked of the driver: the report reads it where it lies, and
-// it stays; where it cannot be had, completion markers tell what it would have told.
+// A GPU core dump that was requested outside aoti-dbg. The report reads it in place, and the file stays. If
+// it is unavailable, completion markers take its place.
 #include <unistd.h>
 
 #include "tests/preload/cuda_models_fixture.hpp"
@@ -28,7 +28,7 @@ Variables faulting(Variables more) {
     return more;
 }
 
-TEST_CASE("A core dump that the person has asked for is what the report is made of, and stays") {
+TEST_CASE("The report uses a core dump that the user requested, and the dump stays") {
     const TempFolder folder;
     const std::string his = (folder.path() / "his.core").string();
     const Run run(kTriage, kTwoRuns,
@@ -37,11 +37,11 @@ TEST_CASE("A core dump that the person has asked for is what the report is made 
     CHECK(fs::exists(his));
     CHECK(contains(run.report().at("notes").dump(), "was requested outside aoti-dbg, so it is kept: " + his));
     CHECK(contains(run.outcome.err, "The driver writes it to " + his));
-    CHECK(Preloaded::files(run.out(), "gpu").size() == 1);  // where it says where
+    CHECK(Preloaded::files(run.out(), "gpu").size() == 1);  // the pointer to the dump
 }
 
-TEST_CASE("The driver's patterns in its name are followed, also where it is relative") {
-    // The driver of software knows no patterns, so this one stands in its file's name as it is.
+TEST_CASE("The driver's patterns in the dump's name are followed, also in a relative path") {
+    // The fake driver expands no patterns, so this name has none to expand.
     const Run run(kTriage, kTwoRuns,
                   faulting({{"CUDA_ENABLE_COREDUMP_ON_EXCEPTION", "1"}, {"CUDA_COREDUMP_FILE", "his.core"}}));
     CHECK(run.verdict().rfind(kByDump, 0) == 0);
@@ -59,7 +59,7 @@ TEST_CASE("The driver's patterns in its name are followed, also where it is rela
     CHECK(place.substr(begin.size()).find_first_not_of("0123456789\n") == std::string::npos);
 }
 
-TEST_CASE("Of several processes that have asked for one file it is of the one whose context has failed") {
+TEST_CASE("If several processes requested one file, the dump belongs to the one whose context failed") {
     const TempFolder folder;
     const std::string program = joined_text(kTwoRuns);
     const std::string script =
@@ -71,7 +71,7 @@ TEST_CASE("Of several processes that have asked for one file it is of the one wh
     CHECK(run.report().at("ended").at("rank") == "0");
 }
 
-TEST_CASE("A core dump of an earlier run that lies there says nothing of this one") {
+TEST_CASE("A core dump of an earlier run says nothing about this one") {
     const TempFolder folder;
     const fs::path his = folder.path() / "his.core";
     const Variables env =
@@ -85,7 +85,7 @@ TEST_CASE("A core dump of an earlier run that lies there says nothing of this on
     CHECK_FALSE(sound.has_report());
 }
 
-TEST_CASE("Where the dump that was asked for cannot be written, markers name the kernel") {
+TEST_CASE("If the requested dump cannot be written, markers name the kernel") {
     const Run run(
         kTriage, kTwoRuns,
         faulting({{"CUDA_ENABLE_COREDUMP_ON_EXCEPTION", "1"}, {"CUDA_COREDUMP_FILE", "/nowhere/his.core"}}));
@@ -94,7 +94,7 @@ TEST_CASE("Where the dump that was asked for cannot be written, markers name the
     CHECK(contains(run.verdict(), "triton_poi_fused_add_3 (run 0, call 4), according to completion markers"));
 }
 
-TEST_CASE("Where a variable keeps the driver from writing any, markers name the kernel") {
+TEST_CASE("If a variable keeps the driver from writing dumps, markers name the kernel") {
     const Run run(kTriage, kTwoRuns, faulting({{"CUDA_ENABLE_COREDUMP_ON_EXCEPTION", "0"}}));
     CHECK(contains(run.outcome.err, "no GPU core dump: a CUDA_*COREDUMP* variable turns it off"));
     CHECK(run.verdict().rfind(kByMarkers, 0) == 0);

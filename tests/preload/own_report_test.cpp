@@ -1,4 +1,4 @@
-// Armed by AOTI_DBG_TRIAGE=1 alone, with no `aoti-dbg run` to wait for the end: the report is there when the
+// Triage by AOTI_DBG_TRIAGE=1 alone, without `aoti-dbg run` to wait for the end. The report exists when the
 // program is gone, and the program ends as it would have.
 #include <csignal>
 #include <nlohmann/json.hpp>
@@ -15,8 +15,8 @@ using Json = nlohmann::json;
 
 const Lines kThreeRuns = model_host({"--runs", "3", model_path("cpu")});
 
-/// Within its call with that number, counted from 1; signal 0: _exit with 7, -1: exit with 8, -2: quick_exit
-/// with 9.
+/// Dies inside the call with that number, counted from 1. Signal 0 means _exit with 7, -1 exit with 8, and -2
+/// quick_exit with 9.
 Variables dying(int call, int signal) {
     return {{"FAKE_TORCH_DIE_AT", std::to_string(call)}, {"FAKE_TORCH_DIE_BY", std::to_string(signal)}};
 }
@@ -38,7 +38,7 @@ void check_as_bare(const Preloaded& run, const Lines& argv, const Variables& fak
     CHECK(run.outcome.signal == bare.signal);
 }
 
-TEST_CASE("A signal inside a call is told by the dying process itself, and ends it as before") {
+TEST_CASE("The dying process itself reports a signal inside a call, and ends by it as before") {
     for (const auto& [signal, words] :
          std::vector<std::pair<int, const char*>>{{SIGSEGV, "segmentation fault (SIGSEGV)"},
                                                   {SIGABRT, "aborted (SIGABRT)"},
@@ -65,7 +65,7 @@ TEST_CASE("A signal inside a call is told by the dying process itself, and ends 
     }
 }
 
-TEST_CASE("An exit inside a call, and one after a call that failed, are told") {
+TEST_CASE("An exit inside a call and one after a failed call are reported") {
     const Preloaded inside = armed(kThreeRuns, dying(10, 0));
     check_as_bare(inside, kThreeRuns, dying(10, 0));
     CHECK(inside.outcome.exit_code == 7);
@@ -88,7 +88,7 @@ TEST_CASE("An exit inside a call, and one after a call that failed, are told") {
               "the program exited with status 3; earlier, ", 0) == 0);
 }
 
-TEST_CASE("A call that was left by an exception is none that a later exit came inside of") {
+TEST_CASE("A later exit does not count as inside a call that an exception unwound") {
     const Lines leaving = model_host({"--throw", "--then-exit", model_path("throwing")});
     const Preloaded run = armed(leaving, {});
     check_as_bare(run, leaving, {});
@@ -99,7 +99,7 @@ TEST_CASE("A call that was left by an exception is none that a later exit came i
     CHECK_FALSE(contains(verdict, " inside "));
 }
 
-TEST_CASE("A program meets fatal signals as it does alone, under `aoti-dbg run` and without") {
+TEST_CASE("A program sees fatal signals as it does alone, under `aoti-dbg run` and without") {
     for (const char* how : {"before", "after", "chained", "ignored", "abort", "store", "sent", "child",
                             "child_runs", "vforked", "exec"}) {
         CAPTURE(how);
@@ -115,18 +115,18 @@ TEST_CASE("A program meets fatal signals as it does alone, under `aoti-dbg run` 
     }
 }
 
-TEST_CASE("What the program does with signals is left to it") {
+TEST_CASE("The program's own signal handling stays in effect") {
     const Lines handling =
         joined({victim_path("model_host"), "--handle-segv"}, {"--runs", "3", model_path("cpu")});
     const Preloaded run = armed(handling, dying(5, SIGSEGV));
     CHECK(run.outcome.exit_code == 42);
     check_as_bare(run, handling, dying(5, SIGSEGV));
-    // Its end by _exit within a call is one all the same.
+    // It ends by _exit inside the call, and that still counts.
     CHECK(contains(report_of(run).at("verdict").get<std::string>(),
                    "the program exited with status 42 inside "));
 }
 
-TEST_CASE("No handler of the program's runs in the processes that make the report") {
+TEST_CASE("No handler of the program runs in the processes that write the report") {
     const Lines victim = {victim_path("dying_thread"), "signalled", model_path("cpu")};
     for (int i = 0; i < 8; ++i) {
         const Preloaded run = armed(victim, {});
@@ -135,7 +135,7 @@ TEST_CASE("No handler of the program's runs in the processes that make the repor
     }
 }
 
-TEST_CASE("Where all is well, where nobody is armed and of what is no model nothing is told") {
+TEST_CASE("A normal exit, a run without triage and a program without a model report nothing") {
     const Preloaded well = armed(kThreeRuns, {});
     CHECK(well.outcome.exit_code == 0);
     CHECK(Preloaded::files(well.out(), "report").empty());
@@ -153,7 +153,7 @@ TEST_CASE("Where all is well, where nobody is armed and of what is no model noth
     }
 }
 
-TEST_CASE("Under `aoti-dbg run` there is one report, and it is the command's") {
+TEST_CASE("Under `aoti-dbg run` only the command writes a report") {
     const TempFolder folder;
     Variables variables = dying(5, SIGSEGV);
     variables["AOTI_DBG_OUT"] = (folder.path() / "out").string();
@@ -165,7 +165,7 @@ TEST_CASE("Under `aoti-dbg run` there is one report, and it is the command's") {
     CHECK(run.err.find("aoti-dbg: segmentation fault", first + 1) == std::string::npos);
 }
 
-TEST_CASE("Without the command beside the library the program ends as it does, and `report` can be asked") {
+TEST_CASE("Without the command beside the library the program ends as it does, and `report` works later") {
     const TempFolder folder;
     const fs::path alone = folder.path() / "libaoti_dbg.so";
     fs::copy_file(fs::path(AOTI_DBG_TOOL).parent_path() / "libaoti_dbg.so", alone);
@@ -184,9 +184,7 @@ TEST_CASE("Without the command beside the library the program ends as it does, a
     CHECK(contains(report.out, " inside " + kOneRun[4]));
 }
 
-TEST_CASE(
-    "A thread's signal ends the process, though the main thread exits meanwhile, and nobody hears of a "
-    "child") {
+TEST_CASE("A thread's signal ends the process even if the main thread exits meanwhile, and no child shows") {
     for (const char* how : {"exit", "_exit"}) {
         CAPTURE(how);
         const Lines victim = {victim_path("dying_thread"), how};
@@ -203,7 +201,7 @@ TEST_CASE(
     CHECK_FALSE(contains(run.outcome.out, "a child"));
 }
 
-TEST_CASE("Where the program had no standard error nothing is written to what has its number now") {
+TEST_CASE("If the program closed standard error, nothing is written to the file that took its number") {
     const Lines shell = joined({"/bin/sh", "-c", "exec 2>&-; exec \"$@\"", "sh"}, kThreeRuns);
     const Preloaded run = armed(shell, dying(5, SIGSEGV));
     CHECK(run.outcome.signal == SIGSEGV);
@@ -211,8 +209,8 @@ TEST_CASE("Where the program had no standard error nothing is written to what ha
     CHECK(contains(report_of(run).at("verdict").get<std::string>(), "segmentation fault"));
 }
 
-TEST_CASE("The report does not come into the program's output, and its descriptors are not held open") {
-    // The pipe ends when all who can write to it are gone.
+TEST_CASE("The report does not end up in the program's output, and holds none of its descriptors open") {
+    // The pipe ends when every process that can write to it is gone.
     const Lines shell = joined({"/bin/sh", "-c", "\"$@\" | cat; echo after", "sh"}, kThreeRuns);
     Variables variables = dying(5, SIGSEGV);
     const Preloaded run = armed(shell, variables);
@@ -223,7 +221,7 @@ TEST_CASE("The report does not come into the program's output, and its descripto
 #ifdef AOTI_DBG_HAS_FAKE_CUDA
 const Lines kCudaProgram = cuda_models({"--runs", "2"}, {"stats"});
 
-TEST_CASE("A fault on the GPU is told when the program ends, and the driver's dump is not left behind") {
+TEST_CASE("A GPU fault is reported when the program ends, and the driver's dump is removed") {
     for (const bool keeps : {false, true}) {
         CAPTURE(keeps);
         Variables variables = {{"FAKE_CUDA_FAIL_AT", "5"}};
@@ -236,7 +234,7 @@ TEST_CASE("A fault on the GPU is told when the program ends, and the driver's du
     }
 }
 
-TEST_CASE("A finding is told though the program ends well") {
+TEST_CASE("A finding is reported even if the program exits normally") {
     const Lines wrong = {victim_path("wrong_arguments"), "host", model_path("stats")};
     const Preloaded run = armed(wrong, {});
     check_as_bare(run, wrong, {});
@@ -245,7 +243,7 @@ TEST_CASE("A finding is told though the program ends well") {
 }
 #endif
 
-TEST_CASE("A relative place of the verdict is where the process was loaded, wherever it goes") {
+TEST_CASE("A relative verdict path starts at the directory of process start, even after chdir") {
     const Lines python = {"python3", "-c", "import ctypes"};
     if (kSanitized || run_program(python).exit_code != 0) {
         WARN("skipped: there is no Python here");

@@ -1,5 +1,5 @@
-// What the tests of whole processes share: a victim run under the library with a log and an output folder of
-// its own, and what the log of the fake models has to be. No checks here.
+// Shared by the tests of whole processes: a victim under the library with a log and an output folder of its
+// own, and the expected log of the fake models. Contains no checks.
 #pragma once
 
 #include <algorithm>
@@ -14,7 +14,7 @@ namespace aoti_dbg::test {
 
 using Lines = std::vector<std::string>;
 
-/// A sanitizer's run-time is in the program: it refuses RTLD_DEEPBIND, and its memory grows.
+/// A sanitizer's runtime is in the program: it refuses RTLD_DEEPBIND, and its memory grows.
 #ifdef AOTI_DBG_SANITIZED
 inline constexpr bool kSanitized = true;
 #else
@@ -25,10 +25,10 @@ inline constexpr bool kThreadSanitized = true;
 #else
 inline constexpr bool kThreadSanitized = false;
 #endif
-// After a fork beside other threads: a sanitizer's allocator may be locked for ever in the child.
+// After a fork beside other threads, the child may find a sanitizer's allocator locked forever.
 inline constexpr bool kChildrenCanAllocate = !kSanitized;
 
-/// Whether what fork_victim's children do in this mode comes to an end.
+/// Whether the children of fork_victim can finish in this mode.
 inline bool children_can(const std::string& mode) {
     return kChildrenCanAllocate || (mode != "child_runs" && mode != "fork_in_thread");
 }
@@ -47,8 +47,8 @@ inline Lines model_host(Lines arguments) {
     return arguments;
 }
 
-/// The calls of one run of the fake model, by the names that PyTorch's printer has for them; the proxy
-/// executor's and the dispatcher's ops, which it does not print, go by their own.
+/// The calls of one run of the fake model, by the names of PyTorch's printer. It does not print the ops of
+/// proxy executor and dispatcher, which have their own names.
 inline const Lines kOneRun = {
     "aoti_torch_cpu_addmm_out", "cpp_fused_relu_0",   "cpp_fused_mul_1",    "cpp_fused_mixed_2",
     "cpp_fused_doubles_3",      "cpp_fused_cat_200",  "cpp_fused_cat_1000", "at::_ops::sort_stable::call",
@@ -63,7 +63,7 @@ inline std::string after(const std::string& name) {
     return "[ after_launch: " + name + " ]";
 }
 
-/// The log of these calls one after the other.
+/// The log of these calls in sequence.
 inline Lines log_of(const Lines& names) {
     Lines lines;
     for (const std::string& name : names) {
@@ -85,7 +85,7 @@ inline Lines joined(Lines first, const Lines& second) {
     return first;
 }
 
-/// Without blank ones: a process that was killed leaves its log padded with them.
+/// The lines without blank ones, because a killed process leaves its log padded with those.
 inline Lines lines_of(const std::string& text) {
     Lines lines;
     std::istringstream stream(text);
@@ -110,7 +110,7 @@ class Preloaded {
     [[nodiscard]] std::filesystem::path out() const { return folder() / "out"; }
     [[nodiscard]] Lines log_lines() const { return lines_of(read_text(log())); }
 
-    /// The paths in `where` whose file name begins with `prefix`, in order.
+    /// The paths in `where` whose file name starts with `prefix`, in order.
     [[nodiscard]] static std::vector<std::filesystem::path> files(const std::filesystem::path& where,
                                                                   const std::string& prefix) {
         std::vector<std::filesystem::path> found;
@@ -122,7 +122,7 @@ class Preloaded {
         return found;
     }
 
-    /// The flight rings of the processes that the victim started: each in a folder of its own.
+    /// The flight rings of the processes that the victim started, each in a folder of its own.
     [[nodiscard]] std::vector<std::filesystem::path> rings_of_others() const {
         std::vector<std::filesystem::path> rings;
         for (const std::filesystem::path& folder : files(out(), "")) {
@@ -132,7 +132,7 @@ class Preloaded {
         return rings;
     }
 
-    /// What `aoti-dbg show --all` says of a ring, or of the folder.
+    /// The output of `aoti-dbg show --all` for a ring or a folder.
     [[nodiscard]] static std::string show(const std::filesystem::path& place) {
         return run_program({AOTI_DBG_TOOL, "show", "--all", place.string()}).out;
     }

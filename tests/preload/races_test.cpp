@@ -1,5 +1,5 @@
-// AOTI_DBG_CHECK=races on CUDA models of the fakes: work of two streams that nothing orders is told, with
-// both of its sides, and nothing is where CUDA orders it. The program goes its way.
+// AOTI_DBG_CHECK=races on the fake CUDA models. Unordered work of two streams is reported with both sides,
+// and work that CUDA orders is not. The program runs as it does bare.
 #include <csignal>
 #include <regex>
 
@@ -26,7 +26,7 @@ Lines races_in(const Lines& log) {
     return found;
 }
 
-/// Runs it bare and under the library, which it must not notice.
+/// Runs the victim bare and under the library; the two must behave alike.
 Lines races_of(const std::string& what, const Variables& env = kRaces) {
     const Outcome bare = run_bare(unordered(what));
     const Preloaded seen(unordered(what), env);
@@ -41,7 +41,7 @@ std::string race(const std::string& argument, const std::string& kernel, const s
     return kernel + " argument " + argument + ": expected an event or a wait " + other + ", got none";
 }
 
-TEST_CASE("Where CUDA orders the work of two streams nothing is told") {
+TEST_CASE("Work of two streams that CUDA orders has no race") {
     for (const char* what : {"same_stream", "event", "waits_later", "host", "event_host", "query", "all",
                              "callback", "value", "legacy_only", "contexts_legacy_only", "through_legacy",
                              "graph", "write_value", "copy_home", "readers", "captured"}) {
@@ -50,7 +50,7 @@ TEST_CASE("Where CUDA orders the work of two streams nothing is told") {
     }
 }
 
-TEST_CASE("What the program does to an input while it is read is told by the argument that reads it") {
+TEST_CASE("A program's write to an input during its read is reported at the argument that reads it") {
     const auto of_input = [](const std::string& other) {
         return Lines{race("arg2_1", "triton_poi_fused_sqrt_2", other)};
     };
@@ -62,36 +62,36 @@ TEST_CASE("What the program does to an input while it is read is told by the arg
     CHECK(races_of("free") == of_input("before cuMemFreeAsync (frees it on stream N)"));
 }
 
-TEST_CASE("Each call that reads what may not be there yet is told") {
+TEST_CASE("Each call that may read data too early is reported") {
     const std::string upload = "after cuMemcpyHtoDAsync (writes it on stream N)";
     CHECK(races_of("early_upload") == Lines{race("arg2_1", "aoti_torch_cuda_addmm_out", upload),
                                             race("arg2_1", "triton_poi_fused_sqrt_2", upload)});
 }
 
-TEST_CASE("An output that is taken too early is told by the call that writes it last, as far as is known") {
+TEST_CASE("An output that is copied out too early is reported at its last known writer") {
     CHECK(races_of("fetch") ==
           Lines{race("buf6", "add_kernel_0", "before cuMemcpyDtoHAsync (reads it on stream N)")});
 }
 
-TEST_CASE("Two models are told with the names that each has for the memory") {
+TEST_CASE("A race of two models has the names that each model gives the memory") {
     const std::string writer =
         "after add_kernel_0 (may write it as buf6 in run 1, call 5 of model 0, on stream N)";
     CHECK(races_of("chain") == Lines{race("arg2_1", "aoti_torch_cuda_addmm_out", writer),
                                      race("arg2_1", "triton_poi_fused_sqrt_2", writer)});
 }
 
-TEST_CASE("A copy into pinned memory is nothing that the host has waited for") {
+TEST_CASE("A copy into pinned memory does not count as a wait of the host") {
     CHECK(races_of("copy_pinned") == races_of("upload"));
 }
 
-TEST_CASE("Each other one that an argument races with is told once") {
+TEST_CASE("Each operation that an argument races with is reported once") {
     const std::string set = "before cuMemsetD8Async (writes it on stream N)";
     const Lines upload = races_of("upload");
     REQUIRE(upload.size() == 1);
     CHECK(races_of("twice") == Lines{upload[0], race("arg2_1", "triton_poi_fused_sqrt_2", set)});
 }
 
-TEST_CASE("At raise the run fails that reads too early, and none where a race is found behind it") {
+TEST_CASE("At raise a run that reads too early fails, and none fails if the race is found after it") {
     const auto ended = [](const char* what, const char* how) {
         return Preloaded(unordered(what),
                          {{"AOTI_DBG_CHECK", "races"}, {"AOTI_DBG_LEVEL", ""}, {"AOTI_DBG_ON_FINDING", how}})
@@ -102,7 +102,7 @@ TEST_CASE("At raise the run fails that reads too early, and none where a race is
     CHECK(ended("upload", "abort").signal == SIGABRT);
 }
 
-TEST_CASE("Streams that come and go take no room, and too many at a time end the search, which is said") {
+TEST_CASE("Streams that come and go use no room, and too many at once end the check with a message") {
     CHECK(races_of("come_and_go").size() == 1);
     const Preloaded seen(unordered("too_many"), kRaces);
     CAPTURE(seen.outcome.err);
@@ -112,7 +112,7 @@ TEST_CASE("Streams that come and go take no room, and too many at a time end the
         contains(seen.outcome.err, "more than 256 streams are in use at a time. The check for races stops"));
 }
 
-TEST_CASE("Programs with streams of all kinds, several threads and a graph have no race that is none") {
+TEST_CASE("Programs with all kinds of streams, several threads and a graph have no false race") {
     for (const Lines& options :
          {Lines{"--runs", "5", "--threads", "3"},
           Lines{"--runs", "3", "--threads", "4", "--streams", "legacy,blocking,nonblocking,per_thread"},
@@ -125,7 +125,7 @@ TEST_CASE("Programs with streams of all kinds, several threads and a graph have 
     }
 }
 
-TEST_CASE("Races are looked for where they are asked for, beside whatever else is") {
+TEST_CASE("The races check runs where it is requested, with any other option") {
     const std::string told =
         race("arg2_1", "triton_poi_fused_sqrt_2", "before cuMemcpyHtoDAsync (writes it on stream N)");
     CHECK(races_of("upload", {{"AOTI_DBG_TRIAGE", "1"}, {"AOTI_DBG_LEVEL", ""}}).empty());
@@ -135,7 +135,7 @@ TEST_CASE("Races are looked for where they are asked for, beside whatever else i
         CHECK(races_of("upload", {{"AOTI_DBG_CHECK", "nan,args,races"}, {"AOTI_DBG_LEVEL", level}}) ==
               Lines{told});
     }
-    // Whichever calls are printed.
+    // The selection of printed calls does not matter.
     CHECK(races_of("upload", {{"AOTI_DBG_CHECK", "races"}, {"AOTI_DBG_KERNELS", "nothing"}}) == Lines{told});
     CHECK(races_of("upload", {{"AOTI_DBG_CHECK", "races"},
                               {"AOTI_DBG_SUPPRESS", "races in triton_poi_fused_sqrt_2 - arg2_1"}})

@@ -1,4 +1,5 @@
-// What the tests of level 1 look at in a folder of saved tensors: files, the index, and whether they agree.
+// Shared by the tests of level 1: the files in a folder of saved tensors, the index, and whether the two
+// agree.
 #pragma once
 
 #include <algorithm>
@@ -11,7 +12,7 @@
 
 namespace aoti_dbg::test {
 
-/// Paths of the files below, relative to it, in order.
+/// Paths of the files below the folder, relative to it, in order.
 inline Lines files_below(const std::filesystem::path& folder) {
     Lines found;
     std::error_code none;
@@ -68,7 +69,7 @@ inline void check_whole(const Preloaded& watched) {
         CHECK(read_text(watched.out() / "tensors" / path).rfind("PK", 0) == 0);
 }
 
-/// Folders of saved tensors below, one a process.
+/// The folders of saved tensors below `out`, one per process.
 inline std::vector<std::filesystem::path> folders_of_tensors(const std::filesystem::path& out) {
     std::vector<std::filesystem::path> found;
     for (const auto& entry : std::filesystem::recursive_directory_iterator(out)) {

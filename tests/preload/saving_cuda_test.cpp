@@ -1,5 +1,5 @@
-// Level 1 on CUDA models: programs that fault, die, fork, lose their contexts or capture do what they do
-// without the library and leave only whole files; what is in these is what level 2 has measured.
+// Level 1 on CUDA models. Programs that fault, die, fork, capture or lose contexts behave as they do bare and
+// leave only whole files. The files agree with the measurements of level 2.
 #include <map>
 
 #include "serializer/json_line.hpp"
@@ -34,7 +34,7 @@ Result<PtView> read(const std::string& text) {
     return read_pt(std::as_bytes(std::span(text)));
 }
 
-/// Every file of the folder can be read, and the index names just those.
+/// Checks that every file of the folder can be read, and that the index names exactly those.
 void check_files(const fs::path& tensors) {
     Lines found = files_below(tensors);
     found.erase(std::remove(found.begin(), found.end(), "index.jsonl"), found.end());
@@ -60,7 +60,7 @@ std::string place_of(const JsonLine::Value& of, const JsonLine::Value& argument)
            std::string(of.member("side").text()) + "/" + std::string(argument.member("label").text());
 }
 
-/// What level 2 found a tensor's elements to be, by place.
+/// The hash of each tensor's elements as level 2 reports it, by place.
 std::map<std::string, std::string> measured_hashes(const fs::path& out) {
     std::map<std::string, std::string> found;
     JsonLine line;
@@ -73,7 +73,7 @@ std::map<std::string, std::string> measured_hashes(const fs::path& out) {
     return found;
 }
 
-/// The same of the elements in a file.
+/// The hash of the elements in a file.
 std::string hash_of(const PtView& saved) {
     const std::uint64_t offset = static_cast<std::uint64_t>(saved.storage_offset) * element_size(saved.dtype);
     const TensorView view = {saved.storage.data() + offset, saved.dtype, saved.sizes, saved.strides};
@@ -85,7 +85,7 @@ std::string hash_of(const PtView& saved) {
     return text;
 }
 
-TEST_CASE("What lies on a CUDA device is saved by the names that PyTorch documents, and nothing is printed") {
+TEST_CASE("CUDA tensors are saved under the names that PyTorch documents, and nothing is printed") {
     const Lines argv = cuda_models({"--runs", "2"}, {"stats"});
     const Preloaded watched(argv, level_1({}));
     check_unharmed(argv, {}, watched.outcome);
@@ -104,7 +104,7 @@ TEST_CASE("What lies on a CUDA device is saved by the names that PyTorch documen
     CHECK(watched.log_lines() == Lines{});
 }
 
-TEST_CASE("What is in the files is what level 2 measures of the same tensors") {
+TEST_CASE("The files agree with the level-2 measurements of the same tensors") {
     for (const Lines& argv :
          {cuda_models({"--runs", "4"}, {"stats"}),
           cuda_models({"--runs", "4", "--streams", "per_thread", "--context"}, {"stats", "stats_other"}),
@@ -136,7 +136,7 @@ TEST_CASE("What is in the files is what level 2 measures of the same tensors") {
     }
 }
 
-TEST_CASE("A kernel of the program's that faults leaves what was saved before it, and no torn file") {
+TEST_CASE("A fault in the program's own kernel keeps what was saved before it, and leaves no torn file") {
     for (const char* launch : {"1", "3", "9"}) {
         const Lines argv = cuda_models({"--runs", "4", "--streams", "nonblocking"}, {"stats"});
         const Variables fakes = {{"FAKE_CUDA_FAIL_AT", launch}};
@@ -151,10 +151,10 @@ TEST_CASE("A kernel of the program's that faults leaves what was saved before it
     }
 }
 
-TEST_CASE("With AOTI_DBG_SYNC a death inside a launch finds all tensors before it on disk") {
+TEST_CASE("With AOTI_DBG_SYNC all tensors before a death inside a launch are on disk") {
     for (const char* how : {"0", "6", "9"}) {
         const Lines argv = cuda_models({"--runs", "3", "--streams", "nonblocking"}, {"stats"});
-        // The third launch: of call 3, since the op's is the first.
+        // The fourth launch is that of call 3, because call 0 also launches a kernel.
         const Variables fakes = {
             {"FAKE_CUDA_DIE_AT", "4"}, {"FAKE_CUDA_DIE_BY", how}, {"FAKE_CUDA_DELAY_US", "2000"}};
         Variables env = level_1(fakes);
@@ -172,7 +172,7 @@ TEST_CASE("With AOTI_DBG_SYNC a death inside a launch finds all tensors before i
     }
 }
 
-TEST_CASE("A context that goes between runs or under them harms nobody, and from the next one is saved") {
+TEST_CASE("A context destroyed between or during runs does no harm, and its successor's tensors are saved") {
     for (const char* how : {"reset", "destroy", "release", "reset_running", "destroy_running"}) {
         for (const Variables& fakes : {Variables{}, Variables{{"FAKE_CUDA_DELAY_US", "20000"}},
                                        Variables{{"FAKE_CUDA_INLINE", "1"}}}) {
@@ -187,7 +187,7 @@ TEST_CASE("A context that goes between runs or under them harms nobody, and from
     }
 }
 
-TEST_CASE("A fork while it saves leaves the parent saving, whatever becomes of the child") {
+TEST_CASE("A fork during saving leaves the parent saving, whatever the child does") {
     if (!kChildrenCanAllocate) return;
     for (const char* how : {"exit", "_exit", "exec", "abort", "cpu", "cpu_exit"}) {
         const Variables fakes = {{"FAKE_CUDA_DELAY_US", "500"}};
@@ -202,7 +202,7 @@ TEST_CASE("A fork while it saves leaves the parent saving, whatever becomes of t
     }
 }
 
-TEST_CASE("Names stand in for what cannot be saved: what is captured, and what the driver does not take") {
+TEST_CASE("Captured calls and tensors that the driver refuses to copy appear in the log by name only") {
     const Lines captures =
         cuda_models({"--threads", "3", "--capture", "--streams", "nonblocking,legacy,nonblocking"},
                     {"stats", "stats_other"});
@@ -226,7 +226,8 @@ TEST_CASE("Names stand in for what cannot be saved: what is captured, and what t
     }
 }
 
-TEST_CASE("A staging that is far too small makes the model wait, and one that must not wait leaves out") {
+TEST_CASE(
+    "A staging buffer that is far too small makes the model wait, or drops tensors if it must not wait") {
     const Lines argv = cuda_models({"--threads", "4", "--runs", "10", "--streams", "nonblocking"}, {"stats"});
     const Variables fakes = {{"FAKE_CUDA_DELAY_US", "300"}};
     Variables env = level_1(fakes);

@@ -1,5 +1,5 @@
-// How a process ends that still has tensors to save, on a terminal and elsewhere: what is shown, what an
-// interrupt does, and that the program gets back what is its own.
+// The end of a process with tensors still to save, on a terminal and elsewhere: the progress shown, the
+// effect of an interrupt, and that the program gets its own settings back.
 #include <unistd.h>
 
 #include <algorithm>
@@ -17,14 +17,14 @@ namespace fs = std::filesystem;
 
 const std::string kControlC = "\x03";
 constexpr int kExitCode = 5;  // of the victim
-// More than can be saved in the time that any of this is waited for, while the disk is slow.
+// More than the slow disk can save while any of these tests waits.
 const std::string kManyRuns = "60";
 
 Lines interrupted(const std::string& how, const std::string& end) {
     return {victim_path("interrupted"), how, end, kManyRuns, model_path("cpu")};
 }
 
-/// A place to save to, by a disk that is slow until it is told otherwise.
+/// An output folder on a disk that is slow until make_fast().
 class SlowPlace {
   public:
     SlowPlace() { write_text(slow(), ""); }
@@ -40,7 +40,7 @@ class SlowPlace {
         return all;
     }
     void make_fast() const { fs::remove(slow()); }
-    /// Until somebody waits for it.
+    /// Makes the disk hang, and waits until a write is stuck in it.
     void hang() const {
         write_text(slow(), "it hangs");
         for (int tries = 0; tries < 6000; ++tries) {
@@ -78,7 +78,7 @@ std::string member(const std::string& line, const std::string& name) {
     return line.substr(at + begin.size(), line.find('"', at + begin.size()) - at - begin.size());
 }
 
-/// The index names what stands, and that is whole; says how it ended.
+/// Checks that the index names exactly the files on disk and that those are whole. Returns how it ended.
 std::string how_it_ended(const SlowPlace& place) {
     Lines named;
     for (const std::string& line : place.index()) {
@@ -95,7 +95,7 @@ std::string how_it_ended(const SlowPlace& place) {
     return place.index().empty() ? "" : member(place.index().back(), "how");
 }
 
-/// How many are saved where nothing comes in between.
+/// The number of tensors that an undisturbed run saves.
 std::size_t all_tensors() {
     static const std::size_t number = [] {
         const SlowPlace place;
@@ -107,14 +107,14 @@ std::size_t all_tensors() {
     return number;
 }
 
-/// What the program itself prints in the end, without us.
+/// The program's own last output, without the library.
 std::string bare_out(const std::string& how, const std::string& end) {
     const SlowPlace place;
     place.make_fast();
     return run_program(interrupted(how, end), place.variables(false)).out;
 }
 
-/// Nothing else is on the screen but what the terminal itself shows of keys.
+/// Whether the screen has nothing but messages and the terminal's own echo of keys.
 bool has_messages_alone(const Lines& screen) {
     return std::all_of(screen.begin(), screen.end(), [](std::string line) {
         while (line.rfind("^C", 0) == 0)
@@ -123,12 +123,12 @@ bool has_messages_alone(const Lines& screen) {
     });
 }
 
-TEST_CASE("Where standard error is no terminal, or a dumb one, nothing of progress is printed") {
+TEST_CASE("Where standard error is not a terminal, or is a dumb one, no progress is printed") {
     const bool dumb = GENERATE(false, true);
     const SlowPlace place;
     Variables variables = place.variables();
     variables["TERM"] = dumb ? "dumb" : "xterm";
-    // Long enough that a terminal would have had a line.
+    // By then a capable terminal would show a progress line.
     std::future<void> fast = std::async(std::launch::async, [&place] {
         for (int tries = 0; tries < 6000 && place.saved().size() < 120; ++tries)
             usleep(10000);
@@ -144,7 +144,7 @@ TEST_CASE("Where standard error is no terminal, or a dumb one, nothing of progre
     CHECK_FALSE(contains(said, "\x1b"));
 }
 
-TEST_CASE("Interrupted twice at its end, a program leaves out what is not saved, and ends as it would have") {
+TEST_CASE("Interrupted twice at exit, a program skips the unsaved tensors and ends as it would have") {
     const std::string how = GENERATE("default", "handled", "blocked");
     const std::string end = GENERATE("return", "_exit");
     CAPTURE(how, end);
@@ -164,7 +164,7 @@ TEST_CASE("Interrupted twice at its end, a program leaves out what is not saved,
     CHECK(has_messages_alone(program.screen()));
 }
 
-TEST_CASE("A disk that hangs holds nobody up who interrupts twice") {
+TEST_CASE("A hung disk does not delay a program that is interrupted twice") {
     const SlowPlace place;
     OnTerminal program(interrupted("default", "return"), place.variables(), place.path().string());
     REQUIRE(program.shows(" to go"));
@@ -176,7 +176,7 @@ TEST_CASE("A disk that hangs holds nobody up who interrupts twice") {
     CHECK(how_it_ended(place).empty());
 }
 
-TEST_CASE("Interrupted once, it says what is left and saves all of it") {
+TEST_CASE("Interrupted once, a program says what is left and saves all of it") {
     const std::string end = GENERATE("return", "_exit");
     const SlowPlace place;
     OnTerminal program(interrupted("handled", end), place.variables(), place.path().string());
@@ -192,7 +192,7 @@ TEST_CASE("Interrupted once, it says what is left and saves all of it") {
     CHECK(has_messages_alone(program.screen()));
 }
 
-TEST_CASE("A program that ignores interrupts is not interrupted, and none is offered") {
+TEST_CASE("A program that ignores interrupts is not interrupted and offers no interrupt") {
     const SlowPlace place;
     OnTerminal program(interrupted("ignored", "return"), place.variables(), place.path().string());
     REQUIRE(program.shows(" to go"));
@@ -208,7 +208,7 @@ TEST_CASE("A program that ignores interrupts is not interrupted, and none is off
     CHECK_FALSE(contains(outcome.err, "interrupt"));
 }
 
-TEST_CASE("A program that leaves out of its own handler of the interrupt can be interrupted there as well") {
+TEST_CASE("A program that exits from its own interrupt handler can be interrupted there too") {
     const SlowPlace place;
     OnTerminal program(interrupted("handled", "handler"), place.variables(), place.path().string());
     REQUIRE(program.shows("ready"));
@@ -222,7 +222,7 @@ TEST_CASE("A program that leaves out of its own handler of the interrupt can be 
     CHECK(how_it_ended(place) == "abandoned");
 }
 
-TEST_CASE("During its run a program that is interrupted is interrupted, whatever is being saved") {
+TEST_CASE("During its run an interrupt reaches the program, whatever is being saved") {
     const SlowPlace place;
     OnTerminal program(interrupted("default", "key"), place.variables(), place.path().string());
     REQUIRE(program.shows(" saved"));
@@ -230,14 +230,14 @@ TEST_CASE("During its run a program that is interrupted is interrupted, whatever
     CHECK(program.end().signal == SIGINT);
 }
 
-TEST_CASE("A long save is shown while it lasts, and nothing of that is left on the terminal") {
+TEST_CASE("A long save shows progress while it lasts and leaves nothing of it on the terminal") {
     const SlowPlace place;
     OnTerminal program(interrupted("default", "key"), place.variables(), place.path().string());
     CHECK(program.shows("\raoti-dbg: "));
     CHECK(program.shows(" linked), "));
     CHECK_FALSE(has_messages_alone(program.screen()));
     place.make_fast();
-    // Gone when there is nothing to save any more, while the program goes on.
+    // The line disappears once everything is saved, while the program still runs.
     CHECK(program.shows("\r\x1b[K"));
     CHECK(has_messages_alone(program.screen()));
     program.type("\n");

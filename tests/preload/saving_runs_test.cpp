@@ -1,5 +1,5 @@
-// Level 1 in a program of many runs, of which only some stay: what is on disk in the end, and what is said of
-// the rest.
+// Level 1 in a program of many runs that keeps only some of them: the files on disk at exit, and what is
+// reported about the rest.
 #include <sys/stat.h>
 
 #include <cctype>
@@ -18,7 +18,7 @@ Preloaded runs_of(int runs, Variables variables) {
     return Preloaded(model_host({"--quiet", "--runs", std::to_string(runs), model_path("cpu")}), variables);
 }
 
-/// Tensors of one run.
+/// The number of tensors of one run.
 std::size_t in_one_run() {
     static const std::size_t number = saved(runs_of(1, {})).size();
     REQUIRE(number > 30);
@@ -41,7 +41,7 @@ std::size_t empty_folders(const Preloaded& watched) {
     return count;
 }
 
-/// The number before `what` in the line of coverage; 0: it is not there.
+/// The number before `what` in the coverage line, or 0 if it is missing.
 std::size_t said(const Preloaded& watched, const std::string& what) {
     const std::string& text = watched.outcome.err;
     const std::size_t at = text.find(" " + what);
@@ -52,7 +52,7 @@ std::size_t said(const Preloaded& watched, const std::string& what) {
     return std::stoul("0" + text.substr(begin, at - begin));
 }
 
-/// Of an object of numbers in the index's last line.
+/// A number of an object in the index's last line.
 std::size_t ended_with(const Preloaded& watched, const std::string& object, const std::string& name) {
     const std::string end = index_of(watched).back();
     const std::size_t in = end.find("\"" + object + "\":{");
@@ -72,7 +72,7 @@ std::size_t linked(const Preloaded& watched) {
     return all.size() - contents.size();
 }
 
-TEST_CASE("However many runs there were, the last ones are whole under a small cap, and the index is small") {
+TEST_CASE("Under a small cap the last runs are whole and the index is small, however many runs there were") {
     const Preloaded watched = runs_of(2000, {{"AOTI_DBG_KEEP", "last:3"}, {"AOTI_DBG_MAX_BYTES", "2M"}});
     CHECK(watched.outcome.exit_code == 0);
     CHECK(saved(watched).size() == 3 * in_one_run());
@@ -83,7 +83,7 @@ TEST_CASE("However many runs there were, the last ones are whole under a small c
     CHECK_FALSE(contains(watched.outcome.err, "is not saved"));
 }
 
-TEST_CASE("The closing line and the index say what is on disk, what was removed, and what was not saved") {
+TEST_CASE("The closing line and the index say what is on disk, what was removed and what was not saved") {
     const Preloaded watched = runs_of(50, {{"AOTI_DBG_KEEP", "last:3"}});
     const std::size_t kept = 3 * in_one_run();
     const std::size_t removed = 47 * in_one_run();
@@ -97,7 +97,7 @@ TEST_CASE("The closing line and the index say what is on disk, what was removed,
     CHECK(ended_with(watched, "removed", "older") == removed);
 }
 
-TEST_CASE("Where no run has a finding nothing stays, and the closing line says that it was removed") {
+TEST_CASE("If no run has a finding nothing is kept, and the closing line says that it was removed") {
     const Preloaded watched = runs_of(50, {{"AOTI_DBG_SAVE_ON", "finding"}});
     CHECK(saved(watched).empty());
     CHECK(run_folders(watched).empty());
@@ -109,7 +109,7 @@ TEST_CASE("Where no run has a finding nothing stays, and the closing line says t
     CHECK(ended_with(watched, "removed", "no_finding") == 50 * in_one_run());
 }
 
-TEST_CASE("A run that an exception has left does not stay where runs without a finding go") {
+TEST_CASE("A run that an exception unwound is removed like any other run without a finding") {
     const Preloaded watched(model_host({"--throw", model_path("throwing")}),
                             {{"AOTI_DBG_LEVEL", "1"}, {"AOTI_DBG_SAVE_ON", "finding"}});
     CHECK(contains(watched.outcome.err, "unwound by an exception"));
@@ -117,7 +117,7 @@ TEST_CASE("A run that an exception has left does not stay where runs without a f
     CHECK(said(watched, "removed with runs without a finding") > 0);
 }
 
-TEST_CASE("When saving has stopped, every tensor that comes after that is counted as not saved") {
+TEST_CASE("Once saving has stopped, every later tensor counts as not saved") {
     const Preloaded watched = runs_of(50, {{"AOTI_DBG_MAX_FILES", "10"}});
     REQUIRE(saved(watched).size() == 10);
     const std::size_t all = 50 * in_one_run();

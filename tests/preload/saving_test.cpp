@@ -1,5 +1,5 @@
-// Level 1 on whole processes: every tensor of the fake model's calls is a file under its name, whatever the
-// end of the program, and the program does not notice. What is in the files is tests/models' business.
+// Level 1 on whole processes. Every tensor of the fake model's calls is a file under its name, however the
+// program ends, and the program does not notice. tests/models checks the files' contents.
 #include <sys/stat.h>
 
 #include <algorithm>
@@ -46,7 +46,7 @@ TEST_CASE("A tensor of each argument of each call is saved, by the names that Py
     }
 }
 
-TEST_CASE("The program says and does the same, with tensors saved and without") {
+TEST_CASE("The program prints and does the same, with and without saving") {
     for (const Lines& arguments :
          {Lines{"--runs", "3", model_path("cpu")}, Lines{"--threads", "4", "--runs", "5", model_path("cpu")},
           Lines{"--single", model_path("cpu")}, Lines{"--throw", model_path("throwing")},
@@ -62,7 +62,7 @@ TEST_CASE("The program says and does the same, with tensors saved and without") 
     }
 }
 
-TEST_CASE("A tensor that was saved before is a link to it, and the index says so") {
+TEST_CASE("A tensor that was already saved becomes a link, and the index says so") {
     const Preloaded watched(model_host({"--runs", "3", model_path("cpu")}), kLevel1);
     std::set<ino_t> contents;
     std::size_t links = 0;
@@ -78,14 +78,14 @@ TEST_CASE("A tensor that was saved before is a link to it, and the index says so
     CHECK(links > contents.size());
 }
 
-TEST_CASE("Nothing is printed at level 1 but the names of what has no tensors to save") {
+TEST_CASE("Level 1 prints only the names of calls without tensors to save") {
     const Preloaded watched(model_host({model_path("cpu")}), kLevel1);
     CHECK(watched.log_lines() == log_of({"mylib::shift.default", "at::_ops::neg::call"}));
     CHECK(contains(watched.outcome.err, "tensors saved ("));
     CHECK_FALSE(fs::exists(watched.out() / "events.jsonl"));
 }
 
-TEST_CASE("Levels can be had together") {
+TEST_CASE("Levels can be combined") {
     const Preloaded watched(model_host({model_path("cpu")}), {{"AOTI_DBG_LEVEL", "names,stats,files"}});
     check_whole(watched);
     CHECK(contains(read_text(watched.log()), "[ before_launch: cpp_fused_relu_0 ]"));
@@ -93,7 +93,7 @@ TEST_CASE("Levels can be had together") {
     CHECK(saved(watched) == saved(Preloaded(model_host({model_path("cpu")}), kLevel1)));
 }
 
-TEST_CASE("Only what is selected is saved: kernels, sides, runs, arguments, sizes") {
+TEST_CASE("Only the selection is saved: kernels, sides, runs, arguments, sizes") {
     const auto only = [](const Variables& variables) {
         const Preloaded watched(model_host({"--runs", "3", model_path("cpu")}), level_1(variables));
         check_whole(watched);
@@ -115,7 +115,7 @@ TEST_CASE("Only what is selected is saved: kernels, sides, runs, arguments, size
     CHECK(small.size() < everything.size());
 }
 
-TEST_CASE("A staging that is far too small for a run makes the model wait and loses nothing") {
+TEST_CASE("A staging buffer far too small for a run makes the model wait and loses nothing") {
     const Lines program = model_host({"--threads", "4", "--runs", "10", model_path("cpu")});
     const Preloaded narrow(program, level_1({{"AOTI_DBG_STAGING", "1MiB"}, {"AOTI_DBG_WRITERS", "1"}}));
     check_whole(narrow);
@@ -136,7 +136,7 @@ TEST_CASE("PyTorch's layout puts all files into one folder and overwrites none o
     CHECK(twice.size() == 2 * once.size());
 }
 
-TEST_CASE("Where nothing can be written, one line says so and the program goes on") {
+TEST_CASE("Where nothing can be written, one line says so and the program continues") {
     const TempFolder place;
     write_text(place.path() / "file", "");
     const Preloaded watched(model_host({"--runs", "2", model_path("cpu")}),
@@ -146,7 +146,7 @@ TEST_CASE("Where nothing can be written, one line says so and the program goes o
     CHECK(contains(watched.outcome.err, "No tensors are saved"));
 }
 
-TEST_CASE("A cap is said with the option that raises it, and what was saved by then is whole") {
+TEST_CASE("A cap is reported with the option that raises it, and what was saved before stays whole") {
     const Preloaded watched(model_host({"--runs", "3", model_path("cpu")}),
                             level_1({{"AOTI_DBG_MAX_FILES", "10"}}));
     CHECK(watched.outcome.exit_code == 0);
@@ -155,7 +155,7 @@ TEST_CASE("A cap is said with the option that raises it, and what was saved by t
     CHECK(contains(watched.outcome.err, "AOTI_DBG_MAX_FILES"));
 }
 
-TEST_CASE("The last runs are kept, and those before them go") {
+TEST_CASE("The last runs are kept, and earlier ones are removed") {
     const Preloaded watched(model_host({"--runs", "6", model_path("cpu")}),
                             level_1({{"AOTI_DBG_KEEP", "last:2"}}));
     CHECK(watched.outcome.exit_code == 0);
@@ -165,7 +165,7 @@ TEST_CASE("The last runs are kept, and those before them go") {
     CHECK(runs == std::set<std::string>{"run0004", "run0005"});
 }
 
-TEST_CASE("What is queued is written when the program ends by _exit, in a thread's child or after it") {
+TEST_CASE("Queued tensors are written when the program or a thread's forked child ends by _exit") {
     struct End {
         Lines program;
         std::size_t processes;

@@ -1,5 +1,5 @@
-// What a person asks for is what is printed and kept: by variable, configuration file and command line, in
-// one process and in a tree of them. The judge is the list of calls that the fake model makes.
+// The options decide what is printed and kept: by variable, configuration file and command line, in one
+// process and in a process tree. The reference is the list of calls that the fake model makes.
 #include <iterator>
 #include <random>
 
@@ -13,7 +13,7 @@ namespace {
 
 const Lines kRunLog = log_of(kOneRun);
 
-/// The log of the calls of one run from number `first` on, `count` of them.
+/// The log of `count` calls of one run, from number `first` on.
 Lines log_of_calls(std::size_t first, std::size_t count) {
     const auto begin = kOneRun.begin() + static_cast<std::ptrdiff_t>(first);
     return log_of(Lines(begin, begin + static_cast<std::ptrdiff_t>(count)));
@@ -35,7 +35,7 @@ Lines call_numbers(const std::string& shown, const std::string& name) {
     return numbers;
 }
 
-TEST_CASE("Kernels are selected by globs, by the name that PyTorch prints and by that of the shim function") {
+TEST_CASE("Globs select kernels by the name that PyTorch prints and by that of the shim function") {
     CHECK(log_with({{"AOTI_DBG_KERNELS", "cpp_fused_*,!*_1*"}}) ==
           log_of({"cpp_fused_relu_0", "cpp_fused_mixed_2", "cpp_fused_doubles_3", "cpp_fused_cat_200"}));
     CHECK(log_with({{"AOTI_DBG_KERNELS", "aoti_torch_cpu_sort*"}}) ==
@@ -43,7 +43,7 @@ TEST_CASE("Kernels are selected by globs, by the name that PyTorch prints and by
     CHECK(log_with({{"AOTI_DBG_KERNELS", "no such kernel"}}).empty());
 }
 
-TEST_CASE("Our patterns win over PyTorch's filter, which wins over nothing") {
+TEST_CASE("Our patterns win over PyTorch's filter, which wins over the default") {
     const Variables filter = {{"AOT_INDUCTOR_FILTERED_KERNELS_TO_PRINT", "cpp_fused_relu_0"}};
     CHECK(log_with(filter) == log_of({"cpp_fused_relu_0"}));
     Variables both = filter;
@@ -51,7 +51,7 @@ TEST_CASE("Our patterns win over PyTorch's filter, which wins over nothing") {
     CHECK(log_with(both) == log_of({"cpp_fused_mul_1"}));
 }
 
-TEST_CASE("A window of runs holds whole runs, one of calls the same calls of each run") {
+TEST_CASE("A window of runs has whole runs, and a window of calls the same calls of each run") {
     CHECK(log_with({{"AOTI_DBG_RUNS", "2"}}, 5) == kRunLog);
     CHECK(log_with({{"AOTI_DBG_RUNS", "1::2"}}, 7) == times(3, kRunLog));
     CHECK(log_with({{"AOTI_DBG_CALLS", "2:5"}}, 3) == times(3, log_of_calls(2, 3)));
@@ -59,10 +59,10 @@ TEST_CASE("A window of runs holds whole runs, one of calls the same calls of eac
     CHECK(log_with({{"AOTI_DBG_CALLS", "14:"}}, 3).empty());
 }
 
-TEST_CASE("Calls count from 0 in every run, and the number that a window takes is the one that show has") {
+TEST_CASE("Calls count from 0 in every run, and a window takes the numbers that show prints") {
     const Lines argv = model_host({"--runs", "3", model_path("cpu")});
     CHECK(call_numbers(Preloaded(argv).show(), "cpp_fused_mixed_2") == Lines{"0:3", "1:3", "2:3"});
-    // Calls that are not selected count as well.
+    // Unselected calls count too.
     const Preloaded watched(argv, {{"AOTI_DBG_KERNELS", "cpp_fused_mixed_2"}});
     CHECK(call_numbers(watched.show(), "cpp_fused_mixed_2") == Lines{"0:3", "1:3", "2:3"});
     CHECK(contains(watched.outcome.err, "42 calls; 3 printed; 39 not selected"));
@@ -77,7 +77,7 @@ TEST_CASE("Runs are counted over all models and threads of a process") {
     CHECK(threads.log_lines().size() == times(5, kRunLog).size());
 }
 
-TEST_CASE("One side alone is printed, and the call is recorded all the same") {
+TEST_CASE("If one side alone is printed, the call is still recorded") {
     for (const std::string side : {"before", "after"}) {
         const Preloaded watched(model_host({model_path("cpu")}), {{"AOTI_DBG_SIDE", side}});
         Lines expected;
@@ -89,7 +89,7 @@ TEST_CASE("One side alone is printed, and the call is recorded all the same") {
     }
 }
 
-TEST_CASE("What is not selected is not in the flight ring either: it keeps room for what is") {
+TEST_CASE("Unselected calls stay out of the flight ring, which keeps its room for the selected ones") {
     const Preloaded watched(model_host({"--runs", "50", model_path("cpu")}),
                             {{"AOTI_DBG_RUNS", "7"}, {"AOTI_DBG_KERNELS", "cpp_fused_mul_*"}});
     const std::string shown = watched.show();
@@ -99,7 +99,7 @@ TEST_CASE("What is not selected is not in the flight ring either: it keeps room 
     CHECK(contains(watched.outcome.err, "50 runs, 700 calls; 1 printed; 699 not selected"));
 }
 
-TEST_CASE("Kernels of an op go with it: its window is theirs, and an op left out takes them along") {
+TEST_CASE("Kernels follow their op: its window applies to them, and leaving out the op leaves them out") {
     const Lines argv = model_host({"--runs", "2", model_path("cpu")});
     const Preloaded everything(argv, {{"AOTI_DBG_SCOPE", "all"}});
     const Preloaded window(argv, {{"AOTI_DBG_SCOPE", "all"}, {"AOTI_DBG_CALLS", ":"}});
@@ -107,15 +107,15 @@ TEST_CASE("Kernels of an op go with it: its window is theirs, and an op left out
     CHECK(log_with({{"AOTI_DBG_SCOPE", "all"}, {"AOTI_DBG_CALLS", "0"}}, 2).front() == kRunLog.front());
 }
 
-/// The same by variable, by file and by flag.
+/// One option as variable, flag and key of the file.
 struct Spelling {
     const char* variable;
     const char* flag;
     const char* value;
-    const char* json;  // of the file's one key and value
+    const char* json;  // the file's one key and value
 };
 
-TEST_CASE("Variable, configuration file and flag say the same") {
+TEST_CASE("Variable, configuration file and flag mean the same") {
     for (const Spelling& spelling : {
              Spelling{"AOTI_DBG_LEVEL", "--level", "0", R"("level": 0)"},
              Spelling{"AOTI_DBG_LEVEL", "--level", "names", R"("level": ["names"])"},
@@ -159,7 +159,7 @@ TEST_CASE("Variable, configuration file and flag say the same") {
     }
 }
 
-TEST_CASE("A rule of the file treats its kernels in its own way, and the environment wins over both") {
+TEST_CASE("A rule of the file applies to its kernels, and the environment overrides rules and file") {
     const TempFolder folder;
     const std::string file = folder.path() / "rules.json";
     write_text(file, R"({"level": 0, "out": "elsewhere",
@@ -176,7 +176,7 @@ TEST_CASE("A rule of the file treats its kernels in its own way, and the environ
     CHECK(log_with(environment_too, 2) == times(2, {after("cpp_fused_relu_0")}));
 }
 
-TEST_CASE("A wrong word is said once, by the process that was started, and stops nothing") {
+TEST_CASE("A misspelled option is reported once, by the started process, and stops nothing") {
     const Lines argv = {victim_path("fork_victim"), "vfork_exec", model_path("cpu")};
     const Preloaded watched(argv, {{"AOTI_DBG_SIDE", "befor"}, {"AOTI_DBG_KERNEL", "x"}});
     CHECK(watched.outcome.exit_code == run_program(argv).exit_code);
@@ -188,7 +188,7 @@ TEST_CASE("A wrong word is said once, by the process that was started, and stops
     }
 }
 
-TEST_CASE("Under the command a wrong word is said once for all processes, whoever has it") {
+TEST_CASE("Under the command a misspelled option is reported once for all processes, whichever has it") {
     const Lines program = {"env",        "AOTI_DBG_SIDE=befor", "env", victim_path("fork_victim"),
                            "vfork_exec", model_path("cpu")};
     Lines command = {AOTI_DBG_TOOL, "run",       "--out", "/dev/null/none", "--ring", "0",
@@ -202,7 +202,7 @@ TEST_CASE("Under the command a wrong word is said once for all processes, whoeve
     CHECK(outcome.err.find(word, place + 1) == std::string::npos);
 }
 
-TEST_CASE("An op that is not selected hands its number on to the kernels that it launches") {
+TEST_CASE("An unselected op passes its call number on to the kernels that it launches") {
 #ifdef AOTI_DBG_HAS_FAKE_CUDA
     std::size_t seen = 0;
     for (std::size_t number = 0; number < kOneRun.size(); ++number) {
@@ -221,7 +221,7 @@ TEST_CASE("An op that is not selected hands its number on to the kernels that it
 #endif
 }
 
-TEST_CASE("Of a tree of processes the start's folder holds one for each other process that takes part") {
+TEST_CASE("In a process tree, the first process's folder has one for each other process that takes part") {
     if (!children_can("child_runs")) return;
     const Preloaded watched({victim_path("fork_victim"), "child_runs", model_path("cpu")}, {{"RANK", "3"}});
     CHECK(Preloaded::files(watched.out(), "flight").size() == 1);
@@ -229,7 +229,7 @@ TEST_CASE("Of a tree of processes the start's folder holds one for each other pr
     CHECK(watched.rings_of_others().size() == 8);
 }
 
-TEST_CASE("With processes main the children are left alone, with a pattern those that it names") {
+TEST_CASE("With processes=main children are ignored, and with a pattern only matching ones take part") {
     for (const std::string mode : {"child_runs", "fork_in_thread", "vfork_exec"}) {
         if (!children_can(mode)) continue;
         CAPTURE(mode);
@@ -238,7 +238,7 @@ TEST_CASE("With processes main the children are left alone, with a pattern those
         CHECK(main_only.outcome.out == run_program(argv).out);
         CHECK_FALSE(main_only.log_lines().empty());
         CHECK(Preloaded::files(main_only.folder(), "log.").empty());
-        // No folder of another process.
+        // There is no folder of another process.
         CHECK(Preloaded::files(main_only.out(), "") ==
               std::vector<fs::path>{main_only.out() / "evidence", main_only.out() / "flight.ring"});
     }
@@ -255,7 +255,7 @@ TEST_CASE("With processes main the children are left alone, with a pattern those
     }
 }
 
-TEST_CASE("The command tells by the library what was seen, and --require makes a failure of too little") {
+TEST_CASE("The command reports what the library saw, and --require turns too little into a failure") {
     const TempFolder folder;
     const auto run = [&folder](Lines arguments, const Lines& program) {
         arguments.insert(arguments.begin(), {AOTI_DBG_TOOL, "run"});
@@ -285,13 +285,13 @@ TEST_CASE("The command tells by the library what was seen, and --require makes a
     CHECK(contains(none.err, "--require model"));
     CHECK(run({"--require", "none"}, {"/bin/true"}).exit_code == 0);
     if (!children_can("child_runs")) return;
-    // Forked by the start: its folder is below the start's, whose name the command has made.
+    // The first process forked them, so their folders are below its own, which the command has named.
     const Outcome tree = run({}, {victim_path("fork_victim"), "child_runs", model_path("cpu")});
     CHECK(tree.exit_code == 0);
     CHECK(Preloaded::files(folder.path() / "aoti_dbg/latest", "fork_victim-").size() == 8);
 }
 
-/// A set of options of which many are wrong.
+/// A set of options with many wrong ones.
 Variables random_options(std::mt19937& random) {
     const auto one_of = [&random](const Lines& values) { return values[random() % values.size()]; };
     const std::vector<std::pair<std::string, Lines>> all = {
@@ -338,7 +338,7 @@ TEST_CASE("A thousand random sets of options change nothing in what a program do
         CHECK(watched.out == bare.out);
         FAIL("the program noticed");
     }
-    // Nothing but what was asked for, in the folder where the programs ran.
+    // The folder of the programs has only what was requested.
     for (const fs::directory_entry& entry : fs::directory_iterator(folder.path())) {
         const std::string name = entry.path().filename();
         CAPTURE(name);

@@ -1,5 +1,5 @@
-// A program that gives several devices the same work: each numbers its launches by itself, so that the number
-// of the one at fault is that of a launch on each of them.
+// A program that gives several devices the same work. Each device numbers its own launches, so the number of
+// the faulted launch exists on each of them.
 #include <map>
 #include <string>
 #include <vector>
@@ -43,7 +43,7 @@ void check_all_on(const nlohmann::json& calls, const std::string& device, bool a
         CHECK((call.at("device") == device) == are_there);
 }
 
-TEST_CASE("Of the same launch on several devices that on the one at fault is named, and that device") {
+TEST_CASE("Of the same launch on several devices, the faulted one is named with its device") {
     for (const std::string streams : {"own", "legacy", "library"}) {
         for (const int devices : {2, 3}) {
             for (const int launch : {1, 2, 3, 31, 32, 33}) {
@@ -66,7 +66,7 @@ TEST_CASE("Of the same launch on several devices that on the one at fault is nam
     }
 }
 
-TEST_CASE("Copies and fills that have a kernel are counted where that is, and those without are not") {
+TEST_CASE("Copies and fills count as launches only where they use a kernel") {
     for (const std::string streams : {"own", "legacy", "library"}) {
         for (const int devices : {1, 2}) {
             for (const int launch : {31, 62, 63}) {
@@ -82,7 +82,7 @@ TEST_CASE("Copies and fills that have a kernel are counted where that is, and th
     }
 }
 
-TEST_CASE("The report has every device with its uuid, and marks the one at fault") {
+TEST_CASE("The report lists every device with its uuid and marks the faulted one") {
     const Faulted faulted(3, "own", 32);
     const std::string fault = faulted.report.at("environment").at("cuda:1");
     CHECK(contains(fault, " (of the fault)"));
@@ -92,7 +92,7 @@ TEST_CASE("The report has every device with its uuid, and marks the one at fault
         faulted.report.at("environment").at("cuda:2").get<std::string>().starts_with("Software device GPU-"));
 }
 
-TEST_CASE("Without a core dump markers name the launch on the device whose context has failed") {
+TEST_CASE("Without a core dump markers name the launch on the device whose context failed") {
     for (const std::string streams : {"own", "legacy"}) {
         for (const int launch : {31, 32}) {
             CAPTURE(streams, launch);
@@ -106,7 +106,7 @@ TEST_CASE("Without a core dump markers name the launch on the device whose conte
     }
 }
 
-TEST_CASE("A program with several devices does not notice that it is watched") {
+TEST_CASE("A program with several devices does not notice the library") {
     const std::string streams = GENERATE("legacy", "library");
     const std::string besides = GENERATE("nothing", "copies");
     const Lines argv = {victim_path("several_devices"), "3", "40", streams, besides};
@@ -123,8 +123,7 @@ TEST_CASE("A program with several devices does not notice that it is watched") {
     CHECK_FALSE(std::filesystem::exists(folder.path() / "out" / "report.json"));
 }
 
-TEST_CASE(
-    "Who waits for an event waits in the context that it was recorded in, who frees memory in no known one") {
+TEST_CASE("An event is waited for in the context that recorded it, and a free has no known context") {
     const TempFolder folder;
     const std::filesystem::path out = folder.path() / "out";
     const Outcome run = run_bare({AOTI_DBG_TOOL, "run", "--triage", "--scope", "all", "--out", out.string(),

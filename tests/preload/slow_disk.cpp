@@ -1,6 +1,6 @@
-// Interposed behind the library under test: each file takes a while to come to disk, as long as the file that
-// SLOW_DISK names is there, and for ever, as long as it has content, which is told by removing write
-// permission from it. When the process is about to be gone it says what became of SIGINT, and sends it.
+// Interposed behind the library under test: slows down each file while the file named by SLOW_DISK exists,
+// and blocks while that has content. It removes that file's write permission to show that it blocks. At exit
+// it prints the state of SIGINT and raises it.
 #include <dlfcn.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -35,7 +35,7 @@ void tell() {
     sigaction(SIGINT, nullptr, &action);
     pthread_sigmask(SIG_SETMASK, nullptr, &mask);
     sigpending(&pending);
-    constexpr unsigned kRestorer = 0x04000000;  // the C library's own, from the first change on
+    constexpr unsigned kRestorer = 0x04000000;  // set by the C library from the first change on
     const bool is_default = action.sa_handler == SIG_DFL;
     dprintf(STDOUT_FILENO, "SIGINT: %s, flags %x, blocked %d, pending %d\n",
             is_default                     ? "default"

@@ -1,5 +1,5 @@
-// Level 2 on CUDA models: every tensor of every call is printed under its name with what it held at that
-// point of its stream, whatever the device is doing meanwhile, and with whatever goes on in other threads.
+// Level 2 on CUDA models. Every tensor of every call is printed under its name, with its contents at that
+// point of its stream. What the device and other threads do must not matter.
 #include <cstdio>
 #include <map>
 
@@ -41,7 +41,7 @@ void check_values(const Record& record, const Values& values) {
     CHECK(record.field("Device") == "cuda:0");
 }
 
-/// Every tensor of a run that is the process's first of this model, but the index tensor.
+/// Checks every tensor of the process's first run of this model, except the index tensor.
 void check_run(const std::vector<Record>& all, const CudaRun& run) {
     const Values untouched(kElements, 0.0);
     const std::vector<std::pair<std::string, Values>> expected = {
@@ -65,7 +65,7 @@ void check_run(const std::vector<Record>& all, const CudaRun& run) {
         {"before_launch - triton_poi_fused_add_3 - buf4", run.root},
         {"after_launch - triton_poi_fused_add_3 - buf5", run.sum},
         {"before_launch - add_kernel_0 - buf5", run.sum},
-        // Its memory was buf4's, and holds what that held.
+        // buf6 reuses the memory of buf4 and has its contents.
         {"before_launch - add_kernel_0 - buf6", run.root},
         {"after_launch - add_kernel_0 - buf5", run.sum},
         {"after_launch - add_kernel_0 - buf6", run.scaled},
@@ -89,7 +89,7 @@ TEST_CASE("Every tensor of every call is printed, in order, before and after") {
     CHECK_FALSE(contains(run.outcome.err, "fake_cuda:"));
 }
 
-TEST_CASE("Each says what the tensor held at that point of its stream, on every kind of stream") {
+TEST_CASE("Each record has the tensor's contents at that point of its stream, on every kind of stream") {
     for (const char* stream : {"legacy", "nonblocking", "blocking", "per_thread"}) {
         CAPTURE(stream);
         const Preloaded run(cuda_models({"--streams", stream}, {"stats"}), kLevel2);
@@ -97,7 +97,7 @@ TEST_CASE("Each says what the tensor held at that point of its stream, on every 
     }
 }
 
-TEST_CASE("It says so however far the device is behind the program") {
+TEST_CASE("Records have the right contents however far the device is behind the program") {
     const Preloaded slow(cuda_models({"--streams", "nonblocking"}, {"stats"}),
                          with({{"FAKE_CUDA_DELAY_US", "3000"}}));
     check_run(records(slow), CudaRun(2));
@@ -120,7 +120,7 @@ TEST_CASE("Integers are exact and bools are counted, in their own dtypes") {
     CHECK(mask[0].field("Dtype") == "bool");
 }
 
-TEST_CASE("A NaN is seen first where it appears") {
+TEST_CASE("A NaN is first reported where it appears") {
     const Preloaded run(cuda_models({}, {"stats"}), kLevel2);
     for (const Record& record : records(run)) {
         if (record.field("NaN/Inf").empty()) continue;
@@ -129,8 +129,8 @@ TEST_CASE("A NaN is seen first where it appears") {
     }
 }
 
-TEST_CASE("A tensor is measured before the program writes to its memory again") {
-    // The input's memory is overwritten by a copy right behind each run; each run's least value is its own.
+TEST_CASE("A tensor is measured before the program overwrites its memory") {
+    // A copy overwrites the input right after each run, and each run has its own minimum.
     for (const char* delay : {"0", "2000"}) {
         const Preloaded run(cuda_models({"--runs", "5", "--streams", "nonblocking"}, {"stats"}),
                             with({{"FAKE_CUDA_DELAY_US", delay}}));
@@ -138,7 +138,7 @@ TEST_CASE("A tensor is measured before the program writes to its memory again") 
         REQUIRE(inputs.size() == 5);
         for (int i = 0; i < 5; ++i)
             CHECK(inputs[static_cast<std::size_t>(i)].field("Min value") == std::to_string(-1 - i));
-        // And what the last call of a run left, though its memory is given out again at once.
+        // The last call's output is measured too, although its memory is reused at once.
         const auto last = with_title(records(run), "after_launch - add_kernel_0 - buf6");
         REQUIRE(last.size() == 5);
         for (int i = 0; i < 5; ++i)
@@ -146,11 +146,10 @@ TEST_CASE("A tensor is measured before the program writes to its memory again") 
     }
 }
 
-TEST_CASE("What comes between two calls is one launch, and the end of a run makes no other") {
-    // Six calls: before the first, five between them, behind the last, and the outputs, which are others than
-    // the last call's tensors. That the next run waits for the event of this one's end is no reason to
-    // launch. Once the input goes out alone: the first tensor of the process is filled right before its first
-    // call.
+TEST_CASE("The work between two calls is one launch, and the end of a run adds none") {
+    // Each run has eight: one before its first call, five between its six calls, one behind the last, and the
+    // outputs, which are other tensors. The next run's wait for this one's end event adds no launch. The
+    // input adds one, because the first tensor of the process is filled right before its first call.
     for (const char* reuse : {"on", "off"}) {
         CAPTURE(reuse);
         const Preloaded run(cuda_models({"--runs", "3", "--streams", "nonblocking"}, {"stats"}),
@@ -159,7 +158,7 @@ TEST_CASE("What comes between two calls is one launch, and the end of a run make
     }
 }
 
-TEST_CASE("New weights are measured where they lie now") {
+TEST_CASE("New weights are measured at their new address") {
     const Preloaded run(cuda_models({"--weights"}, {"stats"}), kLevel2);
     const auto weights = with_title(records(run), "before_launch - aoti_torch_cuda_addmm_out - l1_weight");
     REQUIRE(weights.size() == 2);
@@ -170,7 +169,7 @@ TEST_CASE("New weights are measured where they lie now") {
     check_values(biases[1], CudaRun(3).bias);
 }
 
-TEST_CASE("Two models in four threads, on the legacy stream and on others, are measured each for itself") {
+TEST_CASE("Two models in four threads, on the legacy stream and others, are measured separately") {
     constexpr int kRuns = 20;
     const Preloaded run(cuda_models({"--threads", "4", "--runs", std::to_string(kRuns), "--streams",
                                      "legacy,nonblocking,blocking,per_thread"},
@@ -199,8 +198,7 @@ TEST_CASE("Two models in four threads, on the legacy stream and on others, are m
     CHECK(seen == expected);
 }
 
-TEST_CASE(
-    "Beside a capture others are measured; in it calls are named, and the graph holds nothing of ours") {
+TEST_CASE("Beside a capture other calls are measured; inside it calls are named and the graph stays as is") {
     const Lines argv =
         cuda_models({"--threads", "3", "--capture", "--streams", "nonblocking,legacy,nonblocking"},
                     {"stats", "stats_other"});
@@ -209,7 +207,7 @@ TEST_CASE(
     const std::vector<Record> all = records(run);
     for (const auto& [kernel, tensors] : kCudaTensors) {
         CAPTURE(kernel);
-        // The run before the capture, and six in each of the others.
+        // One run before the capture, and six in each of the other threads.
         CHECK(with_title(all, "before_launch - " + kernel + " - " + tensors[0]).size() == 1 + 2 * 6);
         CHECK(with_title(all, "after_launch - " + kernel + " - " + tensors[0]).size() == 1 + 2 * 6);
     }
@@ -235,7 +233,7 @@ TEST_CASE("Only selected calls are measured") {
                     "after_launch - add_kernel_0 - buf6"}));
 }
 
-TEST_CASE("Where our code cannot be loaded or launched, calls are named and it is said once") {
+TEST_CASE("If our code cannot be loaded or launched, calls are named and one message says so") {
     for (const Variables& broken :
          {Variables{{"FAKE_CUDA_NO_FATBIN", "1"}}, Variables{{"FAKE_CUDA_REFUSE", "aoti_dbg_stats"}}}) {
         const Preloaded run(cuda_models({"--runs", "2"}, {"stats"}), with(broken));

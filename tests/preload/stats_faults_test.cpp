@@ -1,5 +1,5 @@
-// Level 2 where something is in its way: a death inside a call, a reader that is too slow, a device that is,
-// no thread to be had. The program goes on as it would, and what is missing is said and counted.
+// Level 2 with obstacles: a death inside a call, a slow log reader, a slow device, no thread to create. The
+// program continues as it would, and missing results are reported and counted.
 #include <cstdlib>
 
 #include "tests/preload/stats_records.hpp"
@@ -8,9 +8,9 @@
 namespace aoti_dbg::test {
 namespace {
 
-constexpr std::size_t kSidesOfRun = 14;  // of six calls, and what the run is given and gives
+constexpr std::size_t kSidesOfRun = 14;  // six calls, plus the run's inputs and outputs
 
-/// Bare, with the same fakes.
+/// Compares with a bare run on the same fakes.
 void check_unharmed(const Lines& argv, const Variables& env, const Outcome& watched) {
     const Outcome bare = run_bare(argv, env);
     CHECK(watched.out == bare.out);
@@ -77,8 +77,7 @@ TEST_CASE("With AOTI_DBG_SYNC, after a death inside launch N the log ends with t
     }
 }
 
-TEST_CASE(
-    "Where nobody reads the log in time and the model is to wait, nothing is lost, and it is said once") {
+TEST_CASE("With a slow log reader and waiting allowed, nothing is lost and one message says so") {
     constexpr std::size_t kRuns = 1200;
     const Lines argv = {victim_path("cuda_lives"), "late", "stall", std::to_string(kRuns),
                         model_path("stats")};
@@ -96,7 +95,7 @@ TEST_CASE(
     CHECK(unmeasured == 0);
 }
 
-TEST_CASE("Where the model is not to wait, what is lost is counted in the events and in the closing line") {
+TEST_CASE("If the model must not wait, lost results are counted in the events and in the closing line") {
     constexpr std::size_t kRuns = 1200;
     const Lines argv = {victim_path("cuda_lives"), "late", "end", std::to_string(kRuns), model_path("stats")};
     const Preloaded watched(
@@ -112,10 +111,9 @@ TEST_CASE("Where the model is not to wait, what is lost is counted in the events
     CHECK(contains(watched.outcome.err, "; " + std::to_string(lost) + " not measured (queue full)"));
 }
 
-TEST_CASE(
-    "Where the device is too slow for a run to be made to fail, the run succeeds, and it is said once") {
+TEST_CASE("If the device is too slow for raise to fail the run, the run succeeds and one message says so") {
     const Lines argv = cuda_models({"--runs", "1", "--streams", "nonblocking"}, {"stats"});
-    // Six kernels of the program's alone are more than ten seconds.
+    // The program's six kernels alone take more than ten seconds.
     const Variables slow = {{"FAKE_CUDA_DELAY_US", "1800000"}};
     Variables env = with(slow);
     env["AOTI_DBG_ON_FINDING"] = "raise";
@@ -127,8 +125,9 @@ TEST_CASE(
     CHECK(contains(watched.outcome.err, "1 finding"));
 }
 
-TEST_CASE("Where no thread can be made, names are printed, it is said once, and the program is unharmed") {
-    if (kSanitized) return;  // the sanitizer's run-time makes the threads, whoever asks
+TEST_CASE(
+    "Where no thread can be created, names are printed, one message says so, and the program is unharmed") {
+    if (kSanitized) return;  // the sanitizer's runtime creates the threads
     const Lines argv = cuda_models({"--runs", "2", "--threads", "2", "--streams", "nonblocking,legacy"},
                                    {"stats", "stats_other"});
     const TempFolder folder;

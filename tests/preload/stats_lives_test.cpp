@@ -1,5 +1,5 @@
-// Level 2 on CUDA over the lives of contexts, processes and weights: contexts that go and come back, forks
-// while it measures, weights that change. The program is unharmed, what is still there is measured on.
+// Level 2 on CUDA across contexts that come and go, forks during measuring, and weights that change. The
+// program is unharmed, and everything still alive is measured.
 
 #include "tests/preload/stats_records.hpp"
 #include "tests/support/catch.hpp"
@@ -27,7 +27,7 @@ void check_unharmed(const Lines& argv, const Variables& env, const Outcome& watc
     CHECK_FALSE(watched.timed_out);
 }
 
-/// By name, each member of an event's line that is written as `"name":value`.
+/// The members of an event's line that are written as `"name":value`, by name.
 std::string member(const std::string& object, const std::string& name) {
     const std::string key = "\"" + name + "\":";
     const std::size_t at = object.find(key);
@@ -39,7 +39,7 @@ std::string member(const std::string& object, const std::string& name) {
     return object.substr(begin, object.find_first_of(",}", begin) - begin);
 }
 
-/// What the sides of calls say of this argument, in order.
+/// The entries for this argument in the calls' sides, in order.
 Lines arguments_of(const Lines& events, const std::string& side, const std::string& kernel,
                    const std::string& label) {
     Lines found;
@@ -53,7 +53,7 @@ Lines arguments_of(const Lines& events, const std::string& side, const std::stri
     return found;
 }
 
-/// The definition of the tensor that an argument refers to, but for its number.
+/// The definition of the tensor that an argument refers to, without its number.
 std::string tensor_of(const Lines& events, const std::string& argument) {
     const std::string start = "{\"event\":\"tensor\",\"id\":" + member(argument, "tensor") + ",";
     const auto found = std::find_if(events.begin(), events.end(),
@@ -61,7 +61,7 @@ std::string tensor_of(const Lines& events, const std::string& argument) {
     return found == events.end() ? "" : found->substr(start.size());
 }
 
-TEST_CASE("A context that goes between runs or under them harms nobody, and the next one is measured in") {
+TEST_CASE("A context destroyed between or during runs does no harm, and the next one is measured") {
     for (const char* how : {"reset", "destroy", "reset_running", "destroy_running"}) {
         for (const Variables& fakes : {Variables{}, Variables{{"FAKE_CUDA_DELAY_US", "20000"}},
                                        Variables{{"FAKE_CUDA_INLINE", "1"}}}) {
@@ -77,7 +77,7 @@ TEST_CASE("A context that goes between runs or under them harms nobody, and the 
                 expected.insert(expected.end(), once.begin(), once.end());
             }
             CHECK(titles_of(all) == expected);
-            // Each run of each life on an input of its own.
+            // Each run of each life has an input of its own.
             const auto inputs = with_title(all, "aoti_model_inputs - arg2_1");
             REQUIRE(inputs.size() == 2 * kLives);
             for (std::size_t life = 0; life < kLives; ++life) {
@@ -93,14 +93,14 @@ TEST_CASE("A context that goes between runs or under them harms nobody, and the 
     }
 }
 
-TEST_CASE("A primary context that is released for good harms nobody either") {
+TEST_CASE("A primary context that is released for good does no harm either") {
     const Lines argv = lives({"release", model_path("stats")});
     const Preloaded watched(argv, kLevel2);
     CAPTURE(watched.outcome.err);
     check_unharmed(argv, {}, watched.outcome);
 }
 
-TEST_CASE("A fork while it measures leaves the parent measuring, whatever becomes of the child") {
+TEST_CASE("A fork during measuring leaves the parent measuring, whatever the child does") {
     if (!kChildrenCanAllocate) return;
     struct Expected {
         const char* how;
@@ -117,7 +117,7 @@ TEST_CASE("A fork while it measures leaves the parent measuring, whatever become
             CAPTURE(expected.how, fakes, watched.outcome.err);
             check_unharmed(argv, fakes, watched.outcome);
 
-            // The parent: whole runs to the end, of both models, and nothing of its children.
+            // The parent has whole runs to the end, of both models, and nothing of its children.
             const Lines events = event_lines(watched.out());
             CHECK(are_whole(events));
             CHECK(ended_in_good_order(events));
@@ -146,8 +146,7 @@ TEST_CASE("A fork while it measures leaves the parent measuring, whatever become
     }
 }
 
-TEST_CASE(
-    "After new weights came, a weight is the same by its handle as by its pointer, and is the new one") {
+TEST_CASE("After an update, a weight is the same new one by its handle and by its pointer") {
     for (const char* variant : {"stats", "stats_folding"}) {
         const Lines argv = cuda_models({"--weights", "--runs", "2", "--streams", "nonblocking"}, {variant});
         const Preloaded watched(argv, kLevel2);

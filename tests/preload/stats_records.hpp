@@ -1,5 +1,5 @@
-// What the tests of level 2 on CUDA models read out of the log and of events.jsonl: the records of a run
-// under the library, in order, and what they are for one run of the model. No checks here.
+// Shared by the tests of level 2 on CUDA models: the records of a run in the log and in events.jsonl, in
+// order, and the expected ones for one run of the model. Contains no checks.
 #pragma once
 
 #include <algorithm>
@@ -28,7 +28,7 @@ struct Record {
     }
 };
 
-/// The records of the log in order. Values stand without a name and are left out.
+/// The records of the log in order, without the values, which have no name.
 inline std::vector<Record> records(const Preloaded& run) {
     std::vector<Record> all;
     for (const std::string& line : run.log_lines()) {
@@ -59,7 +59,7 @@ inline std::vector<std::string> titles_of_run() {
     return titles;
 }
 
-/// Without what may come at the end of a run.
+/// The titles without those of outputs, which may come at the end of a run.
 inline std::vector<std::string> titles_of(const std::vector<Record>& all) {
     std::vector<std::string> titles;
     for (const Record& record : all) {
@@ -68,12 +68,12 @@ inline std::vector<std::string> titles_of(const std::vector<Record>& all) {
     return titles;
 }
 
-/// The lines of events.jsonl in a folder; none where there is no such file.
+/// The lines of events.jsonl in a folder, or none if there is no such file.
 inline Lines event_lines(const std::filesystem::path& folder) {
     return lines_of(read_text(folder / "events.jsonl"));
 }
 
-/// Whether each is an object that was written to its end.
+/// Whether each line is a complete object.
 inline bool are_whole(const Lines& events) {
     return !events.empty() && std::all_of(events.begin(), events.end(), [](const std::string& line) {
         return line.rfind("{\"event\":\"", 0) == 0 && ends_with(line, "}");
@@ -90,7 +90,7 @@ inline std::size_t count_of_calls(const Lines& events) {
     }));
 }
 
-/// The log as `aoti-dbg show` makes it anew out of the events.
+/// The log that `aoti-dbg show` recreates from the events.
 inline Lines shown_text(const std::filesystem::path& folder) {
     return lines_of(
         run_program({AOTI_DBG_TOOL, "show", "--format", "text", (folder / "events.jsonl").string()}).out);

@@ -1,6 +1,5 @@
 // Level 2 on whole processes: which tensors are printed for the calls of the fake model, under which names,
-// before and after, and that the program does not notice. What the text says of a tensor is measure_text's
-// and tests/models' business.
+// before and after. The program must not notice. measure_text and tests/models cover the text about a tensor.
 #include "tests/preload/preload_support.hpp"
 #include "tests/support/catch.hpp"
 
@@ -27,7 +26,7 @@ Lines of_kernel(const Lines& all, const std::string& kernel) {
     return found;
 }
 
-/// The lines of the record with this title, up to the last of them.
+/// The lines of the first record with this title.
 Lines record(const Preloaded& watched, const std::string& title) {
     Lines found;
     for (const std::string& line : watched.log_lines()) {
@@ -38,7 +37,7 @@ Lines record(const Preloaded& watched, const std::string& title) {
     return found;
 }
 
-TEST_CASE("Tensors go by the names of the wrapper source, before the call and after it") {
+TEST_CASE("Tensors have the names of the wrapper source, before the call and after it") {
     const Preloaded watched(model_host({model_path("cpu")}), kLevel2);
     const Lines all = titles(watched);
     REQUIRE_FALSE(all.empty());
@@ -57,9 +56,7 @@ TEST_CASE("Tensors go by the names of the wrapper source, before the call and af
                 "after_launch - cpp_fused_relu_0 - buf0", "after_launch - cpp_fused_relu_0 - arg0_1"});
 }
 
-TEST_CASE(
-    "A call that the sources do not have goes by positions, and kernels' pointers by the tensors fetched for "
-    "them") {
+TEST_CASE("Calls missing from the sources use positions, and kernel pointers the tensors fetched for them") {
     const Preloaded watched(model_host({model_path("cpu")}), kLevel2);
     const Lines all = titles(watched);
     CHECK(of_kernel(all, "at::_ops::cat::call") == Lines{"before_launch - at::_ops::cat::call - arg0[0]",
@@ -69,7 +66,7 @@ TEST_CASE(
                                                          "after_launch - at::_ops::cat::call - arg0[1]",
                                                          "after_launch - at::_ops::cat::call - arg0[2]",
                                                          "after_launch - at::_ops::cat::call - arg3"});
-    // Integers among the arguments are no tensors.
+    // Integer arguments are not tensors.
     CHECK(of_kernel(all, "cpp_fused_mul_1") ==
           Lines{"before_launch - cpp_fused_mul_1 - arg0", "before_launch - cpp_fused_mul_1 - arg1",
                 "before_launch - cpp_fused_mul_1 - arg2", "before_launch - cpp_fused_mul_1 - arg3",
@@ -78,20 +75,20 @@ TEST_CASE(
                 "after_launch - cpp_fused_mul_1 - arg3", "after_launch - cpp_fused_mul_1 - arg4"});
 }
 
-TEST_CASE("What a call makes is looked at after it only, and not at all where the call failed") {
+TEST_CASE("A call's outputs are inspected only after it, and not at all if the call failed") {
     const Preloaded watched(model_host({"--error", model_path("cpu")}), kLevel2);
     const Lines all = titles(watched);
     const auto count = [&all](const std::string& title) { return std::count(all.begin(), all.end(), title); };
     CHECK(count("before_launch - at::_ops::sort_stable::call - arg4") == 0);
     CHECK(count("after_launch - at::_ops::sort_stable::call - arg4") == 2);
     CHECK(count("after_launch - at::_ops::sort_stable::call - arg5") == 2);
-    // Where nothing says which of its tensors an op makes, all of them may be.
+    // If nothing says which of its tensors an op creates, all of them may be new.
     CHECK(count("before_launch - mylib::scale - arg5[1]") == 0);
     CHECK(count("after_launch - mylib::scale - arg5[1]") == 2);
     CHECK(watched.outcome.exit_code == 0);
 }
 
-TEST_CASE("A record says what the tensor holds") {
+TEST_CASE("A record has the tensor's contents") {
     const Preloaded watched(model_host({model_path("cpu")}), kLevel2);
     Lines lines = record(watched, "aoti_model_inputs - input0");
     REQUIRE(lines.size() == 1 + 32 + 1 + 12);
@@ -104,8 +101,7 @@ TEST_CASE("A record says what the tensor holds") {
                          "Requires grad: 0"});
 }
 
-TEST_CASE(
-    "Level 2 prints no launch lines, but for calls whose arguments cannot be told; names,stats prints both") {
+TEST_CASE("Level 2 prints launch lines only for calls with unknown arguments; names,stats prints all") {
     const Preloaded alone(model_host({model_path("cpu")}), kLevel2);
     Lines launches;
     for (const std::string& line : alone.log_lines()) {
@@ -131,7 +127,7 @@ TEST_CASE("Only selected calls are measured, under the names that they have amon
                     "aoti_model_outputs - output0"}));
 }
 
-TEST_CASE("A model without sources beside it has its ops measured by position") {
+TEST_CASE("A model without sources has its ops measured by position") {
     const Preloaded watched(model_host({model_path("bare")}), kLevel2);
     const Lines found = of_kernel(titles(watched), "aoti_torch_cpu_addmm_out");
     REQUIRE(found.size() == 8);
@@ -139,7 +135,7 @@ TEST_CASE("A model without sources beside it has its ops measured by position") 
     CHECK(found[7] == "after_launch - aoti_torch_cpu_addmm_out - arg3");
 }
 
-TEST_CASE("The program computes what it computes without us, errno included, in threads and after failures") {
+TEST_CASE("The program computes the same as bare, errno included, in threads and after failures") {
     for (const Lines& options :
          {Lines{"--runs", "3"}, Lines{"--two-runners"}, Lines{"--threads", "4", "--runs", "5"},
           Lines{"--error"}, Lines{"--weights"}, Lines{"--reload", "3"}, Lines{"--single"}}) {

@@ -1,5 +1,5 @@
-// What makes level 2 measure on CUDA besides the level itself: a rule of the configuration file, findings
-// alone. Only what was asked for is in the log; the program computes what it does bare.
+// What makes level 2 measure on CUDA apart from the level itself: a rule of the configuration file, or
+// findings alone. The log has only what was requested, and the program computes the same as bare.
 #include "tests/preload/stats_records.hpp"
 #include "tests/support/catch.hpp"
 
@@ -16,15 +16,15 @@ void check_unharmed(const Preloaded& watched) {
     CHECK_FALSE(contains(watched.outcome.err, " warn: "));
 }
 
-/// Under options that stand in a file.
+/// Runs with options from a file.
 Preloaded with_file(const TempFolder& folder, const std::string& json) {
     const std::string path = (folder.path() / "options.json").string();
     write_text(path, json);
-    // Preloaded's own level, where the file is to say it, is none.
+    // Clears Preloaded's own level, so that the file sets it.
     return Preloaded(kProgram, {{"AOTI_DBG_LEVEL", ""}, {"AOTI_DBG_CONFIG", path}});
 }
 
-/// The launch lines, and of records their titles, in order.
+/// The launch lines and the titles of records, in order.
 Lines names_and_titles(const Preloaded& watched) {
     Lines all;
     for (const std::string& line : watched.log_lines()) {
@@ -55,7 +55,7 @@ TEST_CASE("A rule of the file alone has its kernels measured, and no other") {
     CHECK(ended_in_good_order(events));
 }
 
-TEST_CASE("A rule raises a kernel above the names of the others, each in its place") {
+TEST_CASE("A rule raises a kernel above the level of the others, and all stay in order") {
     const TempFolder folder;
     const Preloaded watched =
         with_file(folder, R"({"level": 3, "rules": [{"kernels": "add_kernel_0", "level": 2}]})");
@@ -77,7 +77,7 @@ TEST_CASE("A rule that matches nothing measures nothing") {
     CHECK(count_of_calls(event_lines(watched.out())) == 0);
 }
 
-TEST_CASE("Findings alone print a finding alone, and find what level 2 finds") {
+TEST_CASE("Findings alone print only findings, and find what level 2 finds") {
     const Preloaded alone(kProgram, {{"AOTI_DBG_LEVEL", ""}, {"AOTI_DBG_CHECK", "nan,inf"}});
     check_unharmed(alone);
     const Lines lines = alone.log_lines();
@@ -101,8 +101,7 @@ TEST_CASE("Findings alone print a finding alone, and find what level 2 finds") {
     CHECK(std::find(all.begin(), all.end(), lines[0]) != all.end());
 }
 
-TEST_CASE(
-    "Findings are looked for where it is asked for: in a rule's kernels, in selected ones, by the file") {
+TEST_CASE("Findings are checked only where requested: in a rule's kernels, in selected ones, by the file") {
     const TempFolder folder;
     const auto has_finding = [](const Preloaded& watched) {
         check_unharmed(watched);

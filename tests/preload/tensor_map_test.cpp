@@ -1,5 +1,5 @@
-// The map of tensors of whole processes on the software driver: what each run of a model was given, made and
-// let go, by the names of the wrapper source.
+// The tensor map of whole processes on the fake driver: what each run of a model received, created and freed,
+// by the names of the wrapper source.
 #include "serializer/tensor_map.hpp"
 
 #include <cstring>
@@ -29,7 +29,7 @@ std::string name_of(const Slot& slot) {
     return {slot.name, strnlen(slot.name, sizeof slot.name)};
 }
 
-/// "made buf0 512 let go": what is known of each tensor of a run, in order.
+/// "made buf0 512 let go": the known facts of each tensor of a run, in order.
 Lines told(const TensorMap& map, std::uint32_t run) {
     Lines lines;
     for (const Slot& slot : map.slots) {
@@ -44,7 +44,7 @@ Lines told(const TensorMap& map, std::uint32_t run) {
     return lines;
 }
 
-/// Bare and armed alike.
+/// Runs bare and with triage, which must behave alike.
 struct Armed : Preloaded {
     explicit Armed(const Lines& victim, const Variables& variables = kArmed) : Preloaded(victim, variables) {
         const Outcome bare = run_bare(victim);
@@ -55,7 +55,7 @@ struct Armed : Preloaded {
     }
 };
 
-TEST_CASE("Each tensor of a run is in the map under the name that the wrapper source has for it") {
+TEST_CASE("Each tensor of a run is in the map under its name in the wrapper source") {
     const Armed run(cuda_models({"--runs", "3"}, {"stats"}));
     const TensorMap map = map_in(run.out());
     const Lines made = {"made buf0 (later buf1) 512 let go",
@@ -63,14 +63,14 @@ TEST_CASE("Each tensor of a run is in the map under the name that the wrapper so
                         "made buf3 1024 outlived",
                         "made buf4 512 let go",
                         "made buf5 512 let go",
-                        "made buf6 512"};  // a view of it goes out
+                        "made buf6 512"};  // a view of it is an output
     CHECK(told(map, 0) == joined({"input arg2_1 512"}, made));
     for (std::uint32_t number = 1; number < 3; ++number)
         CHECK(told(map, number) == joined({"input arg2_1 512"}, made));
     CHECK(map.header.made == map.slots.size());
 }
 
-TEST_CASE("Tensors are noted between the calls that they were made between") {
+TEST_CASE("A tensor is noted between the calls that surround its creation") {
     const Armed run(cuda_models({}, {"stats"}));
     const TensorMap map = map_in(run.out());
     REQUIRE(map.slots.size() == 7);
@@ -81,12 +81,12 @@ TEST_CASE("Tensors are noted between the calls that they were made between") {
         if (slot.ended == slot.number) CHECK(slot.end_sequence > slot.created_sequence);
         CHECK(slot.address != 0);
     }
-    // buf0 is made behind the begin of the run, and before its first call.
+    // buf0 is created after the start of the run and before its first call.
     CHECK(map.slots[1].created_sequence == map.slots[0].created_sequence);
     CHECK(map.slots[2].created_sequence > map.slots[1].created_sequence);
 }
 
-TEST_CASE("What an op returns is in the map, and ends where the source lets go of it, or at the end") {
+TEST_CASE("Tensors that an op returns end where the source frees them, or at the end of the run") {
     const Armed run(cuda_models({"--runs", "3"}, {"stats_sorting"}));
     const TensorMap map = map_in(run.out());
     for (std::uint32_t number = 0; number < 3; ++number) {
@@ -98,14 +98,14 @@ TEST_CASE("What an op returns is in the map, and ends where the source lets go o
         std::map<std::string, Slot> slots;
         for (const Slot& slot : map.slots)
             if (slot.run == number) slots[name_of(slot)] = slot;
-        // Behind the sort, behind the addition, and behind all.
+        // They end after the sort, after the addition and after the last call.
         CHECK(slots["buf7"].end_sequence == slots["buf7"].created_sequence);
         CHECK(slots["buf4"].end_sequence == slots["buf7"].created_sequence + 1);
         CHECK(slots["buf8"].end_sequence == slots["buf4"].end_sequence + 1);
     }
 }
 
-TEST_CASE("A run that fails gives nothing out") {
+TEST_CASE("A run that fails has no outputs") {
     const Lines victim = cuda_models({}, {"stats_sorting"});
     const Preloaded run(victim, {{"AOTI_DBG_TRIAGE", "1"}, {"FAKE_CUDA_REFUSE", "add_kernel"}});
     CAPTURE(run.outcome.err);
@@ -116,7 +116,7 @@ TEST_CASE("A run that fails gives nothing out") {
                 "returned buf8 1024 let go", "made buf5 512 let go", "made buf6 512"});
 }
 
-TEST_CASE("Threads and models at once get maps of their own runs") {
+TEST_CASE("Concurrent threads and models get maps of their own runs") {
     const Armed run(
         cuda_models({"--runs", "20", "--threads", "4", "--streams", "nonblocking"}, {"stats", "stats"}));
     const TensorMap map = map_in(run.out());
@@ -130,7 +130,7 @@ TEST_CASE("Threads and models at once get maps of their own runs") {
     }
 }
 
-TEST_CASE("There is a map of tensors only with triage and checks, and of models on a device") {
+TEST_CASE("A tensor map needs triage, checks and a model on a device") {
     for (const Variables& variables :
          {Variables{{"AOTI_DBG_CHECK", "args"}}, Variables{{"AOTI_DBG_HANG", "100"}},
           Variables{{"AOTI_DBG_TRIAGE", "1"}, {"AOTI_DBG_CHECK", "none"}, {"AOTI_DBG_LEVEL", "0"}},

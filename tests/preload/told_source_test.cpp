@@ -1,5 +1,5 @@
-// What a report says from the source of the model that a call belongs to, on the software driver: one package
-// or several that are alike.
+// What a report takes from the source of the model that a call belongs to. The tests use the fake driver,
+// with one package or several similar ones.
 #include "tests/preload/cuda_models_fixture.hpp"
 #include "tests/preload/triage_fixture.hpp"
 #include "tests/support/catch.hpp"
@@ -7,8 +7,8 @@
 namespace aoti_dbg::test {
 namespace {
 
-/// cuda_models with these models, one launch of which faults. A run has six calls, of which the first is an
-/// op that launches a kernel of its own.
+/// cuda_models with these models, one launch of which faults. A run has six calls. The first is an op that
+/// launches a kernel of its own.
 struct Faulted : Run {
     Faulted(int launch, const Lines& variants, const Lines& flags = kTriage,
             const Lines& options = {"--runs", "2"})
@@ -18,7 +18,7 @@ struct Faulted : Run {
     }
 };
 
-/// What is to be the same of a model whatever other models there are.
+/// The part of a report that must be the same for a model whatever other models exist.
 Json fault_details(const Json& report) {
     Json told;
     for (const char* member : {"kernel", "line", "original_aten", "source_nodes"})
@@ -37,7 +37,7 @@ bool begins_with(const std::string& text, const std::string& beginning) {
     return text.rfind(beginning, 0) == 0;
 }
 
-TEST_CASE("A second package whose calls are alike takes nothing away from the report") {
+TEST_CASE("A second package with similar calls takes nothing away from the report") {
     const Faulted alone(5, {"stats"});
     const Faulted beside(5, {"stats", "stats_other"});
     CHECK(fault_details(beside.report()) == fault_details(alone.report()));
@@ -50,13 +50,13 @@ TEST_CASE("A second package whose calls are alike takes nothing away from the re
     CHECK(contains(text, "  written by     "));
 }
 
-TEST_CASE("Ops, of whose stream nothing is known, are told before a fault on the legacy stream") {
+TEST_CASE("Ops, which have no known stream, are reported before a fault on the legacy stream") {
     const Json report = Faulted(5, {"stats"}).report();
     CHECK(report.at("call").at("stream") == "0x0");
     CHECK(report.at("before").back().at("kernel") == "aoti_torch_cuda_addmm_out");
 }
 
-TEST_CASE("It is the package of the model whose call faulted, whichever thread comes first") {
+TEST_CASE("The report uses the package of the faulted call's model, whichever thread comes first") {
     const Faulted run(5, {"stats", "stats_other"}, kTriage, {"--threads", "2", "--streams", "nonblocking"});
     const Json call = run.report().at("call");
     const std::string variant = call.at("model") == 0 ? "stats" : "stats_other";
@@ -65,7 +65,7 @@ TEST_CASE("It is the package of the model whose call faulted, whichever thread c
     CHECK(call.at("line") != 0);
 }
 
-TEST_CASE("In an older library's folder that does not tell whose packages are, that is said") {
+TEST_CASE("For an older library's folder without package owners, the report says so") {
     const Faulted run(5, {"stats", "stats_other"}, {"--triage", "--keep-dump", "on"});
     for (const fs::path& package : Preloaded::files(run.out() / "evidence", "c"))
         fs::remove(package / "models.jsonl");
@@ -79,7 +79,7 @@ TEST_CASE("In an older library's folder that does not tell whose packages are, t
     CHECK(contains(report.at("notes").dump(), "2 packages match these calls (cstats-"));
 }
 
-TEST_CASE("Tensors of the call are told with dtype, sizes and place, scalars with their value") {
+TEST_CASE("Tensors of the call are reported with dtype, sizes and address, scalars with their value") {
     const Faulted run(5, {"stats"});
     const Json arguments = run.report().at("arguments");
     REQUIRE(arguments.size() == 4);
@@ -93,7 +93,7 @@ TEST_CASE("Tensors of the call are told with dtype, sizes and place, scalars wit
     CHECK(arguments[3].at("value") == "128");
     CHECK(contains(read_text(run.out() / "report.txt"),
                    "  arguments      buf1: in_ptr0, float32 [8, 16], 512 bytes at 0x"));
-    // What comes from outside may be another one.
+    // An input comes from the caller and may differ from the expected one.
     const Json input = Faulted(4, {"stats"}).report().at("arguments").at(0);
     CHECK(input.at("label") == "arg2_1");
     CHECK(input.at("expected") == true);
@@ -101,7 +101,7 @@ TEST_CASE("Tensors of the call are told with dtype, sizes and place, scalars wit
     CHECK(input.at("bytes") == 512);
 }
 
-/// cuda_models with these models, whose root of negative numbers is found.
+/// cuda_models with these models, which produce a finding: the square root of negative numbers.
 struct Found : Run {
     explicit Found(const Lines& variants)
         : Run({"--triage", "--ci", "--check", "nan,inf,args"}, cuda_models({"--runs", "2"}, variants)) {
@@ -111,7 +111,7 @@ struct Found : Run {
     }
 };
 
-TEST_CASE("A finding of a program that ends well is told with its call, as a fault is") {
+TEST_CASE("A finding of a program that exits normally is reported with its call, like a fault") {
     const Found run({"stats_other", "stats"});
     const Json report = run.report();
     CHECK(run.verdict() == "NaN in buf4, first made by triton_poi_fused_sqrt_2 (run 0, call 3)");
@@ -136,13 +136,13 @@ TEST_CASE("A finding of a program that ends well is told with its call, as a fau
     CHECK(verdict.at("kernel") == "triton_poi_fused_sqrt_2");
 }
 
-TEST_CASE("A finding about what a run is given is told with the run and the calls before it") {
+TEST_CASE("A finding about a run's input is reported with the run and the calls before it") {
     const Run run(kTriage, {victim_path("wrong_arguments"), "dtype", model_path("stats")});
     CAPTURE(run.outcome.err);
     REQUIRE(run.has_report());
     const Json report = run.report();
     CHECK(report.at("call").at("kind") == "run");
-    // It fails before its first call, so that nothing was kept of its package.
+    // It fails before its first call, so nothing of its package was kept.
     CHECK(report.at("call").at("path") == model_path("stats"));
     CHECK_FALSE(contains(read_text(run.out() / "report.txt"), "  package "));
     const Json& argument = report.at("arguments").at(0);

@@ -1,5 +1,5 @@
-// Every victim bare and with the library preloaded: the same output, the same end. Must compare nothing that
-// a program may differ in from run to run.
+// Every victim bare and with the library preloaded: the same output, the same end. Must not compare anything
+// that differs between runs of a program by itself.
 #include <csignal>
 
 #include "tests/preload/preload_support.hpp"
@@ -65,7 +65,7 @@ std::vector<Case> other_cases() {
                                {"a program without a model", {"/bin/echo", "hello"}, {}}};
     for (const char* mode : {"fork_while_running", "child_runs", "fork_in_thread", "vfork_exec", "os_exit"}) {
         if (kThreadSanitized)
-            continue;  // its run-time does not carry threads across a fork and reports itself
+            continue;  // its runtime does not carry threads across a fork and reports itself
         if (!children_can(mode)) continue;
         cases.push_back({mode, {victim_path("fork_victim"), mode, cpu}, {}});
     }
@@ -108,12 +108,12 @@ TEST_CASE("Programs that fork, exec, link a model or have none print and end the
 }
 
 TEST_CASE(
-    "A program that closed a standard descriptor finds only its own bytes in the file that took its number") {
+    "A program that closed a standard descriptor finds only its own bytes in the file with its number") {
     for (const char* when : {"exec", "late"}) {
         for (const char* number : {"0", "1", "2"}) {
             for (const char* log : {"", "stderr", "stdout"}) {
                 CAPTURE(when, number, log);
-                // Whoever asks for lines on a descriptor that he closes late has asked for them there.
+                // A program that requests lines on a descriptor and closes it late gets them there.
                 if (std::string(when) == "late" && *log != '\0') continue;
                 const TempFolder data;
                 Variables env;
@@ -128,7 +128,7 @@ TEST_CASE(
     }
 }
 
-TEST_CASE("A program that never touches a model creates nothing and says nothing at level 3") {
+TEST_CASE("A program that never touches a model creates nothing and prints nothing at level 3") {
     for (const Lines& argv : std::vector<Lines>{{"/bin/true"}, {"/bin/sh", "-c", "/bin/true; (exit 3)"}}) {
         const Preloaded watched(argv);
         CHECK(watched.outcome.err.empty());
@@ -136,7 +136,7 @@ TEST_CASE("A program that never touches a model creates nothing and says nothing
     }
 }
 
-TEST_CASE("A million launches leave the process as large as it was") {
+TEST_CASE("A million launches leave the process as large as before") {
 #ifdef AOTI_DBG_SANITIZED
     WARN("skipped: a sanitizer keeps freed memory");
 #else

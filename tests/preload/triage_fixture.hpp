@@ -1,5 +1,5 @@
-// What the tests of `aoti-dbg run --triage` share: a run of the command in a folder of its own, and the fake
-// model that dies where it is told to. No checks here.
+// Shared by the tests of `aoti-dbg run --triage`: a run of the command in a folder of its own, and the fake
+// model that dies at a given call. Contains no checks.
 #pragma once
 
 #include <nlohmann/json.hpp>

@@ -1,4 +1,4 @@
-// What `aoti-dbg run --triage` and --ci leave of a crash, and where: folders, files and exit codes.
+// The output of `aoti-dbg run --triage` and --ci after a crash, and its place: folders, files and exit codes.
 #include <sys/stat.h>
 
 #include <csignal>
@@ -10,7 +10,7 @@
 namespace aoti_dbg::test {
 namespace {
 
-TEST_CASE("A command that has no room on the page is a script beside it, for its owner alone") {
+TEST_CASE("A command that does not fit on the page becomes a script beside it, for its owner alone") {
     const Lines shell = {"/bin/sh", "-c", "kill -SEGV $$\n# two lines"};
     const Run run({"--triage", "--scope", "all", "--check", "none", "--require", "none"}, shell);
     const fs::path script = run.out() / "repeat.sh";
@@ -26,7 +26,7 @@ TEST_CASE("A command that has no room on the page is a script beside it, for its
     CHECK(again.exit_code == 128 + SIGSEGV);
     CHECK(contains(again.err, "aoti-dbg: segmentation fault (SIGSEGV)"));
     CHECK(fs::exists(run.folder() / "aoti_dbg"));
-    // The name of the command is enough where a shell finds it by that.
+    // The bare name of the command is enough where a shell finds it.
     const fs::path tool(AOTI_DBG_TOOL);
     const Run found(kTriage, {"/bin/sh", "-c", "kill -SEGV $$"},
                     {{"PATH", tool.parent_path().string() + ":/usr/bin:/bin"}});
@@ -35,7 +35,7 @@ TEST_CASE("A command that has no room on the page is a script beside it, for its
     CHECK_FALSE(fs::exists(found.out() / "repeat.sh"));
 }
 
-TEST_CASE("The verdict is appended to what stands there, also of runs at once") {
+TEST_CASE("The verdict is appended to the file's contents, even by concurrent runs") {
     const TempFolder folder;
     const fs::path file = folder.path() / "verdicts";
     write_text(file, "before\n");
@@ -61,7 +61,7 @@ Outcome die_in(const fs::path& parent, const std::string& name, const Lines& fla
     return run_bare(joined(command, kThreeRuns), env, std::chrono::seconds(120), parent);
 }
 
-TEST_CASE("Of the folders with reports the newest are kept, and nothing else is touched") {
+TEST_CASE("The newest report folders are kept, and nothing else is touched") {
     const TempFolder parent;
     const auto has = [&](const std::string& name) {
         return fs::exists(parent.path() / name / "report.json");
@@ -81,7 +81,7 @@ TEST_CASE("Of the folders with reports the newest are kept, and nothing else is 
     const Outcome all = die_in(parent.path(), "%p", {});
     CHECK_FALSE(contains(all.err, "removed"));
     CHECK(has("first"));
-    // Four, and this one.
+    // Four older folders and this one.
     const Outcome some = die_in(parent.path(), "%p", {"--max-reports", "3"});
     CHECK(some.signal == SIGSEGV);
     CHECK(contains(some.err, "removed 2 older reports from " + parent.path().string()));
@@ -93,7 +93,7 @@ TEST_CASE("Of the folders with reports the newest are kept, and nothing else is 
     CHECK(fs::is_symlink(parent.path() / "a_link"));
 }
 
-TEST_CASE("Where all runs share a folder, the limit says nothing of those beside it") {
+TEST_CASE("If all runs share a folder, the limit ignores the folders beside it") {
     const TempFolder parent;
     die_in(parent.path(), "first", {});
     const Outcome second = die_in(parent.path(), "second", {"--max-reports", "1"});
@@ -104,7 +104,7 @@ TEST_CASE("Where all runs share a folder, the limit says nothing of those beside
 
 // ---- CI
 
-TEST_CASE("A program under --ci in which no model was seen ends with a code of its own") {
+TEST_CASE("A program under --ci without a model ends with a code of its own") {
     const Run nothing({"--ci"}, {"/bin/true"});
     CHECK(nothing.outcome.exit_code == 123);
     CHECK(contains(nothing.outcome.err, "0 processes recorded 0 runs and 0 calls; 0 findings; report: none"));
@@ -118,7 +118,7 @@ TEST_CASE("A program under --ci in which no model was seen ends with a code of i
     CHECK(contains(crashed.outcome.err, "report: " + (crashed.out() / "report.json").string()));
 }
 
-TEST_CASE("Names are portable under --ci, unless they are asked not to be") {
+TEST_CASE("Names are portable under --ci unless the options say otherwise") {
     const auto value_under = [](const Lines& flags, const Variables& env = {}) {
         return Run(joined(flags, {"--level", "1"}), model_host({model_path("cpu")}), env);
     };
@@ -137,7 +137,7 @@ TEST_CASE("Names are portable under --ci, unless they are asked not to be") {
 }
 
 #ifdef AOTI_DBG_HAS_FAKE_CUDA
-TEST_CASE("Findings of a program that ended well decide its exit code where that is wanted") {
+TEST_CASE("Findings of a program that exits normally set its exit code on request") {
     const Lines program = cuda_models({}, {"stats"});
     const Lines check = {"--check", "nan"};
     const auto code = [&](const Lines& flags) {
@@ -156,7 +156,7 @@ TEST_CASE("Findings of a program that ended well decide its exit code where that
     CHECK(run.report().at("ended").at("exit_status") == 0);
 }
 
-TEST_CASE("Of many findings the first ten are told one by one, and the others as a number") {
+TEST_CASE("The first ten findings are reported one by one, and the others as a count") {
     const TempFolder folder;
     const fs::path junit = folder.path() / "results.xml";
     std::string program;
@@ -175,7 +175,7 @@ TEST_CASE("Of many findings the first ten are told one by one, and the others as
                    "<failure message=\"" + std::to_string(findings - 10) + " more findings; events.jsonl"));
 }
 
-TEST_CASE("Findings of a program that could write nowhere fail a run under --ci all the same") {
+TEST_CASE("Under --ci, findings of a program that could write nowhere still fail the run") {
     const TempFolder folder;
     write_text(folder.path() / "file", "in the way");
     const fs::path junit = folder.path() / "results.xml";
@@ -191,7 +191,7 @@ TEST_CASE("Findings of a program that could write nowhere fail a run under --ci 
 }
 #endif
 
-TEST_CASE("Annotations and JUnit XML say what the report says, and a file that is there is kept") {
+TEST_CASE("Annotations and JUnit XML agree with the report, and an existing file is kept") {
     const TempFolder folder;
     const fs::path junit = folder.path() / "results.xml";
     write_text(junit, "an older one");
@@ -207,8 +207,8 @@ TEST_CASE("Annotations and JUnit XML say what the report says, and a file that i
     CHECK(contains(xml, "<failure message=\"segmentation fault (SIGSEGV) inside " + place_of(10) + "\">"));
 }
 
-TEST_CASE("A program that was armed by variables and killed is reported on when it has ended") {
-    Variables variables = dying(5, SIGKILL);  // of which the program cannot tell itself
+TEST_CASE("A killed program with triage by variables is reported on after its end") {
+    Variables variables = dying(5, SIGKILL);  // it cannot report its own death
     variables["AOTI_DBG_TRIAGE"] = "1";
     const Preloaded died(kThreeRuns, variables);
     const Outcome report = reported(died.out());
@@ -218,14 +218,14 @@ TEST_CASE("A program that was armed by variables and killed is reported on when 
     CHECK(read_text(died.out() / "report.txt") == report.out);
     const Json json = Json::parse(read_text(died.out() / "report.json"));
     CHECK(json.at("call").at("kernel") == kOneRun[4]);
-    // Those of the command are not the program's.
+    // These are the program's variables, not those of the command.
     CHECK(json.at("variables").at("AOTI_DBG_TRIAGE") == "1");
-    // Nothing is overwritten.
+    // A second report overwrites nothing.
     CHECK(reported(died.out()).exit_code == 0);
     CHECK(Preloaded::files(died.out(), "report").size() == 4);
 }
 
-TEST_CASE("A program that was killed between its calls is reported on, too") {
+TEST_CASE("A program that was killed between its calls is reported on too") {
     const Preloaded died({victim_path("signal_user"), "killed", model_path("cpu")},
                          {{"AOTI_DBG_TRIAGE", "1"}});
     const Outcome report = reported(died.out());
@@ -240,7 +240,7 @@ TEST_CASE("A program that was killed between its calls is reported on, too") {
     CHECK(contains(report.err, "report: " + (died.out() / "report.json").string()));
 }
 
-TEST_CASE("A program that another one replaced has not vanished") {
+TEST_CASE("A program that execs another one has not vanished") {
     const Preloaded replaced({victim_path("exec_victim"), model_path("cpu")}, {{"AOTI_DBG_TRIAGE", "1"}});
     REQUIRE(Preloaded::files(replaced.out(), "flight").size() > 1);
     const Outcome report = reported(replaced.out());
@@ -248,14 +248,14 @@ TEST_CASE("A program that another one replaced has not vanished") {
     CHECK(contains(report.err, "nothing to report"));
 }
 
-TEST_CASE("Where a report lies is said, without --ci as well") {
+TEST_CASE("The path of a report is printed, without --ci too") {
     const Run run(kTriage, kThreeRuns, dying(5, SIGSEGV));
     CHECK(contains(run.outcome.err, "report: " + (run.out() / "report.json").string()));
     const Run sound(kTriage, kThreeRuns);
     CHECK_FALSE(contains(sound.outcome.err, "report:"));
 }
 
-TEST_CASE("JUnit's XML has a folder made for it, and is for others to read") {
+TEST_CASE("The folder for JUnit XML is created, and the file is readable by others") {
     const mode_t before = umask(022);
     const Run run({"--triage", "--junit", "made/here/results.xml"}, {"/bin/sh", "-c", "exit 0"});
     umask(before);
@@ -265,7 +265,7 @@ TEST_CASE("JUnit's XML has a folder made for it, and is for others to read") {
     CHECK(static_cast<unsigned>(fs::status(file.parent_path()).permissions()) == 0755U);
 }
 
-TEST_CASE("Of a program that ended well there is nothing to report, and that is said") {
+TEST_CASE("For a program that exited normally, a message says that there is nothing to report") {
     const Preloaded sound(kThreeRuns, {{"AOTI_DBG_TRIAGE", "1"}});
     const Outcome report = reported(sound.out());
     CHECK(report.exit_code == 1);
@@ -279,7 +279,6 @@ TEST_CASE("Of a program that ended well there is nothing to report, and that is 
     CHECK(contains(missing.err, "no process is recorded in "));
 }
 
-/// What a report says of torch; empty where it says nothing.
 TEST_CASE("Wrong values of the flags start nothing") {
     for (const Lines& flags : {Lines{"--error-exitcode", "256"},
                                {"--error-exitcode", "-1"},

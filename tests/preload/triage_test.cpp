@@ -1,5 +1,5 @@
-// `aoti-dbg run --triage` over the fake model: who crashed, where, and with what torch; also with several
-// processes and threads.
+// `aoti-dbg run --triage` with the fake model: which process crashed, where, and with which torch, also with
+// several processes and threads.
 #include <csignal>
 
 #include "serializer/flight_ring_reader.hpp"
@@ -10,7 +10,8 @@
 namespace aoti_dbg::test {
 namespace {
 
-TEST_CASE("A signal inside a call is told with the call, in the folder, on the terminal and in one line") {
+TEST_CASE(
+    "A signal inside a call is reported with the call, in the folder, on the terminal and in one line") {
     for (const auto& [signal, words, kind] : {std::tuple{SIGSEGV, "segmentation fault (SIGSEGV)", "host"},
                                               {SIGABRT, "aborted (SIGABRT)", "host"},
                                               {SIGKILL, "killed (SIGKILL)", "unknown"}}) {
@@ -24,7 +25,7 @@ TEST_CASE("A signal inside a call is told with the call, in the folder, on the t
             CHECK(report.at("class") == kind);
             CHECK(report.at("call").at("kernel") == kOneRun[(static_cast<std::size_t>(number) - 1) % 14]);
             CHECK(report.at("seen").at("processes") == 1);
-            // What the terminal shows is what the file holds.
+            // The terminal shows the contents of the file.
             CHECK(contains(run.outcome.err, read_text(run.out() / "report.txt")));
             const Json line = Json::parse(read_text(run.verdict_file()));
             CHECK(line.at("verdict") == report.at("verdict"));
@@ -33,14 +34,14 @@ TEST_CASE("A signal inside a call is told with the call, in the folder, on the t
     }
 }
 
-TEST_CASE("SIGKILL is of unknown class, and want of memory is never said as known") {
+TEST_CASE("SIGKILL is of unknown class, and out of memory is never reported as certain") {
     const Run run(kTriage, kThreeRuns, dying(3, SIGKILL));
     const std::string verdict = run.verdict();
     CHECK((contains(verdict, "; the sender is unknown") || contains(verdict, "(a guess)") ||
            contains(verdict, "; likely by the kernel's out-of-memory killer")));
 }
 
-TEST_CASE("Without --triage, and where a program ends well or by itself, nothing is told") {
+TEST_CASE("Without --triage, or when a program exits by itself, nothing is reported") {
     const Run without({}, kThreeRuns, dying(3, SIGSEGV));
     CHECK(without.outcome.signal == SIGSEGV);
     CHECK_FALSE(without.has_report());
@@ -54,7 +55,7 @@ TEST_CASE("Without --triage, and where a program ends well or by itself, nothing
     CHECK_FALSE(fs::exists(failed.out()));
 }
 
-TEST_CASE("Triage by the environment, and names of calls that are printed only where somebody asks") {
+TEST_CASE("Triage by the environment prints names of calls only on request") {
     Variables env = dying(3, SIGSEGV);
     env["AOTI_DBG_TRIAGE"] = "1";
     const Run quiet({}, kThreeRuns, env);
@@ -66,12 +67,12 @@ TEST_CASE("Triage by the environment, and names of calls that are printed only w
     CHECK_FALSE(refused.has_report());
 }
 
-TEST_CASE("A signal outside of any call is told as such, with the last call or with none") {
+TEST_CASE("A signal outside of any call is reported as such, with the last call or with none") {
     const Run none(kTriage, {"/bin/sh", "-c", "kill -SEGV $$"});
     CHECK(none.outcome.signal == SIGSEGV);
     CHECK(none.verdict() == "segmentation fault (SIGSEGV); no model call was recorded");
     const std::string host = kThreeRuns[0] + " " + kThreeRuns[1] + " " + kThreeRuns[2] + " " + kThreeRuns[3];
-    // The shell is the program that is started; what it started has ended well.
+    // The shell is the started program, and its child has exited normally.
     const Run after(kTriage, {"/bin/sh", "-c", host + "; kill -ABRT $$"});
     CHECK(after.outcome.signal == SIGABRT);
     CHECK(after.report().at("seen").at("calls") == 3 * kOneRun.size());
@@ -79,7 +80,7 @@ TEST_CASE("A signal outside of any call is told as such, with the last call or w
     CHECK_FALSE(contains(after.verdict(), "inside"));
 }
 
-TEST_CASE("An exit inside a call is told, and the exit code stays") {
+TEST_CASE("An exit inside a call is reported, and the exit code stays") {
     const Run run(kTriage, kThreeRuns, dying(10, 0));
     CHECK(run.outcome.exit_code == 7);
     CHECK(run.verdict() == "the program exited with status 7 inside " + place_of(10));
@@ -88,7 +89,7 @@ TEST_CASE("An exit inside a call is told, and the exit code stays") {
 
 TEST_CASE("A crash below a shell is found by its ring, and the signal by the exit status") {
     const std::string host = kThreeRuns[0] + " --runs 3 " + kThreeRuns[3];
-    // Which nobody in the process sees.
+    // The process itself cannot see this signal.
     const Run signalled(kTriage, {"/bin/sh", "-c", host + "; exit $?"}, dying(17, SIGKILL));
     CHECK(signalled.outcome.exit_code == 137);
     CHECK(contains(signalled.verdict(),
@@ -106,12 +107,12 @@ TEST_CASE("A crash below a shell is found by its ring, and the signal by the exi
     CHECK_FALSE(forgiven.has_report());
 }
 
-TEST_CASE("Of several ranks the report says which crashed first, with its own variables") {
+TEST_CASE("With several ranks, the report says which crashed first, with that rank's variables") {
     const auto rank = [](int number) {
         return "RANK=" + std::to_string(number) + " WORLD_SIZE=2 " + kThreeRuns[0] + " --runs 3 " +
                kThreeRuns[3];
     };
-    // The second starts and crashes when the first has.
+    // The second rank starts and crashes after the first.
     const Run run({"--triage", "--ci"},
                   {"/bin/sh", "-c", rank(0) + "; status=$?; " + rank(1) + "; exit $status"},
                   dying(17, SIGSEGV));
@@ -125,11 +126,12 @@ TEST_CASE("Of several ranks the report says which crashed first, with its own va
     CHECK(contains(unwrapped(run.outcome.err), ", rank 0, ended with SIGSEGV"));
     CHECK(contains(report.at("notes").dump(), ", rank 1) ended with SIGSEGV"));
     CHECK(Json::parse(read_text(run.verdict_file())).at("rank") == "0");
-    // The command is that which was started, without what is the rank's.
+    // The command is the one that was started, without the rank's variables.
     CHECK_FALSE(contains(report.at("repeat").dump(), "RANK=0 /"));
 }
 
-TEST_CASE("What a process says of itself is there for its owner alone, and only where a report may come") {
+TEST_CASE(
+    "A process's own facts are readable by its owner only, and written only where a report may follow") {
     const Run run(kTriage, kThreeRuns, dying(3, SIGKILL));
     const fs::path file = run.out() / "process.jsonl";
     REQUIRE(fs::exists(file));
@@ -143,7 +145,7 @@ TEST_CASE("What a process says of itself is there for its owner alone, and only 
     const Run without({}, kThreeRuns, dying(3, SIGKILL));
     CHECK(fs::exists(without.out() / "flight.ring"));
     CHECK_FALSE(fs::exists(without.out() / "process.jsonl"));
-    // Without the command that waits it is what a report is made of.
+    // Without the waiting command, the report is based on that file.
     Variables armed = dying(5, SIGKILL);
     armed["AOTI_DBG_TRIAGE"] = "1";
     armed["AOTI_DBG_SCOPE"] = "all";
@@ -154,7 +156,7 @@ TEST_CASE("What a process says of itself is there for its owner alone, and only 
     CHECK(contains(report.at("repeat").at(0).get<std::string>(), "run --triage --scope all --sync on"));
 }
 
-/// Of the only process that has one.
+/// The ring of the only process that has one.
 ring::Contents ring_below(const fs::path& out) {
     std::vector<fs::path> rings;
     for (const auto& entry : fs::recursive_directory_iterator(out))
@@ -181,7 +183,7 @@ TEST_CASE("The ring has the signal that ends a process and its thread, also belo
         CHECK(contents.header.signal == static_cast<std::uint32_t>(signal));
         CHECK(contents.header.signal_thread == contents.header.pid);
         CHECK(contents.header.ended == 0);
-        // The run, and the call.
+        // The run and the call.
         CHECK(open_calls_in(contents) == 2);
     }
     const Run thread(kTriage, {victim_path("dying_thread"), "_exit", model_path("cpu")});
@@ -190,7 +192,7 @@ TEST_CASE("The ring has the signal that ends a process and its thread, also belo
     CHECK(ring_below(thread.out()).header.signal_thread != ring_below(thread.out()).header.pid);
 }
 
-TEST_CASE("The ring has no signal of a process that ends otherwise, or that handles its own") {
+TEST_CASE("The ring has no signal of a process that exits or handles its own signals") {
     const Lines handling = joined(joined({kThreeRuns[0]}, {"--handle-segv"}), {kThreeRuns[3]});
     for (const Run& run :
          {Run(kTriage, kThreeRuns, dying(5, 0)), Run(kTriage, kThreeRuns, dying(5, SIGKILL)),
@@ -202,7 +204,7 @@ TEST_CASE("The ring has no signal of a process that ends otherwise, or that hand
     }
 }
 
-TEST_CASE("A call that was left by an exception is none that a later signal came inside of") {
+TEST_CASE("A later signal does not count as inside a call that an exception unwound") {
     const Lines program = model_host({"--throw", "--then-fault", model_path("throwing")});
     const Run run(kTriage, program);
     CHECK(run.outcome.signal == SIGSEGV);
@@ -211,19 +213,19 @@ TEST_CASE("A call that was left by an exception is none that a later signal came
     CHECK(contents.header.signal == SIGSEGV);
     CHECK(open_calls_in(contents) == 0);
     CHECK_FALSE(contains(run.verdict(), " inside "));
-    // The address of the access, which the processor has said.
+    // The processor reports the address of the access.
     CHECK(run.report().at("ended").at("address") == "0x0");
     CHECK(contains(unwrapped(run.outcome.err), ", ended with SIGSEGV at address 0x0"));
 }
 
-TEST_CASE("Of a signal that somebody has sent there is no address") {
+TEST_CASE("A signal that was sent has no address") {
     const Run run(kTriage, kThreeRuns, dying(5, SIGBUS));
     CHECK(run.report().at("ended").at("signal") == "SIGBUS");
     CHECK_FALSE(run.report().at("ended").contains("address"));
 }
 
 TEST_CASE(
-    "A call that an exception has left decides the exit code under --ci, though the program caught it") {
+    "A call that an exception unwound decides the exit code under --ci, even if the program caught it") {
     const Lines program = model_host({"--throw", model_path("cpu")});
     const Run run({"--triage", "--ci"}, program);
     CHECK(run.outcome.exit_code == 1);
@@ -233,9 +235,9 @@ TEST_CASE(
     CHECK(Run({"--triage", "--ci", "--check", "none"}, program).outcome.exit_code == 0);
 }
 
-// ---- handlers of the program's own
+// ---- the program's own handlers
 
-// Python's faulthandler, from the start, and as pytest turns it on.
+// Python's faulthandler, enabled from the start, and as pytest enables it.
 const std::pair<const std::string, std::string> kFaultHandler = {"PYTHONFAULTHANDLER", "1"};
 const std::string kTurnedOn = "import faulthandler; faulthandler.enable()";
 
@@ -251,7 +253,7 @@ bool has_python() {
            run_program({"python3", "-c", "import ctypes, faulthandler, multiprocessing"}).exit_code == 0;
 }
 
-TEST_CASE("A signal that Python's faulthandler passes on is known as one that nobody took") {
+TEST_CASE("A signal that Python's faulthandler passes on counts as unhandled") {
     if (!has_python()) {
         WARN("skipped: there is no Python here");
         return;
@@ -274,7 +276,7 @@ TEST_CASE("A signal that Python's faulthandler passes on is known as one that no
     }
 }
 
-TEST_CASE("A Python program finds its signals as it does without the library, and may put them back") {
+TEST_CASE("A Python program finds its signals as it does without the library, and may restore them") {
     if (!has_python()) {
         WARN("skipped: there is no Python here");
         return;
@@ -292,7 +294,7 @@ TEST_CASE("A Python program finds its signals as it does without the library, an
     CHECK(run.outcome.exit_code == bare.exit_code);
 }
 
-TEST_CASE("The same in a child of multiprocessing, whose program goes on to fail by its exit status") {
+TEST_CASE("A multiprocessing child's signal is reported, and its program then fails by its exit status") {
     if (!has_python()) {
         WARN("skipped: there is no Python here");
         return;
@@ -313,7 +315,7 @@ TEST_CASE("The same in a child of multiprocessing, whose program goes on to fail
     CHECK(contains(run.verdict(), "segmentation fault (SIGSEGV) inside " + place_of(5)));
 }
 
-TEST_CASE("Of a process that was gone inside of a call it is said what that probably was") {
+TEST_CASE("For a process that vanished inside a call, the report says what probably happened") {
     const std::string host = kThreeRuns[0] + " --handle-segv " + kThreeRuns[3];
     const Run run(kTriage, {"/bin/sh", "-c", host + "; exit 3"}, dying(5, SIGSEGV));
     CHECK(run.report().at("class") == "host");
@@ -321,7 +323,7 @@ TEST_CASE("Of a process that was gone inside of a call it is said what that prob
                    " ended inside " + place_of(5) + "; likely the call ended the process with _exit, or"));
 }
 
-TEST_CASE("A call that failed in another process than the one that is told is a note") {
+TEST_CASE("A call that failed in another process than the reported one is a note") {
     const std::string host = kThreeRuns[0];
     const std::string script = "unset FAKE_TORCH_DIE_AT; " + host + " --error " + kThreeRuns[3] +
                                "; export FAKE_TORCH_DIE_AT=5; " + host + " " + kThreeRuns[3] + "; exit 3";
@@ -332,9 +334,9 @@ TEST_CASE("A call that failed in another process than the one that is told is a 
     CHECK(contains(notes, " failed"));
 }
 
-TEST_CASE("What killed a program that recorded nothing has killed its child, which is told") {
+TEST_CASE("A child of a killed program without records is reported as killed by the same signal") {
     const std::string host = kThreeRuns[0] + " --runs 3 " + kThreeRuns[3];
-    // It stops inside of a call, and dies a little later than the program.
+    // The child stops inside a call and dies a little later than the program.
     const std::string script =
         host +
         " & child=$!; until grep -q 'State:.T' /proc/$child/status; do sleep 0.05; done; "
@@ -345,10 +347,10 @@ TEST_CASE("What killed a program that recorded nothing has killed its child, whi
                               0) == 0);
 }
 
-TEST_CASE("A crash below a program that ended well is told, and decides its exit code where that is wanted") {
+TEST_CASE("A crash below a program that exited normally is reported, and sets its exit code on request") {
     const TempFolder folder;
     ring::FileHeader header = file_header();
-    header.pid = 4'000'200;  // beyond any process there is
+    header.pid = 4'000'200;  // above every real process id
     header.start_unix_ns = std::uint64_t{1} << 62U;
     header.signal = SIGSEGV;
     header.signal_thread = header.pid;
@@ -368,7 +370,7 @@ TEST_CASE("A crash below a program that ended well is told, and decides its exit
     CHECK(contains(read_text(ci.folder() / "ci.xml"), "failures=\"1\""));
 }
 
-TEST_CASE("Several threads inside of calls are told as a set, each by its call") {
+TEST_CASE("Several threads inside calls are reported as a set, each with its call") {
     const Run run(kTriage, model_host({"--threads", "4", "--runs", "4000", model_path("cpu")}),
                   dying(2000, SIGSEGV));
     REQUIRE(run.outcome.signal == SIGSEGV);
@@ -402,11 +404,11 @@ Variables with_torch(int minor, Variables variables) {
     return variables;
 }
 
-TEST_CASE("Of a program in C++ the report says which torch its model calls") {
+TEST_CASE("For a C++ program, the report says which torch its model calls") {
     const Variables dies = dying(3, SIGSEGV);
     CHECK(torch_in(Run(kTriage, kThreeRuns, dies).report()) == "2.11.1");
     CHECK(torch_in(Run(kTriage, kThreeRuns, with_torch(9, dies)).report()) == "2.9.1");
-    // Not where nothing is kept of the model.
+    // Without evidence of the model, the report has no torch version.
     CHECK(torch_in(Run({"--triage", "--evidence", "off"}, kThreeRuns, dies).report()).empty());
     Variables armed = with_torch(10, dying(5, SIGKILL));
     armed["AOTI_DBG_TRIAGE"] = "1";
@@ -419,7 +421,7 @@ TEST_CASE("Of a program in C++ the report says which torch its model calls") {
           fs::canonical(std::string(AOTI_DBG_FAKES) + "/libfake_torch_cpu.so"));
 }
 
-TEST_CASE("In a folder of an earlier run it is the torch of this one that is told") {
+TEST_CASE("In a folder of an earlier run, the report has this run's torch") {
     Run run(kTriage, kThreeRuns, with_torch(9, dying(3, SIGSEGV)));
     CHECK(torch_in(run.report()) == "2.9.1");
     Variables again = with_torch(10, dying(3, SIGSEGV));
@@ -432,7 +434,7 @@ TEST_CASE("In a folder of an earlier run it is the torch of this one that is tol
     CHECK(torch_in(run.report(name)) == "2.10.1");
 }
 
-TEST_CASE("What lies beside the program's Python goes before what the model's library says") {
+TEST_CASE("The torch beside the program's Python takes precedence over the one of the model's library") {
     const TempFolder folder;
     fs::create_directories(folder.path() / "bin");
     fs::create_directories(folder.path() / "lib/python3.11/site-packages/torch-2.12.0+cpu.dist-info");
@@ -443,10 +445,10 @@ TEST_CASE("What lies beside the program's Python goes before what the model's li
     CHECK(torch_in(Run(kTriage, command, dying(3, SIGSEGV)).report()) == "2.12.0+cpu");
 }
 
-TEST_CASE("Of a process that vanished outside of any call it is said that it did not end in good order") {
+TEST_CASE("A process that vanished outside of any call is reported as ended abnormally") {
     const TempFolder folder;
     ring::FileHeader header = file_header();
-    header.pid = 4'000'200;  // beyond any process there is
+    header.pid = 4'000'200;  // above every real process id
     write_text(folder.path() / "flight.ring",
                file_start(header) + names_block({"strg::bomb"}) + thread_block(header.pid, {record(1, 0)}));
     const Outcome report = reported(folder.path());

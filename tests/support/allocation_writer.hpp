@@ -1,5 +1,5 @@
-// Writes maps of allocations by hand, as allocation_format.hpp draws them, for tests of who reads them.
-// Shares no code with the library's writer.
+// Writes allocation maps by hand, as allocation_format.hpp draws them, to test their readers. It must share
+// no code with the library's writer.
 #pragma once
 
 #include <cstdint>
@@ -48,7 +48,7 @@ inline std::string allocation_bytes(const FileHeader& header, const std::vector<
     return bytes;
 }
 
-/// Made after call number `number`.
+/// An allocation created after call `number`.
 inline Slot slot(std::uint64_t number, std::uint64_t address, std::uint64_t bytes, Way way = Way::alloc) {
     Slot made{};
     made.number = number;

@@ -1,5 +1,5 @@
-// Catch2, 2.13 or 3: the one include for tests. Only names that both versions have may be used: TEST_CASE,
-// SECTION, CHECK, REQUIRE, INFO, CAPTURE, GENERATE, Catch::Matchers::Contains is not one of them.
+// The single include for tests of Catch2 2.13 or 3. Use only names that both versions have: TEST_CASE,
+// SECTION, CHECK, REQUIRE, INFO, CAPTURE, GENERATE. Catch::Matchers::Contains is not one of them.
 #pragma once
 
 #if __has_include(<catch2/catch_all.hpp>)

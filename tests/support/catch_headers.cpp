@@ -1,2 +1,2 @@
-// Has the flags of a test, so that the precompiled headers fit all of them.
+// Compiled with the flags of a test, so that the precompiled headers fit all tests.
 #include "tests/support/catch_headers.hpp"

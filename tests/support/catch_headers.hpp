@@ -1,4 +1,4 @@
-// What is parsed once for all tests where that is worth a file (see CMakeLists.txt).
+// Precompiled once for all tests where that saves enough time (see CMakeLists.txt).
 #pragma once
 
 #include <algorithm>

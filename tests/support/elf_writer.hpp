@@ -1,5 +1,5 @@
-// Writes ELF files by hand, for tests of who reads them: sections in any order, and headers that lie where a
-// test wants them to. Shares no code with the reader.
+// Writes ELF files by hand to test their readers: sections in any order, and headers with wrong values where
+// a test needs them. It must share no code with the reader.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@
 
 namespace aoti_dbg::test {
 
-/// Little-endian numbers, one behind the other.
+/// Consecutive little-endian numbers.
 class Packed {
   public:
     Packed& u8(std::uint64_t value) { return add(value, 1); }
@@ -28,7 +28,7 @@ class Packed {
             u8(0x80 | (value & 0x7fU));
         return u8(value);
     }
-    /// Zeros up to that length, or what is beyond it is cut.
+    /// Pads with zeros, or truncates, to that length.
     Packed& resize(std::size_t bytes) {
         bytes_.resize(bytes, '\0');
         return *this;
@@ -53,7 +53,7 @@ struct WrittenSection {
     std::uint32_t link = 0;
     std::uint32_t info = 0;
     std::uint64_t entry_bytes = 0;
-    // Lies, where they are not negative.
+    // If not negative, these replace the true values.
     std::int64_t said_offset = -1;
     std::int64_t said_bytes = -1;
 };
@@ -62,20 +62,20 @@ class ElfWriter {
   public:
     ElfWriter(std::uint16_t type, std::uint16_t machine) : type_(type), machine_(machine) {}
 
-    /// Returns its number.
+    /// Returns the section's number.
     std::uint32_t add(WrittenSection section) {
         sections_.push_back(std::move(section));
         return static_cast<std::uint32_t>(sections_.size());
     }
     [[nodiscard]] WrittenSection& section(std::uint32_t number) { return sections_.at(number - 1); }
-    /// The first of that type; 0 where there is none.
+    /// Returns the first section of that type, or 0 if there is none.
     [[nodiscard]] std::uint32_t find(std::uint32_t type) const {
         for (std::uint32_t i = 0; i < sections_.size(); ++i)
             if (sections_[i].type == type) return i + 1;
         return 0;
     }
 
-    /// As files with more sections than fit 16 bits say it.
+    /// Store the section count as files do when it does not fit 16 bits.
     bool counts_in_first_section = false;
 
     [[nodiscard]] std::string bytes() const {
@@ -136,17 +136,17 @@ class ElfWriter {
 struct WrittenFunction {
     std::string name;
     std::uint64_t bytes = 0x200;
-    std::uint64_t address = 0;  // of its section, as is each function's
-    bool is_kernel = false;     // not called by others, but launched
+    std::uint64_t address = 0;  // of its section; each function has its own
+    bool is_kernel = false;     // launched, not called by other functions
     std::string code = {};      // its first instructions
 };
 
-/// A table of lines, DWARF 2. Of each function the first 16 bytes are line 40 of /src/kernel.py, the next 16
-/// line 41, and the rest line 9 of a function that is inlined at line 40. `relocated`: addresses stand in it;
-/// else zeros do, and `relocations` gets an entry for each.
+/// Returns a DWARF 2 line table. The first 16 bytes of each function map to line 40 of /src/kernel.py, the
+/// next 16 to line 41. The rest maps to line 9 of a function inlined at line 40. With `relocated`, it
+/// contains addresses. Otherwise it contains zeros, and `relocations` gets an entry for each.
 inline std::string line_section(const std::vector<WrittenFunction>& functions, bool relocated,
                                 std::string* relocations) {
-    Packed head;  // behind the field for its length
+    Packed head;  // follows the length field
     head.u8(1).u8(1).u8(0xfb).u8(14).u8(10);
     for (const int operands : {0, 1, 1, 1, 1, 0, 0, 0, 1})
         head.u8(static_cast<std::uint64_t>(operands));
@@ -160,9 +160,9 @@ inline std::string line_section(const std::vector<WrittenFunction>& functions, b
         unit.u64(relocated ? functions[i].address : 0);
         unit.u8(3).u8(39).u8(1);                 // row 1: line 40
         unit.u8(240);                            // row 2: 16 bytes, 1 line on
-        unit.u8(0).u8(3).u8(0x90).u8(1).u8(0);   // what follows is inlined at row 1
+        unit.u8(0).u8(3).u8(0x90).u8(1).u8(0);   // the next rows are inlined at row 1
         unit.u8(3).u8(0x60).u8(2).u8(16).u8(1);  // row 3: 16 bytes on, line 41 - 32
-        unit.u8(0).u8(3).u8(0x90).u8(0).u8(0);   // no more
+        unit.u8(0).u8(3).u8(0x90).u8(0).u8(0);   // end of the inlined rows
         unit.u8(2).uleb(functions[i].bytes - 32).u8(0).u8(1).u8(1);
     }
     if (relocations != nullptr) *relocations = entries.bytes();
@@ -171,8 +171,8 @@ inline std::string line_section(const std::vector<WrittenFunction>& functions, b
     return section.bytes();
 }
 
-/// An image as the driver keeps it: every function in a section of its own, at its address, or a cubin as
-/// ptxas writes it, with no addresses and with relocations.
+/// Returns an image as the driver keeps it, with each function in its own section at its address. Otherwise
+/// returns a cubin as ptxas writes it, with relocations and no addresses.
 inline std::string module_image(const std::vector<WrittenFunction>& functions, bool relocated = true,
                                 bool with_lines = true) {
     ElfWriter writer(2, 190);

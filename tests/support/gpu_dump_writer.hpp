@@ -1,5 +1,5 @@
-// Writes GPU core dumps by hand, as the toolkit's cudacoredump.h lays them out, for tests of who reads them.
-// Shares no code with the reader, so that the two judge each other; no driver has written any of this.
+// Writes GPU core dumps by hand to test their readers, in the layout of the toolkit's cudacoredump.h. It must
+// share no code with the reader, so that each checks the other. No driver wrote any of these bytes.
 #pragma once
 
 #include <array>
@@ -89,10 +89,10 @@ class DumpWriter {
     std::vector<DumpDevice> devices;
     bool has_meta = true;
     bool counts_in_first_section = false;
-    /// How long the entries of a table are, by its type and what is usual (driver 580).
+    /// Returns the entry length of a table, from its type and the usual length (driver 580).
     std::function<std::size_t(std::uint32_t, std::size_t)> entry_bytes =
         [](std::uint32_t, std::size_t usual) { return usual; };
-    /// The last word on what is written.
+    /// Changes the file last, before it is written.
     std::function<void(ElfWriter&)> finish = [](ElfWriter&) {};
 
     [[nodiscard]] std::string bytes() {
@@ -259,8 +259,8 @@ class DumpWriter {
 inline constexpr std::uint64_t kAddAddress = 0x7f4900001000;
 inline constexpr std::uint64_t kMulAddress = 0x7f4900004000;
 
-/// The dump of a fault as it usually is: block 9 of a grid of `mul`, lanes 0 and 1 of its second warp, at
-/// byte 0x10 of the kernel; another warp of that block and an SM beside it are sound.
+/// Returns the dump of a typical fault: block 9 of a grid of `mul`, lanes 0 and 1 of its second warp, at byte
+/// 0x10 of the kernel. Another warp of that block and a neighboring SM are intact.
 inline DumpWriter usual_dump() {
     DumpWarp sound;
     sound.lanes.push_back({0, kMulAddress + 0x40, {0, 0, 0}, 0});

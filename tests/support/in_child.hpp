@@ -1,4 +1,4 @@
-// For what ends a process, or changes its limits.
+// Runs tests in a child that end a process or change its limits.
 #pragma once
 
 #include <sys/wait.h>

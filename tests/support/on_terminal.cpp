@@ -58,7 +58,7 @@ bool Terminal::read_more(int milliseconds) {
 std::vector<std::string> Terminal::screen() const {
     static const std::string kErase = "\x1b[K";
     std::vector<std::string> lines(1);
-    std::size_t at = 0;  // of the last line
+    std::size_t at = 0;  // column in the last line
     for (std::size_t i = 0; i < shown_.size(); ++i) {
         std::string& line = lines.back();
         if (shown_[i] == '\r') {
@@ -85,7 +85,7 @@ OnTerminal::OnTerminal(const std::vector<std::string>& argv, const Variables& en
     : out_(memfd_create("captured", MFD_CLOEXEC)) {
     posix_spawn_file_actions_t files;
     posix_spawn_file_actions_init(&files);
-    // The leader of a session gets the first terminal that it opens for its own.
+    // The first terminal that a session leader opens becomes its controlling terminal.
     posix_spawn_file_actions_addopen(&files, STDIN_FILENO, terminal_.name().c_str(), O_RDWR, 0);
     posix_spawn_file_actions_adddup2(&files, out_, STDOUT_FILENO);
     posix_spawn_file_actions_adddup2(&files, STDIN_FILENO, STDERR_FILENO);

@@ -1,5 +1,5 @@
-// A program on a terminal of its own, in whose foreground it runs: what it shows there, and what is typed.
-// Standard output goes elsewhere, to be compared. Must leave nothing behind: no process, no descriptor.
+// Runs a program in the foreground of its own terminal, to test what it shows there and what is typed.
+// Standard output goes elsewhere for comparison. It must leave behind no process and no descriptor.
 #pragma once
 
 #include <string>
@@ -9,7 +9,8 @@
 
 namespace aoti_dbg::test {
 
-/// A terminal of so many columns (0: it does not say, and has 80); the program's side is opened by name.
+/// A terminal with that many columns. With 0 it does not report its width and has 80. The program opens its
+/// side by name.
 class Terminal {
   public:
     explicit Terminal(unsigned short columns = 100);
@@ -19,10 +20,10 @@ class Terminal {
 
     [[nodiscard]] const std::string& name() const { return name_; }
     void type(const std::string& keys) const;
-    /// Waits for more to be shown. False where there is none by then, or the program's side is closed.
+    /// Waits for more output. Returns false if none arrives in time or the program closed its side.
     bool read_more(int milliseconds);
     [[nodiscard]] const std::string& shown() const { return shown_; }
-    /// What stands on it: lines after carriage returns, erasures and line breaks have done their work.
+    /// The visible lines, after carriage returns, erasures and line breaks have taken effect.
     [[nodiscard]] std::vector<std::string> screen() const;
 
   private:
@@ -34,16 +35,16 @@ class Terminal {
 
 class OnTerminal {
   public:
-    /// `env` as run_program has it.
+    /// `env` works as in run_program().
     OnTerminal(const std::vector<std::string>& argv, const Variables& env, const std::string& cwd);
     ~OnTerminal();
     OnTerminal(const OnTerminal&) = delete;
     OnTerminal& operator=(const OnTerminal&) = delete;
 
-    /// False where it does not come, neither after a minute nor before the program ends.
+    /// Returns false if the text does not appear within a minute or before the program ends.
     bool shows(const std::string& text);
     void type(const std::string& keys) const { terminal_.type(keys); }
-    /// Waits for its end. `err` is all that was shown.
+    /// Waits for the program to end. `err` has everything that it showed.
     Outcome end();
     [[nodiscard]] std::vector<std::string> screen() const { return terminal_.screen(); }
 

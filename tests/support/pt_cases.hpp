@@ -1,5 +1,5 @@
-// Tensors to be saved as `.pt` files and read again: each dtype in each layout that a tensor may have, with
-// bytes at random that are always the same. What judges them does not know how they were made.
+// Tensors for tests that save and read `.pt` files: each dtype in each possible layout, with reproducible
+// random bytes. A judge of these files must not know how they were created.
 #pragma once
 
 #include <cstddef>
@@ -41,8 +41,8 @@ inline std::vector<PtCase> pt_cases() {
         std::vector<std::int64_t> sizes;
         std::vector<std::int64_t> strides;
         std::int64_t offset;
-        std::size_t elements;        // of the storage
-        std::size_t more_bytes = 0;  // that are no whole element, if elements have several
+        std::size_t elements;        // in the storage
+        std::size_t more_bytes = 0;  // an incomplete last element, for elements of several bytes
         const char* device = "cpu";
         MathBits bits = {};
     };

@@ -1,5 +1,5 @@
-// The other side of tests/models/pt_test.py: writes `.pt` files and says what is in them, and says what it
-// finds in files of torch.save(). One JSON object a line on standard output.
+// The C++ side of tests/models/pt_test.py: writes `.pt` files and prints their contents, or prints what it
+// reads in files of torch.save(). It prints one JSON object per line on standard output.
 //
 //   pt_exchange write FOLDER     each of pt_cases() as FOLDER/<name>.pt
 //   pt_exchange huge FILE BYTES  zeros of uint8, "the end" as the last of them, in a file with a hole
@@ -33,7 +33,7 @@ std::string hex(std::span<const std::byte> bytes) {
 }
 
 nlohmann::json described(const PtTensor& tensor, std::span<const std::byte> storage) {
-    // Of a huge one nobody wants to see all.
+    // A huge storage is printed only in part.
     const std::span<const std::byte> shown = storage.last(std::min<std::size_t>(storage.size(), 4U << 20U));
     return {{"dtype", dtype_name(tensor.dtype)},
             {"sizes", tensor.sizes},

@@ -1,4 +1,4 @@
-// Random numbers that are the same everywhere, unlike the distributions of <random>.
+// Random numbers that are the same on every machine, unlike the distributions of <random>.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,5 @@
-// Writes flight rings by hand, as the drawing in flight_ring_format.hpp says, for tests of who reads them.
-// Shares no code with the library's writer, so that the two judge each other.
+// Writes flight rings by hand to test their readers, as flight_ring_format.hpp draws them. It must share no
+// code with the library's writer, so that each checks the other.
 #pragma once
 
 #include <cstdint>
@@ -59,7 +59,7 @@ inline std::string names_block(const std::vector<std::string>& names, std::uint3
     return text;
 }
 
-/// `records` are in the order of writing; those beyond `capacity` overwrite the oldest.
+/// `records` are in writing order. Records beyond `capacity` overwrite the oldest.
 inline std::string thread_block(std::uint32_t tid, const std::vector<ring::Record>& records,
                                 std::uint32_t capacity = 64) {
     ring::BlockHeader header{};
@@ -78,7 +78,7 @@ inline std::string thread_block(std::uint32_t tid, const std::vector<ring::Recor
     return text;
 }
 
-/// The markers of one context, of which the first stream has the mark `first`.
+/// Returns the markers of one context. The first stream has the mark `first`.
 inline std::string markers_block(const ring::MarkersHeader& markers,
                                  const std::vector<ring::MarkedStream>& streams, std::uint32_t first = 1) {
     ring::BlockHeader header{};
@@ -94,7 +94,7 @@ inline std::string markers_block(const ring::MarkersHeader& markers,
     return text;
 }
 
-/// A call that came back with 0 after 50 ticks.
+/// A call that returned 0 after 50 ticks.
 inline ring::Record record(std::uint64_t seq, std::uint32_t name) {
     ring::Record result{};
     result.seq = seq;

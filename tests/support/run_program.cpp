@@ -1,5 +1,5 @@
-// See run_program.hpp. Output goes to memory files, not pipes: nothing can block, and a grandchild that keeps
-// them open holds nobody up.
+// See run_program.hpp. Output goes to memory files, not pipes. Nothing can block, and a grandchild that keeps
+// them open delays nothing.
 #include "tests/support/run_program.hpp"
 
 #include <fcntl.h>
@@ -33,7 +33,7 @@ constexpr std::string_view kLibrary = AOTI_DBG_LIBRARY;
 constexpr std::string_view kLibrary;
 #endif
 
-// Sanitizers must not turn a victim's death into an exit of their own, nor report what the victim leaks.
+// Sanitizers must not turn a victim's fatal signal into an exit, or report what the victim leaks.
 constexpr const char* kSanitizerOptions =
     "detect_leaks=0:handle_segv=0:handle_abort=0:handle_sigbus=0:handle_sigfpe=0:handle_sigill=0";
 
@@ -65,7 +65,7 @@ bool is_ours(std::string_view variable) {
            variable.substr(0, 21) == "AOT_INDUCTOR_FILTERED";
 }
 
-/// Starts the program as the leader of a process group of its own. Returns 0 or the reason as an errno.
+/// Starts the program as the leader of a new process group. Returns 0 or an errno.
 int start(std::vector<std::string> argv, std::vector<std::string> entries, const std::string& cwd, int out,
           int err, pid_t& child) {
     posix_spawn_file_actions_t files;
@@ -140,7 +140,7 @@ Outcome run_program(const std::vector<std::string>& argv, const Variables& env, 
         outcome.err = "cannot start " + argv.front() + ": " + std::strerror(failed);
         return outcome;
     }
-    // It is only looked at here and reaped below, so its number cannot come to stand for another process.
+    // The child is only observed here and reaped below, so its process id cannot be reused meanwhile.
     std::future<void> dead = std::async(std::launch::async, wait_until_dead, child);
     outcome.timed_out = dead.wait_for(timeout) != std::future_status::ready;
     if (outcome.timed_out) kill(child, SIGKILL);
@@ -181,8 +181,8 @@ Outcome run_preloaded(const std::vector<std::string>& argv, const Variables& env
 
 namespace {
 
-/// Copies the JSON below a folder to one of its own below `to`, where tests/schemas validates it. What
-/// earlier processes collected there goes first.
+/// Copies the JSON files below `from` to a new directory below `to`, where tests/schemas validates them. It
+/// first removes the files of earlier processes.
 void collect_outputs(const std::filesystem::path& from, const std::filesystem::path& to) {
     constexpr std::uintmax_t kMostBytes = std::uintmax_t{4} << 20U;
     std::error_code ignored;

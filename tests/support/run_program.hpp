@@ -1,5 +1,5 @@
-// Runs a program and says how it ended: for tests of whole processes, bare and with the library preloaded.
-// Must leave nothing behind: no process, no descriptor.
+// Runs a program and reports how it ended, to test whole processes bare and with the library preloaded. It
+// must leave behind no process and no descriptor.
 #pragma once
 
 #include <chrono>
@@ -13,40 +13,40 @@ namespace aoti_dbg::test {
 struct Outcome {
     std::string out;
     std::string err;
-    int exit_code = -1;      // -1 when a signal ended it
-    int signal = 0;          // 0 when it exited
-    bool timed_out = false;  // then it was killed: signal is SIGKILL
+    int exit_code = -1;      // -1 if a signal ended it
+    int signal = 0;          // 0 if it exited
+    bool timed_out = false;  // signal is SIGKILL then
 };
 
 using Variables = std::map<std::string, std::string>;
 
-/// `env` is added to this process's environment; a variable of our own or of PyTorch's printer that stands in
-/// this process's environment is not passed on. The program's standard input is empty. A program that cannot
-/// be started ends with exit code 127 and the reason in `err`.
+/// Adds `env` to this process's environment. Variables of the library and of PyTorch's printer in this
+/// process's environment are not inherited. Standard input is empty. If the program cannot start, the exit
+/// code is 127 and `err` has the reason.
 Outcome run_program(const std::vector<std::string>& argv, const Variables& env = {},
                     std::chrono::seconds timeout = std::chrono::seconds(60), const std::string& cwd = "");
 
-/// What a preloaded run is compared to: without the library, but, in a sanitized build, with the sanitizer's
-/// run-time library, which changes a program in ways of its own.
+/// Runs the baseline for a preloaded run: without the library, but in a sanitized build with the sanitizer's
+/// run-time library, which also changes a program.
 Outcome run_bare(const std::vector<std::string>& argv, const Variables& env = {},
                  std::chrono::seconds timeout = std::chrono::seconds(60), const std::string& cwd = "");
 
-/// The same under the library: LD_PRELOAD gets it in front, after a sanitizer's run-time library where the
-/// build has one.
+/// Runs the program under the library, which comes first in LD_PRELOAD. Only a sanitizer's run-time library
+/// precedes it.
 Outcome run_preloaded(const std::vector<std::string>& argv, const Variables& env = {},
                       std::chrono::seconds timeout = std::chrono::seconds(60), const std::string& cwd = "");
 
-/// The environment that a program is run in, as NAME=value.
+/// The environment of a program, as NAME=value.
 std::vector<std::string> environment_with(const Variables& env);
 
-/// As exec and spawn take them; good as long as `texts` is.
+/// Returns pointers as exec and spawn take them, valid as long as `texts`.
 std::vector<char*> pointers(std::vector<std::string>& texts);
 
-/// What run_preloaded puts into LD_PRELOAD; `library` empty: our own.
+/// The LD_PRELOAD value of run_preloaded(). An empty `library` means our own.
 std::string preload_value(const std::string& library = "");
 
-/// A fresh folder under the system's temp directory, removed with all that lies in it. AOTI_DBGTEST_COLLECT
-/// names a folder that gets a copy of its JSON files, which tests/schemas validates.
+/// A new directory below the system's temporary directory, removed with its contents. AOTI_DBGTEST_COLLECT
+/// names a directory that gets a copy of its JSON files, which tests/schemas validates.
 class TempFolder {
   public:
     TempFolder();
@@ -59,11 +59,11 @@ class TempFolder {
     std::filesystem::path path_;
 };
 
-/// Keeps a document that a test rendered without writing it, as file `name` of a folder of its own, for
+/// Keeps a document that a test rendered without writing it, as file `name` in its own directory, for
 /// tests/schemas. Does nothing unless AOTI_DBGTEST_COLLECT is set.
 void keep_output(const std::string& name, const std::string& text);
 
-/// The whole of a file; empty when it cannot be read.
+/// Returns the contents of a file, or an empty string if it cannot be read.
 std::string read_text(const std::filesystem::path& path);
 void write_text(const std::filesystem::path& path, const std::string& text);
 

@@ -1,4 +1,5 @@
-// For message_test: started with standard error closed, opens argv[1], which so gets number 2, and speaks.
+// Used by message_test: starts with standard error closed, opens argv[1], which gets descriptor 2, and prints
+// a message.
 #include <fcntl.h>
 #include <unistd.h>
 

@@ -1,6 +1,6 @@
-/* For the tests of the command: a library that does nothing but count itself in the tally, whose layout is
- * written out here once more so that the two are compared. In the program that STAND_IN_MODEL names a model
- * arrives, in that of STAND_IN_LAUNCH a call is seen; that of STAND_IN_ASIDE takes no part; that of
+/* A library for the tests of the command that only counts itself in the tally. It repeats the tally's layout,
+ * so that the test compares the two. Variables name the program that each role applies to: STAND_IN_MODEL
+ * loads a model, STAND_IN_LAUNCH makes an intercepted call, STAND_IN_ASIDE does not take part, and
  * STAND_IN_IDLE has PyTorch and ends without a record. */
 #define _GNU_SOURCE
 #include <errno.h>

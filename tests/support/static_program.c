@@ -1,4 +1,4 @@
-/* For cli_preloadable_test: linked statically; prints its arguments and ends with the exit code 7. */
+/* Used by cli_preloadable_test: statically linked, prints its arguments and exits with code 7. */
 #include <stdio.h>
 
 int main(int argc, char** argv) {

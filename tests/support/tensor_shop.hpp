@@ -1,4 +1,4 @@
-// Tensors that are nothing but counted, deleted by the function of the AOTI shim that deletes them.
+// Fake tensors that only count. The AOTI shim's delete function deletes them.
 #pragma once
 
 #include <cstdint>

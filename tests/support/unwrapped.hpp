@@ -1,11 +1,11 @@
-// Text whose lines are wrapped, for tests that look for words across line breaks.
+// Unwraps text for tests that search for words across line breaks.
 #pragma once
 
 #include <string>
 
 namespace aoti_dbg::test {
 
-/// With one blank for each line break and what is before the next word.
+/// Replaces each line break and the indentation after it by one blank.
 inline std::string unwrapped(const std::string& text) {
     std::string line;
     for (const char c : text) {

@@ -1,4 +1,4 @@
-// The map of allocations: damaged and hostile bytes first, then what is said of an address, of a want of
+// The map of allocations: damaged and hostile bytes first, then what it says about an address and a lack of
 // memory, and what the writer leaves behind.
 #include "serializer/allocation_map.hpp"
 
@@ -30,7 +30,7 @@ std::string text_of(const std::vector<NearMemory>& near) {
     return text;
 }
 
-/// Everything that is asked of a map, whatever it holds.
+/// Asks everything that a map can answer, whatever its contents.
 void ask_everything(const AllocationMap& map) {
     for (const Slot& one : map.slots) {
         for (const std::uint64_t address :
@@ -69,7 +69,7 @@ TEST_CASE("A map cut off at any byte is read as far as it goes") {
     CHECK(most == 5);
 }
 
-TEST_CASE("What is no map, a newer one or one of other entries is refused by its own reason") {
+TEST_CASE("Other files, newer maps and maps with other entries are each refused with their own reason") {
     FileHeader header = header_of(0, 0);
     std::string reason;
     SECTION("magic") {
@@ -97,7 +97,7 @@ TEST_CASE("What is no map, a newer one or one of other entries is refused by its
     CHECK(map.status().message().find(reason) != std::string::npos);
 }
 
-TEST_CASE("Tables that claim more than the file holds give what is there") {
+TEST_CASE("Tables that claim more than the file has give the entries that exist") {
     FileHeader header = header_of(1, 0);
     header.slots = UINT32_MAX;
     const Result<AllocationMap> map = parse_allocation_map(allocation_bytes(header, {slot(1, kBase, 512)}));
@@ -108,7 +108,7 @@ TEST_CASE("Tables that claim more than the file holds give what is there") {
     CHECK(parse_allocation_map(allocation_bytes(header, {slot(1, kBase, 512)})).value().slots.empty());
 }
 
-TEST_CASE("Allocations that are impossible are left out and noted, and those being written passed over") {
+TEST_CASE("Impossible allocations are left out with a note, and unfinished ones are skipped") {
     const std::vector<Slot> slots = {slot(1, kBase, 0), slot(2, UINT64_MAX - 10, 100), slot(0, kBase, 512),
                                      slot(4, kBase, 512)};
     const Result<AllocationMap> map =
@@ -119,7 +119,7 @@ TEST_CASE("Allocations that are impossible are left out and noted, and those bei
     CHECK(map.value().notes.front() == "the map has 2 impossible allocations, which are ignored");
 }
 
-TEST_CASE("A time that no process can have lived is none") {
+TEST_CASE("A time that no process can have lived counts as unknown") {
     FileHeader header = header_of(0, 0);
     CHECK(map_of({}, {}).nanoseconds(kTicksPerMs) == 1'000'000);
     header.anchor_ticks = header.start_ticks + 1;
@@ -129,7 +129,7 @@ TEST_CASE("A time that no process can have lived is none") {
     CHECK(map.value().nanoseconds(UINT64_MAX) == 0);
 }
 
-TEST_CASE("Any bytes are read, in memory no larger than they") {
+TEST_CASE("Any bytes are read, with no more memory than their size") {
     std::mt19937_64 random(7);
     const std::string whole =
         allocation_bytes(header_of(4, 2),
@@ -139,7 +139,7 @@ TEST_CASE("Any bytes are read, in memory no larger than they") {
     for (int round = 0; round < 4000; ++round) {
         std::string bytes = whole;
         for (std::uint64_t hits = 1 + random() % 12; hits != 0; --hits) {
-            // Beyond the header's page there is nothing but entries; both are hit.
+            // Beyond the header's page there are only entries. The damage hits both.
             const std::size_t at = random() % 2 == 0
                                        ? random() % sizeof(FileHeader)
                                        : allocations::kPage + random() % (bytes.size() - allocations::kPage);
@@ -150,7 +150,7 @@ TEST_CASE("Any bytes are read, in memory no larger than they") {
     }
 }
 
-TEST_CASE("An address in memory that lives is told with how far into it") {
+TEST_CASE("An address in living memory is reported with its offset") {
     Slot living = slot(1, kBase, 2 * kMiB);
     const std::string text = text_of(near_memory(map_of({living}), kBase + 4096, {}));
     CHECK(text ==
@@ -165,7 +165,7 @@ TEST_CASE("An address in memory that lives is told with how far into it") {
           "0 bytes into host memory of 4 KiB (cuMemHostAlloc)");
 }
 
-TEST_CASE("An address in freed memory is a use after free, told with when and by what") {
+TEST_CASE("An address in freed memory is a use after free, with the time and the call of the free") {
     const AllocationMap map = map_of({freed(slot(1, kBase, 2 * kMiB), 4)});
     const std::vector<NearMemory> near = near_memory(map, kBase + 4096, launch(7));
     REQUIRE(near.size() == 1);
@@ -175,7 +175,7 @@ TEST_CASE("An address in freed memory is a use after free, told with when and by
           "in memory freed 3 ms before the launch (2 MiB on cuda:0 by cuMemFree, 4 KiB after its start): use "
           "after free");
     CHECK(freed_text(near.front()) == "2 MiB on cuda:0, freed by cuMemFree 3 ms before the launch");
-    // The launch is not known: neither is how long before it was.
+    // The launch is unknown, and so is the time between free and launch.
     CHECK(text_of(near_memory(map, kBase, {})) ==
           "in memory freed before or after the launch (2 MiB on cuda:0 by cuMemFree, 0 bytes after its "
           "start)");
@@ -186,7 +186,7 @@ TEST_CASE("An address in freed memory is a use after free, told with when and by
           "bytes after its start): use after free");
 }
 
-TEST_CASE("Memory that was freed after the launch was there for it, and what was made after it was not") {
+TEST_CASE("Memory freed after the launch existed for it, and memory allocated after it did not") {
     const AllocationMap map = map_of({freed(slot(1, kBase, 512), 20)});
     const std::vector<NearMemory> later = near_memory(map, kBase, launch(20));
     REQUIRE(later.size() == 1);
@@ -196,14 +196,14 @@ TEST_CASE("Memory that was freed after the launch was there for it, and what was
           "0 bytes into an allocation of 512 bytes on cuda:0 (cuMemAlloc), which was freed after that launch "
           "(cuMemFree)");
     CHECK(near_memory(map, kBase, launch(21)).front().is_use_after_free());
-    // Made where freed memory was, while the fault was being recorded.
+    // Allocated where freed memory was, during the recording of the fault.
     const AllocationMap reused = map_of({freed(slot(1, kBase, 512), 4), slot(9, kBase, 512)});
     CHECK(near_memory(reused, kBase, launch(7)).front().is_use_after_free());
     CHECK(near_memory(reused, kBase, launch(10)).front().place == Place::inside);
     CHECK(near_memory(reused, kBase, {}).front().place == Place::inside);
 }
 
-TEST_CASE("Of several that were freed at an address the youngest is told") {
+TEST_CASE("Of several frees at an address the latest is reported") {
     const AllocationMap map = map_of(
         {freed(slot(1, kBase, 512), 2), freed(slot(5, kBase, 4096), 6), freed(slot(3, kBase, 1024), 4)});
     CHECK(near_memory(map, kBase + 100, launch(9)).front().bytes == 4096);
@@ -211,7 +211,7 @@ TEST_CASE("Of several that were freed at an address the youngest is told") {
     CHECK(near_memory(map, kBase + 100, launch(3)).front().bytes == 512);
 }
 
-TEST_CASE("Neighbours are told with their distance, and only where they are near") {
+TEST_CASE("Neighbors are reported with their distance, and only nearby ones") {
     const AllocationMap map = map_of(
         {slot(1, kBase, 2 * kMiB), slot(2, kBase + 4 * kMiB, 512), freed(slot(3, kBase + 3 * kMiB, 512), 4)});
     CHECK(text_of(near_memory(map, kBase + 2 * kMiB + 512, {})) ==
@@ -228,7 +228,7 @@ TEST_CASE("Neighbours are told with their distance, and only where they are near
     CHECK(text_of(near_memory(map_of({}), kBase, {})) == "in no known allocation, and none is within 1 GiB");
 }
 
-TEST_CASE("Freed neighbours are told where no other is near") {
+TEST_CASE("Freed neighbors are reported where no living one is near") {
     const Slot gone = freed(slot(1, kBase, 512), 4);
     CHECK(text_of(near_memory(map_of({gone}), kBase + 512 + 16, launch(9))) ==
           "16 bytes past the end of an allocation of 512 bytes on cuda:0 (cuMemAlloc), which was freed "
@@ -237,7 +237,7 @@ TEST_CASE("Freed neighbours are told where no other is near") {
           "1048048 bytes before an allocation of 512 bytes on cuda:0 (cuMemAlloc)");
 }
 
-TEST_CASE("Pieces that are mapped one behind the other are one, and others are not") {
+TEST_CASE("Pieces mapped one behind the other count as one, and other pieces do not") {
     std::vector<Slot> slots = {slot(1, kBase, kMiB, Way::map), slot(2, kBase + kMiB, kMiB, Way::map),
                                slot(3, kBase + 2 * kMiB, kMiB, Way::map),
                                slot(4, kBase + 4 * kMiB, kMiB, Way::map)};
@@ -249,7 +249,7 @@ TEST_CASE("Pieces that are mapped one behind the other are one, and others are n
     CHECK(inside.front().distance == kMiB + 16);
     CHECK(text_of(near_memory(map, kBase + 3 * kMiB + 16, {}))
               .rfind("16 bytes past the end of 3 adjacent mappings, 3 MiB on cuda:0 (cuMemMap); ", 0) == 0);
-    // Of which one was unmapped.
+    // One of the pieces was unmapped.
     slots[1] = freed(slots[1], 6, Way::unmap);
     const std::vector<NearMemory> hole = near_memory(map_of(slots), kBase + kMiB, launch(9));
     CHECK(text_of(hole) ==
@@ -263,7 +263,7 @@ TEST_CASE("Pieces that are mapped one behind the other are one, and others are n
     CHECK(near_memory(map_of(slots), kBase, {}).front().pieces == 1);
 }
 
-TEST_CASE("A thread wants memory that it was refused and has not got, within the time that is asked of") {
+TEST_CASE("A thread lacks memory that was refused and not granted within the given time") {
     const AllocationMap map = map_of({slot(1, kBase, 3 * kMiB), freed(slot(2, kBase, 512), 3)},
                                      {failure(1, 100, 1'000'000'000), failure(2, 200, 2'000'000'000)});
     CHECK(shortage_in(map, 7, 0, 0)->bytes == 200);
@@ -277,11 +277,11 @@ TEST_CASE("A thread wants memory that it was refused and has not got, within the
     retried.satisfied_ticks = 2000;
     CHECK_FALSE(shortage_in(map_of({}, {retried}), 7, 0, 0));
     CHECK_FALSE(shortage_in(map_of({}, {retried}), 7, 0, 2000));
-    // It got it, but only when the call had failed.
+    // The request succeeded, but only after the call had failed.
     CHECK(shortage_in(map_of({}, {retried}), 7, 0, 1999));
 }
 
-TEST_CASE("The map lies beside its ring, by the same process's name") {
+TEST_CASE("The map lies beside its ring, under the same process's name") {
     CHECK(allocations_path("/out/flight.ring") == "/out/allocations.map");
     CHECK(allocations_path("/out/flight-17.ring") == "/out/allocations-17.map");
 }
@@ -322,7 +322,7 @@ std::size_t living(const AllocationMap& map) {
 
 }  // namespace
 
-TEST_CASE("What lives keeps its place, and what was freed goes, the oldest first, when there is no other") {
+TEST_CASE("Living memory keeps its slot, and the oldest freed memory makes room when needed") {
     Written written;
     written.add(0x1000, 16);
     written.add(0x2000, 16);
@@ -331,7 +331,7 @@ TEST_CASE("What lives keeps its place, and what was freed goes, the oldest first
     written.free(0x1000);
     written.add(0x4000, 16);
     CHECK(written.read().slots.size() == 4);
-    written.add(0x5000, 16);  // takes the place of 0x2000
+    written.add(0x5000, 16);  // in the slot of 0x2000
     AllocationMap map = written.read();
     CHECK(map.header.forgotten == 1);
     CHECK(near_memory(map, 0x1000, {}).front().place == Place::freed);
@@ -347,7 +347,7 @@ TEST_CASE("What lives keeps its place, and what was freed goes, the oldest first
     CHECK(near_memory(written.read(), 0x7000, {}).front().place == Place::inside);
 }
 
-TEST_CASE("Memory that is being freed is put back where the driver refuses, and is nobody's meanwhile") {
+TEST_CASE("Memory whose free the driver refuses is restored, and belongs to no thread meanwhile") {
     Written written;
     written.add(0x1000, 16);
     const std::vector<AllocationFile::Leaving> leaving = written.file->take(0x1000, 0);
@@ -359,7 +359,7 @@ TEST_CASE("Memory that is being freed is put back where the driver refuses, and 
     CHECK(living(written.read()) == 0);
 }
 
-TEST_CASE("An address that another thread gets before the call that freed it is back stays that thread's") {
+TEST_CASE("An address that another thread gets before the freeing call returns stays that thread's") {
     Written written;
     written.add(0x1000, 16);
     const std::vector<AllocationFile::Leaving> leaving = written.file->take(0x1000, 0);
@@ -372,7 +372,7 @@ TEST_CASE("An address that another thread gets before the call that freed it is 
     CHECK(living(written.read()) == 0);
 }
 
-TEST_CASE("Only what begins there is freed, and of mapped memory all that lies within") {
+TEST_CASE("A free ends only memory that starts at its address, and an unmap all that lies within its range") {
     Written written;
     written.add(0x1000, 0x1000);
     written.add(0x2000, 0x1000);
@@ -384,7 +384,7 @@ TEST_CASE("Only what begins there is freed, and of mapped memory all that lies w
     CHECK(living(written.read()) == 3);
 }
 
-TEST_CASE("What was freed unseen ends when other memory is made there") {
+TEST_CASE("Memory with an unseen free ends when other memory appears there") {
     Written written;
     written.add(0x1000, 0x1000);
     written.add(0x2000, 0x1000);
@@ -396,7 +396,7 @@ TEST_CASE("What was freed unseen ends when other memory is made there") {
     CHECK(living(written.read()) == 2);
 }
 
-TEST_CASE("With a context its memory goes, and with a device all of it") {
+TEST_CASE("A destroyed context ends its memory, and a reset device all of it") {
     Written written;
     int one = 0;
     int other = 0;
@@ -410,7 +410,7 @@ TEST_CASE("With a context its memory goes, and with a device all of it") {
     CHECK(living(written.read()) == 0);
 }
 
-TEST_CASE("A refusal is satisfied by as much in the same thread, and not by less or elsewhere") {
+TEST_CASE("A refusal is satisfied by as much memory in the same thread, not by less or elsewhere") {
     Written written;
     written.file->refuse({100, 0, Way::alloc, 50, 200}, written.now());
     written.add(0x1000, 99);
@@ -425,7 +425,7 @@ TEST_CASE("A refusal is satisfied by as much in the same thread, and not by less
     CHECK(shortage_in(written.read(), 7, 0, 0)->bytes == 1000 + 2 * allocations::kFailures);
 }
 
-TEST_CASE("A map is written beside one that is there, and where it cannot be made that is a sentence") {
+TEST_CASE("A map is written beside an existing one, and a failure to create it is an error message") {
     const Written written;
     const Result<std::unique_ptr<AllocationFile>> second = AllocationFile::create(written.path(), 4);
     REQUIRE(second.ok());

@@ -1,4 +1,4 @@
-// Which name a tensor gets that is made at a place of a run.
+// The name of a tensor by the place in a run where it is created.
 #include "model/allocation_names.hpp"
 
 #include "tests/support/catch.hpp"
@@ -16,7 +16,7 @@ Allocation allocation(const std::string& name, const std::string& sizes, std::ui
     return made;
 }
 
-/// Three calls one after the other.
+/// Three calls in sequence.
 WrapperInfo three_calls() {
     WrapperInfo info;
     RunBody& body = info.run;
@@ -41,19 +41,19 @@ TEST_CASE("A tensor is named by the call before it and its number since then") {
     CHECK(name(names, 2, 0, {8}) == "buf3");
 }
 
-TEST_CASE("What the source does not have at that place has no name") {
+TEST_CASE("Tensors that the source does not have at that place have no name") {
     const AllocationNames names(three_calls());
     CHECK(name(names, kNone, 0, {8, 17}) == "none");
     CHECK(name(names, kNone, 0, {8}) == "none");
     CHECK(name(names, 0, 0, {7, 5}) == "none");
     CHECK(name(names, 2, 1, {8}) == "none");
     CHECK(name(AllocationNames(WrapperInfo()), kNone, 0, {}) == "none");
-    // Made by a launch for itself: a call ought to have come before buf3.
+    // A launch created it for itself: in the source, a call comes before buf3.
     CHECK(name(names, 1, 0, {8}) == "none");
     CHECK(name(names, 0, 2, {8}) == "none");
 }
 
-TEST_CASE("Parts of a pool are no tensors of their own, and the name that takes memory over is told") {
+TEST_CASE("Parts of a pool are not tensors of their own, and a name that takes memory over is reported") {
     WrapperInfo info = three_calls();
     info.run.allocations[1].pool = "pool0";
     info.run.shared_memory = {{"buf4", "buf0", SharedMemory::How::moved, 1}};
@@ -63,7 +63,7 @@ TEST_CASE("Parts of a pool are no tensors of their own, and the name that takes 
     CHECK(name(AllocationNames(info), kNone, 0, {8, 16}) == "buf0 (.. buf5)");
 }
 
-TEST_CASE("Memory that goes on under another handle, or is handed out as a view, has not one owner") {
+TEST_CASE("Memory that moves to another handle or is returned as a view has no single owner") {
     WrapperInfo info = three_calls();
     const auto has_one_owner = [&info] {
         return AllocationNames(info).find(kNone, 0, Sizes{8, 16})->has_one_owner;
@@ -84,13 +84,13 @@ TEST_CASE("Memory that goes on under another handle, or is handed out as a view,
     CHECK(AllocationNames(info).returned("buf9") == nullptr);
 }
 
-TEST_CASE("Where a call or a tensor may be left out or repeated nothing is named, a copy of an input aside") {
+TEST_CASE("Where a call or a tensor may be skipped or repeated nothing is named, apart from a copied input") {
     WrapperInfo info = three_calls();
     info.run.sites[2].region = 0;
     CHECK(name(AllocationNames(info), kNone, 0, {8, 16}) == "none");
     info.run.sites[2].kind = CallKind::copy;
     CHECK(name(AllocationNames(info), kNone, 0, {8, 16}) == "buf0");
-    CHECK(name(AllocationNames(info), 1, 0, {8}) == "buf3");  // the copy is not seen
+    CHECK(name(AllocationNames(info), 1, 0, {8}) == "buf3");  // the copy is invisible
     info.run.allocations[3].region = 0;
     CHECK(name(AllocationNames(info), kNone, 0, {8, 16}) == "none");
 }
@@ -101,7 +101,7 @@ TEST_CASE("Where a run may fold constants nothing is named") {
     CHECK(name(AllocationNames(info), kNone, 0, {8, 16}) == "none");
 }
 
-/// "buf0 before 1, buf2 before 3": what a run lets go, in order.
+/// "buf0 before 1, buf2 before 3": the frees of a run, in order.
 std::string freed(const WrapperInfo& info, const std::vector<std::string>& all) {
     const AllocationNames names(info);
     std::string told;
@@ -113,7 +113,7 @@ std::string freed(const WrapperInfo& info, const std::vector<std::string>& all) 
     return told;
 }
 
-TEST_CASE("A run lets go of a tensor where the source does so, and at its end of all but outputs") {
+TEST_CASE("A run frees a tensor where the source does, and at its end all but the outputs") {
     WrapperInfo info = three_calls();
     const std::vector<std::string> all = {"buf0", "buf1", "buf2", "buf3", "buf5"};
     Argument returned;
@@ -123,20 +123,20 @@ TEST_CASE("A run lets go of a tensor where the source does so, and at its end of
     info.run.frees = {{"buf2", 2}, {"buf5", 2}};
     info.run.outputs = {{"buf3", {}}};
     CHECK(freed(info, all) == "buf2 before 2, buf5 before 2, buf0 before 3, buf1 before 3");
-    // By whatever name its memory goes by then.
+    // The free counts under whatever name the memory has by then.
     info.run.shared_memory = {{"buf6", "buf0", SharedMemory::How::moved, 1}};
     info.run.frees.push_back({"buf6", 1});
     CHECK(freed(info, all) == "buf0 before 1, buf2 before 2, buf5 before 2, buf1 before 3");
     info.run.outputs.push_back({"buf6", {}});
     info.run.frees.pop_back();
     CHECK(freed(info, all) == "buf2 before 2, buf5 before 2, buf1 before 3");
-    // What has several owners has no end that is known.
+    // Memory with several owners has no known end.
     info.run.shared_memory.push_back({"buf7", "buf1", SharedMemory::How::view, 2});
     CHECK(freed(info, all) == "buf2 before 2, buf5 before 2");
     CHECK(AllocationNames(info).returned("buf1")->number == kNone);
 }
 
-TEST_CASE("No end is known where the source was cut, does not tell the outputs, or has branches") {
+TEST_CASE("No end is known if the source is cut, does not name its outputs, or has branches") {
     const auto knows_ends = [](const WrapperInfo& info) {
         const AllocationNames names(info);
         CHECK(names.freed().empty() == (names.numbers() == 0));
@@ -159,7 +159,7 @@ TEST_CASE("No end is known where the source was cut, does not tell the outputs, 
     CHECK_FALSE(knows_ends(info));
 }
 
-TEST_CASE("Inputs and constants are not the run's own") {
+TEST_CASE("Inputs and constants do not belong to the run") {
     WrapperInfo info = three_calls();
     Argument argument;
     argument.tensors = {{"arg0_1", {}}, {"l1_weight", {}}, {"buf9", {}}};
@@ -170,7 +170,7 @@ TEST_CASE("Inputs and constants are not the run's own") {
     CHECK(AllocationNames(info).numbers() == 5);
 }
 
-TEST_CASE("A run is at its end behind the last call that is seen") {
+TEST_CASE("A run ends after the last call that is seen") {
     WrapperInfo info = three_calls();
     const auto is_last = [&info](std::uint32_t behind) { return AllocationNames(info).is_last(behind); };
     CHECK_FALSE(is_last(kNone));

@@ -1,5 +1,5 @@
-// The arguments of a call as a report has them, by a model's source: dtype and sizes, with numbers where the
-// launch or the run's tensors tell them, and nothing that is not certain.
+// The arguments of a call in a report, by a model's source: dtype and sizes, with numbers where the launch or
+// the run's tensors give them. Nothing uncertain may appear.
 #include "triage/gather/argument_details.hpp"
 
 #include "base/words.hpp"
@@ -97,7 +97,7 @@ std::string text_of(const CrashArgument& argument) {
     return text + (argument.is_expected ? " expected" : "");
 }
 
-TEST_CASE("Sizes that nothing tells are as the source writes them, and values are left out") {
+TEST_CASE("Sizes without known numbers stay as the source writes them, and values are left out") {
     const std::vector<CrashArgument> arguments = told(usual());
     REQUIRE(arguments.size() == 4);
     CHECK(text_of(arguments[0]) == "float16 [s77, 64] expected");
@@ -109,7 +109,7 @@ TEST_CASE("Sizes that nothing tells are as the source writes them, and values ar
     CHECK(arguments[3].what == "xnumel = 64L*s77");
 }
 
-TEST_CASE("The parameters of the launch tell symbols, values and places") {
+TEST_CASE("The parameters of the launch give symbols, values and addresses") {
     const std::vector<CrashArgument> arguments = told(usual(), parameters(48 * 64));
     CHECK(text_of(arguments[0]) == "float16 [48, 64] expected");
     CHECK(text_of(arguments[1]) == "float32 [48, 64]");
@@ -117,14 +117,14 @@ TEST_CASE("The parameters of the launch tell symbols, values and places") {
     CHECK(arguments[1].bytes == 48 * 64 * 4);
     CHECK(arguments[2].value == "0.5");
     CHECK(arguments[3].value == "3072");
-    // No number of rows comes to that: the value is what the kernel got all the same.
+    // No number of rows gives this value, but the kernel did get it.
     const std::vector<CrashArgument> odd = told(usual(), parameters(48 * 64 + 1));
     CHECK(text_of(odd[1]) == "float32 [s77, 64]");
     CHECK(odd[1].bytes == 0);
     CHECK(odd[3].value == "3073");
 }
 
-TEST_CASE("What the run had made tells symbols and places where the launch is not known") {
+TEST_CASE("The tensors that the run created give symbols and addresses if the launch is unknown") {
     const Tensors tensors = {{"arg1_1", 0x7000, 48 * 64 * 2, Origin::input},
                              {"buf0", 0x9000, 48 * 64 * 4, Origin::made}};
     const std::vector<CrashArgument> arguments = told(usual(), {}, tensors);
@@ -134,15 +134,15 @@ TEST_CASE("What the run had made tells symbols and places where the launch is no
     CHECK(text_of(arguments[1]) == "float32 [48, 64]");
     CHECK(arguments[1].begin == 0x9000);
     CHECK(arguments[3].value == "3072");
-    // An input may be another one than the model was compiled for, so it tells no symbol.
+    // An input may differ from what the model was compiled for, so it gives no symbol.
     const std::vector<CrashArgument> input = told(usual(), {}, {tensors.front()});
     CHECK(text_of(input[0]) == "float16 [s77, 64] expected");
     CHECK(input[0].bytes == 48 * 64 * 2);
-    // What the kernel got is where it looked.
+    // The kernel used the address that it got.
     CHECK(told(usual(), parameters(64), tensors)[1].begin == 0x20000);
 }
 
-TEST_CASE("A number of bytes to which several sizes lead tells none of them") {
+TEST_CASE("A number of bytes that fits several sizes gives none of them") {
     FoundSource source = usual();
     const auto sizes_of = [&source](std::uint64_t bytes) {
         return text_of(told(source, {}, {{"buf0", 0x9000, bytes, Origin::made}})[1]);
@@ -165,11 +165,11 @@ TEST_CASE("A number of bytes to which several sizes lead tells none of them") {
     CHECK(sizes_of(512) == "float32 [s77, 64]");
     all.pop_back();
     CHECK(sizes_of(512) == "float32 [2, 64]");
-    all[0].region = 0;  // it may not be the branch that was taken
+    all[0].region = 0;  // that branch may not have run
     CHECK(sizes_of(512).empty());
 }
 
-TEST_CASE("A view has its own sizes, and lies where it begins in its tensor") {
+TEST_CASE("A view has its own sizes, and starts at its offset in its tensor") {
     FoundSource source = usual();
     std::vector<Argument>& said = source.info.run.sites[0].arguments;
     source.info.run.allocations[0].sizes = "{8L, 64L}";
@@ -188,7 +188,7 @@ TEST_CASE("A view has its own sizes, and lies where it begins in its tensor") {
     CHECK(text_of(arguments[3]) == "int32 [8, 64]");
 }
 
-TEST_CASE("Of memory that goes by another name the first one's place and sizes are told, if it is no view") {
+TEST_CASE("Memory under another name has the first name's address and sizes, unless it is a view") {
     FoundSource source = usual();
     source.info.run.sites[0].arguments = {tensor("buf3", "a")};
     source.info.run.shared_memory = {{"buf3", "buf0", SharedMemory::How::moved, 0}};
@@ -200,17 +200,16 @@ TEST_CASE("Of memory that goes by another name the first one's place and sizes a
     CHECK(told(source, {}, tensors)[0].begin == 0);
 }
 
-TEST_CASE("An input that is not aligned, and so was copied, is not told to lie where it lay") {
+TEST_CASE("An unaligned input, which is copied, is not reported at its original address") {
     FoundSource source = usual();
     source.info.run.shared_memory = {{"arg1_1", "arg1_1_aligned", SharedMemory::How::moved, 0}};
     CHECK(told(source, {}, {{"arg1_1", 0x7000, 64, Origin::input}})[0].begin == 0x7000);
     CHECK(told(source, {}, {{"arg1_1", 0x7004, 64, Origin::input}})[0].begin == 0);
-    // Nor is one that the run made under the name of an input.
+    // Nor is a tensor that the run created under the name of an input.
     CHECK(told(source, {}, {{"arg1_1", 0x7000, 64, Origin::made}})[0].begin == 0);
 }
 
-TEST_CASE(
-    "Dimensions of an input that no check names are unknown, and without any it is not known to have some") {
+TEST_CASE("An input's unchecked dimensions are unknown, and without checks so is their number") {
     FoundSource source = usual();
     InputGuard& guard = source.info.input_guards[0];
     const auto text = [&source] { return text_of(told(source)[0]); };
@@ -226,7 +225,7 @@ TEST_CASE(
     CHECK(text().empty());
 }
 
-TEST_CASE("Texts that are no sizes tell none") {
+TEST_CASE("Texts that are not sizes give none") {
     for (const char* sizes : {"", "{", "{}x", "s77", "{s77 64L", "{,}", "{1L,,2L}", "{1L}", "{((1L, 2L}"}) {
         CAPTURE(sizes);
         FoundSource source = usual();
@@ -237,14 +236,14 @@ TEST_CASE("Texts that are no sizes tell none") {
         CHECK(argument.bytes == 0);
         CHECK(argument.dtype == "float32");
     }
-    FoundSource number = usual();  // of no dimensions
+    FoundSource number = usual();  // no dimensions
     number.info.run.allocations[0].sizes = number.info.run.allocations[0].strides = "{}";
     const CrashArgument argument = told(number, parameters(64))[1];
     CHECK(text_of(argument) == "float32 []");
     CHECK(argument.bytes == 4);
 }
 
-TEST_CASE("A source as the compiler writes it tells dtype and sizes of each tensor of a call") {
+TEST_CASE("A source as the compiler writes it gives dtype and sizes of each tensor of a call") {
     const std::string wrapper = test::read_text(AOTI_DBG_FAKE_WRAPPER);
     WrapperTexts texts;
     texts.wrapper = wrapper;

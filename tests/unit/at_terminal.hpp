@@ -1,4 +1,4 @@
-// Standard error made a terminal, for a while, with a look at what stands on it.
+// Replaces standard error by a terminal for a while and reads its screen.
 #pragma once
 
 #include <fcntl.h>
@@ -15,7 +15,7 @@ namespace aoti_dbg::test {
 
 using Lines = std::vector<std::string>;
 
-/// Standard error is something else while it lives.
+/// Replaces standard error for its own lifetime.
 class StandardError {
   public:
     explicit StandardError(int other) : kept_(dup(STDERR_FILENO)) { dup2(other, STDERR_FILENO); }
@@ -31,7 +31,7 @@ class StandardError {
     int kept_;
 };
 
-/// Standard error is a terminal of so many columns.
+/// Makes standard error a terminal with the given number of columns.
 class AtTerminal {
   public:
     explicit AtTerminal(unsigned short columns = 40)

@@ -1,18 +1,18 @@
-// Amounts of bytes: what is none first.
+// Amounts of bytes, invalid ones first.
 #include "config/byte_size.hpp"
 
 #include "tests/support/catch.hpp"
 
 using namespace aoti_dbg;
 
-TEST_CASE("What is no amount of bytes is none") {
+TEST_CASE("Text that is no amount of bytes is refused") {
     const std::string text = GENERATE("", " ", "B", "GB", ".5G", "1.", "1..2", "1.2.3", "-1", "+1", "1e9",
                                       "0x10", "5 %", "1KBs", "1iB", "1 K B", "1kib b", "\xFF", "1\xB5");
     CAPTURE(text);
     CHECK_FALSE(parse_byte_size(text));
 }
 
-TEST_CASE("An amount beyond 64 bits is the largest") {
+TEST_CASE("An amount beyond 64 bits becomes the largest one") {
     CHECK(parse_byte_size("99999999999999999999999999999999999999999999") == UINT64_MAX);
     CHECK(parse_byte_size("18446744073709551616") == UINT64_MAX);
     CHECK(parse_byte_size("18446744073709551615") == UINT64_MAX);
@@ -20,7 +20,7 @@ TEST_CASE("An amount beyond 64 bits is the largest") {
     CHECK(parse_byte_size("99999999999T") == UINT64_MAX);
 }
 
-TEST_CASE("Units are powers of 1000 or of 1024, in any case, with a blank or without") {
+TEST_CASE("Units are powers of 1000 or of 1024, in any case, with or without a space") {
     CHECK(parse_byte_size("0") == 0U);
     CHECK(parse_byte_size("4096") == 4096U);
     CHECK(parse_byte_size("4096b") == 4096U);
@@ -34,14 +34,14 @@ TEST_CASE("Units are powers of 1000 or of 1024, in any case, with a blank or wit
     CHECK(parse_byte_size("1TiB") == 1'099'511'627'776U);
 }
 
-TEST_CASE("A fraction is exact as far as bytes go") {
+TEST_CASE("A fraction is exact down to a byte") {
     CHECK(parse_byte_size("1.5KiB") == 1536U);
     CHECK(parse_byte_size("0.001k") == 1U);
     CHECK(parse_byte_size("2.75GB") == 2'750'000'000U);
     CHECK(parse_byte_size("0.9") == 0U);
 }
 
-TEST_CASE("An amount is told in the unit that it has three digits of") {
+TEST_CASE("An amount is printed in the unit that gives it at most three digits") {
     CHECK(byte_size_text(0) == "0 B");
     CHECK(byte_size_text(999) == "999 B");
     CHECK(byte_size_text(1000) == "1.0 kB");

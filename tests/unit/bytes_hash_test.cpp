@@ -1,5 +1,5 @@
-// The hash by which a saved tensor is told to be another one again: whatever differs, and however its parts
-// are hashed.
+// The hash that recognizes a tensor as already saved. It must catch every difference, however the parts are
+// hashed.
 #include "stats_kernels/bytes_hash.hpp"
 
 #include <algorithm>
@@ -35,7 +35,7 @@ Bytes some_bytes(std::size_t count) {
 
 }  // namespace
 
-TEST_CASE("How many bytes there are is told, even of zeros and of none") {
+TEST_CASE("The number of bytes counts, even for zeros and for no bytes") {
     std::set<std::pair<std::uint64_t, std::uint64_t>> seen;
     for (std::size_t count = 0; count < 200; ++count) {
         const BytesHash hash = hash_of(Bytes(count));
@@ -43,7 +43,7 @@ TEST_CASE("How many bytes there are is told, even of zeros and of none") {
     }
 }
 
-TEST_CASE("Every bit counts, wherever it stands") {
+TEST_CASE("Every bit counts, wherever it is") {
     const std::size_t count = GENERATE(1, 15, 16, 17, 48, 1000);
     CAPTURE(count);
     Bytes bytes = some_bytes(count);
@@ -56,7 +56,7 @@ TEST_CASE("Every bit counts, wherever it stands") {
     CHECK(hash_of(bytes) == whole);
 }
 
-TEST_CASE("What stands in another order is another content, be it of groups or within one") {
+TEST_CASE("Another order is another content, of groups or within one") {
     Bytes bytes = some_bytes(160);
     const BytesHash whole = hash_of(bytes);
     for (const std::size_t step : {std::size_t{1}, std::size_t{8}, std::size_t{16}, std::size_t{64}}) {
@@ -69,7 +69,7 @@ TEST_CASE("What stands in another order is another content, be it of groups or w
     CHECK_FALSE(hash_of(swapped) == whole);
 }
 
-TEST_CASE("Small numbers, which have few bits of their own, are told apart") {
+TEST_CASE("Small numbers, which have few bits of their own, differ") {
     std::set<std::pair<std::uint64_t, std::uint64_t>> seen;
     for (int i = 0; i < 20000; ++i) {
         const float values[4] = {static_cast<float>(i % 10), static_cast<float>(i / 10 % 10),
@@ -81,7 +81,7 @@ TEST_CASE("Small numbers, which have few bits of their own, are told apart") {
     }
 }
 
-TEST_CASE("Parts that are hashed by themselves, in any order, come to the same") {
+TEST_CASE("Parts hashed separately, in any order, give the same result") {
     const Bytes bytes = some_bytes(4096 + 5);
     const std::span<const std::byte> all(bytes);
     const BytesHash whole = hash_of(bytes);
@@ -93,7 +93,7 @@ TEST_CASE("Parts that are hashed by themselves, in any order, come to the same")
     }
 }
 
-TEST_CASE("Where the bytes lie makes no difference") {
+TEST_CASE("The address of the bytes makes no difference") {
     const Bytes bytes = some_bytes(333);
     for (std::size_t offset = 0; offset < 40; ++offset) {
         Bytes moved(offset);

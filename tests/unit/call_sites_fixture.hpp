@@ -1,4 +1,4 @@
-// What the tests of the call sites share: the sources in tests/unit/data/call_sites, a CUDA one, and random
+// Shared by the tests of the call sites: the sources in tests/unit/data/call_sites, a CUDA one, and random
 // numbers.
 #pragma once
 
@@ -30,14 +30,15 @@ inline WrapperInfo read_wrapper(std::string_view source, std::string_view extern
     return read_call_sites(texts);
 }
 
-/// The sites of a body made of these lines.
+/// The call sites of a body with these lines.
 inline WrapperInfo read_body(const std::string& lines) {
     return read_wrapper("void AOTInductorModel::run_impl(AtenTensorHandle* input_handles) {\n" + lines +
                         "}\n");
 }
 
-/// In the manner of what Inductor writes for CUDA, by hand: two of its kernels, one of an author, an aligned
-/// input, a pool, a view by type, a kernel of a library, an op in place, a constant returned.
+/// A hand-written source in the style of Inductor's for CUDA. It has two of its kernels, a user's own kernel,
+/// an aligned input, a pool and a view by type. It also has a library kernel, an op in place and a returned
+/// constant.
 inline constexpr std::string_view kCudaWrapper = R"source(
 #include <torch/csrc/inductor/aoti_include/cuda.h>
 #define CUDA_DRIVER_CHECK(EXPR) do { CUresult code = EXPR; } while (0);

@@ -1,6 +1,5 @@
-// Throws damaged and hostile wrapper sources at the reader of call sites. The random numbers are always the
-// same. Work is counted, not timed: it must stay in proportion to the text. Meant for the sanitizer builds
-// too.
+// Feeds damaged and hostile wrapper sources to the reader of call sites, with fixed random numbers. Counts
+// the work instead of timing it: it must stay proportional to the text. Also meant for the sanitizer builds.
 
 #include <string>
 #include <string_view>
@@ -15,7 +14,7 @@
 namespace aoti_dbg {
 namespace {
 
-/// Steps a byte of text that reading may take. Real sources take a fifth of one.
+/// Steps that reading may take for each byte of text. Real sources take a fifth of one.
 constexpr std::uint64_t kStepsPerByte = 4;
 
 void check_tensors(const std::vector<TensorName>& tensors) {
@@ -64,7 +63,7 @@ void check_guards(const std::vector<InputGuard>& guards) {
     REQUIRE(entries <= kMaxEntries);
 }
 
-/// Of one call each, as a report asks; of the last ones, before which most is said.
+/// Asks for one call each, as a report does, and picks the last ones, which have the most before them.
 void check_layouts(const WrapperInfo& info) {
     constexpr std::size_t kAsked = 16;
     const std::vector<CallSite>& sites = info.run.sites;
@@ -136,7 +135,7 @@ void damage(std::string& text, Random& random) {
     if (text.size() > 20000) text.resize(20000);
 }
 
-TEST_CASE("Damaged sources are read without harm, in time, and what is found makes sense") {
+TEST_CASE("Damaged sources are read without harm and in time, and the results make sense") {
     Random random;
     const std::string json = test_data("custom_op.json");
     std::string text;
@@ -163,7 +162,7 @@ TEST_CASE("A source that ends anywhere is read up to there") {
     }
 }
 
-TEST_CASE("Bytes at random are read without harm") {
+TEST_CASE("Random bytes are read without harm") {
     Random random;
     for (int round = 0; round < 300; ++round) {
         std::string text = "void AOTInductorModel::run_impl(int) {";
@@ -183,7 +182,7 @@ std::string flood(const std::string& piece, std::size_t bytes, const std::string
     return text;
 }
 
-TEST_CASE("Whatever is repeated without end, work stays in proportion and memory within the limits") {
+TEST_CASE("Under endless repetition, work stays proportional and memory within the limits") {
     const std::string piece = GENERATE(
         "(", "{", "[", "}", ";", "if (a) {", "} else if (a) {", "while (1) {", "if (x) break;", "R\"", "/*",
         "//", "&(", "(a)(", "std::move(", "reinterpret_tensor_wrapper(", "a::", "check_input_7(a) {",
@@ -196,14 +195,14 @@ TEST_CASE("Whatever is repeated without end, work stays in proportion and memory
     check(flood(piece, 200000, "auto b = "));
 }
 
-TEST_CASE("A list of arguments without end is kept up to the limit, and that is said") {
+TEST_CASE("An endless argument list is kept up to the limit, with a message") {
     const WrapperInfo info = check(flood("a, ", std::size_t{3} << 20U, "cpp_a(") + "b); cpp_b(c); }");
     REQUIRE_FALSE(info.run.sites.empty());
     CHECK(info.run.sites[0].has_more_arguments);
     CHECK(info.run.sites[0].arguments.size() <= kMaxEntries);
 }
 
-TEST_CASE("Names that stand for a long text do not make it many times over") {
+TEST_CASE("Names that abbreviate a long text do not multiply it") {
     const std::string view =
         "auto var_0 = reinterpret_tensor_wrapper(buf0, 1, {" + std::string(100000, '1') + "}, s, 0L);\n";
     const WrapperInfo info =

@@ -1,5 +1,5 @@
-// Calls seen at run time are matched to call sites. Random bodies are run at random: what branch, how often a
-// loop, which launches are left out.
+// Matching of calls at run time to call sites. Random bodies run at random: the branch, the number of loop
+// rounds, and the launches left out.
 
 #include <string>
 #include <vector>
@@ -24,7 +24,7 @@ class RandomBody {
     [[nodiscard]] const std::string& source() const { return source_; }
     [[nodiscard]] std::uint32_t sites() const { return sites_; }
 
-    /// The sites that one run passes; a call is left out one time in `skips`, if that is not 0.
+    /// The sites that one run passes. One call in `skips` is left out, unless that is 0.
     std::vector<std::uint32_t> run(std::size_t skips) {
         std::vector<std::uint32_t> passed;
         run_block(0, passed, skips);
@@ -98,7 +98,7 @@ class RandomBody {
     std::vector<std::vector<Item>> blocks_;
 };
 
-TEST_CASE("Whatever the control flow and whatever is left out, a name of its own finds its site") {
+TEST_CASE("A unique name finds its site, whatever the control flow and the launches left out") {
     Random random;
     for (int round = 0; round < 300; ++round) {
         RandomBody body(random, false);
@@ -120,8 +120,7 @@ TEST_CASE("Whatever the control flow and whatever is left out, a name of its own
     }
 }
 
-TEST_CASE(
-    "With names that repeat, what is called certain is right, and a name of its own makes it so again") {
+TEST_CASE("With repeated names, matches called certain are right, and a unique name restores certainty") {
     Random random;
     std::size_t certain = 0;
     std::size_t all = 0;
@@ -148,7 +147,7 @@ TEST_CASE(
     CHECK(certain * 10 > all * 8);
 }
 
-TEST_CASE("A straight run costs one step a call") {
+TEST_CASE("A straight run costs one step per call") {
     std::string source;
     for (int at = 0; at < 2000; ++at) {
         source += at % 2 == 0 ? "cpp_a();\n" : "cpp_b();\n";
@@ -165,7 +164,7 @@ TEST_CASE("A straight run costs one step a call") {
     CHECK(matcher.steps() == 4000);
 }
 
-TEST_CASE("A launch that is left out is believed before an op that is") {
+TEST_CASE("A skipped launch is more plausible than a skipped op") {
     const WrapperInfo info = read_body(
         "if (c) { aoti_torch_cpu_relu(buf0); aoti_torch_cpu_mm(buf0); } else { call_triton_a(buf0, d, s, k, "
         "c);\n"
@@ -177,7 +176,7 @@ TEST_CASE("A launch that is left out is believed before an op that is") {
     CHECK(match.is_certain);
 }
 
-TEST_CASE("It is said whether a call was left out before another, copies aside") {
+TEST_CASE("A match says whether a call before it was skipped, apart from copies") {
     const WrapperInfo info = read_body(
         "if (c) { aoti_torch_clone_preserve_strides(buf0, &buf1_handle); }\n"
         "call_triton_a(buf0, d, s, k, c);\ncall_triton_b(buf0, d, s, k, c);\ncpp_c();\ncpp_d();\ncpp_c();\n");
@@ -193,11 +192,11 @@ TEST_CASE("It is said whether a call was left out before another, copies aside")
     CHECK(is_next({"triton_a", "cpp_c", "cpp_d"}) == "n-n");
     CHECK(is_next({"triton_b", "cpp_c", "cpp_d", "cpp_c"}) == "-nnn");
     CHECK(is_next({"triton_a", "triton_b", "cpp_d"}) == "nn-");
-    // No way leads back.
+    // No path leads back.
     CHECK(is_next({"triton_a", "triton_b", "triton_a"}) == "nn-");
 }
 
-TEST_CASE("Two branches that begin alike are told apart by what follows") {
+TEST_CASE("Two branches with the same start are distinguished by what follows") {
     const WrapperInfo info =
         read_body("if (c) { cpp_a(); cpp_b(); } else { cpp_a(); cpp_c(); cpp_a(); }\ncpp_a();\n");
     const CallPlan plan(info.run);
@@ -209,7 +208,7 @@ TEST_CASE("Two branches that begin alike are told apart by what follows") {
     CHECK_FALSE(matcher.take_lost());
 }
 
-TEST_CASE("A call that comes where none can be is found by its name, and that is said once") {
+TEST_CASE("A call in an impossible place is found by its name, and that is reported once") {
     const WrapperInfo info = read_body("cpp_a(); cpp_b(); cpp_c(); cpp_d(); cpp_b();\n");
     const CallPlan plan(info.run);
     CallMatcher matcher(plan);
@@ -238,12 +237,11 @@ TEST_CASE("A search is bounded, however many branches are not taken") {
     const CallMatcher::Match last = call(plan, matcher, "cpp_last");
     CHECK(last.site == 20000);
     CHECK(last.is_certain);
-    CHECK_FALSE(last.is_next);  // nobody has looked
+    CHECK_FALSE(last.is_next);  // the search gave up
     CHECK(matcher.steps() - before <= 4097);
 }
 
-TEST_CASE(
-    "With more places to be in than are kept in mind, nothing is certain until a name of its own comes") {
+TEST_CASE("With too many possible places nothing is certain until a unique name comes") {
     std::string source;
     for (int at = 0; at < 40; ++at) {
         source += "if (c) { cpp_a(); cpp_b" + std::string(at == 39 ? "_last" : "") + "(); }\n";

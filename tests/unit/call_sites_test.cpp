@@ -1,5 +1,5 @@
-// Call sites out of wrapper sources: of real models, judged by PyTorch's own debug printer, and of CUDA ones
-// written by hand.
+// Call sites from wrapper sources: real models, judged by PyTorch's own debug printer, and hand-written CUDA
+// ones.
 
 #include "model/call_sites.hpp"
 
@@ -39,7 +39,7 @@ std::string shim_of(const std::string& kernel) {
     return "aoti_torch_cpu_" + kernel.substr(begin, kernel.find("::", begin) - begin);
 }
 
-/// The labels that PyTorch would print for our call sites: it leaves out whatever is not written as buf... or
+/// The labels that PyTorch would print for our call sites. It leaves out everything not written as buf... or
 /// arg....
 Labels expected_of(const RunBody& body) {
     Labels labels;
@@ -92,7 +92,7 @@ TEST_CASE("Labels are those of PyTorch's printer, in its order") {
     CHECK(inputs == printed(printer, "aoti_model_inputs"));
 }
 
-TEST_CASE("The printer's own calls are no call sites") {
+TEST_CASE("The printer's own calls are not call sites") {
     const std::string model = GENERATE("linear_softmax", "fallback_ops", "frozen_conv");
     const WrapperInfo released = read_wrapper(test_data(model + ".released.cpp.txt"));
     const WrapperInfo printer = read_wrapper(test_data(model + ".printer.cpp.txt"));
@@ -102,7 +102,7 @@ TEST_CASE("The printer's own calls are no call sites") {
     }
 }
 
-TEST_CASE("A linear model is read whole: inputs, weights, calls, memory, outputs") {
+TEST_CASE("A linear model is read completely: inputs, weights, calls, memory, outputs") {
     const WrapperInfo info = read_wrapper(test_data("linear_softmax.released.cpp.txt"));
     CHECK(info.inputs == std::vector<std::string>{"arg4_1"});
     CHECK(info.output_names == std::vector<std::string>{"output0"});
@@ -130,7 +130,7 @@ TEST_CASE("A linear model is read whole: inputs, weights, calls, memory, outputs
 
     const CallSite& relu = info.run.sites[1];
     CHECK(relu.kind == CallKind::cpp);
-    CHECK(relu.source_nodes.empty());  // the comment before belongs to the call before
+    CHECK(relu.source_nodes.empty());  // the comment before belongs to the previous call
     CHECK(relu.arguments[0].parameter == "in_out_ptr0");
     CHECK(relu.arguments[0].access == Access::updates);
     CHECK(relu.arguments[1].access == Access::writes);
@@ -179,11 +179,11 @@ TEST_CASE("Fallback ops have outputs by handle, values by address, and several r
     CHECK(scatter.arguments[5].kind == ArgumentKind::string);
     CHECK(scatter.arguments[5].value == "sum");
     REQUIRE(info.run.outputs.size() == 5);
-    CHECK(info.run.outputs[2].name == "buf11");  // by way of var_2
+    CHECK(info.run.outputs[2].name == "buf11");  // through var_2
     CHECK(info.run.outputs[2].view->strides == "{8L, 2L}");
 }
 
-TEST_CASE("An optional tensor is told from a tensor, and constants in one layout from those in another") {
+TEST_CASE("An optional tensor is distinguished from a tensor, and so are constants in different layouts") {
     const WrapperInfo info = read_wrapper(test_data("frozen_conv.released.cpp.txt"));
     const CallSite& convolution = site(info, "aoti_torch_cpu_mkldnn__convolution_pointwise");
     CHECK(convolution.arguments[1].label() == "_frozen_param12");
@@ -193,7 +193,7 @@ TEST_CASE("An optional tensor is told from a tensor, and constants in one layout
     CHECK(site(info, "aoti_torch_cpu__linear_pointwise").arguments[3].value == "none");
 }
 
-TEST_CASE("A custom op has its own name and arguments, once the JSON says what they are") {
+TEST_CASE("A custom op has its own name and arguments, if the JSON has them") {
     const std::string source = test_data("custom_op.released.cpp.txt");
     const WrapperInfo info = read_wrapper(source, test_data("custom_op.json"));
     const CallSite& second = site(info, "mylib::my_op", 1);
@@ -216,7 +216,7 @@ TEST_CASE("A custom op has its own name and arguments, once the JSON says what t
     CHECK(bare.arguments[5].tensors == std::vector<TensorName>{plain("buf0"), plain("buf2")});
 }
 
-TEST_CASE("Of what a custom op gets besides tensors the kind is known, and how many integers are passed") {
+TEST_CASE("A custom op's other inputs have a known kind, and integers a known count") {
     const std::string source = test_data("custom_op.released.cpp.txt");
     const WrapperInfo info =
         read_wrapper(source, R"({"nodes": [{"node": {"target": "mylib::my_op", "inputs": [
@@ -243,7 +243,7 @@ TEST_CASE("Of what a custom op gets besides tensors the kind is known, and how m
                        "mode" + number(ArgumentKind::string) + "0 sum", "flag" + scalar + "0 true"});
 }
 
-TEST_CASE("Branches and loops are kept, with the calls that lie in them") {
+TEST_CASE("Branches and loops are kept, with the calls inside them") {
     const WrapperInfo info = read_wrapper(test_data("control_flow.released.cpp.txt"));
     std::string flow;
     for (const FlowStep& step : info.run.flow) {
@@ -265,7 +265,7 @@ TEST_CASE("Branches and loops are kept, with the calls that lie in them") {
     CHECK(shared.at("buf7") == "buf3");
 }
 
-TEST_CASE("Triton kernels are read with their source, signature and what a launch passes") {
+TEST_CASE("Triton kernels are read with their source, signature and launch arguments") {
     const WrapperInfo info = read_wrapper(kCudaWrapper);
     REQUIRE(info.triton_kernels.size() == 2);
     const TritonKernelInfo& add = info.triton_kernels[0];
@@ -278,7 +278,7 @@ TEST_CASE("Triton kernels are read with their source, signature and what a launc
     REQUIRE(add.parameters.size() == 5);
     CHECK(add.parameters[0].type == "*fp16");
     CHECK(add.parameters[0].access == Access::updates);
-    CHECK(add.parameters[1].access == Access::updates);  // written, whatever its name
+    CHECK(add.parameters[1].access == Access::updates);  // written, despite its name
     CHECK(add.parameters[2].access == Access::writes);
     CHECK(add.parameters[3].type == "i64");
     CHECK(add.launched == std::vector<std::uint32_t>{0, 1, 2, 4, kNone});
@@ -287,7 +287,7 @@ TEST_CASE("Triton kernels are read with their source, signature and what a launc
     CHECK(info.triton_kernels[1].function == "add_kernel");
 }
 
-TEST_CASE("A CUDA wrapper is read: kernels, views, pools, copies, constants returned") {
+TEST_CASE("A CUDA wrapper is read: kernels, views, pools, copies, returned constants") {
     const WrapperInfo info = read_wrapper(
         kCudaWrapper, {},
         R"({"triton_red_fused_add_0:7": {"stack_traces": ["model.py:3"], "pre_grad_nodes": ["x"]}})");
@@ -321,7 +321,7 @@ TEST_CASE("A CUDA wrapper is read: kernels, views, pools, copies, constants retu
     CHECK(user.arguments[2].value == "0.5");
 
     const CallSite& put = site(info, "aoti_torch_cuda_index_put_");
-    CHECK(put.arguments[0].label() == "buf1");  // by way of tmp_buf1_2
+    CHECK(put.arguments[0].label() == "buf1");  // through tmp_buf1_2
     CHECK(put.arguments[0].tensors[0].view->dtype == "int32");
     CHECK(put.arguments[0].access == Access::updates);
     CHECK(put.arguments[1].kind == ArgumentKind::tensor_list);
@@ -351,7 +351,7 @@ TEST_CASE("A CUDA wrapper is read: kernels, views, pools, copies, constants retu
     CHECK(reuse->how == SharedMemory::How::view);
 }
 
-TEST_CASE("The folding of constants is read apart from the run, and without a helper the call still stands") {
+TEST_CASE("Constant folding is read separately from the run, and a call without its helper still counts") {
     const WrapperInfo info = read_wrapper(kCudaWrapper);
     REQUIRE(info.folding.sites.size() == 1);
     const CallSite& folding = info.folding.sites[0];
@@ -363,7 +363,7 @@ TEST_CASE("The folding of constants is read apart from the run, and without a he
     CHECK(info.folding.outputs[0].name == "buf0");
 }
 
-TEST_CASE("Lines are those of the source, and the name of a model's class does not matter") {
+TEST_CASE("Line numbers are those of the source, and the class name of the model does not matter") {
     const WrapperInfo info = read_wrapper(
         "// one\nvoid Other::run_impl(int a) {\n  /* three\n four */\n  aoti_torch_cpu_relu(buf0, "
         "&buf1_handle);\n}\n"
@@ -385,14 +385,14 @@ TEST_CASE("The dispatcher's op is the call's name") {
     CHECK(info.run.sites[0].key == dispatcher_key("my::op", "out"));
 }
 
-TEST_CASE("Calls in strings, comments and raw strings are none") {
+TEST_CASE("Calls in strings, comments and raw strings do not count") {
     CHECK(read_body("auto s = \"aoti_torch_cpu_relu(buf0);\"; // aoti_torch_cpu_relu(buf0);\n")
               .run.sites.empty());
     CHECK(read_body("/* aoti_torch_cpu_relu(buf0); */ auto s = R\"(x; aoti_torch_cpu_relu(a);)\";")
               .run.sites.empty());
 }
 
-TEST_CASE("Conditions in a chain stay one branch with several arms") {
+TEST_CASE("Chained conditions stay one branch with several arms") {
     const WrapperInfo info = read_body(
         "if (a) { cpp_a(); } else if (b) { cpp_b(); } else { cpp_c(); }\n"
         "if (d) { throw std::runtime_error(\"x\"); }\nfor (int i = 0; i < n; ++i) { if (!x) continue; "
@@ -407,7 +407,7 @@ TEST_CASE("Conditions in a chain stay one branch with several arms") {
     CHECK(info.run.flow[4].value == 0);
 }
 
-TEST_CASE("Prototypes may stand with the kernels alone") {
+TEST_CASE("Prototypes may come from the kernel sources alone") {
     WrapperTexts texts;
     texts.wrapper = "void M::run_impl(int a) { cpp_fused_0((float*)(buf0.data_ptr()), s77); }";
     texts.kernel_sources = {
@@ -420,7 +420,7 @@ TEST_CASE("Prototypes may stand with the kernels alone") {
     CHECK(read_call_sites(texts).run.sites[0].arguments[0].access == Access::unknown);
 }
 
-TEST_CASE("Nothing, or something else, gives no call sites") {
+TEST_CASE("An empty text or another kind of text gives no call sites") {
     for (const char* const text : {"", "}", "{{{{", "void run_impl(", "import torch\nprint('x')\n"}) {
         const WrapperInfo info = read_wrapper(text);
         CHECK(info.run.sites.empty());
@@ -429,9 +429,7 @@ TEST_CASE("Nothing, or something else, gives no call sites") {
     CHECK(read_call_sites_of("/nonexistent/x.wrapper.so").run.sites.empty());
 }
 
-TEST_CASE(
-    "A helper function before a kernel hides none of its signature; a kernel without one may write "
-    "anything") {
+TEST_CASE("A helper function does not hide its kernel's signature; a kernel without one may write anything") {
     const std::string head =
         "template <typename kernels_type_>\nstatic inline void call_triton_red_fused_cumsum_2(\n"
         "    const in_out_ptr0_type_& in_out_ptr0,\n    const in_ptr0_type_& in_ptr0,\n    int64_t xnumel,\n"

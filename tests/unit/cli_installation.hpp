@@ -1,5 +1,5 @@
-// `aoti-dbg` as installed, for the tests of its commands: a copy beside a stand-in for the library, which
-// counts itself in the tally and does nothing else (tests/support/stand_in.c).
+// An installed `aoti-dbg` for the tests of its commands: a copy beside a stand-in for the library. The
+// stand-in only counts itself in the tally (tests/support/stand_in.c).
 #pragma once
 
 #include <filesystem>
@@ -15,7 +15,7 @@ inline bool contains(const std::string& text, const std::string& part) {
     return text.find(part) != std::string::npos;
 }
 
-/// A copy of the command with the stand-in in `where` from there; `name` is the folder that holds both.
+/// A copy of the command, with the stand-in in `where` relative to it. `name` is the folder of both.
 class Installation {
   public:
     explicit Installation(const std::string& where = ".", const std::string& name = "bin")
@@ -37,7 +37,7 @@ class Installation {
     /// The value of a variable in a program started by `run <arguments>`.
     [[nodiscard]] std::string variable(const std::string& name, std::vector<std::string> arguments = {},
                                        const Variables& env = {}) const {
-        // Not a shell: some die under a preloaded ThreadSanitizer.
+        // This avoids a shell, because some shells die under a preloaded ThreadSanitizer.
         arguments.insert(arguments.end(), {"--", "printenv", name});
         const Outcome outcome = run(arguments, env);
         CHECK(outcome.err.empty());

@@ -1,5 +1,5 @@
-// What keeps the library out of a program, found before its start: real files, made-up and broken ones, and
-// whole runs of `aoti-dbg run`.
+// Obstacles that keep the library out of a program, found before its start: real files, invented and broken
+// ones, and whole runs of `aoti-dbg run`.
 #include <elf.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
@@ -18,7 +18,7 @@ using namespace aoti_dbg::test;
 
 namespace fs = std::filesystem;
 
-// For a readable failure.
+// Makes failures readable.
 namespace aoti_dbg::cli {
 static std::ostream& operator<<(std::ostream& stream, Obstacle obstacle) {
     return stream << "obstacle " << static_cast<int>(obstacle);
@@ -73,7 +73,7 @@ bool ignores_rights(const fs::path& place) {
     return true;
 }
 
-/// `printenv` with another loader written into it, which the kernel looks for from the working directory.
+/// `printenv` with another loader written into it, which the kernel looks up from the working directory.
 std::string printenv_loaded_by(const std::string& interpreter) {
     std::string bytes = read_text("/usr/bin/printenv");
     const std::string own = "/lib64/ld-linux-x86-64.so.2";
@@ -85,8 +85,7 @@ std::string printenv_loaded_by(const std::string& interpreter) {
 
 }  // namespace
 
-TEST_CASE(
-    "Programs of this system have no obstacle, by path and by name, and neither has what is not there") {
+TEST_CASE("Programs of this system have no obstacle, by path and by name, and neither do missing ones") {
     CHECK(find("/bin/sh").obstacle == Obstacle::none);
     CHECK(find("sh").obstacle == Obstacle::none);
     CHECK(find("/proc/self/exe").obstacle == Obstacle::none);
@@ -96,12 +95,12 @@ TEST_CASE(
     CHECK(find(std::string(100000, 'a')).obstacle == Obstacle::none);
 }
 
-TEST_CASE("The loader itself is no static program: called by name, it preloads") {
+TEST_CASE("The loader itself is not a static program, because it preloads when called by name") {
     const fs::path loader = "/lib64/ld-linux-x86-64.so.2";
     if (fs::exists(loader)) CHECK(find(loader).obstacle == Obstacle::none);
 }
 
-TEST_CASE("Static programs are known, position-independent or not, and run with a warning") {
+TEST_CASE("Static programs are recognized, position-independent or not, and run with a warning") {
     std::vector<std::string> programs;
 #ifdef AOTI_DBG_STATIC
     programs.emplace_back(AOTI_DBG_STATIC);
@@ -141,7 +140,7 @@ TEST_CASE("A program without an interpreter of its own is static, dynamic entrie
     CHECK(find(path).obstacle == Obstacle::statically_linked);
 }
 
-TEST_CASE("A program for another machine or another number of bits is known by its header") {
+TEST_CASE("A program for another machine or word size is recognized by its header") {
     const TempFolder folder;
     const std::string path = folder.path() / "program";
     Elf32_Ehdr small{};
@@ -161,7 +160,7 @@ TEST_CASE("A program for another machine or another number of bits is known by i
     CHECK(contains(find(path).why, "another machine"));
 }
 
-TEST_CASE("Loaders that are not glibc's are known by name, also behind a link") {
+TEST_CASE("Loaders other than glibc's are recognized by name, also behind a link") {
     const TempFolder folder;
     const std::string path = folder.path() / "program";
     const auto obstacle = [&](const std::string& interpreter) {
@@ -196,7 +195,7 @@ TEST_CASE("A program with a loader that would refuse the library is started with
     CHECK(contains(outcome.err, "no process loaded libaoti_dbg.so: ./program uses the loader"));
 }
 
-TEST_CASE("Set-id bits are an obstacle for whoever is not that user or group already") {
+TEST_CASE("Set-id bits are an obstacle for other users and groups") {
     const TempFolder folder;
     if (ignores_rights(folder.path())) return;
     const std::string path = folder.path() / "program";
@@ -226,7 +225,7 @@ TEST_CASE("Set-id bits are an obstacle for whoever is not that user or group alr
     CHECK(obstacle(04755, other_user) == Obstacle::none);
 }
 
-TEST_CASE("File capabilities are an obstacle for all but root") {
+TEST_CASE("File capabilities are an obstacle for all users except root") {
     const TempFolder folder;
     if (ignores_rights(folder.path())) return;
     const std::string path = folder.path() / "program";
@@ -262,7 +261,7 @@ TEST_CASE("A setuid program runs with a warning, and nothing loads the library")
         contains(outcome.err, "no process loaded libaoti_dbg.so: " + program.string() + " has more rights"));
 }
 
-TEST_CASE("A script means its interpreter, however many lie between") {
+TEST_CASE("A script counts as its interpreter, however many scripts lie between") {
     const TempFolder folder;
     const std::string program = folder.path() / "program";
     write_program(program, loaded_by("/lib/ld-musl-x86_64.so.1"));
@@ -282,7 +281,7 @@ TEST_CASE("A script means its interpreter, however many lie between") {
     CHECK(found_in("#!/usr/bin/env --split-string=program -u\n") == program);
     write_program(folder.path() / "between", "#!" + program + "\n");
     CHECK(found_in("#!" + (folder.path() / "between").string() + "\n") == program);
-    // Not plain to see, or refused by the kernel: no finding.
+    // Unclear lines and lines that the kernel refuses give no result.
     for (const char* text : {"#!", "#!\n", "#! \t\n", "#!/usr/bin/env\n", "#!/usr/bin/env -i program\n",
                              "#!/usr/bin/env -S 'program' x\n", "#!/usr/bin/env -S\n", "#!/usr/bin/env A=1\n",
                              "#!/usr/bin/env -S PATH=/x program\n", "#!program\n", "", "text", "\n"}) {
@@ -293,7 +292,7 @@ TEST_CASE("A script means its interpreter, however many lie between") {
     CHECK(found_in("#!" + std::string(250, ' ') + program + "\n").empty());
 }
 
-TEST_CASE("Scripts that mean each other come to an end") {
+TEST_CASE("Scripts that refer to each other do not loop forever") {
     const TempFolder folder;
     const std::string one = folder.path() / "one";
     const std::string other = folder.path() / "other";
@@ -315,7 +314,7 @@ TEST_CASE("PATH is searched as execvp does") {
         write_program(second / name, "");
     Caller who = caller();
     who.path = first.string() + ":/no/such/folder:" + second.string();
-    // A folder, a file that cannot be executed, nothing at all: the next one is taken.
+    // A folder, a file without execute rights and a missing file are skipped for the next entry.
     for (const char* name : {"a", "b", "c"})
         CHECK(executed_file(name, who) == (second / name).string());
     CHECK(executed_file("d", who).empty());
@@ -326,7 +325,7 @@ TEST_CASE("PATH is searched as execvp does") {
     CHECK(executed_file("c", who).empty());
 }
 
-TEST_CASE("Cut and broken programs have no finding that is not whole, and do no harm") {
+TEST_CASE("Truncated and broken programs do no harm and give no partial result") {
     const TempFolder folder;
     const std::string path = folder.path() / "program";
     const auto check = [&](const std::string& bytes) {
@@ -342,7 +341,7 @@ TEST_CASE("Cut and broken programs have no finding that is not whole, and do no 
     std::mt19937 random(4);
     for (int i = 0; i < 3000; ++i) {
         std::string bytes = whole;
-        // What makes it a program of this machine stays as it is, so that the rest is looked at.
+        // The bytes that make it a program of this machine stay as they are, so that the rest is inspected.
         for (unsigned n = 1 + random() % 4; n > 0; --n)
             bytes[EI_NIDENT + 4 + random() % (bytes.size() - EI_NIDENT - 4)] = static_cast<char>(random());
         (void)check(bytes);

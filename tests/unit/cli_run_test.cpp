@@ -1,4 +1,4 @@
-// `aoti-dbg run`: what it says of the run, --require, the tally, places, odd paths and odd surroundings.
+// `aoti-dbg run`: its messages about the run, --require, the tally, paths, odd names and odd environments.
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -29,7 +29,7 @@ std::size_t lines_in(const std::string& text) {
     return static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n'));
 }
 
-/// What comes out of a program in a folder named by `name`, below an installation.
+/// The outcome of a program in a folder named `name`, below an installation.
 Outcome run_in(const Installation& installation, const std::string& name, const Arguments& arguments,
                const Variables& env = {}) {
     const fs::path place = installation.folder.path() / name;
@@ -40,7 +40,7 @@ Outcome run_in(const Installation& installation, const std::string& name, const 
 
 }  // namespace
 
-TEST_CASE("A run in which nothing loaded the library says so in one line, and the exit code stays") {
+TEST_CASE("A run in which nothing loaded the library gets one line about it and keeps its exit code") {
     const Installation installation;
     write_text(installation.library(), "no library at all");
     const Outcome outcome = installation.run(kShell + Arguments{"exit 3"});
@@ -48,7 +48,7 @@ TEST_CASE("A run in which nothing loaded the library says so in one line, and th
     CHECK(contains(outcome.err, "warn: nothing was recorded: no process loaded libaoti_dbg.so. Check that"));
 }
 
-TEST_CASE("Of a program that a signal ended at once it is not guessed what kept the library away") {
+TEST_CASE("If a signal ended the program at once, run does not guess why the library is missing") {
     const Installation installation;
     write_text(installation.library(), "no library at all");
     const Outcome outcome = installation.run(kShell + Arguments{"kill -TERM $$"});
@@ -58,7 +58,7 @@ TEST_CASE("Of a program that a signal ended at once it is not guessed what kept 
     CHECK_FALSE(contains(outcome.err, "clears the environment"));
 }
 
-TEST_CASE("A run in which the library was loaded, or which never started, adds no word") {
+TEST_CASE("A run that loaded the library or never started gets no extra message") {
     const Installation installation;
     CHECK(installation.run({"--", "true"}).err.empty());
     CHECK(installation.run({"--require", "none", "--", "true"}).err.empty());
@@ -80,7 +80,7 @@ TEST_CASE("A requirement that is met changes nothing") {
     CHECK(failed.err.empty());
 }
 
-TEST_CASE("A requirement that is not met is one line, and fails a program that ended well") {
+TEST_CASE("A requirement that is not met is one line, and fails a program that exited normally") {
     const Installation installation;
     const std::string required = GENERATE("model", "launch");
     const Outcome outcome = installation.run({"--require", required, "--", "echo", "its own"});
@@ -93,7 +93,7 @@ TEST_CASE("A requirement that is not met is one line, and fails a program that e
     CHECK(contains(outcome.err, "The exit code is 123 instead of 0."));
 }
 
-TEST_CASE("A requirement that is not met is said of a program that failed, which keeps its own end") {
+TEST_CASE("A program that failed keeps its own exit code, and the unmet requirement is reported") {
     const Installation installation;
     const Arguments required = Arguments{"--require", "model"} + kShell;
     const Outcome failed = installation.run(required + Arguments{"exit 3"});
@@ -105,7 +105,7 @@ TEST_CASE("A requirement that is not met is said of a program that failed, which
     CHECK(contains(killed.err, "The program's own exit code or signal stays."));
 }
 
-TEST_CASE("An unmet requirement tells how far the run came") {
+TEST_CASE("An unmet requirement says how far the run got") {
     const Installation installation;
     const auto said = [&](const char* required, const Variables& env) {
         return installation.run({"--require", required, "--", "true"}, env).err;
@@ -124,7 +124,7 @@ TEST_CASE("A wrong requirement starts nothing and names the nearest word") {
                    "\"model\"?\n"));
 }
 
-TEST_CASE("A folder is no file for JUnit's XML, and nothing is started") {
+TEST_CASE("A folder is refused as a JUnit XML file, and nothing is started") {
     const Installation installation;
     for (const char* folder : {"/tmp", "results/"}) {
         const Outcome outcome = installation.run({"--junit", folder, "--", "echo", "started"});
@@ -134,7 +134,7 @@ TEST_CASE("A folder is no file for JUnit's XML, and nothing is started") {
     }
 }
 
-TEST_CASE("A file for JUnit's XML that cannot be made is refused before anything is started") {
+TEST_CASE("A JUnit XML file that cannot be created is refused before anything is started") {
     const Installation installation;
     for (const char* file : {"/dev/null/results.xml", "/dev/null/more/results.xml"}) {
         const Outcome outcome = installation.run({"--junit", file, "--", "echo", "started"});
@@ -146,7 +146,7 @@ TEST_CASE("A file for JUnit's XML that cannot be made is refused before anything
     }
 }
 
-TEST_CASE("A file for a verdict that nothing asks for is spoken of") {
+TEST_CASE("A verdict file without an option for reports gets a warning") {
     const Installation installation;
     const Outcome outcome = installation.run({"--verdict-file", "verdict.jsonl", "--", "echo", "started"});
     CHECK(outcome.exit_code == 0);
@@ -158,7 +158,7 @@ TEST_CASE("A file for a verdict that nothing asks for is spoken of") {
         contains(installation.run({"--triage", "--verdict-file", "v", "--", "true"}).err, "no verdict"));
 }
 
-TEST_CASE("A model in a child counts, one behind a cleared environment does not") {
+TEST_CASE("A model in a child counts, and one behind a cleared environment does not") {
     const Installation installation;
     const Arguments required = {"--require", "model"};
     CHECK(installation.run(required + kShell + Arguments{"/bin/true; exit 0"}, kModelInTrue).exit_code == 0);
@@ -167,7 +167,7 @@ TEST_CASE("A model in a child counts, one behind a cleared environment does not"
     CHECK(contains(lost.err, "clears the environment"));
 }
 
-TEST_CASE("A program that executes itself anew counts each time") {
+TEST_CASE("A program that execs itself counts each time") {
     const Outcome outcome = Installation().run(
         Arguments{"--require", "model"} + kShell +
         Arguments{"if [ $0 = aaaa ]; then exit 0; fi; exec /bin/sh -c \"$1\" ${0}a \"$1\"", "a",
@@ -176,7 +176,7 @@ TEST_CASE("A program that executes itself anew counts each time") {
     CHECK(contains(outcome.err, "4 programs loaded libaoti_dbg.so"));
 }
 
-TEST_CASE("The tally names the start and its time, and can be neither cut nor grown") {
+TEST_CASE("The tally has the first process and its time, and cannot be truncated or extended") {
     const Outcome outcome = Installation().run(
         kShell + Arguments{"echo $$; od -A n -t d4 -j 8 -N 4 $AOTI_DBG_TALLY; od -A n -t d8 -j 16 -N 8 "
                            "$AOTI_DBG_TALLY; truncate -s 0 $AOTI_DBG_TALLY 2> /dev/null || echo sealed"});
@@ -192,12 +192,12 @@ TEST_CASE("The tally names the start and its time, and can be neither cut nor gr
     CHECK(sealed == "sealed");
 }
 
-TEST_CASE("Without a tally the program runs all the same, and only a requirement speaks") {
+TEST_CASE("Without a tally the program still runs, and only a requirement gets a message") {
 #ifdef __SANITIZE_THREAD__
-    return;  // its run-time writes files of its own, which the limit makes fatal
+    return;  // its runtime writes files of its own, which the limit makes fatal
 #endif
     const Installation installation;
-    // No file may have a byte: the page cannot be made. The pipe keeps what is said.
+    // No file may have a byte, so the tally page cannot be created. The messages go to a pipe.
     const std::string limited = "(ulimit -f 0; '" + installation.tool() +
                                 "' run $0 -- /bin/sh -c 'exit $1' sh $1; "
                                 "echo \"exit $?\") 2>&1 | cat";
@@ -210,7 +210,7 @@ TEST_CASE("Without a tally the program runs all the same, and only a requirement
     CHECK(contains(unmet, "exit 123\n"));
 }
 
-TEST_CASE("The program inherits the descriptors of the caller, open or closed, and no other") {
+TEST_CASE("The program inherits exactly the caller's descriptors, open or closed") {
     const Installation installation;
     const std::string closing = GENERATE("", "0<&-", "1>&-", "2>&-", "0<&- 1>&- 2>&-", "5</dev/null");
     CAPTURE(closing);
@@ -239,11 +239,11 @@ TEST_CASE("A child that outlives the program does not keep run waiting") {
     CHECK(outcome.err.empty());
 }
 
-TEST_CASE("A program does not outlive the command that SIGKILL ends, and one that it left behind does") {
+TEST_CASE("SIGKILL of the command also ends its program, but not a process that the program left behind") {
     const Installation installation;
     const fs::path place = installation.folder.path() / "place";
     fs::create_directories(place);
-    // The command is ended by the program, which then waits: it would still write.
+    // The program kills the command and then waits. If it survived, it would still write.
     const Outcome outcome =
         run_in(installation, "place",
                kShell + Arguments{"(setsid sh -c 'echo > up; sleep 2; echo left > left' > left.log 2>&1 &) ; "
@@ -256,7 +256,7 @@ TEST_CASE("A program does not outlive the command that SIGKILL ends, and one tha
     CHECK_FALSE(fs::exists(place / "survived"));
 }
 
-TEST_CASE("As the first process of a container it leaves no orphan unburied, and keeps its child's status") {
+TEST_CASE("As the first process of a container, run reaps all orphans and keeps its child's status") {
     const Installation installation;
     const std::string orphans = "for i in 1 2 3; do (sh -c 'exit 5' &) ; done; sleep 0.3; ";
     const std::string zombies = "grep -l 'State:.Z' /proc/[0-9]*/status; exit 7";
@@ -282,7 +282,7 @@ TEST_CASE("An installation below a path that LD_PRELOAD cannot carry works") {
     CHECK(preload.find_first_of(": $") == std::string::npos);
 }
 
-TEST_CASE("What else is preloaded stays behind a library that is named by its descriptor") {
+TEST_CASE("Other preloaded libraries stay behind a library that is named by its descriptor") {
     const Installation installation(".", "a b");
     const std::string other = installation.folder.path() / "other.so";
     fs::copy_file(AOTI_DBG_STAND_IN, other);
@@ -292,12 +292,12 @@ TEST_CASE("What else is preloaded stays behind a library that is named by its de
     CHECK(preload.substr(preload.size() - other.size() - 1) == ":" + other);
 }
 
-TEST_CASE("A newline in the path of the installation needs no other way") {
+TEST_CASE("A newline in the path of the installation needs no workaround") {
     const Installation installation("../lib", "a\nb");
     CHECK(installation.variable("LD_PRELOAD") == installation.library("../lib"));
 }
 
-TEST_CASE("Blanks and newlines in the program and its arguments stay as they are") {
+TEST_CASE("Spaces and newlines in the program and its arguments stay as they are") {
     const Installation installation;
     const fs::path program = installation.folder.path() / "a program:\nof mine";
     fs::copy_file("/usr/bin/printf", program);
@@ -313,7 +313,7 @@ TEST_CASE("An installation that was moved finds its library") {
     fs::create_directories(elsewhere);
     fs::rename(installation.folder.path() / "bin", elsewhere / "bin");
     fs::rename(installation.folder.path() / "lib", elsewhere / "lib");
-    // A link to the command is no copy of it: the library lies beside what it leads to.
+    // A link to the command is not a copy of it: the library lies beside the link's target.
     const fs::path link = installation.folder.path() / "link";
     fs::create_symlink(elsewhere / "bin" / "aoti-dbg", link);
     for (const std::string& tool : {(elsewhere / "bin" / "aoti-dbg").string(), link.string()}) {
@@ -330,14 +330,14 @@ TEST_CASE("An empty environment is enough for run and for the program") {
     CHECK(outcome.err.empty());
     CHECK(contains(outcome.out, "AOTI_DBG_DEFAULT_LEVEL=3\n"));
     CHECK(contains(outcome.out, "AOTI_DBG_TALLY=/proc/"));
-    // Nothing came besides what is ours; a shell in between would have added to it.
+    // The environment has only our variables. A shell in between would have added some.
     std::istringstream lines(outcome.out);
     for (std::string line; std::getline(lines, line);) {
         CHECK((line.rfind("AOTI_DBG_", 0) == 0 || line.rfind("LD_PRELOAD=", 0) == 0));
     }
 }
 
-TEST_CASE("Relative places become absolute, from a flag and from the environment") {
+TEST_CASE("Relative paths become absolute, from a flag and from the environment") {
     const Installation installation;
     const std::string here = fs::canonical(installation.folder.path());
     CHECK(installation.variable("AOTI_DBG_OUT") == here + "/aoti_dbg/%t-%p");
@@ -351,7 +351,7 @@ TEST_CASE("Relative places become absolute, from a flag and from the environment
     CHECK(installation.variable("AOTI_DBG_LOG", {}, {{"AOTI_DBG_LOG", "stdout"}}) == "stdout");
 }
 
-TEST_CASE("A pattern that begins with a variable is absolute if the variable is") {
+TEST_CASE("A pattern that starts with a variable is absolute if the variable is") {
     const Installation installation;
     const Variables env = {{"PLACE", "/tmp"}, {"WORD", "w"}, {"AOTI_DBG_LOG", "%q{PLACE}/x"}};
     CHECK(installation.variable("AOTI_DBG_LOG", {}, env) == "%q{PLACE}/x");
@@ -359,7 +359,7 @@ TEST_CASE("A pattern that begins with a variable is absolute if the variable is"
           fs::canonical(installation.folder.path()).string() + "/%q{WORD}/x");
 }
 
-TEST_CASE("A configuration file's place becomes absolute, and so do those that it names") {
+TEST_CASE("The path of a configuration file becomes absolute, and so do the paths in it") {
     const Installation installation;
     const std::string here = fs::canonical(installation.folder.path());
     const Variables env = {{"AOTI_DBG_CONFIG", "100%p.json"}};
@@ -369,7 +369,7 @@ TEST_CASE("A configuration file's place becomes absolute, and so do those that i
     CHECK(installation.variable("AOTI_DBG_LOG", {}, env) == here + "/names.log");
 }
 
-TEST_CASE("Files of known findings have absolute places, and entries stay as they are") {
+TEST_CASE("Files of known findings get absolute paths, and single entries stay as they are") {
     const Installation installation;
     const std::string here = fs::canonical(installation.folder.path());
     write_text(installation.folder.path() / "known.txt", "nan in a\n");
@@ -377,7 +377,7 @@ TEST_CASE("Files of known findings have absolute places, and entries stay as the
           "nan in b - buf0," + here + "/./known.txt");
 }
 
-TEST_CASE("A level of the configuration file is not overruled by the command's own default") {
+TEST_CASE("The command's own default does not override the configuration file's level") {
     const Installation installation;
     write_text(installation.folder.path() / "level.json", R"({"level": 0})");
     write_text(installation.folder.path() / "rules.json", R"({"rules": [{"kernels": "a", "level": 3}]})");
@@ -388,7 +388,7 @@ TEST_CASE("A level of the configuration file is not overruled by the command's o
     }
 }
 
-TEST_CASE("A working directory whose name holds per cent signs is no pattern") {
+TEST_CASE("A working directory with percent signs in its name is not a pattern") {
     const Installation installation;
     const std::string here = fs::canonical(installation.folder.path());
     const Outcome outcome =

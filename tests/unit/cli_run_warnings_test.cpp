@@ -1,4 +1,4 @@
-// What `aoti-dbg run` warns of: places that cannot be, and a run of which nothing was seen.
+// Warnings of `aoti-dbg run`: impossible output paths, and a run in which nothing was seen.
 #include <algorithm>
 
 #include "tests/unit/cli_installation.hpp"
@@ -27,7 +27,7 @@ TEST_CASE("A wrong pattern in --out or --log starts nothing") {
     }
 }
 
-TEST_CASE("A wrong pattern in a variable costs one warning, and the default holds") {
+TEST_CASE("A wrong pattern in a variable gets one warning, and the default applies") {
     const Installation installation;
     const Variables env = {{"AOTI_DBG_OUT", "out-%z"}, {"AOTI_DBG_LOG", "names%"}};
     const Outcome outcome = installation.run({"--", "printenv", "AOTI_DBG_OUT", "AOTI_DBG_LOG"}, env);

@@ -1,4 +1,4 @@
-// `aoti-dbg show` of a GPU core dump as a person meets it: dumps written by hand, the text that comes out.
+// `aoti-dbg show` of a GPU core dump: dumps written by hand, and the resulting text.
 #include <algorithm>
 #include <filesystem>
 
@@ -28,7 +28,7 @@ struct Dump {
     std::string path;
 };
 
-/// Fails with what it printed if it is no success.
+/// The output of show, which must succeed.
 std::string shown(const Dump& dump) {
     const Outcome outcome = dump.show();
     INFO(outcome.err);
@@ -48,7 +48,7 @@ std::string error_of(const Dump& dump) {
 
 }  // namespace
 
-TEST_CASE("A file that is cut off, empty or no dump is told from a dump, with what to try") {
+TEST_CASE("A file that is cut off, empty or not a dump is recognized as such, with what to try") {
     const std::string whole = usual_dump().bytes();
     const std::string cut = error_of(Dump(whole.substr(0, whole.size() - 100)));
     CHECK(contains(cut, "core_1_node7_42.nvcudmp is truncated: expected at least " +
@@ -67,7 +67,7 @@ TEST_CASE("A file that is cut off, empty or no dump is told from a dump, with wh
     CHECK(contains(missing.err, "no such file"));
 }
 
-TEST_CASE("What the faulting threads accessed is said, as far as their registers are there") {
+TEST_CASE("The accesses of the faulting threads are shown, as far as their registers exist") {
     DumpWriter writer = usual_dump();
     WrittenFunction kernel{"mul", 0x200, kMulAddress, true};
     kernel.code = std::string(0x10, '\0') + Packed().u64(0x0000100606087981).u64(0x002f68000c1f5900).bytes();
@@ -80,11 +80,11 @@ TEST_CASE("What the faulting threads accessed is said, as far as their registers
     CHECK_FALSE(contains(shown(Dump(usual_dump())), "access"));
 }
 
-TEST_CASE("A dump is known by its content, whatever its name") {
+TEST_CASE("A dump is recognized by its contents, whatever its name") {
     CHECK(contains(shown(Dump(usual_dump().bytes(), "flight.ring")), "illegal address"));
 }
 
-TEST_CASE("The usual dump says exception, kernel, block, threads and line") {
+TEST_CASE("The usual dump shows exception, kernel, block, threads and line") {
     const Dump dump(usual_dump());
     CHECK(shown(dump) == "dump      " + dump.path +
                              "\n"
@@ -105,7 +105,7 @@ TEST_CASE("The usual dump says exception, kernel, block, threads and line") {
                              "          0xabc holds mul\n");
 }
 
-TEST_CASE("A fault in inlined code is told with the line of the call") {
+TEST_CASE("A fault in inlined code is reported with the line of the call") {
     DumpWriter writer = usual_dump();
     writer.devices[0].sms[1].blocks[0].warps[1].error_pc = kMulAddress + 0x40;
     const std::string text = shown(Dump(writer));
@@ -114,7 +114,7 @@ TEST_CASE("A fault in inlined code is told with the line of the call") {
                    "          /src/kernel.py:40\n"));
 }
 
-TEST_CASE("What a dump does not say is said to be missing") {
+TEST_CASE("Facts that a dump lacks are shown as missing") {
     DumpWriter writer = usual_dump();
     DumpWarp& warp = writer.devices[0].sms[1].blocks[0].warps[1];
     SECTION("threads, line, driver") {
@@ -155,7 +155,7 @@ TEST_CASE("What a dump does not say is said to be missing") {
     }
 }
 
-TEST_CASE("A fault of many warps is one, of many places a few, and it all fits a screen") {
+TEST_CASE("A fault of many warps is one entry, one in many places a few, and all of it fits a screen") {
     DumpWriter writer = usual_dump();
     std::vector<DumpBlock>& blocks = writer.devices[0].sms[1].blocks;
     for (std::uint32_t i = 0; i < 40; ++i) {
@@ -170,7 +170,7 @@ TEST_CASE("A fault of many warps is one, of many places a few, and it all fits a
     CHECK(contains(shown(Dump(writer)), "and at 17 other places"));
 }
 
-TEST_CASE("Names and paths in a dump cannot command a terminal") {
+TEST_CASE("Names and paths in a dump cannot control a terminal") {
     DumpWriter writer = usual_dump();
     writer.devices[0].name = "\x1b[31m";
     writer.devices[0].sms[1].text = "\x07\x1b]0;x";
@@ -181,7 +181,7 @@ TEST_CASE("Names and paths in a dump cannot command a terminal") {
     CHECK(contains(text, "mul?[2J"));
 }
 
-TEST_CASE("A dump that is damaged in places is shown, with what is left out") {
+TEST_CASE("A partly damaged dump is shown with a note about what is left out") {
     DumpWriter writer = usual_dump();
     writer.finish = [](ElfWriter& file) { file.section(file.find(kLanesType)).link = 1; };
     CHECK(contains(shown(Dump(writer)),

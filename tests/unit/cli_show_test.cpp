@@ -1,4 +1,4 @@
-// `aoti-dbg show` as a person meets it: rings written by hand, the text that comes out.
+// `aoti-dbg show`: rings written by hand, and the resulting text.
 #include <chrono>
 #include <cstring>
 
@@ -37,7 +37,7 @@ std::string line_with(const std::string& text, const std::string& part) {
     return text.substr(begin, text.find('\n', place) - begin);
 }
 
-/// A run of level 2, as its file and as what was printed.
+/// A run of level 2, as its file and as printed.
 struct RecordedRun {
     std::string events;
     std::string text;
@@ -68,7 +68,7 @@ Outcome show_as(const std::string& format, const fs::path& place) {
 
 }  // namespace
 
-TEST_CASE("Where no events are, show says what, why and what to try") {
+TEST_CASE("Without events, show says what is missing, why and what to try") {
     const TempFolder folder;
     const Outcome none = show_as("text", folder.path());
     CHECK(none.exit_code == 1);
@@ -88,7 +88,7 @@ TEST_CASE("Where no events are, show says what, why and what to try") {
     CHECK(show({"--format", "text", "--last", "3", folder.path()}).exit_code == 2);
 }
 
-TEST_CASE("Flags of show that are wrong or contradict each other are refused, and nothing is printed") {
+TEST_CASE("Wrong or contradictory flags of show are refused, and nothing is printed") {
     const TempFolder folder;
     write_text(folder.path() / "flight.ring", ring_of({record(1, 0)}));
     const auto refused = [&](std::vector<std::string> flags) {
@@ -106,7 +106,7 @@ TEST_CASE("Flags of show that are wrong or contradict each other are refused, an
     CHECK(show({"--last", "1", folder.path()}).exit_code == 0);
 }
 
-TEST_CASE("A reader that closes early is no failure of show --format") {
+TEST_CASE("A reader that closes early is not a failure of show --format") {
     const TempFolder folder;
     write_text(folder.path() / "events.jsonl", RecordedRun(20000).events);
     const Outcome outcome =
@@ -128,7 +128,7 @@ TEST_CASE("Recorded events are shown as they would have been printed, in each fo
     CHECK(show_as("text", folder.path()).err.empty());
 }
 
-TEST_CASE("A file that is cut, damaged or newer is shown as far as it goes, and that is said") {
+TEST_CASE("A file that is truncated, damaged or newer is shown as far as it goes, with a message") {
     const TempFolder folder;
     const fs::path file = folder.path() / "events.jsonl";
     const RecordedRun run;
@@ -144,7 +144,7 @@ TEST_CASE("A file that is cut, damaged or newer is shown as far as it goes, and 
     CHECK(contains(show_as("text", file).err, "newer version"));
 }
 
-TEST_CASE("Only one thread's events are shown when asked for") {
+TEST_CASE("On request only one thread's events are shown") {
     const TempFolder folder;
     const RecordedRun run;
     write_text(folder.path() / "events.jsonl", run.events);
@@ -154,7 +154,7 @@ TEST_CASE("Only one thread's events are shown when asked for") {
     CHECK(contains(other.err, "no call of thread 8"));
 }
 
-TEST_CASE("Of several runs the latest one's events are shown, and the ring is shown as ever") {
+TEST_CASE("Of several runs the latest one's events are shown, and the ring as before") {
     const TempFolder folder;
     fs::create_directories(folder.path() / "a-1");
     fs::create_directories(folder.path() / "b-2");
@@ -170,7 +170,7 @@ TEST_CASE("Of several runs the latest one's events are shown, and the ring is sh
     CHECK(contains(show({folder.path()}).out, "flight.ring"));
 }
 
-TEST_CASE("What cannot be shown is said in one line, with exit code 1") {
+TEST_CASE("Files that cannot be shown give one line and exit code 1") {
     const TempFolder folder;
     const std::string missing = folder.path() / "missing";
     const Outcome none = show({missing});
@@ -193,7 +193,7 @@ TEST_CASE("What cannot be shown is said in one line, with exit code 1") {
     CHECK(contains(show({folder.path(), "--thread", "99"}).err, "Its threads are: 7."));
 }
 
-TEST_CASE("A reader that closes early is no failure of show") {
+TEST_CASE("A reader that closes early is not a failure of show") {
     const TempFolder folder;
     std::vector<ring::Record> many;
     for (std::uint64_t seq = 1; seq <= 20000; ++seq)
@@ -233,7 +233,7 @@ TEST_CASE("A ring without calls is shown as such") {
     CHECK(contains(outcome.out, "no calls"));
 }
 
-TEST_CASE("Calls that began and did not end are marked, also those older than the tail") {
+TEST_CASE("Unfinished calls are marked, including those older than the tail") {
     const TempFolder folder;
     std::vector<ring::Record> records = {open_record(1, 0)};
     for (std::uint64_t seq = 2; seq <= 30; ++seq)
@@ -249,7 +249,7 @@ TEST_CASE("Calls that began and did not end are marked, also those older than th
     CHECK(contains(outcome.out, "ended     abnormally"));
 }
 
-TEST_CASE("The table says state, depth and time before the end") {
+TEST_CASE("The table shows state, depth and time before the end") {
     const TempFolder folder;
     std::vector<ring::Record> records;
     for (std::uint64_t seq = 1; seq <= 4; ++seq)
@@ -263,14 +263,14 @@ TEST_CASE("The table says state, depth and time before the end") {
     records[3].depth = 1;
     ring::FileHeader header = file_header();
     header.ended = 1;
-    SECTION("with both moments") {
+    SECTION("with both timestamps") {
         write_text(
             folder.path() / "flight.ring",
             file_start(header) + names_block({"run", "mm", "kernel", "end"}) + thread_block(7, records));
         const Outcome outcome = show({folder.path()});
         CHECK(line_with(outcome.out, "before end") ==
               "seq  before end  thread  run  call  kind    name        state");
-        // From the begin of the first call to the end of the last: 350 ticks of 2 ns.
+        // From the start of the first call to the end of the last: 350 ticks of 2 ns.
         CHECK(line_with(outcome.out, "  run     run") ==
               "  1    0.700 us       7    0     -  run     run         ok");
         CHECK(line_with(outcome.out, "triton    mm") ==
@@ -294,7 +294,7 @@ TEST_CASE("The table says state, depth and time before the end") {
         CHECK(line_with(outcome.out, "kernel") ==
               "  3    0.300 us       7  cuda:1    0     3  triton      kernel  unwound by an exception");
     }
-    SECTION("with one moment only") {
+    SECTION("with one timestamp only") {
         header.anchor_ticks = header.start_ticks;
         header.anchor_unix_ns = header.start_unix_ns;
         write_text(
@@ -306,7 +306,7 @@ TEST_CASE("The table says state, depth and time before the end") {
     }
 }
 
-TEST_CASE("A folder of runs means its latest, or else the newest, and the others are listed") {
+TEST_CASE("A folder of runs shows its `latest` or else the newest run, and lists the others") {
     const TempFolder folder;
     const fs::path old_ring = folder.path() / "a-1" / "flight.ring";
     const fs::path new_ring = folder.path() / "b-2" / "deeper" / "flight.ring";
@@ -334,7 +334,7 @@ TEST_CASE("Of several rings in one folder the newest is shown and the others are
     CHECK(contains(outcome.out.substr(outcome.out.find("other rings")), "flight.ring"));
 }
 
-TEST_CASE("Only one thread's calls are shown when asked for") {
+TEST_CASE("On request only one thread's calls are shown") {
     const TempFolder folder;
     write_text(folder.path() / "flight.ring", file_start() + names_block({"mine", "other"}) +
                                                   thread_block(7, {record(1, 0)}) +

@@ -1,4 +1,4 @@
-// `aoti-dbg run` and the command line as a script meets them: through process, exit and text.
+// `aoti-dbg run` and the command line as a script sees them: processes, exit codes and text.
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -24,7 +24,7 @@ std::string line_with(const std::string& text, const std::string& part) {
     return text.substr(begin, text.find('\n', place) - begin);
 }
 
-/// A set of signals from the text of /proc/self/status; those beyond 31 are libc's own and left out.
+/// A set of signals from the text of /proc/self/status, without those beyond 31, which belong to libc.
 unsigned long signals_in(const std::string& status, const std::string& name) {
     const std::string line = line_with(status, name);
     return std::stoul("0" + line.substr(std::min(line.size(), name.size() + 1)), nullptr, 16) & 0x7fffffffU;
@@ -32,7 +32,7 @@ unsigned long signals_in(const std::string& status, const std::string& name) {
 
 }  // namespace
 
-TEST_CASE("Without the library beside it, run starts nothing and says where it belongs") {
+TEST_CASE("Without the library beside it, run starts nothing and says where the library belongs") {
     const Installation installation;
     fs::remove(installation.library());
     const Outcome outcome = installation.run({"--", "/bin/echo", "started"});
@@ -41,7 +41,7 @@ TEST_CASE("Without the library beside it, run starts nothing and says where it b
     CHECK(contains(outcome.err, "cannot find libaoti_dbg.so. The program was not started."));
 }
 
-TEST_CASE("A program that is not there is 127, one that cannot be executed 126") {
+TEST_CASE("A missing program gives 127, and one that cannot be executed 126") {
     const Installation installation;
     CHECK(installation.run({"--", "no-such-program-here"}).exit_code == 127);
     const Outcome missing = installation.run({"--", "/no/such/program"});
@@ -66,7 +66,7 @@ TEST_CASE("Wrong usage of run is 125 and starts nothing") {
     CHECK_FALSE(outcome.err.empty());
 }
 
-TEST_CASE("A wrong value of a flag is refused with what is allowed and the nearest word") {
+TEST_CASE("A wrong value of a flag is refused with the allowed ones and the nearest word") {
     const Outcome outcome = Installation().run({"--scope", "modle", "--", "/bin/echo", "started"});
     CHECK(outcome.exit_code == 125);
     CHECK(outcome.out.empty());
@@ -83,8 +83,8 @@ TEST_CASE("Death by a signal is passed on as death by the same signal") {
     CHECK(outcome.err.empty());
 }
 
-TEST_CASE("A signal sent to run alone reaches the program, which may answer it") {
-    // $PPID is the command; the program waits for what comes back from there.
+TEST_CASE("A signal sent to run alone reaches the program, which may handle it") {
+    // $PPID is the command, and the program waits for the signal that the command forwards.
     const std::string script =
         "trap 'echo caught; exit 5' TERM; kill -TERM $PPID; while :; do sleep 0.01; done";
     const Outcome outcome = Installation().run({"--", "/bin/sh", "-c", script});
@@ -127,14 +127,14 @@ TEST_CASE("The program's exit code, arguments and output are its own") {
     CHECK(installation.run({"/bin/sh", "-c", "echo $0", "--help"}).out == "--help\n");
 }
 
-TEST_CASE("The library goes in front of what is preloaded already, but behind a sanitizer's") {
+TEST_CASE("The library goes in front of other preloaded libraries, but behind a sanitizer's") {
     const Installation installation;
     const std::string library = installation.library();
     const std::string other = installation.folder.path() / "other.so";
     const std::string sanitizer = installation.folder.path() / "libasan.so.8";
     fs::copy_file(AOTI_DBG_STAND_IN, other);
     fs::copy_file(AOTI_DBG_STAND_IN, sanitizer);
-    // A sanitized build of the command needs its run-time library in front, as any sanitized program does.
+    // A sanitized build of the command needs its runtime library in front, as any sanitized program does.
     std::string first = preload_value(other);
     first.resize(first.size() - other.size());
     const auto preload = [&](const std::string& present) {
@@ -178,7 +178,7 @@ TEST_CASE("Blank lines that a killed program leaves at the end of its log are cu
     const Installation installation;
     const fs::path log = installation.folder.path() / "names.log";
     const std::string pad = "yes '' | head -n 200000";
-    SECTION("behind text") {
+    SECTION("after text") {
         const Outcome outcome =
             installation.run({"--log", "names.log", "--", "/bin/sh", "-c",
                               "{ echo; echo one; " + pad + "; } > names.log; kill -9 $$"});
@@ -190,7 +190,7 @@ TEST_CASE("Blank lines that a killed program leaves at the end of its log are cu
         CHECK(fs::is_regular_file(log));
         CHECK(read_text(log).empty());
     }
-    SECTION("in the name that the library took because the first was taken") {
+    SECTION("under the name that the library chose because the first one was taken") {
         write_text(log, "before\n");
         (void)installation.run({"--log", "names.log", "--", "/bin/sh", "-c",
                                 "{ echo one; " + pad + "; } > names.log.2; kill -9 $$"});
@@ -204,7 +204,7 @@ TEST_CASE("Blank lines that a killed program leaves at the end of its log are cu
     }
 }
 
-TEST_CASE("A log that the program did not write, or that somebody still maps, is left alone") {
+TEST_CASE("A log that the program did not write, or that is still mapped, is left alone") {
     const Installation installation;
     const fs::path log = installation.folder.path() / "names.log";
     const std::string text = "one\n\n\n";
@@ -228,7 +228,7 @@ TEST_CASE("A log that the program did not write, or that somebody still maps, is
     }
 }
 
-TEST_CASE("An unknown flag of run starts nothing and names the nearest one") {
+TEST_CASE("An unknown flag of run starts nothing and gets the nearest one as a hint") {
     const Installation installation;
     const auto said = [&](const std::vector<std::string>& flags) {
         std::vector<std::string> arguments = flags;
@@ -248,7 +248,7 @@ TEST_CASE("An unknown flag of run starts nothing and names the nearest one") {
     CHECK_FALSE(contains(said({"--" + std::string(100000, 'l')}), "Did you mean"));
 }
 
-TEST_CASE("A flag's value may follow behind a blank or an equals sign, and look like a flag") {
+TEST_CASE("A flag's value may follow a space or an equals sign, and look like a flag") {
     const Installation installation;
     const std::string filter = "AOT_INDUCTOR_FILTERED_KERNELS_TO_PRINT";
     CHECK(installation.variable(filter, {"--filter", "a=b"}) == "a=b");
@@ -319,7 +319,7 @@ TEST_CASE("The first screen of run has the common options in their groups, and n
     }
 }
 
-TEST_CASE("The help of a command has its own examples, and nothing that only the parser understands") {
+TEST_CASE("The help of a command has its own examples, and no parser internals") {
     for (const std::string command : {"show", "report", "explain", "doctor"}) {
         CAPTURE(command);
         const Outcome help = run_program({AOTI_DBG_TOOL, command, "--help"});
@@ -349,7 +349,7 @@ TEST_CASE("A code is explained, all codes are listed, and an unknown one fails a
     CHECK(contains(unknown.err, "there is no code \"AD9\". Run `aoti-dbg explain`"));
 }
 
-TEST_CASE("Without a command the help comes, and an unknown one is told the nearest; both fail as usage") {
+TEST_CASE("A missing command gets the help, and an unknown one the nearest name; both fail as usage") {
     const Outcome bare = run_program({AOTI_DBG_TOOL});
     CHECK(bare.exit_code == 2);
     CHECK(bare.out.empty());

@@ -1,4 +1,4 @@
-// Codes of findings, reports and errors: none twice, each with texts, and one for every kind of finding.
+// Codes of findings, reports and errors: each is unique and has its texts, and every kind of finding has one.
 #include "serializer/codes.hpp"
 
 #include <set>
@@ -8,7 +8,7 @@
 
 namespace aoti_dbg {
 
-TEST_CASE("No code is given twice, and each has a title, a meaning, an example and a remedy") {
+TEST_CASE("Codes are unique, and each has a title, a meaning, an example and a remedy") {
     std::set<std::uint32_t> numbers;
     for (const CodeInfo& code : all_codes()) {
         CAPTURE(code.number);
@@ -30,7 +30,7 @@ TEST_CASE("A code is found with or without its letters, and nothing else is") {
         CHECK(find_code(text) == nullptr);
 }
 
-TEST_CASE("The table explains every code of an error") {
+TEST_CASE("The table explains the code of every error") {
     constexpr unsigned kErrors[] = {
 #define AOTI_DBG_NUMBER(name, number) (number),
         AOTI_DBG_ERROR_CODES(AOTI_DBG_NUMBER)

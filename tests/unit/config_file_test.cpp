@@ -1,5 +1,5 @@
-// The configuration file: files that are none first, then wrong entries, then what right ones mean and who
-// wins.
+// The configuration file: invalid files first, then wrong entries, then the meaning and precedence of valid
+// ones.
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -17,7 +17,7 @@ using namespace aoti_dbg;
 
 namespace {
 
-/// The one complaint about a file that holds `json`; the file must change nothing.
+/// The one complaint about a file with `json`. The file must change nothing.
 std::string refused(const std::string& json) {
     const Parsed parsed = parse_file(json);
     Options expected = parse({}).options;
@@ -53,7 +53,7 @@ void check_refused(const std::string& json, const char* reason) {
 
 }  // namespace
 
-TEST_CASE("A file that is not there is said, and the options are as without it") {
+TEST_CASE("A missing file is reported, and the options are as without it") {
     const Parsed parsed = parse({{"AOTI_DBG_CONFIG", "none.json"}, {"AOTI_DBG_LEVEL", "3"}});
     CHECK(parsed.options.levels.names);
     REQUIRE(parsed.complaints.size() == 1);
@@ -62,7 +62,7 @@ TEST_CASE("A file that is not there is said, and the options are as without it")
           "AOTI_DBG_CONFIG to a readable file of at most 1 MiB.");
 }
 
-TEST_CASE("A file that cannot be what is meant is refused without a descriptor left or a wait") {
+TEST_CASE("An unsuitable file is refused without waiting and without leaving a descriptor open") {
     const test::TempFolder folder;
     const auto read = process_sources().read_file;
     const auto why = [&](const std::string& path) {
@@ -83,12 +83,12 @@ TEST_CASE("A file that cannot be what is meant is refused without a descriptor l
     REQUIRE(ftruncate(file, 1 << 20) == 0);
     CHECK(read(large).value().size() == 1U << 20U);
     close(file);
-    // Its size is said to be 0.
+    // Its reported size is 0.
     CHECK(contains(read("/proc/self/status").value(), "Name:"));
     CHECK(open_descriptors() == before);
 }
 
-TEST_CASE("What is not JSON is refused as a whole, and said where it stops to be") {
+TEST_CASE("Text that is not JSON is refused as a whole, with the position of the error") {
     check_refused("", "c.json:1:1: expected an object, { ... }, got the end of the file");
     check_refused("level: 3", "c.json:1:1: expected an object, { ... }. The file is ignored.");
     check_refused(R"({"level": 3,})", "c.json:1:13: expected a key in double quotes.");
@@ -110,7 +110,7 @@ TEST_CASE("What is not JSON is refused as a whole, and said where it stops to be
     check_refused("3", "c.json:1:1: expected an object");
 }
 
-TEST_CASE("A broken string or number is said to be one") {
+TEST_CASE("A broken string or number is reported as such") {
     check_refused(R"({"level": "names})", "c.json:1:11: expected a closing quote, got the end of the file");
     check_refused(R"({"level)", "c.json:1:2: expected a closing quote, got the end of the file");
     check_refused(R"({"level": ")", "c.json:1:11: expected a closing quote, got the end of the file");
@@ -131,7 +131,7 @@ TEST_CASE("A NUL byte does not end a file unnoticed") {
     check_refused("{\"level\": 3\0}"s, "the file has a NUL byte");
 }
 
-TEST_CASE("Nesting without end, and values without end, use up nothing") {
+TEST_CASE("Endless nesting and endless lists of values exhaust nothing") {
     CHECK(contains(refused(std::string(100000, '[')), "c.json:1:17: nested too deeply"));
     std::string objects;
     for (int i = 0; i < 100000; ++i)
@@ -152,7 +152,7 @@ TEST_CASE("Lines end in LF or CR LF, columns count characters, and a byte order 
     check_refused("\xEF\xBB", "c.json:1:");
 }
 
-TEST_CASE("A wrong value is ignored alone, with its place, what is allowed and what may have been meant") {
+TEST_CASE("Only a wrong value is ignored, with its position, the allowed ones and the likely intended one") {
     const Parsed parsed = parse_file("{\n  \"ring\": 8,\n  \"scope\": \"modle\"\n}");
     CHECK(parsed.options.ring == 8);
     REQUIRE(parsed.complaints.size() == 1);
@@ -175,7 +175,7 @@ TEST_CASE("A value of the wrong type is ignored, and its type is named") {
     check_refused(R"({"rules": [3]})", "c.json:1:12: rules: expected an object in the list, got a number");
 }
 
-TEST_CASE("Numbers that the option does not take are refused as they are written") {
+TEST_CASE("Numbers that the option does not accept are refused as they are written") {
     check_refused(R"({"level": 1.5})", R"(expected 0 to 3, or a list of names, stats, files, got "1.5")");
     check_refused(R"({"level": -0})", "got \"-0\"");
     check_refused(
@@ -189,7 +189,7 @@ TEST_CASE("Numbers that the option does not take are refused as they are written
     CHECK(contains(large.complaints[0], "Using the maximum, 1048576."));
 }
 
-TEST_CASE("An unknown key is named with the one that may have been meant") {
+TEST_CASE("An unknown key is named with the likely intended one") {
     check_refused(R"({"kernal": 1})", "c.json:1:2: unknown key \"kernal\". The entry is ignored.");
     check_refused(R"({"kernal": 1})", "Did you mean \"kernels\"?");
     check_refused(R"({"--level": 3})", "Did you mean \"level\"?");
@@ -203,7 +203,7 @@ TEST_CASE("A file cannot name another file") {
     check_refused(R"({"config": "d.json"})", "cannot name another one");
 }
 
-TEST_CASE("Of a key that stands there twice the first one counts") {
+TEST_CASE("Of a repeated key the first one counts") {
     const Parsed parsed = parse_file("{\"ring\": 8,\n\"ring\": 16, \"ring\": 32}");
     CHECK(parsed.options.ring == 8);
     REQUIRE(parsed.complaints.size() == 2);
@@ -231,7 +231,7 @@ TEST_CASE("A rule without names is ignored, one with a wrong field keeps the res
           Rule{NamePatterns::globs("a"), std::nullopt, Window{3, 4, 1}, std::nullopt, std::nullopt});
 }
 
-TEST_CASE("A thousand wrong entries are eight complaints and a number") {
+TEST_CASE("A thousand wrong entries give eight complaints and a count") {
     std::string json = "{\"level\": 3";
     for (int i = 0; i < 1000; ++i)
         json += ",\n\"wrong" + std::to_string(i) + "\": 1";
@@ -241,7 +241,7 @@ TEST_CASE("A thousand wrong entries are eight complaints and a number") {
     CHECK(parsed.complaints.back() == "992 more invalid options.");
 }
 
-TEST_CASE("A path with a line break in it does not break a complaint") {
+TEST_CASE("A path with a line break does not break a complaint") {
     const Parsed parsed = parse({{"AOTI_DBG_CONFIG", "a\nb"}}, {{"a\nb", "{"}});
     REQUIRE(parsed.complaints.size() == 1);
     CHECK(contains(parsed.complaints[0], R"(AOTI_DBG_CONFIG=a\nb:1:2: )"));
@@ -253,12 +253,12 @@ TEST_CASE("Blank values in a file count as unset, as in variables") {
               .out == "aoti_dbg/%t-%p");
 }
 
-// Every option, given by its variable and by the file, in each form that a file may use.
+// Every option, set by its variable and by the file, in each form that a file may use.
 TEST_CASE("Each option means the same in a variable and in a file") {
     struct Example {
         std::string_view field;
         std::string value;
-        std::vector<std::string> json;  // that say the same
+        std::vector<std::string> json;  // equivalents of the value
     };
     const std::vector<Example> examples = {
         {"level", "3", {"3", R"("3")", R"(["3"])"}},
@@ -325,7 +325,7 @@ TEST_CASE("Each option means the same in a variable and in a file") {
             }
         }
         // An option without an example here fails, and so does one without an example of a form that it
-        // takes.
+        // accepts.
         const FileForm form = row.info.form;
         CHECK(has_string);
         CHECK(has_list == (form == FileForm::list || form == FileForm::number_or_list));
@@ -340,7 +340,7 @@ TEST_CASE("An element of a list keeps its brackets to itself") {
     CHECK_FALSE(kernels.match("less<,more>"));
 }
 
-TEST_CASE("A variable wins over the file, and a wrong one leaves the file's word standing") {
+TEST_CASE("A variable wins over the file, and a wrong variable leaves the file's value in effect") {
     const std::string json = R"({"scope": "all", "ring": 8, "kernels": "a", "level": 2})";
     CHECK(options_of(json, {{"AOTI_DBG_SCOPE", "model"}}).scope == Scope::model);
     CHECK(options_of(json, {{"AOTI_DBG_SCOPE", "model"}}).ring == 8);
@@ -357,7 +357,7 @@ TEST_CASE("Within a file, too, patterns win over PyTorch's filter") {
     CHECK(options_of(R"({"kernels": "a*", "filter": "b"})").kernels == NamePatterns::globs("a*"));
 }
 
-TEST_CASE("A variable replaces its option in the file's rules as well, a wrong or another one does not") {
+TEST_CASE("A valid variable also replaces its option in the file's rules, and no other option") {
     const std::string json =
         R"({"rules": [{"kernels": "a", "level": 3, "runs": 1, "calls": 2, "side": "after"}]})";
     const Rule whole{NamePatterns::globs("a"), Levels{true, false, false}, Window{1, 2, 1}, Window{2, 3, 1},
@@ -387,14 +387,14 @@ TEST_CASE("A variable replaces its option in the file's rules as well, a wrong o
     CHECK(rule_with("AOTI_DBG_SIDE", "both") == expected);
 }
 
-TEST_CASE("A level in a rule is a level that somebody gave") {
+TEST_CASE("A level in a rule counts as a given level") {
     CHECK(options_of(R"({"rules": [{"kernels": "a", "level": 2}]})").level_given);
     CHECK_FALSE(options_of(R"({"rules": [{"kernels": "a", "level": 0}]})").level_given);
     CHECK(options_of(R"({"level": 0})").level_given);
     CHECK_FALSE(options_of(R"({"ring": 8, "rules": [{"kernels": "a", "side": "after"}]})").level_given);
 }
 
-TEST_CASE("Asked about a file beforehand, the table says whether it can be read and is an object") {
+TEST_CASE("Before a start, the table says whether a file can be read and is an object") {
     const test::TempFolder folder;
     const std::string path = folder.path() / "c.json";
     const auto fault_with = [&](const std::string& text) {

@@ -1,4 +1,4 @@
-// What copies of rows touch: the first row of each side that is memory with an address.
+// The memory that copies of rows touch: the first row of each side that has an address.
 #include "shim/hooks/copy_ranges.hpp"
 
 #include "tests/support/catch.hpp"
@@ -6,7 +6,8 @@
 namespace aoti_dbg::touched {
 namespace {
 
-/// From (1, 2, 3) to (4, 5, 6), of 7 bytes by 8 rows and 9 slices, as far as it has those.
+/// A copy from (1, 2, 3) to (4, 5, 6), of 7 bytes by 8 rows and 9 slices. Types without slices or rows ignore
+/// those.
 template <typename Copy>
 Copy copy_of_rows() {
     Copy copy{};
@@ -42,7 +43,7 @@ void check(const Touch& touch, Use use, CUdeviceptr address, std::size_t bytes) 
     CHECK(touch.bytes == bytes);
 }
 
-TEST_CASE("A copy of rows reads and writes from where its first row begins") {
+TEST_CASE("A copy of rows reads and writes from the start of its first row") {
     const auto rows = copy_of_rows<CUDA_MEMCPY2D>();
     const Touched touched = copied(&rows);
     check(touched.first, Use::reads, 0x10000 + 2 * 100 + 1, 7);
@@ -50,8 +51,8 @@ TEST_CASE("A copy of rows reads and writes from where its first row begins") {
     CHECK_FALSE(touched.is_of_peers);
 }
 
-TEMPLATE_TEST_CASE("A copy of slices begins in the slice that it says, between peers as well", "",
-                   CUDA_MEMCPY3D, CUDA_MEMCPY3D_PEER) {
+TEMPLATE_TEST_CASE("A copy of slices starts in its first slice, between peers too", "", CUDA_MEMCPY3D,
+                   CUDA_MEMCPY3D_PEER) {
     const auto slices = copy_of_slices<TestType>();
     const Touched touched = copied(&slices);
     check(touched.first, Use::reads, 0x10000 + (3 * 10 + 2) * 100 + 1, 7);
@@ -59,7 +60,7 @@ TEMPLATE_TEST_CASE("A copy of slices begins in the slice that it says, between p
     CHECK(between_peers(touched).is_of_peers);
 }
 
-TEST_CASE("Of a copy without rows, of an array and of the host's memory nothing is touched") {
+TEST_CASE("A copy without rows, one of an array and one of host memory touch nothing") {
     auto rows = copy_of_rows<CUDA_MEMCPY2D>();
     rows.Height = 0;
     CHECK(copied(&rows).first.bytes + copied(&rows).second.bytes == 0);
@@ -74,7 +75,7 @@ TEST_CASE("Of a copy without rows, of an array and of the host's memory nothing 
     CHECK(copied(static_cast<const CUDA_MEMCPY3D*>(nullptr)).first.bytes == 0);
 }
 
-TEST_CASE("A copy goes to where its kind of memory says") {
+TEST_CASE("A copy's target depends on its kind of memory") {
     auto rows = copy_of_rows<CUDA_MEMCPY2D>();
     CHECK(target_of(&rows) == 0x20000);
     char host = 0;

@@ -1,4 +1,4 @@
-// The commands that repeat what a report is about: whole on the page, or in a script that a shell runs.
+// The commands that reproduce a report: complete on the page, or in a script that a shell runs.
 #include "triage/judge/reproduce_script.hpp"
 
 #include <csignal>
@@ -17,7 +17,7 @@ bool contains(const std::string& text, const std::string& part) {
     return text.find(part) != std::string::npos;
 }
 
-/// Of a CUDA model, so that there are two commands.
+/// The report of a CUDA model, so that there are two commands.
 CrashReport report_of(const std::vector<std::string>& command) {
     CrashReport report = ended_by(SIGABRT);
     report.uses_cuda = true;
@@ -26,7 +26,7 @@ CrashReport report_of(const std::vector<std::string>& command) {
     return concluded(report);
 }
 
-/// Everything there can be beside the commands.
+/// Adds everything that a page can have beside the commands.
 CrashReport crowded(CrashReport report) {
     const CrashCall call = call_of("triton_poi_fused_index_3");
     report.before.assign(8, call);
@@ -44,7 +44,7 @@ CrashReport crowded(CrashReport report) {
     return report;
 }
 
-/// What a shell makes of what stands behind `repeat` on the page, word by word.
+/// The words that a shell reads from the page's `reproduce` section.
 std::string words_of(const std::string& text) {
     const std::size_t begin = text.find("  reproduce      ");
     REQUIRE(begin != std::string::npos);
@@ -61,7 +61,7 @@ std::string words_of(const std::string& text) {
 
 }  // namespace
 
-TEST_CASE("However much there is to say, the page has the whole commands and everything else") {
+TEST_CASE("However full the page is, it has the complete commands and everything else") {
     const std::string word(70, 'k');
     const CrashReport report = crowded(
         report_of({"python", "-m", "pytest", "tests/with a blank.py", "it's one", "-k", word, "end"}));
@@ -75,13 +75,13 @@ TEST_CASE("However much there is to say, the page has the whole commands and eve
           "<run><--triage><--><python><-m><pytest><tests/with a blank.py><it's one><-k><" + word + "><end>");
 }
 
-TEST_CASE("A word that is longer than a line stays whole in a command") {
+TEST_CASE("A word that is longer than a line stays in one piece in a command") {
     const std::string word(300, 'k');
     const std::string text = text_of(report_of({"python", "-k", word, "end"}));
     CHECK(words_of(text) == "<run><--triage><--><python><-k><" + word + "><end>");
 }
 
-TEST_CASE("A quote within a word is no place to cut a command at") {
+TEST_CASE("A command is not cut at a quote within a word") {
     for (std::size_t length = 1; length < 80; ++length) {
         const CrashReport report = report_of({std::string(length, 'x'), "it's a b c d e f g h i j", "end"});
         CHECK(words_of(text_of(report)) ==
@@ -89,7 +89,7 @@ TEST_CASE("A quote within a word is no place to cut a command at") {
     }
 }
 
-TEST_CASE("Commands that take many lines are a script on the page; without one they are whole") {
+TEST_CASE("Commands of many lines become a script on the page; without one they are complete") {
     std::vector<std::string> many = {"python"};
     for (int i = 100; i < 180; ++i)
         many.push_back("--argument" + std::to_string(i));
@@ -107,7 +107,7 @@ TEST_CASE("Commands that take many lines are a script on the page; without one t
     CHECK(contains(text_of(report), "  reproduce      in the output folder: sh repeat.2.sh 1"));
 }
 
-TEST_CASE("A command with characters that a page cannot show says where the exact one is") {
+TEST_CASE("A command with characters that a page cannot show points to the exact one") {
     for (const char* argument : {"a\nb", "\xff"}) {
         CrashReport report = crowded(report_of({"python", argument, std::string(300, 'x')}));
         CHECK(has_long_commands(report));
@@ -118,7 +118,7 @@ TEST_CASE("A command with characters that a page cannot show says where the exac
     }
 }
 
-TEST_CASE("The script runs what was run, where and with what it was, whatever is in it") {
+TEST_CASE("The script runs the same program in the same place and environment, whatever they contain") {
     const TempFolder folder;
     const std::filesystem::path place = folder.path() / "it's $HOME";
     std::filesystem::create_directories(place);

@@ -1,5 +1,5 @@
-// Reports of a fault on a device: what is said of it in the verdict, on the page and in the file, and what is
-// not where nobody knows it.
+// Reports of a fault on a device: what the verdict, the page and the file say, and that they omit unknown
+// facts.
 #include <csignal>
 #include <nlohmann/json.hpp>
 
@@ -12,7 +12,7 @@ using namespace aoti_dbg::test;
 
 namespace {
 
-/// A fault of which everything is known.
+/// A fault with every fact known.
 CrashReport fault_on_device() {
     CrashReport report = ended_by(0);
     report.end.exit_status = 1;
@@ -47,7 +47,7 @@ nlohmann::json json_of(const CrashReport& report) {
 
 }  // namespace
 
-TEST_CASE("A call that may have been another of its name is said to be likely, everywhere") {
+TEST_CASE("A call that may be another of its name is marked as likely, everywhere") {
     CrashReport report = concluded(fault_on_device());
     CHECK(report.verdict ==
           "illegal memory access in triton_poi_fused_index_3 (run 7, call 41), at line 14 of its source");
@@ -59,13 +59,13 @@ TEST_CASE("A call that may have been another of its name is said to be likely, e
           "line 14 of its source");
     CHECK(contains(text_of(report), "(likely run 7, call 41), launch 12"));
     CHECK(json_of(report).at("call").at("likely") == true);
-    // Neither run nor number: there is nothing that could be another.
+    // Without run and number there is no other call to confuse it with.
     report.faulted->run = ring::kNoRun;
     report.faulted->call = ring::kNoCall;
     CHECK(call_text(*report.faulted) == "triton_poi_fused_index_3");
 }
 
-TEST_CASE("The argument that the faulting line names is a suspect, and no more is said of it") {
+TEST_CASE("The argument that the faulting line names is a suspect, and nothing more is claimed") {
     CrashReport report = fault_on_device();
     report.arguments[1].is_suspect = true;
     report.device->parameter = "out_ptr0";
@@ -85,11 +85,11 @@ TEST_CASE("The argument that the faulting line names is a suspect, and no more i
     report = concluded(report);
     CHECK(contains(report.verdict, ": likely a read from buf12, at line 14"));
     CHECK(json_of(report).at("device").at("access") == "read");
-    // Which of them it was does not change whose fault it is.
+    // The suspected argument does not change the identity of the bug.
     CHECK(report.fingerprint == concluded(fault_on_device()).fingerprint);
 }
 
-TEST_CASE("Of an argument dtype, sizes and place are told, as far as they are known, once") {
+TEST_CASE("An argument's known dtype, sizes and address are reported once") {
     CrashReport report = fault_on_device();
     CrashArgument tensor;
     tensor.label = "buf12";
@@ -125,7 +125,8 @@ TEST_CASE("Of an argument dtype, sizes and place are told, as far as they are kn
     CHECK(arguments.at(3).at("value") == "128");
     CHECK_FALSE(arguments.at(3).contains("sizes"));
 
-    // What was measured says it already; of a tensor of no dimensions and of one without a dtype.
+    // The measured text already has dtype and sizes. The others are a tensor without dimensions and one
+    // without a dtype.
     tensor.what = "float32 [8, 16], min -1, max 2, mean 0.5";
     tensor.begin = 0x1000;
     placed = CrashArgument();
@@ -137,7 +138,7 @@ TEST_CASE("Of an argument dtype, sizes and place are told, as far as they are kn
     CHECK(json_of(report).at("arguments").at(1).at("sizes") == nlohmann::json::array());
 }
 
-TEST_CASE("A package's name and path are whole, however long they are") {
+TEST_CASE("A package's name and path are complete, however long they are") {
     CrashReport report = fault_on_device();
     report.faulted->package = "model-5b1f60a3c2d4";
     report.faulted->path = "/tmp/a/model.wrapper.so";
@@ -149,7 +150,7 @@ TEST_CASE("A package's name and path are whole, however long they are") {
     CHECK(json_of(concluded(report)).at("call").at("path") == "/tmp/a/model.wrapper.so");
 }
 
-TEST_CASE("A parameter that no argument is known to be is told in the file alone") {
+TEST_CASE("A parameter without a known argument appears in the file only") {
     CrashReport report = fault_on_device();
     report.device->parameter = "out_ptr0";
     report = concluded(report);
@@ -158,7 +159,7 @@ TEST_CASE("A parameter that no argument is known to be is told in the file alone
     CHECK(json_of(report).at("device").at("parameter") == "out_ptr0");
 }
 
-TEST_CASE("A kernel that stopped itself is told as a trap") {
+TEST_CASE("A kernel that stopped itself is reported as a trap") {
     CrashReport report = fault_on_device();
     report.device->is_trap = true;
     report.device->error = 719;
@@ -170,7 +171,7 @@ TEST_CASE("A kernel that stopped itself is told as a trap") {
     CHECK(report.fingerprint != concluded(fault_on_device()).fingerprint);
 }
 
-TEST_CASE("A source that is no kernel's own Python is told by its name") {
+TEST_CASE("A source other than the kernel's own Python is reported by its name") {
     CrashReport report = fault_on_device();
     report.device->file = "/src/kernels/gather.cu";
     CHECK(contains(concluded(report).verdict, ", at line 14 of gather.cu"));
@@ -184,7 +185,7 @@ TEST_CASE("A source that is no kernel's own Python is told by its name") {
     CHECK_FALSE(contains(concluded(report).verdict, "line"));
 }
 
-TEST_CASE("Of a fault the page says what is known, and not what is missing") {
+TEST_CASE("For a fault the page shows the known facts and omits the missing ones") {
     CrashReport report = concluded(fault_on_device());
     CHECK(contains(text_of(report),
                    "block [9, 0, 0], thread [32, 0, 0] of grid [40, 1, 1] x [128, 1, 1] on cuda:0\n"));
@@ -207,7 +208,7 @@ TEST_CASE("Of a fault the page says what is known, and not what is missing") {
     CHECK(json_of(report).at("device").at("later_launch") == 813);
     for (const char* missing : {"block", "grid", "thread", "address", "launch", "parameter", "access"})
         CHECK_FALSE(json_of(report).at("device").contains(missing));
-    // Nor a word that stands alone.
+    // No label may appear without a value.
     fault = DeviceFault{};
     report = concluded(report);
     CHECK(contains(report.verdict, "fault in triton_poi_fused_index_3 (run 7, call 41)"));
@@ -237,7 +238,7 @@ CrashCall triton_call(const std::string& name, std::uint32_t number) {
 
 }  // namespace
 
-TEST_CASE("Without a dump, what completion markers tell goes before who was told of the error") {
+TEST_CASE("Without a dump, completion markers take precedence over the call that returned the error") {
     CrashReport report = failed_by(SIGABRT);
     report.faulted = triton_call("triton_poi_fused_index_3", 41);
     conclude(report);
@@ -256,14 +257,14 @@ TEST_CASE("Without a dump, what completion markers tell goes before who was told
               "700), likely in triton_poi_fused_index_3 (run 7, call 41), according to completion") !=
           std::string::npos);
     CHECK(report.fingerprint == fingerprint);
-    // A fault of the host's own is another matter.
+    // A fault of the host itself takes precedence over markers.
     report.end.signal = SIGSEGV;
     CHECK(concluded(report).kind == CrashClass::host);
     report.end.thread = 1;
     CHECK(concluded(report).kind == CrashClass::host);
 }
 
-TEST_CASE("A thread of the driver's that falls over a fault does not hide it") {
+TEST_CASE("A driver thread that crashes over a fault does not hide it") {
     CrashReport report = failed_by(SIGSEGV);
     report.by_markers = false;
     report.end.thread = 1;
@@ -272,7 +273,8 @@ TEST_CASE("A thread of the driver's that falls over a fault does not hide it") {
     CHECK(report.kind == CrashClass::kernel);
     CHECK(contains(report.verdict, "illegal memory access (CUDA error 700), returned by "));
     CHECK(contains(report.verdict, "; the process then ended with SIGSEGV"));
-    // Nor is it taken for the reason of one inside of a call, or when the device could go on.
+    // The device error does not explain a crash inside a call, nor is it the cause if the device could
+    // continue.
     CrashReport inside = report;
     inside.in_flight = {call_of("mylib::my_op")};
     CHECK(concluded(inside).kind == CrashClass::host);
@@ -280,7 +282,7 @@ TEST_CASE("A thread of the driver's that falls over a fault does not hide it") {
     CHECK(concluded(report).kind == CrashClass::host);
 }
 
-TEST_CASE("Several that it can have been are said as a set, and are no part of the fingerprint") {
+TEST_CASE("Several suspects are reported as a set, and are not part of the fingerprint") {
     CrashReport report = failed_by(0);
     report.end.exit_status = 1;
     for (std::uint32_t i = 0; i < 6; ++i)

@@ -1,4 +1,4 @@
-// A report and its parts, as the tests of reports begin with them.
+// A report and its parts, as a start for the tests of reports.
 #pragma once
 
 #include <csignal>
@@ -43,7 +43,7 @@ inline CrashReport concluded(CrashReport report) {
     return report;
 }
 
-/// As report.json, which tests/schemas validates.
+/// Appends the report as report.json, which tests/schemas validates.
 inline void append_kept_json(const CrashReport& report, std::string& out) {
     std::string text;
     append_report_json(report, text);

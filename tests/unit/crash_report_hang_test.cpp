@@ -1,4 +1,4 @@
-// The report of a hang: what it is about, and what goes before it.
+// The report of a hang: its subject, and what takes precedence over it.
 #include <algorithm>
 #include <csignal>
 #include <nlohmann/json.hpp>
@@ -32,7 +32,7 @@ CrashReport hung(int signal) {
     return report;
 }
 
-TEST_CASE("A hang is told with the call, the launch and how it was ended") {
+TEST_CASE("A hang is reported with the call, the launch and the way it ended") {
     const CrashReport report = concluded(hung(SIGTERM));
     CHECK(report.kind == CrashClass::hang);
     CHECK(
@@ -54,7 +54,7 @@ TEST_CASE("A hang is told with the call, the launch and how it was ended") {
     CHECK(read.at("hang").at("calls").at(0).at("nanoseconds") == 12'345'000'000U);
 }
 
-TEST_CASE("A launch that does not end and that nobody waits for is told as that") {
+TEST_CASE("A launch that does not finish and that no call waits for is reported as such") {
     CrashReport report = hung(SIGTERM);
     report.hang->by_markers = true;
     report.hang->calls = {stuck_in("", 17)};
@@ -72,7 +72,7 @@ TEST_CASE("A launch that does not end and that nobody waits for is told as that"
     CHECK(nlohmann::json::parse(json).at("hang").at("calls").at(0).at("nobody_waits") == true);
 }
 
-TEST_CASE("What completion markers say of a hang is told as known") {
+TEST_CASE("Facts from completion markers are reported as certain") {
     CrashReport report = hung(SIGTERM);
     report.hang->by_markers = true;
     report.hang->unended.front().is_likely = report.faulted->is_likely = false;
@@ -89,7 +89,7 @@ TEST_CASE("What completion markers say of a hang is told as known") {
     }
 }
 
-/// The driver was asked, and this is what ran.
+/// A hang with the driver's record of the running kernel.
 CrashReport recorded() {
     CrashReport report = hung(SIGABRT);
     report.hang->is_recorded = true;
@@ -111,7 +111,7 @@ CrashReport recorded() {
     return report;
 }
 
-TEST_CASE("What the driver says that it ran is told with its line, and is no fault") {
+TEST_CASE("A kernel in the driver's record is reported with its line, and not as a fault") {
     const CrashReport report = concluded(recorded());
     CHECK(report.kind == CrashClass::hang);
     CHECK(report.verdict ==
@@ -129,7 +129,7 @@ TEST_CASE("What the driver says that it ran is told with its line, and is no fau
     CHECK(read.at("hang").at("recorded") == true);
     CHECK(read.at("device").at("running") == true);
     CHECK(read.at("device").at("warps_there") == 60);
-    // It was asked already.
+    // The driver was already asked, so the advice does not repeat it.
     CHECK(json.find("--on-hang raise") == std::string::npos);
     CrashReport unnamed = recorded();
     unnamed.faulted.reset();
@@ -141,7 +141,7 @@ TEST_CASE("What the driver says that it ran is told with its line, and is no fau
         "the process then ended with SIGABRT");
 }
 
-TEST_CASE("The fingerprint of what ran is that of its kernel and line") {
+TEST_CASE("The fingerprint of a recorded kernel depends on its name and line") {
     const std::string fingerprint = concluded(recorded()).fingerprint;
     CrashReport other = recorded();
     other.device->block = "[3, 0, 0]";
@@ -152,7 +152,7 @@ TEST_CASE("The fingerprint of what ran is that of its kernel and line") {
     CHECK(concluded(other).fingerprint != fingerprint);
 }
 
-TEST_CASE("Its fingerprint is over the call and the launch, and not over times, threads and ends") {
+TEST_CASE("The fingerprint of a hang depends on call and launch, and not on times, threads or ends") {
     const std::string fingerprint = concluded(hung(SIGTERM)).fingerprint;
     CrashReport other = hung(SIGABRT);
     other.hang->calls.front().nanoseconds *= 2;
@@ -163,7 +163,7 @@ TEST_CASE("Its fingerprint is over the call and the launch, and not over times, 
     CHECK(concluded(other).fingerprint != fingerprint);
 }
 
-TEST_CASE("A question without an answer, an op around it and further threads are told as such") {
+TEST_CASE("A repeated query, an op around it and further threads are reported as such") {
     CrashReport report = hung(SIGABRT);
     report.hang->calls.front().asks = true;
     report.hang->calls.front().call.inside = "mylib::my_op (run 0, call 2)";
@@ -175,7 +175,7 @@ TEST_CASE("A question without an answer, an op around it and further threads are
         "s; 2 threads are stalled; the process then ended with SIGABRT");
 }
 
-TEST_CASE("Of a process that still runs nothing is said of an end, and the advice names it") {
+TEST_CASE("For a running process the report mentions no end, and the advice names the process") {
     const CrashReport report = concluded(hung(0));
     CHECK(report.verdict.find("then") == std::string::npos);
     CHECK(report.next.front().find("gdb -p 4242 ") != std::string::npos);
@@ -185,7 +185,7 @@ TEST_CASE("Of a process that still runs nothing is said of an end, and the advic
           "infer.py");
 }
 
-TEST_CASE("What its run had been given is told of a hang, however it ended") {
+TEST_CASE("A hang is reported with the finding about its run's input, however it ended") {
     for (const int signal : {0, SIGTERM, SIGABRT}) {
         CrashReport report = hung(signal);
         report.finding.emplace().kind = Finding::Kind::argument;
@@ -197,7 +197,7 @@ TEST_CASE("What its run had been given is told of a hang, however it ended") {
     }
 }
 
-TEST_CASE("A fault on the device goes before a hang, and a hang before a call that failed") {
+TEST_CASE("A device fault takes precedence over a hang, and a hang over a failed call") {
     CrashReport report = hung(SIGABRT);
     report.failed = call_of("failing_kernel");
     report.failed->result = 1;
@@ -207,7 +207,7 @@ TEST_CASE("A fault on the device goes before a hang, and a hang before a call th
     CHECK(concluded(report).kind == CrashClass::kernel);
 }
 
-TEST_CASE("The report of a hang lists every stalled thread and caller, with whole names") {
+TEST_CASE("The report of a hang lists every stalled thread and caller, with complete names") {
     CrashReport report = hung(SIGTERM);
     const std::string name(300, 'x');
     for (std::uint64_t i = 100; i < 300; ++i)
@@ -223,7 +223,7 @@ TEST_CASE("The report of a hang lists every stalled thread and caller, with whol
         CHECK(text.find(" caller_" + std::to_string(i) + std::string(200, 'c') + "\n") != std::string::npos);
 }
 
-TEST_CASE("The fingerprint of a launch that the ring has lost is older than its name, and stays") {
+TEST_CASE("The fingerprint of a launch that the ring has lost keeps its older text") {
     CrashReport report = hung(SIGTERM);
     report.hang->unended.clear();
     report.faulted.reset();

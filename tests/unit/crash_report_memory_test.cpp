@@ -1,5 +1,5 @@
-// What a report says of memory: that freed memory was used, what lies near an address, and that there was not
-// enough.
+// A report's statements about memory: the use of freed memory, the neighborhood of an address, and a lack of
+// memory.
 #include <csignal>
 #include <nlohmann/json.hpp>
 
@@ -75,7 +75,7 @@ nlohmann::json json_of(const CrashReport& report) {
 
 }  // namespace
 
-TEST_CASE("The verdict of a fault in freed memory says so, behind what is known of the access") {
+TEST_CASE("The verdict of a fault in freed memory says so, after the known facts of the access") {
     CrashReport report = concluded(fault_at({near(Place::freed)}));
     const std::string freed = " freed memory (2 MiB on cuda:0, freed by cuMemFree 3 ms before the launch)";
     const std::string place = "illegal memory access in triton_poi_fused_index_3 (run 7, call 41)";
@@ -84,11 +84,11 @@ TEST_CASE("The verdict of a fault in freed memory says so, behind what is known 
     report.device->is_write = true;
     report.arguments = {{"buf1", "in_ptr0 float32 [8]", {}, true}};
     CHECK(concluded(report).verdict == place + ": likely a write to buf1, which is" + freed);
-    // When it was freed, and that anybody knows it, is not what went wrong.
+    // The time of the free, and whether it is known, do not change the identity of the bug.
     CHECK(report.fingerprint == concluded(fault_at({})).fingerprint);
 }
 
-TEST_CASE("Tensors in the memory at the address stand below it, and it is then known to be a segment") {
+TEST_CASE("Tensors around the address are listed below its memory, which then counts as a segment") {
     NearMemory memory = near(Place::inside);
     NearTensor tensor;
     tensor.name = "buf5";
@@ -117,7 +117,7 @@ TEST_CASE("Tensors in the memory at the address stand below it, and it is then k
     CHECK(told.at("tensors").at(0).at("origin") == "made");
 }
 
-TEST_CASE("Other memory near the address is no part of the verdict, and stands on the page and in the file") {
+TEST_CASE("Other memory near the address is not in the verdict, but on the page and in the file") {
     for (const Place place :
          {Place::inside, Place::freed_later, Place::behind, Place::before, Place::nowhere}) {
         const CrashReport report = concluded(fault_at({near(place)}));
@@ -145,7 +145,7 @@ TEST_CASE("Other memory near the address is no part of the verdict, and stands o
     CHECK_FALSE(json_of(concluded(fault_at({}))).contains("allocations"));
 }
 
-TEST_CASE("A call that failed for want of memory is of that class, with how much there was") {
+TEST_CASE("A call that failed for lack of memory has the class oom, with the size") {
     CrashReport report = concluded(short_of_memory());
     CHECK(report.kind == CrashClass::oom);
     CHECK(report.verdict ==
@@ -162,7 +162,7 @@ TEST_CASE("A call that failed for want of memory is of that class, with how much
     CHECK(json.at("held") == 100 * kGiB);
     CHECK(json.at("allocations") == 17);
     CHECK(json.at("by") == "cuMemAlloc");
-    // Where nobody could ask the driver.
+    // The driver could not be asked.
     report.shortage->total_bytes = 0;
     report.shortage->device = allocations::kNoDevice;
     CHECK(contains(concluded(report).verdict, "out of device memory: 12 GiB requested, in "));
@@ -174,7 +174,7 @@ TEST_CASE("A call that failed for want of memory is of that class, with how much
     CHECK(report.fingerprint != fingerprint);
 }
 
-TEST_CASE("A run that failed for want of memory between its calls is told with the last of them") {
+TEST_CASE("A run that ran out of memory between its calls is reported with the last of them") {
     CrashReport report = short_of_memory();
     report.failed = call_of("AOTInductorModelContainerRun", 2, ring::kNoCall);
     report.failed->kind = ring::CallKind::run;
@@ -186,7 +186,7 @@ TEST_CASE("A run that failed for want of memory between its calls is told with t
     CHECK(contains(concluded(report).verdict, ", in run 2; the program then exited"));
 }
 
-TEST_CASE("Want of memory outside of any call is told where the process ended by a failure") {
+TEST_CASE("A lack of memory outside any call is reported if the process ended by a failure") {
     CrashReport report = short_of_memory();
     report.failed.reset();
     CHECK(concluded(report).verdict ==
@@ -209,7 +209,7 @@ TEST_CASE("Want of memory outside of any call is told where the process ended by
     CHECK(concluded(report).kind == CrashClass::host);
 }
 
-TEST_CASE("A fault on the device and a signal go before a want of memory") {
+TEST_CASE("A device fault and a signal take precedence over a lack of memory") {
     CrashReport report = short_of_memory();
     report.device.emplace().error = 700;
     CHECK(concluded(report).kind == CrashClass::kernel);

@@ -1,4 +1,4 @@
-// The pages of a report: whole with hostile names and much to say, and in the order of use.
+// The pages of a report: complete with hostile and long contents, and in the order of use.
 #include <algorithm>
 #include <csignal>
 #include <nlohmann/json.hpp>
@@ -24,7 +24,7 @@ std::string verdict_line_of(const CrashReport& report, const std::string& path =
     return line;
 }
 
-/// Names and texts of `length` bytes everywhere.
+/// A report with names and texts of `length` bytes everywhere.
 CrashReport filled(const std::string& unit, std::size_t length) {
     std::string name;
     while (name.size() < length)
@@ -61,7 +61,7 @@ const std::vector<std::string> kUnits = {"x",        "a b ",         "\"\\",    
 
 }  // namespace
 
-TEST_CASE("A report has every name whole, and no control characters, whatever is in it") {
+TEST_CASE("A report has every name in full, and no control characters, whatever its contents") {
     for (const std::string& unit : kUnits) {
         for (const std::size_t length : {1, 60, 99, 100, 101, 5000}) {
             CAPTURE(unit, length);
@@ -72,21 +72,21 @@ TEST_CASE("A report has every name whole, and no control characters, whatever is
             std::istringstream lines(text_of(report));
             std::size_t whole = 0;
             for (std::string line; std::getline(lines, line);) {
-                // Only a word that is longer than a line makes the line longer. A quoted name is one.
+                // Only a word that is longer than a line makes the line longer. A quoted name is one word.
                 const bool is_word = !has_blanks || line.find('\'') != std::string::npos;
                 CHECK((characters_in(line) <= kReportColumns || is_word));
                 CHECK(std::none_of(line.begin(), line.end(),
                                    [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; }));
                 whole += line.find(name) == std::string::npos ? 0 : 1;
             }
-            // A name with blanks is spread over lines.
+            // A name with spaces is spread over lines.
             const bool is_one_word = length > 60 && !has_blanks;
             CHECK((!is_one_word || whole >= 40));
         }
     }
 }
 
-TEST_CASE("A report leaves nothing out, and says first what the reader needs first") {
+TEST_CASE("A report leaves nothing out, and starts with what the reader needs first") {
     CrashReport report = crash_inside("mylib::my_op");
     CrashCall& told = report.in_flight.front();
     told.inside = std::string(100, 'x');
@@ -124,7 +124,7 @@ TEST_CASE("A report leaves nothing out, and says first what the reader needs fir
     }
 }
 
-TEST_CASE("The verdict's line is whole JSON of no more than its bytes, whatever is in it") {
+TEST_CASE("The verdict's line is complete JSON within its size limit, whatever its contents") {
     for (const std::string& unit : kUnits) {
         for (const std::size_t length : {1, 300, 500, 680, 2000, 2048, 100000}) {
             CAPTURE(unit, length);
@@ -137,7 +137,7 @@ TEST_CASE("The verdict's line is whole JSON of no more than its bytes, whatever 
             REQUIRE(line.size() <= kVerdictBytes);
             REQUIRE(line.back() == '\n');
             CHECK(line.find('\n') == line.size() - 1);
-            // Refuses what is not UTF-8, too.
+            // The parser also refuses invalid UTF-8.
             const auto json = nlohmann::json::parse(line);
             CHECK(json.at("class") == "kernel");
             CHECK(json.at("pid") == 4242);
@@ -146,7 +146,7 @@ TEST_CASE("The verdict's line is whole JSON of no more than its bytes, whatever 
     }
 }
 
-TEST_CASE("report.json is JSON, whatever the names in it are") {
+TEST_CASE("report.json is JSON, whatever its names") {
     for (const std::string& unit : kUnits) {
         CAPTURE(unit);
         std::string text;

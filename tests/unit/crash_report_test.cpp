@@ -1,4 +1,5 @@
-// Reports: which verdict, class and fingerprint the facts lead to. crash_report_page_test has the pages.
+// Reports: the verdict, class and fingerprint that follow from the facts. crash_report_page_test covers the
+// pages.
 #include "triage/judge/crash_report.hpp"
 
 #include <csignal>
@@ -26,7 +27,7 @@ TEST_CASE("A signal inside a call is the host's, and names the call") {
           std::vector<std::string>{"aoti-dbg run --triage --sync on --level 2 -- python infer.py"});
 }
 
-TEST_CASE("The flags that were given stay in the commands that repeat it, unless these set them anew") {
+TEST_CASE("The given flags stay in the reproducing commands, unless these set them again") {
     CrashReport report = crash_inside("mylib::my_op");
     report.flags = {{"--level", "3"}, {"--check", "nan,inf"}, {"--processes", "a b"}};
     CHECK(concluded(report).repeat.front() ==
@@ -43,7 +44,7 @@ TEST_CASE("The flags that were given stay in the commands that repeat it, unless
     CHECK(contains(concluded(report).repeat.front(), "run --triage --check nan --hang 5 -- python"));
 }
 
-TEST_CASE("Calls of several threads are said as a set, and none of them is named as the one") {
+TEST_CASE("Calls of several threads are reported as a set, and none is named as the one") {
     CrashReport report = crash_inside("a");
     report.in_flight.push_back(call_of("b", 1, 0));
     report = concluded(report);
@@ -57,7 +58,7 @@ TEST_CASE("Calls of several threads are said as a set, and none of them is named
     CHECK(concluded(report).verdict.find("c (run 0, call 3) and 7 more") != std::string::npos);
 }
 
-TEST_CASE("A signal outside of any call is said as such, with the last call or with none") {
+TEST_CASE("A signal outside of any call is reported as such, with the last call or with none") {
     CrashReport report = ended_by(SIGABRT);
     CHECK(concluded(report).verdict == "aborted (SIGABRT); no model call was recorded");
     report.last = call_of("at::_ops::abs::call", 4, 13);
@@ -67,7 +68,7 @@ TEST_CASE("A signal outside of any call is said as such, with the last call or w
           "aborted (SIGABRT) outside any call; the last call was at::_ops::abs::call (run 4, call 13)");
 }
 
-TEST_CASE("Between two calls of a run the run and the call before are named") {
+TEST_CASE("Between two calls of a run the run and the previous call are named") {
     CrashReport report = crash_inside("AOTInductorModelContainerRun");
     report.in_flight.front().kind = ring::CallKind::run;
     report.in_flight.front().run = 7;
@@ -75,14 +76,14 @@ TEST_CASE("Between two calls of a run the run and the call before are named") {
     CHECK(concluded(report).verdict ==
           "segmentation fault (SIGSEGV) between two calls of run 7 of model 0, or after an exception unwound "
           "it; the last call was cpp_fused_relu_0 (run 7, call 1)");
-    // Of another run.
+    // A call of another run.
     report.before.front().run = 6;
     CHECK(concluded(report).verdict ==
           "segmentation fault (SIGSEGV) inside run 7 of model 0, or after an exception unwound it; "
           "no call of the run was recorded");
 }
 
-TEST_CASE("SIGKILL is of unknown class, and want of memory is a guess or a count") {
+TEST_CASE("SIGKILL is of unknown class, and out of memory is a guess or a count") {
     CrashReport report = crash_inside("mylib::my_op");
     report.end.signal = SIGKILL;
     CHECK(concluded(report).kind == CrashClass::unknown);
@@ -97,7 +98,7 @@ TEST_CASE("SIGKILL is of unknown class, and want of memory is a guess or a count
                                          "processes of this control group") != std::string::npos);
 }
 
-TEST_CASE("Where calls were made that are on no record, that is said, and the error that was seen") {
+TEST_CASE("Calls without a record are reported, together with the error that was seen") {
     CrashReport report;
     report.end.pid = 4242;
     report.end.signal = SIGSEGV;
@@ -105,7 +106,7 @@ TEST_CASE("Where calls were made that are on no record, that is said, and the er
     CHECK(concluded(report).verdict ==
           "segmentation fault (SIGSEGV); calls were made but could not be recorded");
     report.unrecorded_error = 700;
-    CHECK(concluded(report).kind == CrashClass::host);  // not the one that it ended by
+    CHECK(concluded(report).kind == CrashClass::host);  // it did not end by that error
     report.end.signal = 0;
     report.end.exit_status = 95;
     CHECK(concluded(report).verdict ==
@@ -117,7 +118,7 @@ TEST_CASE("Where calls were made that are on no record, that is said, and the er
     CHECK(concluded(report).fingerprint == fingerprint);
 }
 
-TEST_CASE("The address of an access that ended a process is told, and no part of the fingerprint") {
+TEST_CASE("The address of a fatal access is reported, and is not part of the fingerprint") {
     CrashReport report = crash_inside("mylib::my_op");
     const std::string fingerprint = concluded(report).fingerprint;
     report.end.address = 0x7f0000001000;
@@ -130,8 +131,7 @@ TEST_CASE("The address of an access that ended a process is told, and no part of
     CHECK(nlohmann::json::parse(json).at("ended").at("address") == "0x7f0000001000");
 }
 
-TEST_CASE(
-    "An exit inside a call is the host's, and so is an unexplained end of a descendant's, with a guess") {
+TEST_CASE("An exit inside a call is the host's, and so is a descendant's unexplained end, with a guess") {
     CrashReport report = crash_inside("mylib::my_op");
     report.end.signal = 0;
     report.end.exit_status = 3;
@@ -162,7 +162,7 @@ TEST_CASE(
           "segmentation fault (SIGSEGV, inferred from the exit status); no model call was recorded");
 }
 
-TEST_CASE("A launch that failed has the class of its CUDA error, an op that failed is the host's") {
+TEST_CASE("A failed launch has the class of its CUDA error, and a failed op is the host's") {
     CrashReport report = ended_by(0);
     report.end.exit_status = 1;
     report.failed = call_of("aoti_torch_cpu_addmm_out");
@@ -187,16 +187,16 @@ TEST_CASE("A launch that failed has the class of its CUDA error, an op that fail
         CAPTURE(number);
         CHECK(concluded(report).kind == kind);
     }
-    report.failed->result = 702;  // a hang of the driver's reckoning, which nobody here has watched
+    report.failed->result = 702;  // the driver's own timeout, without a watchdog here
     CHECK(concluded(report).next.front().find("drives a display") != std::string::npos);
     report.failed->result = 700;
-    // Of an exception that nobody caught.
+    // The abort of an uncaught exception.
     report.end.signal = SIGABRT;
     report = concluded(report);
     CHECK(report.verdict.rfind("illegal memory access (CUDA error 700), returned by the launch of", 0) == 0);
     CHECK(report.repeat.front() == "CUDA_LAUNCH_BLOCKING=1 aoti-dbg run --triage -- python infer.py");
     CHECK(report.repeat.back() == "compute-sanitizer --tool memcheck python infer.py");
-    // What had not ended, as far as anybody knows.
+    // The launches that were not known to have finished.
     report.unended = {call_of("first_kernel")};
     report.unended_count = 1;
     CHECK(concluded(report).verdict.find(
@@ -216,7 +216,7 @@ TEST_CASE("A launch that failed has the class of its CUDA error, an op that fail
     CHECK(nlohmann::json::parse(json).at("unended_count") == 99);
 }
 
-TEST_CASE("A wrong argument is the host's, and a failure in the same run tells of it") {
+TEST_CASE("A wrong argument is the host's, and a failure in the same run mentions it") {
     CrashReport report = ended_by(0);
     report.end.exit_status = 0;
     report.finding = Finding{};
@@ -242,7 +242,7 @@ TEST_CASE("A wrong argument is the host's, and a failure in the same run tells o
           "aoti_torch_cpu_addmm_out (run 2, call 3) failed; the program then exited with status 1; "
           "its run started with a finding: " +
               title);
-    // The program went on after the run that both are of.
+    // The program continued after the run of both.
     report.failed_survived = true;
     report.end = ended_by(SIGABRT).end;
     CHECK(concluded(report).verdict == "aborted (SIGABRT); no model call was recorded");
@@ -254,7 +254,7 @@ TEST_CASE("A wrong argument is the host's, and a failure in the same run tells o
           "aoti_torch_cpu_addmm_out (run 3, call 3) failed; the program then exited with status 1");
 }
 
-TEST_CASE("A finding is the kernel's, and a fault that a device told goes before everything") {
+TEST_CASE("A finding is the kernel's, and a reported device fault takes precedence over everything") {
     CrashReport report = ended_by(0);
     report.end.exit_status = 0;
     report.finding = Finding{};
@@ -272,13 +272,13 @@ TEST_CASE("A finding is the kernel's, and a fault that a device told goes before
     report.in_flight = {call_of("triton_poi_fused_index_3", 7, 41)};
     CHECK(concluded(report).verdict ==
           "fault in triton_poi_fused_index_3 (run 7, call 41), at line 14 of its source");
-    // What the finding was found in has nothing to do with a kernel of which no launch is known.
+    // The finding's kernel is unrelated to a faulted kernel without a known launch.
     report.device->kernel = "a_kernel_of_the_programs";
     report.in_flight.clear();
     CHECK(concluded(report).next.front().rfind("rerun as above", 0) == 0);
 }
 
-TEST_CASE("A finding of another run than those that were under way is no verdict") {
+TEST_CASE("A finding of another run than the running ones is not the verdict") {
     CrashReport report = ended_by(SIGABRT);
     report.finding = Finding{};
     report.finding->kernel = "cpp_fused_log_0";
@@ -289,7 +289,7 @@ TEST_CASE("A finding of another run than those that were under way is no verdict
     CHECK(contains(concluded(report).verdict, "NaN in buf4"));
     report.in_flight = {call_of("mylib::my_op", 2, 9)};
     CHECK(contains(concluded(report).verdict, "NaN in buf4"));
-    // Runs are counted by each model.
+    // Each model counts its own runs.
     report.finding->model = 0;
     report.in_flight.front().model = 1;
     CHECK(concluded(report).verdict == "aborted (SIGABRT) inside mylib::my_op (run 2, call 9)");
@@ -299,7 +299,7 @@ TEST_CASE("A finding of another run than those that were under way is no verdict
     CHECK(contains(text_of(report), "suppression    nan in cpp_fused_log_0"));
 }
 
-TEST_CASE("The fingerprint is that of class, end, kernel and its line, and of nothing else") {
+TEST_CASE("The fingerprint depends on class, end, kernel and its line only") {
     const CrashReport one = concluded(crash_inside("mylib::my_op"));
     CrashReport other = crash_inside("mylib::my_op");
     other.end.pid = 7;
@@ -313,13 +313,13 @@ TEST_CASE("The fingerprint is that of class, end, kernel and its line, and of no
     CHECK(concluded(crash_inside("mylib::my_op2")).fingerprint != one.fingerprint);
     other.end.signal = SIGBUS;
     CHECK(concluded(other).fingerprint != one.fingerprint);
-    // Where words end is part of them; and the digits are a promise, so they stand here.
+    // Word boundaries count. The digits are a promise to users, so this test has them.
     CHECK(fingerprint_of({"ab", "c"}) != fingerprint_of({"a", "bc"}));
     CHECK(fingerprint_of({"host", "SIGSEGV", "mylib::my_op", ""}) == one.fingerprint);
     CHECK(fingerprint_of({}) == "cbf29ce484222325");
 }
 
-TEST_CASE("How many kernels Inductor has made before it is no part of the fingerprint") {
+TEST_CASE("Inductor's kernel number is not part of the fingerprint") {
     for (const auto& [name, without] : {std::pair{"triton_poi_fused_index_3", "triton_poi_fused_index"},
                                         {"triton_red_fused_0", "triton_red_fused"},
                                         {"cpp_fused_sin_12", "cpp_fused_sin"},
@@ -346,7 +346,7 @@ TEST_CASE("How many kernels Inductor has made before it is no part of the finger
     CHECK(of("triton_poi_fused_index_3", 14).fingerprint != of("triton_poi_fused_index_3", 15).fingerprint);
     CHECK(of("triton_poi_fused_index_3", 14).fingerprint != of("triton_poi_fused_sin_3", 14).fingerprint);
     CHECK(of("my_kernel_3", 14).fingerprint != of("my_kernel_4", 14).fingerprint);
-    // Without a core dump nobody knows the line.
+    // Without a core dump the line is unknown.
     CHECK(of("triton_poi_fused_index_3", 14).coarse_fingerprint ==
           of("triton_poi_fused_index_4", 0).fingerprint);
     CrashReport marked = ended_by(SIGABRT);
@@ -379,7 +379,7 @@ TEST_CASE("A failure that the program survived has the fingerprint of one that e
     CHECK(concluded(report).fingerprint == short_of_memory);
 }
 
-TEST_CASE("Commands are such as a shell takes for what they were") {
+TEST_CASE("Commands are quoted so that a shell reads the same words") {
     CHECK(shell_text({"python", "a b.py", "it's", "", "$HOME", "--x=1", "t[0]"}) ==
           R"(python 'a b.py' 'it'\''s' '' '$HOME' --x=1 't[0]')");
 }
@@ -387,12 +387,12 @@ TEST_CASE("Commands are such as a shell takes for what they were") {
 TEST_CASE("Signals without a name have a number") {
     CHECK(signal_name(SIGSEGV) == "SIGSEGV");
     CHECK(signal_name(40) == "signal 40");
-    // Anything may stand in a file.
+    // A file may have any number.
     for (const int number : {-1, NSIG - 1, NSIG, 1 << 30})
         CHECK(signal_name(number) == "signal " + std::to_string(number));
 }
 
-TEST_CASE("Of a Python process that was gone inside of a call it is said how its signal gets known") {
+TEST_CASE("For a Python process that vanished inside a call, the report says how to learn its signal") {
     CrashReport report = ended_by(0);
     report.end.is_descendant = true;
     report.end.exit_status = 1;

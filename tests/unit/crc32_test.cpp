@@ -1,4 +1,4 @@
-// The checksum of zip files: its ways to the same result, and what parts come to.
+// The checksum of zip files: its implementations agree, and parts combine.
 #include "serializer/crc32.hpp"
 
 #include <string_view>
@@ -14,7 +14,7 @@ std::uint32_t crc_of(std::string_view text) {
     return crc32(0, std::as_bytes(std::span(text)));
 }
 
-/// As the standard describes it: a bit at a time.
+/// The definition of the standard: one bit at a time.
 std::uint32_t slowly(std::uint32_t crc, std::span<const std::byte> bytes) {
     crc = ~crc;
     for (const std::byte byte : bytes) {
@@ -33,14 +33,14 @@ std::vector<std::byte> random_bytes(std::size_t count) {
     return bytes;
 }
 
-TEST_CASE("The checksum is the one of zip files") {
+TEST_CASE("The checksum is that of zip files") {
     CHECK(crc_of("") == 0);
     CHECK(crc_of("a") == 0xe8b7be43);
     CHECK(crc_of("123456789") == 0xcbf43926);
     CHECK(crc_of("The quick brown fox jumps over the lazy dog") == 0x414fa339);
 }
 
-TEST_CASE("Both ways agree with the definition for every length, address and beginning") {
+TEST_CASE("Both implementations agree with the definition for every length, address and start") {
     if (!crc32_can_fold()) WARN("this processor cannot fold: one way is tested twice");
     const std::vector<std::byte> bytes = random_bytes(1500);
     Random random;
@@ -54,7 +54,7 @@ TEST_CASE("Both ways agree with the definition for every length, address and beg
     }
 }
 
-TEST_CASE("A single bit anywhere is noticed by both") {
+TEST_CASE("Both notice a single changed bit anywhere") {
     std::vector<std::byte> bytes = random_bytes(300);
     const std::uint32_t before = crc32(0, bytes);
     for (std::size_t i = 0; i < bytes.size(); ++i) {
@@ -66,7 +66,7 @@ TEST_CASE("A single bit anywhere is noticed by both") {
     CHECK(crc32(0, bytes) == before);
 }
 
-TEST_CASE("Checksums of parts join, wherever the whole was cut") {
+TEST_CASE("Checksums of parts combine, wherever the whole was cut") {
     const std::vector<std::byte> bytes = random_bytes(5000);
     const std::uint32_t whole = crc32(0, bytes);
     for (std::size_t cut = 0; cut <= bytes.size(); cut += 41) {
@@ -86,7 +86,7 @@ TEST_CASE("Zeros need not be read") {
     }
 }
 
-TEST_CASE("Lengths of terabytes join as those of bytes do") {
+TEST_CASE("Lengths of terabytes combine as those of bytes do") {
     // Of 4 GiB of zeros, by zlib.
     CHECK(crc32_of_zeros(std::uint64_t{1} << 32U) == 0xd202ef8d);
     for (const std::uint64_t count : {std::uint64_t{1} << 40U, ~std::uint64_t{0} - 12345}) {

@@ -1,4 +1,4 @@
-// What the command makes of a dump in the output folder.
+// What the command reads from a dump in the output folder.
 #include "triage/gather/device_fault.hpp"
 
 #include <sys/stat.h>
@@ -27,7 +27,7 @@ std::optional<DeviceFault> fault_in_kernel(const std::string& symbol) {
 
 }  // namespace
 
-TEST_CASE("A kernel has the name that calls are on record by") {
+TEST_CASE("A kernel has the name under which its calls are recorded") {
     for (const std::string symbol : {"mul", "i", "_Z3mulPfi", "_Z4gemmIfLi128E6ParamsIfEEvT1_"}) {
         CAPTURE(symbol);
         const auto fault = fault_in_kernel(symbol);
@@ -37,7 +37,7 @@ TEST_CASE("A kernel has the name that calls are on record by") {
     CHECK(fault_in_kernel("_Z3mulPfi")->kernel == "mul(float*, int)");
 }
 
-TEST_CASE("Only what is mangled is taken for it") {
+TEST_CASE("Only mangled names are demangled") {
     CHECK(readable_symbol("_Z4gemmIfLi128E6ParamsIfEEvT1_") ==
           "void gemm<float, 128, Params<float> >(Params<float>)");
     CHECK(readable_symbol("i") == "i");
@@ -45,7 +45,7 @@ TEST_CASE("Only what is mangled is taken for it") {
     CHECK(readable_symbol("").empty());
 }
 
-TEST_CASE("The place of a dump that is a pipe is none, and nobody waits for it") {
+TEST_CASE("A pipe is not accepted as the dump's path file, and nothing waits for it") {
     const TempFolder folder;
     REQUIRE(mkfifo((folder.path() / "gpu.place").c_str(), 0600) == 0);
     std::vector<std::string> notes;

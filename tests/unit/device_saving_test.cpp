@@ -1,5 +1,5 @@
-// Tensors of a device on their way to disk, over the software driver: refused, faulted, stuck, without room
-// and in contexts that go first; then every size and alignment, and many threads and streams.
+// Tensors of a device on their way to disk, on the fake driver. First refusals, faults, stuck streams, full
+// buffers and destroyed contexts; then every size and alignment, and many threads and streams.
 #ifndef __CUDA_API_VERSION_INTERNAL
 #define __CUDA_API_VERSION_INTERNAL
 #endif
@@ -25,11 +25,11 @@
 namespace {
 
 [[maybe_unused]] thread_local std::uint64_t t_allocations_left =
-    0;  // until the one that fails, counted in; 0: none does
+    0;  // counts down to the one that fails; 0: none fails
 
 }  // namespace
 
-// A sanitizer has its own.
+// A sanitizer has its own operator new.
 #ifndef AOTI_DBG_SANITIZED
 void* operator new(std::size_t bytes) {
     if (t_allocations_left != 0 && --t_allocations_left == 0) throw std::bad_alloc();
@@ -80,7 +80,7 @@ class Device {
         REQUIRE(cuStreamCreate(&made, CU_STREAM_NON_BLOCKING) == CUDA_SUCCESS);
         return made;
     }
-    /// So many bytes behind what memory begins with.
+    /// Uploads the bytes to device memory, `shift` bytes behind its start.
     static CUdeviceptr upload(const Bytes& bytes, std::size_t shift = 0) {
         CUdeviceptr address = 0;
         REQUIRE(cuMemAlloc_v2(&address, bytes.size() + shift) == CUDA_SUCCESS);
@@ -98,7 +98,7 @@ Options options_with(std::uint64_t staging) {
     return options;
 }
 
-/// A session's saving into a folder, and what it leaves there.
+/// The saving of a session into a folder, and the files in it.
 class Folder {
   public:
     explicit Folder(const Options& options)
@@ -107,7 +107,8 @@ class Folder {
     }
     explicit Folder(std::uint64_t staging = std::uint64_t{1} << 20U) : Folder(options_with(staging)) {}
 
-    /// What a thread saves: tensors by name, in one side of one call. False where the device cannot be used.
+    /// Saves tensors by name, in one side of one call, as a launching thread does. False where the device
+    /// cannot be used.
     bool save(std::uint32_t call, const std::map<std::string, std::pair<CUdeviceptr, std::size_t>>& tensors,
               CUstream stream) {
         SavedSide side(*saving_, {EventSide::before, 0, 0, call, call, "kernel", stream, nullptr});
@@ -133,7 +134,7 @@ class Folder {
         return count;
     }
     [[nodiscard]] bool has(std::uint32_t call) const { return fs::exists(path_of(call, "buf0")); }
-    /// The storage that a file holds; fails the test where it is not whole.
+    /// The storage in a file. Fails the test if the file is not whole.
     [[nodiscard]] Bytes content(std::uint32_t call, const std::string& name = "buf0") const {
         const std::string text = read_text(path_of(call, name));
         const Result<PtView> view = read_pt(std::as_bytes(std::span(text)));
@@ -144,7 +145,7 @@ class Folder {
         CHECK(view.value().device == "cuda:0");
         return {view.value().storage.begin(), view.value().storage.end()};
     }
-    /// How it ended, as the index has it.
+    /// How it ended, according to the index.
     [[nodiscard]] std::string end() const {
         JsonLine line;
         const std::string index = read_text(folder_.path() / "tensors" / "index.jsonl");
@@ -189,7 +190,7 @@ bool has_device_code() {
 
 }  // namespace
 
-TEST_CASE("Where the driver refuses our kernel nothing is saved of the device, and no file is torn") {
+TEST_CASE("If the driver refuses our kernel, nothing of the device is saved and no file is torn") {
     if (!has_device_code()) return;
     const Device device;
     Folder folder;
@@ -208,7 +209,7 @@ TEST_CASE("Where the driver refuses our kernel nothing is saved of the device, a
     CHECK(folder.saving().progress().left_out == 2);
 }
 
-TEST_CASE("Whichever call of the driver fails, what is saved is whole, and what came before goes on") {
+TEST_CASE("Whichever driver call fails, saved files are whole and earlier tensors continue") {
     if (!has_device_code()) return;
     for (const int error : {CUDA_ERROR_UNKNOWN, CUDA_ERROR_OUT_OF_MEMORY, CUDA_ERROR_NOT_SUPPORTED}) {
         bool is_hit = true;
@@ -220,7 +221,7 @@ TEST_CASE("Whichever call of the driver fails, what is saved is whole, and what 
             const CUdeviceptr address = Device::upload(bytes);
             CUstream stream = Device::stream();
             fake_cuda_fail_call(++calls, error);
-            // The first sets everything up; names stand in for those that cannot be had.
+            // The first call sets everything up. Tensors that cannot be saved appear by name only.
             std::vector<bool> had;
             for (std::uint32_t call = 0; call < 3; ++call)
                 had.push_back(folder.save(call, address, bytes.size(), stream));
@@ -244,7 +245,7 @@ TEST_CASE("Whichever call of the driver fails, what is saved is whole, and what 
 }
 
 #ifndef AOTI_DBG_SANITIZED
-TEST_CASE("Whichever allocation of the launching thread fails, what is saved is whole, and the end comes") {
+TEST_CASE("Whichever allocation of the launching thread fails, saved files are whole and saving ends") {
     if (!has_device_code()) return;
     bool is_hit = true;
     std::uint64_t allocations = 0;
@@ -254,7 +255,7 @@ TEST_CASE("Whichever allocation of the launching thread fails, what is saved is 
         const Bytes bytes = random_bytes(300'000, 7);
         const CUdeviceptr address = Device::upload(bytes);
         CUstream stream = Device::stream();
-        // The library ends at the first that fails: what was saved by then stays.
+        // The library ends at the first failure, and everything saved by then stays.
         std::uint32_t call = 0;
         t_allocations_left = ++allocations;
         try {
@@ -270,7 +271,7 @@ TEST_CASE("Whichever allocation of the launching thread fails, what is saved is 
             if (!is_hit) CHECK(folder.has(saved));
             if (folder.has(saved)) CHECK(folder.content(saved) == bytes);
         }
-        // None is lost without being counted.
+        // Every lost tensor is counted.
         CHECK(folder.files() + folder.saving().progress().left_out >= call);
         CHECK(folder.end() == "complete");
     }
@@ -278,7 +279,7 @@ TEST_CASE("Whichever allocation of the launching thread fails, what is saved is 
 }
 #endif
 
-TEST_CASE("Of a context that a fault has ended what came before it is saved, and nobody waits for the rest") {
+TEST_CASE("After a fault in a context its earlier tensors are saved, and nothing waits for the rest") {
     if (!has_device_code()) return;
     const Device device;
     Folder folder;
@@ -287,7 +288,7 @@ TEST_CASE("Of a context that a fault has ended what came before it is saved, and
     CUstream stream = Device::stream();
     CHECK(folder.save(0, address, bytes.size(), stream));
     REQUIRE(cuStreamSynchronize(stream) == CUDA_SUCCESS);
-    // A tensor that is not there faults in our kernel as it would in theirs.
+    // A tensor at an unmapped address faults in our kernel as it would in the program's.
     CHECK(folder.save(1, address + (std::uint64_t{1} << 40U), bytes.size(), stream));
     CHECK(cuStreamSynchronize(stream) != CUDA_SUCCESS);
     CHECK(folder.save(2, address, bytes.size(), stream));
@@ -297,7 +298,7 @@ TEST_CASE("Of a context that a fault has ended what came before it is saved, and
     CHECK(folder.end() == "complete");
 }
 
-TEST_CASE("A stream that is stuck holds up no other, and its tensors come when it goes on") {
+TEST_CASE("A stuck stream delays no other, and its tensors arrive when it continues") {
     if (!has_device_code()) return;
     const Device device;
     Folder folder;
@@ -307,7 +308,7 @@ TEST_CASE("A stream that is stuck holds up no other, and its tensors come when i
     CUstream other = Device::stream();
     fake_cuda_hold_stream(stuck);
     CHECK(folder.save(0, address, bytes.size(), stuck));
-    // Many times the staging.
+    // Many times the size of the staging buffer.
     for (std::uint32_t call = 1; call < 100; ++call)
         CHECK(folder.save(call, address, bytes.size(), other));
     CHECK(folder.saving().progress().left_out == 0);
@@ -342,13 +343,13 @@ TEST_CASE("Threads that save the same tensor at once, larger than the staging, d
     CHECK(folder.content(1) == bytes);
 }
 
-TEST_CASE("Who must not wait has tensors left out where there is no room, each of them whole or not at all") {
+TEST_CASE("If waiting is forbidden, tensors without room are skipped, each saved whole or not at all") {
     if (!has_device_code()) return;
     const Device device;
     Options options = options_with(std::uint64_t{1} << 20U);
     options.on_full = OnFull::drop;
     Folder folder(options);
-    // Of each another content: an equal one would need no bytes.
+    // Each tensor has other contents, because equal ones would need no bytes.
     std::vector<CUdeviceptr> addresses;
     for (std::uint32_t call = 0; call < 4; ++call)
         addresses.push_back(Device::upload(random_bytes(700'000, 40 + call)));
@@ -364,7 +365,7 @@ TEST_CASE("Who must not wait has tensors left out where there is no room, each o
     CHECK(folder.end() == "complete");
 }
 
-TEST_CASE("A context may go while its tensors are on their way, and another one come") {
+TEST_CASE("A context may be destroyed while its tensors are on their way, and another one created") {
     if (!has_device_code()) return;
     Folder folder;
     for (std::uint32_t life = 0; life < 5; ++life) {
@@ -380,7 +381,7 @@ TEST_CASE("A context may go while its tensors are on their way, and another one 
         CHECK(folder.content(life) == random_bytes(500'000 + life, life));
 }
 
-TEST_CASE("What a stream captures is not saved, and its graph stays the program's") {
+TEST_CASE("Tensors that a stream captures are not saved, and its graph stays the program's") {
     if (!has_device_code()) return;
     const Device device;
     Folder folder;
@@ -418,7 +419,7 @@ TEST_CASE("A tensor is saved as it was at its place in the stream, whatever come
         CHECK(folder.content(call) == Bytes(50'000, static_cast<std::byte>(call)));
 }
 
-TEST_CASE("Every size at every alignment arrives, in one piece and in many, and what is equal is linked") {
+TEST_CASE("Every size at every alignment arrives, in one piece or many, and equal ones become links") {
     if (!has_device_code()) return;
     const Device device;
     Folder folder;
@@ -435,7 +436,7 @@ TEST_CASE("Every size at every alignment arrives, in one piece and in many, and 
     }
     const std::size_t distinct = expected.size();
     for (std::uint32_t again = 0; again < distinct; ++again) {
-        // From elsewhere: the content counts.
+        // From another address, because only the contents count.
         CHECK(folder.save(call, Device::upload(expected[again], again % 3), expected[again].size(), stream));
         expected[call++] = expected[again];
     }
@@ -446,13 +447,13 @@ TEST_CASE("Every size at every alignment arrives, in one piece and in many, and 
     }
     const SaveProgress progress = folder.saving().progress();
     CHECK(progress.files == expected.size());
-    // Of single bytes some are equal from the start.
+    // Some of the single bytes are equal from the start.
     CHECK(progress.linked >= distinct);
     CHECK(progress.left_out == 0);
     CHECK(folder.end() == "complete");
 }
 
-TEST_CASE("More tensors than a launch takes come from one call, and empty ones with them") {
+TEST_CASE("One call can have more tensors than a launch takes, empty ones included") {
     if (!has_device_code()) return;
     const Device device;
     Folder folder;
@@ -469,7 +470,7 @@ TEST_CASE("More tensors than a launch takes come from one call, and empty ones w
         CHECK(folder.content(0, name) == bytes);
 }
 
-TEST_CASE("Threads on streams of their own save side by side through a staging that is too small for them") {
+TEST_CASE("Threads on their own streams save side by side through a staging too small for them") {
     if (!has_device_code()) return;
     const Device device;
     Folder folder;

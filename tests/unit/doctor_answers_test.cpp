@@ -1,5 +1,5 @@
-// What a child of `aoti-dbg doctor` says is read line by line; it may have crashed in the middle, and the
-// driver may talk in between.
+// The answers of a child of `aoti-dbg doctor`, read line by line. The child may have crashed in the middle,
+// and the driver may print in between.
 #include <algorithm>
 
 #include "cli/doctor/doctor_trials.hpp"
@@ -21,7 +21,7 @@ DoorFacts doors(std::string_view said) {
     return facts;
 }
 
-TEST_CASE("A child that said nothing leaves nothing known") {
+TEST_CASE("A child without output leaves everything unknown") {
     const DriverFacts facts = driver("");
     CHECK(facts.version == 0);
     CHECK_FALSE(facts.init);
@@ -29,25 +29,25 @@ TEST_CASE("A child that said nothing leaves nothing known") {
     CHECK(doors("").doors.empty());
 }
 
-TEST_CASE("A line that is not whole is none: the child died in it") {
+TEST_CASE("An incomplete line is ignored, because the child died in it") {
     CHECK(driver("version 13000\ninit 10").version == 13000);
     CHECK_FALSE(driver("version 13000\ninit 10").init);
 }
 
-TEST_CASE("Values of a GPU that nobody has named go nowhere, and numbers that are none are not taken") {
+TEST_CASE("Values of an unnamed GPU are ignored, and so are malformed numbers") {
     CHECK(driver("uuid GPU-1\nmemory 12\n").gpus.empty());
     CHECK_FALSE(driver("init none\n").init);
     CHECK(driver("gpu H200\nmemory -5\nmode 99999999999999999999\n").gpus.at(0).memory == 0);
 }
 
-TEST_CASE("What the driver prints in between is passed over, and control characters come to no terminal") {
+TEST_CASE("Other driver output is skipped, and control characters do not reach a terminal") {
     const DriverFacts facts = driver("NVRM: hello\n\n\ninit 0\ngpu \x1b[31mH200\n initial 5\n");
     CHECK(facts.init == 0);
     REQUIRE(facts.gpus.size() == 1);
     CHECK(facts.gpus[0].name.find('\x1b') == std::string::npos);
 }
 
-TEST_CASE("All that the child says of the driver and its GPUs is taken") {
+TEST_CASE("All answers about the driver and its GPUs are read") {
     const DriverFacts facts = driver(
         "version 13000\ninit 0\ndumps 0\ndump_callback 1\ngpu NVIDIA H200\nuuid GPU-1\nmemory 150754820096\n"
         "capability 9.0\nmode 3\ngpu NVIDIA H200 MIG 1g.18gb\nuuid MIG-2\n");
@@ -63,7 +63,7 @@ TEST_CASE("All that the child says of the driver and its GPUs is taken") {
     CHECK(facts.gpus[1].memory == 0);
 }
 
-TEST_CASE("A door without a result was not there to try, and the first thing that failed is the one told") {
+TEST_CASE("An entry point without a result was not available, and the first failure is reported") {
     const DoorFacts facts =
         doors("dlsym /lib/libc.so.6\ndoor dlsym 0\ndoor linked\nstopped cuInit 999\nstopped cuInit 3\n");
     CHECK(facts.dlsym_of == "/lib/libc.so.6");
@@ -73,7 +73,7 @@ TEST_CASE("A door without a result was not there to try, and the first thing tha
     CHECK(facts.stopped == "cuInit: unknown driver error (999)");
 }
 
-TEST_CASE("Of a fault the launch and what came of it are taken") {
+TEST_CASE("For a fault, the launch and its result are read") {
     FaultFacts facts;
     read_fault("launch 0 1790000000000000000\nerror 700\n", facts);
     CHECK(facts.launch == 0);
@@ -87,7 +87,7 @@ bool is_clean(const std::string& text) {
     return std::none_of(text.begin(), text.end(), [](char c) { return static_cast<unsigned char>(c) < 32; });
 }
 
-TEST_CASE("Whatever the bytes are, what is told of them is clean text") {
+TEST_CASE("Whatever the bytes, the results are clean text") {
     const std::string whole =
         "version 1\ninit 0\ngpu a\nuuid b\nmemory 3\nstopped x 1\ndoor y 2\nlaunch 0 1\n";
     Random random(7);

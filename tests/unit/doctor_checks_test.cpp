@@ -1,4 +1,4 @@
-// What `aoti-dbg doctor` makes of facts: fed with those of machines that nobody here has.
+// The checks of `aoti-dbg doctor` on given facts, of machines that are not available here.
 #include <nlohmann/json.hpp>
 
 #include "cli/doctor/doctor.hpp"
@@ -14,7 +14,7 @@ bool contains(const std::string& text, const std::string& part) {
     return text.find(part) != std::string::npos;
 }
 
-/// Its state, and that there is advice if and only if it is not ok.
+/// Its state. There must be advice if and only if it is not ok.
 CheckState state_of(const Check& check) {
     CAPTURE(check.text);
     CHECK(check.advice.empty() == (check.state == CheckState::ok));
@@ -72,7 +72,7 @@ OutputFacts sound_output() {
     return facts;
 }
 
-TEST_CASE("A library that is not there, does not load or kills the program is a failure, in its own words") {
+TEST_CASE("A library that is missing, does not load or kills the program is a failure, with its message") {
     LibraryFacts none;
     CHECK(state_of(check_library(none)) == kFailure);
     LibraryFacts refused = sound_library();
@@ -86,7 +86,7 @@ TEST_CASE("A library that is not there, does not load or kills the program is a 
     CHECK(contains(check_library(deadly).text, "SIGSEGV"));
 }
 
-TEST_CASE("A library of another version is a failure, one that does not say its version a warning") {
+TEST_CASE("A library of another version is a failure, and one without a version a warning") {
     LibraryFacts facts = sound_library();
     facts.version = "0.0.9";
     CHECK(state_of(check_library(facts)) == kFailure);
@@ -96,7 +96,7 @@ TEST_CASE("A library of another version is a failure, one that does not say its 
     CHECK(state_of(check_library(sound_library())) == kOk);
 }
 
-TEST_CASE("A driver that hangs, crashes or is broken is a failure; none, or none with a GPU, a warning") {
+TEST_CASE("A driver that hangs, crashes or is broken is a failure; no driver or no GPU is a warning") {
     DriverFacts hangs = sound_driver();
     hangs.trouble = "did not exit within 30 s and was killed";
     CHECK(state_of(check_driver(hangs)) == kFailure);
@@ -118,7 +118,7 @@ TEST_CASE("A driver that hangs, crashes or is broken is a failure; none, or none
     }
 }
 
-TEST_CASE("Without a GPU the reason that is at hand is named") {
+TEST_CASE("Without a GPU the likely reason is named") {
     DriverFacts facts = sound_driver();
     facts.init = 100;
     facts.gpus.clear();
@@ -129,7 +129,7 @@ TEST_CASE("Without a GPU the reason that is at hand is named") {
     CHECK(contains(check_driver(facts).advice, "unset CUDA_VISIBLE_DEVICES (now \"\")"));
 }
 
-TEST_CASE("A driver that works is told with both of its versions, an old one with a warning") {
+TEST_CASE("A working driver is reported with both of its versions, an old one with a warning") {
     CHECK(check_driver(sound_driver()).text == "580.159.04, CUDA 13.0");
     CHECK(state_of(check_driver(sound_driver())) == kOk);
     DriverFacts old = sound_driver();
@@ -139,7 +139,7 @@ TEST_CASE("A driver that works is told with both of its versions, an old one wit
     CHECK(contains(check_driver(old).text, "CUDA 12.2"));
 }
 
-TEST_CASE("Of each GPU it is told whether programs may use it") {
+TEST_CASE("For each GPU the check says whether programs may use it") {
     DriverFacts facts = sound_driver();
     facts.gpus.push_back({"NVIDIA A100", "GPU-2", "8.0", 0, 2});
     facts.gpus.push_back({"NVIDIA H200 MIG 1g.18gb", "MIG-3", "9.0", 0, 3});
@@ -152,7 +152,7 @@ TEST_CASE("Of each GPU it is told whether programs may use it") {
     CHECK(contains(checks[2].text, "a MIG instance, exclusive to one process"));
 }
 
-TEST_CASE("A launch that was made and is not in the ring is a failure, whatever else was seen") {
+TEST_CASE("A launch that is missing from the ring is a failure, whatever else was seen") {
     DoorFacts facts = sound_doors();
     CHECK(state_of(check_doors(facts)) == kOk);
     facts.doors[1].is_seen = false;
@@ -163,7 +163,7 @@ TEST_CASE("A launch that was made and is not in the ring is a failure, whatever 
                    "launches (cuGetProcAddress) are not intercepted; the library reports: libx.so also"));
 }
 
-TEST_CASE("A dlsym of somebody else's is a failure, since models come by it, GPU or not") {
+TEST_CASE("Another library's dlsym is a failure with or without a GPU, because models are found through it") {
     DoorFacts facts = sound_doors();
     facts.is_dlsym_ours = false;
     facts.dlsym_of = "/lib/libother.so";
@@ -174,7 +174,7 @@ TEST_CASE("A dlsym of somebody else's is a failure, since models come by it, GPU
     }
 }
 
-TEST_CASE("Doors that could not be tried are a warning that says which and why") {
+TEST_CASE("Entry points that could not be tried are a warning with their names and the reason") {
     DoorFacts no_gpu = sound_doors();
     no_gpu.has_gpu = false;
     no_gpu.doors.clear();
@@ -199,7 +199,7 @@ TEST_CASE("Doors that could not be tried are a warning that says which and why")
     CHECK(state_of(check_doors(crashed)) == kFailure);
 }
 
-TEST_CASE("Every tool that is known to stand between is named by a line of its own, and no other variable") {
+TEST_CASE("Every known interposing tool gets a line of its own, and no other variable does") {
     InterposerFacts facts;
     facts.system_preload = " /usr/lib/libevil.so ";
     facts.variables = {{"CUDA_COREDUMP_FILE", "/tmp/x"},
@@ -223,7 +223,7 @@ TEST_CASE("Every tool that is known to stand between is named by a line of its o
         CHECK_FALSE(contains(text, part));
 }
 
-TEST_CASE("Variables that switch a thing off, or are empty, are no interposers") {
+TEST_CASE("Variables that turn a feature off, or are empty, are not interposers") {
     InterposerFacts facts;
     facts.variables = {{"CUDA_LAUNCH_BLOCKING", "0"}, {"CUDA_COREDUMP_FILE", ""}, {"LD_PRELOAD", " : "}};
     const std::vector<Check> checks = check_interposers(facts);
@@ -231,7 +231,7 @@ TEST_CASE("Variables that switch a thing off, or are empty, are no interposers")
     CHECK(state_of(checks[0]) == kOk);
 }
 
-TEST_CASE("What a variable holds cannot write to the terminal") {
+TEST_CASE("The value of a variable cannot control the terminal") {
     InterposerFacts facts;
     facts.variables = {{"LD_PRELOAD", "/x\x1b[2J.so"}, {"CUDA_COREDUMP_FILE", "a\nFAILURE"}};
     for (const Check& check : check_interposers(facts)) {
@@ -240,7 +240,7 @@ TEST_CASE("What a variable holds cannot write to the terminal") {
     }
 }
 
-TEST_CASE("A driver without core dumps of faults is a warning, as no GPU is") {
+TEST_CASE("A driver without core dumps of faults is a warning, like a missing GPU") {
     DriverFacts facts = sound_driver();
     CHECK(state_of(check_dumps(facts)) == kOk);
     facts.dump_attributes = 801;
@@ -251,12 +251,12 @@ TEST_CASE("A driver without core dumps of faults is a warning, as no GPU is") {
     CHECK(state_of(check_dumps(DriverFacts{})) == kWarning);
 }
 
-TEST_CASE("A folder that cannot be written, is full or may hold no files is a failure") {
+TEST_CASE("A folder that is not writable, full or without room for files is a failure") {
     OutputFacts facts = sound_output();
     facts.refused = "Read-only file system";
     CHECK(state_of(check_output(facts)) == kFailure);
     facts = sound_output();
-    facts.room = facts.size / 10;  // which is kept
+    facts.room = facts.size / 10;  // the reserve that stays free
     CHECK(state_of(check_output(facts)) == kFailure);
     facts.room = 0;
     facts.size = 0;
@@ -279,7 +279,7 @@ TEST_CASE("A network file system, or less room than may be written, is a warning
     CHECK(state_of(check_output(facts)) == kOk);
 }
 
-TEST_CASE("Limits that are in the way are a line each; others are told in one") {
+TEST_CASE("Each limit in the way gets a line, and all others share one") {
     LimitFacts facts;
     facts.staging = 268435456;
     CHECK(check_limits(facts).size() == 1);
@@ -291,7 +291,7 @@ TEST_CASE("Limits that are in the way are a line each; others are told in one") 
     REQUIRE(check_limits(facts).size() == 1);
     CHECK(state_of(check_limits(facts)[0]) == kOk);
     CHECK(contains(check_limits(facts)[0].text, "seccomp filter active, no_new_privs set"));
-    facts.address_space = 4 * kGB;  // which is enough for a CPU model
+    facts.address_space = 4 * kGB;  // enough for a CPU model
     CHECK(state_of(check_limits(facts)[0]) == kOk);
     facts.has_gpu = true;
     facts.files = 64;
@@ -302,7 +302,7 @@ TEST_CASE("Limits that are in the way are a line each; others are told in one") 
         CHECK(state_of(check) == kWarning);
 }
 
-TEST_CASE("Torch that is not found is a warning, no Python at all is none") {
+TEST_CASE("A missing torch is a warning, and a missing Python is not") {
     PythonFacts facts;
     CHECK(state_of(check_python(facts)) == kOk);
     facts.program = "/usr/bin/python3";
@@ -313,14 +313,14 @@ TEST_CASE("Torch that is not found is a warning, no Python at all is none") {
     CHECK(check_python(facts).text == "torch 2.11.0, Triton 3.6.0, from /usr/bin/python3");
 }
 
-TEST_CASE("Each complaint of the options is a warning") {
+TEST_CASE("Each complaint about the options is a warning") {
     CHECK(state_of(check_options({}).at(0)) == kOk);
     const std::vector<Check> checks = check_options({"one", "two"});
     CHECK(checks.size() == 2);
     CHECK(state_of(checks[0]) == kWarning);
 }
 
-TEST_CASE("A verdict that names another kernel, another class or nothing is a failure") {
+TEST_CASE("A verdict with another kernel, another class or no kernel is a failure") {
     FaultFacts facts = sound_fault();
     CHECK(state_of(check_fault(facts, kFaultKernel)) == kOk);
     facts.kernel = "triton_poi_fused_0";
@@ -337,7 +337,7 @@ TEST_CASE("A verdict that names another kernel, another class or nothing is a fa
     CHECK(contains(check_fault(facts, kFaultKernel).text, "no error within 5 s"));
 }
 
-TEST_CASE("A fault that the program does not see is a warning though the verdict is right") {
+TEST_CASE("A fault that the program does not see is a warning even if the verdict is right") {
     FaultFacts facts = sound_fault();
     facts.error.reset();
     CHECK(state_of(check_fault(facts, kFaultKernel)) == kWarning);
@@ -358,7 +358,7 @@ TEST_CASE("A fault that could not be tried is a warning, one that hangs or canno
     CHECK(state_of(check_fault(facts, kFaultKernel)) == kFailure);
 }
 
-TEST_CASE("The time and the size of the dump are told") {
+TEST_CASE("The time and the size of the dump are reported") {
     FaultFacts facts = sound_fault();
     facts.dump_seconds = 0.094;
     facts.dump_bytes = 700000;
@@ -366,7 +366,7 @@ TEST_CASE("The time and the size of the dump are told") {
                    "a core dump of 700.0 kB, complete 0.09 s after the launch"));
 }
 
-TEST_CASE("The text has a line a check, what to do below it, and counts") {
+TEST_CASE("The text has a line per check, what to do below it, and counts") {
     CHECK(doctor_text({}) == "0 checks: 0 ok, 0 warnings, 0 failures\n");
     const std::vector<Check> checks = {{"library", kOk, "fine", {}},
                                        {"a name that is too long", kWarning, "so so", "do this"},
@@ -380,7 +380,7 @@ TEST_CASE("The text has a line a check, what to do below it, and counts") {
           "3 checks: 1 ok, 1 warning, 1 failure\n");
 }
 
-TEST_CASE("JSON has the same checks, whatever the bytes of a name are") {
+TEST_CASE("JSON has the same checks, whatever the bytes of a name") {
     const std::vector<Check> checks = {{"library", kOk, "\xff\"\n", {}},
                                        {"driver", kFailure, "broken", "do"}};
     const nlohmann::json whole = nlohmann::json::parse(doctor_json(checks));

@@ -1,5 +1,5 @@
-// The pipe by which the driver is asked for its record: when it loses its name, and that no context which is
-// being made, or comes later, misses it. The driver is the test.
+// The pipe that asks the driver for its record: when it loses its name, and that no context in creation or
+// created later misses it. The test plays the driver.
 #include "shim/faults/dump_request.hpp"
 
 #include <fcntl.h>
@@ -18,7 +18,7 @@ namespace {
 
 bool g_listens = true;
 int g_told = 0;
-bool g_makes_one = false;  // a context, while it is told
+bool g_makes_one = false;  // creates a context during the notification
 std::optional<ContextInTheMaking> g_making;
 
 bool be_last() {
@@ -27,7 +27,7 @@ bool be_last() {
     return g_listens;
 }
 
-/// A pipe that the driver has made and opened.
+/// A pipe that the driver has created and opened.
 struct Made {
     Made() {
         g_listens = true;
@@ -55,8 +55,7 @@ struct Made {
     int end = -1;
 };
 
-TEST_CASE(
-    "The pipe loses its name when the driver opens none for later contexts, and is written to without") {
+TEST_CASE("The pipe loses its name once the driver opens none for later contexts, and can still be written") {
     const Made pipe;
     CHECK_FALSE(has_asked_for_dump());
     take_dump_pipe();
@@ -69,7 +68,7 @@ TEST_CASE(
     CHECK_FALSE(can_ask_for_dump());
 }
 
-TEST_CASE("While a context is being made the name stays, since the driver may be about to look for it") {
+TEST_CASE("During the creation of a context the name stays, because the driver may look it up") {
     const Made pipe;
     {
         const ContextInTheMaking one;
@@ -80,7 +79,7 @@ TEST_CASE("While a context is being made the name stays, since the driver may be
         }
         take_dump_pipe();
         CHECK(pipe.has_name());
-        // Should that one fail, the next is to open the pipe as well.
+        // If that creation fails, the next context must still open the pipe.
         CHECK(g_told == 0);
     }
     take_dump_pipe();
@@ -88,7 +87,7 @@ TEST_CASE("While a context is being made the name stays, since the driver may be
     CHECK(g_told == 1);
 }
 
-TEST_CASE("A context that begins to be made while the driver is told keeps the name, too") {
+TEST_CASE("A context whose creation starts during the driver's notification keeps the name too") {
     const Made pipe;
     g_makes_one = true;
     take_dump_pipe();
@@ -100,7 +99,7 @@ TEST_CASE("A context that begins to be made while the driver is told keeps the n
     CHECK_FALSE(pipe.has_name());
 }
 
-TEST_CASE("While a context is being made one can ask for the others") {
+TEST_CASE("During the creation of a context the others can be asked for a dump") {
     const Made pipe;
     const ContextInTheMaking making;
     REQUIRE(can_ask_for_dump());
@@ -110,7 +109,7 @@ TEST_CASE("While a context is being made one can ask for the others") {
     CHECK(g_told == 0);
 }
 
-TEST_CASE("The name stays as long as the driver does not listen, and goes with the process") {
+TEST_CASE("The name stays as long as the driver does not listen, and disappears with the process") {
     const Made pipe;
     g_listens = false;
     take_dump_pipe();
@@ -123,7 +122,7 @@ TEST_CASE("The name stays as long as the driver does not listen, and goes with t
     CHECK_FALSE(pipe.has_name());
 }
 
-TEST_CASE("A pipe that nobody has open is not the driver's yet, and another file never is") {
+TEST_CASE("A pipe without a reader is not the driver's yet, and another file never is") {
     Made pipe;
     close(pipe.end);
     pipe.end = -1;
@@ -137,7 +136,7 @@ TEST_CASE("A pipe that nobody has open is not the driver's yet, and another file
     CHECK(pipe.has_name());
 }
 
-TEST_CASE("What a process of this number has left is removed, and its pipe is not taken for the new one") {
+TEST_CASE("A leftover of an earlier process with this id is removed and not taken for the new pipe") {
     const test::TempFolder folder;
     const std::string path = (folder.path() / "gpu.pipe").string();
     REQUIRE(mkfifo(path.c_str(), 0600) == 0);

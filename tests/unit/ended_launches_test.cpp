@@ -1,5 +1,5 @@
-// What completion markers tell: which launches have ended, and which it can have been that faulted. Every
-// case in which less is known than it seems has to come out as not certain.
+// What completion markers show: the finished launches, and the candidates for the faulted one. A case with
+// less evidence than it seems must come out as uncertain.
 #include "serializer/ended_launches.hpp"
 
 #include <algorithm>
@@ -18,7 +18,7 @@ constexpr std::uint64_t kStream = 0x70;
 constexpr std::uint64_t kOther = 0x80;
 using Numbers = std::vector<std::uint64_t>;
 
-/// Marked at `mark`; it took from its seq to its seq + 1/2, as time goes in a hand-written ring.
+/// A launch marked at `mark`. It lasts from its seq to its seq + 1/2, in the time of a hand-written ring.
 Record launch(std::uint64_t seq, std::uint16_t mark, std::uint64_t stream = kStream) {
     Record result = record(seq, 0);
     result.stream = stream;
@@ -26,7 +26,7 @@ Record launch(std::uint64_t seq, std::uint16_t mark, std::uint64_t stream = kStr
     return result;
 }
 
-/// It came back only when the call with that seq had begun.
+/// The same launch, which returned only after the call with that seq had started.
 Record until(Record launched, std::uint64_t seq) {
     launched.end_ticks = 1000 + seq * 100 + 1;
     return launched;
@@ -40,7 +40,7 @@ ring::MarkersHeader failed(std::uint32_t flags = 0) {
     return header;
 }
 
-/// By hand: threads 17, 18, ... and one context.
+/// A hand-written ring: threads 17, 18, ... and one context.
 ring::Contents contents_of(const std::vector<std::vector<Record>>& threads, const ring::MarkersHeader& header,
                            const std::vector<MarkedStream>& streams, std::uint32_t capacity = 64) {
     std::string file = file_start() + names_block({"kernel"}) + markers_block(header, streams);
@@ -70,18 +70,18 @@ Told told(const ring::Contents& contents) {
     return {sequences(suspects.launches), suspects.is_certain};
 }
 
-TEST_CASE("Of one stream the first launch that has not ended is the one") {
+TEST_CASE("On one stream the first unfinished launch is the faulted one") {
     const std::vector<Record> launches = {launch(1, 1), launch(2, 1), launch(3, 1), launch(4, 1)};
     for (std::uint64_t completed = 0; completed < 4; ++completed)
         CHECK(told(contents_of({launches}, failed(), {{kStream, completed, 4, 17, 0}})) ==
               Told{{completed + 1}, true});
-    // All have ended: it was none of these.
+    // All have finished, so it was none of these.
     CHECK(told(contents_of({launches}, failed(), {{kStream, 4, 4, 17, 0}})) == Told{{}, false});
-    // A context that has not failed tells of no fault.
+    // A context that has not failed shows no fault.
     CHECK(told(contents_of({launches}, {}, {{kStream, 2, 4, 17, 0}})) == Told{{}, false});
 }
 
-TEST_CASE("Of several streams the first of each comes into question, and no other") {
+TEST_CASE("On several streams the first unfinished launch of each is a candidate, and no other") {
     const std::vector<Record> launches = {launch(1, 1), launch(2, 2, kOther), launch(3, 1),
                                           launch(4, 2, kOther)};
     CHECK(told(contents_of({launches}, failed(), {{kStream, 1, 3, 17, 0}, {kOther, 0, 4, 17, 0}})) ==
@@ -90,7 +90,7 @@ TEST_CASE("Of several streams the first of each comes into question, and no othe
           Told{{3}, true});
 }
 
-TEST_CASE("Of threads on one stream who came back before the other began was first; else nobody knows") {
+TEST_CASE("Of threads on one stream, the call that returned before the other began was first") {
     const std::vector<MarkedStream> streams = {{kStream, 0, 3, 17, 0}, {kStream, 0, 4, 18, 0}};
     CHECK(told(contents_of({{launch(1, 1), launch(3, 1)}, {launch(2, 2), launch(4, 2)}}, failed(),
                            streams)) == Told{{1}, true});
@@ -102,7 +102,7 @@ TEST_CASE("Of threads on one stream who came back before the other began was fir
                            {{kPerThread, 0, 1, 17, 0}, {kPerThread, 0, 2, 18, 0}})) == Told{{1, 2}, false});
 }
 
-TEST_CASE("What never got to the device is none: refused, captured, left by an exception") {
+TEST_CASE("Launches that never reached the device do not count: refused, captured or unwound") {
     Record refused = launch(1, 0);
     refused.result = 1;
     Record captured = launch(2, 0);
@@ -113,21 +113,21 @@ TEST_CASE("What never got to the device is none: refused, captured, left by an e
                            {{kStream, 3, 5, 17, 0}})) == Told{{4}, true});
 }
 
-TEST_CASE("Where less is known it is told as not certain") {
+TEST_CASE("Weaker evidence is reported as uncertain") {
     const std::vector<Record> launches = {launch(1, 1), launch(2, 1), launch(3, 1)};
     const std::vector<MarkedStream> streams = {{kStream, 1, 3, 17, 0}};
     for (const std::uint32_t flag : {ring::kNotAll, ring::kOwnKernels, ring::kMayRunOn})
         CHECK(told(contents_of({launches}, failed(flag), streams)) == Told{{2}, false});
-    // A launch of another thread was under way.
+    // Another thread's launch was in progress.
     Record open = open_record(9, 0);
     CHECK(told(contents_of({launches, {open}}, failed(), streams)) == Told{{2}, false});
-    // Its own had begun, and was marked.
+    // This thread's own launch had started and was marked.
     open.mark = 1;
     open.stream = kStream;
     std::vector<Record> with_open = launches;
     with_open.push_back(open);
     CHECK(told(contents_of({with_open}, failed(), {{kStream, 1, 9, 17, 0}})) == Told{{2}, true});
-    // The ring has lost what came first: it was written over, or its thread is gone.
+    // The ring has lost the first launches: they were overwritten, or their thread is gone.
     const std::vector<Record> many = {launch(1, 1), launch(2, 1), launch(3, 1),
                                       launch(4, 1), launch(5, 1), launch(6, 1)};
     CHECK(told(contents_of({many}, failed(), {{kStream, 1, 6, 17, 0}}, 4)) == Told{{3}, false});
@@ -136,14 +136,14 @@ TEST_CASE("Where less is known it is told as not certain") {
           Told{{2}, false});
 }
 
-TEST_CASE("Of two contexts only the one that has failed is asked, though their streams have one handle") {
+TEST_CASE("Of two contexts only the failed one counts, even if their streams have one handle") {
     const std::string file = file_start() + names_block({"kernel"}) + markers_block({}, {{0, 0, 1, 17, 0}}) +
                              markers_block(failed(), {{0, 0, 2, 17, 0}}, 513) +
                              thread_block(17, {launch(1, 1, 0), launch(2, 513, 0)});
     CHECK(told(ring::parse_flight_ring(file).value()) == Told{{2}, true});
 }
 
-TEST_CASE("Launches have ended that a marker or a wait says so of") {
+TEST_CASE("Launches have finished if a marker or a wait shows it") {
     Record waited = record(3, 0);
     waited.kind = ring::CallKind::wait;
     waited.stream = kOther;
@@ -154,7 +154,7 @@ TEST_CASE("Launches have ended that a marker or a wait says so of") {
     CHECK(sequences(unended_launches(ring::parse_flight_ring(file).value())) == Numbers{5, 6});
 }
 
-TEST_CASE("Beside a fault are the nearest first, none that it came behind, and none that had ended") {
+TEST_CASE("Beside a fault the nearest launches come first, without finished ones and predecessors") {
     const auto beside = [](const std::vector<Record>& records, std::uint64_t seq) {
         const ring::Contents contents = contents_of({records}, {}, {});
         const std::vector<ring::Call> calls = ring::merged_calls(contents);
@@ -168,7 +168,7 @@ TEST_CASE("Beside a fault are the nearest first, none that it came behind, and n
     Record refused = launch(4, 0);
     refused.result = 700;
     CHECK(beside({launch(1, 0, kOther), launch(2, 0, kOther), launch(3, 0), refused}, 3) == Numbers{2, 1});
-    // Who waits behind a fault may be told that all is well.
+    // A wait behind a fault may still return success.
     const auto waited = [](std::uint64_t seq) {
         Record wait = record(seq, 1);
         wait.kind = ring::CallKind::wait;
@@ -183,14 +183,14 @@ TEST_CASE("Beside a fault are the nearest first, none that it came behind, and n
     CHECK(sequences(unended_beside(contents, ring::merged_calls(contents)[3])) == Numbers{3, 5});
 }
 
-TEST_CASE("Whatever order threads launch in, the one that faulted is among those named, alone or not") {
+TEST_CASE("Whatever the launch order of threads, the faulted launch is among those named") {
     std::mt19937_64 random(11);
     for (int round = 0; round < 3000; ++round) {
-        // What the device gets, in its order: a stream, a thread, a seq. Calls of different threads overlap.
+        // The launches in the device's order. Calls of different threads overlap.
         std::vector<std::vector<Record>> threads(3);
         std::vector<std::pair<std::uint64_t, std::uint64_t>> order;  // stream and seq
         for (std::uint64_t seq = 1; seq <= 12;) {
-            const std::size_t both = random() % 2 + 1;  // begun at once, handed over in any order
+            const std::size_t both = random() % 2 + 1;  // started at once, submitted in any order
             std::vector<std::pair<std::uint64_t, std::uint64_t>> at_once;
             const std::size_t first = random() % 3;
             for (std::size_t i = 0; i < both; ++i, ++seq) {
@@ -203,7 +203,7 @@ TEST_CASE("Whatever order threads launch in, the one that faulted is among those
             std::shuffle(at_once.begin(), at_once.end(), random);
             order.insert(order.end(), at_once.begin(), at_once.end());
         }
-        // Streams run on by themselves until one faults.
+        // Streams continue independently until one faults.
         std::vector<std::uint64_t> ended[2];
         std::vector<std::uint64_t> queued[2];
         for (const auto& [stream, seq] : order)

@@ -1,5 +1,5 @@
-// Of several processes that came to a bad end, out of flight rings written by hand: which is told, and what
-// it says of itself.
+// Several processes with an abnormal exit, as flight rings written by hand: which one is reported, with its
+// own facts.
 #include <csignal>
 
 #include "serializer/process_file.hpp"
@@ -11,7 +11,7 @@ using namespace aoti_dbg::test;
 
 namespace {
 
-/// It crashed inside of a call, so many nanoseconds after the others began.
+/// A process that crashed inside a call, `after_ns` nanoseconds after the start.
 Process crashed(std::uint32_t pid, std::uint64_t after_ns, const std::string& rank) {
     Process process = Process(pid, SIGSEGV, pid).with(pid, {open_record(1, 0)});
     if (after_ns != 0) process.header.signal_unix_ns = process.header.start_unix_ns + after_ns;
@@ -27,7 +27,7 @@ Process crashed(std::uint32_t pid, std::uint64_t after_ns, const std::string& ra
 
 }  // namespace
 
-TEST_CASE("Of several that crashed the first to do so is told, with its own rank and variables") {
+TEST_CASE("The first process to crash is reported, with its own rank and variables") {
     const Triage triage =
         told(kExit1, {crashed(kChild, 0, "0"), crashed(kChild + 1, 10, "1"), crashed(kChild + 2, 20, "2")});
     const CrashReport& report = triage.report;
@@ -39,7 +39,7 @@ TEST_CASE("Of several that crashed the first to do so is told, with its own rank
     CHECK(contains(text_of(report), "4000201, /usr/bin/victim, rank 1, ended with SIGSEGV"));
     CHECK(has_note(report, "process 4000200 (/usr/bin/victim, rank 0) ended with SIGSEGV"));
     CHECK(has_note(report, "process 4000202 (/usr/bin/victim, rank 2) ended with SIGSEGV"));
-    // What was started is another program, with flags and variables of its own.
+    // The started program is another one, with flags and variables of its own.
     CHECK(report.command == std::vector<std::string>{"./start"});
     CHECK(report.flags.empty());
     std::string json;
@@ -50,7 +50,7 @@ TEST_CASE("Of several that crashed the first to do so is told, with its own rank
     CHECK(contains(line, "\"rank\":\"1\""));
 }
 
-TEST_CASE("Of several whose contexts failed the first is told, by the call that returned the error") {
+TEST_CASE("Of several failed contexts the first is reported, by the call that returned the error") {
     const auto failed_at = [](std::uint32_t pid, std::uint64_t seq) {
         ring::Record launch = record(seq, 0);
         launch.kind = ring::CallKind::launch;
@@ -63,7 +63,7 @@ TEST_CASE("Of several whose contexts failed the first is told, by the call that 
     CHECK(told(kExit1, {failed_at(kChild, 9), failed_at(kChild + 1, 3)}).report.end.pid == kChild + 1);
 }
 
-TEST_CASE("Of a process that nobody waited for what it says of itself tells how it was started") {
+TEST_CASE("If no command waited for a process, its own facts say how it was started") {
     const CrashReport report = told(0, {crashed(kStarted, 5, "3")}, false).report;
     CHECK(report.command == std::vector<std::string>{"./worker", "3"});
     CHECK(report.working_folder == "/srv/3");
@@ -71,7 +71,7 @@ TEST_CASE("Of a process that nobody waited for what it says of itself tells how 
     CHECK(report.repeat_variables == std::vector<std::pair<std::string, std::string>>{{"RANK", "3"}});
 }
 
-TEST_CASE("What another process says of itself, or a damaged file, is not taken for it") {
+TEST_CASE("Another process's facts and a damaged file are not used") {
     for (const bool is_damaged : {false, true}) {
         Process process = crashed(kChild, 5, "3");
         if (is_damaged)
@@ -84,7 +84,7 @@ TEST_CASE("What another process says of itself, or a damaged file, is not taken 
     }
 }
 
-TEST_CASE("Devices that the process has met are told, and versions beside its libtorch") {
+TEST_CASE("The process's devices are reported, and versions beside its libtorch") {
     const TempFolder packages;
     const std::filesystem::path site = packages.path() / "site-packages";
     for (const char* name : {"torch/lib", "torch-2.11.0.dist-info", "pytorch_triton-3.6.0+gitabc.dist-info"})

@@ -1,5 +1,5 @@
-// Flight rings of a run that has ended, written by hand, and what is told of them: for the tests of whose end
-// that is. No checks here.
+// Hand-written flight rings of a finished run, and the report on them. Shared by the tests of whose end is
+// reported. Contains no checks.
 #pragma once
 
 #include <algorithm>
@@ -16,18 +16,18 @@
 
 namespace aoti_dbg::test {
 
-inline constexpr std::uint32_t kStarted = 4'000'100;  // beyond any process there is
+inline constexpr std::uint32_t kStarted = 4'000'100;  // above every real process id
 inline constexpr std::uint32_t kChild = 4'000'200;
 inline constexpr int kExit1 = 1 << 8;
 
-/// One process's ring, with names by their place in `names`.
+/// The ring of one process, with names by their index in `names`.
 struct Process {
     ring::FileHeader header = file_header();
     std::vector<std::string> names = {"strg::bomb", "AOTInductorModelContainerRun", "strg::other"};
     std::vector<std::pair<std::uint32_t, std::vector<ring::Record>>> threads;
     std::string events;
-    std::string libtorch;  // that its model calls, as is kept of that
-    std::string facts;     // what it says of itself, as process.jsonl has it
+    std::string libtorch;  // the one its model calls, from the evidence
+    std::string facts;     // its own facts, as in process.jsonl
 
     explicit Process(std::uint32_t pid, int signal = 0, std::uint32_t signal_thread = 0) {
         header.pid = pid;
@@ -73,7 +73,7 @@ inline ring::Record ended_run(std::uint64_t seq, std::uint32_t run) {
     return result;
 }
 
-/// A file of events with an input of each of these runs that was wrong, in their order.
+/// A file of events with a wrong input in each of these runs, in their order.
 inline std::string events_of(const std::vector<std::uint32_t>& runs) {
     std::string text = "{\"event\":\"start\",\"start_ns\":1800000000000000000,\"pid\":4000100}\n";
     for (const std::uint32_t run : runs) {
@@ -93,7 +93,7 @@ inline std::string events_of(const std::vector<std::uint32_t>& runs) {
     return text;
 }
 
-/// What is told of a run that ended so, and left these rings in the order of their starts.
+/// The triage of a run that ended with `status` and left these rings, in the order of their starts.
 inline Triage told(int status, const std::vector<Process>& processes, bool has_status = true,
                    std::optional<Seen> seen = {}) {
     const TempFolder folder;

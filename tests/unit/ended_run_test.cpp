@@ -1,4 +1,4 @@
-// What a run came to, out of flight rings written by hand: whose end is told, and by what it came.
+// The result of a run from flight rings written by hand: whose end is reported, and its cause.
 #include <sys/wait.h>
 
 #include <csignal>
@@ -10,7 +10,7 @@
 using namespace aoti_dbg;
 using namespace aoti_dbg::test;
 
-TEST_CASE("A child that a signal ended is told with its signal, whatever the program made of it") {
+TEST_CASE("A child that a signal ended is reported with its signal, whatever the program's exit status") {
     const Process child = Process(kChild, SIGSEGV, kChild).with(kChild, {record(1, 2), open_record(2, 0)});
     for (const int status : {kExit1, 3 << 8, 139 << 8}) {
         for (const std::vector<Process>& processes :
@@ -30,22 +30,20 @@ TEST_CASE("A child that a signal ended is told with its signal, whatever the pro
     }
 }
 
-TEST_CASE("A child that crashed below a program that ended well is told") {
+TEST_CASE("A child that crashed below a program that exited normally is reported") {
     const Process child = Process(kChild, SIGSEGV, kChild).with(kChild, {open_record(1, 0)});
     const Triage triage = told(0, {ended_well(kStarted), child});
     CHECK(triage.is_worth_reporting);
     CHECK(triage.report.end.signal == SIGSEGV);
     CHECK(contains(text_of(triage.report), "ended with SIGSEGV; the program then exited with status 0"));
-    // As pools of workers are ended.
+    // Worker pools end their children like this.
     const Process stopped = Process(kChild, SIGTERM).with(kChild, {open_record(1, 0)});
     CHECK_FALSE(told(0, {ended_well(kStarted), stopped}).is_worth_reporting);
     CHECK_FALSE(
         told(0, {ended_well(kStarted), Process(kChild).with(kChild, {record(1, 0)})}).is_worth_reporting);
 }
 
-TEST_CASE(
-    "Of several that crashed the last is told where nobody knows when, and of the program itself what its "
-    "own end says") {
+TEST_CASE("Of several crashes without times the last one is reported; the program's own end has precedence") {
     const Process first = Process(kChild, SIGSEGV).with(kChild, {open_record(1, 0)});
     const Process last = Process(kChild + 1, SIGFPE).with(kChild + 1, {open_record(1, 2)});
     const Triage triage = told(kExit1, {first, last});
@@ -57,14 +55,14 @@ TEST_CASE(
     Process started = Process(kStarted, SIGSEGV).with(kStarted, {open_record(1, 0)});
     CHECK(told(SIGABRT, {started, first}).report.end.signal == SIGABRT);
     CHECK(told(SIGABRT, {started, first}).report.end.pid == kStarted);
-    // It had a handler that ended it by a status.
+    // Its own handler ended it with a status.
     started.header.signal = SIGSEGV;
     CHECK(told(kExit1, {started}).report.end.signal == 0);
-    // Nobody waited for it: what it noted is all there is.
+    // No command waited for it, so its own record is all there is.
     CHECK(told(0, {started}, false).report.end.signal == SIGSEGV);
 }
 
-TEST_CASE("Of a program that recorded nothing and was killed, the child that died inside a call is told") {
+TEST_CASE("If a killed program recorded nothing, its child that died inside a call is reported") {
     const Process child = Process(kChild).with(kChild, {record(1, 2), open_record(2, 0)});
     const Triage killed = told(SIGKILL, {child, ended_well(kChild + 1)});
     CHECK(
@@ -73,14 +71,14 @@ TEST_CASE("Of a program that recorded nothing and was killed, the child that die
     CHECK(killed.report.end.is_descendant);
     CHECK(killed.report.end.signal_is_guessed);
     CHECK(told(SIGKILL, {ended_well(kStarted), child}).report.end.pid == kStarted);
-    // What ended well does not tell of that.
+    // A process that exited normally says nothing about the signal.
     const Triage other = told(SIGKILL, {ended_well(kChild)});
     CHECK(other.report.end.pid == kStarted);
     CHECK(contains(other.report.verdict, "killed (SIGKILL); this process recorded no model call"));
     CHECK(contains(told(SIGKILL, {}).report.verdict, "killed (SIGKILL); no model call was recorded"));
 }
 
-TEST_CASE("Of several calls in flight the one in the thread to which the signal came is the one") {
+TEST_CASE("Of several calls in flight the one in the signal's thread is named") {
     Process process(kStarted, SIGSEGV, 31);
     process.with(kStarted, {open_run(1, 1)}).with(31, {open_run(2, 2), in_run(open_record(3, 0), 2)});
     process.with(32, {in_run(open_record(4, 2), 3)});
@@ -93,14 +91,14 @@ TEST_CASE("Of several calls in flight the one in the thread to which the signal 
     CHECK(
         contains(text, "  other threads  strg::other (run 3, call 4)\n                 run 1 of model 0\n"));
 
-    // Between two of its own.
+    // Between two calls of its own.
     process.header.signal_thread = 40;
     process.with(40, {in_run(record(9, 2), 7)});
     CHECK(told(SIGSEGV, {process}).report.verdict ==
           "segmentation fault (SIGSEGV) outside any call; the last call was strg::other (run 7, call 9)");
 }
 
-TEST_CASE("A fault in a thread without calls is told with the calls that it may have worked for") {
+TEST_CASE("A fault in a thread without calls is reported with the calls that it may have worked for") {
     Process process(kStarted, SIGFPE, 40);
     process.with(kStarted, {open_run(1, 2), in_run(open_record(2, 0), 2)});
     const CrashReport report = told(SIGFPE, {process}).report;
@@ -114,16 +112,16 @@ TEST_CASE("A fault in a thread without calls is told with the calls that it may 
                    " in a thread without calls of its own, while 2 threads were inside calls: "
                    "strg::bomb (run 2, call 2), strg::other (run 3, call 4)"));
 
-    // Somebody else's business, whoever was inside of a call meanwhile: a signal that is sent is no fault.
+    // A signal that was sent is not a fault, so it does not belong to any open call.
     process.header.signal = SIGTERM;
     CHECK(told(SIGTERM, {process}).report.call() == nullptr);
-    // One that aborts may be a watchdog's, so that the call is no part of what it is known by.
+    // An abort may come from a watchdog, so the call is not part of the fingerprint.
     Process watched(kStarted, SIGABRT, 40);
     watched.with(kStarted, {open_run(1, 2), in_run(open_record(2, 0), 2)});
     const CrashReport aborted = told(SIGABRT, {watched}).report;
     CHECK(contains(aborted.verdict, "(SIGABRT) in a thread without calls of its own, while strg::bomb"));
     CHECK(aborted.fingerprint == fingerprint_of({"host", "SIGABRT", "", ""}));
-    // Unless it is one of ours, that ends the program for a finding.
+    // An abort of ours is different: it ends the program because of a finding.
     Seen seen{};
     seen.findings = 1;
     CHECK(told(SIGABRT, {watched}, true, seen).report.call() == nullptr);
@@ -132,7 +130,7 @@ TEST_CASE("A fault in a thread without calls is told with the calls that it may 
     CHECK(ours.in_flight.empty());
     REQUIRE(ours.found);
     CHECK(ours.call() == &*ours.found);
-    // And one of the driver's falls over a context that a call found lost.
+    // This crash is that of a driver thread over a context that a call found lost.
     ring::Record lost = record(9, 2);
     lost.result = 700;
     process.header.signal = SIGSEGV;
@@ -140,13 +138,13 @@ TEST_CASE("A fault in a thread without calls is told with the calls that it may 
     CHECK(contains(told(SIGSEGV, {process}).report.verdict, "CUDA error 700"));
 }
 
-TEST_CASE("Where the thread is not known, calls come before runs that wait for them") {
+TEST_CASE("If the thread is unknown, calls are listed before runs that wait for them") {
     Process process(kStarted);
     process.with(kStarted, {open_run(1, 1)}).with(31, {open_run(2, 2), in_run(open_record(3, 0), 2)});
     CHECK(told(SIGSEGV, {process}).report.verdict ==
           "segmentation fault (SIGSEGV) while 2 threads were inside calls: "
           "strg::bomb (run 2, call 3), run 1 of model 0");
-    // Another signal than the one that was noted ended it.
+    // Another signal than the recorded one ended it.
     process.header.signal = SIGFPE;
     process.header.signal_thread = 31;
     CHECK(told(SIGSEGV, {process}).report.call() == nullptr);
@@ -158,7 +156,7 @@ ring::Record failed(ring::Record record) {
     return record;
 }
 
-TEST_CASE("A failed call that the program survived is not what a signal came of, nor for certain an exit") {
+TEST_CASE("A failed call that the program survived does not explain a signal, and an exit only perhaps") {
     Process process(kStarted);
     process.with(kStarted, {failed(ended_run(1, 1)), in_run(failed(record(2, 0)), 1), ended_run(3, 2),
                             in_run(record(4, 2), 2)});
@@ -178,7 +176,7 @@ TEST_CASE("A failed call that the program survived is not what a signal came of,
           "strg::bomb (run 1, call 2) failed; the process then ended with SIGABRT");
     CHECK(told(kExit1, {process}).report.verdict ==
           "strg::bomb (run 1, call 2) failed; the program then exited with status 1");
-    // Other threads run on while an exception ends the process.
+    // Other threads continue while an exception ends the process.
     process.with(31, {ended_run(5, 3)});
     CHECK(told(SIGABRT, {process}).report.verdict ==
           "strg::bomb (run 1, call 2) failed; the process then ended with SIGABRT");
@@ -193,7 +191,7 @@ TEST_CASE("Runs and loading are not counted as calls") {
     CHECK(told(SIGSEGV, {process}).report.calls == 2);
 }
 
-TEST_CASE("A child that vanished is noted where the program failed, and told where nobody else is there") {
+TEST_CASE("A child that vanished gets a note beside a failed program, and is reported if it is alone") {
     const Process vanished = Process(kChild).with(kChild, {record(1, 0)});
     const Triage beside = told(kExit1, {ended_well(kStarted), vanished});
     CHECK(beside.is_worth_reporting);
@@ -204,7 +202,7 @@ TEST_CASE("A child that vanished is noted where the program failed, and told whe
     CHECK(contains(alone.report.verdict, "process 4000200 ended abnormally"));
 }
 
-TEST_CASE("What the processes counted stands for what they could not write") {
+TEST_CASE("The counts of the processes replace what they could not write") {
     Seen seen{};
     seen.loaded = 3;
     const auto advice = [&](int status) { return told(status, {}, true, seen).report.next.front(); };
@@ -222,14 +220,14 @@ TEST_CASE("What the processes counted stands for what they could not write") {
     CHECK(lost.report.verdict == "2 findings, none of them recorded");
     CHECK(lost.report.findings == 2);
     CHECK(has_note(lost.report, "the processes counted 2 findings, but not all are in this folder"));
-    // It has not ended, so that what it is at counts.
+    // It is still running, so its open call counts.
     const Process open = Process(kStarted).with(kStarted, {open_record(1, 0)});
     CHECK_FALSE(contains(told(0, {open}, false, seen).report.verdict, "recorded"));
-    // What a signal came of is nobody's guess.
+    // A signal explains the end without a guess.
     CHECK(contains(told(SIGSEGV, {}, true, seen).report.verdict, "segmentation fault (SIGSEGV)"));
 }
 
-TEST_CASE("Of several findings that of the run that was under way is told, else the first") {
+TEST_CASE("Of several findings the one of the open run is reported, else the first") {
     Process process(kStarted, SIGABRT, kStarted);
     process.events = events_of({2, 5});
     process.with(kStarted, {open_run(1, 5), in_run(open_record(2, 0), 5)});
@@ -242,7 +240,7 @@ TEST_CASE("Of several findings that of the run that was under way is told, else 
     CHECK(told(SIGABRT, {process}).report.finding->run == 2);
 }
 
-/// A file of events of that process with one NaN, in the call of that number.
+/// A file of events of that process with one NaN, in the call with that number.
 std::string nan_of(std::uint32_t pid, std::uint64_t sequence) {
     std::string text =
         "{\"event\":\"start\",\"start_ns\":1800000000000000000,\"pid\":" + std::to_string(pid) + "}\n";
@@ -266,7 +264,7 @@ std::string nan_of(std::uint32_t pid, std::uint64_t sequence) {
     return text;
 }
 
-/// It made two calls in run 2, of which the second is that of a finding.
+/// A process with two calls in run 2, the second with a finding.
 Process with_finding(std::uint32_t pid, std::uint64_t sequence = 3) {
     Process process(pid);
     process.header.ended = 1;
@@ -275,7 +273,7 @@ Process with_finding(std::uint32_t pid, std::uint64_t sequence = 3) {
     return process;
 }
 
-TEST_CASE("A finding of a program that ended well is told with its call and those before it") {
+TEST_CASE("A finding of a program that exited normally is reported with its call and the earlier ones") {
     const Triage triage = told(0, {ended_well(kChild), with_finding(kStarted), ended_well(kChild + 1)});
     const CrashReport& report = triage.report;
     CHECK(triage.is_worth_reporting);
@@ -306,7 +304,7 @@ TEST_CASE("The calls of a finding are those of the process that has it") {
     CHECK(below.before.size() == 1);
     CHECK(below.end.pid == kChild);
     CHECK(contains(text_of(below), "; the program then exited with status 0"));
-    // Also where another one's end is told.
+    // This also holds if another process's end is reported.
     const CrashReport failed = told(kExit1, {started, with_finding(kChild)}).report;
     CHECK(contains(failed.verdict,
                    "NaN in buf4, first made by strg::other (run 2, call 3); the program then exited with"));
@@ -314,8 +312,8 @@ TEST_CASE("The calls of a finding are those of the process that has it") {
     CHECK(failed.end.pid == kStarted);
 }
 
-TEST_CASE("What the ring has lost of a finding's call is told as the finding says it") {
-    // Another call has that number, none has it, or there is no ring.
+TEST_CASE("If the ring has lost a finding's call, the finding's own facts are used") {
+    // The number belongs to another call, to none, or there is no ring.
     for (const std::uint64_t sequence : {2U, 99U, 0U}) {
         CAPTURE(sequence);
         const CrashReport report = told(0, {with_finding(kStarted, sequence)}).report;
@@ -333,7 +331,7 @@ TEST_CASE("What the ring has lost of a finding's call is told as the finding say
     CHECK(report.end.pid == kStarted);
 }
 
-TEST_CASE("A crash is told with its own call, whatever was found before it") {
+TEST_CASE("A crash is reported with its own call, whatever earlier findings there are") {
     Process process = with_finding(kStarted);
     process.header.ended = 0;
     process.header.signal = SIGSEGV;

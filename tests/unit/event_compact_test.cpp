@@ -1,4 +1,4 @@
-// Compact lines: that columns align whatever stands in them, and what is remarkable is marked.
+// Compact lines: columns align whatever their contents, and notable values are marked.
 #include "serializer/event_compact.hpp"
 
 #include <cmath>
@@ -28,7 +28,7 @@ bool contains(const std::string& text, const std::string& part) {
     return text.find(part) != std::string::npos;
 }
 
-TEST_CASE("Columns stand under each other, however long names, sizes and numbers are") {
+TEST_CASE("Columns align, however long names, sizes and numbers are") {
     const SiteFacts site = site_of("triton_per_fused__scaled_dot_product_efficient_attention_add_native_17");
     const ArgumentFacts label = label_of("buf0");
     const ArgumentFacts long_label = label_of("layers_17_attention_projection_weight");
@@ -54,7 +54,7 @@ TEST_CASE("Columns stand under each other, however long names, sizes and numbers
     CHECK(lines[3].substr(0, 44) == "     3.12 > " + std::string(32, ' '));
 }
 
-TEST_CASE("Names of other scripts are not cut within a character, and controls are made harmless") {
+TEST_CASE("Names in other scripts are not cut within a character, and controls are made harmless") {
     std::string greek;
     for (int i = 0; i < 40; ++i)
         greek += "\xCE\xB1";
@@ -67,7 +67,7 @@ TEST_CASE("Names of other scripts are not cut within a character, and controls a
     CHECK_FALSE(contains(line, "\xEF\xBF\xBD"));
 }
 
-TEST_CASE("NaN, Inf, zeros, reuse and what is not measured are marked at the end of the line") {
+TEST_CASE("NaN, Inf, zeros, reuse and unmeasured tensors are marked at the end of the line") {
     const float inf = std::numeric_limits<float>::infinity();
     const SiteFacts site = site_of("kernel");
     const ArgumentFacts label = label_of("buf0");
@@ -93,7 +93,7 @@ TEST_CASE("NaN, Inf, zeros, reuse and what is not measured are marked at the end
     CHECK(contains(lines[7], "  ! 1 NaN"));
 }
 
-TEST_CASE("A buffer that a call only writes is unwritten before the call, whatever its memory holds") {
+TEST_CASE("A buffer that a call only writes is unwritten before the call, whatever its memory has") {
     const SiteFacts site = site_of("kernel");
     ArgumentFacts output = label_of("buf0");
     output.role = Role::writes;
@@ -109,7 +109,7 @@ TEST_CASE("A buffer that a call only writes is unwritten before the call, whatev
     CHECK(contains(lines_of(call_of(EventSide::after, &site, {garbage.measured(output)}))[1], "! 1 NaN"));
 }
 
-TEST_CASE("Colour is there only where it was asked for, and ends with its line") {
+TEST_CASE("Color appears only on request, and ends with its line") {
     const SiteFacts site = site_of("kernel");
     const ArgumentFacts label = label_of("buf0");
     const HeldTensor bad(DType::float32, {1}, std::vector<float>{std::nanf("")});
@@ -120,7 +120,7 @@ TEST_CASE("Colour is there only where it was asked for, and ends with its line")
     CHECK(line.substr(line.size() - 4) == "\x1b[0m");
 }
 
-TEST_CASE("The scalars of a call share a line, and a call of which only the name is told has one") {
+TEST_CASE("The scalars of a call share a line, and a call with a name only has one") {
     const SiteFacts site = site_of("kernel");
     const ArgumentFacts first = label_of("s77");
     const ArgumentFacts second = label_of("beta");
@@ -132,7 +132,7 @@ TEST_CASE("The scalars of a call share a line, and a call of which only the name
     CHECK(lines_of(call)[1] == "     3.12 >   kernel");
 }
 
-TEST_CASE("Inputs and outputs are called so, and both parts of a complex tensor have lines") {
+TEST_CASE("Inputs and outputs are named as such, and both parts of a complex tensor have lines") {
     const ArgumentFacts label = label_of("arg0_1");
     const HeldTensor pairs(DType::complex64, {1}, std::vector<std::complex<float>>{{1, -2}});
     const MeasuredArgument argument = pairs.measured(label);
@@ -143,7 +143,7 @@ TEST_CASE("Inputs and outputs are called so, and both parts of a complex tensor 
     CHECK(contains(lines_of(call_of(EventSide::outputs, nullptr, {argument}))[1], "    3.out < (outputs)"));
 }
 
-TEST_CASE("The columns are named again from time to time") {
+TEST_CASE("The column headings repeat from time to time") {
     CompactRenderer renderer(false);
     const SiteFacts site = site_of("kernel");
     const ArgumentFacts label = label_of("buf0");

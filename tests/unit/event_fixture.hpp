@@ -1,4 +1,4 @@
-// Calls with measured tensors, made by hand: for tests of what is rendered from them and read back.
+// Calls with measured tensors, built by hand, for tests of rendering and reading back.
 #pragma once
 
 #include <cstring>
@@ -11,7 +11,7 @@
 
 namespace aoti_dbg::test {
 
-/// A tensor with its elements, and what a call says of it.
+/// A tensor with its elements and the facts that a call has about it.
 class HeldTensor {
   public:
     template <typename Element>

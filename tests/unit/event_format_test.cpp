@@ -1,5 +1,6 @@
-// The pages of docs/reference show what is written, and their examples come from this test. When one differs,
-// the format has changed; AOTI_DBGTEST_WRITE_PAGE=1 makes this program write its examples into the pages.
+// The examples on the pages of docs/reference come from this test, which also checks them. A difference means
+// that the format has changed; AOTI_DBGTEST_WRITE_PAGE=1 makes this program write its examples into the
+// pages.
 #include <cstdlib>
 
 #include "serializer/event_compact.hpp"
@@ -16,7 +17,8 @@ namespace {
 
 using namespace test;
 
-/// The code block after the mark of that name equals `text`, or is replaced by it when the environment asks.
+/// Checks that the code block after the mark `name` equals `text`, or replaces it if the environment asks for
+/// that.
 void check_example(const std::string& page_name, const std::string& name, const std::string& text) {
     const std::string path = std::string(AOTI_DBG_REFERENCE_PAGES) + "/" + page_name;
     std::string page = read_text(path);
@@ -79,7 +81,7 @@ struct Sample {
         written.address = 0x7f3a00000000;
         return {written};
     }
-    /// Both sides of it.
+    /// Both sides of the call.
     template <typename Renderer>
     std::string rendered(Renderer renderer) const {
         const std::vector<MeasuredArgument> read = before();
@@ -120,7 +122,7 @@ TEST_CASE("The events on the page are those that are written") {
     check_example("events.md", "jsonl", file);
 }
 
-TEST_CASE("The text on the page is that which is printed") {
+TEST_CASE("The text on the page is the text that is printed") {
     check_example("events.md", "text", Sample().rendered(TextRenderer()));
 }
 
@@ -128,7 +130,7 @@ TEST_CASE("The compact lines on the page are those that are printed") {
     check_example("events.md", "compact", Sample().rendered(CompactRenderer(false)));
 }
 
-TEST_CASE("The index on the page is that which is written") {
+TEST_CASE("The index on the page is the one that is written") {
     const Sample sample;
     const MeasuredArgument weight = sample.weights.measured(sample.weight, Wanted::printed);
     const TensorFacts& facts = sample.weights.facts;
@@ -228,7 +230,7 @@ TEST_CASE("The reports on the page are those that are written") {
     check_example("report.md", "verdict", line);
 }
 
-TEST_CASE("The hang on the page is as it is written") {
+TEST_CASE("The hang on the page is the one that is written") {
     Hang hang;
     hang.pid = 4242;
     hang.time_ns = 1795366159179323793U;

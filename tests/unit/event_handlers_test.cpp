@@ -1,4 +1,4 @@
-// The driver's threads: found by their name, among others, and known to have run when they have.
+// The driver's threads: found by their name among others, and detected to have run if and only if they have.
 #include "shim/runtime/event_handlers.hpp"
 
 #include <poll.h>
@@ -27,7 +27,7 @@ std::string folder_of(pid_t thread) {
     return "/proc/self/task/" + std::to_string(thread);
 }
 
-/// Which no thread can say of itself.
+/// A thread cannot report this about itself.
 void wait_until_it_sleeps(pid_t thread) {
     const std::string path = folder_of(thread) + "/stat";
     std::string state;
@@ -41,7 +41,7 @@ void wait_until_it_sleeps(pid_t thread) {
     }
 }
 
-/// Which its join is a little ahead of.
+/// A thread's join returns a little before that.
 void wait_until_it_is_gone(pid_t thread) {
     while (access(folder_of(thread).c_str(), F_OK) == 0)
         std::this_thread::sleep_for(milliseconds(1));
@@ -52,7 +52,7 @@ void wait_for(sem_t& semaphore) {
     }
 }
 
-/// A thread that sleeps but when it is told to do something.
+/// A thread that sleeps except when it is asked to run.
 class Sleeper {
   public:
     explicit Sleeper(const char* name) {
@@ -91,7 +91,8 @@ class Sleeper {
     std::thread thread_;
 };
 
-/// A thread that sleeps as the driver's does: for a while, or until it is called, then for the rest of it.
+/// A thread that sleeps as the driver's does: for a while or until it is called, then for the rest of that
+/// time.
 class Poller {
   public:
     Poller(const char* name, int period, int rest) : called_(eventfd(0, EFD_CLOEXEC)) {
@@ -142,14 +143,14 @@ class Poller {
 
 constexpr const char* kName = "cuda-EvtHandlr";
 
-/// Until what they did on their way to sleep is known.
+/// Waits until the activity of threads on their way to sleep has been counted.
 void close_unwound_calls() {
     do {
         std::this_thread::sleep_for(milliseconds(2));
     } while (have_been_called());
 }
 
-/// The same, and those of the tests before are gone.
+/// The same, and the threads of earlier tests are gone.
 void find_and_settle() {
     do {
         find();
@@ -157,7 +158,7 @@ void find_and_settle() {
     } while (have_been_called() || !g_are_complete);
 }
 
-/// Which is found out when all are asked.
+/// Asking all threads is what finds out that one is missing.
 bool one_is_missing() {
     have_been_called();
     return !g_are_complete;
@@ -169,7 +170,7 @@ TEST_CASE("Without such a thread none has run") {
     CHECK_FALSE(have_been_called());
 }
 
-TEST_CASE("A thread of that name has run when it has, and only once for each time") {
+TEST_CASE("A thread of that name counts as run when it has, once each time") {
     Sleeper handler(kName);
     Sleeper other("cuda-EvtHandler");
     Sleeper shorter("cuda-EvtHandl");
@@ -182,14 +183,14 @@ TEST_CASE("A thread of that name has run when it has, and only once for each tim
     other.run();
     shorter.run();
     CHECK_FALSE(have_been_called());
-    // However often it is asked.
+    // This holds however often the question is asked.
     int ran = 0;
     for (int i = 0; i < 10'000; ++i)
         ran += have_been_called() ? 1 : 0;
     CHECK(ran == 0);
 }
 
-/// A machine that is busy may keep those who ask for longer than a thread sleeps.
+/// Counts the detections in 8 tries. A busy machine may delay the question for longer than a thread sleeps.
 template <typename Happens>
 int times(Happens happens) {
     int told = 0;
@@ -202,12 +203,12 @@ int times(Happens happens) {
 }
 
 #ifdef SYS_poll
-TEST_CASE("A thread that comes round in its turn has not been called, and one that has the rest of it is") {
+TEST_CASE("A thread that wakes in its own turn was not called, and one that sleeps the rest of it was") {
     Poller handler(kName, 100, 80);
     find_and_settle();
     CHECK(times([&] { handler.turn(); }) <= 2);
     CHECK(times([&] { handler.call(); }) >= 6);
-    // A longer period is learnt: then this is the rest of one.
+    // The longer period is learned, and then its rest counts.
     Poller longer(kName, 300, 200);
     find_and_settle();
     longer.turn();
@@ -226,7 +227,7 @@ TEST_CASE("Without an end to its sleep, or with a short one, each time counts") 
     CHECK(times([&] { endless.call(); }) >= 6);
 }
 
-/// A thread that does something each time that the round goes on, and says when it begins and has done it.
+/// A thread that does its work once a round, and reports the start and the end of it.
 template <typename Work>
 class InRounds {
   public:
@@ -276,7 +277,7 @@ class InRounds {
     std::thread thread_;
 };
 
-TEST_CASE("Who asks while others do is told the same") {
+TEST_CASE("Threads that ask at the same time get the same answer") {
     InRounds handler([] {
         pthread_setname_np(pthread_self(), kName);
         const auto until = std::chrono::steady_clock::now() + std::chrono::microseconds(700);
@@ -295,7 +296,7 @@ TEST_CASE("Who asks while others do is told the same") {
     });
     int told = 0;
     int beside = 0;
-    // Where there are fewer processors than threads, the other often begins when this one has been told.
+    // With fewer processors than threads, the other one often starts after this one has its answer.
     for (int i = 0; beside < 50 && i < 5000; ++i) {
         is_over = false;
         handler.begin();
@@ -310,11 +311,11 @@ TEST_CASE("Who asks while others do is told the same") {
         close_unwound_calls();
     }
     REQUIRE(beside == 50);
-    // On a busy machine one of the two may be kept until the other has been told.
+    // A busy machine may delay one of the two until the other has its answer.
     CHECK(told >= 30);
 }
 
-TEST_CASE("What a thread has done before it is found does not count") {
+TEST_CASE("The activity of a thread before it is found does not count") {
     Sleeper handler(kName);
     std::this_thread::sleep_for(milliseconds(20));
     handler.run();
@@ -324,7 +325,7 @@ TEST_CASE("What a thread has done before it is found does not count") {
     CHECK(have_been_called());
 }
 
-TEST_CASE("Each of several is watched, and those that came later when they are looked for again") {
+TEST_CASE("Every thread of several is watched, and later ones after the next search") {
     std::vector<std::unique_ptr<Sleeper>> handlers;
     handlers.reserve(4);
     for (int i = 0; i < 3; ++i)
@@ -342,7 +343,7 @@ TEST_CASE("Each of several is watched, and those that came later when they are l
     }
 }
 
-TEST_CASE("When a thread has ended, whoever comes then is looked for") {
+TEST_CASE("After a thread has ended, the next search finds its successor") {
     auto ended = std::make_unique<Sleeper>(kName);
     find_and_settle();
     CHECK(g_are_complete);
@@ -357,7 +358,7 @@ TEST_CASE("When a thread has ended, whoever comes then is looked for") {
     CHECK(have_been_called());
 }
 
-TEST_CASE("More threads than are watched do no harm, and give their places back") {
+TEST_CASE("More threads than can be watched do no harm, and give their places back") {
     {
         std::vector<std::unique_ptr<Sleeper>> many;
         many.reserve(40);
@@ -377,7 +378,7 @@ TEST_CASE("More threads than are watched do no harm, and give their places back"
     CHECK(have_been_called());
 }
 
-/// Of the processor, in its own thread.
+/// Uses the processor for that time, in its own thread.
 void work(milliseconds time) {
     timespec had{};
     const auto nanoseconds = [&had] {
@@ -389,10 +390,10 @@ void work(milliseconds time) {
     }
 }
 
-TEST_CASE("The time that they have had is that of those that are there, and none when all have ended") {
+TEST_CASE("The processor time is that of the living threads, and zero when all have ended") {
     constexpr std::uint64_t kMillisecond = 1'000'000;
     find_and_settle();
-    CHECK(time_had() == 0U);  // those of the tests before
+    CHECK(time_had() == 0U);  // without the threads of earlier tests
     std::atomic<int> rounds{0};
     std::atomic<int> wanted{0};
     std::atomic<bool> ends{false};
@@ -420,7 +421,7 @@ TEST_CASE("The time that they have had is that of those that are there, and none
         std::this_thread::sleep_for(milliseconds(1));
 }
 
-TEST_CASE("In a fork's child none has run") {
+TEST_CASE("In a forked child none has run") {
     Sleeper handler(kName);
     find_and_settle();
     const pid_t child = fork();
@@ -432,7 +433,7 @@ TEST_CASE("In a fork's child none has run") {
     CHECK(have_been_called());
 }
 
-TEST_CASE("Nobody's errno is changed, and no descriptor is left open") {
+TEST_CASE("errno stays unchanged, and no descriptor stays open") {
     const int first = dup(0);
     REQUIRE(first >= 0);
     close(first);

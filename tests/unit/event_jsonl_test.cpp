@@ -1,4 +1,4 @@
-// events.jsonl as another reader sees it: every line is parsed by nlohmann_json.
+// events.jsonl as another reader sees it: nlohmann_json parses every line.
 #include "serializer/event_jsonl.hpp"
 
 #include <cmath>
@@ -39,7 +39,7 @@ json argument_of(const MeasuredArgument& argument) {
     return lines_of(call_of(EventSide::before, &site, {argument})).back()["arguments"][0];
 }
 
-TEST_CASE("Whatever bytes names hold, lines are JSON and UTF-8") {
+TEST_CASE("Lines are JSON and UTF-8, whatever the bytes of the names") {
     std::string bytes;
     for (int byte = 255; byte >= 0; --byte)
         bytes += static_cast<char>(byte);
@@ -54,7 +54,7 @@ TEST_CASE("Whatever bytes names hold, lines are JSON and UTF-8") {
     CHECK(lines.back()["arguments"][0]["value"] == kernel);
 }
 
-TEST_CASE("What is not finite is a string in the place of a number, and the finite ones are told besides") {
+TEST_CASE("A number that is not finite becomes a string, and the finite ones are reported too") {
     const float inf = std::numeric_limits<float>::infinity();
     const HeldTensor held(DType::float32, {5}, std::vector<float>{1, inf, std::nanf(""), -inf, 3});
     const ArgumentFacts label = label_of("buf0");
@@ -76,7 +76,7 @@ TEST_CASE("What is not finite is a string in the place of a number, and the fini
     CHECK_FALSE(argument_of(fine.measured(label, kAll)).contains("nan"));
 }
 
-TEST_CASE("Integers have all their digits, and their sum too") {
+TEST_CASE("Integers have all their digits, and so does their sum") {
     const ArgumentFacts label = label_of("buf0");
     const auto most = std::numeric_limits<std::uint64_t>::max();
     const HeldTensor held(DType::uint64, {2}, std::vector<std::uint64_t>{most, most - 1});
@@ -91,7 +91,7 @@ TEST_CASE("Integers have all their digits, and their sum too") {
     CHECK(argument_of(mask.measured(label))["zeros"] == 1);
 }
 
-TEST_CASE("Of a complex tensor both parts are told") {
+TEST_CASE("A complex tensor has both of its parts") {
     const HeldTensor held(DType::complex64, {2}, std::vector<std::complex<float>>{{1, -2}, {3, 0}});
     const ArgumentFacts label = label_of("buf0");
     const json argument = argument_of(held.measured(label));
@@ -103,7 +103,7 @@ TEST_CASE("Of a complex tensor both parts are told") {
     CHECK(counted["real"] == json::object());
 }
 
-TEST_CASE("Numbers come back as they were") {
+TEST_CASE("Numbers survive a round trip") {
     const HeldTensor held(DType::float32, {3}, std::vector<float>{0.1F, 0.7F, -1e-30F});
     const ArgumentFacts label = label_of("buf0");
     const MeasuredArgument measured = held.measured(label, kAll);
@@ -117,7 +117,7 @@ TEST_CASE("Numbers come back as they were") {
     CHECK(argument["hash"] == hash);
 }
 
-TEST_CASE("A call says where and when it was, and what it is about stands in definitions before it") {
+TEST_CASE("A call has its place and time, and refers to definitions before it") {
     SiteFacts site = site_of("aoti_torch_cuda_addmm_out");
     site.symbol = "aoti_torch_cuda_addmm_out";
     site.kind = "op";
@@ -185,7 +185,7 @@ TEST_CASE("A call says where and when it was, and what it is about stands in def
     CHECK(lines_of(again).size() == 1);
 }
 
-TEST_CASE("What was not measured says why") {
+TEST_CASE("An unmeasured tensor has its reason") {
     HeldTensor held(DType::float32, {}, std::vector<float>{1});
     held.facts.sizes_known = false;
     const ArgumentFacts label = label_of("arg0");
@@ -196,7 +196,7 @@ TEST_CASE("What was not measured says why") {
     CHECK_FALSE(argument.contains("mean"));
 }
 
-TEST_CASE("A buffer that a call only writes is marked as unwritten before the call alone") {
+TEST_CASE("A buffer that a call only writes is marked as unwritten before the call only") {
     ArgumentFacts output = label_of("buf0");
     output.role = Role::writes;
     const HeldTensor held(DType::float32, {1}, std::vector<float>{1});
@@ -223,7 +223,7 @@ TEST_CASE("A tensor with PyTorch's conjugate or negative bit says so, and no oth
     CHECK(text_of().find(R"("conjugate":true,"negative":true)") != std::string::npos);
 }
 
-TEST_CASE("Definitions that pile up are forgotten, said so, and written again") {
+TEST_CASE("Definitions that pile up are dropped with an event, and written again") {
     JsonlRenderer renderer;
     const SiteFacts site = site_of("kernel");
     std::string text;

@@ -1,5 +1,5 @@
-// The event log on disk, and what goes into it and into the log: what a kill, a full disk and files in the
-// way do to them.
+// The event log on disk and the text log: their contents, and the effect of a kill, a full disk and existing
+// files.
 #include "shim/record/event_output.hpp"
 
 #include <sys/resource.h>
@@ -40,7 +40,7 @@ std::string line_of(int number) {
     return "{\"event\":\"x\",\"number\":" + std::to_string(number) + "}\n";
 }
 
-/// How many whole events the file has; what else is in it is judged, too.
+/// The number of whole events in the file. Checks everything else in it too.
 std::uint64_t whole_events(const std::string& text) {
     EventReader reader([&text, at = std::size_t{0}](char* to, std::size_t bytes) mutable {
         const std::size_t part = std::min(bytes, text.size() - at);
@@ -65,7 +65,7 @@ struct Sample {
     [[nodiscard]] MeasuredCall call() const { return call_of(EventSide::before, &site, arguments); }
 };
 
-TEST_CASE("A full disk keeps whole lines, and what has no room is counted") {
+TEST_CASE("A full disk keeps whole lines, and the lost ones are counted") {
     const TempFolder folder;
     const int status = in_child([&folder] {
         const rlimit limit{64 * 1024, 64 * 1024};
@@ -96,7 +96,7 @@ TEST_CASE("A killed process leaves whole lines and blank ones") {
     CHECK(whole_events(read_text(folder.path() / "events.jsonl")) == 9000);
 }
 
-TEST_CASE("A closed event log holds what was appended and nothing else, be a line longer than a step") {
+TEST_CASE("A closed event log has exactly what was appended, even a line longer than a step") {
     const TempFolder folder;
     const std::unique_ptr<EventLog> log = open_events(folder);
     std::string expected;
@@ -117,7 +117,7 @@ TEST_CASE("A closed event log holds what was appended and nothing else, be a lin
     CHECK((info.st_mode & 0777) == 0600);
 }
 
-TEST_CASE("What is there is not overwritten") {
+TEST_CASE("Existing files are not overwritten") {
     const TempFolder folder;
     const std::string pid = std::to_string(getpid());
     write_text(folder.path() / "events.jsonl", "old\n");
@@ -127,7 +127,7 @@ TEST_CASE("What is there is not overwritten") {
     CHECK_FALSE(EventLog::create(folder.path() / "missing").ok());
 }
 
-TEST_CASE("Events go to the event log as JSON and to the log in the format that was chosen") {
+TEST_CASE("Events go to the event log as JSON and to the log in the chosen format") {
     const TempFolder folder;
     const std::unique_ptr<EventLog> events = open_events(folder);
     const std::unique_ptr<LineLog> log = open_log(folder);
@@ -162,7 +162,7 @@ TEST_CASE("Events go to the event log as JSON and to the log in the format that 
     }
 }
 
-TEST_CASE("A call counts as printed once, and only if something of it is in the log") {
+TEST_CASE("A call counts as printed once, and only if a part of it is in the log") {
     const TempFolder folder;
     const int status = in_child([&folder] {
         const rlimit limit{64 * 1024, 64 * 1024};
@@ -203,9 +203,9 @@ TEST_CASE("Events of a call belong together whatever lies between them") {
     };
     CHECK(is_first(EventSide::before, 1));
     CHECK_FALSE(is_first(EventSide::before, 1));  // its name, then its tensors
-    CHECK(is_first(EventSide::before, 2));        // inside of the first
+    CHECK(is_first(EventSide::before, 2));        // inside the first
     CHECK(is_first(EventSide::before, 3, 2));     // of another thread
-    CHECK(is_first(EventSide::after, 4));         // printed after it only
+    CHECK(is_first(EventSide::after, 4));         // printed only after it
     CHECK_FALSE(is_first(EventSide::after, 4));
     CHECK_FALSE(is_first(EventSide::after, 2));
     CHECK(is_first(EventSide::before, 5));  // an exception unwinds it
@@ -216,7 +216,7 @@ TEST_CASE("Events of a call belong together whatever lies between them") {
     CHECK_FALSE(is_first(EventSide::outputs, 6));
 }
 
-TEST_CASE("Where one of the two is missing the other still gets its own") {
+TEST_CASE("If one of the two logs is missing the other still gets its own events") {
     const TempFolder folder;
     const Sample sample;
     const std::unique_ptr<LineLog> log = open_log(folder);
@@ -233,9 +233,7 @@ TEST_CASE("Where one of the two is missing the other still gets its own") {
     CHECK(whole_events(read_text(folder.path() / "events.jsonl")) == 4);
 }
 
-TEST_CASE(
-    "Calls are gathered, and go out when there are many of them, when they are flushed, and before a "
-    "finding") {
+TEST_CASE("Calls are batched, and go out when there are many, at a flush, and before a finding") {
     const TempFolder folder;
     const Sample sample;
     const std::unique_ptr<EventLog> events = open_events(folder);
@@ -258,7 +256,7 @@ TEST_CASE(
     CHECK(lines() >= with_finding + 1000);
 }
 
-TEST_CASE("Long and short texts stand in the file one after the other, whatever their lengths") {
+TEST_CASE("Long and short texts follow each other in the file, whatever their lengths") {
     const TempFolder folder;
     const std::unique_ptr<EventLog> events = open_events(folder);
     Random random(11);

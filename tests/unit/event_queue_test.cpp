@@ -1,4 +1,4 @@
-// The queue between launching threads and the one that writes: full, empty and round its end first, then the
+// The queue between the launching threads and the writer. Full, empty and wrapped queues come first, then the
 // order of calls, then many threads at once.
 #include "shim/measure/event_queue.hpp"
 
@@ -13,10 +13,10 @@ using namespace aoti_dbg;
 
 namespace {
 
-// More than either of its rings holds.
+// More than either of its rings can have.
 constexpr std::uint64_t kTooMany = 1U << 17U;
 
-/// A call that is known by its number, with arguments that are known by theirs.
+/// A call and its arguments, each identified by its number.
 struct Made {
     SeenCall call;
     SeenArguments arguments;
@@ -40,7 +40,7 @@ struct Made {
 bool put(EventQueue& queue, std::uint64_t thread, std::uint64_t number, std::size_t count) {
     Made made(thread, number, count);
     const bool is_put = queue.put(made.call, made.arguments);
-    // Moved out as a whole, or left for another try.
+    // Either all arguments are moved out, or all are left for another try.
     if (made.arguments.list.size() != (is_put ? 0 : count)) FAIL("arguments were taken in part");
     return is_put;
 }
@@ -49,7 +49,7 @@ struct Taken {
     std::uint64_t thread = 0;
     std::uint64_t number = 0;
     std::size_t arguments = 0;
-    bool is_whole = true;  // each argument is the one that was put there, once
+    bool is_whole = true;  // each argument is the one put there, once
 };
 
 std::optional<Taken> take(EventQueue& queue) {
@@ -69,7 +69,7 @@ std::optional<Taken> take(EventQueue& queue) {
     return taken;
 }
 
-/// How many calls of so many arguments it takes until it is full.
+/// The number of calls with so many arguments until it is full.
 std::uint64_t fill(EventQueue& queue, std::uint64_t first, std::size_t arguments) {
     std::uint64_t number = first;
     while (number - first < kTooMany && put(queue, 0, number, arguments))
@@ -101,7 +101,7 @@ TEST_CASE("A full queue takes nothing, loses nothing, and has room again as soon
     CHECK_FALSE(put(queue, 0, count, arguments));
     CHECK(queue.puts() == count);
     REQUIRE(take(queue));
-    // Who takes has a batch of its own by now.
+    // The reader has a batch of its own by now.
     CHECK(fill(queue, count, arguments) == count);
     CHECK_FALSE(put(queue, 0, 2 * count, arguments));
     for (std::uint64_t number = 1; number < 2 * count; ++number) {
@@ -112,7 +112,7 @@ TEST_CASE("A full queue takes nothing, loses nothing, and has room again as soon
     CHECK_FALSE(take(queue));
 }
 
-TEST_CASE("Where arguments have no room, a call without any still has, and keeps its place") {
+TEST_CASE("Without room for arguments, a call without any still fits and keeps its place") {
     EventQueue queue;
     const std::uint64_t count = fill(queue, 0, 60);
     REQUIRE(put(queue, 0, count, 0));
@@ -135,14 +135,14 @@ TEST_CASE("A call with more arguments than the queue has places is refused, and 
     CHECK(taken->is_whole);
 }
 
-TEST_CASE("Calls come out as they went in, many times round both rings, at any filling") {
+TEST_CASE("Calls come out in order, many times around both rings, at any filling") {
     EventQueue queue;
     std::uint64_t in = 0;
     std::uint64_t out = 0;
     std::uint64_t refused = 0;
     const auto arguments_of = [](std::uint64_t number) { return static_cast<std::size_t>(number % 37); };
     for (int round = 0; round < 60; ++round) {
-        // Full in every third round, drained in part in the others.
+        // Every third round fills the queue, and the others drain it in part.
         for (int i = 0; i < (round % 3 == 2 ? 9000 : 1000); ++i) {
             if (put(queue, 0, in, arguments_of(in))) {
                 ++in;
@@ -164,7 +164,7 @@ TEST_CASE("Calls come out as they went in, many times round both rings, at any f
     CHECK(queue.puts() == in);
 }
 
-TEST_CASE("What is taken next can be looked at before, and is what was put, where it is at hand") {
+TEST_CASE("The next call can be peeked at, and is the one that was put, if it is available") {
     EventQueue queue;
     CHECK(queue.peek().call == nullptr);
     REQUIRE(put(queue, 3, 1, 2));
@@ -178,7 +178,7 @@ TEST_CASE("What is taken next can be looked at before, and is what was put, wher
     CHECK(queue.peek().call == nullptr);
 }
 
-TEST_CASE("What is taken stays where it is while others put, until it is asked again") {
+TEST_CASE("A taken call stays in place while others are put, until the next take") {
     EventQueue queue;
     REQUIRE(put(queue, 0, 1, 3));
     const auto [call, arguments, scalars] = queue.take();
@@ -189,7 +189,7 @@ TEST_CASE("What is taken stays where it is while others put, until it is asked a
     CHECK(arguments[2].address == Made::address_of(0, 1, 2));
 }
 
-TEST_CASE("Of many threads every call comes out whole, once, and in its thread's own order") {
+TEST_CASE("With many threads every call comes out whole, once, and in its thread's own order") {
     constexpr std::uint64_t kThreads = 4;
     constexpr std::uint64_t kCalls = 8000;
     EventQueue queue;
@@ -206,7 +206,7 @@ TEST_CASE("Of many threads every call comes out whole, once, and in its thread's
     std::vector<std::uint64_t> next(kThreads, 0);
     std::uint64_t wrong = 0;
     for (std::uint64_t seen = 0; seen < kThreads * kCalls;) {
-        // Whoever sees that so many were put can take as many.
+        // A reader that sees so many puts can take as many.
         const std::uint64_t puts = queue.puts();
         for (; seen < puts; ++seen) {
             const std::optional<Taken> taken = take(queue);

@@ -1,6 +1,6 @@
-// Throws damaged files at the reader of events and what it gives at the renderers: whole ones cut, repeated,
-// mixed and altered at random. The random numbers are always the same. Meant for the sanitizer builds; in
-// others it still checks what must hold of any result.
+// Feeds damaged files to the reader of events, and its results to the renderers: files cut, repeated, mixed
+// and altered with fixed random numbers. Meant for the sanitizer builds; other builds still check what must
+// hold for any result.
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -70,7 +70,7 @@ void damage(std::string& text, const std::string& whole, Random& random) {
             if (random.below(8) == 0) text.resize(place);
             break;
         case 4: {
-            // Numbers are what lengths and sizes are made of.
+            // Lengths and sizes consist of digits.
             const std::size_t digit = text.find_first_of("0123456789", place);
             if (digit != std::string::npos) text[digit] = static_cast<char>('0' + random.below(10));
             break;
@@ -81,7 +81,7 @@ void damage(std::string& text, const std::string& whole, Random& random) {
     if (text.size() > kLongest) text.resize(kLongest);
 }
 
-TEST_CASE("Damaged files are read without harm, and what is found can be rendered") {
+TEST_CASE("Damaged files are read without harm, and the results can be rendered") {
     Random random;
     const std::string whole = seed();
     std::string file;

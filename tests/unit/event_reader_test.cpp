@@ -1,5 +1,5 @@
-// events.jsonl written and read back: what is rendered from what was read is what would have been rendered at
-// once, however the file ends.
+// events.jsonl written and read back. Rendering what was read must equal rendering at once, however the file
+// ends.
 #include "serializer/event_reader.hpp"
 
 #include <cmath>
@@ -51,7 +51,7 @@ Read read(const std::string& file, std::size_t piece = 1U << 20U) {
     return result;
 }
 
-/// A run with everything in it that an event can have, as file and as text.
+/// A run with everything that an event can have, as file and as text.
 struct Sample {
     std::string file;
     std::string text;
@@ -135,7 +135,7 @@ TEST_CASE("Text from the file is byte for byte the text that was printed") {
     }
 }
 
-TEST_CASE("A file that is cut anywhere gives its whole lines, and says what is cut") {
+TEST_CASE("A file cut anywhere gives its whole lines and reports the cut") {
     const Sample sample;
     for (std::size_t length = 0; length <= sample.file.size(); length += 7) {
         for (const std::size_t padding : {std::size_t{0}, std::size_t{5000}}) {
@@ -158,14 +158,14 @@ TEST_CASE("Blank lines, NUL bytes and Windows line ends do no harm") {
     CHECK(read(file + std::string(100, '\0')).text == sample.text);
 }
 
-TEST_CASE("Members and events that a later version adds are passed over, and events handed on") {
+TEST_CASE("Members and events of a later version are skipped, and events are still delivered") {
     const Sample sample;
     std::string file;
     for (const char c : sample.file) {
         file += c;
         if (c == '{') file += "\"new\":[{\"mean\":1,\"event\":\"call\"}],";
     }
-    // Objects that were empty have now a member and a comma behind it.
+    // Objects that were empty now have a member and a comma behind it.
     for (std::size_t at = file.find(",}"); at != std::string::npos; at = file.find(",}"))
         file.erase(at, 1);
     file += "{\"event\":\"finding\",\"kind\":\"nan\"}\n";
@@ -175,7 +175,7 @@ TEST_CASE("Members and events that a later version adds are passed over, and eve
     CHECK(back.notes.damaged == 0);
 }
 
-TEST_CASE("A newer version is noted, and another format is no events") {
+TEST_CASE("A newer version is noted, and another format has no events") {
     CHECK(read("{\"event\":\"header\",\"format\":\"aoti-dbg-events\",\"version\":2}\n").notes.is_newer);
     CHECK_FALSE(read("{\"event\":\"header\",\"format\":\"aoti-dbg-events\",\"version\":1}\n").notes.is_newer);
     CHECK(
@@ -194,7 +194,7 @@ TEST_CASE("Damaged lines are counted, the first is named, and the others are sti
     CHECK(back.notes.first_damaged == 2);
 }
 
-TEST_CASE("A call is understood where the definitions that it refers to are missing") {
+TEST_CASE("A call is readable without the definitions that it refers to") {
     const HeldTensor held(DType::int64, {2}, std::vector<std::int64_t>{1, 2});
     const SiteFacts site = site_of("kernel");
     const ArgumentFacts label = label_of("buf0");
@@ -207,7 +207,7 @@ TEST_CASE("A call is understood where the definitions that it refers to are miss
     CHECK(text.find("Size: [2]\n") != std::string::npos);
 }
 
-TEST_CASE("An id that is given again stands for its last definition") {
+TEST_CASE("A redefined id refers to its last definition") {
     const std::string call =
         "{\"event\":\"call\",\"side\":\"before\",\"site\":1,\"arguments\":[{\"label\":\"a\",\"value\":\"1\"}]"
         "}\n";
@@ -216,7 +216,7 @@ TEST_CASE("An id that is given again stands for its last definition") {
               .text == "[  before_launch - old - a: 1  ]\n[  before_launch - new - a: 1  ]\n");
 }
 
-TEST_CASE("Sizes that no tensor has are taken for unknown ones") {
+TEST_CASE("Impossible tensor sizes count as unknown") {
     for (const char* sizes : {"[4294967296,4294967296,2]", "[-1]", "[9223372036854775807,3]"}) {
         const std::string text =
             read(
@@ -228,7 +228,7 @@ TEST_CASE("Sizes that no tensor has are taken for unknown ones") {
     }
 }
 
-TEST_CASE("Values that are not what the tensor says are left out") {
+TEST_CASE("Values that contradict the tensor's facts are left out") {
     const auto text = [](const char* values) {
         return read(
                    "{\"event\":\"call\",\"side\":\"after\",\"kernel\":\"k\",\"arguments\":[{\"label\":\"a\","
@@ -242,7 +242,7 @@ TEST_CASE("Values that are not what the tensor says are left out") {
         CHECK(text(values).find("CharType") == std::string::npos);
 }
 
-TEST_CASE("A line longer than any of ours is passed over without being kept") {
+TEST_CASE("A line longer than any of ours is skipped without being kept") {
     const Sample sample;
     const std::string long_line =
         "{\"event\":\"x\",\"y\":\"" + std::string(LineSource::kLongestLine + 5, 'y');
@@ -251,7 +251,7 @@ TEST_CASE("A line longer than any of ours is passed over without being kept") {
     CHECK(read(sample.file + long_line).notes.is_cut);
 }
 
-TEST_CASE("Nesting without end is no JSON of ours") {
+TEST_CASE("Endless nesting is not JSON of ours") {
     for (const char* opening : {"[", "{\"a\":"}) {
         std::string line = "{\"event\":\"x\",\"y\":";
         for (int i = 0; i < 100000; ++i)
@@ -260,7 +260,7 @@ TEST_CASE("Nesting without end is no JSON of ours") {
     }
 }
 
-TEST_CASE("Statistics come back as they were, with what was wanted of them") {
+TEST_CASE("Statistics survive a round trip, with what was requested of them") {
     const HeldTensor held(DType::int32, {3}, std::vector<std::int32_t>{-5, 0, 7});
     const SiteFacts site = site_of("kernel");
     ArgumentFacts label = label_of("buf0");

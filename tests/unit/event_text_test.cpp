@@ -1,4 +1,4 @@
-// The text of level 2, against what PyTorch 2.11's own printer wrote of the same tensors.
+// The text of level 2, compared with the output of PyTorch 2.11's own printer for the same tensors.
 #include "serializer/event_text.hpp"
 
 #include <cmath>
@@ -39,8 +39,7 @@ std::string values(std::vector<std::int64_t> sizes, const std::vector<float>& el
     return text;
 }
 
-TEST_CASE(
-    "A tensor is written line for line as PyTorch writes it, with the standard deviation after the maximum") {
+TEST_CASE("A tensor prints line for line as in PyTorch, with the standard deviation after the maximum") {
     const HeldTensor held(DType::float32, {2, 2}, std::vector<float>{1.0F, 2.5F, 3.0F, 0.0F});
     CHECK(text_of(held) ==
           "[  before_launch - kernel - buf0  ]:\n"
@@ -62,7 +61,7 @@ TEST_CASE(
           "\n");
 }
 
-TEST_CASE("NaN and Inf are counted on a line of their own, where there are any") {
+TEST_CASE("NaN and Inf are counted on a line of their own, if there are any") {
     const float inf = std::numeric_limits<float>::infinity();
     const HeldTensor held(DType::float32, {5}, std::vector<float>{std::nanf(""), 1, inf, -inf, inf});
     CHECK(contains(text_of(held), "\nNaN/Inf: 1 NaN, 2 +Inf, 1 -Inf\nDevice: cpu\n"));
@@ -76,7 +75,7 @@ TEST_CASE("Integers keep all their digits") {
     CHECK(contains(text_of(held), "Dtype: long int\n"));
 }
 
-TEST_CASE("Of a complex tensor both parts are told, and no values") {
+TEST_CASE("A complex tensor has both of its parts and no values") {
     const HeldTensor held(DType::complex64, {2}, std::vector<std::complex<float>>{{1, -2}, {3, 0.5F}});
     CHECK(contains(text_of(held),
                    "]:\nNumber of elements: 2\nDtype: c10::complex<float>\nMean value: (2,-0.75)\n"
@@ -94,13 +93,13 @@ TEST_CASE("More than 64 values are not written") {
     CHECK_FALSE(contains(text_of(HeldTensor(DType::float32, {65}, std::vector<float>(65))), "CPUFloatType"));
 }
 
-TEST_CASE("Values of a tensor on a GPU are of the type that PyTorch gives them") {
+TEST_CASE("Values of a tensor on a GPU have the type that PyTorch gives them") {
     HeldTensor held(DType::float16, {1}, std::vector<std::uint16_t>{0x3c00});
     held.facts.device = "cuda:0";
     CHECK(contains(text_of(held), " 1\n[ CUDAHalfType{1} ]\n"));
 }
 
-TEST_CASE("What is not measured says why, and all that is known besides") {
+TEST_CASE("An unmeasured tensor has its reason and all other known facts") {
     HeldTensor held(DType::float32, {2}, std::vector<float>{1, 2});
     held.facts.device = "cuda:1";
     const std::string rest =
@@ -119,7 +118,7 @@ TEST_CASE("What is not measured says why, and all that is known besides") {
           begin + "Not measured: it reaches beyond its storage\n" + rest);
 }
 
-TEST_CASE("A tensor of which only the address is known says so") {
+TEST_CASE("A tensor with only a known address says so") {
     HeldTensor held(DType::float32, {}, std::vector<float>{1});
     held.facts.dtype = "";
     held.facts.sizes_known = false;
@@ -128,7 +127,7 @@ TEST_CASE("A tensor of which only the address is known says so") {
           "Not measured: its size is not known\nDevice: cpu\nSize: unknown\n\n");
 }
 
-TEST_CASE("What was measured earlier says when, as its last line") {
+TEST_CASE("An earlier measurement has its time as the last line") {
     const HeldTensor held(DType::float32, {1}, std::vector<float>{1});
     const ArgumentFacts label = label_of("buf0");
     MeasuredArgument argument = held.measured(label);
@@ -138,7 +137,7 @@ TEST_CASE("What was measured earlier says when, as its last line") {
     CHECK(contains(text_of(argument), "Requires grad: 0\nAs of: call 7\n\n"));
 }
 
-TEST_CASE("Inputs and outputs of a run go by the names that PyTorch gives them") {
+TEST_CASE("Inputs and outputs of a run have the names that PyTorch gives them") {
     const HeldTensor held(DType::float32, {1}, std::vector<float>{1});
     const ArgumentFacts label = label_of("arg5_1");
     CHECK(text_of(call_of(EventSide::inputs, nullptr, {held.measured(label)}))
@@ -150,7 +149,7 @@ TEST_CASE("Inputs and outputs of a run go by the names that PyTorch gives them")
               .find("[  after_launch - k - arg5_1  ]:\n") == 0);
 }
 
-TEST_CASE("A call of which only the name is told is a line of level 3") {
+TEST_CASE("A call with a name only is a line of level 3") {
     const SiteFacts site = site_of("k");
     MeasuredCall call = call_of(EventSide::before, &site, {});
     call.name_only = true;
@@ -160,14 +159,14 @@ TEST_CASE("A call of which only the name is told is a line of level 3") {
     CHECK(text_of(call) == "    [ after_launch: k ]\n");
 }
 
-TEST_CASE("Names and strings cannot command a terminal") {
+TEST_CASE("Names and strings cannot control a terminal") {
     const SiteFacts site = site_of("evil\x1b[2J");
     const ArgumentFacts label = label_of("a\nb");
     CHECK(text_of(call_of(EventSide::before, &site, {scalar_of(label, "x\xff\x7f\xc3\xa9\xc2\x9b")})) ==
           "[  before_launch - evil?[2J - a?b: x\xEF\xBF\xBD?\xc3\xa9?  ]\n");
 }
 
-TEST_CASE("Facts that come again are written alike, and ever new ones do not pile up") {
+TEST_CASE("Repeated facts are written alike, and new ones do not pile up") {
     TextRenderer renderer;
     const HeldTensor held(DType::float32, {1}, std::vector<float>{1});
     std::string expected;
@@ -180,7 +179,7 @@ TEST_CASE("Facts that come again are written alike, and ever new ones do not pil
     }
 }
 
-TEST_CASE("The format of values is chosen by their magnitudes, as at::print does") {
+TEST_CASE("The format of values depends on their magnitudes, as in at::print") {
     CHECK(values({2}, {123456.5F, 1}) == " 1.2346e+05\n 1.0000e+00\n[ CPUFloatType{2} ]\n");
     CHECK(values({2}, {1e-7F, 5e-7F}) == "1e-07 *\n 1.0000\n 5.0000\n[ CPUFloatType{2} ]\n");
     CHECK(values({2}, {0.0012F, 0.0025F}) == "0.001 *\n 1.2000\n 2.5000\n[ CPUFloatType{2} ]\n");
@@ -192,7 +191,7 @@ TEST_CASE("The format of values is chosen by their magnitudes, as at::print does
     CHECK(values({0}, {}) == "[ CPUFloatType{0} ]\n");
 }
 
-TEST_CASE("A scalar is written with as many digits as tell it from others") {
+TEST_CASE("A scalar has as many digits as distinguish it from others") {
     CHECK(values({}, {0.1F}) == "0.10000000149011612\n[ CPUFloatType{} ]\n");
     CHECK(values({}, {1e10F}) == "10000000000\n[ CPUFloatType{} ]\n");
     CHECK(values({}, {3.25F}) == "3.25\n[ CPUFloatType{} ]\n");

@@ -1,4 +1,4 @@
-// What is kept of a model's package: odd folders first, then that it is whole, shared and left alone.
+// The evidence kept of a model's package: odd folders first, then that it is whole, shared and left alone.
 #include "shim/record/evidence.hpp"
 
 #include <sys/resource.h>
@@ -60,14 +60,14 @@ mode_t mode_of(const fs::path& path) {
 
 }  // namespace
 
-TEST_CASE("Of a package that is gone nothing is kept, and no folder made") {
+TEST_CASE("If a package is gone nothing is kept, and no folder is created") {
     const TempFolder folder;
     CHECK(keep(folder.path() / "none" / "c.so", folder.path()).folder.empty());
     CHECK(keep("c.so", folder.path()).folder.empty());
     CHECK(names_in(folder.path()).empty());
 }
 
-TEST_CASE("Where it cannot be written, the failure says where, and leaves nothing behind") {
+TEST_CASE("If it cannot be written, the failure says where, and leaves nothing behind") {
     const TempFolder folder;
     const fs::path library = make_package(folder.path() / "p");
     write_file(folder.path() / "out", "a file");
@@ -78,7 +78,7 @@ TEST_CASE("Where it cannot be written, the failure says where, and leaves nothin
     CHECK(fs::is_regular_file(folder.path() / "out"));
 }
 
-TEST_CASE("A file size limit that the evidence exceeds ends no program, and leaves nothing behind") {
+TEST_CASE("A file size limit below the size of the evidence ends no program, and leaves nothing behind") {
     const TempFolder folder;
     const fs::path library = make_package(folder.path() / "p");
     const fs::path out = folder.path() / "out";
@@ -94,7 +94,7 @@ TEST_CASE("A file size limit that the evidence exceeds ends no program, and leav
     CHECK(fs::is_empty(out / "evidence"));
 }
 
-TEST_CASE("A file that is no regular one is not waited for, and one that is too large is left out") {
+TEST_CASE("Only regular files are read, without waiting, and too large ones are left out") {
     const TempFolder folder;
     const fs::path library = make_package(folder.path() / "p");
     REQUIRE(mkfifo((folder.path() / "p" / "pipe.json").c_str(), 0600) == 0);
@@ -112,7 +112,7 @@ TEST_CASE("A file that is no regular one is not waited for, and one that is too 
     CHECK(names_in(small.folder).count("cabc.wrapper.cpp") == 1);
 }
 
-TEST_CASE("What is kept is the package without library and weights, for its owner alone, and outlives it") {
+TEST_CASE("Evidence is the package without library and weights, for its owner only, and outlives it") {
     const TempFolder folder;
     const fs::path library = make_package(folder.path() / "p");
     const KeptEvidence kept = keep(library, folder.path() / "out");
@@ -132,7 +132,7 @@ TEST_CASE("What is kept is the package without library and weights, for its owne
     CHECK(names_in(folder.path() / "out" / "evidence").size() == 1);
 }
 
-TEST_CASE("The torch that the model calls is told, as it is now, and nothing of one that does not tell") {
+TEST_CASE("The version of the model's torch is recorded as it is now, or not at all if torch has none") {
     const TempFolder folder;
     const fs::path library = make_package(folder.path() / "p");
     const auto fault_details = [&](const TorchLibrary& torch) {
@@ -154,14 +154,14 @@ TEST_CASE("The torch that the model calls is told, as it is now, and nothing of 
     CHECK(fault_details({"/a/libtorch_cpu.so", "2.9.0"}) == old);
 }
 
-TEST_CASE("Nothing is known of the torch behind what is no shim") {
+TEST_CASE("A library other than the shim gives no torch version") {
     CHECK(find_torch_library(nullptr).version.empty());
     const TorchLibrary none = find_torch_library(reinterpret_cast<const void*>(&::getenv));
     CHECK(none.version.empty());
     CHECK(none.path.empty());
 }
 
-TEST_CASE("What cannot be linked, because it lies on another file system, is copied") {
+TEST_CASE("Files on another file system, which cannot be linked, are copied") {
     const TempFolder folder;
     const fs::path elsewhere = fs::path("/dev/shm") / folder.path().filename();
     struct stat here {};
@@ -207,7 +207,7 @@ TEST_CASE("Each model of a package is a line beside it, for its owner alone") {
           "{\"pid\":4242,\"start_ns\":1700000000000000001,\"model\":0,\"path\":\"/a/cabc.wrapper.so\"}\n"
           "{\"pid\":4243,\"start_ns\":17,\"model\":65534,\"path\":\"/\\\"b?/cabc.wrapper.so\"}\n");
     CHECK(mode_of(models) == 0600);
-    // Once more kept, they stay.
+    // Keeping them again leaves them in place.
     CHECK(keep(make_package(folder.path() / "b"), folder.path()).folder == kept.folder);
     CHECK(names_in(kept.folder).count("models.jsonl") == 1);
 
@@ -216,7 +216,7 @@ TEST_CASE("Each model of a package is a line beside it, for its owner alone") {
     CHECK(status.message().find((folder.path() / "none" / "models.jsonl").string()) != std::string::npos);
 }
 
-TEST_CASE("Of a folder that several models share only files of this one are kept") {
+TEST_CASE("If several models share a folder, only files of this one are kept") {
     const TempFolder folder;
     const fs::path library = make_package(folder.path() / "p");
     write_file(folder.path() / "p" / "cxyz.wrapper.so", "no ELF");
@@ -225,7 +225,7 @@ TEST_CASE("Of a folder that several models share only files of this one are kept
           std::set<std::string>{"cabc.wrapper.cpp", "cabc.wrapper_metadata.json", "library.json"});
 }
 
-TEST_CASE("The build id of a library is told where it has one") {
+TEST_CASE("The build id of a library is reported if it has one") {
     const TempFolder folder;
     fs::create_directories(folder.path() / "p");
     fs::copy_file("/proc/self/exe", folder.path() / "p" / "c.so");

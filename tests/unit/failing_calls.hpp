@@ -1,4 +1,4 @@
-// System calls of which one fails: the n-th of those that are chosen. For one thread at a time.
+// Makes the n-th of the chosen system calls fail, in one thread at a time.
 #pragma once
 
 #include <cerrno>
@@ -26,11 +26,11 @@ enum Calls : unsigned {
 
 struct Fault {
     unsigned which = 0;    // of Calls
-    std::uint64_t at = 0;  // the how manieth of these fails, from 1 on; 0: none
-    bool stays = false;    // and all of these after it
+    std::uint64_t at = 0;  // number of the call that fails, from 1; 0: none
+    bool stays = false;    // all later ones fail too
     int error = 0;
     bool no_unnamed_files = false;  // a file system without O_TMPFILE
-    bool no_links = false;          // or without links
+    bool no_links = false;          // one without links
     bool no_exclusive_rename = false;
     bool writes_by_halves = false;
 
@@ -77,7 +77,7 @@ inline const FileCalls& failing_calls() {
         },
         [](int file, const void* text, std::size_t bytes) -> ssize_t {
             if (!fails(kAppend)) return real.append(file, text, bytes);
-            // As a full disk does: a part, and then no more.
+            // Like a full disk: writes a part and then fails.
             return g_fault.error == ENOSPC ? real.append(file, text, bytes / 2) : -1;
         },
         [](int file, off_t size) { return fails(kCut) ? -1 : real.cut(file, size); },

@@ -1,5 +1,5 @@
-// The address of a fault, from the registers of its threads: what a thread did before it stopped may have
-// changed them, and then there is none.
+// The address of a fault, from the registers of its threads. If a thread may have changed them before it
+// stopped, there is no address.
 #include "gpu_dump/fault_access.hpp"
 
 #include <string>
@@ -27,7 +27,7 @@ constexpr gpu::Instruction kMasked{0x00000000040d7fae,
                                    0x000fe80008941c44};  // LDGSTS.E.ZFILL.128 [R13], [R4.64], P1
 constexpr gpu::Instruction kToPredicates{0x0000007f05007804, 0x000fe40000000000};  // R2P PR, R5, 0x7f
 
-/// Of lanes 0 to 3 of a warp, of which the last is not active, and 2 has the predicate that keeps it out.
+/// Lanes 0 to 3 of a warp. The last is not active, and the predicate keeps lane 2 out.
 std::optional<gpu::FaultAccess> access_of(const gpu::Instruction& faulting, const gpu::Instruction& next,
                                           bool has_registers = true, std::uint64_t base = 0x7f0000001000) {
     DumpWriter writer = usual_dump();
@@ -72,18 +72,18 @@ TEST_CASE("Each thread that executed the instruction has an address") {
     CHECK(access->threads[1].index == gpu::Dim3{33, 0, 0});
 }
 
-TEST_CASE("Where it is not known whether a thread's mask was on the access is not certain") {
+TEST_CASE("If the mask of a thread is unknown, its access is uncertain") {
     const auto known = access_of(kLoad, kOther);
     const auto unknown = access_of(kLoad, kToPredicates);
     REQUIRE(known);
     REQUIRE(unknown);
     CHECK(known->is_certain);
     CHECK_FALSE(unknown->is_certain);
-    // Among them may be one that did nothing.
+    // One of them may have done nothing.
     CHECK(unknown->threads.size() == 3);
 }
 
-TEST_CASE("A thread that fills with zeros has read nothing, whatever its address is") {
+TEST_CASE("A thread that fills with zeros has read nothing, whatever its address") {
     const auto known = access_of(kMasked, kOther);
     REQUIRE(known);
     CHECK(known->instruction.access == gpu::Access::read);
@@ -97,14 +97,14 @@ TEST_CASE("A thread that fills with zeros has read nothing, whatever its address
     CHECK(unknown->threads.size() == 3);
 }
 
-TEST_CASE("Where a register was written meanwhile there is no address, but still an access") {
+TEST_CASE("If a register was written meanwhile there is no address, but still an access") {
     const auto access = access_of(kLoad, kSame);
     REQUIRE(access);
     CHECK(access->instruction.bytes == 4);
     CHECK(access->threads.empty());
 }
 
-TEST_CASE("Behind a branch, and where the access loads its own address, it is not certain") {
+TEST_CASE("Behind a branch, and where the access loads its own address, the address is uncertain") {
     const auto behind = access_of(kLoad, kBranch);
     REQUIRE(behind);
     CHECK(behind->threads.size() == 2);
@@ -115,7 +115,7 @@ TEST_CASE("Behind a branch, and where the access loads its own address, it is no
     CHECK_FALSE(own->is_certain);
 }
 
-TEST_CASE("Half an address is none, where it is not certain that it is one") {
+TEST_CASE("Half an address counts only if it is certain to be the whole one") {
     const auto lost = access_of(kLoad, kBranch, true, 0x42000000);
     REQUIRE(lost);
     CHECK(lost->instruction.bytes == 4);
@@ -128,7 +128,7 @@ TEST_CASE("Half an address is none, where it is not certain that it is one") {
     CHECK(certain->threads.size() == 2);
 }
 
-TEST_CASE("An address may be of the warp's registers") {
+TEST_CASE("An address may be in the warp's registers") {
     const auto access = access_of(kShared, kOther);
     REQUIRE(access);
     CHECK(access->instruction.space == gpu::Space::shared);
@@ -136,7 +136,7 @@ TEST_CASE("An address may be of the warp's registers") {
     CHECK(access->threads.front().address == 0x400400);
 }
 
-TEST_CASE("A dump without registers has no address, and code that is no access nothing at all") {
+TEST_CASE("A dump without registers has no address, and code without an access has nothing") {
     const auto access = access_of(kLoad, kOther, false);
     REQUIRE(access);
     CHECK(access->threads.empty());

@@ -1,5 +1,5 @@
-// Whose kernel it was by what its source says: of hand-written rings and sources, first those that leave it
-// open.
+// The likely kernel by the sources' assertions, with hand-written rings and sources. Cases that stay open
+// come first.
 #include "triage/gather/fault_suspects.hpp"
 
 #include <csignal>
@@ -47,8 +47,8 @@ Record failed_wait(std::uint64_t seq, std::int32_t error) {
 
 using Threads = std::vector<std::vector<Record>>;
 
-/// With what is concluded from it; each source is that of a package, each thread has room for 24 records.
-/// Where models are noted the first is that of model 0, and so on.
+/// The concluded report. Each source is that of a package, and each thread has room for 24 records. With
+/// `has_models`, the first source is that of model 0, and so on.
 CrashReport told(const std::vector<std::string>& sources, const Threads& threads, bool has_models = false) {
     const TempFolder folder;
     const ring::FileHeader header = file_header();
@@ -85,7 +85,7 @@ bool contains(const std::string& text, const std::string& part) {
     return text.find(part) != std::string::npos;
 }
 
-TEST_CASE("Nobody is likely where sources or the ring say too little") {
+TEST_CASE("No kernel is likely if sources or the ring say too little") {
     const auto is_open = [](const CrashReport& report) {
         if (report.by_assertion) return false;
         CHECK(contains(report.verdict, " not known to have finished: "));
@@ -100,15 +100,15 @@ TEST_CASE("Nobody is likely where sources or the ring say too little") {
     CHECK(is_open(told({harmless, kLookup}, Threads{records})));
     CHECK(is_open(told({kLookup, elsewhere}, Threads{records})));
     CHECK_FALSE(is_open(told({kLookup, kLookup}, Threads{records})));
-    // A launch is one of several of a kernel only where none has that very name.
+    // A launch counts as one of a numbered kernel only if no kernel has that very name.
     const std::string shorter = kernel("triton_poi_fused_index", "    tl.device_assert(a)\n");
     CHECK(is_open(told({shorter, harmless}, Threads{records})));
     CHECK_FALSE(is_open(told(shorter, records)));
-    // What a graph runs is not told by its launch.
+    // The launch of a graph does not show what the graph runs.
     Record graph = of(library, 2);
     graph.kind = ring::CallKind::graph;
     CHECK(is_open(told(kLookup, {of(lookup, 1), graph, failed_wait(3, kAssertion)})));
-    // The ring has lost what was launched before the oldest, which is not known to have ended.
+    // The ring has lost the launches before the oldest, which may be unfinished.
     std::vector<Record> many;
     for (std::uint64_t seq = 1; seq <= 30; ++seq)
         many.push_back(of(seq == 29 ? lookup : plain, seq));
@@ -118,7 +118,7 @@ TEST_CASE("Nobody is likely where sources or the ring say too little") {
     CHECK_FALSE(is_open(told(kLookup, many)));
 }
 
-TEST_CASE("Of kernels of one name in several packages that of the launch's model counts") {
+TEST_CASE("Of kernels with one name in several packages, the launch's model decides") {
     const std::string harmless = kernel("triton_poi_fused_index_1", "    tl.load(in_ptr0)\n");
     Record first = of(lookup, 1);
     Record second = of(lookup, 2);
@@ -128,25 +128,25 @@ TEST_CASE("Of kernels of one name in several packages that of the launch's model
                    "; likely in triton_poi_fused_index_1 (run 0, call 2), at line 4 of its source: of 2 "
                    "launches not known to have finished, only this one has an assertion"));
     CHECK(told({kLookup, harmless}, {{first, second, failed_wait(3, kAssertion)}}, true).call()->call == 1);
-    // Of a model of which nothing was kept there is no source.
+    // A model without evidence has no source.
     second.model = 7;
     CHECK(told({kLookup, harmless}, {{first, second, failed_wait(3, kAssertion)}}, true).without_source == 1);
 }
 
-TEST_CASE("What another thread launched while the call waited comes into question as well") {
+TEST_CASE("Launches of another thread during the wait are candidates too") {
     Record waited = failed_wait(2, kAssertion);
     waited.end_ticks = waited.begin_ticks + 500;
     const CrashReport report = told({kLookup + kMine}, {{of(lookup, 1), waited}, {of(mine, 3)}});
     CHECK(contains(
         report.verdict,
         "; likely in one of 2 launches with assertions, of 2 launches not known to have finished: "));
-    // Not what was launched when it had come back.
+    // Launches after the wait returned are not.
     CHECK(contains(
         told({kLookup + kMine}, {{of(lookup, 1), waited}, {of(mine, 9)}}).verdict,
         "(run 0, call 1), at line 4 of its source: it has an assertion and is the only launch not known"));
 }
 
-TEST_CASE("Kernels without a source here may assert, and that is said") {
+TEST_CASE("Kernels without a source here may assert, and the report says so") {
     const CrashReport report =
         told(kLookup, {of(lookup, 1), of(library, 2), of(plain, 3), failed_wait(4, kAssertion)});
     CHECK(contains(
@@ -157,7 +157,7 @@ TEST_CASE("Kernels without a source here may assert, and that is said") {
     CHECK(contains(report.next.front(), "If it printed none, this was another fault"));
 }
 
-TEST_CASE("Of the launches that had not ended the only one that asserts is likely the one") {
+TEST_CASE("The only unfinished launch with an assertion is the likely one") {
     const CrashReport report =
         told(kLookup, {of(lookup, 1), of(plain, 2), failed_wait(3, kAssertion), of(lookup, 4)});
     CHECK(
@@ -172,7 +172,7 @@ TEST_CASE("Of the launches that had not ended the only one that asserts is likel
     CHECK(contains(text, "the driver prints a failed assertion"));
     CHECK(contains(text, "  unfinished     triton_poi_fused_index_1 (run 0, call 1), "));
     CHECK(contains(report.next.back(), "--runs 0 --calls 1 "));
-    // A core dump of the same tells of the same bug.
+    // A core dump of the same fault gives the same fingerprint.
     CHECK(report.fingerprint == fingerprint_of({"kernel", "710", "triton_poi_fused_index", "4"}));
     std::string json;
     append_kept_json(report, json);
@@ -180,7 +180,7 @@ TEST_CASE("Of the launches that had not ended the only one that asserts is likel
 
     CHECK(contains(told(kLookup, {of(lookup, 1), failed_wait(2, 719)}).verdict,
                    ": it has an assertion and is the only launch not known to have finished; the"));
-    // Of another fault, and where none asserts, nothing is known.
+    // Another fault, or no kernel with an assertion, leaves it open.
     for (const CrashReport& other : {told(kLookup, {of(lookup, 1), failed_wait(2, kIllegalAddress)}),
                                      told(kMine, {of(lookup, 1), failed_wait(2, kAssertion)}),
                                      told("", {of(lookup, 1), failed_wait(2, kAssertion)})}) {
@@ -189,7 +189,7 @@ TEST_CASE("Of the launches that had not ended the only one that asserts is likel
     }
 }
 
-TEST_CASE("Several that assert are said as a set, with the lines of their one kernel") {
+TEST_CASE("Several kernels with assertions are reported as a set, with the lines of their one kernel") {
     std::vector<Record> records;
     for (std::uint64_t seq = 1; seq <= 20; ++seq)
         records.push_back(of(seq % 4 == 0 ? plain : mine, seq));

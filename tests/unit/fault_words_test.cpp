@@ -1,4 +1,4 @@
-// Which argument an address belongs to, and how that is said: known where it is, likely where it may be
+// The argument that an address belongs to, and its wording: certain where it is known, likely where it may be
 // another.
 #include "triage/judge/fault_words.hpp"
 
@@ -53,7 +53,7 @@ std::string words_of(const Told& told, DeviceFault* result = nullptr) {
 
 }  // namespace
 
-TEST_CASE("An access beside the argument that its line names is known to be of it, and how far it is") {
+TEST_CASE("An access beside the argument that its line names certainly belongs to it, with a distance") {
     CHECK(words_of({.addresses = {kSecond + 1024 + 512}, .by_line = 1}) ==
           "write 512 bytes past the end of buf12");
     CHECK(words_of({.addresses = {kSecond + 1024}, .by_line = 1}) == "write just past the end of buf12");
@@ -65,18 +65,18 @@ TEST_CASE("An access beside the argument that its line names is known to be of i
           "atomic update 82 MiB past the end of buf12");
 }
 
-TEST_CASE("Within an argument the address is said, for its memory is not there any more") {
+TEST_CASE("Within an argument the address is given, because its memory no longer exists") {
     CHECK(words_of({.addresses = {kFirst + 8}, .what = "read"}) ==
           "read from arg0_1 at 0x7f0000000008 (8 bytes after its start)");
     CHECK(words_of({.addresses = {kFirst + 8, kFirst + 12}, .what = "read", .by_line = 0}) ==
           "read from arg0_1 at 0x7f0000000008 (8 bytes after its start)");
 }
 
-TEST_CASE("What may be otherwise is likely") {
-    // The line says one, the address lies beside the other.
+TEST_CASE("Uncertain facts are worded as likely") {
+    // The line names one argument, and the address lies beside the other.
     CHECK(words_of({.addresses = {kSecond - 8}, .by_line = 0}) ==
           "likely a write 1044472 bytes past the end of arg0_1");
-    // No line says it.
+    // No line names an argument.
     CHECK(words_of({.addresses = {kSecond - 8}}) == "likely a write 8 bytes before the start of buf12");
     CHECK(words_of({.addresses = {kSecond + 1024}, .is_certain = false, .by_line = 1}) ==
           "likely a write just past the end of buf12");
@@ -87,7 +87,7 @@ TEST_CASE("What may be otherwise is likely") {
     CHECK(words_of({.addresses = {}, .by_line = 1}) == "likely a write to buf12");
 }
 
-TEST_CASE("Far from all, and of no line, it is no argument's") {
+TEST_CASE("Far from all arguments, and without a line, the access belongs to none") {
     CHECK(words_of({.addresses = {0x10}, .what = "read"}) ==
           "read of 4 bytes at 0x10, far from every argument");
 }
@@ -105,7 +105,7 @@ TEST_CASE("An address that the driver does not know has no place and no distance
     }
     CHECK(words_of({.addresses = {0}, .what = "read"}, &fault) == "read of 4 bytes at 0x0");
     CHECK(fault.accessed->place == FaultedAccess::Place::unknown);
-    // A near null pointer is still no neighbor of an argument that lies low.
+    // An address near null is still not a neighbor of an argument at a low address.
     CHECK(words_of({.addresses = {0}, .by_line = 1, .base = 0x1000}, &fault) == "likely a write to buf12");
     CHECK(fault.accessed->place == FaultedAccess::Place::unknown);
 }
@@ -131,7 +131,7 @@ TEST_CASE("The argument by line stays the only suspect of an address without a p
     CHECK(access_words(fault, arguments) == "likely a read from table");
 }
 
-TEST_CASE("Of several threads that one is told whose access is wrong") {
+TEST_CASE("Of several threads the one with the wrong access is reported") {
     DeviceFault fault;
     CHECK(words_of({.addresses = {kSecond, kSecond + 1020, kSecond + 1028}, .by_line = 1}, &fault) ==
           "write 4 bytes past the end of buf12");
@@ -141,7 +141,7 @@ TEST_CASE("Of several threads that one is told whose access is wrong") {
     CHECK(fault.thread == "[1, 0, 0]");
 }
 
-TEST_CASE("Of a kernel whose arguments nobody knows the address is all") {
+TEST_CASE("For a kernel with unknown arguments the address is all") {
     CHECK(words_of({.addresses = {0x10}, .what = "read", .has_arguments = false}) ==
           "read of 4 bytes at 0x10");
     CHECK(words_of({.addresses = {0x10, 0x14}, .what = "read", .has_arguments = false}) ==

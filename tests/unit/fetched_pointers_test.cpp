@@ -1,4 +1,4 @@
-// Which tensor a pointer belongs to, by the order in which the model asked for addresses.
+// The tensor that a pointer belongs to, by the order in which the model asked for addresses.
 #include "shim/tensors/fetched_pointers.hpp"
 
 #include "tests/support/catch.hpp"
@@ -31,7 +31,7 @@ constexpr FetchOrder kBackward = FetchOrder::last_to_first;
 
 }  // namespace
 
-TEST_CASE("A buffer and its view at one address are told apart in either order of evaluation") {
+TEST_CASE("A buffer and its view at one address are distinguished in either order of evaluation") {
     // kernel(input, buffer, view of buffer at offset 0, view at offset 8)
     const Passed passed = {{0x100}, {0x200}, {0x200}, {0x208}};
     const Handles expected = {handle(1), handle(2), handle(3), handle(4)};
@@ -47,7 +47,7 @@ TEST_CASE("A buffer and its view at one address are told apart in either order o
     CHECK(backward.order == kBackward);
 }
 
-TEST_CASE("Addresses that read the same both ways follow the order that was seen last") {
+TEST_CASE("Ambiguous addresses follow the order that was seen last") {
     const Passed passed = {{0x200}, {0x200}};
     const Fetched fetched = {{0x200, handle(1)}, {0x200, handle(2)}};
     CHECK(match(passed, fetched, kForward).handles == Handles{handle(1), handle(2)});
@@ -76,7 +76,7 @@ TEST_CASE("Tensors without elements have a place like any other") {
     CHECK(matched.handles == Handles{handle(1), handle(2), handle(3)});
 }
 
-TEST_CASE("What was asked for before the kernel's own pointers is passed over") {
+TEST_CASE("Requests before the kernel's own pointers are skipped") {
     const Matched matched =
         match({{0x100}, {0x200}}, {{0x900, handle(9)}, {0x100, handle(1)}, {0x200, handle(2)}});
     CHECK(matched.handles == Handles{handle(1), handle(2)});

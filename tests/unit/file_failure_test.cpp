@@ -7,7 +7,7 @@
 
 using namespace aoti_dbg;
 
-TEST_CASE("A failure names what failed, on what and why, and keeps the error") {
+TEST_CASE("A failure says what failed, on what and why, and keeps the error") {
     const Status failed = file_failure("cannot create", "/x/y", EACCES);
     CHECK_FALSE(failed.ok());
     CHECK(failed.message() == "cannot create /x/y: permission denied");
@@ -15,7 +15,7 @@ TEST_CASE("A failure names what failed, on what and why, and keeps the error") {
     CHECK(Status::error("something else").error_number() == 0);
 }
 
-TEST_CASE("Only a full disk or quota is a matter of space") {
+TEST_CASE("Only a full disk or quota counts as a lack of space") {
     for (const int error : {ENOSPC, EDQUOT}) {
         CHECK(remedy_for(error, "AOTI_DBG_OUT", PlaceKind::directory) ==
               "Free disk space, or set AOTI_DBG_OUT to a directory on a file system with enough space.");
@@ -24,7 +24,7 @@ TEST_CASE("Only a full disk or quota is a matter of space") {
     }
 }
 
-TEST_CASE("What may not be written to asks for a writable place") {
+TEST_CASE("An unwritable path asks for a writable one") {
     for (const int error : {EACCES, EPERM, EROFS, ENOTDIR, 0}) {
         CAPTURE(error);
         CHECK(remedy_for(error, "AOTI_DBG_OUT", PlaceKind::directory) ==
@@ -43,7 +43,7 @@ TEST_CASE("A limit of the process asks to raise that limit") {
           "Raise the open file limit of the process (ulimit -n).");
 }
 
-TEST_CASE("An error's text begins in lower case, and asking for it keeps errno") {
+TEST_CASE("An error's text starts in lower case, and asking for it keeps errno") {
     errno = EINTR;
     CHECK(errno_text(ENOSPC) == "no space left on device");
     CHECK(errno_text(EFBIG) == "file too large");

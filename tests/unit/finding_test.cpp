@@ -1,4 +1,5 @@
-// A finding as text and as JSON: hostile lines first, then that everything comes back and reads well.
+// A finding as text and as JSON: hostile lines first, then that everything survives a round trip and reads
+// well.
 #include "serializer/finding.hpp"
 
 #include <cmath>
@@ -80,7 +81,7 @@ std::string json_of(const Finding& finding) {
 
 }  // namespace
 
-TEST_CASE("What is no finding is refused") {
+TEST_CASE("Lines that are not findings are refused") {
     const std::string line =
         GENERATE("", "{", "[]", "null", "{}", R"({"event":"call"})", R"({"event":"finding"})",
                  R"({"event":"finding","version":2,"kind":"nan"})",
@@ -90,7 +91,7 @@ TEST_CASE("What is no finding is refused") {
     CHECK_FALSE(read_finding(std::string(100000, '[')).ok());
 }
 
-TEST_CASE("Members of a wrong type or size are passed over") {
+TEST_CASE("Members of a wrong type or size are skipped") {
     const Result<Finding> read = read_finding(
         R"({"event":"finding","version":1,"kind":"inf","number":-1,"kernel":7,"site":4294967296,"first":[1,"x"],)"
         R"("tensor":[],"inputs":{"a":1},"also":[3],"notes":[1,"n"],"elements":1e99})");
@@ -103,7 +104,7 @@ TEST_CASE("Members of a wrong type or size are passed over") {
     CHECK(read.value().notes == std::vector<std::string>{"n"});
 }
 
-TEST_CASE("A stream that was written as a number is read, one that is none is passed over") {
+TEST_CASE("A stream written as a number is read, and an invalid one is skipped") {
     const auto stream_of = [](const std::string& stream) {
         const Result<Finding> read =
             read_finding(R"({"event":"finding","version":1,"kind":"nan","stream":)" + stream + "}");
@@ -162,7 +163,7 @@ TEST_CASE("A finding that is written and read is the same, and is one line") {
     CHECK(finding.inputs[2].scalar == "-1");
 }
 
-TEST_CASE("A finding is a block that says what, where, out of what, and what to paste") {
+TEST_CASE("A finding is a block that says what, where, from which inputs, and what to paste") {
     std::string text;
     append_finding_text(example(), text);
     CHECK(text ==
@@ -183,7 +184,7 @@ TEST_CASE("A finding is a block that says what, where, out of what, and what to 
           "  suppress   nan in triton_per_fused__softmax_1 - buf2\n");
 }
 
-TEST_CASE("A wrong argument is told by what was expected and found, and comes back from JSON") {
+TEST_CASE("A wrong argument has the expected and the actual value, and survives JSON") {
     Finding finding = example();
     finding.kind = Finding::Kind::argument;
     finding.check = "dtype";
@@ -211,7 +212,7 @@ TEST_CASE("A wrong argument is told by what was expected and found, and comes ba
     CHECK(json_of(back.value()) == json_of(finding));
 }
 
-TEST_CASE("Names cannot break a block or obey a terminal, nor a line of JSON") {
+TEST_CASE("Names cannot break a block, a line of JSON or a terminal") {
     Finding finding = example();
     finding.kernel = "a\nb\x1b[31m\xff";
     finding.tensor.label = "c\rd";
@@ -223,7 +224,7 @@ TEST_CASE("Names cannot break a block or obey a terminal, nor a line of JSON") {
     CHECK(read_finding(line).ok());
 }
 
-TEST_CASE("An index that lies beyond the sizes is told as a number") {
+TEST_CASE("An index beyond the sizes is reported as a number") {
     CHECK(index_text(5, {2, 3}) == "[1, 2]");
     CHECK(index_text(6, {2, 3}) == "6");
     CHECK(index_text(0, {}) == "[]");

@@ -1,5 +1,5 @@
-// Measured calls that no program made, for the tests of findings: tensors are small, on the CPU, and measured
-// by the real statistics.
+// Invented measured calls for the tests of findings: tensors are small, on the CPU, and measured by the real
+// statistics.
 #pragma once
 
 #include <deque>
@@ -17,14 +17,14 @@ namespace aoti_dbg::test {
 inline constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
 inline constexpr float kInf = std::numeric_limits<float>::infinity();
 
-/// Owns whatever calls point to.
+/// Owns everything that calls point to.
 class Script {
   public:
     struct Buffer {
         std::vector<float> values;
         const TensorFacts* facts;
     };
-    /// An argument as a test says it; what it holds is read when a side is made.
+    /// An argument of a test. Its contents are read when a side is created.
     struct Given {
         const ArgumentFacts* facts;
         const Buffer* buffer;  // null: a scalar
@@ -32,7 +32,7 @@ class Script {
         Measured measured = Measured::now;
     };
 
-    /// Which statistics are there.
+    /// The statistics that exist.
     Wanted wanted = Wanted::printed | Wanted::indices | Wanted::hash;
     bool with_values = true;
 
@@ -63,7 +63,7 @@ class Script {
         return facts;
     }
 
-    /// Good until the next one is made.
+    /// Valid until the next one is created.
     MeasuredCall side(EventSide side, const SiteFacts* site, std::uint64_t sequence,
                       const std::vector<Given>& given) {
         made_.clear();

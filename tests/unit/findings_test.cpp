@@ -1,4 +1,4 @@
-// Whose fault a NaN is: calls that must not be blamed first, then those that must.
+// The kernel to blame for a NaN: calls that must not be blamed first, then those that must.
 #include "shim/check/findings.hpp"
 
 #include "tests/support/catch.hpp"
@@ -31,7 +31,7 @@ struct Watch {
     bool take(EventSide side, const SiteFacts* site, std::uint64_t number, const Given& given) {
         return findings.take(script.side(side, site, number, given), check, fresh);
     }
-    /// A whole call, which does `work` between its sides. What is made is there only afterwards.
+    /// A whole call, which does `work` between its sides. Created tensors exist only afterwards.
     template <typename Work>
     bool call(const SiteFacts& site, const Given& given, const Work& work) {
         const std::uint64_t number = ++sequence;
@@ -47,7 +47,7 @@ struct Watch {
 
 }  // namespace
 
-TEST_CASE("A call that reads NaN is not blamed for what it hands on") {
+TEST_CASE("A call that reads NaN is not blamed for passing it on") {
     Watch watch;
     auto& in = watch.script.buffer({1, kNaN});
     auto& out = watch.script.buffer({0, 0});
@@ -65,7 +65,7 @@ TEST_CASE("A call that reads NaN is not blamed for what it hands on") {
           "0 findings (1 follower, 1 of unknown origin)");
 }
 
-TEST_CASE("A NaN that goes through an update in place is handed on, not made") {
+TEST_CASE("A NaN that passes through an update in place is not that call's finding") {
     Watch watch;
     auto& buffer = watch.script.buffer({1, kNaN, 3});
     CHECK_FALSE(
@@ -76,7 +76,7 @@ TEST_CASE("A NaN that goes through an update in place is handed on, not made") {
     CHECK(watch.followers() == 1);
 }
 
-TEST_CASE("An update in place that makes a NaN is blamed for it") {
+TEST_CASE("An update in place that produces a NaN is blamed for it") {
     Watch watch;
     auto& buffer = watch.script.buffer({1, 0, 3});
     CHECK(
@@ -88,12 +88,12 @@ TEST_CASE("An update in place that makes a NaN is blamed for it") {
     CHECK(watch.fresh[0].tensor.label == "buf0");
     CHECK(watch.fresh[0].elements == 1);
     CHECK(watch.fresh[0].first == std::vector<std::uint64_t>{1});
-    // What it read, not what it left.
+    // The finding has the value that was read, not the one that was written.
     REQUIRE(watch.fresh[0].inputs.size() == 1);
     CHECK(watch.fresh[0].inputs[0].statistics.real.nan == 0);
 }
 
-TEST_CASE("Garbage in memory that is not written is no finding, at whatever price statistics come") {
+TEST_CASE("Garbage in unwritten memory is not a finding, whatever the cost of statistics") {
     Watch watch;
     watch.script.wanted = GENERATE(Wanted::findings, Wanted::printed | Wanted::indices | Wanted::hash);
     watch.script.with_values = GENERATE(true, false);
@@ -112,7 +112,7 @@ TEST_CASE("Garbage in memory that is not written is no finding, at whatever pric
     CHECK(watch.followers() == 0);
 }
 
-TEST_CASE("NaN that are new in memory that had some are a finding") {
+TEST_CASE("New NaN in memory that already had some are a finding") {
     Watch watch;
     watch.script.wanted = GENERATE(Wanted::findings, Wanted::printed | Wanted::indices | Wanted::hash);
     auto& out = watch.script.buffer({1, kNaN, 3, 4});
@@ -128,7 +128,7 @@ TEST_CASE("NaN that are new in memory that had some are a finding") {
     CHECK(watch.fresh.size() == 1);
 }
 
-TEST_CASE("Who wrote NaN over NaN is found out when somebody reads them, or the caller gets them") {
+TEST_CASE("A kernel that wrote NaN over NaN is found when a call reads them or the caller gets them") {
     Watch watch;
     auto& in = watch.script.buffer({1, 2});
     auto& out = watch.script.buffer({kNaN, 5});
@@ -158,7 +158,7 @@ TEST_CASE("Who wrote NaN over NaN is found out when somebody reads them, or the 
     CHECK(watch.findings.counts().unexplained == 0);
 }
 
-TEST_CASE("A kernel whose arguments nobody knows is found again where it writes NaN over its own") {
+TEST_CASE("A kernel with unknown arguments is found again where it writes NaN over its own") {
     const bool is_suppressed = GENERATE(false, true);
     Watch watch(is_suppressed ? "nan in user_kernel" : "");
     auto& in = watch.script.buffer({1, 2});
@@ -170,7 +170,7 @@ TEST_CASE("A kernel whose arguments nobody knows is found again where it writes 
                              {watch.script.name("buf1", Role::unknown), &out, {}}};
     const Given of_reader = {{watch.script.name("buf1", Role::reads), &out, {}},
                              {watch.script.name("buf2", Role::makes), &next, {}}};
-    // The next runs get the same memory, and what the first left in it.
+    // The next runs get the same memory with the contents that the first one left.
     for (watch.script.run = 0; watch.script.run < 3; ++watch.script.run) {
         const bool first = watch.call(origin, of_origin, [&] { out.values = {1, kNaN}; });
         CHECK(first == (watch.script.run == 0 && !is_suppressed));
@@ -182,7 +182,7 @@ TEST_CASE("A kernel whose arguments nobody knows is found again where it writes 
           (is_suppressed ? "0 findings (3 suppressed, 3 followers)" : "1 finding (2 repeats, 3 followers)"));
 }
 
-TEST_CASE("A kernel that made NaN once is not blamed for those that it is given") {
+TEST_CASE("A kernel that produced NaN once is not blamed for those in its inputs") {
     Watch watch;
     auto& in = watch.script.buffer({1, 2});
     auto& out = watch.script.buffer({0, 0});
@@ -198,7 +198,7 @@ TEST_CASE("A kernel that made NaN once is not blamed for those that it is given"
     CHECK(watch.findings.counts().unexplained == 1);
 }
 
-TEST_CASE("A follower is of known origin where the origin is found out only behind it") {
+TEST_CASE("A follower has a known origin even if the origin is found only after it") {
     Watch watch;
     auto& alias = watch.script.buffer({kNaN});
     auto& out = watch.script.buffer({kNaN, 5});
@@ -211,7 +211,7 @@ TEST_CASE("A follower is of known origin where the origin is found out only behi
                            {watch.script.name("buf2", Role::makes), &next, {}}},
                           [&] { next.values = {kNaN}; });
     };
-    // Of these two one is before it, and stays what it is.
+    // One of these two comes before the origin and stays as it is.
     CHECK_FALSE(read(alias));
     CHECK_FALSE(watch.call(origin, {{watch.script.name("buf1", Role::writes), &out, {}}}, [] {}));
     CHECK_FALSE(read(alias));
@@ -221,8 +221,7 @@ TEST_CASE("A follower is of known origin where the origin is found out only behi
     CHECK(watch.followers() == 3);
 }
 
-TEST_CASE(
-    "The mask of an attention is no finding, and a row that it masks as a whole is one, at the softmax") {
+TEST_CASE("An attention mask is not a finding, and a fully masked row is one at the softmax") {
     Watch watch;
     auto& scores = watch.script.buffer({1, 2, 3, 4}, {2, 2});
     auto& masked = watch.script.buffer({0, 0, 0, 0}, {2, 2});
@@ -307,7 +306,7 @@ TEST_CASE("Inf does not excuse a NaN, and NaN excuses an Inf") {
                            }));
 }
 
-TEST_CASE("Inf out of what is finite is a finding, also of a mask where it is positive") {
+TEST_CASE("Inf from finite inputs is a finding, even from a mask if it is positive") {
     Watch watch;
     auto& in = watch.script.buffer({1e30F, 1});
     auto& out = watch.script.buffer({0, 0});
@@ -339,7 +338,7 @@ TEST_CASE("A word in a name is a mask only if it is a whole word") {
     CHECK_FALSE(is_blamed("where"));
 }
 
-TEST_CASE("Only what is asked for is found") {
+TEST_CASE("Only requested checks produce findings") {
     Watch watch;
     auto& out = watch.script.buffer({0, 0});
     const auto make = [&](Check check) {
@@ -358,7 +357,7 @@ TEST_CASE("Only what is asked for is found") {
     CHECK(watch.fresh.size() == 4);
 }
 
-TEST_CASE("What a call that failed left behind is no finding, and outputs that were not measured are none") {
+TEST_CASE("Leftovers of a failed call are not findings, and neither are unmeasured outputs") {
     Watch watch;
     auto& out = watch.script.buffer({kNaN});
     const Given given = {{watch.script.name("buf0", Role::makes), &out, {}}};
@@ -371,7 +370,7 @@ TEST_CASE("What a call that failed left behind is no finding, and outputs that w
     CHECK(watch.fresh.empty());
 }
 
-TEST_CASE("An input that was not measured makes a finding weaker, and is named") {
+TEST_CASE("An unmeasured input weakens a finding and is named") {
     Watch watch;
     auto& in = watch.script.buffer({1});
     auto& out = watch.script.buffer({0});
@@ -386,7 +385,7 @@ TEST_CASE("An input that was not measured makes a finding weaker, and is named")
     CHECK(watch.fresh[0].inputs.at(0).unmeasured == "the stream is capturing");
 }
 
-TEST_CASE("What is only read may be measured on either side, or earlier") {
+TEST_CASE("A buffer that is only read may be measured on either side, or earlier") {
     Watch watch;
     auto& in = watch.script.buffer({kNaN});
     auto& out = watch.script.buffer({kNaN});
@@ -397,7 +396,7 @@ TEST_CASE("What is only read may be measured on either side, or earlier") {
     CHECK(watch.followers() == 1);
 }
 
-TEST_CASE("A call whose before side was lost is not blamed for what it may have found there") {
+TEST_CASE("A call whose before side was lost is not blamed for its possible inputs") {
     Watch watch;
     auto& in = watch.script.buffer({1});
     auto& out = watch.script.buffer({kNaN});
@@ -408,7 +407,7 @@ TEST_CASE("A call whose before side was lost is not blamed for what it may have 
     CHECK(watch.fresh.empty());
 }
 
-TEST_CASE("An argument of which nobody knows whether it is read excuses, and is blamed when it was clean") {
+TEST_CASE("An argument that may or may not be read is an excuse, and is blamed if it was clean") {
     Watch watch;
     auto& one = watch.script.buffer({1});
     auto& other = watch.script.buffer({kNaN});
@@ -423,7 +422,7 @@ TEST_CASE("An argument of which nobody knows whether it is read excuses, and is 
     CHECK(watch.fresh[0].tensor.label == "arg1");
 }
 
-TEST_CASE("A buffer that a call only reads and that has NaN after it is told, with the contradiction") {
+TEST_CASE("A buffer that a call only reads and that has NaN afterwards is reported as a contradiction") {
     Watch watch;
     auto& in = watch.script.buffer({1, 2});
     CHECK(watch.call(watch.script.site("out_of_bounds"), {{watch.script.name("buf0", Role::reads), &in, {}}},
@@ -434,7 +433,7 @@ TEST_CASE("A buffer that a call only reads and that has NaN after it is told, wi
     CHECK(watch.fresh[0].notes == std::vector<std::string>{"buf0 is declared read-only but changed"});
 }
 
-TEST_CASE("A buffer that a kernel gets to read and to write is reported once, as what it writes") {
+TEST_CASE("A buffer that a kernel both reads and writes is reported once, as an output") {
     Watch watch;
     auto& buffer = watch.script.buffer({1, 2});
     const Given given = {{watch.script.name("arg0_1", Role::reads), &buffer, {}},
@@ -446,12 +445,12 @@ TEST_CASE("A buffer that a kernel gets to read and to write is reported once, as
     CHECK(watch.fresh[0].tensor.role == Role::writes);
     CHECK(watch.fresh[0].also.empty());
     CHECK(watch.fresh[0].notes.empty());
-    // It read what was there before, not what it left.
+    // It read the earlier contents, not the ones that it left.
     REQUIRE(watch.fresh[0].inputs.size() == 1);
     CHECK(watch.fresh[0].inputs[0].statistics.real.nan == 0);
 }
 
-TEST_CASE("The same origin is told once, in whatever run, and counted from then on") {
+TEST_CASE("The same origin is reported once, in whatever run, and then counted") {
     Watch watch;
     auto& out = watch.script.buffer({0, 0});
     const SiteFacts& site = watch.script.site("k");
@@ -464,7 +463,7 @@ TEST_CASE("The same origin is told once, in whatever run, and counted from then 
     CHECK(watch.findings.counts().again == 4);
 }
 
-TEST_CASE("Another size that is wrong is another finding, and a storage that is too small is one") {
+TEST_CASE("Another wrong size is another finding, and a storage that is too small is one") {
     Watch watch;
     Finding wrong;
     wrong.kind = Finding::Kind::argument;
@@ -486,7 +485,7 @@ TEST_CASE("Another size that is wrong is another finding, and a storage that is 
     CHECK(watch.findings.counts().again == 2);
 }
 
-TEST_CASE("Calls without a known site are told apart by their number in the run") {
+TEST_CASE("Calls without a known site are distinguished by their number in the run") {
     Watch watch;
     auto& out = watch.script.buffer({0});
     SiteFacts& site = watch.script.site("k");
@@ -497,7 +496,7 @@ TEST_CASE("Calls without a known site are told apart by their number in the run"
     CHECK(watch.fresh.size() == 3);
 }
 
-TEST_CASE("A model input with NaN is told once and blamed on no kernel") {
+TEST_CASE("A model input with NaN is reported once and blamed on no kernel") {
     Watch watch;
     auto& in = watch.script.buffer({1, kNaN});
     auto& out = watch.script.buffer({0, 0});
@@ -517,7 +516,7 @@ TEST_CASE("A model input with NaN is told once and blamed on no kernel") {
     CHECK(watch.findings.counts().unexplained == 0);
 }
 
-TEST_CASE("A weight with NaN is told once by its own name, unless the run has put it there") {
+TEST_CASE("A weight with NaN is reported once by its own name, unless the run wrote it there") {
     Watch watch;
     auto& weight = watch.script.buffer({kNaN});
     auto& out = watch.script.buffer({0});
@@ -566,7 +565,7 @@ TEST_CASE("Calls of two threads do not excuse or blame each other") {
     CHECK(watch.fresh[0].kernel == "origin");
 }
 
-TEST_CASE("A known finding is counted, and another output of the same call is told all the same") {
+TEST_CASE("A known finding is counted, and another output of the same call is still reported") {
     Watch watch("nan in k - buf0, inf in *");
     auto& one = watch.script.buffer({0});
     auto& other = watch.script.buffer({0});
@@ -585,7 +584,7 @@ TEST_CASE("A known finding is counted, and another output of the same call is to
     CHECK(std::string(FindingSummary(watch.findings.counts()).text()) == "1 finding (2 suppressed)");
 }
 
-TEST_CASE("Scalars are told among the inputs") {
+TEST_CASE("Scalars are listed among the inputs") {
     Watch watch;
     auto& out = watch.script.buffer({0});
     CHECK(watch.call(watch.script.site("full"),
@@ -597,7 +596,7 @@ TEST_CASE("Scalars are told among the inputs") {
     CHECK(watch.fresh[0].inputs[0].scalar == "nan");
 }
 
-TEST_CASE("Calls that never end and runs without end use up no memory, and what is still open is judged") {
+TEST_CASE("Endless calls and endless runs use up no memory, and open ones are still judged") {
     Watch watch;
     auto& in = watch.script.buffer({kNaN});
     auto& out = watch.script.buffer({kNaN});
@@ -606,7 +605,7 @@ TEST_CASE("Calls that never end and runs without end use up no memory, and what 
     const Script::Given writes{watch.script.name("buf1", Role::writes), &out, {}};
     for (std::uint64_t number = 1; number <= 20000; ++number)
         watch.take(EventSide::before, &site, number, {reads, writes});
-    // Long forgotten: what is read is known from the after side.
+    // Their before side is long forgotten, so the after side shows what is read.
     CHECK_FALSE(watch.take(EventSide::after, &site, 1, {reads, writes}));
     CHECK_FALSE(watch.take(EventSide::after, &site, 20000, {reads, writes}));
     CHECK(watch.followers() == 2);
@@ -616,7 +615,7 @@ TEST_CASE("Calls that never end and runs without end use up no memory, and what 
     CHECK(watch.fresh.empty());
 }
 
-TEST_CASE("Places are told as far as they are known") {
+TEST_CASE("Places are reported as far as they are known") {
     struct Example {
         std::vector<float> values;
         std::vector<std::int64_t> sizes;

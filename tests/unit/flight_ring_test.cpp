@@ -1,4 +1,4 @@
-// The flight ring's reader against rings written by hand: torn, hostile, live, and in order.
+// The flight ring's reader with rings written by hand: torn, hostile, live, and in order.
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -67,7 +67,7 @@ TEST_CASE("A length that does not fit is noted and ends the reading") {
     CHECK(read.value().threads.empty());
 }
 
-TEST_CASE("A thread that claims more records than its block holds gives those that are there") {
+TEST_CASE("A thread that claims more records than its block has gives those that exist") {
     std::string bytes = file_start() + names_block({"a"}) + thread_block(7, {record(1, 0), record(2, 0)});
     ring::BlockHeader header = header_at(bytes, 2 * ring::kPage);
     header.capacity = UINT32_MAX;
@@ -79,7 +79,7 @@ TEST_CASE("A thread that claims more records than its block holds gives those th
     CHECK(read.value().notes.size() == 1);
 }
 
-TEST_CASE("Names whose numbers go back or are absurd are left out, and the others stay") {
+TEST_CASE("Names with decreasing or absurd numbers are left out, and the others stay") {
     const auto first = GENERATE(0U, 1U, UINT32_MAX);
     const std::string bytes = file_start() + names_block({"a", "b"}) + names_block({"c"}, first);
     const Result<ring::Contents> read = ring::parse_flight_ring(bytes);
@@ -88,13 +88,13 @@ TEST_CASE("Names whose numbers go back or are absurd are left out, and the other
     CHECK(read.value().notes.size() == 1);
 }
 
-TEST_CASE("Names that claim more than their block holds are cut off") {
+TEST_CASE("Names that claim more than their block has are cut off") {
     std::string bytes = file_start() + names_block({"first", "second"});
     ring::BlockHeader header = header_at(bytes, ring::kPage);
     SECTION("a count beyond the entries") {
         header.count = UINT32_MAX;
     }
-    SECTION("entries beyond what is used") {
+    SECTION("entries beyond the used part") {
         header.used = 9;
     }
     set_header(bytes, ring::kPage, header);
@@ -104,7 +104,7 @@ TEST_CASE("Names that claim more than their block holds are cut off") {
     CHECK(read.value().notes.size() == 1);
 }
 
-TEST_CASE("What is no ring, a newer one or one of the other byte order is refused by its own reason") {
+TEST_CASE("Other files, newer rings and other byte orders are each refused with their own reason") {
     ring::FileHeader header = file_header();
     std::string reason;
     SECTION("magic") {
@@ -133,7 +133,7 @@ TEST_CASE("What is no ring, a newer one or one of the other byte order is refuse
     CHECK(read.status().message().find(reason) != std::string::npos);
 }
 
-TEST_CASE("Texts of the header end even where the file does not end them") {
+TEST_CASE("Texts of the header end even if the file does not end them") {
     ring::FileHeader header = file_header();
     std::memset(header.program, 'x', sizeof header.program);
     std::memset(header.library, 'y', sizeof header.library);
@@ -152,7 +152,7 @@ TEST_CASE("A record that is being written is left out") {
     CHECK(read.value().threads.at(0).written == 2);
 }
 
-TEST_CASE("A block of an unknown kind is stepped over") {
+TEST_CASE("A block of an unknown kind is skipped") {
     std::string strange = thread_block(1, {record(9, 0)});
     ring::BlockHeader header = header_at(strange, 0);
     header.kind = static_cast<ring::BlockKind>(77);
@@ -164,7 +164,7 @@ TEST_CASE("A block of an unknown kind is stepped over") {
     CHECK(read.value().notes.size() == 1);
 }
 
-TEST_CASE("Markers are found by the marks of launches, and by no others") {
+TEST_CASE("Markers are found by the marks of launches only") {
     ring::MarkersHeader header{};
     header.error = 700;
     const std::string bytes = file_start() +
@@ -183,7 +183,7 @@ TEST_CASE("Markers are found by the marks of launches, and by no others") {
     CHECK(contents.notes.empty());
 }
 
-TEST_CASE("Markers that claim more than their block holds are those that are there") {
+TEST_CASE("Markers that claim more than their block has are those that exist") {
     std::string bytes = file_start() + markers_block({}, {{0x70, 2, 4, 12, 0}});
     ring::BlockHeader header = header_at(bytes, ring::kPage);
     header.capacity = UINT32_MAX;
@@ -196,11 +196,11 @@ TEST_CASE("Markers that claim more than their block holds are those that are the
     CHECK(read.value().notes.size() == 1);
 }
 
-TEST_CASE("A ring of before there were markers is read as it was") {
+TEST_CASE("A ring from before markers is read as before") {
     ring::FileHeader header = file_header();
     header.version = 2;
     ring::Record call = record(1, 0);
-    const std::uint32_t depth = 300;  // it had four bytes
+    const std::uint32_t depth = 300;  // it used to have four bytes
     std::memcpy(&call.depth, &depth, sizeof depth);
     const Result<ring::Contents> read =
         ring::parse_flight_ring(file_start(header) + names_block({"a"}) + thread_block(1, {call}));
@@ -210,12 +210,12 @@ TEST_CASE("A ring of before there were markers is read as it was") {
     CHECK(read.value().threads.at(0).records.at(0).mark == 0);
 }
 
-TEST_CASE("A ring of before contexts were told is read as it was") {
+TEST_CASE("A ring from before contexts is read as before") {
     ring::FileHeader header = file_header();
     header.version = 3;
     ring::Record call = record(1, 0);
     call.mark = 5;
-    const std::uint16_t depth = 0x107;  // it had two bytes
+    const std::uint16_t depth = 0x107;  // it used to have two bytes
     std::memcpy(&call.depth, &depth, sizeof depth);
     const Result<ring::Contents> read =
         ring::parse_flight_ring(file_start(header) + names_block({"a"}) + thread_block(1, {call}));
@@ -227,7 +227,7 @@ TEST_CASE("A ring of before contexts were told is read as it was") {
     CHECK(read.value().context_of(found) == nullptr);
 }
 
-TEST_CASE("The context that a launch went to is told where the header has it") {
+TEST_CASE("The context of a launch is shown if the header has it") {
     ring::FileHeader header = file_header();
     header.contexts[0] = {0x5500, 0, 0};
     header.contexts[1] = {0x6600, 1, 0};
@@ -251,7 +251,7 @@ TEST_CASE("The context that a launch went to is told where the header has it") {
     CHECK_FALSE(one.value().has_several_devices());
 }
 
-TEST_CASE("Records come back in order though the ring has wrapped, and threads are merged by number") {
+TEST_CASE("Records come back in order although the ring has wrapped, and threads are merged by number") {
     std::vector<ring::Record> written;
     for (std::uint64_t seq = 1; seq <= 11; seq += 2)
         written.push_back(record(seq, 0));
@@ -295,7 +295,7 @@ TEST_CASE("A file is read while another mapping writes to it, and grows with it"
     CHECK(records_in(read.value()) == 2);
 }
 
-TEST_CASE("What is not a regular file is refused without waiting for it") {
+TEST_CASE("Other than regular files are refused without waiting") {
     const TempFolder folder;
     const std::string pipe = folder.path() / "pipe";
     REQUIRE(mkfifo(pipe.c_str(), 0600) == 0);
@@ -316,7 +316,7 @@ TEST_CASE("No change of a few bytes crashes the reader or makes it invent record
     for (; rounds < 20000 && std::chrono::steady_clock::now() < stop; ++rounds) {
         std::string bytes = whole;
         for (std::uint64_t changes = 1 + random() % 8; changes > 0; --changes) {
-            // Mostly the headers: that is where lengths are.
+            // Mostly in the headers, which have the lengths.
             std::size_t place = random() % bytes.size();
             if (random() % 4 != 0)
                 place = place / ring::kPage * ring::kPage + random() % sizeof(ring::BlockHeader);

@@ -1,5 +1,5 @@
-// The hooks that let measurements go out, each of them, with a counter in place of the measuring and a
-// function that looks at it in place of the driver. Links neither the library nor a driver.
+// Each hook that lets measurements go out, with a counter instead of the measuring and a checking function
+// instead of the driver. Links neither the library nor a driver.
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
@@ -63,10 +63,10 @@ int g_real_calls = 0;
 int g_flushes_before_real = 0;
 
 int g_answer = kAnswer;
-std::vector<std::string> g_ordered;  // what was told of order, with the stream
+std::vector<std::string> g_ordered;  // ordering events, with the stream
 bool g_was_ordered_before_real = false;
 std::vector<std::string> g_touched;
-bool g_is_pageable = true;  // memory that something is copied to
+bool g_is_pageable = true;  // target memory of a copy
 
 int real_function() {
     ++g_real_calls;
@@ -96,17 +96,17 @@ bool begins_with(const std::string& text, const std::string& begin) {
     return text.compare(0, begin.size(), begin) == 0;
 }
 
-/// They tell others how far a stream is, and change nothing.
+/// These show others how far a stream is, and change nothing.
 bool only_sends(const FlushHook& hook) {
     return begins_with(hook.name, "cuEventRecord") || begins_with(hook.name, "cuStreamQuery");
 }
 
-/// What it waits for went out when it was recorded.
+/// Its measurements went out when the event was recorded.
 bool only_waits(const FlushHook& hook) {
     return std::string(hook.name) == "cuEventSynchronize";
 }
 
-/// Nobody learns how far another one's tensors are by it.
+/// It does not show how far another stream's tensors are.
 bool only_asks(const FlushHook& hook) {
     return std::string(hook.name) == "cuEventQuery";
 }
@@ -150,7 +150,7 @@ void* find_real_driver_function(DriverFunction /*function*/) {
     return nullptr;
 }
 
-/// One context, of device 0, whose memory all is.
+/// One context, of device 0, which owns all memory.
 void* other_driver_function(const char* name) {
     const std::string asked = name;
     if (asked == "cuCtxGetCurrent") {
@@ -255,7 +255,7 @@ void note_event_recorded(std::uint64_t /*event*/, std::uint64_t stream) {
 
 namespace {
 
-TEST_CASE("Where nothing waits to be measured, a hook calls the real function and does nothing else") {
+TEST_CASE("If nothing waits to be measured, a hook calls the real function and does nothing else") {
     g_pending_points = 0;
     for (const FlushHook& hook : kHooks) {
         CAPTURE(hook.name);
@@ -266,7 +266,7 @@ TEST_CASE("Where nothing waits to be measured, a hook calls the real function an
     }
 }
 
-TEST_CASE("While anything is measured, what may change memory is noted, and what only tells is not") {
+TEST_CASE("During a measurement, possible changes of memory are noted, and mere queries are not") {
     g_pending_points = 0;
     g_measuring = true;
     for (const FlushHook& hook : kHooks) {
@@ -277,7 +277,7 @@ TEST_CASE("While anything is measured, what may change memory is noted, and what
     g_measuring = false;
 }
 
-TEST_CASE("What waits goes out once, before the real function") {
+TEST_CASE("Waiting measurements go out once, before the real function") {
     g_pending_points = 1;
     REQUIRE(std::size(kHooks) > 100);
     for (const FlushHook& hook : kHooks) {
@@ -290,7 +290,7 @@ TEST_CASE("What waits goes out once, before the real function") {
     }
 }
 
-TEST_CASE("Where waits are recorded, those of each call that may wait are, around it, and nobody else's") {
+TEST_CASE("If waits are recorded, each call that may wait is recorded around itself, and no other") {
     g_pending_points = 0;
     g_recording_waits = true;
     int waiting = 0;
@@ -314,7 +314,7 @@ TEST_CASE("Where waits are recorded, those of each call that may wait are, aroun
     g_recording_waits = false;
 }
 
-TEST_CASE("Where the map of allocations is kept, who frees memory says so, before and with what came of it") {
+TEST_CASE("If the map of allocations is kept, a free is recorded before the call and with its result") {
     g_pending_points = 0;
     g_recording_memory = true;
     int freeing = 0;
@@ -334,7 +334,7 @@ TEST_CASE("Where the map of allocations is kept, who frees memory says so, befor
     g_recording_memory = false;
 }
 
-/// What of order each hook is to tell of, but for the stream.
+/// The ordering events that each hook must report, without the stream.
 std::vector<std::string> order_of(const std::string& name) {
     const auto begins = [&name](std::initializer_list<const char*> beginnings) {
         return std::any_of(beginnings.begin(), beginnings.end(),
@@ -367,7 +367,7 @@ std::vector<std::string> order_of(const std::string& name) {
     return waits ? std::vector<std::string>{name, "host"} : std::vector<std::string>{name};
 }
 
-TEST_CASE("Where races are looked for, each says what it does to which stream, before it does it") {
+TEST_CASE("For the races check, each hook reports its effect on its stream before it happens") {
     g_pending_points = 0;
     g_ordering = true;
     g_answer = 0;
@@ -376,13 +376,13 @@ TEST_CASE("Where races are looked for, each says what it does to which stream, b
         CHECK(call(hook) == 0);
         const bool is_twin = ends_with(hook.name, "_ptsz") || ends_with(hook.name, "_ptds");
         std::vector<std::string> expected = order_of(hook.name);
-        // It is the host that has waited: behind the call.
+        // The host waited only once the call has returned.
         CHECK(g_was_ordered_before_real == (!expected.empty() && !begins_with(expected.front(), "host")));
         for (std::string& each : expected)
-            each += is_twin ? " 2" : " 0";  // none of what has a twin has no stream
+            each += is_twin ? " 2" : " 0";  // no function with a twin is without a stream
         CHECK(g_ordered == expected);
     }
-    // Pinned memory nobody waits for.
+    // Copies of pinned memory do not wait.
     g_is_pageable = false;
     for (const FlushHook& hook : kHooks) {
         CAPTURE(hook.name);
@@ -390,7 +390,7 @@ TEST_CASE("Where races are looked for, each says what it does to which stream, b
         CHECK(g_ordered.size() == order_of(hook.name).size());
     }
     g_is_pageable = true;
-    // Who waits in vain knows nothing.
+    // A failed wait shows nothing.
     g_answer = kAnswer;
     for (const FlushHook& hook : kHooks) {
         CAPTURE(hook.name);
@@ -416,13 +416,13 @@ std::vector<FlushHook> plain_copies_and_sets() {
     return plain;
 }
 
-/// With 1001, 1002, 1003 and so on.
+/// Calls a hook with 1001, 1002, 1003 and so on.
 void call_with_numbers(const FlushHook& hook) {
     using Longest = int (*)(long, long, long, long, long, long, long, long, long, long);
     reinterpret_cast<Longest>(hook.hook)(1001, 1002, 1003, 1004, 1005, 1006, 1007, 1008, 1009, 1010);
 }
 
-/// What call_with_numbers() touches.
+/// The ranges that call_with_numbers() touches.
 std::vector<std::string> touched_by(const std::string& name) {
     const auto begins = [&name](const char* beginning) { return begins_with(name, beginning); };
     const std::string unit_name = name.substr(0, name.find('_'));
@@ -440,7 +440,7 @@ std::vector<std::string> touched_by(const std::string& name) {
     return {"reads 1003 at 1002", "writes 1003 at 1001"};
 }
 
-TEST_CASE("Copies and sets say which memory they read and write") {
+TEST_CASE("Copies and sets report the memory that they read and write") {
     g_pending_points = 0;
     g_ordering = true;
     int touching = 0;
@@ -455,7 +455,7 @@ TEST_CASE("Copies and sets say which memory they read and write") {
     g_ordering = false;
 }
 
-/// Kernels of the driver's that it is known to have.
+/// The number of driver kernels that the call is known to use.
 template <typename Call>
 std::uint32_t kernels_of(Call call) {
     g_counts_launches = true;
@@ -467,7 +467,7 @@ std::uint32_t kernels_of(Call call) {
     return after - before - 1;
 }
 
-TEST_CASE("Copies within the device and fills of rows that lie apart count as kernels") {
+TEST_CASE("Copies within the device and fills of separate rows count as kernels") {
     int counting = 0;
     for (const FlushHook& hook : plain_copies_and_sets()) {
         CAPTURE(hook.name);
@@ -482,7 +482,7 @@ TEST_CASE("Copies within the device and fills of rows that lie apart count as ke
     CHECK(counting > 20);
 }
 
-TEST_CASE("Each copy of a batch that has bytes counts, and a list that is not there is not read") {
+TEST_CASE("Each copy of a batch with bytes counts, and a missing list is not read") {
     std::uint64_t to[] = {0x1000, 0x2000, 0x3000};
     std::uint64_t from[] = {0x4000, 0x5000, 0x6000};
     std::size_t bytes[] = {8, 0, 16};
@@ -511,7 +511,7 @@ TEST_CASE("Stream 0 is the legacy stream to a function and the thread's own to i
         CAPTURE(hook.name);
         call(hook);
         if (g_flushes_of_one + g_sends == 0) {
-            // Without a stream in the call, all of them are concerned.
+            // A call without a stream concerns all of them.
             CHECK(!ends_with(hook.name, "_ptsz"));
             continue;
         }
@@ -521,7 +521,7 @@ TEST_CASE("Stream 0 is the legacy stream to a function and the thread's own to i
     CHECK(with_stream > 50);
 }
 
-TEST_CASE("A stream that was made is the same to both") {
+TEST_CASE("A created stream is the same to both") {
     g_pending_points = 1;
     int stream = 0;
     for (const FlushHook& hook : kHooks) {
@@ -534,7 +534,7 @@ TEST_CASE("A stream that was made is the same to both") {
     }
 }
 
-TEST_CASE("Without a driver behind it a hook says so") {
+TEST_CASE("Without a driver behind it a hook returns an error") {
     g_pending_points = 1;
     g_real.real = nullptr;
     for (const FlushHook& hook : kHooks) {

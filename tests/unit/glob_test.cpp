@@ -1,4 +1,4 @@
-// Globs: what may hurt first, then what each part of a pattern takes.
+// Globs: harmful patterns first, then what each part of a pattern matches.
 #include "base/glob.hpp"
 
 #include <string>
@@ -7,7 +7,7 @@
 
 using aoti_dbg::glob_matches;
 
-TEST_CASE("A pattern that would keep a careless matcher busy for ever comes to an end") {
+TEST_CASE("A pattern that would keep a careless matcher busy forever ends") {
     std::string stars;
     for (int i = 0; i < 200; ++i)
         stars += "*a";
@@ -16,7 +16,7 @@ TEST_CASE("A pattern that would keep a careless matcher busy for ever comes to a
     CHECK(glob_matches(std::string(100000, '*'), std::string(100000, 'x')));
 }
 
-TEST_CASE("Nothing matches nothing") {
+TEST_CASE("Only an empty text matches the empty pattern") {
     CHECK(glob_matches("", ""));
     CHECK(glob_matches("*", ""));
     CHECK(glob_matches("***", ""));
@@ -25,7 +25,7 @@ TEST_CASE("Nothing matches nothing") {
     CHECK_FALSE(glob_matches("", "a"));
 }
 
-TEST_CASE("A bracket without its other half stands for itself") {
+TEST_CASE("A bracket without its other half is an ordinary character") {
     CHECK(glob_matches("a[b", "a[b"));
     CHECK(glob_matches("*[", "x["));
     CHECK(glob_matches("[]", "[]"));
@@ -42,21 +42,21 @@ TEST_CASE("A closing bracket that comes first in a set is a member of it") {
     CHECK(glob_matches("[!]a]", "b"));
 }
 
-TEST_CASE("A hyphen at the end of a set, or at its beginning, is a member of it") {
+TEST_CASE("A hyphen at the start or end of a set is a member of it") {
     CHECK(glob_matches("[a-]", "-"));
     CHECK(glob_matches("[-a]", "-"));
     CHECK_FALSE(glob_matches("[a-c]", "-"));
     CHECK_FALSE(glob_matches("[c-a]", "b"));
 }
 
-TEST_CASE("Special characters mean nothing within a set, so that a set can take them as they are") {
+TEST_CASE("Special characters are ordinary within a set, so a set can match them") {
     CHECK(glob_matches("a[*]b", "a*b"));
     CHECK_FALSE(glob_matches("a[*]b", "axb"));
     CHECK(glob_matches("a[?]b", "a?b"));
     CHECK(glob_matches("a[[]b", "a[b"));
 }
 
-TEST_CASE("Stars take any text, also none, and give back what is needed behind them") {
+TEST_CASE("Stars match any text, even none, and give back what the rest needs") {
     CHECK(glob_matches("*_poi_*", "triton_poi_fused_0"));
     CHECK(glob_matches("a*", "a"));
     CHECK(glob_matches("*ab", "aab"));
@@ -72,7 +72,7 @@ TEST_CASE("A pattern must match the whole name") {
     CHECK_FALSE(glob_matches("triton_?", "triton_10"));
 }
 
-TEST_CASE("Case does not matter, in sets and ranges neither, and bytes beyond ASCII are as they are") {
+TEST_CASE("Case does not matter, not even in sets and ranges, and bytes beyond ASCII match exactly") {
     CHECK(glob_matches("TRITON_*", "triton_0"));
     CHECK(glob_matches("[a-c]", "B"));
     CHECK(glob_matches("[A-C]", "b"));

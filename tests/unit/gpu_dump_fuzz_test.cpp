@@ -1,6 +1,6 @@
-// Throws damaged GPU core dumps, cubins and line tables at their readers, and what they make of them at the
-// page that `aoti-dbg show` prints. The random numbers are always the same. Meant for the sanitizer builds;
-// in others it still checks what must hold of any result.
+// Feeds damaged GPU core dumps, cubins and line tables to their readers, and the results to the page of
+// `aoti-dbg show`, with fixed random numbers. Meant for the sanitizer builds; other builds still check what
+// must hold for any result.
 #include <algorithm>
 #include <cstring>
 #include <string>
@@ -21,7 +21,7 @@ using namespace test;
 
 constexpr int kRounds = 10000;
 
-/// Nothing to spare behind it, so that a sanitizer sees whoever reads on.
+/// A copy of exactly the size, so that a sanitizer sees any read beyond it.
 class Exact {
   public:
     explicit Exact(const std::string& text) : bytes_(text.begin(), text.end()) {}
@@ -41,7 +41,7 @@ bool is_harmless(const std::string& text) {
     });
 }
 
-/// Whether it was read with a fault in it.
+/// Returns whether it was read and has a fault.
 bool check_dump(const std::string& text) {
     const Exact file(text);
     const Result<gpu::GpuDump> read = gpu::read_gpu_dump(file.bytes());
@@ -88,7 +88,7 @@ bool check_dump(const std::string& text) {
     return !faults.empty();
 }
 
-/// Whether a line was found.
+/// Returns whether a line was found.
 bool check_cubin(const std::string& text) {
     const Exact file(text);
     const Result<elf::File> opened = elf::File::open(file.bytes());
@@ -112,7 +112,7 @@ bool check_cubin(const std::string& text) {
 
 void damage(std::string& text, const std::string& other, Random& random) {
     if (text.empty()) text = other;
-    // Half of the time in the table of sections, which is at the end.
+    // Half of the changes hit the table of sections, which is at the end.
     const std::size_t headers = std::min<std::size_t>(text.size(), 64 * 24);
     const std::size_t place =
         random.one_in(2) ? random.below(text.size()) : text.size() - 1 - random.below(headers);
@@ -124,7 +124,7 @@ void damage(std::string& text, const std::string& other, Random& random) {
             text[place] = static_cast<char>(text[place] ^ (1 << random.below(8)));
             break;
         case 2: {
-            // Offsets and lengths are what leads out of a file.
+            // Wrong offsets and lengths are what leads out of a file.
             const std::uint64_t number =
                 random.one_in(2) ? ~std::uint64_t{0} >> random.below(64) : random.below(text.size() + 64);
             const std::size_t bytes = std::size_t{1} << random.below(4);
@@ -138,7 +138,7 @@ void damage(std::string& text, const std::string& other, Random& random) {
             if (random.one_in(8)) text.erase(place, 1 + random.below(100));
             break;
         default: {
-            // What stands elsewhere, of the same or another.
+            // A piece from elsewhere, of the same file or another.
             const std::string piece = other.substr(random.below(other.size()) / 8 * 8, 8 * random.below(9));
             const std::size_t there = place / 8 * 8;
             text.replace(there, std::min(piece.size(), text.size() - there), piece);
@@ -189,7 +189,7 @@ std::string dwarf_5_cubin() {
     return writer.bytes();
 }
 
-TEST_CASE("Damaged dumps are read without harm, and what is found lies within them") {
+TEST_CASE("Damaged dumps are read without harm, and the results lie within them") {
     Random random;
     const std::vector<std::string> whole = whole_dumps();
     for (const std::string& dump : whole)
@@ -201,7 +201,7 @@ TEST_CASE("Damaged dumps are read without harm, and what is found lies within th
         damage(dump, whole[random.below(whole.size())], random);
         if (check_dump(dump)) ++with_fault;
     }
-    // Else no more than the first steps were tested.
+    // Otherwise only the first steps would have been tested.
     CHECK(with_fault > kRounds / 20);
 }
 
@@ -233,7 +233,7 @@ TEST_CASE("Line programs of random bytes end") {
     }
 }
 
-TEST_CASE("Bytes at random are read without harm") {
+TEST_CASE("Random bytes are read without harm") {
     Random random;
     const std::string header = whole_dumps()[0].substr(0, 64);
     for (int round = 0; round < 2000; ++round) {

@@ -1,4 +1,5 @@
-// Dumps that driver 580 wrote on an H200 (data/gpu_dumps), against what cuda-gdb says of the same files.
+// Dumps that driver 580 wrote on an H200 (data/gpu_dumps), compared with cuda-gdb's output for the same
+// files.
 #include <cstring>
 #include <fstream>
 #include <iterator>
@@ -21,7 +22,7 @@ std::uint64_t number_at(const std::string& bytes, std::size_t offset) {
     return number;
 }
 
-/// The dump as it was: its length, then what is not zero, each piece behind its offset and length.
+/// The original dump. The file has its length, then the nonzero pieces, each behind its offset and length.
 std::string recorded(const std::string& name) {
     std::ifstream file(std::string(AOTI_DBG_TEST_DATA) + "/gpu_dumps/" + name + ".runs", std::ios::binary);
     const std::string pieces{std::istreambuf_iterator<char>(file), {}};
@@ -36,7 +37,7 @@ std::string recorded(const std::string& name) {
     return dump;
 }
 
-/// A dump of one fault, or of one kernel that ran, and what is derived from it.
+/// A dump of one fault, or of one running kernel, and the facts derived from it.
 struct Recorded {
     explicit Recorded(const std::string& name)
         : bytes(recorded(name)), result(gpu::read_gpu_dump(std::as_bytes(std::span(bytes)))) {
@@ -51,7 +52,7 @@ struct Recorded {
     Recorded& operator=(const Recorded&) = delete;
 
     [[nodiscard]] const gpu::GpuDump& dump() const { return result.value(); }
-    /// "file:line" and, where it was inlined, " < " and the line of the call.
+    /// "file:line" and, if it was inlined, " < " and the line of the call.
     [[nodiscard]] std::string lines() const {
         REQUIRE(fault.place);
         const Result<elf::File> image = elf::File::open(dump().modules[fault.place->module].image);
@@ -79,7 +80,7 @@ struct Recorded {
 //   inlined from fault_victim.cu:61)
 // #0  step_5<<<(64,1,1),(256,1,1)>>> () at [...]/tests/gpu/fault_victim.cu:62
 // errorpc        0x7f4e777a4a40      0x7f4e777a4a40 <step_4+576>
-TEST_CASE("A store of which the exception met the next kernel: the one at fault is that of the error PC") {
+TEST_CASE("A late store's exception is reported in the next kernel, and the error PC names the faulted one") {
     const Recorded dump("late_store");
     const Fault& fault = dump.fault;
     CHECK(fault.kernel == "step_4");
@@ -105,7 +106,7 @@ TEST_CASE("A store of which the exception met the next kernel: the one at fault 
 //   inlined from fault_victim.cu:61
 // *  5 active 0x00007fc8fb7a4d70   (5,0,0)    None
 // => 0x7fc8fb7a4d70 <step_4+1392>
-TEST_CASE("A kernel that stopped itself: no exception, and the thread that did") {
+TEST_CASE("A kernel that stopped itself has no exception, but the thread that did it") {
     const Recorded dump("trap");
     const Fault& fault = dump.fault;
     CHECK(fault.is_trap);
@@ -131,8 +132,8 @@ TEST_CASE("A kernel that stopped itself: no exception, and the thread that did")
 // CUDA Exception: Warp Illegal Address
 // The exception was triggered at PC 0x7fde377a0ea0  put_kernel
 //   (cwh3ihnghe73gi6wjp7jluyhmkw3vupzijwuzlgw5s3yo64lyr52.py:23)
-// and then it aborts over a dump without a warp.
-TEST_CASE("A store of which the warp has ended: its SM knows the instruction, and nobody the launch") {
+// cuda-gdb then aborts, because the dump has no warp.
+TEST_CASE("A store whose warp has ended leaves the instruction in its SM, and no launch") {
     const Recorded dump("ended_warp");
     const Fault& fault = dump.fault;
     CHECK(fault.kernel == "put_kernel");
@@ -148,9 +149,9 @@ TEST_CASE("A store of which the warp has ended: its SM knows the instruction, an
     CHECK(fault.later_grid == gpu::kNone);
 }
 
-// Asked for by the pipe, while the launch 61 of a hundred on three streams went round at line 88, inlined at
-// 110; as the program says. Images of other modules than its own are left out.
-TEST_CASE("A kernel that does not end: the launch, and the thread and the line at which it goes round") {
+// The pipe requested this dump while launch 61 of a hundred, on three streams, was looping. The program says
+// line 88, inlined at 110. Images of other modules are left out.
+TEST_CASE("For a kernel that does not end, the dump has the launch, the thread and the looping line") {
     const Recorded dump("hang");
     const Fault& at = dump.fault;
     CHECK(at.kernel == "step_5");
@@ -166,7 +167,7 @@ TEST_CASE("A kernel that does not end: the launch, and the thread and the line a
     CHECK(dump.running.front().warps_there == 1);
 }
 
-TEST_CASE("What the driver says of itself and of its device is read, with nothing left over to note") {
+TEST_CASE("All driver and device facts are read, without a leftover to note") {
     for (const char* name : {"late_store", "trap", "ended_warp", "hang"}) {
         CAPTURE(name);
         const Recorded dump(name);

@@ -1,5 +1,5 @@
-// The reader of the driver's GPU core dump: damaged dumps, dumps of other drivers, and what is said of a
-// fault. The dumps are written by hand; the layout is checked against no driver here.
+// The reader of the driver's GPU core dump: damaged dumps, dumps of other drivers, and the facts about a
+// fault. The dumps are written by hand; no real driver checks the layout here.
 #include <algorithm>
 #include <string>
 
@@ -31,7 +31,7 @@ bool is_noted(const GpuDump& dump, const std::string& part) {
                        [&part](const std::string& note) { return contains(note, part); });
 }
 
-/// A dump together with its bytes and what is derived from it.
+/// A dump together with its bytes and the facts derived from it.
 struct Read {
     explicit Read(std::string text) : bytes(std::move(text)), result(gpu::read_gpu_dump(bytes_in(bytes))) {}
     explicit Read(DumpWriter writer) : Read(writer.bytes()) {}
@@ -55,7 +55,7 @@ std::string error_of(const std::string& bytes) {
 
 }  // namespace
 
-TEST_CASE("What is no GPU core dump is refused with what it is") {
+TEST_CASE("A file that is not a GPU core dump is refused with what it is") {
     CHECK(contains(error_of(""), "is empty"));
     CHECK(contains(error_of("something else"), "is not an ELF file"));
     CHECK(contains(error_of(module_image({{"k"}})), "is a cubin, not a GPU core dump"));
@@ -72,21 +72,20 @@ TEST_CASE("What is no GPU core dump is refused with what it is") {
     CHECK(contains(error_of(beyond), "its section headers are outside the file"));
 }
 
-TEST_CASE("A dump cut off at any byte is refused or read as far as it goes, and that is said") {
+TEST_CASE("A dump cut off at any byte is refused or read as far as it goes, with a note") {
     const std::string whole = usual_dump().bytes();
     for (std::size_t bytes = 1; bytes < whole.size(); ++bytes) {
-        // Of just its size, so that a sanitizer sees whoever reads on.
+        // A copy of exactly its size, so that a sanitizer sees any read beyond it.
         const std::vector<char> cut(whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(bytes));
         const Result<GpuDump> read = gpu::read_gpu_dump(std::as_bytes(std::span(cut)));
-        // The table of sections is the last thing in it.
+        // The table of sections comes last in the file.
         REQUIRE_FALSE(read.ok());
         REQUIRE(contains(read.status().message(), "is truncated"));
     }
 }
 
-TEST_CASE(
-    "Where the table of sections comes first, a dump that is cut off says so and is read as far as it goes") {
-    // The same, with the table moved in front of what it tells of.
+TEST_CASE("If the table of sections comes first, a truncated dump is read as far as it goes, with a note") {
+    // The same dump, with the table moved in front of the sections.
     const std::string whole = usual_dump().bytes();
     std::uint64_t table = 0;
     std::memcpy(&table, whole.data() + 40, sizeof table);
@@ -111,13 +110,13 @@ TEST_CASE(
     CHECK(is_noted(Read(text.substr(0, 64 + moved + 100)).dump(), "is truncated"));
 }
 
-TEST_CASE("Counts and lengths that lie lead nowhere, and are noted") {
+TEST_CASE("Wrong counts and lengths do no harm and are noted") {
     DumpWriter writer = usual_dump();
     SECTION("more bytes than the file has") {
         writer.finish = [](ElfWriter& file) { file.section(3).said_bytes = 1LL << 62; };
         CHECK(is_noted(Read(writer).dump(), ".cudbg.devtbl: is truncated"));
     }
-    SECTION("a place beyond the file") {
+    SECTION("an offset beyond the file") {
         writer.finish = [](ElfWriter& file) { file.section(3).said_offset = 1LL << 62; };
         const Read read(writer);
         CHECK(read.dump().devices.empty());
@@ -132,7 +131,7 @@ TEST_CASE("Counts and lengths that lie lead nowhere, and are noted") {
         writer.finish = [](ElfWriter& file) { file.section(3).entry_bytes = UINT64_MAX; };
         CHECK(Read(writer).dump().devices.empty());
     }
-    SECTION("tables that belong to each other, to themselves, or to what is not there") {
+    SECTION("tables that belong to each other, to themselves, or to missing ones") {
         writer.finish = [](ElfWriter& file) {
             for (std::uint32_t i = 4; i < 12; ++i) {
                 file.section(i).link = i % 3 == 0 ? i : 4000;
@@ -144,7 +143,7 @@ TEST_CASE("Counts and lengths that lie lead nowhere, and are noted") {
         CHECK(is_noted(read.dump(), "belongs to an entry that is missing"));
         CHECK(read.dump().notes.size() <= 9);
     }
-    SECTION("more sections than can be") {
+    SECTION("more sections than possible") {
         writer.counts_in_first_section = true;
         std::string bytes = writer.bytes();
         std::uint64_t table = 0;
@@ -156,10 +155,10 @@ TEST_CASE("Counts and lengths that lie lead nowhere, and are noted") {
     }
 }
 
-TEST_CASE("Sections that lie one over the other do not make a small file endless") {
+TEST_CASE("Sections that overlap do not make a small file endless") {
     DumpWriter writer = usual_dump();
     writer.finish = [](ElfWriter& file) {
-        // All of them the whole file, in entries of 8 bytes.
+        // Each one covers the whole file, in entries of 8 bytes.
         for (std::uint32_t i = 0; i < 2000; ++i) {
             WrittenSection section{".cudbg.smtbl", kSmsType, {}};
             section.link = 3;
@@ -175,11 +174,11 @@ TEST_CASE("Sections that lie one over the other do not make a small file endless
     CHECK(is_noted(read.dump(), "more"));
 }
 
-TEST_CASE("Texts out of range, images that are no ELF file and a second table of lanes do no harm") {
+TEST_CASE("Texts out of range, images that are not ELF files and a second table of lanes do no harm") {
     DumpWriter writer = usual_dump();
     writer.devices[0].contexts[0].modules[1].image = "no image at all, but some bytes";
     writer.finish = [](ElfWriter& file) {
-        file.section(1).content = "x";  // not even an end
+        file.section(1).content = "x";  // not even a terminator
         WrittenSection lanes{".cudbg.lntbl", kLanesType, std::string(56, '\1')};
         lanes.link = file.section(file.find(kLanesType)).link;
         lanes.entry_bytes = 56;
@@ -196,7 +195,7 @@ TEST_CASE("Texts out of range, images that are no ELF file and a second table of
     CHECK(faults[0].pc == kMulAddress + 0x10);
 }
 
-TEST_CASE("The entries of older and of newer drivers are read by the length that they say") {
+TEST_CASE("Entries of older and newer drivers are read by their given length") {
     DumpWriter writer = usual_dump();
     SECTION("newer: each is longer") {
         writer.entry_bytes = [](std::uint32_t, std::size_t usual) { return usual + 24; };
@@ -207,7 +206,7 @@ TEST_CASE("The entries of older and of newer drivers are read by the length that
         CHECK(faults[0].threads == std::vector<Dim3>{{32, 0, 0}, {33, 0, 0}});
         CHECK(read.dump().notes.empty());
     }
-    SECTION("driver 346: SMs have an id and nothing else") {
+    SECTION("driver 346: SMs have only an id") {
         writer.entry_bytes = [](std::uint32_t type, std::size_t usual) {
             return type == kSmsType ? 8 : type == kGridsType ? 104 : type == kBlocksType ? 24 : usual;
         };
@@ -218,10 +217,10 @@ TEST_CASE("The entries of older and of newer drivers are read by the length that
         CHECK_FALSE(read.dump().meta);
         const std::vector<Fault> faults = read.faults();
         REQUIRE(faults.size() == 1);
-        CHECK(faults[0].exception == 14);  // the lanes say it
+        CHECK(faults[0].exception == 14);  // from the lanes
         CHECK(read.dump().grids[0].blocks == Dim3{40, 1, 1});
     }
-    SECTION("cut within an entry's members: what is beyond is not there") {
+    SECTION("cut within an entry's members: the rest does not exist") {
         writer.entry_bytes = [](std::uint32_t type, std::size_t usual) {
             return type == kGridsType ? 80 : type == kSmsType ? 16 : type == kLanesType ? 34 : usual;
         };
@@ -234,7 +233,7 @@ TEST_CASE("The entries of older and of newer drivers are read by the length that
     }
 }
 
-TEST_CASE("A dump without lanes has no threads, and without an error PC the one where a thread stopped") {
+TEST_CASE("Without lanes there are no threads, and without an error PC the stop PC of a thread counts") {
     DumpWriter writer = usual_dump();
     DumpWarp& faulty = writer.devices[0].sms[1].blocks[0].warps[1];
     SECTION("no lanes") {
@@ -244,7 +243,7 @@ TEST_CASE("A dump without lanes has no threads, and without an error PC the one 
         CHECK(faults[0].threads_kind == ThreadsKind::none);
         CHECK(faults[0].threads.empty());
         CHECK(faults[0].pc_kind == PcKind::error);
-        CHECK(faults[0].exception == 14);  // the SM says it
+        CHECK(faults[0].exception == 14);  // from the SM
     }
     SECTION("no lane with an exception: the active ones are candidates") {
         faulty.active = 0b1010;
@@ -262,7 +261,7 @@ TEST_CASE("A dump without lanes has no threads, and without an error PC the one 
         CHECK(faults[0].pc == kMulAddress + 0x20);
         CHECK(faults[0].pc_kind == PcKind::stopped);
     }
-    SECTION("neither: the warp had ended, and its SM knows what it met") {
+    SECTION("neither: the warp had ended, and its SM has the exception") {
         writer.devices[0].sms[1].blocks.clear();
         const Read read(writer);
         const std::vector<Fault> faults = read.faults();
@@ -292,7 +291,7 @@ TEST_CASE("A fault in a function that the kernel called is placed there, and the
     CHECK(fault.place->offset == 0x1f0);
 }
 
-TEST_CASE("A PC between functions and an entry that no image has belong to none") {
+TEST_CASE("A PC between functions and an entry without an image belong to none") {
     DumpWriter writer = usual_dump();
     writer.devices[0].sms[1].blocks[0].warps[1].error_pc = kAddAddress + 0x200;
     writer.devices[0].grids[0].entry = kMulAddress + 8;
@@ -301,7 +300,7 @@ TEST_CASE("A PC between functions and an entry that no image has belong to none"
     CHECK_FALSE(fault.place);
 }
 
-TEST_CASE("Of several devices each has its own grids and code") {
+TEST_CASE("Several devices each have their own grids and code") {
     DumpWriter writer = usual_dump();
     DumpDevice second = writer.devices[0];
     second.name = "NVIDIA B200";
@@ -318,7 +317,7 @@ TEST_CASE("Of several devices each has its own grids and code") {
     CHECK(read.dump().grids[faults[1].grid].blocks == Dim3{40, 1, 1});
 }
 
-TEST_CASE("A dump of the usual kind is read whole") {
+TEST_CASE("A dump of the usual kind is read completely") {
     const bool counted_elsewhere = GENERATE(false, true);
     DumpWriter writer = usual_dump();
     writer.counts_in_first_section = counted_elsewhere;
@@ -368,7 +367,7 @@ TEST_CASE("A dump of the usual kind is read whole") {
     CHECK(fault.threads == std::vector<Dim3>{{32, 0, 0}, {33, 0, 0}});
 }
 
-TEST_CASE("Every exception has a name and a meaning, numbers of tomorrow too") {
+TEST_CASE("Every exception has a name and a meaning, including future numbers") {
     for (std::uint32_t code = 1; code <= 36; ++code) {
         CAPTURE(code);
         CHECK(gpu::exception_info(code).code == code);
@@ -380,7 +379,7 @@ TEST_CASE("Every exception has a name and a meaning, numbers of tomorrow too") {
     CHECK(gpu::exception_info(32).blame == gpu::Blame::hardware);
 }
 
-TEST_CASE("Registers and predicates are those of their lane, uniform registers those of their warp") {
+TEST_CASE("Registers and predicates are those of their lane, and uniform registers those of their warp") {
     DumpWriter writer = usual_dump();
     DumpWarp& warp = writer.devices[0].sms[1].blocks[0].warps[1];
     warp.uniform_registers = {5, 6};

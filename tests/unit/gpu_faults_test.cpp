@@ -1,5 +1,6 @@
-// Whose fault it is, in dumps as driver 580 writes them of an H200: of a kernel that has ended, of one whose
-// exception met the next, of one that stopped itself. Written by hand; gpu_dump_recorded_test has real ones.
+// The faulted kernel in dumps as driver 580 writes them on an H200: a kernel that has ended, one whose
+// exception met the next kernel, and one that stopped itself. The dumps are written by hand;
+// gpu_dump_recorded_test has real ones.
 #include "gpu_dump/gpu_faults.hpp"
 
 #include <string>
@@ -49,7 +50,7 @@ DumpWarp& warp_of(DumpWriter& writer) {
     return sm_of(writer).blocks[0].warps[1];
 }
 
-/// Nobody has an exception; a warp of `mul` stands behind a trap.
+/// No warp has an exception, and one warp of `mul` has stopped at a trap.
 DumpWriter dump_of_trap() {
     DumpWriter writer = dump_of_kernels();
     sm_of(writer).exception = 0;
@@ -66,7 +67,7 @@ DumpWriter dump_of_trap() {
 
 }  // namespace
 
-TEST_CASE("A warp of the next kernel that met the exception is not at fault, the kernel of the error PC is") {
+TEST_CASE("The faulted kernel is that of the error PC, not the next kernel, whose warp has the exception") {
     DumpWriter writer = dump_of_kernels();
     warp_of(writer).error_pc = sm_of(writer).error_pc = kAddAddress + 0x30;
     const Read read(writer);
@@ -80,7 +81,7 @@ TEST_CASE("A warp of the next kernel that met the exception is not at fault, the
     CHECK(fault.place->function == "add");
     CHECK(fault.place->is_kernel);
     CHECK(fault.place->offset == 0x30);
-    // Block, threads and number are the other kernel's.
+    // Block, threads and number belong to the other kernel.
     CHECK(fault.grid == gpu::kNone);
     CHECK(fault.warp == gpu::kNone);
     CHECK(fault.block == gpu::kNone);
@@ -90,7 +91,7 @@ TEST_CASE("A warp of the next kernel that met the exception is not at fault, the
     CHECK(read.grid_id(fault.later_grid) == 7);
 }
 
-TEST_CASE("The next kernel may be another launch of the same one, which nothing tells apart") {
+TEST_CASE("If the next kernel is another launch of the same one, the two cannot be distinguished") {
     DumpWriter writer = dump_of_kernels();
     const Read read(writer);
     REQUIRE(read.faults.size() == 1);
@@ -99,11 +100,11 @@ TEST_CASE("The next kernel may be another launch of the same one, which nothing 
     CHECK(read.grid_id(read.faults[0].grid) == 7);
 }
 
-TEST_CASE("The kernel of a warp that has ended is that of its SM's error PC, and has no number") {
+TEST_CASE("The kernel of an ended warp is that of its SM's error PC, and has no number") {
     DumpWriter writer = dump_of_kernels();
     sm_of(writer).blocks.clear();
-    SECTION("beside a grid that is sound") {}
-    SECTION("without any") {
+    SECTION("beside a grid without a fault") {}
+    SECTION("without any grid") {
         writer.devices[0].grids.clear();
     }
     const Read read(writer);
@@ -117,7 +118,7 @@ TEST_CASE("The kernel of a warp that has ended is that of its SM's error PC, and
     CHECK(fault.block == gpu::kNone);
 }
 
-TEST_CASE("A function that no kernel is names no kernel by itself, and in a grid it leaves that its fault") {
+TEST_CASE("A PC in a function that is no kernel names no kernel, and leaves a grid's kernel as it is") {
     DumpWriter writer = dump_of_kernels();
     warp_of(writer).error_pc = sm_of(writer).error_pc = kHelperAddress + 0x40;
     SECTION("in a grid") {
@@ -139,7 +140,7 @@ TEST_CASE("A function that no kernel is names no kernel by itself, and in a grid
     }
 }
 
-TEST_CASE("A PC at which a warp only stopped does not make another kernel the one at fault") {
+TEST_CASE("The PC of a warp that merely stopped does not blame another kernel") {
     DumpWriter writer = dump_of_kernels();
     DumpWarp& warp = warp_of(writer);
     warp.error_pc.reset();
@@ -166,10 +167,10 @@ TEST_CASE("A kernel that stopped itself has no exception, but a PC, active threa
     CHECK(read.grid_id(fault.grid) == 7);
 }
 
-TEST_CASE("A trap beside an exception is not told: those that stand there were stopped by it") {
+TEST_CASE("A trap beside an exception is not reported, because the exception stopped those warps") {
     DumpWriter writer = dump_of_kernels();
     sm_of(writer).blocks[0].warps[0].is_broken = true;
-    SECTION("its warp is there") {}
+    SECTION("its warp exists") {}
     SECTION("its warp has ended") {
         DumpSm trapped = sm_of(writer);
         trapped.id = 11;
@@ -185,7 +186,7 @@ TEST_CASE("A trap beside an exception is not told: those that stand there were s
     CHECK(read.faults[0].exception == 14);
 }
 
-TEST_CASE("A trap without lanes, and one of which no lane is active, have no PC and no threads") {
+TEST_CASE("A trap without lanes or without an active lane has no PC and no threads") {
     DumpWriter writer = dump_of_trap();
     SECTION("no lanes") {
         warp_of(writer).lanes.clear();
@@ -202,7 +203,7 @@ TEST_CASE("A trap without lanes, and one of which no lane is active, have no PC 
     CHECK(read.faults[0].kernel == "mul");
 }
 
-TEST_CASE("Where neither is, nothing is at fault") {
+TEST_CASE("Without an exception and without a trap, nothing is at fault") {
     DumpWriter writer = dump_of_trap();
     warp_of(writer).is_broken = false;
     CHECK(Read(writer).faults.empty());

@@ -1,4 +1,4 @@
-// Which kernels ran, and where, by dumps that somebody has asked the driver for. Written by hand.
+// The running kernels and their places, in dumps requested from the driver. Written by hand.
 #include "gpu_dump/gpu_running.hpp"
 
 #include <string>
@@ -40,8 +40,8 @@ DumpWarp warp_at(std::uint32_t id, std::uint64_t pc) {
     return warp;
 }
 
-/// Two kernels, of which the one that was launched first stands second in the file: of `mul` two blocks on
-/// two SMs, whose warps stand at lines 40, 41 and 40 of the module's table; of `add` one warp.
+/// Two kernels; the one launched first comes second in the file. `mul` has two blocks on two SMs, with warps
+/// at lines 40, 41 and 40 of the module's table. `add` has one warp.
 DumpWriter dump_of_two() {
     DumpSm first;
     first.id = 3;
@@ -64,7 +64,7 @@ DumpWriter dump_of_two() {
 
 }  // namespace
 
-TEST_CASE("Of each kernel that ran is told how much of it, and where most of its warps stood") {
+TEST_CASE("Each running kernel is reported with its extent and the place of most of its warps") {
     const Read read(dump_of_two());
     REQUIRE(read.running.size() == 2);
     const Running& add = read.running.front();
@@ -83,14 +83,14 @@ TEST_CASE("Of each kernel that ran is told how much of it, and where most of its
     CHECK(mul.at.pc_kind == gpu::PcKind::stopped);
     REQUIRE(mul.at.place);
     CHECK(mul.at.place->offset == 0x60);
-    // One of these warps, by the threads that take part.
+    // One of these warps, with its active threads.
     CHECK(read.result.value().blocks.at(mul.at.block).index == Dim3{1, 0, 0});
     CHECK(read.result.value().warps.at(mul.at.warp).id == 0);
     CHECK(mul.at.threads == std::vector<Dim3>{{1, 0, 0}, {2, 0, 0}});
     CHECK_FALSE(mul.at.exception);
 }
 
-TEST_CASE("A warp without a thread that takes part, and one of a grid that is not there, are nobody's") {
+TEST_CASE("Warps without an active thread and warps of missing grids are ignored") {
     DumpWriter writer = dump_of_two();
     for (DumpSm& sm : writer.devices[0].sms)
         for (DumpBlock& block : sm.blocks)
@@ -105,7 +105,7 @@ TEST_CASE("A warp without a thread that takes part, and one of a grid that is no
     CHECK(Read(writer).running.empty());
 }
 
-TEST_CASE("A kernel that no image names is told without its name, and each instruction by itself") {
+TEST_CASE("A kernel without an image is reported without a name, one instruction at a time") {
     DumpWriter writer = dump_of_two();
     writer.devices[0].contexts[0].modules.clear();
     const Read read(writer);

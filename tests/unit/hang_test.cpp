@@ -1,4 +1,4 @@
-// A hang as a flight ring tells it: who does not come back, and what may be waited for.
+// A hang as a flight ring records it: the calls that do not return, and what they may wait for.
 #include "serializer/hang.hpp"
 
 #include <random>
@@ -65,21 +65,21 @@ Numbers unended(const std::vector<std::vector<Record>>& threads) {
     return sequences(hang_of(contents_of(threads)).unended);
 }
 
-TEST_CASE("Who waits for a stream waits for its launches that nobody has waited for") {
+TEST_CASE("A wait for a stream waits for its launches that no wait has covered") {
     const Record stuck = wait(9, kStreamWait, kStream, true);
     CHECK(unended({{launch(1), launch(2), stuck}}) == Numbers{1, 2});
-    // One that came back tells of what was before it, whoever waited.
+    // A wait that returned covers everything before it, from any thread.
     CHECK(unended({{launch(1), wait(2, kStreamWait, kStream, false), launch(3), stuck}}) == Numbers{3});
     CHECK(unended({{launch(1), launch(3), stuck}, {wait(2, kContextWait, 0, false)}}) == Numbers{3});
-    // Of its own stream only.
+    // It covers its own stream only.
     CHECK(unended({{launch(1), wait(2, kStreamWait, 0x80, false), stuck}}) == Numbers{1});
     CHECK(unended({{launch(1, 0x80), launch(2), stuck}}) == Numbers{2});
-    // Where nothing is left there, some other stream's.
+    // If that stream has no launch left, the wait may be for another stream's.
     CHECK(unended({{launch(1, 0x80), stuck}}) == Numbers{1});
     CHECK(unended({{wait(2, kStreamWait, kStream, false), stuck}}).empty());
 }
 
-TEST_CASE("A wait that failed, or has not come back itself, tells of nothing") {
+TEST_CASE("A wait that failed or has not returned itself covers nothing") {
     Record failed = wait(2, kStreamWait, kStream, false);
     failed.result = 700;
     CHECK(unended({{launch(1), failed, launch(3), wait(9, kStreamWait, kStream, true)}}) == Numbers{1, 3});
@@ -88,23 +88,23 @@ TEST_CASE("A wait that failed, or has not come back itself, tells of nothing") {
     CHECK(unended({{refused, launch(2), wait(9, kStreamWait, kStream, true)}}) == Numbers{2});
 }
 
-TEST_CASE("Who has waited for an event knows of what was before it was recorded, and of no more") {
+TEST_CASE("A wait for an event covers everything before its recording, and no more") {
     Record event = wait(6, kEventWait, kStream, false);
-    event.launch = 4;  // the last before it is 2
+    event.launch = 4;  // launch 2 precedes it
     CHECK(unended({{launch(1), launch(2), launch(3), event, wait(9, kStreamWait, kStream, true)}}) ==
           Numbers{3});
-    event.launch = ~0U;  // nobody knows where it was recorded
+    event.launch = ~0U;  // recorded at an unknown place
     CHECK(unended({{launch(1), event, wait(9, kStreamWait, kStream, true)}}) == Numbers{1});
 }
 
-TEST_CASE("The stream of a thread is another one in each thread") {
+TEST_CASE("The per-thread stream is another one in each thread") {
     constexpr std::uint64_t kPerThread = 2;
     const Record done = wait(3, kStreamWait, kPerThread, false);
     CHECK(unended({{launch(1, kPerThread), wait(9, kStreamWait, kPerThread, true)},
                    {launch(2, kPerThread), done}}) == Numbers{1});
 }
 
-TEST_CASE("Who waits for the context waits for all streams; who computes waits for none") {
+TEST_CASE("A wait for the context waits for all streams, and a computing op for none") {
     CHECK(unended({{launch(1), launch(2, 0x80), wait(9, kContextWait, 0, true)}}) == Numbers{1, 2});
     Record op = open_record(9, kOp);
     op.kind = CallKind::extern_op;
@@ -118,7 +118,7 @@ Record in_context(std::uint8_t context, Record call) {
     return call;
 }
 
-TEST_CASE("Who waits for a context waits for its launches alone, and tells of no others") {
+TEST_CASE("A wait for a context waits for its launches only, and covers no others") {
     const Record first = in_context(1, launch(1));
     const Record second = in_context(2, launch(2, 0x80));
     CHECK(unended({{first, second, in_context(1, wait(9, kContextWait, 0, true))}}) == Numbers{1});
@@ -131,15 +131,14 @@ TEST_CASE("Who waits for a context waits for its launches alone, and tells of no
               .empty());
 }
 
-TEST_CASE(
-    "Who frees memory waits for whichever device it is on, and a launch without a number may be on any") {
+TEST_CASE("A free waits for every device, and a launch without a context may be on any") {
     const Record first = in_context(1, launch(1));
     const Record second = launch(2, 0x80);
     CHECK(unended({{first, in_context(2, second), wait(9, kFree, 0, true)}}) == Numbers{1, 2});
     CHECK(unended({{first, second, in_context(1, wait(9, kContextWait, 0, true))}}) == Numbers{1, 2});
 }
 
-TEST_CASE("An event on the legacy stream is told by the context that it was recorded in") {
+TEST_CASE("An event on the legacy stream belongs to the context that recorded it") {
     const Record first = in_context(1, launch(1, 0));
     const Record second = in_context(2, launch(2, 0));
     CHECK(unended({{first, second, in_context(2, wait(9, kEventWait, 0, true))}}) == Numbers{2});
@@ -148,8 +147,7 @@ TEST_CASE("An event on the legacy stream is told by the context that it was reco
     CHECK(unended({{first, second, done, in_context(1, wait(9, kStreamWait, 0, true))}}) == Numbers{1});
 }
 
-TEST_CASE(
-    "The legacy stream and that of a thread are others in each context, a stream that was made is not") {
+TEST_CASE("The legacy and per-thread streams differ between contexts, and a created stream does not") {
     for (const std::uint64_t stream : {0, 1, 2}) {
         CAPTURE(stream);
         const Record first = in_context(1, launch(1, stream));
@@ -157,10 +155,10 @@ TEST_CASE(
         CHECK(unended({{first, second, in_context(2, wait(9, kStreamWait, stream, true))}}) == Numbers{2});
         CHECK(unended({{first, second, in_context(2, wait(3, kStreamWait, stream, false)),
                         in_context(1, wait(9, kStreamWait, stream, true))}}) == Numbers{1});
-        // Whoever asks does not say in which.
+        // This query does not say in which context.
         CHECK(unended({{first, second, wait(9, kStreamWait, stream, true)}}) == Numbers{1, 2});
     }
-    // The thread's context says nothing of a stream that it made elsewhere.
+    // The thread's context says nothing about a stream that it created elsewhere.
     CHECK(unended({{in_context(1, launch(1)), in_context(2, wait(9, kStreamWait, kStream, true))}}) ==
           Numbers{1});
     CHECK(unended({{in_context(1, launch(1)), in_context(2, wait(2, kStreamWait, kStream, false)),
@@ -168,7 +166,7 @@ TEST_CASE(
               .empty());
 }
 
-TEST_CASE("The longest comes first, with the op that it lies in and since when nothing has come back") {
+TEST_CASE("The longest call comes first, with the op around it and the time since the last return") {
     Record run = open_record(1, kRun);
     run.kind = CallKind::run;
     Record op = open_record(2, kOp);
@@ -182,7 +180,7 @@ TEST_CASE("The longest comes first, with the op that it lies in and since when n
     CHECK(hang.calls[0].call.sequence == 4);
     CHECK(hang.calls[0].call.inside == "aoti_torch_cuda_mm_out (run 0, call 2)");
     CHECK(hang.calls[0].call.thread == 18);
-    // It began at tick 1400, 800 ns after the start.
+    // It started at tick 1400, 800 ns after the start.
     CHECK(hang.calls[0].nanoseconds == 5 * kSecond - 800);
     CHECK(hang.calls[1].call.thread == 17);
     CHECK(hang.unended.front().is_likely);
@@ -190,7 +188,7 @@ TEST_CASE("The longest comes first, with the op that it lies in and since when n
     CHECK(stuck_text(hang.calls[0]) == "cuStreamSynchronize (run 0) on stream 0x70, for 5.0 s, in thread 18");
 }
 
-TEST_CASE("A ring whose two moments are one says no times, and what lies in the future is none") {
+TEST_CASE("A ring with a single timestamp gives no durations, and neither do calls from the future") {
     ring::FileHeader header = file_header();
     header.anchor_ticks = header.start_ticks;
     const std::string file =
@@ -201,7 +199,7 @@ TEST_CASE("A ring whose two moments are one says no times, and what lies in the 
     CHECK(open_calls(later, header.start_unix_ns).at(0).nanoseconds == 0);
 }
 
-TEST_CASE("A list of many is cut, and counted whole") {
+TEST_CASE("A long list is cut, with the full count") {
     std::vector<Record> records;
     for (std::uint64_t seq = 1; seq <= 40; ++seq)
         records.push_back(launch(seq));
@@ -231,7 +229,8 @@ Hang whole_hang() {
     return hang;
 }
 
-/// Two threads that launch on one stream and on another, with marks 1, 2 and 3; what has ended of each.
+/// Two threads that launch on one stream and on another, with marks 1, 2 and 3, and the number of finished
+/// launches for each.
 ring::Contents marked_contents(std::uint64_t first, std::uint64_t second, std::uint64_t third,
                                const std::vector<Record>& more = {}, std::int32_t error = 0) {
     const auto marked = [](Record launched, std::uint16_t mark) {
@@ -253,21 +252,21 @@ ring::Contents marked_contents(std::uint64_t first, std::uint64_t second, std::u
     return contents.value();
 }
 
-TEST_CASE("A launch that has not ended and that nobody waits for is told by its marker") {
+TEST_CASE("An unfinished launch that no call waits for is found by its marker") {
     const auto sequence_of = [](const ring::Contents& contents, std::uint32_t mark, std::uint64_t completed) {
         const std::optional<StuckCall> stuck = unawaited_launch(contents, mark, completed);
         return stuck ? stuck->call.sequence : 0;
     };
     CHECK(sequence_of(marked_contents(0, 0, 0), 1, 0) == 1);
     CHECK(sequence_of(marked_contents(1, 0, 0), 1, 1) == 4);
-    CHECK(sequence_of(marked_contents(0, 0, 0), 1, 1) == 4);  // the first is over, with its context
-    CHECK(sequence_of(marked_contents(1, 0, 0), 1, 0) == 0);  // has ended since somebody looked
+    CHECK(sequence_of(marked_contents(0, 0, 0), 1, 1) == 4);  // the first ended with its context
+    CHECK(sequence_of(marked_contents(1, 0, 0), 1, 0) == 0);  // finished since the last check
     CHECK(sequence_of(marked_contents(4, 0, 0), 1, 4) == 0);
     CHECK(sequence_of(marked_contents(4, 0, 0), 2, 0) == 3);
     CHECK(sequence_of(marked_contents(4, 0, 0), 3, 0) == 2);
     CHECK(sequence_of(marked_contents(4, 0, 0), 4, 0) == 0);
 
-    // The other stream, which somebody has waited for, is another; and so is what has ended.
+    // A wait has covered the other stream, so it does not count, and finished launches do not either.
     const ring::Contents contents = marked_contents(1, 3, 2, {wait(9, kContextWait, 0, false)});
     Hang hang;
     hang.calls = {unawaited_launch(contents, 1, 1).value()};
@@ -282,7 +281,7 @@ TEST_CASE("A launch that has not ended and that nobody waits for is told by its 
     append_hang_json(hang, text);
     CHECK(read_hang(text).value().calls.at(0).nobody_waits);
 
-    // Behind it is what another thread has launched there, and what came before is not.
+    // Only another thread's later launch there is behind it, not the earlier ones.
     const ring::Contents both = marked_contents(1, 0, 0);
     hang.calls = {unawaited_launch(both, 3, 0).value()};
     conclude_hang(both, hang);
@@ -291,7 +290,7 @@ TEST_CASE("A launch that has not ended and that nobody waits for is told by its 
           ", according to completion markers, and no call waits for it; 1 launch is queued behind it");
 }
 
-TEST_CASE("A launch that the ring has lost is told without its name") {
+TEST_CASE("A launch that the ring has lost is reported without its name") {
     ring::MarkersHeader header{};
     const std::string file =
         file_start() + names_block(kNames) + markers_block(header, {{kStream, 4, 90, 17, 0}}) +
@@ -308,14 +307,14 @@ TEST_CASE("A launch that the ring has lost is told without its name") {
     CHECK_FALSE(is_over(contents.value(), hang.calls.front()));
 }
 
-TEST_CASE("What nobody waits for is over when it has ended, or its context has failed") {
+TEST_CASE("A launch without a wait is over once it has finished or its context has failed") {
     const StuckCall stuck = unawaited_launch(marked_contents(0, 0, 0), 1, 0).value();
     CHECK_FALSE(is_over(marked_contents(0, 3, 2), stuck));
     CHECK(is_over(marked_contents(1, 0, 0), stuck));
     CHECK(is_over(marked_contents(0, 0, 0, {}, 700), stuck));
 }
 
-TEST_CASE("Whoever is inside of a call that waits is seen, whatever it waits for") {
+TEST_CASE("A thread inside a waiting call is seen, whatever it waits for") {
     CHECK(does_any_wait(marked_contents(0, 0, 0, {wait(9, kStreamWait, 0x80, true)})));
     CHECK(does_any_wait(marked_contents(0, 0, 0, {open_record(9, kKernel)})));
     CHECK_FALSE(does_any_wait(marked_contents(0, 0, 0, {wait(9, kStreamWait, 0x80, false)})));
@@ -324,7 +323,7 @@ TEST_CASE("Whoever is inside of a call that waits is seen, whatever it waits for
     CHECK_FALSE(does_any_wait(marked_contents(0, 0, 0, {op})));
 }
 
-TEST_CASE("What is written is read as it was") {
+TEST_CASE("A written hang is read back unchanged") {
     const Hang hang = whole_hang();
     std::string text;
     append_hang_json(hang, text);
@@ -339,7 +338,7 @@ TEST_CASE("What is written is read as it was") {
     CHECK(sequences(read.value().unended) == Numbers{1, 2});
 }
 
-TEST_CASE("What is no file of a hang is refused, and whatever bytes there are do no harm") {
+TEST_CASE("Other files are refused, and arbitrary bytes do no harm") {
     for (const char* text : {"", "{}", "nonsense", R"({"format":"aoti-dbg-hang","version":2})",
                              R"({"format":"aoti-dbg-hang","version":1,"calls":[]})"})
         CHECK_FALSE(read_hang(text).ok());

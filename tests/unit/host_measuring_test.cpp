@@ -1,5 +1,5 @@
-// Tensors on the host, by one thread and by several of ours: same results, and a program that does not
-// notice.
+// Tensors on the host, measured by one thread and by several of ours. The results must agree, and the program
+// must not notice.
 #include "shim/measure/host_measuring.hpp"
 
 #include <pthread.h>
@@ -19,7 +19,7 @@
 #include "tests/support/in_child.hpp"
 #include "tests/support/random.hpp"
 
-// A child that is forked here makes threads, as workers of a program do.
+// Children forked here create threads, as a program's workers do.
 extern "C" __attribute__((visibility("default"))) const char* __tsan_default_options() {
     return "die_after_fork=0";
 }
@@ -31,7 +31,7 @@ namespace {
 
 constexpr Wanted kAll = Wanted::findings | Wanted::printed | Wanted::indices | Wanted::hash;
 
-/// A pool of a test's own; its threads sleep until the program ends.
+/// A pool for one test; its threads sleep until the program ends.
 HostPool& a_pool(HostPool::StartThread start_thread = start_own_thread) {
     static auto* const kept = new std::vector<HostPool*>;
     kept->push_back(HostPool::make(start_thread));
@@ -56,7 +56,7 @@ struct Counted {
     }
 };
 
-/// Work of two parts that ends only when both are being done: by two threads.
+/// Work of two parts that ends only when both run at once, so in two threads.
 struct Meeting {
     std::atomic<std::uint32_t> present{0};
     void (*in_ours)(Meeting&) = nullptr;  // called by the thread that is not the caller
@@ -74,7 +74,7 @@ struct Meeting {
     [[nodiscard]] SharedWork work() { return {attend, this, 2}; }
 };
 
-/// A mask of attention at its beginning, noise behind it.
+/// An attention mask at the start, with noise behind it.
 std::vector<float> numbers(std::size_t count) {
     Random random;
     std::vector<float> made(count);
@@ -85,7 +85,7 @@ std::vector<float> numbers(std::size_t count) {
     return made;
 }
 
-/// NaN has bits, too.
+/// The bits of a double, so that NaN can be compared.
 std::uint64_t bits(double number) {
     return __builtin_bit_cast(std::uint64_t, number);
 }
@@ -141,7 +141,7 @@ std::vector<Shape> shapes() {
 
 }  // namespace
 
-TEST_CASE("Where no thread can be made, the caller does all of it") {
+TEST_CASE("If no thread can be created, the caller does all the work") {
     HostPool& pool = a_pool(refused);
     Counted counted;
     pool.share({Counted::count, &counted, 64}, 16);
@@ -149,7 +149,7 @@ TEST_CASE("Where no thread can be made, the caller does all of it") {
     CHECK(pool.threads() == 0);
 }
 
-TEST_CASE("Threads that were made are used where no more can be had, and nobody asks again") {
+TEST_CASE("If no more threads can be created the existing ones are used, and no further attempt is made") {
     static int asked = 0;
     asked = 0;
     HostPool& pool = a_pool(
@@ -165,7 +165,7 @@ TEST_CASE("Threads that were made are used where no more can be had, and nobody 
     CHECK(asked == 2);
 }
 
-TEST_CASE("No more threads are made than there is work for, or than are allowed") {
+TEST_CASE("No more threads are created than there is work for, or than are allowed") {
     HostPool& pool = a_pool();
     Counted counted;
     pool.share({Counted::count, &counted, 0}, 16);
@@ -203,7 +203,7 @@ TEST_CASE("Statistics do not depend on the number of threads") {
     CHECK(five.threads() == 4);
 }
 
-TEST_CASE("A small tensor is the caller's own") {
+TEST_CASE("The caller measures a small tensor itself") {
     const std::vector<float> data = numbers(2 * kSharedPartElements - 1);
     const std::vector<std::int64_t> sizes{static_cast<std::int64_t>(data.size())};
     const std::vector<std::int64_t> strides{1};
@@ -213,7 +213,7 @@ TEST_CASE("A small tensor is the caller's own") {
     CHECK(pool.threads() == 0);
 }
 
-TEST_CASE("Who finds the threads busy does its work alone") {
+TEST_CASE("A caller that finds the threads busy does its work alone") {
     HostPool& pool = a_pool();
     struct Busy {
         HostPool& pool;
@@ -248,7 +248,7 @@ TEST_CASE("Threads that measure at once all get their own results") {
     CHECK(wrong == 0);
 }
 
-TEST_CASE("A child that is forked by a handler in the midst of it does what is left alone") {
+TEST_CASE("A child that a signal handler forks during the work does the rest alone") {
     static pid_t child = -1;
     HostPool& pool = a_pool();
     struct Work {
@@ -260,7 +260,7 @@ TEST_CASE("A child that is forked by a handler in the midst of it does what is l
             if (pthread_equal(its.caller, pthread_self()) != 0) {
                 if (!its.is_over.exchange(true)) raise(SIGUSR1);
             } else {
-                while (!its.is_over.load())  // so that the child misses what this thread was doing
+                while (!its.is_over.load())  // so that the child misses this thread's work
                     sched_yield();
             }
             Counted::count(&its.counted, part);
@@ -282,9 +282,9 @@ TEST_CASE("A child that is forked by a handler in the midst of it does what is l
     CHECK(status == 0);
 }
 
-// A sanitizer's run-time may hang where a fork's child makes threads and ends beside them.
+// A sanitizer's runtime may hang if a forked child creates threads and exits beside them.
 #ifndef AOTI_DBG_SANITIZED
-TEST_CASE("A child has no threads, whatever its parent's did, and makes its own") {
+TEST_CASE("A child has none of its parent's threads and creates its own") {
     HostPool& pool = a_pool();
     Counted counted;
     pool.share({Counted::count, &counted, 8}, 4);
@@ -301,7 +301,7 @@ TEST_CASE("A child has no threads, whatever its parent's did, and makes its own"
     CHECK(pool.threads() == 3);
 }
 
-TEST_CASE("The end of a process does not wait for its threads") {
+TEST_CASE("The exit of a process does not wait for its threads") {
     const int status = in_child([] {
         alarm(60);
         HostPool& pool = a_pool();
@@ -320,7 +320,7 @@ TEST_CASE("The end of a process does not wait for its threads") {
 }
 #endif
 
-TEST_CASE("No signal of the program's reaches a thread of ours, but for faults of its own reads") {
+TEST_CASE("Our threads block the program's signals, except faults of their own reads") {
     HostPool& pool = a_pool();
     Meeting meeting;
     meeting.in_ours = [](Meeting& its) {
@@ -341,7 +341,7 @@ TEST_CASE("No signal of the program's reaches a thread of ours, but for faults o
     CHECK(std::string(meeting.name) == "aoti-dbg");
 }
 
-TEST_CASE("Errno and the floating-point state of the caller stay, and no result depends on them") {
+TEST_CASE("The caller's errno and floating-point state stay, and no result depends on them") {
     const std::vector<float> data = numbers(2 * kSharedPartElements);
     const std::vector<std::int64_t> sizes{static_cast<std::int64_t>(data.size())};
     const std::vector<std::int64_t> strides{1};
@@ -359,8 +359,8 @@ TEST_CASE("Errno and the floating-point state of the caller stay, and no result 
     check_same(upward, usual);
 }
 
-TEST_CASE("Nobody gets more threads than the process allows itself") {
-    // The first call reads the environment: each has a process of its own.
+TEST_CASE("No pool has more threads than the process allows itself") {
+    // The first call reads the environment, so each case has a process of its own.
     const auto allowed = [](const char* threads, const char* limit, std::uint32_t wants) {
         const int status = in_child([&] {
             threads == nullptr ? unsetenv("OMP_NUM_THREADS") : setenv("OMP_NUM_THREADS", threads, 1);

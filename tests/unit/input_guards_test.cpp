@@ -1,5 +1,4 @@
-// What inputs have to be, read from wrapper sources: forms that are not known first, then what PyTorch
-// writes.
+// The requirements on inputs, read from wrapper sources: unknown forms first, then what PyTorch writes.
 #include "model/input_guards.hpp"
 
 #include <string>
@@ -26,7 +25,7 @@ InputGuard guard_of(const std::string& body) {
 
 }  // namespace
 
-TEST_CASE("A condition of another form, or about another name, says nothing") {
+TEST_CASE("A condition of another form or about another name has no effect") {
     const std::string condition =
         GENERATE("3 == a_size[0]", "3 != b_size[0]", "3 != a_size[n]", "3 != a_size[64]", "3 != a_size[-1]",
                  "3.5 != a_size[0]", "99999999999999999999 != a_size[0]", "a_size[0] = 3", "a_size[0] > n",
@@ -37,20 +36,20 @@ TEST_CASE("A condition of another form, or about another name, says nothing") {
     CHECK(guard.strides.empty());
 }
 
-TEST_CASE("A function of another name, or a position that cannot be, is no check") {
+TEST_CASE("A function of another name or an impossible position is not a check") {
     const std::string position = GENERATE("", "x", "-1", "99999999999", "70000");
     CHECK(read_wrapper(check_function(position, "")).input_guards.empty());
     CHECK(read_wrapper("static void check_inputs(int) { if (3 != a_size[0]) { } }").input_guards.empty());
 }
 
-TEST_CASE("What follows a check is not taken for a part of it") {
+TEST_CASE("Code behind a check is not taken for a part of it") {
     const WrapperInfo info =
         read_wrapper(check_function("0", "") + "static void other(int) {\nif (3 != a_size[0]) {\n}\n}\n");
     REQUIRE(info.input_guards.size() == 1);
     CHECK(info.input_guards[0].sizes.empty());
 }
 
-TEST_CASE("What PyTorch writes of an input with a dynamic size is read") {
+TEST_CASE("PyTorch's checks of an input with a dynamic size are read") {
     const WrapperInfo info = read_wrapper(test_data("dynamic_batch.checks.cpp.txt"));
     REQUIRE(info.input_guards.size() == 1);
     const InputGuard& guard = info.input_guards.front();
@@ -63,7 +62,7 @@ TEST_CASE("What PyTorch writes of an input with a dynamic size is read") {
     CHECK(guard.strides == std::vector<std::int64_t>{12, 1});
 }
 
-TEST_CASE("Dimensions that are not spoken of stay open") {
+TEST_CASE("Dimensions without a check stay open") {
     const InputGuard guard =
         guard_of("if (7L != a_size[2]) {\n}\nif (a_size[0] > 9) {\n}\nif (1 != a_stride[1]) {\n}\n");
     REQUIRE(guard.sizes.size() == 3);
@@ -85,7 +84,7 @@ TEST_CASE("Many checks are kept within the limits") {
     CHECK_FALSE(info.is_complete);
 }
 
-TEST_CASE("Strides are relied on by kernels and views, not by ops that get the tensor itself") {
+TEST_CASE("Kernels and views rely on strides, and ops that get the tensor itself do not") {
     const auto relies = [](const std::string& lines) {
         return relies_on_strides(read_body(lines).run, "arg0_1");
     };
@@ -100,7 +99,7 @@ TEST_CASE("Strides are relied on by kernels and views, not by ops that get the t
                         "cpp_fused_relu_0((float*)(buf1.data_ptr()), 8L);\n"));
 }
 
-TEST_CASE("A model whose constants are given to it later says so in its constructor") {
+TEST_CASE("A model whose constants are loaded later has that in its constructor") {
     const auto has_weights = [](const std::string& last) {
         return read_wrapper(
                    "AOTInductorModel::AOTInductorModel(std::shared_ptr<ConstantMap> constants_map)\n"

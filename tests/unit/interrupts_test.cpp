@@ -49,7 +49,7 @@ bool is_pending() {
     return sigismember(&pending, SIGINT) == 1;
 }
 
-/// The program's own disposition, and mask, while it lives.
+/// Sets the program's own disposition and mask for its lifetime.
 class Program {
   public:
     explicit Program(void (*handler)(int), bool blocks = false) {
@@ -79,7 +79,7 @@ class Program {
 
 }  // namespace
 
-TEST_CASE("What is ignored goes on being ignored, as under nohup") {
+TEST_CASE("An ignored signal stays ignored, as under nohup") {
     const Program program(SIG_IGN);
     const Interrupts interrupts;
     CHECK_FALSE(interrupts.are_counted());
@@ -88,7 +88,7 @@ TEST_CASE("What is ignored goes on being ignored, as under nohup") {
     CHECK(interrupts.count() == 0);
 }
 
-TEST_CASE("The program's handler gets nothing meanwhile, and is back afterwards with flags and mask") {
+TEST_CASE("The program's handler gets nothing meanwhile, and returns afterwards with flags and mask") {
     const Program program(handle);
     {
         const Interrupts interrupts;
@@ -109,7 +109,7 @@ TEST_CASE("The program's handler gets nothing meanwhile, and is back afterwards 
     CHECK(g_handled == 1);
 }
 
-TEST_CASE("Where nothing handles the signal, it ends the process again afterwards, and not before") {
+TEST_CASE("Without a handler, the signal ends the process again afterwards, and not before") {
     const int status = in_child([] {
         signal(SIGINT, SIG_DFL);
         {
@@ -124,7 +124,7 @@ TEST_CASE("Where nothing handles the signal, it ends the process again afterward
     CHECK(WTERMSIG(status) == SIGINT);
 }
 
-TEST_CASE("A thread that blocks the signal, in a handler perhaps, is let through to, and blocks it again") {
+TEST_CASE("A thread that blocks the signal, perhaps in a handler, receives it too and blocks it afterwards") {
     const Program program(handle, true);
     {
         const Interrupts interrupts;
@@ -136,7 +136,7 @@ TEST_CASE("A thread that blocks the signal, in a handler perhaps, is let through
     CHECK(g_handled == 0);
 }
 
-TEST_CASE("One that was pending is not counted, and is pending still") {
+TEST_CASE("A pending signal is not counted, and stays pending") {
     const Program program(handle, true);
     raise(SIGINT);
     {
@@ -149,7 +149,7 @@ TEST_CASE("One that was pending is not counted, and is pending still") {
     CHECK(g_handled == 0);
 }
 
-TEST_CASE("What the program puts in place of the handler meanwhile stays there") {
+TEST_CASE("A handler that the program installs meanwhile stays installed") {
     const Program program(handle);
     {
         const Interrupts interrupts;
@@ -158,7 +158,7 @@ TEST_CASE("What the program puts in place of the handler meanwhile stays there")
     CHECK(present().sa_handler == other_handler);
 }
 
-TEST_CASE("A fork's child gets the signal as the program would have had it") {
+TEST_CASE("A forked child gets the signal as the program would have got it") {
     const Program program(handle);
     const Interrupts interrupts;
     const int status = in_child([] {
@@ -174,7 +174,7 @@ TEST_CASE("A fork's child gets the signal as the program would have had it") {
     CHECK(g_handled == 0);
 }
 
-TEST_CASE("Any thread of the program's may be the one that the signal comes to") {
+TEST_CASE("Any thread of the program may receive the signal") {
     const Program program(handle);
     const Interrupts interrupts;
     std::thread([] { raise(SIGINT); }).join();
@@ -182,7 +182,7 @@ TEST_CASE("Any thread of the program's may be the one that the signal comes to")
     CHECK(g_handled == 0);
 }
 
-TEST_CASE("Counting begins anew each time") {
+TEST_CASE("Counting starts from zero each time") {
     const Program program(handle);
     for (int i = 0; i < 2; ++i) {
         const Interrupts interrupts;

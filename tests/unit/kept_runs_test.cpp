@@ -1,4 +1,4 @@
-// Which runs stay: what is under way first.
+// The runs that are kept; unfinished ones first.
 #include "shim/save/kept_runs.hpp"
 
 #include <algorithm>
@@ -18,7 +18,7 @@ bool save(KeptRuns& runs, std::uint32_t run, const std::string& path) {
 
 }  // namespace
 
-TEST_CASE("A run does not go before the last of its files is finished, and then with that one") {
+TEST_CASE("A run is not removed before its last file is finished, and then with that file") {
     KeptRuns runs(1, false);
     REQUIRE(runs.begin_file(0));
     REQUIRE(runs.begin_file(0));
@@ -39,7 +39,7 @@ TEST_CASE("A run does not go before the last of its files is finished, and then 
     CHECK_FALSE(runs.take_evicted());
 }
 
-TEST_CASE("A run that went while it was running gets no more files, until its end is told") {
+TEST_CASE("A run that was removed while running gets no more files until it ends") {
     KeptRuns runs(1, false);
     REQUIRE(save(runs, 0, "a"));
     REQUIRE(save(runs, 1, "b"));
@@ -62,12 +62,12 @@ TEST_CASE("The last whole runs are kept") {
     }
 }
 
-TEST_CASE("With findings alone a run goes at its end unless it had one, and does not count before") {
+TEST_CASE("With findings alone a run without one is removed at its end, and does not count before") {
     KeptRuns runs(1, true);
     REQUIRE(save(runs, 0, "a"));
     runs.end_run(0, true);
     REQUIRE(save(runs, 1, "b"));
-    CHECK_FALSE(runs.has_evicted());  // run 0 stays while nothing is known of run 1
+    CHECK_FALSE(runs.has_evicted());  // run 0 stays while the result of run 1 is open
     runs.end_run(1, false);
     const std::optional<EvictedRun> evicted = runs.take_evicted();
     REQUIRE(evicted);
@@ -79,7 +79,7 @@ TEST_CASE("With findings alone a run goes at its end unless it had one, and does
     CHECK_FALSE(runs.take_evicted());
 }
 
-TEST_CASE("At the cap the oldest run goes, but never the one that asks, and without a window none") {
+TEST_CASE("At the cap the oldest run is removed, but never the requesting one, and none without a window") {
     KeptRuns runs(5, false);
     REQUIRE(save(runs, 3, "a"));
     CHECK_FALSE(runs.let_oldest_go(3));
@@ -96,7 +96,7 @@ TEST_CASE("At the cap the oldest run goes, but never the one that asks, and with
     CHECK_FALSE(all.let_oldest_go(1));
 }
 
-TEST_CASE("What is in no run stays, and a file that does not stand is none that goes") {
+TEST_CASE("Files outside of runs stay, and a file that was not written cannot be removed") {
     KeptRuns runs(1, true);
     REQUIRE(save(runs, ~0U, "outside"));
     runs.end_run(~0U, false);
@@ -108,7 +108,7 @@ TEST_CASE("What is in no run stays, and a file that does not stand is none that 
     CHECK_FALSE(runs.has_evicted());
 }
 
-TEST_CASE("Where all runs stay nothing is kept account of") {
+TEST_CASE("If all runs stay, nothing is tracked") {
     KeptRuns runs(0, false);
     CHECK_FALSE(runs.any_may_go());
     CHECK(save(runs, 0, "a"));
@@ -116,7 +116,7 @@ TEST_CASE("Where all runs stay nothing is kept account of") {
     CHECK_FALSE(runs.has_evicted());
 }
 
-TEST_CASE("A run stays until as many newer ones are whole as are to be kept") {
+TEST_CASE("A run stays until enough newer runs are whole") {
     KeptRuns runs(2, false);
     for (std::uint32_t run = 0; run < 2; ++run) {
         REQUIRE(save(runs, run, "run" + std::to_string(run)));
@@ -125,7 +125,7 @@ TEST_CASE("A run stays until as many newer ones are whole as are to be kept") {
     REQUIRE(runs.begin_file(2));
     REQUIRE(runs.begin_file(3));
     runs.end_run(2, false);
-    CHECK_FALSE(runs.has_evicted());  // its end is known, but not all of its files are on disk
+    CHECK_FALSE(runs.has_evicted());  // it has ended, but not all of its files are on disk
     runs.end_file(2, {"run2"});
     REQUIRE(runs.take_evicted()->run == 0);
     CHECK_FALSE(runs.has_evicted());
@@ -135,7 +135,7 @@ TEST_CASE("A run stays until as many newer ones are whole as are to be kept") {
     REQUIRE(runs.take_evicted()->run == 1);
 }
 
-TEST_CASE("The runs that stay are in a row, also where a newer one is whole first") {
+TEST_CASE("The kept runs are consecutive, even if a newer one is whole first") {
     KeptRuns runs(2, false);
     for (const std::uint32_t run : {0U, 1U}) {
         REQUIRE(save(runs, run, "a"));
@@ -147,10 +147,10 @@ TEST_CASE("The runs that stay are in a row, also where a newer one is whole firs
     }
     runs.end_file(3, {"run3"});
     CHECK_FALSE(runs.has_evicted());
-    SECTION("until that one is whole, too") {
+    SECTION("until that one is whole too") {
         runs.end_file(2, {"run2"});
     }
-    SECTION("or there are enough of the newer ones") {
+    SECTION("or until there are enough newer ones") {
         REQUIRE(save(runs, 4, "run4"));
         runs.end_run(4, false);
         CHECK(runs.is_going(2));
@@ -182,7 +182,7 @@ TEST_CASE("A run never makes room for an older one") {
     CHECK_FALSE(runs.is_going(4));
 }
 
-TEST_CASE("Folders that no file came to are removed, with the run or when it is whole") {
+TEST_CASE("Empty folders are removed, with the run or when it is whole") {
     KeptRuns runs(1, false);
     for (std::uint32_t run = 0; run < 2; ++run) {
         const std::string folder = "run000" + std::to_string(run);
@@ -204,7 +204,7 @@ TEST_CASE("Folders that no file came to are removed, with the run or when it is 
     CHECK_FALSE(runs.has_chores());
 }
 
-TEST_CASE("What is remembered stays bounded, also where runs do not end") {
+TEST_CASE("The tracked state stays bounded, even if runs do not end") {
     KeptRuns runs(3, false);
     const bool ends = GENERATE(true, false);
     std::size_t most = 0;

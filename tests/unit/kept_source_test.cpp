@@ -1,5 +1,4 @@
-// What the command reads of the packages that were kept: of files in which anything may stand, and of
-// packages that are alike.
+// What the command reads from the kept packages: files with arbitrary contents, and packages that are alike.
 #include "triage/gather/kept_source.hpp"
 
 #include <filesystem>
@@ -27,7 +26,7 @@ void describe(const fs::path& out, const std::string& package, const std::string
     write_text(folder / "library.json", text);
 }
 
-/// A package with the source of the tests' model, moved down by so many lines.
+/// A package with the source of the tests' model, moved down by `lines`.
 void keep(const fs::path& out, const std::string& package, const std::string& models = {}, int lines = 0) {
     describe(out, package, R"({"library":"c.wrapper.so","path":"/models/first.so"})");
     const fs::path folder = out / "evidence" / package;
@@ -43,7 +42,7 @@ std::string noted(std::uint32_t model, const std::string& path = "/models/c.so",
            ",\"path\":\"" + path + "\"}\n";
 }
 
-/// What is found of a call of that model.
+/// The results for a call of that model.
 struct Told {
     Told(const fs::path& out, std::uint32_t model, const Texts& names = kCalls) {
         call.model = model;
@@ -57,7 +56,7 @@ struct Told {
     Texts notes;
 };
 
-TEST_CASE("Without a folder, and in what is no description, nothing is known") {
+TEST_CASE("Without a folder or a valid description, nothing is known") {
     const TempFolder folder;
     CHECK(KeptPackages(folder.path().string()).all().empty());
     int number = 0;
@@ -74,7 +73,7 @@ TEST_CASE("Without a folder, and in what is no description, nothing is known") {
     CHECK(packages.of(0).size() == packages.all().size());
 }
 
-TEST_CASE("Each version is told once, whatever else is there") {
+TEST_CASE("Each version is listed once, whatever else exists") {
     const TempFolder folder;
     describe(folder.path(), "a", R"({"library":"a.so","torch":"2.9.1","torch_library":"/x"})");
     describe(folder.path(), "b", "{\"torch\":\"2.11.0\"}\n");
@@ -84,7 +83,7 @@ TEST_CASE("Each version is told once, whatever else is there") {
     CHECK(KeptPackages(folder.path().string()).torch_versions() == Texts{"2.11.0", "2.9.1"});
 }
 
-TEST_CASE("Any bytes may stand where models are noted") {
+TEST_CASE("The list of models may have any bytes") {
     const std::string whole = noted(0) + noted(1) + noted(2);
     for (std::uint32_t seed = 0; seed < 300; ++seed) {
         Random random(seed + 1);
@@ -101,7 +100,7 @@ TEST_CASE("Any bytes may stand where models are noted") {
     }
 }
 
-TEST_CASE("Other processes' models, and lines that are not whole, are passed over") {
+TEST_CASE("Other processes' models and incomplete lines are skipped") {
     const TempFolder folder;
     keep(folder.path(), "a",
          noted(1, "/x", {4243, kProcess.start_unix_ns}) + noted(2, "/x", {kProcess.pid, 1}) +
@@ -113,7 +112,7 @@ TEST_CASE("Other processes' models, and lines that are not whole, are passed ove
     CHECK(packages.all().front().models.front().library == "/models/c.so");
 }
 
-TEST_CASE("Of packages whose calls are alike that of the call's model is told") {
+TEST_CASE("Of packages with similar calls the one of the call's model is used") {
     const TempFolder folder;
     keep(folder.path(), "c-aaa", noted(0) + noted(2, "/models/again.so"));
     keep(folder.path(), "c-bbb", noted(1, "/models/b.so"), 10);
@@ -127,14 +126,14 @@ TEST_CASE("Of packages whose calls are alike that of the call's model is told") 
     REQUIRE(second.arguments.size() == 3);
     CHECK(second.arguments[0].written_by == "aoti_torch_cuda_addmm_out (call 0)");
     CHECK(second.notes.empty());
-    // A third model of the first one's package, which was loaded from another place.
+    // A third model with the first one's package, which was loaded from another path.
     const Told third(folder.path(), 2);
     CHECK(third.call.package == "c-aaa");
     CHECK(third.call.path == "/models/again.so");
     CHECK(third.call.line == first.call.line);
 }
 
-TEST_CASE("The package is told of a call whose place in it is not known") {
+TEST_CASE("The package is known even if the call's place in it is not") {
     const TempFolder folder;
     keep(folder.path(), "c-aaa", noted(0));
     keep(folder.path(), "c-bbb", noted(1));
@@ -147,7 +146,7 @@ TEST_CASE("The package is told of a call whose place in it is not known") {
     }
 }
 
-TEST_CASE("A model whose package was not kept is not taken for another, and that is said") {
+TEST_CASE("A model without a kept package is not taken for another, and a note says so") {
     const TempFolder folder;
     keep(folder.path(), "c-aaa", noted(0));
     const Told told(folder.path(), 1);
@@ -156,7 +155,7 @@ TEST_CASE("A model whose package was not kept is not taken for another, and that
     CHECK(told.notes == Texts{"the package of model 1 was not kept, so its source is not shown"});
 }
 
-TEST_CASE("In a folder without the numbers of models the only package with such calls is told") {
+TEST_CASE("In a folder without model numbers the only package with such calls is used") {
     const TempFolder folder;
     keep(folder.path(), "c-aaa");
     describe(folder.path(), "d-bbb", "{}");

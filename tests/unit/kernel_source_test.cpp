@@ -1,5 +1,5 @@
-// Lines of a kernel's own source, out of the wrapper source's comment: broken texts and names that lie close
-// to each other first, then what a line reads or writes.
+// Lines of a kernel's own source, from the wrapper source's comment: broken texts and similar names first,
+// then what a line reads or writes.
 #include "model/kernel_source.hpp"
 
 #include "tests/support/catch.hpp"
@@ -9,7 +9,7 @@ using namespace aoti_dbg;
 
 namespace {
 
-/// As PyTorch writes it; line 1 is the rest of the line with the kernel's name.
+/// The block in PyTorch's form; line 1 is the rest of the line with the kernel's name.
 std::string block_of(const std::string& kernel, const std::string& source) {
     return "    async_compile.triton('" + kernel + "', '''" + source + "    ''', device_str='cuda')\n";
 }
@@ -19,7 +19,7 @@ std::string wrapped(const std::string& blocks) {
            "*/\nnamespace torch::aot_inductor {}\n";
 }
 
-/// Of `kernel`, with parameters as PyTorch writes them; `statements` begin at line 6.
+/// The source of `kernel`, with parameters in PyTorch's form. The `statements` start at line 6.
 std::string source_of(const std::string& kernel, const std::string& statements) {
     return "\nimport triton\nimport triton.language as tl\n@triton.jit\ndef " + kernel +
            "(in_ptr0, in_ptr1, out_ptr0, xnumel, XBLOCK : tl.constexpr):\n" + statements;
@@ -40,7 +40,7 @@ std::string parameter_of(const std::string& statement) {
 
 }  // namespace
 
-TEST_CASE("Where there is no such kernel, line or source, nothing is told") {
+TEST_CASE("Without such a kernel, line or source, the result is empty") {
     const std::string wrapper = wrapped(block_of("k", source_of("k", "    pass\n")));
     CHECK_FALSE(find_kernel_line("", "k", 1));
     CHECK_FALSE(find_kernel_line(wrapper, "", 1));
@@ -51,18 +51,18 @@ TEST_CASE("Where there is no such kernel, line or source, nothing is told") {
     CHECK(find_kernel_line(wrapper, "k", kStatement)->text == "pass");
 }
 
-TEST_CASE("Blank lines are none, and the rest of the line with the name is the first one") {
+TEST_CASE("Blank lines have no text, and the rest of the line with the name is the first line") {
     const std::string wrapper = wrapped(block_of("k", "# one\n\n \t\n    # four\r\n"));
     CHECK(find_kernel_line(wrapper, "k", 1)->text == "# one");
     CHECK_FALSE(find_kernel_line(wrapper, "k", 2));
     CHECK_FALSE(find_kernel_line(wrapper, "k", 3));
     CHECK(find_kernel_line(wrapper, "k", 4)->text == "# four");
-    // What is before the quotes that end it.
+    // The text before the closing quotes.
     CHECK_FALSE(find_kernel_line(wrapper, "k", 5));
     CHECK_FALSE(find_kernel_line(wrapper, "k", 6));
 }
 
-TEST_CASE("A source whose quotes do not end goes to the end of the file") {
+TEST_CASE("A source without closing quotes extends to the end of the file") {
     const std::string wrapper = "async_compile.triton('k', '''\n    tl.store(p, 1)";
     CHECK(find_kernel_line(wrapper, "k", 2)->text == "tl.store(p, 1)");
     CHECK_FALSE(find_kernel_line(wrapper, "k", 3));
@@ -71,7 +71,7 @@ TEST_CASE("A source whose quotes do not end goes to the end of the file") {
     CHECK(find_kernel_line("async_compile.triton('k', '''x", "k", 1)->text == "x");
 }
 
-TEST_CASE("A kernel whose name begins or ends another's is not taken for it") {
+TEST_CASE("A kernel whose name is the start or end of another's is not taken for it") {
     const std::string wrapper =
         wrapped(block_of("triton_poi_0_1", "# first\n") + block_of("triton_poi_0", "# second\n") +
                 block_of("poi_0", "# third\n"));
@@ -81,7 +81,7 @@ TEST_CASE("A kernel whose name begins or ends another's is not taken for it") {
     CHECK_FALSE(find_kernel_line(wrapper, "triton_poi", 1));
 }
 
-TEST_CASE("Arbitrary bytes lead nowhere") {
+TEST_CASE("Arbitrary bytes give nothing") {
     Random random(7);
     const std::string sound = wrapped(block_of("k", source_of("k", "    tl.load(in_ptr0 + (x0), None)\n")));
     for (int round = 0; round < 3000; ++round) {
@@ -89,7 +89,7 @@ TEST_CASE("Arbitrary bytes lead nowhere") {
         for (int i = 0; i < 4; ++i)
             bytes[random.below(bytes.size())] = static_cast<char>(random.below(256));
         bytes.resize(random.below(bytes.size() + 1));
-        // Of just its size, so that a sanitizer sees whoever reads on.
+        // A copy of exactly its size, so that a sanitizer sees any read beyond it.
         const std::vector<char> exact(bytes.begin(), bytes.end());
         for (std::uint32_t line = 0; line < 9; ++line) {
             const auto told = find_kernel_line({exact.data(), exact.size()}, "k", line);
@@ -112,14 +112,14 @@ TEST_CASE("A load reads, a store and an atomic operation write, through the para
     CHECK(none.parameter.empty());
 }
 
-TEST_CASE("The pointer is looked for in the first argument, whatever parentheses and commas are in it") {
+TEST_CASE("The pointer is found in the first argument, whatever parentheses and commas are in it") {
     CHECK(parameter_of("tl.load((in_ptr0 + (x0 + 64*x1)), xmask, other=in_ptr1)") == "in_ptr0");
     CHECK(parameter_of("tl.load(libdevice.pick(in_ptr1, [0, 1]), None)") == "in_ptr1");
     CHECK(parameter_of("tl.store(out_ptr0 + (tl.broadcast_to(x0, [XBLOCK, 1])), tmp0, in_ptr0)") ==
           "out_ptr0");
-    // A value that is stored is no place.
+    // A stored value is not a pointer.
     CHECK(parameter_of("tl.store(p, out_ptr0)").empty());
-    // Nor is what the pointer's name is a part of.
+    // Nor is a longer name that contains the pointer's.
     CHECK(parameter_of("tl.load(in_ptr01 + x0)").empty());
     CHECK(parameter_of("tl.load(my_in_ptr0 + x0)").empty());
     // The rest of the statement is on the next line.
@@ -130,12 +130,12 @@ TEST_CASE("The names of types and modules are not taken for parameters") {
     CHECK(parameter_of("tl.load(tl.make_block_ptr(in_ptr1, shape=[64], strides=[1]), None)") == "in_ptr1");
 }
 
-TEST_CASE("A pointer that a local variable holds is not guessed at") {
+TEST_CASE("A pointer in a local variable is not guessed") {
     CHECK(parameter_of("tmp0 = tl.load(pointer, mask)").empty());
     CHECK(parameter_of("tl.store(block_ptr, tl.load(other_ptr))").empty());
 }
 
-TEST_CASE("Of a line with two accesses neither is picked") {
+TEST_CASE("On a line with two accesses neither is picked") {
     const KernelLine line = line_with("tl.store(out_ptr0 + (x0), tl.load(in_ptr0 + (x0)), xmask)");
     CHECK(line.parameter.empty());
     CHECK(parameter_of("a = tl.load(in_ptr0); b = tl.load(in_ptr1)").empty());
@@ -148,7 +148,7 @@ TEST_CASE("A kernel whose definition is not in its source has no parameters") {
     CHECK(line->parameter.empty());
 }
 
-TEST_CASE("Of each kernel it is told where it asserts, in the order of the source") {
+TEST_CASE("Each kernel has its assertions, in the order of the source") {
     CHECK(find_assertions("").empty());
     CHECK(find_assertions("async_compile.triton('").empty());
     CHECK(find_assertions("async_compile.triton('k', '''").size() == 1);
@@ -171,11 +171,11 @@ TEST_CASE("Of each kernel it is told where it asserts, in the order of the sourc
     CHECK(kernels[1].lines[1].text == "tl.device_assert(c)  # why");
     CHECK(kernels[2].name == "k_2");
     CHECK(kernels[2].lines[0].line == 1);
-    // The same that is told of that line alone.
+    // The text agrees with that of a lookup of the line.
     CHECK(find_kernel_line(wrapper, "k", kStatement)->text == kernels[1].lines[0].text);
 }
 
-TEST_CASE("Many beginnings of kernels without an end are no more work than their text is long") {
+TEST_CASE("Many unfinished kernels take work proportional to their text") {
     std::string many;
     for (int i = 0; i < 200'000; ++i)
         many += "async_compile.triton('k";

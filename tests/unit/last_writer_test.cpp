@@ -1,4 +1,4 @@
-// Who wrote a tensor last, by the source of a real model and of one written by hand.
+// The last writer of a tensor, by the source of a real model and of a hand-written one.
 #include "model/last_writer.hpp"
 
 #include <string>
@@ -32,17 +32,17 @@ void check_call(const LastWriter& writer, std::size_t call, bool is_likely) {
     CHECK(writer.is_likely == is_likely);
 }
 
-TEST_CASE("The call that wrote the memory last is found, also where it had another name") {
+TEST_CASE("The call that wrote the memory last is found, even under another name") {
     const WrapperInfo info = linear_softmax();
     check_call(last_writer(info, {0, 1}, "buf1"), 0, false);  // buf1 is buf0
     check_call(last_writer(info, {0, 1, 2}, "buf1"), 1, false);
     check_call(last_writer(info, {0, 1, 2}, "buf2"), 1, false);
     check_call(last_writer(info, {0, 1, 2, 3}, "buf3"), 2, false);
-    // The launch that wrote it was left out, for its grid of none.
+    // The launch that would have written it was skipped because its grid was empty.
     check_call(last_writer(info, {0, 2}, "buf1"), 0, false);
 }
 
-TEST_CASE("What no call wrote is the caller's, a constant, or nobody's") {
+TEST_CASE("Memory that no call wrote is an input, a constant or unwritten") {
     const WrapperInfo info = linear_softmax();
     CHECK(last_writer(info, {0}, "arg4_1").kind == Kind::input);
     const LastWriter weight = last_writer(info, {0, 1, 2}, "second_weight");
@@ -54,34 +54,34 @@ TEST_CASE("What no call wrote is the caller's, a constant, or nobody's") {
     CHECK(last_writer(info, {kNone}, "buf0").kind == Kind::unknown);
 }
 
-TEST_CASE("An input that is copied where it is not aligned is the caller's all the same") {
+TEST_CASE("An input that is copied where it is not aligned still belongs to the caller") {
     WrapperInfo info = linear_softmax();
     info.run.shared_memory.insert(info.run.shared_memory.begin(),
                                   {"arg4_1", "arg4_1_aligned", SharedMemory::How::moved, 0});
     CHECK(last_writer(info, {0}, "arg4_1").kind == Kind::input);
 }
 
-TEST_CASE("What may have written is said to be likely") {
+TEST_CASE("A possible writer is reported as likely") {
     const WrapperInfo info = linear_softmax();
-    // Of one call the place is not known.
+    // One call has an unknown place.
     check_call(last_writer(info, {0, kNone, 2}, "buf1"), 0, true);
     CHECK(last_writer(info, {0, kNone, 2}, "buf2").kind == Kind::unknown);
     CHECK(last_writer(info, {0, kNone, 2}, "second_weight").is_likely);
 }
 
-TEST_CASE("A view of a tensor shares its writers, perhaps") {
+TEST_CASE("A view may share the writers of its tensor") {
     const WrapperInfo info = read_wrapper(kCudaWrapper);
     const std::uint32_t red = site_of(info, "triton_red_fused_add_0");
     const std::uint32_t author = site_of(info, "add_kernel_0");
     const std::uint32_t put = site_of(info, "aoti_torch_cuda_index_put_");
     check_call(last_writer(info, {red, author}, "buf0"), 0, false);
-    // The author's kernel may have written it, and buf1 is a view.
+    // The user's kernel may have written it, and buf1 is a view.
     check_call(last_writer(info, {red, author, put}, "buf1"), 1, true);
     check_call(last_writer(info, {red, put}, "buf1"), 0, true);
     check_call(last_writer(info, {red, put, put}, "buf1"), 1, true);
 }
 
-TEST_CASE("A name of which names go round in a circle is read to an end") {
+TEST_CASE("Names that form a cycle do not cause an endless loop") {
     WrapperInfo info = linear_softmax();
     info.run.shared_memory = {{"a", "b", SharedMemory::How::shared, 0},
                               {"b", "a", SharedMemory::How::shared, 0}};

@@ -1,4 +1,4 @@
-// The numbers of launches: each context has its own, from whatever threads they come, and what has none has
+// The numbers of launches: each context counts its own, from any thread, and a launch without a context has
 // none.
 #include "shim/runtime/launch_count.hpp"
 
@@ -20,7 +20,7 @@ thread_local void* t_context = nullptr;
 std::atomic<int> g_result{0};
 std::atomic<int> g_stream_result{0};
 std::atomic<int> g_device{0};
-// A driver that knows green contexts, and in which of them every stream's launches are numbered.
+// Null: the driver has no green contexts. Otherwise, the context that numbers every stream's launches.
 void* g_numbering = nullptr;
 
 int get_current(void** context) {
@@ -28,7 +28,7 @@ int get_current(void** context) {
     return g_result;
 }
 
-/// A stream is one of its context's places.
+/// A stream has the address of its context.
 int get_stream_context(const void* stream, void** context) {
     *context = const_cast<void*>(stream);
     return g_stream_result;
@@ -41,7 +41,7 @@ int get_stream_context_of_either_kind(const void* stream, void** context, void**
     return 0;
 }
 
-/// Memory of device n begins at n times 0x1000; that of the last page there is the host's.
+/// Memory of device n starts at n times 0x1000, and page 0xf is host memory.
 int get_pointer_attribute(void* value, int attribute, std::uint64_t address) {
     constexpr int kMemoryType = 2;
     constexpr std::uint64_t kHost = 0xf;
@@ -61,7 +61,7 @@ int get_device(int* device) {
 
 namespace aoti_dbg {
 
-// The driver: nothing else is asked of it.
+// The driver's only functions that counting looks up.
 void* other_driver_function(const char* name) {
     const std::string_view asked = name;
     if (asked == "cuCtxGetDevice") return reinterpret_cast<void*>(&get_device);
@@ -85,7 +85,7 @@ std::uint64_t memory_of(std::uint64_t device) {
 constexpr std::uint64_t kHostMemory = 0xf000;
 constexpr std::uint64_t kNobodysMemory = 0xffff0000;
 
-/// As in a process of its own.
+/// Resets the counts, as in a process of its own.
 struct Counting {
     explicit Counting(void* current = context(0)) {
         for (std::size_t i = 0; i < 100; ++i)
@@ -100,15 +100,15 @@ struct Counting {
     ~Counting() { g_counts_launches = false; }
 };
 
-// First: later on there was one.
-TEST_CASE("Before any launch the last one was never") {
+// This comes first because later tests launch.
+TEST_CASE("Before any launch, the time since the last one is the maximum") {
     CHECK(since_last_launch() == std::numeric_limits<std::uint64_t>::max());
     const Counting counting;
     CHECK(next_launch_number().kernel == 1);
     CHECK(since_last_launch() < std::numeric_limits<std::uint64_t>::max());
 }
 
-TEST_CASE("Without a context, or where the driver does not say which, nothing has a number") {
+TEST_CASE("Without a context, or if the driver does not say which, nothing has a number") {
     const Counting counting(nullptr);
     CHECK(next_launch_number().kernel == 0);
     count_copy(memory_of(0), memory_of(0));
@@ -119,7 +119,7 @@ TEST_CASE("Without a context, or where the driver does not say which, nothing ha
     CHECK(next_launch_number().kernel == 1);
 }
 
-TEST_CASE("Nothing is counted while nobody watches for faults") {
+TEST_CASE("Nothing is counted unless faults are watched for") {
     const Counting counting;
     g_counts_launches = false;
     CHECK(next_launch_number().kernel == 0);
@@ -129,7 +129,7 @@ TEST_CASE("Nothing is counted while nobody watches for faults") {
     CHECK(next_launch_number().kernel == 1);
 }
 
-TEST_CASE("Each context counts for itself, and one that is gone begins anew") {
+TEST_CASE("Each context counts separately, and a destroyed one restarts") {
     const Counting counting;
     CHECK(next_launch_number().kernel == 1);
     CHECK(next_launch_number().kernel == 2);
@@ -143,7 +143,7 @@ TEST_CASE("Each context counts for itself, and one that is gone begins anew") {
     CHECK(next_launch_number().kernel == 2);
 }
 
-TEST_CASE("When a device is reset its contexts begin anew, and the others go on") {
+TEST_CASE("The reset of a device restarts its contexts and leaves the others alone") {
     const Counting counting;
     note_context(context(0), 0);
     note_context(context(1), 1);
@@ -155,14 +155,14 @@ TEST_CASE("When a device is reset its contexts begin anew, and the others go on"
     CHECK(next_launch_number(context(0)).kernel == 2);
     CHECK(numbered_context(number_of_context(context(0))).handle != 0);
     CHECK(numbered_context(number_of_context(context(1))).handle == 0);
-    // It comes back at the same place, with threads of its own.
+    // It returns at the same address, with threads of its own.
     event_handlers::g_are_complete = true;
     note_context(context(1), 1);
     CHECK_FALSE(event_handlers::g_are_complete);
     CHECK(next_launch_number(context(1)).kernel == 1);
 }
 
-TEST_CASE("A context has a number of its own, under which it and its device are known") {
+TEST_CASE("A context has an id of its own, which gives its handle and device") {
     const Counting counting;
     g_device = 3;
     const std::uint8_t first = next_launch_number().context;
@@ -178,11 +178,11 @@ TEST_CASE("A context has a number of its own, under which it and its device are 
     CHECK(number_of_context(nullptr) == 0);
     CHECK(numbered_context(0).handle == 0);
     CHECK(numbered_context(65).handle == 0);
-    // What is known already changes nothing.
+    // Known facts change nothing.
     const std::uint32_t changes = context_changes();
     CHECK(next_launch_number().context == second);
     CHECK(context_changes() == changes);
-    // Another context at the same place may be of another device.
+    // Another context at the same address may be of another device.
     forget_launch_counts(context(1));
     CHECK(numbered_context(second).handle == 0);
     g_device = 0;
@@ -193,7 +193,7 @@ TEST_CASE("A context has a number of its own, under which it and its device are 
     CHECK(context_number() == 0);
 }
 
-TEST_CASE("What is handed to a stream counts in the stream's context, whichever is the thread's") {
+TEST_CASE("Work on a stream counts in the stream's context, whatever the thread's context is") {
     const Counting counting;
     note_context(context(0), 4);
     note_context(context(1), 7);
@@ -211,7 +211,7 @@ TEST_CASE("What is handed to a stream counts in the stream's context, whichever 
     take_back(refused);
     CHECK(next_launch_number(stream).kernel == 4);
     CHECK(next_launch_number().kernel == 1);
-    // Streams that every context has, and one of which the driver says nothing.
+    // The streams that every context has, and one that the driver knows nothing about.
     for (const std::uintptr_t handle : {0, 1, 2})
         CHECK(next_launch_number(reinterpret_cast<const void*>(handle)).context == own);
     g_stream_result = 400;
@@ -219,7 +219,7 @@ TEST_CASE("What is handed to a stream counts in the stream's context, whichever 
     g_stream_result = 0;
 }
 
-TEST_CASE("A graph counts when it is launched for the first time, and in the context of its stream") {
+TEST_CASE("A graph counts at its first launch, and in the context of its stream") {
     const Counting counting;
     note_context(context(0), 0);
     note_context(context(1), 1);
@@ -240,7 +240,7 @@ TEST_CASE("A graph counts when it is launched for the first time, and in the con
     CHECK(number_of_context(context(50)) == 0);
 }
 
-TEST_CASE("A launch on a stream of a green context counts where the driver says that it is numbered") {
+TEST_CASE("A launch on a green context's stream counts where the driver says that it is numbered") {
     const Counting counting;
     note_context(context(0), 0);
     note_context(context(1), 1);
@@ -251,7 +251,8 @@ TEST_CASE("A launch on a stream of a green context counts where the driver says 
     CHECK(number_of_context(context(5)) == 0);
 }
 
-TEST_CASE("A copy within one device is a kernel there, and none with another device or the host") {
+TEST_CASE(
+    "A copy within one device counts as a kernel there, and a copy to another device or the host does not") {
     const Counting counting;
     note_context(context(0), 0);
     note_context(context(1), 1);
@@ -264,16 +265,16 @@ TEST_CASE("A copy within one device is a kernel there, and none with another dev
     CHECK(next_launch_number(stream).kernel == 1);
     count_copy(memory_of(0), memory_of(0) + 8, stream);
     CHECK(next_launch_number(stream).kernel == 3);
-    // Of the stream's device is neither.
+    // Neither side is on the stream's device.
     count_copy(memory_of(1), memory_of(1) + 8, stream);
     CHECK(next_launch_number(stream).kernel == 4);
     CHECK(next_launch_number(context(1)).kernel == 2);
-    // Nobody has a context there.
+    // No context exists there.
     count_copy(memory_of(3), memory_of(3) + 8, stream);
     CHECK(next_launch_number(stream).kernel == 5);
 }
 
-TEST_CASE("A fill is a kernel of more than a page, or where something lies between its rows") {
+TEST_CASE("A fill is a kernel if it exceeds a page or has gaps between its rows") {
     const Counting counting;
     for (const std::size_t bytes : {0, 1, 4096})
         count_fill(bytes, 1, 0);
@@ -289,7 +290,7 @@ TEST_CASE("A fill is a kernel of more than a page, or where something lies betwe
     CHECK(next_launch_number().kernel == 7);
 }
 
-TEST_CASE("Threads that launch in one context never get the same number, and none is left out") {
+TEST_CASE("Threads that launch in one context never share a number, and none is skipped") {
     const Counting counting;
     constexpr std::size_t kThreads = 4;
     constexpr std::size_t kEach = 5000;
@@ -309,8 +310,8 @@ TEST_CASE("Threads that launch in one context never get the same number, and non
         REQUIRE(numbers[i] == i + 1);
 }
 
-// Last: the places are taken then.
-TEST_CASE("Of more contexts than there is room for, the first have numbers and the others none") {
+// This comes last because it uses up all places.
+TEST_CASE("If there are too many contexts, the first have numbers and the others none") {
     const Counting counting;
     std::size_t counted = 0;
     for (std::size_t i = 0; i < 100; ++i) {

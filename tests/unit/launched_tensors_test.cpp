@@ -1,4 +1,5 @@
-// Where tensors of a launch lay: what the kernel got, and what the source says of their sizes.
+// The addresses of a launch's tensors, by what the kernel received and what the source says about their
+// sizes.
 #include "model/launched_tensors.hpp"
 
 #include "tests/support/catch.hpp"
@@ -77,14 +78,14 @@ TEST_CASE("Pointers come from the launch, sizes from the source, symbols from nu
     CHECK(tensors[2].bytes == 48 * 64 * 4);
 }
 
-TEST_CASE("A size that the source does not say for certain is not said") {
-    // No number of rows comes to that.
+TEST_CASE("A size that the source does not give for certain is left out") {
+    // No number of rows gives this value.
     std::vector<TensorMemory> tensors = launched_tensors(usual(), 0, parameters(48 * 64 + 1));
     REQUIRE(tensors.size() == 3);
     CHECK(tensors[0].bytes == 0);
     CHECK(tensors[1].bytes == 64 * 64 * 2);
     CHECK(tensors[2].bytes == 0);
-    // A view of another tensor, of which nothing more is known.
+    // A view of another tensor with unknown size.
     WrapperInfo info = usual();
     info.run.shared_memory = {{"buf0", "buf7", SharedMemory::How::view, 0}};
     tensors = launched_tensors(info, 0, parameters(64));
@@ -98,7 +99,7 @@ TEST_CASE("A size that the source does not say for certain is not said") {
     }
 }
 
-TEST_CASE("Numbers that no straight line can have led to say nothing of a size") {
+TEST_CASE("Numbers that no linear expression can give do not determine a size") {
     const auto size_of_output = [](const std::string& expression, std::uint64_t number) {
         WrapperInfo info = usual();
         info.triton_kernels[0].parameters[3].type = "i64";
@@ -120,7 +121,7 @@ TEST_CASE("Numbers that no straight line can have led to say nothing of a size")
         }
 }
 
-TEST_CASE("Bytes that are not laid out as the source says are not believed") {
+TEST_CASE("Bytes that do not match the source's layout are not used") {
     CHECK(launched_tensors(usual(), 0, "").empty());
     CHECK(launched_tensors(usual(), 0, parameters(64).substr(0, 40)).empty());
     CHECK(launched_tensors(usual(), 0, parameters(64) + std::string(8, '\0')).empty());

@@ -1,5 +1,5 @@
-// The reader of line tables: tables that are damaged, tables written by hand as they stand in dumps and in
-// cubins, and those of real compilers, row by row against readelf, where compiler and readelf are there.
+// The reader of line tables: damaged tables, and hand-written ones as in dumps and cubins. Tables of real
+// compilers are compared with readelf row by row, if both are installed.
 #include <filesystem>
 #include <iterator>
 #include <sstream>
@@ -31,7 +31,7 @@ struct Opened {
     Opened(const Opened&) = delete;
     Opened& operator=(const Opened&) = delete;
 
-    /// "file:line", and behind " < " where it was inlined.
+    /// "file:line", and after " < " the place where it was inlined.
     [[nodiscard]] std::string line(const std::string& section, std::uint64_t offset) const {
         REQUIRE(table.ok());
         std::string text;
@@ -81,7 +81,7 @@ const std::string kEnd("\0\1\1", 3);
 const std::string kOneLine =
     std::string("\3\x04\1", 3) + std::string("\2\x10", 2) + kEnd;  // line 5, 16 bytes
 
-using Row = std::string;  // "file line address", "end" for a line
+using Row = std::string;  // "file line address", "end" instead of a line
 
 std::string hexadecimal(std::uint64_t number) {
     std::ostringstream text;
@@ -100,7 +100,7 @@ std::vector<Row> our_rows(const std::string& path) {
     return rows;
 }
 
-/// As `readelf --debug-dump=decodedline` lists them: name, line or -, address, perhaps a view, x or nothing.
+/// The rows of `readelf --debug-dump=decodedline`: name, line or -, address, possibly a view, x or nothing.
 std::vector<Row> rows_by_readelf(const std::string& path) {
     const Outcome outcome = run_program({"readelf", "--debug-dump=decodedline", "--wide", path});
     std::istringstream text(outcome.out);
@@ -121,7 +121,7 @@ bool is_there(const std::string& program) {
     return run_program({program, "--version"}).exit_code == 0;
 }
 
-/// Says so where a judge is missing: the case is then no proof.
+/// Warns if a tool is missing, because the case then proves nothing.
 bool are_there(const std::vector<std::string>& programs) {
     for (const std::string& program : programs) {
         if (is_there(program)) continue;
@@ -144,20 +144,20 @@ TEST_CASE("Files without a line table and with a compressed one say what to do")
     CHECK(contains(compressed.table.status().message(), "--decompress-debug-sections"));
 }
 
-TEST_CASE("A damaged unit is left out, and the ones behind it are read") {
+TEST_CASE("A damaged unit is skipped, and the later ones are read") {
     const std::string good = unit_of(kOneLine);
     const std::string bad = GENERATE_COPY(unit_of(kOneLine, 1), unit_of(kOneLine, 6), unit_of(kOneLine, 99),
                                           unit_of(kOneLine, 2, 0), unit_of(kOneLine, 2, 14, 0),
                                           std::string("\0\0\0\0", 4), std::string("\2\0\0\0\2\0", 6));
     const Opened opened(with_lines(bad + good));
     CHECK(opened.line(".text.k", 8) == "k.py:5");
-    // Nothing follows what is longer than the section; what is there of it is read.
+    // A unit longer than the section is the last one, and its existing part is read.
     CHECK(Opened(with_lines(std::string("\xff\xff\xff\x7f", 4) + good.substr(4))).line(".text.k", 8) ==
           "k.py:5");
     CHECK(Opened(with_lines(std::string("\xff\xff\xff\xff\xff", 5))).line(".text.k", 8).empty());
 }
 
-TEST_CASE("Opcodes that nobody knows are passed by their lengths") {
+TEST_CASE("Unknown opcodes are skipped by their lengths") {
     const std::string unknown_extended = std::string("\0\x05\xc7\1\2\3\4", 7);
     const std::string empty_extended = std::string("\0\0", 2);
     const std::string broken_address = std::string("\0\x0b\2\1\2\3\4\5\6\7\x08\x09\x0a", 13);  // of ten bytes
@@ -165,13 +165,13 @@ TEST_CASE("Opcodes that nobody knows are passed by their lengths") {
     const std::string program =
         unknown_extended + empty_extended + broken_address + unknown_standard + kOneLine;
     CHECK(Opened(with_lines(unit_of(program, 3, 14, 13))).line(".text.k", 8) == "k.py:5");
-    // One that goes on beyond the unit ends it.
+    // An opcode that extends beyond the unit ends it.
     const Opened cut(with_lines(unit_of(kOneLine + std::string("\0\x7f\x90", 3))));
     CHECK(cut.line(".text.k", 8) == "k.py:5");
     CHECK_FALSE(cut.table.value().each_row([](const LineRow&, const std::string&) {}));
 }
 
-TEST_CASE("Rows that say they are inlined at themselves or at a later row end there") {
+TEST_CASE("Rows that claim to be inlined at themselves or at a later row end there") {
     const auto inlined_at = [](char row) {
         return std::string("\0\3\x90", 3) + row + std::string("\0", 1) + kOneLine;
     };
@@ -179,7 +179,7 @@ TEST_CASE("Rows that say they are inlined at themselves or at a later row end th
         CHECK(Opened(with_lines(unit_of(inlined_at(row)))).line(".text.k", 8) == "k.py:5");
 }
 
-TEST_CASE("Lines of no source, files that are not listed and addresses of no row are told as such") {
+TEST_CASE("Lines without a source, unlisted files and addresses without a row are reported as such") {
     const std::string line_0 = std::string("\3\x7f\1", 3) + std::string("\2\x10", 2) + kEnd;
     CHECK(Opened(with_lines(unit_of(line_0))).line(".text.k", 8).empty());
     CHECK(Opened(with_lines(unit_of(std::string("\4\x09", 2) + kOneLine))).line(".text.k", 8) == ":5");
@@ -190,7 +190,7 @@ TEST_CASE("Lines of no source, files that are not listed and addresses of no row
     CHECK(opened.line(".no such", 0).empty());
 }
 
-TEST_CASE("A table of names whose entries have no bytes does not go on for ever") {
+TEST_CASE("A table of names with empty entries does not loop forever") {
     Packed head;
     head.u8(1).u8(1).u8(1).u8(0xfb).u8(14).u8(1);
     const std::string no_members = Packed().u8(0).uleb(UINT64_MAX).bytes();
@@ -217,7 +217,7 @@ TEST_CASE("The image in a dump has addresses, a cubin has relocations; lines are
     CHECK(opened.line(".text.mul", 0x100).empty());
 }
 
-TEST_CASE("Without relocations a cubin of one function has lines, and one of two has none to tell apart") {
+TEST_CASE("Without relocations a cubin of one function has lines, and an ambiguous one of two has none") {
     const std::string lines = line_section({{"add"}}, false, nullptr);
     CHECK(Opened(with_lines(lines)).line(".text.k", 16) == "/src/kernel.py:41");
     ElfWriter placed(2, 190);
@@ -231,7 +231,7 @@ TEST_CASE("Without relocations a cubin of one function has lines, and one of two
     CHECK(Opened(two.bytes()).line(".text.mul", 16).empty());
 }
 
-TEST_CASE("What compilers of the host write is read row by row as readelf reads it") {
+TEST_CASE("The tables of host compilers are read row by row as readelf reads them") {
     if (!are_there({"readelf"})) return;
     const TempFolder folder;
     const std::string source = folder.path() / "source.c";
@@ -270,7 +270,7 @@ TEST_CASE("What compilers of the host write is read row by row as readelf reads 
     if (judged == 0) WARN("no compiler to judge");
 }
 
-TEST_CASE("What nvcc writes is read row by row as readelf reads it, and inlining is followed") {
+TEST_CASE("The tables of nvcc are read row by row as readelf reads them, and inlining is followed") {
     if (!are_there({"nvcc", "readelf"})) return;
     const TempFolder folder;
     const std::string source = folder.path() / "k.cu";

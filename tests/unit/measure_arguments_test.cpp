@@ -1,4 +1,4 @@
-// Arguments out of frames that a thunk would have laid out; handles are numbers that nothing follows.
+// Arguments from frames as a thunk lays them out. Handles are plain numbers that are never dereferenced.
 #include "shim/tensors/arguments.hpp"
 
 #include <sys/mman.h>
@@ -53,7 +53,7 @@ ShimSignature shim(std::string_view letters) {
     return {"aoti_torch_cpu_thing", "at::_ops::thing::call", letters, "", ShimKind::op, 0, 0};
 }
 
-/// A site as the only one of a model, made ready.
+/// A call site as the only one of a model, with its plan.
 class Planned {
   public:
     explicit Planned(const CallSite& site) {
@@ -69,7 +69,7 @@ class Planned {
 
 using Found = std::vector<CallArgument>;
 
-/// Handles of the tensors among `found` that the call makes.
+/// Handles of the tensors among `found` that the call creates.
 std::vector<TensorHandle> made_ones(const Found& found) {
     std::vector<TensorHandle> made;
     for (const CallArgument& argument : found)
@@ -80,7 +80,7 @@ std::vector<TensorHandle> made_ones(const Found& found) {
 
 Found of_shim(const ShimSignature& shim, const StubFrame& frame, const CallSite* site, bool after) {
     ensure_process_ready();
-    static std::deque<Planned> planned;  // what is found refers to it
+    static std::deque<Planned> planned;  // the results refer to it
     const SitePlan* const plan = site == nullptr ? nullptr : &planned.emplace_back(*site).plan();
     Found found;
     shim_arguments(shim, frame, plan, after, found);
@@ -139,7 +139,7 @@ TEST_CASE("Absent tensors are left out: null handles, null places, null elements
         CHECK(argument.handle == there);
 }
 
-TEST_CASE("Places of returned tensors are not followed before the call, and those that nobody wanted never") {
+TEST_CASE("Places of returned tensors are not read before the call, and unrequested ones never") {
     const TensorHandle made = handle(32);
     Frame frame;
     frame.integer(16).pointer(&made).integer(0);
@@ -177,7 +177,7 @@ TEST_CASE("Integers and floating-point numbers spill to one stack, in their orde
     CHECK(found[3].handle == handle(80));
 }
 
-TEST_CASE("What the upper half of a register holds is no part of a 32-bit number") {
+TEST_CASE("The upper half of a register is not part of a 32-bit number") {
     CallSite site;
     site.arguments = {scalar("s0"), scalar("s1")};
     Frame frame;
@@ -196,8 +196,7 @@ TEST_CASE("A site with another number of arguments names nothing") {
     CHECK(labels(of_shim(shim("ii"), frame, &site, false)) == Labels{"arg0", "arg1"});
 }
 
-TEST_CASE(
-    "Of the proxy executor's list what the op makes is known by its site, and anything may be without one") {
+TEST_CASE("The site says which tensors in the proxy executor's list are new; without one any may be") {
     const TensorHandle list[] = {handle(16), handle(32), handle(48)};
     Frame frame;
     frame.integer(1).integer(0).integer(0).integer(0).integer(3).pointer(list);
@@ -215,7 +214,7 @@ TEST_CASE(
         CHECK(argument.only_after);
 }
 
-TEST_CASE("What an op has made is found among all kinds of arguments, wherever it lies") {
+TEST_CASE("An op's new tensors are found among all kinds of arguments, wherever they are") {
     const ShimSignature& attention = *find_shim("aoti_torch_cuda__scaled_dot_product_flash_attention");
     REQUIRE(attention.args == "iiidzzDrrrrWWrrr");
     const TensorHandle made[] = {handle(64),  handle(80), nullptr,    handle(96),
@@ -256,7 +255,7 @@ Argument of_node(ArgumentKind kind, const std::string& parameter, const std::str
     return argument;
 }
 
-TEST_CASE("Integers of an op behind the proxy executor are what is passed, the rest is what its JSON says") {
+TEST_CASE("An op behind the proxy executor has the passed integers, and the rest from its JSON") {
     const std::int64_t integers[] = {20, 1, -2};
     const TensorHandle list[] = {handle(16)};
     CallSite site;
@@ -280,11 +279,11 @@ TEST_CASE("Integers of an op behind the proxy executor are what is passed, the r
     };
     CHECK(values_of(3) ==
           Labels{"minlength=20", "scale=2.5", "dims=[1, -2]", R"(mode="a\"b")", "weights=[0.5, 1]", "buf0="});
-    // Not as we understand it: nothing of the list is taken for what it may not be.
+    // The count does not match our reading, so none of the list's integers are used.
     CHECK(values_of(2) == Labels{"scale=2.5", "dims=[7, 8]", R"(mode="a\"b")", "weights=[0.5, 1]", "buf0="});
 }
 
-TEST_CASE("A kernel's pointers and symbols are told by its site; numbers written as such are left out") {
+TEST_CASE("A kernel's pointers and symbols are named by its site; literal numbers are left out") {
     CallSite site;
     site.arguments = {tensor("buf0"), scalar("0.5", "double"), scalar("s77", "int64_t"), tensor("arg5_1"),
                       scalar("32L", "const int64_t")};
@@ -299,7 +298,7 @@ TEST_CASE("A kernel's pointers and symbols are told by its site; numbers written
     CHECK(found[2].address == 128);
 }
 
-TEST_CASE("Decoding of a kernel stops where the kind of an argument is not known") {
+TEST_CASE("Decoding of a kernel stops at an argument of unknown kind") {
     CallSite site;
     site.arguments = {tensor("buf0"), scalar("s77"), tensor("buf1")};
     Frame frame;
@@ -307,14 +306,13 @@ TEST_CASE("Decoding of a kernel stops where the kind of an argument is not known
     CHECK(labels(of_kernel(frame, &site, 0)) == Labels{"buf0"});
 }
 
-TEST_CASE("Without a site a kernel's integer arguments go by position, each perhaps a pointer") {
+TEST_CASE("Without a site a kernel's integer arguments are positional, and each may be a pointer") {
     Frame frame;
     frame.integer(64).integer(8);
     CHECK(labels(of_kernel(frame, nullptr, 2)) == Labels{"arg0", "arg1"});
 }
 
-TEST_CASE(
-    "A launch passes its arguments in an order of its own; they are told in the source's, numbers too") {
+TEST_CASE("A launch passes its arguments in its own order; the result has the source's, numbers included") {
     CallSite site;
     site.kind = CallKind::triton;
     site.arguments = {tensor("buf0", Access::updates), scalar("s77", "i32"), tensor("arg0_1"),
@@ -338,7 +336,7 @@ TEST_CASE(
     CHECK(found[3].text.view() == "8");
 }
 
-TEST_CASE("A launch that no source tells of is read by the sizes of its parameters, never beyond them") {
+TEST_CASE("A launch without a source is read by its parameter sizes, and never beyond them") {
     ensure_process_ready();
     const std::uint64_t pointer = 4096;
     const std::int32_t number = 7;
@@ -354,7 +352,7 @@ TEST_CASE("A launch that no source tells of is read by the sizes of its paramete
     CHECK(found[1].text.view() == "7");
 }
 
-/// Bytes that end where memory does.
+/// Bytes that end at the last readable address.
 class EndOfMemory {
   public:
     explicit EndOfMemory(std::string_view bytes)
@@ -381,7 +379,7 @@ std::string text_at(const char* text) {
     return read ? std::string(read->view()) : "nothing";
 }
 
-TEST_CASE("A string that cannot be read is left out, and of one that can nothing behind it is touched") {
+TEST_CASE("An unreadable string is left out, and a readable one is not read beyond its end") {
     CHECK(text_at(nullptr) == "nothing");
     CHECK(text_at(reinterpret_cast<const char*>(8)) == "nothing");
     using std::string_view_literals::operator""sv;
@@ -396,7 +394,7 @@ TEST_CASE("A string that cannot be read is left out, and of one that can nothing
     CHECK(of_shim(shim("sS"), frame, nullptr, false).empty());
 }
 
-TEST_CASE("What does not print, or would end a string, is escaped, and never cut in the middle") {
+TEST_CASE("Unprintable characters and quotes are escaped, and never cut in the middle") {
     CHECK(text_at("") == "\"\"");
     CHECK(text_at("a\"b\\c\nd\x1b\xff") == R"("a\"b\\c\nd\x1b\xff")");
     const std::string fits(45, 'x');
@@ -408,7 +406,7 @@ TEST_CASE("What does not print, or would end a string, is escaped, and never cut
     CHECK(cut.substr(cut.size() - 8) == R"(\x01"...)");
 }
 
-TEST_CASE("Scalars and strings are told by the names of the shim's header, those that are absent are not") {
+TEST_CASE("Scalars and strings have the names of the shim's header, and absent ones are left out") {
     const std::int64_t dims[] = {1, -1};
     const std::int32_t mask[] = {1, 0, 1};
     const std::int64_t many[] = {1000000000, 2000000000, 3000000000, 4000000000, 5000000000};
@@ -433,7 +431,7 @@ TEST_CASE("Scalars and strings are told by the names of the shim's header, those
                            "18446744073709551615"});
 }
 
-TEST_CASE("A list whose length the op is not told is left out, and so is one of unknown kind") {
+TEST_CASE("A list of unknown length is left out, and so is one of unknown kind") {
     const std::int64_t sizes[] = {1, 2};
     const double one = 1;
     const double* const scalars[] = {&one};
@@ -446,7 +444,7 @@ TEST_CASE("A list whose length the op is not told is left out, and so is one of 
     CHECK(of_shim(shim("An"), Frame().integer(0).integer(0), nullptr, false).at(0).text.view() == "[]");
 }
 
-TEST_CASE("Numbers that the op returns are told after it") {
+TEST_CASE("Numbers that the op returns are listed after it") {
     const std::int64_t made = 77;
     ShimSignature op = shim("iW");
     op.names = "self ret4";
@@ -459,7 +457,7 @@ TEST_CASE("Numbers that the op returns are told after it") {
     CHECK(after[1].text.view() == "77");
 }
 
-TEST_CASE("What the source computes keeps its name there; what it writes down has that of the header") {
+TEST_CASE("Computed values keep the source's name, and literals have that of the header") {
     CallSite site;
     site.function = "aoti_torch_cpu_topk";
     site.arguments = {tensor("arg0_1"), scalar("s77"),         scalar("-1L"),        scalar("12L*s77"),
@@ -477,7 +475,7 @@ TEST_CASE("What the source computes keeps its name there; what it writes down ha
     CHECK(found[3].text.view() == "60");
 }
 
-TEST_CASE("A long string is cut, and says so") {
+TEST_CASE("A long string is cut, with a mark") {
     CHECK(ShortText("abc").view() == "abc");
     const ShortText text(std::string(100, 'x'));
     const std::string_view cut = text.view();

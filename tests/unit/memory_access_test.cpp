@@ -1,5 +1,5 @@
-// What instructions do to memory: encodings as ptxas writes them for each architecture, with what nvdisasm
-// says of them.
+// The memory accesses of instructions: encodings from ptxas for each architecture, with the output of
+// nvdisasm.
 #include "gpu_dump/memory_access.hpp"
 
 #include "tests/support/catch.hpp"
@@ -235,27 +235,27 @@ TEST_CASE("An access is read as the disassembler reads it") {
     }
 }
 
-TEST_CASE("What is not surely understood is no access") {
+TEST_CASE("An instruction that is not fully understood has no access") {
     const auto is_none = [](std::uint32_t architecture, Instruction instruction) {
         return !memory_access(instruction, architecture);
     };
     CHECK(is_none(90, {0x0000000409047825, 0x008fd000078e0204}));   // IMAD.WIDE R4, R9, 0x4, R4
     CHECK(is_none(90, {0x00000a00ff017b82, 0x000fe20000000800}));   // LDC R1, c[0x0][0x28]
-    CHECK(is_none(90, {0x000000001a007fae, 0x000fe8000b9a1004}));   // LDGSTS.E [R0], as sm_100 has it
-    CHECK(is_none(100, {0x000000001a007fae, 0x000fe8000b921846}));  // and as sm_90 has it
-    CHECK(is_none(75, {0x000000001a007fae, 0x000fe8000b921846}));   // there is none
-    CHECK(is_none(90, {0x000000001a007dae, 0x000fe8000b921846}));   // its form is another one
-    CHECK(is_none(120, {0x00003002221179a8, 0x010f2200081ef108}));  // ATOMG without the bit that they have
-    CHECK(is_none(70, {0x0000001024087980, 0x000ee8000010ed00}));   // LD.E.128.SYS: likewise
+    CHECK(is_none(90, {0x000000001a007fae, 0x000fe8000b9a1004}));   // LDGSTS.E [R0] of sm_100
+    CHECK(is_none(100, {0x000000001a007fae, 0x000fe8000b921846}));  // the same of sm_90
+    CHECK(is_none(75, {0x000000001a007fae, 0x000fe8000b921846}));   // sm_75 does not have it
+    CHECK(is_none(90, {0x000000001a007dae, 0x000fe8000b921846}));   // it has another form
+    CHECK(is_none(120, {0x00003002221179a8, 0x010f2200081ef108}));  // ATOMG without the required bit
+    CHECK(is_none(70, {0x0000001024087980, 0x000ee8000010ed00}));   // LD.E.128.SYS without it
     CHECK(is_none(90, {0x000000061a177981, 0x000f6800041e1900}));   // a base beside the registers
     CHECK(is_none(60, {0x0000001a24087381, 0x000ee8000010ed00}));   // no such encoding
-    CHECK(is_none(200, {0x000010061a0c7981, 0x000ea6000c1e1d00}));  // nobody has seen it
+    CHECK(is_none(200, {0x000010061a0c7981, 0x000ea6000c1e1d00}));  // a future architecture
     CHECK(architecture_number("sm_90a") == 90);
     CHECK(architecture_number("sm_120") == 120);
     CHECK(architecture_number("compute_90") == 0);
 }
 
-TEST_CASE("What may have changed a register is known to its width, and doubted where it is not") {
+TEST_CASE("A register write is known to its width, and assumed where it is unclear") {
     const Instruction wide{0x0000000409067825, 0x010fc800078e0206};  // IMAD.WIDE R6, R9, 0x4, R6
     CHECK(may_write(wide, 6, 2, false));
     CHECK(may_write(wide, 7, 2, false));
@@ -275,5 +275,5 @@ TEST_CASE("What may have changed a register is known to its width, and doubted w
     CHECK_FALSE(may_write(exit, 0, 2, false));
     CHECK_FALSE(may_jump(exit));
     CHECK(may_jump({0x0000000000007947, 0x000fea000383ffff}));  // BRA
-    CHECK(may_write({0x00000000000271ff, 0}, 4, 1, false));     // whatever that is
+    CHECK(may_write({0x00000000000271ff, 0}, 4, 1, false));     // an unknown instruction
 }

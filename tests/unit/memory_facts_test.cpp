@@ -1,5 +1,5 @@
-// What the command adds to a report out of a process's map of allocations: only that of the very process, and
-// only what the launch and the failed call have to do with.
+// What the command adds to a report from the map of allocations. Only the reported process's map counts, and
+// only facts about the launch and the failed call.
 #include "triage/gather/memory_facts.hpp"
 
 #include <cstring>
@@ -67,8 +67,7 @@ TEST_CASE("The address of a fault is looked up in the map of its process, as of 
     CHECK_FALSE(Recorded(one_freed(7)).at("7f0000001000").allocations.front().is_use_after_free());
 }
 
-TEST_CASE(
-    "Use after free is not said of an access beyond an argument, or of a likely one that lies in none") {
+TEST_CASE("Use after free is not claimed for an access beyond an argument, or a likely one outside of all") {
     const auto is_reported = [](FaultedAccess::Place place, bool is_likely) {
         FaultedAccess accessed;
         accessed.place = place;
@@ -85,11 +84,11 @@ TEST_CASE(
     CHECK_FALSE(is_reported(Place::before, false));
     CHECK_FALSE(is_reported(Place::unknown, true));
     CHECK_FALSE(is_reported(Place::past, true));
-    // Whichever argument it was, that one lies in freed memory.
+    // Whichever argument it was, it is in freed memory.
     CHECK(is_reported(Place::inside, true));
 }
 
-TEST_CASE("Nothing is said of an address that is not known, without a map, and by that of another process") {
+TEST_CASE("Nothing is reported without an address, without a map, or from another process's map") {
     for (const char* address : {"", "0x", "here", "0x7f00000010001234567", "0x0"}) {
         CAPTURE(address);
         CHECK(Recorded(one_freed(4)).at(address).allocations.empty());
@@ -103,7 +102,7 @@ TEST_CASE("Nothing is said of an address that is not known, without a map, and b
         Recorded(allocation_bytes(header, {slot(1, kBase, kMiB)})).at("0x7f0000001000").allocations.empty());
 }
 
-TEST_CASE("The tensors of that memory are said, by the map of the very process") {
+TEST_CASE("The tensors of that memory are reported, from the map of the same process") {
     const auto with_tensors = [](std::uint32_t pid) {
         Recorded recorded(allocation_bytes(header_of(1, 0), {slot(1, kBase, 2 * kMiB)}));
         tensors::FileHeader header{};
@@ -135,7 +134,7 @@ TEST_CASE("The tensors of that memory are said, by the map of the very process")
     CHECK(damaged.at("0x7f0000001000").notes.size() == 1);
 }
 
-TEST_CASE("What makes a map less than whole is noted") {
+TEST_CASE("Anything that makes a map incomplete is noted") {
     CHECK(Recorded("no map").at("0x7f0000001000").notes.size() == 1);
     FileHeader header = header_of(2, 0);
     header.lost = 3;
@@ -146,7 +145,7 @@ TEST_CASE("What makes a map less than whole is noted") {
                                                    "the allocation map was full: 3 allocations are missing"});
 }
 
-TEST_CASE("A call failed for want of memory if its thread was refused some meanwhile") {
+TEST_CASE("A call ran out of memory if its thread was refused some during the call") {
     const auto refused = [](std::uint64_t ticks, std::uint32_t thread) {
         return Recorded(allocation_bytes(header_of(0, 1), {}, {failure(1, 512, ticks, thread)}));
     };
@@ -160,13 +159,12 @@ TEST_CASE("A call failed for want of memory if its thread was refused some meanw
     CHECK_FALSE(left.failed().shortage);
     left.record.flags = ring::kUnwoundByException;
     CHECK(left.failed().shortage);
-    // The driver says itself what a launch has failed for.
+    // The driver itself says why a launch failed.
     left.record.kind = ring::CallKind::launch;
     CHECK_FALSE(left.failed().shortage);
 }
 
-TEST_CASE(
-    "Without a failed call it is the last refusal that counts, and only if nothing was begun behind it") {
+TEST_CASE("Without a failed call the last refusal counts, and only if no call started after it") {
     const auto at_end = [](std::uint64_t sequence, std::uint64_t satisfied, bool is_inside = false) {
         Failure refused = failure(1, 512, 5000);
         refused.sequence = sequence;
@@ -183,7 +181,7 @@ TEST_CASE(
     CHECK_FALSE(at_end(7, 0, true));
 }
 
-TEST_CASE("A launch is of no known time where a graph was launched behind it") {
+TEST_CASE("The time of a launch is unknown if a graph was launched after it") {
     ring::Record graph = record(4, 0);
     graph.kind = ring::CallKind::graph;
     const Result<ring::Contents> contents = ring::parse_flight_ring(
@@ -194,7 +192,7 @@ TEST_CASE("A launch is of no known time where a graph was launched behind it") {
     CHECK_FALSE(calls.may_be_replayed(*calls.of_sequence(5)));
 }
 
-TEST_CASE("What a wait lies inside of is looked for as deep as calls are nested, and no deeper") {
+TEST_CASE("The call around a wait is searched as deep as calls can nest, and no deeper") {
     const auto found = [](std::uint64_t waits) {
         std::vector<ring::Record> records = {record(3, 0)};
         for (std::uint64_t i = 0; i < waits; ++i) {

@@ -1,4 +1,4 @@
-// Lines of text must reach the person and nobody else: no signal, no errno, no foreign file.
+// Lines of text must reach the user without side effects: no signal, no changed errno, no foreign file.
 #include "base/message.hpp"
 
 #include <fcntl.h>
@@ -34,7 +34,7 @@ bool is_blocked(int signal) {
     return sigismember(&set, signal) == 1;
 }
 
-/// A descriptor whose other end is gone: writing to it raises SIGPIPE, which ends the process by default.
+/// A descriptor whose other end is closed. Writing to it raises SIGPIPE, which ends the process by default.
 int broken(bool socket) {
     std::array<int, 2> ends{};
     REQUIRE((socket ? socketpair(AF_UNIX, SOCK_STREAM, 0, ends.data()) : pipe(ends.data())) == 0);
@@ -42,7 +42,7 @@ int broken(bool socket) {
     return ends[1];
 }
 
-/// What message() wrote while standard error was a file.
+/// The text that message() wrote while standard error was a file.
 template <typename Speak>
 std::string spoken(Speak speak) {
     const int file = memfd_create("stderr", MFD_CLOEXEC);
@@ -59,7 +59,7 @@ std::string spoken(Speak speak) {
 
 }  // namespace
 
-TEST_CASE("Writing where nobody reads raises no signal and leaves none behind") {
+TEST_CASE("Writing without a reader raises no signal and leaves none pending") {
     const int descriptor = broken(GENERATE(false, true));
     errno = 77;
     CHECK_FALSE(write_quietly(descriptor, "x", 1));
@@ -102,7 +102,7 @@ TEST_CASE("A file at its size limit raises no SIGXFSZ") {
     close(file);
 }
 
-TEST_CASE("A full disk, a closed descriptor and a full pipe are told from success, and keep errno") {
+TEST_CASE("A full disk, a closed descriptor and a full pipe are reported as failures, and keep errno") {
     errno = 77;
     const int full = open("/dev/full", O_WRONLY | O_CLOEXEC);
     REQUIRE(full >= 0);
@@ -119,7 +119,7 @@ TEST_CASE("A full disk, a closed descriptor and a full pipe are told from succes
     close(ends[1]);
 }
 
-TEST_CASE("Where standard error was closed, nothing goes to the file that took its number") {
+TEST_CASE("If standard error was closed, nothing goes to the file that took its number") {
     const TempFolder folder;
     const std::string file = folder.path() / "data";
     const Outcome outcome = run_program({"/bin/sh", "-c", "exec \"$0\" \"$1\" 2>&-", AOTI_DBG_SPEAKER, file});
@@ -128,7 +128,7 @@ TEST_CASE("Where standard error was closed, nothing goes to the file that took i
     CHECK(read_text(file).empty());
 }
 
-TEST_CASE("A line that is too long is cut, and says so") {
+TEST_CASE("A line that is too long is cut, with a mark") {
     const std::string line = spoken([] { message(Severity::warn, "%s", std::string(5000, 'a').c_str()); });
     CHECK(line.size() == kMessageCap);
     CHECK(line.substr(line.size() - 5) == "a...\n");

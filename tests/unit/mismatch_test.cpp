@@ -1,4 +1,4 @@
-// Inputs held against what the source says: what may look wrong and is not first.
+// Inputs compared with the source's requirements: inputs that only look wrong come first.
 #include "shim/check/mismatch.hpp"
 
 #include "tests/support/catch.hpp"
@@ -9,7 +9,7 @@ namespace {
 
 using Sizes = std::vector<std::int64_t>;
 
-/// Of an example of [2..512, 12].
+/// The guard for an example of size [2..512, 12].
 InputGuard example() {
     InputGuard guard;
     guard.name = "arg0_1";
@@ -45,12 +45,12 @@ using Found = std::vector<std::string>;
 
 }  // namespace
 
-TEST_CASE("A guard that says nothing is met by every tensor") {
+TEST_CASE("Every tensor meets an empty guard") {
     CHECK(checks(tensor(), InputGuard{}).empty());
     CHECK(checks(tensor({}, {}), InputGuard{}).empty());
 }
 
-TEST_CASE("Size 1 and 0 are no mismatch with the bound that every export has, and other bounds are kept") {
+TEST_CASE("Sizes 0 and 1 do not violate the bound that every export has, and other bounds apply") {
     CHECK(checks(tensor({1, 12})).empty());
     CHECK(checks(tensor({0, 12})).empty());
     InputGuard guard = example();
@@ -60,22 +60,21 @@ TEST_CASE("Size 1 and 0 are no mismatch with the bound that every export has, an
     CHECK(checks(tensor({513, 12})) == Found{"size"});
 }
 
-TEST_CASE("Strides count where an element follows and where the code goes by them") {
+TEST_CASE("Strides count where an element follows and where the code relies on them") {
     CHECK(checks(tensor({1, 12}, {999, 1})).empty());
     CHECK(checks(tensor({0, 12}, {999, 7})).empty());
     CHECK(checks(tensor({6, 12}, {1, 6})) == Found{"stride"});
     CHECK(checks(tensor({6, 12}, {1, 6}), example(), false).empty());
 }
 
-TEST_CASE(
-    "Of a tensor with other sizes the strides are not told, nor single sizes of one with another rank") {
+TEST_CASE("Wrong sizes hide the strides, and a wrong rank hides single sizes") {
     CHECK(checks(tensor({6, 13}, {13, 1})) == Found{"size"});
     CHECK(checks(tensor({12}, {1})) == Found{"rank"});
     CHECK(checks(tensor({6, 12, 1}, {12, 1, 1})) == Found{"rank"});
     CHECK(checks(tensor({}, {})) == Found{"rank"});
 }
 
-TEST_CASE("All sizes that are wrong are told in one, each with its dimension") {
+TEST_CASE("All wrong sizes are reported together, each with its dimension") {
     const std::vector<Mismatch> wrong = compare_input(example(), true, tensor({600, 17}, {17, 1}));
     REQUIRE(wrong.size() == 1);
     CHECK(wrong[0].check == "size");
@@ -83,7 +82,7 @@ TEST_CASE("All sizes that are wrong are told in one, each with its dimension") {
     CHECK(wrong[0].found == "600 and 17 (shape [600, 17])");
 }
 
-TEST_CASE("Where a dimension is not spoken of, more dimensions than those are not wrong") {
+TEST_CASE("If a dimension is unchecked, further dimensions are not wrong either") {
     InputGuard guard = example();
     guard.sizes = {{true, 4, 4}};  // the second is dynamic and without bounds
     CHECK(checks(tensor({4, 99}, {12, 1}), guard).empty());
@@ -92,7 +91,7 @@ TEST_CASE("Where a dimension is not spoken of, more dimensions than those are no
     CHECK(checks(tensor({4}, {12}), guard) == Found{"rank"});
 }
 
-TEST_CASE("Dtype and device are told by name, each for itself") {
+TEST_CASE("Dtype and device are reported by name, each separately") {
     TensorFacts facts = tensor();
     facts.dtype = "float64";
     facts.device = "cpu";
@@ -112,7 +111,7 @@ TEST_CASE("A dtype without a name here, and a kind of device without a number he
     CHECK(checks(tensor(), guard).empty());
 }
 
-TEST_CASE("A pointer that the driver does not know is wrong only where devices reach no memory of the host") {
+TEST_CASE("A pointer unknown to the driver is wrong only if devices cannot reach host memory") {
     CHECK_FALSE(compare_pointer(0x1008, 0, {false, {}, 0, true}));
     const std::optional<Mismatch> wrong = compare_pointer(0x1008, 0, {false, {}, 0, false});
     REQUIRE(wrong);
@@ -120,21 +119,21 @@ TEST_CASE("A pointer that the driver does not know is wrong only where devices r
     CHECK(wrong->found.find("0x1008") != std::string::npos);
 }
 
-TEST_CASE("The device of a pointer counts where both are known") {
+TEST_CASE("The device of a pointer counts if both are known") {
     CHECK_FALSE(compare_pointer(0x1000, 0, {true, {}, 0, false}));
     CHECK_FALSE(compare_pointer(0x1000, 0, {true, 1, {}, false}));
     CHECK_FALSE(compare_pointer(0x1000, 0, {true, 1, 1, false}));
     CHECK(compare_pointer(0x1000, 0, {true, 1, 0, false})->found == "cuda:1");
 }
 
-TEST_CASE("An address is misaligned where the code relies on more") {
+TEST_CASE("An address is misaligned if the code relies on a larger alignment") {
     const PointerFacts good{true, 0, 0, false};
     CHECK_FALSE(compare_pointer(0x1004, 0, good));
     CHECK_FALSE(compare_pointer(0x1010, 16, good));
     CHECK(compare_pointer(0x1008, 16, good)->check == "alignment");
 }
 
-TEST_CASE("A view lies in its storage up to the last byte, and one of no elements anywhere") {
+TEST_CASE("A view fits if its storage includes its last byte, and an empty one always fits") {
     const auto is_wrong = [](const Sizes& sizes, const Sizes& strides, std::int64_t offset,
                              std::int64_t bytes) {
         return compare_view({sizes, strides, offset, 4, bytes}).has_value();

@@ -1,4 +1,4 @@
-// What a model expects of its runs: constants that come after it, and the pointers of its launches.
+// A model's requirements on its runs: constants that are loaded later, and the pointers of its launches.
 #include "shim/check/model_checks.hpp"
 
 #include "shim/runtime/process.hpp"
@@ -23,7 +23,7 @@ WrapperInfo with_constants(bool has_weights) {
 
 }  // namespace
 
-TEST_CASE("A model that brings its constants needs none, and one without needs none either") {
+TEST_CASE("A model with its constants needs no update, and neither does one without constants") {
     const WrapperInfo full = with_constants(true);
     CHECK_FALSE(ModelChecks(full).wrong_constants(kOne));
     WrapperInfo none = with_constants(false);
@@ -31,7 +31,7 @@ TEST_CASE("A model that brings its constants needs none, and one without needs n
     CHECK_FALSE(ModelChecks(none).wrong_constants(kOne));
 }
 
-TEST_CASE("Constants that come later are missing until they came, in each container for itself") {
+TEST_CASE("Constants that are loaded later are missing until then, separately for each container") {
     const WrapperInfo info = with_constants(false);
     ModelChecks checks(info);
     REQUIRE(checks.wrong_constants(kOne));
@@ -43,7 +43,7 @@ TEST_CASE("Constants that come later are missing until they came, in each contai
     CHECK(checks.wrong_constants(kOne));
 }
 
-TEST_CASE("An update that failed counts until one goes well") {
+TEST_CASE("A failed update counts until one succeeds") {
     const WrapperInfo info = with_constants(true);
     ModelChecks checks(info);
     checks.note_update(kOne, "Update", 7);
@@ -54,8 +54,7 @@ TEST_CASE("An update that failed counts until one goes well") {
     CHECK_FALSE(checks.wrong_constants(kOne));
 }
 
-TEST_CASE(
-    "Pointers of a launch are the tensors that it passes, with the alignment that the kernel relies on") {
+TEST_CASE("A launch's pointers are the tensors that it passes, with the alignment that the kernel assumes") {
     ensure_process_ready();
     const std::string meta =
         "triton_meta={'signature': {'in_ptr0': '*fp16', 'xnumel': 'i32', 'out_ptr0': '*fp16', 'XBLOCK': "

@@ -7,7 +7,7 @@
 
 using aoti_dbg::NamePatterns;
 
-TEST_CASE("An empty list matches everything, also what has no name") {
+TEST_CASE("An empty list matches everything, even without a name") {
     for (const std::string text : {"", " ", ",", " , ,", "!", "! , !"}) {
         CHECK(NamePatterns::globs(text).matches_everything());
         CHECK(NamePatterns::globs(text).match("anything"));
@@ -15,7 +15,7 @@ TEST_CASE("An empty list matches everything, also what has no name") {
     }
 }
 
-TEST_CASE("What has no name is matched by no pattern, and excluded by none") {
+TEST_CASE("No pattern matches or excludes an empty name") {
     CHECK_FALSE(NamePatterns::globs("*").match("", ""));
     CHECK(NamePatterns::globs("!*").match("", ""));
     CHECK(NamePatterns::globs("*").match("", "symbol"));
@@ -28,7 +28,7 @@ TEST_CASE("A name full of special characters matches itself") {
     CHECK_FALSE(NamePatterns::globs("!" + name).match(name));
 }
 
-TEST_CASE("Commas inside of balanced brackets belong to the pattern, others do not") {
+TEST_CASE("Commas within balanced brackets belong to the pattern, and others do not") {
     const NamePatterns balanced = NamePatterns::globs("gemm<float, *>(int, long),other");
     CHECK(balanced.match("gemm<float, 4>(int, long)"));
     CHECK(balanced.match("other"));
@@ -38,7 +38,7 @@ TEST_CASE("Commas inside of balanced brackets belong to the pattern, others do n
     CHECK(open.match("other"));
 }
 
-TEST_CASE("An exclusion wins wherever it stands in the list") {
+TEST_CASE("An exclusion wins wherever it is in the list") {
     for (const std::string text : {"triton_*,!*_poi_*", "! *_POI_* , triton_*"}) {
         const NamePatterns patterns = NamePatterns::globs(text);
         CHECK(patterns.match("triton_red_fused_0"));
@@ -47,20 +47,20 @@ TEST_CASE("An exclusion wins wherever it stands in the list") {
     }
 }
 
-TEST_CASE("A list of exclusions alone takes everything else") {
+TEST_CASE("A list of exclusions only matches everything else") {
     const NamePatterns patterns = NamePatterns::globs("!*_poi_*,!cpp_*");
     CHECK(patterns.match("triton_red_fused_0"));
     CHECK_FALSE(patterns.match("triton_poi_fused_0"));
     CHECK_FALSE(patterns.match("cpp_fused_0"));
 }
 
-TEST_CASE("A thing goes by both of its names, for exclusions too") {
+TEST_CASE("Both names of a kernel count, for exclusions too") {
     CHECK(NamePatterns::globs("aoti_torch_*").match("at::_ops::sort::call", "aoti_torch_cpu_sort"));
     CHECK(NamePatterns::globs("at::*").match("at::_ops::sort::call", "aoti_torch_cpu_sort"));
     CHECK_FALSE(NamePatterns::globs("at::*,!*cpu*").match("at::_ops::sort::call", "aoti_torch_cpu_sort"));
 }
 
-TEST_CASE("Lists put together decide as one") {
+TEST_CASE("Concatenated lists decide as one") {
     NamePatterns patterns = NamePatterns::globs("triton_*");
     patterns.append(NamePatterns::globs("!*_poi_*"));
     CHECK(patterns == NamePatterns::globs("triton_*,!*_poi_*"));

@@ -1,4 +1,4 @@
-// Numbers as text, against snprintf, which is what PyTorch's printer comes to.
+// Numbers as text, compared with snprintf, which PyTorch's printer ends up with.
 #include "serializer/number_text.hpp"
 
 #include <clocale>
@@ -28,7 +28,7 @@ std::string printed(const char* format, int digits, double value) {
     return text;
 }
 
-/// Whether the text is that of snprintf, in each number of digits that is used and the most.
+/// Whether the text equals that of snprintf, for each number of digits in use and for the maximum.
 bool is_as_printed(double value) {
     for (const int digits : {4, 6, kMostGeneralDigits}) {
         if (general(value, digits) != printed("%.*g", digits, value)) return false;
@@ -66,14 +66,14 @@ std::string json(float value) {
 
 using Limits = std::numeric_limits<double>;
 
-TEST_CASE("What is no ordinary number is written as printf writes it") {
+TEST_CASE("Special numbers are written as printf writes them") {
     for (const double value : {0.0, -0.0, Limits::infinity(), -Limits::infinity(), Limits::quiet_NaN(),
                                -Limits::quiet_NaN(), Limits::denorm_min(), Limits::min(), Limits::max(),
                                -Limits::max(), std::nextafter(Limits::min(), 0.0)})
         check(value);
 }
 
-TEST_CASE("Numbers in the middle between two texts are rounded to even, as printf does") {
+TEST_CASE("Numbers exactly between two texts are rounded to even, as printf does") {
     CHECK(general(0.5, 6) == "0.5");
     CHECK(general(1000000.5, 6) == "1e+06");
     CHECK(general(1000005, 6) == "1e+06");
@@ -82,14 +82,14 @@ TEST_CASE("Numbers in the middle between two texts are rounded to even, as print
     CHECK(general(0.00001234565, 6) == printed("%.*g", 6, 0.00001234565));
     Random random;
     for (int round = 0; round < kRounds; ++round) {
-        // A whole number of 6 digits and a half, shifted: exact in double, and in the middle exactly.
+        // A whole number of 6 digits and a half, shifted: exact in double, and exactly in the middle.
         const auto odd = static_cast<double>(random.below(2000001)) + 0.5;
         check(std::ldexp(odd, static_cast<int>(random.below(40)) - 20));
         check(static_cast<double>(random.below(10000000)) * 1000 + 500);
     }
 }
 
-TEST_CASE("Every power of ten and its neighbours are written as printf writes them") {
+TEST_CASE("Every power of ten and its neighbors are written as printf writes them") {
     for (int exponent = -324; exponent <= 308; ++exponent) {
         const double value = from_text("1e" + std::to_string(exponent));
         check(value);
@@ -111,7 +111,7 @@ TEST_CASE("Random numbers of every size are written as printf writes them") {
     }
 }
 
-TEST_CASE("Digits after the point are as many as asked for") {
+TEST_CASE("The number of digits after the point is the requested one") {
     std::string text;
     append_fixed(-0.25, 4, text);
     text += ' ';
@@ -121,7 +121,7 @@ TEST_CASE("Digits after the point are as many as asked for") {
     CHECK(text == "-0.2500 " + printed("%.*f", 17, Limits::max()) + " 1.2346e+05");
 }
 
-TEST_CASE("The shortest text tells a number from every other") {
+TEST_CASE("The shortest text distinguishes a number from every other") {
     CHECK(shortest(1.0 / 3) == "0.3333333333333333");
     CHECK(shortest(0.1F) == "0.10000000149011612");
     CHECK(shortest(1e-4) == "0.0001");
@@ -141,7 +141,7 @@ TEST_CASE("The shortest text tells a number from every other") {
     }
 }
 
-TEST_CASE("JSON has words for what is not finite") {
+TEST_CASE("JSON has words for numbers that are not finite") {
     CHECK(json(Limits::quiet_NaN()) == "\"NaN\"");
     CHECK(json(-Limits::quiet_NaN()) == "\"-NaN\"");
     CHECK(json(Limits::infinity()) == "\"Infinity\"");

@@ -1,4 +1,4 @@
-// Options out of made-up variables and files, for the tests of config/.
+// Options from given variables and files, for the tests of config/.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,7 @@ inline Environment environment_of(const Variables& variables) {
     };
 }
 
-/// `files` by path; any other is missing.
+/// The sources with `files` by path; every other path is missing.
 inline Sources sources_of(const Variables& variables, const Variables& files = {}) {
     Sources sources;
     sources.environment = environment_of(variables);
@@ -41,14 +41,14 @@ struct Parsed {
     bool operator==(const Parsed&) const = default;
 };
 
-/// The sources are gone when it returns: options must not point into them.
+/// The sources are destroyed when it returns, so options must not point into them.
 inline Parsed parse(const Variables& variables, const Variables& files = {}) {
     Parsed parsed;
     parsed.options = parse_options(sources_of(variables, files), parsed.complaints);
     return parsed;
 }
 
-/// With `json` as the configuration file `c.json`.
+/// The same with `json` as the configuration file `c.json`.
 inline Parsed parse_file(const std::string& json, Variables variables = {}) {
     variables["AOTI_DBG_CONFIG"] = "c.json";
     return parse(variables, {{"c.json", json}});
@@ -61,7 +61,7 @@ inline bool contains(std::string_view text, std::string_view part) {
 constexpr const char* kPytorchLevel = "AOT_INDUCTOR_DEBUG_INTERMEDIATE_VALUE_PRINTER";
 constexpr const char* kFilter = "AOT_INDUCTOR_FILTERED_KERNELS_TO_PRINT";
 
-/// xorshift64*: the same everywhere, unlike the distributions of <random>.
+/// xorshift64*, which gives the same numbers everywhere, unlike the distributions of <random>.
 class Random {
   public:
     explicit Random(std::uint64_t seed) : state_(seed * 2 + 1) {}

@@ -1,6 +1,6 @@
-// Throws damaged values and files at the readers of options. Whatever they hold, there are options that make
-// sense and a few lines for the person. The random numbers are always the same. Meant for the sanitizer
-// builds; in others it still checks what must hold of any result.
+// Feeds damaged values and files to the readers of options, with fixed random numbers. The result must be
+// valid options and a few lines for the user. Meant for the sanitizer builds; other builds still check what
+// must hold for any result.
 #include <algorithm>
 
 #include "config/option_values.hpp"
@@ -21,7 +21,7 @@ bool is_one_printable_line(const std::string& text) {
     });
 }
 
-/// A complaint that names a place must name one in the file.
+/// A complaint that names a position must name one in the file.
 bool names_a_place(const std::string& complaint, const std::string& json) {
     const std::string prefix = "AOTI_DBG_CONFIG=c.json:";
     if (complaint.rfind(prefix, 0) != 0) return true;
@@ -33,7 +33,7 @@ bool makes_sense(const Window& window) {
     return window.begin < window.end && window.step > 0;
 }
 
-/// What does not make sense, or nothing.
+/// Describes what is invalid in the result, or returns nothing.
 std::string_view nonsense_in(const Parsed& parsed, const std::string& json) {
     if (parsed.complaints.size() > 9) return "more complaints than a person reads";
     for (const std::string& complaint : parsed.complaints) {
@@ -134,14 +134,14 @@ void damage(std::string& text, const std::vector<std::string>& seeds, std::strin
 
 constexpr std::string_view kSpice = "\"'\\/*(){}[]<>,;=:.!?-+eE019\n\r\t\0\xff\xc2\x9b\xef\xbb\xbf"sv;
 
-/// As a variable holds it: to the first NUL.
+/// The part before the first NUL, which a variable would have.
 std::string without_nul(const std::string& text) {
     return text.substr(0, text.find('\0'));
 }
 
 }  // namespace
 
-TEST_CASE("Damaged values of variables give options that make sense, the same each time") {
+TEST_CASE("Damaged values of variables give valid options, the same each time") {
     Random random(1);
     std::string text = "0";
     for (int round = 0; round < kRounds; ++round) {
@@ -155,7 +155,7 @@ TEST_CASE("Damaged values of variables give options that make sense, the same ea
     }
 }
 
-TEST_CASE("Damaged files give options that make sense, the same each time") {
+TEST_CASE("Damaged files give valid options, the same each time") {
     Random random(2);
     std::string json = good_files().front();
     for (int round = 0; round < kRounds; ++round) {
@@ -164,7 +164,7 @@ TEST_CASE("Damaged files give options that make sense, the same each time") {
     }
 }
 
-TEST_CASE("Files in which one value was put in place of another are read for what is right in them") {
+TEST_CASE("Files with one value exchanged for another keep their correct parts") {
     Random random(3);
     const std::vector<std::string> values = {"1e999",
                                              "-0",
@@ -201,7 +201,7 @@ TEST_CASE("A file may end anywhere") {
             check({}, whole.substr(0, length));
 }
 
-TEST_CASE("Random bytes are no file, and are said not to be") {
+TEST_CASE("Random bytes are reported as no valid file") {
     Random random(4);
     int taken = 0;
     for (int round = 0; round < kRounds / 4; ++round) {
@@ -214,7 +214,7 @@ TEST_CASE("Random bytes are no file, and are said not to be") {
     CHECK(taken == 0);
 }
 
-TEST_CASE("Values of a megabyte are read and quoted in part") {
+TEST_CASE("Values of a megabyte are read, and quoted in part") {
     for (const char filling : {'a', '<', '\x01'}) {
         const std::string huge(1U << 20U, filling);
         for (const OptionRow& row : option_rows())

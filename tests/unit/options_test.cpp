@@ -1,4 +1,4 @@
-// Options from variables: wrong values first, then what right ones mean.
+// Options from variables: wrong values first, then the meaning of correct ones.
 #include "config/options.hpp"
 
 #include "config/options_table.hpp"
@@ -15,7 +15,7 @@ Levels names() {
 
 }  // namespace
 
-TEST_CASE("A wrong value gives one complaint that names it, what is allowed and what was taken") {
+TEST_CASE("A wrong value gives one complaint with its name, the allowed values and the one used") {
     const Parsed parsed = parse({{"AOTI_DBG_SCOPE", "modle"}});
     CHECK(parsed.options.scope == Scope::model);
     REQUIRE(parsed.complaints.size() == 1);
@@ -25,13 +25,13 @@ TEST_CASE("A wrong value gives one complaint that names it, what is allowed and 
     CHECK(contains(parsed.complaints[0], "Did you mean \"model\"?"));
 }
 
-TEST_CASE("A value that is near nothing gets no suggestion") {
+TEST_CASE("A value that resembles no allowed one gets no suggestion") {
     const Parsed parsed = parse({{"AOTI_DBG_SCOPE", "everything"}});
     REQUIRE(parsed.complaints.size() == 1);
     CHECK_FALSE(contains(parsed.complaints[0], "Did you mean"));
 }
 
-TEST_CASE("Two letters in the wrong order are one slip, and half of a word is another word") {
+TEST_CASE("Two swapped letters count as one slip, and half of a word is another word") {
     CHECK(contains(parse({{"AOTI_DBG_SIDE", "boht"}}).complaints.at(0), "Did you mean \"both\"?"));
     CHECK_FALSE(contains(parse({{"AOTI_DBG_SIDE", "bush"}}).complaints.at(0), "Did you mean"));
     CHECK_FALSE(
@@ -47,7 +47,7 @@ TEST_CASE("Levels that do not exist are refused") {
     CHECK(parsed.complaints.size() == 1);
 }
 
-TEST_CASE("A wrong AOTI_DBG_LEVEL leaves PyTorch's variable standing") {
+TEST_CASE("A wrong AOTI_DBG_LEVEL leaves PyTorch's variable in effect") {
     const Parsed parsed = parse({{kPytorchLevel, "3"}, {"AOTI_DBG_LEVEL", "nmaes"}});
     CHECK(parsed.options.levels == names());
     REQUIRE(parsed.complaints.size() == 1);
@@ -55,13 +55,13 @@ TEST_CASE("A wrong AOTI_DBG_LEVEL leaves PyTorch's variable standing") {
     CHECK(contains(parsed.complaints[0], "The value is ignored."));
 }
 
-TEST_CASE("PyTorch's variable takes no list") {
+TEST_CASE("PyTorch's variable accepts no list") {
     const Parsed parsed = parse({{kPytorchLevel, "names"}});
     CHECK_FALSE(parsed.options.levels.any());
     CHECK(parsed.complaints.size() == 1);
 }
 
-TEST_CASE("A ring size that is no number or too large is complained about") {
+TEST_CASE("An invalid or too large ring size gets a complaint") {
     CHECK(parse({{"AOTI_DBG_RING", "many"}}).options.ring == 4096);
     CHECK(parse({{"AOTI_DBG_RING", "-5"}}).options.ring == 4096);
     CHECK(parse({{"AOTI_DBG_RING", "-5"}}).complaints.size() == 1);
@@ -133,7 +133,7 @@ TEST_CASE("Without variables everything is off, and the defaults are those of th
     CHECK(parsed.options.writers == 0);
 }
 
-TEST_CASE("What bounds saved tensors is complained about where it makes no sense") {
+TEST_CASE("Invalid bounds on saved tensors get a complaint") {
     const auto refused = [](const std::string& variable, const std::string& text) {
         CAPTURE(variable, text);
         const Parsed parsed = parse({{variable, text}});
@@ -153,7 +153,7 @@ TEST_CASE("What bounds saved tensors is complained about where it makes no sense
     CHECK(many.complaints.size() == 1);
 }
 
-TEST_CASE("What bounds saved tensors is taken in the units that people write") {
+TEST_CASE("Bounds on saved tensors are accepted in the usual units") {
     const auto bytes_of = [](const std::string& text) {
         return parse({{"AOTI_DBG_MAX_BYTES", text}}).options.max_bytes;
     };
@@ -166,7 +166,7 @@ TEST_CASE("What bounds saved tensors is taken in the units that people write") {
     CHECK(parse({{"AOTI_TORCH_SAVE_DIR", "/data/x"}}).options.torch_save_dir == "/data/x");
 }
 
-TEST_CASE("What counts as a finding is a list, and none stands alone") {
+TEST_CASE("The checks are a list, and none must be alone") {
     const auto check_of = [](const std::string& text) { return parse({{"AOTI_DBG_CHECK", text}}); };
     CHECK(check_of("NaN").options.check == Check{true, false});
     CHECK(check_of("inf, nan").options.check == Check{true, true});
@@ -179,14 +179,14 @@ TEST_CASE("What counts as a finding is a list, and none stands alone") {
     CHECK(parsed.complaints.size() == 1);
 }
 
-TEST_CASE("Who asks for findings alone gets no names from `aoti-dbg run`") {
+TEST_CASE("With checks alone, `aoti-dbg run` prints no names") {
     CHECK(parse({{kDefaultLevelVariable, "3"}}).options.levels == names());
     CHECK(parse({{kDefaultLevelVariable, "3"}, {"AOTI_DBG_CHECK", "none"}}).options.levels == names());
     CHECK_FALSE(parse({{kDefaultLevelVariable, "3"}, {"AOTI_DBG_CHECK", "nan"}}).options.levels.any());
     CHECK(parse({{"AOTI_DBG_LEVEL", "2"}, {"AOTI_DBG_CHECK", "nan"}}).options.levels.stats);
 }
 
-TEST_CASE("A switch takes on and off, 1 and 0, and nothing else") {
+TEST_CASE("A switch accepts on and off, 1 and 0, and nothing else") {
     CHECK_FALSE(parse({{"AOTI_DBG_REUSE", "Off"}}).options.reuse);
     CHECK(parse({{"AOTI_DBG_STATS", "FULL"}}).options.stats == StatsDetail::full);
     CHECK(parse({{"AOTI_DBG_SYNC", "1"}}).options.sync);
@@ -202,7 +202,7 @@ TEST_CASE("PyTorch's numbers are names for sets") {
     CHECK(parse({{"AOTI_DBG_LEVEL", "Names, FILES"}}).options.levels == Levels{true, false, true});
 }
 
-TEST_CASE("AOTI_DBG_LEVEL wins over PyTorch's variable, also to switch off") {
+TEST_CASE("AOTI_DBG_LEVEL wins over PyTorch's variable, even to turn everything off") {
     CHECK_FALSE(parse({{kPytorchLevel, "3"}, {"AOTI_DBG_LEVEL", "0"}}).options.levels.any());
     CHECK(parse({{kPytorchLevel, "2"}, {"AOTI_DBG_LEVEL", "3"}}).options.levels == names());
 }
@@ -218,7 +218,7 @@ TEST_CASE("A filter separates at commas outside of brackets only, and trims") {
         CHECK_FALSE(options.kernels.match(name));
 }
 
-TEST_CASE("Brackets that do not close cannot swallow the names behind them") {
+TEST_CASE("Unclosed brackets cannot swallow the names behind them") {
     CHECK(parse({{kFilter, "less<,b,c>d"}}).options.kernels.match("less<,b,c>d"));
     for (const std::string text : {"a<b,c", "a>b,c"}) {
         const NamePatterns kernels = parse({{kFilter, text}}).options.kernels;
@@ -228,7 +228,7 @@ TEST_CASE("Brackets that do not close cannot swallow the names behind them") {
     }
 }
 
-TEST_CASE("A filter matches whole names in any case, PyTorch's or the shim's, and knows no patterns") {
+TEST_CASE("A filter matches whole names in any case, PyTorch's or the shim's, without patterns") {
     const NamePatterns kernels =
         parse({{kFilter, "At::_Ops::sort_stable::call,cpp_fused_1,!cpp_fused_2,*"}}).options.kernels;
     CHECK(kernels.match("at::_ops::sort_stable::call", "aoti_torch_cpu_sort_stable"));
@@ -239,7 +239,7 @@ TEST_CASE("A filter matches whole names in any case, PyTorch's or the shim's, an
     CHECK(Options{}.kernels.match("anything", ""));
 }
 
-TEST_CASE("AOTI_DBG_KERNELS wins over PyTorch's filter, and a wrong one leaves it standing") {
+TEST_CASE("AOTI_DBG_KERNELS wins over PyTorch's filter, and a wrong one leaves it in effect") {
     const NamePatterns both = parse({{kFilter, "a"}, {"AOTI_DBG_KERNELS", "b*"}}).options.kernels;
     CHECK(both.match("bc"));
     CHECK_FALSE(both.match("a"));
@@ -262,7 +262,7 @@ TEST_CASE("A wrong window gives the reason, and everything stays in the window")
     CHECK(contains(reason_for("ten"), "not a number or a slice"));
 }
 
-TEST_CASE("The words main and all say which processes take part, alone and in any case") {
+TEST_CASE("The words main and all select processes, alone and in any case") {
     CHECK(parse({{"AOTI_DBG_PROCESSES", "MAIN"}}).options.processes == Processes{true, {}});
     CHECK(parse({{"AOTI_DBG_PROCESSES", "All"}}).options.processes == Processes{});
     CHECK(parse({{"AOTI_DBG_PROCESSES", "python*,!*worker*"}}).options.processes ==
@@ -275,7 +275,7 @@ TEST_CASE("The words main and all say which processes take part, alone and in an
     CHECK(contains(parsed.complaints[0], "main and all cannot be combined with patterns"));
 }
 
-TEST_CASE("An unknown variable of ours is named, with the one that may have been meant") {
+TEST_CASE("An unknown variable of ours is named, with the likely intended one") {
     const Parsed parsed = parse({{"AOTI_DBG_KERNAL", "a"}, {"AOTI_DBG_WHATEVER_THIS_IS", "1"}});
     CHECK(parsed.options == parse({}).options);
     REQUIRE(parsed.complaints.size() == 2);
@@ -289,7 +289,7 @@ TEST_CASE("Variables of the command and of the source tree are known, and an emp
               .complaints.empty());
 }
 
-TEST_CASE("A complaint is one line of printable text, whatever the value holds") {
+TEST_CASE("A complaint is one line of printable text, whatever the value") {
     const Parsed parsed = parse({{"AOTI_DBG_SCOPE", "a\nb\x1b[31m\x7f\xff\xc2\x9b\xe2\x82\xac\xe2"}});
     REQUIRE(parsed.complaints.size() == 1);
     CHECK(contains(parsed.complaints[0], R"("a\nb\x1b[31m\x7f\xff\xc2\x9b)"
@@ -297,7 +297,7 @@ TEST_CASE("A complaint is one line of printable text, whatever the value holds")
                                          R"(\xe2")"));
 }
 
-TEST_CASE("More wrong options than a person reads at once are counted") {
+TEST_CASE("Wrong options beyond a readable number are counted") {
     Variables variables;
     for (int i = 0; i < 30; ++i)
         variables["AOTI_DBG_WRONG_" + std::to_string(i)] = "1";
@@ -306,20 +306,20 @@ TEST_CASE("More wrong options than a person reads at once are counted") {
     CHECK(parsed.complaints.back() == "22 more invalid options.");
 }
 
-TEST_CASE("Whether anybody gave a level is known, be it 0") {
+TEST_CASE("A given level is remembered as given, even 0") {
     CHECK_FALSE(parse({}).options.level_given);
     CHECK_FALSE(parse({{"AOTI_DBG_LEVEL", "9"}}).options.level_given);
     CHECK(parse({{kPytorchLevel, "0"}}).options.level_given);
     CHECK(parse({{"AOTI_DBG_LEVEL", "0"}}).options.level_given);
 }
 
-TEST_CASE("Nothing is read through sources that are not there") {
+TEST_CASE("Missing sources are not read") {
     std::vector<std::string> complaints;
     CHECK(parse_options(Sources{}, complaints) == parse({}).options);
     CHECK(complaints.empty());
 }
 
-TEST_CASE("A ring is rounded up to a power of two, and 0 is none") {
+TEST_CASE("A ring is rounded up to a power of two, and 0 turns it off") {
     CHECK(parse({{"AOTI_DBG_RING", "0"}}).options.ring == 0);
     CHECK(parse({{"AOTI_DBG_RING", "1"}}).options.ring == 1);
     CHECK(parse({{"AOTI_DBG_RING", "4097"}}).options.ring == 8192);
@@ -327,12 +327,12 @@ TEST_CASE("A ring is rounded up to a power of two, and 0 is none") {
     CHECK(parse({{"AOTI_DBG_RING", "1048575"}}).complaints.empty());
 }
 
-TEST_CASE("The log is a stream in any case of letters, and otherwise a file whose name is kept") {
+TEST_CASE("The log is a stream, in any case of letters, or a file whose name is kept") {
     CHECK(parse({{"AOTI_DBG_LOG", "STDOUT"}}).options.log == "stdout");
     CHECK(parse({{"AOTI_DBG_LOG", "Names-%p.Log"}}).options.log == "Names-%p.Log");
 }
 
-TEST_CASE("A wrong pattern in a place is refused with the reason, and the default holds") {
+TEST_CASE("A wrong pattern in a path is refused with the reason, and the default applies") {
     const Parsed out = parse({{"AOTI_DBG_OUT", "out-%z"}});
     CHECK(out.options.out == "aoti_dbg/%t-%p");
     REQUIRE(out.complaints.size() == 1);
@@ -349,7 +349,7 @@ TEST_CASE("A wrong pattern in a place is refused with the reason, and the defaul
     CHECK(parse({{"AOTI_DBG_OUT", "100%%"}}).options.out == "100%%");
 }
 
-TEST_CASE("Known findings are read from files, and what is wrong in one is said with its line") {
+TEST_CASE("Known findings are read from files, and wrong entries are reported with their line") {
     const Parsed parsed = parse({{"AOTI_DBG_SUPPRESS", "inf in mask,/known.txt"}},
                                 {{"/known.txt", "# ours\nnan in a - buf0\nzero in b\n"}});
     CHECK(parsed.options.suppress.match("inf", "mask", {}, "x"));
@@ -360,7 +360,7 @@ TEST_CASE("Known findings are read from files, and what is wrong in one is said 
                    "AOTI_DBG_SUPPRESS: /known.txt, line 3: unknown check \"zero\" (use nan"));
 }
 
-TEST_CASE("A file of known findings that cannot be read is said, as is one that is written like a kernel") {
+TEST_CASE("An unreadable file of known findings is reported, and so is one written like a kernel") {
     const Parsed missing = parse({{"AOTI_DBG_SUPPRESS", "a,./none.txt"}});
     CHECK(missing.options.suppress.match("nan", "a", {}, {}));
     REQUIRE(missing.complaints.size() == 1);
@@ -372,7 +372,7 @@ TEST_CASE("A file of known findings that cannot be read is said, as is one that 
     CHECK(contains(bare.complaints[0], "Write ./known.txt to use the file."));
 }
 
-TEST_CASE("The table can be asked about a value without parsing an environment") {
+TEST_CASE("The table can check a value without parsing an environment") {
     CHECK(fault_of_value("AOTI_DBG_SCOPE", "all").empty());
     CHECK(contains(fault_of_value("AOTI_DBG_SCOPE", "al"), "Did you mean \"all\"?"));
     CHECK_FALSE(fault_of_value("AOTI_DBG_NOTHING", "1").empty());

@@ -1,6 +1,5 @@
-// Throws damaged texts at the readers of model/: whole ones cut, repeated, mixed and altered at random. The
-// random numbers are always the same. Meant for the sanitizer builds; in others it still checks what must
-// hold of any result.
+// Feeds damaged texts to the readers of model/: texts cut, repeated, mixed and altered with fixed random
+// numbers. Meant for the sanitizer builds; other builds still check what must hold for any result.
 
 #include <cstdint>
 #include <string>
@@ -41,7 +40,7 @@ kernels_.k = loadKernel(__k_start, "k\\\"", 0);
     return texts;
 }
 
-/// A stretch of one of the seeds.
+/// A part of one of the seeds.
 std::string stretch(Random& random) {
     const std::string& seed = seeds()[random.below(seeds().size())];
     const std::size_t start = random.below(seed.size());
@@ -88,7 +87,7 @@ void check(const std::string& text) {
     REQUIRE(info.proxy_ops.size() <= text.size());
 }
 
-TEST_CASE("Damaged sources and JSON are read without harm, and what is found makes sense") {
+TEST_CASE("Damaged sources and JSON are read without harm, and the results make sense") {
     Random random;
     std::string text;
     for (int round = 0; round < kRounds; ++round) {
@@ -98,7 +97,7 @@ TEST_CASE("Damaged sources and JSON are read without harm, and what is found mak
     }
 }
 
-TEST_CASE("The lexer's tokens lie in the text, one after the other, and come to an end") {
+TEST_CASE("The lexer's tokens lie in the text, in sequence, and end") {
     Random random;
     for (int round = 0; round < kRounds / 10; ++round) {
         std::string text = stretch(random) + stretch(random);

@@ -1,5 +1,5 @@
-// What is read out of a package: prototypes, Triton kernels, proxy ops, and which files are looked at. The
-// texts are short ones in the manner of Inductor's.
+// What is read from a package: prototypes, Triton kernels, proxy ops, and the choice of files. The texts are
+// short ones in the style of Inductor's.
 
 #include "model/package.hpp"
 
@@ -100,7 +100,7 @@ TEST_CASE("A text that ends anywhere is read without harm") {
     }
 }
 
-TEST_CASE("A type whose way into a function is not certain gives no prototype at all") {
+TEST_CASE("A type with an uncertain calling convention gives no prototype at all") {
     for (const char* const parameters : {"at::complex<float> z", "at::Half h", "long double x", "MyStruct s",
                                          "float x, ...", "int a = b < c, int d", "float", "double, void",
                                          "const void x", "std::array<int64_t, 2> sizes", "float* p,"}) {
@@ -131,7 +131,7 @@ TEST_CASE("Numbers by value go to vector registers if floating, everything else 
     CHECK(read.stack_words() == 6);
 }
 
-TEST_CASE("A declaration may carry attributes, macros and line breaks, and take no arguments") {
+TEST_CASE("A declaration may have attributes, macros and line breaks, and take no arguments") {
     CHECK(prototype("extern \"C\" \nvoid cpp_fused_a(float* X, float* Y)\n{") == Prototype{2, 0});
     CHECK(prototype("extern \"C\"  void C10_ALWAYS_INLINE_ATTRIBUTE cpp_fused_a(float* p)") ==
           Prototype{1, 0});
@@ -142,7 +142,7 @@ TEST_CASE("A declaration may carry attributes, macros and line breaks, and take 
     CHECK(prototype("extern \"C\" extern \"C\" void cpp_fused_a(int a);") == Prototype{1, 0});
 }
 
-TEST_CASE("Calls, other functions and blocks with C linkage are no prototypes") {
+TEST_CASE("Calls, other functions and blocks with C linkage are not prototypes") {
     CHECK(prototypes("cpp_fused_a((float*)(buf1.data_ptr()));").cpp_kernels.empty());
     CHECK(prototypes("extern \"C\" { void helper(int); }").cpp_kernels.empty());
     CHECK(prototypes("extern \"C\" int main(int argc, char** argv);").cpp_kernels.empty());
@@ -192,7 +192,7 @@ TEST_CASE("A Triton kernel is read with its name, image and function") {
     CHECK(info.triton_kernels[2].function == "a\"b");
 }
 
-TEST_CASE("A call of loadKernel that names no function, or that never ends, gives no kernel") {
+TEST_CASE("A call of loadKernel without a function name or without an end gives no kernel") {
     CHECK(kernels("x = loadKernel(path, name, 0);").triton_kernels.empty());
     CHECK(kernels("loadKernel(\"/a.cubin\", \"f\", 0);").triton_kernels.empty());
     CHECK(kernels("x = loadKernel(").triton_kernels.empty());
@@ -200,7 +200,7 @@ TEST_CASE("A call of loadKernel that names no function, or that never ends, give
     CHECK(kernels("x = loadKernel; y = \"f\"").triton_kernels.empty());
 }
 
-TEST_CASE("Proxy ops are numbered as the model numbers them") {
+TEST_CASE("Proxy ops have the model's numbers") {
     CHECK(proxy_ops(R"({"nodes": [{"name": "buf1", "node": {"target": "mylib::twice", "inputs":
                         [{"name": "target", "arg": {"target": "wrong"}, "kind": 1}], "metadata": {}}},
                         {"name": "buf4", "node": {"inputs": [], "target": "mylib::bump"}}]})") ==
@@ -211,7 +211,7 @@ TEST_CASE("Proxy ops are numbered as the model numbers them") {
     CHECK(proxy_ops(R"({"other": [{"node": {"target": "a"}}], "nodes": []})").empty());
 }
 
-TEST_CASE("JSON that is broken or as deep as the file is long is dropped") {
+TEST_CASE("Broken JSON and JSON as deep as the file is long are dropped") {
     CHECK(proxy_ops("").empty());
     CHECK(proxy_ops("[]").empty());
     CHECK(proxy_ops(R"({"nodes": [{"node": {"target": "a"}})").empty());
@@ -221,7 +221,7 @@ TEST_CASE("JSON that is broken or as deep as the file is long is dropped") {
     CHECK(proxy_ops("{\"nodes\": " + deep + "}").size() == 1);
 }
 
-TEST_CASE("A package without any file but its library gives nothing, and errno stays") {
+TEST_CASE("A package with only its library gives nothing, and errno stays") {
     errno = 42;
     const PackageInfo info = read_package("/nonexistent/x.wrapper.so");
     CHECK(errno == 42);
@@ -243,14 +243,13 @@ TEST_CASE("The files of a package are found by the name of its library") {
     const PackageInfo info = read_package(folder.at("cx.wrapper.so"));
     CHECK(info.has_wrapper_source);
     CHECK_FALSE(info.prints_names);
-    CHECK(info.cpp_kernels.at("cpp_fused_a") == Prototype{1, 0});  // the wrapper's own word counts
+    CHECK(info.cpp_kernels.at("cpp_fused_a") == Prototype{1, 0});  // the wrapper's own declaration counts
     CHECK(info.cpp_kernels.at("cpp_fused_b") == Prototype{0, 1});
     CHECK(info.triton_kernels.size() == 1);
     CHECK(info.proxy_ops == std::vector<std::string>{"mylib::op"});
 }
 
-TEST_CASE(
-    "Without wrapper source the kernels are read from their own file, unless it may be another model's") {
+TEST_CASE("Without wrapper source the kernels come from their own file, unless it may be another model's") {
     const Folder folder;
     folder.write("cx.wrapper.so", "");
     folder.write("cq.kernel.cpp", "extern \"C\" void cpp_fused_b(double x) {}");
@@ -259,7 +258,7 @@ TEST_CASE(
     CHECK(read_package(folder.at("cx.wrapper.so")).cpp_kernels.empty());
 }
 
-TEST_CASE("A pipe, a folder or a huge file in the wrapper's place is not read and does not block") {
+TEST_CASE("A pipe, a folder or a huge file instead of the wrapper is not read and does not block") {
     const Folder folder;
     const std::string path = folder.at("cx.wrapper.cpp");
     SECTION("a pipe") {
@@ -275,7 +274,7 @@ TEST_CASE("A pipe, a folder or a huge file in the wrapper's place is not read an
     CHECK_FALSE(read_package(folder.at("cx.wrapper.so")).has_wrapper_source);
 }
 
-TEST_CASE("A wrapper source that prints names is known for it") {
+TEST_CASE("A wrapper source that prints names is recognized") {
     const Folder folder;
     folder.write("cx.wrapper.so", "");
     folder.write("cx.wrapper.cpp", "void run() { printf(\"[ before_launch: a ]\\n\"); }");

@@ -20,7 +20,7 @@ Environment environment_of(const std::map<std::string, std::string>& variables) 
 
 }  // namespace
 
-TEST_CASE("A pattern that is not complete stays as it stands") {
+TEST_CASE("An incomplete pattern stays as it is") {
     const Environment none = environment_of({});
     for (const std::string text : {"%", "a%", "%x", "%q", "%q{", "%q{OPEN", "100%z%"}) {
         CHECK(expand_pattern(text, none) == text);
@@ -30,7 +30,7 @@ TEST_CASE("A pattern that is not complete stays as it stands") {
     CHECK(expand_pattern("[%q{MISSING}]", none) == "[]");
 }
 
-TEST_CASE("An unknown, trailing or unclosed pattern is a fault that says what to write instead") {
+TEST_CASE("An unknown, trailing or unclosed pattern is an error that says what to write instead") {
     CHECK(pattern_fault("out-%z") == "unknown pattern \"%z\" (write %% for a percent sign)");
     CHECK(pattern_fault("100%/x") == "unknown pattern \"%/\" (write %% for a percent sign)");
     CHECK(pattern_fault("%\xc3\xa9-") == "unknown pattern \"%\xc3\xa9\" (write %% for a percent sign)");
@@ -51,7 +51,7 @@ TEST_CASE("Every documented pattern is valid, and so is a name without any") {
     CHECK(pattern_fault(as_pattern("100%/%z")).empty());
 }
 
-TEST_CASE("Patterns take process, rank, time and variables") {
+TEST_CASE("Patterns accept process, rank, time and variables") {
     const Environment environment = environment_of({{"LOCAL_RANK", "5"}, {"RANK", ""}, {"JOB", "a%p"}});
     CHECK(expand_pattern("x-%p", environment) == "x-" + std::to_string(getpid()));
     CHECK(expand_pattern("%r/%q{JOB}", environment) == "5/a%p");
@@ -63,12 +63,12 @@ TEST_CASE("Patterns take process, rank, time and variables") {
     CHECK(expand_pattern("%p-%t", environment, {42, 0}).substr(0, 4) == "42-1");
 }
 
-TEST_CASE("A text made a pattern stands for itself") {
+TEST_CASE("A text converted to a pattern expands to itself") {
     const std::string text = "100%/%p%%";
     CHECK(expand_pattern(as_pattern(text), environment_of({})) == text);
 }
 
-TEST_CASE("A relative pattern stays where it was when the program changes its folder") {
+TEST_CASE("A relative pattern keeps its place when the program changes its directory") {
     const Environment environment = environment_of({{"JOB", "/jobs/7"}, {"NAME", "x"}});
     CHECK(anchored_pattern("x/%p", "/here", environment) == "/here/x/%p");
     CHECK(anchored_pattern("x", "/", environment) == "/x");

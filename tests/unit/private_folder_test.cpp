@@ -1,4 +1,4 @@
-// Whether a folder has room, and folders of ours alone: nothing is left behind, no link is followed.
+// Whether a folder has room, and private folders: they leave nothing behind and follow no link.
 #include "base/private_folder.hpp"
 
 #include <sys/stat.h>
@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::size_t kMost = std::size_t{1} << 50U;
 
-/// Of the tests' own folders, too, so it is put back.
+/// Sets TMPDIR and restores it, because the tests' own folders use it too.
 class TemporaryPlace {
   public:
     explicit TemporaryPlace(const std::string& place) { setenv("TMPDIR", place.c_str(), 1); }
@@ -29,7 +29,7 @@ class TemporaryPlace {
 
 }  // namespace
 
-TEST_CASE("A folder has room if a file can be made there, and none stays") {
+TEST_CASE("A folder has room if a file can be created there, and no file remains") {
     const TempFolder folder;
     CHECK(has_room(folder.path(), 4096).ok());
     CHECK(has_room(folder.path() / "", 0).ok());
@@ -40,7 +40,7 @@ TEST_CASE("A folder has room if a file can be made there, and none stays") {
     CHECK(fs::is_empty(folder.path()));
 }
 
-TEST_CASE("A folder that would have to be made has the room of that which it would be in") {
+TEST_CASE("A folder that does not exist yet has the room of its parent") {
     const TempFolder folder;
     CHECK(has_room(folder.path() / "a" / "b", 4096).ok());
     CHECK(fs::is_empty(folder.path()));
@@ -51,7 +51,7 @@ TEST_CASE("A folder that would have to be made has the room of that which it wou
           "cannot create directory " + (folder.path() / "file" / "b").string() + ": not a directory");
 }
 
-TEST_CASE("A private folder is made below TMPDIR, for its owner alone, by another name each time") {
+TEST_CASE("A private folder is created below TMPDIR, for its owner alone, under a new name each time") {
     const TempFolder folder;
     const TemporaryPlace set(folder.path());
     const Result<std::string> first = make_private_folder(8192, 4096);
@@ -61,12 +61,12 @@ TEST_CASE("A private folder is made below TMPDIR, for its owner alone, by anothe
     CHECK(first.value() != second.value());
     CHECK(fs::path(first.value()).parent_path() == folder.path());
     CHECK(fs::status(first.value()).permissions() == fs::perms::owner_all);
-    // Where little is to be had, it is taken.
+    // Even a place with little room is used.
     CHECK(make_private_folder(kMost, 4096).ok());
     CHECK_FALSE(make_private_folder(kMost, kMost).ok());
 }
 
-TEST_CASE("What others may rename, and what is relative, is no place for one") {
+TEST_CASE("A place where others may rename files, or a relative one, gets no private folder") {
     const TempFolder folder;
     fs::permissions(folder.path(), fs::perms::all);
     for (const std::string& place : {folder.path().string(), std::string("here")}) {
@@ -77,14 +77,14 @@ TEST_CASE("What others may rename, and what is relative, is no place for one") {
         remove_private_folder(made.value().c_str());
     }
     CHECK(fs::is_empty(folder.path()));
-    // With the sticky bit it is one.
+    // With the sticky bit it is accepted.
     fs::permissions(folder.path(), fs::perms::sticky_bit, fs::perm_options::add);
     const TemporaryPlace set(folder.path());
     REQUIRE(make_private_folder(4096, 4096).ok());
     CHECK_FALSE(fs::is_empty(folder.path()));
 }
 
-TEST_CASE("A folder is removed with all that lies in it, and what links lead to stays") {
+TEST_CASE("A folder is removed with its contents, and the targets of links stay") {
     const TempFolder folder;
     const fs::path gone = folder.path() / "gone";
     const fs::path kept = folder.path() / "kept";

@@ -1,4 +1,4 @@
-// What a process says of itself: any bytes first, then what was written comes back.
+// A process's own facts: arbitrary bytes first, then the round trip.
 #include "serializer/process_file.hpp"
 
 #include "tests/support/catch.hpp"
@@ -28,7 +28,7 @@ std::string text_of(const ProcessFacts& facts) {
 
 }  // namespace
 
-TEST_CASE("Whatever bytes there are, they are read or refused") {
+TEST_CASE("Arbitrary bytes are read or refused") {
     ProcessFacts facts = sample();
     facts.devices = {{0, "a", "b", 12040}};
     const std::string whole = text_of(facts);
@@ -48,7 +48,7 @@ TEST_CASE("Whatever bytes there are, they are read or refused") {
         CHECK_FALSE(read_process(text).ok());
 }
 
-TEST_CASE("What was written is read, devices in their order, and what is torn is left out") {
+TEST_CASE("Written facts are read back, devices in order, and a torn part is left out") {
     ProcessFacts facts = sample();
     facts.devices = {{1, "NVIDIA H200", "GPU-01", 13000}, {0, "", "", 0}};
     const ProcessFacts read = read_process(text_of(facts) + "{\"event\":\"device\",\"dev").value();
@@ -64,12 +64,12 @@ TEST_CASE("What was written is read, devices in their order, and what is torn is
     CHECK(read.devices[1].name.empty());
 }
 
-TEST_CASE("It lies beside the flight ring, with its number") {
+TEST_CASE("The file lies beside the flight ring, with its number") {
     CHECK(process_path("/out/flight.ring") == "/out/process.jsonl");
     CHECK(process_path("/out/flight-17.ring.2") == "/out/process-17.2.jsonl");
 }
 
-TEST_CASE("A uuid is written as nvidia-smi has it") {
+TEST_CASE("A uuid is written in nvidia-smi's form") {
     unsigned char bytes[16];
     for (unsigned char i = 0; i < 16; ++i)
         bytes[i] = static_cast<unsigned char>(0x10 * i + i);

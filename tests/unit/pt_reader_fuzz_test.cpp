@@ -1,5 +1,5 @@
-// Throws damaged `.pt` files at their reader, and pickles without end. The random numbers are always the
-// same. Meant for the sanitizer builds; in others it still checks what must hold of any result.
+// Feeds damaged `.pt` files and endless pickles to their reader, with fixed random numbers. Meant for the
+// sanitizer builds; other builds still check what must hold for any result.
 #include <algorithm>
 #include <cstring>
 #include <string>
@@ -17,9 +17,9 @@ using namespace test;
 
 constexpr int kRounds = 60000;
 
-/// Whether it was read. Looks at no more than what the view tells of, which must be the file's.
+/// Returns whether it was read. Reads only what the view gives, which must lie in the file.
 bool check(std::string_view bytes, PtCheck checks) {
-    // Nothing to spare behind it, so that a sanitizer sees whoever reads on.
+    // A copy of exactly its size, so that a sanitizer sees any read beyond it.
     const std::vector<char> file(bytes.begin(), bytes.end());
     const Result<PtView> read = read_pt(std::as_bytes(std::span(file)), checks);
     if (!read.ok()) {
@@ -50,7 +50,7 @@ std::string text_of(const std::vector<std::byte>& bytes) {
     return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
-/// Small ones: most of their bytes tell something.
+/// Small files, in which most bytes matter.
 std::vector<std::string> whole_files() {
     std::vector<std::string> files;
     for (const PtCase& saved : pt_cases())
@@ -68,7 +68,7 @@ std::vector<std::string> pickles() {
     return pickles;
 }
 
-/// Mostly where padding is not, which nobody reads.
+/// Mostly avoids padding, which the reader ignores.
 std::size_t place_in(const std::string& text, Random& random) {
     std::size_t place = random.below(text.size());
     for (int tries = 0; tries < 4 && text[place] == 'Z'; ++tries)
@@ -91,7 +91,7 @@ void damage(std::string& text, const std::string& other, Random& random) {
             text[place] = static_cast<char>(text[place] ^ (1 << random.below(8)));
             break;
         case 3: {
-            // Offsets and lengths are what leads out of a file.
+            // Wrong offsets and lengths are what leads out of a file.
             const std::uint64_t number =
                 random.one_in(2) ? ~std::uint64_t{0} >> random.below(64) : random.below(4096);
             const std::size_t bytes = std::size_t{1} << random.below(4);
@@ -107,7 +107,7 @@ void damage(std::string& text, const std::string& other, Random& random) {
             break;
         }
         default: {
-            // What stands in the same place of another.
+            // The bytes in the same place of another file.
             const std::string piece = other.substr(std::min(place, other.size()), random.below(64));
             text.replace(place, piece.size(), piece);
         }
@@ -115,7 +115,7 @@ void damage(std::string& text, const std::string& other, Random& random) {
     if (text.size() > 8192) text.resize(8192);
 }
 
-TEST_CASE("Damaged files are read without harm, and what is found lies within them") {
+TEST_CASE("Damaged files are read without harm, and the results lie within them") {
     Random random;
     const std::vector<std::string> whole = whole_files();
     std::string file;
@@ -126,7 +126,7 @@ TEST_CASE("Damaged files are read without harm, and what is found lies within th
         if (check(file, PtCheck::all_but_checksums)) ++read;
         if (random.one_in(8)) check(file, PtCheck::everything);
     }
-    // Else no more than the first steps were tested.
+    // Otherwise only the first steps would have been tested.
     CHECK(read > kRounds / 20);
 }
 
@@ -138,7 +138,7 @@ std::string archive_of(std::string_view pickle) {
     return text_of(archive.take());
 }
 
-TEST_CASE("Damaged pickles in sound archives are read without harm") {
+TEST_CASE("Damaged pickles in valid archives are read without harm") {
     Random random;
     const std::vector<std::string> whole = pickles();
     std::string pickle;
@@ -149,7 +149,7 @@ TEST_CASE("Damaged pickles in sound archives are read without harm") {
     }
 }
 
-TEST_CASE("Whatever is repeated without end, a pickle is read to its end or refused") {
+TEST_CASE("Under endless repetition a pickle is read to its end or refused") {
     const std::string piece = GENERATE("N", "(", ")", "}", "]", "K\x01", "J\xff\xff\xff\xff", "\x8a\x01\x01",
                                        "Nq\x01", "(t", "(((", "N\x85", "NN\x86", "ca\nb\n", "c\n\n", ")R",
                                        "}(NNu", "](Ne", "}NNs", "X\x01", "h\x01", "NQ", ")b", "\x88");
@@ -164,14 +164,14 @@ TEST_CASE("Whatever is repeated without end, a pickle is read to its end or refu
     }
 }
 
-TEST_CASE("Bytes at random are read without harm") {
+TEST_CASE("Random bytes are read without harm") {
     Random random;
     for (int round = 0; round < 2000; ++round) {
         std::string file;
         for (std::size_t length = random.below(3000); length > 0; --length)
             file.push_back(static_cast<char>(random.below(256)));
         check(file, PtCheck::everything);
-        // What begins and ends as an archive.
+        // It starts and ends like an archive.
         check("PK" + file + std::string("PK\5\6\0\0\0\0", 8) + file.substr(0, 12) + std::string(2, '\0'),
               PtCheck::everything);
     }

@@ -1,5 +1,5 @@
-// `.pt` files as they are laid out and read again, without torch; with it, tests/models/pt_test.py. Files
-// that are torn, damaged or hold something else come with a sentence that says so.
+// `.pt` files written and read back, without torch; tests/models/pt_test.py uses torch. Files that are torn,
+// damaged or contain something else give a message that says so.
 #include "serializer/pt_reader.hpp"
 
 #include <sys/mman.h>
@@ -49,7 +49,7 @@ Bytes with_pickle(std::string_view pickle, std::string_view byte_order = "little
     return archive.take();
 }
 
-/// What differs from a plain tensor of three floats.
+/// The differences from a plain tensor of three floats.
 struct Odd {
     const char* function = "_rebuild_tensor_v2";
     const char* storage_class = "FloatStorage";
@@ -93,7 +93,7 @@ Bytes file_of(const Odd& odd) {
     return with_pickle(pickle.finish());
 }
 
-TEST_CASE("What is saved is read again, whatever its dtype and layout") {
+TEST_CASE("A saved tensor is read back, whatever its dtype and layout") {
     for (const PtCase& saved : pt_cases()) {
         CAPTURE(saved.name);
         const Bytes file = whole_file(saved);
@@ -111,13 +111,13 @@ TEST_CASE("What is saved is read again, whatever its dtype and layout") {
     }
 }
 
-TEST_CASE("The head does not depend on the checksum, so that it can be written first") {
+TEST_CASE("The head does not depend on the checksum, so it can be written first") {
     const PtCase saved = three_floats();
     CHECK(pt_frame(saved.tensor(), 0).head == pt_frame(saved.tensor(), 0xffffffff).head);
     CHECK(pt_frame(saved.tensor(), 0).tail != pt_frame(saved.tensor(), 0xffffffff).tail);
 }
 
-TEST_CASE("A file that ends anywhere is no file") {
+TEST_CASE("A file that ends early is refused") {
     const Bytes whole = whole_file(three_floats());
     for (std::size_t length = 0; length < whole.size(); ++length) {
         CAPTURE(length);
@@ -127,7 +127,7 @@ TEST_CASE("A file that ends anywhere is no file") {
     CHECK(says(complaint({}), "not a .pt file"));
 }
 
-TEST_CASE("A single bit of the tensor or of its pickle that was altered is noticed") {
+TEST_CASE("A single altered bit of the tensor or of its pickle is noticed") {
     const PtCase saved = three_floats();
     const Bytes whole = whole_file(saved);
     const std::size_t data = pt_frame(saved.tensor(), 0).head.size();
@@ -140,7 +140,7 @@ TEST_CASE("A single bit of the tensor or of its pickle that was altered is notic
     CHECK(says(complaint(file), "the checksum of its pickle is wrong"));
 }
 
-TEST_CASE("A file of more than 4 GiB is laid out and read, and checksums can be left out") {
+TEST_CASE("A file of more than 4 GiB is written and read, and checksums are optional") {
     const std::uint64_t bytes = GENERATE(0xfffffd00ULL, 0xfffffdc0ULL, 0xffffffffULL, 0x100000040ULL);
     CAPTURE(bytes);
     const auto size = static_cast<std::int64_t>(bytes);
@@ -148,7 +148,7 @@ TEST_CASE("A file of more than 4 GiB is laid out and read, and checksums can be 
     const PtTensor tensor{DType::uint8, {&size, 1}, {&one, 1}, 0, bytes, "cpu"};
     const PtFrame frame = pt_frame(tensor, crc32_of_zeros(bytes));
     const std::size_t whole = frame.head.size() + bytes + frame.tail.size();
-    // Pages that nobody touches cost nothing.
+    // Untouched pages cost nothing.
     void* memory =
         mmap(nullptr, whole, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     REQUIRE(memory != MAP_FAILED);
@@ -165,7 +165,7 @@ TEST_CASE("A file of more than 4 GiB is laid out and read, and checksums can be 
     munmap(memory, whole);
 }
 
-TEST_CASE("What torch.save() wraps around a tensor is taken off") {
+TEST_CASE("The wrappers that torch.save() puts around a tensor are removed") {
     SECTION("a Parameter") {
         PickleWriter pickle;
         pickle.global("torch._utils", "_rebuild_parameter");
@@ -176,7 +176,7 @@ TEST_CASE("What torch.save() wraps around a tensor is taken off") {
         pickle.remembered(PickleOp::reduce);
         CHECK(complaint(with_pickle(pickle.finish())).empty());
     }
-    SECTION("a Parameter in a Parameter without end") {
+    SECTION("a Parameter nested endlessly") {
         PickleWriter pickle;
         for (int i = 0; i < 1000; ++i)
             pickle.global("torch._utils", "_rebuild_parameter");
@@ -189,7 +189,7 @@ TEST_CASE("What torch.save() wraps around a tensor is taken off") {
     }
 }
 
-TEST_CASE("What is no tensor is named") {
+TEST_CASE("An object that is not a tensor is named") {
     const auto of = [](auto write) {
         PickleWriter pickle;
         write(pickle);
@@ -234,7 +234,7 @@ TEST_CASE("What is no tensor is named") {
     CHECK(says(complaint(file_of({.storage_class = "QInt8Storage"})), "unknown dtype torch.QInt8Storage"));
 }
 
-TEST_CASE("A tensor beyond its storage is refused, and numbers that overflow do not help it") {
+TEST_CASE("A tensor beyond its storage is refused, even with numbers that overflow") {
     const std::int64_t most = std::numeric_limits<std::int64_t>::max();
     CHECK(complaint(file_of({})).empty());
     CHECK(complaint(file_of({.sizes = {3, most}, .strides = {0, 0}})).find("beyond its storage") !=
@@ -267,7 +267,7 @@ TEST_CASE("A tensor beyond its storage is refused, and numbers that overflow do 
     CHECK(complaint(file_of({.sizes = {0, most, most}, .strides = {most, 1, 1}})).empty());
 }
 
-TEST_CASE("A tensor whose parts are missing is refused") {
+TEST_CASE("A tensor with missing parts is refused") {
     PickleWriter pickle;
     pickle.global("torch._utils", "_rebuild_tensor_v2");
     const char* expected = "";
@@ -276,7 +276,7 @@ TEST_CASE("A tensor whose parts are missing is refused") {
         pickle.op(PickleOp::tuple1);
         expected = "too few arguments";
     }
-    SECTION("all that a storage's id says") {
+    SECTION("all members of a storage's id") {
         pickle.op(PickleOp::mark);
         pickle.text("storage");
         pickle.op(PickleOp::tuple1);
@@ -303,7 +303,7 @@ TEST_CASE("A tensor whose parts are missing is refused") {
     CHECK(says(message, expected));
 }
 
-TEST_CASE("A file of a machine with the other byte order is refused") {
+TEST_CASE("A file from a machine with the other byte order is refused") {
     PickleWriter pickle;
     pickle_tensor(pickle, {});
     CHECK(says(complaint(with_pickle(pickle.finish(), "big")), "another byte order"));
@@ -341,7 +341,7 @@ TEST_CASE("A compressed or encrypted record is refused with what to do about it"
     }
 }
 
-TEST_CASE("Integers of every length are written and read as they are") {
+TEST_CASE("Integers of every length are written and read unchanged") {
     std::vector<std::int64_t> values;
     for (int bit = 0; bit < 64; ++bit)
         for (const int near : {-1, 0, 1}) {
@@ -361,7 +361,7 @@ TEST_CASE("Integers of every length are written and read as they are") {
         REQUIRE(pickle.value().item(tuple, i).number == values[i]);
 }
 
-TEST_CASE("Pickles that ask for too much, or for nothing that there is, are refused") {
+TEST_CASE("Pickles that use too much, or something that does not exist, are refused") {
     const auto refused = [](std::string_view pickle) { return !Pickle::read(pickle).ok(); };
     CHECK(refused(""));
     CHECK(refused("."));

@@ -1,5 +1,5 @@
-// The log and the ring on disk: what a full disk, a file in the way, a killed process and another program's
-// hands do to them.
+// The log and the ring on disk: the effect of a full disk, an existing file, a killed process and another
+// program's changes.
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -37,7 +37,7 @@ std::string numbered_line(int number) {
 
 }  // namespace
 
-TEST_CASE("a file-size limit is an error and not SIGXFSZ") {
+TEST_CASE("A file-size limit is an error and not SIGXFSZ") {
     const TempFolder folder;
     const std::string path = folder.path() / "small";
     const int status = in_child([&path] {
@@ -52,7 +52,7 @@ TEST_CASE("a file-size limit is an error and not SIGXFSZ") {
     CHECK(std::filesystem::file_size(path) == 64 * 1024);
 }
 
-TEST_CASE("a log whose file was replaced by another ends instead of writing into that one") {
+TEST_CASE("A log whose file was replaced by another ends instead of writing into that one") {
     const TempFolder folder;
     const std::string path = folder.path() / "log";
     const std::unique_ptr<LineLog> log = open_log(path);
@@ -64,10 +64,10 @@ TEST_CASE("a log whose file was replaced by another ends instead of writing into
         log->write(line.data(), line.size());
     log->close();
     CHECK(read_text(path) == "somebody else's");
-    CHECK(log->lost() == 24);  // of the 40, 16 had room in the first step
+    CHECK(log->lost() == 24);  // 16 of the 40 fitted into the first step
 }
 
-TEST_CASE("a log never overwrites a file that is there") {
+TEST_CASE("A log never overwrites an existing file") {
     const TempFolder folder;
     const std::string path = folder.path() / "log";
     write_text(path, "old\n");
@@ -79,7 +79,7 @@ TEST_CASE("a log never overwrites a file that is there") {
     CHECK(read_text(path + ".2") == "new\n");
 }
 
-TEST_CASE("a closed log holds exactly the lines that were written, over many steps") {
+TEST_CASE("A closed log has exactly the lines that were written, over many steps") {
     const TempFolder folder;
     const std::string path = folder.path() / "log";
     const std::unique_ptr<LineLog> log = open_log(path);
@@ -97,7 +97,7 @@ TEST_CASE("a closed log holds exactly the lines that were written, over many ste
     CHECK((info.st_mode & 0777) == 0600);
 }
 
-TEST_CASE("lines of several threads come whole") {
+TEST_CASE("Lines of several threads stay whole") {
     const TempFolder folder;
     const std::string path = folder.path() / "log";
     const std::unique_ptr<LineLog> log = open_log(path);
@@ -121,7 +121,7 @@ TEST_CASE("lines of several threads come whole") {
     CHECK(whole);
 }
 
-TEST_CASE("what was written is in the file when the process is killed, and the rest is blank") {
+TEST_CASE("Written lines are in the file when the process is killed, and the rest is blank") {
     const TempFolder folder;
     const std::string path = folder.path() / "log";
     const int status = in_child([&path] {
@@ -140,7 +140,7 @@ TEST_CASE("what was written is in the file when the process is killed, and the r
     CHECK(text.find('\0') == std::string::npos);
 }
 
-TEST_CASE("a ring keeps the last records of a thread, also when its process was killed") {
+TEST_CASE("A ring keeps the last records of a thread, even if its process was killed") {
     const TempFolder folder;
     const std::string path = folder.path() / "flight.ring";
     core();
@@ -172,7 +172,7 @@ TEST_CASE("a ring keeps the last records of a thread, also when its process was 
     CHECK(recorded.value().name(calls.back().record->name) == "ring_test_kernel");
 }
 
-TEST_CASE("rings of ended threads are used again, so a ring file does not grow with every thread") {
+TEST_CASE("Rings of ended threads are reused, so a ring file does not grow with every thread") {
     const TempFolder folder;
     const std::string path = folder.path() / "flight.ring";
     Result<std::unique_ptr<FlightRing>> flight = FlightRing::create(path, 64);
@@ -185,7 +185,7 @@ TEST_CASE("rings of ended threads are used again, so a ring file does not grow w
     CHECK(std::filesystem::file_size(path) == after_a_few);
 }
 
-TEST_CASE("a read-only place is an error that says where") {
+TEST_CASE("A read-only path is an error that names it") {
     const Result<std::unique_ptr<FlightRing>> flight = FlightRing::create("/proc/no/such/flight.ring", 64);
     REQUIRE_FALSE(flight.ok());
     CHECK(flight.status().message().find("/proc/no/such/flight.ring") != std::string::npos);
@@ -194,7 +194,7 @@ TEST_CASE("a read-only place is an error that says where") {
     CHECK_FALSE(make_out_folder(options, Origin::here_and_now(), "").ok());
 }
 
-TEST_CASE("the output folder is closed to others and latest points at it") {
+TEST_CASE("The output folder is closed to others, and latest points at it") {
     const TempFolder folder;
     Options options;
     options.out = folder.path() / "aoti_dbg/%t-%p";

@@ -1,4 +1,4 @@
-// A run that is to fail although it succeeds: what its caller gets, and what becomes of its outputs.
+// A successful run that must fail: what its caller gets, and what happens to its outputs.
 #include "shim/calls/run_failure.hpp"
 
 #include <stdexcept>
@@ -17,13 +17,13 @@ using Run = std::int32_t(void* container, void** inputs, std::size_t input_count
                          std::size_t output_count, void* stream, void* executor);
 
 struct Plan {
-    bool fails = true;        // we want it to
-    std::int32_t result = 0;  // its own
+    bool fails = true;        // requested by the library
+    std::int32_t result = 0;  // the model's own
     bool throws = false;
-    Run* inner = nullptr;  // runs within
+    Run* inner = nullptr;  // a run inside this one
 };
 
-/// The model's own, which deletes its own tensors, too.
+/// The model's own function, which also deletes its own tensors.
 std::int32_t real_run(void* container, void** /*inputs*/, std::size_t /*input_count*/, void** outputs,
                       std::size_t output_count, void* /*stream*/, void* /*executor*/) {
     const Plan plan = *static_cast<Plan*>(container);
@@ -61,8 +61,8 @@ Returned run_with(Plan plan, std::size_t outputs) {
 
 }  // namespace
 
-TEST_CASE("A run that is to fail returns AOTInductor's failure, and its outputs are deleted and nulled") {
-    const std::size_t outputs = GENERATE(1U, 3U);  // the last of three is the first once more
+TEST_CASE("A run that must fail returns AOTInductor's failure, and its outputs are deleted and nulled") {
+    const std::size_t outputs = GENERATE(1U, 3U);  // the last of three repeats the first
     const Returned returned = run_with({}, outputs);
     CHECK(returned.code == 1);
     for (const void* output : returned.outputs)
@@ -70,7 +70,7 @@ TEST_CASE("A run that is to fail returns AOTInductor's failure, and its outputs 
     CHECK(living_tensors() == 0);
 }
 
-TEST_CASE("The next run of the same thread is not touched") {
+TEST_CASE("The next run of the same thread is not affected") {
     CHECK(run_with({}, 1).code == 1);
     const Returned returned = run_with({false}, 1);
     CHECK(returned.code == 0);
@@ -83,14 +83,14 @@ TEST_CASE("A run that fails by itself keeps its own code") {
     CHECK(run_with({false, 7}, 1).code == 7);
 }
 
-TEST_CASE("A run that is left by an exception fails no other") {
+TEST_CASE("A run that an exception unwound fails no other run") {
     CHECK_THROWS_AS(run_with({true, 0, true}, 1), std::runtime_error);
     const Returned returned = run_with({false}, 1);
     CHECK(returned.code == 0);
     aoti_torch_delete_tensor_object(returned.outputs[0]);
 }
 
-TEST_CASE("A run within a run that is to fail succeeds") {
+TEST_CASE("A run within a run that must fail succeeds") {
     CHECK(run_with({true, 0, false, stub()}, 1).code == 1);
     CHECK(living_tensors() == 0);
 }

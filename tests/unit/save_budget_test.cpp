@@ -8,7 +8,7 @@ using Answer = SaveBudget::Answer;
 
 namespace {
 
-/// Of 1000-byte blocks.
+/// A file system of 1000-byte blocks.
 struct statvfs disk(std::uint64_t blocks, std::uint64_t available, std::uint64_t files = 0,
                     std::uint64_t files_available = 0) {
     struct statvfs found {};
@@ -41,16 +41,16 @@ TEST_CASE("Nothing goes into the last tenth of a file system, of its bytes or of
     CHECK(budget_on(disk(100, 90, 1000, 101)).ask(1, 0) == Answer::granted);
 }
 
-TEST_CASE("What was granted and is not written yet is no room at the next look") {
+TEST_CASE("Granted bytes that are not written yet reduce the room at the next check") {
     SaveBudget budget = budget_on(disk(100, 50));
     REQUIRE(budget.ask(30000, 0) == Answer::granted);
     budget.note_written(10000);
-    budget.look(disk(100, 40), 1);  // the disk tells of those
+    budget.look(disk(100, 40), 1);  // the disk already counts the written ones
     CHECK(budget.ask(10001, 0) == Answer::disk_full);
     CHECK(budget.ask(10000, 0) == Answer::granted);
 }
 
-TEST_CASE("A file system that does not tell its size is not full") {
+TEST_CASE("A file system of unknown size is not full") {
     SaveBudget budget = budget_on({});
     CHECK(budget.ask(UINT64_MAX / 2, 0) == Answer::granted);
 }
@@ -71,7 +71,7 @@ TEST_CASE("The cap counts everything that is written, and is reached exactly") {
     CHECK(budget.ask(0, 31) == Answer::too_many_bytes);
 }
 
-TEST_CASE("Files are counted, links too, and what is given back may be had again") {
+TEST_CASE("Files are counted, links too, and returned room can be granted again") {
     SaveBudget budget = budget_on(disk(1000, 1000), 100, 2);
     CHECK(budget.ask(60, 0) == Answer::granted);
     CHECK(budget.ask(0, 0) == Answer::granted);
@@ -86,7 +86,7 @@ TEST_CASE("Files are counted, links too, and what is given back may be had again
     CHECK(budget.bytes() == 0);
 }
 
-TEST_CASE("The disk is looked at again after a while, and sooner where room is short") {
+TEST_CASE("The disk is checked again after a while, and sooner if room is short") {
     SaveBudget budget = budget_on(disk(1000000, 1000000));
     CHECK_FALSE(budget.wants_look(1000));
     CHECK(budget.wants_look(1'000'000'000));

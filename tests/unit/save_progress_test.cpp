@@ -1,4 +1,4 @@
-// What is said of a save that lasts: nothing that is not known, and no number that is none.
+// The progress messages of a long save: nothing unknown, and no invalid number.
 #include "shim/save/save_progress.hpp"
 
 #include <string>
@@ -28,7 +28,7 @@ std::string seconds(std::uint64_t number) {
 
 }  // namespace
 
-TEST_CASE("What is not known is not said") {
+TEST_CASE("Unknown facts are left out") {
     CHECK(saved({}) == "0 tensors saved, 0 B");
     CHECK(left({}) == "0 tensors to go");
     SaveProgress progress;
@@ -39,7 +39,7 @@ TEST_CASE("What is not known is not said") {
     pace.note(progress, kSecond);
     CHECK(saved(progress, pace) == "1 tensor saved, 0 B");
     CHECK(left(progress, pace) == "1 tensor, 100 B to go");
-    // The same moment, and a disk on which nothing moves.
+    // The same time, and a disk without progress.
     pace.note(progress, kSecond);
     CHECK(left(progress, pace) == "1 tensor, 100 B to go");
     pace.note(progress, 9 * kSecond);
@@ -47,7 +47,7 @@ TEST_CASE("What is not known is not said") {
     CHECK(left(progress, pace) == "1 tensor, 100 B to go");
 }
 
-TEST_CASE("The longest numbers there are make a line that ends where its room ends") {
+TEST_CASE("The longest possible numbers make a line that ends within its room") {
     SaveProgress progress;
     progress.files = progress.linked = progress.bytes = progress.jobs_left = progress.bytes_left = UINT64_MAX;
     CHECK(saved(progress) ==
@@ -60,7 +60,7 @@ TEST_CASE("The longest numbers there are make a line that ends where its room en
     CHECK(std::string(text.c_str()) == text.text());
 }
 
-TEST_CASE("Numbers, sizes, rate and rest are said as people read them") {
+TEST_CASE("Numbers, sizes, rate and remaining time have a readable form") {
     SaveProgress progress;
     SavingPace pace;
     pace.note(progress, kSecond);
@@ -75,7 +75,7 @@ TEST_CASE("Numbers, sizes, rate and rest are said as people read them") {
     CHECK(left(progress, pace) == "312 tensors, 4.1 GB to go, about 3 s");
 }
 
-TEST_CASE("How long it takes is told by what is handled, linked tensors too") {
+TEST_CASE("The remaining time depends on handled bytes, linked tensors included") {
     SaveProgress progress;
     SavingPace pace;
     pace.note(progress, kSecond);
@@ -86,11 +86,11 @@ TEST_CASE("How long it takes is told by what is handled, linked tensors too") {
     CHECK(left(progress, pace) == "5 tensors, 1.0 kB to go, about 3 s");
 }
 
-TEST_CASE("The pace is that of the last seconds, not of the beginning, and can begin anew") {
+TEST_CASE("The pace is that of the last seconds, not of the start, and can be reset") {
     SaveProgress progress;
     SavingPace pace;
     pace.note(progress, 0);
-    progress.bytes = 1'000'000'000'000;  // at once
+    progress.bytes = 1'000'000'000'000;  // in one moment
     for (std::uint64_t i = 1; i <= 20; ++i) {
         progress.bytes += 1000;
         pace.note(progress, i * kSecond);
@@ -103,7 +103,7 @@ TEST_CASE("The pace is that of the last seconds, not of the beginning, and can b
     CHECK(pace.written_per_second() == 0);
 }
 
-TEST_CASE("Long times are said in units of their own") {
+TEST_CASE("Long times have units of their own") {
     CHECK(seconds(1) == "about 1 s");
     CHECK(seconds(99) == "about 99 s");
     CHECK(seconds(100) == "about 2 min");

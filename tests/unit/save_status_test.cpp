@@ -1,4 +1,4 @@
-// Who speaks for the threads that cannot: what is said is told, and what is shown is gone when it ends.
+// Speaks for threads that cannot print: every message appears, and the progress line is gone at the end.
 #include "shim/save/save_status.hpp"
 
 #include <fcntl.h>
@@ -20,7 +20,7 @@ namespace {
 
 constexpr int kLong = 6000;  // times ten milliseconds
 
-// The thread may be inside to the end, so none is ever freed.
+// The thread may be inside until exit, so none is ever freed.
 SaveStatus& save_status_of(SaveStatus::Ask ask) {
     static auto& all = *new std::vector<SaveStatus*>;
     all.push_back(new SaveStatus);
@@ -45,7 +45,7 @@ bool shows(AtTerminal& at, const std::string& text) {
 
 }  // namespace
 
-TEST_CASE("What its thread tells stands where the line was, and at the end there is none any more") {
+TEST_CASE("A message replaces the progress line, and no line remains at the end") {
     AtTerminal at(100);
     SaveStatus& save_status = save_status_of(some);
     REQUIRE(shows(at, "1,204 tensors saved"));
@@ -61,10 +61,10 @@ TEST_CASE("What its thread tells stands where the line was, and at the end there
     CHECK(at.screen()[1].empty());
 }
 
-TEST_CASE("Where nothing is saved nothing is shown, and what is said is told") {
+TEST_CASE("Without a save there is no progress line, and messages still appear") {
     AtTerminal at(100);
     SaveStatus& save_status = save_status_of([] { return SaveProgress{}; });
-    // A save would have been shown by then.
+    // The progress line of a save would have appeared by then.
     for (int tries = 0; tries < 300 && at.shown().empty(); ++tries)
         usleep(10000);
     save_status.say(Severity::info, "said");
@@ -73,7 +73,7 @@ TEST_CASE("Where nothing is saved nothing is shown, and what is said is told") {
     CHECK(at.shown().rfind("aoti-dbg[", 0) == 0);
 }
 
-TEST_CASE("What was said is told by who comes by, before the end at the latest, and each line once") {
+TEST_CASE("Any caller prints waiting messages, each once and before the end at the latest") {
     AtTerminal at(100);
     SaveStatus save_status;
     save_status.say(Severity::warn, "first");
@@ -86,7 +86,7 @@ TEST_CASE("What was said is told by who comes by, before the end at the latest, 
     CHECK(at.screen().size() == 4);
 }
 
-TEST_CASE("A line that its thread is writing is written when it has ended") {
+TEST_CASE("A line that its thread is still writing is complete after the end") {
     std::array<int, 2> ends{};
     REQUIRE(pipe2(ends.data(), O_CLOEXEC | O_NONBLOCK) == 0);
     std::array<char, 8192> bytes{};
@@ -103,7 +103,7 @@ TEST_CASE("A line that its thread is writing is written when it has ended") {
     dup2(ends[1], STDERR_FILENO);
     SaveStatus& save_status = save_status_of([] { return SaveProgress{}; });
     save_status.say(Severity::warn, "said");
-    usleep(50'000);  // then it stands before the pipe, mostly
+    usleep(50'000);  // by now it usually blocks on the pipe
     std::thread reader([&] {
         usleep(50'000);
         (void)!read(ends[0], bytes.data(), bytes.size());

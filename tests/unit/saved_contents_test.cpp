@@ -1,4 +1,4 @@
-// Which contents are known: what is forgotten first.
+// The table of known contents; forgotten ones first.
 #include "shim/save/saved_contents.hpp"
 
 #include "tests/support/catch.hpp"
@@ -19,7 +19,7 @@ SavedFile file(const std::string& path) {
 
 }  // namespace
 
-TEST_CASE("Of too many contents those that nobody asks for go, and weights that come again stay") {
+TEST_CASE("When there are too many contents, unused ones are dropped and recurring weights stay") {
     SavedContents contents(4);
     contents.put(key(0), file("weight"));
     for (std::uint64_t number = 1; number < 1000; ++number) {
@@ -32,7 +32,7 @@ TEST_CASE("Of too many contents those that nobody asks for go, and weights that 
     CHECK(contents.find(key(1)) == nullptr);
 }
 
-TEST_CASE("Contents that are forgotten and come again do not make the table grow") {
+TEST_CASE("Forgotten and recurring contents do not grow the table") {
     SavedContents contents(4);
     for (int i = 0; i < 10000; ++i) {
         contents.put(key(7), file("a"));

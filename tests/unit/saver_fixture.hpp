@@ -1,5 +1,5 @@
-// Tensors to save whose content follows from a number, a saver that notes what it says, and a look at what is
-// in a folder afterwards.
+// Tensors whose contents follow from a number, a saver that records its messages, and a view of the resulting
+// folder.
 #pragma once
 
 #include <cstring>
@@ -19,7 +19,7 @@
 
 namespace aoti_dbg::test {
 
-/// A float32 vector of `bytes` on cuda:0, its content made of `seed`.
+/// A float32 vector of `bytes` on cuda:0, with contents generated from `seed`.
 struct Sample {
     std::uint32_t run = 0;
     std::uint32_t call = 0;
@@ -50,7 +50,7 @@ inline Sample sample_of(std::uint32_t run, std::uint32_t call, std::uint64_t see
     return sample;
 }
 
-/// What a file of it must hold.
+/// The expected file of a sample.
 inline std::string file_of(const Sample& sample) {
     const std::vector<std::byte> content = sample.content();
     const std::vector<std::int64_t> sizes = {static_cast<std::int64_t>(sample.bytes / 4)};
@@ -77,7 +77,7 @@ auto with_description(const Sample& sample, To to) {
     return to(what);
 }
 
-/// A saver with what it says, used by one thread.
+/// A saver and its messages, used by one thread.
 class Saving {
   public:
     explicit Saving(SavingSettings settings, const FileCalls& calls = system_file_calls())
@@ -85,7 +85,7 @@ class Saving {
               settings, [this](Severity, std::string line) { said.push_back(std::move(line)); }, calls)) {}
     [[nodiscard]] TensorSaver& saver() { return *made.value(); }
 
-    /// The path of the file below the folder; empty: it was left out.
+    /// The path of the file below the folder, or empty if it was skipped.
     std::string save(const Sample& sample, bool with_hash = true) {
         SavingJob job;
         if (!with_description(sample, [&](const TensorToSave& what) { return saver().open(what, job); }))
@@ -119,11 +119,11 @@ inline SavingSettings settings_in(const std::filesystem::path& out) {
     return settings;
 }
 
-/// An index as its readers see it: the lines of files that no later line took back.
+/// An index as its readers see it: the lines of files that no later line removed.
 struct ReadIndex {
     std::map<std::string, std::string> files;  // line by path
     std::string end;                           // the last line's `how`; empty: the process was killed
-    std::size_t broken = 0;                    // lines that are none
+    std::size_t broken = 0;                    // invalid lines
 };
 
 inline ReadIndex read_index(const std::filesystem::path& path) {
@@ -132,7 +132,7 @@ inline ReadIndex read_index(const std::filesystem::path& path) {
     JsonLine line;
     for (std::size_t at = 0; at < text.size();) {
         const std::size_t end = text.find('\n', at);
-        if (end == std::string::npos) break;  // not complete
+        if (end == std::string::npos) break;  // incomplete
         const std::string one = text.substr(at, end - at);
         at = end + 1;
         if (one.empty()) continue;
@@ -152,7 +152,7 @@ inline ReadIndex read_index(const std::filesystem::path& path) {
     return index;
 }
 
-/// Paths of all files that are called *.pt, below the folder.
+/// Paths of all *.pt files below the folder.
 inline std::set<std::string> tensors_in(const std::filesystem::path& folder) {
     std::set<std::string> names;
     if (!std::filesystem::exists(folder)) return names;

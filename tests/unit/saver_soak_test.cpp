@@ -1,6 +1,5 @@
-// A server that saves the tensors of its last runs for a long time: a child does it, and is stopped at random
-// moments and looked at from outside, or killed. What is on disk at such a moment is what a crash would
-// leave.
+// A server that saves the tensors of its last runs for a long time. A child does it and is stopped at random
+// moments for inspection, or killed. The files on disk at such a moment are those that a crash would leave.
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -29,7 +28,7 @@ constexpr std::uint32_t kCalls = 12;
 constexpr std::uint32_t kKept = 3;
 constexpr std::uint64_t kCap = 2'000'000;
 
-/// Two weights, which all runs share, and tensors of the run's own, of which each comes twice in a row: then
+/// Two weights that all runs share, and tensors of the run's own. Each of these comes twice in a row, so that
 /// the second waits for the first.
 Sample tensor_of(std::uint32_t run, std::uint32_t call) {
     Sample sample = sample_of(run, call, call < 2 ? call : 1000 * std::uint64_t{run} + call / 2, 1000);
@@ -41,7 +40,7 @@ struct Lent {
     std::vector<std::byte> content;
 };
 
-/// Saves runs one after the other, as fast as it can. Exits with 0.
+/// Saves runs in sequence, as fast as it can. Exits with 0.
 [[noreturn]] void serve(const SavingSettings& settings, std::uint32_t runs) {
     const Result<TensorWriters*> made = TensorWriters::start(settings, 3);
     if (!made.ok()) ::_exit(1);
@@ -66,7 +65,7 @@ struct Seen {
     std::map<std::uint32_t, std::uint32_t> files;  // by run
     std::size_t folders = 0;                       // of runs
     std::size_t empty_folders = 0;
-    std::uint64_t bytes = 0;  // each file once, the index with them
+    std::uint64_t bytes = 0;  // each file once, and the index
     std::uint64_t index_bytes = 0;
     ReadIndex index;
 };
@@ -102,7 +101,7 @@ std::uint32_t newest_run(const fs::path& tensors) {
     return newest;
 }
 
-/// The longest row of whole runs. Newer ones may be under way.
+/// The longest sequence of consecutive whole runs. Newer ones may be unfinished.
 std::size_t whole_in_a_row(const Seen& seen) {
     std::size_t longest = 0;
     std::size_t count = 0;
@@ -115,7 +114,7 @@ std::size_t whole_in_a_row(const Seen& seen) {
     return longest;
 }
 
-/// What holds at every moment; `were_whole`: as soon as so many runs have been whole.
+/// What holds at every moment. `were_whole`: enough runs have been whole before.
 void check(const Seen& seen, const fs::path& tensors, bool were_whole) {
     std::string files;
     for (const auto& [run, count] : seen.files)
@@ -154,7 +153,7 @@ SavingSettings server_in(const fs::path& out) {
 
 }  // namespace
 
-TEST_CASE("At every moment of a long service the last runs are whole, and all of it stays small") {
+TEST_CASE("At every moment of a long service the last runs are whole, and everything stays small") {
     if (!kKnowsForks) return;
     constexpr std::uint32_t kRuns = 2000;
     const TempFolder out;
@@ -192,7 +191,7 @@ TEST_CASE("At every moment of a long service the last runs are whole, and all of
     CHECK_FALSE(fs::exists(tensors / TensorIndex::kNewName));
 }
 
-TEST_CASE("Killed at any moment of its service, a process leaves its last runs whole and an index of them") {
+TEST_CASE("A process that is killed at any moment leaves its last runs whole, with an index of them") {
     if (!kKnowsForks) return;
     Random random;
     for (int i = 0; i < 20; ++i) {
@@ -237,7 +236,7 @@ TEST_CASE("Runs without a finding leave room for the one that has one, however m
 
 namespace {
 
-/// Two tensors, of which the first has two chunks, and the second comes while a thread has the first chunk.
+/// Two tensors. The first has two chunks, and the second comes while a thread has the first chunk.
 struct Two {
     TensorWriters* writers = nullptr;
     SavingJob* first = nullptr;
@@ -252,7 +251,7 @@ struct Two {
 
 }  // namespace
 
-TEST_CASE("A tensor whose next bytes are there goes on before those that came after it") {
+TEST_CASE("A tensor whose next bytes are ready continues before later tensors") {
     const TempFolder out;
     const Result<TensorWriters*> made = TensorWriters::start(settings_in(out.path()), 1);
     REQUIRE(made.ok());
@@ -265,7 +264,7 @@ TEST_CASE("A tensor whose next bytes are there goes on before those that came af
     two.first = open(0);
     two.second = open(1);
     REQUIRE((two.first != nullptr && two.second != nullptr));
-    // The thread is inside of the first one when it gives its first chunk back.
+    // The thread is inside the first tensor when it returns the first chunk.
     two.writers->append(two.first, two.chunk(0, 1000, [](void*) {
         two.writers->hand_over(two.second, {}, 0,
                                two.chunk(0, 4096, [](void*) { two.order.push_back('2'); }));

@@ -1,6 +1,6 @@
-// Selection against a naive one: random options, given as text by variables and a file, decide about random
-// calls as a slow implementation decides that was written from the documentation, and knows the options as
-// they were made up, not as text. The numbers are always the same; a failure prints the seed.
+// Selection compared with a slow implementation from the documentation. Random options, given as text by
+// variables and a file, decide about random calls. The slow one gets the options themselves, not their text.
+// The numbers are fixed; a failure prints the seed.
 #include <array>
 #include <optional>
 #include <set>
@@ -15,11 +15,11 @@ using namespace aoti_dbg;
 namespace {
 
 constexpr std::uint64_t kOptionSets = 4000;
-constexpr int kPlaces = 12;              // calls asked about, for each set of options
-constexpr std::uint64_t kFarthest = 40;  // no number asked about is as large
+constexpr int kPlaces = 12;              // calls for each set of options
+constexpr std::uint64_t kFarthest = 40;  // no call has a number as large
 constexpr std::string_view kLetters = "abAB_0[]-!";
 
-// ---- what was made up, and what it means
+// ---- random options and their meaning
 
 std::string lowered(std::string text) {
     for (char& c : text)
@@ -27,12 +27,12 @@ std::string lowered(std::string text) {
     return text;
 }
 
-/// Everything that a set takes, one by one; both cases of a letter.
+/// Every member of a set, one by one, with both cases of a letter.
 std::set<char> members_of(const std::string& set) {
     std::set<char> members;
     for (std::size_t i = 0; i < set.size(); ++i) {
         if (i + 2 < set.size() && set[i + 1] == '-') {
-            for (char c = set[i]; c <= set[i + 2]; ++c)  // ASCII: cannot run over
+            for (char c = set[i]; c <= set[i + 2]; ++c)  // ASCII: cannot overflow
                 members.insert(c);
             i += 2;
         } else {
@@ -119,13 +119,13 @@ struct Level {
     Levels levels;
 };
 
-/// What one layer, or one rule, says.
+/// The options of one layer or of one rule.
 struct Said {
     std::optional<Level> pytorch_level, level;
     std::optional<Pieces> filter, kernels;
     std::optional<Slice> runs, calls;
     std::optional<Side> side;
-    std::optional<Check> check;  // no rule says it
+    std::optional<Check> check;  // not available in rules
 };
 
 struct Wanted {
@@ -139,7 +139,7 @@ struct Place {
     std::optional<std::uint64_t> run, call;
 };
 
-/// The first that says anything.
+/// The first one with a value.
 template <typename T>
 const std::optional<T>& first_of(std::initializer_list<const std::optional<T>*> sayings) {
     for (const std::optional<T>* saying : sayings)
@@ -174,7 +174,7 @@ Selected naive_select(const Wanted& wanted, const Place& place) {
     return selected;
 }
 
-// ---- making it up
+// ---- random generation
 
 class Maker {
   public:
@@ -185,7 +185,7 @@ class Maker {
 
     Wanted wanted() {
         Wanted result{said(3), said(2), {}};
-        result.file.pytorch_level.reset();  // has no place in a file
+        result.file.pytorch_level.reset();  // not available in a file
         const std::size_t rules = random_.below(4);
         for (std::size_t i = 0; i < rules; ++i) {
             Said rule = said(2);
@@ -209,7 +209,7 @@ class Maker {
     }
 
   private:
-    /// Each part with a chance of one in `rarity`.
+    /// Includes each option with a chance of one in `rarity`.
     Said said(std::size_t rarity) {
         Said result;
         if (random_.one_in(rarity * 2)) result.pytorch_level = pytorch_level();
@@ -239,7 +239,7 @@ class Maker {
             std::array{Level{"0", {}}, Level{"1", {false, false, true}}, Level{"2", {false, true, false}},
                        Level{"names", {true, false, false}}, Level{"stats,files", {false, true, true}}});
     }
-    /// A name of which some parts are blurred, so that it matches often.
+    /// A name with some blurred parts, so that it matches often.
     Piece piece() {
         std::string text;
         for (const char c : random_.one_of(names_)) {
@@ -330,7 +330,7 @@ Variables variables_of(const Said& said) {
     return variables;
 }
 
-/// Nothing that is made up needs an escape.
+/// No random text needs an escape.
 std::string json_of(const Said& said, const std::string& more = {}) {
     std::string text;
     const auto add = [&](const std::string& key, const std::string& value) {
@@ -362,7 +362,7 @@ std::string json_of(const Wanted& wanted) {
 
 }  // namespace
 
-TEST_CASE("Random options decide about random calls as the naive selection does") {
+TEST_CASE("Random options decide about random calls as the slow selection does") {
     std::size_t selected = 0;
     for (std::uint64_t seed = 1; seed <= kOptionSets; ++seed) {
         Maker maker(seed);
@@ -374,7 +374,7 @@ TEST_CASE("Random options decide about random calls as the naive selection does"
             CAPTURE(seed, json, variables, parsed.complaints);
             FAIL("a complaint about what is right");
         }
-        // Where nothing may be wanted of any call but its record, each call is on record.
+        // If only records can be requested for calls, every call is recorded.
         const Options& options = parsed.options;
         const bool records = options.records_all() || checks_arguments(options) || looks_for_races(options);
         const bool looks = may_measure(options) || may_save(options);
@@ -397,12 +397,12 @@ TEST_CASE("Random options decide about random calls as the naive selection does"
             FAIL("selected otherwise");
         }
     }
-    // Else this would be a test of little.
+    // Otherwise the test would cover little.
     CHECK(selected > kOptionSets * kPlaces / 10);
     CHECK(selected < kOptionSets * kPlaces / 2);
 }
 
-TEST_CASE("Random globs take what the naive matcher takes") {
+TEST_CASE("Random globs match what the slow matcher matches") {
     constexpr std::string_view kPatternLetters = "ab*?[]!-A";
     std::size_t matches = 0;
     for (std::uint64_t seed = 1; seed <= 50000; ++seed) {

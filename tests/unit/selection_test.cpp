@@ -1,4 +1,4 @@
-// Selection, as the README explains it: each line of selection_examples.def, then what holds of all of them.
+// Selection as the README explains it: each line of selection_examples.def, then what holds for all of them.
 #include "config/selection.hpp"
 
 #include <set>
@@ -32,7 +32,7 @@ std::set<std::string> set_of(std::string_view list) {
     return result;
 }
 
-/// "--runs 7 --calls :3" as `aoti-dbg run` would pass it on; level 3 where none is given.
+/// "--runs 7 --calls :3" as `aoti-dbg run` would pass it on, with level 3 as the default.
 Variables variables_of(std::string_view flags, Variables variables = {}) {
     while (!flags.empty()) {
         const std::size_t blank = flags.find(' ');
@@ -115,34 +115,34 @@ void check_call_with_file(const std::string& flags, std::string_view kernel, int
 
 }  // namespace
 
-TEST_CASE("Patterns select what their examples say, and nothing else") {
+TEST_CASE("Patterns select what their examples list, and nothing else") {
 #define AOTI_DBG_EXAMPLE_PATTERNS(patterns, selected) check_patterns(patterns, selected);
 #include "tests/unit/selection_examples.def"
 }
 
-TEST_CASE("Windows hold the numbers that their examples say, of runs and of calls") {
+TEST_CASE("Windows contain the numbers that their examples list, of runs and of calls") {
 #define AOTI_DBG_EXAMPLE_WINDOW(window, selected) check_window(window, selected);
 #include "tests/unit/selection_examples.def"
 }
 
-TEST_CASE("Windows and sides together select what their examples say") {
+TEST_CASE("Windows and sides together select what their examples list") {
 #define AOTI_DBG_EXAMPLE_CALL(flags, run, call, printed) check_call(flags, run, call, printed);
 #include "tests/unit/selection_examples.def"
 }
 
-TEST_CASE("The example of a configuration file selects what is said beside it") {
+TEST_CASE("The example of a configuration file selects what its text says") {
 #define AOTI_DBG_EXAMPLE_FILE_CALL(flags, kernel, run, call, printed) \
     check_call_with_file(flags, kernel, run, call, printed);
 #include "tests/unit/selection_examples.def"
 }
 
-TEST_CASE("Nothing is selected at level 0, and then nothing may be") {
+TEST_CASE("Nothing is selected at level 0, and may_select() knows it") {
     const Options options = parse({{"AOTI_DBG_LEVEL", "0"}, {"AOTI_DBG_KERNELS", "*"}}).options;
     CHECK_FALSE(may_select(options));
     CHECK_FALSE(select(options, {"k", "k", 0, 0}).any());
 }
 
-TEST_CASE("Arguments are checked where it is said, and in triage unless it is said otherwise") {
+TEST_CASE("Arguments are checked where requested, and in triage unless the options say otherwise") {
     const auto options_of = [](const Variables& variables) { return parse(variables).options; };
     CHECK_FALSE(checks_arguments(options_of({{"AOTI_DBG_LEVEL", "2"}})));
     CHECK(checks_arguments(options_of({{"AOTI_DBG_TRIAGE", "1"}})));
@@ -155,7 +155,7 @@ TEST_CASE("Arguments are checked where it is said, and in triage unless it is sa
     CHECK_FALSE(alone.levels.any());
 }
 
-TEST_CASE("Races are looked for where it is said, and nowhere else") {
+TEST_CASE("The races check runs where requested, and nowhere else") {
     const auto options_of = [](const Variables& variables) { return parse(variables).options; };
     CHECK_FALSE(looks_for_races(options_of({{"AOTI_DBG_TRIAGE", "1"}})));
     CHECK_FALSE(looks_for_races(options_of({{"AOTI_DBG_CHECK", "nan,inf,args"}})));
@@ -169,7 +169,7 @@ TEST_CASE("Races are looked for where it is said, and nowhere else") {
     CHECK_FALSE(may_show(alone));
 }
 
-TEST_CASE("Level 2 looks for NaN unless it is said otherwise, and a search alone prints nothing") {
+TEST_CASE("Level 2 checks for NaN unless the options say otherwise, and checks alone print nothing") {
     const auto selected = [](const Variables& variables) {
         const Options options = parse(variables).options;
         const Selected result = select(options, {"k", "k", 0, 0});
@@ -189,7 +189,7 @@ TEST_CASE("Level 2 looks for NaN unless it is said otherwise, and a search alone
             .any());
 }
 
-TEST_CASE("A rule with level 0 switches the search for findings off, and one with level 2 on") {
+TEST_CASE("A rule with level 0 turns the checks off, and one with level 2 on") {
     const auto check_of = [](const std::string& json, std::string_view kernel) {
         return select(parse_file(json).options, {kernel, kernel, 0, 0}).check;
     };
@@ -201,7 +201,7 @@ TEST_CASE("A rule with level 0 switches the search for findings off, and one wit
     CHECK(check_of(on, "b") == Check{});
 }
 
-TEST_CASE("A rule can raise the level where it is 0 for all") {
+TEST_CASE("A rule can raise the level if it is 0 for all") {
     const Options options =
         parse_file(R"({"level": 0, "rules": [{"kernels": "a*", "level": "names,stats"}]})").options;
     CHECK(may_select(options));
@@ -212,7 +212,7 @@ TEST_CASE("A rule can raise the level where it is 0 for all") {
         may_select(parse_file(R"({"rules": [{"kernels": "a", "level": 0}, {"kernels": "b"}]})").options));
 }
 
-TEST_CASE("The first rule that matches decides alone, also where it says nothing") {
+TEST_CASE("Only the first matching rule counts, even if it is empty") {
     const Options options = parse_file(R"({"level": 3, "rules": [{"kernels": "a*"},
         {"kernels": "*", "level": 0}, {"kernels": "b", "level": 3}]})")
                                 .options;
@@ -220,7 +220,7 @@ TEST_CASE("The first rule that matches decides alone, also where it says nothing
     CHECK_FALSE(select(options, {"b", "b", 0, 0}).any());
 }
 
-TEST_CASE("A rule cannot bring back a name that is not selected at all") {
+TEST_CASE("A rule cannot bring back an unselected name") {
     const Options options =
         parse_file(R"({"level": 3, "kernels": "a*", "rules": [{"kernels": "*", "level": 3}]})").options;
     CHECK(select(options, {"a", "", 0, 0}).any());
@@ -228,7 +228,7 @@ TEST_CASE("A rule cannot bring back a name that is not selected at all") {
     CHECK_FALSE(treatment_of(options, "b", "b").levels.any());
 }
 
-TEST_CASE("A treatment is the same answer, worked out once a name") {
+TEST_CASE("A treatment gives the same answer, computed once per name") {
     const Options options =
         parse({{"AOTI_DBG_LEVEL", "3"}, {"AOTI_DBG_RUNS", "2:4"}, {"AOTI_DBG_SIDE", "before"}}).options;
     const Treatment treatment = treatment_of(options, "k", "k");

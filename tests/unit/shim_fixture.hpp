@@ -1,5 +1,5 @@
-// For tests that link the library's core into their own process: its options, set before anything reads them,
-// and what it recorded.
+// For tests that link the library's core into their own process: sets the library's options before it reads
+// them, and gives access to its records.
 #pragma once
 
 #include <cstdlib>
@@ -14,7 +14,7 @@
 
 namespace aoti_dbg::test {
 
-/// One a program: the library reads its options once.
+/// One instance per program, because the library reads its options once.
 class CoreAtLevel3 {
   public:
     CoreAtLevel3() {
@@ -25,7 +25,7 @@ class CoreAtLevel3 {
         ensure_process_ready();
     }
 
-    /// What level 3 has printed so far, without the blank rest of a mapped log.
+    /// The level-3 output so far, without the blank rest of a mapped log.
     [[nodiscard]] std::string printed() const {
         std::string text = read_text(folder_.path() / "log");
         while (text.size() > 1 && text[text.size() - 2] == '\n')

@@ -1,5 +1,5 @@
-// The generated table of shim functions: the look-up, what single functions must say, and what holds for all.
-// Functions are written down here from the header's text by hand, so that a wrong generator is seen.
+// The generated table of shim functions: the lookup, the facts about single functions, and what holds for
+// all. The expected facts are written by hand from the header's text, so that a wrong generator is noticed.
 
 #include "shim/runtime/shim_table.hpp"
 
@@ -23,7 +23,7 @@ const ShimSignature& shim(std::string_view name) {
     return *found;
 }
 
-TEST_CASE("A name that is not in the table is not found, near misses included") {
+TEST_CASE("A name that is not in the table is not found, even if similar") {
     CHECK(find_shim("") == nullptr);
     CHECK(find_shim("aoti_torch_") == nullptr);
     CHECK(find_shim("aoti_torch_cpu_addmm_ou") == nullptr);
@@ -102,7 +102,7 @@ TEST_CASE("A complex<double> by value takes two vector registers, a complex<floa
 }
 
 TEST_CASE("Arguments beyond the registers are counted for the stack") {
-    // 15 integers and pointers: nine on the stack. Two doubles do not take part.
+    // 15 integers and pointers, nine of them on the stack. Two doubles do not count.
     const ShimSignature& attention = shim("aoti_torch__scaled_dot_product_flash_attention_v2");
     CHECK(attention.args == "iiidzzDrrrrWWrrr");
     CHECK(attention.stack_words() == 9);
@@ -110,7 +110,7 @@ TEST_CASE("Arguments beyond the registers are counted for the stack") {
     CHECK(shim("aoti_torch_abi_version").args.empty());
 }
 
-TEST_CASE("Ops of an out variant: the caller's tensor comes first and is written") {
+TEST_CASE("In ops of an out variant the caller's tensor comes first and is written") {
     const ShimSignature& addmm = shim("aoti_torch_cuda_addmm_out");
     CHECK(addmm.args == "oiiidd");
     CHECK(addmm.mutates == "m-----");
@@ -130,16 +130,16 @@ TEST_CASE("Fallback ops are printed as PyTorch spells them") {
     CHECK(shim("aoti_torch_cpu__wrapped_linear_prepack").printed == "_quantized::_wrapped_linear_prepack");
 }
 
-TEST_CASE("Lists, optional tensors and lists of optional tensors are told apart") {
+TEST_CASE("Lists, optional tensors and lists of optional tensors are distinguished") {
     CHECK(shim("aoti_torch_cpu_cat").args == "lnwr");
     CHECK(shim("aoti_torch_cpu_index_Tensor").args == "iLnr");
     CHECK(shim("aoti_torch_index_put_out").args == "oilNib");
-    // A block size after an optional tensor is no length of a list.
+    // A block size after an optional tensor is not the length of a list.
     CHECK(shim("aoti_torch_cpu__dyn_quant_pack_4bit_weight").args == "iiqwwwr");
     CHECK(shim("aoti_torch_proxy_executor_call_function").args == "pzzazt");
 }
 
-TEST_CASE("Ops that work in place name what they write, wherever it stands") {
+TEST_CASE("Ops that work in place name what they write, wherever it is") {
     CHECK(shim("aoti_torch_cpu__fused_moving_avg_obs_fq_helper").mutates == "---mmmm--------");
     CHECK(shim("aoti_torch_cuda_bernoulli__float").mutates == "m--");
     CHECK(shim("aoti_torch_cpu_mkldnn__convolution_pointwise_binary_").mutates.substr(0, 3) == "m--");
@@ -147,7 +147,7 @@ TEST_CASE("Ops that work in place name what they write, wherever it stands") {
     CHECK(shim("aoti_torch_cuda_sort").mutates == "-----");
 }
 
-TEST_CASE("Kinds: ops, the two roads of custom ops, and bookkeeping") {
+TEST_CASE("Kinds: ops, the two routes of custom ops, and bookkeeping") {
     CHECK(shim("aoti_torch_proxy_executor_call_function").kind == ShimKind::proxy);
     CHECK(shim("aoti_torch_call_dispatcher").kind == ShimKind::dispatcher);
     CHECK(shim("torch_call_dispatcher").kind == ShimKind::dispatcher);

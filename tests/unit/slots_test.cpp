@@ -1,5 +1,5 @@
-// The pool of slots: what happens at its end, and when models come and go. A program of its own, because it
-// uses the pool up.
+// The pool of slots: its exhaustion, and models that come and go. This is a program of its own because it
+// uses up the pool.
 #include <set>
 #include <string>
 
@@ -34,7 +34,7 @@ int call(void* stub) {
 
 }  // namespace
 
-TEST_CASE("the same name in two models has two stubs, each before its own function") {
+TEST_CASE("The same name in two models has two stubs, each before its own function") {
     void* first = stub_for(slot_of(one, "cpp_fused_same_0", 1));
     void* second = stub_for(slot_of(two, "cpp_fused_same_0", 2));
     REQUIRE(first != second);
@@ -42,7 +42,7 @@ TEST_CASE("the same name in two models has two stubs, each before its own functi
     CHECK(call(second) == 2);
 }
 
-TEST_CASE("a full pool leaves functions unhooked, and retired slots come back into use") {
+TEST_CASE("A full pool leaves functions unhooked, and retired slots are reused") {
     std::set<void*> stubs;
     std::uint32_t made = 0;
     while (void* stub = stub_for(slot_of(one, "filler_" + std::to_string(made), 7))) {
@@ -54,7 +54,7 @@ TEST_CASE("a full pool leaves functions unhooked, and retired slots come back in
     CHECK(made > kSlots - 10);
     CHECK(call(*stubs.rbegin()) == 1);
     CHECK(stub_for(slot_of(two, "one_more", 8)) == nullptr);
-    // What is there already is still found.
+    // An existing stub is still found.
     CHECK(stub_for(slot_of(one, "filler_0", 7)) != nullptr);
 
     retire_slots_of(7);

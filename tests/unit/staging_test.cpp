@@ -1,5 +1,5 @@
-// The memory in which tensors wait for their writers: full first, then given back in any order, then by many
-// threads at once.
+// The staging memory where tensors wait for their writers: full first, then returned in any order, then used
+// by many threads.
 #include "shim/save/staging.hpp"
 
 #include <algorithm>
@@ -26,13 +26,13 @@ bool overlap(const Staging::Piece& one, const Staging::Piece& other) {
 
 }  // namespace
 
-TEST_CASE("There is no staging of less than a page, and none of more than can be had") {
+TEST_CASE("A staging buffer has at least a page, and an impossible size gives none") {
     CHECK(Staging::make(0) == nullptr);
     CHECK(Staging::make(100) == nullptr);
     CHECK(Staging::make(std::uint64_t{1} << 62U) == nullptr);
 }
 
-TEST_CASE("Pieces do not overlap, and when it is full nobody gets one without waiting") {
+TEST_CASE("Pieces do not overlap, and a full buffer gives none without waiting") {
     const auto staging = Staging::make(kBytes);
     REQUIRE(staging != nullptr);
     std::vector<Staging::Piece> pieces;
@@ -51,7 +51,7 @@ TEST_CASE("Pieces do not overlap, and when it is full nobody gets one without wa
         CHECK(pieces[i].bytes.front() == static_cast<std::byte>(i));
         CHECK(pieces[i].bytes.back() == static_cast<std::byte>(i));
     }
-    // Any of them, and two that lie beside each other are room for one of twice the size.
+    // Any returned piece is room again, and two adjacent ones are room for twice the size.
     Staging::give_back(pieces[7].slot);
     CHECK_FALSE(staging->take(50'000, 0).bytes.empty());
     Staging::give_back(pieces[3].slot);
@@ -61,7 +61,7 @@ TEST_CASE("Pieces do not overlap, and when it is full nobody gets one without wa
     CHECK_FALSE(staging->take(100'000, 0).bytes.empty());
 }
 
-TEST_CASE("A large piece has its turn, however many take small ones") {
+TEST_CASE("A large piece gets its turn, however many callers take small ones") {
     const auto staging = Staging::make(kBytes);
     REQUIRE(staging != nullptr);
     std::deque<Staging::Piece> small;
@@ -76,7 +76,7 @@ TEST_CASE("A large piece has its turn, however many take small ones") {
         has_large = piece.bytes.size() == staging->most();
         Staging::give_back(piece.slot);
     });
-    // Each that is given back is asked for again at once, as long as nobody else waits.
+    // Each returned piece is requested again at once, but a waiting request comes first.
     while (!has_large && !small.empty()) {
         Staging::give_back(small.front().slot);
         small.pop_front();
@@ -90,7 +90,7 @@ TEST_CASE("A large piece has its turn, however many take small ones") {
         Staging::give_back(piece.slot);
 }
 
-TEST_CASE("Nobody gets a piece of a retired one, and who waits for one goes on without") {
+TEST_CASE("A retired buffer gives no pieces, and a waiting caller continues without one") {
     const auto staging = Staging::make(kBytes);
     REQUIRE(staging != nullptr);
     std::vector<Staging::Piece> all;
@@ -116,7 +116,7 @@ TEST_CASE("Eight of the largest pieces fit") {
         CHECK_FALSE(staging->take(staging->most(), 0).bytes.empty());
 }
 
-TEST_CASE("It goes on for ever, with pieces of any size given back in any order") {
+TEST_CASE("It works indefinitely, with pieces of any size returned in any order") {
     const auto staging = Staging::make(kBytes);
     REQUIRE(staging != nullptr);
     std::vector<Staging::Piece> out;
@@ -139,7 +139,7 @@ TEST_CASE("It goes on for ever, with pieces of any size given back in any order"
     }
 }
 
-TEST_CASE("Who waits goes on when something is given back, and many threads share it") {
+TEST_CASE("A waiting caller continues when a piece is returned, and many threads share the buffer") {
     const auto staging = Staging::make(kBytes);
     REQUIRE(staging != nullptr);
     std::atomic<int> wrong{0};

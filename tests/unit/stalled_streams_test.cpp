@@ -1,4 +1,4 @@
-// Which streams stand still: by what has ended at each look, and by nothing else.
+// Stalled streams, found only from the finished launches at each check.
 #include "shim/faults/stalled_streams.hpp"
 
 #include <algorithm>
@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::uint64_t kSecond = 1'000'000'000;
 
-/// A limit of three seconds, and a look each second.
+/// A limit of three seconds, and a check each second.
 class Looks {
   public:
     void look(const std::vector<UnendedMark>& unended, std::uint64_t ended) {
@@ -27,7 +27,7 @@ class Looks {
 
 using Marks = std::vector<std::uint32_t>;
 
-TEST_CASE("A stream is due when its first launch has not ended for so long, and then less and less often") {
+TEST_CASE("A stream is due when its first launch is unfinished for too long, and then at growing intervals") {
     Looks looks;
     Marks due;
     for (std::uint32_t second = 0; second < 30; ++second) {
@@ -41,7 +41,7 @@ TEST_CASE("A stream is due when its first launch has not ended for so long, and 
     CHECK(due == Marks{3, 6, 12, 24});
 }
 
-TEST_CASE("What ends begins anew, and so does what is behind it") {
+TEST_CASE("A finished launch restarts the time, also for the launches behind it") {
     Looks looks;
     for (std::uint64_t second = 0; second < 20; ++second) {
         looks.look({{7, second / 2}}, second / 2);
@@ -49,7 +49,7 @@ TEST_CASE("What ends begins anew, and so does what is behind it") {
     }
 }
 
-TEST_CASE("No stream stands as long as anything ends on another, which it may wait for") {
+TEST_CASE("A stream is not stalled as long as launches finish on another, which it may wait for") {
     Looks looks;
     std::uint64_t ended = 0;
     for (; ended < 10; ++ended) {
@@ -63,7 +63,7 @@ TEST_CASE("No stream stands as long as anything ends on another, which it may wa
     CHECK(looks.ask() == Marks{7});
 }
 
-TEST_CASE("With one that is due all are told that stand, since it may wait for one of them") {
+TEST_CASE("With a due stream all stalled ones are reported, because it may wait for one of them") {
     Looks looks;
     looks.look({{9, 1}}, 5);
     for (int second = 0; second < 3; ++second)
@@ -72,7 +72,7 @@ TEST_CASE("With one that is due all are told that stand, since it may wait for o
     CHECK(looks.ask() == Marks{7, 9});
 }
 
-TEST_CASE("What has ended stands no more, whether another is behind it or not") {
+TEST_CASE("A stream is not stalled once its launch has finished, with or without another behind it") {
     for (const bool is_last : {true, false}) {
         Looks looks;
         for (int second = 0; second < 5; ++second)
@@ -87,7 +87,7 @@ TEST_CASE("What has ended stands no more, whether another is behind it or not") 
     }
 }
 
-TEST_CASE("Of a context that may have gone nothing is due, and what stands there is not forgotten") {
+TEST_CASE("A context that may be gone has no due stream, and its stalled time is kept") {
     Looks looks;
     for (int second = 0; second < 10; ++second) {
         looks.look({{7, 4, true}}, 4);

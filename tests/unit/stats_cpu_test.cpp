@@ -1,5 +1,5 @@
-// The CPU implementation against a naive judge, over dtypes, layouts, contents and splits. The seeds are
-// fixed; a failure prints what was measured.
+// The CPU implementation compared with a naive reference, over dtypes, layouts, contents and splits. The
+// seeds are fixed; a failure prints the measured tensor.
 #include <algorithm>
 #include <cfenv>
 #if defined(__x86_64__)
@@ -25,7 +25,7 @@ std::vector<const BlockKernels*> all_kernels() {
     return kernels;
 }
 
-/// In random ranges, merged in random order and grouping.
+/// Measures random ranges and merges them in random order and grouping.
 TensorStatistics measure_in_pieces(const Sample& sample, Wanted wanted, Random& random) {
     const std::uint64_t count = element_count(sample.sizes);
     std::vector<std::uint64_t> borders{0, count};
@@ -88,7 +88,7 @@ TEST_CASE("A tensor with PyTorch's conjugate or negative bit has statistics and 
     }
 }
 
-TEST_CASE("Nothing is measured of a tensor without elements") {
+TEST_CASE("A tensor without elements has no statistics") {
     Sample sample = floats({});
     const TensorStatistics statistics = measure(sample.view(), kEverything);
     CHECK(statistics.count == 0);
@@ -123,7 +123,7 @@ TEST_CASE("The first of equal extremes counts, and zeros of both signs are equal
     CHECK_FALSE(std::signbit(measure(floats({-0.0F}).view(), Wanted::printed).real.all.minimum.floating));
 }
 
-TEST_CASE("The first NaN is where minimum and maximum are, as in torch") {
+TEST_CASE("The first NaN is the place of minimum and maximum, as in torch") {
     const TensorStatistics statistics =
         measure(floats({1, INFINITY, NAN, -INFINITY, NAN}).view(), Wanted::indices);
     CHECK(statistics.real.minimum_index == 2);
@@ -135,7 +135,7 @@ TEST_CASE("The first NaN is where minimum and maximum are, as in torch") {
     CHECK(infinite.real.maximum_index == 1);
 }
 
-TEST_CASE("Every dtype, layout and content agrees with the naive judge, whole and in pieces") {
+TEST_CASE("Every dtype, layout and content agrees with the naive reference, whole and in pieces") {
     Random random(1);
     for (std::uint32_t number = 0; number < kDTypes; ++number)
         for (int shape = 0; shape < kShapes; ++shape)
@@ -154,7 +154,7 @@ TEST_CASE("Every dtype, layout and content agrees with the naive judge, whole an
             }
 }
 
-TEST_CASE("Ranges cover a tensor and begin on a grain") {
+TEST_CASE("Ranges cover a tensor and start at a multiple of the grain") {
     for (const std::uint64_t count : {0ULL, 1ULL, 15ULL, 16ULL, 17ULL, 1000ULL, 1ULL << 62U})
         for (const std::uint32_t parts : {1U, 2U, 7U, 64U}) {
             CHECK(range_begin(count, 0, parts) == 0);
@@ -239,7 +239,7 @@ TEST_CASE("A hash is the same in every layout and another after any change") {
         }
 }
 
-TEST_CASE("The hash says what the bytes are of") {
+TEST_CASE("The hash depends on the dtype and sizes of the tensor") {
     Sample sample = floats({1, 2, 3, 4, 5, 6});
     sample.sizes = {2, 3};
     sample.strides = {3, 1};
@@ -260,7 +260,7 @@ TEST_CASE("Hashes of recorded tensors do not change") {
     CHECK(hash_of(floats({1, 2, 3, 4, 5})) == 0x7ae62a670d03658bU);
 }
 
-TEST_CASE("Hashes of similar small tensors do not meet") {
+TEST_CASE("Hashes of similar small tensors do not collide") {
     std::vector<std::uint64_t> hashes;
     for (int a = 0; a < 64; ++a)
         for (int b = 0; b < 64; ++b) {
@@ -273,7 +273,7 @@ TEST_CASE("Hashes of similar small tensors do not meet") {
     CHECK(std::adjacent_find(hashes.begin(), hashes.end()) == hashes.end());
 }
 
-TEST_CASE("The caller's floating-point mode and flags are as they were") {
+TEST_CASE("The caller's floating-point mode and flags stay as they were") {
     const Sample sample = floats({1e-40F, 3e38F, -3e38F, NAN, 0.1F});
     std::feclearexcept(FE_ALL_EXCEPT);
     const TensorStatistics measured = measure(sample.view(), kEverything);
@@ -281,7 +281,7 @@ TEST_CASE("The caller's floating-point mode and flags are as they were") {
     CHECK(difference(measured, sample, kEverything, kTolerance) == kNothing);
 #if defined(__x86_64__)
     const unsigned kept = _mm_getcsr();
-    _mm_setcsr(kept | 0x8040U);  // denormals are taken and given as zero, as torch.set_flush_denormal does
+    _mm_setcsr(kept | 0x8040U);  // flushes denormals to zero, as torch.set_flush_denormal does
     const TensorStatistics statistics = measure(floats({1e-40F, 2e-40F}).view(), kEverything);
     CHECK(_mm_getcsr() == (kept | 0x8040U));
     _mm_setcsr(kept);
@@ -290,7 +290,7 @@ TEST_CASE("The caller's floating-point mode and flags are as they were") {
 #endif
 }
 
-TEST_CASE("The ways to compile the loops agree on every float16") {
+TEST_CASE("All compiled variants of the loops agree on every float16") {
     Sample sample;
     sample.dtype = DType::float16;
     sample.sizes = {65536};

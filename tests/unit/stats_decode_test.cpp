@@ -1,5 +1,5 @@
-// Every bit pattern of the narrow float kinds, against their definition in powers of two and against values
-// that are known. The device fills its table with the same functions.
+// Every bit pattern of the narrow float kinds, compared with their definition in powers of two and with known
+// values. The device fills its table with the same functions.
 #include "stats_kernels/element_decode.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/unit/stats_samples.hpp"
@@ -9,7 +9,7 @@ using stats_fixture::float_value;
 
 namespace {
 
-/// Equal as bits, but for the payload of NaN.
+/// Equal as bits, apart from the payload of NaN.
 bool same_value(float got, double expected) {
     if (std::isnan(expected)) return std::isnan(got);
     return static_cast<double>(got) == expected && std::signbit(got) == std::signbit(expected);
@@ -39,7 +39,7 @@ TEST_CASE("Every float8 of the five kinds decodes to its value") {
     }
 }
 
-TEST_CASE("The extremes of the float8 kinds are those that their papers give") {
+TEST_CASE("The extremes of the float8 kinds are those of their papers") {
     CHECK(decode_float8(DType::float8_e4m3fn, 0x7e) == 448.0F);
     CHECK(decode_float8(DType::float8_e4m3fn, 0x01) == 0x1p-9F);
     CHECK(std::isnan(decode_float8(DType::float8_e4m3fn, 0xff)));

@@ -1,5 +1,5 @@
-// A naive judge of statistics: long double and 128-bit integers, element after element, over the samples of
-// stats_samples.hpp. It shares no arithmetic with what it judges.
+// A naive reference for statistics: long double and 128-bit integers, element by element, over the samples of
+// stats_samples.hpp. It must not share arithmetic with the code under test.
 #pragma once
 
 #include "tests/unit/stats_samples.hpp"
@@ -59,7 +59,8 @@ inline Expected judge(const Sample& sample, std::uint32_t part) {
     expected.finite = finite.size();
     if (finite.empty()) return expected;
     const auto count = static_cast<long double>(finite.size());
-    // From the first one on: a sum of a hundred thousand equal numbers would be rounded in one direction.
+    // Starts from the first value, because a sum of a hundred thousand equal numbers would be rounded in one
+    // direction.
     expected.mean = finite[0];
     for (const long double value : finite) {
         expected.mean += (value - finite[0]) / count;
@@ -84,11 +85,11 @@ inline bool near(double got, long double expected, long double margin) {
     return std::fabs(static_cast<long double>(got) - expected) <= margin;
 }
 
-/// Squares beyond the range of double are Inf, or 0, in ours; README.md says so.
+/// Our squares overflow to Inf or underflow to 0 beyond the range of double, as README.md says.
 inline bool near_deviation(double got, long double expected, const Expected& all, double tolerance) {
     if (expected > 1e150L && std::isinf(got) && got > 0) return true;
     if (expected < 1e-150L && got >= 0 && got <= 1e-150) return true;
-    // What rounding the mean of so large numbers costs.
+    // The rounding error of the mean of such large numbers.
     return near(got, expected, tolerance * expected + 1e-15L * all.magnitude);
 }
 
@@ -103,7 +104,8 @@ inline bool same_integer(const Number& got, Int128 expected) {
         if (!(condition)) return "not: " #condition; \
     } while (false)
 
-/// Empty if `got` is what it has to be; else what is not. `tolerance` is of mean and standard deviation.
+/// Returns an empty text if `got` is correct, and otherwise the difference. `tolerance` applies to mean and
+/// standard deviation.
 inline std::string difference(const RealStatistics& got, const Expected& want, DType dtype, Wanted wanted,
                               bool in_order, double tolerance) {
     const bool printed = wants(wanted, Wanted::printed | Wanted::indices);
@@ -119,7 +121,7 @@ inline std::string difference(const RealStatistics& got, const Expected& want, D
     STATS_FIXTURE_EXPECT(got.zeros == want.zeros);
     STATS_FIXTURE_EXPECT(got.all.count == want.count);
     STATS_FIXTURE_EXPECT(got.finite.count == want.finite);
-    // Where doubles are denormal they have no more digits.
+    // Denormal doubles have no more digits.
     STATS_FIXTURE_EXPECT(near(got.finite.mean, want.mean, tolerance * want.magnitude + 0x1p-1060L));
     STATS_FIXTURE_EXPECT(near_deviation(got.finite.standard_deviation, want.deviation, want, tolerance));
     if (is_integer(dtype)) {
@@ -131,7 +133,7 @@ inline std::string difference(const RealStatistics& got, const Expected& want, D
         STATS_FIXTURE_EXPECT(same(got.finite.minimum.floating, want.minimum));
         STATS_FIXTURE_EXPECT(same(got.finite.maximum.floating, want.maximum));
     }
-    // As torch: any NaN makes all NaN; Inf makes the standard deviation NaN.
+    // As in torch, any NaN makes all NaN, and Inf makes the standard deviation NaN.
     if (want.nan > 0) {
         STATS_FIXTURE_EXPECT(std::isnan(got.all.mean) && std::isnan(got.all.minimum.floating));
         STATS_FIXTURE_EXPECT(std::isnan(got.all.maximum.floating));

@@ -1,4 +1,4 @@
-// Lines that a device leaves: added up whole, and never half.
+// Result lines that a device leaves: they are added up completely, and never in part.
 #include <array>
 #include <bit>
 #include <cmath>
@@ -61,7 +61,7 @@ TEST_CASE("Blocks are added up") {
     CHECK(part.first_positive_infinity == 5);
 }
 
-TEST_CASE("Both parts, places and the hash are there where they are wanted") {
+TEST_CASE("Both parts, places and the hash exist if they are requested") {
     const ResultShape shape{2, DType::complex64, kPrinted | Wanted::indices | Wanted::hash, 0};
     REQUIRE(shape.lines() == 12);
     std::vector<ResultLine> lines(shape.lines());
@@ -84,7 +84,7 @@ TEST_CASE("Both parts, places and the hash are there where they are wanted") {
     }
 }
 
-TEST_CASE("As long as any line is missing there is nothing, whichever it is") {
+TEST_CASE("As long as any line is missing there is no result, whichever it is") {
     const ResultShape shape{4, DType::int32, kPrinted, 0};
     for (std::uint32_t missing = 0; missing < shape.lines(); ++missing) {
         std::vector<ResultLine> lines(shape.lines());
@@ -98,7 +98,7 @@ TEST_CASE("As long as any line is missing there is nothing, whichever it is") {
     }
 }
 
-TEST_CASE("A line of which any piece is that of an earlier launch is not there") {
+TEST_CASE("A line with any piece of an earlier launch counts as missing") {
     aoti_dbg::Random random(3);
     const ResultShape shape{1, DType::float32, kPrinted, 0};
     for (int round = 0; round < 2000; ++round) {
@@ -108,7 +108,7 @@ TEST_CASE("A line of which any piece is that of an earlier launch is not there")
         for (std::uint32_t i = 0; i + 1 < kLineWords; ++i)
             words[i] = random.bits();
         write_line(line, kSequence, words);
-        // The device writes sixteen bytes at a time; they may arrive in any order.
+        // The device writes sixteen bytes at a time, which may arrive in any order.
         for (std::uint32_t i = 0; i + 1 < kLineWords; ++i)
             if (random.one_in(2)) words[i] ^= 1ULL << random.below(64);
         write_line(earlier, kSequence - 1, words);
@@ -122,7 +122,7 @@ TEST_CASE("A line of which any piece is that of an earlier launch is not there")
     }
 }
 
-TEST_CASE("A job that was refused says so, whatever else lies there") {
+TEST_CASE("A refused job says so, whatever else its lines contain") {
     const ResultShape shape{100, DType::complex128, kPrinted | Wanted::hash, 0};
     std::vector<ResultLine> lines(shape.lines());
     write_refusal(lines.data(), kSequence);
@@ -131,7 +131,7 @@ TEST_CASE("A job that was refused says so, whatever else lies there") {
     CHECK(gather(lines.data(), shape, kSequence + 1, total) == Gathered::not_yet);
 }
 
-TEST_CASE("Elements come as they are, however many lines they fill") {
+TEST_CASE("Elements arrive unchanged, however many lines they fill") {
     for (const std::uint32_t count : {1U, 7U, 14U, 15U, 64U}) {
         const ResultShape shape{1, DType::float32, kPrinted, value_bytes(DType::float32, kPrinted, count)};
         CAPTURE(count);
@@ -154,7 +154,7 @@ TEST_CASE("Elements come as they are, however many lines they fill") {
     CHECK(value_bytes(DType::float32, Wanted::findings, 3) == 0);
 }
 
-TEST_CASE("Moments near the end of double's range, and of one number far from all others, are right") {
+TEST_CASE("Moments near the end of double's range, and of one far outlier, are correct") {
     const ResultShape shape{3, DType::float64, kPrinted, 0};
     std::vector<ResultLine> lines(shape.lines());
     TensorPartial total;

@@ -1,4 +1,5 @@
-// From tensors to a launch: every job has its blocks, nothing overflows, and what does not fit is refused.
+// From tensors to a launch: every job has its blocks, nothing overflows, and jobs that do not fit are
+// refused.
 #include <cstddef>
 #include <cstring>
 
@@ -20,12 +21,12 @@ std::uint32_t blocks_of(DType dtype, std::uint64_t count, Wanted wanted = Wanted
 
 }  // namespace
 
-TEST_CASE("A tensor without elements gets a block, since a result is due") {
+TEST_CASE("A tensor without elements gets a block, because it needs a result") {
     CHECK(blocks_of(DType::float32, 0) == 1);
     CHECK(blocks_of(DType::int8, 1U << 30U, Wanted::findings) == 1);
 }
 
-TEST_CASE("A small tensor is spread out, a large one fills the device once") {
+TEST_CASE("A small tensor is spread over blocks, and a large one fills the device once") {
     CHECK(blocks_of(DType::float16, 100) == 1);
     CHECK(blocks_of(DType::float16, 32 << 10) == 4);
     CHECK(blocks_of(DType::float16, 1U << 18U) == 32);
@@ -35,7 +36,7 @@ TEST_CASE("A small tensor is spread out, a large one fills the device once") {
     CHECK(blocks_of(DType::complex128, UINT64_MAX / 16) == 528);
 }
 
-TEST_CASE("No tensor gets more blocks than the device holds at once, whatever the device") {
+TEST_CASE("No tensor gets more blocks than the device can run at once, whatever the device") {
     Random random(5);
     for (int round = 0; round < 300; ++round) {
         const DeviceLimits limits{1 + static_cast<std::uint32_t>(below(random, 200)), 4};
@@ -61,7 +62,7 @@ TEST_CASE("Blocks of a launch's jobs follow one another") {
     CHECK(launch.blocks == 508);
 }
 
-TEST_CASE("What does not fit into a launch is refused, and changes nothing") {
+TEST_CASE("A job that does not fit into a launch is refused, and changes nothing") {
     StatisticsLaunch launch;
     Sample contiguous;
     contiguous.sizes = {4};
@@ -80,7 +81,7 @@ TEST_CASE("What does not fit into a launch is refused, and changes nothing") {
     CHECK_FALSE(add_job(launch, contiguous.view(), Wanted::indices, 1, 0x1000));
 }
 
-TEST_CASE("A transposed tensor is walked as it lies, unless the order matters or its elements are brought") {
+TEST_CASE("A transposed tensor is read in memory order, unless order matters or its elements are returned") {
     StatisticsLaunch launch;
     Sample transposed;
     transposed.sizes = {30, 40};
@@ -97,7 +98,7 @@ TEST_CASE("A transposed tensor is walked as it lies, unless the order matters or
     CHECK(launch.job[2].rank == 2);
 }
 
-TEST_CASE("Rows of whole groups of 16 bytes are told from others") {
+TEST_CASE("Rows of whole groups of 16 bytes are recognized") {
     const auto is_in_groups = [](std::vector<std::int64_t> sizes, std::vector<std::int64_t> strides,
                                  std::uintptr_t data = 4096) {
         StatisticsLaunch launch;
@@ -118,7 +119,7 @@ TEST_CASE("The launch fits into a kernel's parameters") {
     CHECK(sizeof(StatisticsLaunch) <= 2048);
 }
 
-TEST_CASE("Device code is a fatbin, or there is none") {
+TEST_CASE("Device code is a fatbin, or does not exist") {
     for (const DeviceCode& code : {statistics_code(), save_code()}) {
         CAPTURE(std::string(code.kernel));
         CHECK(code.fatbin.empty() == statistics_code().fatbin.empty());

@@ -1,5 +1,5 @@
-// Tensors of every dtype, layout and content, made up from a seed, and what their bits mean, in powers of
-// two. Used by the unit tests and, on a GPU host, by tests/gpu/stats_victim.cu; it knows nothing of how
+// Tensors of every dtype, layout and content, generated from a seed, and the values of their bits in powers
+// of two. Used by the unit tests and, on a GPU host, by tests/gpu/stats_victim.cu. Must not know how
 // statistics are computed.
 #pragma once
 
@@ -45,7 +45,7 @@ inline double ieee_float(std::uint64_t bits, int exponent_bits, int mantissa_bit
     return (bits >> (mantissa_bits + exponent_bits) & 1U) != 0 ? -INFINITY : INFINITY;
 }
 
-/// Of any float kind but the complex ones.
+/// The value of any float kind except the complex ones.
 inline double float_value(DType dtype, std::uint64_t bits) {
     switch (dtype) {
         case DType::float64:
@@ -102,7 +102,7 @@ struct Sample {
     }
     [[nodiscard]] TensorView view() const { return view(storage.data()); }
 
-    /// Where the elements lie, in logical order, from element 0.
+    /// The offsets of the elements, in logical order, from element 0.
     [[nodiscard]] std::vector<std::int64_t> offsets() const {
         std::vector<std::int64_t> all{0};
         for (std::size_t d = 0; d < sizes.size(); ++d) {
@@ -147,7 +147,7 @@ inline std::vector<std::int64_t> contiguous_strides(const std::vector<std::int64
     return strides;
 }
 
-/// Sizes and strides; at most about `largest` elements.
+/// Sizes and strides, with at most about `largest` elements.
 inline void make_layout(Sample& sample, Shape shape, std::uint64_t largest, Random& random) {
     const std::uint64_t rank = shape == Shape::contiguous ? below(random, 4) : below(random, 12) + 1;
     std::uint64_t left = largest;
@@ -177,9 +177,10 @@ inline void make_layout(Sample& sample, Shape shape, std::uint64_t largest, Rand
         if (shape == Shape::expanded && below(random, 2) == 0) sample.strides[d] = 0;
         if (shape == Shape::gaps && below(random, 2) == 0) sample.strides[d] *= 2;
         if (shape == Shape::overlapping) sample.strides[d] = static_cast<std::int64_t>(below(random, 4));
-        if (sample.sizes[d] == 1 && below(random, 2) == 0) sample.strides[d] = 77;  // nobody takes that step
+        if (sample.sizes[d] == 1 && below(random, 2) == 0)
+            sample.strides[d] = 77;  // the stride is never used
     }
-    if (shape == Shape::gaps)  // outer steps at least over what lies inside, with a gap here and there
+    if (shape == Shape::gaps)  // outer strides cover the inner dimensions, with some gaps
         for (std::size_t d = rank - 1; d-- > 0;)
             sample.strides[d] =
                 std::max(sample.strides[d + 1] * sample.sizes[d + 1], static_cast<std::int64_t>(1)) +
@@ -191,7 +192,7 @@ void store(unsigned char* to, T value) {
     std::memcpy(to, &value, sizeof(value));
 }
 
-/// Bits of the float kind that are nearest to `value`, by search among all values where there are few.
+/// Stores the float kind's bits nearest to `value`, by a search of all values if there are few.
 inline void store_float(DType dtype, unsigned char* to, double value) {
     switch (dtype) {
         case DType::float64:
@@ -206,7 +207,7 @@ inline void store_float(DType dtype, unsigned char* to, double value) {
     }
     const std::uint32_t bits = 8 * element_size(dtype);
     const int mantissa = dtype == DType::float16 ? 10 : (dtype == DType::float8_e8m0fnu ? 0 : 2);
-    // Monotone in the magnitude: halve the interval.
+    // The values grow with the bits, so this bisects.
     std::uint64_t low = 0;
     std::uint64_t high = dtype == DType::float8_e8m0fnu ? 0xfe : (1ULL << (bits - 1)) - 1;
     while (dtype != DType::float8_e8m0fnu && !std::isfinite(float_value(dtype, high)))
@@ -325,7 +326,7 @@ inline Sample make_sample(DType dtype, Shape shape, Content content, std::uint64
     sample.first = below(random, 3) == 0 ? below(random, 20) : 0;  // any alignment that the dtype allows
     sample.storage.resize((static_cast<std::size_t>(extent) + sample.first) * element_size(dtype));
     fill(sample, content, random);
-    const std::uint64_t choice = below(random, 12);  // mostly none
+    const std::uint64_t choice = below(random, 12);  // usually none
     const MathBits bits{choice % 2 != 0 && is_complex(dtype), choice % 4 > 1};
     if (choice < 4 && can_apply(bits, dtype)) sample.bits = bits;
     return sample;

@@ -1,4 +1,4 @@
-// Dimensions of tensors: merging them must not change which element comes when.
+// Dimensions of tensors: merging them must not change the order of elements.
 #include <algorithm>
 
 #include "stats_kernels/logical_walk.hpp"
@@ -23,7 +23,7 @@ Layout collapsed(const std::vector<std::int64_t>& sizes, const std::vector<std::
 
 }  // namespace
 
-TEST_CASE("A tensor without elements collapses to a rank that says so") {
+TEST_CASE("A tensor without elements collapses to rank 1 with size 0") {
     const Layout layout = collapsed({3, 0, 4}, {0, 4, 1});
     CHECK(layout.rank == 1);
     CHECK(layout.sizes[0] == 0);
@@ -38,7 +38,7 @@ TEST_CASE("A scalar and dimensions of size 1 collapse to nothing, whatever their
     CHECK(element_count({}) == 1);
 }
 
-TEST_CASE("What one stride can walk is one dimension") {
+TEST_CASE("Dimensions that one stride can cover become one") {
     CHECK(collapsed({2, 3, 4}, {12, 4, 1}).is_contiguous());
     CHECK(collapsed({2, 3, 4}, {24, 8, 2}).rank == 1);
     CHECK(collapsed({2, 3, 4}, {0, 0, 0}).rank == 1);
@@ -47,7 +47,7 @@ TEST_CASE("What one stride can walk is one dimension") {
     CHECK(collapsed(std::vector<std::int64_t>(60, 2), std::vector<std::int64_t>(60, 1)).rank == 60);
 }
 
-TEST_CASE("In memory order a transposed tensor is contiguous and repetitions stand outside") {
+TEST_CASE("In memory order a transposed tensor is contiguous and repetitions come outermost") {
     const std::vector<std::int64_t> sizes{3, 4, 5};
     CHECK(collapse_in_memory_order(sizes, std::vector<std::int64_t>{1, 3, 12}).is_contiguous());
     const Layout expanded = collapse_in_memory_order(sizes, std::vector<std::int64_t>{5, 0, 1});
@@ -74,7 +74,7 @@ TEST_CASE("Collapsing keeps the order of elements, memory order keeps the elemen
     }
 }
 
-TEST_CASE("A walk from anywhere in any steps reads the elements in order") {
+TEST_CASE("A walk from any start in any steps reads the elements in order") {
     Random random(21);
     for (int round = 0; round < 500; ++round) {
         Sample sample = make_sample(DType::uint32, static_cast<Shape>(below(random, kShapes)),

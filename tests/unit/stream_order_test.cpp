@@ -1,5 +1,5 @@
-// What is ordered with what, held against a judge that keeps for each piece of work the set of all that
-// comes before it.
+// The ordering of work, compared with a reference that keeps the full set of predecessors for each piece of
+// work.
 #include "shim/check/stream_order.hpp"
 
 #include <set>
@@ -15,7 +15,7 @@ namespace {
 using Kind = StreamOrder::Kind;
 using Use = StreamOrder::Use;
 
-/// Two streams that nothing orders, and work on them that touches memory.
+/// Two unordered streams, and work on them that touches memory.
 struct Device {
     StreamOrder order;
     StreamOrder::Stream legacy = order.add_stream(Kind::legacy, 1);
@@ -24,7 +24,7 @@ struct Device {
     StreamOrder::Stream other = order.add_stream(Kind::free, 1);
     std::uint32_t calls = 0;
 
-    /// Of the call that it races with, or -1; each one is a call.
+    /// The call that this access races with, or -1. Each access is a call of its own.
     int touch(StreamOrder::Stream stream, std::uint64_t address, std::uint64_t bytes, Use use) {
         Toucher who;
         who.call = calls++;
@@ -40,7 +40,7 @@ struct Device {
     }
 };
 
-TEST_CASE("Work of two streams races where one of both writes, and only where they touch the same") {
+TEST_CASE("Work of two streams races if one of both writes, and only if they touch the same memory") {
     Device device;
     CHECK(device.write(device.free) == -1);
     CHECK(device.read(device.free) == -1);
@@ -63,7 +63,7 @@ TEST_CASE("An event orders what was before it with what waits for it, and nothin
     device.order.wait_for(device.other, 7);
     CHECK(device.write(device.other) == -1);
     CHECK(device.read(device.other, 200) == 1);
-    // Recorded anew it stands for more.
+    // A new recording covers more.
     device.order.record(7, device.free);
     device.write(device.free, 300);
     device.order.wait_for(device.other, 7);
@@ -71,7 +71,7 @@ TEST_CASE("An event orders what was before it with what waits for it, and nothin
     CHECK(device.write(device.other, 300) == 4);
 }
 
-TEST_CASE("What the host has waited for is before all that it gives out later") {
+TEST_CASE("Work that the host has waited for precedes all that it submits later") {
     Device device;
     device.write(device.free);
     device.order.record(7, device.free);
@@ -98,13 +98,13 @@ TEST_CASE("The legacy stream is ordered with blocking ones of its context") {
     CHECK(device.write(second, 200) == -1);
     CHECK(device.read(device.free, 200) == 4);
     CHECK(device.read(elsewhere, 200) == 4);
-    // Whatever it is that the legacy stream does.
+    // Any work on the legacy stream counts.
     device.write(device.blocking, 300);
     device.order.begin(device.legacy);
     CHECK(device.write(second, 300) == -1);
 }
 
-TEST_CASE("A stream that took the place of one that has gone is what it is, behind what that one did") {
+TEST_CASE("A stream in the place of a destroyed one has its own kind, and follows that one's work") {
     Device device;
     device.write(device.other);
     device.order.make_anew(device.other, Kind::blocking, 1);
@@ -114,25 +114,25 @@ TEST_CASE("A stream that took the place of one that has gone is what it is, behi
     CHECK(device.read(device.other) == 2);
 }
 
-TEST_CASE("What is not known counts as ordered") {
+TEST_CASE("Unknown order counts as ordered") {
     Device device;
     device.write(device.free);
-    SECTION("an event that was recorded before anybody looked") {
+    SECTION("an event recorded before tracking started") {
         device.order.wait_for(device.other, 9);
     }
     SECTION("the same for the host") {
         device.order.host_waited(9);
     }
-    SECTION("a value in memory that is waited for") {
+    SECTION("a wait for a value in memory") {
         device.order.wait_for_all(device.other);
     }
-    SECTION("memory that went to somebody else") {
+    SECTION("memory that was given to another owner") {
         device.order.forget_memory(96, 104);
     }
     CHECK(device.write(device.other) == -1);
 }
 
-TEST_CASE("Of memory that is forgotten in part the rest is known") {
+TEST_CASE("If memory is forgotten in part, the rest is still known") {
     Device device;
     device.write(device.free, 100, 30);
     device.order.forget_memory(110, 10);
@@ -141,7 +141,7 @@ TEST_CASE("Of memory that is forgotten in part the rest is known") {
     CHECK(device.read(device.other, 120, 1) == 0);
 }
 
-TEST_CASE("Of several that it races with a call of a model's is told") {
+TEST_CASE("Of several conflicts the one with a model call is reported") {
     Device device;
     Toucher program;
     program.function = "cuMemcpyDtoDAsync";
@@ -157,8 +157,7 @@ TEST_CASE("Of several that it races with a call of a model's is told") {
     CHECK(conflict->earlier_use == Use::reads);
 }
 
-TEST_CASE(
-    "What may have written is no race by itself, but comes before the write that it may have replaced") {
+TEST_CASE("A possible write is no race by itself, but precedes the write that it may have replaced") {
     Device device;
     const auto may_write = [&](StreamOrder::Stream stream) {
         return device.touch(stream, 100, 8, Use::may_write);
@@ -175,14 +174,14 @@ TEST_CASE(
     CHECK(device.write(device.other) == 4);
 }
 
-TEST_CASE("Nothing, and what reaches behind the end of all addresses, touches nothing") {
+TEST_CASE("Empty ranges and ranges beyond the last address touch nothing") {
     Device device;
     CHECK(device.write(device.free, 100, 0) == -1);
     CHECK(device.write(device.free, ~std::uint64_t{0} - 3, 8) == -1);
     CHECK(device.write(device.other, 0, ~std::uint64_t{0}) == -1);
 }
 
-/// Random programs. The judge knows of each piece of work all that comes before it.
+/// Random programs. The reference knows all predecessors of each piece of work.
 class Judged {
   public:
     explicit Judged(std::uint64_t seed) : random_(seed) {
@@ -193,7 +192,7 @@ class Judged {
         }
     }
 
-    /// Whether it had a race, up to which both must agree.
+    /// Whether it had a race. Both must agree up to that point.
     bool run() {
         const std::size_t steps = 4 + random_.below(60);
         for (std::size_t step = 0; step < steps; ++step) {
@@ -235,7 +234,7 @@ class Judged {
         bool writes = false;
     };
 
-    /// What is waited for as a whole, rarely.
+    /// The rare steps: waits for one or all streams, and new or replaced streams.
     void wait_for_more(std::size_t stream) {
         const auto number = static_cast<StreamOrder::Stream>(stream);
         Set all;
@@ -276,7 +275,7 @@ class Judged {
 
     static void add(Set& set, const Set& more) { set.insert(more.begin(), more.end()); }
 
-    /// Something goes to the stream; `last_` of it is that and all before it.
+    /// Submits work to the stream, whose `last_` becomes this work and all its predecessors.
     void work(std::size_t stream) {
         Set before = last_[stream];
         add(before, host_);
@@ -324,7 +323,7 @@ class Judged {
     std::vector<Touched> touched_;
 };
 
-TEST_CASE("Random programs have their first race where the judge sees it, or none") {
+TEST_CASE("Random programs have their first race where the reference sees it, or none") {
     int races = 0;
     int sound = 0;
     for (std::uint64_t seed = 1; seed <= 3000; ++seed) {

@@ -1,4 +1,4 @@
-// Entries for known findings: wrong ones first, then what right ones take.
+// Entries for known findings: wrong ones first, then what correct ones match.
 #include "config/suppressions.hpp"
 
 #include "tests/support/catch.hpp"
@@ -17,7 +17,7 @@ Suppressions list(const std::string& text) {
 
 }  // namespace
 
-TEST_CASE("An entry without a kernel, or of an unknown kind, is refused, and none of its list is taken") {
+TEST_CASE("An entry without a kernel or of an unknown kind is refused, with its whole list") {
     const std::string text = GENERATE("a,zero in b", "nan in", "nan in - buf0", "a, in b");
     Suppressions suppressions;
     CAPTURE(text);
@@ -25,7 +25,7 @@ TEST_CASE("An entry without a kernel, or of an unknown kind, is refused, and non
     CHECK(suppressions.empty());
 }
 
-TEST_CASE("Wrong lines of a file are left out and said by number") {
+TEST_CASE("Wrong lines of a file are left out and reported by number") {
     Suppressions suppressions;
     const std::vector<std::string> faults = suppressions.add_lines("\r\nnan in\n\na\n# zero in b\nzero in c");
     REQUIRE(faults.size() == 2);
@@ -35,19 +35,19 @@ TEST_CASE("Wrong lines of a file are left out and said by number") {
     CHECK_FALSE(suppressions.match("inf", "c", {}, "x"));
 }
 
-TEST_CASE("An entry of one kind takes no other, and one without a kind takes all") {
+TEST_CASE("An entry of one kind matches no other, and one without a kind matches all") {
     CHECK(list("ARGS in a - x").match("args", "a", {}, "x"));
     CHECK_FALSE(list("args in a").match("nan", "a", {}, "x"));
     CHECK_FALSE(list("nan in a").match("args", "a", {}, "x"));
     CHECK(list("a").match("args", "a", {}, "x"));
 }
 
-TEST_CASE("Nothing takes a kernel without a name") {
+TEST_CASE("No entry matches a kernel without a name") {
     CHECK_FALSE(list("*").match("nan", {}, {}, "buf0"));
     CHECK_FALSE(list("* - *").match("nan", "k", {}, {}));
 }
 
-TEST_CASE("An entry takes the kinds, kernels and arguments that it says") {
+TEST_CASE("An entry matches its kinds, kernels and arguments") {
     const Suppressions entries = list("nan in triton_* - buf?, inf in aten::mul, both");
     CHECK(entries.match("nan", "Triton_poi_0", {}, "buf4"));
     CHECK(entries.match("nan", "x", "triton_poi_0", "buf4"));
@@ -59,7 +59,7 @@ TEST_CASE("An entry takes the kinds, kernels and arguments that it says") {
     CHECK(entries.match("inf", "both", {}, "x"));
 }
 
-TEST_CASE("The entry that is printed for a finding takes it, whatever its kernel is called") {
+TEST_CASE("The entry that is printed for a finding matches it, whatever its kernel is called") {
     const std::string kernel = GENERATE("triton_poi_fused_0", "at::_ops::sort_stable::call",
                                         "void gemm<float, 4>(int, long)", "f[a]*?", "lambda(int)#1");
     const std::string entry = suppression_for("nan", kernel, "buf4");
@@ -75,7 +75,7 @@ TEST_CASE("The entry that is printed for a finding takes it, whatever its kernel
     CHECK(from_file.match("nan", "b", {}, "buf2"));
 }
 
-TEST_CASE("An entry with a slash is a file, and a folder is put before a relative one") {
+TEST_CASE("An entry with a slash is a file, and a relative one gets a folder in front") {
     CHECK(list("a,./known.txt,/etc/known").files() == std::vector<std::string>{"./known.txt", "/etc/known"});
     CHECK(list("a,./known.txt").plain_patterns() == std::vector<std::string>{"a"});
     CHECK(anchored_suppressions("g<a, b>, x/known.txt , /etc/known", "/home") ==

@@ -1,5 +1,5 @@
-// The index beside the saved tensors, and how lines of removed runs are taken out of it: what must not happen
-// to other files first.
+// The index beside the saved tensors, and the removal of lines of removed runs from it. Protection of other
+// files comes first.
 #include "shim/save/tensor_index.hpp"
 
 #include <sys/stat.h>
@@ -19,7 +19,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-/// A folder with an index that is compacted as soon as half of it is of runs that went.
+/// A folder with an index that is compacted once half of it belongs to removed runs.
 struct Place {
     TempFolder out;
     Result<TensorFolder> folder = TensorFolder::make(system_file_calls(), {out.path().string(), "", false});
@@ -41,7 +41,7 @@ struct Place {
         tensor.path = file;
         tensor.run = run;
         tensor.linked_to = linked_to;
-        tensor.label = R"(,"run":7,)";  // as a line has it, but for the quotes
+        tensor.label = R"(,"run":7,)";  // as in a line, without the quotes
         std::string line;
         append_index_file(tensor, line);
         line_bytes = line.size();
@@ -58,7 +58,7 @@ struct Place {
 
 }  // namespace
 
-TEST_CASE("Lines of removed runs are taken out, and all others stay as they were") {
+TEST_CASE("Lines of removed runs are removed, and all others stay unchanged") {
     Place place;
     place.folder.value().keep_open(GENERATE(false, true));
     REQUIRE((place.add(0, "a") && place.add(1, "b") && place.add(0, "c") && place.add(~0U, "outside")));
@@ -77,7 +77,7 @@ TEST_CASE("Lines of removed runs are taken out, and all others stay as they were
     REQUIRE(lstat(place.path().c_str(), &found) == 0);
     CHECK((found.st_mode & 07777U) == 0600U);
     CHECK_FALSE(fs::exists(place.fresh()));
-    // It goes on, and the numbers are those of all removed runs.
+    // It continues, with the numbers of all removed runs.
     REQUIRE((place.add(2, "h") && place.add(2, "i") && place.add(3, "e")));
     REQUIRE((place.remove(1, 1) && place.remove(2, 3)));
     place.index.compact_if_due();
@@ -85,7 +85,7 @@ TEST_CASE("Lines of removed runs are taken out, and all others stay as they were
     CHECK(place.text().find("{\"event\":\"compacted\",\"runs\":3,\"files\":8}\n") != std::string::npos);
 }
 
-TEST_CASE("Names of a file whose first name went are linked to the first one that stays") {
+TEST_CASE("If a file's first name is removed, its other names link to the first remaining one") {
     Place place;
     REQUIRE((place.add(0, "a\"") && place.add(0, "b", "run0/a\"") && place.add(1, "c", "run0/b")));
     REQUIRE((place.add(1, "d", "run0/a\"") && place.add(1, "e", "run1/c") && place.add(0, "f", "run1/e")));
@@ -104,7 +104,7 @@ TEST_CASE("Names of a file whose first name went are linked to the first one tha
     CHECK(linked_to("run2/g") == "run1/e");
 }
 
-TEST_CASE("Where lines of a run come after it was removed, those stay") {
+TEST_CASE("Lines that come after the removal of their run stay") {
     Place place;
     REQUIRE((place.add(0, "a") && place.add(0, "b") && place.remove(0, 2) && place.add(0, "late")));
     place.index.compact_if_due();
@@ -112,7 +112,7 @@ TEST_CASE("Where lines of a run come after it was removed, those stay") {
     CHECK(place.names() == std::set<std::string>{"run0/late"});
 }
 
-TEST_CASE("A file of the new index's name is neither followed, replaced nor removed, and the index stays") {
+TEST_CASE("A file with the new index's name is not followed, replaced or removed, and the index stays") {
     Place place;
     const TempFolder elsewhere;
     const bool is_link = GENERATE(false, true);
@@ -131,7 +131,7 @@ TEST_CASE("A file of the new index's name is neither followed, replaced nor remo
     CHECK(place.names() == std::set<std::string>{"run1/b", "run2/c"});
 }
 
-TEST_CASE("An index that somebody has replaced or written to is not replaced by ours") {
+TEST_CASE("An index that another process has replaced or written to is not replaced by ours") {
     Place place;
     REQUIRE((place.add(0, "a") && place.add(0, "a2") && place.add(1, "b") && place.remove(0, 2)));
     const std::string before = place.text();
@@ -143,7 +143,7 @@ TEST_CASE("An index that somebody has replaced or written to is not replaced by 
         fs::rename(place.path(), place.tensors() / "moved");
         fs::create_symlink(place.tensors() / "moved", place.path());
     }
-    SECTION("with a line of his own") {
+    SECTION("with a foreign line") {
         write_text(place.path(), before + "mine\n");
     }
     const std::string theirs = place.text();
@@ -152,7 +152,7 @@ TEST_CASE("An index that somebody has replaced or written to is not replaced by 
     CHECK_FALSE(fs::exists(place.fresh()));
 }
 
-TEST_CASE("A reader finds a whole index at every moment, while it is compacted again and again") {
+TEST_CASE("A reader finds a whole index at every moment, while it is compacted repeatedly") {
     Place place;
     place.folder.value().keep_open(true);
     REQUIRE(place.add(1'000'000, "stays"));

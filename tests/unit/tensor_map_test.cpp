@@ -1,5 +1,5 @@
-// The map of tensors: damaged and hostile bytes first, then which tensors lie at an address, and what the
-// writer leaves behind.
+// The map of tensors: damaged and hostile bytes first, then the tensors at an address, and what the writer
+// leaves behind.
 #include "serializer/tensor_map.hpp"
 
 #include <cstring>
@@ -62,7 +62,7 @@ TensorMap map_of(const std::vector<Slot>& slots) {
     return map.value();
 }
 
-/// A segment of 20 MiB that was made after call 5.
+/// A segment of 20 MiB that was allocated after call 5.
 NearMemory segment() {
     NearMemory memory;
     memory.place = NearMemory::Place::inside;
@@ -99,7 +99,7 @@ TEST_CASE("A map of tensors cut off at any byte is read as far as it goes") {
     CHECK(most == 2);
 }
 
-TEST_CASE("What is no map of tensors, or of another version, is said to be that") {
+TEST_CASE("Other files and maps of another version are reported as such") {
     std::string bytes = bytes_of({tensor(1, "buf0", kBase, 512)});
     CHECK_FALSE(parse_tensor_map("").ok());
     CHECK_FALSE(parse_tensor_map(std::string(8192, 'x')).ok());
@@ -109,7 +109,7 @@ TEST_CASE("What is no map of tensors, or of another version, is said to be that"
     CHECK(newer.status().message().find("version 2") != std::string::npos);
 }
 
-TEST_CASE("Any bytes in place of the slots are read and asked without harm") {
+TEST_CASE("Any bytes in place of the slots are read and queried without harm") {
     std::mt19937_64 random(4711);
     std::string bytes = bytes_of({});
     const std::uint32_t slots = 64;
@@ -136,7 +136,7 @@ TEST_CASE("Any bytes in place of the slots are read and asked without harm") {
     }
 }
 
-TEST_CASE("The tensors of a run are those that it had when the call began, by their first names") {
+TEST_CASE("A run's tensors are those that existed when the call started, by their first names") {
     Slot other_run = tensor(5, "buf9", kBase, 512);
     other_run.run = 4;
     Slot other_model = tensor(6, "buf8", kBase, 512);
@@ -157,7 +157,7 @@ TEST_CASE("The tensors of a run are those that it had when the call began, by th
     CHECK(tensors_of_run(map, ~0U, ~0U, 91).empty());
 }
 
-TEST_CASE("An address in a tensor, and one between two, are told by them") {
+TEST_CASE("An address in a tensor and one between two are described by them") {
     const std::vector<Slot> slots = {tensor(1, "buf0", kBase + kMiB, kMiB),
                                      tensor(2, "buf1 (later buf3)", kBase + 4 * kMiB, 512)};
     const NearMemory inside = asked(slots, kBase + kMiB + 4096);
@@ -168,12 +168,12 @@ TEST_CASE("An address in a tensor, and one between two, are told by them") {
           "1 MiB before buf1 (later buf3) (512 bytes, created in run 3)");
     CHECK(text_of(asked(slots, kBase + 2 * kMiB)).rfind("just past the end of buf0", 0) == 0);
     CHECK(text_of(asked(slots, kBase)) == "1 MiB before buf0 (1 MiB, created in run 3)");
-    // Of an address that lies past the segment itself the last of it is said.
+    // An address past the segment itself is described by its last tensor.
     CHECK(text_of(asked(slots, kBase + 24 * kMiB)) ==
           "20 MiB past the end of buf1 (later buf3) (512 bytes, created in run 3)");
 }
 
-TEST_CASE("Of what lay at one place the youngest counts that was made for the launch") {
+TEST_CASE("Of the tensors at one place the latest one that preceded the launch counts") {
     const std::vector<Slot> slots = {ended(tensor(1, "buf0", kBase, kMiB), End::freed, 15),
                                      tensor(2, "buf1", kBase + 512 * 1024, kMiB), tensor(3, "", kBase, 512)};
     CHECK(asked(slots, kBase + 600 * 1024).tensors.front().name == "buf1");
@@ -183,11 +183,11 @@ TEST_CASE("Of what lay at one place the youngest counts that was made for the la
     CHECK(text_of(earlier) == "100 bytes into buf0 (1 MiB, created in run 3, already freed)");
     CHECK_FALSE(asked(slots, kBase + 100, 12).tensors.front().was_freed);
     CHECK(asked(slots, kBase + 100, 10).tensors.empty());
-    // Without a launch nobody knows what came first.
+    // Without a launch the order is unknown.
     CHECK(asked(slots, kBase + 100, 0).tensors.front().name.empty());
 }
 
-TEST_CASE("What lay at an address before the memory was made, or after it was freed, does not count") {
+TEST_CASE("Tensors from before the memory was allocated, or from after its free, do not count") {
     const std::vector<Slot> slots = {tensor(1, "buf0", kBase, kMiB)};
     NearMemory memory = segment();
     memory.created_sequence = 11;
@@ -197,7 +197,7 @@ TEST_CASE("What lay at an address before the memory was made, or after it was fr
     memory = segment();
     memory.freed_sequence = 9;
     CHECK(asked(slots, kBase, 1000, memory).tensors.empty());
-    memory.place = NearMemory::Place::freed;  // and yet it was used as one
+    memory.place = NearMemory::Place::freed;  // although it was used as one
     CHECK(asked(slots, kBase, 1000, memory).tensors.size() == 1);
     memory.place = NearMemory::Place::inside;
     memory.freed_sequence = 10;
@@ -206,7 +206,7 @@ TEST_CASE("What lay at an address before the memory was made, or after it was fr
     CHECK(asked(slots, kBase, 1000, memory).tensors.empty());
 }
 
-TEST_CASE("Where a tensor comes from and what became of it is told") {
+TEST_CASE("The origin and the fate of a tensor are reported") {
     Slot input = tensor(1, "arg0_1", kBase, 512);
     input.origin = Origin::input;
     CHECK(text_of(asked({input}, kBase)) == "0 bytes into arg0_1 (512 bytes, input of run 3)");
@@ -214,14 +214,14 @@ TEST_CASE("Where a tensor comes from and what became of it is told") {
     returned.origin = Origin::returned;
     CHECK(text_of(asked({returned}, kBase)) ==
           "0 bytes into buf9 (512 bytes, returned by an op in run 3, kept after the run)");
-    // An end that was written for the tensor that had the slot before.
+    // An end that was written for the previous tensor in this slot.
     Slot torn = ended(tensor(2, "buf9", kBase, 512), End::freed, 90);
     torn.ended = 1;
     CHECK(asked({torn}, kBase).tensors.front().end == End::none);
     CHECK(asked({tensor(1, "a\nb", kBase, 512)}, kBase).tensors.front().name.find('\n') == std::string::npos);
 }
 
-TEST_CASE("What the writer leaves is read back, the youngest where there are more than it has room for") {
+TEST_CASE("The writer's tensors are read back, the latest ones if there are too many") {
     const TempFolder folder;
     const std::string path = folder.path() / "tensors.map";
     const Result<std::unique_ptr<TensorMapFile>> made = TensorMapFile::create(path, 4);
@@ -229,7 +229,7 @@ TEST_CASE("What the writer leaves is read back, the youngest where there are mor
     TensorMapFile& file = *made.value();
     for (std::uint64_t i = 1; i <= 6; ++i)
         CHECK(file.add(tensor(0, "buf" + std::to_string(i), kBase + i * kMiB, 512)) == i);
-    file.end(1, End::freed, 77);  // its slot is another's
+    file.end(1, End::freed, 77);  // its slot has another owner
     file.end(6, End::freed, 78);
     const Result<TensorMap> map = parse_tensor_map(read_text(path));
     REQUIRE(map.ok());

@@ -36,7 +36,7 @@ TEST_CASE("No name of a kernel or an argument leads out of the folder") {
     }
 }
 
-TEST_CASE("Whatever bytes a name holds, escaping is undone, and never makes two names one") {
+TEST_CASE("Escaping is reversible for any bytes, and never gives two names the same result") {
     Random random;
     std::set<std::string> plain;
     std::set<std::string> escaped;
@@ -56,7 +56,7 @@ TEST_CASE("Whatever bytes a name holds, escaping is undone, and never makes two 
     CHECK(plain.size() == escaped.size());
 }
 
-TEST_CASE("What is not UTF-8 is escaped, and what is stays readable") {
+TEST_CASE("Invalid UTF-8 is escaped, and valid text stays readable") {
     CHECK(escaped_name("gr\xC3\xBC\xC3\x9F", false) == "gr\xC3\xBC\xC3\x9F");
     CHECK(escaped_name("\xFF", false) == "%FF");
     CHECK(escaped_name("\xC3", false) == "%C3");
@@ -66,11 +66,11 @@ TEST_CASE("What is not UTF-8 is escaped, and what is stays readable") {
     CHECK(unescaped_name("%zz%2") == "%zz%2");
 }
 
-TEST_CASE("Portable names are without what artifact stores and other file systems refuse") {
+TEST_CASE("Portable names avoid what artifact stores and other file systems refuse") {
     const std::string name = stem("at::_ops::add<int>|\"x\"", "a*b?\\c\r\n", "cuda:0", {true, 255}) + ".pt";
     CHECK(name.find_first_of("\":<>|*?\\\r\n/") == std::string::npos);
     CHECK(name == "before_launch_at%3A%3A_ops%3A%3Aadd%3Cint%3E%7C%22x%22_a%2Ab%3F%5Cc%0D%0A_cuda%3A0.pt");
-    // Windows refuses these as whole names; ours begin with the side and end in an extension.
+    // Windows refuses these as whole names; ours start with the side and end in an extension.
     for (const char* reserved : {"CON", "nul", "COM1", "aux. ", "LPT9..."}) {
         const std::string whole = stem(reserved, reserved, reserved, {true, 255}) + ".pt";
         CHECK(whole.rfind("before_launch_", 0) == 0);
@@ -78,7 +78,7 @@ TEST_CASE("Portable names are without what artifact stores and other file system
     }
 }
 
-TEST_CASE("A name that is too long is cut to what the file system takes, and stays one of its own") {
+TEST_CASE("A name that is too long is cut to the file system's limit, and stays unique") {
     const std::string kernel(4000, 'k');
     for (const std::size_t longest : {std::size_t{143}, std::size_t{255}}) {
         const NameRules rules{false, longest};
@@ -103,7 +103,7 @@ TEST_CASE("A name that is too long is cut to what the file system takes, and sta
     CHECK(file_name_of(stem_of(place, {}), 2).size() <= 255);
 }
 
-TEST_CASE("A cut tears neither an escape nor a character") {
+TEST_CASE("A cut splits neither an escape nor a character") {
     for (std::size_t filling = 0; filling < 6; ++filling) {
         std::string kernel(filling, 'a');
         while (kernel.size() < 1000)

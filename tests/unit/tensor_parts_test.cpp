@@ -1,5 +1,5 @@
-// Large tensors, whose chunks any thread writes: torn off, refused by the file system, abandoned and told
-// wrong first; then they are what one thread would have written.
+// Large tensors, whose chunks any thread writes. Torn, refused, abandoned and wrongly announced ones come
+// first; then the files must equal those of a single thread.
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -21,7 +21,7 @@ namespace {
 
 constexpr std::uint32_t kLong = 60000;
 constexpr std::size_t kMiB = std::size_t{1} << 20U;
-// In parts, and its end in no whole piece.
+// In parts, with an end that fills no piece.
 constexpr std::size_t kLarge = 21 * kMiB + 4;
 
 #if defined(__SANITIZE_THREAD__)
@@ -30,7 +30,7 @@ constexpr bool kKnowsForks = false;
 constexpr bool kKnowsForks = true;
 #endif
 
-// Threads of theirs may be inside to the end, so none is ever freed.
+// Their threads may be inside until exit, so none is ever freed.
 TensorWriters& writers_in(const std::filesystem::path& out, std::uint32_t threads = 4) {
     static auto& all = *new std::vector<TensorWriters*>;
     const Result<TensorWriters*> made = TensorWriters::start(settings_in(out), threads);
@@ -41,7 +41,7 @@ TensorWriters& writers_in(const std::filesystem::path& out, std::uint32_t thread
 
 std::atomic<int> g_chunks_out{0};
 
-/// Memory that is gone when it comes back.
+/// Appends a copy of the bytes that is freed when the chunk is returned.
 void append(TensorWriters& writers, SavingJob* job, std::span<const std::byte> bytes) {
     auto* const memory = new std::vector<std::byte>(bytes.begin(), bytes.end());
     ++g_chunks_out;
@@ -59,7 +59,8 @@ SavingJob* open(TensorWriters& writers, const Sample& sample) {
     return with_description(sample, [&](const TensorToSave& what) { return writers.open(what); });
 }
 
-/// In chunks of random sizes; no more than `most` bytes of it, and then not closed but given up.
+/// Saves in chunks of random sizes. With `most`, it stops after so many bytes and gives the job up instead of
+/// closing it.
 void save(TensorWriters& writers, const Sample& sample, Random& random, std::size_t most = SIZE_MAX) {
     SavingJob* const job = open(writers, sample);
     REQUIRE(job != nullptr);
@@ -83,8 +84,7 @@ std::string path_of(const Sample& sample) {
 
 }  // namespace
 
-TEST_CASE(
-    "Of large tensors, whatever keeps their bytes from coming, no torn file stands and no memory is kept") {
+TEST_CASE("Large tensors whose bytes do not all arrive leave no torn file and keep no memory") {
     for (const std::size_t most : {std::size_t{0}, std::size_t{1}, 3 * kMiB, kLarge - 1}) {
         const TempFolder out;
         TensorWriters& writers = writers_in(out.path());
@@ -106,7 +106,7 @@ TEST_CASE(
     }
 }
 
-TEST_CASE("More bytes of a large tensor than were told of, and fewer, cost it alone") {
+TEST_CASE("A large tensor with more or fewer bytes than announced fails alone") {
     const TempFolder out;
     TensorWriters& writers = writers_in(out.path());
     Random random;
@@ -125,7 +125,7 @@ TEST_CASE("More bytes of a large tensor than were told of, and fewer, cost it al
     CHECK(writers.progress().left_out == 2);
 }
 
-TEST_CASE("A file system that takes no files of that size costs the tensor, and the next ones stand") {
+TEST_CASE("A file system that refuses such sizes loses that tensor, and the next ones are saved") {
     if (!kKnowsForks) return;
     const TempFolder out;
     const int status = in_child([&] {
@@ -146,7 +146,7 @@ TEST_CASE("A file system that takes no files of that size costs the tensor, and 
     CHECK(read_text(out.path() / path_of(sample)) == file_of(sample));
 }
 
-TEST_CASE("Abandoned in the midst of large tensors, it leaves whole files only") {
+TEST_CASE("Abandoned in the middle of large tensors, saving leaves whole files only") {
     for (int after_us : {0, 500, 2000, 8000, 30000}) {
         const TempFolder out;
         TensorWriters& writers = writers_in(out.path());
@@ -177,8 +177,7 @@ TEST_CASE("Abandoned in the midst of large tensors, it leaves whole files only")
     }
 }
 
-TEST_CASE(
-    "What lies before a large tensor in its storage is a hole, and the sum of the parts is the file's") {
+TEST_CASE("The storage before a large tensor is a hole, and the parts' checksums combine to the file's") {
     const TempFolder out;
     TensorWriters& writers = writers_in(out.path());
     const Sample sample = sample_of(0, 0, 1, kLarge);
@@ -201,7 +200,7 @@ TEST_CASE(
     CHECK(std::memcmp(text.data() + frame.head.size() + kLarge, frame.tail.data(), frame.tail.size()) == 0);
 }
 
-TEST_CASE("Large and small ones from many threads are what one thread would have written, equal ones once") {
+TEST_CASE("Large and small tensors from many threads equal those of one thread, equal ones once") {
     const TempFolder out;
     TensorWriters& writers = writers_in(out.path());
     std::vector<std::thread> threads;
@@ -209,7 +208,7 @@ TEST_CASE("Large and small ones from many threads are what one thread would have
         threads.emplace_back([&, thread] {
             Random random(thread + 1);
             for (std::uint32_t i = 0; i < 6; ++i) {
-                // Every third is what all threads have.
+                // All threads share every third one.
                 const std::uint64_t seed = i % 3 == 0 ? 1000 + i : thread * 10 + i;
                 const Sample sample = sample_of(0, thread * 10 + i, seed, i % 2 == 0 ? kLarge : 5000);
                 SavingJob* const job = open(writers, sample);
@@ -240,14 +239,14 @@ TEST_CASE("Large and small ones from many threads are what one thread would have
     }
 }
 
-TEST_CASE("A large one waits for an equal one that is complete, and for no other") {
-    const bool is_complete = GENERATE(true, false);  // the one that comes first
+TEST_CASE("A large tensor waits for an equal one that is complete, and for no other") {
+    const bool is_complete = GENERATE(true, false);  // the first one
     const bool comes_whole = GENERATE(true, false);
     const TempFolder out;
     TensorWriters& writers = writers_in(out.path(), 1);
     const std::vector<std::byte> content = sample_of(0, 0, 1, kLarge).content();
     const SavedFacts facts{sample_of(0, 0, 1, kLarge).hash(), std::nullopt};
-    // The one thread is held up in letting go of memory until told otherwise.
+    // Holds up the only thread in its release of memory until the test says otherwise.
     static std::atomic<bool> holds{false};
     static std::atomic<bool> is_held{false};
     holds = true;
@@ -277,7 +276,7 @@ TEST_CASE("A large one waits for an equal one that is complete, and for no other
     append(writers, second, std::span(content).first(9 * kMiB));
     holds = false;
     if (!is_complete) {
-        // Written, though its equal may never be complete.
+        // Written, because its equal may never be complete.
         const std::uint64_t until = monotonic_nanoseconds() + 60'000'000'000;
         while (writers.progress().bytes < 12 * kMiB && monotonic_nanoseconds() < until)
             usleep(1000);
@@ -299,13 +298,13 @@ TEST_CASE("A large one waits for an equal one that is complete, and for no other
         CHECK(read_text(out.path() / "tensors" / path) == file_of(sample_of(0, 0, 1, kLarge)));
 }
 
-TEST_CASE("Of runs that go, one that is kept loses nothing, though all have the same large tensor") {
+TEST_CASE("While runs are removed, a kept one loses nothing, although all share a large tensor") {
     const TempFolder out;
     SavingSettings settings = settings_in(out.path());
     settings.keep_last = 1;
     const Result<TensorWriters*> made = TensorWriters::start(settings, 3);
     REQUIRE(made.ok());
-    static auto& all = *new std::vector<TensorWriters*>;  // threads of theirs may be inside to the end
+    static auto& all = *new std::vector<TensorWriters*>;  // their threads may be inside until exit
     all.push_back(made.value());
     TensorWriters& writers = *made.value();
     const std::vector<std::byte> content = sample_of(0, 0, 1, kLarge).content();

@@ -1,5 +1,5 @@
-// Every system call of saving fails once, at every place where it is made: whatever it is, what stands is
-// whole, the index names nothing else, somebody says what happened, and nothing is left open.
+// Every system call of saving fails once, at every place. Existing files must be whole, the index must name
+// nothing else, a message must say what happened, and nothing may stay open.
 #include <unistd.h>
 
 #include <cstdlib>
@@ -14,7 +14,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// Thousands of folders are made, for which a disk takes six times as long as memory does.
+// A disk takes six times as long as memory for the thousands of folders here.
 const bool g_in_memory = access("/dev/shm", W_OK) == 0 && setenv("TMPDIR", "/dev/shm", 0) == 0;
 
 struct Scene {
@@ -22,7 +22,7 @@ struct Scene {
     Fault fault;
     std::uint32_t keep_last = 0;
     bool flat = false;
-    bool compacts = false;  // the index, whenever a run goes
+    bool compacts = false;  // the index, whenever a run is removed
 };
 
 Scene scene(int number) {
@@ -54,7 +54,7 @@ std::uint64_t times(const std::string& text, const std::string& part) {
     return count;
 }
 
-/// Of the contents that play() saves.
+/// The files of all contents that play() saves.
 const std::set<std::string>& whole_files() {
     static const std::set<std::string> all = [] {
         std::set<std::string> files;
@@ -69,8 +69,8 @@ const std::set<std::string>& whole_files() {
     return all;
 }
 
-/// Three runs of three tensors, the second of each equal to the first; and what must hold afterwards.
-/// Returns how often the chosen calls were made.
+/// Saves three runs of three tensors, the second of each equal to the first, and checks what must hold
+/// afterwards. Returns the number of the chosen calls.
 std::uint64_t play(const Scene& scene, unsigned which, std::uint64_t at, int error, bool stays) {
     const TempFolder out;
     CAPTURE(g_in_memory);
@@ -90,7 +90,7 @@ std::uint64_t play(const Scene& scene, unsigned which, std::uint64_t at, int err
     std::uint64_t opened = 0;
     fs::path files;
     fs::path index_path;
-    bool is_known_to_stay = false;  // of files of runs that went
+    bool is_known_to_stay = false;  // files of removed runs
     {
         Saving saving(settings, failing_calls());
         if (!saving.made.ok()) {
@@ -149,26 +149,26 @@ std::uint64_t play(const Scene& scene, unsigned which, std::uint64_t at, int err
 
 }  // namespace
 
-TEST_CASE("Without a fault everything is saved, on whatever file system") {
+TEST_CASE("Without a fault everything is saved, on any file system") {
     for (int number = 0; number < kScenes; ++number)
         (void)play(scene(number), kAllCalls, 0, 0, false);
 }
 
-TEST_CASE("Whichever call fails, whatever stands is whole and listed") {
+TEST_CASE("Whichever call fails, existing files are whole and listed") {
     const int number = GENERATE(range(0, kScenes));
     const int error = GENERATE(ENOSPC, EIO);
     for (std::uint64_t at = 1;; ++at)
         if (play(scene(number), kAllCalls & ~unsigned{kUnlink}, at, error, false) < at) break;
 }
 
-TEST_CASE("From whichever call on everything fails, whatever stands is whole and listed") {
+TEST_CASE("If everything fails from any call on, existing files are whole and listed") {
     const int number = GENERATE(range(0, kScenes));
     const int error = ENOSPC;
     for (std::uint64_t at = 1;; ++at)
         if (play(scene(number), kAllCalls & ~unsigned{kUnlink}, at, error, true) < at) break;
 }
 
-TEST_CASE("Each kind of call fails from some time on for good, and what stands is whole") {
+TEST_CASE("If one kind of call fails permanently from some time on, existing files are whole") {
     const int number = GENERATE(range(0, kScenes));
     const unsigned which =
         GENERATE(unsigned{kOpen}, unsigned{kMakeFolder}, unsigned{kWrite}, unsigned{kAppend},
@@ -180,14 +180,14 @@ TEST_CASE("Each kind of call fails from some time on for good, and what stands i
     }
 }
 
-TEST_CASE("An interrupted write goes on") {
+TEST_CASE("An interrupted write continues") {
     for (std::uint64_t at = 1;; ++at) {
         const std::uint64_t seen = play(scene(0), kWrite | kAppend, at, EINTR, false);
         if (seen < at) break;
     }
 }
 
-TEST_CASE("Where the links of a file run out, the content is written again and linked to from then on") {
+TEST_CASE("If a file has too many links, the content is written again and linked to from then on") {
     const TempFolder out;
     g_fault = {};
     g_fault.which = kLink;
@@ -208,7 +208,7 @@ TEST_CASE("Where the links of a file run out, the content is written again and l
     g_fault = {};
 }
 
-TEST_CASE("Where there are no links an equal tensor has a name in the index, and costs nothing") {
+TEST_CASE("Without links an equal tensor has a name in the index, and costs nothing") {
     const TempFolder out;
     g_fault = {};
     g_fault.no_links = g_fault.no_unnamed_files = true;

@@ -1,4 +1,4 @@
-// Room, names and counts where runs are removed: what others do to the files first.
+// Room, names and counts when runs are removed: other programs' changes to the files first.
 #include <unistd.h>
 
 #include <filesystem>
@@ -15,7 +15,7 @@ namespace {
 
 std::function<void()> g_before_link;
 
-/// The same content twice in each of the runs, 20 kB.
+/// Saves the same content twice in each of the runs, 20 kB each.
 std::size_t save_runs(Saving& saving, std::uint32_t from, std::uint32_t to,
                       const std::function<void(const std::string&)>& then) {
     std::size_t saved = 0;
@@ -40,7 +40,7 @@ SavingSettings small_window(const TempFolder& out) {
 
 }  // namespace
 
-TEST_CASE("Files that the person has removed are room again when their run goes") {
+TEST_CASE("Files that the user removed count as room again when their run is removed") {
     const TempFolder out;
     Saving saving(small_window(out));
     const std::size_t saved =
@@ -49,7 +49,8 @@ TEST_CASE("Files that the person has removed are room again when their run goes"
     CHECK(saving.said.empty());
 }
 
-TEST_CASE("A file that the person has linked to is room again when its run goes, and stays the person's") {
+TEST_CASE(
+    "A file that the user linked to counts as room again when its run is removed, and stays the user's") {
     const TempFolder out;
     Saving saving(small_window(out));
     fs::create_directory(out.path() / "mine");
@@ -63,7 +64,7 @@ TEST_CASE("A file that the person has linked to is room again when its run goes,
 }
 
 TEST_CASE(
-    "Where a run goes while a link to one of its files is made, the content is written and counted once") {
+    "If a run is removed while one of its files is being linked, the content is written and counted once") {
     const TempFolder out;
     FileCalls calls = system_file_calls();
     calls.link_at = [](int from_folder, const char* from, int to_folder, const char* to, int flags) {
@@ -92,7 +93,8 @@ TEST_CASE(
     CHECK(tensors_in(out.path() / "tensors") == std::set<std::string>{path});
 }
 
-TEST_CASE("With findings alone a run that does not fit does not end saving; findings that fill the cap do") {
+TEST_CASE(
+    "With findings alone a run that does not fit does not end saving, and findings that fill the cap do") {
     const TempFolder out;
     SavingSettings settings = settings_in(out.path());
     settings.only_findings = true;
@@ -115,7 +117,7 @@ TEST_CASE("With findings alone a run that does not fit does not end saving; find
     CHECK(tensors_in(out.path() / "tensors").size() == 2);
 }
 
-TEST_CASE("The index says how large a tensor's storage is, and what of it the file has") {
+TEST_CASE("The index has the size of a tensor's storage, and the part of it in the file") {
     const TempFolder out;
     Saving saving(settings_in(out.path()));
     const Sample sample = sample_of(0, 0, 1);

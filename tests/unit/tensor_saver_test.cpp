@@ -1,5 +1,4 @@
-// Saving by one thread: folders that are not what they should be first, then caps, links, what is kept, and
-// the files themselves.
+// Saving by one thread: unexpected folders first, then caps, links, kept runs, and the files themselves.
 #include "shim/save/tensor_saver.hpp"
 
 #include <fcntl.h>
@@ -48,7 +47,7 @@ std::string member(const std::string& line, const std::string& name) {
 
 }  // namespace
 
-TEST_CASE("A folder that was replaced by a link ends saving, and nothing is written where it leads") {
+TEST_CASE("A folder that was replaced by a link ends saving, and nothing is written to its target") {
     const TempFolder out;
     const TempFolder elsewhere;
     Saving saving(settings_in(out.path()));
@@ -58,10 +57,10 @@ TEST_CASE("A folder that was replaced by a link ends saving, and nothing is writ
         fs::rename(tensors, out.path() / "moved");
         fs::create_directory_symlink(elsewhere.path(), tensors);
     }
-    SECTION("one in it") {
+    SECTION("a folder in it") {
         fs::create_directory_symlink(elsewhere.path(), tensors / "run0001");
     }
-    SECTION("another folder, which is no link") {
+    SECTION("another folder, not a link") {
         fs::rename(tensors, out.path() / "moved");
         fs::create_directory(tensors);
     }
@@ -109,7 +108,7 @@ TEST_CASE("A name that is a symbolic link is neither followed nor replaced") {
     CHECK(saving.said.empty());
 }
 
-TEST_CASE("A place that cannot be written to is told before anything is saved") {
+TEST_CASE("An unwritable place is reported before anything is saved") {
     const Saving none(settings_in("/proc/no/such/folder"));
     REQUIRE_FALSE(none.made.ok());
     CHECK(none.made.status().message().find("/proc/no/such/folder/tensors") != std::string::npos);
@@ -125,13 +124,12 @@ TEST_CASE("A place that cannot be written to is told before anything is saved") 
     CHECK(Saving(settings).made.ok());
 }
 
-TEST_CASE(
-    "Beyond the limit on file sizes a tensor is left out, the program lives, and smaller ones are saved") {
+TEST_CASE("Beyond the file size limit a tensor is skipped, the program lives, and smaller ones are saved") {
     const TempFolder out;
     const int status = in_child([&out] {
         const rlimit limit{8192, 8192};
         setrlimit(RLIMIT_FSIZE, &limit);
-        sigset_t blocked;  // as in threads of ours
+        sigset_t blocked;  // as in the library's threads
         sigfillset(&blocked);
         pthread_sigmask(SIG_SETMASK, &blocked, nullptr);
         Saving saving(settings_in(out.path()));
@@ -145,7 +143,7 @@ TEST_CASE(
     CHECK(tensors_in(out.path() / "tensors").size() == 1);
 }
 
-TEST_CASE("Where descriptors are shared, one that the program has taken away is not written to") {
+TEST_CASE("If descriptors are shared, one that the program has taken over is not written to") {
     const TempFolder out;
     const int status = in_child([&out] {
         Saving saving(settings_in(out.path()));
@@ -194,7 +192,7 @@ TEST_CASE("Saving stops before the last tenth of the file system, and says where
     CHECK(left_out(saving, LeftOut::no_room) == 1);
 }
 
-TEST_CASE("What other files of ours grow by counts, and a fork's child begins anew") {
+TEST_CASE("The growth of our other files counts, and a forked child starts from zero") {
     const TempFolder out;
     const std::uint64_t before = written_bytes();
     Result<PreallocatedFile> file = PreallocatedFile::create((out.path() / "log").string());
@@ -244,7 +242,7 @@ TEST_CASE("At the cap on files saving stops with one line that names the option,
     CHECK(has_line(saving, "AOTI_DBG_MAX_FILES"));
 }
 
-TEST_CASE("With a window the oldest run goes whole, its bytes are free again, and the index says so") {
+TEST_CASE("With a window the oldest run is removed whole, its bytes are free again, and the index says so") {
     const TempFolder out;
     SavingSettings settings = settings_in(out.path());
     settings.keep_last = 2;
@@ -269,7 +267,8 @@ TEST_CASE("With a window the oldest run goes whole, its bytes are free again, an
     CHECK(saving.said.empty());
 }
 
-TEST_CASE("With a window and no room the oldest run makes room, and one run too large is said once") {
+TEST_CASE(
+    "With a window and no room the oldest run makes room, and a run that is too large is reported once") {
     const TempFolder out;
     SavingSettings settings = settings_in(out.path());
     settings.keep_last = 1000;
@@ -289,7 +288,7 @@ TEST_CASE("With a window and no room the oldest run makes room, and one run too 
     CHECK_FALSE(saving.save(sample_of(21, 0, 200, 20000)).empty());
 }
 
-TEST_CASE("A weight that an older run brought stays when that run goes, and its bytes are counted once") {
+TEST_CASE("A weight that an older run saved stays when that run is removed, and its bytes count once") {
     const TempFolder out;
     SavingSettings settings = settings_in(out.path());
     settings.keep_last = 1;
@@ -309,7 +308,7 @@ TEST_CASE("A weight that an older run brought stays when that run goes, and its 
     CHECK(tensors_in(out.path() / "tensors").size() == 1);
 }
 
-TEST_CASE("With findings alone, runs without one leave nothing behind but their lines") {
+TEST_CASE("With findings alone, runs without one leave nothing behind except their lines") {
     const TempFolder out;
     SavingSettings settings = settings_in(out.path());
     settings.only_findings = true;
@@ -320,12 +319,12 @@ TEST_CASE("With findings alone, runs without one leave nothing behind but their 
         saving.evict();
     }
     const std::set<std::string> left = tensors_in(out.path() / "tensors");
-    CHECK(left.size() == 2);  // that of the finding, and the one that has not ended
+    CHECK(left.size() == 2);  // the one with the finding and the unfinished one
     CHECK_FALSE(fs::exists(out.path() / "tensors/run0000"));
     CHECK(names_of(read_index(saving.saver().index_path())) == left);
 }
 
-TEST_CASE("Files of somebody else in a run's folder stay when the run goes") {
+TEST_CASE("Foreign files in a run's folder stay when the run is removed") {
     const TempFolder out;
     SavingSettings settings = settings_in(out.path());
     settings.only_findings = true;
@@ -356,7 +355,7 @@ TEST_CASE("A run's folder that was replaced by a link is not emptied through it"
     CHECK(saving.said.size() == 1);
 }
 
-TEST_CASE("An equal tensor is linked; one of the same bytes in another layout is not") {
+TEST_CASE("An equal tensor is linked, and one with the same bytes in another layout is not") {
     const TempFolder out;
     Saving saving(settings_in(out.path()));
     const std::string first = saving.save(sample_of(0, 0, 7));
@@ -386,7 +385,7 @@ TEST_CASE("An equal tensor is linked; one of the same bytes in another layout is
     CHECK(index.files.size() == 3);
 }
 
-TEST_CASE("A file that was removed, replaced or written to is linked to no more") {
+TEST_CASE("A file that was removed, replaced or written to is no longer linked to") {
     const TempFolder out;
     Saving saving(settings_in(out.path()));
     const fs::path tensors = out.path() / "tensors";
@@ -412,7 +411,7 @@ TEST_CASE("A file that was removed, replaced or written to is linked to no more"
     CHECK(look(tensors / third).st_ino == look(tensors / second).st_ino);
 }
 
-TEST_CASE("Known only at its end, an equal tensor is linked all the same and its own file goes") {
+TEST_CASE("An equal tensor found only at its end is still linked, and its own file is removed") {
     const TempFolder out;
     Saving saving(settings_in(out.path()));
     const std::string first = saving.save(sample_of(0, 0, 7));
@@ -431,7 +430,7 @@ TEST_CASE("Known only at its end, an equal tensor is linked all the same and its
     CHECK(look(tensors / first).st_nlink == 2);
 }
 
-TEST_CASE("A tensor whose bytes do not all come, or too many, leaves nothing behind") {
+TEST_CASE("A tensor with missing or too many bytes leaves nothing behind") {
     const TempFolder out;
     Saving saving(settings_in(out.path()));
     const std::size_t given = GENERATE(std::size_t{0}, std::size_t{63}, std::size_t{65});
@@ -447,7 +446,7 @@ TEST_CASE("A tensor whose bytes do not all come, or too many, leaves nothing beh
     CHECK(read_index(saving.saver().index_path()).files.empty());
 }
 
-TEST_CASE("In whatever chunks its bytes come, the file is the same") {
+TEST_CASE("The file is the same, in whatever chunks its bytes come") {
     const TempFolder out;
     Saving saving(settings_in(out.path()));
     const Sample whole = sample_of(0, 0, 3, 3 * 1024 * 1024 + 4);
@@ -466,7 +465,7 @@ TEST_CASE("In whatever chunks its bytes come, the file is the same") {
     CHECK(read_text(out.path() / "tensors" / job.path()) == file_of(whole));
 }
 
-TEST_CASE("Empty tensors are files, too") {
+TEST_CASE("Empty tensors are files too") {
     const TempFolder out;
     Saving saving(settings_in(out.path()));
     const Sample empty = sample_of(0, 0, 0, 0);
@@ -483,7 +482,7 @@ TEST_CASE("Folders are 0700 and files 0600, whatever links and runs there are") 
     CHECK((look(out.path() / "tensors").st_mode & 07777U) == 0700U);
 }
 
-TEST_CASE("The same name twice in a call is numbered, and portable names are one if their letters are") {
+TEST_CASE("A repeated name in a call gets a number, and portable names ignore the case of letters") {
     const TempFolder out;
     SavingSettings settings = settings_in(out.path());
     settings.portable_names = true;
@@ -516,7 +515,7 @@ TEST_CASE("In PyTorch's layout all files lie in one folder, and those of earlier
     CHECK(member(text.substr(0, text.find('\n')), "folder") == settings.place.flat);
 }
 
-TEST_CASE("A folder that another process has is left to it") {
+TEST_CASE("A folder in use by another process is left alone") {
     const TempFolder out;
     Saving first(settings_in(out.path()));
     Saving second(settings_in(out.path()));
@@ -529,7 +528,7 @@ TEST_CASE("A folder that another process has is left to it") {
     CHECK(tensors_in(out.path()).size() == 2);
 }
 
-TEST_CASE("A line of the index says which tensor it is, and what is known of it") {
+TEST_CASE("A line of the index identifies the tensor and has its known facts") {
     const TempFolder out;
     Saving saving(settings_in(out.path()));
     Sample given = sample_of(3, 12, 9);

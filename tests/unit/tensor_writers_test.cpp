@@ -1,4 +1,4 @@
-// The threads that write: killed, forked, abandoned and late ones first, then what they are for.
+// The writer threads: killed, forked, abandoned and late ones first, then their purpose.
 #include "shim/save/tensor_writers.hpp"
 
 #include <fcntl.h>
@@ -23,13 +23,13 @@ constexpr std::uint32_t kLong = 60000;
 constexpr std::size_t kBytes = 4096;
 
 #if defined(__SANITIZE_THREAD__)
-// It starts no thread after a fork, and takes descriptors for the process's.
+// ThreadSanitizer starts no thread after a fork, and assumes that all threads share descriptors.
 constexpr bool kKnowsForksAndDescriptors = false;
 #else
 constexpr bool kKnowsForksAndDescriptors = true;
 #endif
 
-// Threads of theirs may be inside to the end, so none is ever freed.
+// Their threads may be inside until exit, so none is ever freed.
 TensorWriters& writers_in(const SavingSettings& settings, std::uint32_t threads = 3) {
     static auto& all = *new std::vector<TensorWriters*>;
     const Result<TensorWriters*> made = TensorWriters::start(settings, threads);
@@ -38,7 +38,7 @@ TensorWriters& writers_in(const SavingSettings& settings, std::uint32_t threads 
     return *made.value();
 }
 
-/// Memory that counts how often it came back.
+/// Memory that counts how often it was returned.
 struct Lent {
     std::vector<std::byte> content;
     std::atomic<int> releases{0};
@@ -60,7 +60,7 @@ SavingJob* open(TensorWriters& writers, const Sample& sample) {
     return with_description(sample, [&](const TensorToSave& what) { return writers.open(what); });
 }
 
-/// False where it was not taken.
+/// Returns false if the tensor was not accepted.
 bool save(TensorWriters& writers, const Sample& sample, Lent& lent) {
     SavingJob* const job = open(writers, sample);
     if (job == nullptr) return false;
@@ -69,13 +69,13 @@ bool save(TensorWriters& writers, const Sample& sample, Lent& lent) {
     return true;
 }
 
-/// The same, of memory that is kept in `lent`.
+/// The same, with memory that is kept in `lent`.
 bool save(TensorWriters& writers, const Sample& sample, std::vector<std::unique_ptr<Lent>>& lent) {
     lent.push_back(lend(sample));
     return save(writers, sample, *lent.back());
 }
 
-/// For children: saves until it is killed, with a seed for each call that says what the file must hold.
+/// For children: saves until it is killed, with a seed for each call that determines the file.
 [[noreturn]] void save_for_ever(const SavingSettings& settings, std::uint32_t threads) {
     const Result<TensorWriters*> writers = TensorWriters::start(settings, threads);
     if (!writers.ok()) ::_exit(1);
@@ -107,14 +107,14 @@ std::string expected_of(const std::string& path) {
 
 }  // namespace
 
-TEST_CASE("Killed at any moment a process leaves whole files, and an index that names just such") {
+TEST_CASE("A process that is killed at any moment leaves whole files, and an index that names only those") {
     Random random;
     std::size_t files = 0;
     for (int i = 0; i < 100; ++i) {
         const TempFolder out;
         const pid_t child = fork();
         if (child == 0) save_for_ever(settings_in(out.path()), 2);
-        // Somewhere in its first or second run.
+        // At some point in its first or second run.
         const std::size_t some = random.below(15000);
         for (int tries = 0; tries < 100000 && size_of(out.path() / "tensors/index.jsonl") < some; ++tries)
             usleep(200);
@@ -137,13 +137,13 @@ TEST_CASE("Killed at any moment a process leaves whole files, and an index that 
             CHECK(read_text(tensors / name) == expected_of(name));
         }
         files += stand.size();
-        // What was finished and not listed yet: at most what the threads had in hand.
+        // Finished but unlisted files are at most those that the threads were working on.
         CHECK(stand.size() <= index.files.size() + 2);
     }
     CHECK(files > 100);
 }
 
-TEST_CASE("A fork's child has nothing of it: no thread, no descriptor, and a folder of its own") {
+TEST_CASE("A forked child inherits no thread and no descriptor, and has a folder of its own") {
     if (!kKnowsForksAndDescriptors) return;
     const TempFolder out;
     TensorWriters& writers = writers_in(settings_in(out.path()));
@@ -154,7 +154,7 @@ TEST_CASE("A fork's child has nothing of it: no thread, no descriptor, and a fol
     writers.append(job, lent->chunk(0, 1000));  // its file is open from here on
     while (writers.progress().bytes_left != 0)
         usleep(100);
-    usleep(1000);  // a fork in the middle of an allocation is none of ours
+    usleep(1000);  // a fork during an allocation is not tested here
     const int before = open_descriptors();
     const int status = in_child([&] {
         if (open_descriptors() != before) ::_exit(1);
@@ -173,7 +173,7 @@ TEST_CASE("A fork's child has nothing of it: no thread, no descriptor, and a fol
     CHECK(tensors_in(out.path()).size() == 2);
 }
 
-TEST_CASE("The program sees no descriptor of ours, may close all that it does not know, and loses nothing") {
+TEST_CASE("The program sees no descriptor of ours, may close all unknown ones, and loses nothing") {
     if (!kKnowsForksAndDescriptors) return;
     const TempFolder out;
     const int status = in_child([&out] {
@@ -185,10 +185,10 @@ TEST_CASE("The program sees no descriptor of ours, may close all that it does no
         writers.append(job, lent->chunk(0, 4 << 20U));
         while (writers.progress().bytes_left != 0)
             usleep(100);
-        if (!writers.has_own_descriptors()) ::_exit(0);  // what a kernel does not give cannot be had
+        if (!writers.has_own_descriptors()) ::_exit(0);  // the kernel does not support it
         for (int number = 3; number < 100; ++number)
             ::close(number);
-        // What the program opens now has the numbers that ours would have had.
+        // The program's next files get the numbers that ours would have had.
         const int own = ::open((out.path() / "own").c_str(), O_CREAT | O_RDWR | O_CLOEXEC, 0600);
         writers.append(job, lent->chunk(4 << 20U, 4 << 20U));
         writers.close(job, {});
@@ -203,7 +203,7 @@ TEST_CASE("The program sees no descriptor of ours, may close all that it does no
     CHECK(WEXITSTATUS(status) == 0);
 }
 
-TEST_CASE("Abandoned, it lets go of all memory at once, leaves nothing half written, and says so") {
+TEST_CASE("Abandoned, saving frees all memory at once, leaves nothing half written, and says so") {
     const TempFolder out;
     TensorWriters& writers = writers_in(settings_in(out.path()), 1);
     std::vector<std::unique_ptr<Lent>> lent;
@@ -233,7 +233,7 @@ TEST_CASE("Abandoned, it lets go of all memory at once, leaves nothing half writ
     CHECK(writers.progress().bytes_left == 0);
 }
 
-TEST_CASE("What is not written by the deadline is left out and counted, and what stands is whole") {
+TEST_CASE("Unwritten tensors are skipped and counted at the deadline, and existing files are whole") {
     const TempFolder out;
     TensorWriters& writers = writers_in(settings_in(out.path()), 1);
     std::vector<std::unique_ptr<Lent>> lent;
@@ -249,7 +249,7 @@ TEST_CASE("What is not written by the deadline is left out and counted, and what
         CHECK(memory->releases == 1);
 }
 
-TEST_CASE("A job whose bytes do not come is given up, and others are not held up by it") {
+TEST_CASE("A job whose bytes do not arrive is given up, and does not delay others") {
     const TempFolder out;
     TensorWriters& writers = writers_in(settings_in(out.path()), 1);
     std::vector<SavingJob*> unfinished;
@@ -271,7 +271,7 @@ TEST_CASE("A job whose bytes do not come is given up, and others are not held up
     CHECK(read_index(out.path() / "tensors/index.jsonl").end == "complete");
 }
 
-TEST_CASE("When saving stops, nothing more is asked for, and memory comes back all the same") {
+TEST_CASE("When saving stops, nothing more is requested, and memory is still returned") {
     const TempFolder out;
     SavingSettings settings = settings_in(out.path());
     settings.max_files = 2;
@@ -321,7 +321,7 @@ TEST_CASE("Eight threads and two processes into one folder lose nothing and over
         for (std::uint32_t thread = 0; thread < kThreads; ++thread) {
             threads.emplace_back([&, thread] {
                 for (std::uint32_t call = 0; call < kCalls; ++call) {
-                    // Twice the same name in a call.
+                    // The same name twice in a call.
                     const Sample sample = sample_of(thread, call / 2, thread * 1000 + call, 5000);
                     lent[thread].push_back(lend(sample));
                     Lent& memory = *lent[thread].back();
@@ -377,7 +377,7 @@ TEST_CASE("Eight threads and two processes into one folder lose nothing and over
     CHECK(listed == stand.size());
 }
 
-TEST_CASE("Two of the same name in a call are numbered in the order in which they were opened") {
+TEST_CASE("Two tensors of one name in a call are numbered in the order of opening") {
     const TempFolder out;
     TensorWriters& writers = writers_in(settings_in(out.path()), 4);
     std::vector<std::unique_ptr<Lent>> lent;
@@ -393,7 +393,7 @@ TEST_CASE("Two of the same name in a call are numbered in the order in which the
     }
 }
 
-TEST_CASE("Runs without a finding are gone when it ends, also those whose end came before their tensors") {
+TEST_CASE("Runs without a finding are gone at the end, even those that ended before their tensors") {
     const TempFolder out;
     SavingSettings settings = settings_in(out.path());
     settings.only_findings = true;
@@ -417,7 +417,7 @@ TEST_CASE("Runs without a finding are gone when it ends, also those whose end ca
     CHECK(folders == 1);
 }
 
-TEST_CASE("Where tensors go follows from the options") {
+TEST_CASE("The options determine where tensors go") {
     Options options;
     HeaderFacts header;
     CHECK(saving_settings(options, "/out", "/here", header).place.flat.empty());

@@ -1,5 +1,5 @@
-// The line that is rewritten: nobody waits for a terminal, nothing but a terminal gets it, and whatever else
-// is printed finds the place empty.
+// The progress line: nothing waits for a terminal, only a terminal gets the line, and other output finds its
+// place empty.
 #include "base/terminal_line.hpp"
 
 #include <fcntl.h>
@@ -30,7 +30,7 @@ std::string as_message(const std::string& text) {
 
 }  // namespace
 
-TEST_CASE("What is no terminal, or one that can erase nothing, gets no line") {
+TEST_CASE("A file, or a terminal that cannot erase, gets no line") {
     const int file = memfd_create("stderr", MFD_CLOEXEC);
     {
         const StandardError error(file);
@@ -50,7 +50,7 @@ TEST_CASE("What is no terminal, or one that can erase nothing, gets no line") {
     }
 }
 
-TEST_CASE("A program that puts a file in place of its terminal finds nothing of the line in it") {
+TEST_CASE("A program that replaces its terminal by a file finds nothing of the line in it") {
     AtTerminal at;
     REQUIRE(open_terminal_line());
     show_terminal_line("saving");
@@ -67,7 +67,7 @@ TEST_CASE("A program that puts a file in place of its terminal finds nothing of 
     CHECK(text == as_message("said\n"));
 }
 
-TEST_CASE("Nobody waits for a terminal that stands still") {
+TEST_CASE("A stalled terminal blocks nothing") {
     AtTerminal at;
     REQUIRE(open_terminal_line());
     show_terminal_line("first");
@@ -86,7 +86,7 @@ TEST_CASE("In the background, where a shell has its prompt, nothing is shown and
     const int status = in_child([&terminal] {
         setenv("TERM", "xterm", 1);
         setsid();
-        // The first terminal that the leader of a session opens is its own.
+        // The first terminal that a session leader opens becomes its controlling terminal.
         dup2(open(terminal.name().c_str(), O_RDWR | O_CLOEXEC), STDERR_FILENO);
         if (!open_terminal_line()) ::_exit(1);
         show_terminal_line("in the foreground");
@@ -104,7 +104,7 @@ TEST_CASE("In the background, where a shell has its prompt, nothing is shown and
     CHECK(terminal.screen() == Lines{"in the foreground"});
 }
 
-TEST_CASE("A fork's child speaks at once, and over its parent's line, though that was just drawing") {
+TEST_CASE("A forked child prints at once, over its parent's line, even in the middle of a redraw") {
     AtTerminal at(200);
     REQUIRE(open_terminal_line());
     show_terminal_line("saving");
@@ -112,7 +112,7 @@ TEST_CASE("A fork's child speaks at once, and over its parent's line, though tha
     {
         const TerminalLineAway held(STDERR_FILENO);
         show_terminal_line("not while others print");
-        // The child has its parent's lock, which nobody gives back there.
+        // The child inherits its parent's lock, which is never released there.
         status = in_child([] {
             message(Severity::info, "said by the child");
             show_terminal_line("the child's");
@@ -125,7 +125,7 @@ TEST_CASE("A fork's child speaks at once, and over its parent's line, though tha
     CHECK(screen[1] == "the child's");
 }
 
-TEST_CASE("The line is as wide as the terminal, at most, and never begins a second one") {
+TEST_CASE("The line is at most as wide as the terminal, and never wraps") {
     const unsigned short columns = GENERATE(as<unsigned short>(), 1, 2, 20, 100, 0, 1000);
     const std::size_t taken = columns == 0 ? 79 : std::min<std::size_t>(columns - 1U, 256);
     AtTerminal at(columns);
@@ -148,7 +148,7 @@ TEST_CASE("A shorter line leaves nothing of a longer one, and a closed one nothi
     CHECK(at.screen() == Lines{""});
 }
 
-TEST_CASE("A message stands where the line was, and errno is kept") {
+TEST_CASE("A message replaces the line, and errno is kept") {
     AtTerminal at(120);
     REQUIRE(open_terminal_line());
     errno = 77;
@@ -159,7 +159,7 @@ TEST_CASE("A message stands where the line was, and errno is kept") {
     CHECK(at.screen() == Lines{as_message("said"), "next"});
 }
 
-TEST_CASE("Messages of many threads and a line that changes all the time leave each other whole") {
+TEST_CASE("Messages of many threads and a constantly changing line leave each other whole") {
     AtTerminal at(120);
     REQUIRE(open_terminal_line());
     constexpr int kThreads = 4;

@@ -22,7 +22,7 @@ bool is_call(std::vector<unsigned char> end) {
     return ends_with_call(code);
 }
 
-TEST_CASE("Every form of a call is one, and what is like one is none") {
+TEST_CASE("Every form of a call is recognized, and similar instructions are not") {
     CHECK(is_call({0xe8, 1, 2, 3, 4}));
     CHECK(is_call({0xff, 0xd0}));                       // call rax
     CHECK(is_call({0x41, 0xff, 0xd4}));                 // call r12
@@ -48,7 +48,7 @@ std::vector<std::string> g_found;
                             MemoryMap::of_this_process());
 }
 
-/// Through a pointer, and something is left to do: no call becomes a jump.
+/// Calls through a pointer and has work left afterwards, so that no call becomes a jump.
 [[gnu::noinline]] int outer_of_test(const std::function<void()>& next) {
     next();
     return static_cast<int>(g_found.size());
@@ -61,7 +61,7 @@ std::size_t first_with(const std::vector<std::string>& callers, const std::strin
     return static_cast<std::size_t>(found - callers.begin());
 }
 
-TEST_CASE("Callers are found from the inside out, and have their names from the file") {
+TEST_CASE("Callers are found from the inside out, with names from the file") {
     REQUIRE(outer_of_test(innermost_of_test) > 2);
     CHECK(g_found.size() <= kMostCallers);
     std::vector<std::string> named = g_found;
@@ -73,14 +73,14 @@ TEST_CASE("Callers are found from the inside out, and have their names from the 
     CHECK((main < named.size() || g_found.size() == kMostCallers));
 }
 
-TEST_CASE("Where there is no stack, or nothing is mapped, there are no callers") {
+TEST_CASE("Without a stack or a mapping there are no callers") {
     const MemoryMap map = MemoryMap::of_this_process();
     CHECK(callers_above(0, map).empty());
     CHECK(callers_above(8, map).empty());
     CHECK(callers_above(reinterpret_cast<std::uintptr_t>(&map), MemoryMap()).empty());
 }
 
-TEST_CASE("A place is a file and how far into it") {
+TEST_CASE("A place is a file and an offset") {
     const MemoryMap map = MemoryMap::of_this_process();
     const auto address = reinterpret_cast<std::uintptr_t>(&dlsym);
     const Mapping* const file = map.find(address);
@@ -93,7 +93,7 @@ TEST_CASE("A place is a file and how far into it") {
     CHECK(map.find(1) == nullptr);
 }
 
-TEST_CASE("What has no name keeps its place, and our own library calls nobody") {
+TEST_CASE("A caller without a name keeps its place, and our own library is left out") {
     std::vector<std::string> callers = {"/nowhere/libgone.so+0x10", "/opt/libaoti_dbg.so+0x20", "/x/y", "",
                                         "/etc/passwd+0x1"};
     name_callers(callers);

@@ -1,5 +1,5 @@
-// The thunk stands between a caller and a function that know nothing of it: every argument, result, exception
-// and errno must come through, whatever the signature.
+// The thunk sits between a caller and a function, unknown to both. Every argument, result, exception and
+// errno must come through, whatever the signature.
 #include <pthread.h>
 #include <ucontext.h>
 
@@ -63,7 +63,7 @@ int errno_setting(int value) {
 
 }  // namespace
 
-TEST_CASE("a function whose thousand arguments lie on the stack gets all of them") {
+TEST_CASE("A function whose thousand arguments lie on the stack gets all of them") {
     check_many(std::make_index_sequence<1000>(), 994);
     check_many(std::make_index_sequence<200>(), 194);
     check_many(std::make_index_sequence<7>(), 1);
@@ -71,25 +71,25 @@ TEST_CASE("a function whose thousand arguments lie on the stack gets all of them
     check_many(std::make_index_sequence<0>(), 0);
 }
 
-TEST_CASE("a function whose number of arguments is not known gets all of them") {
+TEST_CASE("A function with an unknown number of arguments gets all of them") {
     check_many(std::make_index_sequence<1000>(), kUnknownWords);
     check_many(std::make_index_sequence<9>(), kUnknownWords);
 }
 
-TEST_CASE("integers and floating-point numbers in registers and on the stack arrive as they were") {
+TEST_CASE("Integers and floating-point numbers in registers and on the stack arrive unchanged") {
     auto* stub = stub_before(&mixed, "mixed", 3);
     const double expected = mixed(1, 2.5, "x", 3.25F, 4, 5, 6, 7, 8.5, 9.5, 10.5, 11.5, 12.5, 13.5, 14.5, 15);
     CHECK(stub(1, 2.5, "x", 3.25F, 4, 5, 6, 7, 8.5, 9.5, 10.5, 11.5, 12.5, 13.5, 14.5, 15) == expected);
 }
 
-TEST_CASE("a result in an integer and a vector register comes back") {
+TEST_CASE("A result in an integer and a vector register comes back") {
     auto* stub = stub_before(&make_pair_of, "pair", 0);
     const Pair pair = stub(41, 0.5);
     CHECK(pair.one == 42);
     CHECK(pair.two == 1.0);
 }
 
-TEST_CASE("what the thread does not look at arrives all the same, and is on record again afterwards") {
+TEST_CASE("Unwatched calls arrive unchanged, and are recorded again afterwards") {
     auto* stub = stub_before(&mixed, "mixed_unwatched", 3);
     const auto call = [stub] {
         return stub(1, 2.5, "x", 3.25F, 4, 5, 6, 7, 8.5, 9.5, 10.5, 11.5, 12.5, 13.5, 14.5, 15);
@@ -121,7 +121,7 @@ TEST_CASE("errno passes through in both directions") {
     CHECK(left == 88);
 }
 
-TEST_CASE("an exception passes through and the next call has no parent") {
+TEST_CASE("An exception passes through and the next call has no parent") {
     auto* stub = stub_before(&throwing, "throwing", 0);
     CHECK_THROWS_AS(stub(-1), std::runtime_error);
     CHECK(stub(5) == 5);
@@ -139,7 +139,7 @@ TEST_CASE("an exception passes through and the next call has no parent") {
     CHECK(calls[1].result == 5);
 }
 
-TEST_CASE("a thread with a small stack may call with unknown arguments") {
+TEST_CASE("A thread with a small stack may call with unknown arguments") {
     auto* stub = stub_before(&mixed, "mixed_small", kUnknownWords);
     const double expected = mixed(1, 2.5, "x", 3.25F, 4, 5, 6, 7, 8.5, 9.5, 10.5, 11.5, 12.5, 13.5, 14.5, 15);
     struct Work {
@@ -179,7 +179,7 @@ void fiber_body() {
 
 }  // namespace
 
-TEST_CASE("on a fiber's stack a function with unknown arguments is passed through unseen, and works") {
+TEST_CASE("On a fiber's stack a function with unknown arguments passes through unseen, and works") {
     g_fiber_function = stub_before(&mixed, "mixed_on_fiber", kUnknownWords);
     std::vector<char> stack(128 * 1024);
     REQUIRE(getcontext(&g_fiber_context) == 0);
@@ -194,14 +194,14 @@ TEST_CASE("on a fiber's stack a function with unknown arguments is passed throug
 }
 #endif
 
-TEST_CASE("level 3 prints a call before it begins and after it ended") {
+TEST_CASE("Level 3 prints a call before it starts and after it ended") {
     auto* stub = stub_before(&errno_setting, "printed_one", 0);
     stub(0);
     CHECK(core().printed().find("[ before_launch: printed_one ]\n[ after_launch: printed_one ]\n") !=
           std::string::npos);
 }
 
-TEST_CASE("two stubs before the same function under the same name are one") {
+TEST_CASE("Two stubs before the same function under the same name are one") {
     auto* one = stub_before(&throwing, "shared", 0);
     auto* two = stub_before(&throwing, "shared", 0);
     CHECK(one == two);

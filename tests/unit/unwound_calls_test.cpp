@@ -1,4 +1,4 @@
-// Which of a thread's calls it can still be inside of, from where its stack stands.
+// The calls that a thread can still be inside of, by the position of its stack.
 #include "shim/calls/unwound_calls.hpp"
 
 #include "shim/calls/thread_state.hpp"
@@ -9,8 +9,8 @@ namespace {
 
 constexpr std::uint64_t kMark = 7;
 
-/// A thread inside of three calls, on a stack of which the words are here: a frame at each of `kFrames`, with
-/// its cookie in the word below.
+/// A thread inside three calls, on a stack with these words: a frame at each of `kFrames`, with its cookie in
+/// the word below.
 struct ThreadInCalls {
     static constexpr std::size_t kWords = 64;
     static constexpr std::size_t kFrames[] = {50, 40, 30};
@@ -35,13 +35,13 @@ struct ThreadInCalls {
     }
 };
 
-TEST_CASE("A thread whose stack stands below all frames is inside of all its calls") {
+TEST_CASE("A thread whose stack is below all frames is inside all its calls") {
     const ThreadInCalls thread;
     CHECK(open_depth(thread.state, thread.at(10)) == 3);
     CHECK(open_depth(thread.state, thread.at(29)) == 3);
 }
 
-TEST_CASE("Calls whose frames the stack has come back to, or gone beyond, were left") {
+TEST_CASE("Calls are unwound once the stack has returned to their frames or beyond") {
     const ThreadInCalls thread;
     CHECK(open_depth(thread.state, thread.at(30)) == 2);
     CHECK(open_depth(thread.state, thread.at(39)) == 2);
@@ -50,23 +50,23 @@ TEST_CASE("Calls whose frames the stack has come back to, or gone beyond, were l
     CHECK(open_depth(thread.state, thread.at(60)) == 0);
 }
 
-TEST_CASE("Calls whose cookies were overwritten were left, wherever the stack stands by now") {
+TEST_CASE("Calls with overwritten cookies are unwound, wherever the stack is now") {
     ThreadInCalls thread;
     thread.stack[29] = 0;
     CHECK(open_depth(thread.state, thread.at(10)) == 2);
     CHECK(open_depth(thread.state, 0) == 2);
     thread.stack[49] = 0;
-    // One that is still open lies within it, so it is open itself.
+    // An open call lies within it, so it is open itself.
     CHECK(open_depth(thread.state, thread.at(10)) == 2);
     thread.stack[39] = 0;
     CHECK(open_depth(thread.state, thread.at(10)) == 0);
 }
 
-TEST_CASE("On another stack, and where the thread's own is not known, nothing is known to be left") {
+TEST_CASE("On another stack, or without a known stack of the thread, no call counts as unwound") {
     ThreadInCalls thread;
     std::uint64_t elsewhere = 0;
     CHECK(open_depth(thread.state, reinterpret_cast<std::uintptr_t>(&elsewhere)) == 3);
-    // The innermost was begun on a fiber's stack, and must not be read.
+    // The innermost call was on a fiber's stack, which must not be read.
     thread.state.open[2].frame = UINTPTR_MAX;
     thread.state.open[2].cookie = reinterpret_cast<const std::uint64_t*>(std::uintptr_t{64});
     CHECK(open_depth(thread.state, thread.at(60)) == 3);
@@ -77,7 +77,7 @@ TEST_CASE("On another stack, and where the thread's own is not known, nothing is
     CHECK(open_depth(thread.state, thread.at(60)) == 3);
 }
 
-TEST_CASE("A call that is left is counted and no longer open") {
+TEST_CASE("An unwound call is counted and no longer open") {
     ThreadInCalls thread;
     const std::uint64_t steps = thread.state.progress.steps.get();
     close_innermost_unwound(thread.state);

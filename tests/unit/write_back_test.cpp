@@ -1,5 +1,5 @@
-// What is asked of the file system for bytes that were written: by the file itself, which may be closed and
-// its number another's by then, and never by whoever writes.
+// Requests to the file system to write bytes back. They must reach the file itself, even if it is closed and
+// its number reused, and never come from the writing thread.
 #include "shim/save/write_back.hpp"
 
 #include <fcntl.h>
@@ -32,7 +32,7 @@ std::condition_variable g_changed;
 std::vector<Asked> g_asked;
 bool g_holds = false;  // the disk lags behind
 
-/// What was asked for by then, at least so much.
+/// The requests so far, once there are at least `count`.
 std::vector<Asked> asked(std::size_t count) {
     std::unique_lock lock(g_mutex);
     g_changed.wait_for(lock, std::chrono::seconds(60), [count] { return g_asked.size() >= count; });
@@ -46,7 +46,7 @@ void hold(bool holds) {
     g_changed.notify_all();
 }
 
-/// By another thread, where none is to be waited for in vain.
+/// Waits for another thread, with a limit so that a failure does not hang.
 bool soon(bool (*condition)()) {
     for (int i = 0; i < 6000 && !condition(); ++i)
         usleep(10000);
@@ -54,7 +54,7 @@ bool soon(bool (*condition)()) {
 }
 
 WriteBack& started() {
-    static auto& all = *new std::vector<WriteBack*>;  // threads may be inside to the end
+    static auto& all = *new std::vector<WriteBack*>;  // threads may be inside until exit
     all.push_back(new WriteBack);
     all.back()->start();
     return *all.back();
@@ -76,7 +76,7 @@ constexpr std::uint64_t kPiece = std::uint64_t{1} << 20U;
 
 }  // namespace
 
-// In the place of the system's.
+// Replaces the system's function.
 extern "C" int sync_file_range(int file, off64_t begin, off64_t bytes, unsigned flags) {
     struct stat found {};
     if (fstat(file, &found) != 0 || flags != SYNC_FILE_RANGE_WRITE) return -1;
@@ -87,7 +87,7 @@ extern "C" int sync_file_range(int file, off64_t begin, off64_t bytes, unsigned 
     return 0;
 }
 
-TEST_CASE("What was written is begun at once, by another thread, though its file is closed") {
+TEST_CASE("Written bytes are submitted at once, by another thread, even if their file is closed") {
     const TempFolder folder;
     const int before = open_descriptors();
     hold(true);
@@ -109,8 +109,7 @@ TEST_CASE("What was written is begun at once, by another thread, though its file
     write_back.end();
 }
 
-TEST_CASE(
-    "While the disk lags behind, pieces of a file become one, others are kept, too many are left alone") {
+TEST_CASE("If the disk lags, pieces of a file are merged, others are kept, and too many are skipped") {
     const TempFolder folder;
     static int before = 0;
     before = open_descriptors();
@@ -135,14 +134,15 @@ TEST_CASE(
     CHECK(ranges[1].bytes == static_cast<std::int64_t>(4 * kPiece));
     CHECK(ranges[2].inode == inode_of(second));
     for (const Asked& range : ranges)
-        CHECK(range.bytes <= static_cast<std::int64_t>(4 * kPiece));  // the process cannot end meanwhile
+        CHECK(range.bytes <=
+              static_cast<std::int64_t>(4 * kPiece));  // the process could not end during a larger one
     ::close(first);
     ::close(second);
     write_back.end();
     CHECK(soon([] { return open_descriptors() == before; }));
 }
 
-TEST_CASE("What is forgotten before its turn is closed, and nothing else is") {
+TEST_CASE("Forgotten files are closed before their turn, and no others are") {
     const TempFolder folder;
     static int before = 0;
     before = open_descriptors();
@@ -170,7 +170,7 @@ TEST_CASE("What is forgotten before its turn is closed, and nothing else is") {
     write_back.end();
 }
 
-TEST_CASE("Small files are left to the file system, and so is everything once it has ended") {
+TEST_CASE("Small files are left to the file system, and so is everything after the end") {
     const TempFolder folder;
     const int before = open_descriptors();
     const int file = file_in(folder, "a");

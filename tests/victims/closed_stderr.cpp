@@ -1,6 +1,6 @@
-// closed_stderr WHEN FD FILE MODEL: closes descriptor FD (0, 1 or 2) before the program starts (WHEN exec: it
-// closes it and becomes itself once more) or after (WHEN late), opens FILE, which lands on that number, runs
-// the model, and exits 0 when FILE holds its own bytes and nothing else. 3: something else is in it.
+// closed_stderr WHEN FD FILE MODEL: checks that the library never writes to a file that reuses descriptor FD
+// (0, 1 or 2). It closes FD, before an exec of itself (WHEN exec) or just then (late). It opens FILE, which
+// gets that number, and runs the model. It exits with 0 if FILE has only its own bytes, and with 3 otherwise.
 #include <fcntl.h>
 #include <unistd.h>
 

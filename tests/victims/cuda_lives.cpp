@@ -1,16 +1,5 @@
-// Runs a CUDA model through what devices and processes go through:
-//   cuda_lives reset|destroy|release MODEL       three lives: a context, the model in it, and its end when
-//   all is
-//                                                done; the next with its own weights and memory
-//   cuda_lives reset_running|destroy_running MODEL    the context goes while the device is still at work
-//   cuda_lives fork HOW MODEL CPU_MODEL          a thread runs the model while 6 children are forked, which
-//   end
-//                                                by exit, _exit, exec or abort, or run the CPU model and then
-//                                                end by exit (cpu), _exit (cpu_exit) or abort (cpu_abort)
-//   cuda_lives held N MODEL                      N runs on a stream that does not begin before all of them
-//   are
-//                                                enqueued, or nothing more is
-// What it prints must depend on nothing but its arguments.
+// cuda_lives: runs a CUDA model through the lives of devices and processes. The output must depend only on
+// the arguments.
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -22,6 +11,15 @@
 
 using victim::Worker;
 
+// The arguments are one of
+//   reset|destroy|release MODEL           three times: a context, the model in it, and the context's end;
+//                                         each time with new weights and memory
+//   reset_running|destroy_running MODEL   the context ends while the device still works
+//   fork HOW MODEL CPU_MODEL              forks 6 children while a thread runs the model. They end by exit,
+//                                         _exit, exec or abort, or run the CPU model first and then end by
+//                                         exit (cpu), _exit (cpu_exit) or abort (cpu_abort)
+//   late stall|end N MODEL                N runs while standard error is a full pipe, which is read after
+//                                         the last run (end) or after a run that blocks (stall)
 namespace {
 
 constexpr int kLives = 3;
@@ -76,7 +74,7 @@ void live(const victim::Torch& torch, const std::string& how, const std::string&
     }
 }
 
-/// What a child does; comes back with its exit code.
+/// Runs in a child and returns its exit code.
 int child(const std::string& how, const victim::Model& cpu_model, double expected) {
     if (how == "exec") {
         execl("/bin/true", "true", static_cast<char*>(nullptr));
@@ -131,7 +129,7 @@ void fork_while_running(const victim::Torch& torch, const std::string& how, cons
                 cpu_model.run().sum - expected);
 }
 
-/// Standard error as a pipe that is full soon, and is read only from start() on.
+/// Makes standard error a pipe that fills soon and is read only after start().
 class LatePipe {
   public:
     LatePipe() : behind_(dup(STDERR_FILENO)) {
@@ -150,7 +148,7 @@ class LatePipe {
     }
     LatePipe(const LatePipe&) = delete;
     LatePipe& operator=(const LatePipe&) = delete;
-    /// Standard error is what it was.
+    /// Restores standard error.
     ~LatePipe() {
         dup2(behind_, STDERR_FILENO);
         reader_.join();
@@ -171,7 +169,7 @@ void run_late(const victim::Torch& torch, bool until_stall, int runs, const std:
     Worker worker(torch, model, "nonblocking");
     std::atomic<int> made{0};
     std::thread watcher([&] {
-        // Whoever is kept for longer than this waits for the reader.
+        // A worker without progress for this long is waiting for the reader.
         for (int before = -1; made < runs && !(until_stall && before == made);) {
             before = made;
             std::this_thread::sleep_for(std::chrono::milliseconds(500));

@@ -1,10 +1,8 @@
-// Runs CUDA models as a serving program does: a thread a model, each on a stream of the kind asked for,
-// inputs uploaded and results fetched on that stream, all at once.
+// Runs CUDA models like a serving program: threads run models at once, each on its own stream.
 //   cuda_models [--runs N] [--streams a,b,...] [--threads T] [--weights] [--capture] [--context] MODEL...
-// Streams (for the threads in turn): legacy, blocking, nonblocking, per_thread. Thread t runs model t modulo
-// their number. --capture: the first thread captures one run into a graph, in global mode, while the others
-// go on running, and launches it three times. --context: destroys the context at the end, as a reset does.
-// What it prints must depend on nothing but its arguments.
+// Thread t runs model t modulo their number, on the next of the streams legacy, blocking, nonblocking,
+// per_thread. --capture: thread 0 captures a run in global mode while the others run, and launches it three
+// times. --context: destroys the context at exit. The output must depend only on the arguments.
 #include <atomic>
 #include <memory>
 #include <sstream>
@@ -17,7 +15,7 @@ using victim::Worker;
 
 namespace {
 
-/// Runs of each of the other threads while the first captures.
+/// Runs of each other thread while the first one captures.
 constexpr int kRunsBesideCapture = 5;
 
 struct Arguments {
@@ -57,7 +55,7 @@ Arguments read(int argc, char** argv) {
     return all;
 }
 
-/// How the threads of --capture wait for one another.
+/// Synchronizes the threads of --capture.
 struct Rendezvous {
     std::atomic<int> ready{0};
     std::atomic<bool> captures{false};
@@ -70,7 +68,7 @@ struct Rendezvous {
 };
 
 std::string capture(Worker& worker, Rendezvous& rendezvous, int others) {
-    worker.run(true);  // so that everything is loaded and every block is there
+    worker.run(true);  // loads everything and allocates every block
     worker.fetch();
     Rendezvous::wait_until(rendezvous.ready, others);
     CUgraph graph = nullptr;
@@ -103,7 +101,7 @@ std::string run_beside_capture(Worker& worker, Rendezvous& rendezvous) {
     ++rendezvous.ready;
     while (!rendezvous.captures)
         std::this_thread::yield();
-    // Nothing that is unsafe beside a capture: no waiting, no copies that wait.
+    // Nothing here may be unsafe during a capture: no waits, and no copies that wait.
     for (int i = 0; i < kRunsBesideCapture; ++i)
         worker.run(true);
     ++rendezvous.done;

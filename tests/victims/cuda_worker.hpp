@@ -1,5 +1,5 @@
-// What the victims that run CUDA models share: a model on a stream with its input, runs and what is fetched
-// of them. Ends the program where the driver refuses something. No output to stdout but that.
+// Shared by the victims that run CUDA models: a model on a stream with its input, its runs and their results.
+// It exits if the driver refuses a call. It must print nothing but errors to stdout.
 #pragma once
 
 #ifndef __CUDA_API_VERSION_INTERNAL
@@ -17,7 +17,7 @@ namespace victim {
 inline constexpr int64_t kRows = 8;
 inline constexpr int64_t kColumns = 16;
 inline constexpr size_t kInputBytes = kRows * kColumns * sizeof(float);
-/// Whoever notices a fault first: that depends on how fast the device is.
+/// Exits the same way wherever the fault is noticed first, which depends on the device's speed.
 [[noreturn]] inline void end_by_fault() {
     std::printf("the device faulted\n");
     std::exit(95);
@@ -39,7 +39,7 @@ inline CUstream make_stream(const std::string& kind) {
     return stream;
 }
 
-/// What is fetched of an output: every bit of it counts.
+/// A hash of every bit of the outputs.
 struct Fetched {
     std::uint64_t hash = 14695981039346656037ULL;
 
@@ -49,7 +49,7 @@ struct Fetched {
     }
 };
 
-/// A model in one thread, with its input's memory and its stream.
+/// A model in one thread, with its input memory and its stream.
 class Worker {
   public:
     Worker(const Torch& torch, const Model& model, const std::string& stream_kind)
@@ -64,7 +64,7 @@ class Worker {
         if (stream_ != nullptr && stream_ != CU_STREAM_PER_THREAD) MUST(cuStreamDestroy_v2(stream_));
     }
 
-    /// Squares of numbers, and every fifth negative; each run's are other numbers.
+    /// Uploads squares, every fifth value negative. Each run gets different numbers.
     void upload(int number) {
         const auto step = static_cast<float>(number + 1);
         float values[kRows * kColumns];
@@ -75,7 +75,8 @@ class Worker {
         MUST(cuMemcpyHtoDAsync_v2(input_, values, sizeof(values), stream_));
     }
 
-    /// `single`: it marks no end and waits for none, which is unsafe beside a capture.
+    /// With `single`, the run neither records an end event nor waits for one, which would be unsafe during a
+    /// capture.
     void run(bool single = false) {
         forget_outputs();
         const int64_t sizes[] = {kRows, kColumns};
@@ -90,7 +91,7 @@ class Worker {
         }
     }
 
-    /// Waits for the stream.
+    /// Waits for the stream and returns a hash of the outputs.
     std::uint64_t fetch() {
         Fetched all;
         const size_t element[] = {4, 8, 1};
@@ -113,7 +114,7 @@ class Worker {
         }
     }
 
-    /// Its context is gone, and what it has in it.
+    /// Marks that the context, and everything in it, was destroyed.
     void abandon() { is_abandoned_ = true; }
 
     [[nodiscard]] CUstream stream() const { return stream_; }

@@ -1,5 +1,5 @@
-// One link of a chain of libraries that all define `chain_link`: each asks the loader for the next one. Built
-// once for each value of CHAIN_LINK.
+// One link in a chain of libraries that all define `chain_link`: each asks the loader for the next
+// definition. Built once for each value of CHAIN_LINK.
 #include <dlfcn.h>
 
 #ifndef CHAIN_LINK
@@ -7,7 +7,7 @@
 #endif
 #define CHAIN_API extern "C" __attribute__((visibility("default")))
 
-/// The numbers of the links from here on, as decimal digits.
+/// Returns the numbers of the links from here on, as decimal digits.
 CHAIN_API int chain_link(int digits) {
     digits = digits * 10 + CHAIN_LINK;
     auto* next = reinterpret_cast<int (*)(int)>(dlsym(RTLD_NEXT, "chain_link"));
@@ -15,7 +15,7 @@ CHAIN_API int chain_link(int digits) {
 }
 
 #if CHAIN_LINK == 3
-// Of the one that is opened with RTLD_LOCAL: only it and what it needs can see this.
+// Defined in the link that is opened with RTLD_LOCAL: only that link and its dependencies see it.
 CHAIN_API int chain_only_here() {
     return 33;
 }

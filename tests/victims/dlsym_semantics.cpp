@@ -1,5 +1,5 @@
-// What dlsym and its kin answer, in the cases where the answer depends on who asks: the next definition, the
-// caller's scope, errors, versions, weak references. Prints no address.
+// Prints the results of dlsym and its relatives where they depend on the caller: the next definition, the
+// caller's scope, errors, versions, weak references. It must not print addresses.
 #include <dlfcn.h>
 #include <pthread.h>
 
@@ -22,7 +22,7 @@ __attribute__((visibility("default"))) int only_in_the_program() {
 
 namespace {
 
-/// dlerror names the program by the path it was called by; the rest is the loader's.
+/// dlerror names the program by the path of its command line, so this replaces that path.
 void say_error(const char* text, const char* program) {
     const char* error = dlerror();
     std::string line = error == nullptr ? "none" : error;
@@ -113,7 +113,7 @@ void say_functions() {
     dlclose(self);
 }
 
-/// Many threads, each with an error of its own.
+/// Many threads, each with its own error.
 void say_threads() {
     std::vector<int> wrong(8, 0);
     std::vector<std::thread> threads;

@@ -1,4 +1,4 @@
-# The victims that use the driver alone, and the libraries that stand before dlsym or cuGetProcAddress besides ours.
+# The victims that use only the driver, and libraries that interpose dlsym or cuGetProcAddress besides ours.
 foreach(name driver_linked fault_window graph_capture hang marked memory_ways numbered_launches several_devices procaddr_linked)
   aoti_dbg_victim(${name} SOURCES ${name}.cpp LINK fake_cuda aoti_dbg_cuda_header)
 endforeach()
@@ -11,7 +11,7 @@ foreach(name driver_dlopen exit_in_handler idle_parent runtime_road)
   add_dependencies(${name} fake_cuda)
 endforeach()
 
-# A chain: the program needs link 1, that needs link 2; link 3 is opened.
+# A chain: the program needs link 1, link 1 needs link 2, and the program opens link 3.
 foreach(link 2 1 3)
   add_library(dlsym_chain_${link} SHARED dlsym_chain.cpp)
   target_compile_definitions(dlsym_chain_${link} PRIVATE CHAIN_LINK=${link})

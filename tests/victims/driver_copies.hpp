@@ -1,5 +1,5 @@
-// Copies, sets, and the ways in which streams wait, as the driver victims make them: what lies in memory
-// after each is printed, so that whoever stands before one of them and mixes up its arguments is seen.
+// Copies, sets and stream waits of the driver victims. They print the memory after each, which shows whether
+// an interposer mixes up the arguments.
 #pragma once
 
 #include <initializer_list>
@@ -11,7 +11,7 @@ namespace victim {
 
 constexpr std::size_t kWords = 16;
 
-/// Memory on the device that is printed after each step.
+/// Device memory, printed after each step.
 class Words {
   public:
     explicit Words(const Driver& driver) : driver_(driver) {
@@ -210,7 +210,7 @@ inline void say_waits(const Driver& driver, CUstream stream) {
     must(driver.cuMemFree(word), "cuMemFree");
 }
 
-/// Memory out of a pool, and memory that is mapped by hand.
+/// Memory from a pool, and memory mapped by hand.
 inline void say_mappings(const Driver& driver, CUstream stream) {
     CUmemoryPool pool = nullptr;
     CUmemPoolProps wanted = {};

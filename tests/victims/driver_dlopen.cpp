@@ -1,5 +1,5 @@
-// A program that opens libcuda.so.1 and asks dlsym for every function, as Triton's launcher does. `ptsz` as
-// argument: the functions for the per-thread default stream.
+// Opens libcuda.so.1 and looks up every function with dlsym, like Triton's launcher. The argument `ptsz`
+// selects the functions for the per-thread default stream.
 #include <dlfcn.h>
 
 #include "tests/victims/driver_work.hpp"

@@ -1,4 +1,4 @@
-// A program that links libcuda.so.1: the driver's functions through its own import slots.
+// Links libcuda.so.1 and calls the driver's functions through its own import slots.
 #include "tests/victims/driver_work.hpp"
 
 int main() {
@@ -8,7 +8,7 @@ int main() {
 #include "tests/victims/driver_api.def"
     if (int result = victim::work(driver); result != 0) return result;
 
-    // By direct calls too, so that the linker makes slots of the kind that calls have.
+    // Direct calls too, because the linker creates another kind of slot for them.
     CUcontext context = nullptr;
     CUmodule module = nullptr;
     CUfunction empty = nullptr;

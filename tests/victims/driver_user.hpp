@@ -1,5 +1,5 @@
-// What the driver victims share: the driver as a table of functions, whichever road they came by, and a way
-// to call them that prints each result. Results go to stdout and depend on nothing but the program.
+// Shared by the driver victims: the driver as a table of functions, however they were found, and calls that
+// print their results. The output must depend only on the program.
 #pragma once
 
 #ifndef __CUDA_API_VERSION_INTERNAL
@@ -21,8 +21,7 @@ struct Driver {
 #include "tests/victims/driver_api.def"
 };
 
-/// The value that errno has before every call that is printed: a driver may change it, a library between may
-/// not.
+/// The value of errno before every printed call. A driver may change it, but a library in between may not.
 constexpr int kErrno = EXDEV;
 
 template <typename Function, typename... Arguments>
@@ -39,7 +38,7 @@ CUresult say(const char* text, Function* function, Arguments... arguments) {
     return result;
 }
 
-/// For calls whose success is taken for granted.
+/// For calls that must succeed.
 inline void must(CUresult result, const char* what) {
     if (result == CUDA_SUCCESS) return;
     std::printf("%s failed with %d\n", what, static_cast<int>(result));
@@ -60,7 +59,7 @@ constexpr char kImage[] =
     "kernel empty_kernel nop\n"
     "kernel faulting_kernel fault\n";
 
-/// The primary context of device 0, current in this thread.
+/// Makes the primary context of device 0 current in this thread.
 inline CUcontext use_device(const Driver& driver) {
     CUcontext context = nullptr;
     must(driver.cuInit(0), "cuInit");
@@ -69,7 +68,7 @@ inline CUcontext use_device(const Driver& driver) {
     return context;
 }
 
-/// out[i] = a[i] + b[i]
+/// Computes out[i] = a[i] + b[i].
 inline CUresult launch_add(const Driver& driver, CUfunction add, CUdeviceptr a, CUdeviceptr b,
                            CUdeviceptr out, std::int32_t count, CUstream stream) {
     void* parameters[] = {&a, &b, &out, &count};

@@ -1,4 +1,4 @@
-// A program's life with the driver: the same for every road by which it got the functions.
+// A complete use of the driver, the same however the program found its functions.
 #pragma once
 
 #include <initializer_list>
@@ -8,7 +8,7 @@
 
 namespace victim {
 
-/// Calls that must fail, and fail in the same way.
+/// Calls that must fail in the same way.
 inline void say_failures(const Driver& driver, CUmodule module, CUfunction function) {
     CUfunction none = nullptr;
     CUmodule missing = nullptr;
@@ -34,7 +34,7 @@ inline void say_failures(const Driver& driver, CUmodule module, CUfunction funct
     say("no library to unload", driver.cuLibraryUnload, CUlibrary{});
 }
 
-/// A CUkernel in place of a CUfunction, as the CUDA runtime uses it.
+/// Passes a CUkernel as a CUfunction, like the CUDA runtime.
 inline void say_kernels(const Driver& driver, CUdeviceptr memory) {
     CUlibrary library = nullptr;
     CUkernel kernel = nullptr;
@@ -130,7 +130,7 @@ inline void say_launches(const Driver& driver, CUmodule module) {
         must(driver.cuMemFree(memory), "cuMemFree");
 }
 
-/// A function's handle given to another function, after its module went.
+/// Tests a function handle that is reused after its module was unloaded.
 inline void say_reused_handle(const Driver& driver) {
     static const char first[] = "AOTI_DBG_FAKE_MODULE\nkernel first_kernel nop\n";
     static const char second[] = "AOTI_DBG_FAKE_MODULE\nkernel second_kernel nop\n";
@@ -154,7 +154,7 @@ inline void say_reused_handle(const Driver& driver) {
     must(driver.cuModuleUnload(module), "cuModuleUnload");
 }
 
-/// A fault, what comes after it, and the context that follows.
+/// Tests a fault, the calls after it, and the next context.
 inline void say_fault(const Driver& driver, CUcontext primary) {
     CUcontext context = nullptr;
     CUcontext current = nullptr;

@@ -1,8 +1,7 @@
-// dying_thread HOW MODEL: runs the model once, and says when it hears of a child, as it makes none. Then
-//   exit, _exit  another thread stores to nowhere, and some milliseconds later the main thread ends with 0
-//   fail         it ends with 3
-//   signalled    it dies while all of its group are sent a signal that it handles, and that it alone may
-//   handle
+// dying_thread HOW MODEL: runs the model once, and reports SIGCHLD, which it never causes. HOW is
+//   exit, _exit  another thread stores to an unmapped address, and the main thread exits with 0 some ms later
+//   fail         it exits with 3
+//   signalled    it crashes while its process group gets a signal that only it may handle
 #include <unistd.h>
 
 #include <atomic>
@@ -20,7 +19,7 @@ std::atomic<bool> g_dies{false};
 void die() {
     g_dies = true;
     volatile int* volatile nowhere = nullptr;
-    *nowhere = 1;  // NOLINT(clang-analyzer-core.NullDereference): that is the point
+    *nowhere = 1;  // NOLINT(clang-analyzer-core.NullDereference): the crash is intended
 }
 
 void on_child(int /*signal*/) {
@@ -35,7 +34,7 @@ void on_user(int /*signal*/) {
     if (getpid() != g_self && write(STDOUT_FILENO, kSaid, sizeof kSaid - 1) < 0) abort();
 }
 
-/// From a process of its own, as long as this one is there.
+/// Signals the group from another process for as long as this one exists.
 void signal_group() {
     g_self = getpid();
     setpgid(0, 0);

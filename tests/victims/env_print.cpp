@@ -1,6 +1,6 @@
-// env_print [MODEL]: runs the model if told one, then becomes itself once more and prints what a program
-// inherits: its environment (without LD_PRELOAD and the variables that the library reads), open descriptors,
-// signal mask, ignored and caught signals. Without MODEL it prints at once.
+// env_print [MODEL]: runs the model if given, execs itself and prints what a program inherits. That is the
+// environment (without LD_PRELOAD and the library's variables), open descriptors, the signal mask, and
+// ignored and caught signals. Without MODEL, it prints at once.
 #include <dirent.h>
 #include <unistd.h>
 

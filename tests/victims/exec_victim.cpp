@@ -1,4 +1,4 @@
-// exec_victim MODEL: runs the model, becomes itself once more by execv, and runs it again there.
+// exec_victim MODEL: runs the model, replaces itself by execv, and runs it again.
 #include <unistd.h>
 
 #include "tests/victims/model_user.hpp"

@@ -1,5 +1,5 @@
-// Leaves by _exit out of a signal handler while two threads allocate: what runs on the way out must not
-// allocate, or it waits for a lock that its own thread holds. Exit code 3.
+// Calls _exit in a signal handler while two threads allocate. The library's exit code must not allocate, or
+// it would wait for a lock that its own thread holds. The exit code is 3.
 #include <dlfcn.h>
 #include <sys/time.h>
 #include <unistd.h>
@@ -20,7 +20,7 @@ namespace {
 }  // namespace
 
 int main() {
-    // With a driver in the process there is something to say when nothing was seen.
+    // With a driver in the process, the library prints a message if it recorded nothing.
     if (dlopen("libcuda.so.1", RTLD_NOW) == nullptr) return 1;
     std::signal(SIGALRM, [](int) { _exit(3); });
     std::thread(allocate_for_ever).detach();

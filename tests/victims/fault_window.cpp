@@ -1,11 +1,5 @@
-// fault_window HOW: a dozen kernels of three names in turn on one stream, and then what HOW says:
-//   stream, context, event, query, copy   asks the device in this way until it has an answer, and prints it
-//   often                  waits for each of thousands of kernels more, for 350 ms at least
-//   launch                 launches once more when somebody has loaded the driver's debugger
-//   exit, _exit, abandon   ends without asking: from main, at once, or with the context destroyed
-//   idle                   the same from main, long after
-//   fork                   its child ends by exit; then as stream
-// Its own end is a good one, whatever the device did.
+// fault_window HOW: launches a dozen kernels of three names in turn on one stream and then does what HOW
+// says. It exits normally, whatever the device did.
 #include <link.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -14,6 +8,14 @@
 
 #include "tests/victims/driver_user.hpp"
 
+// HOW is one of
+//   stream, context, event, query, copy   waits for the device in this way and prints the result
+//   often                                 launches and waits for thousands of kernels, for at least 350 ms
+//   launch                                launches again once the driver's debugger is loaded
+//   exit, _exit, abandon                  ends without waiting: from main, at once, or after a reset of the
+//                                         context
+//   idle                                  ends without waiting, 300 ms later
+//   fork                                  forks a child that calls exit, then does the same as stream
 namespace {
 
 constexpr char kKernels[] =
@@ -51,7 +53,7 @@ Stage set() {
     return stage;
 }
 
-/// What the device has done by now shows in whether later launches succeed, so that is not said.
+/// The results are not printed, because they depend on how far the device has come.
 void launch_all(const Stage& stage) {
     for (int i = 0; i < kLaunches; ++i)
         static_cast<void>(launch(stage, i % 3));
@@ -66,7 +68,7 @@ void ask(const Stage& stage, const char* how) {
     if (is("context")) result = cuCtxSynchronize();
     if (is("event")) result = cuEventSynchronize(stage.event);
     if (is("copy")) {
-        // That of another stream does not wait for this one.
+        // A copy on another stream would not wait for this one.
         result = cuMemcpyDtoHAsync_v2(bytes, stage.memory, sizeof bytes, stage.stream);
         if (result == CUDA_SUCCESS) result = cuStreamSynchronize(stage.stream);
     }

@@ -1,5 +1,4 @@
-// Five kernels that do nothing and differ in their names: kernel_0 to kernel_4. For victims that launch them
-// in turn.
+// Five empty kernels with different names, kernel_0 to kernel_4, for victims that launch them in turn.
 #pragma once
 
 #include <array>
@@ -22,7 +21,7 @@ inline std::string five_kernels_name(std::size_t i) {
     return "kernel_" + std::to_string(i);
 }
 
-/// In the current context.
+/// Loads them in the current context.
 inline std::array<CUfunction, kNames> load_five_kernels() {
     std::array<CUfunction, kNames> kernels{};
     CUmodule module = nullptr;
@@ -32,7 +31,7 @@ inline std::array<CUfunction, kNames> load_five_kernels() {
     return kernels;
 }
 
-/// As kernels of a library, which run in any context: that of the stream.
+/// Loads them as kernels of a library, which run in the context of the stream.
 inline std::array<CUfunction, kNames> load_five_library_kernels() {
     std::array<CUfunction, kNames> kernels{};
     CUlibrary library = nullptr;

@@ -1,8 +1,8 @@
-// fork_victim MODE MODEL: forks while a model runs, in the ways that programs do.
+// fork_victim MODE MODEL: forks while a model runs. MODE is
 //   fork_while_running  a thread runs the model 200 times, the main thread forks 8 children that end at once
-//   child_runs          the same, and each child runs the model and ends by exit
-//   fork_in_thread      each of 4 threads runs, forks a child that runs and ends by _exit, and runs again
-//   vfork_exec          vfork, and this program again, which runs the model once
+//   child_runs          the same, and each child runs the model and calls exit
+//   fork_in_thread      each of 4 threads runs, forks a child that runs and calls _exit, and runs again
+//   vfork_exec          vfork and exec of this program, which runs the model once
 //   os_exit             a run, then _exit(5)
 #include <sys/wait.h>
 #include <unistd.h>
@@ -72,7 +72,7 @@ void fork_in_thread(const victim::Model& model) {
 void vfork_exec(const victim::Model& model, const char* path) {
     victim::print("before", model.run());
     std::fflush(stdout);
-    const pid_t child = vfork();  // NOLINT(clang-analyzer-security.insecureAPI.vfork): that is tested
+    const pid_t child = vfork();  // NOLINT(clang-analyzer-security.insecureAPI.vfork): under test
     if (child == 0) {
         execl("/proc/self/exe", "fork_victim", "one_run", path, static_cast<char*>(nullptr));
         _exit(98);

@@ -1,5 +1,5 @@
-// Captures CUDA graphs in one thread while another launches: captures in global mode break when anybody makes
-// an unsafe call, and the number of nodes shows whether anything foreign got into the graph.
+// Captures CUDA graphs in one thread while another launches. Any unsafe call breaks a capture in global mode,
+// and the node count shows whether the library added work to the graph.
 #include <atomic>
 #include <initializer_list>
 #include <thread>
@@ -32,7 +32,7 @@ void say_float(const Stage& stage, const char* text, CUdeviceptr memory) {
     victim::print_floats(text, &value, 1);
 }
 
-/// Launches on a stream of its own from `begun` on, until told to end; every launch must succeed.
+/// Launches on its own stream until destruction. Every launch must succeed.
 class OtherThread {
   public:
     explicit OtherThread(const Stage& stage) : stage_(stage), thread_([this] { run(); }) {
@@ -71,7 +71,7 @@ class OtherThread {
     std::thread thread_;
 };
 
-/// sum += 1, kLaunches times, as a graph that is launched three times.
+/// Captures sum += 1, kLaunches times, and launches the graph three times.
 void capture_beside_launches(const Stage& stage, CUstreamCaptureMode mode) {
     const victim::Driver& driver = stage.driver;
     std::printf("mode %d\n", static_cast<int>(mode));
@@ -117,8 +117,8 @@ void capture_beside_launches(const Stage& stage, CUstreamCaptureMode mode) {
     victim::must(driver.cuStreamDestroy(stream), "cuStreamDestroy");
 }
 
-/// Functions and kernels that are new while somebody captures: whoever wants to know their names must be
-/// careful.
+/// Launches functions and kernels that are new during a capture, when the library cannot use every call to
+/// get their names.
 void launch_what_is_new(const Stage& stage) {
     const victim::Driver& driver = stage.driver;
     CUmodule module = nullptr;
@@ -137,7 +137,7 @@ void launch_what_is_new(const Stage& stage) {
         victim::say("launch of what is new", driver.cuLaunchKernel, what, 1U, 1U, 1U, 1U, 1U, 1U, 0U, stream,
                     nullptr, nullptr);
     }
-    // In relaxed mode a thread may load.
+    // A thread in relaxed mode may load a module.
     std::thread loader([&stage] {
         const victim::Driver& mine = stage.driver;
         victim::must(mine.cuCtxSetCurrent(stage.context), "cuCtxSetCurrent");
@@ -160,7 +160,7 @@ void launch_what_is_new(const Stage& stage) {
     victim::must(driver.cuLibraryUnload(library), "cuLibraryUnload");
 }
 
-/// Calls that break a capture must go on breaking it.
+/// Calls that break a capture must still break it.
 void break_captures(const Stage& stage) {
     const victim::Driver& driver = stage.driver;
     CUstream stream = nullptr;

@@ -1,23 +1,5 @@
-// hang HOW [FILE|SECONDS]: a program that waits for a stream on which nothing is ever begun, in the way that
-// HOW says:
-//   stream, context, event, copy       in a call that does not come back
-//   query, event_query                 by asking until it is done
-//   second, anew                       as stream, on a second device, or on the first one in a context that
-//                                      comes in the place of one that was reset; 0.4 s after the first
-//   deaf                               as stream, and ignores SIGTERM
-//   fork                               as stream, in a child that was forked before there was a driver
-//   nobody, host                       in no call: sleeps, or computes, until FILE is there
-//   behind                             as nobody, with another stream that waits for that one
-//   late_query                         as query, but not at once
-//   over                               as nobody, and ends with 3 when all has ended
-// or one that does not hang:
-//   idle, busy, steps                  sleeps, computes outside of any call, or launches and waits again and
-//                                      again, for SECONDS, or longer than anybody watches
-//   slow                               launches what takes 0.6 s each and waits for nothing
-//   beside                             launches on one stream beside another that stands still
-//   failed                             its context has failed, which it is told; then it sleeps
-//   back, capture                      as stream, in a thread, until FILE is there; under `capture` the main
-//                                      thread captures a graph meanwhile, in global mode
+// hang HOW [FILE|SECONDS]: waits for a stream that never starts its work, or works without a hang. Tests of
+// the hang watchdog use it.
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -28,6 +10,25 @@
 #include "tests/fakes/driver/fake_cuda_control.h"
 #include "tests/victims/driver_user.hpp"
 
+// These values of HOW hang:
+//   stream, context, event, copy   in a call that does not return
+//   query, event_query             polling until the work is done
+//   second, anew                   like stream, 0.4 s after the first context did some work: on a second
+//                                  device, or in a new context that replaces the first after a reset
+//   deaf                           like stream, and ignores SIGTERM
+//   fork                           like stream, in a child forked before the driver was loaded
+//   nobody, host                   in no call: sleeps or computes until FILE exists
+//   behind                         like nobody, with another stream that waits for the first
+//   late_query                     like query, 0.6 s later
+//   over                           like nobody, and exits with 3 when all work is complete
+// These do not:
+//   idle, busy, steps              sleeps, computes, or launches and waits repeatedly, for SECONDS or
+//                                  longer than any test waits
+//   slow                           launches work that takes 0.6 s each, without waiting
+//   beside                         launches on one stream beside another that is stalled
+//   failed                         sleeps after its context failed with an error
+//   back, capture                  like stream, in a thread, until FILE exists; with capture, the main
+//                                  thread captures a graph in global mode meanwhile
 namespace {
 
 constexpr char kKernels[] =
@@ -72,7 +73,7 @@ Stage set(bool on_legacy, int device = 0) {
     return stage;
 }
 
-/// What has ended, what never does, what comes after it, and what another stream was given.
+/// Launches a kernel that completes, one that never starts, one behind it, and one on another stream.
 void hand_over(const Stage& stage) {
     launch(stage, "done_kernel", stage.stream);
     victim::must(cuStreamSynchronize(stage.stream), "cuStreamSynchronize");
@@ -132,7 +133,7 @@ void work_unawaited(const Stage& stage, const char* how) {
     victim::must(cuCtxSynchronize(), "cuCtxSynchronize");
 }
 
-/// On a stream of which launches were seen before, one that waits for the first stream.
+/// Stalls one stream, and makes a stream with earlier launches wait for it.
 void hand_over_behind(const Stage& stage) {
     launch(stage, "done_kernel", stage.other);
     victim::must(cuStreamSynchronize(stage.other), "cuStreamSynchronize");
@@ -143,13 +144,13 @@ void hand_over_behind(const Stage& stage) {
     launch(stage, "later_kernel", stage.other);
 }
 
-/// Asleep, or, for 0, awake.
+/// Sleeps meanwhile, or spins if `pause` is 0.
 void await_file(const char* path, useconds_t pause = 10'000) {
     while (access(path, F_OK) != 0)
         if (pause != 0) usleep(pause);
 }
 
-/// A graph of one launch, for whose capture it takes as long as the file does.
+/// Captures a graph of one launch until the file exists.
 void capture_until(const Stage& stage, const char* path) {
     CUgraph graph = nullptr;
     std::size_t nodes = 0;
@@ -179,7 +180,7 @@ void come_back(const Stage& stage, const char* how, const char* path) {
     waiting.join();
 }
 
-/// After another context, whose program has done something and gone on for a while.
+/// Creates a stage after another context that launched work some time before.
 Stage set_behind(const char* how) {
     const Stage first = set(false);
     launch(first, "done_kernel", first.stream);

@@ -1,5 +1,5 @@
-// Loaded by a program in another language: runs a model as model_host does, so that whatever handlers that
-// program has set are there when it dies in a call.
+// A library for a program in another language that runs a model like model_host. The program's signal
+// handlers are in place when a call crashes.
 #include "tests/victims/model_user.hpp"
 
 extern "C" int host_runs(const char* model_path, int runs) {

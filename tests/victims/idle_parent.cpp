@@ -1,5 +1,5 @@
-// Has a driver and launches nothing itself: runs its arguments as a program, waits for it and ends with its
-// exit code. Without arguments it ends at once, with 0.
+// Loads the driver but launches nothing: runs its arguments as a program, waits for it and exits with its
+// exit code. Without arguments, it exits with 0 at once.
 #include <dlfcn.h>
 #include <sys/wait.h>
 #include <unistd.h>

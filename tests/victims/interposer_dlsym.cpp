@@ -1,7 +1,6 @@
-// libinterposer_dlsym.so: another library that is preloaded and stands before dlsym, as profilers and
-// overlays do. It counts, and hands every look-up on by a tail call, so that the loader sees the true caller:
-// built optimized in every build type. With INTERPOSER_REPORT=1 it writes its count to standard error at the
-// end.
+// libinterposer_dlsym.so: another preloaded library that interposes dlsym, like profilers and overlays. It
+// counts look-ups and forwards each by a tail call, so that the loader sees the true caller. Every build type
+// must optimize it for that. With INTERPOSER_REPORT=1, it prints its count to standard error at exit.
 #include <dlfcn.h>
 #include <unistd.h>
 
@@ -12,7 +11,7 @@
 
 namespace {
 
-// noexcept: a call that might throw cannot be a tail call out of a function that may not.
+// noexcept, because a function that may not throw cannot tail-call one that might.
 using Dlsym = void*(void*, const char*) noexcept;
 
 std::atomic<unsigned long> g_look_ups{0};

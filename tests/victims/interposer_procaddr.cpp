@@ -1,6 +1,6 @@
-// libinterposer_procaddr.so: another library that is preloaded and stands before cuGetProcAddress and,
-// through it, before cuLaunchKernel. It counts launches and hands them on. With INTERPOSER_REPORT=1 it writes
-// what it saw to standard error at the end.
+// libinterposer_procaddr.so: another preloaded library that interposes cuGetProcAddress and, through it,
+// cuLaunchKernel. It counts launches and forwards them. With INTERPOSER_REPORT=1, it prints its counts to
+// standard error at exit.
 #define __CUDA_API_VERSION_INTERNAL
 #include <cuda.h>
 #include <dlfcn.h>
@@ -19,7 +19,7 @@ std::atomic<unsigned long> g_look_ups{0};
 std::atomic<unsigned long> g_launches{0};
 std::atomic<decltype(&::cuLaunchKernel)> g_launch{nullptr};
 
-/// The definition after ours; where the driver was opened by the program alone, the driver's.
+/// Returns the definition after this one, or the driver's if only the program opened the driver.
 void* next(const char* name) {
     void* found = dlsym(RTLD_NEXT, name);
     if (found != nullptr) return found;

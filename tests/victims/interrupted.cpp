@@ -1,8 +1,6 @@
-// interrupted SIGINT END RUNS MODEL: a program with a disposition of its own for SIGINT, which runs a model
-// and ends with exit code 5.
+// interrupted SIGINT END RUNS MODEL: runs a model with its own disposition for SIGINT, and exits with 5.
 //   SIGINT  default, handled, ignored, or blocked
-//   END     return; _exit; key: when a line can be read from standard input; handler: by _exit out of its
-//           handler of SIGINT, when that comes
+//   END     return, _exit, key (after a byte from standard input), or handler (_exit in its SIGINT handler)
 #include <unistd.h>
 
 #include <csignal>

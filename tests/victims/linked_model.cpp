@@ -1,5 +1,5 @@
-// A model linked straight into a program: as a library it needs (the container is called through import
-// slots), or compiled in. No dlsym is asked for anything.
+// A program with a model linked in, either as a needed library, through import slots, or compiled in. It must
+// not use dlsym for the container.
 #include <cstdio>
 
 #include "tests/victims/model_user.hpp"
@@ -14,7 +14,7 @@ int32_t AOTInductorModelContainerDelete(void* container);
 
 namespace {
 
-/// A direct call: a function pointer would be a slot of another kind.
+/// A direct call, because a function pointer would use another kind of slot.
 int32_t run_linked(void* container, AtenTensorHandle* inputs, size_t input_count, AtenTensorHandle* outputs,
                    size_t output_count, void* stream, AOTIProxyExecutorHandle executor) {
     return AOTInductorModelContainerRun(container, inputs, input_count, outputs, output_count, stream,

@@ -1,12 +1,5 @@
-// marked HOW: launches of many kinds, for markers behind them; kernel_<i> is the i-th of the ten there are.
-//   contexts       two contexts, launches on the legacy stream of each in turn; what each comes to is said
-//   again N        N times: the primary context, launches in it, and its end
-//   streams N      N streams that are all busy at once
-//   churn N        N threads, one after the other, each with a launch on the same stream
-//   together N     N threads that launch on one stream at once
-//   stuck          some that end, then one that does not, and more behind it; then waits
-//   fork           a child that is forked when launches are under way, and ends; its parent goes on
-//   loop N         N launches on one stream, and how long each took, on stderr
+// marked HOW: launches kernels in many ways, to test the markers behind them. kernel_<i> is the i-th of ten
+// kernels.
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -19,6 +12,15 @@
 #include "tests/fakes/driver/fake_cuda_control.h"
 #include "tests/victims/driver_user.hpp"
 
+// HOW is one of
+//   contexts     launches on the legacy streams of two contexts in turn, and prints both results
+//   again N      N times: the primary context, launches in it, and its end
+//   streams N    N streams that are busy at once
+//   churn N      N threads, one after another, each with a launch on the same stream
+//   together N   N threads that launch on one stream at once
+//   stuck        launches that complete, then some that do not, and waits for them
+//   fork         forks a child during launches; the child launches and ends, and the parent continues
+//   loop N       N launches on one stream, and the time per launch on stderr
 namespace {
 
 constexpr int kKernels = 10;
@@ -49,7 +51,7 @@ Place primary() {
     return place;
 }
 
-/// errno has to be what it was.
+/// Launches and checks that errno is unchanged.
 CUresult launch(const Place& place, int kernel, CUstream stream) {
     errno = victim::kErrno;
     const CUresult result =
@@ -87,7 +89,7 @@ void in_one_after_the_other(int count) {
         for (int kernel = 0; kernel < kKernels; ++kernel)
             static_cast<void>(launch(place, kernel, stream));
         std::printf("synchronised: %d\n", static_cast<int>(cuStreamSynchronize(stream)));
-        // Handles of the next one may be those of this one.
+        // The next context may reuse the handles of this one.
         const CUresult ended = i % 2 == 0 ? cuDevicePrimaryCtxRelease_v2(0) : cuDevicePrimaryCtxReset_v2(0);
         victim::must(ended, "the end of the context");
     }
@@ -104,7 +106,7 @@ void on_busy_streams(int count) {
     for (CUstream stream : streams)
         fake_cuda_release_stream(stream);
     std::printf("synchronised: %d\n", static_cast<int>(cuCtxSynchronize()));
-    // What was busy is free again. Behind a fault no stream can be made any more.
+    // Reuses the markers of streams that are idle again. After a fault, no stream can be created any more.
     for (CUstream& stream : streams)
         stream = new_stream();
     for (int i = 0; i < kKernels; ++i)
@@ -140,7 +142,7 @@ void wait_for_stuck() {
     victim::must(cuLaunchHostFunc(
                      stream, [](void* there) { *static_cast<std::atomic<bool>*>(there) = true; }, &is_there),
                  "cuLaunchHostFunc");
-    // Without a call that would tell the host.
+    // Waits without a driver call, which would show the host the progress.
     while (!is_there)
         usleep(1000);
     fake_cuda_hold_stream(stream);

@@ -1,12 +1,5 @@
-// memory_ways HOW [N]: makes and frees memory that a device can reach.
-//   all        by every way, some of it freed; the names and addresses of all go to stderr
-//   pieces     maps pieces of one reservation that touch, and unmaps one; likewise
-//   refused    asks for more than N MiB, which is more than there is, then for less
-//   refused_at_end   asks for more than there is and exits with status N
-//   fork       as all, in a child that was forked before there was a driver, then here
-//   threads    from N threads at once, each thing freed again, and one kept
-//   churn      makes and frees N things, one after the other
-// What it prints on stdout depends on nothing but its arguments.
+// memory_ways HOW [N]: allocates and frees memory that a device can access. Standard output must depend only
+// on the arguments.
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -16,6 +9,14 @@
 
 #include "tests/victims/driver_user.hpp"
 
+// HOW is one of
+//   all              allocates in every way and frees some; prints names and addresses on stderr
+//   pieces           maps adjacent pieces of one reservation and unmaps one; prints the address on stderr
+//   refused          requests more than the N MiB that exist, then less
+//   refused_at_end   requests more than exists and exits with status N
+//   fork             like all, in a child forked before the driver was loaded, then in the parent
+//   threads          N threads allocate and free at once, and each keeps one allocation
+//   churn            allocates and frees N times
 namespace {
 
 constexpr std::size_t kMiB = std::size_t{1} << 20U;
@@ -43,7 +44,7 @@ void by_all_ways() {
         tell(name, at);
         return at;
     };
-    // First: what is freed below must not be made anew here.
+    // This runs first, because no later allocation may reuse the address of freed memory.
     CUcontext context = nullptr;
     CUcontext current = nullptr;
     victim::must(cuCtxGetCurrent(&current), "cuCtxGetCurrent");

@@ -1,5 +1,5 @@
-// million_launches N MODEL: runs the model until N calls were made, and prints "flat" when the process has
-// not grown since its first tenth by more than 8 MB, else by how much.
+// million_launches N MODEL: runs the model until it has made N calls. Prints "flat" if the process has grown
+// by at most 8 MB since its first tenth, otherwise the growth.
 #include "tests/victims/model_user.hpp"
 
 #include <unistd.h>

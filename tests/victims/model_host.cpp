@@ -1,10 +1,8 @@
-// Opens models as PyTorch's loader does, runs them as told, and prints what came out:
-//   model_host [--runs N] [--threads T] [--deepbind] [--local-torch] [--two-runners] [--reload K] [--then
-//   OTHER]
-//              [--throw] [--then-sleep near|deep] [--then-fault|--then-exit] [--error] [--exit STATUS]
-//              [--single]
-//              [--weights] [--quiet] [--cuda] [--handle-segv] MODEL [MODEL2]
-// What it prints must depend on nothing but its arguments.
+// Opens models like PyTorch's loader, runs them and prints the results, which must depend only on the
+// arguments.
+//   model_host [--runs N] [--threads T] [--deepbind] [--local-torch] [--two-runners] [--reload K]
+//              [--weights] [--throw] [--then-sleep near|deep] [--then-fault|--then-exit] [--error]
+//              [--exit STATUS] [--single] [--then OTHER] [--quiet] [--cuda] [--handle-segv] MODEL [MODEL2]
 #include <unistd.h>
 #include <csignal>
 #include <exception>
@@ -16,7 +14,7 @@
 
 namespace {
 
-constexpr useconds_t kSleep = 3'500'000;  // longer than anybody watches
+constexpr useconds_t kSleep = 3'500'000;  // longer than any watchdog of the tests waits
 
 struct Arguments {
     int runs = 1;
@@ -26,9 +24,9 @@ struct Arguments {
     int reload = 0;
     bool two_runners = false;
     bool throws = false;
-    std::string sleeps;   // after a run that was left by an exception
-    bool faults = false;  // likewise
-    bool exits = false;   // likewise, by _exit with 5
+    std::string sleeps;   // after a run that an exception unwound
+    bool faults = false;  // also after such a run
+    bool exits = false;   // also after such a run, by _exit(5)
     bool error = false;
     bool single = false;
     bool weights = false;
@@ -87,7 +85,7 @@ Arguments read(int argc, char** argv) {
     return all;
 }
 
-/// The primary context made current, as libtorch has done it before a model arrives.
+/// Makes the primary context current, as libtorch does before a model loads.
 void start_cuda() {
     void* driver = dlopen("libcuda.so.1", RTLD_NOW | RTLD_GLOBAL);
     if (driver == nullptr) victim::give_up("libcuda.so.1");
@@ -103,10 +101,10 @@ void start_cuda() {
     std::printf("driver: %d %d %d\n", initialised, retained, set_current(context));
 }
 
-/// A run from `depth` stack frames further down.
+/// Runs the model `depth` stack frames deeper.
 [[gnu::noinline]] victim::Result run_deep(const victim::Model& model, int depth) {
     volatile char room[512];
-    // All of it: what lay here before is gone, wherever it was.
+    // Overwrites the whole frame, so that no old contents remain anywhere in it.
     for (volatile char& byte : room)
         byte = static_cast<char>(depth);
     victim::Result result = depth == 0 ? model.run() : run_deep(model, depth - 1);
@@ -142,7 +140,7 @@ void runs_that_fail(const Arguments& all, const victim::Model& model) {
         std::fflush(stdout);
         if (all.exits) _exit(5);
         volatile int* volatile nowhere = nullptr;
-        if (all.faults) *nowhere = 1;  // NOLINT(clang-analyzer-core.NullDereference): that is the point
+        if (all.faults) *nowhere = 1;  // NOLINT(clang-analyzer-core.NullDereference): the crash is intended
         victim::print("run from deeper", run_deep(model, 20));
     }
     if (all.error) victim::print("failing run", model.run(kFailAt));

@@ -1,5 +1,5 @@
-// What the victims share: a model opened and run as PyTorch's loader does it, over the fake libtorch. No
-// check of the library under test and no output to stdout here.
+// Shared by the victims: opens and runs a model like PyTorch's loader, over the fake libtorch. It must not
+// check the library under test.
 #pragma once
 
 #include <dlfcn.h>
@@ -22,7 +22,7 @@ using RunFunction = int32_t(void*, AtenTensorHandle*, size_t, AtenTensorHandle*,
     std::exit(99);
 }
 
-/// The functions of libtorch that a loader itself calls: looked up, so that a victim need not link to it.
+/// The libtorch functions that a loader itself calls. They are looked up, so a victim need not link libtorch.
 struct Torch {
     decltype(&aoti_torch_create_tensor_from_blob_v2) from_blob = nullptr;
     decltype(&aoti_torch_get_data_ptr) data = nullptr;
@@ -55,7 +55,7 @@ struct Result {
     int errno_after = 0;
 };
 
-/// One run through `function`; input element i is (i + 1) / 8, but the first is `first`.
+/// Runs the model once through `function`. Input element i is (i + 1) / 8, except that the first is `first`.
 inline Result run(const Torch& torch, RunFunction* function, void* container, float first = 0.125F) {
     std::array<float, 32> values{};
     for (size_t i = 0; i < values.size(); ++i)
@@ -113,7 +113,7 @@ class Model {
     [[nodiscard]] Result run(float first = 0.125F) const {
         return victim::run(torch_, run_, container_, first);
     }
-    /// As it comes: whatever inputs and outputs, on a stream.
+    /// Runs the model with any inputs and outputs on a stream.
     int32_t run(AtenTensorHandle* inputs, size_t input_count, AtenTensorHandle* outputs, size_t output_count,
                 void* stream, bool single = false) const {
         return (single ? run_single_ : run_)(container_, inputs, input_count, outputs, output_count, stream,

@@ -1,6 +1,6 @@
-// numbered_launches LAUNCHES STREAMS THREADS [NAMES]: so many launches, of kernels of five or NAMES names in
-// turn, on the streams in turn and from the threads in turn; fills and copies of several sizes between them,
-// and halfway a graph of three of the launches that is replayed. Launch i, from 0, is of kernel_<i % names>.
+// numbered_launches LAUNCHES STREAMS THREADS [NAMES]: launches kernels with NAMES (default 5) names, cycling
+// through names, streams and threads. Launch i, from 0, is of kernel_<i % names>. Fills and copies of several
+// sizes run in between. Halfway, a graph of three of the launches is replayed.
 #include <condition_variable>
 #include <iterator>
 #include <mutex>
@@ -15,7 +15,7 @@ namespace {
 constexpr int kInGraph = 3;
 constexpr std::size_t kBytes = 1 << 18;
 
-// None of these has a kernel, then those that have one.
+// The smaller sizes use no kernel, the larger ones do.
 constexpr std::size_t kFills[] = {64, 4096, 8192, 16384, kBytes};
 constexpr std::size_t kCopies[] = {4, 4096, 16384, kBytes};
 
@@ -29,7 +29,7 @@ struct Stage {
     char host[64] = {};
 };
 
-/// What comes back is not looked at: behind a fault everything fails sooner or later.
+/// Ignores the result, because after a fault every call fails sooner or later.
 void launch(const Stage& stage, int number, CUstream stream) {
     static_cast<void>(cuLaunchKernel(stage.kernels[static_cast<std::size_t>(number % stage.names)], 1, 1, 1,
                                      1, 1, 1, 0, stream, nullptr, nullptr));
@@ -59,7 +59,7 @@ void launch_graph(const Stage& stage, int first, CUstream stream) {
         static_cast<void>(cuGraphLaunch(executable, stream));
 }
 
-/// The threads take turns, so that it is known which launch is which.
+/// Makes the threads take turns, so that each launch's number is known.
 class Turns {
   public:
     void take(int number, const auto& work) {

@@ -1,5 +1,5 @@
-// A program that links the driver and asks its cuGetProcAddress for the rest: the road on which another
-// preloaded library that stands before cuGetProcAddress is met.
+// Links the driver and gets all other functions from its cuGetProcAddress, so that its calls pass another
+// preloaded library that interposes cuGetProcAddress.
 #include "tests/victims/driver_user.hpp"
 
 int main() {

@@ -1,6 +1,5 @@
-// A program that reaches the driver as libcudart does: dlsym for cuGetProcAddress_v2, that for
-// cuGetProcAddress itself, and from then on every function by it, once for the legacy and once for the
-// per-thread default stream.
+// Reaches the driver like libcudart: dlsym returns cuGetProcAddress_v2, that returns cuGetProcAddress, and
+// that returns every function. It does so once for the legacy and once for the per-thread default stream.
 #include <dlfcn.h>
 
 #include <thread>
@@ -31,7 +30,7 @@ victim::Driver fetch(LookUp look_up, cuuint64_t flags) {
     return driver;
 }
 
-/// Names, versions and flags that find nothing or another function, and whether dlsym agrees.
+/// Looks up names, versions and flags that yield nothing or another function, and compares with dlsym.
 void say_look_ups(void* library, LookUp look_up) {
     const struct {
         const char* name;
@@ -81,7 +80,7 @@ void say_look_ups(void* library, LookUp look_up) {
     std::printf(", and finds the new one %d\n", function == reinterpret_cast<void*>(look_up) ? 1 : 0);
 }
 
-/// Two threads, each on its own default stream, which nobody else waits for.
+/// Two threads, each on its own default stream, on which no other stream waits.
 void work_per_thread(const victim::Driver& driver, CUcontext context) {
     CUlibrary library = nullptr;
     CUkernel fill = nullptr;

@@ -1,8 +1,8 @@
-// several_devices DEVICES LAUNCHES own|legacy|library [elsewhere|copies]: so many launches on each of the
-// devices, which take turns: launch i of each is of kernel_<i % 5>, on a stream of its own or on its legacy
-// stream. library: on its own, while the context of the last device is the thread's all the time, as kernels
-// of a library can be. copies: before each launch memory is copied and filled in every way, within the
-// device, to the next one and there. Then it waits for each device.
+// several_devices DEVICES LAUNCHES own|legacy|library [elsewhere|copies]: launches on each device in turn,
+// then waits for each device. Launch i of a device is of kernel_<i % 5>, on its own or its legacy stream.
+// library: on its own stream, while the last device's context stays current, which library kernels allow.
+// copies: copies and fills memory in every way before each launch, within a device and to the next one.
+// elsewhere: waits for events while the last device is current.
 #include <string>
 #include <vector>
 
@@ -41,7 +41,7 @@ Copy rows_of(CUdeviceptr to, CUdeviceptr from) {
     return copy;
 }
 
-/// What comes back is not looked at, as of the launches.
+/// Ignores the results, like those of the launches.
 void copy_and_fill(const Stage& here, const Stage& next) {
     const CUdeviceptr half = kBytes / 2;
     char bytes[64] = "";
@@ -69,7 +69,7 @@ void copy_and_fill(const Stage& here, const Stage& next) {
     cuMemsetD2D32Async(here.memory, 512, 1, 1, 2, here.stream);
 }
 
-/// For an event of each device while the last one is current, then frees memory of each.
+/// Waits for an event of each device while the last one is current, then frees memory of each.
 void wait_elsewhere(const std::vector<Stage>& stages) {
     std::vector<CUevent> events(stages.size());
     std::vector<CUdeviceptr> memories(stages.size());
@@ -107,7 +107,7 @@ int main(int argc, char** argv) {
             const Stage& stage = stages[at];
             if (!by_stream) victim::must(cuCtxSetCurrent(stage.context), "cuCtxSetCurrent");
             if (besides == "copies") copy_and_fill(stage, stages[(at + 1) % stages.size()]);
-            // What comes back is not looked at: behind a fault everything fails sooner or later.
+            // The result is ignored, because after a fault every call fails sooner or later.
             static_cast<void>(cuLaunchKernel(stage.kernels[static_cast<std::size_t>(i % victim::kNames)], 1,
                                              1, 1, 1, 1, 1, 0, stage.stream, nullptr, nullptr));
         }

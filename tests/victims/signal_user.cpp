@@ -1,12 +1,4 @@
-// signal_user HOW MODEL: runs the model once, and then meets a fatal signal in the way that HOW says:
-//   before, after   its own handler, set before the run or after it, says what came and ends with 4
-//   chained         its own handler sets what it found again, and the store to nowhere comes once more
-//   ignored         a signal that it ignores, and it ends with 0
-//   abort, store, sent   nothing of its own: abort(), a store to nowhere, a signal that it sends to itself
-//   killed          SIGKILL, outside of any call
-//   child, child_runs    a child that was forked stores to nowhere, before or after a run of its own
-//   vforked         likewise a child of vfork
-//   exec            another program in its place, which kills itself
+// signal_user HOW MODEL: runs the model once and then gets a fatal signal in the way that HOW says.
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -17,6 +9,15 @@
 
 #include "tests/victims/model_user.hpp"
 
+// HOW is one of
+//   before, after        its own handler, set before or after the run, prints the fault and exits with 4
+//   chained              its own handler restores the previous one, and the bad store repeats
+//   ignored              a signal that it ignores, and it exits with 0
+//   abort, store, sent   no handler: abort(), a bad store, a signal that it sends to itself
+//   killed               SIGKILL, outside of any call
+//   child, child_runs    a forked child makes a bad store, at once or after its own run
+//   vforked              a vforked child raises SIGSEGV
+//   exec                 replaces itself by a program that kills itself
 namespace {
 
 constexpr std::uintptr_t kNowhere = 16;
@@ -67,7 +68,7 @@ void die_in_child(const victim::Model& model, bool runs) {
 }
 
 void die_in_vforked() {
-    const pid_t child = vfork();  // NOLINT(clang-analyzer-security.insecureAPI.vfork): that is tested
+    const pid_t child = vfork();  // NOLINT(clang-analyzer-security.insecureAPI.vfork): under test
     if (child == 0) {
         raise(SIGSEGV);
         _exit(0);

@@ -1,5 +1,5 @@
-// threads_churn T MODEL: T threads one after the other, then T more, 16 at a time; each runs the model once
-// and ends.
+// threads_churn T MODEL: starts T threads one after another, then T more, 16 at a time. Each runs the model
+// once and ends.
 #include <algorithm>
 #include <atomic>
 #include <thread>

@@ -1,9 +1,8 @@
-// Runs CUDA models of the fakes, and does something to their memory on another stream.
+// Runs the fakes' CUDA models and touches their memory on another stream.
 //   unordered WHAT MODEL [MODEL]
-// The model runs on a stream that is ordered with no other (with the legacy one where WHAT says so). On a
-// second one its input is given anew, or its output taken, behind the run or before it, or a second model
-// runs there. What is a race and what is not, tests/preload/races_test.cpp says.
-// Prints the results of what it calls, and nothing that depends on who came first.
+// The model's stream is not ordered with other streams, except with the legacy stream for some WHAT. A second
+// stream uploads the input or reads the output, before or after the run, or runs a second model.
+// tests/preload/races_test.cpp says which cases are races. The output must not depend on the order.
 #include <atomic>
 #include <cstring>
 #include <memory>
@@ -54,7 +53,7 @@ struct Stage {
     CUdeviceptr output = 0;
 };
 
-/// Where the first output lies, which nobody gives back; 0 if the run failed.
+/// Returns the address of the first output, which is never freed, or 0 if the run failed.
 CUdeviceptr run(const victim::Torch& torch, const victim::Model& model, CUdeviceptr input, CUstream stream) {
     const int64_t sizes[] = {victim::kRows, victim::kColumns};
     const int64_t strides[] = {victim::kColumns, 1};
@@ -100,7 +99,7 @@ void CUDA_CB call(void* /*data*/) {
     g_is_called = true;
 }
 
-/// A graph that calls the host.
+/// Creates a graph with a host callback.
 CUgraphExec make_graph(CUstream stream) {
     CUgraph graph = nullptr;
     CUgraphExec ready = nullptr;
@@ -111,7 +110,7 @@ CUgraphExec make_graph(CUstream stream) {
     return ready;
 }
 
-/// Contexts that come and go, with streams of the other kind.
+/// Creates and destroys contexts with non-blocking streams.
 void use_other_contexts() {
     for (int i = 0; i < 5; ++i) {
         CUcontext context = nullptr;
@@ -122,7 +121,7 @@ void use_other_contexts() {
     }
 }
 
-/// What comes between the run and what touches its memory then.
+/// Does what WHAT requests between the run and the next access to its memory.
 void order(const std::string& what, Stage& stage) {
     if (what == "event" || what == "waits_later" || what == "event_host")
         MUST(cuEventRecord(stage.event, stage.stream));
@@ -149,7 +148,7 @@ void order(const std::string& what, Stage& stage) {
     }
     if (what == "copy_pinned") MUST(cuMemcpyDtoHAsync_v2(stage.on_host, stage.output, 64, stage.stream));
     if (what == "copy_home") {
-        static std::vector<char> home(kInputBytes);  // until the copy is over
+        static std::vector<char> home(kInputBytes);  // lives until the copy has completed
         MUST(cuMemcpyAsync(reinterpret_cast<CUdeviceptr>(home.data()), stage.output, 64, stage.stream));
     }
     for (int i = 0; what == "come_and_go" && i < 1000; ++i) {
@@ -176,7 +175,7 @@ int main(int argc, char** argv) {
     for (int i = 2; i < argc; ++i)
         models.push_back(std::make_unique<victim::Model>(torch, argv[i], 0, "cuda"));
     Stage stage(what);
-    run(torch, *models.front(), stage.input, stage.stream);  // so that everything is loaded
+    run(torch, *models.front(), stage.input, stage.stream);  // loads everything
     MUST(cuCtxSynchronize());
 
     CUgraph graph = nullptr;

@@ -1,10 +1,8 @@
-// Runs the CUDA model of the fakes with what it was not made for.
-//   wrong_arguments WHAT MODEL
-// WHAT: sound (nothing is wrong), host (an input in memory of the host that says it is the device's), cpu
-// (one that says what it is), other_device (one on the second device), dtype, size, two_inputs,
-// failed_update, later_update (that one, and then one that works), freed (memory that is given back before
-// the run). The device waits until the run has launched all that it launches, so that what is printed is the
-// same each time.
+// Runs the fakes' CUDA model with arguments that it was not compiled for: wrong_arguments WHAT MODEL
+// WHAT is sound (nothing is wrong), host (host memory declared as the device's), cpu (declared correctly),
+// other_device (on the second device), dtype, size, two_inputs, failed_update, later_update (a failed update,
+// then a valid one) or freed (before the run). The device waits until the run has made all launches, so that
+// the output is always the same.
 #include <atomic>
 #include <string>
 #include <thread>

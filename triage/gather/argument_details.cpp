@@ -11,11 +11,11 @@
 namespace aoti_dbg {
 namespace {
 
-// Inputs that are not aligned so are copied where the source was compiled for aligned ones.
+// If the source was compiled for aligned inputs, it copies inputs without this alignment.
 constexpr std::uint64_t kAlignment = 16;
-constexpr std::size_t kMostSolved = 1024;  // tensors that are asked for the sizes of others
+constexpr std::size_t kMostSolved = 1024;  // tensors used to solve for symbolic sizes
 
-/// "triton_poi_fused_exp_0 (call 3)", of the same run.
+/// Returns "triton_poi_fused_exp_0 (call 3)", a call of the same run.
 std::string words_of(const LastWriter& writer, const std::vector<std::string>& names) {
     const std::string likely = writer.is_likely ? "likely " : "";
     switch (writer.kind) {
@@ -38,12 +38,12 @@ std::string words_of(const LastWriter& writer, const std::vector<std::string>& n
     return {};
 }
 
-/// Those that are told; the caller numbers the told ones in the same order.
+/// True for arguments in the report. The caller numbers them in the same order.
 bool is_reported(const Argument& argument) {
     return argument.kind != ArgumentKind::absent && argument.kind != ArgumentKind::unknown;
 }
 
-/// "2.5", "-1e-05"
+/// True for "2.5", "-1e-05".
 bool is_number(const std::string& text) {
     double number = 0;
     const auto read = std::from_chars(text.data(), text.data() + text.size(), number);

@@ -1,6 +1,6 @@
-// The arguments of a call as its model's source has them (kept_source.hpp): names, who wrote them last, dtype
-// and sizes; with numbers, places in memory and values where the launch's parameters or the process's map of
-// tensors say them. What is not certain is left out.
+// The arguments of a call from its model's source (kept_source.hpp): names, last writers, dtypes and sizes.
+// Numbers, addresses and values come from the launch's parameters or the process's map of tensors. It omits
+// what is uncertain.
 #pragma once
 
 #include <string>
@@ -16,15 +16,15 @@ namespace aoti_dbg {
 
 class ArgumentDetails {
   public:
-    /// `names` and `source` as find_source() has them; `parameters` are those of the launch, as its kernel
-    /// got them, empty: not known. `tensors` are those of the call's run. All outlive it.
+    /// `names` and `source` are those of find_source(). `parameters` are the launch's kernel parameters;
+    /// empty if unknown. `tensors` are those of the call's run. All must outlive it.
     ArgumentDetails(const FoundSource& source, const std::vector<std::string>& names,
                     const std::string& parameters, const std::vector<TensorOfRun>& tensors);
 
-    /// In the order of the call; where tensors lay only by the launch's parameters.
+    /// Returns the arguments in call order. Tensor addresses come only from the launch's parameters.
     [[nodiscard]] std::vector<CrashArgument> arguments() const;
 
-    /// Where they lay by the map of tensors, of those of arguments() of which it is not known yet.
+    /// Adds addresses from the map of tensors to those of arguments() that have none.
     void add_places(std::vector<CrashArgument>& arguments) const;
 
   private:

@@ -1,4 +1,4 @@
-// See awaited_child.hpp. Output goes to memory files, so that nothing blocks and nothing is read while it
+// See awaited_child.hpp. Output goes to memory files, so the child never blocks and nothing is read while it
 // runs.
 #include "triage/gather/awaited_child.hpp"
 
@@ -22,7 +22,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// Nobody notices, and it costs nothing.
+// Short enough to go unnoticed, and cheap.
 constexpr timespec kBetweenLooks = {0, 2'000'000};
 constexpr std::chrono::seconds kToDie{2};
 constexpr std::size_t kMostOutput = std::size_t{1} << 20U;

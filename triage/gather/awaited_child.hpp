@@ -1,5 +1,5 @@
-// This command once more, as a child that is waited for no longer than was said, and what it prints. For
-// trials that may crash or hang: the driver's, those of a faulting kernel.
+// Runs this command again as a child with a deadline, and captures its output. Use it for trials that may
+// crash or hang: the driver's, and those of a faulting kernel.
 #pragma once
 
 #include <sys/types.h>
@@ -11,19 +11,19 @@
 namespace aoti_dbg {
 
 struct ChildEnd {
-    std::string why_not_started;  // empty: it was
+    std::string why_not_started;  // empty if it started
     pid_t pid = -1;
-    int status = 0;  // as waitpid says
+    int status = 0;  // from waitpid
     bool timed_out = false;
     std::string out;
     std::string err;
 };
 
-/// Runs `aoti-dbg <arguments>` in this process's environment, its standard input empty. Dies with us. One
-/// that does not even die when it is killed, since it waits in the kernel, is left.
+/// Runs `aoti-dbg <arguments>` in this process's environment with empty standard input. The child dies with
+/// this process. A child that survives SIGKILL because it waits in the kernel is abandoned.
 ChildEnd run_child(const std::vector<std::string>& arguments, std::chrono::milliseconds deadline);
 
-/// What was wrong with its end, behind "a program that"; empty where it exited with 0.
+/// Describes how it failed, to follow "a program that". Empty if it exited with 0.
 std::string trouble_of(const ChildEnd& end, std::chrono::milliseconds deadline);
 
 }  // namespace aoti_dbg

@@ -14,15 +14,15 @@
 namespace aoti_dbg {
 namespace {
 
-/// As CUDA's errors: an illegal address, a misaligned one, one of the wrong space.
+/// True for the CUDA errors illegal address, misaligned address and invalid address space.
 bool is_fault_of_memory(const DeviceFault& fault) {
     return fault.error == 700 || fault.error == 716 || fault.error == 717;
 }
 
-/// Which argument the line of the fault reads or writes.
+/// Marks the argument that the faulting line reads or writes.
 void find_suspect(const KeptPackages& packages, CrashReport& report) {
     DeviceFault& fault = *report.device;
-    // A launch that is only likely the one may have been another model's.
+    // A launch that is only likely may belong to another model.
     const bool is_certain = report.faulted && !report.faulted->is_likely;
     find_kernel_line_of(packages.of(is_certain ? report.faulted->model : ~0U), fault, report.notes);
     if (fault.parameter.empty() || !is_fault_of_memory(fault)) return;
@@ -35,7 +35,7 @@ std::string launch_parameters(const CrashReport& report) {
 }
 
 std::vector<TensorOfRun> tensors_of_run_of(const RecordedProcess& process, const CrashCall& call) {
-    std::vector<std::string> damage;  // told with the memory at the address of a fault
+    std::vector<std::string> damage;  // reported with the memory at a fault's address
     const std::optional<TensorMap> map = tensor_map_of(process, damage);
     return map ? tensors_of_run(*map, call.run, call.model, call.sequence) : std::vector<TensorOfRun>();
 }
@@ -95,7 +95,7 @@ void add_call_facts(const RecordedProcess& process, const RecordedCalls& calls, 
         find_suspect(packages, report);
         place_fault(report);
     }
-    // What the map of tensors says is no part of the judgement of a fault.
+    // The map of tensors must not influence the judgment of a fault.
     if (arguments) arguments->add_places(report.arguments);
 }
 

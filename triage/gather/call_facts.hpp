@@ -1,5 +1,5 @@
-// What is told of the one call that a report is about: its place in its model's source, its arguments, and,
-// of a fault on a device, which of them it is about.
+// Details of the one call that a report is about: its place in the model's source, its arguments, and the
+// arguments involved in a device fault.
 #pragma once
 
 #include <vector>
@@ -11,20 +11,20 @@
 
 namespace aoti_dbg {
 
-/// Those that were kept of the process's models.
+/// Returns the packages kept for the process's models.
 KeptPackages packages_of(const RecordedProcess& process);
 
-/// `told` is `about` in the report, which gets its arguments.
+/// `told` is the report's copy of `about`, and its arguments go into the report.
 void add_call_facts(const RecordedProcess& process, const RecordedCalls& calls, const ring::Call& about,
                     CrashCall& told, CrashReport& report);
 
-/// What was measured says more of the values, and the source of who wrote them.
+/// Combines both: measurements have better values, and the source has the last writers.
 void take_measured(std::vector<CrashArgument> measured, std::vector<CrashArgument>& arguments);
 
-/// As the events name the call's model, which may have no package.
+/// Sets the model's name from the events, because the model may have no package.
 void add_model_details(const RecordedEvents& events, CrashCall& call);
 
-/// Among the arguments, which are those of the launch if it was that one.
+/// Relates the device fault to the arguments, which are the launch's if it is the faulted one.
 void place_fault(CrashReport& report);
 
 }  // namespace aoti_dbg

@@ -37,7 +37,7 @@ std::string readable(std::string_view symbol) {
     return text;
 }
 
-/// Empty where the file does not say.
+/// Returns an empty text if the file does not have the name.
 std::string function_at(const Place& place) {
     const Result<MappedFile> mapped = MappedFile::open(place.path);
     if (!mapped.ok()) return {};

@@ -1,5 +1,5 @@
-// Names for places in files of programs: which function it is, by the file's own tables. A file may be gone,
-// or be another one by now.
+// Resolves code locations in program files to function names with the file's own symbol tables. A file may be
+// missing or have changed since.
 #pragma once
 
 #include <string>
@@ -7,8 +7,8 @@
 
 namespace aoti_dbg {
 
-/// "/usr/lib/libc.so.6+0x98d61" becomes "__read (libc.so.6+0x98d61)"; without a name only the folder goes.
-/// Those in our own library are left out: they are no callers.
+/// Turns "/usr/lib/libc.so.6+0x98d61" into "__read (libc.so.6+0x98d61)", or drops only the directory if there
+/// is no name. Removes locations in our own library, because they are not callers.
 void name_callers(std::vector<std::string>& callers);
 
 }  // namespace aoti_dbg

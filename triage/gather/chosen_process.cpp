@@ -12,8 +12,8 @@ namespace {
 
 constexpr std::size_t kMostNoted = 3;
 
-/// The signal that an exit status beyond 128 stands for with shells; 0 where it is none that ends programs
-/// for a fault.
+/// Returns the signal that shells encode in an exit status above 128. Returns 0 unless it is one that ends
+/// faulty programs.
 int signal_of_status(int status) {
     if (status == 128 + SIGKILL) return SIGKILL;
     return is_fault(status - 128) ? status - 128 : 0;
@@ -23,7 +23,7 @@ bool is_started(const RecordedProcess& process, const EndedRun& run) {
     return process.pid == static_cast<std::uint32_t>(run.pid);
 }
 
-/// Whether a signal ended it that says that it was wrong. Of the one that was started its end says more.
+/// True if a signal for a program error ended it. The started program's own status is better evidence.
 bool has_crashed(const RecordedProcess& process, const EndedRun& run) {
     if (run.has_status && is_started(process, run)) return false;
     return !process.ended && is_fault(process.signal);
@@ -90,7 +90,7 @@ std::vector<std::string> unexplained_ends(const std::vector<RecordedProcess>& pr
     std::size_t more = 0;
     for (const RecordedProcess& process : processes) {
         const bool is_reported = &process == chosen || (run.has_status && is_started(process, run));
-        // Children that such a program has killed itself are no crash.
+        // Children that a successful program killed itself did not crash.
         if (is_reported || !process.has_vanished() || (has_ended_well && !is_fault(process.signal))) continue;
         if (clauses.size() == kMostNoted) {
             ++more;

@@ -1,5 +1,5 @@
-// Which of a run's processes its report is about, and how that one ended: by what all rings say in short, and
-// by how the program that was started ended. Pure.
+// Selects the process that a run's report is about, and determines how it ended, from the ring summaries and
+// the exit of the started program. It has no side effects.
 #pragma once
 
 #include <string>
@@ -11,19 +11,19 @@
 
 namespace aoti_dbg {
 
-/// Whose end it is that the run's end tells of; null where nobody recorded anything of it. Of a program that
-/// ended well only what crashed below it.
+/// Returns the process that explains the run's exit, or null if no process recorded it. For a program that
+/// exited successfully, only a crashed descendant qualifies.
 const RecordedProcess* choose(const std::vector<RecordedProcess>& processes, const EndedRun& run);
 
-/// `process` is null where nobody recorded anything of it.
+/// `process` is null if no process recorded the exit.
 CrashEnd end_of(const EndedRun& run, const RecordedProcess* process);
 
-/// Calls that failed in other processes than `chosen`. A clause each.
+/// Lists the calls that failed in processes other than `chosen`, one clause each.
 std::vector<std::string> failed_calls_of_others(const std::vector<RecordedProcess>& processes,
                                                 const RecordedProcess* chosen);
 
-/// Those that failed the program perhaps, besides `chosen`: they ended in no good order, and nobody knows by
-/// what. A clause each; none where the program ended well.
+/// Lists processes besides `chosen` that ended abnormally without a known cause and may have failed the
+/// program. One clause each; empty if the program exited successfully.
 std::vector<std::string> unexplained_ends(const std::vector<RecordedProcess>& processes, const EndedRun& run,
                                           const RecordedProcess* chosen);
 

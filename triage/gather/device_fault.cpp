@@ -1,4 +1,4 @@
-// See device_fault.hpp. Dumps are the library's own asking (shim/faults/fault_dump), so their names are
+// See device_fault.hpp. The library requests the dumps itself (shim/faults/fault_dump), so their names are
 // known.
 #include "triage/gather/device_fault.hpp"
 
@@ -28,7 +28,8 @@ namespace fs = std::filesystem;
 
 constexpr std::int32_t kLaunchFailed = 719;
 
-/// What the program gets to see of an exception; an unspecified failure for all others.
+/// Returns the CUDA error that the program gets for an exception; unspecified launch failure for unknown
+/// ones.
 std::int32_t driver_error(std::uint32_t exception) {
     struct Known {
         std::uint32_t exception;
@@ -50,12 +51,12 @@ void add_source(const gpu::GpuDump& dump, const gpu::Fault& fault, DeviceFault& 
     if (!fault.place) return;
     const std::vector<SourceLine> frames = gpu::source_lines(dump, *fault.place);
     if (frames.empty()) return;
-    // The outermost: the kernel's own line, not that of what was inlined there.
+    // The outermost frame is the kernel's own line, not that of inlined code.
     told.file = frames.back().file;
     told.line = static_cast<std::uint32_t>(frames.back().line);
 }
 
-/// What it accessed, of a fault of memory.
+/// Returns the access of a memory fault.
 std::optional<FaultedAccess> accessed_by(const gpu::GpuDump& dump, const gpu::Fault& fault,
                                          const std::optional<gpu::FaultAccess>& found) {
     if (!found) return std::nullopt;
@@ -75,7 +76,7 @@ std::optional<FaultedAccess> accessed_by(const gpu::GpuDump& dump, const gpu::Fa
     return told;
 }
 
-/// Of the first fault and those at the same place the first whose threads' registers are still there.
+/// Returns the first fault with usable thread registers, among the first fault and others at the same place.
 const gpu::Fault& best_of(const gpu::GpuDump& dump, const std::vector<gpu::Fault>& faults) {
     constexpr std::size_t kMostLookedAt = 64;
     for (std::size_t i = 0; i < std::min(faults.size(), kMostLookedAt); ++i) {
@@ -90,7 +91,7 @@ const gpu::Fault& best_of(const gpu::GpuDump& dump, const std::vector<gpu::Fault
 
 DeviceFault fault_details(const gpu::GpuDump& dump, const gpu::Fault& fault) {
     DeviceFault told;
-    // As calls are on record.
+    // Uses the names that calls have in the record.
     told.kernel = readable_symbol(fault.kernel.empty() && fault.place ? fault.place->function : fault.kernel);
     if (fault.exception) told.error = driver_error(*fault.exception);
     if (fault.is_trap) told.error = kLaunchFailed;
@@ -110,7 +111,7 @@ DeviceFault fault_details(const gpu::GpuDump& dump, const gpu::Fault& fault) {
     if (fault.block != gpu::kNone) told.block = text_of(dump.blocks[fault.block].index);
     if (!fault.threads.empty()) told.thread = text_of(fault.threads.front());
     add_source(dump, fault, told);
-    // As CUDA's errors: an illegal address, a misaligned one, one of the wrong space.
+    // The CUDA errors illegal address, misaligned address and invalid address space.
     const bool is_of_memory = told.error == 700 || told.error == 716 || told.error == 717;
     if (is_of_memory && !fault.is_trap)
         told.accessed = accessed_by(dump, fault, gpu::fault_access(dump, fault));
@@ -133,7 +134,7 @@ bool is_written_since(const fs::path& path, std::uint64_t since_unix_ns) {
            written_unix_ns(found) >= since_unix_ns;
 }
 
-/// That a `.place` names: a path in which `%t` stands for any number.
+/// Returns the dumps that a `.place` file names: a path where `%t` matches any number.
 std::vector<fs::path> dumps_at(const fs::path& place) {
     const Result<MappedFile> file = MappedFile::open(place.string());
     if (!file.ok()) return {};
@@ -155,7 +156,7 @@ std::vector<fs::path> dumps_at(const fs::path& place) {
     return found;
 }
 
-/// Those that were written since then, in the order of their names.
+/// Returns the dumps written since then, by name.
 std::vector<Dump> dumps_in(const std::string& folder, std::uint64_t since_unix_ns) {
     std::vector<Dump> dumps;
     for (const fs::directory_entry& entry : entries_of(folder)) {
@@ -172,7 +173,7 @@ std::vector<Dump> dumps_in(const std::string& folder, std::uint64_t since_unix_n
     return dumps;
 }
 
-/// What `tell` makes of the first dump of which it makes anything.
+/// Returns the result of `tell` for the first dump that gives one.
 template <typename Tell>
 std::optional<DeviceFault> first_told(const std::string& folder, std::uint64_t since_unix_ns,
                                       std::vector<std::string>& notes, Tell tell) {
@@ -243,7 +244,7 @@ std::optional<DeviceFault> running_kernel(const std::string& folder, std::uint64
             told.dump = path.string();
         return told;
     };
-    std::vector<std::string> said;  // by device_fault()
+    std::vector<std::string> said;  // device_fault() noted these already
     return first_told(folder, since_unix_ns, said, tell);
 }
 

@@ -1,4 +1,4 @@
-// What the driver's core dumps below a folder tell of a fault on a GPU, as a report has it.
+// Reads a GPU fault for a report from the driver's core dumps below a folder.
 #pragma once
 
 #include <cstdint>
@@ -10,14 +10,13 @@
 
 namespace aoti_dbg {
 
-/// Of the first dump (`gpu*.core`) in the folder that was written since then and tells of one. What makes it
-/// less certain, or why a dump tells nothing, is added to `notes`.
+/// Returns the fault from the first dump (`gpu*.core`) in the folder that was written since then and has one.
+/// Adds doubts, and reasons why a dump has none, to `notes`.
 std::optional<DeviceFault> device_fault(const std::string& folder, std::uint64_t since_unix_ns,
                                         std::vector<std::string>& notes);
 
-/// Of the first dump that tells of no fault, of the kernels that were on a device when the driver was asked:
-/// the first that may be that of the launch named `wanted`; where there is none, that which was launched
-/// first.
+/// Returns a kernel that was running when the driver was asked, from the first dump without a fault. Prefers
+/// the first kernel that may be the launch named `wanted`; otherwise returns the earliest launch.
 std::optional<DeviceFault> running_kernel(const std::string& folder, std::uint64_t since_unix_ns,
                                           const std::string& wanted, std::vector<std::string>& notes);
 

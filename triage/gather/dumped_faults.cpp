@@ -17,7 +17,7 @@ std::string name_of(const RecordedProcess& process) {
            (process.facts.rank.empty() ? "" : " (rank " + process.facts.rank + ")");
 }
 
-/// The driver had not been told of the fault, and would never have been.
+/// Notes that the driver never reported this fault to the program.
 void add_late_report(const RecordedProcess& process, CrashReport& report) {
     const std::string hang = recorded_hang_text(process);
     if (!hang.empty())
@@ -34,12 +34,12 @@ const RecordedProcess* first_fault(const std::vector<RecordedProcess>& processes
         report.notes.push_back(name_of(process) + " also had a fault, in " +
                                (fault.kernel.empty() ? "an unknown kernel" : fault.kernel));
     };
-    std::set<std::string> inspected;  // processes may share a folder: then it is the last one's
+    std::set<std::string> inspected;  // if processes share a folder, the last one counts
     for (auto process = processes.rbegin(); process != processes.rend(); ++process) {
         if (!inspected.insert(process->folder).second) continue;
         std::optional<DeviceFault> fault = device_fault(process->folder, run.start_unix_ns, report.notes);
         if (!fault) continue;
-        // Several have asked the driver for one file: it is of the one whose context has failed.
+        // Several processes requested the same file. It belongs to the one whose context failed.
         if (first != nullptr && !fault->dump.empty() && fault->dump == report.device->dump) {
             if (process->has_dead_context && !first->has_dead_context) first = &*process;
             continue;

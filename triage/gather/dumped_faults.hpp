@@ -1,5 +1,5 @@
-// Which process's kernels faulted, or ran when the driver was asked, out of the core dumps that the processes
-// of a run left. What cannot be read is noted.
+// Finds the processes whose kernels faulted, or were running when the driver was asked, from the core dumps
+// of a run. It notes what it cannot read.
 #pragma once
 
 #include <vector>
@@ -9,15 +9,15 @@
 
 namespace aoti_dbg {
 
-/// The process whose kernel faulted first, with that in the report; of the others there are notes. Null where
-/// none did.
+/// Returns the process whose kernel faulted first, or null if none did. Its fault goes into the report; the
+/// others become notes.
 const RecordedProcess* first_fault(const std::vector<RecordedProcess>& processes, const EndedRun& run,
                                    CrashReport& report);
 
-/// The report is of a hang of that process, at which the driver was asked: what it ran.
+/// Adds the kernel that was running to a report about a hang of `process` for which the driver was asked.
 void add_running_kernel(const RecordedProcess& process, const EndedRun& run, CrashReport& report);
 
-/// Somebody has asked the driver by hand, or a fault has left no trace.
+/// Notes dumps without a fault: a user requested one by hand, or a fault left no trace.
 void note_asked_dumps(const std::vector<RecordedProcess>& processes, const EndedRun& run,
                       CrashReport& report);
 

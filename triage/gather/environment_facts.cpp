@@ -1,5 +1,6 @@
-// See environment_facts.hpp. Who knows best comes first: packages beside the program's own Python, what the
-// models' libtorch did, packages beside that; and of devices what the process itself has seen.
+// See environment_facts.hpp. The best source comes first. For packages, the order is: next to the program's
+// own Python, as recorded in the models' packages, next to the models' libtorch. For devices it is what the
+// process itself recorded.
 #include "triage/gather/environment_facts.hpp"
 
 #include <algorithm>
@@ -19,7 +20,7 @@ bool has(const NamedTexts& texts, std::string_view name) {
     return std::any_of(texts.begin(), texts.end(), [name](const auto& known) { return known.first == name; });
 }
 
-/// Programs that may be Pythons: as it was started, and as the process that is told was.
+/// Returns programs that may be a Python: the started one, and that of the reported process.
 std::vector<std::string> programs_of(const RecordedProcess* told, const EndedRun& run) {
     std::vector<std::string> programs = {run.command.front()};
     if (told != nullptr && !told->facts.command.empty()) programs.push_back(told->facts.command.front());
@@ -36,7 +37,7 @@ NamedTexts python_versions(const RecordedProcess* told, const EndedRun& run) {
     return texts;
 }
 
-/// "13.0" of 13000
+/// Returns "13.0" for 13000.
 std::string cuda_version(std::uint32_t version) {
     return std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
 }
@@ -52,7 +53,7 @@ void add_devices(const std::vector<DeviceFacts>& devices, CrashReport& report) {
     }
 }
 
-/// Where the process has seen devices, others of the machine have nothing to do with it.
+/// If the process recorded its devices, it omits the machine's other devices.
 void add_driver(const RecordedProcess* told, CrashReport& report) {
     const std::vector<DeviceFacts> none;
     const std::vector<DeviceFacts>& devices = told != nullptr ? told->facts.devices : none;

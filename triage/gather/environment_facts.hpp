@@ -1,5 +1,5 @@
-// What a report says the process ran with: versions of torch, Triton and the driver, the devices, and the
-// packages of its models. What is not there is left out.
+// The environment in a report: versions of torch, Triton and the driver, the devices, and the packages of the
+// models. It omits what is missing.
 #pragma once
 
 #include "triage/gather/recorded_processes.hpp"
@@ -7,8 +7,8 @@
 
 namespace aoti_dbg {
 
-/// `told` is the process that the report is about; null where there is none. The fault on a device is in the
-/// report by then.
+/// `told` is the process that the report is about; null if there is none. The report must already have its
+/// device fault.
 void add_environment(const RecordedProcess* told, const EndedRun& run, CrashReport& report);
 
 }  // namespace aoti_dbg

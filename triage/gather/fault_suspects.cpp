@@ -14,13 +14,13 @@ namespace {
 using Lines = std::vector<KernelAssertions::Line>;
 constexpr std::size_t kMostAssertions = 8;
 
-/// What an assertion comes back as, by itself and where a core dump was asked for.
+/// True for the errors that a device assertion returns, without and with a requested core dump.
 bool may_be_assertion(std::int32_t error) {
     return error == 710 || error == 719;
 }
 
-/// The kernels whose sources were kept, by name, where they assert; nothing where sources of one name differ
-/// in that.
+/// The kernels with kept sources, by name, with their assertions. Empty if sources of the same name differ in
+/// their assertions.
 using Kernels = std::map<std::string, std::optional<Lines>>;
 
 Kernels kernels_in(const std::vector<const KeptPackage*>& packages) {
@@ -34,13 +34,13 @@ Kernels kernels_in(const std::vector<const KeptPackage*>& packages) {
     return kernels;
 }
 
-/// By models.
+/// The kernels by model.
 class KnownKernels {
   public:
     explicit KnownKernels(const KeptPackages& packages) : packages_(packages) {}
 
-    /// By its name, or as one of several launches of a kernel, which models number; null where no source has
-    /// it.
+    /// Finds a launch by its name, or without the number that models append for several launches of a kernel.
+    /// Null if no source has it.
     [[nodiscard]] const std::optional<Lines>* of(const CrashCall& launch) {
         const Kernels& kernels = of_model(launch.model);
         const std::string kernel = launch.name.substr(0, launch.name.rfind('_'));
@@ -50,7 +50,7 @@ class KnownKernels {
     }
 
   private:
-    /// Models of one package share theirs.
+    /// Models with the same packages share an entry.
     const Kernels& of_model(std::uint32_t model) {
         const std::vector<const KeptPackage*> packages = packages_.of(model);
         const auto [known, is_new] = kernels_.try_emplace(packages);
@@ -62,7 +62,7 @@ class KnownKernels {
     std::map<std::vector<const KeptPackage*>, Kernels> kernels_;
 };
 
-/// Those that were launched before the call came back with the error, and so may be what it tells of.
+/// Returns the unended launches from before the call returned the error, which may explain it.
 std::vector<ring::Call> unended_before(const ring::Contents& ring, const ring::Record& failed) {
     std::vector<ring::Call> launches = unended_launches(ring);
     const auto is_behind = [&failed](const ring::Call& launch) {
@@ -72,7 +72,7 @@ std::vector<ring::Call> unended_before(const ring::Contents& ring, const ring::R
     return launches;
 }
 
-/// Whether the ring may have lost launches that are like these: one is the oldest that it has of a thread.
+/// True if the ring may have overwritten similar launches, because one of these is the oldest of its thread.
 bool may_have_lost(const ring::Contents& ring, const std::vector<ring::Call>& launches) {
     return std::any_of(ring.threads.begin(), ring.threads.end(), [&](const ring::Thread& thread) {
         if (thread.written <= thread.records.size()) return false;
@@ -85,7 +85,8 @@ bool may_have_lost(const ring::Contents& ring, const std::vector<ring::Call>& la
     });
 }
 
-/// Those whose kernels assert; none where others may, too: what a graph runs is not told by its launch.
+/// Returns the launches whose kernels have assertions. Returns none if others may have some too, such as a
+/// graph launch, which does not show its kernels.
 std::vector<ring::Call> asserting(const KeptPackages& packages, const ring::Contents& ring,
                                   const std::vector<ring::Call>& launches, CrashReport& report) {
     if (may_have_lost(ring, launches)) return {};

@@ -1,4 +1,4 @@
-// Whose kernel can have made a context fail, where no core dump tells it.
+// Finds the kernels that may have made a context fail when no core dump identifies one.
 #pragma once
 
 #include <optional>
@@ -8,9 +8,9 @@
 
 namespace aoti_dbg {
 
-/// The launch that it was, or likely was: by completion markers; else by the sources that were kept,
-/// where of the launches that no call has waited for one asserts. Where there are several they are the
-/// report's suspects. Nothing where the report has better to go by.
+/// Returns the launch that did, or likely did. The evidence is completion markers, or else the only launch
+/// with an assertion among those not known to have ended. Several candidates become the report's suspects.
+/// Returns nothing if the report has better evidence.
 std::optional<ring::Call> find_suspects(const KeptPackages& packages, const ring::Contents& ring,
                                         const RecordedCalls& calls, CrashReport& report);
 

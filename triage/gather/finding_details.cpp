@@ -14,12 +14,12 @@
 namespace aoti_dbg {
 namespace {
 
-/// Whether it is about what the run was given, and not about a call of it.
+/// True if it is about the inputs of a run, not about a call.
 bool is_of_run(const Finding& finding) {
     return finding.call == kNoCallNumber && finding.kernel == kModelInputs;
 }
 
-/// By what the finding says itself.
+/// Builds the call from the finding alone.
 CrashCall call_of(const Finding& finding) {
     CrashCall call;
     call.name = finding.kernel;
@@ -33,7 +33,7 @@ CrashCall call_of(const Finding& finding) {
     return call;
 }
 
-/// The record of it; none where another one has taken its place, or it is another call that lies around it.
+/// Returns the finding's record. Returns none if the record was overwritten or belongs to an enclosing call.
 std::optional<ring::Call> recorded(const RecordedCalls& calls, const Finding& finding) {
     const std::optional<ring::Call> found = calls.of_sequence(finding.sequence);
     if (!found || found->record->seq != finding.sequence || found->record->run != finding.run)
@@ -41,7 +41,7 @@ std::optional<ring::Call> recorded(const RecordedCalls& calls, const Finding& fi
     return found->record->call == finding.call ? found : std::nullopt;
 }
 
-/// Of what was not measured the finding knows dtype and sizes all the same.
+/// The finding knows dtype and sizes even of an unmeasured tensor.
 CrashArgument argument_of(const FindingTensor& tensor) {
     CrashArgument argument;
     argument.label = tensor.label;
@@ -63,8 +63,8 @@ bool is_measured(const CrashArgument& argument) {
     return !argument.dtype.empty() && argument.what.rfind(argument.dtype + " ", 0) == 0;
 }
 
-/// In the place of the one of that name, which keeps what the source says of it. What was measured before the
-/// call stays, unless it is the tensor that is wrong after it.
+/// Replaces the argument of the same name, but keeps its facts from the source. A measurement from before the
+/// call stays, unless this tensor is the wrong one.
 void put(CrashArgument argument, bool is_wrong, std::vector<CrashArgument>& arguments) {
     const auto known = std::find_if(arguments.begin(), arguments.end(), [&](const CrashArgument& other) {
         return other.label == argument.label;
@@ -82,7 +82,7 @@ void put(CrashArgument argument, bool is_wrong, std::vector<CrashArgument>& argu
     *known = std::move(argument);
 }
 
-/// Where an argument of the call is what is wrong, and not how it was called.
+/// True if an argument's tensor is wrong, rather than how the call was made.
 bool is_about_tensor(const Finding& finding) {
     return !finding.tensor.label.empty() && (finding.kind != Finding::Kind::argument || is_of_run(finding));
 }
@@ -97,10 +97,10 @@ void add_tensors(const Finding& finding, std::vector<CrashArgument>& arguments) 
         argument.is_suspect = argument.label == finding.tensor.label;
 }
 
-/// What its ring tells of the finding's call.
+/// Adds what the ring recorded of the finding's call.
 void add_recorded(const RecordedProcess& process, CrashReport& report) {
     const Result<ring::Contents> read = ring::read_flight_ring(process.ring);
-    if (!read.ok()) return;  // its notes are told with the calls of the process
+    if (!read.ok()) return;  // the process's calls already carry its notes
     const RecordedCalls calls(read.value());
     const std::optional<ring::Call> about = recorded(calls, *report.finding);
     if (!about) return;
@@ -109,7 +109,7 @@ void add_recorded(const RecordedProcess& process, CrashReport& report) {
     add_call_facts(process, calls, *about, *report.found, report);
 }
 
-/// At the levels that measure.
+/// Adds measurements from the events, at the levels that measure.
 void add_events_of(const EndedRun& run, const RecordedProcess& process, CrashReport& report) {
     const RequestedCall wanted{process.pid, report.found->sequence};
     RecordedEvents events = recorded_events(run.folder, run.start_unix_ns, wanted, report.found->model);

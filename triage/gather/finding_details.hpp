@@ -1,5 +1,5 @@
-// What is told of a finding that a report is about: its call as that of a crash, with its place in the
-// model's source, its arguments and the calls before it.
+// Details of a finding that a report is about: its call in the form of a crash call, with its source, its
+// arguments and the calls before it.
 #pragma once
 
 #include "triage/gather/recorded_processes.hpp"
@@ -8,8 +8,8 @@
 
 namespace aoti_dbg {
 
-/// `process` is that which has the report's finding; null where nothing else was recorded of it. Whatever the
-/// ring has lost is told as the finding itself says it.
+/// `process` is the one with the report's finding; null if nothing else was recorded of it. The finding
+/// itself supplies what the ring has overwritten.
 void add_finding_details(const EndedRun& run, const RecordedProcess* process, CrashReport& report);
 
 }  // namespace aoti_dbg

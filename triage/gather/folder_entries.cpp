@@ -8,7 +8,7 @@ namespace fs = std::filesystem;
 
 std::vector<fs::directory_entry> entries_of(const fs::path& folder) {
     std::vector<fs::directory_entry> entries;
-    // A range-based loop would throw where the folder cannot be read on.
+    // A range-based loop would throw if reading the folder fails midway.
     std::error_code failed;
     fs::directory_iterator at(folder, failed);
     for (; !failed && at != fs::directory_iterator(); at.increment(failed))

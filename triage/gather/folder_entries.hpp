@@ -1,4 +1,4 @@
-// What lies in a folder, for those who look for something in it and mind nothing else.
+// Lists a folder for callers that search it and ignore errors.
 #pragma once
 
 #include <filesystem>
@@ -6,7 +6,7 @@
 
 namespace aoti_dbg {
 
-/// In no order; as many as could be read, none where it is no folder.
+/// Returns the readable entries, unordered; none if it is not a folder.
 std::vector<std::filesystem::directory_entry> entries_of(const std::filesystem::path& folder);
 
 }  // namespace aoti_dbg

@@ -5,7 +5,8 @@
 namespace aoti_dbg {
 namespace {
 
-// The library's own types, whose header is not everywhere: devices are pointers, answers integers, 0 is good.
+// NVML's types, declared here because its header is not always installed. Devices are pointers, results are
+// integers, and 0 means success.
 using Device = void*;
 using Number = unsigned long long;  // NOLINT(google-runtime-int): as NVML has it
 enum ErrorKind : int { corrected = 0, uncorrected = 1 };
@@ -42,7 +43,7 @@ class Management {
         auto* const get = function<int(unsigned, Device*)>("nvmlDeviceGetHandleByIndex_v2");
         return get != nullptr && get(index, &device) == 0 ? device : nullptr;
     }
-    /// 0 where it does not count them.
+    /// Returns 0 if the device does not count them.
     [[nodiscard]] Number errors(Device device, ErrorKind kind) const {
         Number count = 0;
         auto* const get = function<int(Device, int, int, Number*)>("nvmlDeviceGetTotalEccErrors");

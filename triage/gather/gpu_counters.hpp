@@ -1,5 +1,5 @@
-// What the GPUs of the machine themselves count of broken memory, asked of NVIDIA's management library where
-// it is there: a fault on a GPU that has such errors may be the hardware's.
+// Memory errors that the machine's GPUs count, queried from NVIDIA's management library if it is installed. A
+// fault on such a GPU may be a hardware failure.
 #pragma once
 
 #include <string>
@@ -7,10 +7,10 @@
 
 namespace aoti_dbg {
 
-/// `aoti-dbg doctor --child` with this trial prints them.
+/// `aoti-dbg doctor --child` prints them for this trial.
 inline constexpr char kCountersTrial[] = "counters";
 
-/// A clause a GPU that has anything to tell. May never come back, where a GPU is broken.
+/// Returns one clause per GPU with errors. May never return if a GPU is broken.
 std::vector<std::string> troubles_of_gpus();
 
 }  // namespace aoti_dbg

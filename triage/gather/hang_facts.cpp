@@ -16,7 +16,7 @@
 namespace aoti_dbg {
 namespace {
 
-// Whoever stops a program that does well catches it inside of some call; but hardly one of a second.
+// A signal to a healthy program may catch it inside a call, but hardly one that takes a second.
 constexpr std::uint64_t kLeastStood = 1'000'000'000;
 constexpr std::size_t kLargestFile = std::size_t{1} << 24U;
 
@@ -30,14 +30,14 @@ std::string text_of(const std::string& path) {
     return text;
 }
 
-/// Of a launch that nobody waits for the file may be older than its end.
+/// True if a launch that no call waits for ended after the file was written.
 bool is_over(const RecordedProcess& process, const Hang& hang) {
     if (!hang.calls.front().nobody_waits) return false;
     const Result<ring::Contents> ring = ring::read_flight_ring(process.ring);
     return ring.ok() && aoti_dbg::is_over(ring.value(), hang.calls.front());
 }
 
-/// What the library has written.
+/// Returns the hang that the library recorded.
 std::optional<Hang> recorded_hang(const RecordedProcess& process) {
     const std::string text = text_of(hang_path(process.ring));
     if (text.empty()) return std::nullopt;
@@ -48,14 +48,14 @@ std::optional<Hang> recorded_hang(const RecordedProcess& process) {
     return std::move(hang.value());
 }
 
-/// What was open at that time, and had been for long.
+/// Returns the calls that were open at that time, and had been for long.
 std::optional<Hang> seen_hang(const RecordedProcess& process, std::uint64_t unix_ns) {
     const Result<ring::Contents> ring = ring::read_flight_ring(process.ring);
     if (!ring.ok()) return std::nullopt;
     Hang hang;
     hang.pid = process.pid;
     hang.time_ns = unix_ns;
-    // What other threads were inside of while the main thread ended the process is none of its business.
+    // If the main thread ended the process, calls of other threads do not matter.
     hang.calls = open_calls(ring.value(), unix_ns, process.ended ? process.pid : 0);
     hang.calls.erase(std::remove_if(hang.calls.begin(), hang.calls.end(),
                                     [](const StuckCall& stuck) { return stuck.nanoseconds < kLeastStood; }),
@@ -65,15 +65,15 @@ std::optional<Hang> seen_hang(const RecordedProcess& process, std::uint64_t unix
     return hang;
 }
 
-/// Signals by which programs are ended from outside, or by themselves when they have waited for too long; by
-/// the others the processor says that the program is wrong.
+/// True for signals sent from outside, or by a program to itself after a timeout. The other signals report a
+/// program error.
 bool may_end_a_hang(int signal) {
     for (const int one : {SIGABRT, SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGKILL, SIGALRM, SIGUSR1, SIGUSR2})
         if (signal == one) return true;
     return false;
 }
 
-/// Whether it may have been a hang that the run ended by, or was ended for.
+/// True if the run may have ended in a hang, or because of one.
 bool may_be_hang(const EndedRun& run) {
     if (!run.has_status) return true;
     if (WIFSIGNALED(run.status)) return may_end_a_hang(WTERMSIG(run.status));
@@ -82,7 +82,7 @@ bool may_be_hang(const EndedRun& run) {
 
 std::optional<Hang> hang_of(const RecordedProcess& process, const EndedRun& run) {
     std::optional<Hang> told = recorded_hang(process);
-    // One that was ended by the driver's record may have come to any end.
+    // After the driver's dump ended a hang, the program may exit in any way.
     if (told && (told->is_recorded || may_be_hang(run))) return told;
     if (!may_be_hang(run)) return std::nullopt;
     if (run.has_status) return run.stopped_by != 0 ? seen_hang(process, run.stopped_unix_ns) : std::nullopt;

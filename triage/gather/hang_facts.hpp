@@ -1,5 +1,5 @@
-// Which process hung when it ended, or hangs now: by the file that the library has left of it, or by the
-// calls that its ring says it had not come back from. Reads only.
+// Finds the process that hung at exit or hangs now, from the file that the library left or the open calls in
+// its ring. It must not write.
 #pragma once
 
 #include <string>
@@ -11,12 +11,12 @@
 
 namespace aoti_dbg {
 
-/// The one that hangs for the longest, whose hang becomes the report's; null where none does, or where the
-/// run ended by something else.
+/// Returns the process with the longest hang and puts that hang into the report. Returns null if none hangs,
+/// or if the run ended for another reason.
 const RecordedProcess* longest_hang(const std::vector<RecordedProcess>& processes, const EndedRun& run,
                                     CrashReport& report);
 
-/// How a process hung of which the driver was asked what runs there; empty for one that did not.
+/// Describes the hang of a process for which the driver was asked what runs; empty for other processes.
 std::string recorded_hang_text(const RecordedProcess& process);
 
 }  // namespace aoti_dbg

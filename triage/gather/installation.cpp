@@ -14,7 +14,7 @@ std::string own_program() {
     std::error_code failed;
     const fs::path program = fs::read_symlink("/proc/self/exe", failed);
     if (!failed) return program.string();
-    // Without /proc: the path that we were executed by.
+    // Without /proc, it uses the path from exec.
     const auto* const executed = reinterpret_cast<const char*>(getauxval(AT_EXECFN));
     return executed == nullptr ? std::string() : fs::canonical(executed, failed).string();
 }

@@ -18,7 +18,7 @@ namespace fs = std::filesystem;
 constexpr std::string_view kWrapper = ".wrapper.cpp";
 constexpr std::size_t kLongestLine = std::size_t{64} << 10U;
 
-/// Whether it is a number of that type, which `number` becomes.
+/// Reads a number of that type into `number`. Returns false if it is not one.
 template <typename Number>
 bool read(const JsonLine::Value& value, Number& number) {
     const std::string_view text = value.text();
@@ -27,7 +27,7 @@ bool read(const JsonLine::Value& value, Number& number) {
            done.ptr == text.data() + text.size();
 }
 
-/// One line of models.jsonl.
+/// Reads one line of models.jsonl.
 void take_model(std::string_view line, const ProcessOfModels& process, JsonLine& json, KeptPackage& package) {
     if (line.size() > kLongestLine || !json.parse(line)) return;
     ProcessOfModels whose;
@@ -45,13 +45,13 @@ void read_models(const ProcessOfModels& process, KeptPackage& package) {
     const Result<MappedFile> file = MappedFile::open(package.folder + "/models.jsonl");
     if (!file.ok()) return;
     JsonLine json;
-    // A line that is not whole was being written when its process was killed.
+    // An incomplete line means that its process was killed while writing.
     std::string_view rest = file.value().text();
     for (std::size_t end = rest.find('\n'); end != std::string_view::npos; end = rest.find('\n')) {
         take_model(rest.substr(0, end), process, json, package);
         rest.remove_prefix(end + 1);
     }
-    // One may be noted twice, when it arrives while the first call is made.
+    // A model may be recorded twice if it loads during the first call.
     const auto is_less = [](const auto& a, const auto& b) { return a.number < b.number; };
     const auto is_same = [](const auto& a, const auto& b) { return a.number == b.number; };
     std::vector<KeptPackage::Model>& models = package.models;
@@ -96,7 +96,7 @@ std::vector<std::string> KeptPackage::wrappers() const {
 KeptPackages::KeptPackages(const std::string& folder, const ProcessOfModels& process) {
     for (const fs::directory_entry& entry : entries_of(fs::path(folder) / "evidence")) {
         KeptPackage package{entry.path().filename().string(), entry.path().string(), {}, {}, {}};
-        if (package.name.front() == '.') continue;  // it was never finished
+        if (package.name.front() == '.') continue;  // incomplete
         read_library(package);
         read_models(process, package);
         all_.push_back(std::move(package));

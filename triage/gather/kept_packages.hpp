@@ -1,5 +1,5 @@
-// The packages that were kept of a process's models (docs/reference/evidence.md), and which is which model's.
-// Anything may stand in those files; what cannot be read is passed over. Reads only.
+// The packages kept of a process's models (docs/reference/evidence.md), and the models that each belongs to.
+// The files may contain anything; what cannot be read is skipped. It must not write.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@
 
 namespace aoti_dbg {
 
-/// Whose models: as its flight ring says.
+/// Identifies the process that used the models, as its flight ring does.
 struct ProcessOfModels {
     std::uint32_t pid = 0;
     std::uint64_t start_unix_ns = 0;
@@ -17,42 +17,43 @@ struct ProcessOfModels {
 struct KeptPackage {
     struct Model {
         std::uint32_t number = 0;
-        std::string library;  // where it was loaded from
+        std::string library;  // the file it was loaded from
     };
-    std::string name;  // of the model, and the hash
+    std::string name;  // the model's name and hash
     std::string folder;
-    std::string library;        // where the first of its models was loaded from; empty: not known
-    std::string torch;          // the version of the libtorch that it calls; empty: not known
-    std::vector<Model> models;  // of that process, by number
+    std::string library;        // the file its first model was loaded from; empty: unknown
+    std::string torch;          // version of the libtorch that it calls; empty: unknown
+    std::vector<Model> models;  // models of that process, by number
 
     [[nodiscard]] const Model* find(std::uint32_t model) const;
-    /// The wrapper sources in it.
+    /// Returns the paths of its wrapper sources.
     [[nodiscard]] std::vector<std::string> wrappers() const;
 };
 
 class KeptPackages {
   public:
-    /// Those in the output folder `folder`.
+    /// Reads the packages in the output folder `folder`.
     explicit KeptPackages(const std::string& folder, const ProcessOfModels& process = {});
 
     [[nodiscard]] const std::vector<KeptPackage>& all() const { return all_; }
 
-    /// Where the source of that model may be: its package alone where the process has noted that, none where
-    /// it has noted others only, as of a model that was linked. Where nothing is noted, as by older
-    /// libraries, all; with ~0U, where the model is not known, all of the process.
+    /// Returns the packages that may have that model's source. This is the model's package if the process
+    /// recorded it, and none if it recorded only others, as for a linked model. It is all packages if the
+    /// process recorded none, as older libraries do. With ~0U, an unknown model, it is all packages of the
+    /// process.
     [[nodiscard]] std::vector<const KeptPackage*> of(std::uint32_t model) const;
 
-    /// Whether the process has noted which package is whose.
+    /// True if the process recorded which package belongs to which model.
     [[nodiscard]] bool knows_models() const;
 
-    /// The versions of the libtorch that the models called, each once, in order; none of a torch before 2.9.
+    /// Returns the versions of libtorch that the models called, sorted and unique. Torch before 2.9 has none.
     [[nodiscard]] std::vector<std::string> torch_versions() const;
 
   private:
     std::vector<KeptPackage> all_;
 };
 
-/// Of `packages` by their names.
+/// Returns the names of `packages`.
 std::vector<std::string> names_of(const std::vector<const KeptPackage*>& packages);
 
 }  // namespace aoti_dbg

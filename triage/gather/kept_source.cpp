@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::string_view kDispatcher = "aoti_torch_call_dispatcher:";
 
-/// "sort_stable" of "aoti_torch_cpu_sort_stable_v2"; empty for what is no op of a device.
+/// Returns "sort_stable" for "aoti_torch_cpu_sort_stable_v2", or an empty text if it is not a device op.
 std::string_view op_of(std::string_view function) {
     for (const std::string_view prefix :
          {"aoti_torch_cpu_", "aoti_torch_cuda_", "aoti_torch_xpu_", "aoti_torch_aten_"}) {
@@ -32,7 +32,7 @@ std::string_view op_of(std::string_view function) {
     return {};
 }
 
-/// As the flight ring may have it.
+/// Returns the names that the flight ring may use for the site.
 std::vector<std::string> recorded_names(const CallSite& site) {
     std::vector<std::string> names = {site.name, site.function};
     if (const std::string_view op = op_of(site.function); !op.empty())
@@ -45,7 +45,7 @@ std::vector<std::string> recorded_names(const CallSite& site) {
     return names;
 }
 
-/// The sites of `names`, kNone where it is not certain; nothing where that of the last is not.
+/// Returns the sites of `names`, kNone where uncertain. Returns nothing if the last one is uncertain.
 std::vector<std::uint32_t> sites_of(const WrapperInfo& info, const std::vector<std::string>& names) {
     const CallPlan plan(info.run);
     std::map<std::string, std::uint32_t, std::less<>> ids;
@@ -65,7 +65,7 @@ std::vector<std::uint32_t> sites_of(const WrapperInfo& info, const std::vector<s
     return sites;
 }
 
-/// A report may look for several calls.
+/// A report may look up several calls, so the same note may come twice.
 void add_once(const std::string& note, std::vector<std::string>& notes) {
     if (std::find(notes.begin(), notes.end(), note) == notes.end()) notes.push_back(note);
 }
@@ -76,7 +76,7 @@ void add_package_details(const KeptPackage& package, CrashCall& call) {
     call.path = model != nullptr ? model->library : package.library;
 }
 
-/// Why no source is told though there are some; `found` are those that have such calls.
+/// Explains why the source is not shown; `found` are the packages that match the calls.
 std::string ambiguity_text(const std::vector<const KeptPackage*>& found) {
     return counted(found.size(), "package") + " match these calls (" + joined(names_of(found), ", ") +
            "), so the source is not shown";

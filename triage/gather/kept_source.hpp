@@ -1,5 +1,5 @@
-// Which place of a model's source a call is, from the packages that lie in the folder of a process that may
-// be gone (kept_packages.hpp). Says nothing where two packages, or two places, come into question, but why.
+// Maps a call to its place in the model's source, with the packages that a possibly dead process left
+// (kept_packages.hpp). If two packages or places match, it must return none and note why.
 #pragma once
 
 #include <cstdint>
@@ -14,19 +14,19 @@
 
 namespace aoti_dbg {
 
-/// Where the calls of a run up to one stand.
+/// The places of a run's calls, up to one call.
 struct FoundSource {
     WrapperInfo info;
-    std::vector<std::uint32_t> sites;  // of each call; kNone where it is not certain. That of the last is
+    std::vector<std::uint32_t> sites;  // of each call; kNone if uncertain. The last one is certain
 };
 
-/// `names` are those of the model's own calls of one run, in order, from its first one; the last is `call`,
-/// or lies around it. `call` gets its package, and, where it is found, its line and what it comes from.
+/// `names` are the model's own calls of one run, from its first. The last one is `call` or encloses it.
+/// `call` gets its package and, if found, its line and origin.
 std::optional<FoundSource> find_source(const KeptPackages& packages, const std::vector<std::string>& names,
                                        CrashCall& call, std::vector<std::string>& notes);
 
-/// The line of its kernel's Triton source and what it reads or writes, for a fault of a known kernel and
-/// line; `packages` are those in which that may stand.
+/// Adds the Triton source line and its parameter to a fault with a known kernel and line. `packages` are the
+/// candidates.
 void find_kernel_line_of(const std::vector<const KeptPackage*>& packages, DeviceFault& fault,
                          std::vector<std::string>& notes);
 

@@ -18,7 +18,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// What stands behind `name` in a file of lines "Name: value".
+/// Returns the value after `name` in a file of lines "Name: value".
 std::string value_in(const fs::path& path, const std::string& name) {
     std::ifstream file(path);
     for (std::string line; std::getline(file, line);) {
@@ -81,7 +81,7 @@ std::optional<std::uint64_t> count_of_oom_kills() {
         const std::size_t memory = line.find(":memory:/");
         if (!is_second && memory == std::string::npos) continue;
         const std::string group = is_second ? line.substr(3) : line.substr(memory + 8);
-        // In a container's own view of the file system its group is the root.
+        // A container's own view of the file system has its group as the root.
         const std::string root = is_second ? "/sys/fs/cgroup" : "/sys/fs/cgroup/memory";
         const std::string file = is_second ? "/memory.events" : "/memory.oom_control";
         for (const std::string& folder : {root + group, root}) {

@@ -1,5 +1,5 @@
-// What a report says of where the program ran: versions, variables, and what the system counted. Reads files
-// only; what is not there is left out. Must start nothing and load nothing.
+// Facts about the machine for a report: versions, variables and system counters. It only reads files and
+// omits what is missing. It must not start or load anything.
 #pragma once
 
 #include <cstdint>
@@ -13,17 +13,18 @@ namespace aoti_dbg {
 
 using NamedTexts = std::vector<std::pair<std::string, std::string>>;
 
-/// Of NVIDIA, and all devices that it has, in its order; empty where there is no /proc of its.
+/// Return NVIDIA's driver version and all its devices, in its order. Empty without NVIDIA's /proc.
 std::string driver_version();
 NamedTexts machine_gpus();
 
-/// Where a shell would find it; empty where it would not.
+/// Returns the path where a shell would find the program, or an empty path.
 std::filesystem::path found_on_path(const std::string& program);
 
-/// Variables of this process's environment that change what a model does; none that could hold a secret.
+/// Returns the environment variables of this process that change what a model does, but none that could hold
+/// a secret.
 NamedTexts relevant_variables();
 
-/// How many processes the kernel has killed in our control group for want of memory.
+/// Returns how many processes the kernel killed in our control group for lack of memory.
 std::optional<std::uint64_t> count_of_oom_kills();
 
 }  // namespace aoti_dbg

@@ -14,7 +14,7 @@
 namespace aoti_dbg {
 
 Result<MappedFile> MappedFile::open(const std::string& path) {
-    // A named pipe, into which the driver writes dumps too, is not to be waited for.
+    // With O_NONBLOCK, a named pipe cannot block the open. The driver can write dumps into one.
     const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK));
     if (file.number() < 0) return file_failure("cannot open", path, errno);
     struct stat info {};

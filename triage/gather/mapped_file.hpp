@@ -1,4 +1,4 @@
-// A file as bytes in memory, to read from. Gone from memory with the object.
+// A read-only file mapping that lives as long as the object.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +12,7 @@ namespace aoti_dbg {
 
 class MappedFile {
   public:
-    /// Of a file that is cut while it is mapped, the bytes that go are not readable any more.
+    /// If the file is truncated while mapped, the removed bytes become unreadable.
     static Result<MappedFile> open(const std::string& path);
     ~MappedFile();
     MappedFile(MappedFile&& other) noexcept;

@@ -14,7 +14,7 @@
 namespace aoti_dbg {
 namespace {
 
-/// Hexadecimal digits, with or without 0x; 0: it is not known.
+/// Reads hexadecimal digits with or without 0x; 0: unknown.
 std::uint64_t address_of(const DeviceFault& fault) {
     std::string_view text = fault.address;
     if (text.substr(0, 2) == "0x") text.remove_prefix(2);
@@ -23,7 +23,7 @@ std::uint64_t address_of(const DeviceFault& fault) {
     return read.ec == std::errc() && read.ptr == text.data() + text.size() ? address : 0;
 }
 
-/// A refused call of the driver says itself that memory was short.
+/// Excludes driver calls, because their own error says that memory ran out.
 bool may_want_memory(const ring::Record& record) {
     const bool is_left = (record.flags & ring::kUnwoundByException) != 0;
     return !ring::returns_cuda_error(record.kind) && (record.result != 0 || is_left);
@@ -32,7 +32,7 @@ bool may_want_memory(const ring::Record& record) {
 std::optional<Shortage> shortage_of(const AllocationMap& map, const ReportedCalls& calls,
                                     const CrashReport& report) {
     if (!calls.failed) {
-        // Memory is also asked for outside of calls: models are loaded there.
+        // Programs also allocate outside of calls, such as when they load models.
         const bool has_ended = report.in_flight.empty() && !report.device && !report.hang;
         return has_ended ? shortage_at_end(map, calls.last ? calls.last->record->seq : 0) : std::nullopt;
     }
@@ -41,18 +41,18 @@ std::optional<Shortage> shortage_of(const AllocationMap& map, const ReportedCall
     return shortage_in(map, calls.failed->thread->tid, record.begin_ticks, record.end_ticks);
 }
 
-/// Whether an access to memory that was freed can be told from one that went beyond memory that was not:
-/// drivers give an address to one after the other.
+/// True if an access to freed memory is distinguishable from one past the end of live memory. Drivers reuse
+/// addresses, so they may look the same.
 bool may_be_of_freed(const CrashReport& report) {
     const std::optional<FaultedAccess>& access = report.device->accessed;
     if (report.faulted && report.faulted->is_likely) return false;
     if (!access) return true;
     using Place = FaultedAccess::Place;
-    if (access->place == Place::inside) return true;  // and so the argument
+    if (access->place == Place::inside) return true;  // the address identifies the argument, too
     return !access->is_likely && access->place != Place::past && access->place != Place::before;
 }
 
-/// Which tensors lay there, where the process kept a map of them.
+/// Adds the tensors at the address, if the process kept a map of them.
 void add_tensors(const RecordedProcess& process, std::uint64_t address, const LaunchMoment& launch,
                  CrashReport& report) {
     const std::optional<TensorMap> map = tensor_map_of(process, report.notes);
@@ -74,14 +74,14 @@ std::optional<TensorMap> tensor_map_of(const RecordedProcess& process, std::vect
     }
     Result<TensorMap> map = parse_tensor_map(file.value().text());
     if (!map.ok()) notes.push_back(path + ": " + map.status().message());
-    // Else it may be of an older process of that name.
+    // A map with another pid belongs to an older process, whose ring had the same name.
     if (!map.ok() || map.value().header.pid != process.pid) return std::nullopt;
     return std::move(map.value());
 }
 
 void add_memory_facts(const RecordedProcess& process, const ReportedCalls& calls, CrashReport& report) {
     const std::string path = allocations_path(process.ring);
-    // Processes without a device have none.
+    // Processes without a device have no map.
     if (access(path.c_str(), F_OK) != 0) return;
     const Result<AllocationMap> read = read_allocation_map(path);
     if (!read.ok()) {
@@ -89,7 +89,7 @@ void add_memory_facts(const RecordedProcess& process, const ReportedCalls& calls
         return;
     }
     const AllocationMap& map = read.value();
-    if (map.header.pid != process.pid) return;  // of an older process of that name
+    if (map.header.pid != process.pid) return;  // from an older process, whose ring had the same name
     report.notes.insert(report.notes.end(), map.notes.begin(), map.notes.end());
     report.shortage = shortage_of(map, calls, report);
     const std::uint64_t address = report.device ? address_of(*report.device) : 0;

@@ -1,5 +1,5 @@
-// What a process's map of allocations says of a fault or a failure: the memory at the address that a kernel
-// could not reach, and whether a call failed for want of memory. Reads only.
+// Facts from a process's map of allocations about a fault or a failure: the memory at the inaccessible
+// address, and whether a call failed for lack of memory. It must not write.
 #pragma once
 
 #include <optional>
@@ -13,17 +13,16 @@
 
 namespace aoti_dbg {
 
-/// Calls of the process, as in the report.
+/// Calls of the process that the report names.
 struct ReportedCalls {
-    std::optional<ring::Call>
-        faulted;  // the launch of a fault on the device, where it is known when that was
+    std::optional<ring::Call> faulted;  // the launch of a device fault, if its time is known
     std::optional<ring::Call> failed;
-    std::optional<ring::Call> last;  // to have begun
+    std::optional<ring::Call> last;  // the last to begin
 };
 
 void add_memory_facts(const RecordedProcess& process, const ReportedCalls& calls, CrashReport& report);
 
-/// The process's map of tensors; nothing where it kept none, or why it cannot be read, in `notes`.
+/// Returns the process's map of tensors. Returns nothing if it has none, or notes why it cannot be read.
 std::optional<TensorMap> tensor_map_of(const RecordedProcess& process, std::vector<std::string>& notes);
 
 }  // namespace aoti_dbg

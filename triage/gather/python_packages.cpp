@@ -15,7 +15,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// "2.11.0" of "torch-2.11.0.dist-info"
+/// Returns "2.11.0" for "torch-2.11.0.dist-info".
 std::string version_in(const fs::path& packages, const std::string& package) {
     for (const fs::directory_entry& entry : entries_of(packages)) {
         const std::string name = entry.path().filename().string();
@@ -26,9 +26,9 @@ std::string version_in(const fs::path& packages, const std::string& package) {
     return {};
 }
 
-/// Where there are several, the first is told.
+/// If there are several, the first one counts.
 void add_versions_in(const fs::path& packages, NamedTexts& texts) {
-    // As PyTorch's own builds of Triton are called.
+    // PyTorch's own builds of Triton are named pytorch_triton.
     constexpr std::pair<const char*, const char*> kPackages[] = {
         {"torch", "torch"}, {"triton", "triton"}, {"triton", "pytorch_triton"}};
     for (const auto& [what, package] : kPackages) {
@@ -39,14 +39,15 @@ void add_versions_in(const fs::path& packages, NamedTexts& texts) {
     }
 }
 
-/// Of ".../site-packages/torch/lib/libtorch_cpu.so" the first; empty for what lies elsewhere.
+/// Returns the folder above torch/ in ".../site-packages/torch/lib/libtorch_cpu.so", or an empty path
+/// elsewhere.
 fs::path packages_around(const fs::path& libtorch) {
     const fs::path lib = libtorch.parent_path();
     const fs::path torch = lib.parent_path();
     return lib.filename() == "lib" && torch.filename() == "torch" ? torch.parent_path() : fs::path();
 }
 
-/// What library.json says of the libtorch that a kept model called.
+/// Returns the libtorch in library.json that a kept model called.
 fs::path libtorch_of(const fs::path& package) {
     const Result<MappedFile> file = MappedFile::open((package / "library.json").string());
     if (!file.ok()) return {};

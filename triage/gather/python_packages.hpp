@@ -1,5 +1,5 @@
-// Versions of torch and Triton, by the packages that lie where a program's Python or a model's libtorch has
-// them. Reads the names of folders only; starts and loads nothing.
+// Finds the versions of torch and Triton from the packages next to a program's Python or a model's libtorch.
+// It reads folder names only and must not start or load anything.
 #pragma once
 
 #include <string>
@@ -9,11 +9,11 @@
 
 namespace aoti_dbg {
 
-/// Beside the Python that one of `programs` is, in their order, if any is one.
+/// Returns the packages of the first of `programs` that is a Python.
 NamedTexts packages_of_python(const std::vector<std::string>& programs);
 
-/// Beside the libtorch that the models called whose packages are kept in `folder`; of each the first that is
-/// found.
+/// Returns the packages next to the libtorch that the models kept in `folder` called; the first found of
+/// each.
 NamedTexts packages_of_models(const std::string& folder);
 
 }  // namespace aoti_dbg

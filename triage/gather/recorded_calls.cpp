@@ -22,7 +22,8 @@ bool is_open_call(const ring::Record& record) {
 
 constexpr std::uint64_t kNotComparable = std::uint64_t{1} << 62U;
 
-/// From the number of the launch at fault; 0 for that one. Our numbers may be too small, behind a graph.
+/// Returns the distance from the faulting launch's number, 0 for that launch. After a graph launch, the
+/// library's numbers may be too small.
 std::uint64_t distance(const ring::Call& call, const DeviceFault& fault) {
     const std::uint64_t number = call.record->launch;
     const std::uint64_t at_fault = fault.launch != 0 ? fault.launch : fault.later_launch;
@@ -155,7 +156,7 @@ std::optional<ring::Call> RecordedCalls::launch_of(const DeviceFault& fault, boo
     if (launches.empty()) return std::nullopt;
     const bool is_any_there = others != launches.begin();
     if (is_any_there) launches.erase(others, launches.end());
-    // Of equals the last: where nobody counts, the program cannot have gone on for long.
+    // Of equals the last one counts: without launch numbers, the program cannot have continued for long.
     const ring::Call found = *std::min_element(launches.begin(), launches.end(), is_nearer);
     const bool is_that_one = fault.launch != 0 && distance(found, fault) == 0;
     is_certain = is_any_there && (is_only || is_that_one);
@@ -163,7 +164,7 @@ std::optional<ring::Call> RecordedCalls::launch_of(const DeviceFault& fault, boo
 }
 
 std::optional<ring::Call> RecordedCalls::of_sequence(std::uint64_t sequence) const {
-    constexpr int kDeepest = 64;  // nobody nests calls deeper
+    constexpr int kDeepest = 64;  // no program nests calls deeper
     for (int depth = 0; depth <= kDeepest; ++depth) {
         const auto found = std::find_if(all_.begin(), all_.end(), [sequence](const ring::Call& call) {
             return call.record->seq == sequence;

@@ -1,4 +1,5 @@
-// See recorded_processes.hpp. Looks a few folders deep and follows no links, so it ends on any tree.
+// See recorded_processes.hpp. The search goes a few folders deep and follows no links, so it ends on any
+// tree.
 #include "triage/gather/recorded_processes.hpp"
 
 #include <fcntl.h>
@@ -40,7 +41,7 @@ void for_each_file(const std::string& folder, std::string_view begins, std::stri
     }
 }
 
-/// What is there of another process, whose ring had that name, is not this one's.
+/// The file of another process, whose ring had the same name, is ignored.
 ProcessFacts facts_of(const std::string& ring, std::uint32_t pid) {
     const Result<MappedFile> file = MappedFile::open(process_path(ring));
     if (!file.ok()) return {};
@@ -64,7 +65,7 @@ bool has_failed(const ring::Record& record) {
            (record.result != 0 || (record.flags & ring::kUnwoundByException) != 0);
 }
 
-/// A run fails for what one of its calls has done, if that is known.
+/// A run fails because of one of its calls, so that call takes precedence if it is known.
 void note_failed(const ring::Contents& contents, const ring::Record& record, RecordedProcess& process,
                  const ring::Record*& first) {
     process.has_failed_call = true;
@@ -172,7 +173,7 @@ CrashArgument recorded_argument(const JsonLine::Value& argument) {
     return told;
 }
 
-/// Reads one file's lines; only those that may matter are taken apart.
+/// Reads the lines of one file and parses only those that may matter.
 class EventFile {
   public:
     EventFile(RecordedEvents& events, const std::optional<RequestedCall>& wanted, std::uint32_t model)
@@ -246,7 +247,7 @@ std::vector<RecordedProcess> recorded_processes(const std::string& folder, std::
     std::sort(processes.begin(), processes.end(), [](const RecordedProcess& a, const RecordedProcess& b) {
         return std::tie(a.start_unix_ns, a.ring) < std::tie(b.start_unix_ns, b.ring);
     });
-    // The number of one that a signal ended may have been given to another.
+    // After a signal ended a process, another process may reuse its pid.
     for (auto process = processes.begin(); process != processes.end(); ++process) {
         const auto has_its_number = [process](const RecordedProcess& later) {
             return later.pid == process->pid;

@@ -1,5 +1,5 @@
-// What the processes of a run left below its folder: flight rings, and findings in files of events. Any bytes
-// may stand there; what cannot be read is passed over. Must never write.
+// What the processes of a run left below its folder: flight rings, and findings in files of events. The files
+// may contain any bytes; what cannot be read is skipped. It must never write.
 #pragma once
 
 #include <algorithm>
@@ -15,51 +15,51 @@
 
 namespace aoti_dbg {
 
-/// One flight ring, in short.
+/// A summary of one flight ring.
 struct RecordedProcess {
-    std::string ring;    // its path
+    std::string ring;    // path of the ring
     std::string folder;  // of the process
     std::string program;
     std::uint32_t pid = 0;
     std::uint64_t start_unix_ns = 0;
-    bool ended = false;                    // in good order
-    int signal = 0;                        // that ended it, as far as the library saw that; 0: none
-    std::uint32_t signal_thread = 0;       // to which it came; 0: not known
-    std::optional<std::uint64_t> address;  // whose access it came of
+    bool ended = false;                    // normally
+    int signal = 0;                        // that ended it, if the library saw it; 0: none
+    std::uint32_t signal_thread = 0;       // the thread that received it; 0: unknown
+    std::optional<std::uint64_t> address;  // the accessed address that raised it
     bool is_running = false;
-    bool is_replaced = false;  // by another program, which is recorded as well
+    bool is_replaced = false;  // by another program through exec, which is recorded as well
     bool has_open_calls = false;
     bool is_main_thread_inside = false;  // of a call
     bool has_failed_call = false;
-    std::string failed_call;        // the first of them that is no run, else a run
-    bool has_dead_context = false;  // a launch returned an error that no context survives
+    std::string failed_call;        // the first failed call, or a failed run if there is none
+    bool has_dead_context = false;  // a launch returned an error that destroys the context
     bool uses_cuda = false;
-    std::uint64_t failed_unix_ns = 0;  // that signal, else the first such error; 0: not known
-    ProcessFacts facts;                // what it says of itself; its pid is 0 where that is nothing
+    std::uint64_t failed_unix_ns = 0;  // time of that signal, else of the first such error; 0: unknown
+    ProcessFacts facts;                // from its process.jsonl; the pid is 0 if there is none
     std::uint64_t runs = 0;
     std::uint64_t calls =
-        0;  // runs and loading are none; at most, where the ring has lost the first of these
+        0;  // without runs and loading; an upper bound if the ring overwrote the first calls
 
-    /// Whether it is gone without a word.
+    /// True if it ended without a normal exit or a replacement.
     [[nodiscard]] bool has_vanished() const { return !ended && !is_running && !is_replaced; }
-    /// Whether it ended in a call; threads that are inside of calls while another ends the process in good
-    /// order are none of its business.
+    /// True if it ended inside a call. Threads inside calls do not count if another thread exits the process
+    /// normally.
     [[nodiscard]] bool died_inside() const {
         return !is_running && (ended ? is_main_thread_inside : has_open_calls);
     }
 };
 
-/// Those that started since `since`, in the order of their starts.
+/// Returns the processes that started since then, by start time.
 std::vector<RecordedProcess> recorded_processes(const std::string& folder, std::uint64_t since_unix_ns);
 
-/// The last of them that is wanted; null where none is.
+/// Returns the last one that is requested, or null if there is none.
 template <typename IsRequested>
 const RecordedProcess* last_of(const std::vector<RecordedProcess>& processes, IsRequested is_requested) {
     const auto found = std::find_if(processes.rbegin(), processes.rend(), is_requested);
     return found == processes.rend() ? nullptr : &*found;
 }
 
-/// The one of them that failed first, of those of which it is known when; else the last of all.
+/// Returns the requested process with the earliest known failure, or else the last requested one.
 template <typename IsRequested>
 const RecordedProcess* first_to_fail(const std::vector<RecordedProcess>& processes,
                                      IsRequested is_requested) {
@@ -71,7 +71,7 @@ const RecordedProcess* first_to_fail(const std::vector<RecordedProcess>& process
     return first != nullptr ? first : last_of(processes, is_requested);
 }
 
-/// One call that somebody wants to know the arguments of.
+/// A call whose arguments are requested.
 struct RequestedCall {
     std::uint32_t pid = 0;
     std::uint64_t sequence = 0;
@@ -79,15 +79,16 @@ struct RequestedCall {
 
 struct RecordedFinding {
     Finding finding;
-    std::uint32_t pid = 0;  // of the process that has it
+    std::uint32_t pid = 0;  // of the process that recorded it
 };
 
-/// What files of events tell.
+/// The contents of the files of events.
 struct RecordedEvents {
     std::vector<RecordedFinding> findings;  // the first few
     std::uint64_t finding_count = 0;
-    std::vector<CrashArgument> arguments;  // of the wanted call, before it
-    std::string model_name;                // of the model with that number, in the wanted call's process
+    std::vector<CrashArgument> arguments;  // of the requested call, before it
+    std::string model_name;                // of the model with the given number, in the requested call's
+                                           // process
     std::string model_path;
 };
 

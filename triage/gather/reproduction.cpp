@@ -15,7 +15,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Where output goes and who reads it, and what a repeated run is given in any case.
+// Options for output and its readers, and options that a repeated run sets itself.
 constexpr std::string_view kNotRepeated[] = {"--triage",         "--out",         "--log",         "--ci",
                                              "--portable-names", "--max-reports", "--verdict-file"};
 
@@ -24,7 +24,7 @@ bool is_repeated(std::string_view flag) {
            std::find(std::begin(kNotRepeated), std::end(kNotRepeated), flag) == std::end(kNotRepeated);
 }
 
-/// Empty where a shell finds it by its name.
+/// Returns an empty text if a shell finds it by name.
 std::string own_place() {
     const std::string own = own_program();
     std::error_code failed;
@@ -38,7 +38,7 @@ std::string working_folder() {
     return failed ? std::string() : folder.string();
 }
 
-/// `variables` are those that the program was started with, as relevant_variables() has them.
+/// `variables` are those of the program's start, from relevant_variables().
 void add_reproduction(const NamedTexts& variables, const std::string& folder, CrashReport& report) {
     report.working_folder = folder;
     for (const auto& [name, value] : variables) {

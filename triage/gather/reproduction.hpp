@@ -1,5 +1,5 @@
-// What it takes to repeat a run that is reported: its command, our own name for a shell, the flags that were
-// given, the program's working directory and variables.
+// What it takes to repeat a reported run: its command, the shell's name for this tool, its flags, working
+// directory and variables.
 #pragma once
 
 #include <vector>
@@ -9,7 +9,8 @@
 
 namespace aoti_dbg {
 
-/// Of a program that the command has started, as the command was; else what the process says of itself.
+/// Describes a program that the command started as the command was given. Otherwise uses what the process
+/// recorded about itself.
 void add_start(const std::vector<RecordedProcess>& processes, const EndedRun& run, CrashReport& report);
 
 }  // namespace aoti_dbg

@@ -1,5 +1,5 @@
-// Descriptors of this process that the processes it starts open by name, below /proc, instead of inheriting
-// them: the tally, and a library whose path LD_PRELOAD cannot carry. The names hold as long as we live.
+// Descriptors of this process that child processes open by name below /proc instead of inheriting them: the
+// tally, and a library whose path LD_PRELOAD cannot carry. The names are valid while this process lives.
 #pragma once
 
 #include <optional>
@@ -7,8 +7,8 @@
 
 namespace aoti_dbg {
 
-/// `/proc/<our pid>/fd/<descriptor>`; nothing where that does not lead to it, as without /proc or with that
-/// of other processes' numbers.
+/// Returns `/proc/<our pid>/fd/<descriptor>`. Returns nothing if that path does not lead to the descriptor,
+/// as without /proc or with another pid namespace's /proc.
 std::optional<std::string> path_for_others(int descriptor);
 
 }  // namespace aoti_dbg

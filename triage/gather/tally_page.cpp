@@ -21,15 +21,15 @@ namespace aoti_dbg {
 namespace {
 
 int memory_file() {
-    // Beyond this limit the kernel would end us by SIGXFSZ.
+    // Beyond this limit, the kernel would end this process with SIGXFSZ.
     rlimit limit{};
     if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur < tally::kBytes) return -1;
     constexpr unsigned kFlags = MFD_CLOEXEC | MFD_ALLOW_SEALING;
     int descriptor = memfd_create("aoti-dbg-tally", kFlags | MFD_NOEXEC_SEAL);
-    // Kernels before 6.3 do not know that flag; some later ones insist on it.
+    // Kernels before 6.3 reject that flag; some later ones require it.
     if (descriptor < 0) descriptor = memfd_create("aoti-dbg-tally", kFlags);
     if (descriptor < 0) return -1;
-    // Sealed: whoever shortened it would kill all who map it.
+    // Sealed, because shortening it would kill all processes that map it.
     if (ftruncate(descriptor, tally::kBytes) == 0 &&
         fcntl(descriptor, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) == 0) {
         return descriptor;

@@ -1,5 +1,5 @@
-// The command's end of the tally (serializer/tally_format.hpp): makes the page, reads what processes counted.
-// Must leave the program no descriptor: processes find the page by its path.
+// The command's side of the tally (serializer/tally_format.hpp). It creates the page and reads what processes
+// counted. It must leave no descriptor to the program, because processes find the page by its path.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace aoti_dbg {
 
-/// What the run came to. `loaded` counts programs: one that becomes another by exec counts as two.
+/// The counts of a run. `loaded` counts programs: one that replaces itself by exec counts twice.
 struct Seen {
     std::uint32_t loaded = 0;
     std::uint32_t partaking = 0;
@@ -18,26 +18,26 @@ struct Seen {
     std::uint32_t recording = 0;
     std::uint32_t left_out = 0;
     std::uint32_t findings = 0;
-    std::int32_t cuda_error = 0;  // that ended a context in a process without any other record
-    std::uint32_t idle = 0;       // processes that could have recorded something and did not
+    std::int32_t cuda_error = 0;  // destroyed a context in a process without any other record
+    std::uint32_t idle = 0;       // processes that could have recorded calls and did not
 };
 
 class TallyPage {
   public:
-    /// May fail (old kernel, no /proc, a limit); then there is no path and nothing is known.
+    /// May fail (old kernel, no /proc, a limit). Then there is no path and no counts.
     TallyPage();
     ~TallyPage();
     TallyPage(const TallyPage&) = delete;
     TallyPage& operator=(const TallyPage&) = delete;
 
-    /// For AOTI_DBG_TALLY; empty without a page.
+    /// Returns the value for AOTI_DBG_TALLY; empty without a page.
     [[nodiscard]] const std::string& path() const { return path_; }
-    /// The calling process is the one that is started. For the child of a fork, before it executes.
+    /// Marks the calling process as the started program. Call it in the child of a fork, before exec.
     void mark_start() const;
     [[nodiscard]] std::optional<Seen> seen() const;
-    /// Of the library that was loaded, as it says; empty where it does not, or none was.
+    /// Returns the version that the loaded library reported; empty if there is none.
     [[nodiscard]] std::string library_version() const;
-    /// When the page was made, which is the moment that %t means.
+    /// Returns when the page was created, which is the time that %t means.
     [[nodiscard]] std::int64_t start_unix_ns() const { return start_unix_ns_; }
 
   private:

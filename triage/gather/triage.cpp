@@ -1,5 +1,5 @@
-// See triage.hpp. First the process is chosen, from what all rings say in short; then its ring is read again
-// for the calls.
+// See triage.hpp. It chooses the process from summaries of all rings, then reads that ring again for the
+// calls.
 #include "triage/gather/triage.hpp"
 
 #include <sys/wait.h>
@@ -31,7 +31,7 @@
 namespace aoti_dbg {
 namespace {
 
-/// The one whose arguments are told; null where there is none.
+/// Returns the call whose arguments are in the report, or null if there is none.
 CrashCall* reported_call(CrashReport& report) {
     if (report.faulted) return &*report.faulted;
     if (!report.suspects.empty()) return nullptr;
@@ -39,12 +39,12 @@ CrashCall* reported_call(CrashReport& report) {
     return report.in_flight.empty() && report.reported_failure() != nullptr ? &*report.failed : nullptr;
 }
 
-/// Of its environment; one of them says whether its launches wait for their kernels.
+/// Adds the process's environment. CUDA_LAUNCH_BLOCKING in it makes launches wait for their kernels.
 void add_variables(const RecordedProcess* told, CrashReport& report) {
     if (told != nullptr && told->facts.pid != 0) report.variables = told->facts.variables;
 }
 
-/// Whether the driver was told to come back from a launch when its kernel has ended.
+/// True if launches return only after their kernel has ended.
 bool launches_wait(const CrashReport& report) {
     const auto says_so = [](const auto& variable) {
         return variable.first == "CUDA_LAUNCH_BLOCKING" && variable.second != "0";
@@ -61,29 +61,31 @@ bool has_findings(const EndedRun& run) {
     return recorded_events(run.folder, run.start_unix_ns, std::nullopt, ~0U).finding_count != 0;
 }
 
-/// Whether the thread that the signal came to, which has made no calls, may have worked for one: an op's own
-/// threads do, and those of OpenMP. One of the driver's falls over a lost context, and one of ours aborts for
-/// a finding.
+/// True if the thread that received the signal, which made no calls, may have worked for a call. An op's own
+/// threads and OpenMP's do. A driver thread may crash after a lost context, and a thread of the library
+/// aborts for a finding.
 bool may_be_worker(const EndedRun& run, const CrashReport& report, bool has_lost_context) {
     const CrashEnd& end = report.end;
     return end.is_foreign_thread && is_fault(end.signal) && !has_lost_context &&
            (end.signal != SIGABRT || !has_findings(run));
 }
 
-/// Whether it is told for what its kernel did, or may have done, on the device.
+/// True if the launch is reported for what its kernel did, or may have done, on the device.
 bool is_launch_at_fault(const ring::Record& record, const CrashReport& report) {
     const CrashCall* const failed = report.reported_failure();
     return ring::is_launch(record.kind) && !report.hang &&
            (report.faulted || (failed != nullptr && failed->sequence == record.seq));
 }
 
-/// Whether its kernel ran where it was launched, and not where a graph was in which it had been captured.
+/// True if its kernel ran at the launch, not later in a graph that captured it.
 bool ran_when_launched(const RecordedCalls& calls, const ring::Call& launch, const CrashReport& report) {
-    if (!calls.may_be_replayed(launch) || launch.record->mark != 0) return true;  // captured ones get none
+    if (!calls.may_be_replayed(launch) || launch.record->mark != 0)
+        return true;  // captured launches have no
+                      // marker
     return report.device && report.device->launch != 0 && report.device->launch == launch.record->launch;
 }
 
-/// What came before, and what was in flight. To a fault on the device streams matter, and not who launched.
+/// Adds earlier and in-flight calls. For a device fault, streams matter rather than threads.
 void add_neighbours(const ring::Contents& ring, const RecordedCalls& calls,
                     const std::optional<ring::Call>& about, CrashReport& report) {
     if (!about || !is_launch_at_fault(*about->record, report)) {
@@ -99,7 +101,8 @@ void add_neighbours(const ring::Contents& ring, const RecordedCalls& calls,
         report.unended.push_back(calls.launch_details(unended[i]));
 }
 
-/// What its ring tells. An exit in good order is nobody's who was inside of a call meanwhile.
+/// Adds the calls in the process's ring. If the process exited normally, calls that other threads had open do
+/// not count.
 void add_calls(const RecordedProcess& process, const EndedRun& run, CrashReport& report) {
     const Result<ring::Contents> read = ring::read_flight_ring(process.ring);
     if (!read.ok()) {
@@ -117,7 +120,7 @@ void add_calls(const RecordedProcess& process, const EndedRun& run, CrashReport&
     if (failed) report.failed = calls.told(*failed);
     const bool is_last_error = failed && has_lost_context(*failed->record);
     std::vector<ring::Call> in_flight = calls.in_flight(process.ended);
-    // Whoever ends a process that hangs, or for a fault on a device, is no thread of the program's.
+    // In a hang or a device fault, the thread that received the signal is not the one at fault.
     const bool is_of_all =
         report.hang || report.device || (!in_flight.empty() && may_be_worker(run, report, is_last_error));
     const std::uint32_t thread = is_of_all ? 0 : report.end.thread;
@@ -127,9 +130,9 @@ void add_calls(const RecordedProcess& process, const EndedRun& run, CrashReport&
     for (auto call = in_flight.begin(); call != in_flight.end(); ++call)
         (call < others ? report.in_flight : report.also_in_flight).push_back(calls.told(*call));
     in_flight.erase(others, in_flight.end());
-    // A signal may come of a failure in one thread while others run on.
+    // A failure in one thread may raise a signal while other threads continue.
     report.failed_survived = failed && !is_last_error && calls.any_run_after(*failed, report.end.signal != 0);
-    // A program that nobody stopped went on beside what nobody waits for, and came to another end.
+    // The program continued despite a launch that no call waits for, and ended for another reason.
     const bool is_unawaited =
         report.hang && report.hang->calls.front().nobody_waits && !report.hang->is_recorded;
     if (is_unawaited && failed && !report.failed_survived && report.end.signal == 0) report.hang.reset();
@@ -144,7 +147,7 @@ void add_calls(const RecordedProcess& process, const EndedRun& run, CrashReport&
         if (about) report.faulted->is_likely = !is_certain;
     }
     const std::optional<ring::Call> launch =
-        about && !calls.may_be_replayed(*about) ? about : std::nullopt;  // else its time says nothing
+        about && !calls.may_be_replayed(*about) ? about : std::nullopt;  // otherwise its time is meaningless
     if (report.hang && !report.device) {
         const bool waits = !report.hang->unended.empty();
         about = calls.of_sequence(waits ? report.hang->unended.front().sequence
@@ -173,7 +176,7 @@ void add_calls(const RecordedProcess& process, const EndedRun& run, CrashReport&
     add_memory_facts(process, {launch, failed, last}, report);
 }
 
-/// One of a run that failed or was under way, else the first.
+/// Returns the finding of a run that failed or was in progress, else the first one.
 const RecordedFinding* reported_finding(const std::vector<RecordedFinding>& findings,
                                         const CrashReport& report) {
     if (findings.empty()) return nullptr;
@@ -189,7 +192,7 @@ const RecordedFinding* reported_finding(const std::vector<RecordedFinding>& find
     return found == findings.end() ? &findings.front() : &*found;
 }
 
-/// Returns the process whose finding is told; 0: there is none.
+/// Returns the process of the reported finding; 0: none.
 std::uint32_t add_events(const EndedRun& run, Triage& triage) {
     CrashReport& report = triage.report;
     CrashCall* const call = reported_call(report);
@@ -220,7 +223,7 @@ bool has_device_error(const CrashReport& report) {
     return report.failed && returns_cuda_error(report.failed->kind) && report.failed->result != 0;
 }
 
-/// By a child, as the question may never be answered.
+/// Runs in a child, because the query may never return.
 void add_troubles_of_gpus(CrashReport& report) {
     constexpr std::chrono::milliseconds kDeadline(2000);
     std::istringstream lines(run_child({"doctor", "--child", kCountersTrial}, kDeadline).out);
@@ -235,7 +238,7 @@ bool is_worth_reporting(const CrashReport& report) {
            (report.failed || !report.in_flight.empty() || report.shortage);
 }
 
-/// What ended the program by a signal may have met its children as well, who are there for a moment yet.
+/// A signal that ended the program may also have reached its children, which take a moment to exit.
 std::vector<RecordedProcess> finished_processes(const EndedRun& run) {
     constexpr int kMostTries = 40;
     constexpr auto kNap = std::chrono::milliseconds(50);
@@ -257,7 +260,7 @@ Triage inspect(const EndedRun& run) {
     std::vector<RecordedProcess> processes = finished_processes(run);
     for (RecordedProcess& process : processes)
         if (run.asks_itself && process.pid == static_cast<std::uint32_t>(run.pid)) process.is_running = false;
-    // A program may end well though a kernel has faulted: before it asks the device again, all seems well.
+    // A program may exit successfully after a kernel fault if it does not use the device again.
     const RecordedProcess* chosen = first_fault(processes, run, report);
     if (chosen == nullptr) {
         chosen = longest_hang(processes, run, report);
@@ -277,7 +280,8 @@ Triage inspect(const EndedRun& run) {
         report.notes.push_back(std::move(failed));
     const bool is_ours = run.has_status || run.stopped_by != 0;
     add_start(processes, run, report);
-    // Of one that did not say, those of whoever started it, if that is us.
+    // If the process did not record its variables, this process's apply, provided that it started the
+    // program.
     report.variables = is_ours ? relevant_variables() : NamedTexts();
     add_variables(chosen, report);
     if (is_ours && !run.has_status)
@@ -299,7 +303,7 @@ Triage inspect(const EndedRun& run) {
         const RecordedProcess* const found =
             last_of(processes, [finder](const RecordedProcess& process) { return process.pid == finder; });
         add_finding_details(run, found, report);
-        // Of a program that ended well nobody was chosen.
+        // No process is chosen for a program that exited successfully.
         if (chosen == nullptr) report.end = end_of(run, found);
         if (found != nullptr) chosen = found;
         add_variables(chosen, report);

@@ -10,12 +10,12 @@
 namespace aoti_dbg {
 namespace {
 
-/// Of a process that may still be there; else that of the next one.
+/// Returns the pid if the process may still run, else a placeholder for the next one.
 std::string pid_text(const CrashEnd& end) {
     return end.is_running ? std::to_string(end.pid) : "PID";
 }
 
-/// Whether a signal may have come that only a handler of Python's saw.
+/// True if only Python's signal handler may have seen a signal.
 bool may_hide_signal(const CrashReport& report) {
     const auto passes_on = [](const auto& variable) {
         return variable.first == "PYTHONFAULTHANDLER" && !variable.second.empty();
@@ -84,7 +84,7 @@ std::vector<std::string> advice_for(const CrashReport& report, bool is_about_fin
             advice.emplace_back("see the stack in a debugger: gdb -ex run --args " + program_text(report));
             break;
         case CrashClass::hang:
-            if (!report.hang) {  // the driver's own judgement, of a kernel that it has ended
+            if (!report.hang) {  // the driver ended a long-running kernel itself
                 advice.emplace_back(
                     "the driver ends long kernels on a GPU that also drives a display: use another GPU "
                     "(nvidia-smi shows which drive one), or do less work per launch");

@@ -1,4 +1,4 @@
-// What to try next about a report that has been judged. Pure.
+// Suggests next steps for a judged report. It has no side effects.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@
 
 namespace aoti_dbg {
 
-/// `is_about_finding`: the verdict is the finding, and not what the program came to.
+/// `is_about_finding` means that the verdict is the finding, not how the program ended.
 std::vector<std::string> advice_for(const CrashReport& report, bool is_about_finding);
 
 }  // namespace aoti_dbg

@@ -1,4 +1,4 @@
-// The fingerprint of a report: by what words two crashes are the same bug. Pure.
+// Computes the fingerprint of a report: the words that make two crashes the same bug. It has no side effects.
 #include <algorithm>
 #include <cstdint>
 
@@ -8,7 +8,7 @@
 namespace aoti_dbg {
 
 std::string fingerprint_of(const std::vector<std::string_view>& words) {
-    // FNV-1a: it has to be the same everywhere and for ever, and nobody attacks it.
+    // FNV-1a, because it must be the same everywhere and forever and needs no protection against attacks.
     std::uint64_t hash = 0xcbf29ce484222325U;
     const auto mix = [&hash](unsigned char byte) { hash = (hash ^ byte) * 0x100000001b3U; };
     for (const std::string_view word : words) {

@@ -1,4 +1,4 @@
-// Judges the facts of a report: one verdict and its class. Pure.
+// Judges the facts of a report: one verdict and its class. It has no side effects.
 #include "triage/judge/crash_report.hpp"
 
 #include <algorithm>
@@ -40,14 +40,14 @@ std::string_view word_of(Finding::Kind kind) {
     return "nan";
 }
 
-/// What it comes to, before it is hashed.
+/// The judgment before hashing.
 struct Judgement {
     CrashClass kind = CrashClass::unknown;
     std::string verdict;
-    std::string what;  // went wrong, in a word for the fingerprint
+    std::string what;  // what failed, in a word for the fingerprint
     std::string where;
-    std::uint32_t line = 0;  // of the kernel's own source: that of the wrapper moves with each build
-    std::optional<CrashClass> cause = std::nullopt;  // where that is of another class than what it came to
+    std::uint32_t line = 0;  // of the kernel's own source, because the wrapper's lines change with each build
+    std::optional<CrashClass> cause = std::nullopt;  // if the cause has another class than the outcome
 };
 
 Judgement judge_device(const DeviceFault& fault, const CrashReport& report) {
@@ -78,7 +78,8 @@ std::string running_words(const DeviceFault& running, const CrashReport& report)
     if (call.name.empty()) call.name = running.kernel.empty() ? kUnknownKernel : running.kernel;
     const StuckCall& first = report.hang->calls.front();
     const bool is_it = first.nobody_waits && first.call.sequence == call.sequence;
-    const bool is_reported = report.hang->by_markers && !is_it;  // that no call waits
+    const bool is_reported = report.hang->by_markers && !is_it;  // the verdict says already that no call
+                                                                 // waits
     std::string words = first.nobody_waits && !is_reported ? ", and no call waits for it; " : "; ";
     words += (is_it ? "it" : call_text_inside(call)) + " is running on the device";
     if (running.line != 0)
@@ -88,7 +89,7 @@ std::string running_words(const DeviceFault& running, const CrashReport& report)
 
 Judgement judge_hang(const Hang& hang, const CrashReport& report) {
     const StuckCall& first = hang.calls.front();
-    // The fingerprint of an overwritten launch is older than its text.
+    // The fingerprint must not change with the text, so an overwritten launch keeps its older word.
     const std::string_view name =
         first.call.name == kOverwrittenLaunch ? kOverwrittenLaunchWord : std::string_view(first.call.name);
     Judgement result{CrashClass::hang, {}, clean(name), first.call.inside};
@@ -99,7 +100,7 @@ Judgement judge_hang(const Hang& hang, const CrashReport& report) {
     if (report.device) {
         const bool is_awaited =
             !hang.unended.empty() && is_name_of(hang.unended.front().name, report.device->kernel);
-        // What is known to be waited for is another one, which may wait for this.
+        // The launch known to be awaited is a different one, which may wait for this kernel.
         if (hang.by_markers && !is_awaited) result.verdict += unended_text(hang);
         result.verdict += running_words(*report.device, report);
         result.where = report.device->kernel;
@@ -113,7 +114,7 @@ Judgement judge_hang(const Hang& hang, const CrashReport& report) {
     return result;
 }
 
-/// As one that a core dump tells of.
+/// Judges it like an assertion in a core dump.
 void judge_assertion(const CrashReport& report, Judgement& result) {
     constexpr const char* kAssertion = "710";
     result.what = kAssertion;
@@ -133,7 +134,7 @@ Judgement judge_failed(const CrashCall& call, const CrashReport& report) {
         result.verdict = std::string(error.words) + " (CUDA error " + std::to_string(call.result) + ")";
         if (report.by_markers) {
             result.verdict += words_by_markers(report);
-            // Who else had not ended is another matter each time.
+            // The other unended launches differ from run to run, so they are not part of the fingerprint.
             result.where = report.faulted ? report.faulted->name : "";
         } else {
             result.verdict += std::string(", returned by ") + (is_launch(call.kind) ? "the launch of " : "") +
@@ -155,7 +156,7 @@ Judgement judge_failed(const CrashCall& call, const CrashReport& report) {
     return result;
 }
 
-/// The program went on, and may have ended for something else. To the fingerprint it is the same failure.
+/// The program continued and may have ended for another reason. The fingerprint is that of the failure.
 Judgement judge_survived(const CrashCall& call, const CrashReport& report) {
     Judgement result = judge_failed(call, report);
     result.cause = std::exchange(result.kind, CrashClass::host);
@@ -172,7 +173,7 @@ Judgement judge_end(const CrashReport& report) {
     Judgement result;
     result.what = end.signal != 0 ? signal_name(end.signal) : "exit";
     result.verdict = ending_words(end) + place_words(report);
-    // What a watchdog's thread aborts for is its own matter, whatever is under way beside it.
+    // A watchdog thread aborts for its own reasons, whatever calls are in progress.
     const bool is_of_other = end.is_foreign_thread && end.signal == SIGABRT;
     if (const CrashCall* const call = report.call(); call != nullptr && !is_of_other)
         result.where = call->name;
@@ -200,7 +201,7 @@ bool is_about_failure(const CrashReport& report) {
     return is_of_driver && ends_context(report.failed->result) && may_come_of_lost_context(report);
 }
 
-/// Outside of any call, so that nothing but the end of the process says that it failed for it.
+/// True for a shortage outside any call, where only the process's exit shows the failure.
 bool is_about_shortage(const CrashReport& report) {
     const bool has_failed = report.end.signal == SIGABRT || report.end.exit_status.value_or(0) != 0;
     return report.shortage && !report.failed && report.in_flight.empty() && may_come_of_failure(report.end) &&
@@ -215,7 +216,7 @@ Judgement judge_shortage(const CrashReport& report) {
     return result;
 }
 
-/// All that is left of it is that it was.
+/// The number of the error is all that is known.
 Judgement judge_unrecorded(const CrashReport& report) {
     const CudaError error = cuda_error(report.unrecorded_error);
     Judgement result{error.kind, {}, std::to_string(report.unrecorded_error), {}};
@@ -228,25 +229,26 @@ bool is_of_argument(const Finding& finding) {
     return finding.kind == Finding::Kind::argument;
 }
 
-/// It says of a call that failed that it did, or why, and the program went on.
+/// True if the finding is about a failed call or its cause, and the program continued.
 bool is_past(const Finding& finding, const CrashReport& report) {
     return report.failed && report.reported_failure() == nullptr && is_of_argument(finding) &&
            is_of_run_of(finding, *report.failed);
 }
 
-/// Or outside of any; what another run was found to do is not what the program was at when it ended.
+/// True if the program ended in the finding's run or outside any run. A finding of another run does not
+/// explain the exit.
 bool ended_in_run_of(const Finding& finding, const CrashReport& report) {
     return report.in_flight.empty() ||
            std::any_of(report.in_flight.begin(), report.in_flight.end(),
                        [&finding](const CrashCall& call) { return is_of_run_of(finding, call); });
 }
 
-/// What the run that failed had been given, where that was wrong: the likely cause.
+/// Returns the invalid input of the failed run, which is the likely cause.
 std::string cause_words(const CrashReport& report) {
     const CrashCall* const failed = report.reported_failure();
     const CrashCall* const call = failed != nullptr ? failed : report.call();
     if (!report.finding || !is_of_argument(*report.finding) || call == nullptr) return {};
-    // That a run failed says what came of it.
+    // That the run failed is the effect, not the cause.
     if (report.finding->check == "result") return {};
     if (!is_of_run_of(*report.finding, *call) || call->name == report.finding->kernel) return {};
     return "; its run started with a finding: " + argument_title(*report.finding);
@@ -261,7 +263,7 @@ Judgement judge(const CrashReport& report) {
     }
     if (is_about_shortage(report)) return judge_shortage(report);
     if (is_about_finding(report)) {
-        // The kernel is as good as what it is given.
+        // The kernel is only as good as its inputs.
         const bool is_host = is_of_argument(*report.finding);
         Judgement result{is_host ? CrashClass::host : CrashClass::kernel, finding_words(*report.finding),
                          std::string(word_of(report.finding->kind)), report.finding->kernel};

@@ -15,9 +15,9 @@ namespace {
 
 using Place = FaultedAccess::Place;
 
-// No tensor is larger: beyond this the nearest argument is only the one at the highest address.
+// No tensor is larger. Beyond this, the nearest argument is merely the one with the highest address.
 constexpr std::uint64_t kFar = std::uint64_t{64} << 30U;
-// Beyond this, as at 0, the address says nothing: it is not that of the access, or the pointer is garbage.
+// Beyond this, and at 0, the address is meaningless: it is not that of the access, or the pointer is garbage.
 constexpr std::uint64_t kUnknown = std::uint64_t{1} << 40U;
 constexpr std::int32_t kMisaligned = 716;
 
@@ -37,7 +37,7 @@ Position position_of(std::uint64_t address, std::uint32_t bytes, const CrashArgu
     const std::uint64_t offset = address - argument.begin;
     if (argument.bytes == 0) return {Place::behind_begin, offset};
     if (offset >= argument.bytes) return {Place::past, offset - argument.bytes};
-    // Its first byte lies within, its last one does not.
+    // Its first byte is inside and its last byte is not.
     if (argument.bytes - offset < bytes) return {Place::past, 0};
     return {Place::inside, offset};
 }
@@ -53,7 +53,7 @@ bool is_outside_of_all(std::uint64_t address, std::uint32_t bytes,
     });
 }
 
-/// The nearest that `address` lies in or beside; null where none has known bounds.
+/// Returns the argument that contains `address` or is nearest to it; null if none has known bounds.
 const CrashArgument* nearest(std::uint64_t address, std::uint32_t bytes,
                              const std::vector<CrashArgument>& arguments) {
     const CrashArgument* found = nullptr;
@@ -69,7 +69,7 @@ const CrashArgument* nearest(std::uint64_t address, std::uint32_t bytes,
     return found;
 }
 
-/// The one thread, or the first whose access is wrong for sure; the first where no access is.
+/// Returns the first thread with a certainly wrong access, or else the first thread.
 const FaultedAccess::Thread& thread_of(const DeviceFault& fault,
                                        const std::vector<CrashArgument>& arguments) {
     const FaultedAccess& access = *fault.accessed;
@@ -78,7 +78,7 @@ const FaultedAccess::Thread& thread_of(const DeviceFault& fault,
         return access.memory.empty() && is_outside_of_all(thread.address, access.bytes, arguments);
     };
     auto found = std::find_if(access.threads.begin(), access.threads.end(), is_wrong);
-    // Where others have no known end, the one that the line names may have one.
+    // The argument of the source line may have a known end even if others do not.
     const auto by_line = std::find_if(arguments.begin(), arguments.end(), [](const CrashArgument& argument) {
         return argument.is_suspect && argument.begin != 0;
     });
@@ -132,7 +132,7 @@ void place_access(DeviceFault& fault, std::vector<CrashArgument>& arguments) {
     const bool agrees = by_line != arguments.end() && near == &*by_line;
     const bool is_only = position.place == Place::inside && by_line == arguments.end();
     access.is_likely |= !(agrees || is_only) || access.is_far || chosen.bytes == 0;
-    // Threads whose accesses lie in what is not known to have an end could be the ones as well.
+    // If the argument's end is unknown, other threads' accesses to it may be the faulting ones.
     const auto could_be = [&](const FaultedAccess::Thread& other) {
         return position_of(other.address, access.bytes, chosen).place == position.place;
     };

@@ -8,7 +8,7 @@
 namespace aoti_dbg {
 namespace {
 
-/// Those of the run but `own`, which the way sets itself: "--scope all ".
+/// Returns the run's options except `own`, which the command sets itself: "--scope all ".
 std::string flags_text(const CrashReport& report, std::initializer_list<std::string_view> own) {
     std::string text;
     for (const auto& [flag, value] : report.flags)
@@ -22,7 +22,7 @@ bool has_flag(const CrashReport& report, std::string_view flag) {
                        [flag](const auto& one) { return one.first == flag; });
 }
 
-/// Anything may stand in a file.
+/// A file may contain any name.
 bool is_identifier(std::string_view name) {
     return !name.empty() && std::all_of(name.begin(), name.end(), [](char c) {
         return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
@@ -34,13 +34,14 @@ std::string beginning_of(const std::string& command) {
     return command.substr(0, command.find(' ')) + " ...";
 }
 
-/// The last blank before `width` where a shell accepts a line break, else the first one after it; 0: none.
+/// Returns the last blank before `width` where a shell accepts a line break, else the first one after it; 0:
+/// none.
 std::size_t cut_of(std::string_view command, std::size_t width) {
     std::size_t cut = 0;
     bool is_quoted = false;
     for (std::size_t i = 0; i < command.size() && (i < width || cut == 0); ++i) {
         if (command[i] == '\\' && !is_quoted)
-            ++i;  // as before the quote of "it's", which begins and ends nothing
+            ++i;  // an escaped quote, as in "it's", neither opens nor closes a quotation
         else if (command[i] == '\'')
             is_quoted = !is_quoted;
         else if (command[i] == ' ' && !is_quoted)

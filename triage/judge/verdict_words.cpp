@@ -12,7 +12,7 @@
 namespace aoti_dbg {
 namespace {
 
-constexpr std::size_t kMostNamed = 4;  // The page lists all of them.
+constexpr std::size_t kMostNamed = 4;  // the page lists all of them
 
 std::string clean(std::string_view text) {
     std::string result;
@@ -20,7 +20,7 @@ std::string clean(std::string_view text) {
     return result;
 }
 
-/// Files can hold any number.
+/// A file may contain any number.
 bool is_signal(int number) {
     return number > 0 && number < NSIG;
 }

@@ -1,5 +1,5 @@
-// The parts of a verdict's sentence: how the process ended, where, and which launches may be at fault. Pure.
-// The fingerprint is not computed from any of these words.
+// The parts of a verdict's sentence: how the process ended, where, and which launches may be at fault. It has
+// no side effects. The fingerprint must not depend on these words.
 #pragma once
 
 #include <string>
@@ -27,7 +27,7 @@ std::string source_words(const DeviceFault& fault);
 /// "kernel, inside op (run 0, call 3)": the op's place says more than that of its kernel.
 std::string call_text_inside(const CrashCall& call);
 
-/// The freed memory that the address lies in; nullptr for none or unknown memory.
+/// Returns the freed memory that contains the address, or nullptr if there is none or it is unknown.
 const NearMemory* used_after_free(const CrashReport& report);
 
 /// ": use of freed memory (...)", or the clause that follows `access`.

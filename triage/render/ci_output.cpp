@@ -1,5 +1,5 @@
-// See ci_output.hpp. https://docs.github.com/actions/reference/workflow-commands-for-github-actions says of
-// the first only how it looks; what is escaped is said by its toolkit: % and line ends, in a property also
+// See ci_output.hpp. https://docs.github.com/actions/reference/workflow-commands-for-github-actions describes
+// only the syntax of commands. GitHub's toolkit shows what to escape: % and line ends, and in a property also
 // colon and comma.
 #include "triage/render/ci_output.hpp"
 
@@ -12,7 +12,7 @@ namespace aoti_dbg {
 namespace {
 
 void append_escaped(std::string_view text, bool is_property, std::string& out) {
-    // Its own form of a line's end is the only control character that is of use here.
+    // The command's own form of a line end is the only useful control character here.
     while (!text.empty()) {
         const std::size_t end = std::min(text.find('\n'), text.size());
         std::string clean;
@@ -33,7 +33,7 @@ void append_escaped(std::string_view text, bool is_property, std::string& out) {
     }
 }
 
-/// Clean text with its line ends; U+FFFE and U+FFFF are characters, but not XML's.
+/// Returns clean text with its line ends. XML excludes U+FFFE and U+FFFF, although they are characters.
 std::string xml_text(std::string_view text) {
     std::string out;
     while (!text.empty()) {
@@ -72,7 +72,7 @@ std::string xml_text(std::string_view text) {
 
 std::string with_attribute(std::string_view name, std::string_view value) {
     std::string text = xml_text(value);
-    // As it stands a line's end would be read as a blank.
+    // XML reads an unescaped line end in an attribute as a blank.
     for (std::size_t at = text.find('\n'); at != std::string::npos; at = text.find('\n', at))
         text.replace(at, 1, "&#10;");
     return " " + std::string(name) + "=\"" + text + "\"";

@@ -1,5 +1,5 @@
-// What CI systems read: annotations of GitHub Actions, and JUnit XML, which most others show. Pure text;
-// whatever bytes names hold, it stays one line, or well-formed XML.
+// Output for CI systems: GitHub Actions annotations, and JUnit XML for most others. It has no side effects.
+// Whatever bytes names contain, the output must be one line or well-formed XML.
 #pragma once
 
 #include <string>
@@ -8,17 +8,17 @@
 
 namespace aoti_dbg {
 
-/// A workflow command, one line: `::error title=...::...`
+/// Returns a workflow command in one line: `::error title=...::...`
 std::string github_error(std::string_view title, std::string_view text);
 
-/// One question about a run, and what is wrong where the answer is no.
+/// One question about a run, and what is wrong if the answer is no.
 struct JunitCase {
     std::string name;
     std::string failure;  // a sentence; empty: passed
     std::string details;  // lines
 };
 
-/// A whole file with one suite; `program` is its name's second half.
+/// Returns a complete file with one suite; `program` is the second half of its name.
 std::string junit_xml(std::string_view program, double seconds, const std::vector<JunitCase>& cases);
 
 }  // namespace aoti_dbg

@@ -1,5 +1,5 @@
-// A report as report.json, version 1, and as the one line of its verdict. What is not known or empty is left
-// out. A stream is a string in hexadecimal digits, as in all events.
+// A report as report.json, version 1, and as the one line of its verdict. Unknown or empty members are
+// omitted. A stream is a hexadecimal string, as in all events.
 #include <charconv>
 #include <iterator>
 #include <nlohmann/json.hpp>
@@ -15,7 +15,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// Whatever the bytes of names are, it is UTF-8.
+/// The result is UTF-8, whatever bytes names contain.
 std::string dumped(const Json& json, int indent) {
     return json.dump(indent, ' ', false, Json::error_handler_t::replace);
 }
@@ -216,7 +216,7 @@ Json json_of(const Hang& hang) {
     return to;
 }
 
-/// A number where it is one: others are symbols and expressions.
+/// Returns a number if it is one. Other sizes are symbols and expressions.
 Json size_json(const std::string& size) {
     std::uint64_t number = 0;
     const auto read = std::from_chars(size.data(), size.data() + size.size(), number);
@@ -250,7 +250,7 @@ Json json_of(const std::vector<std::pair<std::string, std::string>>& pairs) {
     return to;
 }
 
-/// No more of each text than so many characters: a text can have any length, the line cannot.
+/// Limits each text to `most` characters, because texts have any length and the line must not.
 std::string verdict_line(const CrashReport& report, std::string_view path, std::size_t most) {
     Json to;
     const auto add = [&](const char* name, std::string_view text) {
@@ -341,7 +341,7 @@ void append_report_json(const CrashReport& report, std::string& out) {
 }
 
 void append_verdict_line(const CrashReport& report, std::string_view path, std::string& out) {
-    // Of a character no more than four bytes come to be; what is not text has some four hundred.
+    // A character becomes at most four bytes, and everything else in the line takes about four hundred.
     constexpr std::size_t kSurelyFits = 128;
     std::string line = verdict_line(report, path, kVerdictBytes);
     for (std::size_t most = kVerdictBytes / 2; line.size() > kVerdictBytes && most >= kSurelyFits; most /= 2)

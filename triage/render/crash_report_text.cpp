@@ -1,5 +1,5 @@
-// A report as text: the verdict; what happened, where, which tensor and what wrote it; how to reproduce it
-// and what to try; then the details. Lines wrap, and nothing is cut or left out.
+// A report as text: the verdict, then what happened, where, which tensor and what wrote it. How to reproduce
+// it, what to try, and the details follow. Lines wrap, and nothing is cut or omitted.
 #include <algorithm>
 #include <cstdint>
 #include <iterator>
@@ -59,7 +59,7 @@ std::string whereabouts(const CrashCall& call) {
 
 std::string text_of(const CrashCall& call) {
     std::string text = call_text(call);
-    // Outside of any run nothing else tells it from others.
+    // Outside of runs, only this number identifies the launch.
     if (call.run == ring::kNoRun && ring::is_launch(call.kind))
         text += ", launch " + std::to_string(call.sequence);
     if (call.unwound_by_exception) text += ", unwound by an exception";
@@ -74,7 +74,7 @@ std::vector<std::string> texts_of(const std::vector<CrashCall>& calls) {
     return texts;
 }
 
-/// For calls on several streams.
+/// Adds the stream, for calls on several streams.
 std::vector<std::string> texts_with_streams(const std::vector<CrashCall>& calls) {
     std::vector<std::string> texts;
     std::transform(calls.begin(), calls.end(), std::back_inserter(texts),
@@ -82,7 +82,7 @@ std::vector<std::string> texts_with_streams(const std::vector<CrashCall>& calls)
     return texts;
 }
 
-/// Says how many there are if the list is not complete.
+/// Adds the number of omitted ones if the list is incomplete.
 std::vector<std::string> with_count(std::vector<std::string> texts, std::uint64_t count) {
     if (!texts.empty() && count > texts.size())
         texts.push_back("and " + std::to_string(count - texts.size()) + " more");
@@ -105,9 +105,9 @@ std::string tensor_text(const CrashArgument& argument) {
     return text + (text.empty() ? "" : ", ") + bytes + "at 0x" + begin;
 }
 
-/// What is known of an argument, without its name.
+/// Returns what is known of an argument, without its name.
 std::string argument_text(const CrashArgument& argument) {
-    // "xnumel = 64*s77" has the value when "= 3072" stands behind it.
+    // "xnumel = 64*s77" has the value when "= 3072" follows it.
     const bool has_value = argument.value.empty() || argument.what == argument.value ||
                            argument.label == argument.value || argument.label == argument.value + "L";
     std::string text = argument.what;
@@ -123,7 +123,7 @@ std::vector<std::string> texts_of(const std::vector<CrashArgument>& arguments, b
         const std::string what = argument_text(argument);
         std::string text = argument.label + (what.empty() ? "" : ": " + what);
         if (argument.is_suspect) text += is_known ? "  <- this one" : "  <- likely this one";
-        // The reader looks for the suspect first.
+        // The suspect comes first, because readers look for it first.
         texts.insert(argument.is_suspect ? texts.begin() : texts.end(), std::move(text));
     }
     return texts;
@@ -170,8 +170,8 @@ std::vector<std::string> stuck_texts(const Hang& hang) {
     return texts;
 }
 
-/// The commands, or how to run the script that holds them. A page cannot hold control characters, so a
-/// command with some is not the exact one.
+/// Returns the commands, or how to run the script with them. A page cannot hold control characters, so a
+/// command with some is marked as inexact.
 std::vector<std::string> command_lines(const CrashReport& report) {
     if (has_long_commands(report) && !report.repeat_script.empty()) return script_lines(report);
     std::vector<std::string> lines = repeat_lines(report, kValueColumns);
@@ -222,7 +222,7 @@ void add_what_happened(const CrashReport& report, ReportPage& page) {
         page.add("finding", argument_title(*report.finding));
 }
 
-/// The call that the report is about; null if several can be.
+/// Returns the call that the report is about, or null if there are several candidates.
 const CrashCall* named_call(const CrashReport& report) {
     if (const CrashCall* const call = report.call()) return call;
     return report.in_flight.empty() && report.suspects.empty() ? report.reported_failure() : nullptr;

@@ -10,7 +10,7 @@ std::vector<std::string> wrapped(std::string_view text, std::size_t width) {
     std::string_view rest = clean;
     std::vector<std::string> lines;
     while (characters_in(rest) > width) {
-        // A line of that many bytes has no more characters.
+        // A line of `width` bytes has at most that many characters.
         std::size_t blank = rest.rfind(' ', width);
         if (blank == std::string_view::npos || blank == 0) blank = rest.find(' ', width);
         if (blank == std::string_view::npos) break;

@@ -1,5 +1,5 @@
-// The page of a report below its verdict: named sections whose lines wrap. It cuts and drops nothing, and
-// does not know what the sections say.
+// The page of a report below its verdict: named sections with wrapped lines. It must not cut or drop
+// anything, and knows nothing of the sections' contents.
 #pragma once
 
 #include <cstddef>
@@ -21,13 +21,13 @@ class ReportPage {
   public:
     explicit ReportPage(std::string& out) : out_(out) {}
 
-    /// One value. Adds nothing if it is empty.
+    /// Adds one value, or nothing if it is empty.
     void add(std::string_view name, std::string_view value);
-    /// Each value starts a line; its further lines are indented.
+    /// Starts a line for each value and indents its further lines.
     void add_list(std::string_view name, const std::vector<std::string>& values);
-    /// Lines that the reader copies: they stay as they are.
+    /// Adds lines for the reader to copy, unchanged.
     void add_whole(std::string_view name, const std::vector<std::string>& lines);
-    /// A blank line, if a section was added since the last gap.
+    /// Adds a blank line if a section was added since the last gap.
     void add_gap();
 
   private:

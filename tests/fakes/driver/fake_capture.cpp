@@ -1,4 +1,4 @@
-// Stream capture and graphs. A graph is the list of captured tasks in the order in which they were captured.
+// Stream capture and graphs. A graph is the list of captured tasks in capture order.
 #include <algorithm>
 
 #include "tests/fakes/driver/fake_driver.hpp"
@@ -27,7 +27,7 @@ struct Graph {
     std::atomic<bool> alive{false};
     std::shared_ptr<const Tasks> tasks;
     Context* context = nullptr;
-    std::uint64_t first_grid = 0;  // of its kernels, once it is instantiated
+    std::uint64_t first_grid = 0;  // of its kernels, after instantiation
 };
 
 Pool<Graph, 512>& graphs() {
@@ -45,11 +45,11 @@ std::vector<std::shared_ptr<Capture>>& captures() {
     return *instance;
 }
 
-// Asked by every call; the list itself only when somebody captures.
+// Every call reads this. It reads the list itself only while a capture is active.
 std::atomic<int> g_capturing{0};
 std::atomic<std::uint64_t> g_next_capture{1};
 thread_local CUstreamCaptureMode t_mode = CU_STREAM_CAPTURE_MODE_GLOBAL;
-thread_local char t_thread;  // its address names the thread
+thread_local char t_thread;  // its address identifies the thread
 
 CUresult begin(CUstream handle, CUstreamCaptureMode mode, bool per_thread) {
     Context* context = nullptr;
@@ -76,7 +76,7 @@ CUresult begin(CUstream handle, CUstreamCaptureMode mode, bool per_thread) {
     return CUDA_SUCCESS;
 }
 
-/// Under the mutex.
+/// Requires the mutex.
 void end_capture(const std::shared_ptr<Capture>& capture) {
     pools().streams.for_each_alive([&capture](Stream* stream) {
         if (stream->capture != capture) return;
@@ -113,7 +113,7 @@ CUresult end(CUstream handle, CUgraph* out, bool per_thread) {
     return CUDA_SUCCESS;
 }
 
-/// Under the mutex: whether a stream that orders itself with the legacy stream captures.
+/// Requires the mutex. Returns whether a blocking stream captures, which synchronizes with the legacy stream.
 bool somebody_blocks(const Context* context) {
     return std::any_of(captures().begin(), captures().end(), [context](const auto& capture) {
         return capture->context == context && capture->origin->blocking;
@@ -128,7 +128,7 @@ CUresult status_of(CUstream handle, CUstreamCaptureStatus* status, cuuint64_t* i
     if (CUresult result = find_stream(handle, per_thread, context, stream); result != CUDA_SUCCESS)
         return result;
     const std::lock_guard lock(capture_mutex());
-    // Unlike work there, the question leaves the capture whole.
+    // Unlike work on the legacy stream, the query does not invalidate the capture.
     if (stream == context->legacy && somebody_blocks(context)) return CUDA_ERROR_STREAM_CAPTURE_IMPLICIT;
     *status = CU_STREAM_CAPTURE_STATUS_NONE;
     if (stream->capture == nullptr) return CUDA_SUCCESS;
@@ -146,7 +146,7 @@ CUresult instantiate(CUgraphExec* out, CUgraph handle) {
     if (executable == nullptr) return CUDA_ERROR_OUT_OF_MEMORY;
     executable->tasks = graph->tasks;
     executable->context = graph->context;
-    // The graph has a number of its own, before those of its kernels.
+    // The graph itself takes a grid number before its kernels do.
     const auto kernels = std::count_if(graph->tasks->begin(), graph->tasks->end(),
                                        [](const Task& task) { return task.is_kernel; });
     executable->first_grid = graph->context->grids.fetch_add(1 + static_cast<std::uint64_t>(kernels)) + 2;
@@ -289,7 +289,7 @@ FAKE_API CUresult cuGraphGetNodes(CUgraph handle, CUgraphNode* nodes, std::size_
     if (CUresult result = enter(); result != CUDA_SUCCESS) return result;
     const Graph* graph = graphs().check(handle);
     if (graph == nullptr || count == nullptr) return CUDA_ERROR_INVALID_VALUE;
-    if (nodes != nullptr) return CUDA_ERROR_NOT_SUPPORTED;  // only how many there are
+    if (nodes != nullptr) return CUDA_ERROR_NOT_SUPPORTED;  // only the count is supported
     *count = graph->tasks->size();
     return CUDA_SUCCESS;
 }

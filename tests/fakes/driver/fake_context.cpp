@@ -12,10 +12,9 @@ namespace {
 
 struct ProcessState {
     std::atomic<bool> initialised{false};
-    std::atomic<bool> forked{
-        false};  // a child of a process that had initialised: nothing works, as in reality
+    std::atomic<bool> forked{false};  // from an initialized process: every call fails, as on real drivers
     std::mutex mutex;
-    std::vector<Context*> primary;  // one a device, nullptr: none
+    std::vector<Context*> primary;  // one per device, nullptr if none
     std::vector<int> retained;
     std::vector<unsigned int> primary_flags;
     std::atomic<std::uint64_t> next_context_id{1};
@@ -107,7 +106,7 @@ CUresult check_device(CUdevice device, const void* out) {
 }
 
 struct Failing {
-    std::uint64_t calls = 0;  // until the one that fails, counted in; 0: none does
+    std::uint64_t calls = 0;  // calls up to and including the failing one; 0 if none fails
     CUresult result = CUDA_SUCCESS;
 };
 thread_local Failing t_failing;

@@ -1,4 +1,4 @@
-// Copies and sets, of rows too; arrays are memory in a row here.
+// Copies and sets, including rows. Arrays are linear memory here.
 #include <cstring>
 #include <utility>
 #include <vector>
@@ -23,8 +23,7 @@ std::byte* at(std::uint64_t address) {
     return reinterpret_cast<std::byte*>(address);
 }
 
-/// Bytes that move. In a dead context none do: who waited for them has been told, and may have left the
-/// memory.
+/// Moves bytes, except in a broken context: its waiters already have the error and may have freed the memory.
 CUresult transfer(CUstream stream, bool per_thread, bool wait, std::function<void()> work,
                   const DriverKernel& kernel) {
     const auto unless_dead = [context = current_context(), work = std::move(work)] {
@@ -33,7 +32,8 @@ CUresult transfer(CUstream stream, bool per_thread, bool wait, std::function<voi
     return enqueue(stream, per_thread, wait, unless_dead, kernel);
 }
 
-/// As on an H100: within one device by a kernel, whatever the call, and from one to another without.
+/// Behaves like an H100: a copy within one device uses a kernel, whatever the call, and a copy between
+/// devices does not.
 DriverKernel kernel_of_copy(std::uint64_t to, std::uint64_t from) {
     Context* const there = context_of_memory(to);
     const Context* const here = context_of_memory(from);
@@ -45,7 +45,7 @@ CUresult copy(CUdeviceptr to, CUdeviceptr from, std::size_t bytes, CUstream stre
     if (bytes == 0) return CUDA_SUCCESS;
     if (to == 0 || from == 0) return CUDA_ERROR_INVALID_VALUE;
     if (!wait && is_known(to, bytes) && !is_known(from, bytes)) {
-        // Pageable memory is read before the call returns.
+        // The call reads pageable memory before it returns.
         std::vector<std::byte> staged(at(from), at(from) + bytes);
         return transfer(
             stream, per_thread, wait,
@@ -62,7 +62,7 @@ CUresult set(CUdeviceptr to, std::size_t pitch, Unit value, std::size_t width, s
     if (to % sizeof(Unit) != 0 || (height > 1 && pitch < width * sizeof(Unit)))
         return CUDA_ERROR_INVALID_VALUE;
     if (!is_known(to, (height - 1) * pitch + width * sizeof(Unit))) return CUDA_ERROR_INVALID_VALUE;
-    // On an H100 few bytes have none, unless something lies between them.
+    // On an H100, a small set uses no kernel unless its rows have gaps.
     const bool has_gaps = height > 1 && pitch != width * sizeof(Unit);
     const bool by_kernel = has_gaps || width * height * sizeof(Unit) > 4096;
     const auto work = [=] {
@@ -75,7 +75,7 @@ CUresult set(CUdeviceptr to, std::size_t pitch, Unit value, std::size_t width, s
     return transfer(stream, per_thread, false, work, {by_kernel, nullptr});
 }
 
-/// One side of a copy of rows: where its first byte lies, and how far it is to the next row and slice.
+/// One side of a copy of rows: its first byte, and the distances to the next row and slice.
 struct Side {
     std::uint64_t address = 0;
     std::size_t pitch = 0;
@@ -125,7 +125,7 @@ CUresult copy_rows(const Rows& rows, CUstream stream, bool per_thread, bool wait
     return transfer(stream, per_thread, wait, work, kernel_of_copy(rows.to.address, rows.from.address));
 }
 
-/// From and to what the description says; `rows` has everything but where memory begins.
+/// Copies between the sides that the description names. `rows` has everything but the base addresses.
 template <typename Given>
 CUresult copy_rows_of(const Given& given, Rows rows, CUstream stream, bool per_thread, bool wait) {
     if (CUresult result =
@@ -152,7 +152,7 @@ CUresult copy_2d(const CUDA_MEMCPY2D* given, CUstream stream, bool per_thread, b
     return copy_rows_of(*given, rows, stream, per_thread, wait);
 }
 
-/// CUDA_MEMCPY3D, and the same between contexts.
+/// CUDA_MEMCPY3D and its variant between contexts.
 template <typename Given>
 CUresult copy_3d(const Given* given, CUstream stream, bool per_thread, bool wait) {
     if (given == nullptr) return CUDA_ERROR_INVALID_VALUE;
@@ -204,7 +204,7 @@ CUresult enqueue(CUstream handle, bool per_thread, bool wait, std::function<void
                  const DriverKernel& kernel) {
     Context* context = nullptr;
     if (CUresult result = enter(context); result != CUDA_SUCCESS) return result;
-    // The stream may be of another context than the thread's.
+    // The stream may belong to another context than the thread's.
     if (const Stream* const made = pools().streams.check(handle); made != nullptr) context = made->context;
     Stream* stream = nullptr;
     if (CUresult result = find_stream(handle, per_thread, context, stream); result != CUDA_SUCCESS)
@@ -338,7 +338,7 @@ FAKE_API CUresult cuArrayDestroy(CUarray handle) {
 FAKE_COPY_FUNCTIONS(, , false)
 FAKE_COPY_FUNCTIONS(_ptds, _ptsz, true)
 
-// cuMemsetD8_v2 and its like: of units of one size, in a row and in rows, at once and on a stream.
+// cuMemsetD8_v2 and its variants: units of one size, linear and in rows, at once and on a stream.
 #define FAKE_SET_FUNCTIONS(bits, Unit, ptds, ptsz, per_thread)                                      \
     FAKE_API CUresult cuMemsetD##bits##_v2##ptds(CUdeviceptr to, Unit value, std::size_t count) {   \
         return set(to, 0, value, count, 1, nullptr, per_thread);                                    \

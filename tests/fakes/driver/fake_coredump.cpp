@@ -1,6 +1,6 @@
-// Core dumps of faults: asked for globally after cuInit and before the first context, by the driver's
-// variables or by cuCoredumpSetAttributeGlobal, over which these win. And those that somebody asks for by a
-// byte in the pipe, which is there from the first context on.
+// Core dumps of faults and on request. Fault dumps must be enabled after cuInit and before the first context,
+// by cuCoredumpSetAttributeGlobal or by the driver's variables, which override it. A byte in the pipe, which
+// exists from the first context on, requests a dump.
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/stat.h>
@@ -25,12 +25,12 @@ namespace {
 struct CoreDumps {
     std::mutex mutex;
     bool enabled = false;
-    bool is_late = false;  // there is a context, or was
+    bool is_late = false;  // a context exists or existed
     std::string file;
     unsigned contents = 0;
-    bool answers = false;  // who writes to the pipe
+    bool answers = false;  // to writers of the pipe
     std::string pipe;
-    std::set<std::uint64_t> listening;  // contexts that have opened it
+    std::set<std::uint64_t> listening;  // contexts that have opened the pipe
     Launched progress;
 };
 
@@ -62,7 +62,7 @@ std::string dump_of(DumpOf what, const Launched& launched, const std::string& wo
     DumpWarp warp;
     if (has_fault && !is("trap")) warp.error_pc = kEntry + 0x40;
     warp.is_broken = is("trap");
-    // Stopped two instructions behind its LDG.E.STRONG.SYS R8, [R6.64+0x10], which met a null pointer.
+    // The pc is two instructions after LDG.E.STRONG.SYS R8, [R6.64+0x10], which dereferenced a null pointer.
     warp.lanes = {{3, is_late ? kNextEntry : kEntry + 0x60, {3, 0, 0}, 0}};
     warp.lanes.front().registers.assign(16, 0);
     warp.lanes.front().predicates = {1, 0, 0, 0, 0, 0, 0, 1};
@@ -87,7 +87,7 @@ std::string dump_of(DumpOf what, const Launched& launched, const std::string& wo
     context.id = grid.context;
     context.modules = {{grid.module, module_image({{launched.kernel, 0x200, kEntry, true, code},
                                                    {"next", 0x200, kNextEntry, true}})}};
-    // All devices that the process sees are told of, by their numbers.
+    // The dump lists all devices that the process sees, by ordinal.
     DumpWriter writer;
     writer.devices.resize(static_cast<std::size_t>(device_count()));
     DumpDevice& device = writer.devices.at(
@@ -110,7 +110,7 @@ void write(DumpOf what, const Launched& launched) {
     std::fclose(file);
 }
 
-/// As the driver does: it opens the pipe for both, so that nobody's going away wakes it.
+/// Opens the pipe for reading and writing, like the driver, so that a closing writer does not wake it.
 bool answer(const std::string& path) {
     static bool was_made = false;
     if (!std::exchange(was_made, true) && mkfifo(path.c_str(), 0640) != 0) return false;
@@ -126,7 +126,7 @@ bool answer(const std::string& path) {
         do {
             while (poll(&asked, 1, -1) <= 0) {
             }
-        } while (read(pipe, &byte, 1) != 1);  // of several contexts one takes it
+        } while (read(pipe, &byte, 1) != 1);  // only one of several contexts reads the byte
         unlink(path.c_str());
         std::unique_lock lock(dumps().mutex);
         const Launched progress = dumps().progress;
@@ -204,11 +204,11 @@ FAKE_API CUresult cuCoredumpGetAttributeGlobal(CUcoredumpSettings what, void* va
 }
 
 FAKE_API CUresult cuCoredumpSetAttributeGlobal(CUcoredumpSettings what, void* value, std::size_t* bytes) {
-    if (!is_initialised()) std::abort();  // the driver of 580 crashes
+    if (!is_initialised()) std::abort();  // driver 580 crashes here
     if (!is_known()) return CUDA_ERROR_NOT_SUPPORTED;
     if (value == nullptr || bytes == nullptr) return CUDA_ERROR_INVALID_VALUE;
     const std::lock_guard lock(dumps().mutex);
-    // Of all settings this one alone is heeded later, for the contexts that come.
+    // Of all settings, only this one still takes effect later, for new contexts.
     if (dumps().is_late && what != CU_COREDUMP_ENABLE_USER_TRIGGER) return CUDA_SUCCESS;
     constexpr int kContents = 7;  // CU_COREDUMP_GENERATION_FLAGS, since 12.5
     switch (static_cast<int>(what)) {

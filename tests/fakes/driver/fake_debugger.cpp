@@ -1,5 +1,5 @@
-// libcudadebugger.so.1, which the driver loads when it records a fault. It ends when the program exits,
-// before what was to be done at exit when it was loaded.
+// libcudadebugger.so.1, which the driver loads to record a fault. It ends when the program exits, before exit
+// handlers that were registered ahead of its load.
 #include <atomic>
 #include <cstdlib>
 

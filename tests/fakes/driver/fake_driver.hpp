@@ -1,30 +1,35 @@
-// A software CUDA driver: what its files share. Memory lies on the host, a stream is a worker thread, a
-// kernel is a host function that a text file names. It behaves as the real driver does where programs can
-// tell: order, asynchronous errors, handles that die and come back, capture. It must be free of data races,
-// must not print, and must not need a GPU.
-//
-// Types and names come from cuda.h, with the renaming by macro taken back, so that the compiler compares
-// every definition with NVIDIA's declaration.
-//
-// Environment: FAKE_CUDA_INLINE=1 runs kernels in the launching thread; FAKE_CUDA_FAIL_AT=N makes kernel
-// number N of the process fault (error 700, sticky in its context); FAKE_CUDA_DEVICES=n; FAKE_CUDA_DELAY_US=n
-// keeps each kernel waiting; FAKE_CUDA_REFUSE=kernel makes its launches fail with error 701;
-// FAKE_CUDA_NO_FATBIN=1 refuses fatbins as a device too old for them does; FAKE_CUDA_DIE_AT=N ends the
-// process inside launch N, by the signal FAKE_CUDA_DIE_BY or, for 0, by _exit(7); FAKE_CUDA_EXPLAIN=1 says on
-// stderr why a kernel of the fatbin faulted, FAKE_CUDA_NAME_FAULT=1 which other kernel did; FAKE_CUDA_COUNT=1
-// says at exit how many of them were launched; FAKE_CUDA_MEMORY=n bytes are there instead of 8 GiB;
-// FAKE_CUDA_NO_COREDUMP=1 knows nothing of core dumps;
-// FAKE_CUDA_NO_STREAM_VALUES=1 writes no values in streams (error 801); FAKE_CUDA_FAULT_WINDOW=MS lets a
-// fault of which a core dump is written be known as late as by the real driver (fake_fault.cpp), and
-// FAKE_CUDA_NO_STANDSTILL=1 nobody wait for it meanwhile, as for a store whose warp has ended; with
-// FAKE_CUDA_EARLY_ERROR=1 the error sticks before the dump is written, and with FAKE_CUDA_DEBUGGER_CRASHES=1
-// the debugger's thread ends the process by SIGSEGV before; with FAKE_CUDA_LOST_FAULT=1 the driver does not
-// notice the fault, and only a core dump that somebody asks for tells of it; FAKE_CUDA_GATHER=MS keeps the
-// debugger busy before it writes, and FAKE_CUDA_STANDING_KERNEL=name is what runs then, without a name
-// nothing; FAKE_CUDA_FAULT_KIND says what the dump shows of it: store (its warp has ended), late_store (it
-// met a warp of the next kernel) or trap. CUDA_LAUNCH_BLOCKING=1, which is the real driver's, lets a launch
-// wait for its kernel.
+// A software CUDA driver: the declarations that its files share. Memory is on the host, a stream is a worker
+// thread, and a kernel is a host function that a text file names. It behaves like the real driver wherever
+// programs can observe it: order, asynchronous errors, reused handles, capture. It must be free of data
+// races, must not print, and must not need a GPU. Types and names come from cuda.h without its renaming
+// macros, so the compiler checks every definition against NVIDIA's declaration.
 #pragma once
+
+// These environment variables control the driver:
+//   CUDA_LAUNCH_BLOCKING=1          the real driver's: a launch waits for its kernel
+//   FAKE_CUDA_INLINE=1              run kernels in the launching thread
+//   FAKE_CUDA_DEVICES=N             the number of devices
+//   FAKE_CUDA_MEMORY=N              bytes of memory, instead of 8 GiB
+//   FAKE_CUDA_DELAY_US=N            delay each kernel
+//   FAKE_CUDA_FAIL_AT=N             kernel number N of the process faults (error 700, sticky in its context)
+//   FAKE_CUDA_REFUSE=KERNEL         its launches fail with error 701
+//   FAKE_CUDA_NO_FATBIN=1           reject fatbins, like a device too old for them
+//   FAKE_CUDA_NO_STREAM_VALUES=1    stream memory operations fail with error 801
+//   FAKE_CUDA_DIE_AT=N              end the process inside launch N
+//   FAKE_CUDA_DIE_BY=SIGNAL         the signal for that, or _exit(7) for 0
+//   FAKE_CUDA_COUNT=1               print the number of fatbin launches at exit
+//   FAKE_CUDA_EXPLAIN=1             print on stderr why a fatbin kernel faulted
+//   FAKE_CUDA_NAME_FAULT=1          print which kernel of the program faulted
+//   FAKE_CUDA_NO_COREDUMP=1         do not support core dumps
+//   FAKE_CUDA_FAULT_WINDOW=MS       delay a fault with a core dump as the real driver does (fake_fault.cpp)
+//   FAKE_CUDA_NO_STANDSTILL=1       nothing waits in that window, as for a store whose warp has exited
+//   FAKE_CUDA_EARLY_ERROR=1         the error sticks before the dump is written
+//   FAKE_CUDA_DEBUGGER_CRASHES=1    the debugger's thread ends the process by SIGSEGV before the dump
+//   FAKE_CUDA_LOST_FAULT=1          the driver misses the fault, and only a requested core dump shows it
+//   FAKE_CUDA_GATHER=MS             the debugger is busy for this long before it writes
+//   FAKE_CUDA_STANDING_KERNEL=NAME  the kernel that runs meanwhile; without a name, none
+//   FAKE_CUDA_FAULT_KIND=KIND       the dump shows: store (its warp has exited), late_store (it hit a warp of
+//                                   the next kernel) or trap
 
 #ifndef __CUDA_API_VERSION_INTERNAL
 #define __CUDA_API_VERSION_INTERNAL
@@ -55,10 +60,10 @@ struct Stream {
     std::atomic<bool> alive{false};
     Context* context = nullptr;
     std::shared_ptr<Queue> queue;
-    bool blocking = true;  // orders itself with the legacy stream
+    bool blocking = true;  // synchronizes with the legacy stream
     unsigned int flags = 0;
     int priority = 0;
-    std::uint64_t id = 0;              // of no other stream, ever
+    std::uint64_t id = 0;              // never reused
     std::shared_ptr<Capture> capture;  // under capture_mutex()
     std::atomic<bool> captures{false};
 };
@@ -68,7 +73,7 @@ struct Context {
     std::atomic<int> sticky{0};            // CUDA_ERROR_ILLEGAL_ADDRESS once a kernel faulted
     std::atomic<bool> has_faulted{false};  // and is being recorded
     std::atomic<bool> is_stalled{false};
-    std::atomic<std::uint64_t> grids{0};  // numbers given to kernels
+    std::atomic<std::uint64_t> grids{0};  // numbers assigned to kernels
     int device = 0;
     unsigned int flags = 0;
     unsigned int api_version = 0;
@@ -82,7 +87,7 @@ struct Event {
     Context* context = nullptr;
     unsigned int flags = 0;
     std::mutex mutex;
-    std::shared_ptr<Queue> queue;  // nullptr: never recorded
+    std::shared_ptr<Queue> queue;  // nullptr if never recorded
     std::uint64_t ticket = 0;
     std::uint64_t recorded_ns = 0;
     std::shared_ptr<Capture> capture;
@@ -102,10 +107,10 @@ struct Library {
     std::atomic<bool> alive{false};
     std::shared_ptr<const std::vector<KernelImage>> image;
     std::vector<struct Kernel*> kernels;  // under modules_mutex()
-    std::vector<struct Module*> modules;  // one a context, made when asked for
+    std::vector<struct Module*> modules;  // one per context, created on demand
 };
 
-/// What a launch needs to know; functions and kernels share it.
+/// The part of functions and kernels that a launch needs.
 struct Launchable {
     const KernelImage* image = nullptr;
     std::shared_ptr<const std::vector<KernelImage>> keeps_alive;
@@ -122,7 +127,7 @@ struct Kernel : Launchable {
     Library* library = nullptr;
 };
 
-// The pools are never destroyed: workers may still be running when the process ends.
+// The pools are never destroyed, because workers may still run when the process exits.
 struct Pools {
     Pool<Context, 64> contexts;
     Pool<Stream, 4096> streams;
@@ -137,9 +142,9 @@ std::mutex& modules_mutex();
 
 // ---- state of the process and of the thread (fake_context.cpp) ----
 
-/// What every call asks first: not in a forked child, after cuInit.
+/// The first check of every call: fails in a forked child and before cuInit.
 CUresult enter();
-/// The same, and a living current context without a sticky error; returns it through `context`.
+/// Also requires a live current context without a sticky error, and returns it through `context`.
 CUresult enter(Context*& context);
 bool is_initialised();
 int device_count();
@@ -147,54 +152,53 @@ Context* current_context();
 
 // ---- core dumps (fake_coredump.cpp) ----
 
-/// A kernel that was launched; without a name none.
+/// A launched kernel. An empty name means none.
 struct Launched {
     std::string kernel;
     std::uint64_t grid = 0;  // its number in its context
     const Context* context = nullptr;
 };
 
-/// A context is to be made. From the first one on nobody can ask for core dumps any more. False: the pipe by
-/// which one is asked for later, which the first has made, is gone, and the context cannot be.
+/// Announces a new context. After the first one, core dumps can no longer be enabled. Returns false, which
+/// must fail the context, if the request pipe that the first context created no longer exists.
 bool note_context(std::uint64_t id);
-/// One ends. When all that have opened the pipe have, nobody listens to it.
+/// Announces the end of a context. When all contexts that opened the pipe have ended, nothing reads it.
 void note_end_of_context(std::uint64_t id);
 bool core_dump_is_armed();
-/// Whether the process is to end by SIGABRT after it.
+/// Whether the process must end by SIGABRT after the dump.
 bool core_dump_aborts();
-/// Of a kernel that faults, where somebody has asked for it.
+/// Writes the dump of a faulting kernel if it was enabled.
 void write_core_dump(const Launched& launched);
-/// Of one that runs.
+/// Writes the dump of a running kernel.
 void write_running(const Launched& launched);
-/// The first that stands on a stream which is held is what runs, when somebody asks by the pipe.
+/// Notes the first kernel stalled on a held stream, which a dump on request shows as running.
 void note_standing_kernel(const Launched& launched);
 
 // ---- faults (fake_fault.cpp) ----
 
-/// In the thread that runs the kernel: breaks the context, now or later.
+/// Breaks the context, now or later. Runs in the thread that runs the kernel.
 void fault(Context* context, const std::string& kernel, std::uint64_t grid);
-/// Somebody has asked for a core dump by the pipe: what is on the device is written down, and each context
-/// fails.
+/// Handles a dump request through the pipe: writes what is on the device and fails each context.
 void record_on_request(const Launched& running);
-/// Before a kernel begins.
+/// Called before each kernel.
 void wait_for_device(const Context* context);
-/// With the first context.
+/// Called with the first context.
 void prepare_for_faults();
 
 // ---- what a device reports (fake_event_handler.cpp) ----
 
-/// Comes back when the thread sleeps. Once a process.
+/// Returns when the thread sleeps. Called once per process.
 void start_event_handler();
-/// Comes back when it has run.
+/// Returns when the handler has run.
 void tell_event_handler();
 
 // ---- streams (fake_stream.cpp) ----
 
-/// What `handle` means to the calling thread: 0 and the two special values included. `per_thread` is set by
-/// the _ptsz and _ptds names.
+/// Returns the stream that `handle` means in the calling thread, including 0 and the two special values. The
+/// _ptsz and _ptds names set `per_thread`.
 CUresult find_stream(CUstream handle, bool per_thread, Context* context, Stream*& stream);
 void make_legacy_stream(Context* context);
-/// Puts work on a stream in the order that CUDA promises between the legacy stream and the blocking ones.
+/// Submits work in the order that CUDA guarantees between the legacy stream and the blocking streams.
 std::uint64_t submit_in_order(Stream* stream, Queue::Task task);
 void synchronize_context(Context* context);
 void end_streams_of(Context* context);
@@ -204,47 +208,48 @@ void wait_event(Stream* stream, Event* event);
 // ---- capture (fake_capture.cpp) ----
 
 std::mutex& capture_mutex();
-/// For a call that is unsafe while somebody captures: the error it must return, after it has broken the
-/// captures that it may not happen beside. CUDA_SUCCESS where it is allowed.
+/// For a call that is unsafe during capture: invalidates the conflicting captures and returns the error for
+/// the call, or CUDA_SUCCESS if it is allowed.
 CUresult unsafe_during_capture();
-/// For work on the legacy stream, which would wait for streams that capture.
+/// For work on the legacy stream, which would wait for capturing streams.
 CUresult implicit_during_capture(Stream* stream);
-/// Adds to the stream's capture. Only when stream->captures.
+/// Adds a task to the stream's capture. Requires stream->captures.
 CUresult capture_task(Stream* stream, std::function<void()> task);
-/// A kernel gets its number when the graph is instantiated.
+/// A captured kernel gets its number when the graph is instantiated.
 CUresult capture_kernel(Stream* stream, std::function<void(std::uint64_t grid)> kernel);
 void forget_capture_of(Stream* stream);
 
 // ---- memory (fake_memory.cpp) ----
 
 void free_memory_of(Context* context);
-/// Whether all of [address, address + bytes) lies in one living allocation, mapping or registered range: what
-/// a kernel may touch without a fault.
+/// Whether all of [address, address + bytes) is in one live allocation, mapping or registered range, so that
+/// a kernel may access it without a fault.
 bool is_known(std::uint64_t address, std::size_t bytes);
-/// Null for the host's memory.
+/// Returns null for host memory.
 Context* context_of_memory(std::uint64_t address);
-/// Shared by a kernel from its checks to its end, exclusive to who frees: what was found living stays so.
+/// A kernel holds this shared from its checks to its end, and a free holds it exclusively, so checked memory
+/// stays live.
 std::shared_mutex& frees_mutex();
 enum class Kind { device, host, registered, mapped };
 CUresult allocate(std::uintptr_t& address, std::size_t bytes, Kind kind, Context* context);
-/// Frees what was allocated; what was only made known is forgotten.
+/// Frees allocated memory, and forgets memory that was only made known.
 CUresult release(std::uintptr_t address, Kind kind);
-/// Memory that is somebody else's; false where something is known already.
+/// Registers memory with another owner. Returns false if part of it is already known.
 bool make_known(std::uintptr_t address, std::size_t bytes, Kind kind, Context* context);
 bool is_pool(CUmemoryPool pool);
-/// Memory without an address yet; false where there is not so much.
+/// Reserves memory without an address. Returns false if not enough is left.
 bool charge(std::size_t bytes);
 void credit(std::size_t bytes);
 
 // ---- copies and sets (fake_copy.cpp) ----
 
-/// That of the driver's by which it sets or copies, numbered as any other: in the stream's context, or where
-/// that has another device than the memory, in the memory's.
+/// The kernel with which the driver sets or copies, numbered like any other. It runs in the stream's context,
+/// or in the memory's if that is on another device.
 struct DriverKernel {
     bool is_there = false;
     Context* memory = nullptr;
 };
-/// Work that moves or sets bytes, on a stream or, with `wait`, over before the call returns.
+/// Moves or sets bytes on a stream. With `wait`, the work completes before the call returns.
 CUresult enqueue(CUstream handle, bool per_thread, bool wait, std::function<void()> work,
                  const DriverKernel& kernel = {});
 
@@ -255,19 +260,19 @@ void unload_modules_of(Context* context);
 struct KernelImage {
     std::string name;
     HostKernel kernel = nullptr;
-    std::vector<std::uint32_t> offsets;  // of each parameter
+    std::vector<std::uint32_t> offsets;  // one per parameter
     std::vector<std::uint32_t> sizes;
     std::uint32_t bytes = 0;
     bool is_nop = false;
     bool of_fatbin = false;
 };
 
-/// The built-in kernel of that name and the letters of its parameters; false where there is none.
+/// Finds the built-in kernel of that name and its parameter letters. Returns false if there is none.
 bool find_builtin(const std::string& name, HostKernel& kernel, std::string& letters);
 
-/// Whether an image is a fatbin of nvcc's. The only one that anybody loads here is the library's own.
+/// Whether an image is an nvcc fatbin. Only the library loads one here.
 bool is_fatbin(const void* image);
-/// What is in it, written by hand: this driver runs no device code (fake_measure.cpp).
+/// Returns its kernels, written by hand, because this driver runs no device code (fake_measure.cpp).
 std::vector<KernelImage> kernels_of_fatbin();
 
 }  // namespace fake_cuda

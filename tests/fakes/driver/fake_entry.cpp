@@ -1,4 +1,4 @@
-// Errors' names, the version, and cuGetProcAddress.
+// Error names, the driver version and cuGetProcAddress.
 #include <cstring>
 
 #include "tests/fakes/driver/fake_driver.hpp"

@@ -1,5 +1,5 @@
-// The thread in which the real driver hears of what its devices report, under the name that it has there. It
-// sleeps, comes round each 100 ms, and is called when a fault is told of; then it sleeps for the rest.
+// The thread that receives the devices' reports, under the real driver's thread name. It sleeps, wakes every
+// 100 ms and when a fault is reported, and then sleeps again.
 #include <poll.h>
 #include <semaphore.h>
 #include <sys/eventfd.h>
@@ -71,7 +71,7 @@ bool sleeps(pid_t thread) {
 void start() {
     handler().told = eventfd(0, EFD_CLOEXEC);
     sem_init(&handler().heard, 0, 0);
-    // It must not take signals that the program means for its own threads.
+    // The thread must not take signals meant for the program's own threads.
     sigset_t all;
     sigset_t before;
     sigfillset(&all);

@@ -1,7 +1,7 @@
-// What a kernel's fault leads to. Without a core dump, or where nobody asks for more: the error at once. With
-// FAKE_CUDA_FAULT_WINDOW, as driver 580 does it on an H200: the device stands still, then the driver hears of
-// it, and those who wait come back as if all were well, while a thread loads the debugger, writes the dump
-// and makes the error stick, or aborts the process. With FAKE_CUDA_NO_STANDSTILL nobody waits.
+// The consequences of a kernel fault. Without a core dump or further settings, the error sticks at once.
+// FAKE_CUDA_FAULT_WINDOW imitates driver 580 on an H200: the device stalls, then the driver is notified and
+// waiting calls return success. Meanwhile a thread loads the debugger, writes the dump and makes the error
+// stick, or aborts. With FAKE_CUDA_NO_STANDSTILL, nothing waits.
 #include <dlfcn.h>
 #include <unistd.h>
 
@@ -22,9 +22,9 @@ namespace {
 
 using std::chrono::milliseconds;
 
-// It was 27 to 40.
+// Measured: 27 to 40 ms.
 constexpr milliseconds kLongestStall{30};
-// Where nobody waits. It was 0.7 to 35, seen from the moment at which the driver has heard of the fault.
+// Applies if nothing waits. Measured: 0.7 to 35 ms after the driver is notified of the fault.
 constexpr milliseconds kUntilDebugger{10};
 
 milliseconds window() {
@@ -40,14 +40,14 @@ bool is_stalled() {
     return value;
 }
 
-/// FAKE_CUDA_EARLY_ERROR: the error sticks before the record is made, which comes to nothing if the program
-/// exits meanwhile.
+/// FAKE_CUDA_EARLY_ERROR: the error sticks before the dump is written. If the program exits meanwhile, there
+/// is no dump.
 bool errs_early() {
     static const bool value = std::getenv("FAKE_CUDA_EARLY_ERROR") != nullptr;
     return value;
 }
 
-/// It lies beside the driver.
+/// The debugger library is beside the driver.
 void* load_debugger() {
     Dl_info driver{};
     if (dladdr(reinterpret_cast<const void*>(&fault), &driver) == 0) return nullptr;
@@ -63,21 +63,21 @@ bool has_ended(void* debugger) {
     return asked == nullptr || asked() != 0;
 }
 
-/// FAKE_CUDA_GATHER: as long as a device takes on which more runs than one kernel of a block.
+/// FAKE_CUDA_GATHER: takes as long as on a device that runs more than one kernel of one block.
 void gather() {
     static const milliseconds time = [] {
         const char* text = std::getenv("FAKE_CUDA_GATHER");
         return milliseconds(text == nullptr ? 0 : std::strtol(text, nullptr, 10));
     }();
     if (time.count() == 0) return;
-    // The debugger's threads have the name of the one that makes them.
+    // The debugger's threads inherit the name of the thread that creates them.
     pthread_setname_np(pthread_self(), "cuda-EvtHandlr");
     const auto until = std::chrono::steady_clock::now() + time;
     while (std::chrono::steady_clock::now() < until) {
     }
 }
 
-/// FAKE_CUDA_DEBUGGER_CRASHES: over what it is to tell of, before it has written anything.
+/// FAKE_CUDA_DEBUGGER_CRASHES: the debugger crashes while it gathers, before it writes anything.
 void crash_if_asked() {
     if (std::getenv("FAKE_CUDA_DEBUGGER_CRASHES") == nullptr) return;
     sigset_t fault;
@@ -89,7 +89,7 @@ void crash_if_asked() {
 
 struct Faulted {
     Context* context;
-    std::uint64_t id;  // of the context: its place may be another's by the time
+    std::uint64_t id;  // the context's id, because its place may be reused by then
     Launched launched;
 };
 
@@ -112,7 +112,7 @@ void record(const Faulted& what, std::promise<void> is_loaded) {
     stick();
 }
 
-/// FAKE_CUDA_LOST_FAULT: what the driver has not noticed. The device stands still, and nothing comes of it.
+/// FAKE_CUDA_LOST_FAULT: a fault that the driver misses. The device stalls and nothing follows.
 struct Lost {
     std::mutex mutex;
     std::optional<Faulted> fault;
@@ -175,7 +175,7 @@ void fault(Context* context, const std::string& kernel, std::uint64_t grid) {
     tell_event_handler();
     std::promise<void> is_loaded;
     const std::future<void> loaded = is_loaded.get_future();
-    // The thread must not take signals that the program means for its own.
+    // The thread must not take signals meant for the program's own threads.
     sigset_t all;
     sigset_t before;
     sigfillset(&all);
@@ -183,8 +183,8 @@ void fault(Context* context, const std::string& kernel, std::uint64_t grid) {
     std::thread(record, Faulted{context, context->id, launched}, std::move(is_loaded)).detach();
     pthread_sigmask(SIG_SETMASK, &before, nullptr);
     if (!is_stalled()) return;
-    // The real one loads it up to 0.7 ms later. Who looks for it waits for 1 ms, which a busy machine may
-    // lose.
+    // The real driver loads it up to 0.7 ms later. The library checks for it for 1 ms, which a busy machine
+    // may exceed.
     loaded.wait();
     while (core_dump_aborts())
         pause();

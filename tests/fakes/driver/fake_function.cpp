@@ -1,5 +1,5 @@
-// What can be asked of functions and kernels: names, parameters, attributes. A CUkernel is no CUfunction
-// here.
+// Queries of functions and kernels: names, parameters, attributes. Here, a CUkernel is not a valid
+// CUfunction.
 #include "tests/fakes/driver/fake_driver.hpp"
 
 namespace fake_cuda {

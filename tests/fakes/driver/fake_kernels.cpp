@@ -1,6 +1,6 @@
-// The kernels that a module may name. Parameters are given by address, as cuLaunchKernel takes them; letters:
-// p a pointer, l 8 bytes, i 4 bytes, f a float, t a tensor map of 128 bytes. A kernel returns false where it
-// faults.
+// The kernels that a module may name. Parameters are passed by address, as to cuLaunchKernel. Letters give
+// their types: p pointer, l 8 bytes, i 4 bytes, f float, t tensor map of 128 bytes. A kernel returns false to
+// fault.
 #include <cmath>
 #include <cstring>
 #include <thread>
@@ -50,7 +50,7 @@ bool add_twice(const std::byte* const* p, const LaunchShape&) {
     return true;
 }
 
-// in_out[i] = max(in_out[i] + bias[i % 16], 0): rows of 16, as the fake models have them.
+// in_out[i] = max(in_out[i] + bias[i % 16], 0), for rows of 16 as in the fake models.
 bool bias_relu(const std::byte* const* p, const LaunchShape&) {
     for (std::int32_t i = 0; i < integer(p, 2); ++i) {
         const float sum = floats(p, 0)[i] + floats(p, 1)[i % 16];
@@ -97,14 +97,14 @@ bool linear(const std::byte* const* p, const LaunchShape&) {
     return true;
 }
 
-// NaN of whatever is negative.
+// Yields NaN for negative values.
 bool square_root(const std::byte* const* p, const LaunchShape&) {
     for (std::int32_t i = 0; i < integer(p, 2); ++i)
         floats(p, 1)[i] = std::sqrt(floats(p, 0)[i]);
     return true;
 }
 
-// mask[i] = in[i] > 2, index[i] = 2^53 + i: a number that no double holds, every other time.
+// mask[i] = in[i] > 2, index[i] = 2^53 + i. A double cannot represent every second index.
 bool compare_and_count(const std::byte* const* p, const LaunchShape&) {
     auto* mask = value<std::uint8_t*>(p, 1);
     auto* index = value<std::int64_t*>(p, 2);
@@ -120,7 +120,7 @@ bool count(const std::byte* const* p, const LaunchShape&) {
     return true;
 }
 
-// Until another thread has written something there: work that has been launched and is not done.
+// Runs until another thread writes to the flag, as a launched kernel that has not completed.
 bool wait(const std::byte* const* p, const LaunchShape&) {
     const std::atomic_ref<std::uint32_t> flag(*value<std::uint32_t*>(p, 0));
     while (flag.load(std::memory_order_acquire) == 0)

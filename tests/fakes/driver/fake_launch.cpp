@@ -1,5 +1,5 @@
-// Kernel launches. The fast way (FAKE_CUDA_INLINE=1, nobody captures) neither locks nor allocates: benches
-// stand on it. Launches of kernels out of a fatbin are not the program's: they have no number and no
+// Kernel launches. The fast path (FAKE_CUDA_INLINE=1 without capture) must neither lock nor allocate, because
+// benchmarks depend on it. Launches of fatbin kernels are not the program's, so they get no number and no
 // callback.
 #include "tests/fakes/driver/fake_cuda_control.h"
 
@@ -43,7 +43,7 @@ struct Refusal {
     CUresult result;
 };
 
-/// What it leads to stays: a launch may be looking at it.
+/// The target is never freed, because a launch may still read it.
 std::atomic<const Refusal*>& refused() {
     static const char* const kernel = std::getenv("FAKE_CUDA_REFUSE");
     static const auto* const from_environment =
@@ -52,7 +52,7 @@ std::atomic<const Refusal*>& refused() {
     return refusal;
 }
 
-/// Ends the process inside the launch that FAKE_CUDA_DIE_AT says: by that signal, or by _exit(7) for 0.
+/// Ends the process inside launch FAKE_CUDA_DIE_AT by the signal FAKE_CUDA_DIE_BY, or by _exit(7) for 0.
 void die_if_asked(std::uint64_t launch) {
     static const std::uint64_t die_at = number_from_environment("FAKE_CUDA_DIE_AT");
     static const std::uint64_t die_by = number_from_environment("FAKE_CUDA_DIE_BY");
@@ -66,7 +66,7 @@ void say_fatbin_launches() {
                  static_cast<unsigned long long>(g_fatbin_launches.load(std::memory_order_relaxed)));
 }
 
-/// Counts the launch and says whether it is the one that must fault.
+/// Counts the launch and returns whether it must fault.
 bool count_launch(const KernelImage& image) {
     if (image.of_fatbin) {
         static const bool is_said =
@@ -93,7 +93,7 @@ CUresult check_shape(const LaunchShape& shape, const Launchable* function) {
     return CUDA_SUCCESS;
 }
 
-/// The one buffer that `extra` may name instead of kernelParams.
+/// Finds the buffer that `extra` may pass instead of kernelParams.
 CUresult find_buffer(void** extra, const std::byte*& buffer, std::size_t& bytes) {
     for (; *extra != CU_LAUNCH_PARAM_END; extra += 2) {
         if (*extra == CU_LAUNCH_PARAM_BUFFER_POINTER) {
@@ -142,7 +142,7 @@ KernelTask keep_values(const KernelImage& image, const std::byte* const* paramet
     return task;
 }
 
-/// The variable of the real driver's.
+/// Reads the real driver's variable.
 bool launches_block() {
     static const bool value = [] {
         const char* text = std::getenv("CUDA_LAUNCH_BLOCKING");
@@ -151,7 +151,7 @@ bool launches_block() {
     return value;
 }
 
-/// A kernel of a context that is broken does not run; one that faults breaks it.
+/// Runs a kernel unless its context is broken. A fault breaks the context.
 void run_in(Context* context, const KernelTask& task, std::uint64_t grid) {
     if (const std::uint64_t delay = delay_us().load(std::memory_order_relaxed); delay != 0) {
         std::this_thread::sleep_for(std::chrono::microseconds(delay));
@@ -161,7 +161,7 @@ void run_in(Context* context, const KernelTask& task, std::uint64_t grid) {
     if (!task.run()) fault(context, task.name, grid);
 }
 
-/// The C library's locks and allocations may set errno; programs that watch theirs see none of it.
+/// Preserves errno, which the C library's locks and allocations may set, for programs that check it.
 class KeptErrno {
   public:
     KeptErrno() : value_(errno) {}
@@ -185,7 +185,7 @@ CUresult launch(CUfunction handle, const LaunchShape& shape, CUstream stream_han
         return CUDA_ERROR_INVALID_HANDLE;
     }
     if (CUresult result = check_shape(shape, what); result != CUDA_SUCCESS) return result;
-    // A kernel of a library runs in the context of the stream, whichever is the thread's.
+    // A library's kernel runs in the stream's context, whatever the thread's context is.
     if (const Stream* const made = pools().streams.check(stream_handle);
         function == nullptr && made != nullptr)
         context = made->context;

@@ -1,6 +1,6 @@
-// The library's own kernels, as this driver runs them: what device code would do, done by the CPU statistics
-// that are compiled in, after everything was checked on which a GPU would fault or go wrong. They look at the
-// launch as it was copied, at memory only where it is allocated, and print nothing unless asked to explain.
+// The library's own kernels on this driver. The compiled-in CPU statistics replace device code, after checks
+// for everything that would fault or fail on a GPU. They use the launch's copied parameters, read only
+// allocated memory, and print only with FAKE_CUDA_EXPLAIN.
 #include "tests/fakes/driver/fake_cuda_control.h"
 
 #include <algorithm>
@@ -37,12 +37,13 @@ using aoti_dbg::StatisticsLaunch;
 using aoti_dbg::TensorPartial;
 using aoti_dbg::TensorView;
 
-// 0xBA55ED50, little endian.
+// 0xBA55ED50 in little-endian order.
 constexpr unsigned char kFatbinMagic[] = {0x50, 0xED, 0x55, 0xBA};
 
 std::atomic<const char*> g_fault_text{""};
 
-/// Notes why; false, for a kernel to return. Texts stay: somebody may be reading one.
+/// Records the reason and returns false, for a kernel to return. Texts are never freed, because a thread may
+/// be reading one.
 __attribute__((format(printf, 1, 2))) bool faults(const char* format, ...) {
     static auto* const texts = new std::deque<std::array<char, 256>>;
     static std::mutex mutex;
@@ -57,7 +58,7 @@ __attribute__((format(printf, 1, 2))) bool faults(const char* format, ...) {
     return false;
 }
 
-/// Every block finds its job by first_block.
+/// Checks that every block finds its job by first_block.
 bool check_blocks(const StatisticsLaunch& launch, const LaunchShape& shape) {
     if (launch.sequence == 0) return faults("sequence 0");
     if (launch.jobs == 0 || launch.jobs > aoti_dbg::kMostJobs) return faults("%u jobs", launch.jobs);
@@ -76,7 +77,7 @@ bool check_blocks(const StatisticsLaunch& launch, const LaunchShape& shape) {
     return true;
 }
 
-/// The job's tensor; sizes and strides stay in the two arrays.
+/// The job's tensor. Sizes and strides remain in the two arrays.
 struct JobTensor {
     std::int64_t sizes[aoti_dbg::kMaxRank];
     std::int64_t strides[aoti_dbg::kMaxRank];
@@ -107,7 +108,7 @@ bool find_tensor(const StatisticsLaunch& launch, std::uint32_t j, JobTensor& ten
     return true;
 }
 
-/// All that the tensor's elements lie between must be memory.
+/// Checks that the whole range of the tensor's elements is allocated.
 bool check_data(const DeviceJob& job, std::uint32_t j, const JobTensor& tensor) {
     if (job.count == 0) return true;
     std::int64_t first = 0;
@@ -123,7 +124,7 @@ bool check_data(const DeviceJob& job, std::uint32_t j, const JobTensor& tensor) 
     return faults("job %u: [%#llx, +%zu) is not allocated", j, static_cast<unsigned long long>(begin), bytes);
 }
 
-/// Whole groups of 16 bytes, as the flag of the job promises them to vector loads.
+/// Checks for whole groups of 16 bytes, which the job's flag promises to vector loads.
 bool check_groups(const DeviceJob& job, std::uint32_t j, const JobTensor& tensor) {
     if (!job.is_in_groups) return true;
     const std::int64_t group = 16 / job.bytes;
@@ -134,7 +135,7 @@ bool check_groups(const DeviceJob& job, std::uint32_t j, const JobTensor& tensor
     return whole || faults("job %u: no rows of whole groups", j);
 }
 
-/// One element after another in logical order, as they would lie in a contiguous tensor.
+/// Returns the elements in logical order, as in a contiguous tensor.
 std::vector<std::uint64_t> values_of(const DeviceJob& job, const JobTensor& tensor) {
     const std::size_t size = element_size(job.dtype);
     const auto* from = reinterpret_cast<const std::byte*>(job.data);
@@ -154,7 +155,7 @@ std::vector<std::uint64_t> values_of(const DeviceJob& job, const JobTensor& tens
     return words;
 }
 
-/// The lines of one block, as if it had been a block of threads.
+/// Writes the result lines of one block, as its threads would.
 void leave_block(const DeviceJob& job, std::uint32_t block, const TensorPartial& partial,
                  std::uint32_t sequence) {
     auto* line = reinterpret_cast<ResultLine*>(job.lines) + block;
@@ -218,7 +219,7 @@ bool measure(const std::byte* const* p, const LaunchShape& shape) {
     return true;
 }
 
-/// A block's share, as device code has it: hashed, copied, and only then told of.
+/// Handles a block's share like the device code: hashes and copies it, and only then publishes the result.
 void save_block(const SaveJob& job, std::uint32_t block, std::uint32_t sequence) {
     const std::uint64_t groups = job.bytes / aoti_dbg::kHashGroupBytes;
     const std::uint64_t begin = aoti_dbg::range_begin(groups, block, job.blocks);
@@ -280,7 +281,7 @@ KernelImage kernel_of_fatbin(const char* name, HostKernel kernel, std::uint32_t 
 }  // namespace
 
 bool is_fatbin(const void* image) {
-    // A byte at a time: a text may be shorter.
+    // Compares byte by byte, because a text image may be shorter.
     const auto* bytes = static_cast<const unsigned char*>(image);
     return std::equal(std::begin(kFatbinMagic), std::end(kFatbinMagic), bytes);
 }

@@ -1,4 +1,4 @@
-// Memory, all of it on the host. Addresses are believed only where something was allocated or registered.
+// Memory, all of it on the host. Only allocated or registered addresses are valid.
 #include <cstdlib>
 #include <map>
 
@@ -7,7 +7,7 @@
 namespace fake_cuda {
 namespace {
 
-// Where the real driver aligns to; models test for 16 bytes.
+// The real driver's alignment. Models check for 16 bytes.
 constexpr std::size_t kAlignment = 512;
 
 std::size_t total_bytes() {
@@ -35,7 +35,7 @@ Ranges& ranges() {
     return *instance;
 }
 
-/// Under the mutex: the range that holds [address, address + bytes).
+/// Requires the mutex. Returns the range that contains [address, address + bytes).
 std::map<std::uintptr_t, Range>::iterator find_range(std::uintptr_t address, std::size_t bytes) {
     auto& all = ranges().all;
     auto at = all.upper_bound(address);
@@ -58,7 +58,7 @@ std::size_t rounded(std::size_t bytes) {
     return (bytes + kAlignment - 1) / kAlignment * kAlignment;
 }
 
-/// Under the mutex.
+/// Requires the mutex.
 void give_back(std::uintptr_t address, std::size_t bytes) {
     ranges().allocated -= rounded(bytes);
     std::free(reinterpret_cast<void*>(address));
@@ -81,7 +81,7 @@ CUresult alloc_async(CUdeviceptr* out, std::size_t bytes, CUstream handle, bool 
     Stream* stream = nullptr;
     if (CUresult result = find_stream(handle, per_thread, context, stream); result != CUDA_SUCCESS)
         return result;
-    if (stream->captures) return CUDA_ERROR_NOT_SUPPORTED;  // memory nodes of graphs are left out
+    if (stream->captures) return CUDA_ERROR_NOT_SUPPORTED;  // memory nodes of graphs are not supported
     std::uintptr_t address = 0;
     const CUresult result = allocate(address, bytes, Kind::device, context);
     if (result == CUDA_SUCCESS) *out = address;

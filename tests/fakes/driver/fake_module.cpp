@@ -1,13 +1,9 @@
-// Modules, libraries, functions and kernels. An image is a text:
-//
+// Modules, libraries, functions and kernels. An image is a text with lines such as
 //     AOTI_DBG_FAKE_MODULE
-//     kernel <name> <built-in> [letters]     letters: the parameters, where they are more than the built-in's
-//
-// or nvcc's fatbin, of which no byte but the first few is looked at: see fake_measure.cpp. Or PTX, of which
-// only entries, their pointers and stores are looked at: a kernel that stores faults, any other does nothing.
-//
-// A CUkernel stands for a kernel in every context, a CUfunction for one in one: names of the one cannot be
-// asked with the other, launches take both.
+//     kernel <name> <built-in> [letters]     letters: the parameters, if more than the built-in's
+// It may also be an nvcc fatbin, recognized by its first bytes (fake_measure.cpp), or PTX. In PTX only
+// entries, their pointers and stores count: a kernel that stores faults, any other does nothing. A CUkernel
+// is valid in every context, a CUfunction in one. Queries accept only one of them, and launches accept both.
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
@@ -54,7 +50,7 @@ bool lay_out(const std::string& letters, KernelImage& image) {
     return true;
 }
 
-/// ".visible .entry name(.param .u64 a, ...) { ... }", one after the other.
+/// Parses consecutive entries: ".visible .entry name(.param .u64 a, ...) { ... }".
 CUresult parse_ptx(const std::string& text, Images& images) {
     static constexpr char kEntry[] = ".entry ";
     auto kernels = std::make_shared<std::vector<KernelImage>>();
@@ -150,7 +146,7 @@ CUresult load_module(CUmodule* out, const char* text) {
     return CUDA_SUCCESS;
 }
 
-/// Under modules_mutex().
+/// Requires modules_mutex().
 void end_module(Module* module) {
     for (Function* function : module->functions) {
         function->keeps_alive.reset();
@@ -168,7 +164,7 @@ const KernelImage* find_image(const Images& images, const std::string& name) {
     return nullptr;
 }
 
-/// Under modules_mutex(). One handle a function, as the real driver has it.
+/// Requires modules_mutex(). Each function has one handle, as in the real driver.
 Function* function_of(Module* module, const KernelImage* image) {
     for (Function* function : module->functions) {
         if (function->image == image) return function;
@@ -184,7 +180,7 @@ Function* function_of(Module* module, const KernelImage* image) {
     return function;
 }
 
-/// Under modules_mutex(): the module that a library is in one context.
+/// Requires modules_mutex(). Returns the library's module in one context.
 Module* module_of(Library* library, Context* context) {
     for (Module* module : library->modules) {
         if (module->context == context) return module;

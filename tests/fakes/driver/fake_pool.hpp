@@ -1,5 +1,5 @@
-// Handles of the software driver: fixed places, checked before they are believed, and used again: the handle
-// given out next is the one given back last, as programs see it from the real driver.
+// Handles of the software driver: fixed places that are validated on use and reused. The next handle is the
+// one returned last, as with the real driver.
 #pragma once
 
 #include <array>
@@ -15,7 +15,8 @@ namespace fake_cuda {
 template <typename T, std::size_t kCount>
 class Pool {
   public:
-    /// A place that is not alive yet: the caller fills it, then sets `alive`. nullptr when all are taken.
+    /// Returns a place that is not alive yet, or nullptr if all are taken. The caller fills it and then sets
+    /// `alive`.
     T* take() {
         const std::lock_guard lock(mutex_);
         if (!free_.empty()) {
@@ -32,7 +33,7 @@ class Pool {
         free_.push_back(place);
     }
 
-    /// The object behind a handle, or nullptr for whatever is not a living one of this pool.
+    /// Returns the object behind a handle, or nullptr if the handle is not a live object of this pool.
     T* check(const void* handle) {
         const auto address = reinterpret_cast<std::uintptr_t>(handle);
         const auto first = reinterpret_cast<std::uintptr_t>(places_.data());

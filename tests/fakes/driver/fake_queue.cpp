@@ -9,7 +9,7 @@
 namespace fake_cuda {
 namespace {
 
-// As deep as the real driver's queue: a launch waits then, and memory stays flat.
+// The real driver's queue is this deep. A launch then waits, which bounds memory.
 constexpr std::size_t kDeepest = 1024;
 
 }  // namespace
@@ -32,7 +32,7 @@ bool KernelTask::run() const {
 
 void Queue::start_worker() {
     worker_runs_ = true;
-    // The worker must not take signals that the program means for its own threads.
+    // The worker must not take signals meant for the program's own threads.
     sigset_t all;
     sigset_t before;
     sigfillset(&all);

@@ -1,6 +1,6 @@
-// The work of one stream: tasks run one after another, on a worker thread of their own or, with
-// FAKE_CUDA_INLINE=1, at once in the thread that submits them. Never touches handles: it outlives its stream
-// while events or other queues still refer to it.
+// The work of one stream: tasks run one after another, on the stream's worker thread or, with
+// FAKE_CUDA_INLINE=1, in the submitting thread. It must not use handles, because it outlives its stream while
+// events or other queues refer to it.
 #pragma once
 
 #include <condition_variable>
@@ -22,15 +22,14 @@ struct LaunchShape {
 
 using HostKernel = bool (*)(const std::byte* const* parameters, const LaunchShape& shape);
 
-/// One kernel with the values that its parameters had at the launch. Returns false from run() where it
-/// faults.
+/// One kernel with the parameter values of its launch. run() returns false on a fault.
 struct KernelTask {
     std::string name;
     HostKernel kernel = nullptr;
     LaunchShape shape{};
     std::vector<std::byte> values;
     std::vector<std::uint32_t> offsets;
-    bool faults = false;  // as asked for by FAKE_CUDA_FAIL_AT
+    bool faults = false;  // requested by FAKE_CUDA_FAIL_AT
 
     [[nodiscard]] bool run() const;
 };
@@ -43,22 +42,22 @@ class Queue : public std::enable_shared_from_this<Queue> {
 
     explicit Queue(Context* context) : context_(context) {}
 
-    /// Waits while the queue is as long as the real one gets; returns the task's ticket.
+    /// Waits while the queue is as long as the real driver's. Returns the task's ticket.
     std::uint64_t submit(Task task);
-    /// Blocks the queue, not the caller, until `other` has done its work up to `ticket`.
+    /// Blocks the queue, not the caller, until `other` has completed its work up to `ticket`.
     void submit_wait(const std::shared_ptr<Queue>& other, std::uint64_t ticket);
 
     [[nodiscard]] std::uint64_t last_ticket();
     [[nodiscard]] bool is_done(std::uint64_t ticket);
     void wait(std::uint64_t ticket);
     void wait_all() { wait(last_ticket()); }
-    /// From now on nothing that waits is begun, until release(); what runs goes on.
+    /// Starts no waiting task until release(). A running task continues.
     void hold();
     void release();
     [[nodiscard]] bool is_held();
-    /// Of a context that has failed: what has not begun never does, and nobody waits for it.
+    /// Drops the tasks of a failed context that have not started, and releases their waiters.
     void abandon();
-    /// Does what is left and ends the worker.
+    /// Completes the remaining tasks and ends the worker.
     void stop();
     [[nodiscard]] Context* context() const { return context_; }
 
@@ -80,7 +79,7 @@ class Queue : public std::enable_shared_from_this<Queue> {
     bool held_ = false;
 };
 
-/// FAKE_CUDA_INLINE=1.
+/// Whether FAKE_CUDA_INLINE=1 is set.
 bool runs_inline();
 
 }  // namespace fake_cuda

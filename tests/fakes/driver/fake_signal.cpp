@@ -1,4 +1,4 @@
-// What streams tell the host and one another without events: callbacks, and words in memory.
+// Signals from streams to the host and to each other without events: callbacks, and words in memory.
 #include <cstdlib>
 #include <thread>
 
@@ -25,7 +25,7 @@ std::atomic_ref<Word> word_at(CUdeviceptr address) {
     return std::atomic_ref<Word>(*reinterpret_cast<Word*>(address));
 }
 
-/// As drivers where nobody has allowed them.
+/// Imitates drivers on which stream memory operations are disabled.
 bool knows_no_values() {
     static const bool value = std::getenv("FAKE_CUDA_NO_STREAM_VALUES") != nullptr;
     return value;
@@ -35,7 +35,7 @@ template <typename Word>
 CUresult write_value(CUstream stream, CUdeviceptr address, Word value, bool per_thread) {
     if (knows_no_values()) return CUDA_ERROR_NOT_SUPPORTED;
     if (!is_known(address, sizeof(Word)) || address % sizeof(Word) != 0) return CUDA_ERROR_INVALID_VALUE;
-    // In a context that is broken nothing is written.
+    // A broken context writes nothing.
     return enqueue(stream, per_thread, false, [=, context = current_context()] {
         wait_for_device(context);
         if (context->sticky.load(std::memory_order_acquire) == 0)

@@ -8,7 +8,7 @@
 namespace fake_cuda {
 namespace {
 
-/// Whoever walks over all streams holds it, and whoever makes or ends one.
+/// Guards iteration over all streams, and their creation and destruction.
 std::mutex& streams_mutex() {
     static auto* instance = new std::mutex;
     return *instance;
@@ -42,8 +42,8 @@ void end_stream(Stream* stream) {
     pools().streams.give_back(stream);
 }
 
-/// The streams behind CU_STREAM_PER_THREAD: one a context, gone with the thread. A stream may have gone with
-/// its context, and its place to another; then the queue is another.
+/// The streams behind CU_STREAM_PER_THREAD: one per context, destroyed with the thread. A context's end may
+/// destroy a stream and reuse its place. The queue then differs.
 struct ThreadStreams {
     struct Mine {
         Stream* stream;
@@ -55,7 +55,7 @@ struct ThreadStreams {
     };
     std::vector<Mine> streams;
     ~ThreadStreams() {
-        if (!is_initialised()) return;  // a forked child: their workers did not come along
+        if (!is_initialised()) return;  // a forked child has no workers
         for (const Mine& mine : streams) {
             if (mine.is_alive()) end_stream(mine.stream);
         }
@@ -126,7 +126,7 @@ CUresult stream_wait(CUstream stream_handle, CUevent handle, bool per_thread) {
         capture = event->capture;
     }
     if (capture != nullptr) {
-        // Waiting for an event of a capture draws the stream into it.
+        // Waiting for an event of a capture adds the stream to that capture.
         const std::lock_guard lock(capture_mutex());
         stream->capture = capture;
         stream->captures = true;
@@ -137,7 +137,7 @@ CUresult stream_wait(CUstream stream_handle, CUevent handle, bool per_thread) {
     return CUDA_SUCCESS;
 }
 
-/// The event's state for a query or a wait from the host.
+/// Returns the event's state for a query or a wait on the host.
 CUresult inspect(CUevent handle, std::shared_ptr<Queue>& queue, std::uint64_t& ticket) {
     Context* context = nullptr;
     if (CUresult result = enter(context); result != CUDA_SUCCESS) return result;

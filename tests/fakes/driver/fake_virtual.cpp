@@ -1,5 +1,5 @@
-// Memory that is mapped by hand, pools of it, and pointers that are asked what they are. A handle of memory
-// is its size alone: what lies in a mapping is gone with it.
+// Virtual memory mappings, memory pools and pointer queries. A memory handle is only its size: a mapping's
+// contents are lost when it is unmapped.
 #include <sys/mman.h>
 
 #include "tests/fakes/driver/fake_driver.hpp"
@@ -92,7 +92,7 @@ FAKE_API CUresult cuMemUnmap(CUdeviceptr address, std::size_t bytes) {
     if (CUresult result = enter_unsafe(context); result != CUDA_SUCCESS) return result;
     synchronize_context(context);
     if (CUresult result = release(address, Kind::mapped); result != CUDA_SUCCESS) return result;
-    // Fresh pages: what comes back at this address is other memory.
+    // Fresh pages: a new mapping at this address must not see the old contents.
     void* place = mmap(at(address), bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
     return place == MAP_FAILED ? CUDA_ERROR_UNKNOWN : CUDA_SUCCESS;
 }

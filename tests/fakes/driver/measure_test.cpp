@@ -1,5 +1,5 @@
-// The stand-in for the library's device code: it computes what the definition says, in the stream's order and
-// not before, and faults where a GPU would. Whoever tests measuring on it stands on this.
+// Tests the substitute for the library's device code: it computes the defined statistics in stream order and
+// faults where a GPU would. Other tests of measuring depend on it.
 #ifndef __CUDA_API_VERSION_INTERNAL
 #define __CUDA_API_VERSION_INTERNAL
 #endif
@@ -26,7 +26,7 @@ namespace {
 constexpr unsigned char kFatbin[16] = {0x50, 0xED, 0x55, 0xBA, 1, 0, 16, 0};
 constexpr DeviceLimits kLimits{4, 4};
 
-/// A context of its own with our module, a stream, and memory for results.
+/// A new context with our module, a stream, and memory for results.
 class Device {
   public:
     Device() {
@@ -55,7 +55,7 @@ class Device {
         return address;
     }
 
-    /// Adds a job whose lines lie at `place`; blocks as planned, unless told.
+    /// Adds a job with its lines at `place`. Plans the blocks unless `blocks` is given.
     bool add(StatisticsLaunch& parameters, const TensorView& view, Wanted wanted, std::size_t place = 0,
              std::uint32_t blocks = 0) {
         if (blocks == 0) blocks = blocks_for(view.dtype, element_count(view.sizes), wanted, kLimits);
@@ -70,7 +70,7 @@ class Device {
                               stream, arguments, nullptr);
     }
 
-    /// Launches and waits; the context's error.
+    /// Launches, waits and returns the context's error.
     CUresult run(StatisticsLaunch& parameters) const {
         const CUresult launched = launch(parameters);
         return launched != CUDA_SUCCESS ? launched : cuStreamSynchronize(stream);
@@ -100,7 +100,7 @@ constexpr std::int64_t kHundred[] = {100};
 constexpr std::int64_t kOne[] = {1};
 constexpr Wanted kAll = Wanted::printed | Wanted::indices | Wanted::hash;
 
-/// All that is exact.
+/// Compares everything that is exact.
 bool same(const TensorPartial& one, const TensorPartial& other) {
     const auto exact = [](PartialStatistics part) {
         part.mean = part.m2 = 0;
@@ -110,7 +110,7 @@ bool same(const TensorPartial& one, const TensorPartial& other) {
            one.hash == other.hash;
 }
 
-TEST_CASE("A fatbin holds our kernel, with one parameter, and nothing else") {
+TEST_CASE("A fatbin contains only our kernel, with one parameter") {
     const Device device;
     std::size_t offset = 1;
     std::size_t size = 0;
@@ -122,7 +122,9 @@ TEST_CASE("A fatbin holds our kernel, with one parameter, and nothing else") {
     CHECK(cuModuleGetFunction(&other, device.module, "aoti_dbg_no_such") == CUDA_ERROR_NOT_FOUND);
 }
 
-TEST_CASE("One launch measures tensors of several dtypes and layouts as the CPU does, and is no launch") {
+TEST_CASE(
+    "One launch measures tensors of several dtypes and layouts as the CPU does, and is not counted as a "
+    "launch") {
     Device device;
     std::vector<float> floats(100);
     std::vector<std::int64_t> integers(100);
@@ -154,7 +156,7 @@ TEST_CASE("One launch measures tensors of several dtypes and layouts as the CPU 
     }
 }
 
-TEST_CASE("Memory that is not there makes the kernel fault, the context stay broken and no number appear") {
+TEST_CASE("Unallocated memory makes the kernel fault, breaks the context and yields no result") {
     Device device;
     const CUdeviceptr data = Device::upload(std::vector<float>(100, 1.0F));
     StatisticsLaunch parameters;
@@ -163,28 +165,28 @@ TEST_CASE("Memory that is not there makes the kernel fault, the context stay bro
     const std::int64_t longer[] = {101};
     const std::int64_t sparse[] = {2};
 
-    SECTION("freed") {
+    SECTION("The memory was freed") {
         REQUIRE(cuMemFree_v2(data) == CUDA_SUCCESS);
         said = "is not allocated";
     }
-    SECTION("never allocated") {
+    SECTION("The memory was never allocated") {
         view.data = reinterpret_cast<const void*>(std::uintptr_t{4096});
         said = "is not allocated";
     }
-    SECTION("one element longer than the allocation") {
+    SECTION("The tensor is one element longer than the allocation") {
         view.sizes = longer;
         said = "is not allocated";
     }
-    SECTION("strides that lead out of it") {
+    SECTION("The strides lead out of the allocation") {
         view.strides = sparse;
         said = "is not allocated";
     }
-    SECTION("lines that were unregistered") {
+    SECTION("The result lines were unregistered") {
         REQUIRE(cuMemHostUnregister(device.lines) == CUDA_SUCCESS);
         said = "no memory for its lines";
     }
     REQUIRE(device.add(parameters, view, kAll));
-    SECTION("lines that are not aligned") {
+    SECTION("The result lines are not aligned") {
         parameters.job[0].lines += 8;
         said = "no memory for its lines";
     }
@@ -194,7 +196,7 @@ TEST_CASE("Memory that is not there makes the kernel fault, the context stay bro
     CHECK(std::string(fake_cuda_fault_text()).find(said) != std::string::npos);
 }
 
-TEST_CASE("A grid other than the launch's blocks faults") {
+TEST_CASE("A grid that differs from the launch's blocks faults") {
     Device device;
     StatisticsLaunch parameters;
     REQUIRE(device.add(
@@ -203,7 +205,7 @@ TEST_CASE("A grid other than the launch's blocks faults") {
     CHECK(cuStreamSynchronize(device.stream) == CUDA_ERROR_ILLEGAL_ADDRESS);
 }
 
-TEST_CASE("Rows that are no whole groups fault where they are said to be") {
+TEST_CASE("Rows of incomplete groups fault if the job claims whole groups") {
     Device device;
     StatisticsLaunch parameters;
     const std::int64_t sizes[] = {4, 6};
@@ -215,7 +217,7 @@ TEST_CASE("Rows that are no whole groups fault where they are said to be") {
     CHECK(device.run(parameters) == CUDA_ERROR_ILLEGAL_ADDRESS);
 }
 
-TEST_CASE("A launch returns at once; the result is there when the stream comes to it") {
+TEST_CASE("A launch returns at once, and the result appears in stream order") {
     Device device;
     const CUdeviceptr data = Device::upload(std::vector<float>(100, 1.0F));
     const TensorView view = view_of(data, DType::float32, kHundred, kOne);
@@ -226,7 +228,7 @@ TEST_CASE("A launch returns at once; the result is there when the stream comes t
     REQUIRE(cuMemsetD32Async(data, 0, 50, device.stream) == CUDA_SUCCESS);
     REQUIRE(device.launch(parameters) == CUDA_SUCCESS);
     REQUIRE(cuMemsetD32Async(data, 0, 100, device.stream) == CUDA_SUCCESS);
-    parameters = {};  // what was launched is a copy
+    parameters = {};  // the launch has its own copy
     CHECK(cuStreamQuery(device.stream) == CUDA_ERROR_NOT_READY);
     CHECK(device.gathered(view, kAll, partial) == Gathered::not_yet);
     fake_cuda_release_stream(device.stream);
@@ -235,7 +237,7 @@ TEST_CASE("A launch returns at once; the result is there when the stream comes t
     CHECK(partial.parts[0].zeros == 50);
 }
 
-TEST_CASE("Launches can be refused, of one kernel and not of others") {
+TEST_CASE("Launches of one kernel can be refused without affecting others") {
     Device device;
     StatisticsLaunch parameters;
     REQUIRE(device.add(
@@ -248,7 +250,7 @@ TEST_CASE("Launches can be refused, of one kernel and not of others") {
     CHECK(device.run(parameters) == CUDA_SUCCESS);
 }
 
-TEST_CASE("Elements of a small tensor are brought in logical order") {
+TEST_CASE("Elements of a small tensor are copied in logical order") {
     Device device;
     std::vector<std::int32_t> numbers(12);
     for (std::size_t i = 0; i < 12; ++i)
@@ -266,7 +268,7 @@ TEST_CASE("Elements of a small tensor are brought in logical order") {
 }
 
 TEST_CASE(
-    "Asking the legacy stream beside a capture fails and leaves the capture whole; work there breaks it") {
+    "During a capture, a query of the legacy stream only fails, but work there invalidates the capture") {
     const Device device;
     CUstream blocking = nullptr;
     CUgraph graph = nullptr;

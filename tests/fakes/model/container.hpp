@@ -1,5 +1,5 @@
-// What the containers of all fake models share: how they hand on exceptions (FAKE_THROWING: as they are), and
-// the functions that do nothing here. To be included once a model.
+// Shared by the containers of all fake models: how they pass on exceptions (unchanged with FAKE_THROWING),
+// and functions that do nothing here. Each model must include it once.
 #pragma once
 
 #include <cstdint>

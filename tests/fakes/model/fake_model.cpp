@@ -1,7 +1,7 @@
-// A model as AOTInductor compiles it: the same exports, and in a run the same calls in the same order as a
-// real one. Built several times: FAKE_CUDA launches through the driver, FAKE_THOUSAND runs a thousand
-// kernels, FAKE_PRINTER has PyTorch's debug printer baked in, FAKE_THROWING lets exceptions leave Run. Must
-// look like a compiler's output: default visibility, calls through its import slots, nothing of ours.
+// A model as AOTInductor compiles it: the same exports, and the same calls in the same order in a run.
+// Variants: FAKE_CUDA launches through the driver, FAKE_THOUSAND runs a thousand kernels, FAKE_PRINTER
+// includes PyTorch's debug printer, FAKE_THROWING lets exceptions leave Run. It must look like compiler
+// output: default visibility, calls through its import slots, no code of ours.
 #ifdef FAKE_CUDA
 #include <cuda.h>
 #endif
@@ -31,7 +31,7 @@ void call_thousand(float* data);
 
 namespace {
 
-// As the real ones do: asked inside dlopen, under the loader's lock.
+// Real models also call these inside dlopen, under the loader's lock.
 const int32_t cached_float32 = aoti_torch_dtype_float32();
 const int32_t cached_cpu = aoti_torch_device_type_cpu();
 

@@ -1,5 +1,5 @@
-// The kernels of the fake model that a person can read. As in a real package this file is compiled into the
-// model and lies beside it. FAKE_FACTOR makes kernels of the same names compute something else.
+// The fake model's readable kernels. As in a real package, this file is compiled into the model and is stored
+// beside it. FAKE_FACTOR makes kernels of the same names compute something else.
 #include <cstdint>
 
 #ifndef FAKE_FACTOR

@@ -1,7 +1,7 @@
-// A CUDA model as AOTInductor compiles it, for level 2: package_stats.wrapper.cpp.in is the source that lies
-// beside it, and this is what that source does, call by call, down to who asks for which pointer when.
-// FAKE_FACTOR is the weight. Must look like a compiler's output: default visibility, calls through its import
-// slots, nothing of ours.
+// A CUDA model as AOTInductor compiles it, for level 2. Its source file is package_stats.wrapper.cpp.in, and
+// this code makes the same calls in the same order, including each request for a pointer. FAKE_FACTOR is the
+// weight. It must look like compiler output: default visibility, calls through its import slots, no code of
+// ours.
 #include <cuda.h>
 
 #include <cstdint>
@@ -16,7 +16,8 @@
 #include "tests/fakes/model/container.hpp"
 #include "tests/fakes/torch/fake_torch.h"
 
-// Where the view begins that is the first output: as the source has it. It has 64 elements, its storage 128.
+// The offset of the view that is the first output, as in the source. The view has 64 elements, its storage
+// 128.
 #ifndef FAKE_VIEW_AT
 #define FAKE_VIEW_AT 64
 #endif
@@ -26,7 +27,7 @@
 
 namespace {
 
-// As the real ones do: asked inside dlopen, under the loader's lock.
+// Real models also call these inside dlopen, under the loader's lock.
 const int32_t cached_torch_dtype_float32 = aoti_torch_dtype_float32();
 const int32_t cached_torch_dtype_int64 = aoti_torch_dtype_int64();
 const int32_t cached_torch_dtype_bool = aoti_torch_dtype_bool();
@@ -63,7 +64,7 @@ class RAIIAtenTensorHandle {
     AtenTensorHandle handle_;
 };
 
-/// Asks for its pointer once, when it is loaded.
+/// Requests its pointer once, when the model loads.
 class ConstantHandle {
   public:
     explicit ConstantHandle(AtenTensorHandle handle) : handle_(handle) {
@@ -138,7 +139,7 @@ struct Kernels {
     CUfunction add_kernel_0 = nullptr;
 };
 
-// One helper a kernel, as Inductor writes them: pointers are asked for in the order of the arguments.
+// One helper per kernel, as Inductor writes them. They request pointers in argument order.
 template <typename InOut, typename In>
 void call_triton_poi_fused_relu_0(const InOut& in_out_ptr0, const In& in_ptr0, int32_t xnumel, void* stream,
                                   Kernels& kernels, const std::string& cubin_dir) {
@@ -208,8 +209,8 @@ void call_add_kernel_0(const In& src, const Out& dst, float scale, int32_t count
 
 constexpr int64_t kColumns = 16;
 
-/// The constants, in one piece of memory: l1_weight, factor times the unit matrix, and l1_bias: 0, 0.5,
-/// 1, 1.5 ...
+/// The constants, in one allocation: l1_weight is the factor times the identity matrix, l1_bias is 0, 0.5, 1,
+/// 1.5 ...
 class Constants {
   public:
     explicit Constants(float factor) {
@@ -223,7 +224,7 @@ class Constants {
         cuMemFree(memory_);
     }
 
-    /// In the same memory, the other way round.
+    /// Recreates the constants in the same memory, in reverse order.
     void make_anew(float factor) {
         forget();
         fill(factor, kColumns, 0);
@@ -266,7 +267,7 @@ class Constants {
     AtenTensorHandle bias_ = nullptr;
 };
 
-/// Marks the ends of runs, as a container does that has one model: the next run waits for the last one's.
+/// Marks the end of each run, as a container with one model does: the next run waits for the last one to end.
 class RunEnd {
   public:
     RunEnd() { check_driver(cuEventCreate(&event_, CU_EVENT_DISABLE_TIMING)); }
@@ -290,7 +291,7 @@ struct Model {
     std::string cubin_dir;
     std::unique_ptr<Constants> constants = std::make_unique<Constants>(FAKE_FACTOR);
     Kernels kernels;
-    bool folds = false;  // its constants are made by its next run
+    bool folds = false;  // the next run creates its constants
     RunEnd last_run;
 
     explicit Model(const char* dir) : cubin_dir(dir == nullptr ? "" : dir) {}
@@ -416,8 +417,8 @@ int32_t AOTInductorModelContainerGetNumOutputs(void* /*container*/, size_t* coun
     return 0;
 }
 
-/// New memory, new pointers: the old constants are gone. FAKE_FOLDS: they are made when the model runs again,
-/// as a container does that folds constants at run time.
+/// Allocates new memory, so pointers to the old constants become invalid. With FAKE_FOLDS, the next run
+/// creates the constants, as in a container that folds constants at run time.
 int32_t AOTInductorModelContainerUpdateConstantBuffer(void* container, void* map, bool /*inactive*/,
                                                       bool /*validate*/) {
     return as_error_code([&] {

@@ -1,8 +1,8 @@
-# Writes the kernels that nobody wants to write by hand, as sources in ${FAKE_GENERATED}:
-#   wide.kernel.cpp      cpp_fused_cat_200 and cpp_fused_cat_1000, of 200 and 1000 pointers
-#   wide_calls.cpp       who calls them: call_cat_200(const float* const*, float*) ...
+# Writes kernels that are too wide or too many to write by hand, as sources in ${FAKE_GENERATED}:
+#   wide.kernel.cpp      cpp_fused_cat_200 and cpp_fused_cat_1000, with 200 and 1000 pointers
+#   wide_calls.cpp       their callers: call_cat_200(const float* const*, float*) ...
 #   thousand.kernel.cpp  cpp_fused_many_0 to cpp_fused_many_999
-#   thousand_calls.cpp   call_thousand(float*): each once, in order
+#   thousand_calls.cpp   call_thousand(float*), which calls each once, in order
 set(FAKE_GENERATED ${CMAKE_CURRENT_BINARY_DIR}/generated)
 set(kernels "#include <cstdint>\n\nextern \"C\" void fake_torch_enter_call();\n")
 set(calls "")

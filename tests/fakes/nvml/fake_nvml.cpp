@@ -1,6 +1,6 @@
-// NVIDIA's management library as far as the command asks it, for two GPUs, the second of which is broken as
-// FAKE_NVML says: `ecc` (3 uncorrected errors), `rows` (rows to be replaced), `old` (it knows neither), else
-// not at all.
+// The part of NVIDIA's management library that the command uses, for two GPUs. FAKE_NVML breaks the second
+// one: `ecc` reports 3 uncorrected errors and `rows` pending row remappings. With `old`, the library supports
+// neither query. Otherwise the GPU is healthy.
 #include <cstdlib>
 #include <cstring>
 

@@ -1,5 +1,5 @@
-// The CUDA side of the fake libtorch: current streams, a caching allocator, and ops that launch kernels of
-// their own. Reaches the driver as a library does that is not linked to it: found when it is needed.
+// The CUDA side of the fake libtorch: current streams, a caching allocator, and ops that launch their own
+// kernels. It must not link the driver. It looks it up on first use.
 #include <dlfcn.h>
 
 #include <cstddef>
@@ -18,13 +18,13 @@ namespace {
 constexpr const char* kLibraryImage =
     "AOTI_DBG_FAKE_MODULE\nkernel fake_library_kernel nop\nkernel fake_sgemm_kernel linear\n";
 
-// As PyTorch's allocator has them, the segments smaller.
+// PyTorch's allocator has this block size, but larger segments.
 constexpr size_t kBlockBytes = 512;
 constexpr size_t kSegmentBytes = size_t{1} << 20U;
 
 thread_local void* t_stream = nullptr;
 
-/// The few functions of the driver that are called, by their exported names.
+/// The few driver functions that are called, by their exported names.
 struct Driver {
     using Pointer = unsigned long long;
     int (*allocate)(Pointer*, size_t) = nullptr;
@@ -85,7 +85,7 @@ class CachingAllocator {
         return std::make_shared<Storage>(Storage{std::move(memory), static_cast<int64_t>(bytes)});
     }
 
-    /// Blocks that come back later find their pool, which nobody takes from any more.
+    /// Blocks that are freed later still find their pool, although nothing allocates from it any more.
     void forget() {
         const std::lock_guard lock(mutex_);
         for (auto& [key, pool] : pools_)
@@ -96,7 +96,7 @@ class CachingAllocator {
   private:
     struct Pool {
         std::map<size_t, std::vector<void*>> free;
-        std::byte* next = nullptr;  // in the newest segment
+        std::byte* next = nullptr;  // next free byte in the newest segment
         size_t left = 0;
     };
 
@@ -118,7 +118,7 @@ class CachingAllocator {
     static bool add_segment(Pool& pool, size_t bytes, void* stream) {
         Driver::Pointer address = 0;
         if (driver().allocate == nullptr || driver().allocate(&address, bytes) != 0) return false;
-        // So that what a tensor holds before it is written to depends on the program alone.
+        // Zeroed segments make the contents of unwritten tensors depend only on the program.
         if (driver().zero(address, 0, bytes, stream) != 0) return false;
         pool.next = reinterpret_cast<std::byte*>(address);
         pool.left = bytes;
@@ -135,9 +135,9 @@ size_t number_in(const char* variable) {
     return text == nullptr ? 0 : std::strtoull(text, nullptr, 10);
 }
 
-/// What an op needs while it runs: FAKE_TORCH_WORKSPACE bytes of the device, if any. As PyTorch does it, what
-/// is cached (FAKE_TORCH_CACHED bytes, from the first op on) is given up before it is refused, and then it is
-/// asked for once more. FAKE_TORCH_FAIL=1: the op fails though it got all.
+/// The memory that an op needs while it runs: FAKE_TORCH_WORKSPACE bytes on the device, if set. Like PyTorch,
+/// a failed allocation frees the cache (FAKE_TORCH_CACHED bytes, from the first op on) and is retried once.
+/// With FAKE_TORCH_FAIL=1, the op fails although the allocation succeeded.
 class Workspace {
   public:
     Workspace() {
@@ -170,7 +170,7 @@ class Workspace {
 };
 
 CachingAllocator& allocator() {
-    static auto* instance = new CachingAllocator;  // tensors may outlive the library's own end
+    static auto* instance = new CachingAllocator;  // tensors may outlive the library's static destructors
     return *instance;
 }
 
@@ -214,7 +214,7 @@ AOTITorchError aoti_torch_delete_cuda_stream_guard(CUDAStreamGuardHandle guard) 
     return 0;
 }
 
-/// out[m, n] = self[n] + mat1[m, k] x mat2[k, n], where mat2 is the transposed view of a weight.
+/// Computes out[m, n] = self[n] + mat1[m, k] x mat2[k, n], where mat2 is the transposed view of a weight.
 AOTITorchError aoti_torch_cuda_addmm_out(AtenTensorHandle out, AtenTensorHandle self, AtenTensorHandle mat1,
                                          AtenTensorHandle mat2, double beta, double alpha) {
     fake_torch_enter_call();
@@ -229,7 +229,7 @@ AOTITorchError aoti_torch_cuda_addmm_out(AtenTensorHandle out, AtenTensorHandle 
     return driver().launch(kernel, 1, 1, 1, 32, 1, 1, 0, t_stream, arguments, nullptr) == 0 ? 0 : 1;
 }
 
-/// Makes what it returns, and sorts nothing.
+/// Allocates its results but sorts nothing.
 AOTITorchError aoti_torch_cuda_sort_stable(AtenTensorHandle self, int32_t* stable, int64_t /*dim*/,
                                            int32_t /*descending*/, AtenTensorHandle* values,
                                            AtenTensorHandle* indices) {

@@ -1,5 +1,5 @@
-// Stands in for libtorch_cpu.so: what it does on the host behind the real names and signatures of the AOTI C
-// shim. Results are deterministic. Knows nothing of the library under test and must link to no driver.
+// Replaces libtorch_cpu.so on the host, with the real names and signatures of the AOTI C shim. Results are
+// deterministic. It must not use the library under test and must not link a driver.
 #include <signal.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -19,7 +19,7 @@ namespace {
 thread_local bool grad_mode = true;
 std::atomic<uint64_t> calls{0};
 
-/// Floats in a row, on the host.
+/// Creates a contiguous float tensor on the host.
 AtenTensorHandle make_tensor(int64_t elements) {
     const int64_t stride = 1;
     return fake_torch::make(fake_torch::allocate_on_host(elements * 4), 1, &elements, &stride, 0,
@@ -45,7 +45,7 @@ long number_from_environment(const char* name) {
     if (by == SIGABRT) abort();
     if (by == SIGSEGV) {
         volatile int* volatile nowhere = nullptr;
-        *nowhere = 1;  // NOLINT(clang-analyzer-core.NullDereference): that is the point
+        *nowhere = 1;  // NOLINT(clang-analyzer-core.NullDereference): the crash is intended
     }
     raise(static_cast<int>(by));
     for (;;)
@@ -143,7 +143,7 @@ AOTITorchError aoti_torch_cpu_abs(AtenTensorHandle self, AtenTensorHandle* made)
     fake_torch_enter_call();
     if (self->data[0] == kThrowAt) throw std::runtime_error("abs was told to throw");
     *made = mapped(self, [](float value) { return std::fabs(value); });
-    errno = ERANGE;  // a caller further up must find this, whoever looks at the call on the way
+    errno = ERANGE;  // a caller must still find this, even if the library inspects the call
     return 0;
 }
 

@@ -1,4 +1,4 @@
-// Tensors of the fake libtorch and the shim functions that ask or make them.
+// Tensors of the fake libtorch, and the shim functions that query or create them.
 #include "tests/fakes/torch/fake_tensor.hpp"
 
 #include <cstddef>
@@ -143,7 +143,7 @@ AOTITorchError aoti_torch_create_tensor_from_blob_v2(void* data, int64_t dims, c
                                                      int32_t device_type, int32_t device_index,
                                                      AtenTensorHandle* made, int32_t /*layout*/,
                                                      const uint8_t* /*metadata*/, int64_t /*metadata_size*/) {
-    // Somebody else's memory: nothing is freed with it.
+    // The memory has another owner and is not freed here.
     auto storage = std::make_shared<Storage>();
     storage->memory = std::shared_ptr<void>(std::shared_ptr<void>(), data);
     storage->bytes = (offset + extent(dims, sizes, strides)) * element_bytes(dtype);

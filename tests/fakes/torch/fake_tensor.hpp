@@ -1,4 +1,4 @@
-// What a tensor handle of the fake libtorch stands for: a layout over a storage on the host or on the device.
+// The object behind a tensor handle of the fake libtorch: a layout over a storage on the host or the device.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@ constexpr int32_t kBool = 11;
 constexpr int32_t kCpu = 0;
 constexpr int32_t kCuda = 1;
 
-/// Memory that tensors share; it goes back to whom it came from with the last of them.
+/// Memory that tensors share. The last of them returns it to its allocator.
 struct Storage {
     std::shared_ptr<void> memory;
     int64_t bytes = 0;
@@ -25,7 +25,7 @@ struct Storage {
 
 struct AtenTensorOpaque {
     std::shared_ptr<fake_torch::Storage> storage;
-    float* data = nullptr;  // of the first element, whatever its dtype
+    float* data = nullptr;  // address of the first element, whatever its dtype
     int64_t elements = 0;
     int64_t offset = 0;
     std::vector<int64_t> sizes;
@@ -38,7 +38,7 @@ struct AtenTensorOpaque {
 namespace fake_torch {
 
 int64_t element_bytes(int32_t dtype);
-/// From the first element to behind the last, in elements.
+/// Returns the distance from the first element past the last, in elements.
 int64_t extent(int64_t dims, const int64_t* sizes, const int64_t* strides);
 
 AtenTensorHandle make(std::shared_ptr<Storage> storage, int64_t dims, const int64_t* sizes,
@@ -46,13 +46,13 @@ AtenTensorHandle make(std::shared_ptr<Storage> storage, int64_t dims, const int6
                       int32_t device_index);
 
 std::shared_ptr<Storage> allocate_on_host(int64_t bytes);
-/// Out of segments that stay with the process, as a caching allocator has it: what is freed last on the
-/// calling thread's current stream is given out first on that stream, as it was left. nullptr without a
-/// driver.
+/// Allocates from segments that stay with the process, like a caching allocator. The block freed last on the
+/// calling thread's current stream is reused first on that stream, with its contents. Returns nullptr without
+/// a driver.
 std::shared_ptr<Storage> allocate_on_device(int64_t bytes, int32_t device);
 
-/// Launches a kernel as cuBLAS would: through the driver found at run time, by a handle of its own. Nothing
-/// where there is no driver.
+/// Launches a kernel as cuBLAS would: through the driver found at run time, with its own handle. Does nothing
+/// without a driver.
 void launch_library_kernel();
 
 }  // namespace fake_torch

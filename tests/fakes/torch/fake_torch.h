@@ -1,5 +1,5 @@
-// Declarations of the few functions of the AOTI C shim that the fake has, with the signatures of PyTorch's
-// own headers (a test must build where no torch is), and of what only the fake has. No implementation here.
+// Declares the few functions of the AOTI C shim that the fake implements, with the signatures of PyTorch's
+// headers, and the fake's own functions. Tests must build without torch. There is no implementation here.
 #pragma once
 
 #include <stddef.h>
@@ -61,29 +61,29 @@ AOTITorchError aoti_torch_cuda_sort_stable(AtenTensorHandle self, int32_t* stabl
                                            AtenTensorHandle* indices);
 AOTITorchError aoti_torch_cpu_cat(const AtenTensorHandle* tensors, int64_t count, int64_t dim,
                                   AtenTensorHandle* made);
-/// Leaves by a std::runtime_error when the first element is kThrowAt.
+/// Throws std::runtime_error if the first element is kThrowAt.
 AOTITorchError aoti_torch_cpu_abs(AtenTensorHandle self, AtenTensorHandle* made);
-/// No release of torch has it: stands for a function that is newer than any table. Returns 1 when the first
+/// Represents a function newer than any table, because no torch release has it. Returns 1 if the first
 /// element is kFailAt.
 AOTITorchError aoti_torch_cpu_neg(AtenTensorHandle self, AtenTensorHandle* made);
 AOTITorchError aoti_torch_cuda_addmm_out(AtenTensorHandle out, AtenTensorHandle self, AtenTensorHandle mat1,
                                          AtenTensorHandle mat2, double beta, double alpha);
 AOTITorchError aoti_torch_cuda_mm_out(AtenTensorHandle out, AtenTensorHandle self, AtenTensorHandle mat2);
-/// Launches `fake_library_kernel` by itself where the process has a driver.
+/// Launches `fake_library_kernel` itself if the process has a driver.
 AOTITorchError aoti_torch_cuda_bmm_out(AtenTensorHandle out, AtenTensorHandle self, AtenTensorHandle mat2);
 AOTITorchError aoti_torch_proxy_executor_call_function(AOTIProxyExecutorHandle executor, int index, int ints,
                                                        int64_t* int_args, int tensors,
                                                        AtenTensorHandle* tensor_args);
 AOTITorchError aoti_torch_call_dispatcher(const char* op, const char* overload, StableIValue* stack);
 
-/// One more call of the process; ends it here when FAKE_TORCH_DIE_AT says this number (counted from 1), by
-/// the signal FAKE_TORCH_DIE_BY (11, 6, 9, ...) or, when that is 0, by _exit(7), -1, by exit(8), -2, by
-/// quick_exit(9). Not part of torch.
+/// Counts one more call of the process. Ends the process if the count, from 1, is FAKE_TORCH_DIE_AT: by the
+/// signal FAKE_TORCH_DIE_BY (11, 6, 9, ...), or by _exit(7) for 0, exit(8) for -1, quick_exit(9) for -2. Not
+/// part of torch.
 void fake_torch_enter_call();
 uint64_t fake_torch_calls();
 int64_t fake_torch_elements(AtenTensorHandle tensor);
-/// What was allocated and loaded on devices is forgotten, as by a process that starts anew: their contexts
-/// are gone. No tensor on a device may be in use.
+/// Forgets what was allocated and loaded on devices, as if the process had just started, because their
+/// contexts are destroyed. No tensor on a device may be in use.
 void fake_torch_forget_devices();
 }
 
