@@ -52,8 +52,8 @@ bool LineTable::holds(const LineRow& row, std::uint64_t end, std::size_t section
     if (section == only_code_ && lies_in_row(offset)) return true;
     // Sections without addresses all start at 0, so a row does not identify its section.
     const elf::Section code = file_->section(section);
-    const bool is_reported = code.address != 0 || offset >= code.bytes;
-    return is_reported && lies_in_row(code.address + offset);
+    const bool is_unambiguous = code.address != 0 || offset >= code.bytes;
+    return is_unambiguous && lies_in_row(code.address + offset);
 }
 
 std::vector<SourceLine> LineTable::find(std::size_t section, std::uint64_t offset) const {

@@ -110,15 +110,19 @@ int doctor_command(const DoctorFlags& flags) {
     return doctor({flags.fault, format == "json", std::chrono::seconds(seconds)});
 }
 
+std::string see_help(const CLI::App& command) {
+    return " See `aoti-dbg " + command.get_name() + " --help`.";
+}
+
 /// Returns what is wrong with a command's arguments, in our own words where CLI11's do not fit.
 std::string parse_fault(const CLI::App& command, const CLI::ParseError& error) {
     const std::string why = error.what();
     if (error.get_name() == "ArgumentMismatch")
-        return "option " + why.substr(0, why.find_first_of(": ")) + " needs a value.";
+        return "option " + why.substr(0, why.find_first_of(": ")) + " needs a value." + see_help(command);
     const std::vector<std::string> unknown = command.remaining();
     if (unknown.empty()) return why + ".";
     if (unknown.front().rfind('-', 0) == 0) return unknown_option(unknown.front(), command);
-    return "unexpected argument " + aoti_dbg::quoted(unknown.front()) + ".";
+    return "unexpected argument " + aoti_dbg::quoted(unknown.front()) + "." + see_help(command);
 }
 
 /// All commands, with their flags as typed.

@@ -306,7 +306,7 @@ Taken take_keep(const Texts& texts, Options& options) {
     }
     if (text.rfind(kLast, 0) != 0) return unknown_word(text, {"first", "last:1"});
     const std::optional<std::uint64_t> runs = decimal(trimmed(std::string_view(text).substr(kLast.size())));
-    if (!runs || *runs == 0) return Fault{"the number of runs is missing after the colon", {}, {}};
+    if (!runs || *runs == 0) return Fault{"expected a number of runs, 1 or more, after the colon", {}, {}};
     options.keep_last = static_cast<std::uint32_t>(std::min<std::uint64_t>(*runs, UINT32_MAX));
     return std::nullopt;
 }

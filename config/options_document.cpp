@@ -22,6 +22,15 @@ flag for most options and sets the variable for the program that it starts. Most
 )";
 
 constexpr const char* kFile = R"(
+## Flags without a variable
+
+| flag of `aoti-dbg run` | effect | page |
+|---|---|---|
+| `--require WORD` | exits with 123 if no `library`, `model` or `launch` is seen; `none` turns it off | [exit codes](exit-codes.md) |
+| `--error-exitcode N` | exits with N if there are findings | [exit codes](exit-codes.md) |
+| `--annotate WORD` | prints findings as annotations of a CI system: `github` or `none` | [run in CI](../tasks/run-in-ci.md) |
+| `--junit FILE` | writes findings as JUnit XML | [run in CI](../tasks/run-in-ci.md) |
+
 ## The configuration file
 
 `AOTI_DBG_CONFIG` or `--config` names a file with one JSON object. Its keys are those given above, and `rules`:

@@ -103,7 +103,7 @@ std::set<std::string_view> names_in(const WrapperInfo& info, const SharedNames& 
 }
 
 /// Returns whether the source describes all of a run, including its outputs.
-bool is_reported(const WrapperInfo& info) {
+bool is_fully_described(const WrapperInfo& info) {
     const std::vector<TensorName>& outputs = info.run.outputs;
     return info.is_complete && (info.output_names.empty() || info.output_names.size() == outputs.size()) &&
            std::none_of(outputs.begin(), outputs.end(),
@@ -132,7 +132,8 @@ AllocationNames::AllocationNames(const WrapperInfo& info) {
     for (const std::string_view name : names_in(info, shared))
         known_.emplace(name, NamedTensor{std::string(name)});
     // In an incomplete source, a missing free says nothing about the end of a tensor.
-    if (is_reported(info)) plan_ends(ends_in(body, shared), static_cast<std::uint32_t>(body.sites.size()));
+    if (is_fully_described(info))
+        plan_ends(ends_in(body, shared), static_cast<std::uint32_t>(body.sites.size()));
     for (const Allocation& allocation : body.allocations) {
         if (!allocation.pool.empty()) continue;  // part of a tensor that is already listed
         entries_.push_back(

@@ -96,22 +96,22 @@ void grow(NearMemory& near, const std::vector<const Slot*>& there) {
 }
 
 /// Returns the requested slots by address.
-template <typename IsRequested>
-std::vector<const Slot*> sorted_where(const AllocationMap& map, IsRequested is_requested) {
+template <typename Matches>
+std::vector<const Slot*> sorted_where(const AllocationMap& map, Matches matches) {
     std::vector<const Slot*> found;
     for (const Slot& slot : map.slots)
-        if (is_requested(slot)) found.push_back(&slot);
+        if (matches(slot)) found.push_back(&slot);
     std::stable_sort(found.begin(), found.end(),
                      [](const Slot* a, const Slot* b) { return a->address < b->address; });
     return found;
 }
 
 /// Returns nullptr if none matches.
-template <typename Slots, typename IsRequested>
-const Slot* youngest(const Slots& slots, IsRequested is_requested) {
+template <typename Slots, typename Matches>
+const Slot* youngest(const Slots& slots, Matches matches) {
     const Slot* found = nullptr;
     for (const Slot& slot : slots)
-        if (is_requested(slot) && (found == nullptr || slot.number > found->number)) found = &slot;
+        if (matches(slot) && (found == nullptr || slot.number > found->number)) found = &slot;
     return found;
 }
 

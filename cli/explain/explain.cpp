@@ -3,8 +3,9 @@
 #include <algorithm>
 #include <string_view>
 
-#include "base/message.hpp"
 #include "cli/print.hpp"
+#include "cli/typed_words.hpp"
+#include "config/words.hpp"
 #include "serializer/codes.hpp"
 
 namespace aoti_dbg::cli {
@@ -51,9 +52,8 @@ int explain(const std::string& code) {
     }
     const CodeInfo* const known = find_code(code);
     if (known != nullptr) return print(page_of(*known));
-    error_message(ErrorCode::wrong_usage,
-                  "there is no code \"%s\". Run `aoti-dbg explain` for a list of all codes.", code.c_str());
-    return 2;
+    return refuse("explain",
+                  "there is no code " + aoti_dbg::quoted(code) + ". `aoti-dbg explain` lists all codes.");
 }
 
 }  // namespace aoti_dbg::cli

@@ -1,8 +1,10 @@
 #include "cli/report/report.hpp"
 
 #include <algorithm>
+#include <filesystem>
 #include <functional>
 #include <string>
+#include <system_error>
 #include <vector>
 
 #include "base/message.hpp"
@@ -35,10 +37,12 @@ int report_end(const EndingProcess& process) {
 int report(const std::string& folder) {
     const std::vector<RecordedProcess> processes = recorded_processes(folder, 0);
     if (processes.empty()) {
+        std::error_code failed;
+        const bool is_folder = std::filesystem::is_directory(folder, failed);
         error_message(ErrorCode::nothing_recorded,
-                      "no process is recorded in %s. Give the output directory (AOTI_DBG_OUT), which holds "
+                      "no process is recorded in %s%s. Give the output directory (AOTI_DBG_OUT), which holds "
                       "flight.ring.",
-                      folder.c_str());
+                      folder.c_str(), is_folder ? "" : ": it is not a directory, or it does not exist");
         return 1;
     }
     // The first process is the one that was started. The others have directories below its own.

@@ -227,7 +227,11 @@ int show(const ShowRequest& request) {
     }
     const Result<Contents> read = ring::read_flight_ring(found.value().path);
     if (!read.ok()) {
-        error_message(ErrorCode::unreadable_recording, "%s", read.status().message().c_str());
+        error_message(
+            ErrorCode::unreadable_recording,
+            "%s. Give a flight.ring or an output directory. For the tensors in an events.jsonl, add "
+            "--format text.",
+            read.status().message().c_str());
         return 1;
     }
     const Contents& contents = read.value();

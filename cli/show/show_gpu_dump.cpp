@@ -32,7 +32,7 @@ int show_gpu_dump(const std::string& path) {
     }
     const Result<gpu::GpuDump> dump = gpu::read_gpu_dump(file.value().bytes());
     if (!dump.ok()) {
-        error_message(ErrorCode::unreadable_recording, "%s %s", path.c_str(),
+        error_message(ErrorCode::unreadable_recording, "%s %s.", path.c_str(),
                       dump.status().message().c_str());
         return 1;
     }

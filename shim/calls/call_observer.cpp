@@ -2,7 +2,7 @@
 
 namespace aoti_dbg {
 
-ActiveObservers g_active_observers;
+constinit ActiveObservers g_active_observers;
 
 // A session starts before any call, under the session lock. In a forked child, the first session finds the
 // same observers again, because the options never change.

@@ -33,7 +33,8 @@ class CallObserver {
     virtual void identify(ThreadState& /*state*/, OpenCall& /*call*/) const {}
     /// The call is not selected and not recorded.
     virtual void skip(ThreadState& /*state*/, const OpenCall& /*call*/) const {}
-    /// The call is recorded and about to start. It becomes the innermost call afterwards.
+    /// The call is about to start. It becomes the innermost call afterwards. It is recorded if `call.record`
+    /// is not null. A call that is not selected gets here, too, if the options follow such calls.
     virtual void before(ThreadState& /*state*/, OpenCall& /*call*/) const {}
     /// The call returned. It is no longer the innermost one.
     virtual void after(ThreadState& /*state*/, const OpenCall& /*call*/, std::int32_t /*result*/) const {}
@@ -57,10 +58,11 @@ class ObserverList {
     void add(const CallObserver* observer) { observers_.at(count_++) = observer; }
     [[nodiscard]] const CallObserver* const* begin() const { return observers_.data(); }
     [[nodiscard]] const CallObserver* const* end() const { return observers_.data() + count_; }
+    [[nodiscard]] bool empty() const { return count_ == 0; }
 
   private:
-    std::array<const CallObserver*, 16> observers_{};
-    std::size_t count_ = 0;
+    std::size_t count_ = 0;  // first, so that an empty list costs one cache line
+    std::array<const CallObserver*, 8> observers_{};
 };
 
 struct ActiveObservers {

@@ -3,7 +3,6 @@
 #include <atomic>
 #include <optional>
 
-#include "base/message.hpp"
 #include "shim/calls/call_observer.hpp"
 #include "shim/calls/session.hpp"
 #include "shim/calls/thread_state.hpp"
@@ -145,7 +144,8 @@ std::uint32_t nesting_of(const ThreadState& state) {
     const OpenCall* parent = state.top();
     OpenCall& call = state.open[state.depth];
     const std::uint32_t own_number = number_call(state, start, parent, call);
-    if (any_feature_active()) {
+    const bool is_described = !active_observers().identify.empty() || !active_observers().skip.empty();
+    if (is_described) {
         describe_call(start, parent, call);
         for (const CallObserver* const observer : active_observers().identify)
             observer->identify(state, call);
@@ -159,7 +159,7 @@ std::uint32_t nesting_of(const ThreadState& state) {
         // A call that is not selected costs no more than this.
         if (!g_follow_unselected) return false;
     }
-    if (!any_feature_active()) describe_call(start, parent, call);
+    if (!is_described) describe_call(start, parent, call);
     if (is_run) {
         state.counts.runs.raise();
         watch_all_roles();

@@ -121,8 +121,8 @@ std::optional<StreamOrder::Conflict> StreamOrder::touch(Stream stream, const Tou
 
     std::optional<Conflict> conflict;
     const auto compare = [&](const Access& before) {
-        const bool is_reported = conflict && (conflict->earlier.is_call() || !before.who.is_call());
-        if (!is_reported && !is_behind(stream, before)) conflict = Conflict{before.who, before.use};
+        const bool is_settled = conflict && (conflict->earlier.is_call() || !before.who.is_call());
+        if (!is_settled && !is_behind(stream, before)) conflict = Conflict{before.who, before.use};
     };
     const bool writes = touch.use == Use::writes;
     const Access access{stream, streams_[stream].clock[stream], touch.use, who};

@@ -71,8 +71,8 @@ constexpr const char* kDriversName = "core_%t_%h_%p.nvcudmp";
 std::string file_asked_for(const FaultDumpApi& api, const char* (*variable)(const char* name)) {
     char text[kLongestPath] = "";
     std::size_t bytes = sizeof text;
-    const bool is_reported = api.get != nullptr && api.get(kFile, text, &bytes) == 0 && text[0] != '\0';
-    if (is_reported) return {text, strnlen(text, sizeof text)};
+    const bool is_answered = api.get != nullptr && api.get(kFile, text, &bytes) == 0 && text[0] != '\0';
+    if (is_answered) return {text, strnlen(text, sizeof text)};
     const char* const set = variable(kFileVariable);
     return set == nullptr || *set == '\0' ? kDriversName : set;
 }

@@ -23,7 +23,7 @@ namespace {
 constexpr std::uint64_t kMillisecond = 1'000'000;
 // A call that waits for a faulting kernel waits at least 27 ms, or not at all if the fault was a store. The
 // driver's threads run, and the debugger is loaded 0.7 ms later, or up to 35 ms later on a busy machine.
-constexpr std::uint64_t kLongestStall = 25 * kMillisecond;
+constexpr std::uint64_t kShortestStall = 25 * kMillisecond;
 constexpr std::uint64_t kUntilDebugger = 40 * kMillisecond;
 constexpr std::uint64_t kLeastPatience = 2 * kMillisecond;
 // Calls that wait this long without a fault must not become slower. Waiting for the debugger may take one
@@ -102,11 +102,11 @@ bool fault_is_under_way() {
 bool fault_is_behind(std::uint64_t waited) {
     if (fault_is_under_way()) return true;
     const bool are_called = have_handlers_been_called();
-    if (!are_called && waited < kLongestStall) return false;
+    if (!are_called && waited < kShortestStall) return false;
     static std::atomic<std::uint64_t> spent{0};  // concurrent threads may overdraw it by one wait each
     static std::atomic<std::uint64_t> patience{kUntilDebugger};
     const std::uint64_t patient = patience.load(std::memory_order_relaxed);
-    const std::uint64_t longest = waited >= kLongestStall ? kUntilDebugger : patient;
+    const std::uint64_t longest = waited >= kShortestStall ? kUntilDebugger : patient;
     const std::uint64_t begun = monotonic_nanoseconds();
     const std::uint64_t allowed = kAtFirst + (begun - g_armed_at) / kShare;
     const std::uint64_t used = spent.load(std::memory_order_relaxed);

@@ -1,12 +1,8 @@
 // See level_observer.hpp.
 #include "shim/measure/level_observer.hpp"
 
-#include <algorithm>
-#include <cstring>
-#include <string>
-
 #include "shim/calls/calls.hpp"
-#include "shim/calls/session.hpp"
+#include "shim/calls/models.hpp"
 #include "shim/calls/thread_state.hpp"
 #include "shim/measure/measuring.hpp"
 #include "shim/measure/names_output.hpp"

@@ -39,4 +39,5 @@ void show_name(ThreadState& state, const OpenCall& call, When when) {
     call.is_printed = true;
     state.counts.printed.raise();
 }
+
 }  // namespace aoti_dbg

@@ -111,12 +111,12 @@ void AllocationFile::put_back(const std::vector<Leaving>& leaving) {
         lives_.try_emplace(one.address, Living{one.slot, one.bytes, one.context});
 }
 
-template <typename IsRequested>
-void AllocationFile::end_all(IsRequested is_requested, const AllocationMoment& when) {
+template <typename Matches>
+void AllocationFile::end_all(Matches matches, const AllocationMoment& when) {
     const std::lock_guard lock(mutex_);
     note_moment(header(), when.ticks);
     for (auto at = lives_.begin(); at != lives_.end();) {
-        if (!is_requested(at->second)) {
+        if (!matches(at->second)) {
             ++at;
             continue;
         }

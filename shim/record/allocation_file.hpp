@@ -91,8 +91,8 @@ class AllocationFile {
                   const AllocationMoment& when);
     void end_overlapping(std::uint64_t address, std::uint64_t bytes, const AllocationMoment& when);
     void satisfy_locked(std::uint64_t bytes, const AllocationMoment& when);
-    template <typename IsRequested>
-    void end_all(IsRequested is_requested, const AllocationMoment& when);
+    template <typename Matches>
+    void end_all(Matches matches, const AllocationMoment& when);
 
     PreallocatedFile file_;
     char* mapped_;

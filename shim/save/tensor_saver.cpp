@@ -124,7 +124,7 @@ void TensorSaver::note_complete(SavingJob& job) {
     job.is_complete = true;
 }
 
-TensorSaver::Begun TensorSaver::begin(SavingJob& job, bool is_reported, Hand& hand) {
+TensorSaver::Begun TensorSaver::begin(SavingJob& job, bool has_facts, Hand& hand) {
     bool goes = false;
     {
         const std::lock_guard lock(mutex_);
@@ -134,7 +134,7 @@ TensorSaver::Begun TensorSaver::begin(SavingJob& job, bool is_reported, Hand& ha
         leave_out(job, goes ? LeftOut::run_went : LeftOut::stopped);
         return Begun::over;
     }
-    while (is_reported && job.facts.hash && looks_for_equals()) {
+    while (has_facts && job.facts.hash && looks_for_equals()) {
         SavedFile known;
         {
             const std::lock_guard lock(mutex_);

@@ -70,13 +70,13 @@ class TensorSaver {
     /// Records that all bytes of the job are at hand. Call this once, from any thread.
     void note_complete(SavingJob& job);
 
-    /// Call this before the first byte. `is_reported` means that the job's facts are known, so a tensor equal
+    /// Call this before the first byte. `has_facts` means that the job's facts are known, so a tensor equal
     /// to a saved one is linked. `over` means that the job was linked or left out.
     /// `waits` means that a complete job with the same content is being written and nothing was done.
     /// take_freed_by() of that job returns this one. begin() never waits for an incomplete job: it may never
     /// complete, or it may need memory that the waiting jobs hold.
     enum class Begun : std::uint8_t { writes, over, waits };
-    Begun begin(SavingJob& job, bool is_reported, Hand& hand);
+    Begun begin(SavingJob& job, bool has_facts, Hand& hand);
     /// Writes the next bytes, in the form of TensorChunk. `is_last` means that no more bytes follow and the
     /// facts are known.
     void write(SavingJob& job, std::span<const std::byte> bytes, bool is_last);

@@ -16,7 +16,7 @@ constexpr std::size_t kSlice = std::size_t{1} << 20U;
 
 /// The state of a job when a thread takes it, and the outcome.
 struct TensorWriters::Visit {
-    bool is_reported = false;
+    bool has_facts = false;
     bool is_closed = false;
     bool has_parts_out = false;
     Failed part_failed;
@@ -63,10 +63,10 @@ void TensorWriters::serve(Job& job, TensorSaver::Hand& hand, std::unique_lock<st
     job.chunks.clear();
     Visit visit;
     visit.is_closed = job.is_closed;
-    visit.is_reported = visit.is_closed || job.is_expected;
+    visit.has_facts = visit.is_closed || job.is_expected;
     visit.has_parts_out = job.parts_out != 0;
     visit.part_failed = job.part_failed;
-    if (visit.is_reported) job.facts = job.told;
+    if (visit.has_facts) job.facts = job.told;
     if (job.is_given_up) job.is_lost = true;
     lock.unlock();
 
@@ -107,7 +107,7 @@ void TensorWriters::visit(Job& job, TensorSaver::Hand& hand, Visit& visit) {
             const std::lock_guard lock(mutex_);
             job.waits = true;
         }
-        if (saver_->begin(job, visit.is_reported, hand) == TensorSaver::Begun::waits) return;
+        if (saver_->begin(job, visit.has_facts, hand) == TensorSaver::Begun::waits) return;
         const std::lock_guard lock(mutex_);
         job.waits = false;
     }

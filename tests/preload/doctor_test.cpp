@@ -78,7 +78,9 @@ TEST_CASE("Wrong usage gets the nearest word as a hint, and nothing is tried") {
     CHECK(seconds.err == "aoti-dbg doctor: error AD3001: --seconds: expected 1 to 3600, got \"0\".\n");
     const Outcome argument = run_bare({AOTI_DBG_TOOL, "doctor", "somewhere"});
     CHECK(argument.exit_code == 2);
-    CHECK(argument.err == "aoti-dbg doctor: error AD3001: unexpected argument \"somewhere\".\n");
+    CHECK(
+        argument.err ==
+        "aoti-dbg doctor: error AD3001: unexpected argument \"somewhere\". See `aoti-dbg doctor --help`.\n");
     CHECK(contains(run_bare({AOTI_DBG_TOOL, "docter"}).err, "Did you mean \"doctor\"?"));
     CHECK_FALSE(contains(run_bare({AOTI_DBG_TOOL, "doctor", "--help"}).out, "--child"));
 }

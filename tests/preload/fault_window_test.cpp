@@ -64,12 +64,12 @@ class Armed {
 /// Repeats the run until it does what is expected. The library gives the driver's thread and its debugger a
 /// fixed time. On a busy machine the fake driver may need longer.
 template <typename Wanted>
-std::unique_ptr<Armed> soon(Wanted is_requested, const std::string& how, const Variables& variables,
+std::unique_ptr<Armed> soon(Wanted matches, const std::string& how, const Variables& variables,
                             const Lines& flags) {
     std::unique_ptr<Armed> run;
     for (int i = 0; i < 6; ++i) {
         run = std::make_unique<Armed>(how, variables, flags);
-        if (is_requested(*run)) break;
+        if (matches(*run)) break;
     }
     return run;
 }

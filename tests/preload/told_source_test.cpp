@@ -19,7 +19,7 @@ struct Faulted : Run {
 };
 
 /// The part of a report that must be the same for a model whatever other models exist.
-Json fault_details(const Json& report) {
+Json source_details(const Json& report) {
     Json told;
     for (const char* member : {"kernel", "line", "original_aten", "source_nodes"})
         told[member] = report.at("call").at(member);
@@ -40,7 +40,7 @@ bool begins_with(const std::string& text, const std::string& beginning) {
 TEST_CASE("A second package with similar calls takes nothing away from the report") {
     const Faulted alone(5, {"stats"});
     const Faulted beside(5, {"stats", "stats_other"});
-    CHECK(fault_details(beside.report()) == fault_details(alone.report()));
+    CHECK(source_details(beside.report()) == source_details(alone.report()));
     CHECK_FALSE(beside.report().contains("notes"));
     CHECK(package_of(beside) == package_of(alone));
     CHECK(begins_with(package_of(beside), "cstats-"));

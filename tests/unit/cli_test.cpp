@@ -346,7 +346,9 @@ TEST_CASE("A code is explained, all codes are listed, and an unknown one fails a
     CHECK(contains(all.out, "AD1102  NaN made by a call\n"));
     const Outcome unknown = run_program({AOTI_DBG_TOOL, "explain", "AD9"});
     CHECK(unknown.exit_code == 2);
-    CHECK(contains(unknown.err, "there is no code \"AD9\". Run `aoti-dbg explain`"));
+    CHECK(contains(
+        unknown.err,
+        "aoti-dbg explain: error AD3001: there is no code \"AD9\". `aoti-dbg explain` lists all codes."));
 }
 
 TEST_CASE("A missing command gets the help, and an unknown one the nearest name; both fail as usage") {

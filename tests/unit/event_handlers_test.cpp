@@ -144,7 +144,7 @@ class Poller {
 constexpr const char* kName = "cuda-EvtHandlr";
 
 /// Waits until the activity of threads on their way to sleep has been counted.
-void close_unwound_calls() {
+void wait_until_quiet() {
     do {
         std::this_thread::sleep_for(milliseconds(2));
     } while (have_been_called());
@@ -178,7 +178,7 @@ TEST_CASE("A thread of that name counts as run when it has, once each time") {
     for (int i = 0; i < 3; ++i) {
         handler.run();
         CHECK(have_been_called());
-        close_unwound_calls();
+        wait_until_quiet();
     }
     other.run();
     shorter.run();
@@ -197,7 +197,7 @@ int times(Happens happens) {
     for (int i = 0; i < 8; ++i) {
         happens();
         told += have_been_called() ? 1 : 0;
-        close_unwound_calls();
+        wait_until_quiet();
     }
     return told;
 }
@@ -212,7 +212,7 @@ TEST_CASE("A thread that wakes in its own turn was not called, and one that slee
     Poller longer(kName, 300, 200);
     find_and_settle();
     longer.turn();
-    close_unwound_calls();
+    wait_until_quiet();
     CHECK(times([&] { longer.turn(); }) <= 2);
     CHECK(times([&] { longer.call(); }) >= 6);
 }
@@ -308,7 +308,7 @@ TEST_CASE("Threads that ask at the same time get the same answer") {
         beside += is_beside ? 1 : 0;
         told += own && is_reported && is_beside ? 1 : 0;
         handler.wait_until_done();
-        close_unwound_calls();
+        wait_until_quiet();
     }
     REQUIRE(beside == 50);
     // A busy machine may delay one of the two until the other has its answer.
@@ -332,14 +332,14 @@ TEST_CASE("Every thread of several is watched, and later ones after the next sea
         handlers.push_back(std::make_unique<Sleeper>(kName));
     find_and_settle();
     handlers.push_back(std::make_unique<Sleeper>(kName));
-    close_unwound_calls();
+    wait_until_quiet();
     handlers.back()->run();
     CHECK_FALSE(have_been_called());
     find_and_settle();
     for (const auto& handler : handlers) {
         handler->run();
         CHECK(have_been_called());
-        close_unwound_calls();
+        wait_until_quiet();
     }
 }
 
@@ -353,7 +353,7 @@ TEST_CASE("After a thread has ended, the next search finds its successor") {
     Sleeper next(kName);
     find_if_any_are_missing();
     CHECK(g_are_complete);
-    close_unwound_calls();
+    wait_until_quiet();
     next.run();
     CHECK(have_been_called());
 }
@@ -365,13 +365,13 @@ TEST_CASE("More threads than can be watched do no harm, and give their places ba
         for (int i = 0; i < 40; ++i)
             many.push_back(std::make_unique<Sleeper>(kName));
         find();
-        close_unwound_calls();
+        wait_until_quiet();
         for (const auto& one : many)
             one->run();
         CHECK(have_been_called());
     }
     CHECK(one_is_missing());
-    close_unwound_calls();
+    wait_until_quiet();
     Sleeper handler(kName);
     find_and_settle();
     handler.run();

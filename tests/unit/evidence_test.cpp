@@ -135,7 +135,7 @@ TEST_CASE("Evidence is the package without library and weights, for its owner on
 TEST_CASE("The version of the model's torch is recorded as it is now, or not at all if torch has none") {
     const TempFolder folder;
     const fs::path library = make_package(folder.path() / "p");
-    const auto fault_details = [&](const TorchLibrary& torch) {
+    const auto torch_members = [&](const TorchLibrary& torch) {
         const KeptEvidence kept = keep(library, folder.path(), 1U << 20U, torch);
         CHECK(names_in(kept.folder).size() == 5);
         CHECK(names_in(folder.path() / "evidence").size() == 1);
@@ -143,15 +143,15 @@ TEST_CASE("The version of the model's torch is recorded as it is now, or not at 
         const std::string text = read_text(fs::path(kept.folder) / "library.json");
         return text.substr(text.find("\"left_out\""));
     };
-    CHECK(fault_details({}) == "\"left_out\":0}\n");
+    CHECK(torch_members({}) == "\"left_out\":0}\n");
     const std::string old = "\"left_out\":0,\"torch\":\"2.9.0\",\"torch_library\":\"/a/libtorch_cpu.so\"}\n";
-    CHECK(fault_details({"/a/libtorch_cpu.so", "2.9.0"}) == old);
-    CHECK(fault_details({"/a/libtorch_cpu.so", "2.9.0"}) == old);
-    CHECK(fault_details({"/\",\"torch\":/x}", "2.11.0"}) ==
+    CHECK(torch_members({"/a/libtorch_cpu.so", "2.9.0"}) == old);
+    CHECK(torch_members({"/a/libtorch_cpu.so", "2.9.0"}) == old);
+    CHECK(torch_members({"/\",\"torch\":/x}", "2.11.0"}) ==
           "\"left_out\":0,\"torch\":\"2.11.0\",\"torch_library\":\"/\\\",\\\"torch\\\":/x}\"}\n");
-    CHECK(fault_details({"/a/libtorch_cpu.so", "2.9.0"}) == old);
-    CHECK(fault_details({}) == "\"left_out\":0}\n");
-    CHECK(fault_details({"/a/libtorch_cpu.so", "2.9.0"}) == old);
+    CHECK(torch_members({"/a/libtorch_cpu.so", "2.9.0"}) == old);
+    CHECK(torch_members({}) == "\"left_out\":0}\n");
+    CHECK(torch_members({"/a/libtorch_cpu.so", "2.9.0"}) == old);
 }
 
 TEST_CASE("A library other than the shim gives no torch version") {

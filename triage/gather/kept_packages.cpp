@@ -107,10 +107,10 @@ KeptPackages::KeptPackages(const std::string& folder, const ProcessOfModels& pro
 
 std::vector<const KeptPackage*> KeptPackages::of(std::uint32_t model) const {
     std::vector<const KeptPackage*> found;
-    const bool is_reported = knows_models();
+    const bool knows = knows_models();
     for (const KeptPackage& package : all_) {
         const bool is_its = model == ~0U ? !package.models.empty() : package.find(model) != nullptr;
-        if (!is_reported || is_its) found.push_back(&package);
+        if (!knows || is_its) found.push_back(&package);
     }
     return found;
 }

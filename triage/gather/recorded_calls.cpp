@@ -90,12 +90,11 @@ std::optional<ring::Call> RecordedCalls::last(std::uint32_t thread) const {
     return found == all_.rend() ? std::nullopt : std::optional(*found);
 }
 
-template <typename IsRequested>
-std::vector<CrashCall> RecordedCalls::latest(IsRequested is_requested) const {
+template <typename Matches>
+std::vector<CrashCall> RecordedCalls::latest(Matches matches) const {
     std::vector<CrashCall> calls;
     for (auto call = all_.rbegin(); call != all_.rend() && calls.size() < kCallsBefore; ++call)
-        if (is_call(*call->record) && !is_open(*call->record) && is_requested(*call))
-            calls.push_back(told(*call));
+        if (is_call(*call->record) && !is_open(*call->record) && matches(*call)) calls.push_back(told(*call));
     return calls;
 }
 

@@ -36,8 +36,8 @@ void for_each_file(const std::string& folder, std::string_view begins, std::stri
         if (entry.depth() >= kDeepest) entry.disable_recursion_pending();
         std::error_code unreadable;
         const std::string name = entry->path().filename().string();
-        const bool is_requested = name.rfind(begins, 0) == 0 && name.find(ends) != std::string::npos;
-        if (is_requested && entry->is_regular_file(unreadable)) take(entry->path());
+        const bool matches = name.rfind(begins, 0) == 0 && name.find(ends) != std::string::npos;
+        if (matches && entry->is_regular_file(unreadable)) take(entry->path());
     }
 }
 

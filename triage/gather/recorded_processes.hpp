@@ -53,22 +53,21 @@ struct RecordedProcess {
 std::vector<RecordedProcess> recorded_processes(const std::string& folder, std::uint64_t since_unix_ns);
 
 /// Returns the last one that is requested, or null if there is none.
-template <typename IsRequested>
-const RecordedProcess* last_of(const std::vector<RecordedProcess>& processes, IsRequested is_requested) {
-    const auto found = std::find_if(processes.rbegin(), processes.rend(), is_requested);
+template <typename Matches>
+const RecordedProcess* last_of(const std::vector<RecordedProcess>& processes, Matches matches) {
+    const auto found = std::find_if(processes.rbegin(), processes.rend(), matches);
     return found == processes.rend() ? nullptr : &*found;
 }
 
 /// Returns the requested process with the earliest known failure, or else the last requested one.
-template <typename IsRequested>
-const RecordedProcess* first_to_fail(const std::vector<RecordedProcess>& processes,
-                                     IsRequested is_requested) {
+template <typename Matches>
+const RecordedProcess* first_to_fail(const std::vector<RecordedProcess>& processes, Matches matches) {
     const RecordedProcess* first = nullptr;
     for (const RecordedProcess& process : processes)
-        if (process.failed_unix_ns != 0 && is_requested(process) &&
+        if (process.failed_unix_ns != 0 && matches(process) &&
             (first == nullptr || process.failed_unix_ns < first->failed_unix_ns))
             first = &process;
-    return first != nullptr ? first : last_of(processes, is_requested);
+    return first != nullptr ? first : last_of(processes, matches);
 }
 
 /// A call whose arguments are requested.

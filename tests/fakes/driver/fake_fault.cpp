@@ -23,7 +23,7 @@ namespace {
 using std::chrono::milliseconds;
 
 // Measured: 27 to 40 ms.
-constexpr milliseconds kLongestStall{30};
+constexpr milliseconds kStall{30};
 // Applies if nothing waits. Measured: 0.7 to 35 ms after the driver is notified of the fault.
 constexpr milliseconds kUntilDebugger{10};
 
@@ -170,7 +170,7 @@ void fault(Context* context, const std::string& kernel, std::uint64_t grid) {
     if (context->has_faulted.exchange(true)) return;
     if (is_stalled()) {
         context->is_stalled = true;
-        std::this_thread::sleep_for(kLongestStall);
+        std::this_thread::sleep_for(kStall);
     }
     tell_event_handler();
     std::promise<void> is_loaded;
