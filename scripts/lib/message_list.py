@@ -9,6 +9,8 @@ from __future__ import annotations
 import dataclasses
 import re
 
+from docs_messages import unescaped
+
 VALUE = "…"
 TOKEN = re.compile(
     r"""(?P<skip>//[^\n]*|/\*.*?\*/|^[ \t]*\#(?:[^\n\\]|\\.|\\\n)*|\s+)
@@ -20,7 +22,6 @@ TOKEN = re.compile(
       |(?P<number>[\w.']+)""",
     re.DOTALL | re.VERBOSE | re.MULTILINE,
 )
-ESCAPES = {"n": "\n", "t": "\t", '"': '"', "\\": "\\", "'": "'"}
 CONVERSION = re.compile(r"%(?:%|[-+ #0]*(?:\*|\d+)?(?:\.(?:\*|\d+))?(?:hh|h|ll|l|z|j|t|L)?[a-zA-Z])")
 CLOSING = {"(": ")", "[": "]", "{": "}"}
 # Functions that return the text of their argument unchanged.
@@ -44,10 +45,6 @@ class Text:
     line: int
     template: str
     printer: str  # "warn", "info", an ErrorCode's name, or nothing
-
-
-def unescaped(text: str) -> str:
-    return re.sub(r"\\(.)", lambda match: ESCAPES.get(match[1], ""), text, flags=re.DOTALL)
 
 
 def tokens(source: str) -> list[Token]:
@@ -196,7 +193,7 @@ def printer_of(name: str, group: Token) -> str:
     return ""
 
 
-def walk(sequence: list[Token], printer: str, hidden: set[int], found: list[Text]) -> None:
+def walk(sequence: list[Token], printer: str, found: list[Text]) -> None:
     for expression in statements(sequence):
         first = next((token for token in expression if token.kind == "text"), None)
         shown = shown_groups(expression)
@@ -210,8 +207,8 @@ def walk(sequence: list[Token], printer: str, hidden: set[int], found: list[Text
                 if previous is not None and previous.text == "static_assert":
                     continue
                 inner_printer = printer_of(previous.text, token) if previous is not None else ""
-                if id(token) not in shown and id(token) not in hidden:
-                    walk(token.inner, inner_printer, set(), found)
+                if id(token) not in shown:
+                    walk(token.inner, inner_printer, found)
                 else:
                     walk_calls(token.inner, found)
             previous = token
@@ -226,7 +223,7 @@ def walk_calls(sequence: list[Token], found: list[Text]) -> None:
         if id(token) in shown:
             walk_calls(token.inner, found)
         else:
-            walk(token.inner, "", set(), found)
+            walk(token.inner, "", found)
 
 
 def readable(template: str) -> str:
@@ -244,7 +241,7 @@ def is_prose(template: str, printer: str) -> bool:
 def texts(source: str) -> list[Text]:
     """Return the texts in source order, each once."""
     found: list[Text] = []
-    walk(nested(tokens(source)), "", set(), found)
+    walk(nested(tokens(source)), "", found)
     shown: dict[tuple[str, str], Text] = {}
     for text in found:
         template = readable(text.template)

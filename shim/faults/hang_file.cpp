@@ -11,7 +11,6 @@
 #include "base/message.hpp"
 
 namespace aoti_dbg {
-namespace {}  // namespace
 
 Status HangFile::write(const Hang& hang) const {
     std::string text;
