@@ -15,6 +15,7 @@ void activate_call_observers() {
         if (moments.before) active.before.add(observer);
         if (moments.after) active.after.add(observer);
         if (moments.unwind) active.unwind.add(observer);
+        if (moments.end_run) active.end_run.add(observer);
     }
     g_active_observers = active;
 }

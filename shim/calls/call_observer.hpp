@@ -10,7 +10,10 @@
 
 namespace aoti_dbg {
 
+struct Inspected;
+struct LoadedObject;
 struct OpenCall;
+class Parts;
 struct ThreadState;
 
 /// The functions of an observer that calls run. A feature that is off has none.
@@ -20,6 +23,7 @@ struct CallMoments {
     bool before = false;
     bool after = false;
     bool unwind = false;
+    bool end_run = false;
 };
 
 /// One object per feature, shared by all threads. Its per-thread data is in ThreadState.
@@ -37,10 +41,16 @@ class CallObserver {
     /// is not null. A call that is not selected gets here, too, if the options follow such calls.
     virtual void before(ThreadState& /*state*/, OpenCall& /*call*/) const {}
     /// The call returned. It is no longer the innermost one.
-    virtual void after(ThreadState& /*state*/, const OpenCall& /*call*/, std::int32_t /*result*/) const {}
+    virtual void after(ThreadState& /*state*/, OpenCall& /*call*/, std::int32_t /*result*/) const {}
     /// An exception unwound the call, which is still the innermost one. The thread's stack now ends at
     /// `frame`.
-    virtual void unwind(ThreadState& /*state*/, const OpenCall& /*call*/, std::uintptr_t /*frame*/) const {}
+    virtual void unwind(ThreadState& /*state*/, OpenCall& /*call*/, std::uintptr_t /*frame*/) const {}
+    /// A run ended, and all observers have seen its return or its exception.
+    virtual void end_run(ThreadState& /*state*/, const OpenCall& /*run*/) const {}
+    /// A model loads, before any of its calls. The observer adds its data on the model to `parts`, and
+    /// requests what the library must inspect besides calls. It runs even if no session has started.
+    virtual void model_loads(const LoadedObject& /*object*/, Parts& /*parts*/,
+                             Inspected& /*inspected*/) const {}
 
   protected:
     constexpr CallObserver() = default;
@@ -66,7 +76,7 @@ class ObserverList {
 };
 
 struct ActiveObservers {
-    ObserverList identify, skip, before, after, unwind;
+    ObserverList identify, skip, before, after, unwind, end_run;
 };
 
 /// Inline, because every call reads it. Empty until activate_call_observers().

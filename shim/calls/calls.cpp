@@ -73,6 +73,8 @@ void describe_call(const CallStart& start, const OpenCall* parent, OpenCall& cal
     call.model = start.model == ring::kNoModel && run != nullptr ? run->model : start.model;
     call.next_call = 0;
     call.is_printed = false;
+    call.is_unsaved = false;
+    call.has_finding = false;
     call.seq = 0;
     call.record = nullptr;
     call.passage = start.passage;
@@ -114,6 +116,11 @@ void write_record(ThreadState& state, OpenCall& call, const OpenCall* parent, co
     call.record = &record;
 }
 
+void end_run(ThreadState& state, const OpenCall& run) {
+    for (const CallObserver* const observer : active_observers().end_run)
+        observer->end_run(state, run);
+}
+
 }  // namespace
 
 std::uint32_t nesting_of(const ThreadState& state) {
@@ -126,10 +133,11 @@ std::uint32_t nesting_of(const ThreadState& state) {
 [[gnu::hot]] void close_unwound_calls(ThreadState& state, std::uintptr_t frame) {
     // Stacks grow downwards, so a call that started at or below this frame is no longer running.
     while (state.depth > 0) {
-        const OpenCall& left = state.open[state.depth - 1];
+        OpenCall& left = state.open[state.depth - 1];
         if (left.frame > frame && !is_gone(state, left, frame)) return;
         for (const CallObserver* const observer : active_observers().unwind)
             observer->unwind(state, left, frame);
+        if (left.kind == ring::CallKind::run) end_run(state, left);
         close_innermost_unwound(state);
     }
 }
@@ -183,7 +191,7 @@ std::uint32_t nesting_of(const ThreadState& state) {
     // An exception unwound the calls above this one, and the program caught it before this call returned.
     if (state.depth != 0 && state.open[state.depth - 1].frame != frame) close_unwound_calls(state, frame - 1);
     if (state.depth == 0 || state.open[state.depth - 1].frame != frame) return;
-    const OpenCall& call = state.open[--state.depth];
+    OpenCall& call = state.open[--state.depth];
     state.progress.steps.raise();
     if (call.kind == ring::CallKind::cpp_kernel) result = 0;  // these functions return void
     flags |= ring::kEnded;
@@ -195,6 +203,7 @@ std::uint32_t nesting_of(const ThreadState& state) {
     if (call.kind == ring::CallKind::run) watch_all_roles();
     for (const CallObserver* const observer : active_observers().after)
         observer->after(state, call, result);
+    if (call.kind == ring::CallKind::run) end_run(state, call);
 }
 
 }  // namespace aoti_dbg

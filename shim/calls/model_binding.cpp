@@ -39,7 +39,7 @@ std::string op_of_unknown(std::string_view symbol) {
 
 /// Returns the role of a function that is inspected but is not a call. Returns nothing for any other
 /// function.
-std::optional<SlotRole> role_besides_calls(std::string_view symbol, const LookedAt& inspected) {
+std::optional<SlotRole> role_besides_calls(std::string_view symbol, const Inspected& inspected) {
     if (inspected.pointers && symbol == kDataPointer) return SlotRole::pointer;
     if (inspected.views && symbol == kView) return SlotRole::view;
     if (inspected.tensors && (symbol == kMake || symbol == kMakePinned)) return SlotRole::made;
@@ -49,7 +49,7 @@ std::optional<SlotRole> role_besides_calls(std::string_view symbol, const Looked
 
 /// Describes the stub for `symbol`. Returns false if it gets none.
 bool describe(std::string_view symbol, const PackageInfo& package, std::uint16_t model, bool linked,
-              LookedAt inspected, Slot& slot) {
+              Inspected inspected, Slot& slot) {
     const ShimSignature* const shim = find_shim(symbol);
     if (const std::optional<SlotRole> role = role_besides_calls(symbol, inspected); role && shim != nullptr) {
         slot.role = *role;
@@ -124,7 +124,7 @@ bool bind_driver_import(const LoadedObject& object, const ImportSlot& import, Bi
 }  // namespace
 
 BindingReport bind_model(const LoadedObject& object, const PackageInfo& package, std::uint16_t model,
-                         bool linked, LookedAt inspected) {
+                         bool linked, Inspected inspected) {
     BindingReport report;
     for_each_import(object, [&](const ImportSlot& import) {
         const std::string_view symbol = import.symbol;

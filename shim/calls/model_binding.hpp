@@ -22,7 +22,7 @@ struct BindingReport {
 };
 
 /// What the library inspects besides calls.
-struct LookedAt {
+struct Inspected {
     bool pointers = false;  // pointers that the model requests, for levels 1 and 2 and for races
     bool views = false;     // views that it creates of storages, for checks
     bool tensors = false;   // tensors that it creates and frees, for the map of tensors
@@ -31,7 +31,7 @@ struct LookedAt {
 /// If `linked`, no lookup announces the model's runs. The library recognizes them by their first and last
 /// call.
 BindingReport bind_model(const LoadedObject& object, const PackageInfo& package, std::uint16_t model,
-                         bool linked, LookedAt inspected);
+                         bool linked, Inspected inspected);
 
 /// Returns the name of an op for its shim function, even if the table lacks it.
 const Name* name_of_shim_function(std::string_view symbol);

@@ -14,8 +14,10 @@
 #include "base/file_failure.hpp"
 #include "base/message.hpp"
 #include "model/package.hpp"
+#include "shim/calls/call_observer.hpp"
 #include "shim/calls/container_functions.hpp"
 #include "shim/calls/model_binding.hpp"
+#include "shim/calls/parts.hpp"
 #include "shim/calls/session.hpp"
 #include "shim/record/evidence.hpp"
 #include "shim/runtime/deadline_lock.hpp"
@@ -25,7 +27,6 @@
 #include "shim/runtime/shim_api.hpp"
 #include "shim/runtime/slots.hpp"
 #include "shim/runtime/tally.hpp"
-#include "shim/tensors/measured_model.hpp"
 
 namespace aoti_dbg {
 namespace {
@@ -35,7 +36,7 @@ struct Model {
     LoadedObject object;
     PackageInfo package;
     std::vector<const Name*> proxy_ops;
-    std::unique_ptr<MeasuredModel> measured;
+    Parts parts;              // of the features
     TorchLibrary torch;       // for the evidence
     bool linked = false;      // not opened by a loader, so its Run may be called without our stub
     std::uint64_t loads = 0;  // the loader's count of unloaded objects when the model was last verified
@@ -162,20 +163,6 @@ void say_once_what_is_missing(const Model& model, const BindingReport& report) {
     }
 }
 
-/// Returns the data for inspecting tensors, or null. Warns once that only names are printed for such models.
-std::unique_ptr<MeasuredModel> measured_part(const LoadedObject& object) {
-    static bool said = false;
-    std::unique_ptr<MeasuredModel> measured = MeasuredModel::read(object);
-    if (measured == nullptr && !std::exchange(said, true)) {
-        message(
-            Severity::warn,
-            "the PyTorch library of %s lacks functions that describe tensors. The model's arguments are not "
-            "checked, measured or saved. At levels 1 and 2, kernel names are printed instead (level 3).",
-            object.path.c_str());
-    }
-    return measured;
-}
-
 /// A linked model stays where it was built, so its files are not deleted.
 bool is_kept(const Model& model) {
     return options().evidence && !model.linked;
@@ -205,11 +192,10 @@ Model* arrive(Registry& all, const LoadedObject& object, bool linked) {
     for (const std::string& op : model->package.proxy_ops) {
         model->proxy_ops.push_back(op.empty() ? nullptr : intern_name(op, {}));
     }
-    if (any_feature_active()) model->measured = measured_part(object);
     if (is_kept(*model)) model->torch = torch_behind(object);
-    const bool is_known = model->measured != nullptr;
-    const LookedAt inspected{is_known && (measuring() || saving() || ordering()), is_known && checking(),
-                             is_known && g_recording_memory && model->measured->is_on_cuda()};
+    Inspected inspected;
+    for (const CallObserver* const observer : all_call_observers())
+        observer->model_loads(object, model->parts, inspected);
     const BindingReport report = bind_model(object, model->package, model->number, linked, inspected);
     g_unbound += report.unbound;
     say_once_what_is_missing(*model, report);
@@ -390,9 +376,9 @@ const Name* launched_kernel_name(std::uint16_t number, std::string_view cubin, s
     return candidates == 1 ? intern_name(only->name, function) : intern_name(function, {});
 }
 
-[[gnu::hot]] MeasuredModel* measured_model(std::uint16_t number) {
+[[gnu::hot]] const Parts* model_parts(std::uint16_t number) {
     const Model* model = model_with(number);
-    return model == nullptr ? nullptr : model->measured.get();
+    return model == nullptr ? nullptr : &model->parts;
 }
 
 ModelCounts count_models() {

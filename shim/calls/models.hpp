@@ -8,8 +8,8 @@
 
 namespace aoti_dbg {
 
-class MeasuredModel;
 struct Name;
+class Parts;
 
 /// Handles a lookup that found a container function at `found`. The model is new or already known. Returns
 /// what dlsym gives its caller: a stub, or `found`.
@@ -35,9 +35,9 @@ const Name* proxy_op_name(std::uint16_t model, std::uint64_t index);
 /// folder and extension, or "" if there is no file. `function` is the name in the image.
 const Name* launched_kernel_name(std::uint16_t model, std::string_view cubin, std::string_view function);
 
-/// Returns the data that level 2 needs for a model, or null if the model is not measured. It is never freed.
-/// Takes no lock.
-MeasuredModel* measured_model(std::uint16_t model);
+/// Returns what the features keep for a model, or null if the number is unknown. It is never freed. Takes no
+/// lock.
+const Parts* model_parts(std::uint16_t model);
 
 /// Keeps the package files of all loaded models (record/evidence), unless an option disables it. Runs at the
 /// first recorded call, and for later models when they load. Writes files and holds no lock.

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
 
 #include "config/options.hpp"
 #include "shim/runtime/stub_frame.hpp"
@@ -10,13 +9,6 @@
 namespace aoti_dbg {
 
 struct Slot;
-
-/// Measuring state of one thread: the pointers that its model requested recently, and the state of its runs.
-struct MeasuringThread;
-struct DropMeasuringThread {
-    void operator()(MeasuringThread* state) const;
-};
-using MeasuringThreadPtr = std::unique_ptr<MeasuringThread, DropMeasuringThread>;
 
 /// How a call came in. A stub has a frame that exists until the call ends. A driver hook has a kernel's
 /// parameters.

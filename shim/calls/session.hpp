@@ -4,17 +4,22 @@
 
 #include <sys/types.h>
 
+#include <array>
 #include <atomic>
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "config/options.hpp"
 #include "config/pattern.hpp"
 #include "shim/calls/coverage.hpp"
 #include "shim/calls/models.hpp"
+#include "shim/calls/parts.hpp"
+#include "shim/calls/session_part.hpp"
 #include "shim/record/flight_ring.hpp"
 #include "shim/record/line_log.hpp"
 #include "shim/runtime/deadline_lock.hpp"
@@ -22,15 +27,12 @@
 #include "shim/runtime/process.hpp"
 #include "shim/runtime/tally.hpp"
 
+struct CUctx_st;  // of cuda.h
+
 namespace aoti_dbg {
 
-class AllocationFile;
-class CompletionMarkers;
-class MeasuredOutput;
+class CoverageLine;
 class ProcessNotes;
-class Measurer;
-class Saving;
-class TensorMapFile;
 struct ThreadState;
 
 class Session {
@@ -50,34 +52,20 @@ class Session {
     [[nodiscard]] FlightRing* ring() { return ring_.get(); }
     [[nodiscard]] const FlightRing* ring() const { return ring_.get(); }
     [[nodiscard]] pid_t pid() const { return pid_; }
-    /// Null if nothing is measured.
-    [[nodiscard]] Measurer* measurer() { return measurer_; }
-    [[nodiscard]] MeasuredOutput* output() { return output_; }
+    /// True if this process is the one that the user started.
+    [[nodiscard]] bool is_start() const { return is_start_; }
+    [[nodiscard]] std::uint64_t begun_unix_ns() const { return begun_unix_ns_; }
 
-    /// Creates it at the first call. Returns null if nothing is saved.
-    [[nodiscard]] Saving* saving();
-    /// Returns null if it was not created yet.
-    [[nodiscard]] Saving* present_saving() { return saving_.load(std::memory_order_acquire); }
-
-    /// Decides and creates it at the first launch. Returns null if launches get no completion markers.
-    [[nodiscard]] CompletionMarkers* markers() {
-        return has_decided_markers_.load(std::memory_order_acquire) ? present_markers() : decide_markers();
+    /// Call this only from start_session_parts().
+    template <typename Part>
+    Part& add(std::unique_ptr<Part> part) {
+        part_list_.at(part_count_++) = part.get();
+        return parts_by_type_.add(std::move(part));
     }
-    /// Returns null if it was not created yet.
-    [[nodiscard]] CompletionMarkers* present_markers() { return markers_.load(std::memory_order_acquire); }
-    /// Returns the map of allocations next to the ring, created at the first call. Returns null if there is
-    /// none.
-    [[nodiscard]] AllocationFile* allocations();
-    /// Returns null if it was not created yet.
-    [[nodiscard]] AllocationFile* present_allocations() {
-        return allocations_.load(std::memory_order_acquire);
-    }
-
-    /// Returns the map of tensors next to the ring, created at the first tensor. Returns null if there is
-    /// none.
-    [[nodiscard]] TensorMapFile* tensor_map() {
-        TensorMapFile* const map = tensor_map_.load(std::memory_order_acquire);
-        return map != nullptr ? map : make_tensor_map();
+    /// Returns the part of that type, or null if its feature is off.
+    template <typename Part>
+    [[nodiscard]] Part* part() const {
+        return parts_by_type_.find<Part>();
     }
 
     /// Returns the facts about this process, or null if none are recorded.
@@ -85,11 +73,6 @@ class Session {
 
     /// Returns the output folder, or "" if nothing is written or the folder cannot be created.
     [[nodiscard]] const std::string& folder() const { return folder_; }
-
-    /// Sets the path to which the driver writes a core dump after a GPU fault.
-    void expect_fault_dump(const std::string& path) {
-        fault_dump_.store(new std::string(path), std::memory_order_release);
-    }
 
     /// Call this when a thread is about to make its first call.
     void note_first_call() {
@@ -121,11 +104,15 @@ class Session {
         return true;
     }
 
+    /// Call these before a context, or all contexts of a device, are destroyed.
+    void context_ends(CUctx_st* context);
+    void device_ends(int device);
+
     /// Closes log and ring and prints the coverage. Returns true if there was a failure, a finding or a
     /// fault.
     bool end();
     /// Call this after everything else. Removes a folder that replaced an unusable output folder, unless it
-    /// contains a report or saved tensors. Allocates nothing.
+    /// contains a report or files of a feature. Allocates nothing.
     void leave_private_folder();
 
   private:
@@ -134,31 +121,21 @@ class Session {
     void open_ring(const Options& options);
     void publish_names(std::uint32_t id);
     void publish_numbered_contexts();
-    CompletionMarkers* decide_markers();
-    TensorMapFile* make_tensor_map();
-    void be_ready_to_report(const Options& options, std::uint64_t since_unix_ns, bool is_start);
-    bool say_coverage(bool output_rests);
+    void add_counts(Counts& all);
+    void append_coverage(const Counts& all, CoverageLine& line);
+    [[nodiscard]] std::span<SessionPart* const> parts() const { return {part_list_.data(), part_count_}; }
 
     pid_t pid_;
+    bool is_start_;
+    std::uint64_t begun_unix_ns_;
     std::string folder_;
     bool is_private_ = false;
     std::unique_ptr<LineLog> log_;
     std::unique_ptr<FlightRing> ring_;
-    ProcessNotes* notes_ = nullptr;     // never freed: threads may be using it
-    MeasuredOutput* output_ = nullptr;  // never freed, like the measurer: threads may be using them
-    Measurer* measurer_ = nullptr;
-    std::mutex saving_mutex_;  // guards the creation
-    std::atomic<bool> may_save_{false};
-    std::atomic<Saving*> saving_{nullptr};
-    std::mutex markers_mutex_;  // guards the decision
-    std::atomic<bool> has_decided_markers_{false};
-    std::atomic<CompletionMarkers*> markers_{nullptr};  // never freed: threads may be using it
-    std::mutex maps_mutex_;                             // guards the creation of a map
-    std::atomic<bool> may_map_allocations_{false};
-    std::atomic<bool> may_map_tensors_{false};
-    std::atomic<AllocationFile*> allocations_{nullptr};    // never freed: threads may be using it
-    std::atomic<TensorMapFile*> tensor_map_{nullptr};      // never freed: threads may be using it
-    std::atomic<const std::string*> fault_dump_{nullptr};  // never freed, because exit reads it
+    ProcessNotes* notes_ = nullptr;  // never freed: threads may be using it
+    std::size_t part_count_ = 0;
+    std::array<SessionPart*, 12> part_list_{};
+    Parts parts_by_type_;
     std::atomic<bool> has_calls_{false};
     std::atomic<std::uint64_t> seq_{0};
     std::atomic<std::uint32_t> runs_{0};

@@ -8,6 +8,7 @@
 #include "config/selection.hpp"
 #include "model/wrapper_info.hpp"
 #include "shim/calls/coverage.hpp"
+#include "shim/calls/parts.hpp"
 #include "shim/calls/passage.hpp"
 #include "shim/record/flight_ring.hpp"
 #include "shim/runtime/process.hpp"
@@ -60,7 +61,9 @@ struct OpenCall {
     MeasuredModel* measured = nullptr;  // null if its tensors cannot be inspected
     std::uint32_t site = kNone;         // its line in the model's source
     Passage passage;                    // how the call came in, for its tensors
-    mutable bool is_printed = false;    // it has a line in the log
+    bool is_printed = false;            // it has a line in the log
+    bool is_unsaved = false;            // its tensors cannot be saved, so its name is printed instead
+    bool has_finding = false;           // of a run that ends
 };
 
 inline constexpr std::uint32_t kDeepest = 64;
@@ -98,7 +101,7 @@ struct ThreadState {
     std::array<std::uint16_t, 16> marked_at{};
     WatchedWord<std::uintptr_t> stack_low;  // bounds of the thread's own stack; 0: not determined yet
     WatchedWord<std::uintptr_t> stack_high;
-    MeasuringThreadPtr measuring;  // created at the first measured call
+    Parts parts;  // of the features
 
     [[nodiscard]] OpenCall* top() { return depth == 0 ? nullptr : &open[depth - 1]; }
 };

@@ -2,9 +2,7 @@
 
 #include <utility>
 
-#include "shim/calls/session.hpp"
-#include "shim/measure/measurer.hpp"
-#include "shim/runtime/process.hpp"
+#include "shim/findings/measured_output.hpp"
 
 namespace aoti_dbg {
 
@@ -31,14 +29,12 @@ void add_tensor(const ArgumentFacts& argument, const TensorFacts* tensor, Findin
 }
 
 void tell(Finding finding, Mismatch mismatch) {
-    Session* const session = wiped_page().session.load(std::memory_order_acquire);
-    if (session == nullptr || session->measurer() == nullptr) return;
     finding.kind = Finding::Kind::argument;
     finding.check = std::move(mismatch.check);
     finding.expected = std::move(mismatch.expected);
     finding.found = std::move(mismatch.found);
     finding.advice = std::move(mismatch.advice);
-    session->measurer()->tell(std::move(finding));
+    report_finding(std::move(finding));
 }
 
 }  // namespace aoti_dbg

@@ -1,6 +1,8 @@
 #include "shim/check/checks.hpp"
 
 #include <atomic>
+#include <map>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -9,16 +11,20 @@
 
 #include "base/fnv.hpp"
 #include "base/words.hpp"
+#include "config/selection.hpp"
 #include "serializer/finding.hpp"
 #include "shim/calls/calls.hpp"
+#include "shim/calls/coverage_line.hpp"
 #include "shim/calls/session.hpp"
 #include "shim/calls/thread_state.hpp"
 #include "shim/check/call_finding.hpp"
+#include "shim/check/checked_pointers.hpp"
 #include "shim/check/mismatch.hpp"
 #include "shim/check/model_checks.hpp"
-#include "shim/measure/measuring_thread.hpp"
 #include "shim/runtime/clock.hpp"
 #include "shim/runtime/names.hpp"
+#include "shim/runtime/process.hpp"
+#include "shim/tensors/call_tensors.hpp"
 #include "shim/tensors/measured_model.hpp"
 
 namespace aoti_dbg {
@@ -26,13 +32,51 @@ namespace {
 
 std::atomic<std::uint64_t> g_unchecked_models{0};
 
+/// Decides whether the views that a run creates need a check. They do not if the inputs are those of a run
+/// whose views were sound. One number identifies the inputs; 0 means unknown.
+struct CheckedViews {
+    std::uint64_t sound = 0;    // number of a run whose views were sound
+    std::uint64_t at_hand = 0;  // number of the current run
+    [[nodiscard]] bool are_sound() const { return at_hand != 0 && at_hand == sound; }
+};
+
+/// The part of a thread that checks arguments.
+struct CheckingThread {
+    // The number of the facts that the last comparison found right, by model and position.
+    std::map<std::pair<std::uint16_t, std::uint64_t>, std::uint64_t> sound_inputs;
+    CheckedPointers pointers;
+    std::map<std::uint16_t, CheckedViews> views;  // by model
+    CheckedViews* views_at_hand = nullptr;        // of the current run
+    std::uint32_t found_in_run = ring::kNoRun;    // the last run with a wrong argument or result
+};
+
+CheckingThread& own_part(ThreadState& state) {
+    return state.parts.get<CheckingThread>();
+}
+
+ModelChecks& checks_of(const MeasuredModel& model) {
+    return *model.parts().find<ModelChecks>();
+}
+
+/// Counts the models whose inputs cannot be checked.
+class ChecksPart final : public SessionPart {
+  public:
+    void append_coverage(CoverageLine& line) const override {
+        const std::uint64_t unchecked = g_unchecked_models.load(std::memory_order_relaxed);
+        if (unchecked != 0)
+            line.count("; ", unchecked, "model with inputs that cannot be checked",
+                       "models with inputs that cannot be checked");
+        line.name("models_without_checks", unchecked);
+    }
+};
+
 /// Returns a finding with the facts of the call, without the mismatch.
 Finding finding_at(ThreadState& state, const OpenCall& call) {
     own_part(state).found_in_run = call.run;
     Finding finding;
     finding.sequence = call.seq;
     finding.time_ns = unix_nanoseconds();
-    finding.thread = own_part(state).thread;
+    finding.thread = tensors_of(state).thread;
     finding.stream = call.stream;
     if (call.model != ring::kNoModel) finding.model = call.model;
     if (call.run != ring::kNoRun) finding.run = call.run;
@@ -47,12 +91,11 @@ Finding finding_at(ThreadState& state, const OpenCall& call) {
 /// Returns the number of the input's facts, or 0 if unknown.
 std::uint64_t check_input(ThreadState& state, const MeasuredModel& model, const OpenCall& run, std::size_t n,
                           TensorHandle handle) {
-    const ModelChecks::Input input = model.checks().input(n);
+    const ModelChecks::Input input = checks_of(model).input(n);
     if (input.guard == nullptr || handle == nullptr) return 0;
-    MeasuringThread& own = own_part(state);
     SeenTensor seen;
-    if (!own.reader.read(model.api(), handle, seen)) return 0;
-    std::uint64_t& sound = own.sound_inputs[{run.model, n}];
+    if (!tensors_of(state).reader.read(model.api(), handle, seen)) return 0;
+    std::uint64_t& sound = own_part(state).sound_inputs[{run.model, n}];
     if (sound == seen.facts->number) return sound;
     std::vector<Mismatch> wrong = compare_input(*input.guard, input.relies_on_strides, *seen.facts);
     if (wrong.empty()) sound = seen.facts->number;
@@ -66,7 +109,7 @@ std::uint64_t check_input(ThreadState& state, const MeasuredModel& model, const 
 }
 
 void check_count(ThreadState& state, const MeasuredModel& model, const OpenCall& run, std::uint64_t given) {
-    const std::size_t expected = model.checks().inputs();
+    const std::size_t expected = checks_of(model).inputs();
     if (expected == 0 || expected == given) return;
     tell(finding_at(state, run),
          {"number of inputs", counted(expected, "input"), std::to_string(given),
@@ -82,15 +125,16 @@ void note_container_call(MeasuredModel& model, const OpenCall& call, std::int32_
     if (call.passage.frame == nullptr) return;
     const auto* container = reinterpret_cast<const void*>(call.passage.frame->integer(0));
     if (gives_constants(call.name->printed))
-        model.checks().note_update(container, call.name->printed, result);
-    if (call.name->printed == "AOTInductorModelContainerDelete") model.checks().forget(container);
+        checks_of(model).note_update(container, call.name->printed, result);
+    if (call.name->printed == "AOTInductorModelContainerDelete") checks_of(model).forget(container);
 }
 
 /// A run that returned with success proves its views sound. A run that an exception unwound may have skipped
 /// views.
 void end_views(ThreadState& state, std::int32_t result) {
-    if (state.measuring == nullptr) return;
-    CheckedViews* const views = std::exchange(state.measuring->views_at_hand, nullptr);
+    CheckingThread* const own = state.parts.find<CheckingThread>();
+    if (own == nullptr) return;
+    CheckedViews* const views = std::exchange(own->views_at_hand, nullptr);
     if (views != nullptr && result == 0) views->sound = views->at_hand;
 }
 
@@ -130,15 +174,15 @@ void check_run(ThreadState& state, MeasuredModel* model, const OpenCall& run) {
     const auto* handles = reinterpret_cast<const TensorHandle*>(run.passage.frame->integer(1));
     const std::uint64_t given = handles == nullptr ? 0 : run.passage.frame->integer(2);
     if (model == nullptr) return;
-    ModelChecks& checks = model->checks();
+    ModelChecks& checks = checks_of(*model);
     if (given != 0 && !checks.is_checkable() && checks.first_to_miss_checks())
         g_unchecked_models.fetch_add(1, std::memory_order_relaxed);
     const auto* container = reinterpret_cast<const void*>(run.passage.frame->integer(0));
     if (std::optional<Mismatch> wrong = checks.wrong_constants(container))
         tell(finding_at(state, run), std::move(*wrong));
     check_count(state, *model, run, given);
-    MeasuringThread& own = own_part(state);
-    begin_finding(own);
+    begin_finding(tensors_of(state));
+    CheckingThread& own = own_part(state);
     std::uint64_t all =
         fnv1a(checks.changes(), fnv1a(reinterpret_cast<std::uintptr_t>(container), kFnvBegin));
     bool is_known = true;
@@ -153,10 +197,10 @@ void check_run(ThreadState& state, MeasuredModel* model, const OpenCall& run) {
 }
 
 [[gnu::hot]] void check_launch(ThreadState& state, const MeasuredModel& model, const OpenCall& call) {
-    const std::span<const ModelChecks::LaunchPointer> pointers = model.checks().pointers_at(call.site);
+    const std::span<const ModelChecks::LaunchPointer> pointers = checks_of(model).pointers_at(call.site);
     if (pointers.empty()) return;
-    CheckedPointers& checked = own_part(state).pointers_checked;
-    std::vector<std::uint64_t>& right = checked.right_ones(call.model, model.checks());
+    CheckedPointers& checked = own_part(state).pointers;
+    std::vector<std::uint64_t>& right = checked.right_ones(call.model, checks_of(model));
     for (const ModelChecks::LaunchPointer& pointer : pointers) {
         const auto address = *static_cast<const std::uint64_t*>(call.passage.parameters[pointer.parameter]);
         // A tensor without elements may have no memory.
@@ -174,7 +218,8 @@ void check_run(ThreadState& state, MeasuredModel* model, const OpenCall& run) {
 }
 
 void check_view(ThreadState& state, const MeasuredModel& model, const StubFrame& frame) {
-    CheckedViews* const views = state.measuring == nullptr ? nullptr : state.measuring->views_at_hand;
+    const CheckingThread* const own = state.parts.find<CheckingThread>();
+    CheckedViews* const views = own == nullptr ? nullptr : own->views_at_hand;
     const ShimApi& api = model.api();
     const auto* tensor = reinterpret_cast<TensorHandle>(frame.integer(0));
     const auto rank = static_cast<std::int64_t>(frame.integer(1));
@@ -231,8 +276,8 @@ void check_unwound(ThreadState& state, std::uintptr_t frame) {
                 "read the exception. --level 2 shows the arguments of the call");
 }
 
-std::uint64_t count_unchecked_models() {
-    return g_unchecked_models.load(std::memory_order_relaxed);
+void start_checks(Session& session) {
+    if (may_find(options())) session.add(std::make_unique<ChecksPart>());
 }
 
 }  // namespace aoti_dbg

@@ -7,6 +7,7 @@
 namespace aoti_dbg {
 
 class MeasuredModel;
+class Session;
 struct OpenCall;
 struct StubFrame;
 struct ThreadState;
@@ -27,7 +28,7 @@ void check_unwound(ThreadState& state, std::uintptr_t frame);
 /// did to the constants.
 void check_result(ThreadState& state, MeasuredModel* model, const OpenCall& call, std::int32_t result);
 
-/// Returns the number of models that ran with inputs for which no source states the requirements.
-std::uint64_t count_unchecked_models();
+/// Gives the session the count of models whose inputs cannot be checked.
+void start_checks(Session& session);
 
 }  // namespace aoti_dbg

@@ -18,7 +18,7 @@ CallMoments RaceObserver::moments() const {
         races::note_call(state, *call.measured, call, When::before);
 }
 
-[[gnu::hot]] void RaceObserver::after(ThreadState& state, const OpenCall& call, std::int32_t result) const {
+[[gnu::hot]] void RaceObserver::after(ThreadState& state, OpenCall& call, std::int32_t result) const {
     if (result == 0 && returns_tensors(call)) races::note_call(state, *call.measured, call, When::after);
 }
 

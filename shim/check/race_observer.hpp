@@ -10,7 +10,7 @@ class RaceObserver final : public CallObserver {
     constexpr RaceObserver() = default;
     [[nodiscard]] CallMoments moments() const override;
     void before(ThreadState& state, OpenCall& call) const override;
-    void after(ThreadState& state, const OpenCall& call, std::int32_t result) const override;
+    void after(ThreadState& state, OpenCall& call, std::int32_t result) const override;
 };
 
 inline constexpr RaceObserver kRaceObserver;

@@ -12,11 +12,11 @@
 #include "base/message.hpp"
 #include "shim/calls/thread_state.hpp"
 #include "shim/check/call_finding.hpp"
-#include "shim/measure/measuring_thread.hpp"
 #include "shim/runtime/clock.hpp"
 #include "shim/runtime/gpu_api.hpp"
 #include "shim/runtime/process.hpp"
 #include "shim/runtime/stream_key.hpp"
+#include "shim/tensors/call_tensors.hpp"
 #include "shim/tensors/measured_model.hpp"
 
 namespace aoti_dbg {
@@ -256,7 +256,7 @@ std::uint64_t touched_bytes(const SeenFacts& facts) {
 }
 
 /// The result of an op may be a view of an argument. Creating it writes nothing.
-bool is_view_of_another(const MeasuringThread& own, std::size_t i) {
+bool is_view_of_another(const CallTensors& own, std::size_t i) {
     for (std::size_t other = 0; other < own.found.size(); ++other) {
         const SeenTensor& tensor = own.tensors[other];
         if (tensor.facts == nullptr || own.found[other].facts->role == Role::makes) continue;
@@ -285,7 +285,7 @@ void note_call(ThreadState& state, const MeasuredModel& model, const OpenCall& c
     if (!model.is_on_cuda() || plan == nullptr || innermost_run(state) == nullptr ||
         !has_arguments(call.passage))
         return;
-    MeasuringThread& own = own_part(state);
+    CallTensors& own = tensors_of(state);
     find_arguments(own, model, call, when);
     std::vector<Touched> all;
     for (std::size_t i = 0; i < own.found.size(); ++i) {

@@ -7,7 +7,9 @@
 #include <vector>
 
 #include "base/errno_keeper.hpp"
+#include "serializer/allocation_map.hpp"
 #include "shim/calls/current_session.hpp"
+#include "shim/calls/file_part.hpp"
 #include "shim/calls/session.hpp"
 #include "shim/calls/thread_state.hpp"
 #include "shim/faults/seen_devices.hpp"
@@ -19,15 +21,22 @@
 namespace aoti_dbg {
 namespace {
 
+using AllocationPart = FilePart<AllocationFile>;
+
+AllocationPart* part_of(const Session* session) {
+    return session == nullptr ? nullptr : session->part<AllocationPart>();
+}
+
 AllocationFile* file() {
-    Session* const session = observing() ? current_session() : nullptr;
-    return session == nullptr ? nullptr : session->allocations();
+    AllocationPart* const part = part_of(observing() ? current_session() : nullptr);
+    return part == nullptr ? nullptr : part->file();
 }
 
 /// Does the same, but creates no file.
 AllocationFile* present_file() {
-    Session* const session = observing() ? wiped_page().session.load(std::memory_order_acquire) : nullptr;
-    return session == nullptr ? nullptr : session->present_allocations();
+    const AllocationPart* const part =
+        part_of(observing() ? wiped_page().session.load(std::memory_order_acquire) : nullptr);
+    return part == nullptr ? nullptr : part->present();
 }
 
 AllocationMoment now() {
@@ -88,6 +97,12 @@ void guarded(Work work) {
 }
 
 }  // namespace
+
+void start_allocations(Session& session) {
+    if (options().triage && session.ring() != nullptr)
+        session.add(
+            std::make_unique<AllocationPart>(allocations_path(session.ring()->path()), "allocations"));
+}
 
 void note_made(const AskedMemory& asked, std::uint64_t address) {
     guarded([&] {

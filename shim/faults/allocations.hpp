@@ -10,6 +10,11 @@
 
 namespace aoti_dbg {
 
+class Session;
+
+/// Gives the session a map of allocations next to the ring, if the options request it.
+void start_allocations(Session& session);
+
 /// The device of the thread's context.
 inline constexpr std::int32_t kCurrentDevice = -2;
 

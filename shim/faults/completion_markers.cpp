@@ -7,6 +7,7 @@
 #include "serializer/cuda_error.hpp"
 #include "shim/calls/session.hpp"
 #include "shim/calls/thread_state.hpp"
+#include "shim/faults/markers_part.hpp"
 #include "shim/runtime/process.hpp"
 #include "shim/runtime/stream_key.hpp"
 
@@ -139,7 +140,7 @@ std::uint8_t mark_launch(CompletionMarkers& markers, ThreadState& state, std::ui
 
 void note_result(Session& session, std::int32_t result) {
     if (!ends_context(result)) return;
-    if (CompletionMarkers* const markers = session.present_markers(); markers != nullptr)
+    if (CompletionMarkers* const markers = present_markers(session); markers != nullptr)
         markers->note_failure(result);
 }
 
@@ -152,7 +153,7 @@ void note_unrecorded_result(std::int32_t result) {
 void end_marked_context(CUcontext context) {
     if (!g_marking || !observing()) return;
     Session* const session = wiped_page().session.load(std::memory_order_acquire);
-    CompletionMarkers* const markers = session == nullptr ? nullptr : session->present_markers();
+    CompletionMarkers* const markers = session == nullptr ? nullptr : present_markers(*session);
     if (markers != nullptr) markers->context_goes(context);
 }
 

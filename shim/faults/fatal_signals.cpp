@@ -6,6 +6,7 @@
 
 #include <atomic>
 #include <csignal>
+#include <cstdlib>
 #include <optional>
 
 #include "shim/calls/session.hpp"
@@ -13,6 +14,7 @@
 #include "shim/calls/unwound_calls.hpp"
 #include "shim/faults/reporter.hpp"
 #include "shim/runtime/process.hpp"
+#include "shim/runtime/tally.hpp"
 
 namespace aoti_dbg {
 namespace {
@@ -60,6 +62,12 @@ void note_and_pass_on(int signal, siginfo_t* info, void* context) {
 void yield_to_fatal_signal() {
     while (g_dying.load() == getpid())
         pause();
+}
+
+void watch_fatal_signals_for_faulthandler() {
+    const char* const enabled = getenv("PYTHONFAULTHANDLER");
+    // Only then does the command wait for the exit, and only the ring records which signal arrived.
+    if (is_tallied() && options().triage && enabled != nullptr && *enabled != '\0') watch_fatal_signals();
 }
 
 void watch_fatal_signals() {

@@ -9,6 +9,11 @@ namespace aoti_dbg {
 /// Installs handlers for the signals with the default action, once per process.
 void watch_fatal_signals();
 
+/// Does so at load if the command waits for this process and Python enables its faulthandler at startup. It
+/// then forwards signals to the handlers that it finds. Without it, Python must find these signals at their
+/// default, because it lets programs query and restore them.
+void watch_fatal_signals_for_faulthandler();
+
 /// Waits if another thread's signal is about to end the process, so that an exit does not replace that end.
 void yield_to_fatal_signal();
 

@@ -15,6 +15,7 @@
 #include "shim/faults/completion_markers.hpp"
 #include "shim/faults/dump_request.hpp"
 #include "shim/faults/fault_dump.hpp"
+#include "shim/faults/fault_part.hpp"
 #include "shim/faults/fault_window.hpp"
 #include "shim/runtime/driver_table.hpp"
 #include "shim/runtime/launch_count.hpp"
@@ -136,7 +137,7 @@ DumpOfFault find_dump_of_others(const Session& session, DumpOfOthers& dump) {
 
 /// Watches for the driver's record at `path`, when a fault seems to be in progress and at exit.
 void expect_dump(Session& session, const std::string& path) {
-    session.expect_fault_dump(path);
+    if (FaultPart* const part = session.part<FaultPart>(); part != nullptr) part->expect_dump(path);
     watch_fault_window(path, options().on_fault == OnFault::raise);
     // This runs before the driver's own exit handlers.
     atexit(await_fault_dump);

@@ -20,6 +20,7 @@
 #include "shim/faults/dump_request.hpp"
 #include "shim/faults/fault_window.hpp"
 #include "shim/faults/hang_file.hpp"
+#include "shim/faults/markers_part.hpp"
 #include "shim/faults/stalled_streams.hpp"
 #include "shim/faults/thread_place.hpp"
 #include "shim/runtime/clock.hpp"
@@ -116,7 +117,7 @@ class HangWatch {
     }
 
     void note_streams(std::uint64_t elapsed) {
-        CompletionMarkers* const markers = session_.present_markers();
+        CompletionMarkers* const markers = present_markers(session_);
         if (markers == nullptr) return;
         unended_.clear();
         const std::uint64_t ended = markers->look_for_unended(unended_);
@@ -174,8 +175,7 @@ class HangWatch {
 
     /// Reports the candidates that are inside a call, and writes the current hang.
     void judge(const std::vector<std::uint32_t>& candidates, bool is_stream_due) {
-        if (CompletionMarkers* const markers = session_.present_markers(); markers != nullptr)
-            markers->look();
+        if (CompletionMarkers* const markers = present_markers(session_); markers != nullptr) markers->look();
         Result<ring::Contents> ring = ring::read_flight_ring(session_.ring()->path());
         if (!ring.ok()) {
             message(Severity::warn, "%s. The hang watchdog stops.", ring.status().message().c_str());

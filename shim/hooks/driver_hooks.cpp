@@ -15,6 +15,7 @@
 #include "shim/faults/dump_request.hpp"
 #include "shim/faults/fault_watch.hpp"
 #include "shim/faults/fault_window.hpp"
+#include "shim/faults/markers_part.hpp"
 #include "shim/measure/pending.hpp"
 #include "shim/runtime/driver_table.hpp"
 #include "shim/runtime/launch_count.hpp"
@@ -66,7 +67,7 @@ class DriverCall {
   private:
     /// Returns null if the call gets no markers.
     [[nodiscard]] CompletionMarkers* markers_of(ThreadState& state) const {
-        return g_marking && is_launch_ ? state.session->markers() : nullptr;
+        return g_marking && is_launch_ ? aoti_dbg::markers_of(*state.session) : nullptr;
     }
 
     static void note_order(ring::CallKind kind, CUstream stream) {
@@ -225,7 +226,7 @@ void flush_before_release(CUdevice) {
 
 void end_context(CUcontext context) {
     end_order();
-    aoti_dbg::end_measured_context(context);
+    aoti_dbg::end_context_in_session(context);
     aoti_dbg::forget_launch_counts(context);
     aoti_dbg::end_marked_context(context);
     aoti_dbg::note_context_gone(context);
@@ -233,7 +234,7 @@ void end_context(CUcontext context) {
 
 void end_contexts_of(CUdevice device) {
     end_order();
-    aoti_dbg::end_measured_contexts_of(device);
+    aoti_dbg::end_device_in_session(device);
     aoti_dbg::forget_launch_counts_of(device);
     aoti_dbg::end_marked_context(nullptr);
     aoti_dbg::note_device_gone(device);

@@ -8,11 +8,11 @@
 #include "shim/calls/run_failure.hpp"
 #include "shim/calls/thread_state.hpp"
 #include "shim/check/checks.hpp"
-#include "shim/measure/measuring.hpp"
 #include "shim/runtime/names.hpp"
 #include "shim/runtime/process.hpp"
 #include "shim/runtime/slots.hpp"
 #include "shim/runtime/stub_frame.hpp"
+#include "shim/tensors/call_tensors.hpp"
 #include "shim/tensors/measured_model.hpp"
 #include "shim/tensors/tensor_lifetimes.hpp"
 

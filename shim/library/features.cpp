@@ -1,18 +1,39 @@
-// The one list of features, in the order in which they see a call.
+// The one list of features, in the order in which they see a call, start with a session and finish with it.
 #include "shim/calls/call_observer.hpp"
+#include "shim/calls/session_part.hpp"
 #include "shim/check/check_observer.hpp"
+#include "shim/check/checks.hpp"
 #include "shim/check/race_observer.hpp"
+#include "shim/faults/allocations.hpp"
+#include "shim/faults/fault_part.hpp"
+#include "shim/faults/hang_watch.hpp"
+#include "shim/faults/markers_part.hpp"
 #include "shim/measure/level_observer.hpp"
+#include "shim/measure/measurer.hpp"
 #include "shim/measure/measuring_observer.hpp"
+#include "shim/save/saving_observer.hpp"
+#include "shim/save/saving_part.hpp"
+#include "shim/tensors/call_identifier.hpp"
 #include "shim/tensors/lifetime_observer.hpp"
+#include "shim/tensors/tensor_lifetimes.hpp"
 
 namespace aoti_dbg {
 
 std::span<const CallObserver* const> all_call_observers() {
     static constexpr const CallObserver* kObservers[] = {
-        &kLevelObserver, &kCheckObserver, &kLifetimeObserver, &kRaceObserver, &kMeasuringObserver,
+        &kCallIdentifier, &kLevelObserver,  &kCheckObserver,     &kLifetimeObserver,
+        &kRaceObserver,   &kSavingObserver, &kMeasuringObserver,
     };
     return kObservers;
+}
+
+void start_session_parts(Session& session) {
+    static constexpr void (*kStarts[])(Session&) = {
+        start_measuring,  start_checks,      start_saving,     start_markers,
+        start_tensor_map, start_allocations, start_fault_part, watch_for_hangs,
+    };
+    for (const auto start : kStarts)
+        start(session);
 }
 
 }  // namespace aoti_dbg

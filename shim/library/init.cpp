@@ -4,6 +4,7 @@
 #include <cstdlib>
 
 #include "shim/calls/models.hpp"
+#include "shim/faults/fatal_signals.hpp"
 #include "shim/library/process_end.hpp"
 #include "shim/runtime/driver_table.hpp"
 #include "shim/runtime/process.hpp"
@@ -15,6 +16,7 @@ __attribute__((constructor)) void library_loaded() {
     if (aoti_dbg::observing()) {
         aoti_dbg::look_for_other_interposers();
         aoti_dbg::find_linked_models();
+        aoti_dbg::watch_fatal_signals_for_faulthandler();
     }
     at_quick_exit(aoti_dbg::end_process);
 }

@@ -1,12 +1,12 @@
 // See level_observer.hpp.
 #include "shim/measure/level_observer.hpp"
 
+#include "config/selection.hpp"
 #include "shim/calls/calls.hpp"
-#include "shim/calls/models.hpp"
 #include "shim/calls/thread_state.hpp"
-#include "shim/measure/measuring.hpp"
 #include "shim/measure/names_output.hpp"
 #include "shim/runtime/process.hpp"
+#include "shim/tensors/call_tensors.hpp"
 #include "shim/tensors/measured_model.hpp"
 
 namespace aoti_dbg {
@@ -20,21 +20,29 @@ TensorRequest request_of(const Levels& levels, const Check& check, bool able) {
     return tensors;
 }
 
+/// The request for the inputs or the outputs of a run. PyTorch's filter does not apply to the inputs, so the
+/// kernel filter does not apply here.
+TensorRequest request_at_end(std::uint32_t run, Side other_side) {
+    if (!may_select_run(options(), run)) return {};
+    const Levels& levels = options().levels;
+    const bool is_requested = options().side != other_side;
+    return {levels.stats && is_requested, options().check.value_or(default_check(options(), levels)),
+            levels.files && is_requested};
+}
+
 }  // namespace
 
 CallMoments LevelObserver::moments() const {
-    return {.identify = any_feature_active(), .before = showing(), .after = showing()};
-}
-
-[[gnu::hot]] void LevelObserver::identify(ThreadState& state, OpenCall& call) const {
-    if (!call.passage.any()) return;
-    call.measured = measured_model(call.model);
-    // The order of calls determines the sites, so unselected calls count too.
-    if (call.measured != nullptr && call.is_own && !is_model_entry(call.kind) && call.around != nullptr)
-        call.site = match_site(state, *call.measured, call.model, call.run, *call.name, call.passage);
+    return {.before = showing(), .after = showing()};
 }
 
 [[gnu::hot]] void LevelObserver::before(ThreadState& state, OpenCall& call) const {
+    if (call.kind == ring::CallKind::run) {
+        if (call.passage.frame == nullptr) return;
+        call.before = request_at_end(call.run, Side::after);
+        call.after = request_at_end(call.run, Side::before);
+        return;
+    }
     // Outside of a run, the stream on which a device's tensors are ready is unknown.
     const bool measurable =
         call.measured != nullptr && (call.around != nullptr || !call.measured->is_on_cuda());
@@ -44,8 +52,7 @@ CallMoments LevelObserver::moments() const {
     if (call.before.named) show_name(state, call, When::before);
 }
 
-[[gnu::hot]] void LevelObserver::after(ThreadState& state, const OpenCall& call,
-                                       std::int32_t /*result*/) const {
+[[gnu::hot]] void LevelObserver::after(ThreadState& state, OpenCall& call, std::int32_t /*result*/) const {
     if (call.after.named) show_name(state, call, When::after);
 }
 

@@ -1,5 +1,4 @@
-// Applies the levels to a call: finds its call site, decides what happens to its tensors, and prints its
-// name.
+// Applies the levels to a call: decides what happens to its tensors, and prints its name.
 #pragma once
 
 #include "shim/calls/call_observer.hpp"
@@ -10,9 +9,8 @@ class LevelObserver final : public CallObserver {
   public:
     constexpr LevelObserver() = default;
     [[nodiscard]] CallMoments moments() const override;
-    void identify(ThreadState& state, OpenCall& call) const override;
     void before(ThreadState& state, OpenCall& call) const override;
-    void after(ThreadState& state, const OpenCall& call, std::int32_t result) const override;
+    void after(ThreadState& state, OpenCall& call, std::int32_t result) const override;
 };
 
 inline constexpr LevelObserver kLevelObserver;

@@ -8,13 +8,14 @@
 
 #include "base/errno_keeper.hpp"
 #include "base/message.hpp"
+#include "config/selection.hpp"
+#include "shim/calls/coverage_line.hpp"
 #include "shim/calls/session.hpp"
+#include "shim/findings/measured_output.hpp"
 #include "shim/measure/pending.hpp"
 #include "shim/runtime/clock.hpp"
-#include "shim/runtime/deadline_lock.hpp"
 #include "shim/runtime/own_thread.hpp"
 #include "shim/runtime/process.hpp"
-#include "shim/save/saving.hpp"
 
 namespace aoti_dbg {
 
@@ -43,8 +44,7 @@ constexpr std::uint64_t kTriesToLaunch = 20 * kMillisecond / kShortestNap;
 // The hardware prefetcher starts only after it has seen a few lines.
 constexpr std::uint32_t kLinesAhead = 16;
 
-// A queued call may still refer to the facts, and a sink may compare sides of calls this far apart.
-constexpr std::uint64_t kCallsTillForgotten = EventQueue::kMostWaiting + 16384;
+static_assert(RetiredFacts::kCallsKept >= EventQueue::kMostWaiting + 16384);
 
 // A tensor that is reported again mostly comes from the last few calls.
 constexpr std::size_t kRemembered = 256;
@@ -87,19 +87,10 @@ StreamPoint* Measurer::point_of(CUstream stream, FoundPoint& last) {
     return last.point;
 }
 
-CUcontext Measurer::context_of_memory(std::uint64_t address) {
-    const GpuApi* api = gpu_api();
-    CUcontext context = nullptr;
-    if (api == nullptr || address == 0) return nullptr;
-    const CUresult result = api->cuPointerGetAttribute(&context, CU_POINTER_ATTRIBUTE_CONTEXT, address);
-    return result == CUDA_SUCCESS ? context : nullptr;
-}
-
 void Measurer::report(SeenCall& call, SeenArguments& arguments, StreamPoint* point) {
     if (!has_thread_.load(std::memory_order_acquire)) {
-        const std::lock_guard lock(sink_mutex_);
         write({&call, arguments.list, arguments.scalars});
-        sink_.flush();
+        output_.flush();
         arguments.clear();
         return;
     }
@@ -115,11 +106,6 @@ void Measurer::report(SeenCall& call, SeenArguments& arguments, StreamPoint* poi
         arguments.clear();
         return;
     }
-}
-
-void Measurer::tell(Finding finding) {
-    const std::lock_guard lock(sink_mutex_);
-    if (!closed_) sink_.take(std::move(finding));
 }
 
 bool Measurer::wait_for_room(StreamPoint* point, std::uint32_t& tries) {
@@ -241,7 +227,7 @@ void Measurer::drain() {
         const bool was_ending = ending_.load(std::memory_order_acquire);
         const EventQueue::Taken taken = queue_.take();
         if (taken.call == nullptr) {
-            flush_sink(done_.load(std::memory_order_relaxed));
+            flush_output(done_.load(std::memory_order_relaxed));
             if (was_ending) return;
             nap(rest);
             rest = std::min(rest + rest / 8 + 1, kLongestNap);
@@ -269,22 +255,16 @@ void Measurer::drain() {
             nap(kShortestNap);
         }
         if (!complete) collect(taken);
-        {
-            const std::lock_guard lock(sink_mutex_);
-            write(taken);
-        }
+        write(taken);
         if (call.gpu != nullptr) call.gpu->release(call.mark);
         done_.fetch_add(1, std::memory_order_relaxed);
     }
 }
 
 /// `done` is the number of queued calls that are out after the flush.
-void Measurer::flush_sink(std::uint64_t done) {
+void Measurer::flush_output(std::uint64_t done) {
     if (written_.load(std::memory_order_relaxed) == done) return;
-    {
-        const std::lock_guard lock(sink_mutex_);
-        if (!closed_) sink_.flush();
-    }
+    output_.flush();
     written_.store(done, std::memory_order_release);
 }
 
@@ -329,8 +309,8 @@ void Measurer::collect_one(Gpu& gpu, const SeenArgument& seen, Collected& to) {
 }
 
 void Measurer::write(const EventQueue::Taken& taken) {
-    handed_.fetch_add(1, std::memory_order_relaxed);
-    if (closed_) return;
+    const std::lock_guard lock(write_mutex_);
+    facts_.note_written();
     rendered_.clear();
     for (std::size_t i = 0; i < taken.arguments.size(); ++i) {
         const SeenArgument& seen = taken.arguments[i];
@@ -362,45 +342,42 @@ void Measurer::write(const EventQueue::Taken& taken) {
     }
     MeasuredCall measured = taken.call->call;
     measured.arguments = rendered_;
-    sink_.take(measured, taken.call->printed, taken.call->check);
+    output_.take(measured, taken.call->printed, taken.call->check);
 }
 
-void Measurer::retire(std::vector<FactsPtr> facts) {
-    if (facts.empty()) return;
-    const std::uint64_t handed = handed_.load(std::memory_order_relaxed);
-    const std::lock_guard lock(retired_mutex_);
-    retired_facts_.push_back({handed + kCallsTillForgotten, std::move(facts)});
-    while (retired_facts_.front().until <= handed)
-        retired_facts_.pop_front();
-}
-
-bool Measurer::finish() {
-    if (has_thread_.load(std::memory_order_acquire)) {
-        launch_where_nobody_is();
-        ending_.store(true, std::memory_order_release);
-        // The thread has its own deadline for the device, and process exit may already have ended it. While
-        // it makes progress, only the disk delays it.
-        std::uint64_t done = done_.load(std::memory_order_relaxed);
-        std::uint64_t since = monotonic_nanoseconds();
-        while (!ended_.load(std::memory_order_acquire) &&
-               monotonic_nanoseconds() - since < 2 * kPatienceAtEnd) {
-            nap(kShortestNap);
-            const std::uint64_t now = done_.load(std::memory_order_relaxed);
-            if (now != done) since = monotonic_nanoseconds();
-            done = now;
-        }
-        if (const std::uint64_t lost = queue_.puts() - done; lost != 0 && !ended_)
-            message(
-                Severity::warn,
+void Measurer::finish() {
+    if (!has_thread_.load(std::memory_order_acquire)) return;
+    launch_where_nobody_is();
+    ending_.store(true, std::memory_order_release);
+    // The thread has its own deadline for the device, and process exit may already have ended it. While
+    // it makes progress, only the disk delays it.
+    std::uint64_t done = done_.load(std::memory_order_relaxed);
+    std::uint64_t since = monotonic_nanoseconds();
+    while (!ended_.load(std::memory_order_acquire) && monotonic_nanoseconds() - since < 2 * kPatienceAtEnd) {
+        nap(kShortestNap);
+        const std::uint64_t now = done_.load(std::memory_order_relaxed);
+        if (now != done) since = monotonic_nanoseconds();
+        done = now;
+    }
+    if (const std::uint64_t lost = queue_.puts() - done; lost != 0 && !ended_)
+        message(Severity::warn,
                 "the results of %llu calls were not written: the thread that writes them made no progress "
                 "for 4 s at exit. Check whether the disk is full or hangs.",
                 static_cast<unsigned long long>(lost));
-    }
-    if (!lock_with_deadline(sink_mutex_)) return false;
-    const std::lock_guard lock(sink_mutex_, std::adopt_lock);
-    if (!closed_) sink_.flush();
-    closed_ = true;
-    return true;
+}
+
+void Measurer::append_coverage(CoverageLine& line) const {
+    line.rest(dropped_.load(std::memory_order_relaxed), "not measured (queue full)",
+              "not_measured_for_want_of_room");
+}
+
+void start_measuring(Session& session) {
+    if (!may_find(options())) return;
+    g_pending_points.store(0, std::memory_order_relaxed);  // a forked child has no pending points
+    auto output = std::make_unique<MeasuredOutput>(options(), session.folder(), session.log());
+    RetiredFacts& facts = session.add(std::make_unique<RetiredFacts>());
+    session.add(std::make_unique<Measurer>(*output, facts));
+    session.add(std::move(output));
 }
 
 // Hooks call the functions below.
@@ -408,8 +385,8 @@ bool Measurer::finish() {
 namespace {
 
 Measurer* present_measurer() {
-    Session* session = wiped_page().session.load(std::memory_order_acquire);
-    return session == nullptr ? nullptr : session->measurer();
+    const Session* const session = wiped_page().session.load(std::memory_order_acquire);
+    return session == nullptr ? nullptr : session->part<Measurer>();
 }
 
 }  // namespace
@@ -418,35 +395,6 @@ void flush_pending() {
     const ErrnoKeeper errno_keeper;
     Measurer* measurer = present_measurer();
     if (measurer != nullptr) measurer->flush_pending();
-}
-
-void retire_facts(std::vector<FactsPtr> facts) {
-    Measurer* measurer = present_measurer();
-    if (measurer != nullptr) return measurer->retire(std::move(facts));
-    // Without a measurer it is unknown what still refers to the facts, so they leak on purpose.
-    for (FactsPtr& each : facts)
-        static_cast<void>(each.release());
-}
-
-namespace {
-
-template <typename EndSaving>
-void end_contexts(EndSaving end_saving) {
-    const ErrnoKeeper errno_keeper;
-    Session* session = wiped_page().session.load(std::memory_order_acquire);
-    if (session == nullptr) return;
-    if (session->measurer() != nullptr) session->measurer()->end_contexts();
-    if (session->present_saving() != nullptr) end_saving(*session->present_saving());
-}
-
-}  // namespace
-
-void end_measured_context(CUcontext context) {
-    end_contexts([context](Saving& saving) { saving.end_context(context); });
-}
-
-void end_measured_contexts_of(CUdevice device) {
-    end_contexts([device](Saving& saving) { saving.end_contexts_of(device); });
 }
 
 void flush_pending_of(void* stream) {

@@ -1,29 +1,33 @@
 // See measuring_observer.hpp.
 #include "shim/measure/measuring_observer.hpp"
 
-#include "config/selection.hpp"
 #include "shim/calls/calls.hpp"
+#include "shim/calls/run_failure.hpp"
 #include "shim/calls/thread_state.hpp"
 #include "shim/measure/measuring.hpp"
+#include "shim/measure/names_output.hpp"
 #include "shim/runtime/process.hpp"
 
 namespace aoti_dbg {
 namespace {
 
-/// The request for the inputs or the outputs of a run. PyTorch's filter does not apply to the inputs, so the
-/// kernel filter does not apply here.
-TensorRequest request_at_end(std::uint32_t run, Side other_side) {
-    if (!showing() || !may_select_run(options(), run)) return {};
-    const Levels& levels = options().levels;
-    const bool is_requested = options().side != other_side;
-    return {levels.stats && is_requested, options().check.value_or(default_check(options(), levels)),
-            levels.files && is_requested};
+void measure(ThreadState& state, const OpenCall& call, When when, const TensorRequest& request,
+             std::int32_t result) {
+    if (!request.measured()) return;
+    if (call.kind == ring::CallKind::run) {
+        const EventSide side = when == When::before ? EventSide::inputs : EventSide::outputs;
+        measure_ends(state, *call.measured, call, side, request);
+    } else {
+        measure_call(state, *call.measured, call, when, request, result);
+    }
 }
 
-void measure_end(ThreadState& state, const OpenCall& run, EventSide side, Side other_side) {
-    if (run.measured == nullptr) return;
-    if (const TensorRequest wanted = request_at_end(run.run, other_side); wanted.any())
-        measure_ends(state, *run.measured, run, side, wanted);
+/// True if level 1 keeps only runs with a finding.
+bool saving_needs_findings() {
+    return finding() && saving() && options().save_on == SaveOn::finding;
+}
+bool may_fail_runs() {
+    return finding() && options().on_finding == OnFinding::raise;
 }
 
 }  // namespace
@@ -40,24 +44,28 @@ void MeasuringObserver::skip(ThreadState& state, const OpenCall& call) const {
 
 [[gnu::hot]] void MeasuringObserver::before(ThreadState& state, OpenCall& call) const {
     if (call.measured == nullptr) return;
-    if (call.kind == ring::CallKind::run) measure_end(state, call, EventSide::inputs, Side::after);
-    if (call.before.any()) measure_call(state, *call.measured, call, When::before, call.before, 0);
+    measure(state, call, When::before, call.before, 0);
+    if (call.is_unsaved) show_name(state, call, When::before);
 }
 
-[[gnu::hot]] void MeasuringObserver::after(ThreadState& state, const OpenCall& call,
-                                           std::int32_t result) const {
+[[gnu::hot]] void MeasuringObserver::after(ThreadState& state, OpenCall& call, std::int32_t result) const {
     if (call.kind == ring::CallKind::run) {
-        if (result == 0) measure_end(state, call, EventSide::outputs, Side::before);
-        end_measured_run(state, call);
+        if (result == 0 && call.measured != nullptr) measure(state, call, When::after, call.after, result);
+        end_measured_run(state);
+        if (!may_fail_runs() && !saving_needs_findings()) return;
+        call.has_finding = had_finding(state, call);
+        if (call.has_finding && may_fail_runs()) fail_run(state, call);
     } else if (call.measured != nullptr && call.after.any()) {
-        measure_call(state, *call.measured, call, When::after, call.after, result);
+        measure(state, call, When::after, call.after, result);
+        if (call.is_unsaved) show_name(state, call, When::after);
     } else if (showing() && innermost_run(state) == state.top()) {
         forget_measured(state);
     }
 }
 
-void MeasuringObserver::unwind(ThreadState& state, const OpenCall& call, std::uintptr_t /*frame*/) const {
-    if (call.kind == ring::CallKind::run) end_unwound_run(state, call);
+void MeasuringObserver::unwind(ThreadState& state, OpenCall& call, std::uintptr_t /*frame*/) const {
+    if (call.kind == ring::CallKind::run && saving_needs_findings())
+        call.has_finding = had_finding(state, call);
 }
 
 }  // namespace aoti_dbg

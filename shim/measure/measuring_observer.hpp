@@ -1,5 +1,4 @@
-// Levels 1 and 2 and the search for NaN: measures and saves the tensors of calls and the inputs and outputs
-// of runs.
+// Level 2 and the search for NaN: measures the tensors of calls, and the inputs and outputs of runs.
 #pragma once
 
 #include "shim/calls/call_observer.hpp"
@@ -12,8 +11,8 @@ class MeasuringObserver final : public CallObserver {
     [[nodiscard]] CallMoments moments() const override;
     void skip(ThreadState& state, const OpenCall& call) const override;
     void before(ThreadState& state, OpenCall& call) const override;
-    void after(ThreadState& state, const OpenCall& call, std::int32_t result) const override;
-    void unwind(ThreadState& state, const OpenCall& call, std::uintptr_t frame) const override;
+    void after(ThreadState& state, OpenCall& call, std::int32_t result) const override;
+    void unwind(ThreadState& state, OpenCall& call, std::uintptr_t frame) const override;
 };
 
 inline constexpr MeasuringObserver kMeasuringObserver;

@@ -32,7 +32,7 @@ bool print_line(ThreadState& state, const std::string& line, std::uint32_t nesti
 
 }  // namespace
 
-void show_name(ThreadState& state, const OpenCall& call, When when) {
+void show_name(ThreadState& state, OpenCall& call, When when) {
     if (measuring()) return report_name(state, call, when);
     const std::string& line = when == When::before ? call.name->before_line : call.name->after_line;
     if (!print_line(state, line, nesting_of(state)) || call.is_printed) return;

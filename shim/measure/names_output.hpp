@@ -9,6 +9,6 @@ struct OpenCall;
 struct ThreadState;
 
 /// Prints the line of level 3. If calls are measured, the line is queued so that it appears in order.
-void show_name(ThreadState& state, const OpenCall& call, When when);
+void show_name(ThreadState& state, OpenCall& call, When when);
 
 }  // namespace aoti_dbg

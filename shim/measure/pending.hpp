@@ -24,11 +24,6 @@ void flush_pending_of(void* stream);
 /// waiting measurements and stay at the same point.
 void send_pending_of(void* stream);
 
-/// Call this before a context, or all contexts of a device, are destroyed. It writes the results and ends
-/// measuring in the context and saving from it. The arguments are driver handles.
-void end_measured_context(struct CUctx_st* context);
-void end_measured_contexts_of(int device);
-
 /// The calling thread starts work on memory that is not a call of a model. The measurements of its run may no
 /// longer be valid.
 void note_unseen_work();

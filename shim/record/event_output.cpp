@@ -1,7 +1,14 @@
 #include "shim/record/event_output.hpp"
 
+#include <unistd.h>
+
+#include <cstdlib>
+
+#include "config/pattern.hpp"
 #include "shim/record/event_log.hpp"
 #include "shim/record/line_log.hpp"
+#include "shim/runtime/clock.hpp"
+#include "shim/runtime/process_tree.hpp"
 
 namespace aoti_dbg {
 namespace {
@@ -10,6 +17,18 @@ namespace {
 constexpr std::size_t kMuch = std::size_t{64} * 1024;
 
 }  // namespace
+
+HeaderFacts header_facts() {
+    HeaderFacts header;
+    header.pid = static_cast<std::uint64_t>(getpid());
+    header.command = command_line();
+    char host[256] = "";
+    if (gethostname(host, sizeof host - 1) == 0) header.host = host;
+    if (const char* rank = rank_of(::getenv); rank != nullptr) header.rank = rank;
+    header.start_ns = unix_nanoseconds();
+    header.library = AOTI_DBG_VERSION;
+    return header;
+}
 
 EventOutput::EventOutput(EventLog* events, LineLog* log, EventFormat format, bool colour)
     : events_(events), log_(log), format_(format), compact_(colour) {}

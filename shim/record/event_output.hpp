@@ -21,6 +21,9 @@ namespace aoti_dbg {
 class EventLog;
 class LineLog;
 
+/// Returns the header of this process for events.jsonl and for the index of saved tensors.
+HeaderFacts header_facts();
+
 class EventOutput {
   public:
     /// Either may be null, and both must outlive this object. `colour` applies to compact lines.

@@ -14,7 +14,6 @@
 
 #include "base/message.hpp"
 #include "config/selection.hpp"
-#include "shim/faults/fatal_signals.hpp"
 #include "shim/runtime/process_tree.hpp"
 #include "shim/runtime/tally.hpp"
 
@@ -70,14 +69,6 @@ void say_about_options(const std::vector<std::string>& complaints) {
         message(Severity::warn, "%s", complaint.c_str());
 }
 
-/// Returns true if Python enables its faulthandler at startup. It then forwards signals to the handlers that
-/// it finds. Without it, Python must find these signals at their default, because it lets programs query and
-/// restore them.
-bool starts_faulthandler() {
-    const char* const value = getenv("PYTHONFAULTHANDLER");
-    return value != nullptr && *value != '\0';
-}
-
 void make_ready() {
     const int kept_errno = errno;
     g_loaded_by = getpid();
@@ -103,8 +94,6 @@ void make_ready() {
     if (may_select(*g_options) && (!g_options->processes.only_main || is_start())) {
         count_in_tally(TallyCount::partaking);
         g_observing.store(true, std::memory_order_release);
-        // Only then does the command wait for the exit, and only the ring records which signal arrived.
-        if (is_tallied() && g_options->triage && starts_faulthandler()) watch_fatal_signals();
     }
     errno = kept_errno;
 }

@@ -5,7 +5,7 @@
 
 #include "base/file_failure.hpp"
 #include "base/message.hpp"
-#include "shim/measure/measured_output.hpp"
+#include "shim/record/event_output.hpp"
 
 namespace aoti_dbg {
 namespace {

@@ -9,8 +9,9 @@ class LifetimeObserver final : public CallObserver {
   public:
     constexpr LifetimeObserver() = default;
     [[nodiscard]] CallMoments moments() const override;
+    void model_loads(const LoadedObject& object, Parts& parts, Inspected& inspected) const override;
     void before(ThreadState& state, OpenCall& call) const override;
-    void after(ThreadState& state, const OpenCall& call, std::int32_t result) const override;
+    void after(ThreadState& state, OpenCall& call, std::int32_t result) const override;
 };
 
 inline constexpr LifetimeObserver kLifetimeObserver;

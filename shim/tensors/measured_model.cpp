@@ -5,6 +5,8 @@
 
 #include "model/call_sites.hpp"
 #include "shim/calls/model_binding.hpp"
+#include "shim/calls/models.hpp"
+#include "shim/calls/parts.hpp"
 #include "shim/runtime/loaded_object.hpp"
 #include "shim/runtime/names.hpp"
 #include "shim/runtime/process.hpp"
@@ -31,7 +33,6 @@ MeasuredModel::MeasuredModel(const ShimApi& api, WrapperInfo info, bool is_on_cu
     : api_(api),
       is_on_cuda_(is_on_cuda),
       info_(std::move(info)),
-      checks_(info_),
       plan_(info_.run),
       allocation_names_(info_),
       sites_(make_site_plans(info_)) {
@@ -52,7 +53,6 @@ MeasuredModel::MeasuredModel(const ShimApi& api, WrapperInfo info, bool is_on_cu
                 argument.returned_as = allocation_names_.returned(argument.label);
         }
     }
-    checks_.plan_launches(sites_);
     const auto add = [&known](std::deque<PlannedArgument>& to, const std::string& label, Role role) {
         PlannedArgument& argument = to.emplace_back();
         argument.label = label;
@@ -98,6 +98,11 @@ void MeasuredModel::note_constant(TensorHandle handle) {
 bool MeasuredModel::has_constant_at(std::uint64_t address) const {
     const std::lock_guard lock(wiped_page().constants_mutex);
     return constant_memory_.count(address) != 0;
+}
+
+[[gnu::hot]] MeasuredModel* measured_model(std::uint16_t number) {
+    const Parts* const parts = model_parts(number);
+    return parts == nullptr ? nullptr : parts->find<MeasuredModel>();
 }
 
 bool MeasuredModel::constant_at(std::uint64_t address, SeenTensor& seen) const {

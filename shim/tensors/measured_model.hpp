@@ -13,7 +13,7 @@
 #include "model/allocation_names.hpp"
 #include "model/call_matcher.hpp"
 #include "model/wrapper_info.hpp"
-#include "shim/check/model_checks.hpp"
+#include "shim/calls/parts.hpp"
 #include "shim/tensors/site_plan.hpp"
 #include "shim/tensors/tensor_reader.hpp"
 
@@ -50,9 +50,12 @@ class MeasuredModel {
     /// The names of the tensors that a run creates.
     [[nodiscard]] const AllocationNames& allocation_names() const { return allocation_names_; }
 
-    /// The state of AOTI_DBG_CHECK=args.
-    [[nodiscard]] ModelChecks& checks() { return checks_; }
-    [[nodiscard]] const ModelChecks& checks() const { return checks_; }
+    /// What the wrapper source says. It is empty without a source.
+    [[nodiscard]] const WrapperInfo& info() const { return info_; }
+    [[nodiscard]] const std::deque<SitePlan>& sites() const { return sites_; }
+    /// What features keep for this model. They add it when the model loads.
+    [[nodiscard]] Parts& parts() { return parts_; }
+    [[nodiscard]] const Parts& parts() const { return parts_; }
 
     /// Records the memory of a constant. The model fetches it outside of any run, or together with a constant
     /// at the start of a run.
@@ -71,12 +74,12 @@ class MeasuredModel {
     ShimApi api_;
     bool is_on_cuda_;
     WrapperInfo info_;
-    ModelChecks checks_;
     CallPlan plan_;
     AllocationNames allocation_names_;
     std::unordered_map<const Name*, std::uint32_t> ops_;
     std::unordered_map<std::string, std::uint32_t> kernels_;  // by the name that PyTorch prints
     std::deque<SitePlan> sites_;
+    Parts parts_;
     std::deque<PlannedArgument> inputs_;
     std::deque<PlannedArgument> outputs_;
     // Guarded by constants_mutex. The reader never drops facts because the shapes of weights do not change.
@@ -84,5 +87,8 @@ class MeasuredModel {
     std::unordered_map<std::uint64_t, const SeenFacts*> constant_memory_;
     std::atomic<std::uint32_t> constants_changed_{0};  // number of changes
 };
+
+/// Returns the data on a model, or null if its tensors cannot be inspected. It is never freed. Takes no lock.
+MeasuredModel* measured_model(std::uint16_t model);
 
 }  // namespace aoti_dbg

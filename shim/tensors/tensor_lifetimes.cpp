@@ -7,13 +7,15 @@
 #include <string_view>
 #include <utility>
 
+#include "serializer/tensor_map.hpp"
 #include "shim/calls/calls.hpp"
+#include "shim/calls/file_part.hpp"
 #include "shim/calls/session.hpp"
 #include "shim/calls/thread_state.hpp"
-#include "shim/measure/measuring_thread.hpp"
 #include "shim/record/tensor_map_file.hpp"
 #include "shim/runtime/slots.hpp"
 #include "shim/tensors/arguments.hpp"
+#include "shim/tensors/call_tensors.hpp"
 #include "shim/tensors/measured_model.hpp"
 
 namespace aoti_dbg {
@@ -24,9 +26,16 @@ constexpr std::size_t kMostHandles = 1024;
 // Facts are kept for this many tensors of a run. All further tensors share one entry.
 constexpr std::size_t kMostBefore = 4096;
 
-/// Returns null if memory is not recorded.
-TensorMapFile* map_of(ThreadState& state, const MeasuredModel& model) {
-    return g_recording_memory && model.is_on_cuda() ? state.session->tensor_map() : nullptr;
+using TensorMapPart = FilePart<TensorMapFile>;
+
+TensorMapFile* map_of(const ThreadState& state) {
+    TensorMapPart* const part = state.session->part<TensorMapPart>();
+    return part == nullptr ? nullptr : part->file();
+}
+
+/// Returns null if the model's memory is not recorded.
+TensorMapFile* map_of(const ThreadState& state, const MeasuredModel& model) {
+    return g_recording_memory && model.is_on_cuda() ? map_of(state) : nullptr;
 }
 
 bool is_under_way(const ThreadState& state, std::uint32_t run) {
@@ -39,7 +48,7 @@ bool is_under_way(const ThreadState& state, std::uint32_t run) {
 /// Number 0 belongs to no tensor.
 [[gnu::hot]] void end_tensor(ThreadState& state, std::uint64_t number, tensors::End end) {
     if (number == 0) return;
-    if (TensorMapFile* const map = state.session->tensor_map(); map != nullptr)
+    if (TensorMapFile* const map = map_of(state); map != nullptr)
         map->end(number, end, state.session->last_seq());
 }
 
@@ -82,7 +91,7 @@ RunTensors& begin_run(TensorLifetimes& made, const MeasuredModel& model, const O
 }
 
 [[gnu::hot]] RunTensors& of_run(ThreadState& state, const MeasuredModel& model, const OpenCall& run) {
-    TensorLifetimes& made = own_part(state).made;
+    TensorLifetimes& made = tensors_of(state).made;
     if (made.depth != 0 && made.runs[made.depth - 1].run == run.run) return made.runs[made.depth - 1];
     RunTensors* const known = known_run(state, made, run.run);
     return known != nullptr ? *known : begin_run(made, model, run);
@@ -103,7 +112,7 @@ bool is_on_gpu(const ShimApi& api, TensorHandle handle) {
 }
 
 /// Finds the memory of a tensor on a GPU. Returns false if it has no elements.
-bool find_memory(MeasuringThread& own, const ShimApi& api, TensorHandle handle, tensors::Slot& slot) {
+bool find_memory(CallTensors& own, const ShimApi& api, TensorHandle handle, tensors::Slot& slot) {
     SeenTensor seen;
     if (!own.reader.read(api, handle, seen)) return false;
     slot.address = seen.address;
@@ -212,7 +221,7 @@ std::uint64_t storage_of(const ShimApi& api, TensorHandle handle) {
 
 /// Does the same as find_memory(). If the last tensor covered all of its storage and the storage has the same
 /// size again, the sizes are not read.
-bool find_returned_memory(MeasuringThread& own, const ShimApi& api, const CallArgument& argument,
+bool find_returned_memory(CallTensors& own, const ShimApi& api, const CallArgument& argument,
                           ReturnedBefore& before, tensors::Slot& slot) {
     void* data = nullptr;
     if (before.facts == argument.facts && before.storage_bytes != 0 &&
@@ -271,11 +280,16 @@ std::uint64_t take(RunTensors& tensors, TensorHandle handle) {
 
 }  // namespace
 
+void start_tensor_map(Session& session) {
+    if (options().triage && session.ring() != nullptr)
+        session.add(std::make_unique<TensorMapPart>(tensors_path(session.ring()->path()), "tensors"));
+}
+
 void note_inputs(ThreadState& state, const MeasuredModel& model, const OpenCall& run,
                  const TensorHandle* handles, std::size_t count) {
     TensorMapFile* const map = map_of(state, model);
     if (map == nullptr || handles == nullptr) return;
-    MeasuringThread& own = own_part(state);
+    CallTensors& own = tensors_of(state);
     for (std::size_t i = 0; i < count; ++i) {
         tensors::Slot slot{};
         if (!is_on_gpu(model.api(), handles[i]) || !find_memory(own, model.api(), handles[i], slot)) continue;
@@ -324,7 +338,7 @@ void note_returned_tensors(ThreadState& state, const MeasuredModel& model, const
     const SitePlan* const plan = model.site(call.site);
     // Without the site it is unknown which of a proxy's tensors the call creates.
     if (map == nullptr || run == nullptr || plan == nullptr) return;
-    MeasuringThread& own = own_part(state);
+    CallTensors& own = tensors_of(state);
     RunTensors& tensors = of_run(state, model, *run);
     // A custom op may return any part of the memory that it allocated.
     const bool is_custom = call.passage.slot->role == SlotRole::proxy;
@@ -347,8 +361,9 @@ void note_returned_tensors(ThreadState& state, const MeasuredModel& model, const
 }
 
 void note_tensor_freed(ThreadState& state, TensorHandle handle) {
-    if (state.measuring == nullptr) return;
-    TensorLifetimes& made = state.measuring->made;
+    CallTensors* const own = state.parts.find<CallTensors>();
+    if (own == nullptr) return;
+    TensorLifetimes& made = own->made;
     for (std::size_t i = made.depth; i-- > 0;) {
         const std::uint64_t number = take(made.runs[i], handle);
         if (number != 0) return end_tensor(state, number, tensors::End::freed);
@@ -356,8 +371,9 @@ void note_tensor_freed(ThreadState& state, TensorHandle handle) {
 }
 
 void note_end_of_run(ThreadState& state, const OpenCall& run, std::int32_t result) {
-    if (!g_recording_memory || state.measuring == nullptr) return;
-    TensorLifetimes& made = state.measuring->made;
+    CallTensors* const own = g_recording_memory ? state.parts.find<CallTensors>() : nullptr;
+    if (own == nullptr) return;
+    TensorLifetimes& made = own->made;
     RunTensors* const known = known_run(state, made, run.run);
     if (known == nullptr) return;
     --made.depth;

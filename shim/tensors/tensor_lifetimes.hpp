@@ -20,6 +20,7 @@
 namespace aoti_dbg {
 
 class MeasuredModel;
+class Session;
 struct ArgumentFacts;
 struct OpenCall;
 struct ThreadState;
@@ -80,6 +81,9 @@ struct TensorLifetimes {
     std::size_t depth = 0;         // number of active runs, since a run may be nested in an op of another
     std::map<std::uint16_t, TensorsBefore> before;  // by model
 };
+
+/// Gives the session a map of tensors next to the ring, if the options request it.
+void start_tensor_map(Session& session);
 
 /// Records the `count` inputs of a run that starts.
 void note_inputs(ThreadState& state, const MeasuredModel& model, const OpenCall& run,

@@ -4,6 +4,7 @@
 #include <map>
 #include <string>
 
+#include "shim/calls/session_part.hpp"
 #include "shim/calls/thread_state.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/unit/shim_fixture.hpp"
@@ -15,7 +16,7 @@ class CallCounter final : public CallObserver {
   public:
     [[nodiscard]] CallMoments moments() const override { return {.before = true, .after = true}; }
     void before(ThreadState& /*state*/, OpenCall& call) const override { ++counts[call.name->printed].begun; }
-    void after(ThreadState& /*state*/, const OpenCall& call, std::int32_t result) const override {
+    void after(ThreadState& /*state*/, OpenCall& call, std::int32_t result) const override {
         Counts& of_kernel = counts[call.name->printed];
         ++of_kernel.ended;
         of_kernel.failed += result != 0 ? 1 : 0;
@@ -53,6 +54,7 @@ std::span<const CallObserver* const> all_call_observers() {
     static constexpr const CallObserver* kObservers[] = {&kOff, &kCounter};
     return kObservers;
 }
+void start_session_parts(Session& /*session*/) {}
 
 TEST_CASE("An observer sees each call before it happens and after it returns") {
     auto* const good = test::stub_before(succeed, "good_kernel", 0);

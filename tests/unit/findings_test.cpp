@@ -1,5 +1,5 @@
 // The kernel to blame for a NaN: calls that must not be blamed first, then those that must.
-#include "shim/check/findings.hpp"
+#include "shim/findings/findings.hpp"
 
 #include "tests/support/catch.hpp"
 #include "tests/unit/findings_fixture.hpp"

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "serializer/finding.hpp"
-#include "shim/check/finding_pattern.hpp"
+#include "shim/findings/finding_pattern.hpp"
 
 namespace aoti_dbg {
 

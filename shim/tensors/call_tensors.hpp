@@ -1,5 +1,5 @@
-// The state of a launching thread, and the steps from a call to its tensors: its site, its arguments, and the
-// tensors behind them.
+// The steps from a call to its tensors in a launching thread: its site, its arguments, and the tensors behind
+// them.
 #pragma once
 
 #include <unistd.h>
@@ -12,14 +12,13 @@
 #include <vector>
 
 #include "model/call_matcher.hpp"
+#include "serializer/measured_event.hpp"
 #include "shim/calls/thread_state.hpp"
-#include "shim/check/checked_pointers.hpp"
-#include "shim/measure/measured_side.hpp"
-#include "shim/measure/measurer.hpp"
-#include "shim/measure/measuring.hpp"
+#include "shim/runtime/gpu_api.hpp"
 #include "shim/tensors/arguments.hpp"
 #include "shim/tensors/fetched_pointers.hpp"
 #include "shim/tensors/tensor_lifetimes.hpp"
+#include "shim/tensors/tensor_reader.hpp"
 
 namespace aoti_dbg {
 
@@ -49,15 +48,13 @@ struct KnownId {
     std::uint32_t id = kNone;
 };
 
-/// Decides whether the views that a run creates need a check. They do not if the inputs are those of a run
-/// whose views were sound. One number identifies the inputs; 0 means unknown.
-struct CheckedViews {
-    std::uint64_t sound = 0;    // number of a run whose views were sound
-    std::uint64_t at_hand = 0;  // number of the current run
-    [[nodiscard]] bool are_sound() const { return at_hand != 0 && at_hand == sound; }
-};
+/// The part of a thread that all features share.
+struct CallTensors {
+    CallTensors() = default;
+    ~CallTensors();
+    CallTensors(const CallTensors&) = delete;
+    CallTensors& operator=(const CallTensors&) = delete;
 
-struct MeasuringThread {
     std::vector<FetchedPointer> pointers;       // since the last call
     std::uint32_t pointers_run = ring::kNoRun;  // the run that fetched them
     bool pointers_are_old = false;              // a call has used them
@@ -67,16 +64,8 @@ struct MeasuringThread {
     std::map<std::uint16_t, Follower> followers;
     TensorReader reader;
     std::vector<KnownConstant> constants;
-    StreamPoint* point = nullptr;  // of the last measured call
-    Measurer::FoundPoint found_point;
     std::unordered_map<const void*, std::vector<std::uint32_t>> parameter_sizes;  // by function, for one run
-    // The number of the facts that the last comparison found right, by model and position.
-    std::map<std::pair<std::uint16_t, std::uint64_t>, std::uint64_t> sound_inputs;
-    CheckedPointers pointers_checked;
     TensorLifetimes made;
-    std::map<std::uint16_t, CheckedViews> views;  // by model
-    CheckedViews* views_at_hand = nullptr;        // of the current run
-    std::uint32_t found_in_run = ring::kNoRun;    // the last run with a wrong argument or result
     std::uint64_t thread = static_cast<std::uint64_t>(gettid());
     // Buffers for the current call, kept for their memory. The other side of the call reuses the contents if
     // nothing came between.
@@ -85,20 +74,37 @@ struct MeasuringThread {
     std::vector<SeenTensor> tensors;    // for each entry of `found`; null facts if there is none
     std::vector<PassedPointer> passed;  // the pointers among `found`
     std::vector<TensorHandle> handles;  // for each entry of `passed`
-    SideState side;
 };
 
-inline MeasuringThread& own_part(ThreadState& state) {
-    if (!state.measuring) [[unlikely]]
-        state.measuring.reset(new MeasuringThread);
-    return *state.measuring;
+inline CallTensors& tensors_of(ThreadState& state) {
+    return state.parts.get<CallTensors>();
 }
 
+/// Records that the model fetched the address of a tensor, which the next kernel may receive. `state` is null
+/// if this thread has recorded nothing yet.
+void note_pointer(ThreadState* state, MeasuredModel& model, TensorHandle handle);
+
+/// Returns the site of a model's own call in a run, or kNone if it is unknown. Call it for every such call,
+/// selected or not, because the order of calls determines the sites.
+std::uint32_t match_site(ThreadState& state, const MeasuredModel& model, std::uint16_t number,
+                         std::uint32_t run, const Name& name, const Passage& passage);
+
+/// True if the arguments of the model's own call can be decoded. For other calls only the name is printed.
+bool has_arguments(const Passage& passage);
+
 /// Invalidates what was found for another call.
-void begin_finding(MeasuringThread& own);
+void begin_finding(CallTensors& own);
 
 /// Fills `found` and `tensors` with the arguments of a call. It calls libtorch, which may call the driver, so
 /// the caller must hold no lock.
-void find_arguments(MeasuringThread& own, const MeasuredModel& model, const OpenCall& call, When when);
+void find_arguments(CallTensors& own, const MeasuredModel& model, const OpenCall& call, When when);
+
+/// True if the i-th argument is a tensor that can be inspected. A call that failed may have created nothing.
+bool has_tensor(const CallTensors& own, std::size_t i, When when, std::int32_t result);
+
+/// Fills `tensors` with the inputs or the outputs of a run. Returns the context of the first tensor on a
+/// device, or null if there is none. Before the model sets its device, this thread may have no context or a
+/// different one.
+CUcontext find_end_tensors(CallTensors& own, const MeasuredModel& model, const OpenCall& run, EventSide side);
 
 }  // namespace aoti_dbg

@@ -1,4 +1,4 @@
-#include "shim/measure/measured_output.hpp"
+#include "shim/findings/measured_output.hpp"
 
 #include <unistd.h>
 
@@ -9,10 +9,12 @@
 #include "base/file_failure.hpp"
 #include "base/message.hpp"
 #include "serializer/finding.hpp"
+#include "shim/calls/coverage_line.hpp"
 #include "shim/calls/models.hpp"
+#include "shim/calls/session.hpp"
 #include "shim/record/line_log.hpp"
-#include "shim/runtime/clock.hpp"
-#include "shim/runtime/process_tree.hpp"
+#include "shim/runtime/deadline_lock.hpp"
+#include "shim/runtime/process.hpp"
 
 namespace aoti_dbg {
 namespace {
@@ -46,18 +48,6 @@ bool is_coloured(const Options& options) {
 
 }  // namespace
 
-HeaderFacts header_facts() {
-    HeaderFacts header;
-    header.pid = static_cast<std::uint64_t>(getpid());
-    header.command = command_line();
-    char host[256] = "";
-    if (gethostname(host, sizeof host - 1) == 0) header.host = host;
-    if (const char* rank = rank_of(::getenv); rank != nullptr) header.rank = rank;
-    header.start_ns = unix_nanoseconds();
-    header.library = AOTI_DBG_VERSION;
-    return header;
-}
-
 MeasuredOutput::MeasuredOutput(const Options& options, const std::string& folder, LineLog* log)
     : on_finding_(options.on_finding),
       remembers_runs_(on_finding_ == OnFinding::raise || options.save_on == SaveOn::finding),
@@ -78,6 +68,8 @@ void MeasuredOutput::introduce(std::uint32_t model) {
 }
 
 void MeasuredOutput::take(const MeasuredCall& call, bool printed, const Check& check) {
+    const std::lock_guard lock(mutex_);
+    if (is_closed_) return;
     introduce(call.model);
     if (printed) output_.call(call);
     if (!check.values()) return;
@@ -88,6 +80,8 @@ void MeasuredOutput::take(const MeasuredCall& call, bool printed, const Check& c
 }
 
 void MeasuredOutput::take(Finding finding) {
+    const std::lock_guard lock(mutex_);
+    if (is_closed_) return;
     introduce(finding.model);
     fresh_.clear();
     const std::optional<std::uint32_t> run =
@@ -129,9 +123,41 @@ bool MeasuredOutput::takes_found_in(std::uint32_t run) {
     return found_in_.erase(run) != 0;
 }
 
-void MeasuredOutput::close(std::span<const NamedCount> coverage) {
-    output_.coverage(coverage);
+void MeasuredOutput::flush() {
+    const std::lock_guard lock(mutex_);
+    if (!is_closed_) output_.flush();
+}
+
+void MeasuredOutput::finish() {
+    is_stuck_ = !lock_with_deadline(mutex_);
+    if (is_stuck_) return;
+    const std::lock_guard lock(mutex_, std::adopt_lock);
+    if (!is_closed_) output_.flush();
+    is_closed_ = true;
+}
+
+void MeasuredOutput::append_coverage(CoverageLine& line) const {
+    const FindingCounts& counts = findings_.counts();
+    if (const FindingSummary summary(counts); *summary.text() != '\0') {
+        line.text("; ");
+        line.text(summary.text());
+    }
+    line.name("findings", counts.findings.load());
+    if (events_ == nullptr) return;
+    line.loss(events_->lost(), "event lost", "events lost");
+    line.file("events", events_->path(), CoverageLine::Section::event_files);
+}
+
+void MeasuredOutput::close(std::span<const NamedCount> counts) {
+    if (is_stuck_) return;
+    output_.coverage(counts);
     if (events_) events_->close();
+}
+
+void report_finding(Finding finding) {
+    const Session* const session = wiped_page().session.load(std::memory_order_acquire);
+    MeasuredOutput* const output = session == nullptr ? nullptr : session->part<MeasuredOutput>();
+    if (output != nullptr) output->take(std::move(finding));
 }
 
 }  // namespace aoti_dbg

@@ -3,7 +3,7 @@
 #include <atomic>
 #include <cstdio>
 
-#include "shim/check/findings.hpp"
+#include "shim/findings/findings.hpp"
 
 namespace aoti_dbg {
 

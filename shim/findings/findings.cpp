@@ -1,11 +1,11 @@
-#include "shim/check/findings.hpp"
+#include "shim/findings/findings.hpp"
 
 #include <algorithm>
 #include <array>
 #include <cctype>
 #include <string_view>
 
-#include "shim/check/finding_facts.hpp"
+#include "shim/findings/finding_facts.hpp"
 #include "shim/runtime/tally.hpp"
 
 namespace aoti_dbg {

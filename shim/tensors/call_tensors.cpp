@@ -1,4 +1,4 @@
-#include "shim/measure/measuring_thread.hpp"
+#include "shim/tensors/call_tensors.hpp"
 
 #include <optional>
 #include <string>
@@ -8,8 +8,10 @@
 #include "shim/calls/calls.hpp"
 #include "shim/calls/thread_state.hpp"
 #include "shim/runtime/names.hpp"
+#include "shim/runtime/process.hpp"
 #include "shim/runtime/slots.hpp"
 #include "shim/tensors/measured_model.hpp"
+#include "shim/tensors/retired_facts.hpp"
 
 namespace aoti_dbg {
 namespace {
@@ -25,7 +27,7 @@ std::string dispatched_key(const StubFrame& frame) {
     return dispatcher_key(op == nullptr ? "" : op, overload == nullptr ? "" : overload);
 }
 
-std::uint32_t id_of(MeasuringThread& own, const MeasuredModel& model, std::uint16_t number, const Name& name,
+std::uint32_t id_of(CallTensors& own, const MeasuredModel& model, std::uint16_t number, const Name& name,
                     const Passage& passage) {
     const SlotRole role = passage.slot == nullptr ? SlotRole::call : passage.slot->role;
     if (role == SlotRole::proxy)
@@ -37,7 +39,7 @@ std::uint32_t id_of(MeasuringThread& own, const MeasuredModel& model, std::uint1
 }
 
 /// Returns the size in bytes of each parameter of a kernel, as far as the driver reports it.
-const std::vector<std::uint32_t>& parameter_sizes(MeasuringThread& own, const void* function) {
+const std::vector<std::uint32_t>& parameter_sizes(CallTensors& own, const void* function) {
     const auto [known, is_new] = own.parameter_sizes.try_emplace(function);
     const GpuApi* api = gpu_api();
     if (!is_new || api == nullptr || api->cuFuncGetParamInfo == nullptr) return known->second;
@@ -59,7 +61,16 @@ bool is_device_memory(std::uint64_t address) {
            type == CU_MEMORYTYPE_DEVICE;
 }
 
-bool constant_at(MeasuringThread& own, const MeasuredModel& model, std::uint64_t address, SeenTensor& seen) {
+/// Returns null if it is unknown.
+CUcontext context_of_memory(std::uint64_t address) {
+    const GpuApi* api = gpu_api();
+    CUcontext context = nullptr;
+    if (api == nullptr || address == 0) return nullptr;
+    const CUresult result = api->cuPointerGetAttribute(&context, CU_POINTER_ATTRIBUTE_CONTEXT, address);
+    return result == CUDA_SUCCESS ? context : nullptr;
+}
+
+bool constant_at(CallTensors& own, const MeasuredModel& model, std::uint64_t address, SeenTensor& seen) {
     if (own.constants.empty()) own.constants.resize(kKnownConstants);
     // Weights are aligned to 512 bytes.
     KnownConstant& known = own.constants[(address >> 9U ^ address >> 18U) % kKnownConstants];
@@ -81,7 +92,7 @@ bool is_kept(const PlannedArgument& facts) {
 
 /// Fills `own.handles` with a handle for each pointer in `own.found`, or null if the fetch order does not
 /// determine it.
-void match_handles(MeasuringThread& own, const OpenCall& call) {
+void match_handles(CallTensors& own, const OpenCall& call) {
     own.passed.clear();
     for (const CallArgument& argument : own.found) {
         if (argument.kind == CallArgument::Kind::pointer)
@@ -100,7 +111,7 @@ void match_handles(MeasuringThread& own, const OpenCall& call) {
 
 /// Looks up the tensor of an argument. Returns false if there is none or it is unknown. `handle` is the
 /// tensor of a pointer, or null if unknown.
-bool find_tensor(MeasuringThread& own, const MeasuredModel& model, const CallArgument& argument,
+bool find_tensor(CallTensors& own, const MeasuredModel& model, const CallArgument& argument,
                  TensorHandle handle, SeenTensor& seen) {
     if (argument.kind == CallArgument::Kind::tensor)
         return own.reader.read(model.api(), argument.handle, seen);
@@ -123,20 +134,19 @@ bool find_tensor(MeasuringThread& own, const MeasuredModel& model, const CallArg
 
 }  // namespace
 
-void DropMeasuringThread::operator()(MeasuringThread* state) const {
-    retire_facts(state->reader.take_all());
-    delete state;
+CallTensors::~CallTensors() {
+    retire_facts(reader.take_all());
 }
 
-void begin_finding(MeasuringThread& own) {
+void begin_finding(CallTensors& own) {
     own.found_for = 0;
     own.found.clear();
     if (auto forgotten = own.reader.take_forgotten(); !forgotten.empty()) [[unlikely]]
         retire_facts(std::move(forgotten));
 }
 
-void find_arguments(MeasuringThread& own, const MeasuredModel& model, const OpenCall& call, When when) {
-    if (when == When::after && own.found_for == call.seq) return;
+void find_arguments(CallTensors& own, const MeasuredModel& model, const OpenCall& call, When when) {
+    if (own.found_for == call.seq) return;
     begin_finding(own);
     const SitePlan* plan = model.site(call.site);
     const Passage& passage = call.passage;
@@ -169,7 +179,7 @@ void note_pointer(ThreadState* state, MeasuredModel& model, TensorHandle handle)
     if (handle == nullptr) return;
     const OpenCall* run = state == nullptr ? nullptr : innermost_run(*state);
     if (run == nullptr) return model.note_constant(handle);
-    MeasuringThread& own = own_part(*state);
+    CallTensors& own = tensors_of(*state);
     const bool is_other_run = std::exchange(own.pointers_run, run->run) != run->run;
     if (std::exchange(own.pointers_are_old, false) || is_other_run || own.pointers.size() >= kMostPointers) {
         own.pointers.clear();
@@ -187,7 +197,7 @@ void note_pointer(ThreadState* state, MeasuredModel& model, TensorHandle handle)
 
 [[gnu::hot]] std::uint32_t match_site(ThreadState& state, const MeasuredModel& model, std::uint16_t number,
                                       std::uint32_t run, const Name& name, const Passage& passage) {
-    MeasuringThread& own = own_part(state);
+    CallTensors& own = tensors_of(state);
     // Handles of an earlier call or of another run may be deleted.
     if (std::exchange(own.pointers_are_old, true) || own.pointers_run != run) own.pointers.clear();
     const std::uint32_t id = id_of(own, model, number, name, passage);
@@ -211,6 +221,32 @@ void note_pointer(ThreadState* state, MeasuredModel& model, TensorHandle handle)
     }
     if (g_recording_memory) note_site(state, model, match);
     return match.site;
+}
+
+bool has_tensor(const CallTensors& own, std::size_t i, When when, std::int32_t result) {
+    const CallArgument& argument = own.found[i];
+    if (argument.kind == CallArgument::Kind::scalar || own.tensors[i].facts == nullptr) return false;
+    const bool is_created = argument.only_after || argument.facts->role == Role::makes;
+    return !is_created || (when == When::after && result == 0);
+}
+
+CUcontext find_end_tensors(CallTensors& own, const MeasuredModel& model, const OpenCall& run,
+                           EventSide side) {
+    const bool are_inputs = side == EventSide::inputs;
+    const StubFrame& frame = *run.passage.frame;
+    const auto* handles = reinterpret_cast<const TensorHandle*>(frame.integer(are_inputs ? 1 : 3));
+    const std::uint64_t count = handles == nullptr ? 0 : frame.integer(are_inputs ? 2 : 4);
+    begin_finding(own);
+    own.tensors.resize(count);
+    CUcontext context = nullptr;
+    for (std::uint64_t i = 0; i < count; ++i) {
+        SeenTensor& tensor = own.tensors[i];
+        tensor.facts = nullptr;
+        if (handles[i] == nullptr || !own.reader.read(model.api(), handles[i], tensor)) continue;
+        if (context == nullptr && tensor.facts->place == Place::cuda)
+            context = context_of_memory(tensor.address);
+    }
+    return context;
 }
 
 bool has_arguments(const Passage& passage) {

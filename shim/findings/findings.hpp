@@ -17,7 +17,7 @@
 
 #include "config/options.hpp"
 #include "serializer/finding.hpp"
-#include "shim/check/finding_pattern.hpp"
+#include "shim/findings/finding_pattern.hpp"
 
 namespace aoti_dbg {
 

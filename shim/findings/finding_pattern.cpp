@@ -1,4 +1,4 @@
-#include "shim/check/finding_pattern.hpp"
+#include "shim/findings/finding_pattern.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -1,10 +1,11 @@
-// Passes measured calls to events.jsonl, to the log and to the search for findings. It takes one call at a
-// time.
+// Passes measured calls and findings to events.jsonl and the log, and measured calls to the search for
+// findings. A session has one if it may have findings.
 #pragma once
 
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <set>
 #include <string>
@@ -12,8 +13,8 @@
 
 #include "config/options.hpp"
 #include "config/pattern.hpp"
-#include "shim/check/findings.hpp"
-#include "shim/measure/measurer.hpp"
+#include "shim/calls/session_part.hpp"
+#include "shim/findings/findings.hpp"
 #include "shim/record/event_log.hpp"
 #include "shim/record/event_output.hpp"
 
@@ -21,32 +22,27 @@ namespace aoti_dbg {
 
 class LineLog;
 
-/// The header of this process for events.jsonl and for the index of saved tensors.
-HeaderFacts header_facts();
-
-class MeasuredOutput : public MeasuredSink {
+/// Any thread may call it.
+class MeasuredOutput final : public SessionPart {
   public:
     /// `folder` must exist, or is empty if no events go to disk. `log` may be null and must outlive this
     /// object.
     MeasuredOutput(const Options& options, const std::string& folder, LineLog* log);
 
-    void take(const MeasuredCall& call, bool printed, const Check& check) override;
-    void take(Finding finding) override;
-    void flush() override { output_.flush(); }
+    void take(const MeasuredCall& call, bool printed, const Check& check);
+    /// Takes a finding that needs no measurement. It can overtake calls that were passed earlier.
+    void take(Finding finding);
+    /// Writes out what is buffered.
+    void flush();
 
     /// Returns whether this run had a finding that counts. Call it after the run's calls are written.
     bool takes_found_in(std::uint32_t run);
 
-    /// Ends the event file with the coverage. Nothing may be passed to this object afterwards.
-    void close(std::span<const NamedCount> coverage);
-
-    [[nodiscard]] const FindingCounts& findings() const { return findings_.counts(); }
-    /// Returns the number of calls that appear in the log. Any thread may call it.
-    [[nodiscard]] std::uint64_t printed() const { return output_.printed(); }
-    /// Returns the number of events that events.jsonl lacks. Any thread may call it.
-    [[nodiscard]] std::uint64_t lost_events() const { return events_ ? events_->lost() : 0; }
-    /// Returns null if there is no event file.
-    [[nodiscard]] const char* events_path() const { return events_ ? events_->path() : nullptr; }
+    void finish() override;
+    [[nodiscard]] std::uint64_t printed() const override { return output_.printed(); }
+    void append_coverage(CoverageLine& line) const override;
+    void close(std::span<const NamedCount> counts) override;
+    bool conclude() override { return findings_.counts().findings.load() != 0; }
 
   private:
     void introduce(std::uint32_t model);
@@ -54,6 +50,9 @@ class MeasuredOutput : public MeasuredSink {
     void report(const Finding& finding);
     void act_on_finding(std::optional<std::uint32_t> run);
 
+    std::mutex mutex_;        // for what follows, but not for the counts in it
+    bool is_closed_ = false;  // nothing is taken any more
+    bool is_stuck_ = false;   // a thread did not release the mutex at exit
     OnFinding on_finding_;
     bool remembers_runs_;  // those with a finding
     std::unique_ptr<EventLog> events_;
@@ -66,5 +65,8 @@ class MeasuredOutput : public MeasuredSink {
     std::mutex found_mutex_;
     std::set<std::uint32_t> found_in_;  // runs that the caller has not asked about yet
 };
+
+/// Passes the finding to the output of the current session, if there is one.
+void report_finding(Finding finding);
 
 }  // namespace aoti_dbg

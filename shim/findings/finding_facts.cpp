@@ -1,4 +1,4 @@
-#include "shim/check/finding_facts.hpp"
+#include "shim/findings/finding_facts.hpp"
 
 namespace aoti_dbg {
 

@@ -1,0 +1,46 @@
+// See call_identifier.hpp.
+#include "shim/tensors/call_identifier.hpp"
+
+#include <memory>
+#include <utility>
+
+#include "base/message.hpp"
+#include "shim/calls/calls.hpp"
+#include "shim/calls/model_binding.hpp"
+#include "shim/calls/parts.hpp"
+#include "shim/calls/thread_state.hpp"
+#include "shim/runtime/process.hpp"
+#include "shim/tensors/call_tensors.hpp"
+#include "shim/tensors/measured_model.hpp"
+
+namespace aoti_dbg {
+
+CallMoments CallIdentifier::moments() const {
+    return {.identify = any_feature_active()};
+}
+
+void CallIdentifier::model_loads(const LoadedObject& object, Parts& parts, Inspected& inspected) const {
+    if (!any_feature_active()) return;
+    std::unique_ptr<MeasuredModel> model = MeasuredModel::read(object);
+    if (model != nullptr) {
+        parts.add(std::move(model));
+        inspected.pointers = measuring() || saving() || ordering();
+        return;
+    }
+    static bool said = false;  // guarded by the lock under which models load
+    if (std::exchange(said, true)) return;
+    message(Severity::warn,
+            "the PyTorch library of %s lacks functions that describe tensors. The model's arguments are not "
+            "checked, measured or saved. At levels 1 and 2, kernel names are printed instead (level 3).",
+            object.path.c_str());
+}
+
+[[gnu::hot]] void CallIdentifier::identify(ThreadState& state, OpenCall& call) const {
+    if (!call.passage.any()) return;
+    call.measured = measured_model(call.model);
+    // The order of calls determines the sites, so unselected calls count too.
+    if (call.measured != nullptr && call.is_own && !is_model_entry(call.kind) && call.around != nullptr)
+        call.site = match_site(state, *call.measured, call.model, call.run, *call.name, call.passage);
+}
+
+}  // namespace aoti_dbg
