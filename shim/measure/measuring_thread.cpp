@@ -39,7 +39,7 @@ std::uint32_t id_of(MeasuringThread& own, const MeasuredModel& model, std::uint1
 /// Returns the size in bytes of each parameter of a kernel, as far as the driver reports it.
 const std::vector<std::uint32_t>& parameter_sizes(MeasuringThread& own, const void* function) {
     const auto [known, is_new] = own.parameter_sizes.try_emplace(function);
-    const GpuApi* api = gpu_api();
+    const DriverApi* api = driver_api();
     if (!is_new || api == nullptr || api->cuFuncGetParamInfo == nullptr) return known->second;
     const auto kernel = static_cast<CUfunction>(const_cast<void*>(function));
     for (std::size_t i = 0;; ++i) {
@@ -52,7 +52,7 @@ const std::vector<std::uint32_t>& parameter_sizes(MeasuringThread& own, const vo
 }
 
 bool is_device_memory(std::uint64_t address) {
-    const GpuApi* api = gpu_api();
+    const DriverApi* api = driver_api();
     unsigned type = 0;
     return api != nullptr &&
            api->cuPointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, address) == CUDA_SUCCESS &&
