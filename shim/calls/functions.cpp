@@ -15,13 +15,13 @@
 namespace aoti_dbg {
 namespace {
 
-struct Known {
+struct LearnedFunction {
     const Name* name;
     const void* owner;  // module or library; null: the driver supplied the name, so the owner is unknown
 };
 
 struct Registry {
-    std::unordered_map<const void*, Known> functions;
+    std::unordered_map<const void*, LearnedFunction> functions;
     std::unordered_map<const void*, std::string>
         cubins;  // module -> file name of its image, without folder and extension
 };
@@ -68,7 +68,7 @@ const Name* look_up(const void* function) {
     }
     const Name* name = ask_driver(function);
     const std::lock_guard lock(wiped_page().functions_mutex);
-    registry().functions.emplace(function, Known{name, nullptr});
+    registry().functions.emplace(function, LearnedFunction{name, nullptr});
     return name;
 }
 
@@ -96,7 +96,7 @@ void learn_function(const void* function, const void* owner, std::string_view sy
     const Name* name =
         model == ring::kNoModel ? name_of_symbol(symbol) : launched_kernel_name(model, cubin, symbol);
     const std::lock_guard lock(wiped_page().functions_mutex);
-    registry().functions[function] = Known{name, owner};
+    registry().functions[function] = LearnedFunction{name, owner};
     g_epoch.fetch_add(1, std::memory_order_release);
 }
 

@@ -10,6 +10,7 @@
 
 #include "base/errno_keeper.hpp"
 #include "base/message.hpp"
+#include "serializer/number_text.hpp"
 #include "shim/calls/thread_state.hpp"
 #include "shim/check/call_finding.hpp"
 #include "shim/measure/measuring_thread.hpp"
@@ -163,9 +164,7 @@ std::string stream_text(std::uint64_t stream) {
     const auto handle = reinterpret_cast<CUstream>(stream);
     if (handle == nullptr || handle == CU_STREAM_LEGACY) return "the legacy stream";
     if (handle == CU_STREAM_PER_THREAD) return "the per-thread default stream";
-    char text[32];
-    snprintf(text, sizeof text, "stream 0x%llx", static_cast<unsigned long long>(stream));
-    return text;
+    return "stream " + hex_text(stream);
 }
 
 std::string name_of(const Toucher& side) {
